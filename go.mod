@@ -1,0 +1,3 @@
+module github.com/hirgen/hirgen
+
+go 1.26

@@ -1,0 +1,127 @@
+// Package diag holds what hirgen says to its users when something is wrong:
+// positions, diagnostics with stable codes, and the list that collects all of
+// them before anything is reported.
+//
+// A message is lower case, without a final stop, and names what the user wrote.
+// It is rendered as "file:line:col: error HG014: message", followed by the
+// source line, a caret and, where there is one, a hint.
+package diag
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Pos is a place in a spec, or the call site of a builder method. The zero Pos
+// means "nowhere in particular" and is printed as nothing.
+type Pos struct {
+	File string
+	Line int // 1-based; 0 when unknown
+	Col  int // 1-based, in bytes; 0 when unknown
+}
+
+// IsValid reports whether p points at a line.
+func (p Pos) IsValid() bool { return p.Line > 0 }
+
+// String prints p as "file:line:col", leaving out what is unknown.
+func (p Pos) String() string {
+	switch {
+	case !p.IsValid():
+		return p.File
+	case p.Col <= 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	default:
+		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+	}
+}
+
+// Before orders positions by file, line and column.
+func (p Pos) Before(q Pos) bool {
+	if p.File != q.File {
+		return p.File < q.File
+	}
+	if p.Line != q.Line {
+		return p.Line < q.Line
+	}
+	return p.Col < q.Col
+}
+
+// Diagnostic is one mistake: where, which kind, what, and how to mend it.
+type Diagnostic struct {
+	Pos     Pos
+	Code    Code
+	Message string
+	Notes   []Note // further places that matter, such as the other side of a contradiction
+	Hint    string // what to do; often the nearest name
+}
+
+// Note points at a second place that explains a diagnostic.
+type Note struct {
+	Pos     Pos
+	Message string
+}
+
+// Error makes a Diagnostic usable as an error; it prints the first line only.
+func (d *Diagnostic) Error() string {
+	prefix := ""
+	if s := d.Pos.String(); s != "" {
+		prefix = s + ": "
+	}
+	return fmt.Sprintf("%serror %s: %s", prefix, d.Code, d.Message)
+}
+
+// List collects diagnostics. The zero List is ready to use.
+type List struct {
+	items []*Diagnostic
+}
+
+// Add appends a diagnostic and returns it, so that notes and a hint can be set.
+func (l *List) Add(pos Pos, code Code, format string, args ...any) *Diagnostic {
+	d := &Diagnostic{Pos: pos, Code: code, Message: fmt.Sprintf(format, args...)}
+	l.items = append(l.items, d)
+	return d
+}
+
+// Len is the number of diagnostics collected so far.
+func (l *List) Len() int { return len(l.items) }
+
+// Items returns the diagnostics sorted by position.
+func (l *List) Items() []*Diagnostic {
+	sorted := slices.Clone(l.items)
+	slices.SortStableFunc(sorted, func(a, b *Diagnostic) int {
+		switch {
+		case a.Pos.Before(b.Pos):
+			return -1
+		case b.Pos.Before(a.Pos):
+			return 1
+		default:
+			return 0
+		}
+	})
+	return sorted
+}
+
+// Err returns nil for an empty list, and otherwise an error that holds it.
+func (l *List) Err() error {
+	if l.Len() == 0 {
+		return nil
+	}
+	return &Errors{Items: l.Items()}
+}
+
+// Errors is the error form of a non-empty List. Render prints it in full.
+type Errors struct {
+	Items []*Diagnostic
+}
+
+// Error prints the first line of every diagnostic.
+func (e *Errors) Error() string {
+	text := ""
+	for i, d := range e.Items {
+		if i > 0 {
+			text += "\n"
+		}
+		text += d.Error()
+	}
+	return text
+}

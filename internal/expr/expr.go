@@ -1,0 +1,33 @@
+// Package expr is the integer expressions of specs (extents over parameters) and
+// of host programs (peers and indices over the rank and loop variables).
+//
+//	expr = expr ("+" | "-") expr | expr ("*" | "/" | "%") expr | expr "==" expr
+//	     | "(" expr ")" | name | integer
+//
+// Division must be exact wherever a spec uses it; "%" takes the sign of the
+// divisor, so (r - s) % d is a rank. Overflow is an error, never a wrap.
+package expr
+
+// Expr is a parsed expression. It is immutable.
+type Expr interface {
+	// String prints the expression with the fewest parentheses, in a form that
+	// Parse reads back and that is also C++.
+	String() string
+	isExpr()
+}
+
+// Int is a literal.
+type Int int64
+
+// Var is a name.
+type Var string
+
+// Binary is an operation on two expressions.
+type Binary struct {
+	Op   string // "+", "-", "*", "/", "%", "=="
+	X, Y Expr
+}
+
+func (Int) isExpr()     {}
+func (Var) isExpr()     {}
+func (*Binary) isExpr() {}

@@ -1,0 +1,193 @@
+// Package domain is the vocabulary that the model, the host IR and the emitter
+// share: element types, axes with their kinds, and meshes of ranks. It is a leaf:
+// it knows nothing of operations, streams or C++.
+package domain
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DType is an element type.
+type DType string
+
+// The element types. Products of 16-bit types accumulate in fp32.
+const (
+	FP32 DType = "fp32"
+	FP16 DType = "fp16"
+	BF16 DType = "bf16"
+)
+
+// DTypes lists every element type, in the order in which messages name them.
+var DTypes = []DType{BF16, FP16, FP32}
+
+// Size is the size of one element in bytes.
+func (t DType) Size() int64 {
+	if t == FP32 {
+		return 4
+	}
+	return 2
+}
+
+// Kind says what becomes of the iterations of an axis.
+type Kind int
+
+// The kinds of axis.
+const (
+	// Serial iterations run inside one operation on one rank.
+	Serial Kind = iota
+	// Device iterations are split over a mesh axis: each rank holds one slice.
+	Device
+	// Stream iterations run as a pipeline over streams.
+	Stream
+	// Reduction iterations are summed away: the axis is in the logical domain of
+	// the result, not in its buffer.
+	Reduction
+	// Broadcast axes have one element that stands for any number of them.
+	Broadcast
+)
+
+// Extent is the number of iterations of an axis: the value, and the text of the
+// expression that gave it ("M/(S*D)"; empty when it is a plain number).
+type Extent struct {
+	Text string
+	Size int64
+}
+
+// String prints the expression, or the number where there is none.
+func (e Extent) String() string {
+	if e.Text != "" {
+		return e.Text
+	}
+	return fmt.Sprint(e.Size)
+}
+
+// Axis is one logical axis of a tensor.
+type Axis struct {
+	Kind   Kind
+	Mesh   string // the mesh axis of a Device axis: "x", "y" or "z"
+	Extent Extent
+}
+
+// String prints an axis as a spec spells it: "DIDx(D)", "Stream(S)", "r(K)", "b(1)", "M".
+func (a Axis) String() string {
+	switch a.Kind {
+	case Device:
+		return "DID" + a.Mesh + "(" + a.Extent.String() + ")"
+	case Stream:
+		return "Stream(" + a.Extent.String() + ")"
+	case Reduction:
+		return "r(" + a.Extent.String() + ")"
+	case Broadcast:
+		return "b(" + a.Extent.String() + ")"
+	default:
+		return a.Extent.String()
+	}
+}
+
+// LocalSize is the number of elements of the axis in one rank's buffer.
+func (a Axis) LocalSize() int64 {
+	switch a.Kind {
+	case Device, Reduction, Broadcast:
+		return 1
+	default:
+		return a.Extent.Size
+	}
+}
+
+// FormatAxes prints a domain: "[S, DIDx(D), M/(S*D), K]".
+func FormatAxes(axes []Axis) string {
+	parts := make([]string, len(axes))
+	for i, a := range axes {
+		parts[i] = a.String()
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// MeshAxis is one dimension of a mesh.
+type MeshAxis struct {
+	Name   string // "x", "y" or "z"
+	Extent Extent
+}
+
+// Mesh is an ordered set of ranks with one to three named axes, row-major: the
+// last axis varies fastest.
+type Mesh struct {
+	Name  string
+	Axes  []MeshAxis
+	Ranks []int // len = product of the axes; world ranks
+}
+
+// Size is the number of ranks.
+func (m *Mesh) Size() int { return len(m.Ranks) }
+
+// Axis returns the named axis, or nil.
+func (m *Mesh) Axis(name string) *MeshAxis {
+	for i := range m.Axes {
+		if m.Axes[i].Name == name {
+			return &m.Axes[i]
+		}
+	}
+	return nil
+}
+
+// Same reports whether two meshes hold the same ranks in the same shape.
+func (m *Mesh) Same(o *Mesh) bool {
+	if m == o {
+		return true
+	}
+	if m == nil || o == nil || len(m.Axes) != len(o.Axes) || len(m.Ranks) != len(o.Ranks) {
+		return false
+	}
+	for i, a := range m.Axes {
+		if a.Name != o.Axes[i].Name || a.Extent.Size != o.Axes[i].Extent.Size {
+			return false
+		}
+	}
+	for i, r := range m.Ranks {
+		if r != o.Ranks[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Coordinate is the position of a world rank along a mesh axis, or -1 when the
+// rank is not in the mesh.
+func (m *Mesh) Coordinate(rank int, axis string) int {
+	index := -1
+	for i, r := range m.Ranks {
+		if r == rank {
+			index = i
+		}
+	}
+	if index < 0 {
+		return -1
+	}
+	for i := len(m.Axes) - 1; i >= 0; i-- {
+		size := int(m.Axes[i].Extent.Size)
+		if m.Axes[i].Name == axis {
+			return index % size
+		}
+		index /= size
+	}
+	return -1
+}
+
+// Team is the ordered set of world ranks that share every coordinate of rank but
+// the one along axis: the ranks that a communication along that axis joins.
+func (m *Mesh) Team(rank int, axis string) []int {
+	var team []int
+	for _, other := range m.Ranks {
+		same := m.Coordinate(rank, axis) >= 0
+		for _, a := range m.Axes {
+			if a.Name != axis && m.Coordinate(other, a.Name) != m.Coordinate(rank, a.Name) {
+				same = false
+			}
+		}
+		if same {
+			team = append(team, other)
+		}
+	}
+	return team
+}

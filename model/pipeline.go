@@ -1,0 +1,80 @@
+package model
+
+import (
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Pipeline is what a user asks for: tensors on meshes, operations between them,
+// and the choices of the schedule. It says nothing of buffers or streams.
+type Pipeline struct {
+	Name     string
+	Doc      string
+	File     string // base name of the spec, or of the Go file that built it
+	Params   []Param
+	Meshes   []*domain.Mesh // the first one is the world
+	Tensors  []*Tensor      // declared ones first, in order; then inferred ones in order of their operation
+	Ops      []*Op
+	Inputs   []*Tensor
+	Outputs  []*Tensor
+	Schedule Schedule
+}
+
+// Param is a named integer of the spec, after overrides.
+type Param struct {
+	Name  string
+	Value int64
+	Pos   diag.Pos
+}
+
+// Tensor is a logical tensor. Axes holds its logical domain.
+type Tensor struct {
+	Name      string
+	DType     domain.DType
+	Axes      []domain.Axis
+	Mesh      *domain.Mesh
+	Producer  *Op  // nil for an input
+	Annotated bool // the user gave its axes; otherwise they were inferred
+	Pos       diag.Pos
+}
+
+// OpKind names an operation, as specs spell it.
+type OpKind string
+
+// The operations.
+const (
+	OpSet       OpKind = "set"       // copy, or reshard
+	OpMatmul    OpKind = "matmul"    // C[..., m, n] = A[..., m, k] B[k, n], or batched when B has batch axes
+	OpLinear    OpKind = "linear"    // Y[..., n] = X[..., k] W[n, k]^T (+ bias[n])
+	OpBroadcast OpKind = "broadcast" // adds an axis of one element
+	OpPermute   OpKind = "permute"
+	OpReshape   OpKind = "reshape"
+	OpCast      OpKind = "cast"
+	OpUnary     OpKind = "unary"  // Fn: relu, gelu, silu, neg, exp, ...
+	OpBinary    OpKind = "binary" // Fn: add, sub, mul, div, max, min
+	OpReduce    OpKind = "reduce" // Fn: sum, max, min, prod; over Axis
+)
+
+// Op is one operation: Out = Kind(In...).
+type Op struct {
+	Kind OpKind
+	Fn   string // the function of a unary, binary or reduce operation
+	In   []*Tensor
+	Out  *Tensor
+	Axis int   // reduce, broadcast: the logical axis
+	Perm []int // permute: axis i of the result is axis Perm[i] of the operand
+	Pos  diag.Pos
+}
+
+// Schedule holds the choices that change how fast a program is and never what it
+// computes. Every field has a default, so a spec may leave the section out.
+type Schedule struct {
+	Pipeline  string // "collective"
+	Transport string // "nccl"
+	Reshard   string // "before" or "after" the compute
+	Streams   int    // worker streams, at least 1
+	Sync      string // "split" or "fused": where every stream waits for the caller's stream
+	Joins     string // "body" or "after": where the caller's stream waits for the workers
+	Graph     bool   // capture a call into a CUDA graph and replay it
+	Pos       diag.Pos
+}

@@ -1,0 +1,112 @@
+// What one rank owns while its program lives: device, communicators, streams,
+// events, cuBLAS handle, rendezvous and watchdog. Built once, before the first call.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+class Rendezvous;
+class Watchdog;
+
+/// How a rank joins its program. Filled from the launcher's variables and options.
+struct ContextOptions {
+  int rank = 0;
+  int world = 1;
+  int device = 0;              ///< CUDA device ordinal of this rank
+  std::string address;         ///< host of rank 0
+  int port = 0;                ///< TCP port of rank 0
+  double timeout_seconds = 60; ///< bound of every wait
+  std::string program;         ///< name of the program
+  std::string digest;          ///< of program text and parameters: equal on every rank
+  int mesh_size = 1;           ///< ranks that the program was generated for
+};
+
+/// The ranks along one mesh axis, their communicator and the stream that carries it.
+struct Team {
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;  ///< highest priority: transfers start before products
+  int rank = 0;                   ///< of this process, within the team
+  int size = 1;
+};
+
+/// A named set of events. The watchdog reads them to say what a stuck call waits for,
+/// so name and position are those of the statement that records them.
+class Events {
+ public:
+  Events() = default;
+  /// The i-th event; timing is off.
+  cudaEvent_t operator[](int64_t i) const { return events_[static_cast<size_t>(i)]; }
+  const std::string& name() const { return name_; }
+  const std::string& where() const { return where_; }
+  size_t size() const { return events_.size(); }
+
+ private:
+  friend class Context;
+  std::string name_, where_;
+  std::vector<cudaEvent_t> events_;
+};
+
+/// One rank's resources. Every member function is for the host thread that made it.
+class Context {
+ public:
+  /// Joins the rendezvous, checks that all ranks run the same program, takes the
+  /// device and makes the communicators. Throws Error.
+  explicit Context(const ContextOptions& options);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  int rank() const { return options_.rank; }
+  int world() const { return options_.world; }
+  const ContextOptions& options() const { return options_; }
+  cublasLtHandle_t cublas() const { return cublas_; }
+  Rendezvous& rendezvous() { return *rendezvous_; }
+  Watchdog& watchdog() { return *watchdog_; }
+
+  /// The team with these world ranks, in order. Every rank of the world calls this in
+  /// the same order with the team that it is in (an empty list if it is in none).
+  Team& team(const std::vector<int>& ranks, const char* where);
+
+  /// The i-th worker stream of the pool; made on first use, never destroyed before the
+  /// context. Non-blocking, lowest priority.
+  cudaStream_t worker(int index);
+
+  /// `count` events for one statement.
+  Events events(const char* name, const char* where, int64_t count);
+
+  /// Device memory that lives as long as the context; zero bytes give nullptr.
+  void* allocate(size_t bytes, const char* name, const char* where);
+  /// allocate() with an element type.
+  template <typename T>
+  T* allocate(int64_t elements, const char* name, const char* where) {
+    return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), name, where));
+  }
+
+  /// Tells the watchdog that a call was issued on `caller` (records an event there):
+  /// it must complete within the deadline. Every emitted run() ends with this.
+  void call_issued(cudaStream_t caller);
+
+  /// Blocks the host until `stream` is idle, within the deadline. Throws kTimeout,
+  /// kPeer or kDevice and never waits for ever.
+  void synchronize(cudaStream_t stream);
+
+ private:
+  ContextOptions options_;
+  cublasLtHandle_t cublas_ = nullptr;
+  std::unique_ptr<Rendezvous> rendezvous_;
+  std::unique_ptr<Watchdog> watchdog_;
+  struct Resources;
+  std::unique_ptr<Resources> resources_;
+};
+
+}  // namespace hirgen

@@ -1,0 +1,43 @@
+// Elementwise kernels that emitted programs launch. One source serves both devices:
+// nvcc compiles it for a GPU, g++ for the CPU device.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "hirgen/tensor.hpp"
+
+namespace hirgen {
+
+/// Unary functions; the spec's spelling is the enumerator's in lower case.
+enum class UnaryFn { kCopy, kNeg, kRelu, kGelu, kSilu, kExp, kSqrt, kRsqrt, kTanh, kReciprocal };
+/// Binary functions.
+enum class BinaryFn { kAdd, kSub, kMul, kDiv, kMax, kMin };
+/// Reduction functions; identities are 0, -inf, +inf, 1.
+enum class ReduceFn { kSum, kMax, kMin, kProd };
+
+constexpr int kMaxAxes = 8;
+
+/// A strided view for the kernels: `extent` and `stride` (in elements; 0 broadcasts).
+struct Strided {
+  int axes = 0;
+  int64_t extent[kMaxAxes] = {};
+  int64_t stride[kMaxAxes] = {};
+};
+
+/// out[i] = fn(in[i]) over out's extents; also copy, cast and permute (kCopy with strides).
+void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
+                  DType in_type, const Strided& in_view, cudaStream_t stream, const char* where);
+/// out[i] = fn(a[i], b[i]) over out's extents.
+void launch_binary(BinaryFn fn, void* out, DType out_type, const Strided& out_view, const void* a,
+                   const Strided& a_view, const void* b, const Strided& b_view, DType in_type,
+                   cudaStream_t stream, const char* where);
+/// out = fn over `axis` of in; out's extent along `axis` is 1. Accumulates in fp32.
+void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strided& out_view,
+                   const void* in, DType in_type, const Strided& in_view, cudaStream_t stream,
+                   const char* where);
+
+}  // namespace hirgen
