@@ -1,0 +1,132 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// BuildOptions says what to build.
+type BuildOptions struct {
+	Dir     string    // an emitted folder
+	Device  Device    // not Auto
+	Cache   []string  // CMake cache entries, "HIRGEN_SANITIZE=thread"; they change only a first configuration
+	Folder  string    // build folder; empty means the preset's, build/<device> in Dir
+	Verbose io.Writer // gets what the tools print; nil keeps it for the error
+}
+
+// Build configures the folder if that was never done, brings its program up to date
+// and returns the path of the program. Errors are *EnvironmentError: missing tools, or
+// what the compiler said.
+func Build(ctx context.Context, options BuildOptions) (string, error) {
+	dir, err := filepath.Abs(options.Dir)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "CMakePresets.json")); err != nil {
+		return "", &EnvironmentError{Err: err, Message: fmt.Sprintf(
+			"%s is not an emitted folder (it has no CMakePresets.json); make one with: hirgen emit SPEC -o %s",
+			options.Dir, options.Dir)}
+	}
+	if err := checkTools(options.Device); err != nil {
+		return "", err
+	}
+	b := builder{BuildOptions: options, dir: dir, folder: options.Folder}
+	if b.folder == "" {
+		b.folder = filepath.Join(dir, "build", string(options.Device))
+	}
+	if err := b.configure(ctx); err != nil {
+		return "", err
+	}
+	if err := b.cmake(ctx, "building "+options.Dir, "--build", b.folder); err != nil {
+		return "", err
+	}
+	return b.program()
+}
+
+type builder struct {
+	BuildOptions
+	dir, folder string // absolute
+}
+
+// configure runs CMake's first step unless a usable configuration is there. A folder
+// that was moved or copied carries a cache that points elsewhere: it starts afresh.
+func (b *builder) configure(ctx context.Context) error {
+	cache, err := os.ReadFile(filepath.Join(b.folder, "CMakeCache.txt"))
+	_, ninjaErr := os.Stat(filepath.Join(b.folder, "build.ninja"))
+	home := cacheEntry(cache, "CMAKE_HOME_DIRECTORY")
+	switch {
+	case err == nil && ninjaErr == nil && home == b.dir:
+		return nil
+	case err == nil && home != b.dir:
+		if err := os.RemoveAll(b.folder); err != nil {
+			return &EnvironmentError{Err: err, Message: fmt.Sprintf("clearing the build folder of another place: %v", err)}
+		}
+	}
+	args := []string{"--preset", string(b.Device), "-B", b.folder}
+	for _, entry := range b.Cache {
+		args = append(args, "-D"+entry)
+	}
+	return b.cmake(ctx, "configuring "+b.Dir, args...)
+}
+
+// cmake runs one CMake command in the emitted folder.
+func (b *builder) cmake(ctx context.Context, doing string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "cmake", args...)
+	cmd.Dir = b.dir
+	if compiler := nvcc(); b.Device == CUDA && compiler != "" {
+		cmd.Env = append(os.Environ(), "CUDACXX="+compiler)
+	}
+	var output bytes.Buffer
+	cmd.Stdout = io.Writer(&output)
+	if b.Verbose != nil {
+		cmd.Stdout = io.MultiWriter(&output, b.Verbose)
+	}
+	cmd.Stderr = cmd.Stdout
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	message := fmt.Sprintf("%s for %s failed", doing, b.Device)
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+		message += ": " + err.Error()
+	}
+	failure := &EnvironmentError{Message: message, Err: err}
+	if b.Verbose == nil {
+		failure.Output = output.String()
+	}
+	return failure
+}
+
+// program finds the executable: it carries the project's name.
+func (b *builder) program() (string, error) {
+	cache, err := os.ReadFile(filepath.Join(b.folder, "CMakeCache.txt"))
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(b.folder, cacheEntry(cache, "CMAKE_PROJECT_NAME"))
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return "", &EnvironmentError{Err: err, Message: fmt.Sprintf("the build of %s made no program %s", b.Dir, path)}
+	}
+	return path, nil
+}
+
+// cacheEntry reads the value of a "NAME:TYPE=VALUE" line of a CMakeCache.txt.
+func cacheEntry(cache []byte, name string) string {
+	for line := range strings.Lines(string(cache)) {
+		key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
+		if ok && strings.HasPrefix(key, name+":") {
+			return value
+		}
+	}
+	return ""
+}

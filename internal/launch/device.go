@@ -1,0 +1,55 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// defaultNVCC is where the CUDA installer puts the compiler without touching PATH.
+const defaultNVCC = "/usr/local/cuda/bin/nvcc"
+
+// ParseDevice reads the value of a --device flag.
+func ParseDevice(name string) (Device, error) {
+	switch d := Device(name); d {
+	case Auto, CPU, CUDA:
+		return d, nil
+	}
+	return "", fmt.Errorf("unknown device %q: it is cpu, cuda or auto", name)
+}
+
+// Resolve turns Auto into the device that this machine can build for and run on.
+func (d Device) Resolve() Device {
+	if d != Auto {
+		return d
+	}
+	if GPUs() > 0 && nvcc() != "" {
+		return CUDA
+	}
+	return CPU
+}
+
+// GPUs counts the NVIDIA GPUs whose device files this machine has.
+func GPUs() int {
+	files, err := filepath.Glob("/dev/nvidia[0-9]*")
+	if err != nil {
+		return 0
+	}
+	return len(files)
+}
+
+// nvcc finds the CUDA compiler: CUDACXX, PATH, then the installer's folder. Empty if
+// there is none.
+func nvcc() string {
+	if named := os.Getenv("CUDACXX"); named != "" {
+		return named
+	}
+	if path, err := exec.LookPath("nvcc"); err == nil {
+		return path
+	}
+	if _, err := os.Stat(defaultNVCC); err == nil {
+		return defaultNVCC
+	}
+	return ""
+}

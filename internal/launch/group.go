@@ -1,0 +1,129 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// group is the ranks of one run.
+type group struct {
+	options Options
+	out     *printer
+	ranks   []*rank
+	exits   chan *rank
+}
+
+// rank is one process.
+type rank struct {
+	index  int
+	cmd    *exec.Cmd
+	err    error // of Wait
+	gone   bool  // it has ended, and err stands
+	killed bool  // the launcher ended it
+}
+
+// start starts one rank in a process group of its own, so that Ctrl-C reaches the
+// launcher alone and a kill reaches whatever the rank has started.
+func (g *group) start(index, port int) error {
+	if g.exits == nil {
+		g.exits = make(chan *rank, g.options.N)
+	}
+	cmd := exec.Command(g.options.Program, g.options.arguments()...)
+	cmd.Env = g.options.environment(index, port)
+	cmd.Stdout, cmd.Stderr = g.out.stdout(index), g.out.stderr(index)
+	cmd.SysProcAttr = processAttributes()
+	cmd.WaitDelay = killDelay // a grandchild that holds the pipe must not hold the launcher
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	r := &rank{index: index, cmd: cmd}
+	g.ranks = append(g.ranks, r)
+	go func() {
+		r.err = cmd.Wait()
+		g.exits <- r
+	}()
+	return nil
+}
+
+// wait returns the exit code once every rank is gone.
+func (g *group) wait(ctx context.Context) int {
+	var patience <-chan time.Time // runs out for the survivors of a failure
+	done, worst := ctx.Done(), 0
+	for left := len(g.ranks); left > 0; {
+		select {
+		case r := <-g.exits:
+			left--
+			r.gone = true
+			killGroup(r.cmd.Process.Pid) // what it started and left behind
+			code := g.report(r)
+			worst = max(worst, code)
+			if code != 0 && left > 0 && patience == nil {
+				patience = time.After(g.options.grace())
+			}
+		case <-patience:
+			g.out.notef("stopping the ranks that are still there %s after the first failure", g.options.grace())
+			g.kill()
+		case <-done:
+			g.kill()
+			done, worst = nil, max(worst, interrupted)
+		}
+	}
+	return worst
+}
+
+// kill asks every rank that is left to end, and makes it shortly after.
+func (g *group) kill() {
+	var killed []*rank
+	for _, r := range g.ranks {
+		if !r.gone {
+			r.killed = true
+			killed = append(killed, r)
+			terminateGroup(r.cmd.Process.Pid)
+		}
+	}
+	time.AfterFunc(killDelay, func() {
+		for _, r := range killed {
+			_ = r.cmd.Process.Kill() // no effect on a process that was waited for
+		}
+	})
+}
+
+// report says how a rank failed and returns its exit code; 0 for one that the launcher
+// ended, whose code says nothing of the program.
+func (g *group) report(r *rank) int {
+	g.out.flush(r.index)
+	var exit *exec.ExitError
+	switch {
+	case r.err == nil || errors.Is(r.err, exec.ErrWaitDelay):
+		return 0
+	case r.killed:
+		g.out.notef("rank %d was stopped", r.index)
+		return 0
+	case !errors.As(r.err, &exit):
+		g.out.notef("rank %d: %v", r.index, r.err)
+		return 1
+	}
+	status := exit.Sys().(syscall.WaitStatus)
+	if status.Signaled() {
+		g.out.notef("rank %d was killed by signal %d (%s)", r.index, int(status.Signal()), status.Signal())
+		return 128 + int(status.Signal())
+	}
+	g.out.notef("rank %d exited with code %d%s", r.index, status.ExitStatus(), meaning(status.ExitStatus()))
+	return status.ExitStatus()
+}
+
+// meaning is what an emitted program's exit code says.
+func meaning(code int) string {
+	meanings := map[int]string{
+		1: "wrong elements", 2: "bad option", 3: "the machine is not as needed",
+		4: "a device call failed", 5: "another rank failed", 6: "timeout", 7: "internal error",
+	}
+	if text, ok := meanings[code]; ok {
+		return fmt.Sprintf(" (%s)", text)
+	}
+	return ""
+}

@@ -1,0 +1,20 @@
+//go:build !linux
+
+package launch
+
+import (
+	"os"
+	"syscall"
+)
+
+// Emitted programs run on Linux; here the launcher only has to compile.
+
+func processAttributes() *syscall.SysProcAttr { return nil }
+
+func terminateGroup(pid int) { killGroup(pid) }
+
+func killGroup(pid int) {
+	if process, err := os.FindProcess(pid); err == nil {
+		_ = process.Kill()
+	}
+}
