@@ -1,0 +1,157 @@
+package diag
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxRendered bounds what one report prints: a spec with thousands of mistakes
+	// has one cause, and the first lines show it.
+	maxRendered = 50
+	// maxLineRunes bounds the part of a source line that is shown around the caret.
+	maxLineRunes = 120
+)
+
+// Render writes errs as a report for people. Each diagnostic is its first line
+// ("file:line:col: error HG014: message"), the source line with a caret below the
+// column, the hint and the notes. source gives the text of a file by the name that
+// positions carry; where it answers false the source line is left out.
+func Render(w io.Writer, errs *Errors, source func(file string) ([]byte, bool)) {
+	for i, d := range errs.Items {
+		if i == maxRendered {
+			fmt.Fprintf(w, "... and %d more errors\n", len(errs.Items)-i)
+			return
+		}
+		fmt.Fprintln(w, d.Error())
+		renderSource(w, d.Pos, source)
+		if d.Hint != "" {
+			fmt.Fprintf(w, "  hint: %s\n", d.Hint)
+		}
+		for _, n := range d.Notes {
+			fmt.Fprintf(w, "  note: %s\n", join(n.Pos, n.Message))
+		}
+	}
+}
+
+// Diagnostics returns every diagnostic inside err, whatever wraps it, and whether
+// there were any.
+func Diagnostics(err error) (*Errors, bool) {
+	var all *Errors
+	if errors.As(err, &all) {
+		return all, true
+	}
+	var one *Diagnostic
+	if errors.As(err, &one) {
+		return &Errors{Items: []*Diagnostic{one}}, true
+	}
+	return nil, false
+}
+
+// Rename replaces a file name in every position. A spec is loaded under its base
+// name, so that what is generated from it is the same wherever it lies; a report to
+// the user has the path that the user typed.
+func (e *Errors) Rename(from, to string) {
+	for _, d := range e.Items {
+		if d.Pos.File == from {
+			d.Pos.File = to
+		}
+		for i := range d.Notes {
+			if d.Notes[i].Pos.File == from {
+				d.Notes[i].Pos.File = to
+			}
+		}
+	}
+}
+
+// AddNote adds a second place to d and returns d.
+func (d *Diagnostic) AddNote(pos Pos, format string, args ...any) *Diagnostic {
+	d.Notes = append(d.Notes, Note{Pos: pos, Message: fmt.Sprintf(format, args...)})
+	return d
+}
+
+// WithHint sets the hint of d and returns d.
+func (d *Diagnostic) WithHint(format string, args ...any) *Diagnostic {
+	d.Hint = fmt.Sprintf(format, args...)
+	return d
+}
+
+func join(pos Pos, message string) string {
+	if s := pos.String(); s != "" {
+		return s + ": " + message
+	}
+	return message
+}
+
+// renderSource prints the line at pos and a caret below its column.
+func renderSource(w io.Writer, pos Pos, source func(file string) ([]byte, bool)) {
+	if source == nil || !pos.IsValid() {
+		return
+	}
+	text, ok := source(pos.File)
+	if !ok {
+		return
+	}
+	line, ok := lineOf(text, pos.Line)
+	if !ok {
+		return
+	}
+	caret := 0
+	if pos.Col > 0 {
+		caret = utf8.RuneCount(line[:min(pos.Col-1, len(line))])
+	}
+	shown, caret := window([]rune(string(line)), caret)
+	fmt.Fprintf(w, "    %s\n", strings.TrimRightFunc(string(shown), unicode.IsSpace))
+	if pos.Col > 0 {
+		fmt.Fprintf(w, "    %s^\n", blank(shown[:caret]))
+	}
+}
+
+// lineOf returns line n (1-based) of text without its line break.
+func lineOf(text []byte, n int) ([]byte, bool) {
+	for ; n > 1; n-- {
+		i := bytes.IndexByte(text, '\n')
+		if i < 0 {
+			return nil, false
+		}
+		text = text[i+1:]
+	}
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	return bytes.TrimSuffix(text, []byte("\r")), true
+}
+
+// window cuts a long line to the part around the caret, and replaces what a
+// terminal would act on instead of showing.
+func window(line []rune, caret int) ([]rune, int) {
+	caret = min(caret, len(line))
+	first := 0
+	if caret > maxLineRunes/2 && len(line) > maxLineRunes {
+		first = min(caret-maxLineRunes/2, len(line)-maxLineRunes)
+	}
+	shown := append([]rune(nil), line[first:min(first+maxLineRunes, len(line))]...)
+	for i, r := range shown {
+		if r != '\t' && !unicode.IsPrint(r) {
+			shown[i] = '?'
+		}
+	}
+	return shown, caret - first
+}
+
+// blank is white space as wide as the text: tabs stay, so that the caret lines up.
+func blank(text []rune) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r != '\t' {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
