@@ -1,0 +1,122 @@
+package expr
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// maxDepth bounds nested parentheses.
+const maxDepth = 64
+
+// SyntaxError is what Parse returns for text that is no expression.
+type SyntaxError struct {
+	Offset int // byte offset into the text
+	Msg    string
+}
+
+func (e *SyntaxError) Error() string { return e.Msg }
+
+// precedence of the binary operators; all associate to the left.
+var precedence = map[string]int{"==": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%": 3}
+
+// Parse reads an expression. The whole text has to be one; an error is a
+// *SyntaxError.
+func Parse(text string) (Expr, error) {
+	p := &parser{lexer: lexer{text: text}}
+	p.next()
+	e, err := p.binary(1)
+	if err != nil {
+		return nil, err
+	}
+	if p.tok.kind != tokenEnd {
+		return nil, p.unexpected("an operator")
+	}
+	return e, nil
+}
+
+type parser struct {
+	lexer
+	tok   token
+	depth int
+}
+
+func (p *parser) next() { p.tok = p.scan() }
+
+// binary parses operators of at least the given precedence.
+func (p *parser) binary(least int) (Expr, error) {
+	x, err := p.operand()
+	if err != nil {
+		return nil, err
+	}
+	for p.tok.kind == tokenOp && precedence[p.tok.text] >= least {
+		op := p.tok.text
+		p.next()
+		y, err := p.binary(precedence[op] + 1)
+		if err != nil {
+			return nil, err
+		}
+		x = &Binary{Op: op, X: x, Y: y}
+	}
+	return x, nil
+}
+
+func (p *parser) operand() (Expr, error) {
+	tok := p.tok
+	switch {
+	case tok.kind == tokenInt:
+		p.next()
+		return parseInt(tok, tok.text)
+	case tok.kind == tokenName:
+		p.next()
+		return Var(tok.text), nil
+	case tok.kind == tokenOp && tok.text == "-":
+		p.next()
+		if p.tok.kind != tokenInt {
+			return nil, p.unexpected("a number after the sign")
+		}
+		digits := p.tok.text
+		p.next()
+		return parseInt(tok, "-"+digits)
+	case tok.kind == tokenOpen:
+		return p.parenthesized()
+	default:
+		return nil, p.unexpected("a number, a name or \"(\"")
+	}
+}
+
+func (p *parser) parenthesized() (Expr, error) {
+	open := p.tok
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > maxDepth {
+		return nil, &SyntaxError{open.offset, "parentheses are nested too deeply"}
+	}
+	p.next()
+	e, err := p.binary(1)
+	if err != nil {
+		return nil, err
+	}
+	if p.tok.kind == tokenEnd {
+		return nil, &SyntaxError{open.offset, `"(" is never closed`}
+	}
+	if p.tok.kind != tokenClose {
+		return nil, p.unexpected(`an operator or ")"`)
+	}
+	p.next()
+	return e, nil
+}
+
+func parseInt(at token, digits string) (Expr, error) {
+	v, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return nil, &SyntaxError{at.offset, digits + " does not fit in 64 bits"}
+	}
+	return Int(v), nil
+}
+
+func (p *parser) unexpected(want string) *SyntaxError {
+	if p.tok.kind == tokenEnd {
+		return &SyntaxError{p.tok.offset, fmt.Sprintf("the expression ends where %s should stand", want)}
+	}
+	return &SyntaxError{p.tok.offset, fmt.Sprintf("%q stands where %s should", p.tok.text, want)}
+}
