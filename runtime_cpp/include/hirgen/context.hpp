@@ -22,13 +22,15 @@ class Watchdog;
 struct ContextOptions {
   int rank = 0;
   int world = 1;
-  int device = 0;              ///< CUDA device ordinal of this rank
-  std::string address;         ///< host of rank 0
-  int port = 0;                ///< TCP port of rank 0
-  double timeout_seconds = 60; ///< bound of every wait
-  std::string program;         ///< name of the program
-  std::string digest;          ///< of program text and parameters: equal on every rank
-  int mesh_size = 1;           ///< ranks that the program was generated for
+  int device = -1;              ///< CUDA device ordinal; -1: chosen by local_rank
+  int local_rank = -1;          ///< rank among those of this host; -1: unknown
+  std::string address;          ///< host of rank 0; unused when world is 1
+  int port = 0;                 ///< TCP port of rank 0; unused when world is 1
+  std::string job;              ///< id of the launcher's job: a stranger at the port is turned away
+  double timeout_seconds = 60;  ///< bound of every wait
+  std::string program;          ///< name of the program
+  std::string digest;           ///< of program text and parameters: equal on every rank
+  int mesh_size = 1;            ///< ranks that the program was generated for
 };
 
 /// The ranks along one mesh axis, their communicator and the stream that carries it.
@@ -92,15 +94,29 @@ class Context {
     return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), name, where));
   }
 
+  /// Tells the watchdog that the host starts to issue a call. run_call() does this.
+  void begin_call();
+
   /// Tells the watchdog that a call was issued on `caller` (records an event there):
   /// it must complete within the deadline. Every emitted run() ends with this.
   void call_issued(cudaStream_t caller);
 
-  /// Blocks the host until `stream` is idle, within the deadline. Throws kTimeout,
-  /// kPeer or kDevice and never waits for ever.
+  /// Blocks the host until `stream` is idle. Throws kDevice or kTimeout and never waits
+  /// for ever: the deadline starts anew whenever a call completes. When a peer is lost the
+  /// watchdog ends the process from under it.
   void synchronize(cudaStream_t stream);
 
+  /// Tells the other ranks that this one failed, so that they stop at once and name it.
+  /// Returns when they have been told (about a second at most); the destructor then frees
+  /// nothing on the device and does not wait. If another rank turns out to be at fault,
+  /// ends the process with kPeer instead of returning.
+  void fail(const Error& error);
+
  private:
+  void open_world();
+  void close();
+  ncclComm_t split(const std::vector<int>& ranks, int position, const char* where);
+
   ContextOptions options_;
   cublasLtHandle_t cublas_ = nullptr;
   std::unique_ptr<Rendezvous> rendezvous_;

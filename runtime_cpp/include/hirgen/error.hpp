@@ -6,6 +6,7 @@
 #include <nccl.h>
 
 #include <atomic>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -26,17 +27,29 @@ enum class Code : int {
 /// The one exception type of the runtime. `what()` is a complete message.
 class Error : public std::runtime_error {
  public:
-  Error(Code code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  /// `suspect` is the rank at fault when this rank only noticed; -1 when unknown or none.
+  Error(Code code, const std::string& message, int suspect = -1)
+      : std::runtime_error(message), code_(code), suspect_(suspect) {}
   /// The exit code that this error leads to.
   Code code() const noexcept { return code_; }
+  /// The rank that this error is blamed on, -1 if none is known.
+  int suspect() const noexcept { return suspect_; }
 
  private:
   Code code_;
+  int suspect_;
 };
 
 /// Where in the spec the host program stands ("spec.yaml:12:5 allgather A_s"); the
 /// watchdog reports it when the host itself is stuck in a call. Never null.
 extern std::atomic<const char*> host_position;
+
+/// Statements that the host has issued since the process started. A host that issues
+/// nothing for a whole deadline is stuck; the rank that issued least holds up the others.
+extern std::atomic<uint64_t> host_statements;
+
+/// How long settle() waits, in seconds: the deadline of the newest context.
+extern std::atomic<double> settle_seconds;
 
 /// Throws Error(kDevice) unless `status` is success. `where` is the spec position.
 void check(cudaError_t status, const char* call, const char* where, const char* file, int line);
@@ -52,10 +65,10 @@ void settle(ncclComm_t comm, const char* where);
 }  // namespace hirgen
 
 /// Runs a CUDA or cuBLAS call; `where` is a string literal with the spec position.
-#define HG_CHECK(call, where)                                       \
-  do {                                                              \
+#define HG_CHECK(call, where)                                        \
+  do {                                                               \
     ::hirgen::host_position.store(where, std::memory_order_relaxed); \
-    ::hirgen::check((call), #call, where, __FILE__, __LINE__);      \
+    ::hirgen::check((call), #call, where, __FILE__, __LINE__);       \
   } while (false)
 
 /// Runs an NCCL call on a non-blocking communicator and waits until it is enqueued.

@@ -3,8 +3,10 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hirgen/context.hpp"
@@ -37,6 +39,8 @@ struct ProgramInfo {
   std::vector<ProductInfo> products;
   int64_t bytes = 0;          ///< size of the largest communicated tensor, as nccl-tests counts it
   std::string communication;  ///< "allgather", for the report
+  /// Parameters of the spec by name, as generated; they go into the JSON report.
+  std::vector<std::pair<std::string, int64_t>> parameters = {};
 };
 
 /// The emitted entry points that the driver and the C ABI use.
@@ -48,6 +52,11 @@ struct ProgramTable {
   /// The model's operations one by one, on whole tensors: the oracle of the check.
   void (*reference)(Reference& reference);
 };
+
+/// One call of `program` as the watchdog sees it: announced, then issued. All calls of a
+/// program go through here, whoever makes them (the driver, the C ABI).
+void run_call(Context& context, Program& program, cudaStream_t caller,
+              const std::vector<void*>& tensors);
 
 /// main() of an emitted program: options, inputs, check, timing, report. Returns the exit code.
 int run_main(int argc, char** argv, const ProgramTable& table);
