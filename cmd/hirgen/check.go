@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+func newCheck() *cobra.Command {
+	var flags specFlags
+	cmd := &cobra.Command{
+		Use:   "check SPEC",
+		Short: "Check a spec without emitting anything",
+		Long: `Read, validate and lower a spec, and say in a few lines what came of it: tensors with
+one rank's shape, and the communication that was derived. SPEC may be - for standard input.`,
+		Example:           "  hirgen check testdata/specs/ag_matmul/spec.yaml -p M=4096",
+		Args:              exactly("SPEC"),
+		ValidArgsFunction: completeSpec,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			program, _, err := flags.lower(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), summary(program))
+			return err
+		},
+	}
+	flags.register(cmd)
+	return cmd
+}
+
+// summary describes a lowered program to whoever wrote its spec.
+func summary(p *hostir.Program) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %d ranks, %d worker streams\n", p.Name, p.Meshes[0].Size(), p.Streams)
+	for _, t := range p.Tensors {
+		switch t.Role {
+		case hostir.Input:
+			fmt.Fprintf(&text, "  input   %s\n", describeTensor(t))
+		case hostir.Output:
+			fmt.Fprintf(&text, "  output  %s\n", describeTensor(t))
+		}
+	}
+	for _, c := range communications(p.Body, 1) {
+		fmt.Fprintf(&text, "  %s\n", c)
+	}
+	return text.String()
+}
+
+// describeTensor prints name, element type, axes as in the spec and one rank's share.
+func describeTensor(t *hostir.Tensor) string {
+	axes := make([]string, len(t.Axes))
+	local := make([]string, len(t.Axes))
+	for i, axis := range t.Axes {
+		axes[i] = axis.String()
+		local[i] = fmt.Sprint(axis.LocalSize())
+	}
+	return fmt.Sprintf("%s %s [%s], one rank holds [%s]",
+		t.Name, t.DType, strings.Join(axes, ", "), strings.Join(local, ", "))
+}
+
+// communications lists what moves between ranks, with how often a call does it.
+func communications(body []hostir.Stmt, times int64) []string {
+	var found []string
+	for _, stmt := range body {
+		switch s := stmt.(type) {
+		case *hostir.For:
+			found = append(found, communications(s.Body, times*s.Count.Value)...)
+		case *hostir.If:
+			found = append(found, communications(s.Body, times)...)
+			found = append(found, communications(s.Else, times)...)
+		case *hostir.Communication:
+			bytes := s.Out.DType.Size()
+			for _, axis := range s.Out.Axes {
+				bytes *= axis.LocalSize()
+			}
+			found = append(found, fmt.Sprintf("%d x %s over mesh axis %s by %s, %d bytes each (%s)",
+				times, s.Type, s.MeshAxis, s.Backend, bytes, s.Pos))
+		}
+	}
+	return found
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/emit"
+)
+
+func newEmit() *cobra.Command {
+	var (
+		flags        specFlags
+		out          string
+		force, check bool
+	)
+	cmd := &cobra.Command{
+		Use:   "emit SPEC -o OUT",
+		Short: "Write the CMake project of a spec's program",
+		Long: `Write the program of a spec as a CMake project that builds alone: with "cmake --preset
+cuda" for GPUs, or with "cmake --preset cpu" for this machine's processors. Only files
+that changed are written, and files that hirgen did not write, or that were edited since,
+are left alone unless --force. SPEC may be - for standard input.`,
+		Example: `  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out
+  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out -p M=16384 -p S=8
+  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out --check`,
+		Args:              exactly("SPEC"),
+		ValidArgsFunction: completeSpec,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case out == "":
+				return usagef("say where to write: -o OUT")
+			case force && check:
+				return usagef("--check writes nothing, so --force has no meaning beside it")
+			}
+			program, src, err := flags.lower(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			files, err := emit.Render(program, emit.Options{Flags: flags.settings()})
+			if err != nil {
+				return src.locate(err)
+			}
+			if check {
+				return checkFiles(cmd.OutOrStdout(), out, files)
+			}
+			return writeFiles(cmd.OutOrStdout(), out, files, force)
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().StringVarP(&out, "output", "o", "", "folder to write to; made if it is not there")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite files that were edited or that hirgen did not write")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; list files that are stale or orphaned, and exit with 1 if there are any")
+	_ = cmd.MarkFlagDirname("output")
+	return cmd
+}
+
+func writeFiles(w io.Writer, out string, files []emit.File, force bool) error {
+	changed, err := emit.Write(out, files, emit.WriteOptions{Force: force})
+	if err != nil {
+		return err
+	}
+	if len(changed) == 0 {
+		fmt.Fprintf(w, "%s is up to date (%d files)\n", out, len(files))
+		return nil
+	}
+	fmt.Fprintf(w, "wrote %d of %d files to %s; to build and run: hirgen run %s -n RANKS\n",
+		len(changed), len(files), out, out)
+	return nil
+}
+
+func checkFiles(w io.Writer, out string, files []emit.File) error {
+	stale, orphaned, edited, err := emit.Check(out, files)
+	if err != nil {
+		return err
+	}
+	for _, group := range []struct {
+		what  string
+		names []string
+	}{{"stale", stale}, {"orphaned", orphaned}, {"edited", edited}} {
+		for _, name := range group.names {
+			fmt.Fprintf(w, "%-8s  %s\n", group.what, name)
+		}
+	}
+	if len(stale)+len(orphaned)+len(edited) > 0 {
+		return &exitError{code: exitSpec}
+	}
+	return nil
+}

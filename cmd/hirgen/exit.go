@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// The exit codes of every command but run, which also returns those of the ranks.
+const (
+	exitOK          = 0
+	exitSpec        = 1
+	exitUsage       = 2
+	exitEnvironment = 3
+	exitInternal    = 4
+	exitInterrupted = 130
+)
+
+// usageError is a command line that cannot be carried out.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(format string, args ...any) error {
+	return &usageError{message: fmt.Sprintf(format, args...)}
+}
+
+// exitError ends a command that has already said all there is to say.
+type exitError struct{ code int }
+
+func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// report prints what went wrong, with what to do about it, and returns the exit code.
+func report(w io.Writer, cmd *cobra.Command, err error) int {
+	var (
+		spec        *specError
+		usage       *usageError
+		silent      *exitError
+		environment *launch.EnvironmentError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &silent):
+		return silent.code
+	case errors.As(err, &spec):
+		diag.Render(w, spec.errors, spec.source)
+		return exitSpec
+	case errors.As(err, &usage):
+		fmt.Fprintf(w, "hirgen: %v\nSee: %s --help\n", err, cmd.CommandPath())
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &environment):
+		if environment.Output != "" {
+			fmt.Fprintln(w, strings.TrimRight(environment.Output, "\n"))
+		}
+		fmt.Fprintf(w, "hirgen: %v\n", err)
+		return exitEnvironment
+	case isEnvironment(err):
+		fmt.Fprintf(w, "hirgen: %v\n", err)
+		return exitEnvironment
+	}
+	fmt.Fprintf(w, "hirgen: internal error: %v\nThis is a mistake in hirgen; please report it with the spec.\n", err)
+	return exitInternal
+}
+
+// isEnvironment reports whether the machine, not hirgen, is at fault: a file that
+// cannot be read or written, a full disk.
+func isEnvironment(err error) bool {
+	var (
+		path *fs.PathError
+		link *os.LinkError
+		sys  *os.SyscallError
+		no   syscall.Errno
+	)
+	return errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &sys) || errors.As(err, &no)
+}
+
+// reportPanic turns a panic into the internal error that it is.
+func reportPanic(w io.Writer, failure any) int {
+	fmt.Fprintf(w, "hirgen: internal error: %v\n%s\nThis is a mistake in hirgen; please report it with the spec.\n",
+		failure, debug.Stack())
+	return exitInternal
+}

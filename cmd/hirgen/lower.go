@@ -1,0 +1,56 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+func newLower() *cobra.Command {
+	var flags specFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "lower SPEC",
+		Short: "Print the host program that a spec lowers to",
+		Long: `Print the host program that a spec lowers to: one statement a line, as one process per
+GPU runs it. SPEC may be - for standard input.`,
+		Example: `  hirgen lower testdata/specs/ag_matmul/spec.yaml
+  hirgen lower testdata/specs/ag_matmul/spec.yaml -p S=8 --json
+  hirgen lower testdata/specs/ag_matmul/spec.yaml --dump-after=all 2>&1 | less`,
+		Args:              exactly("SPEC"),
+		ValidArgsFunction: completeSpec,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			program, _, err := flags.lower(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			return printProgram(cmd.OutOrStdout(), program, asJSON)
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object with name and body instead of text")
+	return cmd
+}
+
+func printProgram(w io.Writer, program *hostir.Program, asJSON bool) error {
+	if !asJSON {
+		_, err := io.WriteString(w, hostir.Print(program))
+		return err
+	}
+	text, err := hostir.JSON(program)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// completeSpec completes the names of YAML files.
+func completeSpec(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/lowering"
+)
+
+func newPasses() *cobra.Command {
+	return &cobra.Command{
+		Use:     "passes",
+		Short:   "List the passes that lower a spec, and why they stand in this order",
+		Example: "  hirgen passes",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return lowering.Describe(cmd.OutOrStdout())
+		},
+	}
+}
+
+// everyPass stands for all passes in --dump-after.
+const everyPass = "all"
+
+// loweringOptions checks the names of passes and sets up the dumps.
+func (f *specFlags) loweringOptions(w io.Writer) (lowering.Options, error) {
+	for _, name := range f.disable {
+		if err := knownPass("--disable-pass", name); err != nil {
+			return lowering.Options{}, err
+		}
+	}
+	for _, name := range f.dumpAfter {
+		if name == everyPass {
+			continue
+		}
+		if err := knownPass("--dump-after", name); err != nil {
+			return lowering.Options{}, err
+		}
+	}
+	options := lowering.Options{Disable: f.disable, Verify: true}
+	if len(f.dumpAfter) > 0 {
+		options.DumpAfter = func(pass, text string, changed bool) {
+			if slices.Contains(f.dumpAfter, everyPass) || slices.Contains(f.dumpAfter, pass) {
+				dump(w, pass, text, changed)
+			}
+		}
+	}
+	return options, nil
+}
+
+// dump prints the host program as it stands after a pass.
+func dump(w io.Writer, pass, text string, changed bool) {
+	if !changed {
+		fmt.Fprintf(w, "# after %s: unchanged\n\n", pass)
+		return
+	}
+	fmt.Fprintf(w, "# after %s\n%s\n", pass, text)
+}
+
+func passNames() []string {
+	var names []string
+	for _, pass := range lowering.Passes {
+		names = append(names, pass.Name)
+	}
+	return names
+}
+
+// knownPass refuses a name that is not a pass's, with the nearest one that is.
+func knownPass(flag, name string) error {
+	names := passNames()
+	if slices.Contains(names, name) {
+		return nil
+	}
+	hint := "see: hirgen passes"
+	if nearest, ok := spell.Nearest(name, names); ok {
+		hint = fmt.Sprintf("did you mean %q?", nearest)
+	}
+	return usagef("%s: there is no pass %q; %s", flag, name, hint)
+}
+
+func completePasses(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return passNames(), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// streams is the standard input and outputs of one invocation.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// execute runs one command line and returns its exit code.
+func execute(ctx context.Context, args []string, s streams) (exit int) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			exit = reportPanic(s.err, failure)
+		}
+	}()
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	entered := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { entered = true }
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !entered {
+		// Cobra refused the command line before any code of ours ran.
+		err = &usageError{message: err.Error()}
+	}
+	return report(s.err, cmd, err)
+}
+
+// newRoot wires the command line: one function, and one file, per command.
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hirgen",
+		Short: "Turn the description of a multi-GPU pipeline into a standalone CUDA C++ program",
+		Long: `hirgen turns the description of a multi-GPU pipeline into a standalone CUDA C++
+program that overlaps communication with matrix products. The program builds with
+CMake alone, for GPUs or, unchanged, for any Linux machine with a C++ compiler.
+
+Exit codes: 0 success, 1 the spec is wrong (or --check found stale files), 2 bad
+command line, 3 the machine is not as needed, 4 internal error.`,
+		Example: `  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out
+  hirgen run out -n 4`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.AddCommand(newEmit(), newLower(), newCheck(), newRun(), newPasses(), newExplain(), newVersion())
+	return root
+}
+
+// exactly accepts n arguments and names them in the error otherwise.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return errors.New("missing argument " + names[len(args)])
+		case len(args) > len(names):
+			return errors.New("unexpected argument " + args[len(names)])
+		}
+		return nil
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+)
+
+// maxSpecBytes bounds what is read of a spec; a longer one is refused by the loader's
+// own, lower limit.
+const maxSpecBytes = 8 << 20
+
+// specFlags is what the commands that read a spec have in common: parameters, and the
+// switches of lowering.
+type specFlags struct {
+	params    []string
+	dumpAfter []string
+	disable   []string
+}
+
+func (f *specFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the spec, `NAME=VALUE`; repeatable")
+	flags.StringArrayVar(&f.dumpAfter, "dump-after", nil, "print the host program after `PASS` (or all) to standard error; repeatable")
+	flags.StringArrayVar(&f.disable, "disable-pass", nil, "leave `PASS` out; repeatable")
+	for _, flag := range []string{"dump-after", "disable-pass"} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, completePasses)
+	}
+}
+
+// specError is mistakes in a spec, with what is needed to show them in place.
+type specError struct {
+	errors *diag.Errors
+	path   string // as the user typed it
+	text   []byte
+}
+
+func (e *specError) Error() string { return e.errors.Error() }
+
+// source gives the text of a file that a diagnostic points into.
+func (e *specError) source(file string) ([]byte, bool) {
+	return e.text, file == e.path
+}
+
+// load reads the spec at path; "-" is standard input.
+func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *source, error) {
+	overrides, err := parseParams(f.params)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := readSpec(cmd.InOrStdin(), path)
+	if err != nil {
+		return nil, nil, err
+	}
+	pipeline, err := model.Load(src.name, src.text, overrides)
+	return pipeline, src, src.locate(err)
+}
+
+// lower reads the spec at path and lowers it.
+func (f *specFlags) lower(cmd *cobra.Command, path string) (*hostir.Program, *source, error) {
+	options, err := f.loweringOptions(cmd.ErrOrStderr())
+	if err != nil {
+		return nil, nil, err
+	}
+	pipeline, src, err := f.load(cmd, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	program, err := lowering.Lower(pipeline, options)
+	return program, src, src.locate(err)
+}
+
+// source is a spec as it was read.
+type source struct {
+	path string // as the user typed it
+	name string // its base name, which positions and emitted files carry
+	text []byte
+}
+
+func readSpec(stdin io.Reader, path string) (*source, error) {
+	s := &source{path: path, name: filepath.Base(path)}
+	file := stdin
+	if path == "-" {
+		s.path, s.name = "stdin", "stdin"
+	} else {
+		opened, err := os.Open(path)
+		if err != nil {
+			return nil, &launch.EnvironmentError{Message: fmt.Sprintf("reading the spec: %v", err), Err: err}
+		}
+		defer opened.Close()
+		file = opened
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxSpecBytes))
+	if err != nil {
+		return nil, &launch.EnvironmentError{Message: fmt.Sprintf("reading the spec: %v", err), Err: err}
+	}
+	s.text = text
+	return s, nil
+}
+
+// locate turns diagnostics, which name the spec by its base name so that output does
+// not depend on folders, into ones with the path that the user typed.
+func (s *source) locate(err error) error {
+	found, ok := diag.Diagnostics(err)
+	if !ok {
+		return err
+	}
+	found.Rename(s.name, s.path)
+	return &specError{errors: found, path: s.path, text: s.text}
+}
+
+// settings is the -p flags in a form that does not depend on how they were typed.
+func (f *specFlags) settings() []string {
+	var flags []string
+	for _, setting := range slices.Compact(slices.Sorted(slices.Values(f.params))) {
+		flags = append(flags, "-p", setting)
+	}
+	return flags
+}
+
+// parseParams reads the values of -p.
+func parseParams(settings []string) (map[string]int64, error) {
+	overrides := map[string]int64{}
+	for _, setting := range settings {
+		name, text, found := strings.Cut(setting, "=")
+		if !found || name == "" {
+			return nil, usagef("-p %s: write NAME=VALUE, as in -p M=8192", setting)
+		}
+		value, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, usagef("-p %s: %q is not a 64-bit integer", setting, text)
+		}
+		if previous, twice := overrides[name]; twice && previous != value {
+			return nil, usagef("-p sets %s twice, to %d and to %d", name, previous, value)
+		}
+		overrides[name] = value
+	}
+	return overrides, nil
+}
