@@ -4,6 +4,8 @@
 #include <cublasLt.h>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "hirgen/context.hpp"
 #include "hirgen/tensor.hpp"
@@ -15,13 +17,24 @@ struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;
   int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements between batches
-  bool transpose_a = false;  ///< A is stored [k, m]
-  bool transpose_b = false;  ///< B is stored [n, k], as linear's weight is
-  bool bias = false;         ///< adds bias[n], of the output's type, to every row
+  bool transpose_a = false;                          ///< A is stored [k, m]
+  bool transpose_b = false;                          ///< B is stored [n, k], as linear's weight is
+  bool bias = false;  ///< adds bias[n], of the output's type, to every row
   DType dtype = DType::kBf16;
 };
 
-/// Descriptors, layouts and the algorithm of one product. cuBLASLt is column-major: a
+/// The product in words, for messages: "C[4, 8] = A[4, 16] B[16, 8], bf16".
+std::string describe(const MatmulShape& shape);
+
+/// An algorithm for a product, and the workspace that it needs.
+struct MatmulCandidate {
+  cublasLtMatmulAlgo_t algo{};
+  size_t workspace_bytes = 0;
+};
+
+/// Descriptors, layouts and the algorithm of one product. Operands are contiguous within
+/// a batch and start at multiples of 16 bytes, or of a row if a row is not such a
+/// multiple. Sums are fp32 and rounded once. cuBLASLt is column-major: a
 /// row-major C = A B is the column-major C' = B' A', so B is its first operand. The
 /// emitted call reads
 ///
@@ -34,14 +47,29 @@ struct MatmulPlan {
   size_t workspace_bytes = 0;
 
   MatmulPlan() = default;
-  /// Asks the heuristic for the first algorithm that fits; throws Error.
-  MatmulPlan(Context& context, const MatmulShape& shape, const char* where);
+  /// Asks the heuristic for the first algorithm that fits; throws Error. `where` is the
+  /// spec position, a string that outlives the plan.
+  MatmulPlan(Context& context, const MatmulShape& shape, const char* where)
+      : MatmulPlan(context.cublas(), shape, where) {}
+  MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where);
   ~MatmulPlan();
+  MatmulPlan(const MatmulPlan&) = delete;
+  MatmulPlan& operator=(const MatmulPlan&) = delete;
   MatmulPlan(MatmulPlan&& other) noexcept;
   MatmulPlan& operator=(MatmulPlan&& other) noexcept;
 
   /// Sets the bias vector of the next call; it is part of the descriptor.
   void set_bias(const void* bias, const char* where);
+
+  /// The heuristic's algorithms within kWorkspaceBytes, best guess first, at most
+  /// `limit`; what a tuner times. Empty if there is none.
+  std::vector<MatmulCandidate> candidates(cublasLtHandle_t cublas, int limit,
+                                          const char* where) const;
+  /// Takes one of them for the calls to come.
+  void use(const MatmulCandidate& candidate);
+
+ private:
+  MatmulShape shape_;
 };
 
 /// Workspace of one concurrent stream: two products at once may not share one.

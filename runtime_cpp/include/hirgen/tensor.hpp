@@ -15,6 +15,9 @@ enum class DType : int { kFp32 = 0, kFp16 = 1, kBf16 = 2 };
 /// Size of one element in bytes.
 constexpr size_t size_of(DType type) { return type == DType::kFp32 ? 4 : 2; }
 
+/// The spec's spelling of an element type: "fp32", "fp16", "bf16".
+const char* spelling(DType type);
+
 /// One axis of a tensor's buffer, in logical order. A reduction axis is not listed.
 struct Axis {
   int64_t extent = 1;       ///< elements over all ranks
