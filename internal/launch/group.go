@@ -107,13 +107,12 @@ func (g *group) report(r *rank) int {
 		g.out.notef("rank %d: %v", r.index, r.err)
 		return 1
 	}
-	status := exit.Sys().(syscall.WaitStatus)
-	if status.Signaled() {
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		g.out.notef("rank %d was killed by signal %d (%s)", r.index, int(status.Signal()), status.Signal())
 		return 128 + int(status.Signal())
 	}
-	g.out.notef("rank %d exited with code %d%s", r.index, status.ExitStatus(), meaning(status.ExitStatus()))
-	return status.ExitStatus()
+	g.out.notef("rank %d exited with code %d%s", r.index, exit.ExitCode(), meaning(exit.ExitCode()))
+	return exit.ExitCode()
 }
 
 // meaning is what an emitted program's exit code says.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"strconv"
@@ -66,7 +67,8 @@ func freePort() (int, error) {
 		return 0, err
 	}
 	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
+	address, err := netip.ParseAddrPort(listener.Addr().String())
+	return int(address.Port()), err
 }
 
 // environment is the launch variables of one rank on top of this process's.

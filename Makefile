@@ -1,0 +1,36 @@
+# The two commands that matter: "make demo" and "make test". Both do their own set-up.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+DEVICE ?= cpu
+
+.PHONY: help setup build demo test lint fmt golden gen clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+setup: ## Install cmake, ninja and a C++ compiler if they are missing
+	@scripts/setup.sh
+
+build: setup ## Build bin/hirgen
+	@go build -o bin/hirgen ./cmd/hirgen
+
+demo: build ## Spec to running program, explained on the way (DEVICE=cpu|cuda)
+	@scripts/demo.sh $(DEVICE)
+
+test: setup ## Run the whole suite
+	@scripts/test.sh
+
+lint: ## Check style: Go by golangci-lint, C++ by clang-format and clang-tidy
+	@scripts/lint.sh
+
+fmt: ## Format Go and C++
+	@scripts/fmt.sh
+
+golden: setup ## Rewrite the golden files; emitted programs are built and checked first
+	@scripts/golden.sh
+
+gen: build ## Bring generated/ up to date with testdata/specs/
+	@scripts/gen.sh
+
+clean: ## Remove what was built; .tools/ with the downloaded tools stays
+	@rm -rf bin build out

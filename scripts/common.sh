@@ -1,0 +1,48 @@
+# Sourced by the scripts beside it: where the checkout is, how to report, the pinned tools.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+tools="$PWD/.tools"
+golangci_version=v2.13.1
+clang_format_version=23.1.5
+clang_tidy_version=23.1.4
+
+# say prints a line that is told apart from what the tools print.
+say() { printf '==> %s\n' "$*"; }
+
+# die says what is wrong and what to type, and ends the script as an environment error.
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 3
+}
+
+# root_run runs a command as root, or fails where this user may not.
+root_run() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    sudo -n "$@"
+  else
+    return 1
+  fi
+}
+
+# apt_install installs Debian packages, refreshing the package lists only when needed.
+apt_install() {
+  command -v apt-get >/dev/null || return 1
+  local install=(env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@")
+  root_run "${install[@]}" >/dev/null 2>&1 && return 0
+  root_run apt-get update >/dev/null && root_run "${install[@]}" >/dev/null
+}
+
+# make_venv makes a Python environment at $1 unless it is there.
+make_venv() {
+  [ -x "$1/bin/pip" ] && return 0
+  command -v python3 >/dev/null || apt_install python3 python3-venv ||
+    die "python3 not found; install with: sudo apt-get install python3 python3-venv"
+  python3 -m venv "$1" >/dev/null 2>&1 && [ -x "$1/bin/pip" ] && return 0
+  rm -rf "$1"
+  apt_install python3-venv || die "python3 has no venv module; install with: sudo apt-get install python3-venv"
+  python3 -m venv "$1"
+}

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Rewrites the golden files. First the end-to-end tests must pass: output that does not
+# build, or that computes wrong elements, never becomes what is expected.
+source "$(dirname "$0")/common.sh"
+
+say "building and checking emitted programs"
+go test ./internal/e2e/ -count=1
+say "rewriting golden files"
+go test ./... -update

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The whole suite: format, vet, every Go test; those build and run the C++ tests and the
+# emitted programs on the CPU device. Ends with one line per step.
+source "$(dirname "$0")/common.sh"
+
+summary=()
+failed=0
+
+# step runs a command and remembers how it went.
+step() {
+  local name="$1" start=$SECONDS result=ok
+  shift
+  say "$name"
+  "$@" || { result=FAILED; failed=1; }
+  summary+=("$(printf '%-8s %4ds  %s' "$result" $((SECONDS - start)) "$name")")
+}
+
+formatted() {
+  local files
+  files=$(gofmt -l $(git ls-files '*.go'))
+  [ -z "$files" ] || { printf 'not formatted; run "make fmt":\n%s\n' "$files"; return 1; }
+}
+
+step "gofmt" formatted
+step "go vet" go vet ./...
+step "go test" go test ./...
+
+say "summary"
+printf '%s\n' "${summary[@]}"
+exit $failed
