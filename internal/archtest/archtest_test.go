@@ -1,0 +1,171 @@
+package archtest
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/hirgen/hirgen/"
+
+// mayImport says what each folder sees of the others; "internal/*" is the helper
+// packages that know nothing of the flow. A folder that is not listed fails the test:
+// it needs a place in the flow first.
+var mayImport = map[string][]string{
+	"internal/diag":     {},
+	"internal/expr":     {},
+	"internal/spell":    {},
+	"internal/golden":   {},
+	"internal/launch":   {},
+	"internal/archtest": {},
+	"internal/e2e":      {},
+	"model/domain":      {"internal/expr"},
+	"templates":         {},
+	"runtime_cpp":       {},
+	"model":             {"model/domain", "internal/expr", "internal/diag", "internal/spell"},
+	"lowering/hostir":   {"model/domain", "internal/expr", "internal/diag"},
+	"lowering":          {"model", "lowering/hostir", "model/domain", "internal/*"},
+	"emit":              {"lowering/hostir", "model/domain", "templates", "runtime_cpp", "internal/expr", "internal/diag"},
+	"emit/gosrc":        {"model", "model/domain"},
+	"cmd/hirgen":        {"model", "lowering", "lowering/hostir", "emit", "emit/gosrc", "internal/*"},
+}
+
+// onlyIn says which files may import a package that shapes all that touches it. A
+// pattern is matched against the path of the file.
+var onlyIn = map[string]string{
+	"gopkg.in/yaml.v3":          "model/yaml*.go",
+	"github.com/dave/jennifer/": "emit/gosrc/*.go",
+	"text/template":             "emit/*.go",
+	"github.com/spf13/cobra":    "cmd/hirgen/*.go",
+	"github.com/google/go-cmp/": "*_test.go",
+}
+
+// file is a Go file of the module with what it imports.
+type file struct {
+	path    string // from the root of the module, with slashes
+	imports []string
+}
+
+func TestImportsFollowTheFlow(t *testing.T) {
+	for _, f := range parseModule(t) {
+		if strings.HasSuffix(f.path, "_test.go") {
+			continue // a test may compare with any other stage
+		}
+		folder := path.Dir(f.path)
+		allowed, known := mayImport[folder]
+		if !known {
+			t.Errorf("%s: folder %s has no place in the flow; give it one in mayImport", f.path, folder)
+			continue
+		}
+		for _, imported := range f.imports {
+			target, ours := strings.CutPrefix(imported, module)
+			if ours && !permits(allowed, target) {
+				t.Errorf("%s imports %s, which %s may not", f.path, target, folder)
+			}
+		}
+	}
+}
+
+func TestShapingPackagesStayInOnePlace(t *testing.T) {
+	for _, f := range parseModule(t) {
+		for _, imported := range f.imports {
+			for restricted, pattern := range onlyIn {
+				if !matchesPackage(imported, restricted) {
+					continue
+				}
+				if !strings.HasSuffix(f.path, "_test.go") && !matches(pattern, f.path) {
+					t.Errorf("%s imports %s, which belongs to %s", f.path, imported, pattern)
+				}
+			}
+		}
+	}
+}
+
+// TestRulesCatch shows that the rules can fail.
+func TestRulesCatch(t *testing.T) {
+	if permits(mayImport["emit"], "model") || permits(mayImport["model"], "lowering/hostir") {
+		t.Error("an import against the flow is permitted")
+	}
+	if !permits(mayImport["lowering"], "internal/diag") {
+		t.Error("internal/* does not stand for its packages")
+	}
+	if matches(onlyIn["gopkg.in/yaml.v3"], "model/validate.go") || !matches(onlyIn["gopkg.in/yaml.v3"], "model/yaml_ops.go") {
+		t.Error("the YAML reader is not confined to model/yaml*.go")
+	}
+}
+
+func permits(allowed []string, target string) bool {
+	return slices.ContainsFunc(allowed, func(entry string) bool {
+		if folder, all := strings.CutSuffix(entry, "/*"); all {
+			return path.Dir(target) == folder
+		}
+		return entry == target
+	})
+}
+
+// matchesPackage reports whether an import path is the package, or lies below one that
+// ends with a slash.
+func matchesPackage(imported, restricted string) bool {
+	return imported == restricted || strings.HasSuffix(restricted, "/") && strings.HasPrefix(imported, restricted)
+}
+
+func matches(pattern, file string) bool {
+	if !strings.Contains(pattern, "/") {
+		file = path.Base(file)
+	}
+	ok, err := path.Match(pattern, file)
+	return err == nil && ok
+}
+
+// parseModule reads the imports of every Go file of the module.
+func parseModule(t *testing.T) []file {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var files []file
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != root && skipped(entry.Name()):
+			return fs.SkipDir
+		case entry.IsDir() || filepath.Ext(name) != ".go":
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		f := file{path: filepath.ToSlash(relative)}
+		for _, spec := range parsed.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			f.imports = append(f.imports, imported)
+		}
+		files = append(files, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("found no Go files: the root of the module is not where this test looks for it")
+	}
+	return files
+}
+
+// skipped folders hold no source of the module: tools, builds, and data.
+func skipped(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "testdata" || name == "build" || name == "bin" || name == "out" || name == "generated"
+}
