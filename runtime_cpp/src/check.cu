@@ -37,11 +37,10 @@ struct CompareKernel {
   Tally* tally;
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
-    float got[1];
-    load(local, type, i, got);
+    const float got = load(local, type, i);
     const float expected = whole[placement.global(i)];
-    if (got[0] == expected) return;  // also equal infinities, whose difference is NaN
-    const double distance = fabs(static_cast<double>(got[0]) - static_cast<double>(expected));
+    if (got == expected) return;  // also equal infinities, whose difference is NaN
+    const double distance = fabs(static_cast<double>(got) - static_cast<double>(expected));
     const double bound = abs_tol + rel_tol * fabs(static_cast<double>(expected));
     // A NaN on either side makes the comparison false; an infinite bound accepts nothing.
     if (!(distance <= bound) || !(bound < INFINITY)) {
@@ -86,9 +85,7 @@ float fetch_element(const void* device, DType type, int64_t index, cudaStream_t 
   const auto* source = static_cast<const unsigned char*>(device) + index * size_of(type);
   HG_CHECK(cudaMemcpyAsync(element, source, size_of(type), cudaMemcpyDeviceToHost, stream), kCheck);
   HG_CHECK(cudaStreamSynchronize(stream), kCheck);
-  float x[1] = {};
-  load(element, type, 0, x);
-  return x[0];
+  return load(element, type, 0);
 }
 
 }  // namespace

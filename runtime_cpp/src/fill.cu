@@ -104,9 +104,7 @@ struct IntoWholeKernel {
   Placement placement;
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
-    float x[1];
-    load(local, type, i, x);
-    whole[placement.global(i)] = x[0];
+    whole[placement.global(i)] = load(local, type, i);
   }
 };
 
@@ -115,11 +113,7 @@ struct WidenKernel {
   const void* in;
   DType type;
 
-  HG_HOST_DEVICE void operator()(int64_t i) const {
-    float x[1];
-    load(in, type, i, x);
-    out[i] = x[0];
-  }
+  HG_HOST_DEVICE void operator()(int64_t i) const { out[i] = load(in, type, i); }
 };
 
 }  // namespace

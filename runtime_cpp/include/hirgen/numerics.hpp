@@ -53,8 +53,16 @@ HG_HOST_DEVICE inline void load(const void* data, DType type, int64_t at, float 
     case DType::kFp16:
       return load_as<__half>(data, at, x);
     case DType::kBf16:
-      return load_as<__nv_bfloat16>(data, at, x);
+      break;
   }
+  load_as<__nv_bfloat16>(data, at, x);
+}
+
+/// One element.
+HG_HOST_DEVICE inline float load(const void* data, DType type, int64_t at) {
+  float x[1];
+  load(data, type, at, x);
+  return x[0];
 }
 
 /// store_as, with the element type known at run time only.
@@ -66,8 +74,9 @@ HG_HOST_DEVICE inline void store(void* data, DType type, int64_t at, const float
     case DType::kFp16:
       return store_as<__half>(data, at, x);
     case DType::kBf16:
-      return store_as<__nv_bfloat16>(data, at, x);
+      break;
   }
+  store_as<__nv_bfloat16>(data, at, x);
 }
 
 /// round_to for one element type.
