@@ -22,7 +22,23 @@ type Program struct {
 	Tensors []*Tensor      // inputs, then outputs, then the rest in order of first use
 	Streams int            // number of worker streams
 	Choices Choices        // what the passes are asked for
-	Body    []Stmt
+	// Reference is the model's operations in order, on whole tensors: what the
+	// emitted program checks itself against. Passes leave it alone.
+	Reference []RefOp
+	Body      []Stmt
+}
+
+// RefOp is one operation of the model. Names are those of the model's tensors.
+type RefOp struct {
+	Kind  string // as specs spell it: "matmul", "unary", ...
+	Fn    string // of a unary, binary or reduce operation
+	Out   string
+	In    []string
+	Axis  int          // reduce, broadcast: the logical axis
+	Perm  []int        // permute
+	Shape []int64      // the logical shape of Out, without reduced axes
+	DType domain.DType // of Out
+	Pos   diag.Pos
 }
 
 // Param is a named integer of the spec.
@@ -38,6 +54,7 @@ type Choices struct {
 	Reshard   string // "before", "after"
 	Sync      string // "split", "fused"
 	Joins     string // "body", "after"
+	Buffers   string // "keep": stay allocated from call to call; "free": live as long as needed
 	Graph     bool
 }
 
@@ -53,7 +70,8 @@ const (
 )
 
 // Tensor is a named tensor. Axes holds the logical domain; the buffer of one rank
-// holds Axis.LocalSize elements of each axis, laid out in the order of Layout.
+// holds Axis.LocalSize elements of each axis, laid out in the order of Layout. The
+// layout of a View is the order in which it steps through its operand's buffer.
 type Tensor struct {
 	Name   string
 	DType  domain.DType
@@ -61,7 +79,9 @@ type Tensor struct {
 	Mesh   *domain.Mesh
 	Role   Role
 	Layout []int // logical axes from outermost to innermost; nil means the logical order
-	Pos    diag.Pos
+	// Inferred says that the user left the axes to the passes: they may shard them.
+	Inferred bool
+	Pos      diag.Pos
 }
 
 // Stmt is one statement. The concrete types below are all there is.

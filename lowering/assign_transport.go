@@ -1,0 +1,39 @@
+package lowering
+
+import (
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// AssignTransport gives every communication that has none the schedule's transport.
+//
+// Requires: everything that crosses ranks is a communication.
+// Establishes: every communication has a backend.
+//
+//	before: gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s)
+//	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s, NCCL)
+func AssignTransport(p *hostir.Program) error {
+	var errors diag.List
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		var backend *hostir.Backend
+		switch s := s.(type) {
+		case *hostir.Communication:
+			backend = &s.Backend
+		case *hostir.P2PCommunication:
+			backend = &s.Backend
+		default:
+			return true
+		}
+		if *backend != hostir.None {
+			return true
+		}
+		if p.Choices.Transport != "nccl" {
+			errors.Add(s.Meta().Pos, diag.NotLowerable, "transport %q cannot carry this %s; \"nccl\" can",
+				p.Choices.Transport, s.Op())
+			return true
+		}
+		*backend = hostir.NCCL
+		return true
+	})
+	return errors.Err()
+}

@@ -1,0 +1,143 @@
+package lowering
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Build gives the first host IR of a pipeline: one statement per operation, in the
+// model's order, on whole logical tensors. It names no stream and allocates
+// nothing; a statement whose operands are sharded differently from its result
+// still hides the communication that it needs.
+func Build(p *model.Pipeline) (*hostir.Program, error) {
+	b := &builder{tensors: make(map[*model.Tensor]*hostir.Tensor, len(p.Tensors))}
+	b.program = &hostir.Program{
+		Name: p.Name, File: p.File, Meshes: p.Meshes,
+		Streams: p.Schedule.Streams, Choices: choices(p.Schedule),
+	}
+	for _, param := range p.Params {
+		b.program.Params = append(b.program.Params, hostir.Param{Name: param.Name, Value: param.Value})
+	}
+	b.declare(p)
+	for _, op := range p.Ops {
+		b.statement(op)
+		b.program.Reference = append(b.program.Reference, reference(op))
+	}
+	return b.program, b.errors.Err()
+}
+
+type builder struct {
+	program *hostir.Program
+	tensors map[*model.Tensor]*hostir.Tensor
+	errors  diag.List
+}
+
+func choices(s model.Schedule) hostir.Choices {
+	return hostir.Choices{
+		Pipeline: s.Pipeline, Transport: s.Transport, Reshard: s.Reshard,
+		Sync: s.Sync, Joins: s.Joins, Buffers: "keep", Graph: s.Graph,
+	}
+}
+
+// declare lists the tensors: inputs, then outputs, then the rest.
+func (b *builder) declare(p *model.Pipeline) {
+	add := func(list []*model.Tensor, role hostir.Role) {
+		for _, t := range list {
+			if b.tensors[t] != nil {
+				continue
+			}
+			b.tensors[t] = &hostir.Tensor{
+				Name: t.Name, DType: t.DType, Axes: axes(t.Axes), Mesh: t.Mesh,
+				Role: role, Inferred: !t.Annotated, Pos: t.Pos,
+			}
+			b.program.Tensors = append(b.program.Tensors, b.tensors[t])
+		}
+	}
+	add(p.Inputs, hostir.Input)
+	add(p.Outputs, hostir.Output)
+	add(p.Tensors, hostir.Temp)
+}
+
+// axes copies a domain. An extent that is a plain number carries no text, so that
+// the text form of a program says all that the program does.
+func axes(list []domain.Axis) []domain.Axis {
+	list = slices.Clone(list)
+	for i := range list {
+		if _, err := strconv.ParseInt(list[i].Extent.Text, 10, 64); err == nil {
+			list[i].Extent.Text = ""
+		}
+	}
+	return list
+}
+
+func (b *builder) statement(op *model.Op) {
+	in := make([]*hostir.Tensor, len(op.In))
+	for i, t := range op.In {
+		in[i] = b.tensors[t]
+	}
+	s := statement(op, in, b.tensors[op.Out])
+	if s == nil {
+		b.errors.Add(op.Pos, diag.NotLowerable, "operation %s has no host IR statement", op.Kind)
+		return
+	}
+	b.program.Body = append(b.program.Body, s)
+}
+
+// statement is the host IR statement of an operation, or nil for an unknown one.
+func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stmt {
+	info := hostir.Info{Pos: op.Pos}
+	switch op.Kind {
+	case model.OpSet:
+		return &hostir.Set{Info: info, Out: out, In: in[0]}
+	case model.OpMatmul:
+		return &hostir.Matmul{Info: info, Out: out, A: in[0], B: in[1]}
+	case model.OpLinear:
+		s := &hostir.Linear{Info: info, Out: out, X: in[0], W: in[1]}
+		if len(in) > 2 {
+			s.Bias = in[2]
+		}
+		return s
+	case model.OpBroadcast:
+		return &hostir.Broadcast{Info: info, Out: out, In: in[0], Axis: op.Axis}
+	case model.OpPermute:
+		return &hostir.Permute{Info: info, Out: out, In: in[0], Perm: op.Perm}
+	case model.OpReshape:
+		return &hostir.Reshape{Info: info, Out: out, In: in[0]}
+	case model.OpCast:
+		return &hostir.Cast{Info: info, Out: out, In: in[0]}
+	case model.OpUnary:
+		return &hostir.Unary{Info: info, Fn: op.Fn, Out: out, In: in[0]}
+	case model.OpBinary:
+		return &hostir.Binary{Info: info, Fn: op.Fn, Out: out, A: in[0], B: in[1]}
+	case model.OpReduce:
+		return &hostir.Reduce{Info: info, Fn: op.Fn, Out: out, In: in[0], Axis: op.Axis}
+	default:
+		return nil
+	}
+}
+
+func reference(op *model.Op) hostir.RefOp {
+	ref := hostir.RefOp{
+		Kind: string(op.Kind), Fn: op.Fn, Out: op.Out.Name, DType: op.Out.DType, Pos: op.Pos,
+	}
+	switch op.Kind {
+	case model.OpReduce, model.OpBroadcast:
+		ref.Axis = op.Axis
+	case model.OpPermute:
+		ref.Perm = op.Perm
+	}
+	for _, t := range op.In {
+		ref.In = append(ref.In, t.Name)
+	}
+	for _, a := range op.Out.Axes {
+		if a.Kind != domain.Reduction {
+			ref.Shape = append(ref.Shape, a.Extent.Size)
+		}
+	}
+	return ref
+}

@@ -1,0 +1,294 @@
+package hostir
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Print gives the text form of a program: a header that declares everything the
+// statements name, an empty line, and one statement a line, nested by two spaces.
+// Parse reads it back.
+//
+//	program ag_matmul from "spec.yaml"
+//	param D = 4
+//	mesh world: x = D, ranks 0..3
+//	streams 4
+//	choices pipeline collective, transport nccl, reshard before, ...
+//	tensor A: bf16 [S, DIDx(D), M/(S*D), K], mesh world, input @8:3
+//	reference C = matmul(A, B), shape [4, 4, 2, 8], bf16 @12:5
+//
+//	C = Allocate @12:5
+//	For s in S: @12:5
+//	  SetCurrentStream(worker s % 4) @12:5  # why
+func Print(p *Program) string {
+	w := &printer{file: p.File}
+	w.header(p)
+	w.out.WriteByte('\n')
+	w.block(p.Body, 0)
+	return w.out.String()
+}
+
+// FormatStmt is the text of one statement without its body, position and note:
+// "A_s = Select(A, axis 0, index s)", "For s in S:".
+func FormatStmt(s Stmt) string { return head(s) }
+
+type printer struct {
+	out  strings.Builder
+	file string // positions in this file are printed without its name
+}
+
+func (w *printer) header(p *Program) {
+	fmt.Fprintf(&w.out, "program %s from %s\n", p.Name, strconv.Quote(p.File))
+	for _, param := range p.Params {
+		fmt.Fprintf(&w.out, "param %s = %d\n", param.Name, param.Value)
+	}
+	for _, m := range p.Meshes {
+		fmt.Fprintf(&w.out, "mesh %s: %s\n", m.Name, formatMesh(m))
+	}
+	fmt.Fprintf(&w.out, "streams %d\n", p.Streams)
+	fmt.Fprintf(&w.out, "choices %s\n", formatChoices(p.Choices))
+	for _, t := range p.Tensors {
+		fmt.Fprintf(&w.out, "tensor %s: %s%s\n", t.Name, formatTensor(t), w.position(t.Pos))
+	}
+	for _, op := range p.Reference {
+		fmt.Fprintf(&w.out, "reference %s%s\n", formatRefOp(op), w.position(op.Pos))
+	}
+}
+
+func (w *printer) block(body []Stmt, depth int) {
+	for _, s := range body {
+		w.line(depth, head(s), s.Meta())
+		switch s := s.(type) {
+		case *For:
+			w.block(s.Body, depth+1)
+		case *If:
+			w.block(s.Body, depth+1)
+			if len(s.Else) > 0 {
+				w.line(depth, "Else:", &Info{})
+				w.block(s.Else, depth+1)
+			}
+		}
+	}
+}
+
+func (w *printer) line(depth int, text string, info *Info) {
+	w.out.WriteString(strings.Repeat("  ", depth))
+	w.out.WriteString(text)
+	w.out.WriteString(w.position(info.Pos))
+	if info.Note != "" {
+		w.out.WriteString("  # " + strings.Join(strings.Fields(info.Note), " "))
+	}
+	w.out.WriteByte('\n')
+}
+
+// position prints " @line:col", with the file's name before it where that is not
+// the program's own file.
+func (w *printer) position(pos diag.Pos) string {
+	if !pos.IsValid() {
+		return ""
+	}
+	text := " @"
+	if pos.File != w.file {
+		text += strconv.Quote(pos.File) + ":"
+	}
+	text += strconv.Itoa(pos.Line)
+	if pos.Col > 0 {
+		text += ":" + strconv.Itoa(pos.Col)
+	}
+	return text
+}
+
+// head is a statement's text without its body, position and note.
+func head(s Stmt) string {
+	switch s := s.(type) {
+	case *Allocate:
+		return s.Tensor.Name + " = Allocate"
+	case *Deallocate:
+		return call("Deallocate", s.Tensor.Name)
+	case *GetCurrentStream:
+		return s.Var + " = GetCurrentStream"
+	case *SetCurrentStream:
+		return call("SetCurrentStream", s.Stream.String())
+	case *Synchronize:
+		return call("Synchronize", s.Stream.String())
+	case *For:
+		return fmt.Sprintf("For %s in %s:", s.Var, s.Count)
+	case *If:
+		return fmt.Sprintf("If %s:", s.Cond)
+	case *StartCoalescing:
+		return "StartCoalescing"
+	case *EndCoalescing:
+		return s.Handle + " = EndCoalescing"
+	case *Wait:
+		return call("Wait", s.Handle)
+	case *ShareMemHandles:
+		return call("ShareMemHandles", s.Comms...)
+	case *Communication:
+		return s.Handle + " = " + call("Communication", communicationArgs(s)...)
+	case *P2PCommunication:
+		return s.Handle + " = " + call("P2PCommunication", p2pArgs(s)...)
+	default:
+		return computeHead(s)
+	}
+}
+
+// computeHead prints the statements that read "out = Op(operands, attributes)".
+func computeHead(s Stmt) string {
+	var out *Tensor
+	var args []string
+	switch s := s.(type) {
+	case *Select:
+		out, args = s.Out, []string{s.In.Name, fmt.Sprintf("axis %d", s.Axis), "index " + s.Index.String()}
+	case *Set:
+		out, args = s.Out, names(s.In)
+	case *Matmul:
+		out, args = s.Out, names(s.A, s.B)
+	case *Linear:
+		out, args = s.Out, names(s.X, s.W, s.Bias)
+	case *Broadcast:
+		out, args = s.Out, append(names(s.In), fmt.Sprintf("axis %d", s.Axis))
+	case *Permute:
+		out, args = s.Out, append(names(s.In), "perm "+formatInts(s.Perm))
+	case *Reshape:
+		out, args = s.Out, names(s.In)
+	case *Unary:
+		out, args = s.Out, append([]string{s.Fn}, names(s.In)...)
+	case *Binary:
+		out, args = s.Out, append([]string{s.Fn}, names(s.A, s.B)...)
+	case *Cast:
+		out, args = s.Out, names(s.In)
+	case *Reduce:
+		out, args = s.Out, append([]string{s.Fn}, append(names(s.In), fmt.Sprintf("axis %d", s.Axis))...)
+	default:
+		panic(fmt.Sprintf("hostir: no text form for %T", s))
+	}
+	return out.Name + " = " + call(s.Op(), args...)
+}
+
+func communicationArgs(s *Communication) []string {
+	args := []string{string(s.Type), "mesh " + s.Mesh.Name}
+	if s.MeshAxis != "" {
+		args[1] += " axis " + s.MeshAxis
+	}
+	if s.Root != nil {
+		args = append(args, "root "+s.Root.String())
+	}
+	if s.ReduceFn != "" {
+		args = append(args, "reduce "+s.ReduceFn)
+	}
+	args = append(args, "in "+s.In.Name, "out "+s.Out.Name)
+	return appendBackend(args, s.Backend)
+}
+
+func p2pArgs(s *P2PCommunication) []string {
+	direction := "recv"
+	if s.Send {
+		direction = "send"
+	}
+	return appendBackend([]string{direction, "buffer " + s.Buffer.Name, "peer " + s.Peer.String()}, s.Backend)
+}
+
+func appendBackend(args []string, b Backend) []string {
+	if b == None {
+		return args
+	}
+	return append(args, string(b))
+}
+
+// String prints a stream as statements name it: "caller", "worker s % 4".
+func (r StreamRef) String() string {
+	if r.Index == nil {
+		return r.Var
+	}
+	return "worker " + r.Index.String()
+}
+
+func call(op string, args ...string) string { return op + "(" + strings.Join(args, ", ") + ")" }
+
+func names(tensors ...*Tensor) []string {
+	var list []string
+	for _, t := range tensors {
+		if t != nil {
+			list = append(list, t.Name)
+		}
+	}
+	return list
+}
+
+func formatInts[T int | int64](values []T) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = fmt.Sprint(v)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+func formatMesh(m *domain.Mesh) string {
+	parts := make([]string, len(m.Axes))
+	for i, a := range m.Axes {
+		parts[i] = a.Name + " = " + a.Extent.String()
+	}
+	return strings.Join(parts, ", ") + ", ranks " + formatRanks(m.Ranks)
+}
+
+// formatRanks prints runs of consecutive ranks as "0..3".
+func formatRanks(ranks []int) string {
+	var parts []string
+	for i := 0; i < len(ranks); {
+		end := i
+		for end+1 < len(ranks) && ranks[end+1] == ranks[end]+1 {
+			end++
+		}
+		if end > i {
+			parts = append(parts, fmt.Sprintf("%d..%d", ranks[i], ranks[end]))
+		} else {
+			parts = append(parts, strconv.Itoa(ranks[i]))
+		}
+		i = end + 1
+	}
+	return strings.Join(parts, " ")
+}
+
+func formatChoices(c Choices) string {
+	return fmt.Sprintf("pipeline %s, transport %s, reshard %s, sync %s, joins %s, buffers %s, graph %t",
+		c.Pipeline, c.Transport, c.Reshard, c.Sync, c.Joins, c.Buffers, c.Graph)
+}
+
+var roleNames = map[Role]string{Temp: "temp", Input: "input", Output: "output", View: "view"}
+
+// String prints a role as the text form does.
+func (r Role) String() string { return roleNames[r] }
+
+func formatTensor(t *Tensor) string {
+	text := string(t.DType) + " " + domain.FormatAxes(t.Axes)
+	if t.Mesh != nil {
+		text += ", mesh " + t.Mesh.Name
+	}
+	text += ", " + t.Role.String()
+	if t.Layout != nil {
+		text += ", layout " + formatInts(t.Layout)
+	}
+	if t.Inferred {
+		text += ", inferred"
+	}
+	return text
+}
+
+func formatRefOp(op RefOp) string {
+	var args []string
+	if op.Fn != "" {
+		args = append(args, op.Fn)
+	}
+	args = append(args, op.In...)
+	switch op.Kind {
+	case "reduce", "broadcast":
+		args = append(args, fmt.Sprintf("axis %d", op.Axis))
+	case "permute":
+		args = append(args, "perm "+formatInts(op.Perm))
+	}
+	return fmt.Sprintf("%s = %s, shape %s, %s", op.Out, call(op.Kind, args...), formatInts(op.Shape), op.DType)
+}

@@ -1,0 +1,165 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// InsertReshardings puts a Set before or after every operation whose operands and
+// result live on different ranks, so that each statement is either local to a rank
+// or nothing but data movement. The choice reshard says where: before moves the
+// operand, after computes on the operand's ranks and moves the result.
+//
+// Requires: every tensor's sharding is final.
+// Establishes: operands and results of every statement but Set and Reduce agree on
+// the ranks that hold each axis.
+//
+//	before: C = Matmul(A, B)                            A [S, DIDx(D), m, K], C [Stream(S), D, m, N]
+//	after:  A_all = Set(A); C = Matmul(A_all, B)        A_all [Stream(S), D, m, K]
+func InsertReshardings(p *hostir.Program) error {
+	r := &resharder{program: p, names: newNamer(p), moved: map[string]*hostir.Tensor{}}
+	body := make([]hostir.Stmt, 0, len(p.Body))
+	for _, s := range p.Body {
+		body = append(body, r.statement(s)...)
+	}
+	if r.errors.Len() == 0 {
+		p.Body = body
+	}
+	return r.errors.Err()
+}
+
+type resharder struct {
+	program *hostir.Program
+	names   *namer
+	moved   map[string]*hostir.Tensor // by operand and new axes: a tensor is moved once
+	errors  diag.List
+}
+
+// operand is one operand of a statement with its row of the axis map.
+type operand struct {
+	tensor *hostir.Tensor
+	row    []int
+}
+
+func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
+	out := hostir.Result(s)
+	rows := hostir.AxisMap(s)
+	if _, isSet := s.(*hostir.Set); isSet || out == nil || rows == nil || reshards(s) {
+		return []hostir.Stmt{s}
+	}
+	var apart []operand
+	for i, t := range hostir.Uses(s) {
+		if axes := contracted(t, rows[i]); len(axes) > 0 {
+			r.partial(s, t, axes[0])
+			return nil
+		}
+		if len(crossing(t, out, rows[i])) > 0 || !sameMesh(t, out) {
+			apart = append(apart, operand{t, rows[i]})
+		}
+	}
+	switch {
+	case len(apart) == 0:
+		return []hostir.Stmt{s}
+	case r.program.Choices.Reshard == "after" && len(apart) == 1 && movable(s, apart[0]):
+		return r.after(s, apart[0])
+	default:
+		return r.before(s, apart)
+	}
+}
+
+func (r *resharder) partial(s hostir.Stmt, t *hostir.Tensor, axis int) {
+	d := r.errors.Add(s.Meta().Pos, diag.NotLowerable,
+		"%s sums over axis %d of %s, which is split over mesh axis %s: each rank would have a partial result",
+		s.Op(), axis, t.Name, t.Axes[axis].Mesh)
+	d.Notes = append(d.Notes, diag.Note{Pos: t.Pos, Message: t.Name + " is declared here"})
+	d.Hint = "keep that axis whole on every rank, or give the result an axis for the parts and sum it with reduce"
+}
+
+// before moves every operand to the ranks of the result.
+func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
+	out := hostir.Result(s)
+	var list []hostir.Stmt
+	replaced := map[*hostir.Tensor]*hostir.Tensor{}
+	for _, o := range apart {
+		if replaced[o.tensor] != nil {
+			continue
+		}
+		axes := follow(o, out)
+		key := o.tensor.Name + domain.FormatAxes(axes)
+		if r.moved[key] == nil {
+			t := r.tensor(o.tensor, "_all", axes, out.Mesh)
+			r.moved[key] = t
+			list = append(list, &hostir.Set{Info: moveInfo(s), Out: t, In: o.tensor})
+		}
+		replaced[o.tensor] = r.moved[key]
+	}
+	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
+		if n := replaced[t]; n != nil {
+			return n
+		}
+		return t
+	})
+	return append(list, s)
+}
+
+// follow gives an operand's axes the kinds of the result's axes that they run
+// along with.
+func follow(o operand, out *hostir.Tensor) []domain.Axis {
+	axes := slices.Clone(o.tensor.Axes)
+	for i := range axes {
+		if j := o.row[i]; j != hostir.Unmapped && axes[i].Extent.Size == out.Axes[j].Extent.Size {
+			axes[i].Kind, axes[i].Mesh = out.Axes[j].Kind, out.Axes[j].Mesh
+		}
+	}
+	return axes
+}
+
+// movable reports whether s can run where operand o is: no other operand runs along
+// the axes on which o and the result differ, and none of them is the Stream axis.
+func movable(s hostir.Stmt, o operand) bool {
+	out, rows := hostir.Result(s), hostir.AxisMap(s)
+	for _, i := range crossing(o.tensor, out, o.row) {
+		j := o.row[i]
+		if out.Axes[j].Kind == domain.Stream {
+			return false
+		}
+		for k, t := range hostir.Uses(s) {
+			if t != o.tensor && slices.Contains(rows[k], j) {
+				return false
+			}
+		}
+	}
+	return sameMesh(o.tensor, out)
+}
+
+// after computes a local result on the ranks of operand o, and moves that.
+func (r *resharder) after(s hostir.Stmt, o operand) []hostir.Stmt {
+	out := hostir.Result(s)
+	axes := slices.Clone(out.Axes)
+	for _, i := range crossing(o.tensor, out, o.row) {
+		axes[o.row[i]].Kind, axes[o.row[i]].Mesh = o.tensor.Axes[i].Kind, o.tensor.Axes[i].Mesh
+	}
+	local := r.tensor(out, "_local", axes, o.tensor.Mesh)
+	if out.Role == hostir.View { // what is moved is a buffer, what was a view stays one
+		local.Role, out.Role = hostir.View, hostir.Temp
+	}
+	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return local })
+	return []hostir.Stmt{s, &hostir.Set{Info: moveInfo(s), Out: out, In: local}}
+}
+
+func moveInfo(s hostir.Stmt) hostir.Info {
+	return hostir.Info{Pos: s.Meta().Pos, Note: "moved, so that " + s.Op() + " is local to a rank"}
+}
+
+// tensor declares a Temp like t with other axes.
+func (r *resharder) tensor(t *hostir.Tensor, suffix string, axes []domain.Axis, mesh *domain.Mesh) *hostir.Tensor {
+	n := &hostir.Tensor{
+		Name: r.names.fresh(t.Name + suffix), DType: t.DType, Axes: axes, Mesh: mesh,
+		Role: hostir.Temp, Layout: slices.Clone(t.Layout), Pos: t.Pos,
+	}
+	r.program.Tensors = append(r.program.Tensors, n)
+	return n
+}

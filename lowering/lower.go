@@ -1,0 +1,98 @@
+package lowering
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+)
+
+// Options are what the command line can ask of a lowering. The zero value runs
+// every pass.
+type Options struct {
+	// Disable names optional passes that are left out.
+	Disable []string
+	// DumpAfter, when set, is called after each pass with the program's text and
+	// whether the pass changed it. The first call has the pass name "build".
+	DumpAfter func(pass string, text string, changed bool)
+	// Verify checks the program's invariants before the first pass and after each.
+	Verify bool
+}
+
+// Lower turns a pipeline into the host program that every rank runs. Errors are
+// *diag.Errors with positions in the spec, unless a pass is at fault.
+func Lower(p *model.Pipeline, opt Options) (*hostir.Program, error) {
+	program, err := Build(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := Run(program, Passes, opt); err != nil {
+		return nil, err
+	}
+	return program, nil
+}
+
+// Run applies passes in the order given.
+func Run(program *hostir.Program, passes []Pass, opt Options) error {
+	if err := checkDisabled(passes, opt.Disable); err != nil {
+		return err
+	}
+	d := &dumper{after: opt.DumpAfter}
+	d.dump("build", program)
+	if err := verify(program, "build", opt); err != nil {
+		return err
+	}
+	for _, pass := range passes {
+		if slices.Contains(opt.Disable, pass.Name) {
+			continue
+		}
+		if err := pass.Run(program); err != nil {
+			return err
+		}
+		d.dump(pass.Name, program)
+		if err := verify(program, pass.Name, opt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func verify(program *hostir.Program, pass string, opt Options) error {
+	if !opt.Verify {
+		return nil
+	}
+	if err := hostir.Verify(program); err != nil {
+		return fmt.Errorf("after pass %s: %w", pass, err)
+	}
+	return nil
+}
+
+// dumper remembers the last text, to tell passes that changed nothing.
+type dumper struct {
+	after func(pass, text string, changed bool)
+	last  string
+}
+
+func (d *dumper) dump(pass string, program *hostir.Program) {
+	if d.after == nil {
+		return
+	}
+	text := hostir.Print(program)
+	d.after(pass, text, text != d.last)
+	d.last = text
+}
+
+// checkDisabled refuses to leave out what is required or unknown.
+func checkDisabled(passes []Pass, disabled []string) error {
+	for _, name := range disabled {
+		i := slices.IndexFunc(passes, func(p Pass) bool { return p.Name == name })
+		switch {
+		case i < 0:
+			return fmt.Errorf("there is no pass %q; `hirgen passes` lists them", name)
+		case passes[i].Required:
+			return fmt.Errorf("pass %s is required: %s", name, passes[i].Why)
+		}
+	}
+	return nil
+}

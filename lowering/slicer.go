@@ -1,0 +1,128 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// slicer rewrites the statements of one pipeline to one iteration's slices. A
+// tensor is sliced once an iteration, before its first use.
+type slicer struct {
+	lowering *streamLowering
+	slices   map[sliceKey]*hostir.Tensor
+	body     []hostir.Stmt
+}
+
+type sliceKey struct {
+	tensor *hostir.Tensor
+	axis   int
+}
+
+// statement appends s on slices. The axis that the slices lack is taken out of its
+// attributes, too.
+func (c *slicer) statement(s hostir.Stmt) {
+	out, rows := hostir.Result(s), hostir.AxisMap(s)
+	stream := streamAxis(out)
+	next, inAxis := 0, -1
+	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
+		axis := slices.Index(rows[next], stream)
+		if next == 0 {
+			inAxis = axis
+		}
+		next++
+		if axis < 0 {
+			return t
+		}
+		return c.slice(s, t, axis)
+	})
+	hostir.SubstituteDefs(s, func(t *hostir.Tensor) *hostir.Tensor { return c.slice(s, t, stream) })
+	dropAxis(s, stream, inAxis)
+	c.body = append(c.body, s)
+}
+
+// dropAxis renumbers a statement's attributes for operands without axis in and
+// results without axis out.
+func dropAxis(s hostir.Stmt, out, in int) {
+	switch s := s.(type) {
+	case *hostir.Reduce:
+		if in >= 0 && in < s.Axis {
+			s.Axis--
+		}
+	case *hostir.Broadcast:
+		if out < s.Axis {
+			s.Axis--
+		}
+	case *hostir.Permute:
+		s.Perm = dropFrom(s.Perm, in)
+	}
+}
+
+// slice gives the view of t at this iteration's index of axis.
+func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis int) *hostir.Tensor {
+	key := sliceKey{t, axis}
+	if view := c.slices[key]; view != nil {
+		return view
+	}
+	l := c.lowering
+	view := &hostir.Tensor{
+		Name: l.names.fresh(t.Name + "_" + l.loop), DType: t.DType, Mesh: t.Mesh, Role: hostir.View,
+		Axes: slices.Delete(slices.Clone(t.Axes), axis, axis+1), Pos: t.Pos,
+	}
+	if t.Layout != nil {
+		view.Layout = dropFrom(t.Layout, axis)
+	}
+	index := expr.Expr(expr.Var(l.loop))
+	if t.Axes[axis].Extent.Size == 1 {
+		index = expr.Int(0)
+	}
+	if inner := outside(t, axis); inner >= 0 {
+		c.complain(s, t, axis, inner)
+	}
+	c.slices[key] = view
+	l.program.Tensors = append(l.program.Tensors, view)
+	c.body = append(c.body, &hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: index})
+	return view
+}
+
+// outside is an axis of more than one local element that lies outside of axis in
+// t's buffer, or -1: a slice along axis would then be in pieces.
+func outside(t *hostir.Tensor, axis int) int {
+	if t.Axes[axis].LocalSize() == 1 {
+		return -1
+	}
+	for _, a := range layout(t) {
+		if a == axis {
+			break
+		}
+		if t.Axes[a].LocalSize() > 1 {
+			return a
+		}
+	}
+	return -1
+}
+
+func (c *slicer) complain(s hostir.Stmt, t *hostir.Tensor, axis, outer int) {
+	d := c.lowering.errors.Add(s.Meta().Pos, diag.NotContiguous,
+		"a slice of %s along axis %d (%s) is not contiguous: axis %d (%s) lies outside of it",
+		t.Name, axis, t.Axes[axis], outer, t.Axes[outer])
+	d.Notes = append(d.Notes, diag.Note{Pos: t.Pos, Message: t.Name + " " + domain.FormatAxes(t.Axes) + " is declared here"})
+	d.Hint = "make the Stream axis the first axis of the tensor"
+}
+
+// dropFrom takes an axis out of a permutation and renumbers the others.
+func dropFrom(order []int, axis int) []int {
+	out := make([]int, 0, len(order))
+	for _, a := range order {
+		switch {
+		case a < axis || axis < 0:
+			out = append(out, a)
+		case a > axis:
+			out = append(out, a-1)
+		}
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package lowering
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Pass is one rewriting of the host IR. Run changes the program in place; it leaves
+// alone a program on which it has nothing to do, and reports what it cannot do as
+// diagnostics.
+type Pass struct {
+	Name     string
+	Why      string
+	Required bool // without it the program cannot be emitted
+	Run      func(*hostir.Program) error
+}
+
+// Constraint says that one pass must run before another, and why.
+type Constraint struct {
+	Before, After string
+	Why           string
+}
+
+// Passes is the pass table, in the order in which Lower runs it.
+var Passes = []Pass{
+	{"mark-aliases", "a result that moves no element shares its operand's buffer", false, MarkAliases},
+	{"set-allocation-domains", "every buffer gets its layout", true, SetAllocationDomains},
+	{"propagate-shardings", "tensors that the user left open follow their operands", false, PropagateShardings},
+	{"insert-reshardings", "an operation is either local or one communication, never both", true, InsertReshardings},
+	{"reorder-sharded-axis", "a collective moves slices of the outermost axis of a buffer", true, ReorderShardedAxis},
+	{"make-reshardings-contiguous", "a collective moves one contiguous piece of memory", true, MakeReshardingsContiguous},
+	{"lower-streams", "operations on one Stream axis become a pipeline over worker streams", true, LowerStreams},
+	{"convert-to-communications", "what crosses ranks becomes a communication, named and waited for", true, ConvertToCommunications},
+	{"assign-transport", "every communication gets what carries it", true, AssignTransport},
+	{"fuse-forks", "workers wait for the caller inside the work loop (sync: fused)", false, FuseForks},
+	{"hoist-joins", "the caller waits for the workers after the work loop (joins: after)", false, HoistJoins},
+	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, InsertDeallocations},
+}
+
+// Order holds what the table may not break. Whatever it leaves open may be
+// reordered: no result changes.
+var Order = []Constraint{
+	{"mark-aliases", "propagate-shardings", "an alias is a fact about whole tensors; sharding would hide it"},
+	{"set-allocation-domains", "propagate-shardings", "layouts that sharding sets must not be overwritten"},
+	{"mark-aliases", "insert-reshardings", "a resharded result is a buffer of its own"},
+	{"set-allocation-domains", "insert-reshardings", "a new tensor takes the layout of the one that it stands for"},
+	{"propagate-shardings", "insert-reshardings", "what must move is known once every tensor is sharded"},
+	{"insert-reshardings", "reorder-sharded-axis", "only a resharding statement needs an outermost axis"},
+	{"reorder-sharded-axis", "make-reshardings-contiguous", "the layout is checked once it is final"},
+	{"make-reshardings-contiguous", "lower-streams", "slices take the layout of what they slice"},
+	{"lower-streams", "convert-to-communications", "a slice is what a pipeline moves, not the whole tensor"},
+	{"convert-to-communications", "assign-transport", "only communications have a transport"},
+	{"lower-streams", "insert-deallocations", "the last use is known once the loops stand"},
+	{"lower-streams", "fuse-forks", "it merges the two loops of a pipeline"},
+	{"lower-streams", "hoist-joins", "it splits the work loop of a pipeline"},
+	{"convert-to-communications", "insert-deallocations", "a buffer is in use until its communication was waited for"},
+	{"hoist-joins", "insert-deallocations", "a buffer is freed after the joins, wherever they stand"},
+}
+
+func init() {
+	if err := checkOrder(Passes, Order); err != nil {
+		panic("lowering: " + err.Error())
+	}
+}
+
+// checkOrder reports the first constraint that the order of the passes breaks, and
+// constraints on passes that are not there.
+func checkOrder(passes []Pass, order []Constraint) error {
+	at := make(map[string]int, len(passes))
+	for i, p := range passes {
+		if _, twice := at[p.Name]; twice {
+			return fmt.Errorf("pass %s is in the table twice", p.Name)
+		}
+		at[p.Name] = i
+	}
+	for _, c := range order {
+		before, ok := at[c.Before]
+		after, ok2 := at[c.After]
+		switch {
+		case !ok || !ok2:
+			return fmt.Errorf("the constraint %s -> %s names an unknown pass", c.Before, c.After)
+		case before >= after:
+			return fmt.Errorf("pass %s must run before %s: %s", c.Before, c.After, c.Why)
+		}
+	}
+	return nil
+}
+
+// Describe prints the pass table and the order constraints with their reasons.
+func Describe(w io.Writer) error {
+	width := 0
+	for _, p := range Passes {
+		width = max(width, len(p.Name))
+	}
+	if _, err := fmt.Fprintln(w, "Passes, in order:"); err != nil {
+		return err
+	}
+	for i, p := range Passes {
+		kind := "optional"
+		if p.Required {
+			kind = "required"
+		}
+		if _, err := fmt.Fprintf(w, "%3d. %-*s  %s  %s\n", i+1, width, p.Name, kind, p.Why); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintln(w, "\nOrder, and why:"); err != nil {
+		return err
+	}
+	for _, c := range Order {
+		if _, err := fmt.Fprintf(w, "  %-*s before %-*s  %s\n", width, c.Before, width, c.After, c.Why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
