@@ -56,6 +56,9 @@ func report(w io.Writer, cmd *cobra.Command, err error) int {
 		return silent.code
 	case errors.As(err, &spec):
 		diag.Render(w, spec.errors, spec.source)
+		if spec.errors.Items[0].Code == diag.Unreadable {
+			return exitEnvironment
+		}
 		return exitSpec
 	case errors.As(err, &usage):
 		fmt.Fprintf(w, "hirgen: %v\nSee: %s --help\n", err, cmd.CommandPath())

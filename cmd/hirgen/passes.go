@@ -58,7 +58,7 @@ func dump(w io.Writer, pass, text string, changed bool) {
 		fmt.Fprintf(w, "# after %s: unchanged\n\n", pass)
 		return
 	}
-	fmt.Fprintf(w, "# after %s\n%s\n", pass, text)
+	fmt.Fprintf(w, "# after %s: changed\n%s\n", pass, text)
 }
 
 func passNames() []string {

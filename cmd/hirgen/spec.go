@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,15 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/launch"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 )
-
-// maxSpecBytes bounds what is read of a spec; a longer one is refused by the loader's
-// own, lower limit.
-const maxSpecBytes = 8 << 20
 
 // specFlags is what the commands that read a spec have in common: parameters, and the
 // switches of lowering.
@@ -60,11 +54,19 @@ func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *sou
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := readSpec(cmd.InOrStdin(), path)
-	if err != nil {
-		return nil, nil, err
+	src := &source{path: path}
+	var pipeline *model.Pipeline
+	if path == "-" {
+		src.path = "stdin"
+		// One byte beyond the limit lets the loader say that the text is too large.
+		src.text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), model.MaxSpecSize+1))
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading standard input: %w", err)
+		}
+		pipeline, err = model.Load(src.path, src.text, overrides)
+	} else {
+		pipeline, src.text, err = model.LoadFile(path, overrides)
 	}
-	pipeline, err := model.Load(src.name, src.text, overrides)
 	return pipeline, src, src.locate(err)
 }
 
@@ -85,29 +87,7 @@ func (f *specFlags) lower(cmd *cobra.Command, path string) (*hostir.Program, *so
 // source is a spec as it was read.
 type source struct {
 	path string // as the user typed it
-	name string // its base name, which positions and emitted files carry
 	text []byte
-}
-
-func readSpec(stdin io.Reader, path string) (*source, error) {
-	s := &source{path: path, name: filepath.Base(path)}
-	file := stdin
-	if path == "-" {
-		s.path, s.name = "stdin", "stdin"
-	} else {
-		opened, err := os.Open(path)
-		if err != nil {
-			return nil, &launch.EnvironmentError{Message: fmt.Sprintf("reading the spec: %v", err), Err: err}
-		}
-		defer opened.Close()
-		file = opened
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxSpecBytes))
-	if err != nil {
-		return nil, &launch.EnvironmentError{Message: fmt.Sprintf("reading the spec: %v", err), Err: err}
-	}
-	s.text = text
-	return s, nil
 }
 
 // locate turns diagnostics, which name the spec by its base name so that output does
@@ -117,7 +97,7 @@ func (s *source) locate(err error) error {
 	if !ok {
 		return err
 	}
-	found.Rename(s.name, s.path)
+	found.Rename(filepath.Base(s.path), s.path)
 	return &specError{errors: found, path: s.path, text: s.text}
 }
 

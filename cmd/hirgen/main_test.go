@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+const agMatmul = "../../testdata/specs/ag_matmul/spec.yaml"
+
+// hirgen runs one command line.
+func hirgen(t *testing.T, stdin string, args ...string) (exit int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	exit = execute(context.Background(), args, streams{strings.NewReader(stdin), &out, &err})
+	return exit, out.String(), err.String()
+}
+
+// file writes a file of the test's own and returns its path.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestMistakesGetACodeAndAdvice(t *testing.T) {
+	bad := file(t, "bad.yaml", "hirgen: 1\nname: bad\nprams: {D: 4}\n")
+	blocked := filepath.Join(file(t, "plain", ""), "out") // below a file no folder can be made
+	for _, c := range []struct {
+		name string
+		args []string
+		exit int
+		want string
+	}{
+		{"unknown command", []string{"emti", agMatmul}, exitUsage, `unknown command "emti"`},
+		{"unknown flag", []string{"lower", agMatmul, "--jsno"}, exitUsage, "unknown flag: --jsno"},
+		{"no spec", []string{"lower"}, exitUsage, "missing argument SPEC"},
+		{"two specs", []string{"check", agMatmul, agMatmul}, exitUsage, "unexpected argument"},
+		{"usage names the help", []string{"lower"}, exitUsage, "See: hirgen lower --help"},
+		{"no output", []string{"emit", agMatmul}, exitUsage, "-o OUT"},
+		{"force with check", []string{"emit", agMatmul, "-o", "x", "--force", "--check"}, exitUsage, "--check writes nothing"},
+		{"parameter without value", []string{"lower", agMatmul, "-p", "M"}, exitUsage, "-p M: write NAME=VALUE"},
+		{"parameter not a number", []string{"lower", agMatmul, "-p", "M=8k"}, exitUsage, `"8k" is not a 64-bit integer`},
+		{"parameter too large", []string{"lower", agMatmul, "-p", "M=9223372036854775808"}, exitUsage, "is not a 64-bit integer"},
+		{"parameter twice", []string{"lower", agMatmul, "-p", "M=8192", "-p", "M=4096"}, exitUsage, "sets M twice"},
+		{"unknown parameter", []string{"lower", agMatmul, "-p", "KK=8"}, exitSpec, `no parameter "KK"`},
+		{"nearest parameter", []string{"lower", agMatmul, "-p", "KK=8"}, exitSpec, `"K"`},
+		{"unknown pass", []string{"lower", agMatmul, "--dump-after=lower-stream"}, exitUsage, `did you mean "lower-streams"?`},
+		{"unknown pass to disable", []string{"lower", agMatmul, "--disable-pass=x"}, exitUsage, "see: hirgen passes"},
+		{"missing spec", []string{"check", "no/such/spec.yaml"}, exitEnvironment, "no/such/spec.yaml"},
+		{"spec is a folder", []string{"check", "."}, exitEnvironment, "is a directory"},
+		{"wrong spec", []string{"check", bad}, exitSpec, bad + ":3:1: error HG008"},
+		{"caret", []string{"check", bad}, exitSpec, "prams: {D: 4}\n"},
+		{"output not writable", []string{"emit", agMatmul, "-o", blocked}, exitEnvironment, blocked},
+		{"unknown code", []string{"explain", "HG999"}, exitUsage, `no error code "HG999"`},
+		{"no ranks", []string{"run", "out"}, exitUsage, "-n RANKS"},
+		{"negative ranks", []string{"run", "out", "-n", "-2"}, exitUsage, "at least 1"},
+		{"unknown device", []string{"run", "out", "-n", "1", "--device", "gpu"}, exitUsage, "cpu, cuda or auto"},
+		{"seed on GPUs", []string{"run", "out", "-n", "1", "--device", "cuda", "--seed", "3"}, exitUsage, "--device cpu"},
+		{"negative timeout", []string{"run", "out", "-n", "1", "--timeout", "-1"}, exitUsage, "not negative"},
+		{"not an emitted folder", []string{"run", t.TempDir(), "-n", "1", "--device", "cpu"}, exitEnvironment, "hirgen emit SPEC -o"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			exit, stdout, stderr := hirgen(t, "", c.args...)
+			if exit != c.exit {
+				t.Errorf("exit code %d, want %d", exit, c.exit)
+			}
+			if !strings.Contains(stderr, c.want) {
+				t.Errorf("standard error lacks %q:\n%s", c.want, stderr)
+			}
+			if stdout != "" {
+				t.Errorf("a failure prints nothing on standard output, got:\n%s", stdout)
+			}
+		})
+	}
+}
+
+func TestLowerPrintsWhatTheParserReads(t *testing.T) {
+	exit, text, stderr := hirgen(t, "", "lower", agMatmul, "-p", "S=8")
+	if exit != exitOK {
+		t.Fatalf("exit code %d:\n%s", exit, stderr)
+	}
+	program, err := hostir.Parse("lowered", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := hostir.Print(program); again != text {
+		t.Errorf("printing what was parsed gives another text:\n%s", again)
+	}
+}
+
+func TestLowerReadsStandardInput(t *testing.T) {
+	spec, err := os.ReadFile(agMatmul)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exit, text, stderr := hirgen(t, string(spec), "lower", "-")
+	if exit != exitOK || !strings.Contains(text, "Communication") {
+		t.Errorf("exit code %d:\n%s%s", exit, text, stderr)
+	}
+}
+
+func TestLowerJSONHasNameAndBody(t *testing.T) {
+	_, text, _ := hirgen(t, "", "lower", agMatmul, "--json")
+	var program struct {
+		Name string
+		Body []struct {
+			Op   string
+			Body []struct{ Op string }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &program); err != nil {
+		t.Fatal(err)
+	}
+	var ops []string
+	for _, stmt := range program.Body {
+		ops = append(ops, stmt.Op)
+	}
+	if got, want := strings.Join(ops, " "), "GetCurrentStream Allocate Allocate For For"; program.Name != "ag_matmul" || got != want {
+		t.Errorf("program %q is %s, want %s", program.Name, got, want)
+	}
+}
+
+func TestDumpAfterGoesToStandardError(t *testing.T) {
+	_, alone, _ := hirgen(t, "", "lower", agMatmul)
+	_, text, dumps := hirgen(t, "", "lower", agMatmul, "--dump-after=all")
+	if text != alone {
+		t.Error("a dump changes what is printed on standard output")
+	}
+	for _, name := range passNames() {
+		if !strings.Contains(dumps, "# after "+name+":") {
+			t.Errorf("no dump after %s", name)
+		}
+	}
+	_, _, one := hirgen(t, "", "lower", agMatmul, "--dump-after=lower-streams")
+	if strings.Count(one, "# after ") != 1 {
+		t.Errorf("want the dump of one pass, got:\n%s", one)
+	}
+}
+
+func TestEmitWritesOnceAndGuardsEdits(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	source := filepath.Join(out, "ag_matmul.cpp")
+	emit := func(want int, args ...string) string {
+		t.Helper()
+		exit, stdout, stderr := hirgen(t, "", append([]string{"emit", agMatmul, "-o", out}, args...)...)
+		if exit != want {
+			t.Fatalf("emit %v: exit code %d, want %d:\n%s%s", args, exit, want, stdout, stderr)
+		}
+		return stdout + stderr
+	}
+	emit(exitSpec, "--check")
+	emit(exitOK)
+	if text := emit(exitOK); !strings.Contains(text, "up to date") {
+		t.Errorf("the second time there is nothing to write: %s", text)
+	}
+	emit(exitOK, "--check")
+	if text := emit(exitSpec, "--check", "-p", "S=8"); !strings.Contains(text, "stale     ag_matmul.cpp") {
+		t.Errorf("another parameter makes the program stale: %s", text)
+	}
+	if err := os.WriteFile(source, []byte("// mine\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text := emit(exitEnvironment); !strings.Contains(text, "ag_matmul.cpp") || !strings.Contains(text, "--force") {
+		t.Errorf("the refusal names the file and the way out: %s", text)
+	}
+	if text, err := os.ReadFile(source); err != nil || string(text) != "// mine\n" {
+		t.Errorf("a refused emit changed the file: %q, %v", text, err)
+	}
+	emit(exitOK, "--force")
+	emit(exitOK, "--check")
+}
+
+func TestCheckSummarises(t *testing.T) {
+	exit, text, stderr := hirgen(t, "", "check", agMatmul)
+	if exit != exitOK {
+		t.Fatalf("exit code %d:\n%s", exit, stderr)
+	}
+	for _, want := range []string{"ag_matmul: 4 ranks", "input   A bf16", "output  C bf16", "4 x Allgather over mesh axis x"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+}
+
+func TestPassesVersionAndExplainSpeak(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"passes"}, "lower-streams"},
+		{[]string{"version"}, "hirgen "},
+		{[]string{"explain", "hg008"}, "HG008"},
+		{nil, "Usage:"},
+	} {
+		exit, text, _ := hirgen(t, "", c.args...)
+		if exit != exitOK || !strings.Contains(text, c.want) {
+			t.Errorf("hirgen %v: exit code %d, no %q in:\n%s", c.args, exit, c.want, text)
+		}
+	}
+}
+
+func TestEveryCommandHelpsWithAnExample(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		checkHelp(t, cmd)
+	}
+}
+
+func checkHelp(t *testing.T, cmd *cobra.Command) {
+	t.Helper()
+	exit, text, _ := hirgen(t, "", cmd.Name(), "--help")
+	if exit != exitOK || !strings.Contains(text, "Examples:\n  hirgen "+cmd.Name()) {
+		t.Errorf("hirgen %s --help: exit code %d, no example in:\n%s", cmd.Name(), exit, text)
+	}
+}
+
+func TestCompletionKnowsPassesAndDevices(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"__complete", "lower", "--disable-pass", ""}, "lower-streams"},
+		{[]string{"__complete", "run", "--device", ""}, "cuda"},
+		{[]string{"completion", "bash"}, "complete"},
+	} {
+		if _, text, _ := hirgen(t, "", c.args...); !strings.Contains(text, c.want) {
+			t.Errorf("hirgen %v: no %q in:\n%s", c.args, c.want, text)
+		}
+	}
+}
+
+func TestPanicIsAnInternalError(t *testing.T) {
+	var out bytes.Buffer
+	if exit := reportPanic(&out, "boom"); exit != exitInternal || !strings.Contains(out.String(), "internal error: boom") {
+		t.Errorf("exit code %d:\n%s", exit, out.String())
+	}
+}
