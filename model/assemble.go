@@ -1,0 +1,228 @@
+package model
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// defaultDType is the element type of a spec that names none.
+const defaultDType = domain.BF16
+
+// assembler turns a source into a Pipeline. It goes on after a mistake: what is
+// broken is marked, and what depends on it stays silent.
+type assembler struct {
+	src     *source
+	list    *diag.List
+	p       *Pipeline
+	scope   *scope
+	params  map[string]int64 // also those that are broken, so that uses of them are known
+	broken  map[string]bool  // names of parameters, meshes and tensors with an error of their own
+	tensors map[string]*Tensor
+	defined map[string]*sourceOp // by result: the operations seen so far
+	later   map[string]*sourceOp // by result: all operations
+	used    map[string]bool      // tensors that an operation reads
+	dtype   domain.DType
+}
+
+// assemble builds the pipeline. It is to be used only when list is empty after it.
+func assemble(src *source, overrides map[string]int64, list *diag.List) *Pipeline {
+	a := &assembler{
+		src: src, list: list, p: &Pipeline{File: src.file, Doc: src.doc}, scope: newScope(),
+		params: map[string]int64{}, broken: map[string]bool{}, tensors: map[string]*Tensor{},
+		defined: map[string]*sourceOp{}, later: map[string]*sourceOp{}, used: map[string]bool{},
+	}
+	a.name()
+	a.parameters(overrides)
+	a.meshes()
+	a.dtype = a.elementType(src.dtype, defaultDType)
+	a.declareTensors()
+	a.operations()
+	a.inputsAndOutputs()
+	a.schedule()
+	return a.p
+}
+
+func (a *assembler) name() {
+	if !a.src.name.given() {
+		if !a.src.incomplete {
+			a.list.Add(a.src.pos, diag.MissingField, "the pipeline has no name").WithHint("add a line such as \"name: ag_matmul\"")
+		}
+		return
+	}
+	checkName(a.list, a.src.name, "a pipeline", true)
+	a.p.Name = a.src.name.value
+}
+
+// parameters evaluates the parameters in order; each may use those before it.
+func (a *assembler) parameters(overrides map[string]int64) {
+	for _, sp := range a.src.params {
+		name := sp.name.value
+		if !checkName(a.list, sp.name, "a parameter", false) || !a.scope.declare(a.list, sp.name, "a parameter") {
+			a.broken[name] = true
+			continue
+		}
+		value, overridden := overrides[name]
+		if !overridden {
+			e, ok := a.eval(sp.value)
+			if !ok {
+				a.broken[name] = true
+				continue
+			}
+			value = e.value
+		}
+		if value < 1 {
+			a.broken[name] = true
+			d := a.list.Add(sp.value.pos, diag.BadParam, "parameter %s is %d; a parameter is at least 1", name, value)
+			if overridden {
+				d.AddNote(diag.Pos{}, "%s = %d comes from the command line", name, value)
+			}
+			continue
+		}
+		a.params[name] = value
+		a.p.Params = append(a.p.Params, Param{Name: name, Value: value, Pos: sp.name.pos})
+	}
+	a.unknownOverrides(overrides)
+}
+
+func (a *assembler) unknownOverrides(overrides map[string]int64) {
+	names := make([]string, 0, len(overrides))
+	for name := range overrides {
+		if _, ok := a.params[name]; !ok && !a.broken[name] {
+			names = append(names, name)
+		}
+	}
+	if a.src.incomplete {
+		return
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		d := a.list.Add(diag.Pos{File: a.src.file}, diag.UnknownParam, "there is no parameter %q to override", name)
+		hintNearest(d, name, a.paramNames())
+	}
+}
+
+// number is the value of an expression, and its text unless it is a plain number.
+type number struct {
+	value int64
+	text  string
+}
+
+// eval computes an expression over the parameters and reports what is wrong with it.
+// It is silent about names that have been reported already.
+func (a *assembler) eval(t text) (number, bool) {
+	e, err := expr.Parse(t.value)
+	if err != nil {
+		var syntax *expr.SyntaxError
+		at := t.pos
+		if errors.As(err, &syntax) {
+			at = t.at(syntax.Offset)
+		}
+		a.list.Add(at, diag.ExprSyntax, "%s in %q", err, t.value)
+		return number{}, false
+	}
+	if !a.knownNames(t) {
+		return number{}, false
+	}
+	value, err := expr.Eval(e, func(name string) (int64, bool) { v, ok := a.params[name]; return v, ok })
+	if err != nil {
+		a.evalFailed(t, err)
+		return number{}, false
+	}
+	n := number{value: value, text: expr.Compact(e)}
+	if _, plain := e.(expr.Int); plain {
+		n.text = ""
+	}
+	return n, true
+}
+
+func (a *assembler) knownNames(t text) bool {
+	ok := true
+	for _, name := range expr.Names(t.value) {
+		if _, known := a.params[name.Text]; known {
+			continue
+		}
+		ok = false
+		if a.broken[name.Text] {
+			continue
+		}
+		d := a.list.Add(t.at(name.Offset), diag.UnknownParam, "there is no parameter %q", name.Text)
+		hintNearest(d, name.Text, a.paramNames())
+	}
+	return ok
+}
+
+func (a *assembler) paramNames() []string {
+	names := make([]string, len(a.p.Params))
+	for i, p := range a.p.Params {
+		names[i] = p.Name
+	}
+	return names
+}
+
+func (a *assembler) evalFailed(t text, err error) {
+	code := diag.Overflow
+	var failed *expr.EvalError
+	if errors.As(err, &failed) {
+		switch failed.Failure {
+		case expr.Inexact:
+			code = diag.InexactDivision
+		case expr.ZeroDivisor:
+			code = diag.ZeroDivisor
+		}
+	}
+	a.list.Add(t.pos, code, "%s", err)
+}
+
+// extent computes the extent of an axis: at least 1.
+func (a *assembler) extent(t text) (domain.Extent, bool) {
+	n, ok := a.eval(t)
+	if !ok {
+		return domain.Extent{}, false
+	}
+	if n.value < 1 {
+		a.list.Add(t.pos, diag.BadExtent, "the extent %s is %d; an extent is at least 1", t.value, n.value)
+		return domain.Extent{}, false
+	}
+	return domain.Extent{Text: n.text, Size: n.value}, true
+}
+
+// elementType reads the name of an element type.
+func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
+	if !t.given() {
+		return otherwise
+	}
+	names := make([]string, len(domain.DTypes))
+	for i, dtype := range domain.DTypes {
+		if names[i] = string(dtype); names[i] == t.value {
+			return dtype
+		}
+	}
+	d := a.list.Add(t.pos, diag.UnknownDType, "%q is not an element type", t.value)
+	if full, ok := spelledOut[t.value]; ok {
+		d.WithHint("write %s", full)
+	} else {
+		hintNearest(d, t.value, names)
+	}
+	return otherwise
+}
+
+// spelledOut maps what other systems call the element types.
+var spelledOut = map[string]domain.DType{
+	"float32": domain.FP32, "float": domain.FP32, "f32": domain.FP32,
+	"float16": domain.FP16, "half": domain.FP16, "f16": domain.FP16,
+	"bfloat16": domain.BF16,
+}
+
+// nearestHint hints at a candidate only when it is close.
+func nearestHint(d *diag.Diagnostic, word string, candidates []string) bool {
+	nearest, ok := spell.Nearest(word, candidates)
+	if ok {
+		d.WithHint("did you mean %q?", nearest)
+	}
+	return ok
+}

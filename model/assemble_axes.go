@@ -1,0 +1,195 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// maxAxes is the largest number of axes of a tensor's shape, as the kernels have it.
+const maxAxes = 8
+
+// declareTensors reads the tensors that the author annotated.
+func (a *assembler) declareTensors() {
+	for _, st := range a.src.tensors {
+		name := st.name.value
+		if !checkName(a.list, st.name, "a tensor", false) || !a.scope.declare(a.list, st.name, "a tensor") {
+			a.broken[name] = true
+			continue
+		}
+		t, ok := a.tensor(st)
+		if !ok {
+			a.broken[name] = true
+			continue
+		}
+		a.tensors[name] = t
+		a.p.Tensors = append(a.p.Tensors, t)
+	}
+}
+
+func (a *assembler) tensor(st *sourceTensor) (*Tensor, bool) {
+	mesh, ok := a.mesh(st.mesh)
+	if !ok {
+		// The axes are still read, so that their mistakes are reported too; Device
+		// axes have nothing to refer to.
+		for _, t := range st.axes {
+			a.axis(t, nil)
+		}
+		return nil, false
+	}
+	t := &Tensor{Name: st.name.value, DType: a.elementType(st.dtype, a.dtype), Mesh: mesh, Annotated: true, Pos: st.pos}
+	for _, text := range st.axes {
+		axis, good := a.axis(text, mesh)
+		ok = ok && good
+		t.Axes = append(t.Axes, axis)
+	}
+	return t, ok && a.checkAxes(st, t)
+}
+
+// checkAxes checks the axes of a tensor as a whole.
+func (a *assembler) checkAxes(st *sourceTensor, t *Tensor) bool {
+	shape := domain.Shape(t.Axes)
+	switch {
+	case len(shape) == 0:
+		if !a.src.incomplete {
+			a.list.Add(st.pos, diag.BadAxisCount, "tensor %s has no axes", t.Name).WithHint("a tensor is written %s: [M, N]", t.Name)
+		}
+		return false
+	case len(shape) > maxAxes:
+		a.list.Add(st.pos, diag.BadAxisCount, "tensor %s has %d axes; at most %d are possible", t.Name, len(shape), maxAxes)
+		return false
+	}
+	bytes, ok := t.DType.Size(), true
+	for _, n := range shape {
+		if bytes, ok = expr.Mul(bytes, n); !ok {
+			a.list.Add(st.pos, diag.Overflow, "the size of tensor %s does not fit in 64 bits", t.Name)
+			return false
+		}
+	}
+	return a.checkTwice(st, t)
+}
+
+// checkTwice refuses two axes on one mesh axis and two Stream axes.
+func (a *assembler) checkTwice(st *sourceTensor, t *Tensor) bool {
+	ok := true
+	for i, axis := range t.Axes {
+		for j, other := range t.Axes[:i] {
+			if axis.Kind != other.Kind {
+				continue
+			}
+			if axis.Kind == domain.Device && axis.Mesh == other.Mesh || axis.Kind == domain.Stream {
+				a.list.Add(st.axes[i].pos, diag.AxisTwice, "tensor %s has two axes %s", t.Name, kindName(axis)).
+					AddNote(st.axes[j].pos, "the first one is here")
+				ok = false
+			}
+		}
+	}
+	return ok
+}
+
+func kindName(axis domain.Axis) string {
+	if axis.Kind == domain.Device {
+		return "DID" + axis.Mesh
+	}
+	return "Stream"
+}
+
+// The spellings of axis kinds.
+var (
+	axisKinds  = map[string]domain.Kind{"DIDx": domain.Device, "DIDy": domain.Device, "DIDz": domain.Device, "Stream": domain.Stream, "r": domain.Reduction, "b": domain.Broadcast}
+	kindNames  = []string{"DIDx", "DIDy", "DIDz", "Stream", "r", "b"}
+	deviceName = []string{"DIDx", "DIDy", "DIDz"}
+)
+
+// axis reads one axis: "M/D", "DIDx", "DIDx(D)", "Stream(S)", "r(K)" or "b(1)".
+func (a *assembler) axis(t text, mesh *domain.Mesh) (domain.Axis, bool) {
+	t = trim(t)
+	if slices.Contains(deviceName, t.value) {
+		return a.deviceAxis(t, t.value[3:], text{}, mesh)
+	}
+	name, argument, ok := kindCall(t)
+	if !ok {
+		e, good := a.axisExtent(t)
+		return domain.Axis{Extent: e}, good
+	}
+	kind, known := axisKinds[name.value]
+	switch {
+	case !known:
+		d := a.list.Add(name.pos, diag.AxisSyntax, "%q is not a kind of axis", name.value)
+		hintNearest(d, name.value, kindNames)
+		return domain.Axis{}, false
+	case kind == domain.Device:
+		return a.deviceAxis(t, name.value[3:], argument, mesh)
+	}
+	e, good := a.extent(argument)
+	if good && kind == domain.Broadcast && e.Size != 1 {
+		a.list.Add(argument.pos, diag.BadExtent, "the broadcast axis %s has %d elements; it has one", t.value, e.Size).
+			WithHint("write b(1): the axis stretches to what it meets")
+		good = false
+	}
+	return domain.Axis{Kind: kind, Extent: e}, good
+}
+
+// kindCall splits "name(argument)" where name is followed by a parenthesis at once.
+func kindCall(t text) (name, argument text, ok bool) {
+	open := strings.IndexByte(t.value, '(')
+	if open < 1 || !strings.HasSuffix(t.value, ")") {
+		return text{}, text{}, false
+	}
+	name = trim(t.slice(0, open))
+	names := expr.Names(name.value)
+	if len(names) != 1 || names[0].Text != name.value {
+		return text{}, text{}, false
+	}
+	return name, trim(t.slice(open+1, len(t.value)-1)), true
+}
+
+// axisExtent reads a plain extent; a kind that lacks its parentheses is explained.
+func (a *assembler) axisExtent(t text) (domain.Extent, bool) {
+	if names := expr.Names(t.value); len(names) == 1 && names[0].Text == t.value && a.params[t.value] == 0 && !a.broken[t.value] {
+		if t.value == "Stream" || t.value == "r" || t.value == "b" {
+			a.list.Add(t.pos, diag.AxisSyntax, "the axis %s has no extent", t.value).WithHint("write %s(...)", t.value)
+			return domain.Extent{}, false
+		}
+		if strings.HasPrefix(t.value, "DID") {
+			d := a.list.Add(t.pos, diag.AxisSyntax, "%q is not a kind of axis", t.value)
+			hintNearest(d, t.value, kindNames)
+			return domain.Extent{}, false
+		}
+	}
+	return a.extent(t)
+}
+
+// deviceAxis reads an axis that is split over a mesh axis; its extent is that of the
+// mesh axis, written or not. A nil mesh is one that is reported already.
+func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *domain.Mesh) (domain.Axis, bool) {
+	var written domain.Extent
+	if argument.given() {
+		var ok bool
+		if written, ok = a.extent(argument); !ok {
+			return domain.Axis{}, false
+		}
+	}
+	if mesh == nil {
+		return domain.Axis{}, false
+	}
+	ma := mesh.Axis(meshAxis)
+	if ma == nil {
+		names := make([]string, len(mesh.Axes))
+		for i, m := range mesh.Axes {
+			names[i] = m.Name
+		}
+		a.list.Add(t.pos, diag.UnknownMesh, "mesh %s has no axis %s", mesh.Name, meshAxis).
+			WithHint("its axes are %s", strings.Join(names, ", "))
+		return domain.Axis{}, false
+	}
+	if argument.given() && written.Size != ma.Extent.Size {
+		a.list.Add(argument.pos, diag.DeviceExtent, "the axis has %d slices, but mesh axis %s has %d ranks", written.Size, meshAxis, ma.Extent.Size).
+			WithHint("DID%s alone takes the extent of the mesh axis", meshAxis)
+		return domain.Axis{}, false
+	}
+	return domain.Axis{Kind: domain.Device, Mesh: meshAxis, Extent: ma.Extent}, true
+}

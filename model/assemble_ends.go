@@ -1,0 +1,142 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// inputsAndOutputs finds the tensors that the caller passes in and gets back.
+// Outputs are those that the spec lists, or all that are produced and not consumed.
+func (a *assembler) inputsAndOutputs() {
+	for _, t := range a.p.Tensors {
+		_, produced := a.defined[t.Name]
+		switch {
+		case !produced && a.used[t.Name]:
+			a.checkInput(t)
+			a.p.Inputs = append(a.p.Inputs, t)
+		case !produced && !a.src.incomplete:
+			a.list.Add(t.Pos, diag.UnusedTensor, "tensor %s is not used", t.Name).WithHint("remove it, or use it in an operation")
+		case produced && !a.used[t.Name] && a.src.outputs == nil:
+			a.p.Outputs = append(a.p.Outputs, t)
+		}
+	}
+	a.listedOutputs()
+}
+
+// checkInput refuses reduction axes on an input: nothing has reduced them.
+func (a *assembler) checkInput(t *Tensor) {
+	for _, axis := range t.Axes {
+		if axis.Kind == domain.Reduction {
+			a.list.Add(t.Pos, diag.BadReduction, "input %s lists %s, but no operation has reduced it", t.Name, axis)
+			return
+		}
+	}
+}
+
+func (a *assembler) listedOutputs() {
+	if a.src.outputs == nil {
+		return
+	}
+	if len(a.src.outputs) == 0 && !a.src.incomplete {
+		a.list.Add(a.src.pos, diag.BadOutput, "the list of outputs is empty").WithHint("without the list, outputs are what no operation reads")
+	}
+	listed := map[string]bool{}
+	for _, t := range a.src.outputs {
+		switch tensor := a.tensors[t.value]; {
+		case listed[t.value]:
+			a.list.Add(t.pos, diag.BadOutput, "output %q is listed twice", t.value)
+		case tensor != nil && a.defined[t.value] != nil:
+			a.p.Outputs = append(a.p.Outputs, tensor)
+		case tensor != nil:
+			a.list.Add(t.pos, diag.BadOutput, "%q is not the result of an operation", t.value)
+		case !a.broken[t.value] && a.defined[t.value] == nil && !a.src.incomplete:
+			hintNearest(a.list.Add(t.pos, diag.UnknownTensor, "there is no tensor %q", t.value), t.value, a.tensorNames())
+		}
+		listed[t.value] = true
+	}
+	for _, t := range a.p.Tensors {
+		if so := a.defined[t.Name]; so != nil && !a.used[t.Name] && !listed[t.Name] && !a.src.incomplete {
+			a.list.Add(so.pos, diag.UnusedTensor, "the result %s is neither used nor an output", t.Name)
+		}
+	}
+}
+
+// A choice is a field of the schedule with its values; the first one is the default.
+type choice struct {
+	name   string
+	values []string
+	set    func(*Schedule, string)
+}
+
+var choices = []choice{
+	{"pipeline", []string{"collective"}, func(s *Schedule, v string) { s.Pipeline = v }},
+	{"transport", []string{"nccl"}, func(s *Schedule, v string) { s.Transport = v }},
+	{"reshard", []string{"before", "after"}, func(s *Schedule, v string) { s.Reshard = v }},
+	{"sync", []string{"split", "fused"}, func(s *Schedule, v string) { s.Sync = v }},
+	{"joins", []string{"body", "after"}, func(s *Schedule, v string) { s.Joins = v }},
+	{"graph", []string{"false", "true"}, func(s *Schedule, v string) { s.Graph = v == "true" }},
+}
+
+const (
+	defaultStreams = 4
+	maxStreams     = 64
+)
+
+// DefaultSchedule is the schedule of a spec that says nothing about it.
+func DefaultSchedule() Schedule {
+	s := Schedule{Streams: defaultStreams}
+	for _, c := range choices {
+		c.set(&s, c.values[0])
+	}
+	return s
+}
+
+// schedule reads the choices.
+func (a *assembler) schedule() {
+	a.p.Schedule = DefaultSchedule()
+	names := []string{"streams"}
+	for _, c := range choices {
+		names = append(names, c.name)
+	}
+	for i, f := range a.src.schedule {
+		if i == 0 {
+			a.p.Schedule.Pos = f.name.pos
+		}
+		if f.name.value == "streams" {
+			a.streams(f.value)
+			continue
+		}
+		at := slices.IndexFunc(choices, func(c choice) bool { return c.name == f.name.value })
+		if at < 0 {
+			d := a.list.Add(f.name.pos, diag.UnknownField, "the schedule has no field %q", f.name.value)
+			hintNearest(d, f.name.value, names)
+			continue
+		}
+		c := choices[at]
+		if !slices.Contains(c.values, f.value.value) {
+			d := a.list.Add(f.value.pos, diag.BadChoice, "%s cannot be %q", c.name, f.value.value)
+			if len(c.values) == 1 {
+				d.WithHint("the only %s is %s", c.name, strconv.Quote(c.values[0]))
+			} else {
+				hintNearest(d, f.value.value, c.values)
+			}
+			continue
+		}
+		c.set(&a.p.Schedule, f.value.value)
+	}
+}
+
+func (a *assembler) streams(t text) {
+	n, ok := a.eval(t)
+	if !ok {
+		return
+	}
+	if n.value < 1 || n.value > maxStreams {
+		a.list.Add(t.pos, diag.BadStreams, "%d worker streams are not possible; there are 1 to %d", n.value, maxStreams)
+		return
+	}
+	a.p.Schedule.Streams = int(n.value)
+}

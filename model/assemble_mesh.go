@@ -1,0 +1,181 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+const (
+	// maxWorld is the largest number of ranks.
+	maxWorld = 1024
+	// worldName is the name of the mesh of all ranks.
+	worldName = "world"
+)
+
+// meshes builds the world mesh and the meshes of subsets of its ranks.
+func (a *assembler) meshes() {
+	world := a.worldMesh()
+	a.p.Meshes = []*domain.Mesh{world}
+	for _, sm := range a.src.meshes {
+		m, ok := a.subMesh(sm)
+		if !ok {
+			a.broken["mesh "+sm.name.value] = true
+			continue
+		}
+		a.p.Meshes = append(a.p.Meshes, m)
+	}
+	if a.src.world == nil && len(a.src.meshes) > 0 {
+		a.coverWorld(world)
+	}
+	for i, m := range a.p.Meshes[1:] {
+		for _, r := range m.Ranks {
+			if r >= world.Size() && a.src.world != nil {
+				a.list.Add(a.meshPos(i+1), diag.BadMesh, "rank %d of mesh %s is not in the world of %d ranks", r, m.Name, world.Size())
+				break
+			}
+		}
+	}
+}
+
+// meshPos is where the mesh with an index in p.Meshes is declared.
+func (a *assembler) meshPos(i int) diag.Pos {
+	for _, sm := range a.src.meshes {
+		if sm.name.value == a.p.Meshes[i].Name {
+			return sm.pos
+		}
+	}
+	return a.src.pos
+}
+
+// worldMesh builds the mesh of all ranks. Without one in the spec it is one rank, or
+// grows to hold the meshes that there are.
+func (a *assembler) worldMesh() *domain.Mesh {
+	one := &domain.Mesh{Name: worldName, Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 1}}}, Ranks: []int{0}}
+	if a.src.world == nil {
+		return one
+	}
+	axes, size, ok := a.meshAxes(a.src.world)
+	if !ok {
+		a.broken["mesh "+worldName] = true
+		return one
+	}
+	return &domain.Mesh{Name: worldName, Axes: axes, Ranks: firstRanks(size)}
+}
+
+func firstRanks(n int) []int {
+	ranks := make([]int, n)
+	for i := range ranks {
+		ranks[i] = i
+	}
+	return ranks
+}
+
+// meshAxes reads the axes of a mesh and the number of its ranks.
+func (a *assembler) meshAxes(sm *sourceMesh) (axes []domain.MeshAxis, size int, ok bool) {
+	if len(sm.axes) == 0 {
+		if !a.src.incomplete {
+			a.list.Add(sm.pos, diag.BadMesh, "the mesh has no axes").WithHint("a mesh is written {x: 4} or {x: 2, y: 4}")
+		}
+		return nil, 0, false
+	}
+	ok, size = true, 1
+	for _, sa := range sm.axes {
+		if !slices.Contains([]string{"x", "y", "z"}, sa.name.value) {
+			a.list.Add(sa.name.pos, diag.BadMesh, "%q is not a mesh axis", sa.name.value).WithHint("the axes of a mesh are x, y and z")
+			ok = false
+			continue
+		}
+		e, good := a.extent(sa.extent)
+		if !good {
+			ok = false
+			continue
+		}
+		axes = append(axes, domain.MeshAxis{Name: sa.name.value, Extent: e})
+		size = int(min(e.Size, maxWorld+1)) * size // at most 1025 cubed
+	}
+	if ok && size > maxWorld {
+		a.list.Add(sm.pos, diag.WorldTooLarge, "the mesh has more than %d ranks", maxWorld)
+		ok = false
+	}
+	return axes, size, ok
+}
+
+// subMesh builds a named mesh.
+func (a *assembler) subMesh(sm *sourceMesh) (*domain.Mesh, bool) {
+	if !checkName(a.list, sm.name, "a mesh", false) || !a.scope.declare(a.list, sm.name, "a mesh") {
+		return nil, false
+	}
+	axes, size, ok := a.meshAxes(sm)
+	if !ok {
+		return nil, false
+	}
+	m := &domain.Mesh{Name: sm.name.value, Axes: axes, Ranks: firstRanks(size)}
+	if sm.ranks == nil {
+		return m, true
+	}
+	if len(sm.ranks) != size {
+		a.list.Add(sm.pos, diag.BadMesh, "mesh %s lists %d ranks, but its axes make %d", m.Name, len(sm.ranks), size)
+		return nil, false
+	}
+	for i, t := range sm.ranks {
+		n, good := a.eval(t)
+		switch {
+		case !good:
+			ok = false
+		case n.value < 0 || n.value >= maxWorld:
+			a.list.Add(t.pos, diag.BadMesh, "%d is not a rank; ranks are 0 to %d", n.value, maxWorld-1)
+			ok = false
+		case slices.Contains(m.Ranks[:i], int(n.value)):
+			a.list.Add(t.pos, diag.BadMesh, "rank %d is in mesh %s twice", n.value, m.Name)
+			ok = false
+		default:
+			m.Ranks[i] = int(n.value)
+			continue
+		}
+		m.Ranks[i] = -1
+	}
+	return m, ok
+}
+
+// coverWorld makes the world the union of the meshes. Every rank has to be in one.
+func (a *assembler) coverWorld(world *domain.Mesh) {
+	var ranks []int
+	for _, m := range a.p.Meshes[1:] {
+		ranks = append(ranks, m.Ranks...)
+	}
+	slices.Sort(ranks)
+	ranks = slices.Compact(ranks)
+	for i, r := range ranks {
+		if r != i {
+			a.list.Add(a.src.meshes[0].pos, diag.BadMesh, "rank %d is in no mesh", i).
+				WithHint("number the ranks from 0, or give the world a mesh of its own: \"mesh: {x: %d}\"", ranks[len(ranks)-1]+1)
+			return
+		}
+	}
+	if len(ranks) > 0 {
+		world.Axes[0].Extent.Size = int64(len(ranks))
+		world.Ranks = ranks
+	}
+}
+
+// mesh finds the mesh that a tensor names; without a name it is the world.
+func (a *assembler) mesh(t text) (*domain.Mesh, bool) {
+	name := t.value
+	if !t.given() {
+		name = worldName
+	}
+	if a.broken["mesh "+name] {
+		return nil, false
+	}
+	var names []string
+	for _, m := range a.p.Meshes {
+		if m.Name == name {
+			return m, true
+		}
+		names = append(names, m.Name)
+	}
+	hintNearest(a.list.Add(t.pos, diag.UnknownMesh, "there is no mesh %q", name), name, names)
+	return nil, false
+}

@@ -1,0 +1,190 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// inference derives the result of one operation from its operands.
+type inference struct {
+	a    *assembler
+	src  *sourceOp
+	rule operation
+	op   *Op
+	out  *Tensor // the result when the author declared it, else nil
+
+	// What the rules derive.
+	axes    []domain.Axis // the result's axes
+	dtype   domain.DType
+	reduced reducedAxis
+}
+
+// reducedAxis is an axis that an operation sums away. The author may list it in the
+// result as r(extent), at index at.
+type reducedAxis struct {
+	extent domain.Extent
+	at     int
+	exists bool
+}
+
+// axesOf is the axes of operand i without its reduction axes, which no operation
+// sees. Device axes of an operand on another mesh than the first operand's mean
+// nothing on the mesh of the result: they come back as serial.
+func (in *inference) axesOf(i int) []domain.Axis {
+	t := in.op.In[i]
+	axes := domain.WithoutReductions(t.Axes)
+	if !t.Mesh.Same(in.op.In[0].Mesh) {
+		for j := range axes {
+			axes[j] = serial(axes[j])
+		}
+	}
+	return axes
+}
+
+func serial(axis domain.Axis) domain.Axis { return domain.Axis{Extent: axis.Extent} }
+
+// fail reports a mistake at the operation.
+func (in *inference) fail(code diag.Code, format string, args ...any) *diag.Diagnostic {
+	return in.a.list.Add(in.src.pos, code, format, args...)
+}
+
+// checkCounts checks the numbers of operands and the names of attributes.
+func (in *inference) checkCounts() bool {
+	name, n := in.src.fn.value, len(in.src.args)
+	if n < in.rule.least || n > in.rule.most {
+		want := fmt.Sprint(in.rule.least)
+		if in.rule.most > in.rule.least {
+			want += " or " + fmt.Sprint(in.rule.most)
+		}
+		in.fail(diag.BadOperands, "%s takes %s operands, not %d", name, want, n)
+		return false
+	}
+	ok := true
+	for i, attr := range in.src.attrs {
+		switch {
+		case !slices.Contains(in.rule.attrs, attr.name.value):
+			d := in.a.list.Add(attr.name.pos, diag.BadAttribute, "%s has no attribute %q", name, attr.name.value)
+			hintNearest(d, attr.name.value, in.rule.attrs)
+			ok = false
+		case slices.ContainsFunc(in.src.attrs[:i], func(o sourceAttr) bool { return o.name.value == attr.name.value }):
+			in.a.list.Add(attr.name.pos, diag.BadAttribute, "attribute %q is given twice", attr.name.value)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// finish makes or checks the result.
+func (in *inference) finish() bool {
+	if in.dtype == "" {
+		in.dtype = in.op.In[0].DType
+	}
+	if in.out == nil {
+		return in.newResult()
+	}
+	in.op.Out = in.out
+	return in.checkDType() && in.checkShape() && in.checkReductions()
+}
+
+// newResult declares a result that the author left to inference.
+func (in *inference) newResult() bool {
+	t := &Tensor{Name: in.src.out.value, DType: in.dtype, Axes: demoteRepeated(in.axes), Mesh: in.op.In[0].Mesh, Pos: in.src.out.pos}
+	if len(t.Axes) == 0 || len(t.Axes) > maxAxes {
+		in.fail(diag.BadAxisCount, "the result has %d axes; 1 to %d are possible", len(t.Axes), maxAxes)
+		return false
+	}
+	bytes, ok := t.DType.Size(), true
+	for _, axis := range t.Axes {
+		if bytes, ok = expr.Mul(bytes, axis.Extent.Size); !ok {
+			in.fail(diag.Overflow, "the size of tensor %s does not fit in 64 bits", t.Name)
+			return false
+		}
+	}
+	in.op.Out = t
+	in.a.tensors[t.Name] = t
+	in.a.p.Tensors = append(in.a.p.Tensors, t)
+	return true
+}
+
+// demoteRepeated makes the second axis on a mesh axis, and the second Stream axis,
+// serial: a tensor has one of each.
+func demoteRepeated(axes []domain.Axis) []domain.Axis {
+	axes = slices.Clone(axes)
+	for i, axis := range axes {
+		if axis.Kind != domain.Device && axis.Kind != domain.Stream {
+			continue
+		}
+		for _, other := range axes[:i] {
+			if axis.Kind == other.Kind && axis.Mesh == other.Mesh {
+				axes[i] = serial(axis)
+			}
+		}
+	}
+	return axes
+}
+
+// checkDType checks the element type of a declared result. Products and reductions
+// may give fp32, which they accumulate in.
+func (in *inference) checkDType() bool {
+	have, want := in.out.DType, in.dtype
+	accumulates := in.rule.kind == OpMatmul || in.rule.kind == OpLinear || in.rule.kind == OpReduce
+	if have == want || accumulates && have == domain.FP32 {
+		return true
+	}
+	in.fail(diag.DTypeMismatch, "%s is %s, but %s gives %s", in.out.Name, have, in.describe(), want).
+		AddNote(in.out.Pos, "%s is declared here", in.out.Name).
+		WithHint("declare it %s, or convert with cast", want)
+	return false
+}
+
+// checkShape compares the declared axes of the result with the derived ones.
+func (in *inference) checkShape() bool {
+	have, want := domain.Shape(in.out.Axes), domain.Shape(in.axes)
+	if slices.Equal(have, want) {
+		return true
+	}
+	in.fail(diag.ResultMismatch, "%s is declared %s = %s, but %s gives %s",
+		in.out.Name, domain.FormatAxes(in.out.Axes), formatShape(have), in.describe(), formatShape(want)).
+		AddNote(in.out.Pos, "%s is declared here", in.out.Name)
+	return false
+}
+
+// checkReductions checks the reduction axes of a declared result: the only one it
+// may list is the axis that this operation reduces, where it was.
+func (in *inference) checkReductions() bool {
+	for i, axis := range in.out.Axes {
+		if axis.Kind != domain.Reduction {
+			continue
+		}
+		before := len(domain.Shape(in.out.Axes[:i]))
+		if in.reduced.exists && before == i && i == in.reduced.at && axis.Extent.Size == in.reduced.extent.Size {
+			continue
+		}
+		d := in.fail(diag.BadReduction, "%s lists %s, which %s does not reduce there", in.out.Name, axis, in.describe()).
+			AddNote(in.out.Pos, "%s is declared here", in.out.Name)
+		if in.reduced.exists {
+			d.WithHint("it reduces r(%s), which comes before axis %d of the result", in.reduced.extent, in.reduced.at)
+		}
+		return false
+	}
+	return true
+}
+
+// describe prints the operation with its operands: "matmul(A, B)".
+func (in *inference) describe() string {
+	names := make([]string, len(in.op.In))
+	for i, t := range in.op.In {
+		names[i] = t.Name
+	}
+	return in.src.fn.value + "(" + strings.Join(names, ", ") + ")"
+}
+
+// formatShape prints a shape: "[4, 512]".
+func formatShape(shape []int64) string {
+	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
+}

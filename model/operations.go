@@ -1,0 +1,196 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+)
+
+// operation says how a spec writes an operation and how its result follows.
+type operation struct {
+	kind        OpKind
+	fn          string
+	least, most int      // operands
+	attrs       []string // attributes that it takes
+	infer       func(*inference) bool
+}
+
+// operations is every operation by the name that specs use. "max" and "min" with one
+// operand are reductions; see lookup.
+var operations = map[string]operation{
+	"set":       {kind: OpSet, least: 1, most: 1, infer: inferSame},
+	"matmul":    {kind: OpMatmul, least: 2, most: 2, infer: inferMatmul},
+	"linear":    {kind: OpLinear, least: 2, most: 3, infer: inferLinear},
+	"broadcast": {kind: OpBroadcast, least: 1, most: 1, attrs: []string{"axis"}, infer: inferBroadcast},
+	"permute":   {kind: OpPermute, least: 1, most: 1, attrs: []string{"perm"}, infer: inferPermute},
+	"reshape":   {kind: OpReshape, least: 1, most: 1, attrs: []string{"shape"}, infer: inferReshape},
+	"cast":      {kind: OpCast, least: 1, most: 1, attrs: []string{"dtype"}, infer: inferCast},
+}
+
+// Functions of the elementwise and reduction operations, in the order in which the
+// documentation lists them.
+var (
+	UnaryFns  = []string{"neg", "relu", "gelu", "silu", "exp", "sqrt", "rsqrt", "tanh", "reciprocal"}
+	BinaryFns = []string{"add", "sub", "mul", "div", "max", "min"}
+	ReduceFns = []string{"sum", "max", "min", "prod"}
+)
+
+// lookup finds the operation with a name and a number of operands.
+func lookup(name string, operands int) (operation, bool) {
+	if op, ok := operations[name]; ok {
+		return op, true
+	}
+	reduces := slices.Contains(ReduceFns, name)
+	switch {
+	case slices.Contains(UnaryFns, name):
+		return operation{kind: OpUnary, fn: name, least: 1, most: 1, infer: inferSame}, true
+	case slices.Contains(BinaryFns, name) && (!reduces || operands != 1):
+		return operation{kind: OpBinary, fn: name, least: 2, most: 2, infer: inferBinary}, true
+	case reduces:
+		return operation{kind: OpReduce, fn: name, least: 1, most: 1, attrs: []string{"axis"}, infer: inferReduce}, true
+	}
+	return operation{}, false
+}
+
+// operationNames lists what a spec can write as an operation.
+func operationNames() []string {
+	var names []string
+	for name := range operations {
+		names = append(names, name)
+	}
+	names = append(append(append(names, UnaryFns...), BinaryFns...), ReduceFns...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// otherNames maps what other systems call operations.
+var otherNames = map[string]string{
+	"mm": "matmul", "bmm": "matmul", "gemm": "matmul", "dot": "matmul", "einsum": "matmul", "copy": "set", "transpose": "permute",
+	"view": "reshape", "unsqueeze": "broadcast", "expand": "broadcast", "convert": "cast", "to": "cast", "plus": "add",
+	"minus": "sub", "multiply": "mul", "times": "mul", "divide": "div", "maximum": "max", "minimum": "min", "swish": "silu",
+	"allgather": "set", "all_gather": "set", "allreduce": "sum", "all_reduce": "sum", "reduce_scatter": "sum",
+}
+
+// operations checks the operations in order and derives their results.
+func (a *assembler) operations() {
+	if len(a.src.ops) == 0 && !a.src.incomplete {
+		a.list.Add(a.src.pos, diag.MissingField, "the pipeline has no operations").
+			WithHint("add a list such as \"ops: [\\\"C = matmul(A, B)\\\"]\"")
+	}
+	for _, so := range a.src.ops {
+		if _, ok := a.later[so.out.value]; !ok {
+			a.later[so.out.value] = so
+		}
+	}
+	for _, so := range a.src.ops {
+		a.operation(so)
+	}
+}
+
+func (a *assembler) operation(so *sourceOp) {
+	op := &Op{Pos: so.pos}
+	known := a.operands(so, op)
+	out, ok := a.claimResult(so)
+	rule, found := lookup(so.fn.value, len(so.args))
+	if !found {
+		a.unknownOperation(so.fn)
+	}
+	if !ok {
+		return
+	}
+	in := &inference{a: a, src: so, rule: rule, op: op, out: out}
+	if !found || !in.checkCounts() || !known || !rule.infer(in) {
+		a.failed(so, out)
+		return
+	}
+	op.Kind, op.Fn = rule.kind, rule.fn
+	if !in.finish() {
+		a.failed(so, out)
+		return
+	}
+	op.Out.Producer = op
+	a.p.Ops = append(a.p.Ops, op)
+}
+
+// failed keeps what follows quiet about the result of a broken operation.
+func (a *assembler) failed(so *sourceOp, declared *Tensor) {
+	if declared == nil {
+		a.broken[so.out.value] = true
+	}
+}
+
+func (a *assembler) unknownOperation(fn text) {
+	d := a.list.Add(fn.pos, diag.UnknownOp, "there is no operation %q", fn.value)
+	if other, ok := otherNames[fn.value]; ok {
+		d.WithHint("write %s", other)
+	} else if !nearestHint(d, fn.value, operationNames()) {
+		d.WithHint("docs/spec.md lists the operations")
+	}
+}
+
+// operands finds the tensors that an operation reads. It answers false when one of
+// them is broken or unknown.
+func (a *assembler) operands(so *sourceOp, op *Op) bool {
+	ok := true
+	for _, arg := range so.args {
+		t := a.operand(so, arg)
+		ok = ok && t != nil
+		op.In = append(op.In, t)
+	}
+	return ok
+}
+
+func (a *assembler) operand(so *sourceOp, arg text) *Tensor {
+	name := arg.value
+	a.used[name] = true
+	if _, done := a.defined[name]; !done {
+		if later, ok := a.later[name]; ok {
+			if later == so {
+				a.list.Add(arg.pos, diag.UseBeforeDefinition, "%q is used in its own definition", name)
+			} else {
+				a.list.Add(arg.pos, diag.UseBeforeDefinition, "%q is used before it is defined", name).
+					AddNote(later.pos, "%q is defined here", name).WithHint("list the operations in order")
+			}
+			return nil
+		}
+	}
+	if t, ok := a.tensors[name]; ok {
+		return t
+	}
+	if !a.broken[name] && !a.src.incomplete {
+		d := a.list.Add(arg.pos, diag.UnknownTensor, "there is no tensor %q", name)
+		hintNearest(d, name, a.tensorNames())
+	}
+	return nil
+}
+
+func (a *assembler) tensorNames() []string {
+	names := make([]string, len(a.p.Tensors))
+	for i, t := range a.p.Tensors {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// claimResult notes that an operation defines its result. It returns the tensor when
+// the author declared it, and nil when it is to be inferred.
+func (a *assembler) claimResult(so *sourceOp) (*Tensor, bool) {
+	name := so.out.value
+	if first, ok := a.defined[name]; ok {
+		a.list.Add(so.out.pos, diag.Redefined, "%q is defined already", name).
+			AddNote(first.pos, "the first definition is here").WithHint("each result has a name of its own")
+		return nil, false
+	}
+	a.defined[name] = so
+	if t, ok := a.tensors[name]; ok {
+		return t, true
+	}
+	if a.broken[name] {
+		return nil, false
+	}
+	if !checkName(a.list, so.out, "a tensor", false) || !a.scope.declare(a.list, so.out, "a tensor") {
+		a.broken[name] = true
+		return nil, false
+	}
+	return nil, true
+}

@@ -1,0 +1,66 @@
+package model
+
+import "strings"
+
+// A reservation is a set of names that a spec cannot use, because generated files
+// use them already or give them another meaning.
+type reservation struct {
+	what        string
+	names       []string
+	programOnly bool // reserved for the name of the program, not for its tensors
+}
+
+type reservedPrefix struct{ text, what string }
+
+var reservedPrefixes = []reservedPrefix{
+	{"DID", "an axis kind"},
+	{"cuda", "a name of CUDA"}, {"CUDA", "a name of CUDA"}, {"cublas", "a name of cuBLAS"}, {"CUBLAS", "a name of cuBLAS"},
+	{"nccl", "a name of NCCL"}, {"NCCL", "a name of NCCL"},
+	{"hirgen", "a name of the runtime"}, {"HIRGEN", "a name of the runtime"}, {"HG", "a name of the runtime"},
+	{"INT8_", "a C macro"}, {"INT16_", "a C macro"}, {"INT32_", "a C macro"}, {"INT64_", "a C macro"},
+	{"UINT8_", "a C macro"}, {"UINT16_", "a C macro"}, {"UINT32_", "a C macro"}, {"UINT64_", "a C macro"},
+	{"CMAKE_", "a variable of CMake"}, {"CMake", "a name of CMake"}, {"BUILD_", "a variable of CMake"},
+}
+
+var reservations = []reservation{
+	{what: "an axis kind", names: words(`Stream`)},
+	{what: "a C++ keyword", names: words(`
+		alignas alignof asm auto bool break case catch char char8_t char16_t char32_t class concept const
+		consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete
+		do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long
+		mutable namespace new noexcept nullptr operator private protected public register reinterpret_cast
+		requires return short signed sizeof static static_assert static_cast struct switch template this
+		thread_local throw true try typedef typeid typename union unsigned using virtual void volatile
+		wchar_t while restrict typeof override final import module`)},
+	{what: "a C++ alternative token", names: words(`and and_eq bitand bitor compl not not_eq or or_eq xor xor_eq`)},
+	{what: "a C macro or a name of the C library", names: words(`
+		NULL EOF BUFSIZ assert errno stdin stdout stderr min max abs signbit isnan isinf isfinite isnormal
+		INFINITY NAN HUGE_VAL EXIT_SUCCESS EXIT_FAILURE RAND_MAX CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN
+		UCHAR_MAX SHRT_MAX SHRT_MIN USHRT_MAX INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX
+		LLONG_MIN ULLONG_MAX SIZE_MAX SSIZE_MAX PTRDIFF_MAX PTRDIFF_MIN INTPTR_MAX INTPTR_MIN UINTPTR_MAX
+		FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON PATH_MAX NAME_MAX IOV_MAX
+		SIGABRT SIGALRM SIGBUS SIGCHLD SIGFPE SIGHUP SIGILL SIGINT SIGKILL SIGPIPE SIGQUIT SIGSEGV SIGTERM
+		SIG_DFL SIG_ERR SIG_IGN SEEK_SET SEEK_CUR SEEK_END TMP_MAX CLOCKS_PER_SEC TIME_UTC
+		offsetof va_arg va_end va_list va_start setjmp unix linux major minor makedev I complex
+		EINTR EAGAIN EINVAL ENOMEM ENOENT EEXIST EPERM EIO EBUSY EDOM ERANGE ETIMEDOUT ECONNREFUSED
+		M_E M_PI M_LN2 M_SQRT2 exp sqrt tanh
+		main std size_t ssize_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+		printf fprintf malloc calloc free memcpy memset exit abort signal`)},
+	{what: "a name of CUDA", names: words(`
+		threadIdx blockIdx blockDim gridDim warpSize dim3 half half2 bfloat16 nv_bfloat16 nv_bfloat162 float2
+		float4 double2 int2 int4 CUstream CUevent CUdevice CUcontext CUresult atomicAdd syncthreads`)},
+	{what: "a name of the generated program", names: words(`
+		caller stream streams workers worker tensors context call rank world size root peer host device issue run
+		table reference create destroy program bf16 fp16 fp32 kStreams workspaces Context Team Program Events
+		Reference MatmulPlan TensorDesc ProgramTable ProgramInfo`)},
+	{what: "a target of CMake", programOnly: true, names: words(`
+		all test tests install uninstall clean help package package_source edit_cache rebuild_cache
+		list_install_components preinstall depend ALL_BUILD RUN_TESTS INSTALL PACKAGE ZERO_CHECK
+		Experimental Nightly Continuous NightlyMemoryCheck default_target codegen`)},
+	{what: "a file of the generated folder", programOnly: true, names: words(`
+		main abi reference runtime build include src lib bin cmake README CMakeLists Makefile host_ir`)},
+	{what: "a reserved file name of Windows", programOnly: true, names: words(`
+		con prn aux nul com1 com2 com3 com4 lpt1 lpt2 lpt3 CON PRN AUX NUL COM1 COM2 COM3 COM4 LPT1 LPT2 LPT3`)},
+}
+
+func words(list string) []string { return strings.Fields(list) }

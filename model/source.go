@@ -1,0 +1,111 @@
+package model
+
+import (
+	"github.com/hirgen/hirgen/internal/diag"
+)
+
+// source is a pipeline as its author wrote it, from YAML or from Go: names and
+// expressions are still text, each with its place. The assembler turns it into a
+// Pipeline and is the only thing that judges it.
+type source struct {
+	file     string
+	pos      diag.Pos // where something that is missing is reported
+	name     text
+	doc      string
+	dtype    text
+	params   []sourceParam
+	world    *sourceMesh
+	meshes   []*sourceMesh
+	tensors  []*sourceTensor
+	ops      []*sourceOp
+	outputs  []text
+	schedule []sourceField
+	// incomplete marks a spec with parts that could not be read at all: what seems
+	// missing or unused then may be in those parts, and is not reported.
+	incomplete bool
+}
+
+// text is a piece of what the author wrote.
+type text struct {
+	value string
+	pos   diag.Pos
+	// place maps a byte offset of value to where it stands; nil when value has no
+	// inner positions, as in a Go builder.
+	place func(offset int) diag.Pos
+}
+
+// at is the position of the byte at offset.
+func (t text) at(offset int) diag.Pos {
+	if t.place == nil {
+		return t.pos
+	}
+	return t.place(offset)
+}
+
+// slice is the part of t between two offsets, with its own positions.
+func (t text) slice(from, to int) text {
+	part := text{value: t.value[from:to], pos: t.at(from)}
+	if t.place != nil {
+		part.place = func(offset int) diag.Pos { return t.place(from + offset) }
+	}
+	return part
+}
+
+// given reports whether the author wrote anything.
+func (t text) given() bool { return t.pos.IsValid() || t.value != "" }
+
+type sourceParam struct {
+	name  text
+	value text
+}
+
+type sourceMesh struct {
+	name  text // empty for the world mesh
+	axes  []sourceMeshAxis
+	ranks []text // nil: 0, 1, 2, ...
+	pos   diag.Pos
+}
+
+type sourceMeshAxis struct {
+	name   text
+	extent text
+}
+
+type sourceTensor struct {
+	name  text
+	axes  []text
+	dtype text
+	mesh  text
+	pos   diag.Pos
+}
+
+type sourceOp struct {
+	fn    text
+	out   text
+	args  []text
+	attrs []sourceAttr
+	pos   diag.Pos
+}
+
+// sourceAttr is an attribute of an operation: one value, or a list in brackets.
+type sourceAttr struct {
+	name   text
+	values []text
+	list   bool
+}
+
+// attr returns the named attribute, or nil.
+func (o *sourceOp) attr(name string) *sourceAttr {
+	for i := range o.attrs {
+		if o.attrs[i].name.value == name {
+			return &o.attrs[i]
+		}
+	}
+	return nil
+}
+
+// sourceField is a field of the schedule.
+type sourceField struct {
+	name  text
+	value text
+}

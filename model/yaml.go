@@ -1,0 +1,154 @@
+package model
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/hirgen/hirgen/internal/diag"
+)
+
+const (
+	// MaxSpecSize is the largest spec that is read, in bytes.
+	MaxSpecSize = 1 << 20
+	// maxNodes bounds the values of a spec, and maxNesting how deep they are nested.
+	maxNodes   = 200_000
+	maxNesting = 16
+)
+
+// LoadFile reads the spec at path and loads it. The file is never read beyond
+// MaxSpecSize. The text is returned for reports, also beside an error.
+func LoadFile(path string, overrides map[string]int64) (*Pipeline, []byte, error) {
+	src, err := readSpec(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := Load(path, src, overrides)
+	return p, src, err
+}
+
+func readSpec(path string) ([]byte, error) {
+	unreadable := func(err error) error {
+		var inner *os.PathError
+		if errors.As(err, &inner) {
+			err = inner.Err
+		}
+		var list diag.List
+		list.Add(diag.Pos{File: path}, diag.Unreadable, "the spec cannot be read: %v", err)
+		return list.Err()
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	src, err := io.ReadAll(io.LimitReader(f, MaxSpecSize+1))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return src, nil
+}
+
+// Load makes a pipeline from the text of a spec. filename is used in messages; in the
+// positions that the pipeline carries it is reduced to its base name, so that what is
+// generated does not depend on where the spec lies. overrides replaces the values of
+// parameters.
+//
+// An error is a *diag.Errors with everything that is wrong, in order of position.
+func Load(filename string, src []byte, overrides map[string]int64) (*Pipeline, error) {
+	base := filepath.Base(filename)
+	var list diag.List
+	var p *Pipeline
+	if root := decode(base, src, &list); root != nil {
+		r := &yamlReader{list: &list, lines: newLineTable(base, src)}
+		s := r.document(root)
+		p = assemble(s, overrides, &list)
+	}
+	if list.Len() > 0 {
+		errs := &diag.Errors{Items: list.Items()}
+		errs.Rename(base, filename)
+		return nil, errs
+	}
+	return p, nil
+}
+
+// decode parses src into a tree of nodes, or reports why it cannot.
+func decode(file string, src []byte, list *diag.List) *yaml.Node {
+	if !checkText(file, src, list) {
+		return nil
+	}
+	lines := newLineTable(file, src)
+	decoder := yaml.NewDecoder(bytes.NewReader(src))
+	var document yaml.Node
+	if err := decodeNode(decoder, &document); err != nil {
+		if errors.Is(err, io.EOF) {
+			list.Add(diag.Pos{File: file, Line: 1, Col: 1}, diag.MissingField, "the spec is empty").
+				WithHint("a spec starts with \"hirgen: 1\"")
+		} else {
+			reportSyntax(lines, err, list)
+		}
+		return nil
+	}
+	if !checkNodes(&document, lines, list) {
+		return nil
+	}
+	var next yaml.Node
+	if err := decodeNode(decoder, &next); err == nil {
+		list.Add(lines.node(&next), diag.YAMLSyntax, "the file holds a second document").
+			WithHint("a spec is one document: remove the \"---\" between them")
+		return nil
+	} else if !errors.Is(err, io.EOF) {
+		reportSyntax(lines, err, list)
+		return nil
+	}
+	return document.Content[0]
+}
+
+// decodeNode reads one document. The parser of the library is known to panic on
+// some malformed texts; that is a syntax error like any other.
+func decodeNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	return decoder.Decode(node)
+}
+
+// checkNodes holds the limits on the tree and refuses anchors and aliases, with
+// which a small text stands for a huge tree.
+func checkNodes(document *yaml.Node, lines *lineTable, list *diag.List) bool {
+	count, ok := 0, true
+	var visit func(n *yaml.Node, depth int)
+	visit = func(n *yaml.Node, depth int) {
+		count++
+		switch {
+		case !ok:
+			return
+		case count > maxNodes:
+			list.Add(lines.node(n), diag.TooLarge, "the spec has more than %d values", maxNodes)
+			ok = false
+		case depth > maxNesting:
+			list.Add(lines.node(n), diag.TooLarge, "values are nested more than %d deep", maxNesting)
+			ok = false
+		case n.Kind == yaml.AliasNode:
+			list.Add(lines.node(n), diag.AliasUsed, "alias %q is used; a spec has no aliases", "*"+n.Value).
+				WithHint("write the value out, or make it a parameter")
+			ok = false
+		case n.Anchor != "":
+			list.Add(lines.node(n), diag.AliasUsed, "anchor %q is defined; a spec has no anchors", "&"+n.Anchor).
+				WithHint("write the value out, or make it a parameter")
+			ok = false
+		}
+		for _, child := range n.Content {
+			visit(child, depth+1)
+		}
+	}
+	visit(document, 0)
+	return ok
+}

@@ -1,0 +1,167 @@
+package model
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/hirgen/hirgen/internal/diag"
+)
+
+// formatVersion is the version of the spec format that is read.
+const formatVersion = "1"
+
+// document reads a whole spec.
+func (r *yamlReader) document(n *yaml.Node) *source {
+	r.out = &source{file: r.lines.file, pos: r.lines.node(n)}
+	var version text
+	r.fields(n, "the spec", []field{
+		{"hirgen", r.into(&version)},
+		{"name", r.into(&r.out.name)},
+		{"doc", r.doc},
+		{"params", r.params},
+		{"mesh", r.world},
+		{"meshes", r.meshes},
+		{"dtype", r.into(&r.out.dtype)},
+		{"tensors", r.tensors},
+		{"ops", r.ops},
+		{"outputs", r.outputs},
+		{"schedule", r.schedule},
+	})
+	r.checkVersion(n, version)
+	return r.out
+}
+
+func (r *yamlReader) checkVersion(n *yaml.Node, version text) {
+	switch {
+	case n.Kind != yaml.MappingNode:
+	case !version.given() && !r.out.incomplete:
+		r.list.Add(r.out.pos, diag.MissingField, "the spec does not say which version of the format it has").
+			WithHint("begin it with \"hirgen: %s\"", formatVersion)
+	case version.given() && version.value != formatVersion:
+		r.list.Add(version.pos, diag.WrongVersion, "version %q of the format is unknown", version.value).
+			WithHint("this hirgen reads version %s", formatVersion)
+	}
+}
+
+func (r *yamlReader) doc(key text, n *yaml.Node) {
+	var t text
+	r.into(&t)(key, n)
+	r.out.doc = t.value
+}
+
+func (r *yamlReader) params(_ text, n *yaml.Node) {
+	r.entries(n, "params", func(key text, value *yaml.Node) {
+		if v, ok := r.scalar(value, key.value); ok {
+			r.out.params = append(r.out.params, sourceParam{name: key, value: v})
+		}
+	})
+}
+
+func (r *yamlReader) world(key text, n *yaml.Node) {
+	r.out.world = &sourceMesh{pos: key.pos}
+	r.meshAxes(r.out.world, n, "mesh")
+}
+
+func (r *yamlReader) meshAxes(mesh *sourceMesh, n *yaml.Node, what string) {
+	r.entries(n, what, func(key text, value *yaml.Node) {
+		if v, ok := r.scalar(value, key.value); ok {
+			mesh.axes = append(mesh.axes, sourceMeshAxis{name: key, extent: v})
+		}
+	})
+}
+
+func (r *yamlReader) meshes(_ text, n *yaml.Node) {
+	r.entries(n, "meshes", func(name text, value *yaml.Node) {
+		mesh := &sourceMesh{name: name, pos: name.pos}
+		r.fields(value, "mesh "+name.value, []field{
+			{"axes", func(_ text, n *yaml.Node) { r.meshAxes(mesh, n, "axes") }},
+			{"ranks", func(_ text, n *yaml.Node) { mesh.ranks = r.scalars(n, "ranks") }},
+		})
+		r.out.meshes = append(r.out.meshes, mesh)
+	})
+}
+
+func (r *yamlReader) tensors(_ text, n *yaml.Node) {
+	r.entries(n, "tensors", func(name text, value *yaml.Node) {
+		t := &sourceTensor{name: name, pos: name.pos}
+		switch value.Kind {
+		case yaml.MappingNode:
+			r.fields(value, "tensor "+name.value, []field{
+				{"axes", func(_ text, n *yaml.Node) { t.axes = r.scalars(n, "axes") }},
+				{"dtype", r.into(&t.dtype)},
+				{"mesh", r.into(&t.mesh)},
+			})
+		case yaml.SequenceNode:
+			t.axes = r.scalars(value, name.value)
+		default:
+			r.wrongType(value, "tensor "+name.value, "a list of axes or a map")
+			return
+		}
+		r.out.tensors = append(r.out.tensors, t)
+	})
+}
+
+func (r *yamlReader) ops(_ text, n *yaml.Node) {
+	r.items(n, "ops", func(item *yaml.Node) {
+		var op *sourceOp
+		switch {
+		case item.Kind == yaml.MappingNode:
+			op = r.opMap(item)
+		case item.Kind == yaml.ScalarNode && item.Tag != "!!null":
+			op = parseOp(r.lines.text(item), r.list)
+		default:
+			r.wrongType(item, "an operation", "text such as \"C = matmul(A, B)\"")
+		}
+		if op == nil {
+			r.out.incomplete = true
+			return
+		}
+		r.out.ops = append(r.out.ops, op)
+	})
+}
+
+// opMap reads the form of an operation that tools write:
+// {out: B, op: permute, in: [A], perm: [1, 0]}.
+func (r *yamlReader) opMap(n *yaml.Node) *sourceOp {
+	op := &sourceOp{pos: r.lines.node(n)}
+	r.entries(n, "the operation", func(key text, value *yaml.Node) {
+		switch key.value {
+		case "op":
+			r.into(&op.fn)(key, value)
+		case "out":
+			r.into(&op.out)(key, value)
+		case "in":
+			op.args = r.scalars(value, "in")
+		default:
+			attr := sourceAttr{name: key, list: value.Kind == yaml.SequenceNode}
+			if attr.list {
+				attr.values = r.scalars(value, key.value)
+			} else if v, ok := r.scalar(value, key.value); ok {
+				attr.values = []text{v}
+			}
+			op.attrs = append(op.attrs, attr)
+		}
+	})
+	for _, f := range []struct {
+		name  string
+		value text
+	}{{"op", op.fn}, {"out", op.out}} {
+		if !f.value.given() {
+			r.list.Add(op.pos, diag.MissingField, "the operation has no field %q", f.name).
+				WithHint("an operation is {out: C, op: matmul, in: [A, B]} or \"C = matmul(A, B)\"")
+			return nil
+		}
+	}
+	return op
+}
+
+func (r *yamlReader) outputs(_ text, n *yaml.Node) {
+	r.out.outputs = r.scalars(n, "outputs")
+}
+
+func (r *yamlReader) schedule(_ text, n *yaml.Node) {
+	r.entries(n, "schedule", func(key text, value *yaml.Node) {
+		if v, ok := r.scalar(value, key.value); ok {
+			r.out.schedule = append(r.out.schedule, sourceField{name: key, value: v})
+		}
+	})
+}
