@@ -106,7 +106,7 @@ func mul(x, y int64) (int64, bool) {
 	case hi != 0:
 		return 0, false
 	case negative && lo <= 1<<63:
-		return -int64(lo), true //nolint:gosec // the bound above includes the least value
+		return -int64(lo), true // the bound above includes the least value
 	case !negative && lo < 1<<63:
 		return int64(lo), true
 	default:
