@@ -1,6 +1,4 @@
 // The comparison of a result with its reference.
-#include <limits>
-
 #include "hirgen/fill.hpp"
 #include "hirgen/numerics.hpp"
 #include "hirgen/placement.hpp"
@@ -10,21 +8,21 @@ namespace {
 
 constexpr const char* kCheck = "check outputs";
 
-/// What the check accumulates on the device.
+/// What the check accumulates on the device; all zero at the start.
 struct Tally {
   unsigned long long count;
-  unsigned long long first;  ///< smallest local index
+  unsigned long long inverse_first;  ///< ~ of the smallest local index
 };
 
-/// Adds one to the count and lowers the first index. A loop of the CPU device runs in
-/// one thread and needs no atomics.
+/// Adds one to the count and notes the index. A loop of the CPU device runs in one
+/// thread and needs no atomics.
 HG_HOST_DEVICE inline void report(Tally* tally, unsigned long long i) {
 #ifdef __CUDA_ARCH__
   atomicAdd(&tally->count, 1ULL);
-  atomicMin(&tally->first, i);
+  atomicMax(&tally->inverse_first, ~i);
 #else
   ++tally->count;
-  if (i < tally->first) tally->first = i;
+  if (~i > tally->inverse_first) tally->inverse_first = ~i;
 #endif
 }
 
@@ -49,42 +47,35 @@ struct CompareKernel {
   }
 };
 
-/// A value of type T in device memory, gone with its scope.
-template <typename T>
-class DeviceValue {
+/// A tally in device memory, gone with its scope. It is cleared on `stream`, not by a
+/// copy, which a non-blocking stream would not wait for.
+class DeviceTally {
  public:
-  explicit DeviceValue(const T& value) {
-    HG_CHECK(cudaMalloc(&pointer_, sizeof(T)), kCheck);
-    write(value);
+  explicit DeviceTally(cudaStream_t stream) {
+    HG_CHECK(cudaMalloc(&pointer_, sizeof(Tally)), kCheck);
+    HG_CHECK(cudaMemsetAsync(pointer_, 0, sizeof(Tally), stream), kCheck);
   }
-  ~DeviceValue() { static_cast<void>(cudaFree(pointer_)); }
-  DeviceValue(const DeviceValue&) = delete;
-  DeviceValue& operator=(const DeviceValue&) = delete;
+  ~DeviceTally() { static_cast<void>(cudaFree(pointer_)); }
+  DeviceTally(const DeviceTally&) = delete;
+  DeviceTally& operator=(const DeviceTally&) = delete;
 
-  T* get() const { return static_cast<T*>(pointer_); }
+  Tally* get() const { return static_cast<Tally*>(pointer_); }
 
  private:
-  void write(const T& value) {
-    HG_CHECK(cudaMemcpy(pointer_, &value, sizeof(T), cudaMemcpyHostToDevice), kCheck);
-  }
   void* pointer_ = nullptr;
 };
 
-/// One value of type T that stands in device memory, after all that is on `stream`.
-template <typename T>
-T fetch(const T* device, cudaStream_t stream) {
-  T value{};
-  HG_CHECK(cudaMemcpyAsync(&value, device, sizeof(T), cudaMemcpyDeviceToHost, stream), kCheck);
+/// Copies `bytes` to the host, after all that is on `stream`.
+void fetch(void* host, const void* device, size_t bytes, cudaStream_t stream) {
+  HG_CHECK(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream), kCheck);
   HG_CHECK(cudaStreamSynchronize(stream), kCheck);
-  return value;
 }
 
 /// One element of a device buffer, as fp32.
 float fetch_element(const void* device, DType type, int64_t index, cudaStream_t stream) {
   alignas(4) unsigned char element[4];
-  const auto* source = static_cast<const unsigned char*>(device) + index * size_of(type);
-  HG_CHECK(cudaMemcpyAsync(element, source, size_of(type), cudaMemcpyDeviceToHost, stream), kCheck);
-  HG_CHECK(cudaStreamSynchronize(stream), kCheck);
+  const auto bytes = static_cast<int64_t>(size_of(type));
+  fetch(element, static_cast<const unsigned char*>(device) + index * bytes, size_of(type), stream);
   return load(element, type, 0);
 }
 
@@ -93,14 +84,15 @@ float fetch_element(const void* device, DType type, int64_t index, cudaStream_t 
 Wrong count_wrong(const void* local, const TensorDesc& desc, const float* whole, double rel_tol,
                   double abs_tol, cudaStream_t stream) {
   const Placement placement = place(desc);
-  const DeviceValue<Tally> tally(Tally{0, std::numeric_limits<unsigned long long>::max()});
+  const DeviceTally tally(stream);
   parallel_for(desc.local_elements(), stream, kCheck,
                CompareKernel{local, whole, desc.dtype, rel_tol, abs_tol, placement, tally.get()});
-  const Tally found = fetch(tally.get(), stream);
+  Tally found{};
+  fetch(&found, tally.get(), sizeof(found), stream);
   Wrong wrong;
   wrong.count = static_cast<int64_t>(found.count);
   if (wrong.count == 0) return wrong;
-  const auto first = static_cast<int64_t>(found.first);
+  const auto first = static_cast<int64_t>(~found.inverse_first);
   wrong.first_index = placement.global(first);
   wrong.got = fetch_element(local, desc.dtype, first, stream);
   wrong.expected = fetch_element(whole, DType::kFp32, wrong.first_index, stream);

@@ -1,0 +1,158 @@
+// Products by plan against loops on the host, exactly: the operands are small integers.
+#include <vector>
+
+#include "hirgen/matmul.hpp"
+#include "math_test.hpp"
+
+namespace {
+
+using namespace math_test;
+using hirgen::MatmulPlan;
+using hirgen::MatmulShape;
+
+constexpr const char* kWhere = "spec.yaml:9:5 C = matmul(A, B)";
+
+cublasLtHandle_t cublas() {
+  static cublasLtHandle_t handle = [] {
+    cublasLtHandle_t made = nullptr;
+    HG_CHECK(cublasLtCreate(&made), "test");
+    return made;
+  }();
+  return handle;
+}
+
+void* workspace() {
+  static const Buffer buffer(hirgen::kWorkspaceBytes);
+  return buffer.get();
+}
+
+/// Issues the product the way an emitted program does.
+void multiply(MatmulPlan& plan, const void* a, const void* b, void* c) {
+  HG_CHECK(
+      cublasLtMatmul(cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                     plan.c, c, plan.c, &plan.algo, workspace(), plan.workspace_bytes, stream()),
+      kWhere);
+}
+
+size_t index(int64_t i) { return static_cast<size_t>(i); }
+
+std::vector<float> product(const MatmulShape& s, const std::vector<float>& a,
+                           const std::vector<float>& b, const std::vector<float>& bias) {
+  std::vector<float> c;
+  for (int64_t g = 0; g < s.batch; ++g) {
+    for (int64_t i = 0; i < s.m; ++i) {
+      for (int64_t j = 0; j < s.n; ++j) {
+        float sum = s.bias ? bias[index(j)] : 0;
+        for (int64_t k = 0; k < s.k; ++k) {
+          const int64_t in_a = s.transpose_a ? k * s.m + i : i * s.k + k;
+          const int64_t in_b = s.transpose_b ? j * s.k + k : k * s.n + j;
+          sum += a[index(g * s.stride_a + in_a)] * b[index(g * s.stride_b + in_b)];
+        }
+        c.push_back(sum);
+      }
+    }
+  }
+  return c;
+}
+
+void check(MatmulShape s) {
+  s.stride_a = s.m * s.k;
+  s.stride_c = s.m * s.n;
+  const std::vector<float> a = integers(index(s.batch * s.m * s.k), 1);
+  const std::vector<float> b = integers(index(s.batch * s.k * s.n), 2);
+  const std::vector<float> bias = integers(index(s.n), 3);
+  const Elements left(s.dtype, a), right(s.dtype, b), row(s.dtype, bias);
+  const Elements out(s.dtype, s.batch * s.m * s.n);
+  MatmulPlan plan(cublas(), s, kWhere);
+  if (s.bias) plan.set_bias(row.get(), kWhere);
+  multiply(plan, left.get(), right.get(), out.get());
+  expect_equal(out.read(), rounded(s.dtype, product(s, a, b, bias)), describe(s));
+}
+
+/// All types, storages and epilogues; 48 x 80 x 112 is aligned and 5 x 7 x 11 is not.
+void test_every_form() {
+  for (const DType type : kTypes) {
+    for (int form = 0; form < 16; ++form) {
+      MatmulShape shape;
+      shape.dtype = type;
+      shape.transpose_a = (form & 1) != 0;
+      shape.transpose_b = (form & 2) != 0;
+      shape.bias = (form & 4) != 0;
+      shape.batch = (form & 8) != 0 ? 3 : 1;
+      for (const bool aligned : {true, false}) {
+        shape.m = aligned ? 48 : 5;
+        shape.n = aligned ? 80 : 7;
+        shape.k = aligned ? 112 : 11;
+        shape.stride_b = shape.k * shape.n;
+        check(shape);
+      }
+    }
+  }
+}
+
+/// One matrix B for all batches: a stride of zero.
+void test_batches_may_share_an_operand() {
+  MatmulShape shape{.m = 16, .n = 24, .k = 32, .batch = 4};
+  shape.stride_b = 0;
+  check(shape);
+}
+
+/// Slices that start at any row are what a pipeline multiplies.
+void test_slices_at_odd_rows() {
+  const MatmulShape shape{.m = 4, .n = 7, .k = 11, .dtype = DType::kFp16};
+  const std::vector<float> a = integers(12 * 11, 4), b = integers(11 * 7, 5);
+  const Elements left(shape.dtype, a), right(shape.dtype, b), out(shape.dtype, 12 * 7);
+  MatmulPlan plan(cublas(), shape, kWhere);
+  for (size_t slice = 0; slice < 3; ++slice) {
+    multiply(plan, static_cast<char*>(left.get()) + slice * 4 * 11 * 2, right.get(),
+             static_cast<char*>(out.get()) + slice * 4 * 7 * 2);
+  }
+  MatmulShape whole = shape;
+  whole.m = 12;
+  expect_equal(out.read(), rounded(shape.dtype, product(whole, a, b, {})), "three slices");
+}
+
+void test_plans_move() {
+  const MatmulShape shape{.m = 8, .n = 8, .k = 8, .dtype = DType::kFp32};
+  const std::vector<float> a = integers(64, 6), b = integers(64, 7);
+  const Elements left(shape.dtype, a), right(shape.dtype, b), out(shape.dtype, 64);
+  MatmulPlan plan;
+  plan = MatmulPlan(cublas(), shape, kWhere);
+  MatmulPlan moved(std::move(plan));
+  multiply(moved, left.get(), right.get(), out.get());
+  expect_equal(out.read(), product(shape, a, b, {}), "moved plan");
+}
+
+void test_every_candidate_is_right() {
+  const MatmulShape shape{.m = 48, .n = 80, .k = 512};
+  const std::vector<float> a = integers(48 * 512, 8), b = integers(512 * 80, 9);
+  const Elements left(shape.dtype, a), right(shape.dtype, b);
+  MatmulPlan plan(cublas(), shape, kWhere);
+  const auto candidates = plan.candidates(cublas(), 8, kWhere);
+  expect(!candidates.empty(), "there is a candidate");
+  for (const auto& candidate : candidates) {
+    expect(candidate.workspace_bytes <= hirgen::kWorkspaceBytes, "the workspace suffices");
+    const Elements out(shape.dtype, 48 * 80);
+    plan.use(candidate);
+    multiply(plan, left.get(), right.get(), out.get());
+    expect_equal(out.read(), rounded(shape.dtype, product(shape, a, b, {})), "candidate");
+  }
+}
+
+void test_descriptions() {
+  const MatmulShape shape{.m = 4, .n = 8, .k = 16, .batch = 2, .transpose_b = true, .bias = true};
+  expect(describe(shape) == "C[4, 8] = A[4, 16] B[8, 16]^T + bias[8], bf16, 2 times",
+         describe(shape));
+}
+
+}  // namespace
+
+int main() {
+  test_every_form();
+  test_batches_may_share_an_operand();
+  test_slices_at_odd_rows();
+  test_plans_move();
+  test_every_candidate_is_right();
+  test_descriptions();
+  return finish("math_matmul");
+}
