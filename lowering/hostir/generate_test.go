@@ -1,0 +1,185 @@
+package hostir
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// generator makes programs that use every statement and attribute of the text form.
+// They are well formed as text and mean nothing.
+type generator struct {
+	*rand.Rand
+	p *Program
+}
+
+func generate(seed uint64) *Program {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), p: &Program{Name: "made-up", File: "a spec.yaml"}}
+	g.p.Params = []Param{{"D", 4}, {"S", 2}, {"M", -64}}
+	g.p.Streams = g.IntN(5)
+	g.p.Choices = Choices{"collective", "nccl", "before", "split", g.pick("body", ""), "keep", g.IntN(2) == 0}
+	g.p.Meshes = []*domain.Mesh{
+		{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Text: "D", Size: 4}}}, Ranks: []int{0, 1, 2, 3}},
+		{Name: "other", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}, {Name: "y", Extent: domain.Extent{Text: "S", Size: 2}}}, Ranks: []int{4, 6, 0, 1}},
+	}
+	for i := range 3 + g.IntN(4) {
+		g.p.Tensors = append(g.p.Tensors, g.makeTensor(i))
+	}
+	for i := range g.IntN(4) {
+		g.p.Reference = append(g.p.Reference, g.refOp(i))
+	}
+	g.p.Body = g.block(3)
+	return g.p
+}
+
+func (g *generator) pick(words ...string) string { return words[g.IntN(len(words))] }
+
+func (g *generator) extent() domain.Extent {
+	return []domain.Extent{{Size: 5}, {Text: "S", Size: 2}, {Text: "D*S", Size: 8}, {Text: "D / (S * 2)", Size: 1}}[g.IntN(4)]
+}
+
+func (g *generator) makeTensor(i int) *Tensor {
+	t := &Tensor{Name: fmt.Sprintf("axis%d", i), DType: domain.DTypes[g.IntN(3)], Role: Role(g.IntN(4)), Pos: g.pos()}
+	if i == 0 {
+		t.Name = "axis" // a name that is a keyword elsewhere
+	}
+	for range g.IntN(5) {
+		a := domain.Axis{Kind: domain.Kind(g.IntN(5)), Extent: g.extent()}
+		if a.Kind == domain.Device {
+			a.Mesh = g.pick("x", "y", "z")
+		}
+		t.Axes = append(t.Axes, a)
+	}
+	if g.IntN(2) == 0 {
+		t.Mesh = g.p.Meshes[g.IntN(2)]
+	}
+	if g.IntN(2) == 0 {
+		t.Layout = g.Perm(len(t.Axes))
+	}
+	t.Inferred = g.IntN(4) == 0
+	return t
+}
+
+func (g *generator) refOp(i int) RefOp {
+	op := RefOp{Out: fmt.Sprintf("R%d", i), Shape: []int64{}, DType: domain.FP16, Pos: g.pos()}
+	op.Kind = g.pick("matmul", "unary", "binary", "reduce", "permute", "broadcast", "linear", "set")
+	for range 1 + g.IntN(3) {
+		op.In = append(op.In, g.pick("A", "perm", "axis"))
+		op.Shape = append(op.Shape, int64(1+g.IntN(9)))
+	}
+	switch op.Kind {
+	case "unary", "binary":
+		op.Fn = "relu"
+	case "reduce":
+		op.Fn, op.Axis = "sum", g.IntN(3)
+	case "broadcast":
+		op.Axis = g.IntN(3)
+	case "permute":
+		op.Perm = g.Perm(3)
+	}
+	return op
+}
+
+func (g *generator) pos() diag.Pos {
+	return []diag.Pos{{}, {File: "a spec.yaml", Line: 3, Col: 4}, {File: "a spec.yaml", Line: 9}, {File: "main.go", Line: 12, Col: 1}}[g.IntN(4)]
+}
+
+func (g *generator) info() Info {
+	return Info{Pos: g.pos(), Note: g.pick("", "because of #5, @3:4", "For s in S:")}
+}
+
+func (g *generator) expr(depth int) expr.Expr {
+	switch k := g.IntN(4); {
+	case depth == 0 || k == 0:
+		return []expr.Expr{expr.Int(3), expr.Var("rank"), expr.Var("s"), expr.Int(-1)}[g.IntN(4)]
+	default:
+		return &expr.Binary{Op: g.pick("+", "-", "*", "/", "%", "=="), X: g.expr(depth - 1), Y: g.expr(depth - 1)}
+	}
+}
+
+func (g *generator) tensor() *Tensor { return g.p.Tensors[g.IntN(len(g.p.Tensors))] }
+
+func (g *generator) stream() StreamRef {
+	if g.IntN(2) == 0 {
+		return StreamRef{Var: g.pick("caller", "worker")}
+	}
+	return StreamRef{Index: g.expr(2)}
+}
+
+func (g *generator) block(depth int) []Stmt {
+	var body []Stmt
+	for range g.IntN(12) {
+		body = append(body, g.statement(depth))
+	}
+	return body
+}
+
+// makers has one entry per statement; TestGeneratorMakesEveryStatement holds it.
+var makers []func(g *generator, depth int) Stmt
+
+func init() { makers = statementMakers() }
+
+func statementMakers() []func(g *generator, depth int) Stmt {
+	return []func(g *generator, depth int) Stmt{
+		func(g *generator, _ int) Stmt { return &Allocate{g.info(), g.tensor()} },
+		func(g *generator, _ int) Stmt { return &Deallocate{g.info(), g.tensor()} },
+		func(g *generator, _ int) Stmt { return &GetCurrentStream{g.info(), "caller"} },
+		func(g *generator, _ int) Stmt { return &SetCurrentStream{g.info(), g.stream()} },
+		func(g *generator, _ int) Stmt { return &Synchronize{g.info(), g.stream()} },
+		func(g *generator, depth int) Stmt {
+			return &For{Info: g.info(), Var: "s", Count: g.extent(), Body: g.block(depth)}
+		},
+		func(g *generator, depth int) Stmt {
+			return &If{Info: g.info(), Cond: g.expr(2), Body: g.block(depth), Else: g.block(depth)}
+		},
+		func(g *generator, _ int) Stmt { return &Select{g.info(), g.tensor(), g.tensor(), g.IntN(4), g.expr(3)} },
+		func(g *generator, _ int) Stmt { return &Set{g.info(), g.tensor(), g.tensor()} },
+		func(g *generator, _ int) Stmt { return &Matmul{g.info(), g.tensor(), g.tensor(), g.tensor()} },
+		func(g *generator, _ int) Stmt {
+			return &Linear{g.info(), g.tensor(), g.tensor(), g.tensor(), g.tensor()}
+		},
+		func(g *generator, _ int) Stmt { return &Linear{g.info(), g.tensor(), g.tensor(), g.tensor(), nil} },
+		func(g *generator, _ int) Stmt { return &Broadcast{g.info(), g.tensor(), g.tensor(), g.IntN(4)} },
+		func(g *generator, _ int) Stmt { return &Permute{g.info(), g.tensor(), g.tensor(), g.Perm(g.IntN(4))} },
+		func(g *generator, _ int) Stmt { return &Reshape{g.info(), g.tensor(), g.tensor()} },
+		func(g *generator, _ int) Stmt { return &Unary{g.info(), "gelu", g.tensor(), g.tensor()} },
+		func(g *generator, _ int) Stmt { return &Binary{g.info(), "add", g.tensor(), g.tensor(), g.tensor()} },
+		func(g *generator, _ int) Stmt { return &Cast{g.info(), g.tensor(), g.tensor()} },
+		func(g *generator, _ int) Stmt { return &Reduce{g.info(), "sum", g.tensor(), g.tensor(), g.IntN(4)} },
+		func(g *generator, _ int) Stmt { return g.communication() },
+		func(g *generator, _ int) Stmt {
+			return &P2PCommunication{g.info(), "send_1", g.IntN(2) == 0, g.tensor(), g.expr(3), g.backend()}
+		},
+		func(g *generator, _ int) Stmt { return &StartCoalescing{g.info()} },
+		func(g *generator, _ int) Stmt { return &EndCoalescing{g.info(), "group"} },
+		func(g *generator, _ int) Stmt { return &Wait{g.info(), "gather"} },
+		func(g *generator, _ int) Stmt {
+			return &ShareMemHandles{g.info(), []string{"send_1", "recv_1"}[:1+g.IntN(2)]}
+		},
+	}
+}
+
+func (g *generator) statement(depth int) Stmt {
+	for {
+		s := makers[g.IntN(len(makers))](g, max(depth-1, 0))
+		if depth > 0 || Bodies(s) == nil {
+			return s
+		}
+	}
+}
+
+func (g *generator) backend() Backend { return append(backends, None)[g.IntN(len(backends)+1)] }
+
+func (g *generator) communication() Stmt {
+	s := &Communication{
+		Info: g.info(), Handle: "gather", Type: commTypes[g.IntN(len(commTypes))], Mesh: g.p.Meshes[g.IntN(2)],
+		MeshAxis: g.pick("", "x", "y"), ReduceFn: g.pick("", "sum", "max"), Out: g.tensor(), In: g.tensor(), Backend: g.backend(),
+	}
+	if g.IntN(2) == 0 {
+		s.Root = g.expr(2)
+	}
+	return s
+}

@@ -1,0 +1,289 @@
+package hostir
+
+import (
+	"slices"
+	"strings"
+)
+
+// bodyLine parses one statement and puts it where its indentation says.
+func (p *parser) bodyLine() {
+	spaces := len(p.text) - len(strings.TrimLeft(p.text, " "))
+	depth := spaces / 2
+	if spaces%2 != 0 || depth >= len(p.blocks) {
+		p.failAt(spaces, "the indentation fits no open For or If")
+		return
+	}
+	p.blocks = p.blocks[:depth+1]
+	if p.peek() == "Else" {
+		p.elseLine(depth)
+		return
+	}
+	s := p.statement()
+	if s == nil || p.err != nil {
+		return
+	}
+	*s.Meta() = p.trailer(p.program.File)
+	*p.blocks[depth] = append(*p.blocks[depth], s)
+	if bodies := Bodies(s); len(bodies) > 0 {
+		p.blocks = append(p.blocks, bodies[0])
+	}
+}
+
+func (p *parser) elseLine(depth int) {
+	at := p.at
+	p.keyword("Else")
+	p.expect(":")
+	p.end()
+	block := *p.blocks[depth]
+	if len(block) > 0 {
+		if s, ok := block[len(block)-1].(*If); ok && s.Else == nil {
+			p.blocks = append(p.blocks, &s.Else)
+			return
+		}
+	}
+	p.failAt(at, "Else stands after no If")
+}
+
+// statement parses up to the position and note.
+func (p *parser) statement() Stmt {
+	at := p.at
+	word := p.name("a statement")
+	if p.accept("=") {
+		return p.assignment(word)
+	}
+	switch word {
+	case "For":
+		return p.forLine()
+	case "If":
+		s := &If{Cond: p.expression(":")}
+		p.expect(":")
+		return s
+	case "StartCoalescing":
+		return &StartCoalescing{}
+	}
+	p.expect("(")
+	var s Stmt
+	switch word {
+	case "Deallocate":
+		s = &Deallocate{Tensor: p.tensor()}
+	case "SetCurrentStream":
+		s = &SetCurrentStream{Stream: p.stream()}
+	case "Synchronize":
+		s = &Synchronize{Stream: p.stream()}
+	case "Wait":
+		s = &Wait{Handle: p.name("a communication")}
+	case "ShareMemHandles":
+		s = p.shareMemHandles()
+	default:
+		p.failAt(at, "%q is no statement", word)
+	}
+	p.expect(")")
+	return s
+}
+
+func (p *parser) forLine() Stmt {
+	s := &For{Var: p.name("a loop variable")}
+	p.keyword("in")
+	s.Count = p.extent(":")
+	p.expect(":")
+	return s
+}
+
+func (p *parser) stream() StreamRef {
+	word := p.name("a stream")
+	if word == "worker" && !p.startsArgumentEnd() {
+		return StreamRef{Index: p.expression(")")}
+	}
+	return StreamRef{Var: word}
+}
+
+func (p *parser) shareMemHandles() Stmt {
+	s := &ShareMemHandles{}
+	for more := !p.startsArgumentEnd(); more && p.err == nil; more = p.accept(",") {
+		s.Comms = append(s.Comms, p.name("a communication"))
+	}
+	return s
+}
+
+// tensor takes the name of a declared tensor.
+func (p *parser) tensor() *Tensor {
+	p.skipSpace()
+	at := p.at
+	return p.lookup(p.name("a tensor"), at)
+}
+
+func (p *parser) lookup(name string, at int) *Tensor {
+	t := p.tensors[name]
+	if t == nil {
+		p.failAt(at, "tensor %q is not declared", name)
+	}
+	return t
+}
+
+// assignment parses what stands right of "name =".
+func (p *parser) assignment(name string) Stmt {
+	p.skipSpace()
+	at := p.at
+	switch op := p.name("a statement"); op {
+	case "Allocate":
+		return &Allocate{Tensor: p.lookup(name, at)}
+	case "GetCurrentStream":
+		return &GetCurrentStream{Var: name}
+	case "EndCoalescing":
+		return &EndCoalescing{Handle: name}
+	case "Communication", "P2PCommunication":
+		p.expect("(")
+		s := p.communication(op, name)
+		p.expect(")")
+		return s
+	default:
+		p.expect("(")
+		s := p.compute(op, at, p.lookup(name, at))
+		p.expect(")")
+		return s
+	}
+}
+
+// compute parses the arguments of "out = Op(...)".
+func (p *parser) compute(op string, at int, out *Tensor) Stmt {
+	switch op {
+	case "Select":
+		s := &Select{Out: out, In: p.tensor()}
+		p.expect(",")
+		s.Axis = p.attribute("axis")
+		p.expect(",")
+		p.keyword("index")
+		s.Index = p.expression(",)")
+		return s
+	case "Set":
+		return &Set{Out: out, In: p.tensor()}
+	case "Matmul":
+		s := &Matmul{Out: out, A: p.tensor()}
+		p.expect(",")
+		s.B = p.tensor()
+		return s
+	case "Linear":
+		return p.linear(out)
+	case "Broadcast":
+		s := &Broadcast{Out: out, In: p.tensor()}
+		p.expect(",")
+		s.Axis = p.attribute("axis")
+		return s
+	case "Permute":
+		s := &Permute{Out: out, In: p.tensor()}
+		p.expect(",")
+		p.keyword("perm")
+		s.Perm = p.axes()
+		return s
+	case "Reshape":
+		return &Reshape{Out: out, In: p.tensor()}
+	case "Cast":
+		return &Cast{Out: out, In: p.tensor()}
+	case "Unary", "Binary", "Reduce":
+		return p.function(op, out)
+	default:
+		p.failAt(at, "%q is no statement", op)
+		return nil
+	}
+}
+
+func (p *parser) linear(out *Tensor) Stmt {
+	s := &Linear{Out: out, X: p.tensor()}
+	p.expect(",")
+	s.W = p.tensor()
+	if p.accept(",") {
+		s.Bias = p.tensor()
+	}
+	return s
+}
+
+// function parses the statements whose first argument names a function.
+func (p *parser) function(op string, out *Tensor) Stmt {
+	fn := p.name("a function")
+	p.expect(",")
+	in := p.tensor()
+	switch op {
+	case "Unary":
+		return &Unary{Fn: fn, Out: out, In: in}
+	case "Binary":
+		p.expect(",")
+		return &Binary{Fn: fn, Out: out, A: in, B: p.tensor()}
+	default:
+		p.expect(",")
+		return &Reduce{Fn: fn, Out: out, In: in, Axis: p.attribute("axis")}
+	}
+}
+
+func (p *parser) attribute(word string) int {
+	p.keyword(word)
+	return p.small()
+}
+
+var backends = []Backend{NCCL, IPCGet, IPCPut}
+
+// backend takes ", NCCL", if it comes next.
+func (p *parser) backend() Backend {
+	if !p.accept(",") {
+		return None
+	}
+	at := p.at
+	word := p.spelling("a backend")
+	if !slices.Contains(backends, Backend(word)) {
+		p.failAt(at, "%q is no backend", word)
+	}
+	return Backend(word)
+}
+
+var commTypes = []CommType{
+	Allgather, Gather, Scatter, Reduction, Allreduce, ReduceScatter, BroadcastComm, SendRecv, AllToAll,
+}
+
+func (p *parser) communication(op, handle string) Stmt {
+	if op == "P2PCommunication" {
+		return p.p2p(handle)
+	}
+	at := p.at
+	s := &Communication{Handle: handle, Type: CommType(p.name("a type of communication"))}
+	if !slices.Contains(commTypes, s.Type) {
+		p.failAt(at, "%q is no type of communication", s.Type)
+	}
+	p.expect(",")
+	p.keyword("mesh")
+	s.Mesh = p.mesh()
+	if p.acceptWord("axis") {
+		s.MeshAxis = p.name("a mesh axis")
+	}
+	p.expect(",")
+	if p.acceptWord("root") {
+		s.Root = p.expression(",")
+		p.expect(",")
+	}
+	if p.acceptWord("reduce") {
+		s.ReduceFn = p.name("a function")
+		p.expect(",")
+	}
+	p.keyword("in")
+	s.In = p.tensor()
+	p.expect(",")
+	p.keyword("out")
+	s.Out = p.tensor()
+	s.Backend = p.backend()
+	return s
+}
+
+func (p *parser) p2p(handle string) Stmt {
+	at := p.at
+	direction := p.name("send or recv")
+	s := &P2PCommunication{Handle: handle, Send: direction == "send"}
+	if direction != "send" && direction != "recv" {
+		p.failAt(at, "%q is neither send nor recv", direction)
+	}
+	p.expect(",")
+	p.keyword("buffer")
+	s.Buffer = p.tensor()
+	p.expect(",")
+	p.keyword("peer")
+	s.Peer = p.expression(",)")
+	s.Backend = p.backend()
+	return s
+}
