@@ -115,6 +115,7 @@ class Context {
  private:
   void open_world();
   void close();
+  void free_all();
   ncclComm_t split(const std::vector<int>& ranks, int position, const char* where);
 
   ContextOptions options_;
