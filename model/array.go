@@ -1,0 +1,128 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Array is the values of a tensor, row-major. Shape lists the axes that an operation
+// sees, so reduction axes are not in it.
+type Array struct {
+	Shape []int64
+	Data  []float64
+}
+
+// NewArray makes an array of zeros. It panics when the shape has too many elements to
+// be held.
+func NewArray(shape ...int64) *Array {
+	n, ok := elements(shape)
+	if !ok || n > math.MaxInt32 {
+		panic(fmt.Sprintf("model: an array of shape %s is too large to evaluate", formatShape(shape)))
+	}
+	return &Array{Shape: shape, Data: make([]float64, n)}
+}
+
+// last is the extent of axis -i of the shape.
+func (a *Array) last(i int) int64 { return a.Shape[len(a.Shape)-i] }
+
+// Round rounds every element to the element type, ties to even.
+func (a *Array) Round(dtype domain.DType) {
+	for i, v := range a.Data {
+		a.Data[i] = Round(dtype, v)
+	}
+}
+
+// Round returns the value of an element type that is nearest to v, ties to even;
+// beyond the largest one it is infinite.
+func Round(dtype domain.DType, v float64) float64 {
+	single := float64(float32(v))
+	switch dtype {
+	case domain.FP16:
+		return roundTo(single, 10, -14, 65504)
+	case domain.BF16:
+		return roundTo(single, 7, -126, 0x1.FEp127)
+	default:
+		return single
+	}
+}
+
+// roundTo rounds to a binary format with the given bits after the point, least
+// exponent of a normal number and largest finite value.
+func roundTo(v float64, bits, least int, largest float64) float64 {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return v
+	}
+	_, e := math.Frexp(v)
+	quantum := math.Ldexp(1, max(e-1, least)-bits)
+	rounded := math.RoundToEven(v/quantum) * quantum
+	if math.Abs(rounded) > largest {
+		return math.Inf(int(math.Copysign(1, v)))
+	}
+	return rounded
+}
+
+// strides of a row-major shape.
+func strides(shape []int64) []int64 {
+	s := make([]int64, len(shape))
+	step := int64(1)
+	for i := len(shape) - 1; i >= 0; i-- {
+		s[i] = step
+		step *= shape[i]
+	}
+	return s
+}
+
+// gather reads in through a strided view: element [i, j, ...] of the result, which
+// has the given shape, is in.Data[i*step[0] + j*step[1] + ...].
+func gather(in *Array, shape, step []int64, offset int64) *Array {
+	out := NewArray(shape...)
+	index := make([]int64, len(shape))
+	at := offset
+	for i := range out.Data {
+		out.Data[i] = in.Data[at]
+		for d := len(shape) - 1; d >= 0; d-- {
+			index[d]++
+			at += step[d]
+			if index[d] < shape[d] {
+				break
+			}
+			at -= index[d] * step[d]
+			index[d] = 0
+		}
+	}
+	return out
+}
+
+// stretched returns in with the shape that its axes, aligned at the end, stretch to.
+func stretched(in *Array, shape []int64) *Array {
+	own := strides(in.Shape)
+	step := make([]int64, len(shape))
+	offset := len(shape) - len(in.Shape)
+	for i, extent := range in.Shape {
+		if extent > 1 {
+			step[offset+i] = own[i]
+		}
+	}
+	return gather(in, shape, step, 0)
+}
+
+// Shard returns what one world rank holds of a tensor: a Device axis has one slice, of
+// index the rank's coordinate along the mesh axis. It answers false for a rank that is
+// not in the tensor's mesh.
+func Shard(t *Tensor, whole *Array, rank int) (*Array, bool) {
+	step := strides(whole.Shape)
+	shape := make([]int64, 0, len(whole.Shape))
+	offset := int64(0)
+	for i, axis := range domain.WithoutReductions(t.Axes) {
+		shape = append(shape, axis.LocalSize())
+		if axis.Kind == domain.Device {
+			offset += step[i] * int64(t.Mesh.Coordinate(rank, axis.Mesh))
+		}
+	}
+	if t.Mesh.Coordinate(rank, t.Mesh.Axes[0].Name) < 0 {
+		return nil, false
+	}
+	return gather(whole, shape, step, offset), true
+}

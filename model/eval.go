@@ -1,0 +1,170 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Evaluate computes a pipeline on whole tensors, one operation after the other, as if
+// there was one rank. Products and reductions accumulate in fp32, in order, and each
+// result is rounded to its element type. inputs has an array for every input, which
+// is rounded too and not changed. The result has every tensor of the pipeline.
+func Evaluate(p *Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
+	values := make(map[string]*Array, len(p.Tensors))
+	for _, t := range p.Inputs {
+		in, ok := inputs[t.Name]
+		switch shape := domain.Shape(t.Axes); {
+		case !ok:
+			return nil, fmt.Errorf("input %s is missing", t.Name)
+		case !slices.Equal(in.Shape, shape):
+			return nil, fmt.Errorf("input %s has shape %s, not %s", t.Name, formatShape(in.Shape), formatShape(shape))
+		}
+		values[t.Name] = &Array{Shape: in.Shape, Data: slices.Clone(in.Data)}
+		values[t.Name].Round(t.DType)
+	}
+	for _, op := range p.Ops {
+		in := make([]*Array, len(op.In))
+		for i, t := range op.In {
+			in[i] = values[t.Name]
+		}
+		out := evaluate(op, in)
+		out.Round(op.Out.DType)
+		values[op.Out.Name] = out
+	}
+	return values, nil
+}
+
+func evaluate(op *Op, in []*Array) *Array {
+	shape := domain.Shape(op.Out.Axes)
+	switch op.Kind {
+	case OpSet, OpCast, OpReshape, OpBroadcast:
+		return &Array{Shape: shape, Data: slices.Clone(in[0].Data)}
+	case OpPermute:
+		return permuted(in[0], op.Perm)
+	case OpMatmul:
+		return matmul(in[0], in[1], shape)
+	case OpLinear:
+		return linear(in, shape)
+	case OpUnary:
+		fn := unaryFns[op.Fn]
+		out := NewArray(shape...)
+		for i, v := range in[0].Data {
+			out.Data[i] = fn(v)
+		}
+		return out
+	case OpBinary:
+		return binary(binaryFns[op.Fn], in[0], in[1], shape)
+	case OpReduce:
+		return reduce(op, in[0], shape)
+	default:
+		panic("model: unknown operation " + string(op.Kind))
+	}
+}
+
+var unaryFns = map[string]func(float64) float64{
+	"neg":        func(v float64) float64 { return -v },
+	"relu":       func(v float64) float64 { return math.Max(v, 0) },
+	"gelu":       func(v float64) float64 { return v / 2 * (1 + math.Erf(v/math.Sqrt2)) },
+	"silu":       func(v float64) float64 { return v / (1 + math.Exp(-v)) },
+	"exp":        math.Exp,
+	"sqrt":       math.Sqrt,
+	"rsqrt":      func(v float64) float64 { return 1 / math.Sqrt(v) },
+	"tanh":       math.Tanh,
+	"reciprocal": func(v float64) float64 { return 1 / v },
+}
+
+var binaryFns = map[string]func(a, b float64) float64{
+	"add":  func(a, b float64) float64 { return a + b },
+	"sub":  func(a, b float64) float64 { return a - b },
+	"mul":  func(a, b float64) float64 { return a * b },
+	"prod": func(a, b float64) float64 { return a * b },
+	"sum":  func(a, b float64) float64 { return a + b },
+	"div":  func(a, b float64) float64 { return a / b },
+	"max":  math.Max,
+	"min":  math.Min,
+}
+
+func binary(fn func(a, b float64) float64, a, b *Array, shape []int64) *Array {
+	a, b = stretched(a, shape), stretched(b, shape)
+	for i := range a.Data {
+		a.Data[i] = fn(a.Data[i], b.Data[i])
+	}
+	return a
+}
+
+func permuted(in *Array, perm []int) *Array {
+	own := strides(in.Shape)
+	shape, step := make([]int64, len(perm)), make([]int64, len(perm))
+	for i, axis := range perm {
+		shape[i], step[i] = in.Shape[axis], own[axis]
+	}
+	return gather(in, shape, step, 0)
+}
+
+func reduce(op *Op, in *Array, shape []int64) *Array {
+	fn := binaryFns[op.Fn]
+	out := NewArray(shape...)
+	inner := strides(in.Shape)[op.Axis]
+	count := in.Shape[op.Axis]
+	for i := range out.Data {
+		first := int64(i)/inner*count*inner + int64(i)%inner
+		value := in.Data[first]
+		for r := int64(1); r < count; r++ {
+			value = float64(float32(fn(value, in.Data[first+r*inner])))
+		}
+		out.Data[i] = value
+	}
+	return out
+}
+
+// matmul multiplies matrices: all leading axes of a are rows when b is a matrix, and
+// otherwise batches, which stretch.
+func matmul(a, b *Array, shape []int64) *Array {
+	out := NewArray(shape...)
+	k, n := a.last(1), b.last(1)
+	rows := int64(len(out.Data)) / n
+	if len(b.Shape) > 2 {
+		rows = a.last(2)
+		batch := shape[:len(shape)-2]
+		a = stretched(a, append(slices.Clone(batch), rows, k))
+		b = stretched(b, append(slices.Clone(batch), k, n))
+	}
+	sums := make([]float32, n)
+	for i := range int64(len(out.Data)) / n {
+		clear(sums)
+		matrix := b.Data[i/rows*k*n:]
+		for j, v := range a.Data[i*k : (i+1)*k] {
+			for c, w := range matrix[int64(j)*n : int64(j+1)*n] {
+				sums[c] += float32(v * w)
+			}
+		}
+		for c, sum := range sums {
+			out.Data[i*n+int64(c)] = float64(sum)
+		}
+	}
+	return out
+}
+
+// linear multiplies with the transposed weight and adds the bias before the result is
+// rounded.
+func linear(in []*Array, shape []int64) *Array {
+	w := in[1]
+	perm := make([]int, len(w.Shape))
+	for i := range perm {
+		perm[i] = i
+	}
+	last := len(perm) - 1
+	perm[last-1], perm[last] = last, last-1
+	out := matmul(in[0], permuted(w, perm), shape)
+	if len(in) < 3 {
+		return out
+	}
+	bias := in[2]
+	if len(bias.Shape) > 1 { // one row per batch
+		bias = &Array{Shape: append(slices.Clone(bias.Shape[:last-1]), 1, bias.last(1)), Data: bias.Data}
+	}
+	return binary(binaryFns["add"], out, bias, shape)
+}

@@ -1,0 +1,213 @@
+package model
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// array makes an array of the given values.
+func array(shape []int64, values ...float64) *Array {
+	a := NewArray(shape...)
+	copy(a.Data, values)
+	return a
+}
+
+// iota64 makes an array 0, 1, 2, ...
+func iota64(shape ...int64) *Array {
+	a := NewArray(shape...)
+	for i := range a.Data {
+		a.Data[i] = float64(i)
+	}
+	return a
+}
+
+// spec is the head of a spec with tensors and operations.
+func spec(tensors, ops string) string {
+	return "hirgen: 1\nname: p\ndtype: fp32\nparams: {D: 2, S: 2}\nmesh: {x: D}\ntensors: {" + tensors + "}\nops:\n" + ops
+}
+
+func TestEvaluateOperations(t *testing.T) {
+	a := array([]int64{2, 3}, 1, -2, 3, 4, 5, -6)
+	for _, c := range []struct {
+		tensors, op string
+		inputs      map[string]*Array
+		want        *Array
+	}{
+		{"A: [2, 3]", "set(A)", map[string]*Array{"A": a}, a},
+		{"A: [2, 3], B: [3, 2]", "matmul(A, B)", map[string]*Array{"A": iota64(2, 3), "B": iota64(3, 2)},
+			array([]int64{2, 2}, 10, 13, 28, 40)},
+		{"A: [2, 1, 3], B: [3, 1]", "matmul(A, B)", map[string]*Array{"A": iota64(2, 1, 3), "B": iota64(3, 1)},
+			array([]int64{2, 1, 1}, 5, 14)},
+		{"A: [2, 1, 3], B: [2, 3, 1]", "matmul(A, B)", map[string]*Array{"A": iota64(2, 1, 3), "B": iota64(2, 3, 1)},
+			array([]int64{2, 1, 1}, 5, 50)},
+		{"A: [2, 2, 1, 1], B: [2, 1, 2]", "matmul(A, B)", map[string]*Array{"A": iota64(2, 2, 1, 1), "B": iota64(2, 1, 2)},
+			array([]int64{2, 2, 1, 2}, 0, 0, 2, 3, 0, 2, 6, 9)},
+		{"A: [1, 3], B: [2, 3, 2]", "matmul(A, B)", map[string]*Array{"A": iota64(1, 3), "B": iota64(2, 3, 2)},
+			array([]int64{2, 1, 2}, 10, 13, 28, 31)},
+		{"X: [2, 3], W: [1, 3], v: [1]", "linear(X, W, v)", map[string]*Array{"X": iota64(2, 3), "W": array([]int64{1, 3}, 1, 0, 2), "v": array([]int64{1}, 100)},
+			array([]int64{2, 1}, 104, 113)},
+		{"X: [2, 1, 2], W: [2, 3, 2], v: [2, 3]", "linear(X, W, v)", map[string]*Array{"X": iota64(2, 1, 2), "W": iota64(2, 3, 2), "v": array([]int64{2, 3}, 10, 20, 30, 40, 50, 60)},
+			array([]int64{2, 1, 3}, 11, 23, 35, 73, 93, 113)},
+		{"A: [2, 3]", "permute(A, perm=[1, 0])", map[string]*Array{"A": a}, array([]int64{3, 2}, 1, 4, -2, 5, 3, -6)},
+		{"A: [2, 3]", "reshape(A, shape=[3, 2])", map[string]*Array{"A": a}, array([]int64{3, 2}, a.Data...)},
+		{"A: [2, 3]", "broadcast(A, axis=1)", map[string]*Array{"A": a}, array([]int64{2, 1, 3}, a.Data...)},
+		{"A: [2, 3]", "relu(A)", map[string]*Array{"A": a}, array([]int64{2, 3}, 1, 0, 3, 4, 5, 0)},
+		{"A: [2, 3]", "neg(A)", map[string]*Array{"A": a}, array([]int64{2, 3}, -1, 2, -3, -4, -5, 6)},
+		{"A: [2, 3]", "sum(A, axis=0)", map[string]*Array{"A": a}, array([]int64{3}, 5, 3, -3)},
+		{"A: [2, 3]", "sum(A, axis=-1)", map[string]*Array{"A": a}, array([]int64{2}, 2, 3)},
+		{"A: [2, 3]", "max(A, axis=1)", map[string]*Array{"A": a}, array([]int64{2}, 3, 5)},
+		{"A: [2, 3]", "min(A, axis=1)", map[string]*Array{"A": a}, array([]int64{2}, -2, -6)},
+		{"A: [2, 3]", "prod(A, axis=0)", map[string]*Array{"A": a}, array([]int64{3}, 4, -10, -18)},
+		{"A: [2, 3], B: [3]", "add(A, B)", map[string]*Array{"A": a, "B": iota64(3)}, array([]int64{2, 3}, 1, -1, 5, 4, 6, -4)},
+		{"A: [3], B: [2, 1]", "sub(A, B)", map[string]*Array{"A": iota64(3), "B": iota64(2, 1)}, array([]int64{2, 3}, 0, 1, 2, -1, 0, 1)},
+		{"A: [2, 3]", "mul(A, A)", map[string]*Array{"A": a}, array([]int64{2, 3}, 1, 4, 9, 16, 25, 36)},
+		{"A: [2], B: [2]", "div(A, B)", map[string]*Array{"A": array([]int64{2}, 6, 1), "B": array([]int64{2}, 4, 2)}, array([]int64{2}, 1.5, 0.5)},
+		{"A: [2], B: [2]", "max(A, B)", map[string]*Array{"A": array([]int64{2}, 6, 1), "B": array([]int64{2}, 4, 2)}, array([]int64{2}, 6, 2)},
+		{"A: [2], B: [2]", "min(A, B)", map[string]*Array{"A": array([]int64{2}, 6, 1), "B": array([]int64{2}, 4, 2)}, array([]int64{2}, 4, 1)},
+	} {
+		t.Run(c.op+" "+c.tensors, func(t *testing.T) {
+			p := mustLoad(t, spec(c.tensors, "- R = "+c.op))
+			values, err := Evaluate(p, c.inputs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, values["R"]); diff != "" {
+				t.Error(diff)
+			}
+			if got := domain.Shape(p.Outputs[0].Axes); !cmp.Equal(got, c.want.Shape) {
+				t.Errorf("inferred shape %v, want %v", got, c.want.Shape)
+			}
+		})
+	}
+}
+
+func TestEvaluateUnaryFunctions(t *testing.T) {
+	for fn, want := range map[string]float64{
+		"neg": -2, "relu": 2, "gelu": 1.9544997361036416, "silu": 1.7615941559557649, "exp": math.Exp(2),
+		"sqrt": math.Sqrt2, "rsqrt": 1 / math.Sqrt2, "tanh": math.Tanh(2), "reciprocal": 0.5,
+	} {
+		p := mustLoad(t, spec("A: [1]", "- R = "+fn+"(A)"))
+		values, err := Evaluate(p, map[string]*Array{"A": array([]int64{1}, 2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := values["R"].Data[0]; math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s(2) = %v, want %v", fn, got, want)
+		}
+	}
+	if len(UnaryFns) != len(unaryFns) {
+		t.Errorf("%d unary functions are evaluated, %d are documented", len(unaryFns), len(UnaryFns))
+	}
+}
+
+func TestEvaluateIgnoresReductionAxesOfAnOperand(t *testing.T) {
+	const tensors = "A: [2, 3, 4], P: [r(2), 3, 4]"
+	p := mustLoad(t, spec(tensors, "- P = sum(A, axis=0)\n- R = sum(P, axis=1)"))
+	a := iota64(2, 3, 4)
+	values, err := Evaluate(p, map[string]*Array{"A": a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(array([]int64{3}, 60, 92, 124), values["R"]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEvaluateRefusesOtherShapes(t *testing.T) {
+	p := mustLoad(t, spec("A: [2, 3]", "- R = neg(A)"))
+	if _, err := Evaluate(p, nil); err == nil {
+		t.Error("a missing input was accepted")
+	}
+	if _, err := Evaluate(p, map[string]*Array{"A": iota64(3, 2)}); err == nil {
+		t.Error("an input of another shape was accepted")
+	}
+}
+
+func TestRound(t *testing.T) {
+	for _, c := range []struct {
+		dtype    domain.DType
+		in, want float64
+	}{
+		{domain.BF16, 257, 256}, {domain.BF16, 259, 260}, {domain.BF16, 258, 258}, {domain.BF16, -1.00390625, -1},
+		{domain.BF16, 0x1p-133, 0x1p-133}, {domain.BF16, 0x1p-135, 0}, {domain.BF16, 3.4e38, math.Inf(1)}, {domain.BF16, -3.4e38, math.Inf(-1)},
+		{domain.FP16, 2049, 2048}, {domain.FP16, 2051, 2052}, {domain.FP16, 65519, 65504}, {domain.FP16, 65520, math.Inf(1)},
+		{domain.FP16, 0x1p-24, 0x1p-24}, {domain.FP16, 0x1p-25, 0}, {domain.FP16, 0x1.8p-24, 0x1p-23},
+		{domain.FP32, 1 + 0x1p-24, 1}, {domain.FP32, 1e39, math.Inf(1)}, {domain.BF16, math.NaN(), math.NaN()},
+	} {
+		if got := Round(c.dtype, c.in); !cmp.Equal(got, c.want, cmpopts.EquateNaNs()) {
+			t.Errorf("Round(%s, %v) = %v, want %v", c.dtype, c.in, got, c.want)
+		}
+	}
+}
+
+// The sum of the shards over all ranks has every element once.
+func TestShard(t *testing.T) {
+	p := mustLoad(t, `
+hirgen: 1
+name: p
+mesh: {x: 2, y: 3}
+tensors:
+  A: [4, DIDy, 2, DIDx]
+  R: [4, 3, DIDx(2), 2]
+ops:
+  - R = permute(A, perm=[0, 1, 3, 2])
+`)
+	a := iota64(4, 3, 2, 2)
+	seen := map[float64]int{}
+	for rank := range 6 {
+		local, ok := Shard(p.Inputs[0], a, rank)
+		if !ok || !cmp.Equal(local.Shape, []int64{4, 1, 2, 1}) {
+			t.Fatalf("rank %d holds %v, %v", rank, local, ok)
+		}
+		y, x := rank%3, rank/3 // the last mesh axis varies fastest
+		if want := float64(y*4 + x); local.Data[0] != want {
+			t.Errorf("rank %d begins with %v, want %v", rank, local.Data[0], want)
+		}
+		for _, v := range local.Data {
+			seen[v]++
+		}
+	}
+	if len(seen) != len(a.Data) {
+		t.Errorf("the ranks hold %d of %d elements", len(seen), len(a.Data))
+	}
+	if _, ok := Shard(p.Inputs[0], a, 6); ok {
+		t.Error("rank 6 of 6 holds something")
+	}
+}
+
+func TestFillIntegers(t *testing.T) {
+	p := loadSpec(t, "ag_linear", map[string]int64{"M": 64, "N": 16, "K": 8192})
+	for name, want := range map[string]int64{"A": 8192, "W": 8192, "bias": 1} {
+		for _, in := range p.Inputs {
+			if in.Name == name && Contraction(p, in) != want {
+				t.Errorf("contraction of %s is %d, want %d", name, Contraction(p, in), want)
+			}
+		}
+	}
+	first, again, other := FillIntegers(p, 1), FillIntegers(p, 1), FillIntegers(p, 2)
+	if !cmp.Equal(first, again) || cmp.Equal(first, other) {
+		t.Error("the inputs are not a function of the seed")
+	}
+	nonzero := 0
+	for _, v := range first["A"].Data {
+		if v != math.Trunc(v) || math.Abs(v) > 2 {
+			t.Fatalf("A has %v", v)
+		}
+		if v != 0 {
+			nonzero++
+		}
+	}
+	if share := float64(nonzero) / float64(len(first["A"].Data)); math.Abs(share-16.0/91) > 0.005 {
+		t.Errorf("%.3f of A is not zero", share)
+	}
+	// The values are an agreement with the runtime, which fills the same inputs.
+	want := []float64{1, 1, 1, -2, -1, -1, 1, 1, 1, -1, -1, 1, 1, -1, -1, -1}
+	if diff := cmp.Diff(want, first["bias"].Data); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,72 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// FillIntegers makes the inputs that a generated program fills itself with for its
+// check: sparse integers from -2 to 2, a function of the seed, of which input it is,
+// and of the row-major index of the element in the whole tensor. They are so sparse
+// that sums of products stay exact in fp32 whatever the order of summation.
+func FillIntegers(p *Pipeline, seed uint64) map[string]*Array {
+	inputs := make(map[string]*Array, len(p.Inputs))
+	for i, t := range p.Inputs {
+		a := NewArray(domain.Shape(t.Axes)...)
+		key := seed ^ uint64(i+1)*0x9E3779B97F4A7C15
+		density := density(Contraction(p, t))
+		for e := range a.Data {
+			a.Data[e] = sparseInteger(splitmix64(key^uint64(e)), density)
+		}
+		inputs[t.Name] = a
+	}
+	return inputs
+}
+
+// Contraction is the largest extent over which a product that reads t sums: 1 when
+// none reads it.
+func Contraction(p *Pipeline, t *Tensor) int64 {
+	widest := int64(1)
+	for _, op := range p.Ops {
+		if op.Kind != OpMatmul && op.Kind != OpLinear || !slices.Contains(op.In[:2], t) {
+			continue
+		}
+		shape := domain.Shape(op.In[0].Axes)
+		widest = max(widest, shape[len(shape)-1])
+	}
+	return widest
+}
+
+// density is how many of 65536 elements are not zero: 16 / ceil(sqrt(contraction)), so
+// that two operands meet in about 256 products of a sum, whatever its length.
+func density(contraction int64) uint64 {
+	root := int64(1)
+	for root*root < contraction {
+		root++
+	}
+	return uint64(min(65536, 65536*16/root)) //nolint:gosec // positive
+}
+
+// sparseInteger turns a random word into a value.
+func sparseInteger(h, density uint64) float64 {
+	if (h>>32)%65536 >= density {
+		return 0
+	}
+	v := 1.0
+	if h>>1&3 == 3 {
+		v = 2
+	}
+	if h&1 != 0 {
+		v = -v
+	}
+	return v
+}
+
+// splitmix64 mixes z so that every bit of the result depends on every bit of z.
+func splitmix64(z uint64) uint64 {
+	z += 0x9E3779B97F4A7C15
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
