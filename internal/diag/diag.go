@@ -82,6 +82,9 @@ func (l *List) Add(pos Pos, code Code, format string, args ...any) *Diagnostic {
 	return d
 }
 
+// Append adds diagnostics that another list has collected.
+func (l *List) Append(items ...*Diagnostic) { l.items = append(l.items, items...) }
+
 // Len is the number of diagnostics collected so far.
 func (l *List) Len() int { return len(l.items) }
 

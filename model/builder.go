@@ -1,0 +1,194 @@
+package model
+
+import (
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Builder makes a pipeline in Go. Its methods take names, and extents and axes as the
+// text that a spec has; Build checks them as Load checks a spec and gives the same
+// Pipeline. A mistake is reported at the line of the call that made it.
+//
+//	b := model.New("ag_matmul").Param("D", 4).Param("M", 8192).Param("K", 8192).Param("N", 8192)
+//	b.World().Axis("x", "D")
+//	b.Tensor("A", "4", "DIDx", "M/(4*D)", "K")
+//	b.Tensor("B", "K", "N")
+//	b.Tensor("C", "Stream(4)", "D", "M/(4*D)", "N")
+//	b.Matmul("C", "A", "B")
+//	p, err := b.Build()
+type Builder struct {
+	src  source
+	list diag.List
+	at   *diag.Pos // what At set
+}
+
+// New starts a pipeline.
+func New(name string) *Builder {
+	b := &Builder{}
+	pos := b.pos()
+	b.src.file, b.src.pos = pos.File, pos
+	b.src.name = text{value: name, pos: pos}
+	return b
+}
+
+// At sets the position of what the following calls add, for programs that translate
+// from a language of their own. The file is reduced to its base name.
+func (b *Builder) At(file string, line, col int) *Builder {
+	b.at = &diag.Pos{File: filepath.Base(file), Line: line, Col: col}
+	return b
+}
+
+// pos is the position of the caller: the first frame that is no method of a builder.
+func (b *Builder) pos() diag.Pos {
+	if b.at != nil {
+		return *b.at
+	}
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if name, own := strings.CutPrefix(f.Function, packagePath); !own || !strings.Contains(name, "Builder)") && name != "New" {
+			return diag.Pos{File: filepath.Base(f.File), Line: f.Line}
+		}
+		if !more {
+			return diag.Pos{}
+		}
+	}
+}
+
+// packagePath begins the name of every function of this package.
+const packagePath = "github.com/hirgen/hirgen/model."
+
+// text is a value at the caller's line.
+func (b *Builder) text(value string) text { return text{value: value, pos: b.pos()} }
+
+func (b *Builder) texts(values []string) []text {
+	list := make([]text, len(values))
+	for i, v := range values {
+		list[i] = b.text(v)
+	}
+	return list
+}
+
+// File sets the name of the source that generated files mention; without it that is
+// the Go file that called New.
+func (b *Builder) File(name string) *Builder {
+	b.src.file = filepath.Base(name)
+	return b
+}
+
+// Doc sets the description of the pipeline.
+func (b *Builder) Doc(doc string) *Builder {
+	b.src.doc = doc
+	return b
+}
+
+// Param adds a named integer of at least 1.
+func (b *Builder) Param(name string, value int64) *Builder {
+	b.src.params = append(b.src.params, sourceParam{b.text(name), b.text(strconv.FormatInt(value, 10))})
+	return b
+}
+
+// DType sets the element type of tensors that do not say theirs; it is bf16 otherwise.
+func (b *Builder) DType(dtype domain.DType) *Builder {
+	b.src.dtype = b.text(string(dtype))
+	return b
+}
+
+// MeshBuilder adds to a mesh.
+type MeshBuilder struct {
+	b    *Builder
+	mesh *sourceMesh
+}
+
+// World starts the mesh of all ranks, 0, 1, 2, ...
+func (b *Builder) World() *MeshBuilder {
+	b.src.world = &sourceMesh{pos: b.pos()}
+	return &MeshBuilder{b, b.src.world}
+}
+
+// Mesh starts a named mesh of the given ranks, row-major over its axes. Without ranks
+// they are 0, 1, 2, ...
+func (b *Builder) Mesh(name string, ranks ...int) *MeshBuilder {
+	m := &sourceMesh{name: b.text(name), pos: b.pos()}
+	for _, r := range ranks {
+		m.ranks = append(m.ranks, b.text(strconv.Itoa(r)))
+	}
+	b.src.meshes = append(b.src.meshes, m)
+	return &MeshBuilder{b, m}
+}
+
+// Axis adds an axis "x", "y" or "z"; the last one added varies fastest.
+func (m *MeshBuilder) Axis(name, extent string) *MeshBuilder {
+	m.mesh.axes = append(m.mesh.axes, sourceMeshAxis{m.b.text(name), m.b.text(extent)})
+	return m
+}
+
+// TensorBuilder sets what a tensor has beside its axes.
+type TensorBuilder struct {
+	b      *Builder
+	tensor *sourceTensor
+}
+
+// Tensor declares a tensor with its axes: "M/D", "DIDx", "Stream(S)", "r(K)", "b(1)".
+func (b *Builder) Tensor(name string, axes ...string) *TensorBuilder {
+	t := &sourceTensor{name: b.text(name), axes: b.texts(axes), pos: b.pos()}
+	b.src.tensors = append(b.src.tensors, t)
+	return &TensorBuilder{b, t}
+}
+
+// DType sets the element type.
+func (t *TensorBuilder) DType(dtype domain.DType) *TensorBuilder {
+	t.tensor.dtype = t.b.text(string(dtype))
+	return t
+}
+
+// On puts the tensor on a named mesh.
+func (t *TensorBuilder) On(mesh string) *TensorBuilder {
+	t.tensor.mesh = t.b.text(mesh)
+	return t
+}
+
+// Outputs lists the outputs; without it they are the results that nothing reads.
+func (b *Builder) Outputs(names ...string) *Builder {
+	b.src.outputs = b.texts(names)
+	return b
+}
+
+// Schedule sets the choices of the schedule; fields that are zero keep their default.
+func (b *Builder) Schedule(s Schedule) *Builder {
+	add := func(name, value string) {
+		if value != "" {
+			b.src.schedule = append(b.src.schedule, sourceField{b.text(name), b.text(value)})
+		}
+	}
+	add("pipeline", s.Pipeline)
+	add("transport", s.Transport)
+	add("reshard", s.Reshard)
+	add("sync", s.Sync)
+	add("joins", s.Joins)
+	if s.Streams != 0 {
+		add("streams", strconv.Itoa(s.Streams))
+	}
+	if s.Graph {
+		add("graph", "true")
+	}
+	return b
+}
+
+// Build checks everything and makes the pipeline. An error is a *diag.Errors with
+// every mistake. The builder may be added to and built again.
+func (b *Builder) Build() (*Pipeline, error) {
+	var list diag.List
+	p := assemble(&b.src, nil, &list)
+	list.Append(b.list.Items()...)
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}

@@ -1,0 +1,82 @@
+package model
+
+import (
+	"strconv"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Op adds an operation as a spec writes it: "C = matmul(A, B)".
+func (b *Builder) Op(operation string) *Builder {
+	if op := parseOp(b.text(operation), &b.list); op != nil {
+		b.src.ops = append(b.src.ops, op)
+	} else {
+		b.src.incomplete = true
+	}
+	return b
+}
+
+// Set copies in, or reshards it: the axes of both say how.
+func (b *Builder) Set(out, in string) *Builder { return b.op(out, "set", in) }
+
+// Matmul multiplies matrices.
+func (b *Builder) Matmul(out, x, y string) *Builder { return b.op(out, "matmul", x, y) }
+
+// Linear multiplies x with the transposed weight and adds a bias, if there is one.
+func (b *Builder) Linear(out, x, weight string, bias ...string) *Builder {
+	return b.op(out, "linear", append([]string{x, weight}, bias...)...)
+}
+
+// Broadcast adds an axis of one element.
+func (b *Builder) Broadcast(out, in string, axis int) *Builder {
+	return b.op(out, "broadcast", in).attr("axis", false, strconv.Itoa(axis))
+}
+
+// Permute makes axis i of out axis perm[i] of in.
+func (b *Builder) Permute(out, in string, perm ...int) *Builder {
+	values := make([]string, len(perm))
+	for i, axis := range perm {
+		values[i] = strconv.Itoa(axis)
+	}
+	return b.op(out, "permute", in).attr("perm", true, values...)
+}
+
+// Reshape keeps the elements in row-major order. Without a shape it takes that of the
+// declared out.
+func (b *Builder) Reshape(out, in string, shape ...string) *Builder {
+	b.op(out, "reshape", in)
+	if len(shape) > 0 {
+		b.attr("shape", true, shape...)
+	}
+	return b
+}
+
+// Cast converts to an element type.
+func (b *Builder) Cast(out, in string, dtype domain.DType) *Builder {
+	return b.op(out, "cast", in).attr("dtype", false, string(dtype))
+}
+
+// Unary applies one of UnaryFns to every element.
+func (b *Builder) Unary(fn, out, in string) *Builder { return b.op(out, fn, in) }
+
+// Binary applies one of BinaryFns to the elements of two tensors.
+func (b *Builder) Binary(fn, out, x, y string) *Builder { return b.op(out, fn, x, y) }
+
+// Reduce folds an axis with one of ReduceFns.
+func (b *Builder) Reduce(fn, out, in string, axis int) *Builder {
+	return b.op(out, fn, in).attr("axis", false, strconv.Itoa(axis))
+}
+
+func (b *Builder) op(out, fn string, args ...string) *Builder {
+	b.src.ops = append(b.src.ops, &sourceOp{
+		out: b.text(out), fn: b.text(fn), args: b.texts(args), pos: b.pos(),
+	})
+	return b
+}
+
+// attr adds an attribute to the operation that was added last.
+func (b *Builder) attr(name string, list bool, values ...string) *Builder {
+	last := b.src.ops[len(b.src.ops)-1]
+	last.attrs = append(last.attrs, sourceAttr{name: b.text(name), values: b.texts(values), list: list})
+	return b
+}

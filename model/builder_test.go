@@ -1,0 +1,123 @@
+package model
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+func agMatmul() *Builder {
+	b := New("ag_matmul").File("spec.yaml")
+	b.Param("D", 4).Param("S", 4).Param("M", 8192).Param("N", 8192).Param("K", 8192)
+	b.World().Axis("x", "D")
+	b.DType(domain.BF16)
+	b.Tensor("A", "S", "DIDx", "M/(S*D)", "K")
+	b.Tensor("B", "K", "N")
+	b.Tensor("C", "Stream(S)", "D", "M/(S*D)", "N")
+	b.Matmul("C", "A", "B")
+	return b
+}
+
+// ignorePositions compares what pipelines are, not where they were written.
+var ignorePositions = cmpopts.IgnoreTypes(diag.Pos{})
+
+func TestBuilderMakesTheModelOfTheSpec(t *testing.T) {
+	built, err := agMatmul().Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(loadSpec(t, "ag_matmul", nil), built, ignorePositions); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Every operation and every other part of a spec, in both forms.
+func TestBuilderAndSpecAgreeOnEverything(t *testing.T) {
+	loaded := mustLoad(t, `
+hirgen: 1
+name: everything
+doc: all there is
+params: {M: 8, K: 4, P: 2*K}
+mesh: {x: 2, y: 2}
+meshes:
+  left: {axes: {x: 2}, ranks: [0, 1]}
+dtype: fp16
+tensors:
+  A: {axes: [DIDx, M, K], dtype: bf16}
+  W: {axes: [M, K], dtype: bf16}
+  v: {axes: [M], dtype: bf16}
+  L: {axes: [DIDx(2), M, M], dtype: bf16, mesh: left}
+ops:
+  - L = linear(A, W, v)
+  - T = permute(L, perm=[2, 0, 1])
+  - Q = matmul(T, W)
+  - U = broadcast(v, axis=0)
+  - R = reshape(T, shape=[M, 2*M])
+  - F = cast(R, dtype=fp32)
+  - G = gelu(F)
+  - H = max(G, F)
+  - {op: sum, out: I2, in: [H], axis: 0}
+  - J = set(I2)
+outputs: [J, U, Q]
+schedule: {streams: 3, sync: fused, joins: after, reshard: after, graph: true}
+`)
+	b := New("everything").File("spec.yaml").Doc("all there is").DType(domain.FP16)
+	b.Param("M", 8).Param("K", 4).Param("P", 8)
+	b.World().Axis("x", "2").Axis("y", "2")
+	b.Mesh("left", 0, 1).Axis("x", "2")
+	b.Tensor("A", "DIDx", "M", "K").DType(domain.BF16)
+	b.Tensor("W", "M", "K").DType(domain.BF16)
+	b.Tensor("v", "M").DType(domain.BF16)
+	b.Tensor("L", "DIDx(2)", "M", "M").DType(domain.BF16).On("left")
+	b.Linear("L", "A", "W", "v").Permute("T", "L", 2, 0, 1).Matmul("Q", "T", "W").Broadcast("U", "v", 0)
+	b.Reshape("R", "T", "M", "2*M").Cast("F", "R", domain.FP32).Unary("gelu", "G", "F").Binary("max", "H", "G", "F")
+	b.Reduce("sum", "I2", "H", 0).Set("J", "I2").Outputs("J", "U", "Q")
+	b.Schedule(Schedule{Streams: 3, Sync: "fused", Joins: "after", Reshard: "after", Graph: true})
+	built, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(loaded, built, ignorePositions); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBuilderReportsTheCallersLine(t *testing.T) {
+	b := agMatmul()
+	_, _, line, _ := runtime.Caller(0)
+	b.Tensor("E", "Q")
+	b.Unary("relu", "F", "C").Op("G = relu(")
+	b.Op("H = gelu(F, axis=0)")
+	_, err := b.Build()
+	errs, ok := diag.Diagnostics(err)
+	if !ok {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range errs.Items {
+		got = append(got, d.Error())
+	}
+	at := func(line int) string { return diag.Pos{File: "builder_test.go", Line: line}.String() }
+	want := []string{
+		at(line+1) + `: error HG023: there is no parameter "Q"`,
+		at(line+2) + `: error HG060: "(" is never closed`,
+		at(line+3) + `: error HG065: gelu has no attribute "axis"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBuilderAt(t *testing.T) {
+	b := New("p").At("/some/where/model.dsl", 7, 3).Param("M", 0)
+	_, err := b.Build()
+	if err == nil || !strings.Contains(err.Error(), "model.dsl:7:3: error HG024") {
+		t.Errorf("%v", err)
+	}
+}
