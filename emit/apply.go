@@ -1,0 +1,140 @@
+package emit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+)
+
+// stagingFolder holds new files before they take their places, and old ones until all
+// have. It is on the file system of the folder, so that every step is a rename, and
+// it keeps a second hirgen out.
+const stagingFolder = ".hirgen-staging"
+
+// apply carries out a plan, all or nothing: on failure every file is what it was.
+func apply(root *os.Root, p *plan) (err error) {
+	if err := root.Mkdir(stagingFolder, 0o755); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("another hirgen writes to %s, or one was interrupted: remove %s there",
+				root.Name(), stagingFolder)
+		}
+		return err
+	}
+	t := &transaction{root: root}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, t.rollBack())
+		}
+		err = errors.Join(err, root.RemoveAll(stagingFolder))
+	}()
+	for i, f := range p.write {
+		if err := t.stage(i, f); err != nil {
+			return err
+		}
+	}
+	for i, f := range p.write {
+		if err := t.replace(i, f.Path); err != nil {
+			return err
+		}
+	}
+	for _, name := range p.remove {
+		if err := t.moveAway(name); err != nil {
+			return err
+		}
+	}
+	t.removeEmptyFolders(p.remove)
+	return nil
+}
+
+// A transaction remembers how to undo what was done so far.
+type transaction struct {
+	root *os.Root
+	undo []func() error
+	kept int // files moved away
+}
+
+// stage writes a new file beside the others.
+func (t *transaction) stage(i int, f File) error {
+	return t.root.WriteFile(stagedName(i), f.Data, 0o644)
+}
+
+func stagedName(i int) string { return path.Join(stagingFolder, "new"+strconv.Itoa(i)) }
+
+// replace puts staged file i in its place.
+func (t *transaction) replace(i int, name string) error {
+	if err := t.makeFolders(path.Dir(name)); err != nil {
+		return err
+	}
+	if err := t.moveAway(name); err != nil {
+		return err
+	}
+	if err := t.root.Rename(stagedName(i), name); err != nil {
+		return err
+	}
+	t.undo = append(t.undo, func() error { return t.root.Remove(name) })
+	return nil
+}
+
+// makeFolders makes the folders above a file, one by one.
+func (t *transaction) makeFolders(folder string) error {
+	if folder == "." {
+		return nil
+	}
+	if err := t.makeFolders(path.Dir(folder)); err != nil {
+		return err
+	}
+	err := t.root.Mkdir(folder, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		t.undo = append(t.undo, func() error { return t.root.Remove(folder) })
+	}
+	return err
+}
+
+// moveAway keeps the file that has a name, if there is one. A symbolic link is kept
+// as a link; what it points at stays as it is.
+func (t *transaction) moveAway(name string) error {
+	info, err := t.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder where a file is to be", path.Join(t.root.Name(), name))
+	}
+	kept := path.Join(stagingFolder, "old"+strconv.Itoa(t.kept))
+	t.kept++
+	if err := t.root.Rename(name, kept); err != nil {
+		return err
+	}
+	t.undo = append(t.undo, func() error { return t.root.Rename(kept, name) })
+	return nil
+}
+
+// rollBack undoes everything, last step first.
+func (t *transaction) rollBack() error {
+	var failures []error
+	for i := len(t.undo) - 1; i >= 0; i-- {
+		failures = append(failures, t.undo[i]())
+	}
+	t.undo = nil
+	return errors.Join(failures...)
+}
+
+// removeEmptyFolders removes the folders that orphans leave empty. One that is not
+// empty stays: Remove then fails, as it should.
+func (t *transaction) removeEmptyFolders(orphans []string) {
+	for _, name := range orphans {
+		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+			if t.root.Remove(folder) != nil {
+				break
+			}
+		}
+	}
+}

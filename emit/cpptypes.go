@@ -1,0 +1,34 @@
+package emit
+
+import "github.com/hirgen/hirgen/model/domain"
+
+// cppType is how an element type is spelled to each library.
+type cppType struct {
+	Alias string // in emitted code: "bf16"
+	Cpp   string // what the alias stands for
+	DType string // the runtime's enumerator
+	NCCL  string
+}
+
+var cppTypes = map[domain.DType]cppType{
+	domain.FP32: {"fp32", "float", "hirgen::DType::kFp32", "ncclFloat32"},
+	domain.FP16: {"fp16", "__half", "hirgen::DType::kFp16", "ncclFloat16"},
+	domain.BF16: {"bf16", "__nv_bfloat16", "hirgen::DType::kBf16", "ncclBfloat16"},
+}
+
+// typeHeaders are the headers that declare Cpp, by alias.
+var typeHeaders = map[string]string{"fp16": "cuda_fp16.h", "bf16": "cuda_bf16.h"}
+
+// The functions of the spec, as the kernels name them. A function that is missing
+// here is an error of the spec, never a guess.
+var (
+	unaryFns = map[string]string{
+		"copy": "kCopy", "neg": "kNeg", "relu": "kRelu", "gelu": "kGelu", "silu": "kSilu", "exp": "kExp",
+		"sqrt": "kSqrt", "rsqrt": "kRsqrt", "tanh": "kTanh", "reciprocal": "kReciprocal",
+	}
+	binaryFns = map[string]string{
+		"add": "kAdd", "sub": "kSub", "mul": "kMul", "div": "kDiv", "max": "kMax", "min": "kMin",
+	}
+	reduceFns = map[string]string{"sum": "kSum", "max": "kMax", "min": "kMin", "prod": "kProd"}
+	ncclFns   = map[string]string{"sum": "ncclSum", "max": "ncclMax", "min": "ncclMin", "prod": "ncclProd"}
+)

@@ -1,0 +1,105 @@
+// Package emit prints a host program as a folder that builds alone: the program,
+// its C ABI, the pieces of the runtime that it needs, a CMake project, a README.
+//
+// The work is done in three steps. Views (view*.go) take every decision: names,
+// types, extents, which event orders which streams. Templates spell the views.
+// Write puts the files on disk, all or none. Nothing here looks at a clock, a host
+// or an absolute path: the same program gives the same bytes anywhere.
+package emit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// File is one file of an emitted folder.
+type File struct {
+	Path string // relative to the folder, with forward slashes
+	Data []byte
+}
+
+// Options say what Render cannot see in the program.
+type Options struct {
+	// Version of hirgen, as the README and the manifest state it; "devel" if empty.
+	Version string
+	// Flags were given beside the spec's name ("-p", "M=4096"); they are part of the
+	// command that regenerates the folder.
+	Flags []string
+}
+
+// output is one file that a template prints.
+type output struct {
+	template string
+	path     func(name string) string
+}
+
+// outputs lists the files that vary. The rest of a folder is the runtime, copied.
+var outputs = []output{
+	{"CMakeLists.txt", fixed("CMakeLists.txt")},
+	{"CMakePresets.json", fixed("CMakePresets.json")},
+	{"README.md", fixed("README.md")},
+	{"abi.cpp", fixed("abi.cpp")},
+	{"abi.h", func(name string) string { return name + ".h" }},
+	{"cpu.cmake", fixed("cpu.cmake")},
+	{"cuda.cmake", fixed("cuda.cmake")},
+	{"main.cpp", fixed("main.cpp")},
+	{"program.cpp", func(name string) string { return name + ".cpp" }},
+	{"program.hpp", func(name string) string { return name + ".hpp" }},
+	{"reference.cpp", fixed("reference.cpp")},
+}
+
+func fixed(path string) func(string) string {
+	return func(string) string { return path }
+}
+
+// Render prints p. The error is a *diag.Errors when the program holds what cannot
+// be printed: then there are no files, and never wrong ones.
+func Render(p *hostir.Program, opt Options) ([]File, error) {
+	view, err := newProgramView(p, opt)
+	if err != nil {
+		return nil, err
+	}
+	printer, err := newPrinter()
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, out := range outputs {
+		data, err := printer.file(out.template, view)
+		if err != nil {
+			return nil, fmt.Errorf("printing %s: %w", out.path(view.Name), err)
+		}
+		files = append(files, File{Path: out.path(view.Name), Data: data})
+	}
+	files = append(files, File{Path: "host_ir.txt", Data: []byte(view.HostIR)})
+	files = append(files, view.Runtime...)
+	return withManifest(files, view)
+}
+
+// errorAt is a program that emit cannot print, at a position of its spec.
+func errorAt(pos diag.Pos, format string, args ...any) error {
+	var list diag.List
+	list.Add(pos, diag.NotLowerable, format, args...)
+	return list.Err()
+}
+
+// internalError is a host program that no pass should have made.
+func internalError(pos diag.Pos, op, format string, args ...any) error {
+	message := fmt.Sprintf(format, args...)
+	return fmt.Errorf("%s: internal error: %s: %s", pos, op, message)
+}
+
+// isDiagnostic reports whether err is for the author of the spec.
+func isDiagnostic(err error) bool {
+	var list *diag.Errors
+	return errors.As(err, &list)
+}
+
+// endWithNewline drops blank lines at the end of text and leaves one newline.
+func endWithNewline(text []byte) []byte {
+	return append(bytes.TrimRight(text, "\n"), '\n')
+}

@@ -1,0 +1,152 @@
+package emit
+
+import (
+	"math"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A quantity is a number of elements, ranks or iterations: its value, and the
+// expression over the program's constants that a reader sees instead of it.
+type quantity struct {
+	expr expr.Expr
+	size int64
+}
+
+// String prints the quantity as C++.
+func (q quantity) String() string { return q.expr.String() }
+
+// Value is the number that the quantity stands for.
+func (q quantity) Value() int64 { return q.size }
+
+// isOne reports whether the value is 1; the expression may say why ("D / D").
+func (q quantity) isOne() bool { return q.size == 1 }
+
+// number is a quantity without a name.
+func number(n int64) quantity { return quantity{expr.Int(n), n} }
+
+// times multiplies quantities. Plain numbers are folded and ones are left out, so
+// that the result reads as a person would write it. It panics on overflow, which
+// newProgramView turns into an error.
+func times(factors ...quantity) quantity {
+	literal, size := int64(1), int64(1)
+	var product expr.Expr
+	for _, f := range factors {
+		size = mustMultiply(size, f.size)
+		if n, ok := f.expr.(expr.Int); ok {
+			literal = mustMultiply(literal, int64(n))
+			continue
+		}
+		if product == nil {
+			product = f.expr
+			continue
+		}
+		product = &expr.Binary{Op: "*", X: product, Y: f.expr}
+	}
+	switch {
+	case product == nil:
+		return quantity{expr.Int(literal), size}
+	case literal == 1:
+		return quantity{product, size}
+	default:
+		return quantity{&expr.Binary{Op: "*", X: product, Y: expr.Int(literal)}, size}
+	}
+}
+
+// errOverflow is what times panics with.
+type errOverflow struct{}
+
+func mustMultiply(a, b int64) int64 {
+	if a != 0 && (b > math.MaxInt64/a || b < 0 || a < 0) {
+		panic(errOverflow{})
+	}
+	return a * b
+}
+
+// scope prints expressions: it knows the program's constants, by name and value,
+// and under which C++ name each variable goes.
+type scope struct {
+	values map[string]int64  // of the parameters
+	names  map[string]string // spec or host IR name -> C++
+}
+
+// extent is the quantity of an axis. Its text is kept when it still gives the
+// size that the passes left; otherwise the number speaks.
+func (s *scope) extent(e domain.Extent) quantity {
+	parsed, err := expr.Parse(e.Text)
+	if e.Text == "" || err != nil {
+		return number(e.Size)
+	}
+	value, err := expr.Eval(parsed, func(name string) (int64, bool) {
+		v, ok := s.values[name]
+		return v, ok
+	})
+	if err != nil || value != e.Size {
+		return number(e.Size)
+	}
+	return quantity{s.rename(fold(parsed)), e.Size}
+}
+
+// local is the extent of an axis in one rank's buffer.
+func (s *scope) local(a domain.Axis) quantity {
+	switch a.Kind {
+	case domain.Device, domain.Reduction, domain.Broadcast:
+		return number(1)
+	default:
+		return s.extent(a.Extent)
+	}
+}
+
+// index prints an expression over loop variables and the rank.
+func (s *scope) index(e expr.Expr) string { return s.rename(fold(e)).String() }
+
+// rename replaces the names of the spec by those of the C++ program.
+func (s *scope) rename(e expr.Expr) expr.Expr {
+	switch e := e.(type) {
+	case expr.Var:
+		if name, ok := s.names[string(e)]; ok {
+			return expr.Var(name)
+		}
+		return e
+	case *expr.Binary:
+		return &expr.Binary{Op: e.Op, X: s.rename(e.X), Y: s.rename(e.Y)}
+	default:
+		return e
+	}
+}
+
+// fold computes what does not depend on a name. In C++ a product of two literals
+// would be one of int, which overflows where ours of int64_t do not.
+func fold(e expr.Expr) expr.Expr {
+	b, ok := e.(*expr.Binary)
+	if !ok {
+		return e
+	}
+	folded := &expr.Binary{Op: b.Op, X: fold(b.X), Y: fold(b.Y)}
+	if !isLiteral(folded.X) || !isLiteral(folded.Y) {
+		return folded
+	}
+	value, err := expr.Eval(folded, func(string) (int64, bool) { return 0, false })
+	if err != nil {
+		return folded
+	}
+	return expr.Int(value)
+}
+
+func isLiteral(e expr.Expr) bool {
+	_, ok := e.(expr.Int)
+	return ok
+}
+
+// mentions reports whether name occurs in e.
+func mentions(e expr.Expr, name string) bool {
+	switch e := e.(type) {
+	case expr.Var:
+		return string(e) == name
+	case *expr.Binary:
+		return mentions(e.X, name) || mentions(e.Y, name)
+	default:
+		return false
+	}
+}

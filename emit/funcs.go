@@ -1,0 +1,128 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// cstr prints text as a C++ string literal. Everything but plain ASCII goes out as
+// octal escapes of its bytes, which, unlike \x, end after three digits.
+func cstr(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"', c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c == '?' && i > 0 && text[i-1] == '?':
+			b.WriteString(`\?`) // no trigraphs
+		case c >= ' ' && c < 0x7f:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\%03o`, c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// commentWord makes text safe inside a comment, a Markdown page or a CMake comment:
+// one line, no control or direction-changing characters, nothing that could end the
+// comment, continue it on the next line or be a trigraph.
+func commentWord(text string) string {
+	var b strings.Builder
+	space := false
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		text = text[size:]
+		if r == utf8.RuneError && size == 1 || unicode.IsControl(r) || unicode.IsSpace(r) ||
+			unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
+			space = true
+			continue
+		}
+		if space && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		space = false
+		b.WriteRune(r)
+	}
+	safe := b.String()
+	for _, pair := range [][2]string{{"\\", "/"}, {"*/", "* /"}, {"/*", "/ *"}, {"??", "? ?"}, {"`", "'"}, {"<", "("}, {">", ")"}} {
+		safe = strings.ReplaceAll(safe, pair[0], pair[1])
+	}
+	return strings.ReplaceAll(safe, "??", "? ?")
+}
+
+// commentWidth is the column limit of emitted code.
+const commentWidth = 100
+
+// comment prints lines as // comments, wrapped at the column limit. Leading spaces of
+// a line are kept, also for the lines that it is wrapped to.
+func comment(lines ...string) string {
+	var out []string
+	for _, line := range lines {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		text := "// " + indent
+		width := utf8.RuneCountInString(text)
+		used := width
+		for i, word := range strings.Fields(commentWord(line)) {
+			length := utf8.RuneCountInString(word)
+			switch {
+			case i == 0:
+			case used+1+length > commentWidth-4:
+				out = append(out, text)
+				text, used = "// "+indent+"  ", width+2
+			default:
+				text, used = text+" ", used+1
+			}
+			text, used = text+word, used+length
+		}
+		out = append(out, strings.TrimRight(text, " "))
+	}
+	return strings.Join(out, "\n")
+}
+
+// indentBy puts n spaces before every line that is not empty.
+func indentBy(n int, text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = strings.Repeat(" ", n) + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// cmakeQuote prints text as a CMake bracket argument, in which nothing is expanded.
+func cmakeQuote(text string) string {
+	fence := ""
+	for strings.Contains(text, "]"+fence+"]") || strings.HasSuffix(text, "]"+fence) {
+		fence += "="
+	}
+	newline := ""
+	if strings.HasPrefix(text, "\n") {
+		newline = "\n" // CMake drops a newline right after the bracket
+	}
+	return "[" + fence + "[" + newline + text + "]" + fence + "]"
+}
+
+// shellWord quotes a word for a POSIX shell where it needs to be. Characters that a
+// page cannot show are left out: the result is for people to read and paste.
+func shellWord(word string) string {
+	word = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, word)
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=,+:@", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

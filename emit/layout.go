@@ -1,0 +1,269 @@
+package emit
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// columns is the column limit of emitted code.
+const columns = 100
+
+// layOut gives C and C++ text its final layout, the one that clang-format (Google
+// style, 100 columns) would give it. Templates print short lines as they should be;
+// what depends on the length of names is done here: long calls are broken at their
+// commas, long comments are filled, comments behind code are aligned.
+func layOut(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimRight(line, " ")
+		if line == "" && (len(lines) == 0 || lines[len(lines)-1] == "" || opensBlock(lines[len(lines)-1])) {
+			continue
+		}
+		lines = append(lines, fit(line)...)
+	}
+	return strings.Join(alignComments(lines), "\n")
+}
+
+// opensBlock reports whether a line ends with the brace of a body; Google style has
+// no empty line behind one, except in a namespace.
+func opensBlock(line string) bool {
+	return strings.HasSuffix(line, "{") && !strings.HasPrefix(line, "namespace") && !strings.HasPrefix(line, "extern")
+}
+
+// fit breaks one line where it is too long.
+func fit(line string) []string {
+	if width(line) <= columns {
+		return []string{line}
+	}
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	if strings.HasPrefix(text, "//") {
+		return fillComment(indent, text)
+	}
+	code, comment := splitComment(line)
+	if comment != "" {
+		above := fit(strings.Repeat(" ", indent) + comment)
+		return append(above, fit(code)...)
+	}
+	return strings.Split(breakCode(indent, text), "\n")
+}
+
+// fillComment wraps a comment at the column limit. Text that is indented behind the
+// slashes continues at the same place.
+func fillComment(indent int, text string) []string {
+	body := strings.TrimLeft(text, "/")
+	slashes := text[:len(text)-len(body)]
+	trimmed := strings.TrimLeft(body, " ")
+	prefix := strings.Repeat(" ", indent) + slashes + body[:len(body)-len(trimmed)]
+	var lines []string
+	current := prefix
+	for word := range strings.FieldsSeq(trimmed) {
+		switch {
+		case current == prefix:
+			current += word
+		case width(current)+1+width(word) > columns:
+			lines = append(lines, current)
+			current = prefix + word
+		default:
+			current += " " + word
+		}
+	}
+	return append(lines, current)
+}
+
+// breakCode breaks a statement at the commas of its outermost long call, then, where
+// an argument is too long for a line of its own, inside that argument.
+func breakCode(indent int, text string) string {
+	if indent+width(text) <= columns {
+		return text2(indent, text)
+	}
+	opening := outermostBracket(text)
+	if opening < 0 {
+		return text2(indent, text)
+	}
+	closing := matching(text, opening)
+	head, tail := text[:opening+1], text[closing:]
+	args := splitArgs(text[opening+1 : closing])
+	return fillArgs(indent, head, args, tail)
+}
+
+// text2 is one line at an indentation.
+func text2(indent int, text string) string { return strings.Repeat(" ", indent) + text }
+
+// fillArgs puts arguments behind head, as many on a line as fit, aligned with the
+// first one.
+func fillArgs(indent int, head string, args []string, tail string) string {
+	column := indent + width(head)
+	if !argsFit(column, args, tail) && column > indent+4 {
+		return text2(indent, head) + "\n" + fillArgs(indent+4, "", args, tail)
+	}
+	lines := []string{text2(indent, head)}
+	used, first := column, true
+	for i, arg := range args {
+		piece := arg + ","
+		if i == len(args)-1 {
+			piece = arg + tail
+		}
+		switch {
+		case first:
+		case used+1+width(piece) <= columns:
+			lines[len(lines)-1] += " "
+			used++
+		default:
+			lines = append(lines, strings.Repeat(" ", column))
+			used = column
+		}
+		first = false
+		if used+width(piece) > columns {
+			piece = strings.TrimLeft(breakCode(used, piece), " ")
+		}
+		lines[len(lines)-1] += piece
+		used = width(lastLine(lines[len(lines)-1]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// argsFit reports whether every argument fits on a line that starts at column, or can
+// be broken itself.
+func argsFit(column int, args []string, tail string) bool {
+	for i, arg := range args {
+		length := width(arg) + 1
+		if i == len(args)-1 {
+			length = width(arg) + width(tail)
+		}
+		if column+length > columns && outermostBracket(arg) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }
+
+func width(text string) int { return utf8.RuneCountInString(text) }
+
+// outermostBracket finds the first "(" or "{" whose arguments are worth breaking, or -1.
+func outermostBracket(text string) int {
+	for i := 0; i < len(text); i = skip(text, i) {
+		if text[i] == '(' || text[i] == '{' {
+			if end := matching(text, i); end > i+1 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// matching finds the bracket that closes the one at i; -1 when there is none.
+func matching(text string, i int) int {
+	depth := 0
+	for ; i < len(text); i = skip(text, i) {
+		switch text[i] {
+		case '(', '{', '[':
+			depth++
+		case ')', '}', ']':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// splitArgs splits at the commas that are in no bracket and no string.
+func splitArgs(text string) []string {
+	var args []string
+	depth, start := 0, 0
+	for i := 0; i < len(text); i = skip(text, i) {
+		switch text[i] {
+		case '(', '{', '[':
+			depth++
+		case ')', '}', ']':
+			depth--
+		case ',':
+			if depth == 0 {
+				args = append(args, strings.TrimSpace(text[start:i]))
+				start = i + 1
+			}
+		}
+	}
+	return append(args, strings.TrimSpace(text[start:]))
+}
+
+// skip steps over one character, or over a whole string literal.
+func skip(text string, i int) int {
+	if text[i] != '"' {
+		return i + 1
+	}
+	for i++; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+// splitComment splits a line into code and the comment behind it.
+func splitComment(line string) (code, comment string) {
+	for i := 0; i < len(line); i = skip(line, i) {
+		if strings.HasPrefix(line[i:], "//") {
+			return strings.TrimRight(line[:i], " "), line[i:]
+		}
+	}
+	return line, ""
+}
+
+var hasComment = regexp.MustCompile(`\S  //`)
+
+// alignComments lines up the comments behind consecutive lines of code.
+func alignComments(lines []string) []string {
+	var out []string
+	for i := 0; i < len(lines); {
+		end := i
+		for end < len(lines) && trailing(lines[end]) {
+			end++
+		}
+		if end == i {
+			out = append(out, lines[i])
+			i++
+			continue
+		}
+		out = append(out, alignGroup(lines[i:end])...)
+		i = end
+	}
+	return out
+}
+
+func trailing(line string) bool {
+	if !hasComment.MatchString(line) {
+		return false
+	}
+	code, comment := splitComment(line)
+	return strings.TrimSpace(code) != "" && comment != ""
+}
+
+// alignGroup aligns one run of comments. A comment that then does not fit goes above
+// its line.
+func alignGroup(group []string) []string {
+	column := 0
+	for _, line := range group {
+		code, _ := splitComment(line)
+		column = max(column, width(code)+2)
+	}
+	for i, line := range group {
+		code, comment := splitComment(line)
+		if column+width(comment) <= columns {
+			continue
+		}
+		indent := strings.Repeat(" ", len(code)-len(strings.TrimLeft(code, " ")))
+		out := append(alignComments(group[:i]), indent+comment, code)
+		return append(out, alignComments(group[i+1:])...)
+	}
+	out := make([]string, len(group))
+	for i, line := range group {
+		code, comment := splitComment(line)
+		out[i] = code + strings.Repeat(" ", column-width(code)) + comment
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+package emit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// ManifestName is the file that says which files of a folder are hirgen's, and what
+// was in them. It is how a later run tells an edited file from its own.
+const ManifestName = "hirgen.manifest.json"
+
+// A manifest is the content of that file.
+type manifest struct {
+	Hirgen  string         `json:"hirgen"` // version
+	Program string         `json:"program"`
+	Spec    string         `json:"spec"`
+	Files   []manifestFile `json:"files"` // sorted by path; without the manifest itself
+}
+
+type manifestFile struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// withManifest sorts the files and adds their manifest.
+func withManifest(files []File, view *programView) ([]File, error) {
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	m := manifest{Hirgen: view.Version, Program: view.Name, Spec: view.Spec}
+	for i, f := range files {
+		if i > 0 && files[i-1].Path == f.Path {
+			return nil, fmt.Errorf("internal error: two files are named %s", f.Path)
+		}
+		m.Files = append(m.Files, manifestFile{f.Path, digest(f.Data)})
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(m); err != nil {
+		return nil, err
+	}
+	return append(files, File{Path: ManifestName, Data: out.Bytes()}), nil
+}
+
+// parseManifest reads a manifest and refuses paths that leave the folder.
+func parseManifest(data []byte) (map[string]string, error) {
+	var m manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w", ManifestName, err)
+	}
+	digests := map[string]string{}
+	for _, f := range m.Files {
+		if !isLocal(f.Path) {
+			return nil, fmt.Errorf("%s is damaged: %q is not a path inside the folder", ManifestName, f.Path)
+		}
+		digests[f.Path] = f.SHA256
+	}
+	return digests, nil
+}
+
+// isLocal reports whether p is a clean relative path inside the folder.
+func isLocal(p string) bool {
+	return p != "" && p != "." && path.Clean(p) == p && !path.IsAbs(p) && p != ".." && !strings.HasPrefix(p, "../") &&
+		!strings.Contains(p, `\`) && !strings.ContainsRune(p, 0)
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,152 @@
+package emit
+
+// A node is one statement or member of the emitted program: a view with the
+// template that spells it. By the time a node exists, everything about it is
+// decided; its fields are C++ text, or data that the template escapes.
+type node interface {
+	template() string
+}
+
+// programView is what the templates of the files see.
+type programView struct {
+	Name        string // of the program: names files, targets and functions
+	Namespace   string
+	Class       string
+	Spec        string // base name of the spec
+	Version     string // of hirgen
+	Command     string // that makes this folder again
+	Banner      string // of a C++ file
+	CBanner     string // of a C file
+	CMakeBanner string
+	Summary     []string // what is computed and what was derived, a line each
+	Digest      string   // of the host IR text
+	HostIR      string
+	Where       string // of the program as a whole, for run-time errors
+
+	Headers    []string
+	Params     []paramView
+	Workers    int  // worker streams that the program uses
+	Workspaces bool // each with memory for products
+	Types      []cppType
+	Meshes     []meshView
+	Graph      bool
+
+	Teams, Buffers, Plans, Events []node // data members
+	Bindings                      []node // of the caller's pointers, then the rank
+	Body                          []node
+
+	UsesRank      bool // the tensors differ from rank to rank
+	Coordinates   []coordinateView
+	Inputs        []tensorView
+	Outputs       []tensorView
+	WorldSize     quantity
+	Products      []productView
+	Bytes         quantity
+	Communication string
+
+	Reference []refView
+	Runtime   []File
+}
+
+// Tensors lists inputs, then outputs: the order of the caller's pointers.
+func (v *programView) Tensors() []tensorView {
+	return append(append([]tensorView(nil), v.Inputs...), v.Outputs...)
+}
+
+// paramView is a parameter of the spec.
+type paramView struct {
+	Spec, Name string // as the spec and as C++ names it
+	Value      int64
+}
+
+// meshView is a mesh as a constant: `const hirgen::Mesh mesh({D}, {0, 1, 2, 3});`.
+type meshView struct {
+	Name    string
+	Extents []string
+	Ranks   []int // empty for 0, 1, 2, ...
+	Comment string
+}
+
+// coordinateView is this rank's place along a mesh axis.
+type coordinateView struct {
+	Name, Mesh string
+	Axis       int
+}
+
+// tensorView is one tensor of the interface.
+type tensorView struct {
+	Name        string // of the spec
+	Var         string // C++
+	Type        cppType
+	Axes        []string // initialisers of hirgen::Axis
+	Shape       string   // in words of the spec, for comments
+	Local       string   // one rank's buffer
+	Output      bool
+	Where       string
+	Contraction quantity
+}
+
+// productView is the product that one rank computes in a call.
+type productView struct {
+	M, N, K, Batch quantity
+}
+
+// refView is one line of the reference program.
+type refView struct {
+	Method string
+	Args   []string
+	Where  string
+}
+
+// The data members of the program.
+type (
+	// teamMember is the ranks along a mesh axis.
+	teamMember struct {
+		Name, Mesh, MeshAxis string
+		Axis                 int
+		Where                string
+	}
+	// bufferMember is the memory of a Temp.
+	bufferMember struct {
+		Name, Tensor, Type, Elements, Shape, Where string
+	}
+	// workspaceMember is the memory of products on the caller's stream.
+	workspaceMember struct{ Where string }
+	// planMember is a product's cuBLASLt plan.
+	planMember struct {
+		Name   string
+		Fields []fieldView
+		Where  string
+	}
+	// eventsMember is the events that one statement records.
+	eventsMember struct {
+		Name, Label, Count, Where string
+	}
+)
+
+// fieldView is a designated initialiser.
+type fieldView struct{ Name, Value string }
+
+func (*teamMember) template() string      { return "member/team" }
+func (*bufferMember) template() string    { return "member/buffer" }
+func (*planMember) template() string      { return "member/plan" }
+func (*workspaceMember) template() string { return "member/workspace" }
+func (*eventsMember) template() string    { return "member/events" }
+
+// ProductList prints the products of a call as initialisers.
+func (v *programView) ProductList() []string {
+	var list []string
+	for _, p := range v.Products {
+		list = append(list, braces(texts([]quantity{p.M, p.N, p.K, p.Batch})...))
+	}
+	return list
+}
+
+// ParameterList prints the parameters with the names that the spec gives them.
+func (v *programView) ParameterList() []string {
+	var list []string
+	for _, p := range v.Params {
+		list = append(list, braces(cstr(p.Spec), p.Name))
+	}
+	return list
+}

@@ -1,0 +1,287 @@
+package emit
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// teamKey names a set of ranks: those along an axis of a mesh, or, with no axis, all.
+type teamKey struct {
+	mesh *domain.Mesh
+	axis string
+}
+
+// A transfer is a communication, or a group of them, that runs on its team's stream:
+// an event hands over from the current stream, another one tells that it is done.
+type transfer struct {
+	team  string
+	ready string // C++ of the event
+	done  string // member; indexed by the iteration
+	loops []loop
+}
+
+// team declares the ranks that share a communicator, once.
+func (b *builder) team(m *domain.Mesh, axis string, where string) string {
+	if len(m.Axes) == 1 {
+		axis = m.Axes[0].Name // all ranks of a 1-D mesh are those along its axis
+	}
+	key := teamKey{m, axis}
+	if name, ok := b.teams[key]; ok {
+		return name
+	}
+	label := axis
+	if label == "" {
+		label = m.Name
+	}
+	name := b.names.member(label)
+	b.teams[key] = name
+	b.view.Teams = append(b.view.Teams, &teamMember{
+		Name: name, Mesh: b.meshes[m], MeshAxis: axis, Axis: axisIndex(m, axis), Where: where,
+	})
+	return name
+}
+
+// begin hands over from the current stream to the team's: the events and their nodes.
+func (b *builder) begin(src source, team, handle string) (*transfer, node) {
+	count := b.iterations()
+	t := &transfer{team: team, loops: append([]loop(nil), b.loops...)}
+	index := "[" + iteration(b.loops).String() + "]"
+	t.ready = b.events(handle+"_ready", count, src.Where) + index
+	t.done = b.events(handle+"_done", count, src.Where)
+	return t, &orderNode{src, t.ready, "stream", team + ".stream"}
+}
+
+// end records that the transfer is done.
+func (b *builder) end(src source, t *transfer, handle string) node {
+	b.handles[handle] = t
+	event := t.done + "[" + iteration(b.loops).String() + "]"
+	return &recordNode{source{Where: src.Where}, event, t.team + ".stream"}
+}
+
+// communication prints a collective.
+func (b *builder) communication(s *hostir.Communication) ([]node, error) {
+	if s.Backend != hostir.NCCL {
+		return nil, notCarried(s.Pos, s.Backend)
+	}
+	buffers, err := b.operandBuffers(s, s.Out, s.In)
+	if err != nil {
+		return nil, err
+	}
+	out, in := buffers[0], buffers[1]
+	for _, u := range buffers {
+		if !u.contiguous() {
+			return nil, notContiguous(s.Pos, u.tensor, "a communication")
+		}
+	}
+	src := b.source(s)
+	src.Where = at(s.Pos, s.Handle+": "+string(s.Type)+" of "+s.In.Name)
+	team := b.team(s.Mesh, s.MeshAxis, at(s.Pos, "mesh "+s.Mesh.Name+" axis "+s.MeshAxis))
+	call, err := b.collective(s, in, out)
+	if err != nil {
+		return nil, err
+	}
+	call.source, call.Team = source{Where: src.Where}, team
+	b.account(s, in, out)
+	if b.group != nil {
+		call.source, call.Grouped = src, true
+		return []node{call}, b.sameTeam(s.Pos, team)
+	}
+	t, handOver := b.begin(src, team, s.Handle)
+	return []node{handOver, call, b.end(src, t, s.Handle)}, nil
+}
+
+// collectives gives, for each type, its template and whose elements its call counts.
+var collectives = map[hostir.CommType]struct {
+	kind              string
+	rooted, reduces   bool
+	countsOut, shared bool // shared: the operand is split over the team's ranks
+}{
+	hostir.Allgather:     {kind: "allgather"},
+	hostir.Allreduce:     {kind: "allreduce", reduces: true},
+	hostir.ReduceScatter: {kind: "reduce_scatter", reduces: true, countsOut: true},
+	hostir.Reduction:     {kind: "reduce_to_root", rooted: true, reduces: true},
+	hostir.BroadcastComm: {kind: "broadcast", rooted: true, countsOut: true},
+	hostir.Gather:        {kind: "gather", rooted: true},
+	hostir.Scatter:       {kind: "scatter", rooted: true, countsOut: true},
+	hostir.AllToAll:      {kind: "all_to_all", shared: true},
+	hostir.SendRecv:      {kind: "send_recv", rooted: true, countsOut: true},
+}
+
+// collective fills the call of one communication.
+func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*collectiveNode, error) {
+	form, ok := collectives[s.Type]
+	if !ok {
+		return nil, internalError(s.Pos, s.Op(), "unknown type %q", s.Type)
+	}
+	team := s.Mesh.Axis(s.MeshAxis)
+	ranks := int64(s.Mesh.Size())
+	if team != nil {
+		ranks = team.Extent.Size
+	}
+	if s.Type == hostir.SendRecv && ranks != 2 {
+		return nil, errorAt(s.Pos, "a send and receive joins two ranks, and this team has %d", ranks)
+	}
+	count := in.elements()
+	if form.countsOut {
+		count = out.elements()
+	}
+	if form.shared {
+		share := &expr.Binary{Op: "/", X: count.expr, Y: expr.Int(ranks)}
+		count = quantity{fold(share), count.size / ranks}
+	}
+	call := &collectiveNode{
+		Kind: form.kind, In: in.name, Out: out.name, Type: in.typ.NCCL, Count: count.String(),
+		PeerOffset: offset(expr.Var("int64_t{peer}"), count),
+	}
+	if form.rooted {
+		if s.Root == nil {
+			return nil, internalError(s.Pos, s.Op(), "there is no root")
+		}
+		call.Root = b.rank(s.Root)
+	}
+	if form.reduces {
+		if call.Fn, ok = ncclFns[s.ReduceFn]; !ok {
+			return nil, errorAt(s.Pos, "NCCL cannot reduce by %q", s.ReduceFn)
+		}
+	}
+	return call, nil
+}
+
+// rank prints an expression as the int that NCCL takes.
+func (b *builder) rank(e expr.Expr) string {
+	text := b.scope.index(e)
+	if isLiteral(fold(e)) {
+		return text
+	}
+	return "static_cast<int>(" + text + ")"
+}
+
+// account keeps the largest communication, for the columns of the report.
+func (b *builder) account(s *hostir.Communication, in, out *buffer) {
+	whole := out
+	if in.elements().size > out.elements().size {
+		whole = in
+	}
+	bytes := times(b.iterations(), whole.elements(), number(in.tensor.DType.Size()))
+	if bytes.size > b.view.Bytes.size {
+		b.view.Bytes = bytes
+		b.view.Communication = strings.ToLower(string(s.Type))
+	}
+}
+
+// pointToPoint prints a send or a receive.
+func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]node, error) {
+	if s.Backend != hostir.NCCL {
+		return nil, notCarried(s.Pos, s.Backend)
+	}
+	buf, err := b.operandBuffer(s, s.Buffer)
+	if err != nil {
+		return nil, err
+	}
+	if !buf.contiguous() {
+		return nil, notContiguous(s.Pos, s.Buffer, "a communication")
+	}
+	kind, verb := "recv", "receive of "
+	if s.Send {
+		kind, verb = "send", "send of "
+	}
+	src := b.source(s)
+	src.Where = at(s.Pos, s.Handle+": "+verb+s.Buffer.Name)
+	world := b.program.Meshes[0]
+	team := b.team(world, "", at(s.Pos, "mesh "+world.Name))
+	call := &collectiveNode{
+		source: source{Where: src.Where}, Kind: kind, Team: team, In: buf.name, Out: buf.name,
+		Count: buf.elements().String(), Type: buf.typ.NCCL, Peer: b.rank(s.Peer),
+	}
+	if b.group != nil {
+		call.source, call.Grouped = src, true
+		return []node{call}, b.sameTeam(s.Pos, team)
+	}
+	t, handOver := b.begin(src, team, s.Handle)
+	return []node{handOver, call, b.end(src, t, s.Handle)}, nil
+}
+
+// startGroup opens a group. Its team and its handle are those of what follows.
+func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]node, error) {
+	if b.group != nil {
+		return nil, internalError(s.Pos, s.Op(), "a group is open already")
+	}
+	src := b.source(s)
+	for _, next := range rest {
+		switch next := next.(type) {
+		case *hostir.Communication:
+			return b.openGroup(src, b.team(next.Mesh, next.MeshAxis, src.Where), rest)
+		case *hostir.P2PCommunication:
+			return b.openGroup(src, b.team(b.program.Meshes[0], "", src.Where), rest)
+		}
+	}
+	return nil, internalError(s.Pos, s.Op(), "the group is empty")
+}
+
+// openGroup finds the end of the group, which names it, and hands over the stream.
+func (b *builder) openGroup(src source, team string, rest []hostir.Stmt) ([]node, error) {
+	for _, next := range rest {
+		end, ok := next.(*hostir.EndCoalescing)
+		if !ok {
+			continue
+		}
+		src.Where = at(end.Pos, end.Handle+": group")
+		t, handOver := b.begin(src, team, end.Handle)
+		b.group = t
+		return []node{handOver, &groupNode{source{Where: src.Where}}}, nil
+	}
+	return nil, internalError(diag.Pos{}, "StartCoalescing", "the group has no end in its list of statements")
+}
+
+// endGroup closes the group.
+func (b *builder) endGroup(s *hostir.EndCoalescing) ([]node, error) {
+	if b.group == nil {
+		return nil, internalError(s.Pos, s.Op(), "no group is open")
+	}
+	src := b.source(s)
+	src.Where = at(s.Pos, s.Handle+": group")
+	t := b.group
+	b.group = nil
+	return []node{&groupEndNode{src, t.team}, b.end(src, t, s.Handle)}, nil
+}
+
+// sameTeam reports a group over several communicators, whose parts one event cannot
+// stand for.
+func (b *builder) sameTeam(pos diag.Pos, team string) error {
+	if b.group.team == team {
+		return nil
+	}
+	return errorAt(pos, "the communications of one group must be along one mesh axis")
+}
+
+// wait makes the current stream wait for a transfer of the same iteration.
+func (b *builder) wait(s *hostir.Wait) ([]node, error) {
+	t, ok := b.handles[s.Handle]
+	if !ok {
+		return nil, internalError(s.Pos, s.Op(), "nothing is named %s", s.Handle)
+	}
+	if len(b.loops) < len(t.loops) {
+		return nil, internalError(s.Pos, s.Op(), "%s runs in a loop that the wait is not in", s.Handle)
+	}
+	for i, l := range t.loops {
+		if b.loops[i].count.size != l.count.size {
+			return nil, internalError(s.Pos, s.Op(), "%s runs in a loop of another length", s.Handle)
+		}
+	}
+	src := b.source(s)
+	src.Where = at(s.Pos, "wait for "+s.Handle)
+	event := t.done + "[" + iteration(b.loops[:len(t.loops)]).String() + "]"
+	return []node{&waitNode{src, event, "stream"}}, nil
+}
+
+// notCarried is the error for transports without templates.
+func notCarried(pos diag.Pos, backend hostir.Backend) error {
+	var list diag.List
+	d := list.Add(pos, diag.NotLowerable, "the transport %q cannot be emitted yet", backend)
+	d.Hint = "write `transport: nccl` in the schedule"
+	return list.Err()
+}

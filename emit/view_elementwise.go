@@ -1,0 +1,215 @@
+package emit
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// maxAxes is hirgen::kMaxAxes: what a strided view of the kernels holds.
+const maxAxes = 8
+
+// A walk is the operands of one kernel, aligned: every operand has a stride for each
+// axis of the result, 0 where it is broadcast.
+type walk struct {
+	extents []quantity
+	strides [][]quantity // by operand, then axis
+}
+
+// newWalk aligns operands with the result's axes as AxisMap does, then merges axes
+// that every operand steps through in one run, so that most walks have one axis.
+func newWalk(out *buffer, maps [][]int, in []*buffer) walk {
+	w := walk{strides: make([][]quantity, 1+len(in))}
+	for _, d := range out.dims {
+		w.extents = append(w.extents, d.extent)
+		w.strides[0] = append(w.strides[0], d.stride)
+		for i, operand := range in {
+			w.strides[i+1] = append(w.strides[i+1], strideAlong(operand, maps[i], d))
+		}
+	}
+	return w.merged()
+}
+
+// strideAlong is the stride of an operand along an axis of the result.
+func strideAlong(operand *buffer, axes []int, out dim) quantity {
+	for _, d := range operand.dims {
+		if axes[d.axis] == out.axis && d.extent.size == out.extent.size {
+			return d.stride
+		}
+	}
+	return number(0)
+}
+
+// merged drops axes of one element and joins an axis to the one inside it where all
+// strides allow it.
+func (w walk) merged() walk {
+	m := walk{strides: make([][]quantity, len(w.strides))}
+	for i, extent := range w.extents {
+		if extent.isOne() {
+			continue
+		}
+		last := len(m.extents) - 1
+		if last >= 0 && w.continues(m, i) {
+			m.extents[last] = times(m.extents[last], extent)
+			for v := range m.strides {
+				m.strides[v][last] = w.strides[v][i]
+			}
+			continue
+		}
+		m.extents = append(m.extents, extent)
+		for v := range m.strides {
+			m.strides[v] = append(m.strides[v], w.strides[v][i])
+		}
+	}
+	if len(m.extents) == 0 {
+		m.extents = []quantity{number(1)}
+		for v := range m.strides {
+			m.strides[v] = []quantity{number(1)}
+		}
+	}
+	return m
+}
+
+// continues reports whether axis i of w runs on inside the last axis of m.
+func (w walk) continues(m walk, i int) bool {
+	last := len(m.extents) - 1
+	for v := range m.strides {
+		if m.strides[v][last].size != mustMultiply(w.extents[i].size, w.strides[v][i].size) {
+			return false
+		}
+	}
+	return true
+}
+
+// dense reports whether every operand is one run of memory in the same order.
+func (w walk) dense() bool {
+	return len(w.extents) == 1 && !slices.ContainsFunc(w.strides, func(s []quantity) bool { return !s[0].isOne() })
+}
+
+// operand is view v of the walk, as a kernel takes it.
+func (w walk) operand(v int, u *buffer) operand {
+	return operand{u.name, u.typ.DType, texts(w.extents), texts(w.strides[v])}
+}
+
+func texts(list []quantity) []string {
+	out := make([]string, len(list))
+	for i, q := range list {
+		out[i] = q.String()
+	}
+	return out
+}
+
+// elementwise finds the operands of a kernel and aligns them.
+func (b *builder) elementwise(s hostir.Stmt) ([]*buffer, walk, error) {
+	tensors := append([]*hostir.Tensor{hostir.Result(s)}, hostir.Uses(s)...)
+	buffers, err := b.operandBuffers(s, tensors...)
+	if err != nil {
+		return nil, walk{}, err
+	}
+	w := newWalk(buffers[0], hostir.AxisMap(s), buffers[1:])
+	if len(w.extents) > maxAxes {
+		return nil, walk{}, errorAt(s.Meta().Pos, "%q has more than %d axes that are not next to each other in memory",
+			tensors[0].Name, maxAxes)
+	}
+	b.kernels = true
+	return buffers, w, nil
+}
+
+// set copies on one rank.
+func (b *builder) set(s *hostir.Set) ([]node, error) { return b.copyLike(s) }
+
+// permute copies with the axes in another order.
+func (b *builder) permute(s *hostir.Permute) ([]node, error) { return b.copyLike(s) }
+
+// cast copies into another type.
+func (b *builder) cast(s *hostir.Cast) ([]node, error) { return b.copyLike(s) }
+
+// copyLike prints a statement whose result has the elements of its operand.
+func (b *builder) copyLike(s hostir.Stmt) ([]node, error) {
+	kernels := b.kernels
+	buffers, w, err := b.elementwise(s)
+	if err != nil {
+		return nil, err
+	}
+	out, in := buffers[0], buffers[1]
+	if w.dense() && out.typ == in.typ {
+		b.kernels = kernels
+		return []node{&copyNode{b.source(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
+	}
+	return []node{&unaryNode{b.source(s), "kCopy", w.operand(0, out), w.operand(1, in)}}, nil
+}
+
+// copy copies in to out, whose axes correspond one to one.
+func (b *builder) copy(s hostir.Stmt, out, in *buffer) ([]node, error) {
+	axes := make([]int, 0, len(out.tensor.Axes))
+	for i := range out.tensor.Axes {
+		axes = append(axes, i)
+	}
+	w := newWalk(out, [][]int{axes}, []*buffer{in})
+	if w.dense() {
+		return []node{&copyNode{b.source(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
+	}
+	b.kernels = true
+	return []node{&unaryNode{b.source(s), "kCopy", w.operand(0, out), w.operand(1, in)}}, nil
+}
+
+// unary applies a function to every element.
+func (b *builder) unary(s *hostir.Unary) ([]node, error) {
+	fn, ok := unaryFns[s.Fn]
+	if !ok {
+		return nil, errorAt(s.Pos, "there is no kernel for the function %q", s.Fn)
+	}
+	buffers, w, err := b.elementwise(s)
+	if err != nil {
+		return nil, err
+	}
+	return []node{&unaryNode{b.source(s), fn, w.operand(0, buffers[0]), w.operand(1, buffers[1])}}, nil
+}
+
+// binary applies a function to two operands.
+func (b *builder) binary(s *hostir.Binary) ([]node, error) {
+	fn, ok := binaryFns[s.Fn]
+	if !ok {
+		return nil, errorAt(s.Pos, "there is no kernel for the function %q", s.Fn)
+	}
+	if s.A.DType != s.B.DType {
+		return nil, errorAt(s.Pos, "%q is %s and %q is %s: cast one of them", s.A.Name, s.A.DType, s.B.Name, s.B.DType)
+	}
+	buffers, w, err := b.elementwise(s)
+	if err != nil {
+		return nil, err
+	}
+	return []node{&binaryNode{
+		b.source(s), fn, w.operand(0, buffers[0]), w.operand(1, buffers[1]), w.operand(2, buffers[2]),
+	}}, nil
+}
+
+// reduce folds one axis. The kernel wants it as an axis of extent 1 in the result.
+func (b *builder) reduce(s *hostir.Reduce) ([]node, error) {
+	fn, ok := reduceFns[s.Fn]
+	if !ok {
+		return nil, errorAt(s.Pos, "there is no kernel for the reduction %q", s.Fn)
+	}
+	buffers, err := b.operandBuffers(s, s.Out, s.In)
+	if err != nil {
+		return nil, err
+	}
+	out, in := buffers[0], buffers[1]
+	axis := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis })
+	if axis < 0 || len(in.dims) != len(out.dims)+1 || len(in.dims) > maxAxes {
+		return nil, internalError(s.Pos, s.Op(), "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
+	}
+	result := slices.Insert(slices.Clone(out.dims), axis, dim{extent: number(1), stride: number(0)})
+	b.kernels = true
+	return []node{&reduceNode{b.source(s), fn, axis, strided(out, result), strided(in, in.dims)}}, nil
+}
+
+// strided is a buffer with these axes, none merged.
+func strided(u *buffer, dims []dim) operand {
+	view := operand{Name: u.name, DType: u.typ.DType}
+	for _, d := range dims {
+		view.Extents = append(view.Extents, d.extent.String())
+		view.Strides = append(view.Strides, d.stride.String())
+	}
+	return view
+}

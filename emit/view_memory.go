@@ -1,0 +1,137 @@
+package emit
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// allocate gives a Temp its memory. Buffers are made once, before the first call, and
+// stay: an Allocate inside a loop gets one buffer per iteration, since iterations
+// overlap.
+func (b *builder) allocate(s *hostir.Allocate) ([]node, error) {
+	t := s.Tensor
+	if t.Role == hostir.Output || t.Role == hostir.Input {
+		return nil, nil // bound to the caller's pointer at the start
+	}
+	if !b.used[t] {
+		return nil, nil
+	}
+	buf := b.newBuffer(t, b.names.member(t.Name))
+	elements := buf.elements()
+	b.view.Buffers = append(b.view.Buffers, &bufferMember{
+		Name: buf.name, Tensor: t.Name, Type: buf.typ.Alias, Shape: b.allocationShape(buf),
+		Elements: times(b.iterations(), elements).String(), Where: at(s.Pos, t.Name),
+	})
+	if len(b.loops) == 0 {
+		b.declare(t, buf)
+		return nil, nil
+	}
+	member := buf.name
+	buf.name = b.variable(t)
+	b.declare(t, buf)
+	return []node{&bufferNode{
+		b.source(s), buf.typ.Alias, buf.name, member, offset(iteration(b.loops), elements), buf.shape(),
+	}}, nil
+}
+
+// allocationShape is the shape of a buffer, with the iterations that have their own
+// copy in front.
+func (b *builder) allocationShape(buf *buffer) string {
+	if len(b.loops) == 0 {
+		return buf.shape()
+	}
+	return b.iterations().String() + " x " + buf.shape()
+}
+
+// deallocate ends the use of a buffer; the memory is kept for the next call.
+func (b *builder) deallocate(s *hostir.Deallocate) ([]node, error) {
+	buf, err := b.operandBuffer(s, s.Tensor)
+	if err != nil {
+		return nil, err
+	}
+	return []node{&keepNode{b.source(s), buf.name}}, nil
+}
+
+// selectSlice makes a view with one axis fixed.
+func (b *builder) selectSlice(s *hostir.Select) ([]node, error) {
+	in, err := b.operandBuffer(s, s.In)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis })
+	if at < 0 {
+		return nil, internalError(s.Pos, s.Op(), "axis %d of %s is not in its buffer", s.Axis, s.In.Name)
+	}
+	rest := slices.Delete(slices.Clone(in.dims), at, at+1)
+	if !sameShape(s.Out, rest) {
+		return nil, internalError(s.Pos, s.Op(), "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
+	}
+	return b.newView(s, in, s.Out, rest, offset(b.scope.rename(fold(s.Index)), in.dims[at].stride))
+}
+
+// offset prints index times stride; empty when it is zero.
+func offset(index expr.Expr, stride quantity) string {
+	if index == expr.Int(0) {
+		return ""
+	}
+	if stride.isOne() {
+		return index.String()
+	}
+	return (&expr.Binary{Op: "*", X: index, Y: stride.expr}).String()
+}
+
+// broadcast adds an axis of one element, which takes no memory.
+func (b *builder) broadcast(s *hostir.Broadcast) ([]node, error) {
+	in, err := b.operandBuffer(s, s.In)
+	if err != nil {
+		return nil, err
+	}
+	if s.Axis < 0 || s.Axis > len(in.dims) {
+		return nil, internalError(s.Pos, s.Op(), "%s has no place for axis %d", s.In.Name, s.Axis)
+	}
+	dims := slices.Insert(slices.Clone(in.dims), s.Axis, dim{extent: number(1), stride: number(0)})
+	return b.viewOrCopy(s, in, s.Out, dims)
+}
+
+// reshape gives the same elements another shape: a view where the operand is one run
+// of memory in its logical order.
+func (b *builder) reshape(s *hostir.Reshape) ([]node, error) {
+	in, err := b.operandBuffer(s, s.In)
+	if err != nil {
+		return nil, err
+	}
+	if !rowMajor(in.dims) {
+		return nil, notContiguous(s.Pos, s.In, "a reshape")
+	}
+	shaped := b.newBuffer(&hostir.Tensor{Axes: s.Out.Axes, DType: s.Out.DType}, in.name)
+	if shaped.elements().size != in.elements().size {
+		return nil, internalError(s.Pos, s.Op(), "%s and %s differ in their number of elements", s.In.Name, s.Out.Name)
+	}
+	return b.viewOrCopy(s, in, s.Out, shaped.dims)
+}
+
+// viewOrCopy makes out a view of in with these axes, or, when out has memory of its
+// own, copies into it.
+func (b *builder) viewOrCopy(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims []dim) ([]node, error) {
+	if own, ok := b.buffers[out]; ok && own.root != in.root {
+		return b.copy(s, own, in.as(out, in.name, dims))
+	}
+	return b.newView(s, in, out, dims, "")
+}
+
+// newView declares a pointer into another buffer.
+func (b *builder) newView(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims []dim, offset string) ([]node, error) {
+	if !b.used[out] {
+		return nil, nil
+	}
+	if out.DType != in.tensor.DType {
+		return nil, internalError(s.Meta().Pos, s.Op(), "%s and %s differ in type", out.Name, in.tensor.Name)
+	}
+	view := in.as(out, b.variable(out), dims)
+	declares := b.declare(out, view)
+	return []node{&viewNode{
+		b.source(s), declares, in.input, view.typ.Alias, view.name, in.name, offset, view.shape(),
+	}}, nil
+}

@@ -1,0 +1,189 @@
+package emit
+
+import "fmt"
+
+// The statements of the emitted program. Text is the host IR statement that a node
+// comes from and Note why a pass added it, both for comments; Where is the position
+// that a failing call reports.
+
+// source is the part of a node that tells where it comes from.
+type source struct {
+	Text, Note, Where string
+}
+
+// Comment is the statement, with the reason for it.
+func (s source) Comment() string {
+	switch {
+	case s.Text == "":
+		return ""
+	case s.Note == "":
+		return comment(s.Text)
+	default:
+		return comment(s.Text + ": " + s.Note)
+	}
+}
+
+// NoteComment is the reason alone, for statements that read like what they are.
+func (s source) NoteComment() string {
+	if s.Note == "" {
+		return ""
+	}
+	return comment(s.Note)
+}
+
+type (
+	// bindNode gives a caller's pointer its name and type.
+	bindNode struct {
+		Const      bool
+		Type, Name string
+		Index      int
+		Shape      string
+	}
+	// rankNode names this process's rank.
+	rankNode struct{ Name string }
+	// bufferNode is the part of a Temp's buffer that one iteration uses.
+	bufferNode struct {
+		source
+		Type, Name, Member, Offset, Shape string
+	}
+	// keepNode stands for a Deallocate: the buffer lives as long as the program.
+	keepNode struct {
+		source
+		Name string
+	}
+	// currentNode is GetCurrentStream.
+	currentNode struct {
+		source
+		Name string // empty for the variable "stream" itself
+	}
+	// setStreamNode is SetCurrentStream.
+	setStreamNode struct {
+		source
+		Stream string
+	}
+	// orderNode makes stream To wait for what was issued to From.
+	orderNode struct {
+		source
+		Event, From, To string
+	}
+	// waitNode makes stream To wait for an event that was recorded before.
+	waitNode struct {
+		source
+		Event, To string
+	}
+	// recordNode records an event.
+	recordNode struct {
+		source
+		Event, Stream string
+	}
+	// forNode is a loop.
+	forNode struct {
+		source
+		Var, Count string
+		Body       []node
+	}
+	// ifNode is a branch.
+	ifNode struct {
+		source
+		Cond string
+		Body []node
+		Else []node
+	}
+	// viewNode names a part of a buffer, or the buffer in another shape.
+	viewNode struct {
+		source
+		Declares   bool // false when the name is declared already
+		Const      bool
+		Type, Name string
+		Base       string
+		Offset     string // in elements; empty for none
+		Shape      string
+	}
+	// copyNode is a contiguous copy.
+	copyNode struct {
+		source
+		Out, In, Elements, Type string
+	}
+	// operand is a strided view as the kernels take it.
+	operand struct {
+		Name, DType      string
+		Extents, Strides []string
+	}
+	// unaryNode is an elementwise function, a cast or a strided copy.
+	unaryNode struct {
+		source
+		Fn      string
+		Out, In operand
+	}
+	// binaryNode is an elementwise function of two operands.
+	binaryNode struct {
+		source
+		Fn        string
+		Out, A, B operand
+	}
+	// reduceNode folds one axis.
+	reduceNode struct {
+		source
+		Fn      string
+		Axis    int
+		Out, In operand
+	}
+	// productNode is a product by cuBLASLt.
+	productNode struct {
+		source
+		Plan, Out, A, B, Bias, Workspace string
+	}
+	// groupNode is ncclGroupStart.
+	groupNode struct{ source }
+	// groupEndNode is ncclGroupEnd.
+	groupEndNode struct {
+		source
+		Team string
+	}
+	// collectiveNode is a call of NCCL over a team. Kind selects the template.
+	collectiveNode struct {
+		source
+		Kind          string
+		Team, In, Out string
+		Count         string // elements, as the call counts them
+		Type, Fn      string
+		Root          string
+		Peer          string
+		PeerOffset    string // elements before the slice of rank "peer"
+		Grouped       bool   // part of a group, whose end waits until the calls are enqueued
+	}
+)
+
+func (*bindNode) template() string         { return "stmt/bind" }
+func (*rankNode) template() string         { return "stmt/rank" }
+func (*bufferNode) template() string       { return "stmt/buffer" }
+func (*keepNode) template() string         { return "stmt/deallocate" }
+func (*currentNode) template() string      { return "stmt/get_current_stream" }
+func (*setStreamNode) template() string    { return "stmt/set_current_stream" }
+func (*orderNode) template() string        { return "stmt/synchronize" }
+func (*waitNode) template() string         { return "stmt/wait" }
+func (*recordNode) template() string       { return "stmt/record" }
+func (*forNode) template() string          { return "stmt/for" }
+func (*ifNode) template() string           { return "stmt/if" }
+func (*viewNode) template() string         { return "stmt/view" }
+func (*copyNode) template() string         { return "stmt/copy" }
+func (*unaryNode) template() string        { return "stmt/unary" }
+func (*binaryNode) template() string       { return "stmt/binary" }
+func (*reduceNode) template() string       { return "stmt/reduce" }
+func (*productNode) template() string      { return "stmt/product" }
+func (*groupNode) template() string        { return "stmt/group_start" }
+func (*groupEndNode) template() string     { return "stmt/group_end" }
+func (n *collectiveNode) template() string { return "stmt/" + n.Kind }
+
+// Check opens the check of a single call.
+func (n *collectiveNode) Check() string {
+	if n.Grouped {
+		return "HG_CHECK("
+	}
+	return "HG_NCCL(" + n.Team + ".comm, "
+}
+
+// View is the operand's extents and strides, as a hirgen::Strided.
+func (o operand) View() string {
+	return braces(fmt.Sprint(len(o.Extents)), braces(o.Extents...), braces(o.Strides...))
+}

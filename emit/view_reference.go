@@ -1,0 +1,59 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// reference prints the model's operations as calls of hirgen::Reference.
+func (b *builder) reference() []refView {
+	var list []refView
+	for _, op := range b.program.Reference {
+		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: at(op.Pos, formatOp(op))})
+	}
+	return list
+}
+
+// referenceArgs are the arguments of one call, in the order of reference.hpp.
+func referenceArgs(op hostir.RefOp) []string {
+	args := []string{cstr(op.Out)}
+	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" {
+		args = append(args, cstr(op.Fn))
+	}
+	for _, in := range op.In {
+		args = append(args, cstr(in))
+	}
+	dtype := cppTypes[op.DType].DType
+	switch op.Kind {
+	case "linear":
+		if len(op.In) < 3 {
+			args = append(args, "nullptr")
+		}
+		return append(args, dtype)
+	case "broadcast":
+		return append(args, fmt.Sprint(op.Axis))
+	case "permute":
+		return append(args, intList(op.Perm))
+	case "reshape":
+		return append(args, intList(op.Shape))
+	case "reduce":
+		return append(args, fmt.Sprint(op.Axis), dtype)
+	case "set":
+		return args
+	default:
+		return append(args, dtype)
+	}
+}
+
+// referenceKinds are the operations that hirgen::Reference has a member for.
+var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape cast unary binary reduce")
+
+func intList[T int | int64](values []T) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = fmt.Sprint(v)
+	}
+	return braces(parts...)
+}

@@ -1,0 +1,211 @@
+package emit
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// list prints statements in order. Names that they declare end with the list.
+func (b *builder) list(body []hostir.Stmt) ([]node, error) {
+	outer := b.declared
+	b.declared = nil
+	defer func() {
+		for _, t := range b.declared {
+			delete(b.buffers, t)
+		}
+		b.declared = outer
+	}()
+	var nodes []node
+	for i, s := range body {
+		printed, err := b.statement(s, body[i+1:])
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, printed...)
+	}
+	return nodes, nil
+}
+
+// statement prints one statement; rest is what follows it in its list.
+func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]node, error) {
+	switch s := s.(type) {
+	case *hostir.GetCurrentStream:
+		return b.getCurrentStream(s)
+	case *hostir.SetCurrentStream:
+		return b.setCurrentStream(s)
+	case *hostir.Synchronize:
+		return b.synchronize(s)
+	case *hostir.For:
+		return b.forLoop(s)
+	case *hostir.If:
+		return b.branch(s)
+	case *hostir.Communication:
+		return b.communication(s)
+	case *hostir.P2PCommunication:
+		return b.pointToPoint(s)
+	case *hostir.StartCoalescing:
+		return b.startGroup(s, rest)
+	case *hostir.EndCoalescing:
+		return b.endGroup(s)
+	case *hostir.Wait:
+		return b.wait(s)
+	case *hostir.ShareMemHandles:
+		return nil, errorAt(s.Pos, "memory shared between processes cannot be emitted yet: use transport nccl")
+	default:
+		return b.compute(s)
+	}
+}
+
+// compute prints the statements that make, view or fill tensors.
+func (b *builder) compute(s hostir.Stmt) ([]node, error) {
+	switch s := s.(type) {
+	case *hostir.Allocate:
+		return b.allocate(s)
+	case *hostir.Deallocate:
+		return b.deallocate(s)
+	case *hostir.Select:
+		return b.selectSlice(s)
+	case *hostir.Broadcast:
+		return b.broadcast(s)
+	case *hostir.Reshape:
+		return b.reshape(s)
+	case *hostir.Permute:
+		return b.permute(s)
+	case *hostir.Set:
+		return b.set(s)
+	case *hostir.Cast:
+		return b.cast(s)
+	case *hostir.Unary:
+		return b.unary(s)
+	case *hostir.Binary:
+		return b.binary(s)
+	case *hostir.Reduce:
+		return b.reduce(s)
+	case *hostir.Matmul:
+		return b.matmul(s)
+	case *hostir.Linear:
+		return b.linear(s)
+	default:
+		return nil, internalError(s.Meta().Pos, s.Op(), "there is no template for it")
+	}
+}
+
+// forLoop prints a loop. The stream that is current in its body must not depend on
+// whether an iteration went before, or products would not know their workspace.
+func (b *builder) forLoop(s *hostir.For) ([]node, error) {
+	count := b.scope.extent(s.Count)
+	name := b.names.local(s.Var)
+	hidden, shadowed := b.scope.names[s.Var]
+	b.scope.names[s.Var] = name
+	b.loops = append(b.loops, loop{name, count})
+	if setsStream(s.Body) {
+		b.current = unknownStream
+	}
+	body, err := b.list(s.Body)
+	b.current = b.current.outside()
+	b.loops = b.loops[:len(b.loops)-1]
+	delete(b.scope.names, s.Var)
+	if shadowed {
+		b.scope.names[s.Var] = hidden
+	}
+	b.names.release(name) // the next loop may use it again
+	if err != nil {
+		return nil, err
+	}
+	return []node{&forNode{b.source(s), name, count.String(), body}}, nil
+}
+
+// branch prints an If.
+func (b *builder) branch(s *hostir.If) ([]node, error) {
+	before := b.current
+	body, err := b.list(s.Body)
+	if err != nil {
+		return nil, err
+	}
+	after := b.current
+	b.current = before
+	otherwise, err := b.list(s.Else)
+	if err != nil {
+		return nil, err
+	}
+	b.current = b.current.join(after)
+	return []node{&ifNode{b.source(s), b.scope.index(s.Cond), body, otherwise}}, nil
+}
+
+// declare gives a tensor its memory until the end of the statement list. It reports
+// whether the name is new there; otherwise it is assigned again.
+func (b *builder) declare(t *hostir.Tensor, buf *buffer) bool {
+	_, again := b.buffers[t]
+	b.buffers[t] = buf
+	if !again {
+		b.declared = append(b.declared, t)
+	}
+	return !again
+}
+
+// operandBuffer finds the memory of a tensor that a statement names.
+func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) (*buffer, error) {
+	if buf, ok := b.buffers[t]; ok {
+		return buf, nil
+	}
+	return nil, internalError(s.Meta().Pos, s.Op(), "%s has no buffer here", t.Name)
+}
+
+// operandBuffers finds the memory of several tensors.
+func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) ([]*buffer, error) {
+	var list []*buffer
+	for _, t := range tensors {
+		buf, err := b.operandBuffer(s, t)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, buf)
+	}
+	return list, nil
+}
+
+// source tells where a statement comes from.
+func (b *builder) source(s hostir.Stmt) source {
+	info := s.Meta()
+	text := hostir.FormatStmt(s)
+	return source{Text: text, Note: info.Note, Where: at(info.Pos, s.Op())}
+}
+
+// notContiguous is the error for an operand that a call would misread.
+func notContiguous(pos diag.Pos, t *hostir.Tensor, use string) error {
+	var list diag.List
+	list.Add(pos, diag.NotContiguous, "%s reads or writes %q, whose elements are not in one run of memory", use, t.Name)
+	return list.Err()
+}
+
+// usedTensors finds the tensors that some statement really reads or writes: a view
+// that nobody uses is not declared.
+func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
+	var order []hostir.Stmt
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		order = append(order, s)
+		return true
+	})
+	used := map[*hostir.Tensor]bool{}
+	for _, s := range slices.Backward(order) {
+		if isView(s) && !used[hostir.Result(s)] {
+			continue
+		}
+		for _, t := range append(hostir.Uses(s), hostir.Defs(s)...) {
+			used[t] = true
+		}
+	}
+	return used
+}
+
+// isView reports whether a statement only names memory.
+func isView(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Select, *hostir.Broadcast, *hostir.Reshape:
+		return true
+	default:
+		return false
+	}
+}

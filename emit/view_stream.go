@@ -1,0 +1,171 @@
+package emit
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// A streamRef is what is known of the current stream where a statement stands.
+type streamRef struct {
+	text   string // C++; empty when it depends on the path taken
+	worker string // C++ index of a worker stream; empty for the caller's
+}
+
+var (
+	callersStream = streamRef{text: "caller"}
+	unknownStream = streamRef{}
+)
+
+// join is what is known after two paths meet.
+func (r streamRef) join(o streamRef) streamRef {
+	if r == o {
+		return r
+	}
+	return unknownStream
+}
+
+// outside is what is known of r behind a loop: the index of a worker may have been
+// computed from the loop's variable.
+func (r streamRef) outside() streamRef {
+	if r.worker != "" {
+		return unknownStream
+	}
+	return r
+}
+
+// setsStream reports whether any statement of body changes the current stream.
+func setsStream(body []hostir.Stmt) bool {
+	found := false
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		_, sets := s.(*hostir.SetCurrentStream)
+		found = found || sets
+		return !found
+	})
+	return found
+}
+
+// stream prints a stream of the host IR.
+func (b *builder) stream(s hostir.Stmt, r hostir.StreamRef) (streamRef, error) {
+	if r.Index == nil {
+		name, ok := b.streams[r.Var]
+		if !ok {
+			return unknownStream, internalError(s.Meta().Pos, s.Op(), "no stream is named %s", r.Var)
+		}
+		return streamRef{text: name}, nil
+	}
+	index := b.workerIndex(r.Index)
+	b.view.Workers = b.program.Streams
+	return streamRef{text: "workers_[" + index + "]", worker: index}, nil
+}
+
+// workerIndex prints the index of a worker; the number of streams goes by its name.
+func (b *builder) workerIndex(e expr.Expr) string {
+	if m, ok := e.(*expr.Binary); ok && m.Op == "%" && m.Y == expr.Int(b.program.Streams) {
+		e = &expr.Binary{Op: "%", X: m.X, Y: expr.Var("kStreams")}
+	}
+	return b.scope.index(e)
+}
+
+// getCurrentStream names the current stream. Where it is the caller's, run() has a
+// name for it already.
+func (b *builder) getCurrentStream(s *hostir.GetCurrentStream) ([]node, error) {
+	n := &currentNode{source: b.source(s)}
+	if b.current == callersStream {
+		b.streams[s.Var] = "caller"
+		return []node{n}, nil
+	}
+	n.Name = b.names.local(s.Var)
+	b.streams[s.Var] = n.Name
+	return []node{n}, nil
+}
+
+// setCurrentStream switches streams.
+func (b *builder) setCurrentStream(s *hostir.SetCurrentStream) ([]node, error) {
+	ref, err := b.stream(s, s.Stream)
+	if err != nil {
+		return nil, err
+	}
+	b.current = ref
+	return []node{&setStreamNode{b.source(s), ref.text}}, nil
+}
+
+// synchronize orders the current stream behind another one. An event is recorded and
+// waited for at once, so one event per stream that is recorded is enough.
+func (b *builder) synchronize(s *hostir.Synchronize) ([]node, error) {
+	ref, err := b.stream(s, s.Stream)
+	if err != nil {
+		return nil, err
+	}
+	src := b.source(s)
+	if ref.worker == "" {
+		events := b.events(ref.text+"_ready", number(1), src.Where)
+		return []node{&orderNode{src, events + "[0]", ref.text, "stream"}}, nil
+	}
+	workers := quantity{expr.Var("kStreams"), int64(b.program.Streams)}
+	events := b.events("worker_done", workers, src.Where)
+	return []node{&orderNode{src, fmt.Sprintf("%s[%s]", events, ref.worker), ref.text, "stream"}}, nil
+}
+
+// events declares the events of one statement.
+func (b *builder) events(label string, count quantity, where string) string {
+	name := b.names.member(label)
+	b.view.Events = append(b.view.Events, &eventsMember{name, label, count.String(), where})
+	return name
+}
+
+// iterations is how often the statement at hand runs in a call.
+func (b *builder) iterations() quantity {
+	count := number(1)
+	for _, l := range b.loops {
+		count = times(count, l.count)
+	}
+	return count
+}
+
+// iteration numbers the runs of a statement inside the given loops, row-major.
+func iteration(loops []loop) expr.Expr {
+	var index expr.Expr = expr.Int(0)
+	for i, l := range loops {
+		if i == 0 {
+			index = expr.Var(l.name)
+			continue
+		}
+		scaled := &expr.Binary{Op: "*", X: index, Y: l.count.expr}
+		index = &expr.Binary{Op: "+", X: scaled, Y: expr.Var(l.name)}
+	}
+	return index
+}
+
+// usesRank reports whether an expression of the body depends on the rank.
+func usesRank(body []hostir.Stmt) bool {
+	found := false
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		for _, e := range expressions(s) {
+			found = found || e != nil && mentions(e, "rank")
+		}
+		return !found
+	})
+	return found
+}
+
+// expressions lists the expressions of a statement.
+func expressions(s hostir.Stmt) []expr.Expr {
+	switch s := s.(type) {
+	case *hostir.If:
+		return []expr.Expr{s.Cond}
+	case *hostir.Select:
+		return []expr.Expr{s.Index}
+	case *hostir.SetCurrentStream:
+		return []expr.Expr{s.Stream.Index}
+	case *hostir.Synchronize:
+		return []expr.Expr{s.Stream.Index}
+	case *hostir.P2PCommunication:
+		return []expr.Expr{s.Peer}
+	case *hostir.Communication:
+		return []expr.Expr{s.Root}
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,275 @@
+package emit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// WriteOptions say how Write treats what it finds.
+type WriteOptions struct {
+	// Force overwrites files that hirgen did not write, or that were edited since.
+	Force bool
+}
+
+// A RefusalError says which files Write will not touch. Nothing was written.
+type RefusalError struct {
+	Dir   string
+	Files []string // sorted; each with the reason: "ag_matmul.cpp was edited"
+}
+
+// Error names the files, a few at most, and the way out.
+func (e *RefusalError) Error() string {
+	shown := e.Files
+	more := ""
+	if len(shown) > 5 {
+		shown, more = shown[:5], fmt.Sprintf(", and %d more", len(e.Files)-5)
+	}
+	return fmt.Sprintf("%s: %s%s; nothing was written. Use --force to overwrite, or another folder",
+		e.Dir, strings.Join(shown, ", "), more)
+}
+
+// Write brings a folder up to date with files and returns the paths that changed,
+// sorted; removed files are among them. It writes what differs, all or nothing, and
+// removes what an earlier Write left there that is no longer part of the program. A
+// file that hirgen did not write, or that was edited since, stops it (*RefusalError).
+// Symbolic links are followed only inside the folder.
+func Write(dir string, files []File, opt WriteOptions) (changed []string, err error) {
+	if err := checkPaths(files); err != nil {
+		return nil, err
+	}
+	created, err := makeFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			removeEmpty(created)
+		}
+	}()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	plan, err := compare(root, files, opt.Force)
+	if err != nil {
+		return nil, err
+	}
+	if len(plan.refused) > 0 && !opt.Force {
+		return nil, &RefusalError{Dir: dir, Files: plan.refused}
+	}
+	if len(plan.write)+len(plan.remove) == 0 {
+		return nil, nil
+	}
+	if err := apply(root, plan); err != nil {
+		return nil, err
+	}
+	return plan.changed(), nil
+}
+
+// makeFolder makes dir and returns the outermost folder that was not there before.
+func makeFolder(dir string) (created []string, err error) {
+	for parent := dir; ; parent = path.Dir(parent) {
+		if _, err := os.Stat(parent); err == nil || parent == path.Dir(parent) {
+			break
+		}
+		created = append(created, parent)
+	}
+	return created, os.MkdirAll(dir, 0o755)
+}
+
+// removeEmpty removes folders, innermost first, that nothing was put into.
+func removeEmpty(folders []string) {
+	for _, folder := range folders {
+		if os.Remove(folder) != nil {
+			return
+		}
+	}
+}
+
+// checkPaths refuses paths that no program of ours has.
+func checkPaths(files []File) error {
+	for _, f := range files {
+		if !isLocal(f.Path) {
+			return fmt.Errorf("internal error: %q is not a path inside the folder", f.Path)
+		}
+	}
+	return nil
+}
+
+// A plan is what has to change on disk.
+type plan struct {
+	write   []File   // in order; the manifest comes last
+	remove  []string // orphans
+	refused []string // reasons against, in words; empty with Force
+}
+
+func (p *plan) changed() []string {
+	list := slices.Clone(p.remove)
+	for _, f := range p.write {
+		list = append(list, f.Path)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// compare finds what differs from files, and what stands in the way.
+func compare(root *os.Root, files []File, force bool) (*plan, error) {
+	known, err := readManifest(root)
+	if err != nil && !force {
+		return nil, err
+	}
+	p := &plan{}
+	wanted := map[string]bool{}
+	for _, f := range files {
+		wanted[f.Path] = true
+		state, err := inspect(root, f, known)
+		if err != nil {
+			return nil, err
+		}
+		switch state {
+		case same:
+			continue
+		case edited:
+			p.refused = append(p.refused, f.Path+" was edited")
+		case foreign:
+			p.refused = append(p.refused, f.Path+" was not written by hirgen")
+		}
+		p.write = append(p.write, f)
+	}
+	for name := range known {
+		if wanted[name] {
+			continue
+		}
+		data, err := root.ReadFile(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, err
+		case digest(data) != known[name]:
+			p.refused = append(p.refused, name+" was edited and is no longer part of the program")
+		}
+		p.remove = append(p.remove, name)
+	}
+	slices.SortStableFunc(p.write, func(a, b File) int { return boolCompare(a.Path == ManifestName, b.Path == ManifestName) })
+	slices.Sort(p.remove)
+	slices.Sort(p.refused)
+	return p, nil
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}
+
+// state is how a file on disk relates to the one that is to be there.
+type state int
+
+const (
+	same    state = iota
+	missing       // not there
+	old           // an earlier version, as hirgen wrote it
+	edited        // written by hirgen, changed since
+	foreign       // never written by hirgen
+)
+
+// inspect compares one file with what is on disk.
+func inspect(root *os.Root, f File, known map[string]string) (state, error) {
+	data, err := root.ReadFile(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return missing, nil
+	case err != nil:
+		return same, err
+	case bytes.Equal(data, f.Data):
+		return same, nil
+	case f.Path == ManifestName:
+		return old, nil
+	}
+	was, ours := known[f.Path]
+	switch {
+	case !ours:
+		return foreign, nil
+	case was != digest(data):
+		return edited, nil
+	default:
+		return old, nil
+	}
+}
+
+// readManifest reads the digests of an earlier Write; none when there was none.
+func readManifest(root *os.Root) (map[string]string, error) {
+	data, err := root.ReadFile(ManifestName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return map[string]string{}, nil
+	case err != nil:
+		return nil, err
+	}
+	return parseManifest(data)
+}
+
+// Check compares a folder with files and writes nothing. Stale files are missing or
+// older than the program; orphaned ones are no longer part of it; edited ones were
+// changed by hand, or were never hirgen's.
+func Check(dir string, files []File) (stale, orphaned, edited []string, err error) {
+	if err := checkPaths(files); err != nil {
+		return nil, nil, nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		for _, f := range files {
+			stale = append(stale, f.Path)
+		}
+		return stale, nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	known, err := readManifest(root)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return diff(root, files, known)
+}
+
+// diff sorts what differs into the three lists of Check.
+func diff(root *os.Root, files []File, known map[string]string) (stale, orphaned, changed []string, err error) {
+	wanted := map[string]bool{}
+	for _, f := range files {
+		wanted[f.Path] = true
+		s, err := inspect(root, f, known)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		switch s {
+		case missing, old:
+			stale = append(stale, f.Path)
+		case edited, foreign:
+			changed = append(changed, f.Path)
+		}
+	}
+	for name := range known {
+		if _, err := root.Lstat(name); err == nil && !wanted[name] {
+			orphaned = append(orphaned, name)
+		}
+	}
+	slices.Sort(stale)
+	slices.Sort(orphaned)
+	slices.Sort(changed)
+	return stale, orphaned, changed, nil
+}
