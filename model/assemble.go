@@ -173,6 +173,7 @@ func (a *assembler) evalFailed(t text, err error) {
 			code = diag.InexactDivision
 		case expr.ZeroDivisor:
 			code = diag.ZeroDivisor
+		default: // names are known by now
 		}
 	}
 	a.list.Add(t.pos, code, "%s", err)

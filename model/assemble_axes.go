@@ -62,14 +62,21 @@ func (a *assembler) checkAxes(st *sourceTensor, t *Tensor) bool {
 		a.list.Add(st.pos, diag.BadAxisCount, "tensor %s has %d axes; at most %d are possible", t.Name, len(shape), maxAxes)
 		return false
 	}
-	bytes, ok := t.DType.Size(), true
-	for _, n := range shape {
-		if bytes, ok = expr.Mul(bytes, n); !ok {
-			a.list.Add(st.pos, diag.Overflow, "the size of tensor %s does not fit in 64 bits", t.Name)
-			return false
-		}
+	if !addressable(t) {
+		a.list.Add(st.pos, diag.Overflow, "the size of tensor %s does not fit in 64 bits", t.Name)
+		return false
 	}
 	return a.checkTwice(st, t)
+}
+
+// addressable reports whether the size of a tensor in bytes fits in 64 bits.
+func addressable(t *Tensor) bool {
+	n, ok := elements(domain.Shape(t.Axes))
+	if !ok {
+		return false
+	}
+	_, ok = expr.Mul(n, t.DType.Size())
+	return ok
 }
 
 // checkTwice refuses two axes on one mesh axis and two Stream axes.

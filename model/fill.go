@@ -45,7 +45,7 @@ func density(contraction int64) uint64 {
 	for root*root < contraction {
 		root++
 	}
-	return uint64(min(65536, 65536*16/root)) //nolint:gosec // positive
+	return uint64(min(65536, 65536*16/root))
 }
 
 // sparseInteger turns a random word into a value.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -98,12 +97,9 @@ func (in *inference) newResult() bool {
 		in.fail(diag.BadAxisCount, "the result has %d axes; 1 to %d are possible", len(t.Axes), maxAxes)
 		return false
 	}
-	bytes, ok := t.DType.Size(), true
-	for _, axis := range t.Axes {
-		if bytes, ok = expr.Mul(bytes, axis.Extent.Size); !ok {
-			in.fail(diag.Overflow, "the size of tensor %s does not fit in 64 bits", t.Name)
-			return false
-		}
+	if !addressable(t) {
+		in.fail(diag.Overflow, "the size of tensor %s does not fit in 64 bits", t.Name)
+		return false
 	}
 	in.op.Out = t
 	in.a.tensors[t.Name] = t

@@ -149,9 +149,9 @@ func (in *inference) product(a, b []domain.Axis) bool {
 		if !ok {
 			return false
 		}
-		rows = append(batch, a[m-2])
+		rows = slices.Concat(batch, a[m-2:m-1])
 	}
-	in.axes = append(slices.Clone(rows), b[n-1])
+	in.axes = slices.Concat(rows, b[n-1:])
 	in.reduced = reducedAxis{extent: k, at: len(in.axes), exists: true}
 	return true
 }
@@ -268,11 +268,13 @@ func inferReshape(in *inference) bool {
 
 // elements multiplies extents and reports whether the product fits in 64 bits.
 func elements(shape []int64) (int64, bool) {
-	n, ok := int64(1), true
+	n := int64(1)
 	for _, extent := range shape {
-		if n, ok = expr.Mul(n, extent); !ok {
+		product, ok := expr.Mul(n, extent)
+		if !ok {
 			return 0, false
 		}
+		n = product
 	}
 	return n, true
 }

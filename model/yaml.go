@@ -46,9 +46,9 @@ func readSpec(path string) ([]byte, error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	// One byte beyond the limit tells that the file is too large.
 	src, err := io.ReadAll(io.LimitReader(f, MaxSpecSize+1))
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, unreadable(err)
 	}
 	return src, nil

@@ -106,13 +106,13 @@ func (r *yamlReader) into(target *text) func(key text, value *yaml.Node) {
 	}
 }
 
-func (r *yamlReader) wrongType(n *yaml.Node, what, want string) *diag.Diagnostic {
+func (r *yamlReader) wrongType(n *yaml.Node, what, want string) {
 	r.out.incomplete = true
 	have := map[yaml.Kind]string{yaml.MappingNode: "a map", yaml.SequenceNode: "a list", yaml.ScalarNode: "one value"}[n.Kind]
 	if n.Tag == "!!null" {
 		have = "nothing"
 	}
-	return r.list.Add(r.lines.node(n), diag.WrongType, "%s is %s, not %s", what, have, want)
+	r.list.Add(r.lines.node(n), diag.WrongType, "%s is %s, not %s", what, have, want)
 }
 
 // hintNearest hints at the candidate that is closest to word, or lists a few.

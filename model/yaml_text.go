@@ -83,7 +83,7 @@ func (t *lineTable) text(n *yaml.Node) text {
 func alignScalar(n *yaml.Node, src []byte, begin int) []int {
 	places := make([]int, 0, len(n.Value)+1)
 	at := begin
-	switch n.Style &^ yaml.TaggedStyle {
+	switch n.Style {
 	case yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle:
 		at++
 	case yaml.LiteralStyle, yaml.FoldedStyle:
@@ -91,6 +91,7 @@ func alignScalar(n *yaml.Node, src []byte, begin int) []int {
 			at += i + 1
 			at += leadingBlanks(src[at:])
 		}
+	default: // a plain scalar begins with its value
 	}
 	for i := range len(n.Value) {
 		c := n.Value[i]
