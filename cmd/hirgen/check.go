@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 func newCheck() *cobra.Command {
@@ -52,14 +54,12 @@ func summary(p *hostir.Program) string {
 
 // describeTensor prints name, element type, axes as in the spec and one rank's share.
 func describeTensor(t *hostir.Tensor) string {
-	axes := make([]string, len(t.Axes))
 	local := make([]string, len(t.Axes))
 	for i, axis := range t.Axes {
-		axes[i] = axis.String()
-		local[i] = fmt.Sprint(axis.LocalSize())
+		local[i] = strconv.FormatInt(axis.LocalSize(), 10)
 	}
-	return fmt.Sprintf("%s %s [%s], one rank holds [%s]",
-		t.Name, t.DType, strings.Join(axes, ", "), strings.Join(local, ", "))
+	return fmt.Sprintf("%s %s %s, one rank holds [%s]",
+		t.Name, t.DType, domain.FormatAxes(t.Axes), strings.Join(local, ", "))
 }
 
 // communications lists what moves between ranks, with how often a call does it.
@@ -68,7 +68,7 @@ func communications(body []hostir.Stmt, times int64) []string {
 	for _, stmt := range body {
 		switch s := stmt.(type) {
 		case *hostir.For:
-			found = append(found, communications(s.Body, times*s.Count.Value)...)
+			found = append(found, communications(s.Body, times*s.Count.Size)...)
 		case *hostir.If:
 			found = append(found, communications(s.Body, times)...)
 			found = append(found, communications(s.Else, times)...)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/launch"
 )
@@ -79,16 +80,17 @@ func report(w io.Writer, cmd *cobra.Command, err error) int {
 	return exitInternal
 }
 
-// isEnvironment reports whether the machine, not hirgen, is at fault: a file that
-// cannot be read or written, a full disk.
+// isEnvironment reports whether what is on the machine, not hirgen, stands in the way: a
+// file that cannot be read or written or is not hirgen's to overwrite, a full disk.
 func isEnvironment(err error) bool {
 	var (
-		path *fs.PathError
-		link *os.LinkError
-		sys  *os.SyscallError
-		no   syscall.Errno
+		refusal *emit.RefusalError
+		path    *fs.PathError
+		link    *os.LinkError
+		sys     *os.SyscallError
+		no      syscall.Errno
 	)
-	return errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &sys) || errors.As(err, &no)
+	return errors.As(err, &refusal) || errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &sys) || errors.As(err, &no)
 }
 
 // reportPanic turns a panic into the internal error that it is.

@@ -23,21 +23,24 @@ func newPasses() *cobra.Command {
 	}
 }
 
-// everyPass stands for all passes in --dump-after.
-const everyPass = "all"
+// What --dump-after takes beside the names of passes.
+const (
+	everyPass = "all"
+	beforeAny = "build" // the program as it was built from the model
+)
 
 // loweringOptions checks the names of passes and sets up the dumps.
 func (f *specFlags) loweringOptions(w io.Writer) (lowering.Options, error) {
 	for _, name := range f.disable {
-		if err := knownPass("--disable-pass", name); err != nil {
+		if err := knownPass("--disable-pass", name, passNames()); err != nil {
 			return lowering.Options{}, err
+		}
+		if isRequired(name) {
+			return lowering.Options{}, usagef("--disable-pass: no program can be emitted without %s; \"hirgen passes\" shows which are optional", name)
 		}
 	}
 	for _, name := range f.dumpAfter {
-		if name == everyPass {
-			continue
-		}
-		if err := knownPass("--dump-after", name); err != nil {
+		if err := knownPass("--dump-after", name, dumpNames()); err != nil {
 			return lowering.Options{}, err
 		}
 	}
@@ -69,9 +72,14 @@ func passNames() []string {
 	return names
 }
 
-// knownPass refuses a name that is not a pass's, with the nearest one that is.
-func knownPass(flag, name string) error {
-	names := passNames()
+func dumpNames() []string { return append(passNames(), everyPass, beforeAny) }
+
+func isRequired(name string) bool {
+	return slices.ContainsFunc(lowering.Passes, func(p lowering.Pass) bool { return p.Name == name && p.Required })
+}
+
+// knownPass refuses a name that the flag does not take, with the nearest one that it does.
+func knownPass(flag, name string, names []string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
@@ -82,6 +90,9 @@ func knownPass(flag, name string) error {
 	return usagef("%s: there is no pass %q; %s", flag, name, hint)
 }
 
-func completePasses(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return passNames(), cobra.ShellCompDirectiveNoFileComp
+// completing completes a flag with a list of names.
+func completing(names func() []string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return names(), cobra.ShellCompDirectiveNoFileComp
+	}
 }

@@ -29,9 +29,8 @@ func (f *specFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the spec, `NAME=VALUE`; repeatable")
 	flags.StringArrayVar(&f.dumpAfter, "dump-after", nil, "print the host program after `PASS` (or all) to standard error; repeatable")
 	flags.StringArrayVar(&f.disable, "disable-pass", nil, "leave `PASS` out; repeatable")
-	for _, flag := range []string{"dump-after", "disable-pass"} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, completePasses)
-	}
+	_ = cmd.RegisterFlagCompletionFunc("dump-after", completing(dumpNames))
+	_ = cmd.RegisterFlagCompletionFunc("disable-pass", completing(passNames))
 }
 
 // specError is mistakes in a spec, with what is needed to show them in place.

@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// deadline is the bound of every wait in these tests.
+const deadline = 4 * time.Second
+
+// TestOneRankFails breaks rank 1 in the middle of a call. Every other rank must end
+// with an error that names it, in time, and nothing of the run may be left.
+func TestOneRankFails(t *testing.T) {
+	program := shared.make(t, agMatmul(plain), nil)
+	for _, c := range []struct {
+		kind   string
+		within time.Duration
+		worst  int // the launcher's exit code
+	}{
+		{"kill", deadline, 128 + 9},
+		{"segv", deadline, 128 + 11},
+		{"exit", deadline, 5},
+		{"stop", 3 * deadline, 6}, // only time tells that a process is stopped
+		{"stall", 3 * deadline, 6},
+	} {
+		t.Run(c.kind, func(t *testing.T) {
+			before := sharedMemory(t)
+			r := run(t, launch.Options{
+				Program: program, N: 4, Timeout: deadline,
+				Env: []string{"HIRGEN_FAULT=" + c.kind + ":1:3:5"},
+			})
+			if r.took > c.within {
+				t.Errorf("the last rank was gone only after %v, want %v", r.took, c.within)
+			}
+			if r.exit < 5 {
+				t.Errorf("exit code %d, want a failure of a peer", r.exit)
+			}
+			codes := r.exits()
+			for _, rank := range []int{0, 2, 3} {
+				if codes[rank] != 5 && codes[rank] != 6 {
+					t.Errorf("rank %d exited with code %d, want 5 or 6", rank, codes[rank])
+				}
+				if !reports(r.stderr, rank, "rank 1") {
+					t.Errorf("rank %d does not say that it waited for rank 1", rank)
+				}
+			}
+			if left := difference(sharedMemory(t), before); len(left) > 0 {
+				t.Errorf("left in /dev/shm: %v", left)
+			}
+			if t.Failed() {
+				t.Log(r)
+			}
+		})
+	}
+}
+
+// reports reports whether a line of one rank's contains the text.
+func reports(stderr string, rank int, text string) bool {
+	for line := range strings.Lines(stderr) {
+		if strings.HasPrefix(line, fmt.Sprintf("[%d] ", rank)) && strings.Contains(line, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// sharedMemory lists the shared memory files of hirgen's programs on this machine.
+func sharedMemory(t *testing.T) map[string]bool {
+	t.Helper()
+	entries, err := os.ReadDir("/dev/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, entry := range entries {
+		if strings.Contains(entry.Name(), "hirgen") {
+			names[entry.Name()] = true
+		}
+	}
+	return names
+}
+
+func difference(now, before map[string]bool) []string {
+	var added []string
+	for name := range now {
+		if !before[name] {
+			added = append(added, name)
+		}
+	}
+	return added
+}

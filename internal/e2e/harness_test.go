@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/model"
+)
+
+// scratch is where this run of the tests emits and builds.
+var scratch string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "hirgen-e2e-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		scratch = dir
+		return m.Run()
+	}())
+}
+
+// params is values of a spec's parameters.
+type params map[string]int64
+
+// folder is an emitted folder that cases take turns in.
+type folder struct {
+	name  string
+	cache []string // CMake cache entries
+}
+
+// quick compiles with little optimisation: the tests run for less time than they compile.
+const quick = "CMAKE_CXX_FLAGS_RELEASE=-O1"
+
+// shared is the folder of all cases that need no build of their own.
+var shared = folder{name: "shared", cache: []string{quick}}
+
+func (f folder) dir() string { return filepath.Join(scratch, f.name) }
+
+// emit loads, lowers and writes a spec; it returns the pipeline, which is the oracle.
+func (f folder) emit(t *testing.T, spec string, values params) *model.Pipeline {
+	t.Helper()
+	pipeline, err := model.Load("spec.yaml", []byte(spec), values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := lowering.Lower(pipeline, lowering.Options{Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := emit.Render(program, emit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := emit.Write(f.dir(), files, emit.WriteOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	return pipeline
+}
+
+// build builds what lies in the folder and returns the program's path.
+func (f folder) build(t *testing.T) string {
+	t.Helper()
+	program, err := launch.Build(t.Context(), launch.BuildOptions{Dir: f.dir(), Device: launch.CPU, Cache: f.cache})
+	if err != nil {
+		if failure, ok := err.(*launch.EnvironmentError); ok {
+			t.Fatalf("%v\n%s", err, failure.Output)
+		}
+		t.Fatal(err)
+	}
+	return program
+}
+
+// make emits and builds.
+func (f folder) make(t *testing.T, spec string, values params) string {
+	t.Helper()
+	f.emit(t, spec, values)
+	return f.build(t)
+}
+
+// result is what a run left.
+type result struct {
+	exit           int
+	stdout, stderr string
+	took           time.Duration
+}
+
+// run runs a program to its end. A run that lasts a minute is stuck: it is killed and
+// the test fails.
+func run(t *testing.T, options launch.Options) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	options.Stdout, options.Stderr = &stdout, &stderr
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	start := time.Now()
+	exit, err := launch.Run(ctx, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := result{exit, stdout.String(), stderr.String(), time.Since(start)}
+	if ctx.Err() != nil {
+		t.Fatalf("stuck for a minute:\n%s", r)
+	}
+	return r
+}
+
+func (r result) String() string {
+	return fmt.Sprintf("exit code %d after %v\nstandard output:\n%s\nstandard error:\n%s", r.exit, r.took, r.stdout, r.stderr)
+}
+
+// mustPass fails the test unless the program checked itself and found nothing wrong.
+func (r result) mustPass(t *testing.T) {
+	t.Helper()
+	if r.exit != 0 || r.wrong(t) != 0 {
+		t.Fatalf("want #wrong 0 and exit code 0, got %s", r)
+	}
+}
+
+// wrong reads the #wrong column of the report.
+func (r result) wrong(t *testing.T) int {
+	t.Helper()
+	lines := strings.Split(r.stdout, "\n")
+	for i, line := range lines {
+		column := columnOf(line, "#wrong")
+		if column < 0 {
+			continue
+		}
+		for _, row := range lines[i+1:] {
+			if fields := strings.Fields(row); len(fields) > 0 && !strings.HasPrefix(row, "#") && column < len(fields) {
+				n, err := strconv.Atoi(fields[column])
+				if err != nil {
+					t.Fatalf("#wrong is %q in:\n%s", fields[column], r.stdout)
+				}
+				return n
+			}
+		}
+	}
+	t.Fatalf("the report has no #wrong column:\n%s", r)
+	return -1
+}
+
+// columnOf is the position of a title in a header line that starts with "#".
+func columnOf(line, title string) int {
+	for i, field := range strings.Fields(strings.TrimPrefix(line, "# ")) {
+		if field == title {
+			return i
+		}
+	}
+	return -1
+}
+
+// exits reads the exit code of each rank from what the launcher says; a rank that it
+// says nothing of ended well.
+func (r result) exits() map[int]int {
+	codes := map[int]int{}
+	for _, found := range regexp.MustCompile(`rank (\d+) exited with code (\d+)`).FindAllStringSubmatch(r.stderr, -1) {
+		rank, _ := strconv.Atoi(found[1])
+		code, _ := strconv.Atoi(found[2])
+		codes[rank] = code
+	}
+	return codes
+}

@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// TestEveryWaitIsNeeded takes the waits out of an emitted program, one at a time. For
+// some seed the CPU device must then give wrong elements: a check is worth what it catches.
+func TestEveryWaitIsNeeded(t *testing.T) {
+	shared.emit(t, agMatmul(plain), params{"D": 2})
+	path := filepath.Join(shared.dir(), "ag_matmul.cpp")
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(source), "\n")
+	waits := 0
+	for i, line := range lines {
+		if !strings.Contains(line, "cudaStreamWaitEvent(") {
+			continue
+		}
+		waits++
+		t.Run(strings.TrimSpace(line), func(t *testing.T) {
+			mutated := strings.Join(lines[:i], "") + withoutFirst(lines[i:])
+			if err := os.WriteFile(path, []byte(mutated), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			program := shared.build(t)
+			for seed := int64(1); seed <= 40; seed++ {
+				r := run(t, launch.Options{Program: program, N: 2, Seed: seed, Args: brief})
+				if r.exit != 0 {
+					return
+				}
+			}
+			t.Error("no seed shows that this wait is missing")
+		})
+	}
+	if waits < 4 {
+		t.Errorf("found %d waits in the emitted program, want those of fork, gather and join", waits)
+	}
+}
+
+// withoutFirst drops the first statement of the lines, to its semicolon.
+func withoutFirst(lines []string) string {
+	for n, line := range lines {
+		if strings.Contains(line, ";") {
+			return strings.Join(lines[n+1:], "")
+		}
+	}
+	return ""
+}

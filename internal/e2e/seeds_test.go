@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// TestEveryOrderOfExecutionGivesTheSame runs ag_matmul on 1, 2, 4 and 8 ranks, with
+// every number of slices and both forms of synchronisation. The CPU device takes another
+// order of execution for each seed, out of all that streams and events allow.
+func TestEveryOrderOfExecutionGivesTheSame(t *testing.T) {
+	for _, ranks := range []int64{1, 2, 4, 8} {
+		for _, slices := range []int64{1, 4, 8} {
+			for _, sync := range []string{"split", "fused"} {
+				t.Run(fmt.Sprintf("D=%d/S=%d/%s", ranks, slices, sync), func(t *testing.T) {
+					s := plain
+					s.sync = sync
+					program := shared.make(t, agMatmul(s), params{"D": ranks, "S": slices})
+					seeds := int64(3)
+					if slices == 4 {
+						seeds = 20
+					}
+					for seed := range seeds {
+						run(t, launch.Options{Program: program, N: int(ranks), Seed: seed, Args: brief}).mustPass(t)
+					}
+				})
+			}
+		}
+	}
+}
+
+// brief asks for the checked calls and hardly any timed ones.
+var brief = []string{"--checks", "2", "--warmup", "1", "--iters", "2", "--repeats", "1"}
+
+// TestSchedulesComputeTheSame goes through the choices of a schedule: none of them may
+// change a result.
+func TestSchedulesComputeTheSame(t *testing.T) {
+	for _, s := range []schedule{
+		{streams: 1, sync: "split", joins: "body"},
+		{streams: 3, sync: "split", joins: "after"},
+		{streams: 8, sync: "fused", joins: "after"},
+		{streams: 4, sync: "split", joins: "body", graph: true},
+	} {
+		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
+			program := shared.make(t, agLinear(s), nil)
+			for _, seed := range []int64{0, 1, 2, 3} {
+				run(t, launch.Options{Program: program, N: 4, Seed: seed, Args: brief}).mustPass(t)
+			}
+		})
+	}
+}
+
+// TestExampleSpecs runs every spec under testdata/specs at a size for tests.
+func TestExampleSpecs(t *testing.T) {
+	specs, err := filepath.Glob("../../testdata/specs/*/spec.yaml")
+	if err != nil || len(specs) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	for _, path := range specs {
+		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			small := params{"M": 128, "N": 48, "K": 32}
+			pipeline := shared.emit(t, string(text), small)
+			ranks := pipeline.Meshes[0].Size()
+			run(t, launch.Options{Program: shared.build(t), N: ranks, Seed: 1, Args: brief}).mustPass(t)
+		})
+	}
+}

@@ -1,0 +1,51 @@
+package e2e
+
+import (
+	"fmt"
+)
+
+// schedule is the section of a spec.
+type schedule struct {
+	streams     int
+	sync, joins string
+	graph       bool
+}
+
+var plain = schedule{streams: 4, sync: "split", joins: "body"}
+
+func (s schedule) String() string {
+	return fmt.Sprintf("schedule: {streams: %d, sync: %s, joins: %s, graph: %t}\n", s.streams, s.sync, s.joins, s.graph)
+}
+
+// agMatmul is C = allgather(A) x B at a size that tests can afford.
+func agMatmul(s schedule) string {
+	return `hirgen: 1
+name: ag_matmul
+params: {D: 4, S: 4, M: 128, N: 24, K: 32}
+mesh: {x: D}
+dtype: bf16
+tensors:
+  A: [S, DIDx, M/(S*D), K]
+  B: [K, N]
+  C: [Stream(S), D, M/(S*D), N]
+ops:
+  - C = matmul(A, B)
+` + s.String()
+}
+
+// agLinear is the same with a bias.
+func agLinear(s schedule) string {
+	return `hirgen: 1
+name: ag_linear
+params: {D: 4, S: 4, M: 128, N: 24, K: 32}
+mesh: {x: D}
+dtype: bf16
+tensors:
+  A: [S, DIDx, M/(S*D), K]
+  W: [N, K]
+  bias: [N]
+  C: [Stream(S), D, M/(S*D), N]
+ops:
+  - C = linear(A, W, bias)
+` + s.String()
+}

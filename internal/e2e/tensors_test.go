@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/model"
+)
+
+// TestLoadAndDumpAgreeWithTheModel gives a program its inputs in files and compares the
+// outputs that it dumps with the model's evaluation of the same inputs.
+func TestLoadAndDumpAgreeWithTheModel(t *testing.T) {
+	dir := t.TempDir()
+	pipeline := shared.emit(t, agLinear(plain), nil)
+	program := shared.build(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	inputs := map[string]*model.Array{}
+	var args []string
+	for _, tensor := range pipeline.Inputs {
+		array := randomArray(random, tensor)
+		inputs[tensor.Name] = array
+		path := filepath.Join(dir, tensor.Name+".safetensors")
+		writeSafetensors(t, path, tensor.Name, tensor.DType, array)
+		args = append(args, "--load", tensor.Name+"="+path)
+	}
+	dumped := filepath.Join(dir, "C.safetensors")
+	args = append(args, "--dump", "C="+dumped)
+	run(t, launch.Options{Program: program, N: 4, Seed: 5, Args: append(args, brief...)}).mustPass(t)
+
+	outputs, err := model.Evaluate(pipeline, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := readSafetensors(t, dumped, "C", pipeline.Outputs[0].DType)
+	if err := sameArray(got, outputs["C"]); err != nil {
+		t.Error(err)
+	}
+}
+
+// randomArray fills a tensor with quarters between -2 and 2: every sum of their products
+// is exact in fp32, so that the order of summation does not matter.
+func randomArray(random *rand.Rand, tensor *model.Tensor) *model.Array {
+	a := &model.Array{}
+	size := int64(1)
+	for _, axis := range tensor.Axes {
+		a.Shape = append(a.Shape, axis.Extent.Size)
+		size *= axis.Extent.Size
+	}
+	for range size {
+		a.Data = append(a.Data, float64(random.IntN(17)-8)/4)
+	}
+	return a
+}
+
+func TestLoadNamesABadFile(t *testing.T) {
+	program := shared.make(t, agMatmul(plain), params{"D": 1})
+	short := filepath.Join(t.TempDir(), "short.safetensors")
+	if err := os.WriteFile(short, []byte("\xff\xff\xff\xff\xff\xff\xff\x7f{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ arg, want string }{
+		{"A=" + short, "short.safetensors"},
+		{"A=/no/such/file", "/no/such/file"},
+		{"X=" + short, "X"},
+		{"A", "NAME=FILE"},
+	} {
+		r := run(t, launch.Options{Program: program, N: 1, Args: []string{"--load", c.arg}})
+		if r.exit != 2 && r.exit != 3 || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("--load %s: no %q in %s", c.arg, c.want, r)
+		}
+	}
+}
+
+// TestJSONReportIsComplete reads what --json writes.
+func TestJSONReportIsComplete(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.json")
+	program := shared.make(t, agMatmul(plain), params{"D": 2})
+	run(t, launch.Options{Program: program, N: 2, Args: append([]string{"--json", path}, brief...)}).mustPass(t)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report map[string]any
+	if err := json.Unmarshal(text, &report); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	for field, want := range map[string]any{"name": "ag_matmul", "world": 2.0, "wrong": 0.0} {
+		if report[field] != want {
+			t.Errorf("field %s is %v, want %v, in:\n%s", field, report[field], want, text)
+		}
+	}
+}
+
+// TestUnknownOptionIsAUsageError asks for what the program does not have.
+func TestUnknownOptionIsAUsageError(t *testing.T) {
+	program := shared.make(t, agMatmul(plain), params{"D": 1})
+	r := run(t, launch.Options{Program: program, N: 1, Args: []string{"--itres", "3"}})
+	if r.exit != 2 || !strings.Contains(r.stderr, "--itres") {
+		t.Error(r)
+	}
+}
