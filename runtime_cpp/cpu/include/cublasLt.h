@@ -67,11 +67,6 @@ typedef enum {
   CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
 } cublasLtReductionScheme_t;
 
-typedef enum {
-  CUBLASLT_REDUCTION_SCHEME_NONE = 0,
-  CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
-} cublasLtReductionScheme_t;
-
 typedef struct cublasLtContext* cublasLtHandle_t;
 
 typedef struct {
