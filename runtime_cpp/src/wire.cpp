@@ -1,6 +1,16 @@
 #include "wire.hpp"
 
+#include <cstring>
+
 namespace hirgen {
+
+void Reader::read(void* value, uint64_t size) { std::memcpy(value, take(size), size); }
+
+const char* Reader::take(uint64_t size) {
+  if (size > bytes_.size() - next_) throw Error(Code::kInternal, "a message is cut short");
+  next_ += size;
+  return bytes_.data() + next_ - size;
+}
 
 Io send_message(const Socket& socket, uint32_t tag, const std::string& payload, Deadline deadline) {
   Header header;

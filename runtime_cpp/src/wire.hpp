@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -41,8 +40,8 @@ class Reader {
   template <typename T>
   T get() {
     static_assert(std::is_trivially_copyable_v<T>);
-    T value;
-    std::memcpy(&value, take(sizeof(T)), sizeof(T));
+    T value{};
+    read(&value, sizeof(T));
     return value;
   }
   /// Everything that is left.
@@ -53,11 +52,9 @@ class Reader {
   }
 
  private:
-  const char* take(uint64_t size) {
-    if (size > bytes_.size() - next_) throw Error(Code::kInternal, "a message is cut short");
-    next_ += size;
-    return bytes_.data() + next_ - size;
-  }
+  void read(void* value, uint64_t size);
+  const char* take(uint64_t size);
+
   std::string bytes_;
   size_t next_ = 0;
 };
