@@ -65,7 +65,7 @@ struct ReduceElement {
     float sum[1] = {identity_of(fn)};
     for (int64_t r = 0; r < count; ++r) {
       const float x[1] = {first[r * inner]};
-      apply(step_of(fn), sum, x);
+      apply(fn, sum, x);
     }
     out[i] = round_to(dtype, sum[0]);
   }

@@ -166,19 +166,19 @@ HG_HOST_DEVICE inline void apply(BinaryFn fn, float (&a)[W], const float (&b)[W]
   }
 }
 
-/// The binary function that a reduction repeats.
-HG_HOST_DEVICE inline BinaryFn step_of(ReduceFn fn) {
+/// sum[j] = fn(sum[j], x[j]): one step of a reduction.
+template <int W>
+HG_HOST_DEVICE inline void apply(ReduceFn fn, float (&sum)[W], const float (&x)[W]) {
   switch (fn) {
     case ReduceFn::kSum:
-      return BinaryFn::kAdd;
+      return apply(BinaryFn::kAdd, sum, x);
     case ReduceFn::kMax:
-      return BinaryFn::kMax;
+      return apply(BinaryFn::kMax, sum, x);
     case ReduceFn::kMin:
-      return BinaryFn::kMin;
+      return apply(BinaryFn::kMin, sum, x);
     case ReduceFn::kProd:
-      break;
+      return apply(BinaryFn::kMul, sum, x);
   }
-  return BinaryFn::kMul;
 }
 
 /// What a reduction of nothing gives.

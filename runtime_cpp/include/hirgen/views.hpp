@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
+#include "hirgen/error.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/parallel_for.hpp"
 
@@ -58,5 +60,41 @@ struct Walk {
     return true;
   }
 };
+
+/// Elements of a vectorised access: 16 bytes of a 16-bit type, twice 16 of fp32.
+constexpr int kWidth = 8;
+
+/// The strides of `operand`, with broadcast axes at 0, against the extents of `out`.
+inline std::array<int64_t, kMaxAxes> strides_against(const Strided& out, const Strided& operand,
+                                                     const char* where) {
+  if (operand.axes != out.axes) {
+    throw Error(Code::kInternal, std::string(where) + ": views of " + std::to_string(out.axes) +
+                                     " and " + std::to_string(operand.axes) + " axes");
+  }
+  std::array<int64_t, kMaxAxes> strides{};
+  for (int d = 0; d < out.axes; ++d) {
+    if (operand.extent[d] != 1) strides[d] = operand.stride[d];
+  }
+  return strides;
+}
+
+/// The common walk over `views`, the first of which gives the extents; axis `skip` is left
+/// out. Throws Error(kInternal) if the numbers of axes differ.
+template <int N>
+Walk<N> walk_over(const std::array<const Strided*, N>& views, int skip, const char* where) {
+  std::array<std::array<int64_t, kMaxAxes>, N> strides;
+  for (int v = 0; v < N; ++v) strides[v] = strides_against(*views[0], *views[v], where);
+  Walk<N> walk;
+  for (int d = 0; d < views[0]->axes; ++d) {
+    if (d == skip) continue;
+    std::array<int64_t, N> step;
+    for (int v = 0; v < N; ++v) step[v] = strides[v][d];
+    walk.append(views[0]->extent[d], step);
+  }
+  return walk;
+}
+
+/// Whether 16-byte accesses may start here.
+inline bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 }  // namespace hirgen
