@@ -34,15 +34,17 @@ func times(factors ...quantity) quantity {
 	var product expr.Expr
 	for _, f := range factors {
 		size = mustMultiply(size, f.size)
-		if n, ok := f.expr.(expr.Int); ok {
-			literal = mustMultiply(literal, int64(n))
-			continue
+		for _, e := range multiplied(f.expr) {
+			n, plain := e.(expr.Int)
+			switch {
+			case plain:
+				literal = mustMultiply(literal, int64(n))
+			case product == nil:
+				product = e
+			default:
+				product = &expr.Binary{Op: "*", X: product, Y: e}
+			}
 		}
-		if product == nil {
-			product = f.expr
-			continue
-		}
-		product = &expr.Binary{Op: "*", X: product, Y: f.expr}
 	}
 	switch {
 	case product == nil:
@@ -52,6 +54,14 @@ func times(factors ...quantity) quantity {
 	default:
 		return quantity{&expr.Binary{Op: "*", X: product, Y: expr.Int(literal)}, size}
 	}
+}
+
+// multiplied takes a product apart.
+func multiplied(e expr.Expr) []expr.Expr {
+	if b, ok := e.(*expr.Binary); ok && b.Op == "*" {
+		return append(multiplied(b.X), multiplied(b.Y)...)
+	}
+	return []expr.Expr{e}
 }
 
 // errOverflow is what times panics with.

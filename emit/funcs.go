@@ -56,31 +56,12 @@ func commentWord(text string) string {
 	return strings.ReplaceAll(safe, "??", "? ?")
 }
 
-// commentWidth is the column limit of emitted code.
-const commentWidth = 100
-
-// comment prints lines as // comments, wrapped at the column limit. Leading spaces of
-// a line are kept, also for the lines that it is wrapped to.
+// comment prints lines as // comments. Leading spaces of a line are kept.
 func comment(lines ...string) string {
-	var out []string
-	for _, line := range lines {
+	out := make([]string, len(lines))
+	for i, line := range lines {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		text := "// " + indent
-		width := utf8.RuneCountInString(text)
-		used := width
-		for i, word := range strings.Fields(commentWord(line)) {
-			length := utf8.RuneCountInString(word)
-			switch {
-			case i == 0:
-			case used+1+length > commentWidth-4:
-				out = append(out, text)
-				text, used = "// "+indent+"  ", width+2
-			default:
-				text, used = text+" ", used+1
-			}
-			text, used = text+word, used+length
-		}
-		out = append(out, strings.TrimRight(text, " "))
+		out[i] = strings.TrimRight("// "+indent+commentWord(line), " ")
 	}
 	return strings.Join(out, "\n")
 }

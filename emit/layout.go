@@ -76,11 +76,14 @@ func fillComment(indent int, text string) []string {
 // an argument is too long for a line of its own, inside that argument.
 func breakCode(indent int, text string) string {
 	if indent+width(text) <= columns {
-		return text2(indent, text)
+		return spaced(indent, text)
+	}
+	if left, right, ok := strings.Cut(text, " = "); ok && !strings.Contains(left, "(") && indent+4+width(right) <= columns {
+		return spaced(indent, left+" =") + "\n" + spaced(indent+4, right)
 	}
 	opening := outermostBracket(text)
 	if opening < 0 {
-		return text2(indent, text)
+		return spaced(indent, text)
 	}
 	closing := matching(text, opening)
 	head, tail := text[:opening+1], text[closing:]
@@ -88,18 +91,18 @@ func breakCode(indent int, text string) string {
 	return fillArgs(indent, head, args, tail)
 }
 
-// text2 is one line at an indentation.
-func text2(indent int, text string) string { return strings.Repeat(" ", indent) + text }
+// spaced is one line at an indentation.
+func spaced(indent int, text string) string { return strings.Repeat(" ", indent) + text }
 
 // fillArgs puts arguments behind head, as many on a line as fit, aligned with the
 // first one.
 func fillArgs(indent int, head string, args []string, tail string) string {
 	column := indent + width(head)
-	if !argsFit(column, args, tail) && column > indent+4 {
-		return text2(indent, head) + "\n" + fillArgs(indent+4, "", args, tail)
+	if column > indent+4 && (!argsFit(column, args, tail) || breaksEarlier(column, args)) {
+		return spaced(indent, head) + "\n" + fillArgs(indent+4, "", args, tail)
 	}
-	lines := []string{text2(indent, head)}
-	used, first := column, true
+	lines := []string{spaced(indent, head)}
+	used, first, broken := column, true, false
 	for i, arg := range args {
 		piece := arg + ","
 		if i == len(args)-1 {
@@ -107,15 +110,15 @@ func fillArgs(indent int, head string, args []string, tail string) string {
 		}
 		switch {
 		case first:
-		case used+1+width(piece) <= columns:
+		case !broken && used+1+width(piece) <= columns:
 			lines[len(lines)-1] += " "
 			used++
 		default:
 			lines = append(lines, strings.Repeat(" ", column))
 			used = column
 		}
-		first = false
-		if used+width(piece) > columns {
+		first, broken = false, used+width(piece) > columns
+		if broken {
 			piece = strings.TrimLeft(breakCode(used, piece), " ")
 		}
 		lines[len(lines)-1] += piece
@@ -137,6 +140,16 @@ func argsFit(column int, args []string, tail string) bool {
 		}
 	}
 	return true
+}
+
+// breaksEarlier reports whether an argument before the last one does not fit on a line.
+func breaksEarlier(column int, args []string) bool {
+	for _, arg := range args[:len(args)-1] {
+		if column+width(arg)+1 > columns {
+			return true
+		}
+	}
+	return false
 }
 
 func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }

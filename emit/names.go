@@ -40,6 +40,9 @@ func (n *names) local(want string) string { return n.claim(identifier(want), "")
 // member returns an identifier for a data member: like a local, with "_" at the end.
 func (n *names) member(want string) string { return n.claim(identifier(want), "_") }
 
+// constant returns an identifier in the style of constants: worker_done -> kWorkerDone.
+func (n *names) constant(want string) string { return n.claim("k"+className(identifier(want)), "") }
+
 // claim takes base+suffix, or the first free of base2, base3, ... (base1_2 where
 // base ends in a digit).
 func (n *names) claim(base, suffix string) string {

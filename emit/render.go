@@ -95,7 +95,11 @@ func (p *printer) nodes(list []node) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		parts = append(parts, strings.Trim(text, "\n"))
+		text = strings.Trim(text, "\n")
+		if len(parts) > 0 && (strings.HasPrefix(text, "//") || strings.HasSuffix(parts[len(parts)-1], "}")) {
+			text = "\n" + text // a comment opens a paragraph, a block ends one
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, "\n"), nil
 }

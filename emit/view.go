@@ -23,13 +23,16 @@ type programView struct {
 	HostIR      string
 	Where       string // of the program as a whole, for run-time errors
 
-	Headers    []string
-	Params     []paramView
-	Workers    int  // worker streams that the program uses
-	Workspaces bool // each with memory for products
-	Types      []cppType
-	Meshes     []meshView
-	Graph      bool
+	TypeHeaders []string // of CUDA
+	Headers     []string
+	Params      []paramView
+	Workers     int  // worker streams that the program uses
+	Workspaces  bool // each with memory for products
+	Types       []cppType
+	Meshes      []meshView
+	Shapes      []shapeView
+	Places      []placeView
+	Graph       bool
 
 	Teams, Buffers, Plans, Events []node // data members
 	Bindings                      []node // of the caller's pointers, then the rank
@@ -66,6 +69,15 @@ type meshView struct {
 	Ranks   []int // empty for 0, 1, 2, ...
 	Comment string
 }
+
+// shapeView is the shape of a product as a constant.
+type shapeView struct {
+	Name   string
+	Fields []fieldView
+}
+
+// placeView is what errors call a statement, as a constant.
+type placeView struct{ Name, Text string }
 
 // coordinateView is this rank's place along a mesh axis.
 type coordinateView struct {
@@ -114,9 +126,7 @@ type (
 	workspaceMember struct{ Where string }
 	// planMember is a product's cuBLASLt plan.
 	planMember struct {
-		Name   string
-		Fields []fieldView
-		Where  string
+		Name, Shape, Where string
 	}
 	// eventsMember is the events that one statement records.
 	eventsMember struct {

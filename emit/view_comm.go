@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -77,8 +79,7 @@ func (b *builder) communication(s *hostir.Communication) ([]node, error) {
 			return nil, notContiguous(s.Pos, u.tensor, "a communication")
 		}
 	}
-	src := b.source(s)
-	src.Where = at(s.Pos, s.Handle+": "+string(s.Type)+" of "+s.In.Name)
+	src := b.located(s, s.Handle, s.Handle+": "+string(s.Type)+" of "+s.In.Name)
 	team := b.team(s.Mesh, s.MeshAxis, at(s.Pos, "mesh "+s.Mesh.Name+" axis "+s.MeshAxis))
 	call, err := b.collective(s, in, out)
 	if err != nil {
@@ -160,11 +161,19 @@ func (b *builder) rank(e expr.Expr) string {
 	return "static_cast<int>(" + text + ")"
 }
 
-// account keeps the largest communication, for the columns of the report.
+// account notes a communication for the summary, and keeps the largest one for the
+// columns of the report.
 func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	whole := out
 	if in.elements().size > out.elements().size {
 		whole = in
+	}
+	text := fmt.Sprintf("%s of %s over mesh axis %s", strings.ToLower(string(s.Type)), in.root.Name, s.MeshAxis)
+	for _, l := range b.loops {
+		text += ", one slice per iteration of " + l.name
+	}
+	if !slices.Contains(b.derived, text) {
+		b.derived = append(b.derived, text)
 	}
 	bytes := times(b.iterations(), whole.elements(), number(in.tensor.DType.Size()))
 	if bytes.size > b.view.Bytes.size {
@@ -189,8 +198,7 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]node, error) {
 	if s.Send {
 		kind, verb = "send", "send of "
 	}
-	src := b.source(s)
-	src.Where = at(s.Pos, s.Handle+": "+verb+s.Buffer.Name)
+	src := b.located(s, s.Handle, s.Handle+": "+verb+s.Buffer.Name)
 	world := b.program.Meshes[0]
 	team := b.team(world, "", at(s.Pos, "mesh "+world.Name))
 	call := &collectiveNode{
@@ -214,9 +222,10 @@ func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]n
 	for _, next := range rest {
 		switch next := next.(type) {
 		case *hostir.Communication:
-			return b.openGroup(src, b.team(next.Mesh, next.MeshAxis, src.Where), rest)
+			return b.openGroup(src, b.team(next.Mesh, next.MeshAxis, at(s.Pos, "mesh "+next.Mesh.Name)), rest)
 		case *hostir.P2PCommunication:
-			return b.openGroup(src, b.team(b.program.Meshes[0], "", src.Where), rest)
+			world := b.program.Meshes[0]
+			return b.openGroup(src, b.team(world, "", at(s.Pos, "mesh "+world.Name)), rest)
 		}
 	}
 	return nil, internalError(s.Pos, s.Op(), "the group is empty")
@@ -229,7 +238,7 @@ func (b *builder) openGroup(src source, team string, rest []hostir.Stmt) ([]node
 		if !ok {
 			continue
 		}
-		src.Where = at(end.Pos, end.Handle+": group")
+		src.Where = b.place(end.Handle, at(end.Pos, end.Handle+": group"))
 		t, handOver := b.begin(src, team, end.Handle)
 		b.group = t
 		return []node{handOver, &groupNode{source{Where: src.Where}}}, nil
@@ -242,8 +251,7 @@ func (b *builder) endGroup(s *hostir.EndCoalescing) ([]node, error) {
 	if b.group == nil {
 		return nil, internalError(s.Pos, s.Op(), "no group is open")
 	}
-	src := b.source(s)
-	src.Where = at(s.Pos, s.Handle+": group")
+	src := b.located(s, s.Handle, s.Handle+": group")
 	t := b.group
 	b.group = nil
 	return []node{&groupEndNode{src, t.team}, b.end(src, t, s.Handle)}, nil
@@ -272,8 +280,7 @@ func (b *builder) wait(s *hostir.Wait) ([]node, error) {
 			return nil, internalError(s.Pos, s.Op(), "%s runs in a loop of another length", s.Handle)
 		}
 	}
-	src := b.source(s)
-	src.Where = at(s.Pos, "wait for "+s.Handle)
+	src := b.located(s, "wait_"+s.Handle, "Wait("+s.Handle+")")
 	event := t.done + "[" + iteration(b.loops[:len(t.loops)]).String() + "]"
 	return []node{&waitNode{src, event, "stream"}}, nil
 }

@@ -115,6 +115,12 @@ func (b *builder) elementwise(s hostir.Stmt) ([]*buffer, walk, error) {
 	return buffers, w, nil
 }
 
+// computed locates a statement by what it computes: "Binary of Y".
+func (b *builder) computed(s hostir.Stmt) source {
+	out := hostir.Result(s).Name
+	return b.located(s, s.Op()+"_"+out, s.Op()+" of "+out)
+}
+
 // set copies on one rank.
 func (b *builder) set(s *hostir.Set) ([]node, error) { return b.copyLike(s) }
 
@@ -134,9 +140,9 @@ func (b *builder) copyLike(s hostir.Stmt) ([]node, error) {
 	out, in := buffers[0], buffers[1]
 	if w.dense() && out.typ == in.typ {
 		b.kernels = kernels
-		return []node{&copyNode{b.source(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
+		return []node{&copyNode{b.computed(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
 	}
-	return []node{&unaryNode{b.source(s), "kCopy", w.operand(0, out), w.operand(1, in)}}, nil
+	return []node{&unaryNode{b.computed(s), "kCopy", w.operand(0, out), w.operand(1, in)}}, nil
 }
 
 // copy copies in to out, whose axes correspond one to one.
@@ -147,10 +153,10 @@ func (b *builder) copy(s hostir.Stmt, out, in *buffer) ([]node, error) {
 	}
 	w := newWalk(out, [][]int{axes}, []*buffer{in})
 	if w.dense() {
-		return []node{&copyNode{b.source(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
+		return []node{&copyNode{b.computed(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
 	}
 	b.kernels = true
-	return []node{&unaryNode{b.source(s), "kCopy", w.operand(0, out), w.operand(1, in)}}, nil
+	return []node{&unaryNode{b.computed(s), "kCopy", w.operand(0, out), w.operand(1, in)}}, nil
 }
 
 // unary applies a function to every element.
@@ -163,7 +169,7 @@ func (b *builder) unary(s *hostir.Unary) ([]node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []node{&unaryNode{b.source(s), fn, w.operand(0, buffers[0]), w.operand(1, buffers[1])}}, nil
+	return []node{&unaryNode{b.computed(s), fn, w.operand(0, buffers[0]), w.operand(1, buffers[1])}}, nil
 }
 
 // binary applies a function to two operands.
@@ -180,7 +186,7 @@ func (b *builder) binary(s *hostir.Binary) ([]node, error) {
 		return nil, err
 	}
 	return []node{&binaryNode{
-		b.source(s), fn, w.operand(0, buffers[0]), w.operand(1, buffers[1]), w.operand(2, buffers[2]),
+		b.computed(s), fn, w.operand(0, buffers[0]), w.operand(1, buffers[1]), w.operand(2, buffers[2]),
 	}}, nil
 }
 
@@ -201,7 +207,7 @@ func (b *builder) reduce(s *hostir.Reduce) ([]node, error) {
 	}
 	result := slices.Insert(slices.Clone(out.dims), axis, dim{extent: number(1), stride: number(0)})
 	b.kernels = true
-	return []node{&reduceNode{b.source(s), fn, axis, strided(out, result), strided(in, in.dims)}}, nil
+	return []node{&reduceNode{b.computed(s), fn, axis, strided(out, result), strided(in, in.dims)}}, nil
 }
 
 // strided is a buffer with these axes, none merged.

@@ -79,7 +79,11 @@ func offset(index expr.Expr, stride quantity) string {
 	if stride.isOne() {
 		return index.String()
 	}
-	return (&expr.Binary{Op: "*", X: index, Y: stride.expr}).String()
+	product := index
+	for _, factor := range multiplied(stride.expr) {
+		product = &expr.Binary{Op: "*", X: product, Y: factor}
+	}
+	return product.String()
 }
 
 // broadcast adds an axis of one element, which takes no memory.

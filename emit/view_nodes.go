@@ -1,6 +1,11 @@
 package emit
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // The statements of the emitted program. Text is the host IR statement that a node
 // comes from and Note why a pass added it, both for comments; Where is the position
@@ -11,16 +16,13 @@ type source struct {
 	Text, Note, Where string
 }
 
-// Comment is the statement, with the reason for it.
+// Comment is the reason for a statement, then the statement as the host IR has it.
 func (s source) Comment() string {
-	switch {
-	case s.Text == "":
-		return ""
-	case s.Note == "":
-		return comment(s.Text)
-	default:
-		return comment(s.Text + ": " + s.Note)
+	lines := s.NoteComment()
+	if s.Text != "" {
+		lines = strings.TrimLeft(lines+"\n"+comment(s.Text), "\n")
 	}
+	return lines
 }
 
 // NoteComment is the reason alone, for statements that read like what they are.
@@ -28,7 +30,8 @@ func (s source) NoteComment() string {
 	if s.Note == "" {
 		return ""
 	}
-	return comment(s.Note)
+	first, size := utf8.DecodeRuneInString(s.Note)
+	return comment(string(unicode.ToUpper(first)) + strings.TrimRight(s.Note[size:], ".") + ".")
 }
 
 type (

@@ -126,9 +126,10 @@ func (b *builder) product(s hostir.Stmt, p product, out, x, y *buffer, bias stri
 	if err != nil {
 		return nil, err
 	}
-	src := b.source(s)
-	plan := b.names.member(out.root.Name + "_plan")
-	b.view.Plans = append(b.view.Plans, &planMember{plan, p.fields(out.typ), src.Where})
+	src := b.located(s, s.Op()+"_"+out.root.Name, s.Op()+" of "+out.tensor.Name)
+	plan, shape := b.names.member(out.root.Name+"_plan"), b.names.constant(out.root.Name+"_shape")
+	b.view.Shapes = append(b.view.Shapes, shapeView{shape, p.fields(out.typ)})
+	b.view.Plans = append(b.view.Plans, &planMember{plan, shape, src.Where})
 	b.view.Products = append(b.view.Products, productView{
 		M: times(b.iterations(), p.m), N: p.n, K: p.k, Batch: p.batch,
 	})

@@ -26,6 +26,8 @@ type builder struct {
 	teams     map[teamKey]string
 	streams   map[string]string // C++ names of stream variables
 	handles   map[string]*transfer
+	places    map[string]string // names of constants, by text
+	derived   []string          // communications in words, for the summary
 
 	loops    []loop
 	declared []*hostir.Tensor // in the innermost statement list
@@ -74,7 +76,7 @@ func newBuilder(p *hostir.Program) *builder {
 		used:    usedTensors(p.Body),
 		buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
 		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{}, streams: map[string]string{},
-		handles: map[string]*transfer{}, current: callersStream,
+		handles: map[string]*transfer{}, places: map[string]string{}, current: callersStream,
 	}
 }
 
@@ -100,7 +102,6 @@ func (b *builder) describe(opt Options) {
 	v.Banner = comment(banner...)
 	v.CBanner = "/* " + strings.Join(banner, "\n * ") + "\n */"
 	v.CMakeBanner = "# " + strings.Join(banner, "\n# ")
-	v.Summary = b.summary()
 	v.Graph = p.Choices.Graph
 }
 
@@ -134,6 +135,9 @@ func (b *builder) constants() {
 			continue
 		}
 		b.view.Types = append(b.view.Types, cppTypes[d])
+		if header := typeHeaders[cppTypes[d].Alias]; header != "" {
+			b.view.TypeHeaders = append(b.view.TypeHeaders, header)
+		}
 	}
 }
 
@@ -240,6 +244,7 @@ func (b *builder) finish() error {
 	v.WorldSize = b.worldSize()
 	v.Headers = b.headers()
 	v.Reference = b.reference()
+	v.Summary = b.summary()
 	if v.Bytes.expr == nil {
 		v.Bytes = number(0)
 	}

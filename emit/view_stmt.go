@@ -169,8 +169,26 @@ func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) ([]*b
 // source tells where a statement comes from.
 func (b *builder) source(s hostir.Stmt) source {
 	info := s.Meta()
-	text := hostir.FormatStmt(s)
-	return source{Text: text, Note: info.Note, Where: at(info.Pos, s.Op())}
+	return source{Text: hostir.FormatStmt(s), Note: info.Note}
+}
+
+// located is source for a statement that makes calls: what an error calls it, in
+// words, becomes a constant with a name like the label.
+func (b *builder) located(s hostir.Stmt, label, words string) source {
+	src := b.source(s)
+	src.Where = b.place(label, at(s.Meta().Pos, words))
+	return src
+}
+
+// place declares a constant for what errors call a statement, once per text.
+func (b *builder) place(label, text string) string {
+	if name, ok := b.places[text]; ok {
+		return name
+	}
+	name := b.names.constant(label)
+	b.places[text] = name
+	b.view.Places = append(b.view.Places, placeView{name, text})
+	return name
 }
 
 // notContiguous is the error for an operand that a call would misread.

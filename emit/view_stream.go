@@ -98,11 +98,12 @@ func (b *builder) synchronize(s *hostir.Synchronize) ([]node, error) {
 	if err != nil {
 		return nil, err
 	}
-	src := b.source(s)
 	if ref.worker == "" {
+		src := b.located(s, ref.text+"_ready", "Synchronize("+s.Stream.String()+")")
 		events := b.events(ref.text+"_ready", number(1), src.Where)
 		return []node{&orderNode{src, events + "[0]", ref.text, "stream"}}, nil
 	}
+	src := b.located(s, "worker_done", "Synchronize("+s.Stream.String()+")")
 	workers := quantity{expr.Var("kStreams"), int64(b.program.Streams)}
 	events := b.events("worker_done", workers, src.Where)
 	return []node{&orderNode{src, fmt.Sprintf("%s[%s]", events, ref.worker), ref.text, "stream"}}, nil
