@@ -27,6 +27,8 @@ type assembler struct {
 	later   map[string]*sourceOp // by result: all operations
 	used    map[string]bool      // tensors that an operation reads
 	dtype   domain.DType
+	// misnamed is set when a tensor is asked for that does not exist.
+	misnamed bool
 }
 
 // assemble builds the pipeline. It is to be used only when list is empty after it.

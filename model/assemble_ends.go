@@ -17,7 +17,7 @@ func (a *assembler) inputsAndOutputs() {
 		case !produced && a.used[t.Name]:
 			a.checkInput(t)
 			a.p.Inputs = append(a.p.Inputs, t)
-		case !produced && !a.src.incomplete:
+		case !produced && !a.guessing():
 			a.list.Add(t.Pos, diag.UnusedTensor, "tensor %s is not used", t.Name).WithHint("remove it, or use it in an operation")
 		case produced && !a.used[t.Name] && a.src.outputs == nil:
 			a.p.Outputs = append(a.p.Outputs, t)
@@ -25,6 +25,10 @@ func (a *assembler) inputsAndOutputs() {
 	}
 	a.listedOutputs()
 }
+
+// guessing reports whether what seems unused may be used by a part of the spec that
+// is itself wrong.
+func (a *assembler) guessing() bool { return a.src.incomplete || a.misnamed }
 
 // checkInput refuses reduction axes on an input: nothing has reduced them.
 func (a *assembler) checkInput(t *Tensor) {
@@ -52,13 +56,14 @@ func (a *assembler) listedOutputs() {
 			a.p.Outputs = append(a.p.Outputs, tensor)
 		case tensor != nil:
 			a.list.Add(t.pos, diag.BadOutput, "%q is not the result of an operation", t.value)
+			a.misnamed = true
 		case !a.broken[t.value] && a.defined[t.value] == nil && !a.src.incomplete:
-			hintNearest(a.list.Add(t.pos, diag.UnknownTensor, "there is no tensor %q", t.value), t.value, a.tensorNames())
+			a.unknownTensor(t)
 		}
 		listed[t.value] = true
 	}
 	for _, t := range a.p.Tensors {
-		if so := a.defined[t.Name]; so != nil && !a.used[t.Name] && !listed[t.Name] && !a.src.incomplete {
+		if so := a.defined[t.Name]; so != nil && !a.used[t.Name] && !listed[t.Name] && !a.guessing() {
 			a.list.Add(so.pos, diag.UnusedTensor, "the result %s is neither used nor an output", t.Name)
 		}
 	}

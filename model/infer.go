@@ -144,9 +144,9 @@ func (in *inference) checkShape() bool {
 	if slices.Equal(have, want) {
 		return true
 	}
-	in.fail(diag.ResultMismatch, "%s is declared %s = %s, but %s gives %s",
-		in.out.Name, domain.FormatAxes(in.out.Axes), formatShape(have), in.describe(), formatShape(want)).
-		AddNote(in.out.Pos, "%s is declared here", in.out.Name)
+	in.fail(diag.ResultMismatch, "%s has the shape %s, but %s gives %s",
+		in.out.Name, formatShape(have), in.describe(), formatShape(want)).
+		AddNote(in.out.Pos, "%s is declared here as %s", in.out.Name, domain.FormatAxes(in.out.Axes))
 	return false
 }
 

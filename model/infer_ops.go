@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -73,8 +74,8 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 			if swapped {
 				x, y = y, x
 			}
-			in.fail(diag.ShapeMismatch, "axis %s of %s and axis %s of %s do not match: %d and %d elements",
-				x.Extent, in.op.In[0].Name, y.Extent, in.op.In[1].Name, x.Extent.Size, y.Extent.Size)
+			in.fail(diag.ShapeMismatch, "the axes %s of %s and %s of %s meet and have different extents",
+				withValue(x.Extent), in.op.In[0].Name, withValue(y.Extent), in.op.In[1].Name)
 			return nil, false
 		}
 	}
@@ -139,8 +140,8 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	m, n := len(a), len(b)
 	k := a[m-1].Extent
 	if k.Size != b[n-2].Extent.Size {
-		in.fail(diag.ShapeMismatch, "%s sums over the last axis %s = %d of %s and the axis %s = %d of %s, which differ",
-			in.src.fn.value, k, k.Size, x.Name, b[n-2].Extent, b[n-2].Extent.Size, y.Name)
+		in.fail(diag.ShapeMismatch, "%s sums over the last axis of %s, %s, and axis %d of %s, %s, which differ",
+			in.src.fn.value, x.Name, withValue(k), in.summedAxis(n), y.Name, withValue(b[n-2].Extent))
 		return false
 	}
 	rows := a[:m-1]
@@ -154,6 +155,22 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	in.axes = slices.Concat(rows, b[n-1:])
 	in.reduced = reducedAxis{extent: k, at: len(in.axes), exists: true}
 	return true
+}
+
+// summedAxis is the axis of the second operand, of n axes, that a product sums over.
+func (in *inference) summedAxis(n int) int {
+	if in.rule.kind == OpLinear {
+		return n - 1
+	}
+	return n - 2
+}
+
+// withValue prints an extent with its value: "M/S = 2048", or "8".
+func withValue(e domain.Extent) string {
+	if e.Text == "" {
+		return e.String()
+	}
+	return fmt.Sprintf("%s = %d", e.Text, e.Size)
 }
 
 func inferReduce(in *inference) bool {

@@ -158,10 +158,16 @@ func (a *assembler) operand(so *sourceOp, arg text) *Tensor {
 		return t
 	}
 	if !a.broken[name] && !a.src.incomplete {
-		d := a.list.Add(arg.pos, diag.UnknownTensor, "there is no tensor %q", name)
-		hintNearest(d, name, a.tensorNames())
+		a.unknownTensor(arg)
 	}
 	return nil
+}
+
+// unknownTensor reports a name that no tensor has. What seems unused may then be what
+// was meant, so that is not reported any more.
+func (a *assembler) unknownTensor(t text) {
+	a.misnamed = true
+	hintNearest(a.list.Add(t.pos, diag.UnknownTensor, "there is no tensor %q", t.value), t.value, a.tensorNames())
 }
 
 func (a *assembler) tensorNames() []string {

@@ -122,6 +122,6 @@ func hintNearest(d *diag.Diagnostic, word string, candidates []string) {
 		return
 	}
 	if len(candidates) > 0 && len(candidates) <= 16 {
-		d.WithHint("there are %s", strings.Join(candidates, ", "))
+		d.WithHint("known here: %s", strings.Join(candidates, ", "))
 	}
 }

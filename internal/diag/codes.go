@@ -106,7 +106,7 @@ type Entry struct {
 	Code    Code
 	Title   string // lower case, no final stop
 	Text    string // what it means and what to do
-	Example string // a spec that fails with it; empty where no spec alone does
+	Example string // a spec that fails with it, or a host program; empty where no text alone does
 }
 
 // String prints the entry as plain text.
@@ -124,6 +124,4 @@ func (e Entry) String() string {
 // Entries documents every code, in order.
 func Entries() []Entry { return slices.Clone(entries) }
 
-var entries = []Entry{
-	{Code: Unreadable, Title: "the spec cannot be read"},
-}
+var entries = slices.Concat(fileEntries, nameEntries, exprEntries, tensorEntries, operationEntries, loweringEntries)
