@@ -56,6 +56,17 @@ void test_slices_agree_with_the_whole() {
   }
 }
 
+/// The rule itself, which the model's evaluator shares: a change here is a change there.
+void test_the_rule_is_the_models() {
+  TensorDesc desc = sharded(DType::kFp32, 0);
+  desc.axes = {Axis{12, 1, 0}};
+  expect_equal(whole_integers(desc, 0, 1), {-1, 1, -2, 1, 1, -1, -1, -1, 1, -1, 1, 2}, "dense");
+  desc.axes = {Axis{18, 1, 0}};
+  desc.contraction = 8192;
+  expect_equal(whole_integers(desc, 1, 7), {0, 0, 0, -2, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+               "sparse");
+}
+
 void test_integers_have_the_promised_density() {
   TensorDesc desc = sharded(DType::kBf16, 0);
   desc.axes = {Axis{1 << 16, 1, 0}};
@@ -163,13 +174,9 @@ void test_poison_is_all_wrong() {
 }  // namespace
 
 int main() {
-  test_slices_agree_with_the_whole();
-  test_integers_have_the_promised_density();
-  test_inputs_and_seeds_differ();
-  test_normal_values_are_normal();
-  test_slices_move_both_ways();
-  test_the_check_counts_exactly();
-  test_nan_is_wrong();
-  test_poison_is_all_wrong();
-  return finish("math_fill");
+  return run("math_fill",
+             {test_slices_agree_with_the_whole, test_the_rule_is_the_models,
+              test_integers_have_the_promised_density, test_inputs_and_seeds_differ,
+              test_normal_values_are_normal, test_slices_move_both_ways,
+              test_the_check_counts_exactly, test_nan_is_wrong, test_poison_is_all_wrong});
 }

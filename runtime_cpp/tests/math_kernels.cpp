@@ -261,13 +261,8 @@ void test_misfits_are_errors() {
 }  // namespace
 
 int main() {
-  test_unary_functions();
-  test_nan_passes_through_relu_and_max();
-  test_casts_round_to_nearest_even();
-  test_copies_of_strided_views();
-  test_binary_functions_broadcast();
-  test_reductions();
-  test_sums_are_fp32_and_rounded_once();
-  test_misfits_are_errors();
-  return finish("math_kernels");
+  return run("math_kernels", {test_unary_functions, test_nan_passes_through_relu_and_max,
+                              test_casts_round_to_nearest_even, test_copies_of_strided_views,
+                              test_binary_functions_broadcast, test_reductions,
+                              test_sums_are_fp32_and_rounded_once, test_misfits_are_errors});
 }

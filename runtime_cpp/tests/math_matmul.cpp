@@ -148,11 +148,7 @@ void test_descriptions() {
 }  // namespace
 
 int main() {
-  test_every_form();
-  test_batches_may_share_an_operand();
-  test_slices_at_odd_rows();
-  test_plans_move();
-  test_every_candidate_is_right();
-  test_descriptions();
-  return finish("math_matmul");
+  return run("math_matmul",
+             {test_every_form, test_batches_may_share_an_operand, test_slices_at_odd_rows,
+              test_plans_move, test_every_candidate_is_right, test_descriptions});
 }

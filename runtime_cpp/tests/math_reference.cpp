@@ -220,14 +220,8 @@ void test_misfits_are_errors() {
 }  // namespace
 
 int main() {
-  test_matmul();
-  test_batched_matmul();
-  test_linear();
-  test_shape_operations();
-  test_elementwise_operations();
-  test_reductions_drop_their_axis();
-  test_names_can_be_defined_again();
-  test_generated_inputs();
-  test_misfits_are_errors();
-  return finish("math_reference");
+  return run("math_reference",
+             {test_matmul, test_batched_matmul, test_linear, test_shape_operations,
+              test_elementwise_operations, test_reductions_drop_their_axis,
+              test_names_can_be_defined_again, test_generated_inputs, test_misfits_are_errors});
 }

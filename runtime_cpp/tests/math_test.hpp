@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -134,8 +135,15 @@ inline hirgen::Strided row_major(const std::vector<int64_t>& extents) {
   return view;
 }
 
-/// The exit code of a test, with one line of summary.
-inline int finish(const char* test) {
+/// Runs the tests of one program; the exit code, with one line of summary.
+inline int run(const char* test, const std::vector<void (*)()>& cases) {
+  for (const auto& one : cases) {
+    try {
+      one();
+    } catch (const std::exception& error) {
+      expect(false, error.what());
+    }
+  }
   std::printf("%s: %s\n", test, failures == 0 ? "ok" : "FAILED");
   return failures == 0 ? 0 : 1;
 }
