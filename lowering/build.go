@@ -103,7 +103,7 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 		}
 		return s
 	case model.OpBroadcast:
-		return &hostir.Broadcast{Info: info, Out: out, In: in[0], Axis: op.Axis}
+		return &hostir.Broadcast{Info: info, Out: out, In: in[0], Axis: liveAxis(out, op.Axis)}
 	case model.OpPermute:
 		return &hostir.Permute{Info: info, Out: out, In: in[0], Perm: op.Perm}
 	case model.OpReshape:
@@ -115,10 +115,19 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 	case model.OpBinary:
 		return &hostir.Binary{Info: info, Fn: op.Fn, Out: out, A: in[0], B: in[1]}
 	case model.OpReduce:
-		return &hostir.Reduce{Info: info, Fn: op.Fn, Out: out, In: in[0], Axis: op.Axis}
+		return &hostir.Reduce{Info: info, Fn: op.Fn, Out: out, In: in[0], Axis: liveAxis(in[0], op.Axis)}
 	default:
 		return nil
 	}
+}
+
+// liveAxis turns the number of an axis among those that an operation sees into its
+// number in the logical domain.
+func liveAxis(t *hostir.Tensor, axis int) int {
+	if live := hostir.Live(t); axis < len(live) {
+		return live[axis]
+	}
+	return axis
 }
 
 func reference(op *model.Op) hostir.RefOp {

@@ -50,6 +50,7 @@ func describe(s hostir.Stmt) movement {
 	m := movement{in: hostir.Uses(s)[0], out: hostir.Result(s)}
 	if r, ok := s.(*hostir.Reduce); ok {
 		m.reduce = r.Fn
+		m.lost = append(m.lost, device(m.in.Axes[r.Axis]))
 	}
 	row := hostir.AxisMap(s)[0]
 	for _, i := range crossing(m.in, m.out, row) {
@@ -115,9 +116,6 @@ func (c *converter) outermost(s hostir.Stmt, m movement) bool {
 		if device(m.in.Axes[i]) == "" {
 			whole, axis = m.in, i
 		}
-		if whole.Axes[axis].Kind == domain.Reduction {
-			continue
-		}
 		if outer := outside(whole, axis); outer >= 0 {
 			d := c.errors.Add(s.Meta().Pos, diag.NotContiguous,
 				"axis %d (%s) of %s moves between ranks but is not outermost in its buffer: axis %d (%s) lies outside of it",
@@ -126,7 +124,7 @@ func (c *converter) outermost(s hostir.Stmt, m movement) bool {
 			return false
 		}
 	}
-	return slices.Contains(row, hostir.Unmapped) || c.sameOrder(s, m, row)
+	return c.sameOrder(s, m, row)
 }
 
 // sameOrder checks that both buffers hold the axes that stay in the same order.

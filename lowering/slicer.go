@@ -28,6 +28,7 @@ func (c *slicer) statement(s hostir.Stmt) {
 	out, rows := hostir.Result(s), hostir.AxisMap(s)
 	stream := streamAxis(out)
 	next, inAxis := 0, -1
+	live := hostir.Live(hostir.Uses(s)[0])
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
 		axis := slices.Index(rows[next], stream)
 		if next == 0 {
@@ -40,13 +41,13 @@ func (c *slicer) statement(s hostir.Stmt) {
 		return c.slice(s, t, axis)
 	})
 	hostir.SubstituteDefs(s, func(t *hostir.Tensor) *hostir.Tensor { return c.slice(s, t, stream) })
-	dropAxis(s, stream, inAxis)
+	dropAxis(s, stream, inAxis, slices.Index(live, inAxis))
 	c.body = append(c.body, s)
 }
 
-// dropAxis renumbers a statement's attributes for operands without axis in and
-// results without axis out.
-func dropAxis(s hostir.Stmt, out, in int) {
+// dropAxis renumbers a statement's attributes for operands without axis in, which
+// was number live without reduced axes, and results without axis out.
+func dropAxis(s hostir.Stmt, out, in, live int) {
 	switch s := s.(type) {
 	case *hostir.Reduce:
 		if in >= 0 && in < s.Axis {
@@ -57,7 +58,7 @@ func dropAxis(s hostir.Stmt, out, in int) {
 			s.Axis--
 		}
 	case *hostir.Permute:
-		s.Perm = dropFrom(s.Perm, in)
+		s.Perm = dropFrom(s.Perm, live)
 	}
 }
 

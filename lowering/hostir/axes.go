@@ -14,13 +14,13 @@ const Unmapped = -1
 func AxisMap(s Stmt) [][]int {
 	switch s := s.(type) {
 	case *Set:
-		return [][]int{elementwise(s.In, s.Out)}
+		return [][]int{aligned(s.In, s.Out, 0, 0)}
 	case *Unary:
-		return [][]int{elementwise(s.In, s.Out)}
+		return [][]int{aligned(s.In, s.Out, 0, 0)}
 	case *Cast:
-		return [][]int{elementwise(s.In, s.Out)}
+		return [][]int{aligned(s.In, s.Out, 0, 0)}
 	case *Binary:
-		return [][]int{elementwise(s.A, s.Out), elementwise(s.B, s.Out)}
+		return [][]int{aligned(s.A, s.Out, 0, 0), aligned(s.B, s.Out, 0, 0)}
 	case *Matmul:
 		return matmulAxes(s)
 	case *Linear:
@@ -32,9 +32,12 @@ func AxisMap(s Stmt) [][]int {
 	case *Reshape:
 		return [][]int{reshaped(s.In, s.Out)}
 	case *Reduce:
-		return [][]int{reduced(s)}
+		return [][]int{dropping(s.In, s.Out, s.Axis)}
 	case *Communication:
-		return [][]int{elementwise(s.In, s.Out)}
+		if s.ReduceFn != "" {
+			return [][]int{dropping(s.In, s.Out, splitAxis(s.In, s.MeshAxis))}
+		}
+		return [][]int{aligned(s.In, s.Out, 0, 0)}
 	default:
 		return nil
 	}
@@ -70,61 +73,55 @@ func unmapped(t *Tensor) []int {
 	return row
 }
 
-// elementwise aligns the axes from the last one, as NumPy broadcasts.
-func elementwise(in, out *Tensor) []int {
+// aligned maps axis -inner-i of in to axis -outer-i of out, for i = 1, 2, ...
+func aligned(in, out *Tensor, inner, outer int) []int {
 	row, from, to := unmapped(in), Live(in), Live(out)
-	for i := 1; i <= len(from) && i <= len(to); i++ {
-		row[from[len(from)-i]] = to[len(to)-i]
+	for i := 1; inner+i <= len(from) && outer+i <= len(to); i++ {
+		row[from[len(from)-inner-i]] = to[len(to)-outer-i]
 	}
 	return row
 }
 
-// leading maps the first n axes of in to the first n of out.
-func leading(in, out *Tensor, n int) []int {
-	row, from, to := unmapped(in), Live(in), Live(out)
-	for i := 0; i < n && i < len(from) && i < len(to); i++ {
-		row[from[i]] = to[i]
-	}
-	return row
-}
-
+// matmulAxes maps rows (and batches) of A to all axes of the result but the last, and
+// the columns of B, with its batches if it has any, to the others.
 func matmulAxes(s *Matmul) [][]int {
-	a, b, out := Live(s.A), Live(s.B), Live(s.Out)
-	rows := leading(s.A, s.Out, len(a)-1)
-	columns := unmapped(s.B)
-	if len(b) > 2 {
-		columns = leading(s.B, s.Out, len(b)-2)
-	}
-	if len(b) > 0 && len(out) > 0 {
-		columns[b[len(b)-1]] = out[len(out)-1]
-	}
-	return [][]int{rows, columns}
+	columns := aligned(s.B, s.Out, 2, 2)
+	mapLast(columns, s.B, s.Out, 1)
+	return [][]int{aligned(s.A, s.Out, 1, 1), columns}
 }
 
+// linearAxes is matmulAxes with a weight that is stored [n, k].
 func linearAxes(s *Linear) [][]int {
-	out := Live(s.Out)
-	weight := unmapped(s.W)
-	if w := Live(s.W); len(w) > 0 && len(out) > 0 {
-		weight[w[0]] = out[len(out)-1]
-	}
-	rows := [][]int{leading(s.X, s.Out, len(Live(s.X))-1), weight}
+	weight := aligned(s.W, s.Out, 2, 2)
+	mapLast(weight, s.W, s.Out, 2)
+	rows := [][]int{aligned(s.X, s.Out, 1, 1), weight}
 	if s.Bias != nil {
-		rows = append(rows, elementwise(s.Bias, s.Out))
+		bias := aligned(s.Bias, s.Out, 1, 2)
+		mapLast(bias, s.Bias, s.Out, 1)
+		rows = append(rows, bias)
 	}
 	return rows
 }
 
+// mapLast maps axis -inner of in to the last axis of out.
+func mapLast(row []int, in, out *Tensor, inner int) {
+	from, to := Live(in), Live(out)
+	if len(from) >= inner && len(to) > 0 {
+		row[from[len(from)-inner]] = to[len(to)-1]
+	}
+}
+
 // skipping maps the axes of in to those of out, leaving out the added one.
 func skipping(in, out *Tensor, added int) []int {
-	row, to := unmapped(in), 0
-	for _, i := range Live(in) {
-		if to == added {
-			to++
+	row, to, next := unmapped(in), Live(out), 0
+	for _, from := range Live(in) {
+		if next < len(to) && to[next] == added {
+			next++
 		}
-		if to < len(out.Axes) {
-			row[i] = to
+		if next < len(to) {
+			row[from] = to[next]
+			next++
 		}
-		to++
 	}
 	return row
 }
@@ -139,16 +136,26 @@ func permuted(s *Permute) []int {
 	return row
 }
 
-// reduced maps every axis to itself, the reduced one to the result's r axis. The
-// result's logical domain is that of the operand without its own reduced axes.
-func reduced(s *Reduce) []int {
-	row := unmapped(s.In)
-	for to, from := range Live(s.In) {
-		if to < len(s.Out.Axes) {
-			row[from] = to
+// dropping maps all axes of in but the reduced one, which out may list as r or not.
+func dropping(in, out *Tensor, axis int) []int {
+	row, to, next := unmapped(in), Live(out), 0
+	for _, from := range Live(in) {
+		if from != axis && next < len(to) {
+			row[from] = to[next]
+			next++
 		}
 	}
 	return row
+}
+
+// splitAxis is the first axis of t that is split over a mesh axis, or Unmapped.
+func splitAxis(t *Tensor, meshAxis string) int {
+	for i, a := range t.Axes {
+		if a.Kind == domain.Device && a.Mesh == meshAxis {
+			return i
+		}
+	}
+	return Unmapped
 }
 
 // reshaped maps the axes that a reshape leaves whole: those with the same extent

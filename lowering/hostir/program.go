@@ -175,13 +175,13 @@ type (
 		Info
 		Out, X, W, Bias *Tensor
 	}
-	// Broadcast adds an axis of one element at Axis of Out.
+	// Broadcast adds an axis of one element: the logical axis Axis of Out.
 	Broadcast struct {
 		Info
 		Out, In *Tensor
 		Axis    int
 	}
-	// Permute makes axis i of Out axis Perm[i] of In.
+	// Permute makes axis i of Out axis Perm[i] of In; both count without reduced axes.
 	Permute struct {
 		Info
 		Out, In *Tensor
@@ -209,8 +209,9 @@ type (
 		Info
 		Out, In *Tensor
 	}
-	// Reduce folds Axis of In with Fn on one rank; accumulation is fp32. Before
-	// convert-to-communications the axis may also be a Device axis.
+	// Reduce folds the logical axis Axis of In with Fn on one rank; accumulation is
+	// fp32. Before convert-to-communications the axis may also be a Device axis. Out
+	// lists the axis as r or not at all.
 	Reduce struct {
 		Info
 		Fn      string

@@ -1,0 +1,91 @@
+package hostir
+
+import (
+	"github.com/hirgen/hirgen/internal/expr"
+)
+
+// bounds gives the least and greatest value that an expression takes over all ranks
+// and iterations. It is exact for single variables and safe for the rest.
+type bounds struct {
+	names map[string]interval
+}
+
+type interval struct{ low, high int64 }
+
+func newBounds(p *Program) *bounds {
+	b := &bounds{names: map[string]interval{}}
+	for _, param := range p.Params {
+		b.names[param.Name] = interval{param.Value, param.Value}
+	}
+	low, high := int64(0), int64(0)
+	for i, m := range p.Meshes {
+		for j, r := range m.Ranks {
+			if i == 0 && j == 0 {
+				low, high = int64(r), int64(r)
+			}
+			low, high = min(low, int64(r)), max(high, int64(r))
+		}
+	}
+	b.names["rank"] = interval{low, high}
+	return b
+}
+
+// of gives the interval of e, or the first name in it that has no value.
+func (b *bounds) of(e expr.Expr) (value interval, unknown string) {
+	switch e := e.(type) {
+	case expr.Int:
+		return interval{int64(e), int64(e)}, ""
+	case expr.Var:
+		i, ok := b.names[string(e)]
+		if !ok {
+			return interval{}, string(e)
+		}
+		return i, ""
+	case *expr.Binary:
+		x, unknown := b.of(e.X)
+		if unknown != "" {
+			return x, unknown
+		}
+		y, unknown := b.of(e.Y)
+		if unknown != "" {
+			return y, unknown
+		}
+		return combine(e.Op, x, y), ""
+	default:
+		return interval{}, ""
+	}
+}
+
+func combine(op string, x, y interval) interval {
+	switch op {
+	case "==":
+		return interval{0, 1}
+	case "+":
+		return interval{x.low + y.low, x.high + y.high}
+	case "-":
+		return interval{x.low - y.high, x.high - y.low}
+	case "*":
+		return hull(x.low*y.low, x.low*y.high, x.high*y.low, x.high*y.high)
+	case "%":
+		if y.low < 1 { // a zero divisor is an error of its own when the program runs
+			return interval{0, max(y.high-1, 0)}
+		}
+		if x.low >= 0 && x.high < y.low {
+			return x
+		}
+		return interval{0, y.high - 1}
+	default: // "/", exact
+		if y.low < 1 {
+			return hull(x.low, x.high, -x.low, -x.high)
+		}
+		return hull(x.low/y.low, x.low/y.high, x.high/y.low, x.high/y.high)
+	}
+}
+
+func hull(values ...int64) interval {
+	i := interval{values[0], values[0]}
+	for _, v := range values {
+		i = interval{min(i.low, v), max(i.high, v)}
+	}
+	return i
+}

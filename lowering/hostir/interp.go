@@ -1,0 +1,245 @@
+package hostir
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+)
+
+// Array is what one rank holds of a tensor, row-major over LocalShape.
+type Array struct {
+	Shape []int64
+	Data  []float64
+}
+
+// Interpret runs a program on every rank of its world and gives each rank's outputs.
+// inputs[r] has an array for every input that rank r holds; values must be exact in
+// the tensor's element type.
+//
+// Every rank's statements are issued in order and become tasks; a task runs after the
+// tasks before it on its stream and after what Synchronize and Wait name, and in no
+// other order: seed picks one of all orders that this leaves. Buffers start as NaN. The
+// program is called twice in a row, first with other inputs, so that an order that is
+// missing shows as wrong data for some seed. A communication takes place when all of
+// its ranks have reached it; when nothing can run, the error names ranks and
+// statements.
+//
+// A program is interpreted after any pass: as long as nothing allocates, buffers are
+// there; a statement that still crosses ranks is done by all of them together.
+func Interpret(p *Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
+	if len(p.Meshes) == 0 {
+		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
+	}
+	if ranks := p.Meshes[0].Size(); len(inputs) != ranks {
+		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, ranks, len(inputs))
+	}
+	m := &machine{program: p, meetings: map[meetingKey]*meeting{}, allocates: allocates(p)}
+	for r := range inputs {
+		m.ranks = append(m.ranks, newRank(m, p.Meshes[0].Ranks[r]))
+	}
+	for call := range 2 {
+		for r, rank := range m.ranks {
+			if err := rank.call(inputs[r], call == 0); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := m.matchMeetings(); err != nil {
+		return nil, err
+	}
+	if err := m.run(seed); err != nil {
+		return nil, err
+	}
+	outputs := make([]map[string]*Array, len(m.ranks))
+	for r, rank := range m.ranks {
+		outputs[r] = rank.outputs
+	}
+	return outputs, nil
+}
+
+// machine holds the tasks of all ranks.
+type machine struct {
+	program   *Program
+	allocates bool // the program has statements that allocate
+	ranks     []*rank
+	tasks     []*task
+	meetings  map[meetingKey]*meeting
+	order     []*meeting // as they were first reached
+}
+
+// task is a piece of work on one stream of one rank.
+type task struct {
+	number int
+	rank   int
+	stmt   Stmt // nil for what the caller does between calls
+	stream *stream
+	run    func() error // nil: it only orders others
+	before int          // tasks that have to run first
+	after  []*task
+	done   bool
+}
+
+// stream is a queue of one rank.
+type stream struct {
+	name string
+	last *task
+}
+
+// rank issues the statements of one rank.
+type rank struct {
+	machine  *machine
+	number   int // world rank
+	env      map[string]int64
+	streams  map[string]*stream
+	named    map[string]*stream // by GetCurrentStream
+	current  *stream
+	views    map[*Tensor]*view
+	handles  map[string]*task // what Wait waits for
+	turns    map[string]int   // how many meetings of a team this rank has joined
+	group    []*part          // communications of the open group
+	grouping bool
+	outputs  map[string]*Array
+}
+
+func allocates(p *Program) bool {
+	found := false
+	Walk(p.Body, func(s Stmt) bool {
+		_, ok := s.(*Allocate)
+		found = found || ok
+		return !found
+	})
+	return found
+}
+
+func newRank(m *machine, number int) *rank {
+	r := &rank{
+		machine: m, number: number, streams: map[string]*stream{}, named: map[string]*stream{},
+		views: map[*Tensor]*view{}, handles: map[string]*task{}, turns: map[string]int{},
+		env: map[string]int64{"rank": int64(number)}, outputs: map[string]*Array{},
+	}
+	for _, param := range m.program.Params {
+		r.env[param.Name] = param.Value
+	}
+	return r
+}
+
+func (r *rank) stream(name string) *stream {
+	s := r.streams[name]
+	if s == nil {
+		s = &stream{name: name}
+		r.streams[name] = s
+	}
+	return s
+}
+
+// issue appends a task to a stream, after the tasks named as well.
+func (r *rank) issue(s *stream, stmt Stmt, run func() error, after ...*task) *task {
+	t := r.machine.task(r.number, stmt, s, run)
+	t.follow(s.last)
+	for _, other := range after {
+		t.follow(other)
+	}
+	s.last = t
+	return t
+}
+
+func (m *machine) task(rank int, stmt Stmt, s *stream, run func() error) *task {
+	t := &task{number: len(m.tasks), rank: rank, stmt: stmt, stream: s, run: run}
+	m.tasks = append(m.tasks, t)
+	return t
+}
+
+// follow makes t wait for other.
+func (t *task) follow(other *task) {
+	if other != nil {
+		other.after = append(other.after, t)
+		t.before++
+	}
+}
+
+// call issues one call of the program: the caller fills the inputs, the statements
+// run, the caller reads the outputs, all on the caller's stream.
+func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
+	r.current = r.stream("caller's stream")
+	for _, t := range r.machine.program.Tensors {
+		if !r.holds(t) || t.Role != Input && t.Role != Output {
+			continue
+		}
+		if r.views[t] == nil {
+			r.views[t] = newBuffer(t)
+		}
+		if err := r.fill(t, inputs[t.Name], rehearsal); err != nil {
+			return err
+		}
+	}
+	if err := r.block(r.machine.program.Body); err != nil {
+		return err
+	}
+	for _, t := range r.machine.program.Tensors {
+		if t.Role == Output && r.holds(t) {
+			v := r.views[t]
+			r.issue(r.stream("caller's stream"), nil, func() error {
+				r.outputs[t.Name] = v.read()
+				return nil
+			})
+		}
+	}
+	return nil
+}
+
+// fill issues the caller's writing of a tensor: inputs get their values (others in the
+// rehearsal), outputs are spoilt.
+func (r *rank) fill(t *Tensor, in *Array, rehearsal bool) error {
+	v := r.views[t]
+	if t.Role == Output {
+		r.issue(r.current, nil, func() error { v.spoil(); return nil })
+		return nil
+	}
+	if in == nil || int64(len(in.Data)) != v.elements() {
+		return fmt.Errorf("rank %d has no input %s with %d elements", r.number, t.Name, v.elements())
+	}
+	r.issue(r.current, nil, func() error {
+		i := 0
+		v.each(func(at int64) {
+			v.data[at] = in.Data[i]
+			if rehearsal {
+				v.data[at] = t.DType.Round(1 - 2*in.Data[i])
+			}
+			i++
+		})
+		return nil
+	})
+	return nil
+}
+
+// holds reports whether the rank has a part of t.
+func (r *rank) holds(t *Tensor) bool {
+	return t.Mesh == nil || len(t.Mesh.Axes) == 0 || t.Mesh.Coordinate(r.number, t.Mesh.Axes[0].Name) >= 0
+}
+
+// eval computes an expression on this rank, here.
+func (r *rank) eval(s Stmt, e expr.Expr) (int64, error) {
+	v, err := expr.Eval(e, func(name string) (int64, bool) {
+		v, ok := r.env[name]
+		return v, ok
+	})
+	if err != nil {
+		return 0, r.fail(s, "%v", err)
+	}
+	return v, nil
+}
+
+func (r *rank) fail(s Stmt, format string, args ...any) error {
+	return fmt.Errorf("%s, rank %d, %s: %s", where(s.Meta().Pos), r.number, head(s), fmt.Sprintf(format, args...))
+}
+
+func where(pos diag.Pos) string {
+	if !pos.IsValid() {
+		return "somewhere"
+	}
+	return pos.String()
+}
+
+var nan = math.NaN()

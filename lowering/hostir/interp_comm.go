@@ -1,0 +1,205 @@
+package hostir
+
+import (
+	"fmt"
+	"slices"
+)
+
+// part is one rank's share of what several ranks do together.
+type part struct {
+	rank *rank
+	stmt Stmt
+	key  string // of the team; its meetings take place in order
+	team []int  // world ranks; sender and receiver for a point-to-point pair
+	in   []*view
+	out  *view
+	root int64 // team rank; -1 where there is none
+}
+
+// meeting is where the parts of one communication come together. It takes place when
+// every member of its team has got there.
+type meeting struct {
+	team  []int // world ranks; sender and receiver for a point-to-point pair
+	parts []*part
+	task  *task
+}
+
+// meetingKey numbers the communications of a team; a team's communications take place
+// in the order in which each rank issues them.
+type meetingKey struct {
+	team string
+	turn int
+}
+
+// transfer issues the statements that concern communication. Each runs on the stream
+// of its team: it starts after what was issued to the current stream, and Wait makes
+// the current stream follow its end.
+func (r *rank) transfer(s Stmt) error {
+	switch s := s.(type) {
+	case *StartCoalescing:
+		r.grouping = true
+	case *EndCoalescing:
+		r.grouping = false
+		group := r.group
+		r.group = nil
+		return r.start(s.Handle, s, group)
+	case *Wait:
+		if t := r.handles[s.Handle]; t != nil {
+			r.issue(r.current, s, nil, t)
+		}
+	case *ShareMemHandles: // pointers are shared already
+	case *Communication, *P2PCommunication:
+		p, err := r.part(s)
+		if err != nil || p == nil {
+			return err
+		}
+		if r.grouping {
+			r.group = append(r.group, p)
+			return nil
+		}
+		return r.start(Handle(s), s, []*part{p})
+	}
+	return nil
+}
+
+// part gathers what this rank brings to a communication; nil if it takes no part.
+func (r *rank) part(s Stmt) (*part, error) {
+	switch s := s.(type) {
+	case *Communication:
+		if s.Mesh.Coordinate(r.number, s.MeshAxis) < 0 {
+			return nil, nil
+		}
+		return r.collective(s)
+	case *P2PCommunication:
+		return r.pair(s)
+	default:
+		return nil, r.fail(s, "this is no communication")
+	}
+}
+
+func (r *rank) collective(s *Communication) (*part, error) {
+	p := &part{rank: r, stmt: s, root: -1, team: s.Mesh.Team(r.number, s.MeshAxis)}
+	p.key = fmt.Sprint(p.team)
+	in, err := r.view(s, s.In)
+	if err != nil {
+		return nil, err
+	}
+	p.in = []*view{in}
+	if p.out, err = r.view(s, s.Out); err != nil || s.Root == nil {
+		return p, err
+	}
+	p.root, err = r.eval(s, s.Root)
+	return p, err
+}
+
+func (r *rank) pair(s *P2PCommunication) (*part, error) {
+	peer, err := r.eval(s, s.Peer)
+	if err != nil {
+		return nil, err
+	}
+	if int(peer) == r.number {
+		return nil, r.fail(s, "a rank cannot exchange with itself")
+	}
+	buffer, err := r.view(s, s.Buffer)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{rank: r, stmt: s, in: []*view{buffer}, root: -1, team: []int{r.number, int(peer)}}
+	if !s.Send {
+		slices.Reverse(p.team)
+	}
+	p.key = fmt.Sprintf("%d to %d", p.team[0], p.team[1])
+	return p, nil
+}
+
+// carrier is the stream that communications of a team run on; pairs share one.
+func (r *rank) carrier(p *part) *stream {
+	if _, ok := p.stmt.(*P2PCommunication); ok {
+		return r.stream("communication of pairs")
+	}
+	return r.stream("communication of " + p.key)
+}
+
+// start issues the parts of a communication or group: one task that begins it, one
+// meeting for each part, one task that ends it.
+func (r *rank) start(handle string, s Stmt, parts []*part) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	carrier := r.carrier(parts[0])
+	begin := r.issue(carrier, s, nil, r.current.last)
+	var meetings []*task
+	for _, p := range parts {
+		m := r.join(p, carrier)
+		m.task.follow(begin)
+		meetings = append(meetings, m.task)
+	}
+	r.handles[handle] = r.issue(carrier, s, nil, meetings...)
+	return nil
+}
+
+// join brings a part to its meeting, and makes the meeting when it is the first.
+func (r *rank) join(p *part, on *stream) *meeting {
+	id := meetingKey{p.key, r.turns[p.key]}
+	r.turns[p.key]++
+	m := r.machine.meetings[id]
+	if m == nil {
+		m = &meeting{team: p.team}
+		m.task = r.machine.task(-1, p.stmt, on, m.exchange)
+		r.machine.meetings[id] = m
+		r.machine.order = append(r.machine.order, m)
+	}
+	m.parts = append(m.parts, p)
+	return m
+}
+
+// matchMeetings checks that the ranks of each meeting bring the same communication.
+// One that a rank never reaches can never take place.
+func (m *machine) matchMeetings() error {
+	for _, meeting := range m.order {
+		if err := meeting.match(); err != nil {
+			return err
+		}
+		if len(meeting.parts) < len(meeting.team) {
+			meeting.task.before++
+		}
+	}
+	return nil
+}
+
+// missing lists the ranks that never reach the meeting.
+func (m *meeting) missing() []int {
+	var ranks []int
+	for _, r := range m.team {
+		if !slices.ContainsFunc(m.parts, func(p *part) bool { return p.rank.number == r }) {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+func (m *meeting) match() error {
+	first := m.parts[0]
+	for _, p := range m.parts[1:] {
+		if !compatible(first, p) {
+			return fmt.Errorf("ranks %d and %d meet in different communications: %s (%s) and %s (%s)",
+				first.rank.number, p.rank.number, head(first.stmt), where(first.stmt.Meta().Pos),
+				head(p.stmt), where(p.stmt.Meta().Pos))
+		}
+	}
+	return nil
+}
+
+func compatible(a, b *part) bool {
+	switch s := a.stmt.(type) {
+	case *Communication:
+		o, ok := b.stmt.(*Communication)
+		return ok && s.Type == o.Type && s.ReduceFn == o.ReduceFn && a.root == b.root &&
+			a.in[0].elements() == b.in[0].elements() && s.In.DType == o.In.DType
+	case *P2PCommunication:
+		o, ok := b.stmt.(*P2PCommunication)
+		return ok && s.Send != o.Send && a.in[0].elements() == b.in[0].elements() && s.Buffer.DType == o.Buffer.DType
+	default:
+		return a.stmt == b.stmt
+	}
+}

@@ -1,0 +1,175 @@
+package hostir
+
+import "strconv"
+
+// block issues statements in order.
+func (r *rank) block(body []Stmt) error {
+	for _, s := range body {
+		if err := r.statement(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rank) statement(s Stmt) error {
+	switch s := s.(type) {
+	case *For:
+		return r.loop(s)
+	case *If:
+		cond, err := r.eval(s, s.Cond)
+		if err != nil {
+			return err
+		}
+		if cond != 0 {
+			return r.block(s.Body)
+		}
+		return r.block(s.Else)
+	case *GetCurrentStream:
+		r.named[s.Var] = r.current
+		return nil
+	case *SetCurrentStream:
+		target, err := r.target(s, s.Stream)
+		r.current = target
+		return err
+	case *Synchronize:
+		target, err := r.target(s, s.Stream)
+		if err == nil {
+			r.issue(r.current, s, nil, target.last)
+		}
+		return err
+	case *Allocate, *Deallocate, *Select:
+		return r.buffer(s)
+	case *Communication, *P2PCommunication, *StartCoalescing, *EndCoalescing, *Wait, *ShareMemHandles:
+		return r.transfer(s)
+	default:
+		return r.compute(s)
+	}
+}
+
+func (r *rank) loop(s *For) error {
+	for i := range s.Count.Size {
+		r.env[s.Var] = i
+		if err := r.block(s.Body); err != nil {
+			return err
+		}
+	}
+	delete(r.env, s.Var)
+	return nil
+}
+
+func (r *rank) target(s Stmt, ref StreamRef) (*stream, error) {
+	if ref.Index == nil {
+		named := r.named[ref.Var]
+		if named == nil {
+			return nil, r.fail(s, "stream %s is not named before", ref.Var)
+		}
+		return named, nil
+	}
+	index, err := r.eval(s, ref.Index)
+	if err != nil {
+		return nil, err
+	}
+	if index < 0 || index >= int64(r.machine.program.Streams) {
+		return nil, r.fail(s, "there is no worker %d among %d", index, r.machine.program.Streams)
+	}
+	return r.stream("worker " + strconv.FormatInt(index, 10)), nil
+}
+
+// buffer handles the statements that make and free buffers and views.
+func (r *rank) buffer(s Stmt) error {
+	switch s := s.(type) {
+	case *Allocate:
+		if r.views[s.Tensor] == nil && r.holds(s.Tensor) {
+			r.views[s.Tensor] = newBuffer(s.Tensor)
+		}
+	case *Deallocate:
+		v, err := r.view(s, s.Tensor)
+		if err != nil || v == nil {
+			return err
+		}
+		delete(r.views, s.Tensor)
+		r.issue(r.current, s, func() error { v.spoil(); return nil })
+	case *Select:
+		in, err := r.view(s, s.In)
+		if err != nil || in == nil {
+			return err
+		}
+		index, err := r.eval(s, s.Index)
+		if err != nil {
+			return err
+		}
+		if s.Axis >= len(in.size) || index < 0 || index >= in.size[s.Axis] {
+			return r.fail(s, "index %d is outside of axis %d of %s", index, s.Axis, s.In.Name)
+		}
+		r.views[s.Out] = in.slice(s.Axis, index)
+	}
+	return nil
+}
+
+// view is the buffer of t as it stands; nil on a rank that has no part of t.
+func (r *rank) view(s Stmt, t *Tensor) (*view, error) {
+	v := r.views[t]
+	if v == nil && r.holds(t) && !r.machine.allocates && t.Role == Temp {
+		v = newBuffer(t) // before streams are lowered, buffers need no statement
+		r.views[t] = v
+	}
+	if v == nil && r.holds(t) {
+		return nil, r.fail(s, "%s has no buffer", t.Name)
+	}
+	return v, nil
+}
+
+// compute issues a statement that computes on the current stream.
+func (r *rank) compute(s Stmt) error {
+	if crosses(s) {
+		return r.together(s)
+	}
+	out := Result(s)
+	if !r.holds(out) {
+		return nil
+	}
+	in, err := r.operands(s)
+	if err != nil {
+		return err
+	}
+	if out.Role == View && r.views[out] == nil {
+		v, err := r.alias(s, in[0])
+		r.views[out] = v
+		return err
+	}
+	v, err := r.view(s, out)
+	if err != nil {
+		return err
+	}
+	k, err := kernel(s, v, in)
+	if err != nil {
+		return r.fail(s, "%v", err)
+	}
+	r.issue(r.current, s, k)
+	return nil
+}
+
+// operands gives the buffers that a statement reads; nil for one that this rank has
+// no part of.
+func (r *rank) operands(s Stmt) ([]*view, error) {
+	in := make([]*view, 0, 3)
+	for _, t := range Uses(s) {
+		v, err := r.view(s, t)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, v)
+	}
+	return in, nil
+}
+
+// alias makes the result of a Reshape or Broadcast a view of its operand.
+func (r *rank) alias(s Stmt, in *view) (*view, error) {
+	out := newView(Result(s))
+	if _, ok := in.contiguous(); !ok || !in.rowMajor() {
+		return nil, r.fail(s, "a view cannot reshape a buffer that is not row-major")
+	}
+	out.data, out.offset = in.data, in.offset
+	return out, nil
+}

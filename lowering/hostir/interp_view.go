@@ -1,0 +1,124 @@
+package hostir
+
+import (
+	"slices"
+)
+
+// view is a strided window on a buffer, over the logical axes of a tensor; what one
+// rank holds of it.
+type view struct {
+	data         []float64
+	offset       int64
+	size, stride []int64
+}
+
+// newView lays out t's axes as its layout says, without a buffer.
+func newView(t *Tensor) *view {
+	v := &view{size: make([]int64, len(t.Axes)), stride: make([]int64, len(t.Axes))}
+	step := int64(1)
+	for _, axis := range slices.Backward(order(t)) {
+		v.size[axis], v.stride[axis] = t.Axes[axis].LocalSize(), step
+		step *= v.size[axis]
+	}
+	return v
+}
+
+// newBuffer makes the buffer of t, full of NaN.
+func newBuffer(t *Tensor) *view {
+	v := newView(t)
+	v.data = make([]float64, v.elements())
+	v.spoil()
+	return v
+}
+
+func (v *view) elements() int64 {
+	n := int64(1)
+	for _, size := range v.size {
+		n *= size
+	}
+	return n
+}
+
+// spoil overwrites the whole window with NaN.
+func (v *view) spoil() { v.each(func(at int64) { v.data[at] = nan }) }
+
+// each visits the elements in logical row-major order.
+func (v *view) each(visit func(at int64)) {
+	walk(v.size, [][]int64{v.stride}, []int64{v.offset}, func(at []int64) { visit(at[0]) })
+}
+
+// read copies the elements out, without axes that the buffer lacks.
+func (v *view) read() *Array {
+	a := &Array{Shape: slices.Clone(v.size), Data: make([]float64, 0, v.elements())}
+	v.each(func(at int64) { a.Data = append(a.Data, v.data[at]) })
+	return a
+}
+
+// slice fixes an axis.
+func (v *view) slice(axis int, index int64) *view {
+	return &view{
+		data: v.data, offset: v.offset + index*v.stride[axis],
+		size:   slices.Delete(slices.Clone(v.size), axis, axis+1),
+		stride: slices.Delete(slices.Clone(v.stride), axis, axis+1),
+	}
+}
+
+// contiguous gives the window as one piece of memory, if it is.
+func (v *view) contiguous() ([]float64, bool) {
+	axes := make([]int, 0, len(v.size))
+	for i, size := range v.size {
+		if size > 1 {
+			axes = append(axes, i)
+		}
+	}
+	slices.SortFunc(axes, func(a, b int) int { return int(v.stride[a] - v.stride[b]) })
+	step := int64(1)
+	for _, a := range axes {
+		if v.stride[a] != step {
+			return nil, false
+		}
+		step *= v.size[a]
+	}
+	return v.data[v.offset : v.offset+step], true
+}
+
+// rowMajor reports whether outer axes have the larger strides.
+func (v *view) rowMajor() bool {
+	last := int64(-1)
+	for i, size := range v.size {
+		if size == 1 {
+			continue
+		}
+		if last >= 0 && v.stride[i] > last {
+			return false
+		}
+		last = v.stride[i]
+	}
+	return true
+}
+
+// walk visits every index of a shape in row-major order with the offsets that several
+// sets of strides give.
+func walk(size []int64, strides [][]int64, start []int64, visit func(at []int64)) {
+	index, at := make([]int64, len(size)), slices.Clone(start)
+	for {
+		visit(at)
+		axis := len(size) - 1
+		for ; axis >= 0; axis-- {
+			index[axis]++
+			for k := range at {
+				at[k] += strides[k][axis]
+			}
+			if index[axis] < size[axis] {
+				break
+			}
+			for k := range at {
+				at[k] -= index[axis] * strides[k][axis]
+			}
+			index[axis] = 0
+		}
+		if axis < 0 {
+			return
+		}
+	}
+}

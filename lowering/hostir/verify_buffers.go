@@ -1,0 +1,104 @@
+package hostir
+
+// buffers follows allocation, views and writes along a path.
+func (f *flow) buffers(s Stmt) {
+	switch s := s.(type) {
+	case *Allocate:
+		f.allocate(s)
+		return
+	case *Deallocate:
+		f.deallocate(s)
+		return
+	case *Select:
+		f.ready(s, s.In)
+		f.view(s, s.Out, s.In)
+		return
+	}
+	for _, t := range Uses(s) {
+		f.ready(s, t)
+	}
+	for _, t := range Defs(s) {
+		if t.Role == View && f.makesView(s) && !f.facts[fact{viewed, t}] {
+			f.view(s, t, Uses(s)[0])
+			continue
+		}
+		f.ready(s, t)
+		f.write(s, t)
+	}
+}
+
+// makesView reports whether a statement can make its result a view of its operand.
+func (f *flow) makesView(s Stmt) bool {
+	switch s.(type) {
+	case *Reshape, *Broadcast:
+		return true
+	default:
+		return false
+	}
+}
+
+func (f *flow) allocate(s *Allocate) {
+	t := s.Tensor
+	switch {
+	case t.Role == Input || t.Role == View:
+		f.breach(s.Pos, "buffer", "%s has no buffer to allocate: it is a tensor of role %s", t.Name, t.Role)
+	case f.facts[fact{allocated, t}]:
+		f.breach(s.Pos, "buffer", "%s is allocated twice", t.Name)
+	}
+	f.set(allocated, t, true)
+	f.set(freed, t, false)
+}
+
+func (f *flow) deallocate(s *Deallocate) {
+	t := s.Tensor
+	switch {
+	case t.Role != Temp:
+		f.breach(s.Pos, "buffer", "%s is not the program's to free: it is a tensor of role %s", t.Name, t.Role)
+	case f.facts[fact{freed, t}]:
+		f.breach(s.Pos, "buffer", "%s is freed twice", t.Name)
+	case !f.facts[fact{allocated, t}]:
+		f.breach(s.Pos, "buffer", "%s is freed before it is allocated", t.Name)
+	}
+	f.set(allocated, t, false)
+	f.set(freed, t, true)
+}
+
+// view makes out a view of the buffer behind in.
+func (f *flow) view(s Stmt, out, in *Tensor) {
+	if out.Role != View {
+		f.breach(s.Meta().Pos, "view", "%s makes %s a view, but its role is %s", s.Op(), out.Name, out.Role)
+	}
+	f.base[out] = f.root(in)
+	f.set(viewed, out, true)
+}
+
+func (f *flow) root(t *Tensor) *Tensor {
+	if b := f.base[t]; b != nil {
+		return b
+	}
+	return t
+}
+
+// ready checks that t has a buffer at statement s.
+func (f *flow) ready(s Stmt, t *Tensor) {
+	if t.Role == View && !f.facts[fact{viewed, t}] {
+		f.breach(s.Meta().Pos, "view", "%s uses view %s before it is made", s.Op(), t.Name)
+		return
+	}
+	base := f.root(t)
+	switch {
+	case base.Role == Input || base.Role == View:
+	case f.facts[fact{freed, base}]:
+		f.breach(s.Meta().Pos, "buffer", "%s uses %s after it was freed", s.Op(), base.Name)
+	case f.lowered && !f.facts[fact{allocated, base}]:
+		f.breach(s.Meta().Pos, "buffer", "%s uses %s before it is allocated", s.Op(), base.Name)
+	}
+}
+
+func (f *flow) write(s Stmt, t *Tensor) {
+	base := f.root(t)
+	if base.Role == Input {
+		f.breach(s.Meta().Pos, "written", "%s writes input %s", s.Op(), base.Name)
+	}
+	f.set(written, base, true)
+}

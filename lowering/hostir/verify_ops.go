@@ -1,0 +1,278 @@
+package hostir
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// operation checks what concerns one statement alone: shapes, ranks, communication.
+func (v *verifier) operation(s Stmt) {
+	switch s := s.(type) {
+	case *Select:
+		v.selects(s)
+		return
+	case *Communication:
+		v.communication(s)
+		return
+	case *Reshape:
+		v.reshape(s)
+	case *Permute:
+		if !isPermutation(s.Perm, len(Live(s.In))) {
+			v.breach(s.Pos, "shape", "perm %s is no permutation of the %d axes of %s", formatInts(s.Perm), len(Live(s.In)), s.In.Name)
+			return
+		}
+	case *Reduce:
+		if s.Axis >= len(s.In.Axes) || s.In.Axes[s.Axis].Kind == domain.Reduction {
+			v.breach(s.Pos, "shape", "%s has no axis %d to reduce", s.In.Name, s.Axis)
+			return
+		}
+	}
+	rows := AxisMap(s)
+	for i, t := range Uses(s) {
+		if rows != nil && v.rank(s, t) {
+			v.operand(s, t, rows[i])
+		}
+	}
+	v.products(s)
+	v.dtypes(s)
+}
+
+func isPermutation(perm []int, n int) bool {
+	sorted := slices.Sorted(slices.Values(perm))
+	for i, p := range sorted {
+		if p != i {
+			return false
+		}
+	}
+	return len(perm) == n
+}
+
+// selects checks that Out is In without the axis, element type and layout included.
+func (v *verifier) selects(s *Select) {
+	if s.Axis >= len(s.In.Axes) {
+		v.breach(s.Pos, "range", "%s has no axis %d", s.In.Name, s.Axis)
+		return
+	}
+	want := slices.Delete(slices.Clone(s.In.Axes), s.Axis, s.Axis+1)
+	same := slices.EqualFunc(want, s.Out.Axes, func(a, b domain.Axis) bool {
+		return a.Kind == b.Kind && a.Mesh == b.Mesh && a.Extent.Size == b.Extent.Size
+	})
+	switch {
+	case !same:
+		v.breach(s.Pos, "shape", "%s is %s, and %s without axis %d is %s",
+			s.Out.Name, domain.FormatAxes(s.Out.Axes), s.In.Name, s.Axis, domain.FormatAxes(want))
+	case s.Out.DType != s.In.DType:
+		v.breach(s.Pos, "shape", "%s is %s and %s is %s", s.Out.Name, s.Out.DType, s.In.Name, s.In.DType)
+	case !slices.Equal(order(s.Out), without(order(s.In), s.Axis)):
+		v.breach(s.Pos, "shape", "the layout of %s is not that of %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
+	}
+}
+
+// order is t's layout, the logical order where none is set.
+func order(t *Tensor) []int {
+	if t.Layout != nil {
+		return t.Layout
+	}
+	list := make([]int, len(t.Axes))
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+func without(order []int, axis int) []int {
+	list := make([]int, 0, len(order))
+	for _, a := range order {
+		if a < axis {
+			list = append(list, a)
+		} else if a > axis {
+			list = append(list, a-1)
+		}
+	}
+	return list
+}
+
+// rank checks that operand and result have as many axes as the statement needs.
+func (v *verifier) rank(s Stmt, t *Tensor) bool {
+	in, out := len(Live(t)), len(Live(Result(s)))
+	ok := true
+	switch s := s.(type) {
+	case *Set, *Unary, *Cast, *Permute:
+		ok = in == out
+	case *Broadcast:
+		ok = in+1 == out && s.Axis < len(s.Out.Axes)
+	case *Reduce:
+		ok = in == out+1
+	case *Binary:
+		ok = in <= out
+	case *Matmul:
+		ok = in > 0 && (t != s.B || in > 1)
+	case *Linear:
+		ok = in > 0 && (t != s.W || in > 1)
+	}
+	if !ok {
+		v.breach(s.Meta().Pos, "shape", "%s %s does not fit %s %s in %s",
+			t.Name, domain.FormatAxes(t.Axes), Result(s).Name, domain.FormatAxes(Result(s).Axes), s.Op())
+	}
+	return ok
+}
+
+// operand checks that axes which run along with each other have one extent, and, once
+// the program is lowered, one set of ranks.
+func (v *verifier) operand(s Stmt, t *Tensor, row []int) {
+	out := Result(s)
+	_, moves := s.(*Set)
+	_, folds := s.(*Reduce)
+	for i, j := range row {
+		if j == Unmapped {
+			continue
+		}
+		a, b := t.Axes[i], out.Axes[j]
+		stretches := a.Extent.Size == 1 && a.Kind != domain.Device
+		switch {
+		case a.Extent.Size != b.Extent.Size && !stretches:
+			v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and axis %d of %s has %d",
+				i, t.Name, a.Extent.Size, j, out.Name, b.Extent.Size)
+		case v.lowered && !moves && !folds && !stretches && splitOver(a) != splitOver(b):
+			v.breach(s.Meta().Pos, "local", "axis %d of %s and axis %d of %s are on different ranks: %s and %s",
+				i, t.Name, j, out.Name, a, b)
+		}
+	}
+}
+
+func splitOver(a domain.Axis) string {
+	if a.Kind == domain.Device {
+		return a.Mesh
+	}
+	return ""
+}
+
+// products checks the contracted axes.
+func (v *verifier) products(s Stmt) {
+	var x, y *Tensor
+	fromEnd := 2
+	switch s := s.(type) {
+	case *Matmul:
+		x, y = s.A, s.B
+	case *Linear:
+		x, y, fromEnd = s.X, s.W, 1
+	default:
+		return
+	}
+	a, b := Live(x), Live(y)
+	if len(a) < 1 || len(b) < 2 {
+		return // reported by rank
+	}
+	i, j := a[len(a)-1], b[len(b)-fromEnd]
+	if x.Axes[i].Extent.Size != y.Axes[j].Extent.Size {
+		v.breach(s.Meta().Pos, "shape", "%s sums over axis %d of %s with %d elements and axis %d of %s with %d",
+			s.Op(), i, x.Name, x.Axes[i].Extent.Size, j, y.Name, y.Axes[j].Extent.Size)
+	}
+}
+
+// dtypes checks that nothing but a Cast changes the element type; products and
+// reductions may give fp32, which they accumulate in.
+func (v *verifier) dtypes(s Stmt) {
+	out := Result(s)
+	if out == nil {
+		return
+	}
+	accumulates := false
+	switch s.(type) {
+	case *Cast:
+		return
+	case *Matmul, *Linear, *Reduce:
+		accumulates = out.DType == domain.FP32
+	}
+	for _, t := range Uses(s) {
+		if t.DType != out.DType && !accumulates {
+			v.breach(s.Meta().Pos, "shape", "%s takes %s %s to %s %s: that is a Cast", s.Op(), t.DType, t.Name, out.DType, out.Name)
+		}
+	}
+}
+
+func (v *verifier) reshape(s *Reshape) {
+	size := func(t *Tensor) int64 {
+		n := int64(1)
+		for _, i := range Live(t) {
+			n *= t.Axes[i].Extent.Size
+		}
+		return n
+	}
+	if size(s.In) != size(s.Out) {
+		v.breach(s.Pos, "shape", "%s has %d elements and %s has %d", s.In.Name, size(s.In), s.Out.Name, size(s.Out))
+	}
+}
+
+// communication checks a communication against the domains of its operands.
+func (v *verifier) communication(s *Communication) {
+	if s.Mesh.Axis(s.MeshAxis) == nil {
+		v.breach(s.Pos, "communication", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
+		return
+	}
+	reduces := s.Type == Reduction || s.Type == Allreduce || s.Type == ReduceScatter
+	rooted := s.Type == Gather || s.Type == Scatter || s.Type == Reduction || s.Type == BroadcastComm
+	switch {
+	case reduces != (s.ReduceFn != ""):
+		v.breach(s.Pos, "communication", "%s %s a reduction function", s.Type, map[bool]string{true: "needs", false: "has no use for"}[reduces])
+		return
+	case rooted != (s.Root != nil):
+		v.breach(s.Pos, "communication", "%s %s a root", s.Type, map[bool]string{true: "needs", false: "has no use for"}[rooted])
+		return
+	case s.In.DType != s.Out.DType:
+		v.breach(s.Pos, "communication", "%s is %s and %s is %s", s.In.Name, s.In.DType, s.Out.Name, s.Out.DType)
+		return
+	}
+	if !v.elements(s) {
+		return
+	}
+	v.sides(s)
+}
+
+// elements checks how many elements a rank puts in and gets out.
+func (v *verifier) elements(s *Communication) bool {
+	in, out, team := localElements(s.In), localElements(s.Out), s.Mesh.Axis(s.MeshAxis).Extent.Size
+	ok := true
+	switch s.Type {
+	case Allgather, Gather:
+		ok = out == in*team
+	case Scatter, ReduceScatter:
+		ok = in == out*team
+	default:
+		ok = in == out
+	}
+	if !ok {
+		v.breach(s.Pos, "communication", "%s over %d ranks cannot take %d elements of %s to %d of %s",
+			s.Type, team, in, s.In.Name, out, s.Out.Name)
+	}
+	return ok
+}
+
+func localElements(t *Tensor) int64 {
+	n := int64(1)
+	for _, extent := range LocalShape(t) {
+		n *= extent
+	}
+	return n
+}
+
+// sides checks which side is split over the mesh axis.
+func (v *verifier) sides(s *Communication) {
+	in, out := splitAxis(s.In, s.MeshAxis) != Unmapped, splitAxis(s.Out, s.MeshAxis) != Unmapped
+	var wantIn, wantOut bool
+	switch s.Type {
+	case Allgather, Gather, Allreduce, Reduction:
+		wantIn = true
+	case Scatter:
+		wantOut = true
+	case ReduceScatter, SendRecv, AllToAll:
+		wantIn, wantOut = true, true
+	case BroadcastComm:
+		return // of whole tensors, or of a slice in each iteration
+	}
+	if in != wantIn || out != wantOut {
+		v.breach(s.Pos, "communication", "%s along mesh axis %s cannot take %s %s to %s %s", s.Type, s.MeshAxis,
+			s.In.Name, domain.FormatAxes(s.In.Axes), s.Out.Name, domain.FormatAxes(s.Out.Axes))
+	}
+}

@@ -1,0 +1,80 @@
+package lowering
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+)
+
+// shards gives what each rank holds of the tensors named in values.
+func shards(t *testing.T, p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*hostir.Array {
+	t.Helper()
+	ranks := make([]map[string]*hostir.Array, p.Meshes[0].Size())
+	for r := range ranks {
+		ranks[r] = map[string]*hostir.Array{}
+		for _, tensor := range list {
+			a, ok := model.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r])
+			if ok {
+				ranks[r][tensor.Name] = &hostir.Array{Shape: a.Shape, Data: a.Data}
+			}
+		}
+	}
+	return ranks
+}
+
+// oracle is what every rank must hold of the outputs, with the inputs for it.
+type oracle struct {
+	inputs, want []map[string]*hostir.Array
+}
+
+func newOracle(t *testing.T, p *model.Pipeline, seed uint64) *oracle {
+	t.Helper()
+	inputs := model.FillIntegers(p, seed)
+	values, err := model.Evaluate(p, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &oracle{shards(t, p, p.Inputs, inputs), shards(t, p, p.Outputs, values)}
+}
+
+// check interprets a program and compares every rank's outputs.
+func (o *oracle) check(program *hostir.Program, seed uint64) error {
+	got, err := hostir.Interpret(program, o.inputs, seed)
+	if err != nil {
+		return err
+	}
+	for r, want := range o.want {
+		for name, a := range want {
+			b := got[r][name]
+			if b == nil {
+				return fmt.Errorf("rank %d has no output %s", r, name)
+			}
+			wrong := 0
+			for i := range a.Data {
+				if a.Data[i] != b.Data[i] {
+					wrong++
+				}
+			}
+			if wrong > 0 || len(a.Data) != len(b.Data) {
+				return fmt.Errorf("rank %d: %d of %d elements of %s are wrong (seed %d)", r, wrong, len(a.Data), name, seed)
+			}
+		}
+	}
+	return nil
+}
+
+// executable reports whether a program can run: everything that crosses ranks is a
+// communication, and buffers are allocated.
+func executable(p *hostir.Program) bool {
+	allocated, crosses := false, false
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		_, isAllocate := s.(*hostir.Allocate)
+		allocated = allocated || isAllocate
+		crosses = crosses || reshards(s)
+		return true
+	})
+	return allocated && !crosses
+}
+
