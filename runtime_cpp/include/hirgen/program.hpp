@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "hirgen/c_api.h"
 #include "hirgen/context.hpp"
 #include "hirgen/tensor.hpp"
 
@@ -59,6 +60,6 @@ void run_call(Context& context, Program& program, cudaStream_t caller,
               const std::vector<void*>& tensors);
 
 /// main() of an emitted program: options, inputs, check, timing, report. Returns the exit code.
-int run_main(int argc, char** argv, const ProgramTable& table);
+HIRGEN_EXPORT int run_main(int argc, char** argv, const ProgramTable& table);
 
 }  // namespace hirgen
