@@ -19,7 +19,7 @@ namespace hirgen_cpu {
 
 /// A queue of tasks that run one after the other. A position is the number of tasks submitted up
 /// to and including one; it is reached when that many are complete.
-class Stream {
+class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(int device, unsigned flags, int priority, uint64_t id)
       : device(device), flags(flags), priority(priority), id(id) {}
