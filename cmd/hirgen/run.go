@@ -38,7 +38,7 @@ machine is not as needed, 4 a device call failed, 5 another rank failed, 6 timeo
 			}
 			return exactly("OUT")(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
+		RunE: flags.run,
 	}
 	cmd.Flags().IntVarP(&flags.ranks, "ranks", "n", 0, "number of ranks, the size of the program's mesh")
 	cmd.Flags().StringVar(&flags.device, "device", string(launch.Auto), "cpu, cuda, or auto: cuda where there is a GPU and nvcc")

@@ -66,7 +66,10 @@ func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *sou
 	} else {
 		pipeline, src.text, err = model.LoadFile(path, overrides)
 	}
-	return pipeline, src, src.locate(err)
+	if err != nil {
+		return nil, nil, src.locate(err)
+	}
+	return pipeline, src, nil
 }
 
 // lower reads the spec at path and lowers it.
@@ -80,7 +83,10 @@ func (f *specFlags) lower(cmd *cobra.Command, path string) (*hostir.Program, *so
 		return nil, nil, err
 	}
 	program, err := lowering.Lower(pipeline, options)
-	return program, src, src.locate(err)
+	if err != nil {
+		return nil, nil, src.locate(err)
+	}
+	return program, src, nil
 }
 
 // source is a spec as it was read.

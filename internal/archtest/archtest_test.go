@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"lowering":          {"model", "lowering/hostir", "model/domain", "internal/*"},
 	"emit":              {"lowering/hostir", "model/domain", "templates", "runtime_cpp", "internal/expr", "internal/diag"},
 	"emit/gosrc":        {"model", "model/domain"},
-	"cmd/hirgen":        {"model", "lowering", "lowering/hostir", "emit", "emit/gosrc", "internal/*"},
+	"cmd/hirgen":        {"model", "model/domain", "lowering", "lowering/hostir", "emit", "emit/gosrc", "internal/*"},
 }
 
 // onlyIn says which files may import a package that shapes all that touches it. A

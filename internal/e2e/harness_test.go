@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,7 +78,7 @@ func (f folder) build(t *testing.T) string {
 	t.Helper()
 	program, err := launch.Build(t.Context(), launch.BuildOptions{Dir: f.dir(), Device: launch.CPU, Cache: f.cache})
 	if err != nil {
-		if failure, ok := err.(*launch.EnvironmentError); ok {
+		if failure := (*launch.EnvironmentError)(nil); errors.As(err, &failure) {
 			t.Fatalf("%v\n%s", err, failure.Output)
 		}
 		t.Fatal(err)
