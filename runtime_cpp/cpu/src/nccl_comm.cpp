@@ -44,8 +44,8 @@ std::shared_ptr<Block> create_area() {
 
 std::shared_ptr<Block> open_area(const BlockAddress& address) {
   QuietLock lock(areas().mutex);
-  areas().unclaimed.erase(address.inode);
   std::shared_ptr<Block> area = areas().mapped[address.inode].lock();
+  areas().unclaimed.erase(address.inode);  // only now: it may be what keeps the area
   if (!area) {
     area = std::make_shared<Block>(Block::open(address));
     areas().mapped[address.inode] = area;
