@@ -134,10 +134,10 @@ func reference(op *model.Op) hostir.RefOp {
 	ref := hostir.RefOp{
 		Kind: string(op.Kind), Fn: op.Fn, Out: op.Out.Name, DType: op.Out.DType, Pos: op.Pos,
 	}
-	switch op.Kind {
-	case model.OpReduce, model.OpBroadcast:
+	if op.Kind == model.OpReduce || op.Kind == model.OpBroadcast {
 		ref.Axis = op.Axis
-	case model.OpPermute:
+	}
+	if op.Kind == model.OpPermute {
 		ref.Perm = op.Perm
 	}
 	for _, t := range op.In {

@@ -69,12 +69,12 @@ func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
 	m := describe(s)
 	kind, handle := m.kind()
 	if kind == "" {
-		d := c.errors.Add(s.Meta().Pos, diag.NoCommunication,
+		c.errors.Add(s.Meta().Pos, diag.NoCommunication,
 			"no communication takes %s %s to %s %s", m.in.Name, domain.FormatAxes(m.in.Axes),
-			m.out.Name, domain.FormatAxes(m.out.Axes))
-		d.Notes = append(d.Notes, diag.Note{Pos: m.in.Pos, Message: m.in.Name + " is declared here"},
-			diag.Note{Pos: m.out.Pos, Message: m.out.Name + " is declared here"})
-		d.Hint = "change one split axis at a time, on one mesh"
+			m.out.Name, domain.FormatAxes(m.out.Axes)).
+			AddNote(m.in.Pos, "%s is declared here", m.in.Name).
+			AddNote(m.out.Pos, "%s is declared here", m.out.Name).
+			WithHint("change one split axis at a time, on one mesh")
 		return nil
 	}
 	if !c.outermost(s, m) {
@@ -117,10 +117,10 @@ func (c *converter) outermost(s hostir.Stmt, m movement) bool {
 			whole, axis = m.in, i
 		}
 		if outer := outside(whole, axis); outer >= 0 {
-			d := c.errors.Add(s.Meta().Pos, diag.NotContiguous,
+			c.errors.Add(s.Meta().Pos, diag.NotContiguous,
 				"axis %d (%s) of %s moves between ranks but is not outermost in its buffer: axis %d (%s) lies outside of it",
-				axis, whole.Axes[axis], whole.Name, outer, whole.Axes[outer])
-			d.Notes = append(d.Notes, diag.Note{Pos: whole.Pos, Message: whole.Name + " is declared here"})
+				axis, whole.Axes[axis], whole.Name, outer, whole.Axes[outer]).
+				AddNote(whole.Pos, "%s is declared here", whole.Name)
 			return false
 		}
 	}

@@ -8,58 +8,74 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
+// forms are the choices of a schedule that change the program: sync, joins, reshard.
+var forms = [][3]string{
+	{"split", "body", "before"},
+	{"fused", "body", "before"},
+	{"split", "after", "after"},
+	{"fused", "after", "before"},
+}
+
+// TestEveryPassKeepsTheResult follows both pipelines through all passes: what the
+// interpreter computes is what the model says, whatever the sizes, the schedule and
+// the order of execution.
 func TestEveryPassKeepsTheResult(t *testing.T) {
 	for _, build := range []func(gemm) *model.Pipeline{agMatmul, agLinear} {
 		for _, d := range []int64{1, 2, 4, 8} {
 			for _, s := range []int64{1, 3, 4, 8} {
 				p := build(small(d, s))
-				o := newOracle(t, p, 1)
-				for streams := 1; streams <= 4; streams++ {
-					for _, form := range [][3]string{{"split", "body", "before"}, {"fused", "body", "before"}, {"split", "after", "after"}, {"fused", "after", "before"}} {
-						variant(p, streams, form[0], form[1], form[2])
-						t.Run(fmt.Sprintf("%s/d=%d/S=%d/streams=%d/%s", p.Name, d, s, streams, form), func(t *testing.T) {
-							followPasses(t, p, o, uint64(streams)*1000+uint64(s))
-						})
-					}
+				o := newOracle(t, p, uint64(d*10+s))
+				for streams := range 4 {
+					form := forms[(streams+int(s))%len(forms)]
+					variant(p, streams+1, form[0], form[1], form[2])
+					t.Run(fmt.Sprintf("%s/d=%d/S=%d/streams=%d/%s", p.Name, d, s, streams+1, form), func(t *testing.T) {
+						followPasses(t, p, o)
+					})
 				}
 			}
 		}
 	}
 }
 
-// followPasses interprets the program after every pass that changed it.
-func followPasses(t *testing.T, p *model.Pipeline, o *oracle, seed uint64) {
+// followPasses verifies and interprets the program after every pass that changed it.
+func followPasses(t *testing.T, p *model.Pipeline, o *oracle) {
 	t.Helper()
-	program, err := Build(p)
-	if err != nil {
+	var program *hostir.Program
+	options := Options{Verify: true, DumpAfter: func(pass, text string, changed bool) {
+		if !changed {
+			return
+		}
+		var err error
+		if program, err = hostir.Parse(pass, text); err != nil {
+			t.Fatalf("after %s: %v", pass, err)
+		}
+		if err := o.check(program, 1); err != nil {
+			t.Fatalf("after %s: %v\n%s", pass, err, text)
+		}
+	}}
+	if _, err := Lower(p, options); err != nil {
 		t.Fatal(err)
 	}
-	last := ""
-	for i := -1; i < len(Passes); i++ {
-		name := "build"
-		if i >= 0 {
-			name = Passes[i].Name
-			if err := Passes[i].Run(program); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-		if err := hostir.Verify(program); err != nil {
-			t.Fatalf("after %s: %v\n%s", name, err, hostir.Print(program))
-		}
-		text := hostir.Print(program)
-		if text == last {
-			continue
-		}
-		last = text
-		for k := range uint64(2) {
-			if err := o.check(program, seed+k); err != nil {
-				t.Fatalf("after %s: %v\n%s", name, err, text)
-			}
+	for seed := range uint64(4) {
+		if err := o.check(program, seed); err != nil {
+			t.Fatalf("%v\n%s", err, hostir.Print(program))
 		}
 	}
-	for k := range uint64(8) {
-		if err := o.check(program, seed+k); err != nil {
-			t.Fatalf("%v\n%s", err, last)
+}
+
+// TestEverySeedAgrees runs the final programs in many orders, in every form.
+func TestEverySeedAgrees(t *testing.T) {
+	for _, form := range forms {
+		p := variant(agLinear(small(2, 8)), 3, form[0], form[1], form[2])
+		o := newOracle(t, p, 3)
+		program, err := Lower(p, Options{Verify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(100) {
+			if err := o.check(program, seed); err != nil {
+				t.Fatalf("%s: %v", form, err)
+			}
 		}
 	}
 }

@@ -20,14 +20,14 @@ func FuseForks(p *hostir.Program) error {
 	p.Body = hostir.RewriteBlocks(p.Body, func(body []hostir.Stmt) []hostir.Stmt {
 		out := make([]hostir.Stmt, 0, len(body))
 		for i, s := range body {
-			if i+1 < len(body) && forksFor(s, body[i+1]) {
+			if i+1 < len(body) && forkOf(s, body[i+1]) != nil {
 				continue
 			}
-			if i > 0 && forksFor(body[i-1], s) {
-				fork, work := body[i-1].(*hostir.For), s.(*hostir.For)
-				wait := fork.Body[1].(*hostir.Synchronize)
-				wait.Note = "the worker waits for the caller, whatever that waits for by now"
-				work.Body = append([]hostir.Stmt{work.Body[0], wait}, work.Body[1:]...)
+			if work, ok := s.(*hostir.For); ok && i > 0 {
+				if wait := forkOf(body[i-1], work); wait != nil {
+					wait.Note = "the worker waits for the caller, whatever that waits for by now"
+					work.Body = append([]hostir.Stmt{work.Body[0], wait}, work.Body[1:]...)
+				}
 			}
 			out = append(out, s)
 		}
@@ -36,16 +36,21 @@ func FuseForks(p *hostir.Program) error {
 	return nil
 }
 
-// forksFor reports whether a is the loop of forks of the work loop b.
-func forksFor(a, b hostir.Stmt) bool {
+// forkOf gives the wait in loop a when a is the loop of forks of the work loop b, and
+// nil otherwise.
+func forkOf(a, b hostir.Stmt) *hostir.Synchronize {
 	fork, ok := a.(*hostir.For)
 	work, ok2 := b.(*hostir.For)
-	if !ok || !ok2 || len(fork.Body) != 2 || len(work.Body) == 0 || fork.Count.Size != work.Count.Size {
-		return false
+	if !ok || !ok2 || len(fork.Body) != 2 || len(work.Body) == 0 ||
+		fork.Count.Size != work.Count.Size || fork.Var != work.Var {
+		return nil
 	}
 	set, ok := fork.Body[0].(*hostir.SetCurrentStream)
 	wait, ok2 := fork.Body[1].(*hostir.Synchronize)
 	first, ok3 := work.Body[0].(*hostir.SetCurrentStream)
-	return ok && ok2 && ok3 && wait.Stream.Index == nil && set.Stream.Index != nil && fork.Var == work.Var &&
-		set.Stream.String() == first.Stream.String()
+	if !ok || !ok2 || !ok3 || wait.Stream.Index != nil || set.Stream.Index == nil ||
+		set.Stream.String() != first.Stream.String() {
+		return nil
+	}
+	return wait
 }

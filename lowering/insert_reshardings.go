@@ -71,11 +71,11 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 }
 
 func (r *resharder) partial(s hostir.Stmt, t *hostir.Tensor, axis int) {
-	d := r.errors.Add(s.Meta().Pos, diag.NotLowerable,
+	r.errors.Add(s.Meta().Pos, diag.NotLowerable,
 		"%s sums over axis %d of %s, which is split over mesh axis %s: each rank would have a partial result",
-		s.Op(), axis, t.Name, t.Axes[axis].Mesh)
-	d.Notes = append(d.Notes, diag.Note{Pos: t.Pos, Message: t.Name + " is declared here"})
-	d.Hint = "keep that axis whole on every rank, or give the result an axis for the parts and sum it with reduce"
+		s.Op(), axis, t.Name, t.Axes[axis].Mesh).
+		AddNote(t.Pos, "%s is declared here", t.Name).
+		WithHint("keep that axis whole on every rank, or give the result an axis for the parts and reduce it")
 }
 
 // before moves every operand to the ranks of the result.

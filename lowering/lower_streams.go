@@ -111,10 +111,8 @@ func (l *streamLowering) streamable(s hostir.Stmt, out *hostir.Tensor) bool {
 	if axis < 0 {
 		return false
 	}
-	pos, where := s.Meta().Pos, diag.Note{Pos: out.Pos, Message: out.Name + " is declared here"}
 	complain := func(format string, args ...any) bool {
-		d := l.errors.Add(pos, diag.NotLowerable, format, args...)
-		d.Notes = append(d.Notes, where)
+		l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).AddNote(out.Pos, "%s is declared here", out.Name)
 		return false
 	}
 	for _, a := range out.Axes[axis+1:] {

@@ -64,17 +64,3 @@ func (o *oracle) check(program *hostir.Program, seed uint64) error {
 	}
 	return nil
 }
-
-// executable reports whether a program can run: everything that crosses ranks is a
-// communication, and buffers are allocated.
-func executable(p *hostir.Program) bool {
-	allocated, crosses := false, false
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		_, isAllocate := s.(*hostir.Allocate)
-		allocated = allocated || isAllocate
-		crosses = crosses || reshards(s)
-		return true
-	})
-	return allocated && !crosses
-}
-

@@ -46,15 +46,6 @@ func ax(kind domain.Kind, text string, size int64) domain.Axis {
 	return a
 }
 
-// plain is a domain of serial axes without names.
-func plain(sizes ...int64) []domain.Axis {
-	axes := make([]domain.Axis, len(sizes))
-	for i, size := range sizes {
-		axes[i] = ax(domain.Serial, "", size)
-	}
-	return axes
-}
-
 func (s *sample) pos() diag.Pos {
 	s.line++
 	return diag.Pos{File: "spec.yaml", Line: s.line, Col: 5}
@@ -68,11 +59,10 @@ func (s *sample) tensor(name string, axes ...domain.Axis) *model.Tensor {
 }
 
 // op adds an operation.
-func (s *sample) op(op model.Op) *model.Op {
+func (s *sample) op(op model.Op) {
 	op.Pos = s.pos()
 	op.Out.Producer = &op
 	s.p.Ops = append(s.p.Ops, &op)
-	return &op
 }
 
 // done sorts out inputs and outputs.
@@ -139,3 +129,22 @@ func variant(p *model.Pipeline, streams int, sync, joins, reshard string) *model
 }
 
 func (g gemm) String() string { return fmt.Sprintf("d=%d,S=%d", g.d, g.s) }
+
+// chain is n elementwise operations, gathers among them, in pipelines of ten.
+func chain(n int) *model.Pipeline {
+	s := newSample("chain", 2)
+	last := s.tensor("T", ax(domain.Serial, "", 4), ax(domain.Device, "D", 2), ax(domain.Serial, "", 8))
+	for i := range n {
+		axes := []domain.Axis{ax(domain.Stream, "", 4), last.Axes[1], ax(domain.Serial, "", 8)}
+		if i%10 == 9 {
+			axes[0].Kind = domain.Serial
+		}
+		if i == n/2 {
+			axes[1] = ax(domain.Serial, "D", 2)
+		}
+		next := s.tensor(fmt.Sprintf("T%d", i), axes...)
+		s.op(model.Op{Kind: model.OpUnary, Fn: "relu", In: []*model.Tensor{last}, Out: next})
+		last = next
+	}
+	return s.done()
+}

@@ -107,11 +107,11 @@ func outside(t *hostir.Tensor, axis int) int {
 }
 
 func (c *slicer) complain(s hostir.Stmt, t *hostir.Tensor, axis, outer int) {
-	d := c.lowering.errors.Add(s.Meta().Pos, diag.NotContiguous,
+	c.lowering.errors.Add(s.Meta().Pos, diag.NotContiguous,
 		"a slice of %s along axis %d (%s) is not contiguous: axis %d (%s) lies outside of it",
-		t.Name, axis, t.Axes[axis], outer, t.Axes[outer])
-	d.Notes = append(d.Notes, diag.Note{Pos: t.Pos, Message: t.Name + " " + domain.FormatAxes(t.Axes) + " is declared here"})
-	d.Hint = "make the Stream axis the first axis of the tensor"
+		t.Name, axis, t.Axes[axis], outer, t.Axes[outer]).
+		AddNote(t.Pos, "%s %s is declared here", t.Name, domain.FormatAxes(t.Axes)).
+		WithHint("make the Stream axis the first axis of the tensor")
 }
 
 // dropFrom takes an axis out of a permutation and renumbers the others.

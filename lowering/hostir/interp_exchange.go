@@ -19,14 +19,14 @@ func (m *meeting) exchange() error {
 	case *P2PCommunication:
 		return pass(parts[0], parts[1])
 	case *Communication:
-		return collect(parts)
+		return collect(s, parts)
 	default:
 		return reshard(s, parts)
 	}
 }
 
 // collect performs a collective.
-func collect(parts []*part) error {
+func collect(s *Communication, parts []*part) error {
 	in := make([][]float64, len(parts))
 	for q, p := range parts {
 		memory, ok := p.in[0].contiguous()
@@ -40,7 +40,7 @@ func collect(parts []*part) error {
 		if !ok {
 			return p.rank.fail(p.stmt, "the result is not contiguous")
 		}
-		if err := deliver(p, in, out, q); err != nil {
+		if err := deliver(s, p.root, in, out, q); err != nil {
 			return p.rank.fail(p.stmt, "%v", err)
 		}
 	}
@@ -59,11 +59,10 @@ func pass(from, to *part) error {
 }
 
 // deliver writes what team rank q gets out of a collective.
-func deliver(p *part, in [][]float64, out []float64, q int) error {
-	s := p.stmt.(*Communication)
-	isRoot, team := int64(q) == p.root, len(in)
-	if p.root >= int64(team) {
-		return fmt.Errorf("there is no root %d among %d ranks", p.root, team)
+func deliver(s *Communication, root int64, in [][]float64, out []float64, q int) error {
+	isRoot, team := int64(q) == root, len(in)
+	if root >= int64(team) {
+		return fmt.Errorf("there is no root %d among %d ranks", root, team)
 	}
 	switch s.Type {
 	case Allgather:
@@ -73,9 +72,9 @@ func deliver(p *part, in [][]float64, out []float64, q int) error {
 			copy(out, slices.Concat(in...))
 		}
 	case BroadcastComm:
-		copy(out, in[p.root])
+		copy(out, in[root])
 	case Scatter:
-		copy(out, in[p.root][q*len(out):])
+		copy(out, in[root][q*len(out):])
 	case AllToAll:
 		block := len(out) / team
 		for from := range in {

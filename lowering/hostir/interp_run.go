@@ -1,7 +1,6 @@
 package hostir
 
 import (
-	"container/heap"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,7 +13,7 @@ import (
 func (m *machine) run(seed uint64) error {
 	random := rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15)) //nolint:gosec // no secret depends on it
 	preferred := map[*stream]float64{}
-	ready := &taskHeap{}
+	ready := &queue{}
 	push := func(t *task) {
 		priority := random.Float64()
 		if seed%2 == 1 {
@@ -23,7 +22,7 @@ func (m *machine) run(seed uint64) error {
 			}
 			priority = preferred[t.stream]
 		}
-		heap.Push(ready, queued{t, priority})
+		ready.push(t, priority)
 	}
 	for _, t := range m.tasks {
 		if t.before == 0 {
@@ -31,8 +30,8 @@ func (m *machine) run(seed uint64) error {
 		}
 	}
 	left := len(m.tasks)
-	for ; ready.Len() > 0; left-- {
-		t := heap.Pop(ready).(queued).task
+	for ; len(*ready) > 0; left-- {
+		t := ready.pop()
 		if t.run != nil {
 			if err := t.run(); err != nil {
 				return err
@@ -40,7 +39,8 @@ func (m *machine) run(seed uint64) error {
 		}
 		t.done = true
 		for _, next := range t.after {
-			if next.before--; next.before == 0 {
+			next.before--
+			if next.before == 0 {
 				push(next)
 			}
 		}
@@ -84,26 +84,40 @@ type queued struct {
 	priority float64
 }
 
-// taskHeap gives the ready task with the highest priority; ties go to the one that was
-// issued first.
-type taskHeap []queued
+// queue gives the ready task with the highest priority; ties go to the one that was
+// issued first. It is a binary heap.
+type queue []queued
 
-func (h taskHeap) Len() int { return len(h) }
-func (h taskHeap) Less(i, j int) bool {
-	if h[i].priority != h[j].priority {
-		return h[i].priority > h[j].priority
+func (q queue) before(i, j int) bool {
+	if q[i].priority != q[j].priority {
+		return q[i].priority > q[j].priority
 	}
-	return h[i].task.number < h[j].task.number
+	return q[i].task.number < q[j].task.number
 }
-func (h taskHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
-// Push is for package heap.
-func (h *taskHeap) Push(x any) { *h = append(*h, x.(queued)) }
+func (q *queue) push(t *task, priority float64) {
+	*q = append(*q, queued{t, priority})
+	h := *q
+	for i := len(h) - 1; i > 0 && h.before(i, (i-1)/2); i = (i - 1) / 2 {
+		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+	}
+}
 
-// Pop is for package heap.
-func (h *taskHeap) Pop() any {
-	last := len(*h) - 1
-	t := (*h)[last]
-	*h = (*h)[:last]
-	return t
+func (q *queue) pop() *task {
+	h := *q
+	first, last := h[0].task, len(h)-1
+	h[0] = h[last]
+	h = h[:last]
+	*q = h
+	for i := 0; ; {
+		child := 2*i + 1
+		if child+1 < last && h.before(child+1, child) {
+			child++
+		}
+		if child >= last || !h.before(child, i) {
+			return first
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
 }

@@ -1,6 +1,7 @@
 package hostir
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -11,6 +12,14 @@ import (
 type fact struct {
 	kind factKind
 	what any // *Tensor or a name
+}
+
+// String is the name of what the fact is about.
+func (k fact) String() string {
+	if t, ok := k.what.(*Tensor); ok {
+		return t.Name
+	}
+	return fmt.Sprint(k.what)
 }
 
 type factKind int
@@ -108,7 +117,7 @@ func (f *flow) block(body []Stmt) {
 	f.group = outer
 	for _, c := range f.log[mark:] {
 		if c.added && c.fact.kind == started && f.facts[c.fact] {
-			f.breach(f.position(body), "wait", "%s is started and not waited for", c.fact.what)
+			f.breach(f.position(body), "wait", "%s is started and not waited for", c.fact)
 		}
 	}
 }
@@ -203,7 +212,7 @@ func (f *flow) loop(s *For) {
 	}
 	for _, c := range f.undo(mark, func(c change) bool { return c.added && c.fact.kind != written && c.fact.kind != freed }) {
 		if c.fact.kind == allocated && !c.added && !f.addedSince(mark, c.fact) {
-			f.breach(s.Pos, "buffer", "the loop frees %s in every iteration", c.fact.what.(*Tensor).Name)
+			f.breach(s.Pos, "buffer", "the loop frees %s in every iteration", c.fact)
 		}
 	}
 }

@@ -233,14 +233,13 @@ func (v *verifier) communication(s *Communication) {
 // elements checks how many elements a rank puts in and gets out.
 func (v *verifier) elements(s *Communication) bool {
 	in, out, team := localElements(s.In), localElements(s.Out), s.Mesh.Axis(s.MeshAxis).Extent.Size
-	ok := true
+	ok := in == out
 	switch s.Type {
 	case Allgather, Gather:
 		ok = out == in*team
 	case Scatter, ReduceScatter:
 		ok = in == out*team
-	default:
-		ok = in == out
+	case Reduction, Allreduce, BroadcastComm, SendRecv, AllToAll:
 	}
 	if !ok {
 		v.breach(s.Pos, "communication", "%s over %d ranks cannot take %d elements of %s to %d of %s",

@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestAssignTransport(t *testing.T) { passCases(t, "assign-transport") }

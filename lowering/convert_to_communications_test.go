@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestConvertToCommunications(t *testing.T) { passCases(t, "convert-to-communications") }

@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestFuseForks(t *testing.T) { passCases(t, "fuse-forks") }

@@ -1,0 +1,133 @@
+package lowering
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+var update = flag.Bool("update", false, "write the wanted files anew; the run still fails, so that a change is looked at")
+
+// passCases runs one pass over every testdata/pass/<name>/<case>.in.hir and compares
+// with <case>.want.hir: the program's text, or, after "error:", the diagnostics.
+// A second run of the pass must change nothing.
+func passCases(t *testing.T, name string) {
+	t.Helper()
+	var pass *Pass
+	for i := range Passes {
+		if Passes[i].Name == name {
+			pass = &Passes[i]
+		}
+	}
+	files, err := filepath.Glob(filepath.Join("../testdata/pass", name, "*.in.hir"))
+	if err != nil || len(files) == 0 || pass == nil {
+		t.Fatalf("pass %s has no cases (%v)", name, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".in.hir"), func(t *testing.T) {
+			program := parseFile(t, file)
+			if err := hostir.Verify(program); err != nil {
+				t.Fatalf("the case itself: %v", err)
+			}
+			before := interpret(t, program)
+			got := after(t, pass, program)
+			compare(t, strings.TrimSuffix(file, ".in.hir")+".want.hir", got)
+			if !strings.HasPrefix(got, "error:") {
+				if diff := cmp.Diff(before, interpret(t, program)); diff != "" {
+					t.Errorf("the pass changes the result (-before +after):\n%s", diff)
+				}
+				if again := after(t, pass, program); again != got {
+					t.Errorf("a second run changes the program:\n%s", cmp.Diff(got, again))
+				}
+			}
+		})
+	}
+}
+
+func after(t *testing.T, pass *Pass, program *hostir.Program) string {
+	t.Helper()
+	if err := pass.Run(program); err != nil {
+		return "error:\n" + err.Error() + "\n"
+	}
+	if err := hostir.Verify(program); err != nil {
+		t.Errorf("after the pass: %v", err)
+	}
+	return hostir.Print(program)
+}
+
+func parseFile(t *testing.T, file string) *hostir.Program {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := hostir.Parse(file, string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+func compare(t *testing.T, file, got string) {
+	t.Helper()
+	want, err := os.ReadFile(file)
+	if err == nil && string(want) == got {
+		return
+	}
+	t.Errorf("%s differs (-want +got):\n%s", file, cmp.Diff(string(want), got))
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// interpret runs a program on small integers.
+func interpret(t *testing.T, program *hostir.Program) []map[string]*hostir.Array {
+	t.Helper()
+	outputs, err := hostir.Interpret(program, integers(program), 1)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, hostir.Print(program))
+	}
+	return outputs
+}
+
+// integers gives every rank its part of inputs whose elements are small functions of
+// their place in the whole tensor.
+func integers(program *hostir.Program) []map[string]*hostir.Array {
+	ranks := make([]map[string]*hostir.Array, program.Meshes[0].Size())
+	for r := range ranks {
+		ranks[r] = map[string]*hostir.Array{}
+		for k, tensor := range program.Tensors {
+			if tensor.Role == hostir.Input {
+				a := &hostir.Array{Shape: hostir.LocalShape(tensor)}
+				fillPart(a, tensor, program.Meshes[0].Ranks[r], 0, 0, k)
+				ranks[r][tensor.Name] = a
+			}
+		}
+	}
+	return ranks
+}
+
+// fillPart appends the elements of the axes from the given one on; place is the
+// row-major index so far.
+func fillPart(a *hostir.Array, t *hostir.Tensor, rank, axis int, place int64, salt int) {
+	if axis == len(t.Axes) {
+		a.Data = append(a.Data, float64((place*7+int64(salt)*3)%5-2))
+		return
+	}
+	first, count := int64(0), t.Axes[axis].LocalSize()
+	if t.Axes[axis].Kind == domain.Device {
+		first = int64(t.Mesh.Coordinate(rank, t.Axes[axis].Mesh))
+	}
+	for i := range count {
+		fillPart(a, t, rank, axis+1, place*t.Axes[axis].Extent.Size+first+i, salt)
+	}
+}

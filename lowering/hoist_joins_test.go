@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestHoistJoins(t *testing.T) { passCases(t, "hoist-joins") }

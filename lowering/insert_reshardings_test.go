@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestInsertReshardings(t *testing.T) { passCases(t, "insert-reshardings") }

@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestMakeReshardingsContiguous(t *testing.T) { passCases(t, "make-reshardings-contiguous") }

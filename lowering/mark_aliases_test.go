@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestMarkAliases(t *testing.T) { passCases(t, "mark-aliases") }

@@ -1,0 +1,77 @@
+package lowering
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// TestEverySynchronisationIsNeeded removes each Synchronize and each Wait in turn:
+// some order of execution then gives wrong data. It shows that the programs hold no
+// superfluous wait, and that the interpreter would notice a missing one.
+func TestEverySynchronisationIsNeeded(t *testing.T) {
+	for _, form := range forms {
+		for _, streams := range []int{1, 4} {
+			p := variant(agLinear(small(2, 4)), streams, form[0], form[1], form[2])
+			o := newOracle(t, p, 5)
+			program, err := Lower(p, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range orders(program) {
+				mutant, line := without(t, program, i)
+				t.Run(fmt.Sprintf("%s/streams=%d/%s", form, streams, line), func(t *testing.T) {
+					for seed := range uint64(60) {
+						if o.check(mutant, seed) != nil {
+							return
+						}
+					}
+					t.Errorf("without statement %d nothing goes wrong\n%s", i, hostir.Print(mutant))
+				})
+			}
+		}
+	}
+}
+
+// orders counts the statements that order streams.
+func orders(p *hostir.Program) int {
+	n := 0
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		if ordersStreams(s) {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+func ordersStreams(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Synchronize, *hostir.Wait:
+		return true
+	default:
+		return false
+	}
+}
+
+// without gives a copy of a program that lacks the i-th of those statements.
+func without(t *testing.T, p *hostir.Program, i int) (mutant *hostir.Program, removed string) {
+	t.Helper()
+	mutant, err := hostir.Parse("mutant", hostir.Print(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := -1
+	mutant.Body = hostir.Rewrite(mutant.Body, func(s hostir.Stmt) []hostir.Stmt {
+		if ordersStreams(s) {
+			n++
+			if n == i {
+				removed = hostir.FormatStmt(s)
+				return nil
+			}
+		}
+		return []hostir.Stmt{s}
+	})
+	return mutant, removed
+}

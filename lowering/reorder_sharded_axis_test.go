@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestReorderShardedAxis(t *testing.T) { passCases(t, "reorder-sharded-axis") }
