@@ -28,10 +28,11 @@ func (n *names) reserve(list ...string) {
 	}
 }
 
-// release gives back the name of a variable whose scope has ended.
-func (n *names) release(name string) {
+// release gives back the name of a variable whose scope has ended; want is what
+// local was asked for.
+func (n *names) release(want, name string) {
 	delete(n.taken, name)
-	clear(n.next)
+	delete(n.next, identifier(want))
 }
 
 // local returns an identifier for a variable, as close to want as is free.

@@ -110,7 +110,7 @@ func (b *builder) forLoop(s *hostir.For) ([]node, error) {
 	if shadowed {
 		b.scope.names[s.Var] = hidden
 	}
-	b.names.release(name) // the next loop may use it again
+	b.names.release(s.Var, name) // the next loop may use it again
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -75,8 +75,8 @@ func Write(dir string, files []File, opt WriteOptions) (changed []string, err er
 
 // makeFolder makes dir and returns the outermost folder that was not there before.
 func makeFolder(dir string) (created []string, err error) {
-	for parent := dir; ; parent = path.Dir(parent) {
-		if _, err := os.Stat(parent); err == nil || parent == path.Dir(parent) {
+	for parent := dir; ; parent = filepath.Dir(parent) {
+		if _, err := os.Stat(parent); err == nil || parent == filepath.Dir(parent) {
 			break
 		}
 		created = append(created, parent)

@@ -1,0 +1,85 @@
+package emit
+
+import (
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+func testScope() *scope {
+	return &scope{
+		values: map[string]int64{"M": 64, "S": 4, "D": 2, "int": 3},
+		names:  map[string]string{"M": "M", "S": "S", "D": "D", "int": "int2"},
+	}
+}
+
+func TestExtentKeepsTheExpression(t *testing.T) {
+	for _, c := range []struct {
+		extent domain.Extent
+		want   string
+	}{
+		{domain.Extent{Text: "M/(S*D)", Size: 8}, "M / (S * D)"},
+		{domain.Extent{Text: "M/(S*D)", Size: 7}, "7"}, // a pass changed the size
+		{domain.Extent{Text: "Q", Size: 5}, "5"},
+		{domain.Extent{Text: "M +", Size: 5}, "5"},
+		{domain.Extent{Size: 5}, "5"},
+		{domain.Extent{Text: "2*8*S", Size: 64}, "16 * S"},
+		{domain.Extent{Text: "int*2", Size: 6}, "int2 * 2"},
+	} {
+		if got := testScope().extent(c.extent).String(); got != c.want {
+			t.Errorf("extent %v prints %q, want %q", c.extent, got, c.want)
+		}
+	}
+}
+
+func TestTimesReadsWell(t *testing.T) {
+	s := testScope()
+	m := s.extent(domain.Extent{Text: "M/(S*D)", Size: 8})
+	d := s.extent(domain.Extent{Text: "D", Size: 2})
+	for _, c := range []struct {
+		got  quantity
+		want string
+		size int64
+	}{
+		{times(), "1", 1},
+		{times(number(1), d), "D", 2},
+		{times(d, m), "D * (M / (S * D))", 16},
+		{times(m, d), "M / (S * D) * D", 16},
+		{times(d, times(m, d)), "D * (M / (S * D)) * D", 32},
+		{times(number(3), d, number(5)), "D * 15", 30},
+		{times(number(65536), number(65536)), "4294967296", 4294967296}, // int would overflow
+	} {
+		if c.got.String() != c.want || c.got.size != c.size {
+			t.Errorf("got %s = %d, want %s = %d", c.got, c.got.size, c.want, c.size)
+		}
+	}
+}
+
+func TestTimesPanicsOnOverflow(t *testing.T) {
+	defer func() {
+		if _, ok := recover().(errOverflow); !ok {
+			t.Error("an overflow goes unnoticed")
+		}
+	}()
+	times(number(1<<40), number(1<<40))
+}
+
+func TestOffset(t *testing.T) {
+	d := quantity{expr.Var("D"), 2}
+	for _, c := range []struct {
+		index  expr.Expr
+		stride quantity
+		want   string
+	}{
+		{expr.Int(0), d, ""},
+		{expr.Var("s"), d, "s * D"},
+		{expr.Var("s"), number(1), "s"},
+		{&expr.Binary{Op: "%", X: expr.Var("s"), Y: expr.Int(4)}, d, "s % 4 * D"},
+		{&expr.Binary{Op: "+", X: expr.Var("s"), Y: expr.Int(1)}, times(d, quantity{expr.Var("K"), 8}), "(s + 1) * D * K"},
+	} {
+		if got := offset(c.index, c.stride); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

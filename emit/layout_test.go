@@ -1,0 +1,62 @@
+package emit
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestLayOut(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"short lines stay":             {"int a = f(b, c);\n", "int a = f(b, c);\n"},
+		"blank lines":                  {"a;\n\n\n\nb;\n", "a;\n\nb;\n"},
+		"no blank line behind a brace": {"void f() {\n\n  a;\n}\n", "void f() {\n  a;\n}\n"},
+		"trailing comments are aligned": {
+			"int a;  // one\nint long_name;  // two\n\nint b;  // three\n",
+			"int a;          // one\nint long_name;  // two\n\nint b;  // three\n",
+		},
+		"a string may hold slashes": {"f(\"http://x\", 1);\ng();  // end\n", "f(\"http://x\", 1);\ng();  // end\n"},
+		"arguments fill lines": {
+			"  call(" + repeat("argument", 14) + ");\n",
+			"  call(argument, argument, argument, argument, argument, argument, argument, argument, argument,\n" +
+				"       argument, argument, argument, argument, argument);\n",
+		},
+		"an assignment breaks behind its sign first": {
+			"  hirgen::Events a_very_long_name_of_a_member_ = context_.events(\"a_very_long_name\", kConstant, Count);\n",
+			"  hirgen::Events a_very_long_name_of_a_member_ =\n" +
+				"      context_.events(\"a_very_long_name\", kConstant, Count);\n",
+		},
+		"an inner call that is too long moves the whole list": {
+			"  CHECK(inner(" + repeat("argument", 11) + "), kWhere);\n",
+			"  CHECK(\n      inner(argument, argument, argument, argument, argument, argument, argument, argument,\n" +
+				"            argument, argument, argument),\n      kWhere);\n",
+		},
+		"a long comment is filled": {
+			"  // " + strings.TrimSpace(strings.Repeat("word ", 25)) + "\n",
+			"  // " + strings.TrimSpace(strings.Repeat("word ", 19)) + "\n  // word word word word word word\n",
+		},
+		"a comment without room goes above": {
+			"  int value = " + strings.Repeat("x", 70) + ";  // this comment does not fit\n",
+			"  // this comment does not fit\n  int value = " + strings.Repeat("x", 70) + ";\n",
+		},
+	} {
+		if got := layOut(c.in); got != c.want {
+			t.Errorf("%s:\ngot\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func repeat(text string, n int) string {
+	return strings.TrimSuffix(strings.Repeat(text+", ", n), ", ")
+}
+
+// Layout may only move blanks and line ends.
+func TestLayOutKeepsTheCode(t *testing.T) {
+	text := "  CHECK(f(\"a, (b\", {1, {2, 3}}, " + repeat("g(x, y)", 20) + "), \"w)\\\"\");  // why\n"
+	squeeze := func(s string) string {
+		code, _ := splitComment(strings.ReplaceAll(strings.ReplaceAll(s, "\n", ""), "// why", ""))
+		return strings.ReplaceAll(code, " ", "")
+	}
+	if got := squeeze(layOut(text)); got != squeeze(text) {
+		t.Errorf("got  %s\nwant %s", got, squeeze(text))
+	}
+}

@@ -1,0 +1,171 @@
+package emit
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+	"text/template"
+	"text/template/parse"
+
+	"github.com/hirgen/hirgen/templates"
+)
+
+// templateFiles reads every template under its name without the ending.
+func templateFiles(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := fs.WalkDir(templates.FS, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(templates.FS, path)
+		files[strings.TrimSuffix(path, ".tmpl")] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+var headerForm = regexp.MustCompile(`^\{\{- /\* .+ dot: \*emit\.\w+ \*/ -\}\}\n`)
+
+func TestTemplatesOnlySpell(t *testing.T) {
+	for name, text := range templateFiles(t) {
+		if !headerForm.MatchString(text) {
+			t.Errorf("%s: the first line must say what it prints and what dot is", name)
+		}
+		for _, mistake := range lint(t, name, text) {
+			t.Errorf("%s: %s", name, mistake)
+		}
+		if limit := 80; strings.Contains(name, "/") && strings.Count(text, "\n") > limit {
+			t.Errorf("%s has more than %d lines", name, limit)
+		}
+	}
+}
+
+// TestLintCatches shows that the lint can fail.
+func TestLintCatches(t *testing.T) {
+	for _, text := range []string{
+		`{{ $x := .A }}{{ $x }}`, `{{ if and .A .B }}x{{ end }}`, `{{ if eq .A "b" }}x{{ end }}`,
+		`x{{ index .A 0 }}`, `x{{ printf "%d" .A }}`, `{{ range $i, $e := .A }}x{{ end }}`, `{{ template "other" }}x`,
+		`{{/* nothing */}}`,
+	} {
+		if len(lint(t, "bad", text)) == 0 {
+			t.Errorf("the lint accepts %s", text)
+		}
+	}
+}
+
+// forbidden are the functions of text/template that decide, compute or format.
+var forbidden = strings.Fields("and or eq ne lt le gt ge index slice len printf print println html js urlquery call")
+
+func lint(t *testing.T, name, text string) []string {
+	t.Helper()
+	set := template.Must(template.New(name).Funcs(placeholders).Parse(text))
+	var mistakes []string
+	printed := false
+	var visit func(node parse.Node)
+	visitList := func(list *parse.ListNode) {
+		if list != nil {
+			for _, n := range list.Nodes {
+				visit(n)
+			}
+		}
+	}
+	pipe := func(p *parse.PipeNode) {
+		if len(p.Decl) > 0 {
+			mistakes = append(mistakes, "declares a variable: "+p.String())
+		}
+		for _, command := range p.Cmds {
+			for _, arg := range command.Args {
+				visit(arg)
+			}
+		}
+	}
+	branch := func(b *parse.BranchNode) {
+		pipe(b.Pipe)
+		visitList(b.List)
+		visitList(b.ElseList)
+	}
+	visit = func(node parse.Node) {
+		switch n := node.(type) {
+		case *parse.TextNode:
+			printed = printed || strings.TrimSpace(string(n.Text)) != ""
+		case *parse.ActionNode:
+			printed = true
+			pipe(n.Pipe)
+		case *parse.PipeNode:
+			pipe(n)
+		case *parse.IfNode:
+			branch(&n.BranchNode)
+		case *parse.RangeNode:
+			branch(&n.BranchNode)
+		case *parse.WithNode:
+			branch(&n.BranchNode)
+		case *parse.TemplateNode:
+			mistakes = append(mistakes, "includes another template: "+n.String())
+		case *parse.IdentifierNode:
+			for _, f := range forbidden {
+				if n.Ident == f {
+					mistakes = append(mistakes, "decides or computes: "+f)
+				}
+			}
+		}
+	}
+	visitList(set.Root)
+	if !printed {
+		mistakes = append(mistakes, "prints nothing")
+	}
+	return mistakes
+}
+
+// TestEveryTemplateIsUsed finds templates that no view and no output names, and views
+// without a template.
+func TestEveryTemplateIsUsed(t *testing.T) {
+	used := map[string]bool{}
+	for _, out := range outputs {
+		used[out.template] = true
+	}
+	for _, n := range allNodes() {
+		used[n.template()] = true
+	}
+	files := templateFiles(t)
+	for name := range files {
+		if !used[name] {
+			t.Errorf("nothing prints template %s", name)
+		}
+	}
+	for name := range used {
+		if _, ok := files[name]; !ok {
+			t.Errorf("there is no template %s", name)
+		}
+	}
+}
+
+// allNodes is one node of every kind.
+func allNodes() []node {
+	nodes := []node{
+		&teamMember{}, &bufferMember{}, &planMember{}, &workspaceMember{}, &eventsMember{}, &bindNode{}, &rankNode{},
+		&bufferNode{}, &keepNode{}, &currentNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
+		&forNode{}, &ifNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
+		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
+	}
+	for _, form := range collectives {
+		nodes = append(nodes, &collectiveNode{Kind: form.kind})
+	}
+	return nodes
+}
+
+func TestTemplateErrorsNameTheirPlace(t *testing.T) {
+	p, err := newPrinter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.execute("stmt/for", struct{ NoteComment string }{})
+	if err == nil || !strings.Contains(fmt.Sprint(err), "stmt/for:3") {
+		t.Errorf("the error does not name template and line: %v", err)
+	}
+}
