@@ -71,6 +71,8 @@ void Scheduler::finish_step(Stream& stream, bool complete) {
 void Scheduler::sleep(QuietLock& lock, Stream& stream) {
   if (stream.queue_.empty()) return stream.wake_.wait(lock.get());
   WaitHint hint = stream.queue_.front().task->hint();
+  dispatch();
+  if (stream.granted_) return;
   if (!runnable(stream) && hint.word != nullptr) {
     lock.get().unlock();
     futex_wait(hint.word, hint.seen, kPoll);
@@ -81,7 +83,6 @@ void Scheduler::sleep(QuietLock& lock, Stream& stream) {
     stream.wake_.wait_for(lock.get(), kHostIdle);
   }
   if (allowance_ == 0 && Clock::now() - last_call_ > kHostIdle) allowance_ = kUnlimited;
-  dispatch();
 }
 
 }  // namespace hirgen_cpu
