@@ -9,48 +9,38 @@ namespace {
 
 HG_HOST_DEVICE inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/// Folds `count` slices, `step` elements apart, into one. A thread owns V places of W
-/// elements, `pitch` places apart, and reads N slices of each at once. Places and slices
-/// past the end are read again from the last one, so that no read waits for a branch,
-/// and are not used.
-template <typename T, int W, int N, int V>
+/// Folds `count` slices, `step` elements apart, into one. A thread owns W elements and
+/// reads N slices of them at once. Slices past the end are read again from the last one,
+/// so that no read waits for a branch, and are not used.
+template <typename T, int W, int N>
 struct ReduceKernel {
   ReduceFn fn;
   void* out;
   const void* in;
   DType out_type;
   int64_t count, step;
-  int64_t places, pitch;
   Walk<2> walk;
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
-    int64_t at[V][2];
-    float sum[V][W];
-    for (int v = 0; v < V; ++v) {
-      walk.offsets(least(i + v * pitch, places - 1) * W, at[v]);
-      for (int j = 0; j < W; ++j) sum[v][j] = identity_of(fn);
-    }
-    for (int64_t r = 0; r < count; r += N) fold(r, at, sum);
-    for (int v = 0; v < V; ++v) {
-      if (i + v * pitch < places) store(out, out_type, at[v][0], sum[v]);
-    }
+    int64_t at[2];
+    walk.offsets(i * W, at);
+    const T* slices = static_cast<const T*>(in) + at[1];
+    float sum[W];
+    for (int j = 0; j < W; ++j) sum[j] = identity_of(fn);
+    for (int64_t r = 0; r < count; r += N) fold(r, slices, sum);
+    store(out, out_type, at[0], sum);
   }
 
   /// Adds slices r..r+N-1.
-  HG_HOST_DEVICE void fold(int64_t r, const int64_t (&at)[V][2], float (&sum)[V][W]) const {
-    Pack<T, W> part[V][N];
-    for (int v = 0; v < V; ++v) {
-      for (int k = 0; k < N; ++k) {
-        const T* slice = static_cast<const T*>(in) + at[v][1] + least(r + k, count - 1) * step;
-        part[v][k] = *reinterpret_cast<const Pack<T, W>*>(slice);
-      }
+  HG_HOST_DEVICE void fold(int64_t r, const T* slices, float (&sum)[W]) const {
+    Pack<T, W> part[N];
+    for (int k = 0; k < N; ++k) {
+      part[k] = *reinterpret_cast<const Pack<T, W>*>(slices + least(r + k, count - 1) * step);
     }
     for (int k = 0; k < N && r + k < count; ++k) {
-      for (int v = 0; v < V; ++v) {
-        float x[W];
-        for (int j = 0; j < W; ++j) x[j] = widen(part[v][k].value[j]);
-        apply(fn, sum[v], x);
-      }
+      float x[W];
+      for (int j = 0; j < W; ++j) x[j] = widen(part[k].value[j]);
+      apply(fn, sum, x);
     }
   }
 };
@@ -66,22 +56,20 @@ struct Reduction {
   cudaStream_t stream;
   const char* where;
 
-  template <typename T, int W, int N, int V>
+  template <typename T, int W, int N>
   void launch() const {
-    const int64_t places = walk.elements() / W;
-    const int64_t pitch = (places + V - 1) / V;
-    parallel_for(pitch, stream, where,
-                 ReduceKernel<T, W, N, V>{fn, out, in, out_type, count, step, places, pitch, walk});
+    parallel_for(walk.elements() / W, stream, where,
+                 ReduceKernel<T, W, N>{fn, out, in, out_type, count, step, walk});
   }
 
-  /// Two partial results are too few reads for one place, so a thread takes two places.
+  /// More reads at once than four cost registers, and with them threads, for no gain.
   template <typename T>
   void launch_as() const {
     const bool vectorised =
         walk.divides(kWidth) && step % kWidth == 0 && aligned(out) && aligned(in);
-    if (!vectorised) return launch<T, 1, 4, 1>();
-    if (count <= 2) return launch<T, kWidth, 2, 2>();
-    launch<T, kWidth, 4, 1>();
+    if (!vectorised) return launch<T, 1, 4>();
+    if (count <= 2) return launch<T, kWidth, 2>();
+    launch<T, kWidth, 4>();
   }
 };
 

@@ -230,6 +230,29 @@ void test_reductions() {
   }
 }
 
+/// Slices that a vectorised read would have to start off a 16-byte boundary.
+void test_reductions_of_unaligned_slices() {
+  const std::vector<float> values = integers(4 * 12, 5);
+  std::vector<float> expected;
+  for (size_t j = 0; j < 8; ++j) {
+    expected.push_back(values[j] + values[12 + j] + values[24 + j] + values[36 + j]);
+  }
+  Strided padded = row_major({4, 8});
+  padded.stride[0] = 12;
+  for (const DType type : kTypes) {
+    for (const int64_t offset : {0, 1}) {
+      const Elements in(type, values, offset), out(type, 8);
+      hirgen::launch_reduce(ReduceFn::kSum, 0, out.get(), type, row_major({1, 8}), in.get(), type,
+                            padded, stream(), "test");
+      expect_equal(out.read(), expected, "sum of padded rows");
+    }
+    const Elements in(type, values, 1), out(type, 24);
+    hirgen::launch_reduce(ReduceFn::kSum, 0, out.get(), type, row_major({1, 24}), in.get(), type,
+                          row_major({2, 24}), stream(), "test");
+    expect_equal(out.read(), reduced(ReduceFn::kSum, values, {2, 24}, 0), "sum off the boundary");
+  }
+}
+
 /// 256 + 8 * 1 is 264 in bf16; adding the ones one at a time in bf16 would stay at 256.
 void test_sums_are_fp32_and_rounded_once() {
   std::vector<float> values(9 * 8, 1.0F);
@@ -261,8 +284,9 @@ void test_misfits_are_errors() {
 }  // namespace
 
 int main() {
-  return run("math_kernels", {test_unary_functions, test_nan_passes_through_relu_and_max,
-                              test_casts_round_to_nearest_even, test_copies_of_strided_views,
-                              test_binary_functions_broadcast, test_reductions,
-                              test_sums_are_fp32_and_rounded_once, test_misfits_are_errors});
+  return run("math_kernels",
+             {test_unary_functions, test_nan_passes_through_relu_and_max,
+              test_casts_round_to_nearest_even, test_copies_of_strided_views,
+              test_binary_functions_broadcast, test_reductions, test_reductions_of_unaligned_slices,
+              test_sums_are_fp32_and_rounded_once, test_misfits_are_errors});
 }

@@ -165,10 +165,11 @@ void test_reductions_drop_their_axis() {
 /// A second check defines every name again, aliases included, and must see new values.
 void test_names_can_be_defined_again() {
   Fixture f;
-  f.input("A", {8, 8});
+  const auto first = f.input("A", {8, 8});
   f.reference.set("S", "A");
   f.reference.unary("N", "neg", "S", DType::kFp32);
   auto again = f.input("A", {8, 8});
+  f.expect_tensor("S", {8, 8}, first);
   f.reference.set("S", "A");
   f.expect_tensor("S", {8, 8}, again);
   f.reference.unary("N", "neg", "S", DType::kFp32);
