@@ -268,6 +268,7 @@ func (f *flow) wait(s *Wait) {
 		f.breach(s.Pos, "wait", "%s is waited for twice", s.Handle)
 	case !f.facts[fact{started, s.Handle}]:
 		f.breach(s.Pos, "wait", "%s is not started before it is waited for", s.Handle)
+		return
 	}
 	f.set(started, s.Handle, false)
 	f.set(waitedFor, s.Handle, true)

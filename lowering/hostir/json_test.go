@@ -1,0 +1,123 @@
+package hostir
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestJSONKeepsTheOrderOfKeys(t *testing.T) {
+	p, err := Parse("p.hir", `program p from "spec.yaml"
+param S = 2
+mesh world: x = 2, ranks 0..1
+streams 2
+tensor A: bf16 [S, DIDx(2)], mesh world, input, layout [0, 1] @3:4
+
+If rank == 0: @5:6  # only there
+  For s in S:
+    Synchronize(worker s % 2)
+Else:
+  h = Communication(Broadcast, mesh world axis x, root 0, in A, out A, NCCL)
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := JSON(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{
+  "name": "p",
+  "file": "spec.yaml",
+  "params": {
+    "S": 2
+  },
+  "meshes": [
+    {
+      "name": "world",
+      "axes": {
+        "x": 2
+      },
+      "ranks": [
+        0,
+        1
+      ]
+    }
+  ],
+  "streams": 2,
+  "tensors": [
+    {
+      "name": "A",
+      "dtype": "bf16",
+      "role": "input",
+      "axes": [
+        "S",
+        "DIDx(2)"
+      ],
+      "local_shape": [
+        2,
+        1
+      ],
+      "mesh": "world",
+      "layout": [
+        0,
+        1
+      ],
+      "pos": "spec.yaml:3:4"
+    }
+  ],
+  "body": [
+    {
+      "op": "If",
+      "cond": "rank == 0",
+      "pos": "spec.yaml:5:6",
+      "note": "only there",
+      "body": [
+        {
+          "op": "For",
+          "var": "s",
+          "count": "S",
+          "body": [
+            {
+              "op": "Synchronize",
+              "stream": "worker s % 2"
+            }
+          ]
+        }
+      ],
+      "else": [
+        {
+          "op": "Communication",
+          "handle": "h",
+          "type": "Broadcast",
+          "mesh": "world",
+          "axis": "x",
+          "root": "0",
+          "in": "A",
+          "out": "A",
+          "backend": "NCCL"
+        }
+      ]
+    }
+  ]
+}
+`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestJSONHasEveryStatement: every statement of generated programs is an object whose
+// first key is its op, and the whole is JSON.
+func TestJSONHasEveryStatement(t *testing.T) {
+	for seed := range uint64(100) {
+		text, err := JSON(generate(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !json.Valid(text) {
+			t.Fatalf("seed %d: no JSON:\n%s", seed, text)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package hostir
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// TestVerifyFindsEveryBreach runs testdata/hir/bad: each program breaks what its first
+// lines say, and every invariant has a program that breaks it.
+func TestVerifyFindsEveryBreach(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/hir/bad/*.hir")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	broken := map[string]bool{"declared": true} // the parser knows declared tensors only
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".hir"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for line := range strings.Lines(string(text)) {
+				if w, ok := strings.CutPrefix(strings.TrimSpace(line), "# want: "); ok {
+					want = append(want, w)
+					broken[strings.Split(w, ":")[0]] = true
+				}
+			}
+			p, err := Parse(file, string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, messages(Verify(p))); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	for _, invariant := range Invariants {
+		if !broken[invariant.Name] {
+			t.Errorf("no program breaks %s", invariant.Name)
+		}
+	}
+}
+
+// messages are the lines of an error without position and code.
+func messages(err error) []string {
+	var list []string
+	if err == nil {
+		return nil
+	}
+	for line := range strings.Lines(err.Error()) {
+		_, text, _ := strings.Cut(strings.TrimSpace(line), "HG111: ")
+		list = append(list, text)
+	}
+	return list
+}
+
+// TestVerifyWantsDeclarations breaks what no text can: programs made in Go.
+func TestVerifyWantsDeclarations(t *testing.T) {
+	a := &Tensor{Name: "A", DType: domain.BF16, Role: Input}
+	c := &Tensor{Name: "C", DType: domain.BF16, Role: Output}
+	p := &Program{Name: "p", Tensors: []*Tensor{a}, Body: []Stmt{&Set{Out: c, In: a}}}
+	err := Verify(p)
+	if err == nil || !strings.Contains(err.Error(), "declared: Set names tensor C, which the program does not declare") {
+		t.Errorf("got %v", err)
+	}
+	p.Tensors, p.Body = append(p.Tensors, c), []Stmt{&Set{Out: c}}
+	if err := Verify(p); err == nil || !strings.Contains(err.Error(), "declared: Set lacks an operand") {
+		t.Errorf("got %v", err)
+	}
+}
