@@ -20,7 +20,7 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-const Incomplete& first_incomplete(const std::vector<Incomplete>& events) {
+Incomplete first_incomplete(const std::vector<Incomplete>& events) {
   const Incomplete* first = &events.front();
   for (const Incomplete& event : events) {
     if (event.count != first->count ? event.count > first->count

@@ -30,7 +30,7 @@ struct Incomplete {
 /// The event that a stuck call waits for: the lowest index, then the first in program
 /// order. Statements with fewer events than others reuse theirs in turn, so that an index
 /// says little there: they count only if no other is incomplete. `events` is not empty.
-const Incomplete& first_incomplete(const std::vector<Incomplete>& events);
+Incomplete first_incomplete(const std::vector<Incomplete>& events);
 
 class DeviceMonitor {
  public:

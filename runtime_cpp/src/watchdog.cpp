@@ -243,7 +243,7 @@ std::string Watchdog::report() const {
   if (!monitor_.incomplete(kDeviceAnswerSeconds, &events)) {
     text += "  the device does not answer\n";
   } else if (!events.empty()) {
-    const Incomplete& first = first_incomplete(events);
+    const Incomplete first = first_incomplete(events);
     text +=
         format("  waits in call %ld for %s[%ld] (%s)\n", static_cast<long>(self.completed + 1),
                first.name.c_str(), static_cast<long>(first.indices.front()), first.where.c_str());
