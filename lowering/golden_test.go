@@ -26,7 +26,7 @@ func passCases(t *testing.T, name string) {
 			pass = &Passes[i]
 		}
 	}
-	files, err := filepath.Glob(filepath.Join("../testdata/pass", name, "*.in.hir"))
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "pass", name, "*.in.hir"))
 	if err != nil || len(files) == 0 || pass == nil {
 		t.Fatalf("pass %s has no cases (%v)", name, err)
 	}

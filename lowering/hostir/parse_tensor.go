@@ -1,0 +1,159 @@
+package hostir
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+func (p *parser) tensorLine() {
+	at := p.at
+	t := &Tensor{Name: p.name("a tensor")}
+	p.expect(":")
+	t.DType = p.dtype()
+	t.Axes = p.domainAxes()
+	for p.err == nil && p.accept(",") {
+		p.tensorAttribute(t)
+	}
+	t.Pos = p.trailer(p.program.File).Pos
+	if p.tensors[t.Name] != nil {
+		p.failAt(at, "tensor %s is declared twice", t.Name)
+	}
+	p.tensors[t.Name] = t
+	p.program.Tensors = append(p.program.Tensors, t)
+}
+
+func (p *parser) tensorAttribute(t *Tensor) {
+	at := p.at
+	switch word := p.name("a role or attribute"); word {
+	case "mesh":
+		t.Mesh = p.mesh()
+	case "temp":
+		t.Role = Temp
+	case "input":
+		t.Role = Input
+	case "output":
+		t.Role = Output
+	case "view":
+		t.Role = View
+	case "layout":
+		t.Layout = p.axes()
+	case "inferred":
+		t.Inferred = true
+	default:
+		p.failAt(at, "%q is no attribute of a tensor", word)
+	}
+}
+
+func (p *parser) dtype() domain.DType {
+	at := p.at
+	word := p.name("an element type")
+	for _, t := range domain.DTypes {
+		if word == string(t) {
+			return t
+		}
+	}
+	p.failAt(at, "%q is no element type", word)
+	return ""
+}
+
+func (p *parser) mesh() *domain.Mesh {
+	at := p.at
+	word := p.name("a mesh")
+	m := p.meshes[word]
+	if m == nil {
+		p.failAt(at, "there is no mesh %q", word)
+	}
+	return m
+}
+
+// domainAxes takes "[S, DIDx(D), M/(S*D), K]".
+func (p *parser) domainAxes() []domain.Axis {
+	var list []domain.Axis
+	p.expect("[")
+	for p.err == nil && !p.accept("]") {
+		if len(list) > 0 {
+			p.expect(",")
+		}
+		list = append(list, p.axis())
+	}
+	return list
+}
+
+var axisKinds = map[string]domain.Axis{
+	"DIDx": {Kind: domain.Device, Mesh: "x"}, "DIDy": {Kind: domain.Device, Mesh: "y"},
+	"DIDz": {Kind: domain.Device, Mesh: "z"}, "Stream": {Kind: domain.Stream},
+	"r": {Kind: domain.Reduction}, "b": {Kind: domain.Broadcast},
+}
+
+func (p *parser) axis() domain.Axis {
+	word := p.peek()
+	axis, special := axisKinds[word]
+	if special && strings.HasPrefix(p.text[p.at+len(word):], "(") {
+		p.at += len(word) + 1
+		axis.Extent = p.extent(")")
+		p.expect(")")
+		return axis
+	}
+	return domain.Axis{Extent: p.extent(",]")}
+}
+
+// extent takes an expression over the parameters; a plain number keeps no text.
+func (p *parser) extent(stops string) domain.Extent {
+	if p.err != nil {
+		return domain.Extent{}
+	}
+	text, at := p.until(stops)
+	e := p.parseExpr(text, at)
+	if p.err != nil {
+		return domain.Extent{}
+	}
+	size, err := expr.Eval(e, func(name string) (int64, bool) {
+		v, ok := p.params[name]
+		return v, ok
+	})
+	if err != nil {
+		p.failAt(at, "%s", err.Error())
+	}
+	if _, plain := e.(expr.Int); plain {
+		text = ""
+	}
+	return domain.Extent{Text: text, Size: size}
+}
+
+func (p *parser) referenceLine() {
+	op := RefOp{Out: p.name("a tensor")}
+	p.expect("=")
+	op.Kind = p.name("an operation")
+	p.expect("(")
+	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" {
+		op.Fn = p.name("a function")
+		p.expect(",")
+	}
+	for more := true; more && p.err == nil; more = p.accept(",") {
+		switch word := p.name("a tensor"); {
+		case word == "axis" && !p.startsArgumentEnd():
+			op.Axis = p.small()
+		case word == "perm" && !p.startsArgumentEnd():
+			op.Perm = p.axes()
+		default:
+			op.In = append(op.In, word)
+		}
+	}
+	p.expect(")")
+	p.expect(",")
+	p.keyword("shape")
+	op.Shape = p.integers()
+	p.expect(",")
+	op.DType = p.dtype()
+	op.Pos = p.trailer(p.program.File).Pos
+	p.program.Reference = append(p.program.Reference, op)
+}
+
+// startsArgumentEnd reports whether an argument ends here, so that the word before
+// was a tensor's name and not a keyword.
+func (p *parser) startsArgumentEnd() bool {
+	p.skipSpace()
+	return p.at >= len(p.text) || p.text[p.at] == ',' || p.text[p.at] == ')'
+}

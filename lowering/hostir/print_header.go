@@ -1,0 +1,83 @@
+package hostir
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+func formatInts[T int | int64](values []T) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = fmt.Sprint(v)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+func formatMesh(m *domain.Mesh) string {
+	parts := make([]string, len(m.Axes))
+	for i, a := range m.Axes {
+		parts[i] = a.Name + " = " + a.Extent.String()
+	}
+	return strings.Join(parts, ", ") + ", ranks " + formatRanks(m.Ranks)
+}
+
+// formatRanks prints runs of consecutive ranks as "0..3".
+func formatRanks(ranks []int) string {
+	var parts []string
+	for i := 0; i < len(ranks); {
+		end := i
+		for end+1 < len(ranks) && ranks[end+1] == ranks[end]+1 {
+			end++
+		}
+		if end > i {
+			parts = append(parts, fmt.Sprintf("%d..%d", ranks[i], ranks[end]))
+		} else {
+			parts = append(parts, strconv.Itoa(ranks[i]))
+		}
+		i = end + 1
+	}
+	return strings.Join(parts, " ")
+}
+
+func formatChoices(c Choices) string {
+	return fmt.Sprintf("pipeline %s, transport %s, reshard %s, sync %s, joins %s, buffers %s, graph %t",
+		c.Pipeline, c.Transport, c.Reshard, c.Sync, c.Joins, c.Buffers, c.Graph)
+}
+
+var roleNames = map[Role]string{Temp: "temp", Input: "input", Output: "output", View: "view"}
+
+// String prints a role as the text form does.
+func (r Role) String() string { return roleNames[r] }
+
+func formatTensor(t *Tensor) string {
+	text := string(t.DType) + " " + domain.FormatAxes(t.Axes)
+	if t.Mesh != nil {
+		text += ", mesh " + t.Mesh.Name
+	}
+	text += ", " + t.Role.String()
+	if t.Layout != nil {
+		text += ", layout " + formatInts(t.Layout)
+	}
+	if t.Inferred {
+		text += ", inferred"
+	}
+	return text
+}
+
+func formatRefOp(op RefOp) string {
+	var args []string
+	if op.Fn != "" {
+		args = append(args, op.Fn)
+	}
+	args = append(args, op.In...)
+	switch op.Kind {
+	case "reduce", "broadcast":
+		args = append(args, fmt.Sprintf("axis %d", op.Axis))
+	case "permute":
+		args = append(args, "perm "+formatInts(op.Perm))
+	}
+	return fmt.Sprintf("%s = %s, shape %s, %s", op.Out, call(op.Kind, args...), formatInts(op.Shape), op.DType)
+}

@@ -1,0 +1,207 @@
+package hostir
+
+import (
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Stmt is one statement. The concrete types below are all there is.
+type Stmt interface {
+	// Op is the statement's name in the text and JSON forms.
+	Op() string
+	// Meta is what every statement carries.
+	Meta() *Info
+}
+
+// Info is carried by every statement: where it comes from in the spec, and, when a
+// pass added it, why.
+type Info struct {
+	Pos  diag.Pos
+	Note string // one sentence without a final stop, or empty
+}
+
+// Meta lets Info serve as the embedded part of each statement.
+func (i *Info) Meta() *Info { return i }
+
+// StreamRef names a stream: a variable that GetCurrentStream defined, or the
+// worker stream with the given index.
+type StreamRef struct {
+	Var   string    // "caller"; empty for a worker
+	Index expr.Expr // worker index; nil when Var is set
+}
+
+// The statements.
+type (
+	// Allocate makes the buffer of a tensor. The buffer of an Output is the
+	// caller's: the statement binds it.
+	Allocate struct {
+		Info
+		Tensor *Tensor
+	}
+	// Deallocate ends the life of a Temp's buffer.
+	Deallocate struct {
+		Info
+		Tensor *Tensor
+	}
+	// GetCurrentStream names the stream that is current: the caller's.
+	GetCurrentStream struct {
+		Info
+		Var string
+	}
+	// SetCurrentStream makes a stream current for the statements that follow.
+	SetCurrentStream struct {
+		Info
+		Stream StreamRef
+	}
+	// Synchronize makes the current stream wait for all that was issued to Stream.
+	Synchronize struct {
+		Info
+		Stream StreamRef
+	}
+	// For runs Body for Var = 0 .. Count-1.
+	For struct {
+		Info
+		Var   string
+		Count domain.Extent
+		Body  []Stmt
+	}
+	// If runs Body when Cond is not zero, Else otherwise.
+	If struct {
+		Info
+		Cond expr.Expr
+		Body []Stmt
+		Else []Stmt
+	}
+	// Select makes Out a view of In with Axis fixed at Index. A Device axis of In
+	// has one local slice: its index is 0.
+	Select struct {
+		Info
+		Out, In *Tensor
+		Axis    int // logical axis of In
+		Index   expr.Expr
+	}
+	// Set copies In to Out on one rank. Before convert-to-communications it may
+	// also reshard: its operands' domains then say what has to move.
+	Set struct {
+		Info
+		Out, In *Tensor
+	}
+	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]; batched when B has batch axes.
+	Matmul struct {
+		Info
+		Out, A, B *Tensor
+	}
+	// Linear is Out[..., n] = X[..., k] W[n, k]^T + Bias[n]; Bias may be nil.
+	Linear struct {
+		Info
+		Out, X, W, Bias *Tensor
+	}
+	// Broadcast adds an axis of one element: the logical axis Axis of Out.
+	Broadcast struct {
+		Info
+		Out, In *Tensor
+		Axis    int
+	}
+	// Permute makes axis i of Out axis Perm[i] of In; both count without reduced axes.
+	Permute struct {
+		Info
+		Out, In *Tensor
+		Perm    []int
+	}
+	// Reshape keeps the elements of In in row-major order.
+	Reshape struct {
+		Info
+		Out, In *Tensor
+	}
+	// Unary is Out = Fn(In), element by element.
+	Unary struct {
+		Info
+		Fn      string
+		Out, In *Tensor
+	}
+	// Binary is Out = Fn(A, B), element by element, broadcasting as NumPy does.
+	Binary struct {
+		Info
+		Fn        string
+		Out, A, B *Tensor
+	}
+	// Cast converts In to the element type of Out.
+	Cast struct {
+		Info
+		Out, In *Tensor
+	}
+	// Reduce folds the logical axis Axis of In with Fn on one rank; accumulation is
+	// fp32. Before convert-to-communications the axis may also be a Device axis. Out
+	// lists the axis as r or not at all.
+	Reduce struct {
+		Info
+		Fn      string
+		Out, In *Tensor
+		Axis    int
+	}
+	// Communication is a collective over the team of a mesh axis.
+	Communication struct {
+		Info
+		Handle   string // what Wait names
+		Type     CommType
+		Mesh     *domain.Mesh
+		MeshAxis string    // the team is the ranks along this axis
+		Root     expr.Expr // team rank; nil where there is none
+		ReduceFn string    // "sum", "max", "min", "prod", or empty
+		Out, In  *Tensor
+		Backend  Backend
+	}
+	// P2PCommunication sends Buffer to a peer or receives it from one.
+	P2PCommunication struct {
+		Info
+		Handle  string
+		Send    bool
+		Buffer  *Tensor
+		Peer    expr.Expr // world rank
+		Backend Backend
+	}
+	// StartCoalescing opens a group of communications that progress together.
+	StartCoalescing struct{ Info }
+	// EndCoalescing closes the group.
+	EndCoalescing struct {
+		Info
+		Handle string
+	}
+	// Wait makes the current stream wait for a communication or a group.
+	Wait struct {
+		Info
+		Handle string
+	}
+	// ShareMemHandles exchanges the CUDA IPC handles of the buffers named, once.
+	ShareMemHandles struct {
+		Info
+		Comms []string // handles of the P2P communications
+	}
+)
+
+// Op names, one per statement type.
+func (*Allocate) Op() string         { return "Allocate" }
+func (*Deallocate) Op() string       { return "Deallocate" }
+func (*GetCurrentStream) Op() string { return "GetCurrentStream" }
+func (*SetCurrentStream) Op() string { return "SetCurrentStream" }
+func (*Synchronize) Op() string      { return "Synchronize" }
+func (*For) Op() string              { return "For" }
+func (*If) Op() string               { return "If" }
+func (*Select) Op() string           { return "Select" }
+func (*Set) Op() string              { return "Set" }
+func (*Matmul) Op() string           { return "Matmul" }
+func (*Linear) Op() string           { return "Linear" }
+func (*Broadcast) Op() string        { return "Broadcast" }
+func (*Permute) Op() string          { return "Permute" }
+func (*Reshape) Op() string          { return "Reshape" }
+func (*Unary) Op() string            { return "Unary" }
+func (*Binary) Op() string           { return "Binary" }
+func (*Cast) Op() string             { return "Cast" }
+func (*Reduce) Op() string           { return "Reduce" }
+func (*Communication) Op() string    { return "Communication" }
+func (*P2PCommunication) Op() string { return "P2PCommunication" }
+func (*StartCoalescing) Op() string  { return "StartCoalescing" }
+func (*EndCoalescing) Op() string    { return "EndCoalescing" }
+func (*Wait) Op() string             { return "Wait" }
+func (*ShareMemHandles) Op() string  { return "ShareMemHandles" }

@@ -1,0 +1,76 @@
+package hostir
+
+import (
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// communication checks a communication against the domains of its operands.
+func (v *verifier) communication(s *Communication) {
+	if s.Mesh.Axis(s.MeshAxis) == nil {
+		v.breach(s.Pos, "communication", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
+		return
+	}
+	reduces := s.Type == Reduction || s.Type == Allreduce || s.Type == ReduceScatter
+	rooted := s.Type == Gather || s.Type == Scatter || s.Type == Reduction || s.Type == BroadcastComm
+	switch {
+	case reduces != (s.ReduceFn != ""):
+		v.breach(s.Pos, "communication", "%s %s a reduction function", s.Type, map[bool]string{true: "needs", false: "has no use for"}[reduces])
+		return
+	case rooted != (s.Root != nil):
+		v.breach(s.Pos, "communication", "%s %s a root", s.Type, map[bool]string{true: "needs", false: "has no use for"}[rooted])
+		return
+	case s.In.DType != s.Out.DType:
+		v.breach(s.Pos, "communication", "%s is %s and %s is %s", s.In.Name, s.In.DType, s.Out.Name, s.Out.DType)
+		return
+	}
+	if !v.elements(s) {
+		return
+	}
+	v.sides(s)
+}
+
+// elements checks how many elements a rank puts in and gets out.
+func (v *verifier) elements(s *Communication) bool {
+	in, out, team := localElements(s.In), localElements(s.Out), s.Mesh.Axis(s.MeshAxis).Extent.Size
+	ok := in == out
+	switch s.Type {
+	case Allgather, Gather:
+		ok = out == in*team
+	case Scatter, ReduceScatter:
+		ok = in == out*team
+	case Reduction, Allreduce, BroadcastComm, SendRecv, AllToAll:
+	}
+	if !ok {
+		v.breach(s.Pos, "communication", "%s over %d ranks cannot take %d elements of %s to %d of %s",
+			s.Type, team, in, s.In.Name, out, s.Out.Name)
+	}
+	return ok
+}
+
+func localElements(t *Tensor) int64 {
+	n := int64(1)
+	for _, extent := range LocalShape(t) {
+		n *= extent
+	}
+	return n
+}
+
+// sides checks which side is split over the mesh axis.
+func (v *verifier) sides(s *Communication) {
+	in, out := splitAxis(s.In, s.MeshAxis) != Unmapped, splitAxis(s.Out, s.MeshAxis) != Unmapped
+	var wantIn, wantOut bool
+	switch s.Type {
+	case Allgather, Gather, Allreduce, Reduction:
+		wantIn = true
+	case Scatter:
+		wantOut = true
+	case ReduceScatter, SendRecv, AllToAll:
+		wantIn, wantOut = true, true
+	case BroadcastComm:
+		return // of whole tensors, or of a slice in each iteration
+	}
+	if in != wantIn || out != wantOut {
+		v.breach(s.Pos, "communication", "%s along mesh axis %s cannot take %s %s to %s %s", s.Type, s.MeshAxis,
+			s.In.Name, domain.FormatAxes(s.In.Axes), s.Out.Name, domain.FormatAxes(s.Out.Axes))
+	}
+}
