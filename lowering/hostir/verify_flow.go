@@ -143,15 +143,12 @@ func (f *flow) loop(s *For) {
 	if shadowed {
 		f.bounds.names[s.Var] = outer
 	}
-	for _, c := range f.undo(mark, func(c change) bool { return c.added && c.fact.kind != written && c.fact.kind != freed }) {
-		if c.fact.kind == allocated && !c.added && !f.addedSince(mark, c.fact) {
+	changes := f.undo(mark, func(c change) bool { return c.added && c.fact.kind != written && c.fact.kind != freed })
+	for _, c := range changes {
+		if c.fact.kind == allocated && !c.added && !slices.Contains(changes, change{c.fact, true}) {
 			f.breach(s.Pos, "buffer", "the loop frees %s in every iteration", c.fact)
 		}
 	}
-}
-
-func (f *flow) addedSince(mark int, k fact) bool {
-	return slices.ContainsFunc(f.log[mark:], func(c change) bool { return c.fact == k && c.added })
 }
 
 // branch checks both sides from the same start; what holds afterwards is what both
