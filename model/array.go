@@ -30,37 +30,8 @@ func (a *Array) last(i int) int64 { return a.Shape[len(a.Shape)-i] }
 // Round rounds every element to the element type, ties to even.
 func (a *Array) Round(dtype domain.DType) {
 	for i, v := range a.Data {
-		a.Data[i] = Round(dtype, v)
+		a.Data[i] = dtype.Round(v)
 	}
-}
-
-// Round returns the value of an element type that is nearest to v, ties to even;
-// beyond the largest one it is infinite.
-func Round(dtype domain.DType, v float64) float64 {
-	single := float64(float32(v))
-	switch dtype {
-	case domain.FP16:
-		return roundTo(single, 10, -14, 65504)
-	case domain.BF16:
-		return roundTo(single, 7, -126, 0x1.FEp127)
-	default:
-		return single
-	}
-}
-
-// roundTo rounds to a binary format with the given bits after the point, least
-// exponent of a normal number and largest finite value.
-func roundTo(v float64, bits, least int, largest float64) float64 {
-	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-		return v
-	}
-	_, e := math.Frexp(v)
-	quantum := math.Ldexp(1, max(e-1, least)-bits)
-	rounded := math.RoundToEven(v/quantum) * quantum
-	if math.Abs(rounded) > largest {
-		return math.Inf(int(math.Copysign(1, v)))
-	}
-	return rounded
 }
 
 // strides of a row-major shape.

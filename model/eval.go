@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/model/domain"
@@ -49,42 +48,19 @@ func evaluate(op *Op, in []*Array) *Array {
 	case OpLinear:
 		return linear(in, shape)
 	case OpUnary:
-		fn := unaryFns[op.Fn]
+		fn := domain.UnaryFns[op.Fn]
 		out := NewArray(shape...)
 		for i, v := range in[0].Data {
 			out.Data[i] = fn(v)
 		}
 		return out
 	case OpBinary:
-		return binary(binaryFns[op.Fn], in[0], in[1], shape)
+		return binary(domain.BinaryFns[op.Fn], in[0], in[1], shape)
 	case OpReduce:
 		return reduce(op, in[0], shape)
 	default:
 		panic("model: unknown operation " + string(op.Kind))
 	}
-}
-
-var unaryFns = map[string]func(float64) float64{
-	"neg":        func(v float64) float64 { return -v },
-	"relu":       func(v float64) float64 { return math.Max(v, 0) },
-	"gelu":       func(v float64) float64 { return v / 2 * (1 + math.Erf(v/math.Sqrt2)) },
-	"silu":       func(v float64) float64 { return v / (1 + math.Exp(-v)) },
-	"exp":        math.Exp,
-	"sqrt":       math.Sqrt,
-	"rsqrt":      func(v float64) float64 { return 1 / math.Sqrt(v) },
-	"tanh":       math.Tanh,
-	"reciprocal": func(v float64) float64 { return 1 / v },
-}
-
-var binaryFns = map[string]func(a, b float64) float64{
-	"add":  func(a, b float64) float64 { return a + b },
-	"sub":  func(a, b float64) float64 { return a - b },
-	"mul":  func(a, b float64) float64 { return a * b },
-	"prod": func(a, b float64) float64 { return a * b },
-	"sum":  func(a, b float64) float64 { return a + b },
-	"div":  func(a, b float64) float64 { return a / b },
-	"max":  math.Max,
-	"min":  math.Min,
 }
 
 func binary(fn func(a, b float64) float64, a, b *Array, shape []int64) *Array {
@@ -105,7 +81,7 @@ func permuted(in *Array, perm []int) *Array {
 }
 
 func reduce(op *Op, in *Array, shape []int64) *Array {
-	fn := binaryFns[op.Fn]
+	fn := domain.BinaryFns[op.Fn]
 	out := NewArray(shape...)
 	inner := strides(in.Shape)[op.Axis]
 	count := in.Shape[op.Axis]
@@ -166,5 +142,5 @@ func linear(in []*Array, shape []int64) *Array {
 	if len(bias.Shape) > 1 { // one row per batch
 		bias = &Array{Shape: append(slices.Clone(bias.Shape[:last-1]), 1, bias.last(1)), Data: bias.Data}
 	}
-	return binary(binaryFns["add"], out, bias, shape)
+	return binary(domain.BinaryFns["add"], out, bias, shape)
 }

@@ -100,8 +100,8 @@ func TestEvaluateUnaryFunctions(t *testing.T) {
 			t.Errorf("%s(2) = %v, want %v", fn, got, want)
 		}
 	}
-	if len(UnaryFns) != len(unaryFns) {
-		t.Errorf("%d unary functions are evaluated, %d are documented", len(unaryFns), len(UnaryFns))
+	if len(UnaryFns) != len(domain.UnaryFns) {
+		t.Errorf("%d unary functions are evaluated, %d are documented", len(domain.UnaryFns), len(UnaryFns))
 	}
 }
 
@@ -139,7 +139,7 @@ func TestRound(t *testing.T) {
 		{domain.FP16, 0x1p-24, 0x1p-24}, {domain.FP16, 0x1p-25, 0}, {domain.FP16, 0x1.8p-24, 0x1p-23},
 		{domain.FP32, 1 + 0x1p-24, 1}, {domain.FP32, 1e39, math.Inf(1)}, {domain.BF16, math.NaN(), math.NaN()},
 	} {
-		if got := Round(c.dtype, c.in); !cmp.Equal(got, c.want, cmpopts.EquateNaNs()) {
+		if got := c.dtype.Round(c.in); !cmp.Equal(got, c.want, cmpopts.EquateNaNs()) {
 			t.Errorf("Round(%s, %v) = %v, want %v", c.dtype, c.in, got, c.want)
 		}
 	}
