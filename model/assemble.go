@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
@@ -16,17 +17,18 @@ const defaultDType = domain.BF16
 // assembler turns a source into a Pipeline. It goes on after a mistake: what is
 // broken is marked, and what depends on it stays silent.
 type assembler struct {
-	src     *source
-	list    *diag.List
-	p       *Pipeline
-	scope   *scope
-	params  map[string]int64 // also those that are broken, so that uses of them are known
-	broken  map[string]bool  // names of parameters, meshes and tensors with an error of their own
-	tensors map[string]*Tensor
-	defined map[string]*sourceOp // by result: the operations seen so far
-	later   map[string]*sourceOp // by result: all operations
-	used    map[string]bool      // tensors that an operation reads
-	dtype   domain.DType
+	src       *source
+	list      *diag.List
+	p         *Pipeline
+	scope     *scope
+	overrides map[string]int64
+	params    map[string]int64 // also those that are broken, so that uses of them are known
+	broken    map[string]bool  // names of parameters, meshes and tensors with an error of their own
+	tensors   map[string]*Tensor
+	defined   map[string]*sourceOp // by result: the operations seen so far
+	later     map[string]*sourceOp // by result: all operations
+	used      map[string]bool      // tensors that an operation reads
+	dtype     domain.DType
 	// misnamed is set when a tensor is asked for that does not exist.
 	misnamed bool
 }
@@ -34,12 +36,12 @@ type assembler struct {
 // assemble builds the pipeline. It is to be used only when list is empty after it.
 func assemble(src *source, overrides map[string]int64, list *diag.List) *Pipeline {
 	a := &assembler{
-		src: src, list: list, p: &Pipeline{File: src.file, Doc: src.doc}, scope: newScope(),
+		src: src, list: list, overrides: overrides, p: &Pipeline{File: src.file, Doc: src.doc}, scope: newScope(),
 		params: map[string]int64{}, broken: map[string]bool{}, tensors: map[string]*Tensor{},
 		defined: map[string]*sourceOp{}, later: map[string]*sourceOp{}, used: map[string]bool{},
 	}
 	a.name()
-	a.parameters(overrides)
+	a.parameters()
 	a.meshes()
 	a.dtype = a.elementType(src.dtype, defaultDType)
 	a.declareTensors()
@@ -61,14 +63,18 @@ func (a *assembler) name() {
 }
 
 // parameters evaluates the parameters in order; each may use those before it.
-func (a *assembler) parameters(overrides map[string]int64) {
+func (a *assembler) parameters() {
 	for _, sp := range a.src.params {
 		name := sp.name.value
 		if !checkName(a.list, sp.name, "a parameter", false) || !a.scope.declare(a.list, sp.name, "a parameter") {
 			a.broken[name] = true
 			continue
 		}
-		value, overridden := overrides[name]
+		value, overridden := a.overrides[name]
+		if !overridden && !sp.value.given() { // reported already
+			a.broken[name] = true
+			continue
+		}
 		if !overridden {
 			e, ok := a.eval(sp.value)
 			if !ok {
@@ -81,19 +87,30 @@ func (a *assembler) parameters(overrides map[string]int64) {
 			a.broken[name] = true
 			d := a.list.Add(sp.value.pos, diag.BadParam, "parameter %s is %d; a parameter is at least 1", name, value)
 			if overridden {
-				d.AddNote(diag.Pos{}, "%s = %d comes from the command line", name, value)
+				a.noteOverrides(d, name)
 			}
 			continue
 		}
 		a.params[name] = value
 		a.p.Params = append(a.p.Params, Param{Name: name, Value: value, Pos: sp.name.pos})
 	}
-	a.unknownOverrides(overrides)
+	a.unknownOverrides()
 }
 
-func (a *assembler) unknownOverrides(overrides map[string]int64) {
-	names := make([]string, 0, len(overrides))
-	for name := range overrides {
+// noteOverrides says which of the names in a text the command line has set.
+func (a *assembler) noteOverrides(d *diag.Diagnostic, expression string) {
+	seen := map[string]bool{}
+	for _, name := range expr.Names(expression) {
+		if value, ok := a.overrides[name.Text]; ok && !seen[name.Text] {
+			d.AddNote(diag.Pos{}, "%s = %d comes from the command line", name.Text, value)
+			seen[name.Text] = true
+		}
+	}
+}
+
+func (a *assembler) unknownOverrides() {
+	names := make([]string, 0, len(a.overrides))
+	for name := range a.overrides {
 		if _, ok := a.params[name]; !ok && !a.broken[name] {
 			names = append(names, name)
 		}
@@ -119,12 +136,7 @@ type number struct {
 func (a *assembler) eval(t text) (number, bool) {
 	e, err := expr.Parse(t.value)
 	if err != nil {
-		var syntax *expr.SyntaxError
-		at := t.pos
-		if errors.As(err, &syntax) {
-			at = t.at(syntax.Offset)
-		}
-		a.list.Add(at, diag.ExprSyntax, "%s in %q", err, t.value)
+		a.syntax(t, err)
 		return number{}, false
 	}
 	if !a.knownNames(t) {
@@ -140,6 +152,23 @@ func (a *assembler) eval(t text) (number, bool) {
 		n.text = ""
 	}
 	return n, true
+}
+
+// syntax reports a text that is no expression.
+func (a *assembler) syntax(t text, err error) {
+	var syntax *expr.SyntaxError
+	if !errors.As(err, &syntax) {
+		return // Parse has no other error
+	}
+	at := t.at(syntax.Offset)
+	switch _, notFloat := strconv.ParseFloat(t.value, 64); {
+	case syntax.Overflow:
+		a.list.Add(at, diag.Overflow, "%s", err)
+	case notFloat == nil:
+		a.list.Add(t.pos, diag.ExprSyntax, "%s is not an integer", t.value)
+	default:
+		a.list.Add(at, diag.ExprSyntax, "%s in %q", err, t.value)
+	}
 }
 
 func (a *assembler) knownNames(t text) bool {
@@ -178,7 +207,7 @@ func (a *assembler) evalFailed(t text, err error) {
 		default: // names are known by now
 		}
 	}
-	a.list.Add(t.pos, code, "%s", err)
+	a.noteOverrides(a.list.Add(t.pos, code, "%s", err), t.value)
 }
 
 // extent computes the extent of an axis: at least 1.
@@ -187,11 +216,12 @@ func (a *assembler) extent(t text) (domain.Extent, bool) {
 	if !ok {
 		return domain.Extent{}, false
 	}
-	if n.value < 1 {
-		a.list.Add(t.pos, diag.BadExtent, "the extent %s is %d; an extent is at least 1", t.value, n.value)
+	e := domain.Extent{Text: n.text, Size: n.value}
+	if e.Size < 1 {
+		a.noteOverrides(a.list.Add(t.pos, diag.BadExtent, "the extent %s is less than 1", withValue(e)), t.value)
 		return domain.Extent{}, false
 	}
-	return domain.Extent{Text: n.text, Size: n.value}, true
+	return e, true
 }
 
 // elementType reads the name of an element type.

@@ -190,7 +190,7 @@ func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *dom
 			names[i] = m.Name
 		}
 		a.list.Add(t.pos, diag.UnknownMesh, "mesh %s has no axis %s", mesh.Name, meshAxis).
-			WithHint("its axes are %s", strings.Join(names, ", "))
+			WithHint("axes of the mesh: %s", strings.Join(names, ", "))
 		return domain.Axis{}, false
 	}
 	if argument.given() && written.Size != ma.Extent.Size {

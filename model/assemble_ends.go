@@ -46,6 +46,7 @@ func (a *assembler) listedOutputs() {
 	}
 	if len(a.src.outputs) == 0 && !a.src.incomplete {
 		a.list.Add(a.src.pos, diag.BadOutput, "the list of outputs is empty").WithHint("without the list, outputs are what no operation reads")
+		a.misnamed = true
 	}
 	listed := map[string]bool{}
 	for _, t := range a.src.outputs {

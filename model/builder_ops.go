@@ -8,7 +8,7 @@ import (
 
 // Op adds an operation as a spec writes it: "C = matmul(A, B)".
 func (b *Builder) Op(operation string) *Builder {
-	if op := parseOp(b.text(operation), &b.list); op != nil {
+	if op, _ := parseOp(b.text(operation), &b.list); op != nil {
 		b.src.ops = append(b.src.ops, op)
 	} else {
 		b.src.incomplete = true

@@ -60,7 +60,11 @@ func (in *inference) checkCounts() bool {
 		if in.rule.most > in.rule.least {
 			want += " or " + fmt.Sprint(in.rule.most)
 		}
-		in.fail(diag.BadOperands, "%s takes %s operands, not %d", name, want, n)
+		plural := "s"
+		if want == "1" {
+			plural = ""
+		}
+		in.fail(diag.BadOperands, "%s takes %s operand%s, not %d", name, want, plural, n)
 		return false
 	}
 	ok := true

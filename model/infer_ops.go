@@ -234,7 +234,7 @@ func inferPermute(in *inference) bool {
 		return false
 	}
 	if len(attr.values) != len(axes) {
-		in.a.list.Add(attr.name.pos, diag.BadAttribute, "perm lists %d axes, but %s has %d", len(attr.values), in.op.In[0].Name, len(axes))
+		in.a.list.Add(attr.name.pos, diag.BadAttribute, "perm has length %d, but %s has %d axes", len(attr.values), in.op.In[0].Name, len(axes))
 		return false
 	}
 	for _, t := range attr.values {

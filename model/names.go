@@ -18,10 +18,10 @@ func nameFault(name string) string {
 	switch {
 	case name == "":
 		return "a name is missing"
+	case len(name) > maxName:
+		return fmt.Sprintf("%q is longer than %d letters", name, maxName)
 	case strings.ContainsAny(name, `/\`) || strings.Contains(name, ".."):
 		return fmt.Sprintf("%q is not a name: it holds a path", name)
-	case len(name) > maxName:
-		return fmt.Sprintf("%q is longer than %d letters", name[:maxName]+"...", maxName)
 	case !isNameLetter(name[0]):
 		return fmt.Sprintf("%q is not a name: it does not begin with a letter", name)
 	case strings.ContainsFunc(name, func(r rune) bool { return r > 127 || !isNameLetter(byte(r)) && !isNameTail(byte(r)) }):

@@ -68,14 +68,20 @@ var otherNames = map[string]string{
 	"mm": "matmul", "bmm": "matmul", "gemm": "matmul", "dot": "matmul", "einsum": "matmul", "copy": "set", "transpose": "permute",
 	"view": "reshape", "unsqueeze": "broadcast", "expand": "broadcast", "convert": "cast", "to": "cast", "plus": "add",
 	"minus": "sub", "multiply": "mul", "times": "mul", "divide": "div", "maximum": "max", "minimum": "min", "swish": "silu",
-	"allgather": "set", "all_gather": "set", "allreduce": "sum", "all_reduce": "sum", "reduce_scatter": "sum",
+}
+
+// collectives maps the names of communications to the operation that makes them.
+var collectives = map[string]string{
+	"allgather": "set", "all_gather": "set", "gather": "set", "scatter": "set", "alltoall": "set", "all_to_all": "set", "send": "set", "recv": "set",
+	"allreduce": "sum", "all_reduce": "sum", "reduce_scatter": "sum", "reducescatter": "sum",
 }
 
 // operations checks the operations in order and derives their results.
 func (a *assembler) operations() {
 	if len(a.src.ops) == 0 && !a.src.incomplete {
 		a.list.Add(a.src.pos, diag.MissingField, "the pipeline has no operations").
-			WithHint("add a list such as \"ops: [\\\"C = matmul(A, B)\\\"]\"")
+			WithHint("add a list \"ops:\" with lines such as \"- C = matmul(A, B)\"")
+		a.misnamed = true
 	}
 	for _, so := range a.src.ops {
 		if _, ok := a.later[so.out.value]; !ok {
@@ -122,7 +128,9 @@ func (a *assembler) failed(so *sourceOp, declared *Tensor) {
 func (a *assembler) unknownOperation(fn text) {
 	d := a.list.Add(fn.pos, diag.UnknownOp, "there is no operation %q", fn.value)
 	if other, ok := otherNames[fn.value]; ok {
-		d.WithHint("write %s", other)
+		d.WithHint("it is called %s here", other)
+	} else if local, ok := collectives[fn.value]; ok {
+		d.WithHint("a communication follows from the axes: write %s, and declare the result with the axes that it shall have", local)
 	} else if !nearestHint(d, fn.value, operationNames()) {
 		d.WithHint("docs/spec.md lists the operations")
 	}

@@ -8,21 +8,23 @@ import (
 )
 
 // parseOp reads "out = name(arg, ..., attribute=value, ...)". A value is an
-// expression, a name, or a list of them in brackets. It reports what it cannot read
-// and returns nil.
-func parseOp(t text, list *diag.List) *sourceOp {
+// expression, a name, or a list of them in brackets. What it cannot read it reports, and
+// returns the diagnostic.
+func parseOp(t text, list *diag.List) (*sourceOp, *diag.Diagnostic) {
 	p := &opParser{t: t}
 	op := p.parse()
-	if op == nil {
-		d := list.Add(p.failedAt, diag.OpSyntax, "%s", p.failure)
-		if p.hint != "" {
-			d.WithHint("%s", p.hint)
-		} else {
-			d.WithHint("an operation is written C = matmul(A, B)")
-		}
+	if op != nil {
+		return op, nil
 	}
-	return op
+	d := list.Add(p.failedAt, diag.OpSyntax, "%s", p.failure)
+	if p.hint == "" {
+		p.hint = "an operation is written C = matmul(A, B)"
+	}
+	return nil, d.WithHint("%s", p.hint)
 }
+
+// unclosedOp is what is wrong with an operation that ends too early.
+const unclosedOp = `"(" is never closed`
 
 type opParser struct {
 	t        text
@@ -64,8 +66,7 @@ func (p *opParser) arguments(op *sourceOp) bool {
 	for {
 		piece, end, ok := p.piece()
 		if !ok {
-			p.fail(open, `"(" is never closed`)
-			p.hint = "in a list in brackets an operation has to be quoted, since the comma ends it"
+			p.fail(open, unclosedOp)
 			return false
 		}
 		switch {

@@ -120,8 +120,9 @@ func decodeNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
 	return decoder.Decode(node)
 }
 
-// checkNodes holds the limits on the tree and refuses anchors and aliases, with
-// which a small text stands for a huge tree.
+// checkNodes holds the limits on the tree and refuses what makes a text mean
+// something else than it says: tags, and anchors and aliases, with which a small text
+// stands for a huge tree.
 func checkNodes(document *yaml.Node, lines *lineTable, list *diag.List) bool {
 	count, ok := 0, true
 	var visit func(n *yaml.Node, depth int)
@@ -143,6 +144,9 @@ func checkNodes(document *yaml.Node, lines *lineTable, list *diag.List) bool {
 		case n.Anchor != "":
 			list.Add(lines.node(n), diag.AliasUsed, "anchor %q is defined; a spec has no anchors", "&"+n.Anchor).
 				WithHint("write the value out, or make it a parameter")
+			ok = false
+		case n.Style&yaml.TaggedStyle != 0:
+			list.Add(lines.node(n), diag.AliasUsed, "tag %q is used; a spec has no tags", n.Tag)
 			ok = false
 		}
 		for _, child := range n.Content {

@@ -50,9 +50,8 @@ func (r *yamlReader) doc(key text, n *yaml.Node) {
 
 func (r *yamlReader) params(_ text, n *yaml.Node) {
 	r.entries(n, "params", func(key text, value *yaml.Node) {
-		if v, ok := r.scalar(value, key.value); ok {
-			r.out.params = append(r.out.params, sourceParam{name: key, value: v})
-		}
+		v, _ := r.scalar(value, key.value)
+		r.out.params = append(r.out.params, sourceParam{name: key, value: v})
 	})
 }
 
@@ -101,13 +100,20 @@ func (r *yamlReader) tensors(_ text, n *yaml.Node) {
 }
 
 func (r *yamlReader) ops(_ text, n *yaml.Node) {
+	torn := false // the rest of a list in brackets, whose commas tear operations apart
 	r.items(n, "ops", func(item *yaml.Node) {
 		var op *sourceOp
 		switch {
+		case torn:
+			return
 		case item.Kind == yaml.MappingNode:
 			op = r.opMap(item)
 		case item.Kind == yaml.ScalarNode && item.Tag != "!!null":
-			op = parseOp(r.lines.text(item), r.list)
+			var d *diag.Diagnostic
+			if op, d = parseOp(r.lines.text(item), r.list); d != nil && n.Style == yaml.FlowStyle && d.Message == unclosedOp {
+				d.WithHint("between brackets a comma ends the operation: quote it, or write one operation a line")
+				torn = true
+			}
 		default:
 			r.wrongType(item, "an operation", "text such as \"C = matmul(A, B)\"")
 		}

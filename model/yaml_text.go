@@ -2,7 +2,9 @@ package model
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -93,33 +95,59 @@ func alignScalar(n *yaml.Node, src []byte, begin int) []int {
 		}
 	default: // a plain scalar begins with its value
 	}
-	for i := range len(n.Value) {
-		c := n.Value[i]
-		at = skipToValue(src, at, c)
-		places = append(places, min(at, len(src)))
-		if at < len(src) && (src[at] == c || c == ' ' || c == '\n') {
-			at++
+	for i := 0; i < len(n.Value); {
+		skip, taken, size := 0, 1, 1 // bytes of the source before, of the source, of the value
+		if n.Style == yaml.DoubleQuotedStyle && at < len(src) && src[at] == '\\' {
+			_, size = utf8.DecodeRuneInString(n.Value[i:])
+			taken = escapeLength(src[at:])
+		} else {
+			skip = skippedBefore(src, at, n.Value[i])
 		}
+		at += skip
+		for range size {
+			places = append(places, min(at, len(src)))
+		}
+		if taken > 1 || at < len(src) && (src[at] == n.Value[i] || n.Value[i] == ' ' || n.Value[i] == '\n') {
+			at += taken
+		}
+		i += size
 	}
 	return append(places, min(at, len(src)))
 }
 
-// skipToValue moves over bytes of the source that stand for nothing in the value:
-// the first half of an escape, or a line break with the indentation that follows.
-func skipToValue(src []byte, at int, c byte) int {
-	if at+1 >= len(src) || src[at] == c {
-		if at+1 < len(src) && c == '\'' && src[at+1] == '\'' {
-			return at + 1
-		}
-		return at
+// escapeLength is the length of the escape that a double-quoted scalar has here.
+func escapeLength(src []byte) int {
+	if len(src) < 2 {
+		return 1
 	}
+	switch src[1] {
+	case 'x':
+		return 4
+	case 'u':
+		return 6
+	case 'U':
+		return 10
+	default:
+		return 2
+	}
+}
+
+// skippedBefore counts the bytes of the source that stand for nothing before the byte c
+// of the value: the first of a doubled single quote, or a line break with the
+// indentation that follows.
+func skippedBefore(src []byte, at int, c byte) int {
 	switch {
-	case src[at] == '\\' && src[at+1] == c:
-		return at + 1
-	case c != ' ' && c != '\n' && (src[at] == ' ' || src[at] == '\n' || src[at] == '\r' || src[at] == '\t'):
-		return at + leadingBlanks(src[at:])
+	case at+1 >= len(src):
+		return 0
+	case src[at] == c:
+		if c == '\'' && src[at+1] == '\'' {
+			return 1
+		}
+		return 0
+	case c != ' ' && c != '\n' && isBlank(src[at]):
+		return leadingBlanks(src[at:])
 	}
-	return at
+	return 0
 }
 
 func leadingBlanks(src []byte) int {
@@ -154,74 +182,88 @@ func checkText(file string, src []byte, list *diag.List) bool {
 	return true
 }
 
-var libraryLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+// What the library says.
+var (
+	libraryLine   = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+	unknownAnchor = regexp.MustCompile(`unknown anchor '(.*)' referenced`)
+)
 
 // reportSyntax turns an error of the YAML parser, which names a line at best, into a
 // diagnostic that points at the cause where that can be found.
 func reportSyntax(lines *lineTable, err error, list *diag.List) {
-	if offset, what := unclosed(lines.src); what != "" {
-		list.Add(lines.pos(offset), diag.YAMLSyntax, "%s is never closed", what)
+	if offset, fault := unbalanced(lines.src); fault != "" {
+		list.Add(lines.pos(offset), diag.YAMLSyntax, "%s", fault)
 		return
 	}
 	if offset, ok := tabIndent(lines.src); ok {
 		list.Add(lines.pos(offset), diag.YAMLSyntax, "a tab indents this line").WithHint("YAML is indented with spaces")
 		return
 	}
-	pos := diag.Pos{File: lines.file, Line: 1, Col: 1}
 	message := err.Error()
+	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
+		list.Add(lines.pos(max(bytes.Index(lines.src, []byte("*"+m[1])), 0)), diag.AliasUsed, "alias %q is used; a spec has no aliases", "*"+m[1]).
+			WithHint("write the value out, or make it a parameter")
+		return
+	}
+	pos := diag.Pos{File: lines.file, Line: 1, Col: 1}
 	if m := libraryLine.FindStringSubmatch(message); m != nil {
 		message = m[2]
 		if n, err := strconv.Atoi(m[1]); err == nil && n <= len(lines.starts) {
 			pos.Line = n
 			at := lines.starts[n-1]
-			line, _, _ := bytes.Cut(lines.src[at:], []byte("\n"))
-			pos.Col = 1 + len(line) - len(bytes.TrimLeft(line, " \t"))
+			pos.Col = 1 + leadingBlanks(lines.src[at:])
 		}
 	}
-	d := list.Add(pos, diag.YAMLSyntax, "the YAML cannot be read: %s", message)
-	if strings.Contains(message, "mapping values are not allowed") {
-		d.WithHint("a value that holds \": \" has to be quoted; a field has to be indented as its neighbours are")
+	if !strings.Contains(message, "mapping values are not allowed") {
+		list.Add(pos, diag.YAMLSyntax, "the YAML cannot be read: %s", message)
+		return
 	}
+	line, _ := diag.Line(lines.src, pos.Line)
+	if colon := bytes.LastIndex(line, []byte(": ")); colon >= 0 {
+		pos.Col = colon + 1
+	}
+	list.Add(pos, diag.YAMLSyntax, "a value cannot be followed by \":\"").
+		WithHint("a value that holds \": \" has to be quoted; a field has to be indented as its neighbours are")
 }
 
-// unclosed finds the innermost bracket or quote that is still open at the end of the
-// text, or a closing bracket of the wrong kind. It knows comments, quotes and the
-// places where a quote opens a scalar.
-func unclosed(src []byte) (offset int, what string) {
-	type open struct {
-		offset int
-		char   byte
-	}
-	var stack []open
+// unbalanced finds the innermost bracket or quote that is still open at the end of the
+// text, or a closing bracket that closes nothing. It knows comments, quotes and the
+// places where a quote or bracket begins a value.
+func unbalanced(src []byte) (offset int, fault string) {
+	var stack []int // offsets of open brackets
 	for at := 0; at < len(src); at++ {
 		c := src[at]
-		starts := at == 0 || bytes.IndexByte([]byte(" \t\n[{,:"), src[at-1]) >= 0
+		begins := at == 0 || bytes.IndexByte([]byte(" \t\n[{,:"), src[at-1]) >= 0
 		switch {
 		case c == '#' && (at == 0 || isBlank(src[at-1])):
-			at += max(bytes.IndexByte(src[at:], '\n'), 0)
-			if src[at] != '\n' {
-				at = len(src)
+			for at < len(src) && src[at] != '\n' {
+				at++
 			}
-		case (c == '"' || c == '\'') && starts:
+		case (c == '"' || c == '\'') && begins:
 			end := closingQuote(src, at)
 			if end < 0 {
-				return at, "the quote " + string(c)
+				return at, "the quote " + string(c) + " is never closed"
 			}
 			at = end
-		case (c == '[' || c == '{') && (len(stack) > 0 || starts):
-			stack = append(stack, open{at, c})
+		case (c == '[' || c == '{') && (len(stack) > 0 || begins):
+			stack = append(stack, at)
 		case (c == ']' || c == '}') && len(stack) > 0:
 			top := stack[len(stack)-1]
-			if c != top.char+2 { // in ASCII ']' is '[' + 2 and '}' is '{' + 2
-				return top.offset, strconv.Quote(string(top.char))
+			switch opener := c - 2; { // in ASCII ']' is '[' + 2, and '}' is '{' + 2
+			case src[top] == opener:
+				stack = stack[:len(stack)-1]
+			case slices.ContainsFunc(stack, func(at int) bool { return src[at] == opener }):
+				return top, fmt.Sprintf("%q is never closed", string(src[top]))
+			default:
+				return at, fmt.Sprintf("%q closes nothing", string(c))
 			}
-			stack = stack[:len(stack)-1]
 		}
 	}
-	if len(stack) > 0 {
-		return stack[len(stack)-1].offset, strconv.Quote(string(stack[len(stack)-1].char))
+	if len(stack) == 0 {
+		return 0, ""
 	}
-	return 0, ""
+	top := stack[len(stack)-1]
+	return top, fmt.Sprintf("%q is never closed", string(src[top]))
 }
 
 // closingQuote is the offset of the quote that ends the scalar that starts at at.

@@ -10,6 +10,7 @@ package diag
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Pos is a place in a spec, or the call site of a builder method. The zero Pos
@@ -77,9 +78,20 @@ type List struct {
 
 // Add appends a diagnostic and returns it, so that notes and a hint can be set.
 func (l *List) Add(pos Pos, code Code, format string, args ...any) *Diagnostic {
-	d := &Diagnostic{Pos: pos, Code: code, Message: fmt.Sprintf(format, args...)}
+	d := &Diagnostic{Pos: pos, Code: code, Message: shorten(fmt.Sprintf(format, args...))}
 	l.items = append(l.items, d)
 	return d
+}
+
+// maxMessage bounds a message: what it quotes of a spec may be a megabyte long.
+const maxMessage = 300
+
+func shorten(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	head, tail := message[:maxMessage*2/3], message[len(message)-maxMessage/3:]
+	return strings.ToValidUTF8(head, "") + " ... " + strings.ToValidUTF8(tail, "")
 }
 
 // Append adds diagnostics that another list has collected.

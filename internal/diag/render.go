@@ -97,7 +97,7 @@ func renderSource(w io.Writer, pos Pos, source func(file string) ([]byte, bool))
 	if !ok {
 		return
 	}
-	line, ok := lineOf(text, pos.Line)
+	line, ok := Line(text, pos.Line)
 	if !ok {
 		return
 	}
@@ -112,8 +112,8 @@ func renderSource(w io.Writer, pos Pos, source func(file string) ([]byte, bool))
 	}
 }
 
-// lineOf returns line n (1-based) of text without its line break.
-func lineOf(text []byte, n int) ([]byte, bool) {
+// Line returns line n (1-based) of a text without its line break.
+func Line(text []byte, n int) ([]byte, bool) {
 	for ; n > 1; n-- {
 		i := bytes.IndexByte(text, '\n')
 		if i < 0 {

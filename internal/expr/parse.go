@@ -10,8 +10,9 @@ const maxDepth = 64
 
 // SyntaxError is what Parse returns for text that is no expression.
 type SyntaxError struct {
-	Offset int // byte offset into the text
-	Msg    string
+	Offset   int // byte offset into the text
+	Msg      string
+	Overflow bool // a number does not fit in 64 bits
 }
 
 func (e *SyntaxError) Error() string { return e.Msg }
@@ -89,7 +90,7 @@ func (p *parser) parenthesized() (Expr, error) {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > maxDepth {
-		return nil, &SyntaxError{open.offset, "parentheses are nested too deeply"}
+		return nil, &SyntaxError{Offset: open.offset, Msg: "parentheses are nested too deeply"}
 	}
 	p.next()
 	e, err := p.binary(1)
@@ -97,7 +98,7 @@ func (p *parser) parenthesized() (Expr, error) {
 		return nil, err
 	}
 	if p.tok.kind == tokenEnd {
-		return nil, &SyntaxError{open.offset, `"(" is never closed`}
+		return nil, &SyntaxError{Offset: open.offset, Msg: `"(" is never closed`}
 	}
 	if p.tok.kind != tokenClose {
 		return nil, p.unexpected(`an operator or ")"`)
@@ -109,14 +110,14 @@ func (p *parser) parenthesized() (Expr, error) {
 func parseInt(at token, digits string) (Expr, error) {
 	v, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
-		return nil, &SyntaxError{at.offset, digits + " does not fit in 64 bits"}
+		return nil, &SyntaxError{Offset: at.offset, Msg: digits + " does not fit in 64 bits", Overflow: true}
 	}
 	return Int(v), nil
 }
 
 func (p *parser) unexpected(want string) *SyntaxError {
 	if p.tok.kind == tokenEnd {
-		return &SyntaxError{p.tok.offset, fmt.Sprintf("the expression ends where %s should stand", want)}
+		return &SyntaxError{Offset: p.tok.offset, Msg: fmt.Sprintf("the expression ends where %s should stand", want)}
 	}
-	return &SyntaxError{p.tok.offset, fmt.Sprintf("%q stands where %s should", p.tok.text, want)}
+	return &SyntaxError{Offset: p.tok.offset, Msg: fmt.Sprintf("%q stands where %s should", p.tok.text, want)}
 }
