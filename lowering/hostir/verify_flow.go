@@ -143,9 +143,13 @@ func (f *flow) loop(s *For) {
 	if shadowed {
 		f.bounds.names[s.Var] = outer
 	}
-	changes := f.undo(mark, func(c change) bool { return c.added && c.fact.kind != written && c.fact.kind != freed })
+	own := map[fact]bool{} // what the body itself adds, and may take away again
+	for _, c := range f.log[mark:] {
+		own[c.fact] = own[c.fact] || c.added
+	}
+	changes := f.undo(mark, func(c change) bool { return own[c.fact] && c.fact.kind != written && c.fact.kind != freed })
 	for _, c := range changes {
-		if c.fact.kind == allocated && !c.added && !slices.Contains(changes, change{c.fact, true}) {
+		if c.fact.kind == allocated && !own[c.fact] {
 			f.breach(s.Pos, "buffer", "the loop frees %s in every iteration", c.fact)
 		}
 	}

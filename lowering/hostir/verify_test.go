@@ -75,3 +75,26 @@ func TestVerifyWantsDeclarations(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestVerifyAcceptsALoopsOwnBuffer: a body may allocate and free, in a branch too, and
+// the buffer may be allocated again later.
+func TestVerifyAcceptsALoopsOwnBuffer(t *testing.T) {
+	p, err := Parse("p.hir", strings.TrimSuffix(header, "\n")+`tensor B: bf16 [S, 8], mesh world, temp
+
+C = Allocate
+If rank == 0:
+  For s in S:
+    B = Allocate
+    B = Unary(relu, A)
+    Deallocate(B)
+B = Allocate
+B = Unary(relu, A)
+C = Unary(exp, B)
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(p); err != nil {
+		t.Error(err)
+	}
+}
