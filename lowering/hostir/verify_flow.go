@@ -1,8 +1,6 @@
 package hostir
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 )
