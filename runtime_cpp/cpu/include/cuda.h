@@ -73,6 +73,7 @@ typedef union CUstreamBatchMemOpParams_union {
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)  // callers of an emitted library use these, too
 
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                              unsigned int flags);
@@ -86,6 +87,7 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
                             CUstreamBatchMemOpParams* paramArray, unsigned int flags);
 CUresult cuMemGetAddressRange(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dptr);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }  // extern "C"
 #endif

@@ -132,6 +132,7 @@ extern "C" {
 #else
 #define HIRGEN_CPU_DEFAULT(value)
 #endif
+#pragma GCC visibility push(default)  // callers of an emitted library use these, too
 
 // Errors. The text of cudaGetErrorString says what was wrong with this thread's last failed call.
 const char* cudaGetErrorName(cudaError_t error);
@@ -206,6 +207,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(
 
 #undef HIRGEN_CPU_DEFAULT
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }  // extern "C"
 

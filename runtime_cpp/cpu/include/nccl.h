@@ -70,6 +70,7 @@ typedef struct ncclConfig {
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)  // callers of an emitted library use these, too
 
 ncclResult_t ncclGetVersion(int* version);
 const char* ncclGetErrorString(ncclResult_t result);
@@ -111,6 +112,7 @@ ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatyp
 ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer,
                       ncclComm_t comm, cudaStream_t stream);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }  // extern "C"
 #endif

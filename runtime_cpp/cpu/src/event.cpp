@@ -12,7 +12,7 @@
 
 using namespace hirgen_cpu;
 
-namespace {
+namespace hirgen_cpu {
 
 /// One cudaEventRecord. Waiters keep the record that they found, whatever happens to the event.
 struct Record {
@@ -26,6 +26,10 @@ struct Record {
     return complete;
   }
 };
+
+}  // namespace hirgen_cpu
+
+namespace {
 
 class RecordTask final : public Task {
  public:

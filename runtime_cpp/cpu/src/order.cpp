@@ -70,6 +70,8 @@ size_t Order::pick_priority(const std::vector<Candidate>& candidates) {
   return best;
 }
 
+int Order::poll_burst() { return static_cast<int>(1 + next() % 16); }
+
 int Order::burst() { return chance(4) ? static_cast<int>(1 + next() % 6) : 0; }
 
 }  // namespace hirgen_cpu

@@ -39,6 +39,8 @@ class Order {
   /// How many steps may run while the host submits its next work. Mostly 0: work is held back
   /// until the host waits for something.
   int burst();
+  /// How many steps may run when the host asks for a result that is not there yet. At least 1.
+  int poll_burst();
 
  private:
   enum class Strategy { kNewestFirst, kPriorities, kUniform };

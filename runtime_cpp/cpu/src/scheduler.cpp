@@ -106,7 +106,7 @@ void Scheduler::wait_all() {
 void Scheduler::host_polls() {
   QuietLock lock(mutex_);
   if (order_.fifo() || submitter_ != std::this_thread::get_id()) return;
-  allow(order_.burst() + 1);
+  allow(order_.poll_burst());
   pump(lock);
 }
 

@@ -12,9 +12,10 @@ using namespace std::chrono_literals;
 
 // Memory words and peers are looked at this often even if nobody wakes the sleeper: a word may be
 // written by a plain copy, which wakes nobody.
-constexpr auto kPoll = 5ms;
-// With a seed: held-back work goes on when the host has made no call for this long.
-constexpr auto kHostIdle = 10ms;
+constexpr auto kIdlePoll = 5ms;
+// With a seed: held-back work goes on when the host has made no call for this long. Longer than a
+// busy machine keeps a thread from running, or the order would depend on the machine.
+constexpr auto kHostIdle = 50ms;
 
 /// Runs one step; a failure becomes the process's fault, and faulty work counts as complete.
 bool run_step(Task& task) {
@@ -75,7 +76,7 @@ void Scheduler::sleep(QuietLock& lock, Stream& stream) {
   if (stream.granted_) return;
   if (!runnable(stream) && hint.word != nullptr) {
     lock.get().unlock();
-    futex_wait(hint.word, hint.seen, kPoll);
+    futex_wait(hint.word, hint.seen, kIdlePoll);
     lock.get().lock();
   } else if (order_.fifo()) {
     stream.wake_.wait(lock.get());

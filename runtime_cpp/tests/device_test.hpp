@@ -1,0 +1,101 @@
+// What the conformance suite shares. Each device_*.cpp is a program of cases that use only the
+// CUDA, NCCL and cuBLASLt APIs: it runs on the CPU device and on GPUs, and both must pass.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace device_test {
+
+/// Counts a failure of the running case and says where.
+void fail(const char* file, int line, const std::string& what);
+
+#define EXPECT(condition)                                                               \
+  do {                                                                                  \
+    if (!(condition)) ::device_test::fail(__FILE__, __LINE__, "expected " #condition); \
+  } while (false)
+
+/// The call must return this status.
+#define EXPECT_STATUS(status, call)                                                        \
+  ::device_test::expect_status(__FILE__, __LINE__, #call, static_cast<int>(status), \
+                               static_cast<int>(call))
+
+/// The call must succeed; the case goes on.
+#define OK(call) EXPECT_STATUS(0, call)
+
+void expect_status(const char* file, int line, const char* call, int expected, int got);
+
+/// One case of a test program.
+struct Case {
+  const char* name;
+  std::function<void()> run;
+};
+
+/// main() of a test program: runs the cases (all, or those named in argv) each in a process of its
+/// own, so that a sticky fault or a hang of one does not reach the next. Exit code 1 if any fails,
+/// 77 if none could run here.
+int run_cases(int argc, char** argv, const std::vector<Case>& cases);
+
+/// Ends the running case as not applicable to this device or machine.
+[[noreturn]] void skip(const std::string& why);
+
+/// One rank of a case of several processes.
+struct Rank {
+  int rank, size;
+  void* memory;  ///< memory that all ranks of the case see, kSharedBytes, initially zero
+  /// Waits until all ranks are here; fails the case after a while.
+  void barrier() const;
+};
+constexpr size_t kSharedBytes = 1 << 16;
+
+/// Runs `body` in `size` new processes, one device each. Skips on a machine with fewer devices.
+/// Must come before any CUDA call of the case.
+void run_ranks(int size, const std::function<void(const Rank&)>& body);
+
+/// A blocking communicator of all ranks of the case.
+ncclComm_t make_comm(const Rank& rank);
+
+/// Device memory that holds `values`.
+template <class T>
+T* upload(const std::vector<T>& values) {
+  T* data = nullptr;
+  OK(cudaMalloc(&data, values.size() * sizeof(T)));
+  OK(cudaMemcpy(data, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+  OK(cudaDeviceSynchronize());
+  return data;
+}
+
+/// What `count` elements of device memory hold once all work is done.
+template <class T>
+std::vector<T> download(const T* data, size_t count) {
+  std::vector<T> values(count);
+  OK(cudaDeviceSynchronize());
+  OK(cudaMemcpy(values.data(), data, count * sizeof(T), cudaMemcpyDeviceToHost));
+  return values;
+}
+
+/// A stream that does not synchronise with the default stream.
+cudaStream_t make_stream();
+/// An event without timing.
+cudaEvent_t make_event();
+
+/// Keeps a stream busy until it is opened: a host function that waits for a flag.
+class Gate {
+ public:
+  Gate();
+  ~Gate();
+  /// Work that comes later on the stream waits for open().
+  void close(cudaStream_t stream);
+  void open();
+
+ private:
+  struct State;
+  State* state_;
+};
+
+}  // namespace device_test
