@@ -14,21 +14,25 @@ namespace {
 constexpr std::chrono::milliseconds kBusyPeriod(5);
 constexpr std::chrono::milliseconds kIdlePeriod(50);
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+// The events of the set that are not complete in `call`.
+Incomplete ask(const Events& set, int64_t call) {
+  Incomplete incomplete{set.name(), set.where(), set.size(), {}, 0, UINT64_MAX};
+  for (int64_t i = 0; i < set.size(); ++i) {
+    if (cudaEventQuery(set.of_call(call, i)) != cudaErrorNotReady) continue;
+    incomplete.indices.push_back(i);
+    const uint64_t use = set.use_in_call(call, i);
+    if (use >= incomplete.use) continue;
+    incomplete.use = use;
+    incomplete.first = i;
+  }
+  return incomplete;
 }
 
 }  // namespace
 
 Incomplete first_incomplete(const std::vector<Incomplete>& events) {
-  const Incomplete* first = &events.front();
-  for (const Incomplete& event : events) {
-    if (event.count != first->count ? event.count > first->count
-                                    : event.indices.front() < first->indices.front()) {
-      first = &event;
-    }
-  }
-  return *first;
+  return *std::min_element(events.begin(), events.end(),
+                           [](const Incomplete& a, const Incomplete& b) { return a.use < b.use; });
 }
 
 DeviceMonitor::DeviceMonitor(int device) : device_(device) {
@@ -173,17 +177,15 @@ void DeviceMonitor::poll_comms() {
 
 void DeviceMonitor::take_snapshot() {
   std::vector<Events> sets;
+  int64_t call = 0;
   {
     const std::lock_guard lock(mutex_);
     sets = events_;
+    call = completed_ + 1;
   }
   std::vector<Incomplete> found;
   for (const Events& set : sets) {
-    Incomplete incomplete{set.name(), set.where(), set.size(), {}};
-    for (size_t i = 0; i < set.size(); ++i) {
-      const auto index = static_cast<int64_t>(i);
-      if (cudaEventQuery(set[index]) == cudaErrorNotReady) incomplete.indices.push_back(index);
-    }
+    Incomplete incomplete = ask(set, call);
     if (!incomplete.indices.empty()) found.push_back(std::move(incomplete));
   }
   {

@@ -11,7 +11,7 @@ namespace hirgen {
 namespace {
 
 // Tags of the handshake's messages.
-enum Tag : uint32_t { kHelloData = 1, kHelloControl = 2, kVerdict = 3 };
+enum LobbyTag : uint32_t { kHelloData = 1, kHelloControl = 2, kAdmission = 3 };
 
 constexpr uint64_t kHelloLimit = 64 << 10;
 
@@ -19,8 +19,6 @@ constexpr uint64_t kHelloLimit = 64 << 10;
 constexpr double kHelloSeconds = 2;
 // Ranks that do not fit are waited for a little longer, so that the message names all.
 constexpr double kMisfitSeconds = 2;
-// Rank 0's deadline passes first: it alone knows who is missing.
-constexpr double kPatienceSeconds = 2;
 
 class Lobby {
  public:
@@ -111,7 +109,7 @@ class Lobby {
     Writer writer;
     writer.put(code).put(message);
     // A guest that left meanwhile shows later, when it is missed.
-    static_cast<void>(send_message(guest, kVerdict, writer.bytes(), after(kHelloSeconds)));
+    static_cast<void>(send_message(guest, kAdmission, writer.bytes(), after(kHelloSeconds)));
   }
 
   // Tells everybody whether they can start; throws if they cannot.
@@ -171,7 +169,7 @@ Connections join_rank_zero(const ContextOptions& options, const Identity& identi
   uint32_t tag = 0;
   std::string payload;
   const Io io = receive_message(connections.data, kHelloLimit, &tag, &payload, deadline);
-  if (io != Io::kDone || tag != kVerdict) {
+  if (io != Io::kDone || tag != kAdmission) {
     throw Error(Code::kPeer,
                 io == Io::kTimeout ? "rank 0 did not answer during the start"
                                    : "rank 0 closed the connection during the start",

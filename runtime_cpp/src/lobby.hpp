@@ -11,6 +11,9 @@
 
 namespace hirgen {
 
+/// The other ranks wait so much longer than rank 0, which alone knows who is missing.
+constexpr double kPatienceSeconds = 2;
+
 /// A rank's two connections: one for the collective operations of its host thread, one for
 /// its watchdog.
 struct Connections {

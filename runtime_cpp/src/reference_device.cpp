@@ -34,12 +34,6 @@ void require(bool holds, const char* out, const std::string& what) {
   if (!holds) throw Error(Code::kInternal, std::string("reference of ") + out + ": " + what);
 }
 
-Shape shape_of(const TensorDesc& desc) {
-  Shape shape;
-  for (const Axis& axis : desc.axes) shape.push_back(axis.extent);
-  return shape;
-}
-
 /// A row-major tensor of `shape`, broadcast to `extents` as NumPy does: aligned at the
 /// last axis, axes of one element repeated.
 Strided broadcast_view(const Shape& shape, const Shape& extents) {
@@ -136,16 +130,16 @@ float* DeviceReference::define(const char* name, const Shape& shape) {
 }
 
 void DeviceReference::generate_integers(const TensorDesc& input, int index, uint64_t seed) {
-  fill_integers_whole(define(input.name.c_str(), shape_of(input)), input, index, seed, stream_);
+  fill_integers_whole(define(input.name.c_str(), input.shape()), input, index, seed, stream_);
 }
 
 void DeviceReference::generate_normal(const TensorDesc& input, int index, uint64_t seed) {
-  fill_normal_whole(define(input.name.c_str(), shape_of(input)), input, index, seed, stream_);
+  fill_normal_whole(define(input.name.c_str(), input.shape()), input, index, seed, stream_);
 }
 
 void DeviceReference::upload(const TensorDesc& input, const void* whole) {
   const int64_t elements = input.elements();
-  float* data = define(input.name.c_str(), shape_of(input));
+  float* data = define(input.name.c_str(), input.shape());
   // The staging copy is fp32-sized at most, and goes with this scope.
   const std::shared_ptr<float> staging = allocate(elements, input.name.c_str());
   HG_CHECK(

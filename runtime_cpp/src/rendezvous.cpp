@@ -10,10 +10,7 @@ namespace hirgen {
 
 namespace {
 
-// The other ranks wait a little longer than rank 0, which alone knows who is missing.
-constexpr double kPatienceSeconds = 2;
-
-constexpr uint64_t kMessageLimit = uint64_t{1} << 40;
+constexpr uint64_t kPayloadLimit = uint64_t{1} << 40;
 
 }  // namespace
 
@@ -98,7 +95,7 @@ std::string Rendezvous::receive_from(int rank, const char* what, Deadline deadli
   uint32_t tag = 0;
   std::string payload;
   const Io io =
-      receive_message(peers_[static_cast<size_t>(rank)], kMessageLimit, &tag, &payload, deadline);
+      receive_message(peers_[static_cast<size_t>(rank)], kPayloadLimit, &tag, &payload, deadline);
   if (io == Io::kClosed) {
     throw Error(Code::kPeer, format("rank %d closed its connection during '%s'", rank, what), rank);
   }

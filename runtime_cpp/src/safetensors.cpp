@@ -94,12 +94,6 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return "[" + text + "]";
 }
 
-std::vector<int64_t> shape_of(const TensorDesc& desc) {
-  std::vector<int64_t> shape;
-  for (const Axis& axis : desc.axes) shape.push_back(axis.extent);
-  return shape;
-}
-
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::string& path)
@@ -122,7 +116,7 @@ const char* SafetensorsFile::elements_of(const TensorDesc& desc) const {
                 format("%s: tensor %s is %s %s (%zu bytes) and %s needs %s %s (%zu bytes)",
                        path_.c_str(), found->name.c_str(), found->dtype.c_str(),
                        shape_text(found->shape).c_str(), found->bytes, desc.name.c_str(),
-                       stored_name(desc.dtype), shape_text(shape_of(desc)).c_str(), bytes));
+                       stored_name(desc.dtype), shape_text(desc.shape()).c_str(), bytes));
   }
   return found->data;
 }
@@ -131,7 +125,7 @@ void write_safetensors(const std::string& path, const TensorDesc& desc,
                        const std::vector<char>& elements) {
   std::string header = format("{%s:{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[0,%zu]}}",
                               json_quote(desc.name).c_str(), stored_name(desc.dtype),
-                              shape_text(shape_of(desc)).c_str(), elements.size());
+                              shape_text(desc.shape()).c_str(), elements.size());
   // Elements start at a multiple of 8.
   header.resize((header.size() + 7) / 8 * 8, ' ');
   const uint64_t length = header.size();

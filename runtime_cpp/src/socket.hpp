@@ -17,6 +17,11 @@ inline Deadline after(double seconds) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
+/// How long ago `start` was, in seconds.
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 /// What became of a transfer.
 enum class Io {
   kDone,

@@ -33,6 +33,12 @@ const char* spelling(DType type) {
   return "an unknown type";
 }
 
+std::vector<int64_t> TensorDesc::shape() const {
+  std::vector<int64_t> extents;
+  for (const Axis& axis : axes) extents.push_back(axis.extent);
+  return extents;
+}
+
 int64_t TensorDesc::elements() const {
   int64_t product = 1;
   for (const Axis& axis : axes) product *= axis.extent;

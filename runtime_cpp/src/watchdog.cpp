@@ -29,10 +29,6 @@ constexpr double kFailSeconds = kVerdictSeconds + kLingerSeconds + 1;
 constexpr double kDeviceAnswerSeconds = 0.5;
 constexpr size_t kLongestText = 4096;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 }  // namespace
 
 Watchdog::Watchdog(const ContextOptions& options, std::vector<Socket> control,
@@ -86,8 +82,11 @@ void Watchdog::fail(const Error& error) {
 }
 
 void Watchdog::run() {
+  Clock::time_point last_round = Clock::now();
   while (true) {
     channel_.wait(wake_fd_, kPeriodMs);
+    longest_gap_ = std::max(longest_gap_, seconds_since(last_round));
+    last_round = Clock::now();
     listen();
     observe();
     if (!concluded_ && decide()) conclude();
@@ -191,6 +190,13 @@ void Watchdog::accuse(Code code, const std::string& text, int suspect) {
 bool Watchdog::decide() {
   if (verdict_) return true;
   if (!first_sign_) return false;
+  if (longest_gap_ > silence_limit(options_.timeout_seconds)) {
+    // The others have given this rank up; what it sees of them now is the consequence.
+    verdict_ = Verdict{options_.rank, Code::kTimeout,
+                       format("rank %d did not run for %s: it was stopped, or starved",
+                              options_.rank, seconds_text(longest_gap_).c_str())};
+    return true;
+  }
   if (options_.rank != 0) {
     verdict_ = decide_alone();
     return verdict_.has_value();
@@ -233,25 +239,36 @@ void Watchdog::conclude() {
   concluded_wake_.notify_all();
 }
 
+// What the oldest call that is not complete waits for on the device.
+std::string Watchdog::device_report(const Progress& self) const {
+  if (self.begun == self.completed) return "";
+  const auto call = static_cast<long>(self.completed + 1);
+  std::vector<Incomplete> events;
+  if (!monitor_.incomplete(kDeviceAnswerSeconds, &events)) {
+    return "  the device does not answer\n";
+  }
+  if (events.empty()) return format("  waits in call %ld\n", call);
+  if (self.begun - self.completed > Events::kCalls) {
+    return format(
+        "  waits in call %ld; so many calls are under way that its events are used again\n", call);
+  }
+  const Incomplete first = first_incomplete(events);
+  std::string text = format("  waits in call %ld for %s[%ld] (%s)\n", call, first.name.c_str(),
+                            static_cast<long>(first.first), first.where.c_str());
+  for (const Incomplete& event : events) {
+    text += format("    not complete: %s[%s] of %ld\n", event.name.c_str(),
+                   list_ranges(event.indices).c_str(), static_cast<long>(event.count));
+  }
+  return text;
+}
+
 std::string Watchdog::report() const {
   const Progress& self = ranks_[static_cast<size_t>(options_.rank)].progress;
   std::string text = format("hirgen: %s rank %d of %d stops: %s\n", options_.program.c_str(),
                             options_.rank, options_.world, verdict_->text.c_str());
   text += format("  calls begun %ld, issued %ld, completed %ld\n", static_cast<long>(self.begun),
                  static_cast<long>(self.issued), static_cast<long>(self.completed));
-  std::vector<Incomplete> events;
-  if (!monitor_.incomplete(kDeviceAnswerSeconds, &events)) {
-    text += "  the device does not answer\n";
-  } else if (!events.empty()) {
-    const Incomplete first = first_incomplete(events);
-    text +=
-        format("  waits in call %ld for %s[%ld] (%s)\n", static_cast<long>(self.completed + 1),
-               first.name.c_str(), static_cast<long>(first.indices.front()), first.where.c_str());
-    for (const Incomplete& event : events) {
-      text += format("    not complete: %s[%s] of %zu\n", event.name.c_str(),
-                     list_ranges(event.indices).c_str(), event.count);
-    }
-  }
+  text += device_report(self);
   if (working_.load() > 0) text += "  host at " + self.position + "\n";
   return text + format("  exit code %d\n", static_cast<int>(exit_code(*verdict_, options_.rank)));
 }

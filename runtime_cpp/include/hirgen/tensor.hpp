@@ -37,8 +37,9 @@ struct TensorDesc {
   /// density of the integers that fill it, so that every sum stays exact.
   int64_t contraction = 1;
 
-  int64_t elements() const;        ///< over all ranks
-  int64_t local_elements() const;  ///< on this rank
+  std::vector<int64_t> shape() const;  ///< extents over all ranks
+  int64_t elements() const;            ///< over all ranks
+  int64_t local_elements() const;      ///< on this rank
   size_t local_bytes() const { return static_cast<size_t>(local_elements()) * size_of(dtype); }
 };
 
