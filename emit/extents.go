@@ -2,6 +2,7 @@ package emit
 
 import (
 	"math"
+	"slices"
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/model/domain"
@@ -54,6 +55,22 @@ func times(factors ...quantity) quantity {
 	default:
 		return quantity{&expr.Binary{Op: "*", X: product, Y: expr.Int(literal)}, size}
 	}
+}
+
+// divided is a quantity over one that divides it.
+func divided(q, by quantity) quantity {
+	factors := multiplied(q.expr)
+	for i, f := range factors {
+		if f.String() != by.String() {
+			continue
+		}
+		rest := number(1)
+		for _, e := range slices.Delete(factors, i, i+1) {
+			rest = times(rest, quantity{e, 1})
+		}
+		return quantity{rest.expr, q.size / by.size}
+	}
+	return quantity{fold(&expr.Binary{Op: "/", X: q.expr, Y: by.expr}), q.size / by.size}
 }
 
 // multiplied takes a product apart.

@@ -94,13 +94,27 @@ func breakCode(indent int, text string) string {
 // spaced is one line at an indentation.
 func spaced(indent int, text string) string { return strings.Repeat(" ", indent) + text }
 
-// fillArgs puts arguments behind head, as many on a line as fit, aligned with the
-// first one.
+// fillArgs puts arguments behind head, as many on a line as fit: aligned with the first
+// one, or on lines of their own where that takes fewer lines or there is no room.
 func fillArgs(indent int, head string, args []string, tail string) string {
 	column := indent + width(head)
-	if column > indent+4 && (!argsFit(column, args, tail) || breaksEarlier(column, args)) {
-		return spaced(indent, head) + "\n" + fillArgs(indent+4, "", args, tail)
+	if column <= indent+4 {
+		return alignArgs(indent, head, args, tail)
 	}
+	below := spaced(indent, head) + "\n" + alignArgs(indent+4, "", args, tail)
+	if !argsFit(column, args, tail) {
+		return below
+	}
+	aligned := alignArgs(indent, head, args, tail)
+	if breaksEarlier(column, args) && strings.Count(aligned, "\n") >= strings.Count(below, "\n") {
+		return below
+	}
+	return aligned
+}
+
+// alignArgs puts arguments behind head, aligned with the first one.
+func alignArgs(indent int, head string, args []string, tail string) string {
+	column := indent + width(head)
 	lines := []string{spaced(indent, head)}
 	used, first, broken := column, true, false
 	for i, arg := range args {

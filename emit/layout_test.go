@@ -25,10 +25,15 @@ func TestLayOut(t *testing.T) {
 			"  hirgen::Events a_very_long_name_of_a_member_ =\n" +
 				"      context_.events(\"a_very_long_name\", kConstant, Count);\n",
 		},
-		"an inner call that is too long moves the whole list": {
+		"an inner call that is too long is broken": {
 			"  CHECK(inner(" + repeat("argument", 11) + "), kWhere);\n",
-			"  CHECK(\n      inner(argument, argument, argument, argument, argument, argument, argument, argument,\n" +
-				"            argument, argument, argument),\n      kWhere);\n",
+			"  CHECK(inner(argument, argument, argument, argument, argument, argument, argument, argument,\n" +
+				"              argument, argument, argument),\n        kWhere);\n",
+		},
+		"or moved whole, where that takes no more lines": {
+			"  CHECK(inner(" + repeat("operand", 9) + ", operands), kWhere);\n",
+			"  CHECK(\n      inner(operand, operand, operand, operand, operand, operand, operand, operand, operand, operands),\n" +
+				"      kWhere);\n",
 		},
 		"a long comment is filled": {
 			"  // " + strings.TrimSpace(strings.Repeat("word ", 25)) + "\n",

@@ -138,4 +138,4 @@ const macroNames = `assert errno linux unix NULL EOF BUFSIZ INFINITY NAN HUGE_VA
 
 // emittedNames are the names that templates spell themselves.
 const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
-	rank world i peer kStreams workers_ workspaces_ workspace_ graphs_ bf16 fp16 fp32 kMesh r`
+	rank peer kStreams workers_ workspaces_ workspace_ graphs_ bf16 fp16 fp32`

@@ -47,6 +47,21 @@ func (b *builder) team(m *domain.Mesh, axis string, where string) string {
 	return name
 }
 
+// world is the team of all ranks.
+func (b *builder) world(pos diag.Pos) string {
+	m := b.program.Meshes[0]
+	return b.team(m, "", at(pos, "mesh "+m.Name))
+}
+
+// teamOf is the team that a communication joins. The two meshes of a SendRecv meet in
+// the world.
+func (b *builder) teamOf(s *hostir.Communication) string {
+	if s.Type == hostir.SendRecv {
+		return b.world(s.Pos)
+	}
+	return b.team(s.Mesh, s.MeshAxis, at(s.Pos, "mesh "+s.Mesh.Name+" axis "+s.MeshAxis))
+}
+
 // begin hands over from the current stream to the team's: the events and their nodes.
 func (b *builder) begin(src source, team, handle string) (*transfer, node) {
 	count := b.iterations()
@@ -80,7 +95,7 @@ func (b *builder) communication(s *hostir.Communication) ([]node, error) {
 		}
 	}
 	src := b.located(s, s.Handle, s.Handle+": "+string(s.Type)+" of "+s.In.Name)
-	team := b.team(s.Mesh, s.MeshAxis, at(s.Pos, "mesh "+s.Mesh.Name+" axis "+s.MeshAxis))
+	team := b.teamOf(s)
 	call, err := b.collective(s, in, out)
 	if err != nil {
 		return nil, err
@@ -109,7 +124,7 @@ var collectives = map[hostir.CommType]struct {
 	hostir.Gather:        {kind: "gather", rooted: true},
 	hostir.Scatter:       {kind: "scatter", rooted: true, countsOut: true},
 	hostir.AllToAll:      {kind: "all_to_all", shared: true},
-	hostir.SendRecv:      {kind: "send_recv", rooted: true, countsOut: true},
+	hostir.SendRecv:      {kind: "send_recv"},
 }
 
 // collective fills the call of one communication.
@@ -118,25 +133,23 @@ func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*collect
 	if !ok {
 		return nil, internalError(s.Pos, s.Op(), "unknown type %q", s.Type)
 	}
-	team := s.Mesh.Axis(s.MeshAxis)
-	ranks := int64(s.Mesh.Size())
-	if team != nil {
-		ranks = team.Extent.Size
-	}
-	if s.Type == hostir.SendRecv && ranks != 2 {
-		return nil, errorAt(s.Pos, "a send and receive joins two ranks, and this team has %d", ranks)
+	ranks := number(int64(s.Mesh.Size()))
+	if axis := s.Mesh.Axis(s.MeshAxis); axis != nil {
+		ranks = b.scope.extent(axis.Extent)
 	}
 	count := in.elements()
 	if form.countsOut {
 		count = out.elements()
 	}
 	if form.shared {
-		share := &expr.Binary{Op: "/", X: count.expr, Y: expr.Int(ranks)}
-		count = quantity{fold(share), count.size / ranks}
+		count = divided(count, ranks)
 	}
 	call := &collectiveNode{
 		Kind: form.kind, In: in.name, Out: out.name, Type: in.typ.NCCL, Count: count.String(),
 		PeerOffset: offset(expr.Var("int64_t{peer}"), count),
+	}
+	if s.Type == hostir.SendRecv {
+		call.From, call.To = b.meshes[s.In.Mesh], b.meshes[s.Out.Mesh]
 	}
 	if form.rooted {
 		if s.Root == nil {
@@ -199,8 +212,7 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]node, error) {
 		kind, verb = "send", "send of "
 	}
 	src := b.located(s, s.Handle, s.Handle+": "+verb+s.Buffer.Name)
-	world := b.program.Meshes[0]
-	team := b.team(world, "", at(s.Pos, "mesh "+world.Name))
+	team := b.world(s.Pos)
 	call := &collectiveNode{
 		source: source{Where: src.Where}, Kind: kind, Team: team, In: buf.name, Out: buf.name,
 		Count: buf.elements().String(), Type: buf.typ.NCCL, Peer: b.rank(s.Peer),
@@ -222,10 +234,9 @@ func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]n
 	for _, next := range rest {
 		switch next := next.(type) {
 		case *hostir.Communication:
-			return b.openGroup(src, b.team(next.Mesh, next.MeshAxis, at(s.Pos, "mesh "+next.Mesh.Name)), rest)
+			return b.openGroup(src, b.teamOf(next), rest)
 		case *hostir.P2PCommunication:
-			world := b.program.Meshes[0]
-			return b.openGroup(src, b.team(world, "", at(s.Pos, "mesh "+world.Name)), rest)
+			return b.openGroup(src, b.world(next.Pos), rest)
 		}
 	}
 	return nil, internalError(s.Pos, s.Op(), "the group is empty")

@@ -152,6 +152,7 @@ type (
 		Type, Fn      string
 		Root          string
 		Peer          string
+		From, To      string // meshes of a SendRecv
 		PeerOffset    string // elements before the slice of rank "peer"
 		Grouped       bool   // part of a group, whose end waits until the calls are enqueued
 	}

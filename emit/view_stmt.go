@@ -208,7 +208,7 @@ func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 	})
 	used := map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(order) {
-		if isView(s) && !used[hostir.Result(s)] {
+		if isView(s) && hostir.Result(s).Role == hostir.View && !used[hostir.Result(s)] {
 			continue
 		}
 		for _, t := range append(hostir.Uses(s), hostir.Defs(s)...) {

@@ -45,4 +45,10 @@ std::vector<int> Mesh::team(int rank, int axis) const {
   return team;
 }
 
+int Mesh::counterpart(int rank, const Mesh& other) const {
+  const int64_t at = position(rank);
+  if (at < 0 || at >= static_cast<int64_t>(other.ranks_.size())) return -1;
+  return other.ranks_[static_cast<size_t>(at)];
+}
+
 }  // namespace hirgen

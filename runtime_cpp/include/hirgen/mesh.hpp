@@ -19,6 +19,8 @@ class Mesh {
   int coordinate(int rank, int axis) const;
   /// The ranks along `axis` that `rank` is one of, in order; empty when it is not in the mesh.
   std::vector<int> team(int rank, int axis) const;
+  /// The rank of `other` at the place that `rank` has in this mesh; -1 when it has none.
+  int counterpart(int rank, const Mesh& other) const;
 
  private:
   /// Position of `rank` in the grid, row-major; -1 when it is not in the mesh.

@@ -1,0 +1,182 @@
+package emit_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+)
+
+var update = flag.Bool("update", false, "store what is emitted, after building it and running it on the CPU device")
+
+const goldenDir = "../testdata/golden"
+
+// goldenCases lists the folders of testdata/golden. Each holds a spec.yaml or, for
+// statements that no pass makes yet, a program.hir; want/ holds the files that vary.
+func goldenCases(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(goldenDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// loadCase reads the host program of a case.
+func loadCase(t *testing.T, name string) *hostir.Program {
+	t.Helper()
+	dir := filepath.Join(goldenDir, name)
+	if text, err := os.ReadFile(filepath.Join(dir, "program.hir")); err == nil {
+		p, err := hostir.Parse("program.hir", string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	return lowerSpec(t, filepath.Join(dir, "spec.yaml"))
+}
+
+func lowerSpec(t *testing.T, path string) *hostir.Program {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipeline, err := model.Load(filepath.Base(path), text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := lowering.Lower(pipeline, lowering.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+func render(t *testing.T, p *hostir.Program) []emit.File {
+	t.Helper()
+	files, err := emit.Render(p, emit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// varies reports whether a file depends on the program alone. The build files list the
+// runtime's sources too; generated/ holds those.
+func varies(path string) bool {
+	return !strings.Contains(path, "/") && slices.Contains([]string{".cpp", ".hpp", ".h", ".md"}, filepath.Ext(path))
+}
+
+func TestGolden(t *testing.T) {
+	for _, name := range goldenCases(t) {
+		t.Run(name, func(t *testing.T) {
+			program := loadCase(t, name)
+			if err := hostir.Verify(program); err != nil {
+				t.Fatalf("the case itself is wrong:\n%v", err)
+			}
+			files := render(t, program)
+			changed := compareGolden(t, name, files)
+			if len(changed) == 0 {
+				return
+			}
+			if !*update {
+				t.Fatalf("differs from what was built and checked: %s; see the change with git after \"make golden\"",
+					strings.Join(changed, ", "))
+			}
+			mustCompute(t, files, program)
+			storeGolden(t, name, files)
+		})
+	}
+}
+
+// compareGolden names the files that differ from want/.
+func compareGolden(t *testing.T, name string, files []emit.File) []string {
+	t.Helper()
+	want := filepath.Join(goldenDir, name, "want")
+	var changed []string
+	known := map[string]bool{}
+	for _, f := range files {
+		if !varies(f.Path) {
+			continue
+		}
+		known[f.Path] = true
+		data, err := os.ReadFile(filepath.Join(want, f.Path))
+		if err != nil || !bytes.Equal(data, f.Data) {
+			changed = append(changed, f.Path)
+		}
+	}
+	entries, err := os.ReadDir(want)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !known[e.Name()] {
+			changed = append(changed, e.Name())
+		}
+	}
+	slices.Sort(changed)
+	return changed
+}
+
+// mustCompute builds a program for the CPU device and runs it in several orders.
+func mustCompute(t *testing.T, files []emit.File, program *hostir.Program) {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := emit.Write(dir, files, emit.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := launch.Build(t.Context(), launch.BuildOptions{
+		Dir: dir, Device: launch.CPU, Cache: []string{"CMAKE_CXX_FLAGS_RELEASE=-O0"},
+	})
+	if failure := (*launch.EnvironmentError)(nil); errors.As(err, &failure) {
+		t.Fatalf("%v; not stored\n%s", err, failure.Output)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range int64(5) {
+		var out bytes.Buffer
+		exit, err := launch.Run(t.Context(), launch.Options{
+			Program: binary, N: program.Meshes[0].Size(), Seed: seed, Timeout: time.Minute,
+			Args: []string{"--iters", "2", "--repeats", "1", "--checks", "3"}, Stdout: &out, Stderr: &out,
+		})
+		if err != nil || exit != 0 || !strings.Contains(out.String(), " 0 wrong elements") {
+			t.Fatalf("seed %d: exit code %d, error %v; not stored\n%s", seed, exit, err, &out)
+		}
+	}
+}
+
+func storeGolden(t *testing.T, name string, files []emit.File) {
+	t.Helper()
+	want := filepath.Join(goldenDir, name, "want")
+	if err := os.RemoveAll(want); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(want, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !varies(f.Path) {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(want, f.Path), f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
