@@ -18,6 +18,7 @@ func TestCallsFromC(t *testing.T) {
 	compile := exec.CommandContext(t.Context(), "cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", client,
 		filepath.Join("testdata", "client.c"),
 		"-I"+shared.dir(), "-I"+filepath.Join(shared.dir(), "runtime", "include"),
+		"-I"+filepath.Join(shared.dir(), "runtime", "cpu", "include"),
 		"-L"+libraries, "-lhirgen_ag_matmul", "-Wl,-rpath,"+libraries)
 	if text, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)

@@ -1,20 +1,12 @@
 /* A C program that owns its buffers and its stream and calls an emitted library on them:
  * what a framework that embeds hirgen's output does. Exits with the first failing code. */
+#include <cuda_runtime.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ag_matmul.h"
-
-/* The part of the CUDA runtime that a caller needs; the library links the real one. */
-int cudaMalloc(void** pointer, size_t bytes);
-int cudaFree(void* pointer);
-int cudaMemcpy(void* to, const void* from, size_t bytes, int kind);
-int cudaStreamCreate(void** stream);
-int cudaStreamSynchronize(void* stream);
-int cudaStreamDestroy(void* stream);
-enum { kHostToDevice = 1, kDeviceToHost = 2 };
 
 static uint16_t to_bf16(float value) {
   uint32_t bits;
@@ -73,10 +65,10 @@ int main(void) {
       for (int64_t k = 0; k < K; ++k) a[i++] = to_bf16(a_at(s, rank, row, k));
   for (int64_t k = 0, i = 0; k < K; ++k)
     for (int64_t n = 0; n < N; ++n) b[i++] = to_bf16(b_at(k, n));
-  cudaMemcpy(device[HIRGEN_AG_MATMUL_A], a, A->local_bytes, kHostToDevice);
-  cudaMemcpy(device[HIRGEN_AG_MATMUL_B], b, B->local_bytes, kHostToDevice);
+  cudaMemcpy(device[HIRGEN_AG_MATMUL_A], a, A->local_bytes, cudaMemcpyHostToDevice);
+  cudaMemcpy(device[HIRGEN_AG_MATMUL_B], b, B->local_bytes, cudaMemcpyHostToDevice);
 
-  void* stream = NULL;
+  cudaStream_t stream = NULL;
   if (cudaStreamCreate(&stream) != 0) return HIRGEN_DEVICE;
   for (int call = 0; call < 3; ++call)
     require(hirgen_ag_matmul_run(handle, stream, device), handle, "run");
@@ -85,7 +77,7 @@ int main(void) {
     return HIRGEN_WRONG;
   }
   if (cudaStreamSynchronize(stream) != 0) return HIRGEN_DEVICE;
-  cudaMemcpy(c, device[HIRGEN_AG_MATMUL_C], C->local_bytes, kDeviceToHost);
+  cudaMemcpy(c, device[HIRGEN_AG_MATMUL_C], C->local_bytes, cudaMemcpyDeviceToHost);
 
   int64_t wrong = 0, i = 0;
   for (int64_t s = 0; s < S; ++s)
