@@ -19,11 +19,15 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// scratch is where this run of the tests emits and builds.
-var scratch string
+// scratch is where this run of the tests emits and builds: HIRGEN_E2E_DIR, which then
+// saves the next run most of the compilation, or a temporary folder.
+var scratch = os.Getenv("HIRGEN_E2E_DIR")
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
+		if scratch != "" {
+			return m.Run()
+		}
 		dir, err := os.MkdirTemp("", "hirgen-e2e-")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -20,11 +20,7 @@ func TestEveryOrderOfExecutionGivesTheSame(t *testing.T) {
 					s := plain
 					s.sync = sync
 					program := shared.make(t, agMatmul(s), params{"D": ranks, "S": slices})
-					seeds := int64(3)
-					if slices == 4 {
-						seeds = 20
-					}
-					for seed := range seeds {
+					for seed := range int64(21) { // 0 is in order
 						run(t, launch.Options{Program: program, N: int(ranks), Seed: seed, Args: brief}).mustPass(t)
 					}
 				})
