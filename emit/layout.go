@@ -41,6 +41,9 @@ func fit(line string) []string {
 	if strings.HasPrefix(text, "//") {
 		return fillComment(indent, text)
 	}
+	if strings.HasPrefix(text, "/*") && strings.HasSuffix(text, "*/") {
+		return fillBlockComment(indent, text)
+	}
 	code, comment := splitComment(line)
 	if comment != "" {
 		above := fit(strings.Repeat(" ", indent) + comment)
@@ -56,18 +59,34 @@ func fillComment(indent int, text string) []string {
 	slashes := text[:len(text)-len(body)]
 	trimmed := strings.TrimLeft(body, " ")
 	prefix := strings.Repeat(" ", indent) + slashes + body[:len(body)-len(trimmed)]
+	return fillWords(prefix, prefix, strings.Fields(trimmed))
+}
+
+// fillBlockComment does the same for a comment of C, " * " before each further line.
+func fillBlockComment(indent int, text string) []string {
+	blanks := strings.Repeat(" ", indent)
+	words := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(text, "/*"), "*/"))
+	if len(words) > 0 {
+		words[len(words)-1] += " */"
+	}
+	return fillWords(blanks+"/* ", blanks+" * ", words)
+}
+
+// fillWords puts words behind the first prefix, and on further lines behind the next.
+func fillWords(first, next string, words []string) []string {
 	var lines []string
-	current := prefix
-	for word := range strings.FieldsSeq(trimmed) {
+	current, fresh := first, true
+	for _, word := range words {
 		switch {
-		case current == prefix:
+		case fresh:
 			current += word
 		case width(current)+1+width(word) > columns:
 			lines = append(lines, current)
-			current = prefix + word
+			current = next + word
 		default:
 			current += " " + word
 		}
+		fresh = false
 	}
 	return append(lines, current)
 }
@@ -218,8 +237,11 @@ func splitArgs(text string) []string {
 	return append(args, strings.TrimSpace(text[start:]))
 }
 
-// skip steps over one character, or over a whole string literal.
+// skip steps over one character, or over a whole string literal or comment of C.
 func skip(text string, i int) int {
+	if strings.HasPrefix(text[i:], "/*") {
+		return min(len(text), i+4+strings.Index(text[i+2:]+"*/", "*/"))
+	}
 	if text[i] != '"' {
 		return i + 1
 	}

@@ -31,9 +31,13 @@ func TestLayOut(t *testing.T) {
 				"              argument, argument, argument),\n        kWhere);\n",
 		},
 		"or moved whole, where that takes no more lines": {
-			"  CHECK(inner(" + repeat("operand", 9) + ", operands), kWhere);\n",
-			"  CHECK(\n      inner(operand, operand, operand, operand, operand, operand, operand, operand, operand, operands),\n" +
+			"  CHECK(inner(" + repeat("operand", 9) + ", names), kWhere);\n",
+			"  CHECK(\n      inner(operand, operand, operand, operand, operand, operand, operand, operand, operand, names),\n" +
 				"      kWhere);\n",
+		},
+		"a long comment of C is filled": {
+			"  /* " + strings.TrimSpace(strings.Repeat("http://x ", 12)) + " */\n",
+			"  /* " + strings.TrimSpace(strings.Repeat("http://x ", 10)) + "\n   * http://x http://x */\n",
 		},
 		"a long comment is filled": {
 			"  // " + strings.TrimSpace(strings.Repeat("word ", 25)) + "\n",

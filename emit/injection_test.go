@@ -1,0 +1,202 @@
+package emit_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// attacks are texts that would do harm if one of them got out of its literal or comment.
+var attacks = []string{
+	`"; system("rm -rf /"); //`,
+	`*/ #include "/etc/passwd" /*`,
+	"\\\n#error escaped",
+	"??/\nint evil = system(0);",
+	"x\r\n#define HG_CHECK(a, b) /*",
+	"]]) execute_process(COMMAND evil) #",
+	"${HOME} $ENV{PATH} $(evil) `evil`",
+	"{{ .Name }}{{ end }}",
+	"\u202e\u2066 evil \u2028 int x;",
+	"__FILE__", "class", "NULL", "main", "../../evil", "\x00\xff", "R\"(", "a\\", "%n%s",
+	strings.Repeat("long", 100),
+}
+
+// rename replaces every text that a spec or a builder chooses; suffix keeps the names
+// apart. Extents lose their expressions, since those parse by a grammar of their own.
+func rename(p *hostir.Program, text string) {
+	number := 0
+	names := map[string]string{}
+	give := func(name *string) {
+		if _, known := names[*name]; !known {
+			number++
+			names[*name] = fmt.Sprintf("%s%d", text, number)
+		}
+		*name = names[*name]
+	}
+	p.File = text + ".yaml"
+	for i := range p.Params {
+		give(&p.Params[i].Name)
+	}
+	for _, m := range p.Meshes {
+		give(&m.Name)
+		for i := range m.Axes {
+			m.Axes[i].Extent.Text = text
+		}
+	}
+	for _, t := range p.Tensors {
+		give(&t.Name)
+		t.Pos.File = text
+		for i := range t.Axes {
+			t.Axes[i].Extent.Text = text
+		}
+	}
+	for i := range p.Reference {
+		op := &p.Reference[i]
+		give(&op.Out)
+		for j := range op.In {
+			give(&op.In[j])
+		}
+		op.Pos.File = text
+	}
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		info := s.Meta()
+		info.Note, info.Pos = text, diag.Pos{File: text, Line: 1, Col: 2}
+		switch s := s.(type) {
+		case *hostir.For:
+			s.Count.Text = text
+		case *hostir.Communication:
+			give(&s.Handle)
+		case *hostir.Wait:
+			give(&s.Handle)
+		case *hostir.GetCurrentStream:
+			give(&s.Var)
+		case *hostir.SetCurrentStream:
+			giveStream(&s.Stream, give)
+		case *hostir.Synchronize:
+			giveStream(&s.Stream, give)
+		}
+		return true
+	})
+	p.Choices.Sync, p.Choices.Joins, p.Choices.Transport = text, text, text
+}
+
+func giveStream(r *hostir.StreamRef, give func(*string)) {
+	if r.Index == nil {
+		give(&r.Var)
+	}
+}
+
+func TestNoTextBecomesCode(t *testing.T) {
+	benign := loadCase(t, "ag_linear")
+	rename(benign, "benign")
+	want := map[string][]string{}
+	for _, f := range render(t, benign) {
+		want[f.Path] = codeTokens(f)
+	}
+	for _, attack := range attacks {
+		hostile := loadCase(t, "ag_linear")
+		rename(hostile, attack)
+		files, err := emit.Render(hostile, emit.Options{Version: attack, Flags: []string{"-p", attack}})
+		if err != nil {
+			t.Errorf("%q: %v", attack, err)
+			continue
+		}
+		for _, f := range files {
+			if got := codeTokens(f); !slices.Equal(got, want[f.Path]) {
+				t.Errorf("%q changes the code of %s near %s", attack, f.Path, firstDifference(got, want[f.Path]))
+			}
+		}
+	}
+}
+
+// TestTokensCatch shows that the comparison can fail.
+func TestTokensCatch(t *testing.T) {
+	plain := codeTokens(emit.File{Path: "x.cpp", Data: []byte("f(\"text\");  // comment\ng();\n")})
+	for _, text := range []string{
+		"f(\"te\"xt\");  // comment\ng();\n", "f(\"text\");  // com\nment\ng();\n", "f(\"text\");  // comment\\\ng();\n",
+		"f(\"text\");  // comment??/\ng();\n",
+	} {
+		if slices.Equal(plain, codeTokens(emit.File{Path: "x.cpp", Data: []byte(text)})) {
+			t.Errorf("%q counts as the same code", text)
+		}
+	}
+}
+
+func firstDifference(a, b []string) string {
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return fmt.Sprintf("token %d: %q", i, a[max(0, i-3):min(len(a), i+3)])
+		}
+	}
+	return "the end"
+}
+
+// codeTokens is what a compiler or CMake sees of a file: no comments, all strings
+// alike, all names alike.
+func codeTokens(f emit.File) []string {
+	switch {
+	case strings.HasPrefix(f.Path, "runtime/"), f.Path == "host_ir.txt", f.Path == emit.ManifestName:
+		return nil
+	case strings.HasSuffix(f.Path, ".md"):
+		return []string{fmt.Sprint(strings.Count(string(f.Data), "\n"))}
+	case strings.HasSuffix(f.Path, ".cpp"), strings.HasSuffix(f.Path, ".hpp"), strings.HasSuffix(f.Path, ".h"):
+		return cppTokens(string(f.Data))
+	default:
+		var lines []string
+		for line := range strings.Lines(string(f.Data)) {
+			if !strings.HasPrefix(line, "#") {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+}
+
+// cppTokens is a scanner for the C++ that emit prints, as strict as a compiler in what
+// ends a comment or a string.
+func cppTokens(text string) []string {
+	text = strings.ReplaceAll(text, "??/", "\\") // trigraph
+	text = strings.ReplaceAll(text, "\\\n", "")  // continued line
+	var tokens []string
+	for i := 0; i < len(text); {
+		rest := text[i:]
+		switch c := text[i]; {
+		case strings.HasPrefix(rest, "//"):
+			i += strings.IndexByte(rest+"\n", '\n')
+		case strings.HasPrefix(rest, "/*"):
+			i += strings.Index(rest[2:]+"*/", "*/") + 4
+		case c == '"':
+			end := 1
+			for end < len(rest) && rest[end] != '"' && rest[end] != '\n' {
+				if rest[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			tokens = append(tokens, "string")
+			i += end + 1
+		case isWordByte(c):
+			end := 0
+			for end < len(rest) && isWordByte(rest[end]) {
+				end++
+			}
+			tokens = append(tokens, "word")
+			i += end
+		case c == ' ' || c == '\n':
+			i++
+		default:
+			tokens = append(tokens, string(c))
+			i++
+		}
+	}
+	return tokens
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
