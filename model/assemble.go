@@ -251,8 +251,15 @@ var spelledOut = map[string]domain.DType{
 	"bfloat16": domain.BF16,
 }
 
+// maxCandidates bounds the names that are compared with a misspelt one, so that many
+// mistakes in a long spec do not take long to report.
+const maxCandidates = 1000
+
 // nearestHint hints at a candidate only when it is close.
 func nearestHint(d *diag.Diagnostic, word string, candidates []string) bool {
+	if len(candidates) > maxCandidates {
+		candidates = candidates[:maxCandidates]
+	}
 	nearest, ok := spell.Nearest(word, candidates)
 	if ok {
 		d.WithHint("did you mean %q?", nearest)

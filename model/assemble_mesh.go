@@ -8,6 +8,8 @@ import (
 )
 
 const (
+	// maxMeshes is the largest number of named meshes.
+	maxMeshes = 256
 	// maxWorld is the largest number of ranks.
 	maxWorld = 1024
 	// worldName is the name of the mesh of all ranks.
@@ -18,7 +20,12 @@ const (
 func (a *assembler) meshes() {
 	world := a.worldMesh()
 	a.p.Meshes = []*domain.Mesh{world}
-	for _, sm := range a.src.meshes {
+	for i, sm := range a.src.meshes {
+		if i == maxMeshes {
+			a.list.Add(sm.pos, diag.BadMesh, "there are more than %d meshes", maxMeshes)
+			a.src.incomplete = true
+			break
+		}
 		m, ok := a.subMesh(sm)
 		if !ok {
 			a.broken["mesh "+sm.name.value] = true

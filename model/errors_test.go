@@ -165,6 +165,14 @@ func annotate(t *testing.T, file, src string) {
 	}
 }
 
+func manyMeshes(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "  m%d: {axes: {x: 2}}\n", i)
+	}
+	return b.String()
+}
+
 // Mistakes that no file can hold, or whose comments would change them.
 func TestBadTexts(t *testing.T) {
 	head := "hirgen: 1\nname: p\n"
@@ -199,8 +207,11 @@ func TestBadTexts(t *testing.T) {
 		{"in a single quote", head + "tensors: {A: [8]}\nops: ['B = relu(Q)']\n", `spec.yaml:4:17: error HG057: there is no tensor "Q"`},
 		{"in a folded line", head + "tensors: {A: [8]}\nops:\n  - B =\n      relu(Q)\n", `spec.yaml:6:12: error HG057: there is no tensor "Q"`},
 		{"in a block", head + "tensors: {A: [8]}\nops:\n  - >-\n    B =\n    relu(Q)\n", `spec.yaml:7:10: error HG057: there is no tensor "Q"`},
-		{"long message", head + "tensors: {A: [" + strings.Repeat("é+", 10_000) + "1]}\nops: [B = relu(A)]\n",
+		{"long message", head + "tensors: {A: [" + strings.Repeat("é+", 1_000) + "1]}\nops: [B = relu(A)]\n",
 			"spec.yaml:3:15: error HG030: \"é\" stands where a number, a name or \"(\" should in \"" + strings.Repeat("é+", 49) + " ... " + strings.Repeat("+é", 32) + "+1\""},
+		{"long expression", head + "tensors: {A: [" + strings.Repeat("1+", 10_000) + "1]}\nops: [B = relu(A)]\n",
+			"spec.yaml:3:15: error HG030: an expression has at most 4096 characters, not 20001 in \"" + strings.Repeat("1+", 71) + "1 ... " + strings.Repeat("1+", 49) + "1\""},
+		{"many meshes", head + "meshes:\n" + "  m: {axes: {x: 2}}\n" + manyMeshes(256) + tail, "spec.yaml:260:3: error HG041: there are more than 256 meshes"},
 		{"deep expression", head + "tensors: {A: [" + strings.Repeat("(", 65) + "1" + strings.Repeat(")", 65) + "]}\nops: [B = relu(A)]\n", "spec.yaml:3:79: error HG030: parentheses are nested too deeply in \"" + strings.Repeat("(", 65) + "1" + strings.Repeat(")", 65) + "\""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -55,13 +55,14 @@ const (
 	OpReduce    OpKind = "reduce" // Fn: sum, max, min, prod; over Axis
 )
 
-// Op is one operation: Out = Kind(In...).
+// Op is one operation: Out = Kind(In...). Axis and Perm count the axes that operations
+// see, domain.WithoutReductions.
 type Op struct {
 	Kind OpKind
 	Fn   string // the function of a unary, binary or reduce operation
 	In   []*Tensor
 	Out  *Tensor
-	Axis int   // reduce, broadcast: the logical axis
+	Axis int   // reduce: the axis of the operand; broadcast: the axis of the result
 	Perm []int // permute: axis i of the result is axis Perm[i] of the operand
 	Pos  diag.Pos
 }

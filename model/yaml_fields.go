@@ -6,7 +6,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/spell"
 )
 
 // yamlReader turns nodes into a source. It judges the form of the tree only: which
@@ -117,8 +116,7 @@ func (r *yamlReader) wrongType(n *yaml.Node, what, want string) {
 
 // hintNearest hints at the candidate that is closest to word, or lists a few.
 func hintNearest(d *diag.Diagnostic, word string, candidates []string) {
-	if nearest, ok := spell.Nearest(word, candidates); ok {
-		d.WithHint("did you mean %q?", nearest)
+	if nearestHint(d, word, candidates) {
 		return
 	}
 	if len(candidates) > 0 && len(candidates) <= 16 {

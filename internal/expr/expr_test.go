@@ -67,8 +67,10 @@ func TestParseDepthIsBounded(t *testing.T) {
 	for i := range text {
 		text[i] = '('
 	}
-	if _, err := Parse(string(text)); err == nil {
-		t.Error("a million parentheses parsed")
+	for _, length := range []int{maxDepth + 1, maxLength, maxLength + 1, len(text)} {
+		if _, err := Parse(string(text[:length])); err == nil {
+			t.Errorf("%d parentheses parsed", length)
+		}
 	}
 }
 

@@ -5,8 +5,12 @@ import (
 	"strconv"
 )
 
-// maxDepth bounds nested parentheses.
-const maxDepth = 64
+const (
+	// maxDepth bounds nested parentheses.
+	maxDepth = 64
+	// maxLength bounds the text of an expression, which ends up in generated files.
+	maxLength = 4096
+)
 
 // SyntaxError is what Parse returns for text that is no expression.
 type SyntaxError struct {
@@ -23,6 +27,9 @@ var precedence = map[string]int{"==": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%": 3}
 // Parse reads an expression. The whole text has to be one; an error is a
 // *SyntaxError.
 func Parse(text string) (Expr, error) {
+	if len(text) > maxLength {
+		return nil, &SyntaxError{Msg: fmt.Sprintf("an expression has at most %d characters, not %d", maxLength, len(text))}
+	}
 	p := &parser{lexer: lexer{text: text}}
 	p.next()
 	e, err := p.binary(1)
