@@ -109,3 +109,18 @@ type sourceField struct {
 	name  text
 	value text
 }
+
+// Setting replaces one field of a spec's schedule: Name "sync", Value "fused".
+type Setting struct{ Name, Value string }
+
+// set puts a setting in the place of the field of that name, or adds it.
+func (s *source) set(setting Setting) {
+	place := func(value string) text { return text{value: value, pos: diag.Pos{File: s.file}} }
+	for i := range s.schedule {
+		if s.schedule[i].name.value == setting.Name {
+			s.schedule[i].value = place(setting.Value)
+			return
+		}
+	}
+	s.schedule = append(s.schedule, sourceField{place(setting.Name), place(setting.Value)})
+}

@@ -23,12 +23,12 @@ const (
 
 // LoadFile reads the spec at path and loads it. The file is never read beyond
 // MaxSpecSize. The text is returned for reports, also beside an error.
-func LoadFile(path string, overrides map[string]int64) (*Pipeline, []byte, error) {
+func LoadFile(path string, overrides map[string]int64, schedule ...Setting) (*Pipeline, []byte, error) {
 	src, err := readSpec(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := Load(path, src, overrides)
+	p, err := Load(path, src, overrides, schedule...)
 	return p, src, err
 }
 
@@ -57,16 +57,19 @@ func readSpec(path string) ([]byte, error) {
 // Load makes a pipeline from the text of a spec. filename is used in messages; in the
 // positions that the pipeline carries it is reduced to its base name, so that what is
 // generated does not depend on where the spec lies. overrides replaces the values of
-// parameters.
+// parameters, schedule fields of the schedule.
 //
 // An error is a *diag.Errors with everything that is wrong, in order of position.
-func Load(filename string, src []byte, overrides map[string]int64) (*Pipeline, error) {
+func Load(filename string, src []byte, overrides map[string]int64, schedule ...Setting) (*Pipeline, error) {
 	base := filepath.Base(filename)
 	var list diag.List
 	var p *Pipeline
 	if root := decode(base, src, &list); root != nil {
 		r := &yamlReader{list: &list, lines: newLineTable(base, src)}
 		s := r.document(root)
+		for _, setting := range schedule {
+			s.set(setting)
+		}
 		p = assemble(s, overrides, &list)
 	}
 	if list.Len() > 0 {

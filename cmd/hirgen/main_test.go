@@ -56,6 +56,9 @@ func TestMistakesGetACodeAndAdvice(t *testing.T) {
 		{"parameter twice", []string{"lower", agMatmul, "-p", "M=8192", "-p", "M=4096"}, exitUsage, "sets M twice"},
 		{"unknown parameter", []string{"lower", agMatmul, "-p", "KK=8"}, exitSpec, `no parameter "KK"`},
 		{"nearest parameter", []string{"lower", agMatmul, "-p", "KK=8"}, exitSpec, `"K"`},
+		{"schedule without value", []string{"lower", agMatmul, "--schedule", "sync"}, exitUsage, "--schedule sync: write FIELD=VALUE"},
+		{"unknown schedule field", []string{"lower", agMatmul, "--schedule", "snyc=fused"}, exitSpec, `did you mean "sync"?`},
+		{"unknown schedule value", []string{"lower", agMatmul, "--schedule", "sync=fuse"}, exitSpec, `"fused"`},
 		{"unknown pass", []string{"lower", agMatmul, "--dump-after=lower-stream"}, exitUsage, `did you mean "lower-streams"?`},
 		{"unknown pass to disable", []string{"lower", agMatmul, "--disable-pass=x"}, exitUsage, "see: hirgen passes"},
 		{"required pass to disable", []string{"lower", agMatmul, "--disable-pass=lower-streams"}, exitUsage, "without lower-streams"},
@@ -98,6 +101,18 @@ func TestLowerPrintsWhatTheParserReads(t *testing.T) {
 	}
 	if again := hostir.Print(program); again != text {
 		t.Errorf("printing what was parsed gives another text:\n%s", again)
+	}
+}
+
+func TestScheduleFlagReplacesFields(t *testing.T) {
+	exit, text, stderr := hirgen(t, "", "lower", agMatmul, "--schedule", "sync=fused", "--schedule", "streams=2")
+	if exit != exitOK {
+		t.Fatalf("exit code %d:\n%s", exit, stderr)
+	}
+	for _, want := range []string{"streams 2\n", "sync fused"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the program lacks %q:\n%s", want, text)
+		}
 	}
 }
 

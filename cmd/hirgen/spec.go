@@ -20,6 +20,7 @@ import (
 // switches of lowering.
 type specFlags struct {
 	params    []string
+	schedule  []string
 	dumpAfter []string
 	disable   []string
 }
@@ -27,6 +28,7 @@ type specFlags struct {
 func (f *specFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the spec, `NAME=VALUE`; repeatable")
+	flags.StringArrayVar(&f.schedule, "schedule", nil, "set a field of the schedule, `FIELD=VALUE`; repeatable")
 	flags.StringArrayVar(&f.dumpAfter, "dump-after", nil, "print the host program after `PASS` (or all) to standard error; repeatable")
 	flags.StringArrayVar(&f.disable, "disable-pass", nil, "leave `PASS` out; repeatable")
 	_ = cmd.RegisterFlagCompletionFunc("dump-after", completing(dumpNames))
@@ -53,6 +55,10 @@ func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *sou
 	if err != nil {
 		return nil, nil, err
 	}
+	schedule, err := parseSchedule(f.schedule)
+	if err != nil {
+		return nil, nil, err
+	}
 	src := &source{path: path}
 	var pipeline *model.Pipeline
 	if path == "-" {
@@ -62,9 +68,9 @@ func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *sou
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading standard input: %w", err)
 		}
-		pipeline, err = model.Load(src.path, src.text, overrides)
+		pipeline, err = model.Load(src.path, src.text, overrides, schedule...)
 	} else {
-		pipeline, src.text, err = model.LoadFile(path, overrides)
+		pipeline, src.text, err = model.LoadFile(path, overrides, schedule...)
 	}
 	if err != nil {
 		return nil, nil, src.locate(err)
@@ -106,11 +112,15 @@ func (s *source) locate(err error) error {
 	return &specError{errors: found, path: s.path, text: s.text}
 }
 
-// settings is the -p flags in a form that does not depend on how they were typed.
+// settings is the -p and --schedule flags in a form that does not depend on how they
+// were typed.
 func (f *specFlags) settings() []string {
 	var flags []string
 	for _, setting := range slices.Compact(slices.Sorted(slices.Values(f.params))) {
 		flags = append(flags, "-p", setting)
+	}
+	for _, setting := range slices.Compact(slices.Sorted(slices.Values(f.schedule))) {
+		flags = append(flags, "--schedule", setting)
 	}
 	return flags
 }
@@ -133,4 +143,17 @@ func parseParams(settings []string) (map[string]int64, error) {
 		overrides[name] = value
 	}
 	return overrides, nil
+}
+
+// parseSchedule reads the values of --schedule.
+func parseSchedule(settings []string) ([]model.Setting, error) {
+	var schedule []model.Setting
+	for _, setting := range settings {
+		name, value, found := strings.Cut(setting, "=")
+		if !found || name == "" {
+			return nil, usagef("--schedule %s: write FIELD=VALUE, as in --schedule sync=fused", setting)
+		}
+		schedule = append(schedule, model.Setting{Name: name, Value: value})
+	}
+	return schedule, nil
 }
