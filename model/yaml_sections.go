@@ -13,8 +13,15 @@ const formatVersion = "1"
 func (r *yamlReader) document(n *yaml.Node) *source {
 	r.out = &source{file: r.lines.file, pos: r.lines.node(n)}
 	var version text
-	r.fields(n, "the spec", []field{
-		{"hirgen", r.into(&version)},
+	r.fields(n, "the spec", r.sections(&version))
+	r.checkVersion(n, version)
+	return r.out
+}
+
+// sections are the fields of a spec.
+func (r *yamlReader) sections(version *text) []field {
+	return []field{
+		{"hirgen", r.into(version)},
 		{"name", r.into(&r.out.name)},
 		{"doc", r.doc},
 		{"params", r.params},
@@ -25,9 +32,7 @@ func (r *yamlReader) document(n *yaml.Node) *source {
 		{"ops", r.ops},
 		{"outputs", r.outputs},
 		{"schedule", r.schedule},
-	})
-	r.checkVersion(n, version)
-	return r.out
+	}
 }
 
 func (r *yamlReader) checkVersion(n *yaml.Node, version text) {

@@ -13,7 +13,7 @@ func newExplain() *cobra.Command {
 	return &cobra.Command{
 		Use:     "explain CODE",
 		Short:   "Explain an error code, with an example that it is about",
-		Example: "  hirgen explain HG014",
+		Example: "  hirgen explain HG031",
 		Args:    exactly("CODE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := diag.Explain(strings.ToUpper(args[0]))

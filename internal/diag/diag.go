@@ -3,7 +3,7 @@
 // them before anything is reported.
 //
 // A message is lower case, without a final stop, and names what the user wrote.
-// It is rendered as "file:line:col: error HG014: message", followed by the
+// It is rendered as "file:line:col: error HG031: message", followed by the
 // source line, a caret and, where there is one, a hint.
 package diag
 

@@ -19,7 +19,7 @@ const (
 )
 
 // Render writes errs as a report for people. Each diagnostic is its first line
-// ("file:line:col: error HG014: message"), the source line with a caret below the
+// ("file:line:col: error HG031: message"), the source line with a caret below the
 // column, the hint and the notes. source gives the text of a file by the name that
 // positions carry; where it answers false the source line is left out.
 func Render(w io.Writer, errs *Errors, source func(file string) ([]byte, bool)) {
