@@ -97,6 +97,7 @@ ncclResult_t Comm::run(std::function<void()> work) {
       return ncclSuccess;
     });
     if (result != ncclSuccess) fail(result, ncclGetLastError(nullptr));
+    ordered_before(this);  // what the work has set up is for whoever sees that it is done
     QuietLock lock(mutex_);
     if (status_ == ncclInProgress) status_ = ncclSuccess;
   };
@@ -118,6 +119,7 @@ ncclResult_t Comm::status() const {
     QuietLock lock(mutex_);
     if (status_ != ncclSuccess) return status_;
   }
+  ordered_after(this);
   if (failed()) return ncclInvalidUsage;
   return fault() != cudaSuccess ? ncclUnhandledCudaError : ncclSuccess;
 }
