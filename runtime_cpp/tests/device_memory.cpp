@@ -112,7 +112,8 @@ void out_of_bounds() {
   int* data = nullptr;
   OK(cudaMalloc(&data, 16 * sizeof(int)));
   size_t bytes = 17 * sizeof(int);
-  EXPECT_STATUS(cudaErrorInvalidValue, cudaMemcpy(data, host.data(), bytes, cudaMemcpyHostToDevice));
+  EXPECT_STATUS(cudaErrorInvalidValue,
+                cudaMemcpy(data, host.data(), bytes, cudaMemcpyHostToDevice));
   std::string text = cudaGetErrorString(cudaErrorInvalidValue);
   EXPECT(text.find("cudaMemcpy: destination: 68 bytes at offset 0 run over the end") !=
          std::string::npos);

@@ -79,8 +79,9 @@ void expect_status(const char* file, int line, const char* call, int expected, i
   if (got == expected) return;
   std::string text = std::string(call) + " returned " + std::to_string(got) + ", expected " +
                      std::to_string(expected);
-  fail(file, line, text + "; last CUDA error: " + cudaGetErrorString(cudaPeekAtLastError()) +
-                       "; last NCCL error: " + ncclGetLastError(nullptr));
+  fail(file, line,
+       text + "; last CUDA error: " + cudaGetErrorString(cudaPeekAtLastError()) +
+           "; last NCCL error: " + ncclGetLastError(nullptr));
 }
 
 void skip(const std::string& why) {
@@ -114,8 +115,8 @@ void run_ranks(int size, const std::function<void(const Rank&)>& body) {
   if (int devices = count_devices(); devices < size) {
     skip("needs " + std::to_string(size) + " devices, there are " + std::to_string(devices));
   }
-  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                      -1, 0);
+  void* memory =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   shared = static_cast<Shared*>(memory);
   std::vector<pid_t> children;
   for (int r = 0; r < size; ++r) {

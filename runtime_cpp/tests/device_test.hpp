@@ -15,13 +15,13 @@ namespace device_test {
 /// Counts a failure of the running case and says where.
 void fail(const char* file, int line, const std::string& what);
 
-#define EXPECT(condition)                                                               \
-  do {                                                                                  \
+#define EXPECT(condition)                                                              \
+  do {                                                                                 \
     if (!(condition)) ::device_test::fail(__FILE__, __LINE__, "expected " #condition); \
   } while (false)
 
 /// The call must return this status.
-#define EXPECT_STATUS(status, call)                                                        \
+#define EXPECT_STATUS(status, call)                                                 \
   ::device_test::expect_status(__FILE__, __LINE__, #call, static_cast<int>(status), \
                                static_cast<int>(call))
 

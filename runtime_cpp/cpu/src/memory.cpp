@@ -59,15 +59,15 @@ void* add_allocation(MemoryKind kind, Block block) {
 
 std::shared_ptr<Allocation> remove_allocation(void* base, MemoryKind kind) {
   forbid_unsafe_call();
-  Scheduler::get().wait_all();
-  QuietLock lock(registry().mutex);
-  auto found = registry().by_base.find(reinterpret_cast<uintptr_t>(base));
-  if (found == registry().by_base.end() || found->second->kind != kind) {
+  std::shared_ptr<const Allocation> found = find_allocation(base);
+  if (!found || found->block.data() != base || found->kind != kind) {
     throw Failure{cudaErrorInvalidValue, format("%p is not the base of such an allocation", base)};
   }
-  std::shared_ptr<Allocation> allocation = std::move(found->second);
-  registry().by_base.erase(found);
-  return allocation;
+  Scheduler::get().wait_all(found->device);
+  QuietLock lock(registry().mutex);
+  auto entry = registry().by_base.extract(reinterpret_cast<uintptr_t>(base));
+  require(!entry.empty(), "the allocation was freed by another thread");
+  return entry.mapped();
 }
 
 std::shared_ptr<const Allocation> find_allocation(const void* address) {

@@ -94,11 +94,13 @@ void Scheduler::wait(const Stream& stream, uint64_t position) {
   ordered_after(&stream);
 }
 
-void Scheduler::wait_all() {
+void Scheduler::wait_all(int device) {
   std::vector<std::pair<std::shared_ptr<Stream>, uint64_t>> targets;
   {
     QuietLock lock(mutex_);
-    for (const auto& stream : streams_) targets.emplace_back(stream, stream->submitted_);
+    for (const auto& stream : streams_) {
+      if (stream->device == device) targets.emplace_back(stream, stream->submitted_);
+    }
   }
   for (const auto& [stream, position] : targets) wait(*stream, position);
 }

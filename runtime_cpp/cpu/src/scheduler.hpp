@@ -66,7 +66,8 @@ class Scheduler {
 
   /// Blocks the host thread.
   void wait(const Stream& stream, uint64_t position);
-  void wait_all();
+  /// For all work of a device.
+  void wait_all(int device);
   /// The host asked for a result that was not there: held-back work may go on a little. Only the
   /// thread that submits work counts; a watchdog's polling must not change the order.
   void host_polls();

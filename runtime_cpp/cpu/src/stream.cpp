@@ -148,7 +148,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaDeviceSynchronize(void) {
   return api("cudaDeviceSynchronize", [&] {
     forbid_unsafe_call();
-    Scheduler::get().wait_all();
+    Scheduler::get().wait_all(current_device());
     throw_fault();
   });
 }

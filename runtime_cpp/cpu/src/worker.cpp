@@ -74,9 +74,11 @@ void Scheduler::sleep(QuietLock& lock, Stream& stream) {
   WaitHint hint = stream.queue_.front().task->hint();
   dispatch();
   if (stream.granted_) return;
-  if (!runnable(stream) && hint.word != nullptr) {
+  bool blocked = !runnable(stream);
+  if (!blocked && order_.fifo()) return;  // became ready after dispatch() looked: once more
+  if (blocked && hint.word != nullptr) {
     lock.get().unlock();
-    futex_wait(hint.word, hint.seen, kIdlePoll);
+    futex_wait(hint.word, hint.seen, kPoll);
     lock.get().lock();
   } else if (order_.fifo()) {
     stream.wake_.wait(lock.get());
