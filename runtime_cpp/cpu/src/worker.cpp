@@ -78,7 +78,7 @@ void Scheduler::sleep(QuietLock& lock, Stream& stream) {
   if (!blocked && order_.fifo()) return;  // became ready after dispatch() looked: once more
   if (blocked && hint.word != nullptr) {
     lock.get().unlock();
-    futex_wait(hint.word, hint.seen, kPoll);
+    futex_wait(hint.word, hint.seen, kIdlePoll);
     lock.get().lock();
   } else if (order_.fifo()) {
     stream.wake_.wait(lock.get());
