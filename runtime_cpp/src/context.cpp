@@ -217,13 +217,18 @@ cudaStream_t Context::worker(int index) {
 }
 
 Events Context::events(const char* name, const char* where, int64_t count) {
+  const auto total = static_cast<size_t>(count * Events::kCalls);
   Events made;
-  made.name_ = name;
-  made.where_ = where;
-  for (int64_t i = 0; i < count; ++i) {
+  made.clock_ = &clock_;
+  made.set_ = std::make_shared<Events::Set>();
+  made.set_->name = name;
+  made.set_->where = where;
+  made.set_->count = count;
+  made.set_->uses = std::vector<std::atomic<uint64_t>>(total);
+  for (size_t i = 0; i < total; ++i) {
     cudaEvent_t event = nullptr;
     HG_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), where);
-    made.events_.push_back(event);
+    made.set_->events.push_back(event);
     resources_->events.push_back(event);
   }
   resources_->monitor->watch(made);
@@ -247,7 +252,11 @@ void* Context::allocate(size_t bytes, const char* name, const char* where) {
   return buffer;
 }
 
-void Context::begin_call() { fault::begin_call(watchdog_->begin_call()); }
+void Context::begin_call() {
+  const int64_t call = watchdog_->begin_call();
+  clock_.call.store(call);
+  fault::begin_call(call);
+}
 
 void Context::call_issued(cudaStream_t caller) {
   DeviceMonitor& monitor = *resources_->monitor;

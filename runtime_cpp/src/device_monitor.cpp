@@ -110,14 +110,13 @@ std::string DeviceMonitor::failure() const {
   return failure_;
 }
 
-bool DeviceMonitor::incomplete(double seconds, std::vector<Incomplete>* events) {
+std::optional<OldestCall> DeviceMonitor::ask_oldest_call(double seconds) {
   std::unique_lock lock(mutex_);
   snapshot_wanted_ = true;
   wake_.notify_all();
   const bool answered =
       answered_.wait_until(lock, after(seconds), [this] { return !snapshot_wanted_; });
-  *events = snapshot_;
-  return answered;
+  return answered ? std::optional(snapshot_) : std::nullopt;
 }
 
 void DeviceMonitor::run() {
@@ -177,16 +176,15 @@ void DeviceMonitor::poll_comms() {
 
 void DeviceMonitor::take_snapshot() {
   std::vector<Events> sets;
-  int64_t call = 0;
+  OldestCall found;
   {
     const std::lock_guard lock(mutex_);
     sets = events_;
-    call = completed_ + 1;
+    found.call = completed_ + 1;
   }
-  std::vector<Incomplete> found;
   for (const Events& set : sets) {
-    Incomplete incomplete = ask(set, call);
-    if (!incomplete.indices.empty()) found.push_back(std::move(incomplete));
+    Incomplete incomplete = ask(set, found.call);
+    if (!incomplete.indices.empty()) found.events.push_back(std::move(incomplete));
   }
   {
     const std::lock_guard lock(mutex_);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,17 +20,24 @@
 
 namespace hirgen {
 
-/// The events of one statement that are not complete.
+/// The events of one statement that are not complete in a call.
 struct Incomplete {
   std::string name;
   std::string where;
-  size_t count = 0;              ///< events of the statement
+  int64_t count = 0;             ///< events of the statement
   std::vector<int64_t> indices;  ///< those not complete, ascending; not empty
+  int64_t first = 0;             ///< the one of them that the host used first
+  uint64_t use = 0;              ///< when it did (EventClock::uses)
 };
 
-/// The event that a stuck call waits for: the lowest index, then the first in program
-/// order. Statements with fewer events than others reuse theirs in turn, so that an index
-/// says little there: they count only if no other is incomplete. `events` is not empty.
+/// The oldest call that is not complete, and what is not complete in it.
+struct OldestCall {
+  int64_t call = 0;
+  std::vector<Incomplete> events;  ///< empty if all of its events are complete
+};
+
+/// What a call waits for: of all its events that are not complete, the one that comes first
+/// in the program. `events` is not empty.
 Incomplete first_incomplete(const std::vector<Incomplete>& events);
 
 class DeviceMonitor {
@@ -60,9 +68,9 @@ class DeviceMonitor {
   /// Why the device or a communicator failed; empty if none did.
   std::string failure() const;
 
-  /// What is not complete now; waits for the device at most `seconds`. False if the device
-  /// did not answer.
-  bool incomplete(double seconds, std::vector<Incomplete>* events);
+  /// Asks the device about the oldest call that is not complete, and waits for the answer at
+  /// most `seconds`.
+  std::optional<OldestCall> ask_oldest_call(double seconds);
 
  private:
   struct Call {
@@ -85,7 +93,7 @@ class DeviceMonitor {
   std::vector<cudaEvent_t> free_events_;
   std::vector<Events> events_;
   std::vector<ncclComm_t> comms_;
-  std::vector<Incomplete> snapshot_;
+  OldestCall snapshot_;
   int64_t completed_ = 0;
   Clock::time_point last_completion_ = Clock::now();
   std::string failure_;

@@ -25,14 +25,32 @@ void print(const std::string& text) {
   std::fflush(stdout);  // the watchdog ends a process without doing so
 }
 
+size_t index_of(const std::vector<TensorDesc>& descs, const std::string& name, const char* option) {
+  std::string names;
+  for (size_t i = 0; i < descs.size(); ++i) {
+    if (descs[i].name == name) return i;
+    names += (names.empty() ? "" : ", ") + descs[i].name;
+  }
+  throw Error(Code::kUsage, std::string(option) + " " + name +
+                                ": the program has no such tensor; it has " + names);
+}
+
 }  // namespace
+
+void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options) {
+  for (const auto& [name, path] : options.dump) index_of(descs, name, "--dump");
+  for (const auto& [name, path] : options.load) {
+    if (descs[index_of(descs, name, "--load")].output) {
+      throw Error(Code::kUsage, "--load " + name + ": it is an output");
+    }
+  }
+}
 
 Driver::Driver(Context& context, const ProgramTable& table, const Options& options)
     : context_(context), table_(table), options_(options), descs_(table.tensors(context.rank())) {
   report_.info = &table.info;
   report_.options = options;
   report_.dtype = descs_.front().dtype;
-  for (const auto& [name, path] : options_.dump) index_of(name, "--dump");
   HG_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), kDriver);
   HG_CHECK(cudaEventCreate(&begin_), kDriver);
   HG_CHECK(cudaEventCreate(&end_), kDriver);
@@ -85,9 +103,8 @@ void Driver::allocate_tensors() {
 void Driver::load_files() {
   std::map<size_t, double> rms;
   for (const auto& [name, path] : options_.load) {
-    const size_t index = index_of(name, "--load");
+    const size_t index = index_of(descs_, name, "--load");
     const TensorDesc& desc = descs_[index];
-    if (desc.output) throw Error(Code::kUsage, "--load " + name + ": it is an output");
     const SafetensorsFile file(path);
     const char* whole = file.elements_of(desc);
     const std::vector<char> local = take_slice(whole, desc);
@@ -166,7 +183,7 @@ int64_t Driver::count_wrong_of_call(int64_t call) {
 }
 
 void Driver::dump_tensor(const std::string& name, const std::string& path) {
-  const size_t index = index_of(name, "--dump");
+  const size_t index = index_of(descs_, name, "--dump");
   std::string local(descs_[index].local_bytes(), '\0');
   HG_CHECK(
       cudaMemcpyAsync(local.data(), tensors_[index], local.size(), cudaMemcpyDeviceToHost, stream_),
@@ -226,16 +243,6 @@ void Driver::describe_machine() {
       *text = reader.get_text();
     }
   }
-}
-
-size_t Driver::index_of(const std::string& name, const char* option) const {
-  std::string names;
-  for (size_t i = 0; i < descs_.size(); ++i) {
-    if (descs_[i].name == name) return i;
-    names += (names.empty() ? "" : ", ") + descs_[i].name;
-  }
-  throw Error(Code::kUsage, std::string(option) + " " + name +
-                                ": the program has no such tensor; it has " + names);
 }
 
 }  // namespace hirgen

@@ -18,6 +18,10 @@
 
 namespace hirgen {
 
+/// Throws Error(kUsage) unless the options' tensors exist and inputs alone are loaded. Every
+/// rank finds that alone, before it joins the others.
+void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options);
+
 class Driver {
  public:
   /// Collective: every rank of the context makes one.
@@ -46,7 +50,6 @@ class Driver {
   double time_repeat();
   void call() { run_call(context_, *program_, stream_, tensors_); }
   void describe_machine();
-  size_t index_of(const std::string& name, const char* option) const;
 
   Context& context_;
   const ProgramTable& table_;

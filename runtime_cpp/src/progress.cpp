@@ -20,6 +20,7 @@ auto host_order(const Progress& progress) {
 }
 
 std::string where_it_stands(const Progress& progress) {
+  if (progress.position.empty()) return "at its start";
   if (progress.begun > progress.issued) {
     return format("in call %ld at %s", static_cast<long>(progress.begun),
                   progress.position.c_str());
@@ -28,14 +29,19 @@ std::string where_it_stands(const Progress& progress) {
                 progress.position.c_str());
 }
 
+std::string last_heard(const RankView& view) {
+  return "it was heard last " + seconds_text(view.silent_seconds) + " before, " +
+         where_it_stands(view.progress);
+}
+
 std::string name(size_t rank) { return "rank " + std::to_string(rank); }
 
 std::optional<Verdict> find_dead(const std::vector<RankView>& ranks) {
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (!ranks[rank].died || ranks[rank].left) continue;
-    return Verdict{static_cast<int>(rank), Code::kPeer,
-                   name(rank) + " died: its connection closed without a goodbye; it was " +
-                       where_it_stands(ranks[rank].progress)};
+    return Verdict{
+        static_cast<int>(rank), Code::kPeer,
+        name(rank) + " died: its connection closed without a goodbye; " + last_heard(ranks[rank])};
   }
   return std::nullopt;
 }
@@ -56,10 +62,8 @@ std::optional<Verdict> find_silent(const std::vector<RankView>& ranks, double li
     const RankView& view = ranks[rank];
     if (view.left || view.silent_seconds < longest) continue;
     longest = view.silent_seconds;
-    verdict =
-        Verdict{static_cast<int>(rank), Code::kTimeout,
-                name(rank) + " stalled: no heartbeat for " + seconds_text(view.silent_seconds) +
-                    "; it was " + where_it_stands(view.progress)};
+    verdict = Verdict{static_cast<int>(rank), Code::kTimeout,
+                      name(rank) + " stalled: it gives no sign of life; " + last_heard(view)};
   }
   return verdict;
 }

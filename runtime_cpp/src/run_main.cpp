@@ -49,6 +49,7 @@ int run_main(int argc, char** argv, const ProgramTable& table) {
     }
     const ContextOptions joining = options_from_environment(table.info, options.timeout);
     who += format(" rank %d", joining.rank);
+    check_tensor_names(table.tensors(joining.rank), options);
     Context context(joining);
     return static_cast<int>(run_rank(context, table, options));
   } catch (...) {

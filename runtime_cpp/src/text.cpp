@@ -51,7 +51,9 @@ std::string list_ranges(const std::vector<int64_t>& values) {
   return text;
 }
 
-std::string seconds_text(double seconds) { return format("%.3g s", seconds); }
+std::string seconds_text(double seconds) {
+  return seconds < 0.1 ? format("%.0f ms", seconds * 1e3) : format("%.3g s", seconds);
+}
 
 uint64_t stable_hash(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325ULL;

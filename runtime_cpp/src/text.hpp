@@ -20,7 +20,7 @@ std::optional<double> parse_number(const std::string& text);
 /// "1, 3-5, 9": a set of ranks or indices, given in ascending order.
 std::string list_ranges(const std::vector<int64_t>& values);
 
-/// Seconds for people: "5 s", "0.25 s".
+/// Seconds for people: "5 s", "0.25 s", "20 ms".
 std::string seconds_text(double seconds);
 
 /// FNV-1a: a stable hash, the same in every process.

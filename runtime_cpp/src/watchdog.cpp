@@ -217,10 +217,19 @@ std::optional<Verdict> Watchdog::decide_alone() {
   return judge({hub}, failures_, options_.timeout_seconds);
 }
 
-// Whether fail() is to return: the host thread met a fault of its own and reports it.
+// Whether fail() is to return, so that the host thread reports its own failure: it is the
+// culprit, or it met something that no other rank can have caused.
 bool Watchdog::host_answers_for_itself() const {
-  return failed_.load() && verdict_->culprit == options_.rank && verdict_->code != Code::kPeer &&
-         verdict_->code != Code::kTimeout;
+  if (!failed_.load()) return false;
+  if (verdict_->culprit == options_.rank && verdict_->code != Code::kPeer &&
+      verdict_->code != Code::kTimeout) {
+    return true;
+  }
+  return std::any_of(failures_.begin(), failures_.end(), [this](const Failure& failure) {
+    return failure.reporter == options_.rank &&
+           (failure.code == Code::kUsage || failure.code == Code::kEnvironment ||
+            failure.code == Code::kInternal);
+  });
 }
 
 void Watchdog::conclude() {
@@ -241,21 +250,18 @@ void Watchdog::conclude() {
 
 // What the oldest call that is not complete waits for on the device.
 std::string Watchdog::device_report(const Progress& self) const {
-  if (self.begun == self.completed) return "";
-  const auto call = static_cast<long>(self.completed + 1);
-  std::vector<Incomplete> events;
-  if (!monitor_.incomplete(kDeviceAnswerSeconds, &events)) {
-    return "  the device does not answer\n";
+  const auto answer = monitor_.ask_oldest_call(kDeviceAnswerSeconds);
+  if (!answer) return "  the device does not answer\n";
+  const auto call = static_cast<long>(answer->call);
+  if (answer->call > self.begun) return "";
+  if (self.begun - answer->call >= Events::kCalls) {
+    return format("  waits in call %ld; its events are in use again by later calls\n", call);
   }
-  if (events.empty()) return format("  waits in call %ld\n", call);
-  if (self.begun - self.completed > Events::kCalls) {
-    return format(
-        "  waits in call %ld; so many calls are under way that its events are used again\n", call);
-  }
-  const Incomplete first = first_incomplete(events);
+  if (answer->events.empty()) return format("  waits in call %ld\n", call);
+  const Incomplete first = first_incomplete(answer->events);
   std::string text = format("  waits in call %ld for %s[%ld] (%s)\n", call, first.name.c_str(),
                             static_cast<long>(first.first), first.where.c_str());
-  for (const Incomplete& event : events) {
+  for (const Incomplete& event : answer->events) {
     text += format("    not complete: %s[%s] of %ld\n", event.name.c_str(),
                    list_ranges(event.indices).c_str(), static_cast<long>(event.count));
   }
@@ -269,7 +275,7 @@ std::string Watchdog::report() const {
   text += format("  calls begun %ld, issued %ld, completed %ld\n", static_cast<long>(self.begun),
                  static_cast<long>(self.issued), static_cast<long>(self.completed));
   text += device_report(self);
-  if (working_.load() > 0) text += "  host at " + self.position + "\n";
+  text += "  host at " + self.position + "\n";
   return text + format("  exit code %d\n", static_cast<int>(exit_code(*verdict_, options_.rank)));
 }
 

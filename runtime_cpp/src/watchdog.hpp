@@ -61,6 +61,7 @@ class Watchdog {
   /// Prints and exits, or hands the verdict to the host thread that waits in fail().
   void conclude();
   std::string report() const;
+  std::string device_report(const Progress& self) const;
   bool host_answers_for_itself() const;
 
   const ContextOptions options_;
@@ -83,7 +84,8 @@ class Watchdog {
   std::optional<Verdict> verdict_;
   std::optional<Clock::time_point> first_sign_;  ///< that something failed
   Clock::time_point next_heartbeat_ = Clock::now();
-  uint64_t host_key_ = 0;  ///< changes whenever the host does something
+  double longest_gap_ = 0;  ///< seconds during which this thread did not run
+  uint64_t host_key_ = 0;   ///< changes whenever the host does something
   Clock::time_point host_moved_ = Clock::now();
 
   std::mutex mutex_;  ///< guards the three below

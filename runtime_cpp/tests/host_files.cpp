@@ -8,11 +8,11 @@
 
 #include "fault.hpp"
 #include "host_slices.hpp"
+#include "host_test.hpp"
 #include "json.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #include "safetensors.hpp"
-#include "host_test.hpp"
 #include "tolerance.hpp"
 
 namespace hirgen {
@@ -94,13 +94,14 @@ HG_TEST(faults_are_parsed_whole) {
 }
 
 HG_TEST(json_is_read_and_malformed_json_is_not) {
-  const JsonValue value = parse_json(R"({"a": [1, -2.5e1, "x\n\u00e9"], "b": {"c": null}, "d": true})");
+  const JsonValue value =
+      parse_json(R"({"a": [1, -2.5e1, "x\n\u00e9"], "b": {"c": null}, "d": true})");
   HG_EXPECT_EQ(value.find("a")->items[1].number, -25.0);
   HG_EXPECT_EQ(value.find("a")->items[2].text, "x\n\xc3\xa9");
   HG_EXPECT(value.find("b")->find("c")->kind == JsonValue::Kind::kNull);
   HG_EXPECT(value.find("d")->boolean);
-  for (const char* bad : {"", "{", "[1,", "[1,]", "{\"a\":1,\"a\":2}", "\"a", "\"\\x\"", "\"\\u12\"",
-                          "1 2", "nul", "--1", "{1:2}", "\"\n\""}) {
+  for (const char* bad : {"", "{", "[1,", "[1,]", "{\"a\":1,\"a\":2}", "\"a", "\"\\x\"",
+                          "\"\\u12\"", "1 2", "nul", "--1", "{1:2}", "\"\n\""}) {
     HG_EXPECT_EQ(test::thrown_by([&] { parse_json(bad); }).code, Code::kEnvironment);
   }
   HG_EXPECT_CONTAINS(test::thrown_by([] { parse_json(std::string(100, '[')); }).message, "deep");
@@ -233,7 +234,8 @@ HG_TEST(rates_follow_from_the_median) {
   HG_EXPECT_EQ(json.find("count")->number, 1e6);  // one rank's, as nccl-tests counts
   HG_EXPECT_EQ(json.find("parameters")->find("M")->number, 1000.0);
   HG_EXPECT_CONTAINS(columns(report), "3 wrong elements in 2 checked calls (exact): FAILED");
-  HG_EXPECT_CONTAINS(columns(report), "2000.00    1000.00    3000.00      2.00     4.00     3.00        3");
+  HG_EXPECT_CONTAINS(columns(report),
+                     "2000.00    1000.00    3000.00      2.00     4.00     3.00        3");
   report.wrong.reset();
   HG_EXPECT_CONTAINS(columns(report), "N/A");
   HG_EXPECT(parse_json(to_json(report)).find("wrong")->kind == JsonValue::Kind::kNull);

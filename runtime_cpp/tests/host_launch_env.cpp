@@ -1,9 +1,8 @@
 // Launchers' variables: every family, and every way to get them wrong.
-#include "launch_env.hpp"
-
 #include <map>
 
 #include "host_test.hpp"
+#include "launch_env.hpp"
 
 namespace hirgen {
 namespace {
@@ -64,20 +63,18 @@ HG_TEST(open_mpi_on_one_host_meets_at_the_loopback_address) {
 }
 
 HG_TEST(pmi_without_a_job_id_uses_the_parent_in_common) {
-  const Launch launch = read({{"PMI_RANK", "1"},
-                              {"PMI_SIZE", "2"},
-                              {"MPI_LOCALRANKID", "1"},
-                              {"MPI_LOCALNRANKS", "2"}});
+  const Launch launch = read(
+      {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}});
   HG_EXPECT_EQ(launch.local_rank, 1);
   HG_EXPECT_EQ(launch.address, "127.0.0.1");
   HG_EXPECT(launch.port != 0);
 }
 
 HG_TEST(slurm_step_on_several_nodes_meets_at_the_first) {
-  Environment slurm{{"SLURM_PROCID", "5"},   {"SLURM_STEP_NUM_TASKS", "8"},
-                    {"SLURM_NTASKS", "16"},  {"SLURM_LOCALID", "1"},
-                    {"SLURM_JOB_ID", "99"},  {"SLURM_STEP_ID", "2"},
-                    {"SLURM_NNODES", "2"},   {"SLURM_STEP_NODELIST", "gpu[03-05,09],login"}};
+  Environment slurm{{"SLURM_PROCID", "5"},  {"SLURM_STEP_NUM_TASKS", "8"},
+                    {"SLURM_NTASKS", "16"}, {"SLURM_LOCALID", "1"},
+                    {"SLURM_JOB_ID", "99"}, {"SLURM_STEP_ID", "2"},
+                    {"SLURM_NNODES", "2"},  {"SLURM_STEP_NODELIST", "gpu[03-05,09],login"}};
   const Launch launch = read(slurm);
   HG_EXPECT_EQ(launch.world, 8);
   HG_EXPECT_EQ(launch.address, "gpu03");
@@ -128,9 +125,10 @@ HG_TEST(a_launcher_inside_a_slurm_job_is_believed) {
 
 HG_TEST(nothing_set_shows_the_line_of_every_launcher) {
   const std::string message = failure({});
-  for (const char* line : {"hirgen run OUT -n 4", "torchrun --nproc-per-node 4 --no-python ./ag_matmul",
-                           "mpirun -n 4 ./ag_matmul", "mpiexec -n 4 ./ag_matmul",
-                           "srun --ntasks=4", "HIRGEN_RANK=0 HIRGEN_WORLD=4"}) {
+  for (const char* line :
+       {"hirgen run OUT -n 4", "torchrun --nproc-per-node 4 --no-python ./ag_matmul",
+        "mpirun -n 4 ./ag_matmul", "mpiexec -n 4 ./ag_matmul", "srun --ntasks=4",
+        "HIRGEN_RANK=0 HIRGEN_WORLD=4"}) {
     HG_EXPECT_CONTAINS(message, line);
   }
 }
@@ -154,8 +152,9 @@ HG_TEST(numbers_must_be_numbers_in_range) {
   HG_EXPECT_CONTAINS(failure({{"RANK", "0"}, {"WORLD_SIZE", "0"}}), "WORLD_SIZE=0 is out of range");
   HG_EXPECT_CONTAINS(failure({{"RANK", "0"}, {"WORLD_SIZE", "99999999999999999999"}}),
                      "is not a number");
-  HG_EXPECT_CONTAINS(failure({{"HIRGEN_RANK", "0"}, {"HIRGEN_WORLD", "2"}, {"HIRGEN_PORT", "70000"}}),
-                     "HIRGEN_PORT=70000 is out of range");
+  HG_EXPECT_CONTAINS(
+      failure({{"HIRGEN_RANK", "0"}, {"HIRGEN_WORLD", "2"}, {"HIRGEN_PORT", "70000"}}),
+      "HIRGEN_PORT=70000 is out of range");
 }
 
 HG_TEST(two_launchers_that_disagree_are_refused) {
@@ -168,10 +167,8 @@ HG_TEST(two_launchers_that_disagree_are_refused) {
 }
 
 HG_TEST(a_singleton_of_mpi_under_slurm_is_refused) {
-  const std::string message = failure({{"PMI_RANK", "0"},
-                                       {"PMI_SIZE", "1"},
-                                       {"SLURM_PROCID", "3"},
-                                       {"SLURM_STEP_NUM_TASKS", "8"}});
+  const std::string message = failure(
+      {{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}, {"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "8"}});
   HG_EXPECT_CONTAINS(message, "8 tasks");
   HG_EXPECT_CONTAINS(message, "srun --ntasks=4");
 }

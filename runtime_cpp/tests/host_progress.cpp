@@ -1,8 +1,7 @@
 // The judgement over all ranks: whose fault a failure is.
-#include "progress.hpp"
-
 #include "device_monitor.hpp"
 #include "host_test.hpp"
+#include "progress.hpp"
 
 namespace hirgen {
 namespace {
@@ -37,8 +36,9 @@ HG_TEST(a_rank_that_left_in_order_did_not_die) {
 }
 
 HG_TEST(a_failure_of_its_own_keeps_its_code) {
-  const Verdict verdict = judge({at(1, 1), at(1, 1), at(1, 1)},
-                                {report(0, Code::kTimeout), report(2, Code::kEnvironment)}, kTimeout);
+  const Verdict verdict =
+      judge({at(1, 1), at(1, 1), at(1, 1)},
+            {report(0, Code::kTimeout), report(2, Code::kEnvironment)}, kTimeout);
   HG_EXPECT_EQ(verdict.culprit, 2);
   HG_EXPECT_EQ(exit_code(verdict, 2), Code::kEnvironment);
   HG_EXPECT_EQ(exit_code(verdict, 1), Code::kPeer);
@@ -75,22 +75,12 @@ HG_TEST(a_suspect_is_blamed_before_who_is_behind) {
   HG_EXPECT_EQ(verdict.culprit, 1);
 }
 
-Incomplete set(const char* name, size_t count, std::vector<int64_t> indices) {
-  return {name, "spec.yaml:1:1", count, std::move(indices)};
-}
-
-HG_TEST(the_lowest_index_is_waited_for) {
-  HG_EXPECT_EQ(first_incomplete({set("sliced", 8, {4, 5}), set("gathered", 8, {0, 1})}).name,
-               "gathered");
-  HG_EXPECT_EQ(first_incomplete({set("sliced", 8, {4}), set("gathered", 8, {4})}).name, "sliced");
-}
-
-HG_TEST(events_used_in_turn_count_last) {
-  HG_EXPECT_EQ(first_incomplete({set("gathered", 8, {5, 6}), set("done", 4, {1, 2})}).name,
-               "gathered");
-  HG_EXPECT_EQ(first_incomplete({set("done", 4, {1, 2}), set("gathered", 8, {5, 6})}).name,
-               "gathered");
-  HG_EXPECT_EQ(first_incomplete({set("done", 4, {1})}).name, "done");
+HG_TEST(a_stuck_call_waits_for_what_its_host_used_first) {
+  const Incomplete sliced{"sliced", "", 8, {4, 5}, 4, 40};
+  const Incomplete gathered{"gathered", "", 8, {3, 4, 5}, 3, 32};
+  const Incomplete done{"done", "", 4, {1, 3}, 3, 33};
+  HG_EXPECT_EQ(first_incomplete({sliced, gathered, done}).name, "gathered");
+  HG_EXPECT_EQ(first_incomplete({sliced, done}).first, 3);
 }
 
 }  // namespace

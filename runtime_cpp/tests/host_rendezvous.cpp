@@ -1,28 +1,12 @@
 // The rendezvous: ranks are threads here, since it holds nothing that a process shares.
-#include "rendezvous.hpp"
-
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <thread>
 
 #include "host_test.hpp"
+#include "host_test_ranks.hpp"
+#include "rendezvous.hpp"
 
 namespace hirgen {
 namespace {
-
-/// A port that nothing listens on.
-int free_port() {
-  static int next = 33000 + static_cast<int>(getpid() % 20000);
-  while (true) {
-    try {
-      listen_at("127.0.0.1", ++next);
-      return next;
-    } catch (const Error&) {
-      continue;
-    }
-  }
-}
 
 ContextOptions options_of(int rank, int world, int port) {
   ContextOptions options;
@@ -44,7 +28,7 @@ using Change = std::function<void(ContextOptions&, Identity&)>;
 /// Runs `ranks` of a world as threads; what each of them threw.
 std::vector<test::Thrown> run_ranks(const std::vector<int>& ranks, int world, const Body& body,
                                     const Change& change) {
-  const int port = free_port();
+  const int port = test::free_port();
   std::vector<test::Thrown> thrown(ranks.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < ranks.size(); ++i) {
@@ -136,9 +120,8 @@ HG_TEST(missing_ranks_are_named) {
 }
 
 HG_TEST(nobody_at_rank_zeros_address) {
-  const auto thrown = run_ranks({1}, 2, nothing, [](ContextOptions& options, Identity&) {
-    options.timeout_seconds = 1;
-  });
+  const auto thrown = run_ranks(
+      {1}, 2, nothing, [](ContextOptions& options, Identity&) { options.timeout_seconds = 1; });
   HG_EXPECT_EQ(thrown[0].code, Code::kPeer);
   HG_EXPECT_EQ(thrown[0].suspect, 0);
   HG_EXPECT_CONTAINS(thrown[0].message, "rank 0 did not answer at 127.0.0.1 port");
@@ -150,7 +133,7 @@ HG_TEST(nobody_at_rank_zeros_address) {
 }
 
 HG_TEST(a_taken_port_says_what_to_set) {
-  const int port = free_port();
+  const int port = test::free_port();
   const Socket other = listen_at("127.0.0.1", port);
   const auto make = [&] {
     Rendezvous rendezvous(options_of(0, 2, port), identify(options_of(0, 2, port), 1));
@@ -162,7 +145,7 @@ HG_TEST(a_taken_port_says_what_to_set) {
 }
 
 HG_TEST(strangers_do_not_disturb) {
-  const int port = free_port();
+  const int port = test::free_port();
   std::vector<test::Thrown> thrown(2);
   std::thread zero([&] {
     const ContextOptions options = options_of(0, 2, port);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "hirgen/error.hpp"
@@ -33,35 +34,35 @@ inline std::string show(const std::string& text) { return "\"" + text + "\""; }
 inline std::string show(const char* text) { return show(std::string(text)); }
 inline std::string show(Code code) { return "code " + std::to_string(static_cast<int>(code)); }
 template <typename T>
-  requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
 std::string show(T value) {
-  return std::to_string(value);
+  return std::to_string(+value);
 }
 
 }  // namespace hirgen::test
 
-#define HG_TEST(name)                                                        \
-  static void name();                                                        \
+#define HG_TEST(name)                                                         \
+  static void name();                                                         \
   static const ::hirgen::test::Registration name##_registration(#name, name); \
   static void name()
 
 #define HG_EXPECT(condition) ::hirgen::test::expect((condition), #condition, __FILE__, __LINE__)
 
-#define HG_EXPECT_EQ(got, wanted)                                                            \
-  do {                                                                                       \
-    const auto& hg_got = (got);                                                              \
-    const auto& hg_wanted = (wanted);                                                        \
-    ::hirgen::test::expect(hg_got == hg_wanted,                                              \
-                           std::string(#got " is ") + ::hirgen::test::show(hg_got) +         \
-                               ", not " + ::hirgen::test::show(hg_wanted),                   \
-                           __FILE__, __LINE__);                                              \
+#define HG_EXPECT_EQ(got, wanted)                                                               \
+  do {                                                                                          \
+    const auto& hg_got = (got);                                                                 \
+    const auto& hg_wanted = (wanted);                                                           \
+    ::hirgen::test::expect(hg_got == hg_wanted,                                                 \
+                           std::string(#got " is ") + ::hirgen::test::show(hg_got) + ", not " + \
+                               ::hirgen::test::show(hg_wanted),                                 \
+                           __FILE__, __LINE__);                                                 \
   } while (false)
 
 /// Expects that `text` contains `part`, and shows the text if not.
-#define HG_EXPECT_CONTAINS(text, part)                                                       \
-  do {                                                                                       \
-    const std::string hg_text = (text);                                                      \
-    ::hirgen::test::expect(hg_text.find(part) != std::string::npos,                          \
+#define HG_EXPECT_CONTAINS(text, part)                                                        \
+  do {                                                                                        \
+    const std::string hg_text = (text);                                                       \
+    ::hirgen::test::expect(hg_text.find(part) != std::string::npos,                           \
                            "no " + ::hirgen::test::show(part) + " in:\n" + hg_text, __FILE__, \
-                           __LINE__);                                                        \
+                           __LINE__);                                                         \
   } while (false)

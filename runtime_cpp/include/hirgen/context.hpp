@@ -6,7 +6,8 @@
 #include <cuda_runtime.h>
 #include <nccl.h>
 
-#include <chrono>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,21 +42,52 @@ struct Team {
   int size = 1;
 };
 
-/// A named set of events. The watchdog reads them to say what a stuck call waits for,
-/// so name and position are those of the statement that records them.
+/// Which call the host is issuing, and how many events it has used: the order of the program.
+struct EventClock {
+  std::atomic<int64_t> call{0};
+  std::atomic<uint64_t> uses{0};
+};
+
+/// The events of one statement. The watchdog reads them to say what a stuck call waits for,
+/// so name and position are those of the statement that records them. Each of the last
+/// kCalls calls has events of its own: otherwise a call that is issued while another is
+/// stuck would record over what the other waits for.
 class Events {
  public:
+  static constexpr int64_t kCalls = 16;
+
   Events() = default;
-  /// The i-th event; timing is off.
-  cudaEvent_t operator[](int64_t i) const { return events_[static_cast<size_t>(i)]; }
-  const std::string& name() const { return name_; }
-  const std::string& where() const { return where_; }
-  size_t size() const { return events_.size(); }
+  /// The i-th event of the call being issued; timing is off.
+  cudaEvent_t operator[](int64_t i) const {
+    const auto place = static_cast<size_t>(slot(clock_->call) * set_->count + i);
+    set_->uses[place].store(++clock_->uses, std::memory_order_relaxed);
+    return set_->events[place];
+  }
+  const std::string& name() const { return set_->name; }
+  const std::string& where() const { return set_->where; }
+  /// Events that one call has.
+  int64_t size() const { return set_->count; }
+
+  /// For the watchdog: the event of a call, and when the host last used it (EventClock::uses).
+  cudaEvent_t of_call(int64_t call, int64_t i) const {
+    return set_->events[static_cast<size_t>(slot(call) * set_->count + i)];
+  }
+  uint64_t use_in_call(int64_t call, int64_t i) const {
+    return set_->uses[static_cast<size_t>(slot(call) * set_->count + i)];
+  }
 
  private:
   friend class Context;
-  std::string name_, where_;
-  std::vector<cudaEvent_t> events_;
+  struct Set {
+    std::string name, where;
+    int64_t count = 0;
+    std::vector<cudaEvent_t> events;          // by call modulo kCalls, then by index
+    std::vector<std::atomic<uint64_t>> uses;  // alike
+  };
+  static int64_t slot(int64_t call) { return call % kCalls; }
+
+  std::shared_ptr<Set> set_;
+  EventClock* clock_ = nullptr;  // the context's, which outlives its programs
 };
 
 /// One rank's resources. Every member function is for the host thread that made it.
@@ -83,7 +115,7 @@ class Context {
   /// context. Non-blocking, lowest priority.
   cudaStream_t worker(int index);
 
-  /// `count` events for one statement.
+  /// `count` events for one statement of a call.
   Events events(const char* name, const char* where, int64_t count);
 
   /// Device memory that lives as long as the context; zero bytes give nullptr.
@@ -124,6 +156,7 @@ class Context {
   std::unique_ptr<Watchdog> watchdog_;
   struct Resources;
   std::unique_ptr<Resources> resources_;
+  EventClock clock_;
 };
 
 }  // namespace hirgen

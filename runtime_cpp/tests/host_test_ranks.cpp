@@ -1,0 +1,106 @@
+#include "host_test_ranks.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "host_test.hpp"
+#include "socket.hpp"
+#include "text.hpp"
+
+namespace hirgen::test {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string scratch(int rank, const char* what) {
+  return format("/tmp/hirgen_test_%d_%d.%s", static_cast<int>(getpid()), rank, what);
+}
+
+int free_port() {
+  static int next = 34000 + static_cast<int>(getpid() % 20000);
+  while (thrown_by([] { listen_at("127.0.0.1", ++next); }).code != Code::kOk) continue;
+  return next;
+}
+
+namespace {
+
+pid_t start_rank(int rank, int port, const std::vector<std::string>& arguments,
+                 const Environment& environment) {
+  const std::string out = scratch(rank, "out");
+  const std::string err = scratch(rank, "err");
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  Environment variables{{"HIRGEN_RANK", std::to_string(rank)},
+                        {"HIRGEN_WORLD", std::to_string(kWorld)},
+                        {"HIRGEN_LOCAL_RANK", std::to_string(rank)},
+                        {"HIRGEN_ADDR", "127.0.0.1"},
+                        {"HIRGEN_PORT", std::to_string(port)}};
+  for (const auto& [name, value] : environment) {
+    // "NAME@2" is for rank 2 alone.
+    const size_t at = name.find('@');
+    if (at == std::string::npos || name.substr(at + 1) == std::to_string(rank)) {
+      variables[name.substr(0, at)] = value;
+    }
+  }
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+  dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+  std::vector<std::string> words{"host_driver", "--rank"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv("/proc/self/exe", argv.data());
+  _exit(99);
+}
+
+/// Waits for all. A rank that alone is left may have been stopped: it is continued, so that
+/// it can end as well.
+void wait_all(const std::vector<pid_t>& pids, std::vector<Ended>* ended) {
+  const auto start = Clock::now();
+  std::vector<size_t> running(pids.size());
+  for (size_t i = 0; i < pids.size(); ++i) running[i] = i;
+  while (!running.empty()) {
+    std::erase_if(running, [&](size_t i) {
+      int status = 0;
+      if (waitpid(pids[i], &status, WNOHANG) != pids[i]) return false;
+      (*ended)[i].code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+      (*ended)[i].seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      return true;
+    });
+    if (running.size() == 1) kill(pids[running.front()], SIGCONT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+}  // namespace
+
+std::vector<Ended> run_ranks(const std::vector<std::string>& arguments,
+                             const Environment& environment) {
+  const int port = free_port();
+  std::vector<pid_t> pids;
+  for (int rank = 0; rank < kWorld; ++rank) {
+    pids.push_back(start_rank(rank, port, arguments, environment));
+  }
+  std::vector<Ended> ended(kWorld);
+  wait_all(pids, &ended);
+  for (int rank = 0; rank < kWorld; ++rank) {
+    ended[static_cast<size_t>(rank)].out = read_file(scratch(rank, "out"));
+    ended[static_cast<size_t>(rank)].err = read_file(scratch(rank, "err"));
+    unlink(scratch(rank, "out").c_str());
+    unlink(scratch(rank, "err").c_str());
+  }
+  return ended;
+}
+
+}  // namespace hirgen::test
