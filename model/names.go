@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -42,9 +41,12 @@ func reservedBy(name string, program bool) string {
 		if r.programOnly && !program {
 			continue
 		}
-		if slices.Contains(r.names, name) {
+		if r.names[name] {
 			return r.what
 		}
+	}
+	if len(name) > 2 && strings.HasPrefix(name, "cu") && name[2] >= 'A' && name[2] <= 'Z' {
+		return "a name of CUDA" // the driver's functions, and the macros that version them
 	}
 	for _, prefix := range reservedPrefixes {
 		if strings.HasPrefix(name, prefix.text) {

@@ -6,7 +6,7 @@ import "strings"
 // use them already or give them another meaning.
 type reservation struct {
 	what        string
-	names       []string
+	names       map[string]bool
 	programOnly bool // reserved for the name of the program, not for its tensors
 }
 
@@ -19,6 +19,12 @@ var reservedPrefixes = []reservedPrefix{
 	{"hirgen", "a name of the runtime"}, {"HIRGEN", "a name of the runtime"}, {"HG", "a name of the runtime"},
 	{"INT8_", "a C macro"}, {"INT16_", "a C macro"}, {"INT32_", "a C macro"}, {"INT64_", "a C macro"},
 	{"UINT8_", "a C macro"}, {"UINT16_", "a C macro"}, {"UINT32_", "a C macro"}, {"UINT64_", "a C macro"},
+	{"SYS_", "a C macro"}, {"LC_", "a C macro"}, {"PTHREAD_", "a C macro"}, {"pthread_", "a name of the C library"},
+	{"CLONE_", "a C macro"}, {"CPU_", "a C macro"}, {"STA_", "a C macro"}, {"FP_", "a C macro"}, {"ATOMIC_", "a C macro"},
+	{"ADJ_", "a C macro"}, {"MOD_", "a C macro"}, {"CLOCK_", "a C macro"}, {"SCHED_", "a C macro"},
+	{"INT_", "a C macro"}, {"UINT_", "a C macro"}, {"M_PI", "a C macro"}, {"M_1_PI", "a C macro"}, {"M_2_PI", "a C macro"},
+	{"M_2_SQRT", "a C macro"}, {"M_LN", "a C macro"}, {"M_LOG", "a C macro"}, {"M_SQRT", "a C macro"}, {"M_E", "a C macro"},
+	{"CU_", "a name of CUDA"}, {"NV_", "a name of CUDA"}, {"pnccl", "a name of NCCL"},
 	{"CMAKE_", "a variable of CMake"}, {"CMake", "a name of CMake"}, {"BUILD_", "a variable of CMake"},
 }
 
@@ -46,6 +52,7 @@ var reservations = []reservation{
 		M_E M_PI M_LN2 M_SQRT2 exp sqrt tanh
 		main std size_t ssize_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
 		printf fprintf malloc calloc free memcpy memset exit abort signal`)},
+	{what: "a C macro", names: headerMacros},
 	{what: "a name of CUDA", names: words(`
 		threadIdx blockIdx blockDim gridDim warpSize dim3 half half2 bfloat16 nv_bfloat16 nv_bfloat162 float2
 		float4 double2 int2 int4 CUstream CUevent CUdevice CUcontext CUresult atomicAdd syncthreads`)},
@@ -63,4 +70,11 @@ var reservations = []reservation{
 		con prn aux nul com1 com2 com3 com4 lpt1 lpt2 lpt3 CON PRN AUX NUL COM1 COM2 COM3 COM4 LPT1 LPT2 LPT3`)},
 }
 
-func words(list string) []string { return strings.Fields(list) }
+// words is the set of the words in a list.
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(list) {
+		set[word] = true
+	}
+	return set
+}
