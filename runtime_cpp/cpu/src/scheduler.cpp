@@ -53,11 +53,12 @@ uint64_t Scheduler::push(Stream& stream, std::unique_ptr<Task> task) {
   stream.queue_.push_back({std::move(task), next_age_++});
   uint64_t position = ++stream.submitted_;
   submitter_ = std::this_thread::get_id();
+  // Even if the task is not ready yet: its worker must know what to watch.
+  stream.wake_.notify_one();
   if (order_.fifo()) {
     dispatch();
   } else {
     allow(order_.burst());
-    stream.wake_.notify_one();  // arms the idle timer of the stream's worker
     pump(lock);
   }
   return position;
