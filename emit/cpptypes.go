@@ -1,6 +1,10 @@
 package emit
 
-import "github.com/hirgen/hirgen/model/domain"
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
 
 // cppType is how an element type is spelled to each library.
 type cppType struct {
@@ -25,6 +29,8 @@ var (
 	unaryFns = map[string]string{
 		"copy": "kCopy", "neg": "kNeg", "relu": "kRelu", "gelu": "kGelu", "silu": "kSilu", "exp": "kExp",
 		"sqrt": "kSqrt", "rsqrt": "kRsqrt", "tanh": "kTanh", "reciprocal": "kReciprocal",
+		"relu_grad": "kReluGrad", "gelu_grad": "kGeluGrad", "silu_grad": "kSiluGrad",
+		"scale": "kScale", "shift": "kShift",
 	}
 	binaryFns = map[string]string{
 		"add": "kAdd", "sub": "kSub", "mul": "kMul", "div": "kDiv", "max": "kMax", "min": "kMin",
@@ -32,3 +38,25 @@ var (
 	reduceFns = map[string]string{"sum": "kSum", "max": "kMax", "min": "kMin", "prod": "kProd"}
 	ncclFns   = map[string]string{"sum": "ncclSum", "max": "ncclMax", "min": "ncclMin", "prod": "ncclProd"}
 )
+
+// copyFn is the function of casts and copies.
+const copyFn = "hirgen::UnaryFn::kCopy"
+
+// unaryFn prints a function of one operand as launch_unary takes it.
+func unaryFn(spelling string) (text string, ok bool) {
+	name, constant := domain.SplitFn(spelling)
+	kind, ok := unaryFns[name]
+	kind = "hirgen::UnaryFn::" + kind
+	if constant == "" || !ok {
+		return kind, ok && domain.ConstantFns[name] == nil
+	}
+	return braces(kind, floatLiteral(constant)), domain.UnaryFn(spelling) != nil
+}
+
+// floatLiteral is a decimal number as C++ spells an fp32 constant.
+func floatLiteral(number string) string {
+	if !strings.ContainsAny(number, ".e") {
+		number += ".0"
+	}
+	return number + "F"
+}

@@ -142,7 +142,7 @@ func (b *builder) copyLike(s hostir.Stmt) ([]node, error) {
 		b.kernels = kernels
 		return []node{&copyNode{b.computed(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
 	}
-	return []node{&unaryNode{b.computed(s), "kCopy", w.operand(0, out), w.operand(1, in)}}, nil
+	return []node{&unaryNode{b.computed(s), copyFn, w.operand(0, out), w.operand(1, in)}}, nil
 }
 
 // copy copies in to out, whose axes correspond one to one.
@@ -156,12 +156,12 @@ func (b *builder) copy(s hostir.Stmt, out, in *buffer) ([]node, error) {
 		return []node{&copyNode{b.computed(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
 	}
 	b.kernels = true
-	return []node{&unaryNode{b.computed(s), "kCopy", w.operand(0, out), w.operand(1, in)}}, nil
+	return []node{&unaryNode{b.computed(s), copyFn, w.operand(0, out), w.operand(1, in)}}, nil
 }
 
 // unary applies a function to every element.
 func (b *builder) unary(s *hostir.Unary) ([]node, error) {
-	fn, ok := unaryFns[s.Fn]
+	fn, ok := unaryFn(s.Fn)
 	if !ok {
 		return nil, errorAt(s.Pos, "there is no kernel for the function %q", s.Fn)
 	}

@@ -59,6 +59,16 @@ func (b *Builder) Cast(out, in string, dtype domain.DType) *Builder {
 // Unary applies one of UnaryFns to every element.
 func (b *Builder) Unary(fn, out, in string) *Builder { return b.op(out, fn, in) }
 
+// Scale multiplies every element by a constant.
+func (b *Builder) Scale(out, in string, by float64) *Builder { return b.constant("scale", out, in, by) }
+
+// Shift adds a constant to every element.
+func (b *Builder) Shift(out, in string, by float64) *Builder { return b.constant("shift", out, in, by) }
+
+func (b *Builder) constant(fn, out, in string, by float64) *Builder {
+	return b.op(out, fn, in).attr("by", false, strconv.FormatFloat(by, 'g', -1, 64))
+}
+
 // Binary applies one of BinaryFns to the elements of two tensors.
 func (b *Builder) Binary(fn, out, x, y string) *Builder { return b.op(out, fn, x, y) }
 

@@ -48,7 +48,7 @@ func evaluate(op *Op, in []*Array) *Array {
 	case OpLinear:
 		return linear(in, shape)
 	case OpUnary:
-		fn := domain.UnaryFns[op.Fn]
+		fn := domain.UnaryFn(op.Fn)
 		out := NewArray(shape...)
 		for i, v := range in[0].Data {
 			out.Data[i] = fn(v)

@@ -58,6 +58,8 @@ func TestEvaluateOperations(t *testing.T) {
 		{"A: [2, 3]", "broadcast(A, axis=1)", map[string]*Array{"A": a}, array([]int64{2, 1, 3}, a.Data...)},
 		{"A: [2, 3]", "relu(A)", map[string]*Array{"A": a}, array([]int64{2, 3}, 1, 0, 3, 4, 5, 0)},
 		{"A: [2, 3]", "neg(A)", map[string]*Array{"A": a}, array([]int64{2, 3}, -1, 2, -3, -4, -5, 6)},
+		{"A: [2, 3]", "scale(A, by=-0.5)", map[string]*Array{"A": a}, array([]int64{2, 3}, -0.5, 1, -1.5, -2, -2.5, 3)},
+		{"A: [2, 3]", "shift(A, by=2.5e-1)", map[string]*Array{"A": a}, array([]int64{2, 3}, 1.25, -1.75, 3.25, 4.25, 5.25, -5.75)},
 		{"A: [2, 3]", "sum(A, axis=0)", map[string]*Array{"A": a}, array([]int64{3}, 5, 3, -3)},
 		{"A: [2, 3]", "sum(A, axis=-1)", map[string]*Array{"A": a}, array([]int64{2}, 2, 3)},
 		{"A: [2, 3]", "max(A, axis=1)", map[string]*Array{"A": a}, array([]int64{2}, 3, 5)},
@@ -90,6 +92,7 @@ func TestEvaluateUnaryFunctions(t *testing.T) {
 	for fn, want := range map[string]float64{
 		"neg": -2, "relu": 2, "gelu": 1.9544997361036416, "silu": 1.7615941559557649, "exp": math.Exp(2),
 		"sqrt": math.Sqrt2, "rsqrt": 1 / math.Sqrt2, "tanh": math.Tanh(2), "reciprocal": 0.5,
+		"relu_grad": 1, "gelu_grad": 1.0852318000962434, "silu_grad": 1.0907842487848955,
 	} {
 		p := mustLoad(t, spec("A: [1]", "- R = "+fn+"(A)"))
 		values, err := Evaluate(p, map[string]*Array{"A": array([]int64{1}, 2)})
@@ -102,6 +105,40 @@ func TestEvaluateUnaryFunctions(t *testing.T) {
 	}
 	if len(UnaryFns) != len(domain.UnaryFns) {
 		t.Errorf("%d unary functions are evaluated, %d are documented", len(domain.UnaryFns), len(UnaryFns))
+	}
+}
+
+// The derivatives are the slopes of their functions, also far from zero.
+func TestGradientsOfScalarFunctions(t *testing.T) {
+	for _, name := range []string{"relu", "gelu", "silu"} {
+		fn, grad := domain.UnaryFn(name), domain.UnaryFn(name+"_grad")
+		for _, x := range []float64{-30, -3, -0.7, -0.1, 0.1, 0.7, 3, 30} {
+			const h = 1e-5
+			slope := (fn(x+h) - fn(x-h)) / (2 * h)
+			if math.Abs(grad(x)-slope) > 1e-9 {
+				t.Errorf("%s_grad(%v) = %v, but the slope is %v", name, x, grad(x), slope)
+			}
+		}
+		if !math.IsNaN(grad(math.NaN())) {
+			t.Errorf("%s_grad(NaN) is a number", name)
+		}
+	}
+}
+
+func TestSpellingOfFunctions(t *testing.T) {
+	for spelling, want := range map[string]float64{"scale(0.5)": 1, "shift(-1e-05)": 2 - float64(float32(1e-5)), "neg": -2} {
+		fn := domain.UnaryFn(spelling)
+		if fn == nil || fn(2) != want {
+			t.Errorf("%s is not the function that gives %v for 2", spelling, want)
+		}
+	}
+	for _, spelling := range []string{"", "sine", "scale", "scale()", "scale(x)", "neg(1)", "scale(1", "scale(1e99)"} {
+		if domain.UnaryFn(spelling) != nil {
+			t.Errorf("%q is a function", spelling)
+		}
+	}
+	if got := domain.JoinFn("scale", 0.1); got != "scale(0.1)" {
+		t.Errorf("scale by 0.1 is spelled %s", got)
 	}
 }
 

@@ -2,7 +2,9 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
@@ -11,6 +13,25 @@ import (
 
 // inferSame is for operations whose result has the operand's axes.
 func inferSame(in *inference) bool {
+	in.axes = in.axesOf(0)
+	return true
+}
+
+// inferConstant is for functions of an operand and a constant, which becomes a part of
+// the function.
+func inferConstant(in *inference) bool {
+	name := in.rule.fn
+	attr := in.src.attr("by")
+	if attr == nil || attr.list {
+		in.fail(diag.BadAttribute, "%s needs one constant", name).WithHint("write %s(%s, by=0.5)", name, in.op.In[0].Name)
+		return false
+	}
+	by, err := strconv.ParseFloat(attr.values[0].value, 32)
+	if err != nil || math.IsInf(by, 0) || math.IsNaN(by) {
+		in.a.list.Add(attr.values[0].pos, diag.BadAttribute, "%q is no number that fp32 holds", attr.values[0].value)
+		return false
+	}
+	in.rule.fn = domain.JoinFn(name, by)
 	in.axes = in.axesOf(0)
 	return true
 }

@@ -30,9 +30,12 @@ var operations = map[string]operation{
 // Functions of the elementwise and reduction operations, in the order in which the
 // documentation lists them.
 var (
-	UnaryFns  = []string{"neg", "relu", "gelu", "silu", "exp", "sqrt", "rsqrt", "tanh", "reciprocal"}
-	BinaryFns = []string{"add", "sub", "mul", "div", "max", "min"}
-	ReduceFns = []string{"sum", "max", "min", "prod"}
+	UnaryFns = []string{
+		"neg", "relu", "gelu", "silu", "exp", "sqrt", "rsqrt", "tanh", "reciprocal", "relu_grad", "gelu_grad", "silu_grad",
+	}
+	ConstantFns = []string{"scale", "shift"} // of one operand and a constant, the attribute by
+	BinaryFns   = []string{"add", "sub", "mul", "div", "max", "min"}
+	ReduceFns   = []string{"sum", "max", "min", "prod"}
 )
 
 // lookup finds the operation with a name and a number of operands.
@@ -44,6 +47,8 @@ func lookup(name string, operands int) (operation, bool) {
 	switch {
 	case slices.Contains(UnaryFns, name):
 		return operation{kind: OpUnary, fn: name, least: 1, most: 1, infer: inferSame}, true
+	case slices.Contains(ConstantFns, name):
+		return operation{kind: OpUnary, fn: name, least: 1, most: 1, attrs: []string{"by"}, infer: inferConstant}, true
 	case slices.Contains(BinaryFns, name) && (!reduces || operands != 1):
 		return operation{kind: OpBinary, fn: name, least: 2, most: 2, infer: inferBinary}, true
 	case reduces:
@@ -58,7 +63,7 @@ func operationNames() []string {
 	for name := range operations {
 		names = append(names, name)
 	}
-	names = append(append(append(names, UnaryFns...), BinaryFns...), ReduceFns...)
+	names = slices.Concat(names, UnaryFns, ConstantFns, BinaryFns, ReduceFns)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -109,7 +114,7 @@ func (a *assembler) operation(so *sourceOp) {
 		a.failed(so, out)
 		return
 	}
-	op.Kind, op.Fn = rule.kind, rule.fn
+	op.Kind, op.Fn = in.rule.kind, in.rule.fn
 	if !in.finish() {
 		a.failed(so, out)
 		return

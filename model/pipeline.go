@@ -59,7 +59,7 @@ const (
 // see, domain.WithoutReductions.
 type Op struct {
 	Kind OpKind
-	Fn   string // the function of a unary, binary or reduce operation
+	Fn   string // the function of a unary, binary or reduce operation; domain.UnaryFn has the spelling
 	In   []*Tensor
 	Out  *Tensor
 	Axis int   // reduce: the axis of the operand; broadcast: the axis of the result

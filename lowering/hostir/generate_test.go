@@ -72,7 +72,7 @@ func (g *generator) refOp(i int) RefOp {
 	}
 	switch op.Kind {
 	case "unary", "binary":
-		op.Fn = "relu"
+		op.Fn = g.pick("relu", "scale(-1e-05)")
 	case "reduce":
 		op.Fn, op.Axis = "sum", g.IntN(3)
 	case "broadcast":
@@ -145,7 +145,9 @@ func statementMakers() []func(g *generator, depth int) Stmt {
 		func(g *generator, _ int) Stmt { return &Broadcast{g.info(), g.tensor(), g.tensor(), g.IntN(4)} },
 		func(g *generator, _ int) Stmt { return &Permute{g.info(), g.tensor(), g.tensor(), g.Perm(g.IntN(4))} },
 		func(g *generator, _ int) Stmt { return &Reshape{g.info(), g.tensor(), g.tensor()} },
-		func(g *generator, _ int) Stmt { return &Unary{g.info(), "gelu", g.tensor(), g.tensor()} },
+		func(g *generator, _ int) Stmt {
+			return &Unary{g.info(), g.pick("gelu", "shift(0.5)"), g.tensor(), g.tensor()}
+		},
 		func(g *generator, _ int) Stmt { return &Binary{g.info(), "add", g.tensor(), g.tensor(), g.tensor()} },
 		func(g *generator, _ int) Stmt { return &Cast{g.info(), g.tensor(), g.tensor()} },
 		func(g *generator, _ int) Stmt { return &Reduce{g.info(), "sum", g.tensor(), g.tensor(), g.IntN(4)} },

@@ -51,7 +51,7 @@ func elementFn(s Stmt, in []*view) (func(at []int64) float64, error) {
 	case *Set, *Cast, *Broadcast, *Permute:
 		return func(at []int64) float64 { return in[0].data[at[0]] }, nil
 	case *Unary:
-		fn := domain.UnaryFns[s.Fn]
+		fn := domain.UnaryFn(s.Fn)
 		if fn == nil {
 			return nil, fmt.Errorf("there is no function %q", s.Fn)
 		}

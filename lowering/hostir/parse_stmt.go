@@ -198,7 +198,7 @@ func (p *parser) linear(out *Tensor) Stmt {
 
 // function parses the statements whose first argument names a function.
 func (p *parser) function(op string, out *Tensor) Stmt {
-	fn := p.name("a function")
+	fn := p.functionName()
 	p.expect(",")
 	in := p.tensor()
 	switch op {
@@ -211,6 +211,17 @@ func (p *parser) function(op string, out *Tensor) Stmt {
 		p.expect(",")
 		return &Reduce{Fn: fn, Out: out, In: in, Axis: p.attribute("axis")}
 	}
+}
+
+// functionName takes the spelling of a function: "gelu", "scale(0.125)".
+func (p *parser) functionName() string {
+	fn := p.name("a function")
+	if !p.accept("(") {
+		return fn
+	}
+	constant, _ := p.until(")")
+	p.expect(")")
+	return fn + "(" + constant + ")"
 }
 
 func (p *parser) attribute(word string) int {

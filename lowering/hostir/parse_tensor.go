@@ -128,7 +128,7 @@ func (p *parser) referenceLine() {
 	op.Kind = p.name("an operation")
 	p.expect("(")
 	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" {
-		op.Fn = p.name("a function")
+		op.Fn = p.functionName()
 		p.expect(",")
 	}
 	for more := true; more && p.err == nil; more = p.accept(",") {

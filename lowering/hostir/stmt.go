@@ -114,7 +114,8 @@ type (
 		Info
 		Out, In *Tensor
 	}
-	// Unary is Out = Fn(In), element by element.
+	// Unary is Out = Fn(In), element by element. Fn is spelled as domain.UnaryFn reads it:
+	// "gelu", "scale(0.125)".
 	Unary struct {
 		Info
 		Fn      string

@@ -1,6 +1,10 @@
 package domain
 
-import "math"
+import (
+	"math"
+	"strconv"
+	"strings"
+)
 
 // Round returns the value of the element type that is nearest to v, ties to even;
 // beyond the largest one it is infinite.
@@ -42,6 +46,50 @@ var UnaryFns = map[string]func(float64) float64{
 	"rsqrt":      func(v float64) float64 { return 1 / math.Sqrt(v) },
 	"tanh":       math.Tanh,
 	"reciprocal": func(v float64) float64 { return 1 / v },
+	"relu_grad":  step,
+	"gelu_grad": func(v float64) float64 {
+		return (1+math.Erf(v/math.Sqrt2))/2 + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi)
+	},
+	"silu_grad": func(v float64) float64 {
+		s := 1 / (1 + math.Exp(-v))
+		return s * (1 + v*(1-s))
+	},
+}
+
+// ConstantFns is what the functions of one operand and a constant compute.
+var ConstantFns = map[string]func(v, by float64) float64{
+	"scale": func(v, by float64) float64 { return v * by },
+	"shift": func(v, by float64) float64 { return v + by },
+}
+
+// UnaryFn finds a function of one operand by its spelling: the name, and the constant in
+// parentheses where it has one: "gelu", "scale(0.125)". It is nil for any other spelling.
+func UnaryFn(spelling string) func(float64) float64 {
+	name, constant := SplitFn(spelling)
+	if constant == "" {
+		return UnaryFns[name]
+	}
+	by, err := strconv.ParseFloat(constant, 32)
+	fn := ConstantFns[name]
+	if err != nil || fn == nil {
+		return nil
+	}
+	return func(v float64) float64 { return fn(v, by) }
+}
+
+// SplitFn takes the spelling of a function apart: "scale(0.125)" into "scale" and "0.125".
+// Without a constant the second part is empty.
+func SplitFn(spelling string) (name, constant string) {
+	name, rest, found := strings.Cut(spelling, "(")
+	if constant, closed := strings.CutSuffix(rest, ")"); found && closed {
+		return name, constant
+	}
+	return spelling, ""
+}
+
+// JoinFn spells a function with its constant, which is rounded to fp32.
+func JoinFn(name string, by float64) string {
+	return name + "(" + strconv.FormatFloat(by, 'g', -1, 32) + ")"
 }
 
 // BinaryFns is what the functions of elementwise operations on two operands, and of
@@ -55,4 +103,15 @@ var BinaryFns = map[string]func(a, b float64) float64{
 	"min":  math.Min,
 	"sum":  func(a, b float64) float64 { return a + b },
 	"prod": func(a, b float64) float64 { return a * b },
+}
+
+// step is 1 for what is positive and 0 otherwise; NaN stays NaN.
+func step(v float64) float64 {
+	switch {
+	case v > 0:
+		return 1
+	case math.IsNaN(v):
+		return v
+	}
+	return 0
 }

@@ -78,12 +78,13 @@ reference::Product product_of(const char* out, const Shape& a, const Shape& b, b
   if (p.shared_b) {
     p.m *= leading;
   } else {
-    require(std::equal(a.begin(), a.end() - 2, b.begin(), b.end() - 2), out,
-            "batch axes of " + text(a) + " and " + text(b) + " differ");
     p.batch = leading;
   }
   return p;
 }
+
+/// The batch axes of an operand of a product: all but the last two.
+Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
 /// a's shape with its last axis replaced: what a product gives.
 Shape product_shape(Shape a, int64_t n) {
@@ -155,21 +156,56 @@ void DeviceReference::set(const char* out, const char* in) {
   tensors_[out] = source;
 }
 
-void DeviceReference::matmul(const char* out, const char* a, const char* b, DType dtype) {
-  const Tensor left = tensor(a), right = tensor(b);
-  const auto p = product_of(out, left.shape, right.shape, false, dtype);
+DeviceReference::Tensor DeviceReference::stretch(const Tensor& operand, Shape batch) {
+  batch.insert(batch.end(), operand.shape.end() - 2, operand.shape.end());
+  if (batch == operand.shape) return operand;
+  const Tensor result{batch, allocate(elements_of(batch), "a stretched operand")};
+  reference::gather(result.data.get(), operand.data.get(), broadcast_view(operand.shape, batch),
+                    stream_);
+  return result;
+}
+
+float* DeviceReference::product(const char* out, Tensor left, Tensor right, bool transposed_b,
+                                const float* bias, DType dtype) {
+  require(left.shape.size() >= 2 && right.shape.size() >= 2, out,
+          text(left.shape) + " times " + text(right.shape));
+  if (right.shape.size() > 2) {
+    const Shape batch = broadcast_shape(out, batch_of(left.shape), batch_of(right.shape));
+    left = stretch(left, batch);
+    right = stretch(right, batch);
+  }
+  const auto p = product_of(out, left.shape, right.shape, transposed_b, dtype);
   float* result = define(out, product_shape(left.shape, p.n));
-  reference::matmul(p, result, left.data.get(), right.data.get(), nullptr, stream_);
+  reference::matmul(p, result, left.data.get(), right.data.get(), bias, stream_);
+  return result;
+}
+
+void DeviceReference::matmul(const char* out, const char* a, const char* b, DType dtype) {
+  product(out, tensor(a), tensor(b), false, nullptr, dtype);
 }
 
 void DeviceReference::linear(const char* out, const char* x, const char* w, const char* bias,
                              DType dtype) {
   const Tensor left = tensor(x), right = tensor(w);
-  const auto p = product_of(out, left.shape, right.shape, true, dtype);
-  const Tensor row = bias == nullptr ? Tensor{} : tensor(bias);
-  require(bias == nullptr || elements_of(row.shape) == p.n, out, "bias " + text(row.shape));
-  float* result = define(out, product_shape(left.shape, p.n));
-  reference::matmul(p, result, left.data.get(), right.data.get(), row.data.get(), stream_);
+  if (bias == nullptr) {
+    product(out, left, right, true, nullptr, dtype);
+    return;
+  }
+  const Tensor row = tensor(bias);
+  require(row.shape.size() + 1 == right.shape.size() &&
+              std::equal(row.shape.begin(), row.shape.end(), right.shape.begin()),
+          out, "bias " + text(row.shape));
+  if (row.shape.size() == 1) {
+    product(out, left, right, true, row.data.get(), dtype);
+    return;
+  }
+  // A row of bias per batch: added to the sums before they are rounded.
+  float* sums = product(out, left, right, true, nullptr, DType::kFp32);
+  const Shape& shape = tensor(out).shape;
+  Shape rows = row.shape;
+  rows.insert(rows.end() - 1, 1);
+  reference::binary(BinaryFn::kAdd, sums, sums, broadcast_view(shape, shape), row.data.get(),
+                    broadcast_view(rows, shape), dtype, stream_);
 }
 
 void DeviceReference::broadcast(const char* out, const char* in, int axis) {

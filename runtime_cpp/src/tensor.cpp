@@ -54,9 +54,16 @@ int64_t TensorDesc::local_elements() const {
 // The lists below are in the order of the enumerators.
 
 UnaryFn unary_fn(std::string_view spelling) {
-  static constexpr std::array<const char*, 10> kNames = {
-      "copy", "neg", "relu", "gelu", "silu", "exp", "sqrt", "rsqrt", "tanh", "reciprocal"};
-  return static_cast<UnaryFn>(index_of(kNames, spelling, "unary"));
+  static constexpr std::array<const char*, 15> kNames = {
+      "copy", "neg",        "relu",      "gelu",      "silu",      "exp",   "sqrt", "rsqrt",
+      "tanh", "reciprocal", "relu_grad", "gelu_grad", "silu_grad", "scale", "shift"};
+  const size_t open = spelling.find('(');
+  const auto kind = static_cast<UnaryFn::Kind>(index_of(kNames, spelling.substr(0, open), "unary"));
+  const bool has_constant = open != std::string_view::npos;
+  if (has_constant != (kind >= UnaryFn::kScale)) {
+    throw Error(Code::kInternal, "there is no unary function " + std::string(spelling));
+  }
+  return {kind, has_constant ? std::stof(std::string(spelling.substr(open + 1))) : 0.0F};
 }
 
 BinaryFn binary_fn(std::string_view spelling) {

@@ -40,6 +40,19 @@ const NamedUnary kUnary[] = {
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
     {"tanh", [](double x) { return std::tanh(x); }},
     {"reciprocal", [](double x) { return 1 / x; }},
+    {"relu_grad", [](double x) { return x > 0 ? 1.0 : 0.0; }},
+    {"gelu_grad",
+     [](double x) {
+       return 0.5 * (1 + std::erf(x / std::sqrt(2.0))) +
+              x * std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+     }},
+    {"silu_grad",
+     [](double x) {
+       const double s = 1 / (1 + std::exp(-x));
+       return s * (1 + x * (1 - s));
+     }},
+    {"scale(0.375)", [](double x) { return 0.375 * x; }},
+    {"shift(-1.5e+0)", [](double x) { return x - 1.5; }},
 };
 
 /// Rounding to 8 or 11 bits, or a few units in the last place of fp32.

@@ -94,6 +94,22 @@ void test_batched_matmul() {
   f.expect_tensor("C", {2, 33, 64}, expected);
 }
 
+/// Batch axes stretch: [2, 1, m, k] by [3, k, n] is [2, 3, m, n].
+void test_batches_stretch() {
+  Fixture f;
+  const auto a = f.input("A", {2, 1, 5, 7});
+  const auto w = f.input("W", {3, 4, 7});
+  const auto bias = f.input("bias", {3, 4});
+  f.reference.linear("Y", "A", "W", "bias", DType::kFp32);
+  std::vector<float> expected;
+  for (int64_t i = 0; i < 6; ++i) {
+    const auto block = product(a.data() + i / 3 * 35, w.data() + i % 3 * 28, 5, 4, 7, true,
+                               bias.data() + i % 3 * 4);
+    expected.insert(expected.end(), block.begin(), block.end());
+  }
+  f.expect_tensor("Y", {2, 3, 5, 4}, expected);
+}
+
 void test_linear() {
   Fixture f;
   const auto x = f.input("X", {2, 17, 50}, DType::kFp16);
@@ -222,7 +238,7 @@ void test_misfits_are_errors() {
 
 int main() {
   return run("math_reference",
-             {test_matmul, test_batched_matmul, test_linear, test_shape_operations,
-              test_elementwise_operations, test_reductions_drop_their_axis,
+             {test_matmul, test_batched_matmul, test_batches_stretch, test_linear,
+              test_shape_operations, test_elementwise_operations, test_reductions_drop_their_axis,
               test_names_can_be_defined_again, test_generated_inputs, test_misfits_are_errors});
 }

@@ -13,15 +13,39 @@
 
 namespace hirgen {
 
-/// Unary functions; the spec's spelling is the enumerator's in lower case. kGelu is the
-/// exact form, with erf.
-enum class UnaryFn { kCopy, kNeg, kRelu, kGelu, kSilu, kExp, kSqrt, kRsqrt, kTanh, kReciprocal };
+/// A function of one operand. The spec's spelling is the enumerator's, in lower case and with
+/// underscores. kGelu is the exact form, with erf.
+struct UnaryFn {
+  enum Kind {
+    kCopy,
+    kNeg,
+    kRelu,
+    kGelu,
+    kSilu,
+    kExp,
+    kSqrt,
+    kRsqrt,
+    kTanh,
+    kReciprocal,
+    kReluGrad,
+    kGeluGrad,
+    kSiluGrad,
+    kScale,  ///< times `by`
+    kShift,  ///< plus `by`
+  };
+
+  constexpr UnaryFn(Kind function, float constant = 0.0F) : kind(function), by(constant) {}
+
+  Kind kind;
+  float by;
+};
 /// Binary functions.
 enum class BinaryFn { kAdd, kSub, kMul, kDiv, kMax, kMin };
 /// Reduction functions; identities are 0, -inf, +inf, 1.
 enum class ReduceFn { kSum, kMax, kMin, kProd };
 
-/// The functions with these spellings; throws Error(kInternal) for any other.
+/// The functions with these spellings; throws Error(kInternal) for any other. A constant
+/// follows in parentheses: "scale(0.125)".
 UnaryFn unary_fn(std::string_view spelling);
 BinaryFn binary_fn(std::string_view spelling);
 ReduceFn reduce_fn(std::string_view spelling);

@@ -100,10 +100,22 @@ HG_HOST_DEVICE inline float round_to(DType type, float x) {
   return x;
 }
 
+/// The derivative of gelu: the normal distribution function, plus x times its density.
+HG_HOST_DEVICE inline float gelu_grad(float x) {
+  const float below = 0.5F * (1.0F + erff(x * 0.70710678118654752F));
+  return below + x * 0.39894228040143268F * expf(-0.5F * x * x);
+}
+
+/// The derivative of silu.
+HG_HOST_DEVICE inline float silu_grad(float x) {
+  const float s = 1.0F / (1.0F + expf(-x));
+  return s * (1.0F + x * (1.0F - s));
+}
+
 /// x[j] = fn(x[j]). gelu is the exact form, x/2 (1 + erf(x / sqrt 2)); NaN stays NaN.
 template <int W>
 HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
-  switch (fn) {
+  switch (fn.kind) {
     case UnaryFn::kCopy:
       return;
     case UnaryFn::kNeg:
@@ -132,6 +144,21 @@ HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
       return;
     case UnaryFn::kReciprocal:
       for (float& v : x) v = 1.0F / v;
+      return;
+    case UnaryFn::kReluGrad:
+      for (float& v : x) v = v > 0.0F ? 1.0F : v != v ? v : 0.0F;
+      return;
+    case UnaryFn::kGeluGrad:
+      for (float& v : x) v = gelu_grad(v);
+      return;
+    case UnaryFn::kSiluGrad:
+      for (float& v : x) v = silu_grad(v);
+      return;
+    case UnaryFn::kScale:
+      for (float& v : x) v *= fn.by;
+      return;
+    case UnaryFn::kShift:
+      for (float& v : x) v += fn.by;
       return;
   }
 }
