@@ -262,3 +262,10 @@ func TestPanicIsAnInternalError(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", exit, out.String())
 	}
 }
+
+func TestExportGoPrintsAProgram(t *testing.T) {
+	exit, stdout, stderr := hirgen(t, "", "export-go", agMatmul, "-p", "M=4096")
+	if exit != exitOK || !strings.Contains(stdout, `b.Param("M", 4096)`) || !strings.Contains(stdout, "func main()") {
+		t.Errorf("exit code %d, error %q, output\n%s", exit, stderr, stdout)
+	}
+}

@@ -26,9 +26,20 @@ type specFlags struct {
 }
 
 func (f *specFlags) register(cmd *cobra.Command) {
+	f.registerSpec(cmd)
+	f.registerLowering(cmd)
+}
+
+// registerSpec adds what changes the spec.
+func (f *specFlags) registerSpec(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the spec, `NAME=VALUE`; repeatable")
 	flags.StringArrayVar(&f.schedule, "schedule", nil, "set a field of the schedule, `FIELD=VALUE`; repeatable")
+}
+
+// registerLowering adds the switches of lowering.
+func (f *specFlags) registerLowering(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringArrayVar(&f.dumpAfter, "dump-after", nil, "print the host program after `PASS` (or all) to standard error; repeatable")
 	flags.StringArrayVar(&f.disable, "disable-pass", nil, "leave `PASS` out; repeatable")
 	_ = cmd.RegisterFlagCompletionFunc("dump-after", completing(dumpNames))

@@ -1,0 +1,98 @@
+package gosrc
+
+import (
+	"strconv"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// op adds an operation at its place in the spec.
+func (e *exporter) op(op *model.Op) {
+	method, args := e.call(op)
+	e.add(at(op.Pos.File, op.Pos.Line, op.Pos.Col).Dot(method).Call(args...))
+}
+
+// call is the builder's method for an operation, and its arguments.
+func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
+	operands := []jen.Code{jen.Lit(op.Out.Name)}
+	for _, in := range op.In {
+		operands = append(operands, jen.Lit(in.Name))
+	}
+	withFn := append([]jen.Code{jen.Lit(op.Fn)}, operands...)
+	switch op.Kind {
+	case model.OpMatmul:
+		return "Matmul", operands
+	case model.OpLinear:
+		return "Linear", operands
+	case model.OpBroadcast:
+		return "Broadcast", append(operands, jen.Lit(op.Axis))
+	case model.OpPermute:
+		return "Permute", append(operands, ints(op.Perm)...)
+	case model.OpReshape:
+		return "Reshape", append(operands, shape(op.Out)...)
+	case model.OpCast:
+		return "Cast", append(operands, dtype(op.Out.DType))
+	case model.OpUnary:
+		return unary(op, operands, withFn)
+	case model.OpBinary:
+		return "Binary", withFn
+	case model.OpReduce:
+		return "Reduce", append(withFn, jen.Lit(op.Axis))
+	default:
+		return "Set", operands
+	}
+}
+
+// unary tells functions with a constant from those without.
+func unary(op *model.Op, operands, withFn []jen.Code) (method string, args []jen.Code) {
+	name, constant := domain.SplitFn(op.Fn)
+	by, err := strconv.ParseFloat(constant, 64)
+	switch {
+	case name == "scale" && err == nil:
+		return "Scale", append(operands, jen.Lit(by))
+	case name == "shift" && err == nil:
+		return "Shift", append(operands, jen.Lit(by))
+	default:
+		return "Unary", withFn
+	}
+}
+
+// shape is the result's axes, which a declared result has already.
+func shape(out *model.Tensor) []jen.Code {
+	if out.Annotated {
+		return nil
+	}
+	var axes []jen.Code
+	for _, a := range out.Axes {
+		if a.Kind != domain.Reduction {
+			axes = append(axes, jen.Lit(a.Extent.String()))
+		}
+	}
+	return axes
+}
+
+// at starts a statement at a place of the spec; positions in host programs and
+// messages are then those of the spec.
+func at(file string, line, col int) *jen.Statement {
+	return b().Dot("At").Call(jen.Lit(file), jen.Lit(line), jen.Lit(col))
+}
+
+func ints(values []int) []jen.Code {
+	list := make([]jen.Code, len(values))
+	for i, v := range values {
+		list[i] = jen.Lit(v)
+	}
+	return list
+}
+
+// number is an untyped integer constant.
+func number(n int64) jen.Code { return jen.Op(strconv.FormatInt(n, 10)) }
+
+// dtype is the constant of an element type.
+func dtype(t domain.DType) jen.Code {
+	names := map[domain.DType]string{domain.FP32: "FP32", domain.FP16: "FP16", domain.BF16: "BF16"}
+	return jen.Qual(domainPath, names[t])
+}
