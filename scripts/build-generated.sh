@@ -3,6 +3,7 @@
 # runs: this machine needs no GPU.
 source "$(dirname "$0")/common.sh"
 
+mkdir -p build
 mapfile -t settings < <(scripts/cuda-toolchain.sh)
 for folder in generated/*/; do
   name=$(basename "$folder")

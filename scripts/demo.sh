@@ -7,9 +7,14 @@ device="${1:-cpu}"
 spec=testdata/specs/ag_matmul/spec.yaml
 out=build/demo/ag_matmul
 sizes=(-p M=256 -p N=256 -p K=256)
-[ "$device" = cuda ] && sizes=(-p "D=$(ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l)")
 ranks=4
-[ "$device" = cuda ] && ranks=${sizes[1]#D=}
+if [ "$device" = cuda ]; then
+  # The largest power of two: the sizes of the spec divide by it.
+  gpus=$(find /dev -maxdepth 1 -name 'nvidia[0-9]*' | wc -l)
+  [ "$gpus" -gt 0 ] || die "no NVIDIA GPU on this machine; try: make demo"
+  for ((ranks = 1; ranks * 2 <= gpus; ranks *= 2)); do :; done
+  sizes=(-p "D=$ranks")
+fi
 
 # show prints a command as one would type it, and runs it.
 show() {
@@ -26,8 +31,12 @@ heading "2. hirgen derives what has to move between the ranks"
 show bin/hirgen check "$spec" "${sizes[@]}"
 
 heading "3. Passes turn the product of whole tensors into a pipeline over streams"
-bin/hirgen lower "$spec" "${sizes[@]}" --dump-after=all 2>&1 >/dev/null | sed -n 's/^# after \(.*\): /  \1  /p' |
-  while read -r pass effect; do printf '  %-30s %s\n' "$pass" "$effect"; done
+# The passes that changed this program, each with the reason that "hirgen passes" gives.
+bin/hirgen lower "$spec" "${sizes[@]}" --dump-after=all 2>&1 >/dev/null |
+  sed -n 's/^# after \(.*\): changed$/\1/p' | while read -r pass; do
+  bin/hirgen passes | sed -n "s/^ *[0-9]*\. \($pass\)  *\(required\|optional\)  \(.*\)/\1\t\3/p"
+done | expand -t 30 | sed 's/^/  /'
+printf '\nhirgen lower --dump-after=PASS shows the program after each; hirgen passes lists all of them.\n'
 
 heading "4. The host program: what each rank's process issues, one statement a line"
 show bin/hirgen lower "$spec" "${sizes[@]}"
@@ -54,7 +63,7 @@ TXT
 cat <<TXT
 
 Next:
-  edit $spec (schedule: {sync: fused}) and run "make demo" again
-  bin/hirgen passes                  the passes and why they stand in this order
-  less $out/ag_matmul.cpp            the program, with the spec line beside every call
+  bin/hirgen lower $spec --schedule sync=fused     the same pipeline without its first loop: serial
+  bin/hirgen emit $spec -o out -p S=8; bin/hirgen run out -n 4     other sizes: -p; mind the time
+  less $out/ag_matmul.cpp     the program, with the line of the spec beside every call
 TXT
