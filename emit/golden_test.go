@@ -26,15 +26,7 @@ const goldenDir = "../testdata/golden"
 // statements that no pass makes yet, a program.hir; want/ holds the files that vary.
 func goldenCases(t *testing.T) []string {
 	t.Helper()
-	entries, err := os.ReadDir(goldenDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
+	return folders(t, goldenDir)
 }
 
 // loadCase reads the host program of a case.

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -88,10 +89,14 @@ func identifier(text string) string {
 	return name
 }
 
+// takenFiles are the names, without ending, of other files in an emitted folder or of
+// folders in its build.
+var takenFiles = []string{"abi", "main", "reference", "CMakeFiles"}
+
 // isProgramName reports whether name can name files, CMake targets, a namespace and
 // the functions of a C ABI.
 func isProgramName(name string) bool {
-	return name != "" && len(name) <= 64 && name == identifierUncut(name) && !strings.Contains(name, "__")
+	return !slices.Contains(takenFiles, name) && name != "" && len(name) <= 64 && name == identifierUncut(name) && !strings.Contains(name, "__")
 }
 
 // identifierUncut is name without the characters that isProgramName forbids.

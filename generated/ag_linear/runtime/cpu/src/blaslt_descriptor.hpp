@@ -1,0 +1,45 @@
+// What the opaque descriptors of cublasLt.h hold.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstdint>
+
+namespace hirgen_cpu {
+
+struct Layout {
+  cudaDataType_t type;
+  cublasLtOrder_t order;
+  uint64_t rows, columns;
+  int64_t leading;
+  int32_t batch;
+  int64_t batch_stride;
+};
+
+struct Description {
+  cublasOperation_t transpose_a, transpose_b;
+  cublasLtEpilogue_t epilogue;
+  const void* bias;
+  int32_t bias_type;  ///< kTypeOfD until it is set
+};
+constexpr int32_t kTypeOfD = -1;
+
+struct Preference {
+  uint64_t workspace_bytes;
+  uint32_t reduction_schemes;
+  uint32_t alignment[4];  ///< bytes that the pointers to A, B, C and D are multiples of
+};
+
+static_assert(sizeof(Layout) <= sizeof(cublasLtMatrixLayoutOpaque_t));
+static_assert(sizeof(Description) <= sizeof(cublasLtMatmulDescOpaque_t));
+static_assert(sizeof(Preference) <= sizeof(cublasLtMatmulPreferenceOpaque_t));
+
+inline Layout& open(cublasLtMatrixLayout_t layout) { return *reinterpret_cast<Layout*>(layout); }
+inline Description& open(cublasLtMatmulDesc_t description) {
+  return *reinterpret_cast<Description*>(description);
+}
+inline Preference& open(cublasLtMatmulPreference_t preference) {
+  return *reinterpret_cast<Preference*>(preference);
+}
+
+}  // namespace hirgen_cpu

@@ -1,0 +1,45 @@
+// A block of memory that other processes can map.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hirgen_cpu {
+
+/// How another process reaches a block: a file descriptor of a living process. Nothing has a name
+/// in a file system, so nothing is left behind by a process that is killed.
+struct BlockAddress {
+  pid_t pid = 0;
+  int fd = -1;
+  uint64_t inode = 0;  ///< tells a descriptor that was closed and used again
+  uint64_t bytes = 0;
+};
+
+/// An anonymous file mapped into this process, followed by a page that may not be touched.
+class Block {
+ public:
+  /// A new block of zeros. Throws Failure(cudaErrorMemoryAllocation).
+  static Block create(size_t bytes);
+  /// A block of another process. Throws Failure(cudaErrorMapBufferObjectFailed).
+  static Block open(const BlockAddress& address);
+  Block(Block&& other) noexcept;
+  Block& operator=(Block&&) = delete;
+  ~Block();
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  /// Address space taken, with the forbidden page.
+  size_t reserved() const { return reserved_; }
+  BlockAddress address() const;
+
+ private:
+  Block(int fd, size_t bytes);
+  int fd_;
+  size_t bytes_;
+  size_t reserved_;
+  void* data_;
+};
+
+}  // namespace hirgen_cpu

@@ -1,0 +1,162 @@
+// What one rank owns while its program lives: device, communicators, streams,
+// events, cuBLAS handle, rendezvous and watchdog. Built once, before the first call.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+class Rendezvous;
+class Watchdog;
+
+/// How a rank joins its program. Filled from the launcher's variables and options.
+struct ContextOptions {
+  int rank = 0;
+  int world = 1;
+  int device = -1;              ///< CUDA device ordinal; -1: chosen by local_rank
+  int local_rank = -1;          ///< rank among those of this host; -1: unknown
+  std::string address;          ///< host of rank 0; unused when world is 1
+  int port = 0;                 ///< TCP port of rank 0; unused when world is 1
+  std::string job;              ///< id of the launcher's job: a stranger at the port is turned away
+  double timeout_seconds = 60;  ///< bound of every wait
+  std::string program;          ///< name of the program
+  std::string digest;           ///< of program text and parameters: equal on every rank
+  int mesh_size = 1;            ///< ranks that the program was generated for
+};
+
+/// The ranks along one mesh axis, their communicator and the stream that carries it.
+struct Team {
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;  ///< highest priority: transfers start before products
+  int rank = 0;                   ///< of this process, within the team
+  int size = 1;
+};
+
+/// Which call the host is issuing, and how many events it has used: the order of the program.
+struct EventClock {
+  std::atomic<int64_t> call{0};
+  std::atomic<uint64_t> uses{0};
+};
+
+/// The events of one statement. The watchdog reads them to say what a stuck call waits for,
+/// so name and position are those of the statement that records them. Each of the last
+/// kCalls calls has events of its own: otherwise a call that is issued while another is
+/// stuck would record over what the other waits for.
+class Events {
+ public:
+  static constexpr int64_t kCalls = 16;
+
+  Events() = default;
+  /// The i-th event of the call being issued; timing is off.
+  cudaEvent_t operator[](int64_t i) const {
+    const auto place = static_cast<size_t>(slot(clock_->call) * set_->count + i);
+    set_->uses[place].store(++clock_->uses, std::memory_order_relaxed);
+    return set_->events[place];
+  }
+  const std::string& name() const { return set_->name; }
+  const std::string& where() const { return set_->where; }
+  /// Events that one call has.
+  int64_t size() const { return set_->count; }
+
+  /// For the watchdog: the event of a call, and when the host last used it (EventClock::uses).
+  cudaEvent_t of_call(int64_t call, int64_t i) const {
+    return set_->events[static_cast<size_t>(slot(call) * set_->count + i)];
+  }
+  uint64_t use_in_call(int64_t call, int64_t i) const {
+    return set_->uses[static_cast<size_t>(slot(call) * set_->count + i)];
+  }
+
+ private:
+  friend class Context;
+  struct Set {
+    std::string name, where;
+    int64_t count = 0;
+    std::vector<cudaEvent_t> events;          // by call modulo kCalls, then by index
+    std::vector<std::atomic<uint64_t>> uses;  // alike
+  };
+  static int64_t slot(int64_t call) { return call % kCalls; }
+
+  std::shared_ptr<Set> set_;
+  EventClock* clock_ = nullptr;  // the context's, which outlives its programs
+};
+
+/// One rank's resources. Every member function is for the host thread that made it.
+class Context {
+ public:
+  /// Joins the rendezvous, checks that all ranks run the same program, takes the
+  /// device and makes the communicators. Throws Error.
+  explicit Context(const ContextOptions& options);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  int rank() const { return options_.rank; }
+  int world() const { return options_.world; }
+  const ContextOptions& options() const { return options_; }
+  cublasLtHandle_t cublas() const { return cublas_; }
+  Rendezvous& rendezvous() { return *rendezvous_; }
+  Watchdog& watchdog() { return *watchdog_; }
+
+  /// The team with these world ranks, in order. Every rank of the world calls this in
+  /// the same order with the team that it is in (an empty list if it is in none).
+  Team& team(const std::vector<int>& ranks, const char* where);
+
+  /// The i-th worker stream of the pool; made on first use, never destroyed before the
+  /// context. Non-blocking, lowest priority.
+  cudaStream_t worker(int index);
+
+  /// `count` events for one statement of a call.
+  Events events(const char* name, const char* where, int64_t count);
+
+  /// Device memory that lives as long as the context; zero bytes give nullptr.
+  void* allocate(size_t bytes, const char* name, const char* where);
+  /// allocate() with an element type.
+  template <typename T>
+  T* allocate(int64_t elements, const char* name, const char* where) {
+    return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), name, where));
+  }
+
+  /// Tells the watchdog that the host starts to issue a call. run_call() does this.
+  void begin_call();
+
+  /// Tells the watchdog that a call was issued on `caller` (records an event there):
+  /// it must complete within the deadline. Every emitted run() ends with this.
+  void call_issued(cudaStream_t caller);
+
+  /// Blocks the host until `stream` is idle. Throws kDevice or kTimeout and never waits
+  /// for ever: the deadline starts anew whenever a call completes. When a peer is lost the
+  /// watchdog ends the process from under it.
+  void synchronize(cudaStream_t stream);
+
+  /// Tells the other ranks that this one failed, so that they stop at once and name it.
+  /// Returns when they have been told (about a second at most); the destructor then frees
+  /// nothing on the device and does not wait. If another rank turns out to be at fault,
+  /// ends the process with kPeer instead of returning.
+  void fail(const Error& error);
+
+ private:
+  void open_world();
+  void close();
+  void free_all();
+  ncclComm_t split(const std::vector<int>& ranks, int position, const char* where);
+
+  ContextOptions options_;
+  cublasLtHandle_t cublas_ = nullptr;
+  std::unique_ptr<Rendezvous> rendezvous_;
+  std::unique_ptr<Watchdog> watchdog_;
+  struct Resources;
+  std::unique_ptr<Resources> resources_;
+  EventClock clock_;
+};
+
+}  // namespace hirgen

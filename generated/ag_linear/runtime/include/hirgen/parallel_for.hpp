@@ -1,0 +1,56 @@
+// One loop for both devices: nvcc turns it into a grid-stride kernel, g++ enqueues it as
+// a host loop on the CPU device. Include it from .cu files only: those are the files
+// that are compiled for the device.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+
+#include "hirgen/error.hpp"
+
+#ifdef __CUDACC__
+/// Marks what runs inside parallel_for, and may also run on the host.
+#define HG_HOST_DEVICE __host__ __device__
+#else
+#define HG_HOST_DEVICE
+#endif
+
+namespace hirgen {
+
+#ifdef __CUDACC__
+
+/// Calls f(i) for i in [0, n), i = global thread index + a multiple of the grid's size.
+template <typename F>
+__global__ void parallel_for_kernel(int64_t n, F f) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
+    f(i);
+  }
+}
+
+#endif
+
+/// Enqueues f(i) for every i in [0, n) on `stream`, in no particular order. F is a
+/// functor with a HG_HOST_DEVICE operator()(int64_t) const; it is copied. `where` is the
+/// spec position for errors and must outlive the program, as a literal does.
+template <typename F>
+void parallel_for(int64_t n, cudaStream_t stream, const char* where, F f) {
+  if (n <= 0) return;
+#ifdef __CUDACC__
+  constexpr int64_t kThreads = 256;
+  constexpr int64_t kMaxBlocks = int64_t{1} << 20;  // the rest is the grid-stride loop's
+  const int64_t blocks = std::min((n + kThreads - 1) / kThreads, kMaxBlocks);
+  parallel_for_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(n, f);
+  HG_CHECK(cudaGetLastError(), where);
+#else
+  host_position.store(where, std::memory_order_relaxed);
+  hirgen_cpu_launch(stream, [n, f] {
+    for (int64_t i = 0; i < n; ++i) f(i);
+  });
+#endif
+}
+
+}  // namespace hirgen

@@ -1,0 +1,40 @@
+// Where the slice of one rank stands in the whole tensor.
+#pragma once
+
+#include <cstdint>
+
+#include "hirgen/parallel_for.hpp"
+#include "hirgen/tensor.hpp"
+#include "hirgen/views.hpp"
+
+namespace hirgen {
+
+/// Global index of each local element. Both are row-major over the logical axes.
+struct Placement {
+  int64_t base = 0;  ///< global index of the slice's first element
+  Walk<1> walk;      ///< over the local extents, with the whole tensor's strides
+
+  HG_HOST_DEVICE int64_t global(int64_t local) const {
+    int64_t at[1];
+    walk.offsets(local, at);
+    return base + at[0];
+  }
+};
+
+/// The placement of `desc`; throws Error(kInternal) for more than kMaxAxes axes.
+inline Placement place(const TensorDesc& desc) {
+  if (desc.axes.size() > static_cast<size_t>(kMaxAxes)) {
+    throw Error(Code::kInternal, desc.where + ": " + desc.name + " has more than " +
+                                     std::to_string(kMaxAxes) + " axes");
+  }
+  Placement placement;
+  int64_t stride = desc.elements();
+  for (const Axis& axis : desc.axes) {
+    stride /= axis.extent;
+    placement.base += axis.mesh_coordinate * axis.local() * stride;
+    placement.walk.append(axis.local(), {stride});
+  }
+  return placement;
+}
+
+}  // namespace hirgen

@@ -1,0 +1,70 @@
+// The oracle on the device: whole tensors in fp32, one plain kernel per operation.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hirgen/reference.hpp"
+#include "hirgen/tensor.hpp"
+
+namespace hirgen {
+
+/// Evaluates the model on one device. Work is issued on one stream in order; only
+/// freeing a tensor waits for it. A tensor that is defined again in the same size keeps
+/// its memory, so that repeated checks allocate once. Throws Error(kInternal) on
+/// operands that do not fit, which the model has excluded.
+class DeviceReference final : public Reference {
+ public:
+  explicit DeviceReference(cudaStream_t stream) : stream_(stream) {}
+
+  /// Defines an input by fill_integers's rule.
+  void generate_integers(const TensorDesc& input, int index, uint64_t seed);
+  /// Defines an input by fill_normal's rule.
+  void generate_normal(const TensorDesc& input, int index, uint64_t seed);
+  /// Defines an input from the elements of the whole tensor, in its element type and in
+  /// host memory. Returns when they are copied.
+  void upload(const TensorDesc& input, const void* whole);
+
+  /// A defined tensor: fp32, row-major, on the device, valid until it is defined again
+  /// and until this object goes.
+  const float* data(const std::string& name) const { return tensor(name.c_str()).data.get(); }
+  /// Its logical shape; reduction axes are gone.
+  const Shape& shape(const std::string& name) const { return tensor(name.c_str()).shape; }
+
+  void set(const char* out, const char* in) override;
+  void matmul(const char* out, const char* a, const char* b, DType dtype) override;
+  void linear(const char* out, const char* x, const char* w, const char* bias,
+              DType dtype) override;
+  void broadcast(const char* out, const char* in, int axis) override;
+  void permute(const char* out, const char* in, const std::vector<int>& perm) override;
+  void reshape(const char* out, const char* in, const Shape& shape) override;
+  void cast(const char* out, const char* in, DType dtype) override;
+  void unary(const char* out, const char* fn, const char* in, DType dtype) override;
+  void binary(const char* out, const char* fn, const char* a, const char* b, DType dtype) override;
+  void reduce(const char* out, const char* fn, const char* in, int axis, DType dtype) override;
+
+ private:
+  struct Tensor {
+    Shape shape;
+    std::shared_ptr<float> data;  ///< shared by set and reshape, which copy nothing
+  };
+  const Tensor& tensor(const char* name) const;
+  /// Makes room for `name`; the content is undefined.
+  float* define(const char* name, const Shape& shape);
+  std::shared_ptr<float> allocate(int64_t elements, const char* name);
+  /// The operand of a product with these batch axes, repeated along those that it lacks.
+  Tensor stretch(const Tensor& operand, Shape batch);
+  /// Defines the product of two operands, whose batch axes stretch; `bias` may be null.
+  float* product(const char* out, Tensor left, Tensor right, bool transposed_b, const float* bias,
+                 DType dtype);
+
+  cudaStream_t stream_;
+  std::map<std::string, Tensor> tensors_;
+};
+
+}  // namespace hirgen

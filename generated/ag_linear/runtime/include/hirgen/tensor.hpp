@@ -1,0 +1,46 @@
+// Descriptions of tensors that outlive code generation: what the driver needs to
+// fill, check, load and dump them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hirgen {
+
+/// Element types. Values are stable: they are part of the C ABI.
+enum class DType : int { kFp32 = 0, kFp16 = 1, kBf16 = 2 };
+
+/// Size of one element in bytes.
+constexpr size_t size_of(DType type) { return type == DType::kFp32 ? 4 : 2; }
+
+/// The spec's spelling of an element type: "fp32", "fp16", "bf16".
+const char* spelling(DType type);
+
+/// One axis of a tensor's buffer, in logical order. A reduction axis is not listed.
+struct Axis {
+  int64_t extent = 1;       ///< elements over all ranks
+  int mesh_extent = 1;      ///< ranks that the axis is split over; 1 when it is not
+  int mesh_coordinate = 0;  ///< which slice this rank holds
+  int64_t local() const { return extent / mesh_extent; }  ///< elements on this rank
+};
+
+/// A tensor as one rank sees it. The local buffer is row-major over `axes`.
+struct TensorDesc {
+  std::string name;
+  DType dtype = DType::kFp32;
+  std::vector<Axis> axes;
+  bool output = false;
+  std::string where;  ///< spec position
+  /// Product of contracted extents that reach this input's consumers; bounds the
+  /// density of the integers that fill it, so that every sum stays exact.
+  int64_t contraction = 1;
+
+  std::vector<int64_t> shape() const;  ///< extents over all ranks
+  int64_t elements() const;            ///< over all ranks
+  int64_t local_elements() const;      ///< on this rank
+  size_t local_bytes() const { return static_cast<size_t>(local_elements()) * size_of(dtype); }
+};
+
+}  // namespace hirgen

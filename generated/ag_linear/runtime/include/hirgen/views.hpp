@@ -1,0 +1,100 @@
+// Index arithmetic of strided views, shared by the kernels, the filling and the check.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "hirgen/error.hpp"
+#include "hirgen/kernels.hpp"
+#include "hirgen/parallel_for.hpp"
+
+namespace hirgen {
+
+/// N views of the same extents, walked together. Adjacent axes that are contiguous in
+/// every view are merged, so that most walks are over one axis and need no division.
+template <int N>
+struct Walk {
+  int axes = 0;
+  int64_t extent[kMaxAxes] = {};
+  int64_t stride[N][kMaxAxes] = {};  ///< in elements, per view
+
+  /// The number of elements that each view has.
+  int64_t elements() const {
+    int64_t product = 1;
+    for (int d = 0; d < axes; ++d) product *= extent[d];
+    return product;
+  }
+
+  /// at[v] = offset in view v of the element with row-major index i.
+  HG_HOST_DEVICE void offsets(int64_t i, int64_t (&at)[N]) const {
+    for (int v = 0; v < N; ++v) at[v] = 0;
+    for (int d = axes - 1; d >= 0; --d) {
+      const int64_t rest = d == 0 ? 0 : i / extent[d];
+      const int64_t coordinate = i - rest * extent[d];
+      for (int v = 0; v < N; ++v) at[v] += coordinate * stride[v][d];
+      i = rest;
+    }
+  }
+
+  /// Appends an axis, or merges it into the one before. Axes of one element vanish.
+  void append(int64_t length, const std::array<int64_t, N>& step) {
+    if (length == 1) return;
+    bool merges = axes > 0;
+    for (int v = 0; merges && v < N; ++v) merges = stride[v][axes - 1] == length * step[v];
+    if (!merges) ++axes;
+    extent[axes - 1] = merges ? extent[axes - 1] * length : length;
+    for (int v = 0; v < N; ++v) stride[v][axes - 1] = step[v];
+  }
+
+  /// Whether every run of `width` elements is contiguous and starts at a multiple of
+  /// `width` in every view.
+  bool divides(int64_t width) const {
+    if (axes == 0 || extent[axes - 1] % width != 0) return false;
+    for (int v = 0; v < N; ++v) {
+      if (stride[v][axes - 1] != 1) return false;
+      for (int d = 0; d + 1 < axes; ++d) {
+        if (stride[v][d] % width != 0) return false;
+      }
+    }
+    return true;
+  }
+};
+
+/// Elements of a vectorised access: 16 bytes of a 16-bit type, twice 16 of fp32.
+constexpr int kWidth = 8;
+
+/// The strides of `operand`, with broadcast axes at 0, against the extents of `out`.
+inline std::array<int64_t, kMaxAxes> strides_against(const Strided& out, const Strided& operand,
+                                                     const char* where) {
+  if (operand.axes != out.axes) {
+    throw Error(Code::kInternal, std::string(where) + ": views of " + std::to_string(out.axes) +
+                                     " and " + std::to_string(operand.axes) + " axes");
+  }
+  std::array<int64_t, kMaxAxes> strides{};
+  for (int d = 0; d < out.axes; ++d) {
+    if (operand.extent[d] != 1) strides[d] = operand.stride[d];
+  }
+  return strides;
+}
+
+/// The common walk over `views`, the first of which gives the extents; axis `skip` is left
+/// out. Throws Error(kInternal) if the numbers of axes differ.
+template <int N>
+Walk<N> walk_over(const std::array<const Strided*, N>& views, int skip, const char* where) {
+  std::array<std::array<int64_t, kMaxAxes>, N> strides;
+  for (int v = 0; v < N; ++v) strides[v] = strides_against(*views[0], *views[v], where);
+  Walk<N> walk;
+  for (int d = 0; d < views[0]->axes; ++d) {
+    if (d == skip) continue;
+    std::array<int64_t, N> step;
+    for (int v = 0; v < N; ++v) step[v] = strides[v][d];
+    walk.append(views[0]->extent[d], step);
+  }
+  return walk;
+}
+
+/// Whether 16-byte accesses may start here.
+inline bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
+
+}  // namespace hirgen

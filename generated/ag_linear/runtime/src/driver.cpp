@@ -1,0 +1,248 @@
+#include "driver.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "device.hpp"
+#include "files.hpp"
+#include "hirgen/error.hpp"
+#include "hirgen/fill.hpp"
+#include "host_slices.hpp"
+#include "identity.hpp"
+#include "rendezvous.hpp"
+#include "text.hpp"
+
+namespace hirgen {
+
+namespace {
+
+constexpr const char* kDriver = "driver";
+
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);  // the watchdog ends a process without doing so
+}
+
+size_t index_of(const std::vector<TensorDesc>& descs, const std::string& name, const char* option) {
+  std::string names;
+  for (size_t i = 0; i < descs.size(); ++i) {
+    if (descs[i].name == name) return i;
+    names += (names.empty() ? "" : ", ") + descs[i].name;
+  }
+  throw Error(Code::kUsage, std::string(option) + " " + name +
+                                ": the program has no such tensor; it has " + names);
+}
+
+}  // namespace
+
+void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options) {
+  for (const auto& [name, path] : options.dump) index_of(descs, name, "--dump");
+  for (const auto& [name, path] : options.load) {
+    if (descs[index_of(descs, name, "--load")].output) {
+      throw Error(Code::kUsage, "--load " + name + ": it is an output");
+    }
+  }
+}
+
+Driver::Driver(Context& context, const ProgramTable& table, const Options& options)
+    : context_(context), table_(table), options_(options), descs_(table.tensors(context.rank())) {
+  report_.info = &table.info;
+  report_.options = options;
+  report_.dtype = descs_.front().dtype;
+  HG_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), kDriver);
+  HG_CHECK(cudaEventCreate(&begin_), kDriver);
+  HG_CHECK(cudaEventCreate(&end_), kDriver);
+  allocate_tensors();
+  load_files();
+  program_ = table.create(context);
+  describe_machine();
+}
+
+Driver::~Driver() {
+  program_.reset();
+  reference_.reset();
+  static_cast<void>(cudaEventDestroy(begin_));
+  static_cast<void>(cudaEventDestroy(end_));
+  static_cast<void>(cudaStreamDestroy(stream_));
+}
+
+Code Driver::run() {
+  if (context_.rank() == 0) print(header(report_));
+  if (options_.check || !options_.dump.empty()) issue_checked_calls();
+  if (options_.check) report_.wrong = count_all_wrong();
+  for (const auto& [name, path] : options_.dump) dump_tensor(name, path);
+  report_.repeat_seconds = time_calls();
+  if (context_.rank() == 0) {
+    print(columns(report_));
+    const std::string json = to_json(report_);
+    if (!options_.json.empty()) write_file(options_.json, {{json.data(), json.size()}});
+  }
+  // Nobody leaves while others still work: a rank that fails now is still heard.
+  context_.rendezvous().barrier("end of the program");
+  return report_.wrong.value_or(0) == 0 ? Code::kOk : Code::kWrong;
+}
+
+void Driver::allocate_tensors() {
+  for (const TensorDesc& desc : descs_) {
+    tensors_.push_back(
+        context_.allocate(desc.local_bytes(), desc.name.c_str(), desc.where.c_str()));
+  }
+  if (!options_.check) return;
+  for (int64_t i = 0; i < options_.checks; ++i) {
+    std::vector<void*>& kept = kept_.emplace_back(descs_.size(), nullptr);
+    for (size_t t = 0; t < descs_.size(); ++t) {
+      if (!descs_[t].output) continue;
+      kept[t] = context_.allocate(descs_[t].local_bytes(), "a checked output", kDriver);
+    }
+  }
+  reference_ = std::make_unique<DeviceReference>(stream_);
+}
+
+void Driver::load_files() {
+  std::map<size_t, double> rms;
+  for (const auto& [name, path] : options_.load) {
+    const size_t index = index_of(descs_, name, "--load");
+    const TensorDesc& desc = descs_[index];
+    const SafetensorsFile file(path);
+    const char* whole = file.elements_of(desc);
+    const std::vector<char> local = take_slice(whole, desc);
+    HG_CHECK(cudaMemcpy(tensors_[index], local.data(), local.size(), cudaMemcpyHostToDevice),
+             kDriver);
+    if (reference_) reference_->upload(desc, whole);
+    rms[index] = root_mean_square(whole, desc.dtype, desc.elements());
+    loaded_.insert(index);
+  }
+  if (loaded_.empty()) return;
+  tolerance_ = tolerance_of(descs_, rms);
+  report_.tolerance = tolerance_.relative;
+}
+
+void Driver::fill_inputs(uint64_t seed) {
+  for (size_t i = 0; i < descs_.size(); ++i) {
+    if (descs_[i].output || loaded_.contains(i)) continue;
+    fill_integers(tensors_[i], descs_[i], static_cast<int>(i), seed, stream_);
+  }
+}
+
+// The host does not wait between the calls, so that a call that starts too early reads, or
+// overwrites, what belongs to its neighbour.
+void Driver::issue_checked_calls() {
+  for (int64_t i = 0; i < options_.checks; ++i) {
+    fill_inputs(options_.seed + static_cast<uint64_t>(i));
+    for (size_t t = 0; t < descs_.size(); ++t) {
+      if (descs_[t].output) poison(tensors_[t], descs_[t].local_bytes(), stream_);
+    }
+    call();
+    for (size_t t = 0; t < descs_.size() && options_.check; ++t) {
+      if (!descs_[t].output) continue;
+      HG_CHECK(cudaMemcpyAsync(kept_[static_cast<size_t>(i)][t], tensors_[t],
+                               descs_[t].local_bytes(), cudaMemcpyDeviceToDevice, stream_),
+               kDriver);
+    }
+  }
+  context_.synchronize(stream_);
+}
+
+int64_t Driver::count_all_wrong() {
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < options_.checks; ++i) wrong += count_wrong_of_call(i);
+  return context_.rendezvous().sum(wrong, "sum of wrong elements");
+}
+
+void Driver::evaluate_reference(uint64_t seed) {
+  for (size_t i = 0; i < descs_.size(); ++i) {
+    if (descs_[i].output || loaded_.contains(i)) continue;
+    reference_->generate_integers(descs_[i], static_cast<int>(i), seed);
+  }
+  table_.reference(*reference_);
+  context_.synchronize(stream_);
+}
+
+int64_t Driver::count_wrong_of_call(int64_t call) {
+  evaluate_reference(options_.seed + static_cast<uint64_t>(call));
+  int64_t total = 0;
+  for (size_t t = 0; t < descs_.size(); ++t) {
+    if (!descs_[t].output) continue;
+    const Wrong wrong = count_wrong(kept_[static_cast<size_t>(call)][t], descs_[t],
+                                    reference_->data(descs_[t].name), tolerance_.relative,
+                                    tolerance_.absolute, stream_);
+    if (wrong.count > 0) {
+      std::fprintf(stderr,
+                   "hirgen: rank %d, checked call %ld: %ld of %ld elements of %s are "
+                   "wrong; the first is element %ld: %g, expected %g\n",
+                   context_.rank(), static_cast<long>(call + 1), static_cast<long>(wrong.count),
+                   static_cast<long>(descs_[t].local_elements()), descs_[t].name.c_str(),
+                   static_cast<long>(wrong.first_index), static_cast<double>(wrong.got),
+                   static_cast<double>(wrong.expected));
+    }
+    total += wrong.count;
+  }
+  return total;
+}
+
+void Driver::dump_tensor(const std::string& name, const std::string& path) {
+  const size_t index = index_of(descs_, name, "--dump");
+  std::string local(descs_[index].local_bytes(), '\0');
+  HG_CHECK(
+      cudaMemcpyAsync(local.data(), tensors_[index], local.size(), cudaMemcpyDeviceToHost, stream_),
+      kDriver);
+  context_.synchronize(stream_);
+  const std::vector<std::string> slices = context_.rendezvous().gather(local, "dump");
+  if (context_.rank() != 0) return;
+  std::vector<char> whole(static_cast<size_t>(descs_[index].elements()) *
+                          size_of(descs_[index].dtype));
+  for (int rank = 0; rank < context_.world(); ++rank) {
+    put_slice(&whole, table_.tensors(rank)[index], slices[static_cast<size_t>(rank)].data());
+  }
+  write_safetensors(path, descs_[index], whole);
+}
+
+std::vector<double> Driver::time_calls() {
+  // Power draw, and so the clock, depends on the data: integers would be flattering.
+  for (size_t i = 0; i < descs_.size(); ++i) {
+    if (descs_[i].output || loaded_.contains(i)) continue;
+    fill_normal(tensors_[i], descs_[i], static_cast<int>(i), options_.seed, stream_);
+  }
+  for (int64_t i = 0; i < options_.warmup; ++i) call();
+  context_.synchronize(stream_);
+  std::vector<double> seconds;
+  for (int64_t i = 0; i < options_.repeats; ++i) seconds.push_back(time_repeat());
+  return seconds;
+}
+
+double Driver::time_repeat() {
+  context_.rendezvous().barrier("begin of a timed repeat");
+  HG_CHECK(cudaEventRecord(begin_, stream_), kDriver);
+  for (int64_t i = 0; i < options_.iters; ++i) call();
+  HG_CHECK(cudaEventRecord(end_, stream_), kDriver);
+  context_.synchronize(stream_);
+  float milliseconds = 0;
+  HG_CHECK(cudaEventElapsedTime(&milliseconds, begin_, end_), kDriver);
+  const double mine = static_cast<double>(milliseconds) / 1e3 / static_cast<double>(options_.iters);
+  return context_.rendezvous().max(mine, "slowest rank");
+}
+
+void Driver::describe_machine() {
+  const ContextOptions& own = context_.options();
+  HG_CHECK(cudaRuntimeGetVersion(&report_.versions.runtime), kDriver);
+  HG_CHECK(cudaDriverGetVersion(&report_.versions.driver), kDriver);
+  HG_CHECK(ncclGetVersion(&report_.versions.nccl), kDriver);
+  const Identity self = identify(own, report_.versions.nccl);
+  Writer writer;
+  writer.put(self.pid).put(own.device).put(self.host);
+  writer.put(open_device(own.device)).put(device_name(own.device));
+  for (std::string& part : context_.rendezvous().allgather(writer.bytes(), "devices")) {
+    Reader reader(std::move(part));
+    RankInfo& rank = report_.ranks.emplace_back();
+    rank.rank = static_cast<int>(report_.ranks.size()) - 1;
+    rank.pid = reader.get<int>();
+    rank.device = reader.get<int>();
+    for (std::string* text : {&rank.host, &rank.bus_id, &rank.device_name}) {
+      *text = reader.get_text();
+    }
+  }
+}
+
+}  // namespace hirgen

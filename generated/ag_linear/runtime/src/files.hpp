@@ -1,0 +1,33 @@
+// Files that are read whole and files that are written whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hirgen {
+
+/// A file mapped for reading. Throws Error(kEnvironment) with path and reason.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  const char* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// Part of a file's content: start and length.
+using Bytes = std::pair<const void*, size_t>;
+
+/// Writes the parts one after the other beside `path` and renames the result to it, so
+/// that nobody sees half a file. Throws Error(kEnvironment) and leaves nothing behind.
+void write_file(const std::string& path, const std::vector<Bytes>& parts);
+
+}  // namespace hirgen

@@ -1,0 +1,167 @@
+#include <algorithm>
+
+#include "hirgen/fill.hpp"
+#include "hirgen/numerics.hpp"
+#include "hirgen/placement.hpp"
+
+namespace hirgen {
+namespace {
+
+constexpr const char* kFill = "fill inputs";
+
+/// The finaliser of splitmix64: every bit of the result depends on every bit of z.
+HG_HOST_DEVICE inline uint64_t splitmix64(uint64_t z) {
+  z += 0x9E3779B97F4A7C15U;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31);
+}
+
+/// The random stream of one input: element i draws splitmix64(key ^ i).
+uint64_t key_of(int input, uint64_t seed) {
+  return seed ^ (static_cast<uint64_t>(input) + 1) * 0x9E3779B97F4A7C15U;
+}
+
+/// Sparse integers in -2..2. `density` of 65536 elements are not zero.
+struct Integers {
+  uint64_t key;
+  uint64_t density;
+
+  HG_HOST_DEVICE float operator()(int64_t i) const {
+    const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
+    if ((h >> 32) % 65536 >= density) return 0.0F;
+    const float magnitude = ((h >> 1) & 3U) == 3 ? 2.0F : 1.0F;
+    return (h & 1U) != 0 ? -magnitude : magnitude;
+  }
+};
+
+/// 16 / ceil(sqrt(contraction)): two operands then meet in about 256 products of a sum,
+/// whatever its length.
+Integers integers_of(const TensorDesc& desc, int input, uint64_t seed) {
+  uint64_t root = 1;
+  const auto contraction = static_cast<uint64_t>(desc.contraction);
+  while (root * root < contraction) ++root;
+  return {key_of(input, seed), std::min<uint64_t>(65536, 65536 * 16 / root)};
+}
+
+/// Normal values by the Box-Muller transform of one draw's two halves.
+struct Normal {
+  uint64_t key;
+
+  HG_HOST_DEVICE float operator()(int64_t i) const {
+    const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
+    const float u = (static_cast<float>(h >> 40) + 1.0F) * 0x1p-24F;  // (0, 1]
+    const float turn = static_cast<float>(h & 0xFFFFFFU) * 0x1p-24F;  // [0, 1)
+    return sqrtf(-2.0F * logf(u)) * cosf(6.28318530717958648F * turn);
+  }
+};
+
+/// local[i] = rule(global index of i).
+template <typename Rule>
+struct FillKernel {
+  Rule rule;
+  void* local;
+  DType type;
+  Placement placement;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    const float x[1] = {rule(placement.global(i))};
+    store(local, type, i, x);
+  }
+};
+
+/// whole[i] = rule(i), rounded to `type`.
+template <typename Rule>
+struct FillWholeKernel {
+  Rule rule;
+  float* whole;
+  DType type;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const { whole[i] = round_to(type, rule(i)); }
+};
+
+template <typename Rule>
+void fill_slice(Rule rule, void* local, const TensorDesc& desc, cudaStream_t stream) {
+  parallel_for(desc.local_elements(), stream, kFill,
+               FillKernel<Rule>{rule, local, desc.dtype, place(desc)});
+}
+
+template <typename Rule>
+void fill_whole(Rule rule, float* whole, const TensorDesc& desc, cudaStream_t stream) {
+  parallel_for(desc.elements(), stream, kFill, FillWholeKernel<Rule>{rule, whole, desc.dtype});
+}
+
+/// A rule that reads a whole tensor.
+struct Lookup {
+  const float* whole;
+  HG_HOST_DEVICE float operator()(int64_t i) const { return whole[i]; }
+};
+
+struct IntoWholeKernel {
+  float* whole;
+  const void* local;
+  DType type;
+  Placement placement;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    whole[placement.global(i)] = load(local, type, i);
+  }
+};
+
+struct WidenKernel {
+  float* out;
+  const void* in;
+  DType type;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const { out[i] = load(in, type, i); }
+};
+
+}  // namespace
+
+void fill_integers(void* local, const TensorDesc& desc, int input, uint64_t seed,
+                   cudaStream_t stream) {
+  fill_slice(integers_of(desc, input, seed), local, desc, stream);
+}
+
+void fill_integers_whole(float* whole, const TensorDesc& desc, int input, uint64_t seed,
+                         cudaStream_t stream) {
+  fill_whole(integers_of(desc, input, seed), whole, desc, stream);
+}
+
+void fill_normal(void* local, const TensorDesc& desc, int input, uint64_t seed,
+                 cudaStream_t stream) {
+  fill_slice(Normal{key_of(input, seed)}, local, desc, stream);
+}
+
+void fill_normal_whole(float* whole, const TensorDesc& desc, int input, uint64_t seed,
+                       cudaStream_t stream) {
+  fill_whole(Normal{key_of(input, seed)}, whole, desc, stream);
+}
+
+void poison(void* buffer, size_t bytes, cudaStream_t stream) {
+  HG_CHECK(cudaMemsetAsync(buffer, 0xFF, bytes, stream), kFill);
+}
+
+void slice_from_whole(void* local, const TensorDesc& desc, const float* whole,
+                      cudaStream_t stream) {
+  fill_slice(Lookup{whole}, local, desc, stream);
+}
+
+void slice_into_whole(float* whole, const TensorDesc& desc, const void* local,
+                      cudaStream_t stream) {
+  parallel_for(desc.local_elements(), stream, kFill,
+               IntoWholeKernel{whole, local, desc.dtype, place(desc)});
+}
+
+void widen_elements(float* out, const void* in, DType type, int64_t n, cudaStream_t stream) {
+  parallel_for(n, stream, kFill, WidenKernel{out, in, type});
+}
+
+void narrow_elements(void* out, DType type, const float* in, int64_t n, cudaStream_t stream) {
+  TensorDesc flat;
+  flat.dtype = type;
+  flat.axes = {Axis{n, 1, 0}};
+  slice_from_whole(out, flat, in, stream);
+}
+
+}  // namespace hirgen

@@ -1,0 +1,58 @@
+// JSON, as little as reports and safetensors headers need.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hirgen {
+
+/// Builds one JSON text, indented by two spaces. Members and elements appear in the order
+/// of the calls; commas are its business. A key is given inside objects only.
+class JsonWriter {
+ public:
+  JsonWriter& begin_object(const char* key = nullptr) { return open(key, '{'); }
+  JsonWriter& begin_array(const char* key = nullptr) { return open(key, '['); }
+  JsonWriter& end_object() { return close('}'); }
+  JsonWriter& end_array() { return close(']'); }
+  JsonWriter& value(const char* key, const std::string& text);
+  JsonWriter& value(const char* key, const char* text) { return value(key, std::string(text)); }
+  JsonWriter& value(const char* key, int64_t number);
+  JsonWriter& value(const char* key, double number);  ///< null if not finite
+  JsonWriter& null(const char* key);
+
+  const std::string& text() const { return text_; }
+
+ private:
+  JsonWriter& open(const char* key, char bracket);
+  JsonWriter& close(char bracket);
+  void start(const char* key);
+
+  std::string text_;
+  int depth_ = 0;
+  bool first_ = true;
+};
+
+/// `text` as a JSON string with its quotes. Bytes that are not UTF-8 are passed on.
+std::string json_quote(const std::string& text);
+
+/// A value of a JSON text.
+struct JsonValue {
+  enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
+  Kind kind = Kind::kNull;
+  bool boolean = false;
+  double number = 0;
+  std::string text;
+  std::vector<JsonValue> items;
+  std::map<std::string, JsonValue> members;
+
+  /// The member, or null if this is no object or has none of that name.
+  const JsonValue* find(const std::string& name) const;
+};
+
+/// Parses a whole text; throws Error(kEnvironment) with the byte offset. Duplicate members
+/// and nesting deeper than 32 are errors.
+JsonValue parse_json(const std::string& text);
+
+}  // namespace hirgen

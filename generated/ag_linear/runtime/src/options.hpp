@@ -1,0 +1,34 @@
+// The command line of an emitted program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hirgen {
+
+/// NAME=FILE of --load and --dump, in the order given.
+using NamedFiles = std::vector<std::pair<std::string, std::string>>;
+
+/// What the driver does; the defaults are those of --help.
+struct Options {
+  int64_t iters = 10;   ///< back-to-back calls of a repeat
+  int64_t warmup = 5;   ///< calls before the first repeat
+  int64_t repeats = 7;  ///< timed repeats; the median is reported
+  int64_t checks = 2;   ///< checked calls, back to back, each with new inputs
+  uint64_t seed = 1;    ///< of the inputs
+  double timeout = 60;  ///< seconds, bound of every wait
+  bool check = true;    ///< compare with the reference
+  bool help = false;
+  std::string json;  ///< report file; "" for none
+  NamedFiles load, dump;
+};
+
+/// Reads "--name value" and "--name=value"; throws Error(kUsage) with the option at fault.
+Options parse_options(int argc, const char* const* argv);
+
+/// The text of --help.
+std::string usage(const std::string& program);
+
+}  // namespace hirgen

@@ -1,0 +1,35 @@
+// The kernels of the reference: fp32 in and out, rounded to an element type on the way.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "hirgen/kernels.hpp"
+#include "hirgen/tensor.hpp"
+
+namespace hirgen::reference {
+
+/// c[batch, m, n] = a[batch, m, k] b[batch, k, n] (+ bias[n]), sums in the order of k.
+struct Product {
+  int64_t batch, m, n, k;
+  bool shared_b;      ///< b has no batch axis
+  bool transposed_b;  ///< b is stored [n, k]
+  DType dtype;        ///< c is rounded to it
+};
+
+/// `bias` may be null.
+void matmul(const Product& product, float* c, const float* a, const float* b, const float* bias,
+            cudaStream_t stream);
+/// out[i] = fn(in[i]), n elements.
+void unary(UnaryFn fn, float* out, const float* in, int64_t n, DType dtype, cudaStream_t stream);
+/// out[i] = fn(a[..], b[..]); both views have out's extents, and stride 0 broadcasts.
+void binary(BinaryFn fn, float* out, const float* a, const Strided& a_view, const float* b,
+            const Strided& b_view, DType dtype, cudaStream_t stream);
+/// out[outer, inner] = fn over the middle axis of in[outer, count, inner].
+void reduce(ReduceFn fn, float* out, const float* in, int64_t outer, int64_t count, int64_t inner,
+            DType dtype, cudaStream_t stream);
+/// out[i] = the element of `in` that in_view puts at out's row-major index i.
+void gather(float* out, const float* in, const Strided& in_view, cudaStream_t stream);
+
+}  // namespace hirgen::reference

@@ -1,0 +1,137 @@
+#include "safetensors.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "hirgen/error.hpp"
+#include "json.hpp"
+#include "text.hpp"
+
+namespace hirgen {
+
+namespace {
+
+constexpr size_t kLengthBytes = 8;  // of the header's length, little-endian
+constexpr size_t kLargestHeader = size_t{100} << 20;
+
+const char* stored_name(DType type) {
+  switch (type) {
+    case DType::kFp32:
+      return "F32";
+    case DType::kFp16:
+      return "F16";
+    case DType::kBf16:
+      break;
+  }
+  return "BF16";
+}
+
+class HeaderReader {
+ public:
+  HeaderReader(const std::string& path, const MappedFile& file) : path_(path), file_(file) {}
+
+  std::vector<StoredTensor> read() {
+    uint64_t length = 0;
+    if (file_.size() < kLengthBytes) fail("it is too short");
+    std::memcpy(&length, file_.data(), kLengthBytes);
+    if (length > kLargestHeader || length > file_.size() - kLengthBytes) {
+      fail("its header is longer than the file");
+    }
+    begin_ = kLengthBytes + length;
+    const JsonValue header = parse_json({file_.data() + kLengthBytes, length});
+    if (header.kind != JsonValue::Kind::kObject) fail("its header is not an object");
+    std::vector<StoredTensor> tensors;
+    for (const auto& [name, entry] : header.members) {
+      if (name != "__metadata__") tensors.push_back(read_entry(name, entry));
+    }
+    return tensors;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(Code::kEnvironment, path_ + " is not a safetensors file: " + what);
+  }
+
+  // A whole number that a double holds exactly.
+  int64_t natural(const JsonValue& value, const std::string& name) const {
+    constexpr double kMost = 9007199254740992.0;
+    if (value.kind != JsonValue::Kind::kNumber || value.number < 0 || value.number > kMost ||
+        value.number != std::floor(value.number)) {
+      fail("tensor " + name + " has a size that is no natural number");
+    }
+    return static_cast<int64_t>(value.number);
+  }
+
+  StoredTensor read_entry(const std::string& name, const JsonValue& entry) const {
+    const JsonValue* dtype = entry.find("dtype");
+    const JsonValue* shape = entry.find("shape");
+    const JsonValue* offsets = entry.find("data_offsets");
+    if (dtype == nullptr || shape == nullptr || offsets == nullptr || offsets->items.size() != 2) {
+      fail("tensor " + name + " lacks dtype, shape or data_offsets");
+    }
+    StoredTensor tensor;
+    tensor.name = name;
+    tensor.dtype = dtype->text;
+    for (const JsonValue& extent : shape->items) tensor.shape.push_back(natural(extent, name));
+    const auto first = static_cast<size_t>(natural(offsets->items[0], name));
+    const auto last = static_cast<size_t>(natural(offsets->items[1], name));
+    if (first > last || last > file_.size() - begin_) {
+      fail("tensor " + name + " lies outside the file");
+    }
+    tensor.data = file_.data() + begin_ + first;
+    tensor.bytes = last - first;
+    return tensor;
+  }
+
+  const std::string& path_;
+  const MappedFile& file_;
+  size_t begin_ = 0;
+};
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::string& path)
+    : path_(path), file_(path), tensors_(HeaderReader(path_, file_).read()) {}
+
+const char* SafetensorsFile::elements_of(const TensorDesc& desc) const {
+  const StoredTensor* found = tensors_.size() == 1 ? tensors_.data() : nullptr;
+  std::string names;
+  for (const StoredTensor& tensor : tensors_) {
+    if (tensor.name == desc.name) found = &tensor;
+    names += (names.empty() ? "" : ", ") + tensor.name;
+  }
+  if (found == nullptr) {
+    throw Error(Code::kEnvironment, path_ + " has no tensor " + desc.name + "; it has " +
+                                        (names.empty() ? "none" : names));
+  }
+  const auto bytes = static_cast<size_t>(desc.elements()) * size_of(desc.dtype);
+  if (found->dtype != stored_name(desc.dtype) || found->bytes != bytes) {
+    throw Error(Code::kEnvironment,
+                format("%s: tensor %s is %s %s (%zu bytes) and %s needs %s %s (%zu bytes)",
+                       path_.c_str(), found->name.c_str(), found->dtype.c_str(),
+                       shape_text(found->shape).c_str(), found->bytes, desc.name.c_str(),
+                       stored_name(desc.dtype), shape_text(desc.shape()).c_str(), bytes));
+  }
+  return found->data;
+}
+
+void write_safetensors(const std::string& path, const TensorDesc& desc,
+                       const std::vector<char>& elements) {
+  std::string header = format("{%s:{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[0,%zu]}}",
+                              json_quote(desc.name).c_str(), stored_name(desc.dtype),
+                              shape_text(desc.shape()).c_str(), elements.size());
+  // Elements start at a multiple of 8.
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  const uint64_t length = header.size();
+  write_file(path, {{&length, kLengthBytes},
+                    {header.data(), header.size()},
+                    {elements.data(), elements.size()}});
+}
+
+}  // namespace hirgen

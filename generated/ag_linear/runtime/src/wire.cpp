@@ -1,0 +1,34 @@
+#include "wire.hpp"
+
+#include <cstring>
+
+namespace hirgen {
+
+void Reader::read(void* value, uint64_t size) { std::memcpy(value, take(size), size); }
+
+const char* Reader::take(uint64_t size) {
+  if (size > bytes_.size() - next_) throw Error(Code::kInternal, "a message is cut short");
+  next_ += size;
+  return bytes_.data() + next_ - size;
+}
+
+Io send_message(const Socket& socket, uint32_t tag, const std::string& payload, Deadline deadline) {
+  Header header;
+  header.tag = tag;
+  header.size = payload.size();
+  const Io io = socket.send(&header, sizeof(header), deadline);
+  return io == Io::kDone ? socket.send(payload.data(), payload.size(), deadline) : io;
+}
+
+Io receive_message(const Socket& socket, uint64_t limit, uint32_t* tag, std::string* payload,
+                   Deadline deadline) {
+  Header header;
+  const Io io = socket.receive(&header, sizeof(header), deadline);
+  if (io != Io::kDone) return io;
+  if (header.magic != Header::kMagic || header.size > limit) return Io::kClosed;
+  *tag = header.tag;
+  payload->resize(header.size);
+  return socket.receive(payload->data(), payload->size(), deadline);
+}
+
+}  // namespace hirgen

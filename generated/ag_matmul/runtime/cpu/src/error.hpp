@@ -1,0 +1,80 @@
+// How calls fail: per-thread last error, sticky faults, and the text that says why.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <string>
+
+namespace hirgen_cpu {
+
+/// Thrown inside the device; the API boundary turns it into a status.
+struct Failure {
+  cudaError_t code;
+  std::string text;
+};
+
+/// printf into a std::string.
+std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
+
+/// The name of the API call that this thread is in ("cudaMemcpyAsync"); never null.
+const char* current_call();
+
+/// A fault of asynchronous work. Like a GPU's, it is sticky: every later call of the process
+/// returns it, and work that is still queued is dropped. The first one wins and is printed.
+void set_fault(cudaError_t code, const std::string& text);
+
+/// The sticky fault's code, or cudaSuccess.
+cudaError_t fault();
+/// Its text; empty without a fault.
+std::string fault_text();
+
+/// Throws the sticky fault, if there is one.
+void throw_fault();
+
+/// Keeps `code` as this thread's last error, with its explanation, and returns it.
+cudaError_t record_error(cudaError_t code, const std::string& text);
+
+/// Marks this thread as running a host function, in which no API call is permitted.
+class HostFunctionScope {
+ public:
+  HostFunctionScope();
+  ~HostFunctionScope();
+};
+
+/// Scope of one API call: remembers its name; status() is what forbids it to run.
+class ApiScope {
+ public:
+  explicit ApiScope(const char* name);
+  ~ApiScope();
+  ApiScope(const ApiScope&) = delete;
+  ApiScope& operator=(const ApiScope&) = delete;
+  /// cudaSuccess, the sticky fault, or cudaErrorNotPermitted inside a host function.
+  cudaError_t status() const;
+
+ private:
+  const char* outer_;
+};
+
+/// Runs the body of an API call and turns failures into statuses.
+template <class Body>
+cudaError_t api(const char* name, Body body) {
+  ApiScope scope(name);
+  try {
+    if (cudaError_t status = scope.status(); status != cudaSuccess) {
+      return record_error(status, fault_text());
+    }
+    body();
+    return cudaSuccess;
+  } catch (const Failure& failure) {
+    return record_error(failure.code, failure.text);
+  } catch (const std::bad_alloc&) {
+    return record_error(cudaErrorMemoryAllocation, "out of host memory");
+  }
+}
+
+/// Throws Failure(cudaErrorInvalidValue) unless `condition`.
+inline void require(bool condition, const char* text) {
+  if (!condition) throw Failure{cudaErrorInvalidValue, text};
+}
+
+}  // namespace hirgen_cpu

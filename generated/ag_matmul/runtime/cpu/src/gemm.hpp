@@ -1,0 +1,32 @@
+// The product itself: D = epilogue(alpha A B + beta C + bias).
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstdint>
+
+namespace hirgen_cpu {
+
+/// A matrix in memory, with the distance in elements from one row, column and batch to the next.
+struct Matrix {
+  void* data = nullptr;
+  cudaDataType_t type = CUDA_R_32F;
+  int64_t row_stride = 1, column_stride = 0, batch_stride = 0;
+};
+
+struct Product {
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+  float alpha = 1, beta = 0;
+  Matrix a, b, c, d;
+  const void* bias = nullptr;  ///< m elements, or null
+  cudaDataType_t bias_type = CUDA_R_32F;
+  bool relu = false, gelu = false;
+};
+
+/// Runs it in the calling thread: fp32 products and sums, one rounding to D's type.
+void multiply(const Product& product);
+
+/// Bytes of an element.
+inline size_t size_of(cudaDataType_t type) { return type == CUDA_R_32F ? 4 : 2; }
+
+}  // namespace hirgen_cpu

@@ -1,0 +1,85 @@
+// CUDA IPC: handles to allocations of other processes.
+#include <cuda_runtime.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "annotate.hpp"
+#include "error.hpp"
+#include "memory.hpp"
+
+using namespace hirgen_cpu;
+
+namespace {
+
+constexpr uint64_t kMagic = 0x637069206e677268;
+
+/// What a handle says. It stands for the whole allocation.
+struct HandleContent {
+  uint64_t magic;
+  BlockAddress block;
+};
+static_assert(sizeof(HandleContent) <= sizeof(cudaIpcMemHandle_t));
+
+/// Allocations of other processes that are open here. Opening one again gives the same address;
+/// it is unmapped when it was closed as often as it was opened.
+struct Imports {
+  struct Entry {
+    void* base = nullptr;
+    int opened = 0;
+  };
+  std::mutex mutex;
+  std::map<std::pair<pid_t, uint64_t>, Entry> open;  ///< by pid and inode
+};
+Imports& imports() {
+  static Imports& state = *new Imports;
+  return state;
+}
+
+}  // namespace
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* devPtr) {
+  return api("cudaIpcGetMemHandle", [&] {
+    require(handle != nullptr, "null result");
+    std::shared_ptr<const Allocation> allocation = find_allocation(devPtr);
+    require(allocation && allocation->kind == MemoryKind::kDevice, "not memory of cudaMalloc");
+    HandleContent content{kMagic, allocation->block.address()};
+    *handle = {};
+    memcpy(handle->reserved, &content, sizeof content);
+  });
+}
+
+cudaError_t cudaIpcOpenMemHandle(void** devPtr, cudaIpcMemHandle_t handle, unsigned int flags) {
+  return api("cudaIpcOpenMemHandle", [&] {
+    require(devPtr != nullptr && flags == cudaIpcMemLazyEnablePeerAccess,
+            "null result, or flags other than cudaIpcMemLazyEnablePeerAccess");
+    HandleContent content;
+    memcpy(&content, handle.reserved, sizeof content);
+    require(content.magic == kMagic, "not a handle of cudaIpcGetMemHandle");
+    if (content.block.pid == getpid()) {
+      throw Failure{cudaErrorDeviceUninitialized, "the memory belongs to this process"};
+    }
+    QuietLock lock(imports().mutex);
+    Imports::Entry& entry = imports().open[{content.block.pid, content.block.inode}];
+    if (entry.opened == 0)
+      entry.base = add_allocation(MemoryKind::kPeer, Block::open(content.block));
+    ++entry.opened;
+    *devPtr = entry.base;
+  });
+}
+
+cudaError_t cudaIpcCloseMemHandle(void* devPtr) {
+  return api("cudaIpcCloseMemHandle", [&] {
+    QuietLock lock(imports().mutex);
+    for (auto entry = imports().open.begin(); entry != imports().open.end(); ++entry) {
+      if (entry->second.base != devPtr || entry->second.opened == 0) continue;
+      if (--entry->second.opened > 0) return;
+      imports().open.erase(entry);
+      remove_allocation(devPtr, MemoryKind::kPeer);
+      return;
+    }
+    throw Failure{cudaErrorInvalidValue, "not an open handle's address"};
+  });
+}

@@ -1,0 +1,60 @@
+// Which of the runnable streams goes next: the adversary behind HIRGEN_CPU_SEED.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace hirgen_cpu {
+
+/// A stream whose first task could run now.
+struct Candidate {
+  uint64_t stream;  ///< id of the stream
+  uint64_t age;     ///< global number of the task's submission: larger is later
+};
+
+/// Picks orders that streams and events allow and that a GPU seldom shows. The same seed and the
+/// same candidates give the same picks.
+///
+/// Three strategies, drawn again every few picks:
+///  - newest first: what was submitted last runs first. A missing wait is a consumer submitted
+///    after its producer, so this inverts every pair that nothing orders.
+///  - priorities: each stream has a random priority, the highest runnable one runs, and at
+///    random change points it drops to the lowest (probabilistic concurrency testing).
+///  - uniform: any runnable stream.
+class Order {
+ public:
+  /// Seed 0: first come, first served, no delays.
+  explicit Order(uint64_t seed) : state_(seed), fifo_(seed == 0) {}
+
+  /// Reads HIRGEN_CPU_SEED.
+  static uint64_t seed_from_environment();
+
+  bool fifo() const { return fifo_; }
+
+  /// Index of the candidate that runs next. At least one candidate.
+  size_t pick(const std::vector<Candidate>& candidates);
+
+  /// How many steps may run while the host submits its next work. Mostly 0: work is held back
+  /// until the host waits for something.
+  int burst();
+  /// How many steps may run when the host asks for a result that is not there yet. At least 1.
+  int poll_burst();
+
+ private:
+  enum class Strategy { kNewestFirst, kPriorities, kUniform };
+  uint64_t next();
+  bool chance(uint64_t one_in) { return next() % one_in == 0; }
+  void draw_strategy();
+  size_t pick_newest(const std::vector<Candidate>& candidates) const;
+  size_t pick_priority(const std::vector<Candidate>& candidates);
+
+  uint64_t state_;
+  bool fifo_;
+  Strategy strategy_ = Strategy::kNewestFirst;
+  bool drawn_ = false;
+  std::map<uint64_t, uint64_t> priority_;
+};
+
+}  // namespace hirgen_cpu

@@ -1,0 +1,38 @@
+// The C ABI's functions over a program table. An emitted abi.cpp forwards to them, one
+// line each; no exception leaves them.
+#pragma once
+
+#include "hirgen/c_api.h"
+#include "hirgen/program.hpp"
+
+namespace hirgen {
+
+/// hirgen_<name>_create: joins the other ranks and builds the program. On failure
+/// `*handle` is null and abi_last_error(nullptr) has the message. Options may be null.
+int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_handle** handle);
+
+/// hirgen_<name>_run: issues one call on `stream` (a cudaStream_t) of the create's device.
+/// `tensors` are `count` device pointers, inputs first. Does not block the host. After a
+/// code other than HIRGEN_OK and HIRGEN_USAGE the other ranks have been told, and every
+/// later run returns the same code.
+int abi_run(hirgen_handle* handle, void* stream, void* const* tensors, size_t count);
+
+/// hirgen_<name>_tensor_count: inputs and outputs; 0 for a null handle.
+size_t abi_tensor_count(const hirgen_handle* handle);
+
+/// hirgen_<name>_tensor: describes the index-th tensor.
+int abi_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
+
+/// hirgen_<name>_destroy: waits for issued calls, says goodbye to the other ranks and
+/// frees everything. A null handle is fine.
+int abi_destroy(hirgen_handle* handle);
+
+/// hirgen_<name>_last_error: message of the last failure on this handle; for a null handle
+/// that of the calling thread's last failed create or destroy. Never null; valid until the
+/// next call on the handle (or, for null, on the thread).
+const char* abi_last_error(const hirgen_handle* handle);
+
+/// hirgen_<name>_abi_version: HIRGEN_ABI_VERSION that the library was built with.
+int abi_version();
+
+}  // namespace hirgen

@@ -1,0 +1,47 @@
+// CUDA graphs of whole calls: captured once per set of pointers, launched from then on.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <functional>
+#include <list>
+#include <vector>
+
+#include "hirgen/context.hpp"
+
+namespace hirgen {
+
+/// The graphs of one program. A graph holds the pointers that it was captured with, so
+/// calls with other tensors are captured anew; the least recently used one then goes.
+class GraphCache {
+ public:
+  using Issue = std::function<void(cudaStream_t)>;
+
+  /// `where` is the spec position for errors.
+  GraphCache(Context& context, const char* where) : context_(context), where_(where) {}
+  ~GraphCache();
+  GraphCache(const GraphCache&) = delete;
+  GraphCache& operator=(const GraphCache&) = delete;
+
+  /// Launches on `caller` what `issue` enqueues on the stream that it is given. `issue`
+  /// runs when there is no graph for these tensors yet. All streams that it uses must
+  /// have been joined to that stream when it returns.
+  void launch(cudaStream_t caller, const std::vector<void*>& tensors, const Issue& issue);
+
+ private:
+  struct Entry {
+    std::vector<void*> tensors;
+    cudaGraphExec_t graph;
+  };
+  /// A caller that alternates between a few sets of buffers finds all of them.
+  static constexpr size_t kMostEntries = 16;
+
+  cudaGraphExec_t capture(const Issue& issue);
+
+  Context& context_;
+  const char* where_;
+  cudaStream_t stream_ = nullptr;  // capture is not possible on the default stream
+  std::list<Entry> entries_;       // the most recently used one first
+};
+
+}  // namespace hirgen

@@ -1,0 +1,78 @@
+// Elementwise kernels that emitted programs launch. One source serves both devices:
+// nvcc compiles it for a GPU, g++ for the CPU device.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "hirgen/tensor.hpp"
+
+namespace hirgen {
+
+/// A function of one operand. The spec's spelling is the enumerator's, in lower case and with
+/// underscores. kGelu is the exact form, with erf.
+struct UnaryFn {
+  enum Kind {
+    kCopy,
+    kNeg,
+    kRelu,
+    kGelu,
+    kSilu,
+    kExp,
+    kSqrt,
+    kRsqrt,
+    kTanh,
+    kReciprocal,
+    kReluGrad,
+    kGeluGrad,
+    kSiluGrad,
+    kScale,  ///< times `by`
+    kShift,  ///< plus `by`
+  };
+
+  constexpr UnaryFn(Kind function, float constant = 0.0F) : kind(function), by(constant) {}
+
+  Kind kind;
+  float by;
+};
+/// Binary functions.
+enum class BinaryFn { kAdd, kSub, kMul, kDiv, kMax, kMin };
+/// Reduction functions; identities are 0, -inf, +inf, 1.
+enum class ReduceFn { kSum, kMax, kMin, kProd };
+
+/// The functions with these spellings; throws Error(kInternal) for any other. A constant
+/// follows in parentheses: "scale(0.125)".
+UnaryFn unary_fn(std::string_view spelling);
+BinaryFn binary_fn(std::string_view spelling);
+ReduceFn reduce_fn(std::string_view spelling);
+
+constexpr int kMaxAxes = 8;
+
+/// A strided view for the kernels: `extent` and `stride` (in elements; 0 broadcasts).
+struct Strided {
+  int axes = 0;
+  int64_t extent[kMaxAxes] = {};
+  int64_t stride[kMaxAxes] = {};
+};
+
+/// out[i] = fn(in[i]) over out's extents; also copy, cast and permute (kCopy with strides).
+/// An operand's axis of one element is broadcast, whatever its stride. `out` may be `in`
+/// when their views are equal. Here and below: views have the same number of axes, and
+/// `where` is the spec position, a string that outlives the program.
+void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
+                  DType in_type, const Strided& in_view, cudaStream_t stream, const char* where);
+/// out[i] = fn(a[i], b[i]) over out's extents.
+void launch_binary(BinaryFn fn, void* out, DType out_type, const Strided& out_view, const void* a,
+                   const Strided& a_view, const void* b, const Strided& b_view, DType in_type,
+                   cudaStream_t stream, const char* where);
+/// out = fn over `axis` of in; out's extent along `axis` is 1. Accumulates in fp32, in
+/// the order of the axis, and rounds once.
+void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strided& out_view,
+                   const void* in, DType in_type, const Strided& in_view, cudaStream_t stream,
+                   const char* where);
+
+}  // namespace hirgen

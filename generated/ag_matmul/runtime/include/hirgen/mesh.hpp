@@ -1,0 +1,35 @@
+// A mesh: ranks in a grid of one to three axes, row-major. The ranks that share every
+// coordinate but one are the team of that axis.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace hirgen {
+
+/// The ranks of a program in their grid. Immutable.
+class Mesh {
+ public:
+  /// A grid with these extents over ranks 0, 1, 2, ..., or over `ranks` in their order.
+  explicit Mesh(std::vector<int64_t> extents, std::vector<int> ranks = {});
+
+  /// All ranks, in order.
+  const std::vector<int>& ranks() const { return ranks_; }
+  /// Where `rank` is along `axis`; 0 when it is not in the mesh.
+  int coordinate(int rank, int axis) const;
+  /// The ranks along `axis` that `rank` is one of, in order; empty when it is not in the mesh.
+  std::vector<int> team(int rank, int axis) const;
+  /// The rank of `other` at the place that `rank` has in this mesh; -1 when it has none.
+  int counterpart(int rank, const Mesh& other) const;
+
+ private:
+  /// Position of `rank` in the grid, row-major; -1 when it is not in the mesh.
+  int64_t position(int rank) const;
+  /// Distance in positions between neighbours along `axis`.
+  int64_t step(int axis) const;
+
+  std::vector<int64_t> extents_;
+  std::vector<int> ranks_;
+};
+
+}  // namespace hirgen

@@ -1,0 +1,226 @@
+// The arithmetic of one element: conversions and functions, in fp32. The kernels and
+// the reference both use these, so on one device they agree bit for bit.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "hirgen/kernels.hpp"
+#include "hirgen/parallel_for.hpp"
+#include "hirgen/tensor.hpp"
+
+namespace hirgen {
+
+HG_HOST_DEVICE inline float widen(float x) { return x; }
+HG_HOST_DEVICE inline float widen(__half x) { return __half2float(x); }
+HG_HOST_DEVICE inline float widen(__nv_bfloat16 x) { return __bfloat162float(x); }
+
+/// Rounds to the element type, to nearest even.
+HG_HOST_DEVICE inline void narrow(float x, float& out) { out = x; }
+HG_HOST_DEVICE inline void narrow(float x, __half& out) { out = __float2half(x); }
+HG_HOST_DEVICE inline void narrow(float x, __nv_bfloat16& out) { out = __float2bfloat16(x); }
+
+/// W adjacent elements. Eight of them are read and written by 16-byte accesses.
+template <typename T, int W>
+struct alignas(W == 1 ? alignof(T) : 16) Pack {
+  T value[W];
+};
+
+/// x = W elements from element `at` on; for W > 1 the address is 16-byte aligned.
+template <typename T, int W>
+HG_HOST_DEVICE inline void load_as(const void* data, int64_t at, float (&x)[W]) {
+  const auto pack = *reinterpret_cast<const Pack<T, W>*>(static_cast<const T*>(data) + at);
+  for (int j = 0; j < W; ++j) x[j] = widen(pack.value[j]);
+}
+
+/// The inverse of load_as, rounding to T.
+template <typename T, int W>
+HG_HOST_DEVICE inline void store_as(void* data, int64_t at, const float (&x)[W]) {
+  Pack<T, W> pack;
+  for (int j = 0; j < W; ++j) narrow(x[j], pack.value[j]);
+  *reinterpret_cast<Pack<T, W>*>(static_cast<T*>(data) + at) = pack;
+}
+
+/// load_as, with the element type known at run time only.
+template <int W>
+HG_HOST_DEVICE inline void load(const void* data, DType type, int64_t at, float (&x)[W]) {
+  switch (type) {
+    case DType::kFp32:
+      return load_as<float>(data, at, x);
+    case DType::kFp16:
+      return load_as<__half>(data, at, x);
+    case DType::kBf16:
+      break;
+  }
+  load_as<__nv_bfloat16>(data, at, x);
+}
+
+/// One element.
+HG_HOST_DEVICE inline float load(const void* data, DType type, int64_t at) {
+  float x[1];
+  load(data, type, at, x);
+  return x[0];
+}
+
+/// store_as, with the element type known at run time only.
+template <int W>
+HG_HOST_DEVICE inline void store(void* data, DType type, int64_t at, const float (&x)[W]) {
+  switch (type) {
+    case DType::kFp32:
+      return store_as<float>(data, at, x);
+    case DType::kFp16:
+      return store_as<__half>(data, at, x);
+    case DType::kBf16:
+      break;
+  }
+  store_as<__nv_bfloat16>(data, at, x);
+}
+
+/// round_to for one element type.
+template <typename T>
+HG_HOST_DEVICE inline float round_as(float x) {
+  T element;
+  narrow(x, element);
+  return widen(element);
+}
+
+/// What is left of x after a store and a load.
+HG_HOST_DEVICE inline float round_to(DType type, float x) {
+  switch (type) {
+    case DType::kFp16:
+      return round_as<__half>(x);
+    case DType::kBf16:
+      return round_as<__nv_bfloat16>(x);
+    case DType::kFp32:
+      break;
+  }
+  return x;
+}
+
+/// The derivative of gelu: the normal distribution function, plus x times its density.
+HG_HOST_DEVICE inline float gelu_grad(float x) {
+  const float below = 0.5F * (1.0F + erff(x * 0.70710678118654752F));
+  return below + x * 0.39894228040143268F * expf(-0.5F * x * x);
+}
+
+/// The derivative of silu.
+HG_HOST_DEVICE inline float silu_grad(float x) {
+  const float s = 1.0F / (1.0F + expf(-x));
+  return s * (1.0F + x * (1.0F - s));
+}
+
+/// x[j] = fn(x[j]). gelu is the exact form, x/2 (1 + erf(x / sqrt 2)); NaN stays NaN.
+template <int W>
+HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
+  switch (fn.kind) {
+    case UnaryFn::kCopy:
+      return;
+    case UnaryFn::kNeg:
+      for (float& v : x) v = -v;
+      return;
+    case UnaryFn::kRelu:
+      for (float& v : x) v = v < 0.0F ? 0.0F : v;
+      return;
+    case UnaryFn::kGelu:
+      for (float& v : x) v = 0.5F * v * (1.0F + erff(v * 0.70710678118654752F));
+      return;
+    case UnaryFn::kSilu:
+      for (float& v : x) v = v / (1.0F + expf(-v));
+      return;
+    case UnaryFn::kExp:
+      for (float& v : x) v = expf(v);
+      return;
+    case UnaryFn::kSqrt:
+      for (float& v : x) v = sqrtf(v);
+      return;
+    case UnaryFn::kRsqrt:
+      for (float& v : x) v = 1.0F / sqrtf(v);
+      return;
+    case UnaryFn::kTanh:
+      for (float& v : x) v = tanhf(v);
+      return;
+    case UnaryFn::kReciprocal:
+      for (float& v : x) v = 1.0F / v;
+      return;
+    case UnaryFn::kReluGrad:
+      for (float& v : x) v = v > 0.0F ? 1.0F : v != v ? v : 0.0F;
+      return;
+    case UnaryFn::kGeluGrad:
+      for (float& v : x) v = gelu_grad(v);
+      return;
+    case UnaryFn::kSiluGrad:
+      for (float& v : x) v = silu_grad(v);
+      return;
+    case UnaryFn::kScale:
+      for (float& v : x) v *= fn.by;
+      return;
+    case UnaryFn::kShift:
+      for (float& v : x) v += fn.by;
+      return;
+  }
+}
+
+/// The larger of the two; NaN if either is NaN (fmaxf would hide it).
+HG_HOST_DEVICE inline float larger(float a, float b) { return a > b || a != a ? a : b; }
+/// The smaller of the two; NaN if either is NaN.
+HG_HOST_DEVICE inline float smaller(float a, float b) { return a < b || a != a ? a : b; }
+
+/// a[j] = fn(a[j], b[j]).
+template <int W>
+HG_HOST_DEVICE inline void apply(BinaryFn fn, float (&a)[W], const float (&b)[W]) {
+  switch (fn) {
+    case BinaryFn::kAdd:
+      for (int j = 0; j < W; ++j) a[j] += b[j];
+      return;
+    case BinaryFn::kSub:
+      for (int j = 0; j < W; ++j) a[j] -= b[j];
+      return;
+    case BinaryFn::kMul:
+      for (int j = 0; j < W; ++j) a[j] *= b[j];
+      return;
+    case BinaryFn::kDiv:
+      for (int j = 0; j < W; ++j) a[j] /= b[j];
+      return;
+    case BinaryFn::kMax:
+      for (int j = 0; j < W; ++j) a[j] = larger(a[j], b[j]);
+      return;
+    case BinaryFn::kMin:
+      for (int j = 0; j < W; ++j) a[j] = smaller(a[j], b[j]);
+      return;
+  }
+}
+
+/// sum[j] = fn(sum[j], x[j]): one step of a reduction.
+template <int W>
+HG_HOST_DEVICE inline void apply(ReduceFn fn, float (&sum)[W], const float (&x)[W]) {
+  switch (fn) {
+    case ReduceFn::kSum:
+      return apply(BinaryFn::kAdd, sum, x);
+    case ReduceFn::kMax:
+      return apply(BinaryFn::kMax, sum, x);
+    case ReduceFn::kMin:
+      return apply(BinaryFn::kMin, sum, x);
+    case ReduceFn::kProd:
+      return apply(BinaryFn::kMul, sum, x);
+  }
+}
+
+/// What a reduction of nothing gives.
+HG_HOST_DEVICE inline float identity_of(ReduceFn fn) {
+  switch (fn) {
+    case ReduceFn::kSum:
+      return 0.0F;
+    case ReduceFn::kMax:
+      return -INFINITY;
+    case ReduceFn::kMin:
+      return INFINITY;
+    case ReduceFn::kProd:
+      break;
+  }
+  return 1.0F;
+}
+
+}  // namespace hirgen

@@ -1,0 +1,65 @@
+// What an emitted program is to the runtime's driver and to its C ABI.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hirgen/c_api.h"
+#include "hirgen/context.hpp"
+#include "hirgen/tensor.hpp"
+
+namespace hirgen {
+
+class Reference;
+
+/// A program bound to one rank's context.
+class Program {
+ public:
+  virtual ~Program() = default;
+  /// Issues one call on the caller's stream with the caller's device pointers, in the
+  /// order of ProgramInfo::tensors (inputs, then outputs). Does not block the host.
+  virtual void run(cudaStream_t caller, const std::vector<void*>& tensors) = 0;
+};
+
+/// One product of the program, for the M N K and TFLOP/s columns (one rank's share).
+struct ProductInfo {
+  int64_t m, n, k, batch;
+};
+
+/// Everything constant about a program.
+struct ProgramInfo {
+  std::string name;
+  std::string spec;    ///< base name of the spec
+  std::string digest;  ///< of the host IR text: equal on every rank or the start fails
+  int mesh_size = 1;
+  std::vector<ProductInfo> products;
+  int64_t bytes = 0;          ///< size of the largest communicated tensor, as nccl-tests counts it
+  std::string communication;  ///< "allgather", for the report
+  /// Parameters of the spec by name, as generated; they go into the JSON report.
+  std::vector<std::pair<std::string, int64_t>> parameters = {};
+};
+
+/// The emitted entry points that the driver and the C ABI use.
+struct ProgramTable {
+  ProgramInfo info;
+  /// The tensors as `rank` sees them: inputs first.
+  std::vector<TensorDesc> (*tensors)(int rank);
+  std::unique_ptr<Program> (*create)(Context& context);
+  /// The model's operations one by one, on whole tensors: the oracle of the check.
+  void (*reference)(Reference& reference);
+};
+
+/// One call of `program` as the watchdog sees it: announced, then issued. All calls of a
+/// program go through here, whoever makes them (the driver, the C ABI).
+void run_call(Context& context, Program& program, cudaStream_t caller,
+              const std::vector<void*>& tensors);
+
+/// main() of an emitted program: options, inputs, check, timing, report. Returns the exit code.
+HIRGEN_EXPORT int run_main(int argc, char** argv, const ProgramTable& table);
+
+}  // namespace hirgen

@@ -1,0 +1,36 @@
+// The oracle: the operations of the model, one by one, on whole tensors of one rank,
+// by kernels that are too simple to be wrong. Values are fp32; each result is rounded
+// to its element type, as the program under test rounds it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hirgen/tensor.hpp"
+
+namespace hirgen {
+
+/// Evaluates the model. Tensors are named; shapes are logical (all ranks' slices).
+class Reference {
+ public:
+  virtual ~Reference() = default;
+  using Shape = std::vector<int64_t>;
+
+  /// The inputs are there under their names. Each call defines `out`.
+  virtual void set(const char* out, const char* in) = 0;
+  virtual void matmul(const char* out, const char* a, const char* b, DType dtype) = 0;
+  /// `bias` may be null.
+  virtual void linear(const char* out, const char* x, const char* w, const char* bias,
+                      DType dtype) = 0;
+  virtual void broadcast(const char* out, const char* in, int axis) = 0;
+  virtual void permute(const char* out, const char* in, const std::vector<int>& perm) = 0;
+  virtual void reshape(const char* out, const char* in, const Shape& shape) = 0;
+  virtual void cast(const char* out, const char* in, DType dtype) = 0;
+  virtual void unary(const char* out, const char* fn, const char* in, DType dtype) = 0;
+  virtual void binary(const char* out, const char* fn, const char* a, const char* b,
+                      DType dtype) = 0;
+  virtual void reduce(const char* out, const char* fn, const char* in, int axis, DType dtype) = 0;
+};
+
+}  // namespace hirgen

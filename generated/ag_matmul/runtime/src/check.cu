@@ -1,0 +1,102 @@
+// The comparison of a result with its reference.
+#include "hirgen/fill.hpp"
+#include "hirgen/numerics.hpp"
+#include "hirgen/placement.hpp"
+
+namespace hirgen {
+namespace {
+
+constexpr const char* kCheck = "check outputs";
+
+/// What the check accumulates on the device; all zero at the start.
+struct Tally {
+  unsigned long long count;
+  unsigned long long inverse_first;  ///< ~ of the smallest local index
+};
+
+/// Adds one to the count and notes the index. A loop of the CPU device runs in one
+/// thread and needs no atomics.
+HG_HOST_DEVICE inline void report(Tally* tally, unsigned long long i) {
+#ifdef __CUDA_ARCH__
+  atomicAdd(&tally->count, 1ULL);
+  atomicMax(&tally->inverse_first, ~i);
+#else
+  ++tally->count;
+  if (~i > tally->inverse_first) tally->inverse_first = ~i;
+#endif
+}
+
+struct CompareKernel {
+  const void* local;
+  const float* whole;
+  DType type;
+  double rel_tol, abs_tol;
+  Placement placement;
+  Tally* tally;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    const float got = load(local, type, i);
+    const float expected = whole[placement.global(i)];
+    if (got == expected) return;  // also equal infinities, whose difference is NaN
+    const double distance = fabs(static_cast<double>(got) - static_cast<double>(expected));
+    const double bound = abs_tol + rel_tol * fabs(static_cast<double>(expected));
+    // A NaN on either side makes the comparison false; an infinite bound accepts nothing.
+    if (!(distance <= bound) || !(bound < INFINITY)) {
+      report(tally, static_cast<unsigned long long>(i));
+    }
+  }
+};
+
+/// A tally in device memory, gone with its scope. It is cleared on `stream`, not by a
+/// copy, which a non-blocking stream would not wait for.
+class DeviceTally {
+ public:
+  explicit DeviceTally(cudaStream_t stream) {
+    HG_CHECK(cudaMalloc(&pointer_, sizeof(Tally)), kCheck);
+    HG_CHECK(cudaMemsetAsync(pointer_, 0, sizeof(Tally), stream), kCheck);
+  }
+  ~DeviceTally() { static_cast<void>(cudaFree(pointer_)); }
+  DeviceTally(const DeviceTally&) = delete;
+  DeviceTally& operator=(const DeviceTally&) = delete;
+
+  Tally* get() const { return static_cast<Tally*>(pointer_); }
+
+ private:
+  void* pointer_ = nullptr;
+};
+
+/// Copies `bytes` to the host, after all that is on `stream`.
+void fetch(void* host, const void* device, size_t bytes, cudaStream_t stream) {
+  HG_CHECK(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream), kCheck);
+  HG_CHECK(cudaStreamSynchronize(stream), kCheck);
+}
+
+/// One element of a device buffer, as fp32.
+float fetch_element(const void* device, DType type, int64_t index, cudaStream_t stream) {
+  alignas(4) unsigned char element[4];
+  const auto bytes = static_cast<int64_t>(size_of(type));
+  fetch(element, static_cast<const unsigned char*>(device) + index * bytes, size_of(type), stream);
+  return load(element, type, 0);
+}
+
+}  // namespace
+
+Wrong count_wrong(const void* local, const TensorDesc& desc, const float* whole, double rel_tol,
+                  double abs_tol, cudaStream_t stream) {
+  const Placement placement = place(desc);
+  const DeviceTally tally(stream);
+  parallel_for(desc.local_elements(), stream, kCheck,
+               CompareKernel{local, whole, desc.dtype, rel_tol, abs_tol, placement, tally.get()});
+  Tally found{};
+  fetch(&found, tally.get(), sizeof(found), stream);
+  Wrong wrong;
+  wrong.count = static_cast<int64_t>(found.count);
+  if (wrong.count == 0) return wrong;
+  const auto first = static_cast<int64_t>(~found.inverse_first);
+  wrong.first_index = placement.global(first);
+  wrong.got = fetch_element(local, desc.dtype, first, stream);
+  wrong.expected = fetch_element(whole, DType::kFp32, wrong.first_index, stream);
+  return wrong;
+}
+
+}  // namespace hirgen

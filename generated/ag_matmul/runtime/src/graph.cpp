@@ -1,0 +1,52 @@
+#include "hirgen/graph.hpp"
+
+#include <algorithm>
+
+namespace hirgen {
+
+GraphCache::~GraphCache() {
+  // Destructors do not throw: what a lost device says here was reported before.
+  for (const Entry& entry : entries_) (void)cudaGraphExecDestroy(entry.graph);
+  if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);
+}
+
+void GraphCache::launch(cudaStream_t caller, const std::vector<void*>& tensors,
+                        const Issue& issue) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return entry.tensors == tensors; });
+  if (found == entries_.end()) {
+    entries_.push_front({tensors, capture(issue)});
+  } else {
+    entries_.splice(entries_.begin(), entries_, found);
+  }
+  if (entries_.size() > kMostEntries) {
+    // A graph that still runs is freed by CUDA when it ends.
+    HG_CHECK(cudaGraphExecDestroy(entries_.back().graph), where_);
+    entries_.pop_back();
+  }
+  HG_CHECK(cudaGraphLaunch(entries_.front().graph, caller), where_);
+}
+
+cudaGraphExec_t GraphCache::capture(const Issue& issue) {
+  if (stream_ == nullptr) {
+    HG_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), where_);
+  }
+  // Thread-local: the watchdog's thread may go on querying events meanwhile.
+  HG_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), where_);
+  cudaGraph_t graph = nullptr;
+  try {
+    issue(stream_);
+  } catch (...) {
+    (void)cudaStreamEndCapture(stream_, &graph);
+    if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    throw;
+  }
+  HG_CHECK(cudaStreamEndCapture(stream_, &graph), where_);
+  cudaGraphExec_t executable = nullptr;
+  const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
+  (void)cudaGraphDestroy(graph);
+  HG_CHECK(status, where_);
+  return executable;
+}
+
+}  // namespace hirgen

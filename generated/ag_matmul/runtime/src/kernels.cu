@@ -1,0 +1,74 @@
+// Elementwise kernels. Each has one functor, which handles W elements at a time: eight
+// with 16-byte accesses where every view allows it, one otherwise.
+#include "hirgen/kernels.hpp"
+#include "hirgen/numerics.hpp"
+#include "hirgen/views.hpp"
+
+namespace hirgen {
+namespace {
+
+template <int W>
+struct UnaryKernel {
+  UnaryFn fn;
+  void* out;
+  const void* in;
+  DType out_type, in_type;
+  Walk<2> walk;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    int64_t at[2];
+    walk.offsets(i * W, at);
+    float x[W];
+    load(in, in_type, at[1], x);
+    apply(fn, x);
+    store(out, out_type, at[0], x);
+  }
+};
+
+template <int W>
+struct BinaryKernel {
+  BinaryFn fn;
+  void* out;
+  const void *a, *b;
+  DType out_type, in_type;
+  Walk<3> walk;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    int64_t at[3];
+    walk.offsets(i * W, at);
+    float x[W], y[W];
+    load(a, in_type, at[1], x);
+    load(b, in_type, at[2], y);
+    apply(fn, x, y);
+    store(out, out_type, at[0], x);
+  }
+};
+
+}  // namespace
+
+void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
+                  DType in_type, const Strided& in_view, cudaStream_t stream, const char* where) {
+  const auto walk = walk_over<2>({&out_view, &in_view}, -1, where);
+  const int64_t n = walk.elements();
+  if (walk.divides(kWidth) && aligned(out) && aligned(in)) {
+    parallel_for(n / kWidth, stream, where,
+                 UnaryKernel<kWidth>{fn, out, in, out_type, in_type, walk});
+  } else {
+    parallel_for(n, stream, where, UnaryKernel<1>{fn, out, in, out_type, in_type, walk});
+  }
+}
+
+void launch_binary(BinaryFn fn, void* out, DType out_type, const Strided& out_view, const void* a,
+                   const Strided& a_view, const void* b, const Strided& b_view, DType in_type,
+                   cudaStream_t stream, const char* where) {
+  const auto walk = walk_over<3>({&out_view, &a_view, &b_view}, -1, where);
+  const int64_t n = walk.elements();
+  if (walk.divides(kWidth) && aligned(out) && aligned(a) && aligned(b)) {
+    parallel_for(n / kWidth, stream, where,
+                 BinaryKernel<kWidth>{fn, out, a, b, out_type, in_type, walk});
+  } else {
+    parallel_for(n, stream, where, BinaryKernel<1>{fn, out, a, b, out_type, in_type, walk});
+  }
+}
+
+}  // namespace hirgen

@@ -1,0 +1,32 @@
+// The handshake of the rendezvous: rank 0 waits in the lobby for the others, checks that
+// they fit together, and tells everybody the outcome.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hirgen/context.hpp"
+#include "identity.hpp"
+#include "socket.hpp"
+
+namespace hirgen {
+
+/// The other ranks wait so much longer than rank 0, which alone knows who is missing.
+constexpr double kPatienceSeconds = 2;
+
+/// A rank's two connections: one for the collective operations of its host thread, one for
+/// its watchdog.
+struct Connections {
+  Socket data;
+  Socket control;
+};
+
+/// Rank 0's side: the other ranks' connections by rank, rank 0's own not valid. Throws
+/// Error(kEnvironment) when the port is taken and Error(kPeer) when ranks are missing at
+/// the deadline or do not fit together; those who came are told the same message.
+std::vector<Connections> receive_ranks(const ContextOptions& options, const Identity& identity);
+
+/// Every other rank's side. Throws the message that rank 0 sends, or Error(kPeer, 0).
+Connections join_rank_zero(const ContextOptions& options, const Identity& identity);
+
+}  // namespace hirgen

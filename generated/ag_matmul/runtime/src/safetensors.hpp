@@ -1,0 +1,47 @@
+// Tensors in files, in the safetensors format: a JSON header, then raw elements. PyTorch,
+// NumPy and others read and write it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+#include "hirgen/tensor.hpp"
+
+namespace hirgen {
+
+/// One tensor of a file.
+struct StoredTensor {
+  std::string name;
+  std::string dtype;  ///< "BF16"
+  std::vector<int64_t> shape;
+  const char* data = nullptr;  ///< little-endian, row-major; lives with the file
+  size_t bytes = 0;
+};
+
+/// A file opened for reading. Throws Error(kEnvironment) if it cannot be read or its header
+/// does not describe its content.
+class SafetensorsFile {
+ public:
+  explicit SafetensorsFile(const std::string& path);
+
+  const std::vector<StoredTensor>& tensors() const { return tensors_; }
+
+  /// The elements of the whole tensor `desc`: the tensor of that name, or the only one.
+  /// Its type must match, and its number of elements; its shape may differ. Throws
+  /// Error(kEnvironment) with both sides of a mismatch.
+  const char* elements_of(const TensorDesc& desc) const;
+
+ private:
+  std::string path_;
+  MappedFile file_;
+  std::vector<StoredTensor> tensors_;
+};
+
+/// Writes one whole tensor under its name and logical shape.
+void write_safetensors(const std::string& path, const TensorDesc& desc,
+                       const std::vector<char>& elements);
+
+}  // namespace hirgen

@@ -1,0 +1,73 @@
+// TCP with a deadline on everything. Sockets are non-blocking; waits are poll().
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace hirgen {
+
+using Clock = std::chrono::steady_clock;
+using Deadline = Clock::time_point;
+
+/// The moment `seconds` from now.
+inline Deadline after(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+/// How long ago `start` was, in seconds.
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// What became of a transfer.
+enum class Io {
+  kDone,
+  kClosed,   ///< the other side closed the connection or the network broke
+  kTimeout,  ///< the deadline passed
+};
+
+/// A file descriptor of a socket; closes it.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket() { close(); }
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept;
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  bool valid() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+  void close();
+
+  /// Sends or receives exactly `bytes`.
+  Io send(const void* data, size_t bytes, Deadline deadline) const;
+  Io receive(void* data, size_t bytes, Deadline deadline) const;
+
+  /// Receives what is there, up to `bytes`, without waiting. kTimeout: nothing there.
+  Io receive_some(void* data, size_t bytes, size_t* received) const;
+
+  /// Says that nothing more will be sent; the other side can still be read.
+  void finish_sending() const;
+
+ private:
+  int fd_ = -1;
+};
+
+/// Listens at `port`, on the loopback interface alone if `address` is a loopback address,
+/// else on all. Throws Error(kEnvironment) if the port is taken, naming the variable to set.
+Socket listen_at(const std::string& address, int port);
+
+/// The next connection; not valid if none came before the deadline.
+Socket accept_from(const Socket& listener, Deadline deadline);
+
+/// Connects to address:port, trying again while nobody listens there. Throws
+/// Error(kEnvironment) if the name does not resolve, and Error(kPeer, suspect 0) after
+/// the deadline: only rank 0 listens.
+Socket connect_to(const std::string& address, int port, Deadline deadline);
+
+}  // namespace hirgen

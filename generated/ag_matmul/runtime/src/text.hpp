@@ -1,0 +1,32 @@
+// Small helpers on text that several parts of the runtime need.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hirgen {
+
+/// The parts of `text` between occurrences of `separator`; "" gives one empty part.
+std::vector<std::string> split_text(const std::string& text, char separator);
+
+/// A whole decimal integer with an optional sign and nothing around it, or nothing.
+std::optional<int64_t> parse_integer(const std::string& text);
+
+/// A whole finite decimal number, or nothing.
+std::optional<double> parse_number(const std::string& text);
+
+/// "1, 3-5, 9": a set of ranks or indices, given in ascending order.
+std::string list_ranges(const std::vector<int64_t>& values);
+
+/// Seconds for people: "5 s", "0.25 s", "20 ms".
+std::string seconds_text(double seconds);
+
+/// FNV-1a: a stable hash, the same in every process.
+uint64_t stable_hash(const std::string& text);
+
+/// printf to a string.
+[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
+
+}  // namespace hirgen
