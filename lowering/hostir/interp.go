@@ -21,10 +21,11 @@ type Array struct {
 // Every rank's statements are issued in order and become tasks; a task runs after the
 // tasks before it on its stream and after what Synchronize and Wait name, and in no
 // other order: seed picks one of all orders that this leaves. Buffers start as NaN. The
-// program is called twice in a row, first with other inputs, so that an order that is
-// missing shows as wrong data for some seed. A communication takes place when all of
-// its ranks have reached it; when nothing can run, the error names ranks and
-// statements.
+// program is called twice in a row, first with other inputs, and the caller spoils the
+// inputs after each call, so that an order that is missing shows as wrong data for some
+// seed. A communication takes place when all of its ranks have reached it, but a transfer
+// over CUDA IPC when what it waits for is signalled; when nothing can run, the error names
+// ranks and statements.
 //
 // A program is interpreted after any pass: as long as nothing allocates, buffers are
 // there; a statement that still crosses ranks is done by all of them together.
@@ -35,7 +36,10 @@ func Interpret(p *Program, inputs []map[string]*Array, seed uint64) ([]map[strin
 	if ranks := p.Meshes[0].Size(); len(inputs) != ranks {
 		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, ranks, len(inputs))
 	}
-	m := &machine{program: p, meetings: map[meetingKey]*meeting{}, allocates: allocates(p)}
+	m := &machine{
+		program: p, meetings: map[meetingKey]*meeting{}, allocates: allocates(p),
+		exchanges: Exchanges(p), loans: map[string]*loan{},
+	}
 	for r := range inputs {
 		m.ranks = append(m.ranks, newRank(m, p.Meshes[0].Ranks[r]))
 	}
@@ -47,6 +51,9 @@ func Interpret(p *Program, inputs []map[string]*Array, seed uint64) ([]map[strin
 		}
 	}
 	if err := m.matchMeetings(); err != nil {
+		return nil, err
+	}
+	if err := m.matchLoans(); err != nil {
 		return nil, err
 	}
 	if err := m.run(seed); err != nil {
@@ -67,6 +74,9 @@ type machine struct {
 	tasks     []*task
 	meetings  map[meetingKey]*meeting
 	order     []*meeting // as they were first reached
+	exchanges map[string]*Exchange
+	loans     map[string]*loan
+	lendings  []*loan // as they were first reached
 }
 
 // task is a piece of work on one stream of one rank.
@@ -91,6 +101,7 @@ type stream struct {
 type rank struct {
 	machine  *machine
 	number   int // world rank
+	calls    int // that were begun
 	env      map[string]int64
 	streams  map[string]*stream
 	named    map[string]*stream // by GetCurrentStream
@@ -162,6 +173,7 @@ func (t *task) follow(other *task) {
 // call issues one call of the program: the caller fills the inputs, the statements
 // run, the caller reads the outputs, all on the caller's stream.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
+	r.calls++
 	r.current = r.stream("caller's stream")
 	for _, t := range r.machine.program.Tensors {
 		if !r.holds(t) || t.Role != Input && t.Role != Output {
@@ -186,7 +198,17 @@ func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 			})
 		}
 	}
+	r.reuse()
 	return nil
+}
+
+// reuse issues what a caller may do with its inputs after a call: write over them.
+func (r *rank) reuse() {
+	for _, t := range r.machine.program.Tensors {
+		if v := r.views[t]; t.Role == Input && r.holds(t) {
+			r.issue(r.stream("caller's stream"), nil, func() error { v.spoil(); return nil })
+		}
+	}
 }
 
 // fill issues the caller's writing of a tensor: inputs get their values (others in the

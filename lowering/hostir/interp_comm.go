@@ -47,8 +47,11 @@ func (r *rank) transfer(s Stmt) error {
 		if t := r.handles[s.Handle]; t != nil {
 			r.issue(r.current, s, nil, t)
 		}
-	case *ShareMemHandles: // pointers are shared already
+	case *ShareMemHandles: // memory is shared already
 	case *Communication, *P2PCommunication:
+		if t, ok := s.(*P2PCommunication); ok && t.Backend.IPC() {
+			return r.ipc(t)
+		}
 		p, err := r.part(s)
 		if err != nil || p == nil {
 			return err

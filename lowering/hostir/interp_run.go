@@ -71,6 +71,7 @@ func (m *machine) deadlock() error {
 			break
 		}
 	}
+	lines = append(lines, m.unanswered()...)
 	return fmt.Errorf("deadlock: nothing can run\n  %s", strings.Join(lines, "\n  "))
 }
 

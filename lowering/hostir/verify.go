@@ -27,6 +27,7 @@ var Invariants = []Invariant{
 	{"scope", "an expression uses parameters, the rank and loop variables of enclosing loops"},
 	{"range", "an index, a peer, a root or a worker's number is within range"},
 	{"wait", "a communication is waited for, once, after it was started"},
+	{"shared", "a transfer over CUDA IPC is paired with its counterpart before it starts; the one that lends stands first"},
 	{"group", "a group holds communications, and is closed where it was opened"},
 	{"shape", "operands and results of a statement fit each other"},
 	{"communication", "a communication's type is what its domains say"},
@@ -49,6 +50,7 @@ func Verify(p *Program) error {
 		v.operation(s)
 		return true
 	})
+	v.shared()
 	v.flow()
 	return v.errors.Err()
 }

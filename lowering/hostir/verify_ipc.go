@@ -1,0 +1,85 @@
+package hostir
+
+import "slices"
+
+// shared checks the transfers over CUDA IPC: that each is paired by a ShareMemHandles
+// before it, and that no rank can wait for itself.
+func (v *verifier) shared() {
+	exchanges := Exchanges(v.program)
+	named := map[string]bool{}
+	Walk(v.program.Body, func(s Stmt) bool {
+		if share, ok := s.(*ShareMemHandles); ok {
+			v.pairs(share, exchanges, named)
+		}
+		return true
+	})
+	v.sharedIn(v.program.Body, exchanges)
+}
+
+// pairs checks one ShareMemHandles by itself.
+func (v *verifier) pairs(s *ShareMemHandles, exchanges map[string]*Exchange, named map[string]bool) {
+	for _, handle := range s.Comms {
+		e := exchanges[handle]
+		switch {
+		case named[handle]:
+			v.breach(s.Pos, "shared", "%s is shared twice", handle)
+			continue
+		case e == nil || e.Shared != s:
+			v.breach(s.Pos, "shared", "%s is no send or receive with a counterpart among %v", handle, s.Comms)
+			continue
+		}
+		named[handle] = true
+		if e.Send.Handle == handle {
+			v.pair(s, e)
+		}
+	}
+}
+
+func (v *verifier) pair(s *ShareMemHandles, e *Exchange) {
+	send, recv := e.Send, e.Recv
+	switch {
+	case send.Backend != recv.Backend || !send.Backend.IPC():
+		v.breach(s.Pos, "shared", "%s and %s are not of one backend that shares memory", send.Handle, recv.Handle)
+	case send.Buffer.DType != recv.Buffer.DType || localElements(send.Buffer) != localElements(recv.Buffer):
+		v.breach(s.Pos, "shared", "%s sends %d elements of %s and %s receives %d of %s", send.Handle,
+			localElements(send.Buffer), send.Buffer.DType, recv.Handle, localElements(recv.Buffer), recv.Buffer.DType)
+	}
+}
+
+// sharedIn checks where the statements of one list stand.
+func (v *verifier) sharedIn(body []Stmt, exchanges map[string]*Exchange) {
+	place := map[Stmt]int{}
+	group := false
+	for i, s := range body {
+		place[s] = i
+		for _, inner := range Bodies(s) {
+			v.sharedIn(*inner, exchanges)
+		}
+		switch s := s.(type) {
+		case *StartCoalescing:
+			group = true
+		case *EndCoalescing:
+			group = false
+		case *P2PCommunication:
+			if s.Backend.IPC() {
+				v.sharedAt(s, exchanges[s.Handle], place, group)
+			}
+		}
+	}
+}
+
+func (v *verifier) sharedAt(s *P2PCommunication, e *Exchange, place map[Stmt]int, group bool) {
+	if e == nil || !slices.Contains(e.Shared.Comms, s.Handle) {
+		v.breach(s.Pos, "shared", "no ShareMemHandles pairs %s with its counterpart", s.Handle)
+		return
+	}
+	if _, before := place[e.Shared]; !before {
+		v.breach(s.Pos, "shared", "%s does not follow its ShareMemHandles in one list of statements", s.Handle)
+	}
+	if group {
+		v.breach(s.Pos, "shared", "%s stands in a group: a copy between shared memories needs none", s.Handle)
+	}
+	if _, before := place[e.Owner()]; s == e.Copier() && !before {
+		v.breach(s.Pos, "shared", "%s copies before %s lends: two ranks would wait for each other", s.Handle, e.Owner().Handle)
+	}
+}
