@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The whole suite: format, vet, every Go test; those build and run the C++ tests and the
-# emitted programs on the CPU device. Ends with one line per step.
+# The whole suite: format, vet, the tests of the runtime and of the CPU device, every Go
+# test; among these are the end-to-end tests, which build and run emitted programs on the
+# CPU device. Ends with one line per step.
 source "$(dirname "$0")/common.sh"
 
 summary=()
@@ -23,6 +24,7 @@ formatted() {
 
 step "gofmt" formatted
 step "go vet" go vet ./...
+step "C++ tests" scripts/cpp-tests.sh
 step "go test" go test ./...
 
 say "summary"

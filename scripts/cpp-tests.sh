@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Builds the runtime and the CPU device and runs their tests; with an argument, under the
+# thread or the address sanitizer. What the tools print is shown only if one fails.
+source "$(dirname "$0")/common.sh"
+
+sanitizer="${1:-}"
+folder="build/runtime${sanitizer:+-$sanitizer}"
+log="$folder.log"
+mkdir -p build
+
+# quietly runs a command, and shows what it printed if it fails.
+quietly() {
+  "$@" >>"$log" 2>&1 || { cat "$log"; exit 1; }
+}
+
+: >"$log"
+quietly cmake -S runtime_cpp -B "$folder" -G Ninja -DHIRGEN_SANITIZE="$sanitizer"
+quietly cmake --build "$folder"
+quietly ctest --test-dir "$folder" -j2 --output-on-failure
+grep 'tests passed' "$log"
