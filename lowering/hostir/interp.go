@@ -107,6 +107,7 @@ type rank struct {
 	named    map[string]*stream // by GetCurrentStream
 	current  *stream
 	views    map[*Tensor]*view
+	aliases  map[*Tensor]bool // views that a Reshape, Broadcast or Permute made
 	handles  map[string]*task // what Wait waits for
 	turns    map[string]int   // how many meetings of a team this rank has joined
 	group    []*part          // communications of the open group
@@ -127,7 +128,7 @@ func allocates(p *Program) bool {
 func newRank(m *machine, number int) *rank {
 	r := &rank{
 		machine: m, number: number, streams: map[string]*stream{}, named: map[string]*stream{},
-		views: map[*Tensor]*view{}, handles: map[string]*task{}, turns: map[string]int{},
+		views: map[*Tensor]*view{}, aliases: map[*Tensor]bool{}, handles: map[string]*task{}, turns: map[string]int{},
 		env: map[string]int64{"rank": int64(number)}, outputs: map[string]*Array{},
 	}
 	for _, param := range m.program.Params {

@@ -52,36 +52,41 @@ func (r *rank) transfer(s Stmt) error {
 		if t, ok := s.(*P2PCommunication); ok && t.Backend.IPC() {
 			return r.ipc(t)
 		}
-		p, err := r.part(s)
-		if err != nil || p == nil {
+		parts, err := r.parts(s)
+		if err != nil || len(parts) == 0 {
 			return err
 		}
 		if r.grouping {
-			r.group = append(r.group, p)
+			r.group = append(r.group, parts...)
 			return nil
 		}
-		return r.start(Handle(s), s, []*part{p})
+		return r.start(Handle(s), s, parts)
 	}
 	return nil
 }
 
-// part gathers what this rank brings to a communication; nil if it takes no part.
-func (r *rank) part(s Stmt) (*part, error) {
+// parts gathers what this rank brings to a communication; none if it takes no part.
+func (r *rank) parts(s Stmt) ([]*part, error) {
 	switch s := s.(type) {
 	case *Communication:
-		if s.Mesh.Coordinate(r.number, s.MeshAxis) < 0 {
+		if s.Type == SendRecv {
+			return r.sendRecv(s)
+		}
+		if s.Team(r.number) == nil {
 			return nil, nil
 		}
-		return r.collective(s)
+		p, err := r.collective(s)
+		return []*part{p}, err
 	case *P2PCommunication:
-		return r.pair(s)
+		p, err := r.pair(s)
+		return []*part{p}, err
 	default:
 		return nil, r.fail(s, "this is no communication")
 	}
 }
 
 func (r *rank) collective(s *Communication) (*part, error) {
-	p := &part{rank: r, stmt: s, root: -1, team: s.Mesh.Team(r.number, s.MeshAxis)}
+	p := &part{rank: r, stmt: s, root: -1, team: s.Team(r.number)}
 	p.key = fmt.Sprint(p.team)
 	in, err := r.view(s, s.In)
 	if err != nil {
@@ -94,6 +99,38 @@ func (r *rank) collective(s *Communication) (*part, error) {
 	p.root, err = r.eval(s, s.Root)
 	return p, err
 }
+
+// sendRecv gives this rank's part as a sender and its part as a receiver, as far as it
+// has them. A rank that is at one place in both meshes meets itself.
+func (r *rank) sendRecv(s *Communication) ([]*part, error) {
+	in, err := r.view(s, s.In)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.view(s, s.Out)
+	if err != nil {
+		return nil, err
+	}
+	from, to := slices.Index(s.In.Mesh.Ranks, r.number), slices.Index(s.Out.Mesh.Ranks, r.number)
+	if from >= 0 && from == to {
+		self := &part{rank: r, stmt: s, root: -1, in: []*view{in}, out: out, team: []int{r.number}, key: fmt.Sprint(r.number)}
+		return []*part{self}, nil
+	}
+	var parts []*part
+	add := func(v *view, from, to int) {
+		parts = append(parts, &part{rank: r, stmt: s, root: -1, in: []*view{v}, team: []int{from, to}, key: pairKey(from, to)})
+	}
+	if from >= 0 {
+		add(in, r.number, s.Out.Mesh.Ranks[from])
+	}
+	if to >= 0 {
+		add(out, s.In.Mesh.Ranks[to], r.number)
+	}
+	return parts, nil
+}
+
+// pairKey names the messages from one rank to another.
+func pairKey(from, to int) string { return fmt.Sprintf("%d to %d", from, to) }
 
 func (r *rank) pair(s *P2PCommunication) (*part, error) {
 	peer, err := r.eval(s, s.Peer)
@@ -111,14 +148,19 @@ func (r *rank) pair(s *P2PCommunication) (*part, error) {
 	if !s.Send {
 		slices.Reverse(p.team)
 	}
-	p.key = fmt.Sprintf("%d to %d", p.team[0], p.team[1])
+	p.key = pairKey(p.team[0], p.team[1])
 	return p, nil
 }
 
 // carrier is the stream that communications of a team run on; pairs share one.
 func (r *rank) carrier(p *part) *stream {
-	if _, ok := p.stmt.(*P2PCommunication); ok {
+	switch s := p.stmt.(type) {
+	case *P2PCommunication:
 		return r.stream("communication of pairs")
+	case *Communication:
+		if s.Type == SendRecv {
+			return r.stream("communication of pairs")
+		}
 	}
 	return r.stream("communication of " + p.key)
 }
@@ -198,7 +240,7 @@ func compatible(a, b *part) bool {
 	case *Communication:
 		o, ok := b.stmt.(*Communication)
 		return ok && s.Type == o.Type && s.ReduceFn == o.ReduceFn && a.root == b.root &&
-			a.in[0].elements() == b.in[0].elements() && s.In.DType == o.In.DType
+			localElements(s.In) == localElements(o.In) && s.In.DType == o.In.DType
 	case *P2PCommunication:
 		o, ok := b.stmt.(*P2PCommunication)
 		return ok && s.Send != o.Send && a.in[0].elements() == b.in[0].elements() && s.Buffer.DType == o.Buffer.DType

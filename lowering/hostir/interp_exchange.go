@@ -19,6 +19,9 @@ func (m *meeting) exchange() error {
 	case *P2PCommunication:
 		return pass(parts[0], parts[1])
 	case *Communication:
+		if s.Type == SendRecv && len(parts) == 2 {
+			return pass(parts[0], parts[1])
+		}
 		return collect(s, parts)
 	default:
 		return reshard(s, parts)
@@ -29,6 +32,9 @@ func (m *meeting) exchange() error {
 func collect(s *Communication, parts []*part) error {
 	in := make([][]float64, len(parts))
 	for q, p := range parts {
+		if p.in[0] == nil {
+			continue // it has no part of the operand
+		}
 		memory, ok := p.in[0].contiguous()
 		if !ok {
 			return p.rank.fail(p.stmt, "the operand is not contiguous")
@@ -36,6 +42,9 @@ func collect(s *Communication, parts []*part) error {
 		in[q] = slices.Clone(memory)
 	}
 	for q, p := range parts {
+		if p.out == nil {
+			continue // it has no part of the result
+		}
 		out, ok := p.out.contiguous()
 		if !ok {
 			return p.rank.fail(p.stmt, "the result is not contiguous")
@@ -64,6 +73,9 @@ func deliver(s *Communication, root int64, in [][]float64, out []float64, q int)
 	if root >= int64(team) {
 		return fmt.Errorf("there is no root %d among %d ranks", root, team)
 	}
+	if sends := s.Type == BroadcastComm || s.Type == Scatter; sends && in[root] == nil {
+		return fmt.Errorf("the root %d has no part of %s", root, s.In.Name)
+	}
 	switch s.Type {
 	case Allgather:
 		copy(out, slices.Concat(in...))
@@ -73,6 +85,8 @@ func deliver(s *Communication, root int64, in [][]float64, out []float64, q int)
 		}
 	case BroadcastComm:
 		copy(out, in[root])
+	case SendRecv:
+		copy(out, in[q])
 	case Scatter:
 		copy(out, in[root][q*len(out):])
 	case AllToAll:

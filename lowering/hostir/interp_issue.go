@@ -133,9 +133,9 @@ func (r *rank) compute(s Stmt) error {
 	if err != nil {
 		return err
 	}
-	if out.Role == View && r.views[out] == nil {
+	if out.Role == View && (r.views[out] == nil || r.aliases[out]) {
 		v, err := r.alias(s, in[0])
-		r.views[out] = v
+		r.views[out], r.aliases[out] = v, true
 		return err
 	}
 	v, err := r.view(s, out)
@@ -164,9 +164,18 @@ func (r *rank) operands(s Stmt) ([]*view, error) {
 	return in, nil
 }
 
-// alias makes the result of a Reshape or Broadcast a view of its operand.
+// alias makes the result of a Reshape, Broadcast or Permute a view of its operand.
 func (r *rank) alias(s Stmt, in *view) (*view, error) {
 	out := newView(Result(s))
+	if p, ok := s.(*Permute); ok {
+		for i, j := range AxisMap(p)[0] {
+			if j != Unmapped {
+				out.stride[j] = in.stride[i]
+			}
+		}
+		out.data, out.offset = in.data, in.offset
+		return out, nil
+	}
 	if _, ok := in.contiguous(); !ok || !in.rowMajor() {
 		return nil, r.fail(s, "a view cannot reshape a buffer that is not row-major")
 	}

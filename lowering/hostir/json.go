@@ -81,7 +81,7 @@ func programObject(p *Program) object {
 	}
 	return object{
 		{"name", p.Name}, {"file", p.File}, {"params", params}, {"meshes", meshes},
-		{"streams", p.Streams}, {"tensors", tensors}, {"body", bodyObjects(p.Body)},
+		{"streams", p.Streams}, {"tensors", tensors}, {"body", bodyObjects(p.Body, worldSize(p))},
 	}
 }
 
@@ -110,26 +110,38 @@ func appendPos(o object, pos diag.Pos) object {
 	return append(o, member{"pos", pos.String()})
 }
 
-func bodyObjects(body []Stmt) []object {
+// worldSize is the number of ranks.
+func worldSize(p *Program) int {
+	if len(p.Meshes) == 0 {
+		return 0
+	}
+	return p.Meshes[0].Size()
+}
+
+func bodyObjects(body []Stmt, world int) []object {
 	list := make([]object, 0, len(body))
 	for _, s := range body {
-		list = append(list, statementObject(s))
+		list = append(list, statementObject(s, world))
 	}
 	return list
 }
 
-// statementObject gives op, the statement's own fields, position and note, bodies last.
-func statementObject(s Stmt) object {
+// statementObject gives op, the statement's own fields, who runs it where that is not
+// every rank, position and note, bodies last.
+func statementObject(s Stmt, world int) object {
 	o := append(object{{"op", s.Op()}}, fields(s)...)
+	if ranks := Ranks(s); ranks != nil && len(ranks) < world {
+		o = append(o, member{"ranks", ranks})
+	}
 	o = appendPos(o, s.Meta().Pos)
 	if s.Meta().Note != "" {
 		o = append(o, member{"note", s.Meta().Note})
 	}
 	switch s := s.(type) {
 	case *For:
-		o = append(o, member{"body", bodyObjects(s.Body)})
+		o = append(o, member{"body", bodyObjects(s.Body, world)})
 	case *If:
-		o = append(o, member{"body", bodyObjects(s.Body)}, member{"else", bodyObjects(s.Else)})
+		o = append(o, member{"body", bodyObjects(s.Body, world)}, member{"else", bodyObjects(s.Else, world)})
 	}
 	return o
 }

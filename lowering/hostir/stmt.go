@@ -141,13 +141,14 @@ type (
 		Out, In *Tensor
 		Axis    int
 	}
-	// Communication is a collective over the team of a mesh axis.
+	// Communication is a collective over the team of a mesh axis, or, without an axis,
+	// over all ranks of the mesh. See Ranks for who takes part.
 	Communication struct {
 		Info
 		Handle   string // what Wait names
 		Type     CommType
 		Mesh     *domain.Mesh
-		MeshAxis string    // the team is the ranks along this axis
+		MeshAxis string    // the team is the ranks along this axis; empty: the whole mesh
 		Root     expr.Expr // team rank; nil where there is none
 		ReduceFn string    // "sum", "max", "min", "prod", or empty
 		Out, In  *Tensor

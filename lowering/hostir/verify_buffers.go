@@ -1,5 +1,7 @@
 package hostir
 
+import "slices"
+
 // buffers follows allocation, views and writes along a path.
 func (f *flow) buffers(s Stmt) {
 	switch s := s.(type) {
@@ -30,7 +32,7 @@ func (f *flow) buffers(s Stmt) {
 // makesView reports whether a statement can make its result a view of its operand.
 func (f *flow) makesView(s Stmt) bool {
 	switch s.(type) {
-	case *Reshape, *Broadcast:
+	case *Reshape, *Broadcast, *Permute:
 		return true
 	default:
 		return false
@@ -68,8 +70,24 @@ func (f *flow) view(s Stmt, out, in *Tensor) {
 	if out.Role != View {
 		f.breach(s.Meta().Pos, "view", "%s makes %s a view, but its role is %s", s.Op(), out.Name, out.Role)
 	}
+	if p, ok := s.(*Permute); ok && !slices.Equal(order(out), carried(p)) {
+		f.breach(s.Meta().Pos, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
+	}
 	f.base[out] = f.root(in)
 	f.set(viewed, out, true)
+}
+
+// carried is the order in which the result of a Permute steps through the buffer of its
+// operand.
+func carried(p *Permute) []int {
+	row := AxisMap(p)[0]
+	list := make([]int, 0, len(row))
+	for _, i := range order(p.In) {
+		if row[i] != Unmapped {
+			list = append(list, row[i])
+		}
+	}
+	return list
 }
 
 func (f *flow) root(t *Tensor) *Tensor {

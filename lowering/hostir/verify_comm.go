@@ -1,12 +1,14 @@
 package hostir
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // communication checks a communication against the domains of its operands.
 func (v *verifier) communication(s *Communication) {
-	if s.Mesh.Axis(s.MeshAxis) == nil {
+	if s.MeshAxis != "" && s.Mesh.Axis(s.MeshAxis) == nil {
 		v.breach(s.Pos, "communication", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
 		return
 	}
@@ -23,15 +25,41 @@ func (v *verifier) communication(s *Communication) {
 		v.breach(s.Pos, "communication", "%s is %s and %s is %s", s.In.Name, s.In.DType, s.Out.Name, s.Out.DType)
 		return
 	}
-	if !v.elements(s) {
-		return
+	if v.elements(s) && v.places(s) {
+		v.sides(s)
 	}
-	v.sides(s)
+}
+
+// places checks that the team holds the ranks that have something to send or to receive,
+// and that a SendRecv has a rank at each place on both sides.
+func (v *verifier) places(s *Communication) bool {
+	if s.In.Mesh == nil || s.Out.Mesh == nil {
+		return true
+	}
+	within := func(m *domain.Mesh) bool {
+		return !slices.ContainsFunc(m.Ranks, func(r int) bool { return !slices.Contains(s.Mesh.Ranks, r) })
+	}
+	ok := true
+	switch s.Type {
+	case SendRecv:
+		ok = s.In.Mesh.Size() == s.Out.Mesh.Size()
+	case Allgather, Allreduce, ReduceScatter, AllToAll:
+		ok = within(s.In.Mesh) && within(s.Out.Mesh)
+	case Gather, Reduction:
+		ok = within(s.In.Mesh)
+	case Scatter, BroadcastComm:
+		ok = within(s.Out.Mesh)
+	}
+	if !ok {
+		v.breach(s.Pos, "communication", "%s on mesh %s cannot take %s on mesh %s to %s on mesh %s",
+			s.Type, s.Mesh.Name, s.In.Name, s.In.Mesh.Name, s.Out.Name, s.Out.Mesh.Name)
+	}
+	return ok
 }
 
 // elements checks how many elements a rank puts in and gets out.
 func (v *verifier) elements(s *Communication) bool {
-	in, out, team := localElements(s.In), localElements(s.Out), s.Mesh.Axis(s.MeshAxis).Extent.Size
+	in, out, team := localElements(s.In), localElements(s.Out), s.TeamSize()
 	ok := in == out
 	switch s.Type {
 	case Allgather, Gather:
@@ -64,10 +92,10 @@ func (v *verifier) sides(s *Communication) {
 		wantIn = true
 	case Scatter:
 		wantOut = true
-	case ReduceScatter, SendRecv, AllToAll:
+	case ReduceScatter, AllToAll:
 		wantIn, wantOut = true, true
-	case BroadcastComm:
-		return // of whole tensors, or of a slice in each iteration
+	case BroadcastComm, SendRecv:
+		return // of whole tensors, of what each rank has, or of a slice in each iteration
 	}
 	if in != wantIn || out != wantOut {
 		v.breach(s.Pos, "communication", "%s along mesh axis %s cannot take %s %s to %s %s", s.Type, s.MeshAxis,

@@ -32,6 +32,7 @@ func (v *verifier) operation(s Stmt) {
 	for i, t := range Uses(s) {
 		if rows != nil && v.rank(s, t) {
 			v.operand(s, t, rows[i])
+			v.present(s, t)
 		}
 	}
 	v.products(s)
@@ -137,6 +138,23 @@ func (v *verifier) operand(s Stmt, t *Tensor, row []int) {
 		case v.lowered && !moves && !folds && !stretches && splitOver(a) != splitOver(b):
 			v.breach(s.Meta().Pos, "local", "axis %d of %s and axis %d of %s are on different ranks: %s and %s",
 				i, t.Name, j, out.Name, a, b)
+		}
+	}
+}
+
+// present checks that every rank that runs a statement of a lowered program has the
+// operand.
+func (v *verifier) present(s Stmt, t *Tensor) {
+	out := Result(s)
+	_, moves := s.(*Set)
+	_, folds := s.(*Reduce)
+	if !v.lowered || moves || folds || t.Mesh == nil || out.Mesh == nil {
+		return
+	}
+	for _, r := range out.Mesh.Ranks {
+		if !slices.Contains(t.Mesh.Ranks, r) {
+			v.breach(s.Meta().Pos, "local", "rank %d computes %s and has no part of %s", r, out.Name, t.Name)
+			return
 		}
 	}
 }
