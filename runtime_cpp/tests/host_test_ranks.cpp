@@ -1,6 +1,9 @@
 #include "host_test_ranks.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,9 +30,11 @@ std::string scratch(int rank, const char* what) {
 }
 
 int free_port() {
-  static int next = 34000 + static_cast<int>(getpid() % 20000);
-  while (thrown_by([] { listen_at("127.0.0.1", ++next); }).code != Code::kOk) continue;
-  return next;
+  const Socket listener = listen_at("127.0.0.1", 0);  // the system chooses
+  sockaddr_in address{};
+  socklen_t size = sizeof(address);
+  getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.sin_port);
 }
 
 namespace {
@@ -52,6 +57,9 @@ pid_t start_rank(int rank, int port, const std::vector<std::string>& arguments,
       variables[name.substr(0, at)] = value;
     }
   }
+  // A rank that failed frees nothing, on purpose, and is not to linger when it ends.
+  variables["TSAN_OPTIONS"] = "report_thread_leaks=0:atexit_sleep_ms=0";
+  variables["ASAN_OPTIONS"] = "detect_leaks=0";
   for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
   dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
   dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
