@@ -22,6 +22,7 @@ type assembler struct {
 	tensors   map[string]*Tensor
 	defined   map[string]*sourceOp // by result: the operations seen so far
 	later     map[string]*sourceOp // by result: all operations
+	claimed   map[string]bool      // names of all results, in lower case
 	used      map[string]bool      // tensors that an operation reads
 	dtype     domain.DType
 	// misnamed is set when a tensor is asked for that does not exist.
@@ -33,7 +34,7 @@ func assemble(src *source, overrides map[string]int64, list *diag.List) *Pipelin
 	a := &assembler{
 		src: src, list: list, overrides: overrides, p: &Pipeline{File: src.file, Doc: src.doc}, scope: newScope(),
 		params: map[string]int64{}, broken: map[string]bool{}, tensors: map[string]*Tensor{},
-		defined: map[string]*sourceOp{}, later: map[string]*sourceOp{}, used: map[string]bool{},
+		defined: map[string]*sourceOp{}, later: map[string]*sourceOp{}, claimed: map[string]bool{}, used: map[string]bool{},
 	}
 	a.name()
 	a.parameters()

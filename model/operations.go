@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
 )
@@ -13,6 +14,7 @@ type operation struct {
 	least, most int      // operands
 	attrs       []string // attributes that it takes
 	infer       func(*inference) bool
+	expand      func(*expansion) // of a composite; see Composites
 }
 
 // operations is every operation by the name that specs use. "max" and "min" with one
@@ -63,7 +65,7 @@ func operationNames() []string {
 	for name := range operations {
 		names = append(names, name)
 	}
-	names = slices.Concat(names, UnaryFns, ConstantFns, BinaryFns, ReduceFns)
+	names = slices.Concat(names, UnaryFns, ConstantFns, BinaryFns, ReduceFns, Composites)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -89,6 +91,7 @@ func (a *assembler) operations() {
 		a.misnamed = true
 	}
 	for _, so := range a.src.ops {
+		a.claimed[strings.ToLower(so.out.value)] = true
 		if _, ok := a.later[so.out.value]; !ok {
 			a.later[so.out.value] = so
 		}
@@ -99,6 +102,10 @@ func (a *assembler) operations() {
 }
 
 func (a *assembler) operation(so *sourceOp) {
+	if rule, ok := composite(so.fn.value); ok {
+		a.takeApart(so, rule)
+		return
+	}
 	op := &Op{Pos: so.pos}
 	known := a.operands(so, op)
 	out, ok := a.claimResult(so)

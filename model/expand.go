@@ -1,0 +1,192 @@
+package model
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Composites are operations that a spec may write and that are taken apart into primitive
+// ones when it is loaded: what comes after knows nothing of them. They compute in fp32 and
+// round once, to the element type of their first operand.
+var Composites = []string{"softmax", "softmax_grad", "normalize", "normalize_grad", "layer_norm"}
+
+// composite says how one of them is taken apart.
+func composite(name string) (rule operation, ok bool) {
+	switch name {
+	case "softmax":
+		return operation{least: 1, most: 1, attrs: []string{"axis"}, expand: softmax}, true
+	case "softmax_grad":
+		return operation{least: 2, most: 2, attrs: []string{"axis"}, expand: softmaxGrad}, true
+	case "normalize":
+		return operation{least: 1, most: 1, attrs: []string{"axis", "eps"}, expand: normalize}, true
+	case "normalize_grad":
+		return operation{least: 2, most: 2, attrs: []string{"axis", "eps"}, expand: normalizeGrad}, true
+	case "layer_norm":
+		return operation{least: 3, most: 3, attrs: []string{"eps"}, expand: layerNorm}, true
+	}
+	return operation{}, false
+}
+
+// expansion takes one composite operation apart.
+type expansion struct {
+	*inference
+	axis int    // the axis along which it normalizes
+	eps  string // what is added to a variance
+}
+
+// takeApart expands a composite operation and adds what it consists of. Every part has the
+// position of the whole.
+func (a *assembler) takeApart(so *sourceOp, rule operation) {
+	in := &inference{a: a, src: so, rule: rule, op: &Op{Pos: so.pos}}
+	known := a.operands(so, in.op)
+	e := &expansion{inference: in, axis: -1, eps: "1e-5"}
+	if !in.checkCounts() || !known || !e.attributes() {
+		if out, ok := a.claimResult(so); ok {
+			a.failed(so, out)
+		}
+		return
+	}
+	rule.expand(e)
+}
+
+// attributes reads axis, by default the last one, and eps.
+func (e *expansion) attributes() bool {
+	axis := text{value: "-1", pos: e.src.pos}
+	if attr := e.src.attr("axis"); attr != nil {
+		if attr.list {
+			e.a.list.Add(attr.name.pos, diag.BadAttribute, "axis is one axis, not a list")
+			return false
+		}
+		axis = attr.values[0]
+	}
+	if attr := e.src.attr("eps"); attr != nil {
+		eps, err := strconv.ParseFloat(attr.values[0].value, 32)
+		if attr.list || err != nil || !(eps >= 0) {
+			e.a.list.Add(attr.name.pos, diag.BadAttribute, "eps is a number of at least 0")
+			return false
+		}
+		e.eps = attr.values[0].value
+	}
+	var ok bool
+	e.axis, ok = e.axisIndex(axis, len(e.axesOf(0)))
+	return ok
+}
+
+// arg is an operand in fp32.
+func (e *expansion) arg(i int) string {
+	if e.op.In[i].DType == domain.FP32 {
+		return e.src.args[i].value
+	}
+	return e.step(e.src.args[i].value+"_fp32", "cast", []string{e.src.args[i].value}, "dtype", string(domain.FP32))
+}
+
+// step adds one primitive operation and returns the name of its result, which begins
+// with that of the composite's.
+func (e *expansion) step(suffix, fn string, args []string, attrs ...string) string {
+	name := e.fresh(e.src.out.value + "_" + suffix)
+	e.add(name, fn, args, attrs)
+	return name
+}
+
+// result adds the last operation, which gives the result of the whole, and rounds it.
+func (e *expansion) result(fn string, args ...string) {
+	if dtype := e.op.In[0].DType; dtype != domain.FP32 {
+		sum := e.step(fn, fn, args)
+		fn, args = "cast", []string{sum}
+		e.add(e.src.out.value, fn, args, []string{"dtype", string(dtype)})
+		return
+	}
+	e.add(e.src.out.value, fn, args, nil)
+}
+
+func (e *expansion) add(out, fn string, args, attrs []string) {
+	at := func(value string) text { return text{value: value, pos: e.src.pos} }
+	op := &sourceOp{out: at(out), fn: at(fn), pos: e.src.pos}
+	for _, arg := range args {
+		op.args = append(op.args, at(arg))
+	}
+	for i := 0; i < len(attrs); i += 2 {
+		op.attrs = append(op.attrs, sourceAttr{name: at(attrs[i]), values: []text{at(attrs[i+1])}})
+	}
+	e.a.operation(op)
+}
+
+// fresh gives a name that nothing in the spec has.
+func (e *expansion) fresh(name string) string {
+	name = name[:min(len(name), maxName-4)]
+	for n, base := 2, strings.TrimRight(name, "_"); e.a.isTaken(name); n++ {
+		name = base + strconv.Itoa(n)
+	}
+	return name
+}
+
+// isTaken reports whether a name is in use, or will be, in any case of its letters.
+func (a *assembler) isTaken(name string) bool {
+	_, taken := a.scope.taken[name]
+	folded := strings.ToLower(name)
+	_, differs := a.scope.folded["a tensor "+folded]
+	return taken || differs || a.claimed[folded]
+}
+
+// fold reduces the axis and puts one of one element in its place, which stretches.
+func (e *expansion) fold(suffix, fn, arg string) string {
+	axis := strconv.Itoa(e.axis)
+	folded := e.step(suffix, fn, []string{arg}, "axis", axis)
+	return e.step(suffix+"_b", "broadcast", []string{folded}, "axis", axis)
+}
+
+// mean is fold's sum over the number of elements.
+func (e *expansion) mean(suffix, arg string) string {
+	count := e.axesOf(0)[e.axis].Extent.Size
+	return e.step(suffix+"_mean", "scale", []string{e.fold(suffix, "sum", arg)}, "by", formatFloat(1/float64(count)))
+}
+
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
+
+// softmax(X) = exp(X - max X) / sum of that, along an axis.
+func softmax(e *expansion) {
+	x := e.arg(0)
+	shifted := e.step("shifted", "sub", []string{x, e.fold("max", "max", x)})
+	exp := e.step("exp", "exp", []string{shifted})
+	e.result("div", exp, e.fold("sum", "sum", exp))
+}
+
+// softmaxGrad(dY, Y) = Y (dY - sum of dY Y), with Y the result of the softmax.
+func softmaxGrad(e *expansion) {
+	dy, y := e.arg(0), e.arg(1)
+	weighted := e.step("weighted", "mul", []string{dy, y})
+	e.result("mul", y, e.step("centered", "sub", []string{dy, e.fold("sum", "sum", weighted)}))
+}
+
+// normalized gives (X - mean X) / sqrt(variance of X + eps), and the divisor's reciprocal.
+func (e *expansion) normalized(x string) (centered, rstd string) {
+	centered = e.step("centered", "sub", []string{x, e.mean("x", x)})
+	variance := e.mean("square", e.step("square", "mul", []string{centered, centered}))
+	return centered, e.step("rstd", "rsqrt", []string{e.step("var", "shift", []string{variance}, "by", e.eps)})
+}
+
+// normalize(X): see normalized.
+func normalize(e *expansion) {
+	centered, rstd := e.normalized(e.arg(0))
+	e.result("mul", centered, rstd)
+}
+
+// normalizeGrad(dY, X) = rstd (dY - mean dY - Y mean of (dY Y)), with Y = normalize(X).
+func normalizeGrad(e *expansion) {
+	dy := e.arg(0)
+	centered, rstd := e.normalized(e.arg(1))
+	y := e.step("y", "mul", []string{centered, rstd})
+	along := e.mean("along", e.step("weighted", "mul", []string{dy, y}))
+	away := e.step("away", "sub", []string{dy, e.mean("dy", dy)})
+	e.result("mul", rstd, e.step("tangent", "sub", []string{away, e.step("radial", "mul", []string{y, along})}))
+}
+
+// layerNorm(X, gamma, beta) = normalize(X) gamma + beta, along the last axis.
+func layerNorm(e *expansion) {
+	centered, rstd := e.normalized(e.arg(0))
+	y := e.step("y", "mul", []string{centered, rstd})
+	e.result("add", e.step("scaled", "mul", []string{y, e.arg(1)}), e.arg(2))
+}

@@ -1,0 +1,72 @@
+package model
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A composite of 16-bit tensors computes in fp32 and rounds once.
+func TestCompositesComputeInFP32(t *testing.T) {
+	const head = "hirgen: 1\nname: p\ndtype: bf16\ntensors: {X: [2, 3]}\nops:\n"
+	p := mustLoad(t, head+"- Y = softmax(X, axis=0)")
+	for _, tensor := range p.Tensors {
+		if narrow := tensor.Name == "X" || tensor.Name == "Y"; narrow != (tensor.DType == domain.BF16) {
+			t.Errorf("%s is %s", tensor.Name, tensor.DType)
+		}
+	}
+	values := mustEvaluate(t, p, map[string]*Array{"X": array([]int64{2, 3}, 0, 90, 1, 0, 80, -1)})
+	for i, logit := range []float64{0, 10, 2, 0, -10, -2} {
+		want := domain.BF16.Round(1 / (1 + math.Exp(-logit)))
+		if got := values["Y"].Data[i]; got != want {
+			t.Errorf("Y[%d] = %v, want %v", i, got, want)
+		}
+	}
+	for _, op := range p.Ops {
+		if op.Pos.Line != 6 {
+			t.Errorf("%s has position %s, not that of the softmax", op.Out.Name, op.Pos)
+		}
+	}
+}
+
+// Names that the spec has, now or later, are left alone.
+func TestNamesOfPartsAreFree(t *testing.T) {
+	p := mustLoad(t, spec("Y_max: [2, 3]", "- Y = softmax(Y_max)\n- y_sum = neg(Y)\n- Y_sum_b = softmax(y_sum)"))
+	var names []string
+	for _, tensor := range p.Tensors {
+		names = append(names, tensor.Name)
+	}
+	slices.Sort(names)
+	if len(slices.Compact(slices.Clone(names))) != len(names) || !slices.Contains(names, "Y_max2") || !slices.Contains(names, "Y_sum2") {
+		t.Errorf("the names are %v", names)
+	}
+}
+
+func TestMistakesInComposites(t *testing.T) {
+	for op, want := range map[string]string{
+		"softmax(X, axis=2)":               "axis 2 is not between 0 and 1",
+		"softmax(X, axis=[0])":             "axis is one axis, not a list",
+		"softmax(X, eps=1)":                `softmax has no attribute "eps"`,
+		"softmax(X, X)":                    "softmax takes 1 operand, not 2",
+		"normalize(X, eps=-1)":             "eps is a number of at least 0",
+		"normalize(X, eps=tiny)":           "eps is a number of at least 0",
+		"layer_norm(X, G, X)":              "the axes 3 of Y_y and 4 of G meet and have different extents",
+		"softmax(Z)":                       `there is no tensor "Z"`,
+		"scale(X)":                         "scale needs one constant",
+		"scale(X, by=[1])":                 "scale needs one constant",
+		"shift(X, by=1e60)":                `"1e60" is no number that fp32 holds`,
+		"normalize(X, axis=0, axis=0)":     `attribute "axis" is given twice`,
+		"normalize_grad(X, X, eps=[1, 2])": "eps is a number of at least 0",
+	} {
+		_, err := Load("spec.yaml", []byte(spec("X: [2, 3], G: [4]", "- Y = "+op+"\n- U = neg(Y)\n- W = neg(G)\n- V = neg(X)")), nil)
+		var list *diag.Errors
+		if !errors.As(err, &list) || len(list.Items) != 1 || !strings.Contains(list.Items[0].Message, want) {
+			t.Errorf("%s: got %v, want one error: %s", op, err, want)
+		}
+	}
+}

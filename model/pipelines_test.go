@@ -1,0 +1,264 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// loadSmall loads an example spec in fp32, at the size for tests that lies beside it.
+func loadSmall(t *testing.T, name string, overrides map[string]int64) *Pipeline {
+	t.Helper()
+	dir := filepath.Join("..", "testdata", "pipelines", name)
+	text, err := os.ReadFile(filepath.Join(dir, "spec.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := os.ReadFile(filepath.Join(dir, "small.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]int64{}
+	for _, word := range strings.Fields(string(small)) {
+		if name, value, ok := strings.Cut(word, "="); ok {
+			if values[name], err = strconv.ParseInt(value, 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, value := range overrides {
+		values[name] = value
+	}
+	p, err := Load("spec.yaml", []byte(strings.Replace(string(text), "dtype: bf16", "dtype: fp32", 1)), values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// normalInputs draws every input from the normal distribution.
+func normalInputs(p *Pipeline, seed uint64) map[string]*Array {
+	random := rand.New(rand.NewPCG(seed, 1))
+	inputs := map[string]*Array{}
+	for _, t := range p.Inputs {
+		a := NewArray(domain.Shape(t.Axes)...)
+		for i := range a.Data {
+			a.Data[i] = domain.FP32.Round(random.NormFloat64() * 0.7)
+		}
+		inputs[t.Name] = a
+	}
+	return inputs
+}
+
+func mustEvaluate(t *testing.T, p *Pipeline, inputs map[string]*Array) map[string]*Array {
+	t.Helper()
+	values, err := Evaluate(p, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// matrix is a float64 matrix, for computing what a spec should without its operations.
+type matrix struct {
+	rows, cols int
+	at         []float64
+}
+
+func newMatrix(rows, cols int) matrix { return matrix{rows, cols, make([]float64, rows*cols)} }
+
+// asMatrix reads an array as rows of the given length.
+func asMatrix(a *Array, cols int64) matrix {
+	return matrix{len(a.Data) / int(cols), int(cols), a.Data}
+}
+
+// columnSlices reads [d, n, k/d], a weight whose columns are split, as [n, k].
+func columnSlices(a *Array) matrix {
+	d, n, k := int(a.Shape[0]), int(a.Shape[1]), int(a.Shape[2])
+	m := newMatrix(n, d*k)
+	for i := range a.Data {
+		m.at[i/k%n*d*k+i/(n*k)*k+i%k] = a.Data[i]
+	}
+	return m
+}
+
+// timesTransposed is m w^T.
+func (m matrix) timesTransposed(w matrix) matrix {
+	out := newMatrix(m.rows, w.rows)
+	for i := range m.rows {
+		for j := range w.rows {
+			for k := range m.cols {
+				out.at[i*w.rows+j] += m.at[i*m.cols+k] * w.at[j*w.cols+k]
+			}
+		}
+	}
+	return out
+}
+
+func (m matrix) each(fn func(v float64) float64) matrix {
+	out := newMatrix(m.rows, m.cols)
+	for i, v := range m.at {
+		out.at[i] = fn(v)
+	}
+	return out
+}
+
+func (m matrix) plus(o matrix) matrix {
+	out := newMatrix(m.rows, m.cols)
+	for i, v := range m.at {
+		out.at[i] = v + o.at[i]
+	}
+	return out
+}
+
+func geluOf(v float64) float64 { return v / 2 * math.Erfc(-v/math.Sqrt2) }
+
+func layerNormOf(x matrix, gamma, beta []float64) matrix {
+	out := newMatrix(x.rows, x.cols)
+	for i := range x.rows {
+		row, mean, variance := x.at[i*x.cols:(i+1)*x.cols], 0.0, 0.0
+		for _, v := range row {
+			mean += v / float64(x.cols)
+		}
+		for _, v := range row {
+			variance += (v - mean) * (v - mean) / float64(x.cols)
+		}
+		for j, v := range row {
+			out.at[i*x.cols+j] = (v-mean)/math.Sqrt(variance+1e-5)*gamma[j] + beta[j]
+		}
+	}
+	return out
+}
+
+// attentionOf is softmax(q k^T scale) v for rows of one sequence after the other and heads
+// of width adjacent columns.
+func attentionOf(q, k, v matrix, length, width int, scale float64) matrix {
+	out := newMatrix(q.rows, q.cols)
+	for row := range q.rows {
+		first := row / length * length
+		for head := 0; head < q.cols; head += width {
+			weights, sum := make([]float64, length), 0.0
+			for j := range length {
+				for c := head; c < head+width; c++ {
+					weights[j] += scale * q.at[row*q.cols+c] * k.at[(first+j)*q.cols+c]
+				}
+				weights[j] = math.Exp(weights[j])
+				sum += weights[j]
+			}
+			for j, w := range weights {
+				for c := head; c < head+width; c++ {
+					out.at[row*q.cols+c] += w / sum * v.at[(first+j)*q.cols+c]
+				}
+			}
+		}
+	}
+	return out
+}
+
+// mlpOf is gelu(x w1^T) w2^T.
+func mlpOf(x matrix, in map[string]*Array) matrix {
+	return x.timesTransposed(asMatrix(in["W1"], int64(x.cols))).each(geluOf).timesTransposed(columnSlices(in["W2"]))
+}
+
+// expectClose compares with results that were computed in another precision or order.
+func expectClose(t *testing.T, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s has %d elements, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if !(math.Abs(got[i]-want[i]) <= tolerance*(1+math.Abs(want[i]))) {
+			t.Errorf("%s[%d] = %v, want %v", what, i, got[i], want[i])
+			return
+		}
+	}
+}
+
+// Evaluate sums in fp32, about a hundred terms at most in these sizes: 1e-5 is a hundred
+// times its epsilon.
+const forwardTolerance = 1e-5
+
+func TestForwardPassesComputeWhatTheySay(t *testing.T) {
+	for name, direct := range map[string]func(in map[string]*Array) matrix{
+		"mlp_tp": func(in map[string]*Array) matrix {
+			return mlpOf(asMatrix(in["X"], in["X"].last(1)), in)
+		},
+		"mlp_sp": func(in map[string]*Array) matrix {
+			x := asMatrix(in["X"], in["X"].last(1))
+			return x.plus(mlpOf(layerNormOf(x, in["gamma"].Data, in["beta"].Data), in))
+		},
+		"transformer_block": func(in map[string]*Array) matrix {
+			x := asMatrix(in["X"], in["X"].last(1))
+			u := layerNormOf(x, in["gamma1"].Data, in["beta1"].Data)
+			project := func(w string) matrix { return u.timesTransposed(asMatrix(in[w], int64(u.cols))) }
+			heads := attentionOf(project("Wq"), project("Wk"), project("Wv"), 3, 2, 0.08838835)
+			x1 := x.plus(heads.timesTransposed(columnSlices(in["Wo"])))
+			return x1.plus(mlpOf(layerNormOf(x1, in["gamma2"].Data, in["beta2"].Data), in))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := loadSmall(t, name, nil)
+			inputs := normalInputs(p, 5)
+			expectClose(t, "Y", mustEvaluate(t, p, inputs)["Y"].Data, direct(inputs).at, forwardTolerance)
+		})
+	}
+}
+
+// slope differentiates loss by one element. The forward pass rounds to fp32, so the step
+// is large, and the error of fourth order in it.
+func slope(element *float64, loss func() float64) float64 {
+	const h = 1.0 / 32
+	at := *element
+	defer func() { *element = at }()
+	value := func(step float64) float64 {
+		*element = at + step*h
+		return loss()
+	}
+	return (8*(value(1)-value(-1)) - (value(2) - value(-2))) / (12 * h)
+}
+
+// TestBackwardPassesAreTheGradients differentiates sum(dY * Y) of the forward pass by every
+// element of every input that the backward pass has a gradient of. fp32 over the step, and
+// the step to the fourth power, leave errors of some 1e-4.
+func TestBackwardPassesAreTheGradients(t *testing.T) {
+	for forward, overrides := range map[string]map[string]int64{
+		"mlp_tp":            {"S": 1, "T": 8},
+		"transformer_block": {"B": 1},
+	} {
+		t.Run(forward, func(t *testing.T) {
+			p := loadSmall(t, forward, overrides)
+			delete(overrides, "S")
+			q := loadSmall(t, forward+"_backward", overrides)
+			inputs := normalInputs(p, 6)
+			kept := mustEvaluate(t, p, inputs)
+			given := normalInputs(q, 7)
+			for name, a := range given {
+				if forward := kept[name]; forward != nil {
+					copy(a.Data, forward.Data)
+				}
+			}
+			loss := func() float64 {
+				sum := 0.0
+				for i, v := range mustEvaluate(t, p, inputs)["Y"].Data {
+					sum += given["dY"].Data[i] * v
+				}
+				return sum
+			}
+			values := mustEvaluate(t, q, given)
+			for _, out := range q.Outputs {
+				input := inputs[strings.TrimPrefix(out.Name, "d")]
+				want := make([]float64, len(input.Data))
+				for i := range input.Data {
+					want[i] = slope(&input.Data[i], loss)
+				}
+				expectClose(t, out.Name, values[out.Name].Data, want, 1e-3)
+			}
+		})
+	}
+}
