@@ -9,7 +9,6 @@ package emit
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -91,12 +90,6 @@ func errorAt(pos diag.Pos, format string, args ...any) error {
 func internalError(pos diag.Pos, op, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	return fmt.Errorf("%s: internal error: %s: %s", pos, op, message)
-}
-
-// isDiagnostic reports whether err is for the author of the spec.
-func isDiagnostic(err error) bool {
-	var list *diag.Errors
-	return errors.As(err, &list)
 }
 
 // endWithNewline drops blank lines at the end of text and leaves one newline.

@@ -150,11 +150,25 @@ func codeTokens(f emit.File) []string {
 		var lines []string
 		for line := range strings.Lines(string(f.Data)) {
 			if !strings.HasPrefix(line, "#") {
-				lines = append(lines, line)
+				lines = append(lines, withoutBrackets(line))
 			}
 		}
 		return lines
 	}
+}
+
+// withoutBrackets replaces the bracket arguments of a line of CMake.
+func withoutBrackets(line string) string {
+	before, rest, found := strings.Cut(line, "[")
+	equals := len(rest) - len(strings.TrimLeft(rest, "="))
+	if !found || !strings.HasPrefix(rest[equals:], "[") {
+		return line
+	}
+	_, after, closed := strings.Cut(rest[equals+1:], "]"+strings.Repeat("=", equals)+"]")
+	if !closed {
+		return line
+	}
+	return before + "[[]]" + withoutBrackets(after)
 }
 
 // cppTokens is a scanner for the C++ that emit prints, as strict as a compiler in what

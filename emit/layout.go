@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -263,8 +262,6 @@ func splitComment(line string) (code, comment string) {
 	return line, ""
 }
 
-var hasComment = regexp.MustCompile(`\S  //`)
-
 // alignComments lines up the comments behind consecutive lines of code.
 func alignComments(lines []string) []string {
 	var out []string
@@ -285,7 +282,7 @@ func alignComments(lines []string) []string {
 }
 
 func trailing(line string) bool {
-	if !hasComment.MatchString(line) {
+	if !strings.Contains(line, "  //") {
 		return false
 	}
 	code, comment := splitComment(line)

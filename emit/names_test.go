@@ -96,4 +96,7 @@ func TestManyNamesTakeLinearTime(t *testing.T) {
 	for range 200_000 { // quadratic work would take minutes
 		n.local("T")
 	}
+	if got := n.local("T"); got != "T200001" {
+		t.Errorf("the next one is %s", got)
+	}
 }

@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -20,19 +21,45 @@ func at(pos diag.Pos, what string) string {
 
 // summary says in a few lines what the program computes and what was derived.
 func (b *builder) summary() []string {
-	var lines []string
-	for _, op := range b.program.Reference {
-		lines = append(lines, "  "+formatOp(op))
-	}
-	lines = append(lines, "")
+	lines := append(indented(b.operations(8)), "")
 	for _, t := range b.view.Tensors() {
 		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias))
 	}
 	lines = append(lines, "")
-	for _, text := range b.derived {
+	for _, text := range capped(b.derived, 8) {
 		lines = append(lines, "Derived: "+text+".")
 	}
 	return append(lines, "Schedule: "+b.schedule()+".")
+}
+
+// description is the operations in one line, for CMake.
+func (b *builder) description() string {
+	return commentWord(strings.Join(b.operations(3), "; "))
+}
+
+// operations lists the operations as specs spell them, a few of many.
+func (b *builder) operations(most int) []string {
+	ops := make([]string, len(b.program.Reference))
+	for i, op := range b.program.Reference {
+		ops[i] = formatOp(op)
+	}
+	return capped(ops, most)
+}
+
+// capped keeps the first lines and counts the rest.
+func capped(lines []string, most int) []string {
+	if len(lines) <= most {
+		return lines
+	}
+	return append(slices.Clone(lines[:most]), fmt.Sprintf("and %d more", len(lines)-most))
+}
+
+func indented(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = "  " + line
+	}
+	return out
 }
 
 // formatOp prints an operation as specs do: "C = matmul(A, B)".

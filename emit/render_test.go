@@ -147,6 +147,14 @@ func TestProgramNamesAreChecked(t *testing.T) {
 	}
 }
 
+func TestUnknownReferenceOperationsAreAnError(t *testing.T) {
+	p := parse(t, "")
+	p.Reference = []hostir.RefOp{{Kind: "set(0); evil", Out: "C", In: []string{"A"}}}
+	if _, err := emit.Render(p, emit.Options{}); err == nil {
+		t.Error("no error")
+	}
+}
+
 func TestHugeBuffersAreAnError(t *testing.T) {
 	p := parse(t, "T = Allocate @5:5\nT = Set(C) @6:5\n")
 	for _, tensor := range p.Tensors {
@@ -236,7 +244,7 @@ func TestProgramsAreReadable(t *testing.T) {
 }
 
 func TestEmittingIsLinear(t *testing.T) {
-	render(t, longProgram(t, 3000)) // quadratic work would take minutes
+	render(t, longProgram(t, 5000)) // quadratic work would take minutes
 }
 
 // longProgram is n pipelines behind each other.

@@ -19,6 +19,7 @@ type programView struct {
 	CBanner     string // of a C file
 	CMakeBanner string
 	Summary     []string // what is computed and what was derived, a line each
+	Description string   // the operations in one line
 	Digest      string   // of the host IR text
 	HostIR      string
 	Where       string // of the program as a whole, for run-time errors

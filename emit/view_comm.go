@@ -2,7 +2,6 @@ package emit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -185,7 +184,7 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	for _, l := range b.loops {
 		text += ", one slice per iteration of " + l.name
 	}
-	if !slices.Contains(b.derived, text) {
+	if len(b.derived) == 0 || b.derived[len(b.derived)-1] != text {
 		b.derived = append(b.derived, text)
 	}
 	bytes := times(b.iterations(), whole.elements(), number(in.tensor.DType.Size()))

@@ -25,6 +25,9 @@ func (b *builder) matmul(s *hostir.Matmul) ([]node, error) {
 		return nil, internalError(s.Pos, s.Op(), "the operands have too few axes")
 	}
 	batch := len(y.dims) - 2 // leading axes that both operands share
+	if !sameExtents(x.dims[:min(batch, len(x.dims))], y.dims[:batch]) {
+		return nil, internalError(s.Pos, s.Op(), "%s and %s differ in their batches", s.A.Name, s.B.Name)
+	}
 	p := product{
 		m: extentOf(x.dims[batch : len(x.dims)-1]), n: last(y.dims).extent, k: last(x.dims).extent,
 		batch: extentOf(y.dims[:batch]),
@@ -68,7 +71,7 @@ func (b *builder) linear(s *hostir.Linear) ([]node, error) {
 	if s.Bias == nil {
 		return b.product(s, p, out, x, w, "")
 	}
-	if s.Bias.DType != s.Out.DType || !buffers[3].contiguous() {
+	if s.Bias.DType != s.Out.DType || !buffers[3].contiguous() || buffers[3].elements().size != p.n.size {
 		return nil, errorAt(s.Pos, "the bias %q must be a dense vector of the result's type", s.Bias.Name)
 	}
 	return b.product(s, p, out, x, w, buffers[3].name)
@@ -113,6 +116,10 @@ func batched(dims []dim, batch int) bool {
 		want = mustMultiply(want, d.extent.size)
 	}
 	return true
+}
+
+func sameExtents(a, b []dim) bool {
+	return slices.EqualFunc(a, b, func(x, y dim) bool { return x.extent.size == y.extent.size })
 }
 
 func last(dims []dim) dim { return dims[len(dims)-1] }

@@ -243,8 +243,8 @@ func (b *builder) finish() error {
 	v := b.view
 	v.WorldSize = b.worldSize()
 	v.Headers = b.headers()
-	v.Reference = b.reference()
 	v.Summary = b.summary()
+	v.Description = b.description()
 	if v.Bytes.expr == nil {
 		v.Bytes = number(0)
 	}
@@ -252,6 +252,9 @@ func (b *builder) finish() error {
 		v.Communication = "none"
 	}
 	var err error
+	if v.Reference, err = b.reference(); err != nil {
+		return err
+	}
 	v.Runtime, err = runtimeFiles()
 	return err
 }

@@ -2,18 +2,22 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // reference prints the model's operations as calls of hirgen::Reference.
-func (b *builder) reference() []refView {
+func (b *builder) reference() ([]refView, error) {
 	var list []refView
 	for _, op := range b.program.Reference {
+		if !slices.Contains(referenceKinds, op.Kind) {
+			return nil, internalError(op.Pos, "Reference", "there is no operation %q", op.Kind)
+		}
 		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: at(op.Pos, formatOp(op))})
 	}
-	return list
+	return list, nil
 }
 
 // referenceArgs are the arguments of one call, in the order of reference.hpp.

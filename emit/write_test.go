@@ -94,20 +94,17 @@ func TestWriteChangesOnlyWhatDiffers(t *testing.T) {
 }
 
 func TestWriteRefuses(t *testing.T) {
-	for name, c := range map[string]struct {
-		prepare func(t *testing.T, dir string)
-		reason  string
-	}{
-		"an edited file":       {func(t *testing.T, dir string) { put(t, dir, "a.cpp", "mine") }, "a.cpp was edited"},
-		"a foreign file":       {func(t *testing.T, dir string) { put(t, dir, "new/d.cpp", "mine") }, "new/d.cpp was not written by hirgen"},
-		"an edited orphan":     {func(t *testing.T, dir string) { put(t, dir, "runtime/src/c.cpp", "mine") }, "no longer part of the program"},
-		"a damaged manifest":   {func(t *testing.T, dir string) { put(t, dir, ManifestName, "{") }, "damaged"},
-		"a manifest that lies": {func(t *testing.T, dir string) { put(t, dir, ManifestName, `{"files":[{"path":"../x","sha256":""}]}`) }, "not a path inside"},
+	for name, c := range map[string]struct{ file, text, reason string }{
+		"an edited file":       {"a.cpp", "mine", "a.cpp was edited"},
+		"a foreign file":       {"new/d.cpp", "mine", "new/d.cpp was not written by hirgen"},
+		"an edited orphan":     {"runtime/src/c.cpp", "mine", "no longer part of the program"},
+		"a damaged manifest":   {ManifestName, "{", "damaged"},
+		"a manifest that lies": {ManifestName, `{"files":[{"path":"../x","sha256":""}]}`, "not a path inside"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			mustWrite(t, dir, version(t, firstVersion))
-			c.prepare(t, dir)
+			put(t, dir, c.file, c.text)
 			before := tree(t, dir)
 			_, err := Write(dir, version(t, secondVersion), WriteOptions{})
 			if err == nil || !strings.Contains(err.Error(), c.reason) {

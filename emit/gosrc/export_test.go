@@ -46,7 +46,7 @@ schedule: {streams: 3, sync: fused, joins: after}
 func TestExportedProgramIsTheSpec(t *testing.T) {
 	cases := map[string]string{"several": several}
 	for _, name := range []string{"ag_matmul", "ag_linear"} {
-		text, err := os.ReadFile(filepath.Join("../../testdata/specs", name, "spec.yaml"))
+		text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
