@@ -4,22 +4,34 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// ConvertToCommunications replaces what crosses ranks by a communication and the
-// wait for it. Which one follows from the domains: the mesh axes that the operand
-// gives up and those that the result takes on.
+// ConvertToCommunications replaces what crosses ranks by a communication and the wait
+// for it. Which one follows from the domains and meshes:
 //
-// Requires: a Set or Reduce does nothing but communicate, or is local; the axes that
-// it gathers or scatters are outermost in their buffers.
+//	statement  split operand  split result        meshes   communication
+//	Set        yes            no                  same     Allgather
+//	Set        no             yes                 same     Scatter by the first rank of the team
+//	Set        yes            yes, another axis   same     AllToAll
+//	Set        yes            no                  differ   Gather
+//	Set        no             yes                 differ   Scatter
+//	Set        no             no                  differ   Broadcast
+//	Set        yes            yes, the same axes  differ   SendRecv
+//	Reduce     yes            no                  same     Allreduce
+//	Reduce     yes            yes                 same     ReduceScatter
+//	Reduce     yes            no                  differ   Reduce
+//
+// Requires: a Set or Reduce is one step, or local; the axes that it gathers or scatters
+// are outermost in their buffers.
 // Establishes: every other statement is local to a rank.
 //
 //	before: A_all_s = Set(A_s)                   A_s [DIDx(D), m, K], A_all_s [D, m, K]
 //	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s); Wait(gather)
 func ConvertToCommunications(p *hostir.Program) error {
-	c := &converter{names: newNamer(p)}
+	c := &converter{program: p, names: newNamer(p)}
 	p.Body = hostir.Rewrite(p.Body, func(s hostir.Stmt) []hostir.Stmt {
 		if !reshards(s) {
 			return []hostir.Stmt{s}
@@ -34,102 +46,140 @@ func ConvertToCommunications(p *hostir.Program) error {
 }
 
 type converter struct {
-	names  *namer
-	errors diag.List
+	program *hostir.Program
+	names   *namer
+	errors  diag.List
 }
 
-// movement is what a statement does across ranks.
-type movement struct {
-	in, out *hostir.Tensor
-	lost    []string // mesh axes that split the operand and not the result
-	gained  []string // mesh axes that split the result and not the operand
-	reduce  string   // the function of a Reduce
+// handles names communications by type.
+var handles = map[hostir.CommType]string{
+	hostir.Allgather: "gather", hostir.Gather: "gather_to_root", hostir.Scatter: "scatter",
+	hostir.Reduction: "reduce_to_root", hostir.Allreduce: "allreduce", hostir.ReduceScatter: "reduce_scatter",
+	hostir.BroadcastComm: "broadcast", hostir.SendRecv: "send_recv", hostir.AllToAll: "all_to_all",
 }
 
-func describe(s hostir.Stmt) movement {
-	m := movement{in: hostir.Uses(s)[0], out: hostir.Result(s)}
-	if r, ok := s.(*hostir.Reduce); ok {
-		m.reduce = r.Fn
-		m.lost = append(m.lost, device(m.in.Axes[r.Axis]))
-	}
-	row := hostir.AxisMap(s)[0]
-	for _, i := range crossing(m.in, m.out, row) {
-		if d := device(m.in.Axes[i]); d != "" {
-			m.lost = append(m.lost, d)
-		}
-		if d := device(m.out.Axes[row[i]]); d != "" {
-			m.gained = append(m.gained, d)
-		}
-	}
-	return m
-}
-
-// communication chooses the type; nil when there is none, which is reported.
+// communication chooses type, team and root; nil when there is none, which is reported.
 func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
 	m := describe(s)
-	kind, handle := m.kind()
-	if kind == "" {
-		c.errors.Add(s.Meta().Pos, diag.NoCommunication,
-			"no communication takes %s %s to %s %s", m.in.Name, domain.FormatAxes(m.in.Axes),
-			m.out.Name, domain.FormatAxes(m.out.Axes)).
-			AddNote(m.in.Pos, "%s is declared here", m.in.Name).
-			AddNote(m.out.Pos, "%s is declared here", m.out.Name).
-			WithHint("change one split axis at a time, on one mesh")
+	comm := &hostir.Communication{
+		Info: hostir.Info{Pos: s.Meta().Pos, Note: s.Meta().Note}, ReduceFn: m.reduce, In: m.in, Out: m.out,
+	}
+	switch {
+	case m.in.Mesh == nil || m.out.Mesh == nil:
+	case m.in.Mesh.Same(m.out.Mesh):
+		m.within(comm)
+	default:
+		c.between(m, comm)
+	}
+	if comm.Type == "" {
+		c.refuse(s, m)
 		return nil
 	}
 	if !c.outermost(s, m) {
 		return nil
 	}
-	return &hostir.Communication{
-		Info:   hostir.Info{Pos: s.Meta().Pos, Note: s.Meta().Note},
-		Handle: c.names.fresh(handle), Type: kind, Mesh: m.in.Mesh, MeshAxis: m.lost[0],
-		ReduceFn: m.reduce, In: m.in, Out: m.out,
-	}
+	comm.Handle = c.names.fresh(handles[comm.Type])
+	return comm
 }
 
-// kind gives the communication's type and the name of its handle.
-func (m movement) kind() (hostir.CommType, string) {
-	one := m.in.Mesh != nil && sameMesh(m.in, m.out) && len(m.lost) == 1
-	scatters := one && len(m.gained) == 1 && m.gained[0] == m.lost[0]
+// within fills a communication of one mesh.
+func (m movement) within(comm *hostir.Communication) {
+	if len(m.shifts) != 1 {
+		return
+	}
+	sh := m.shifts[0]
+	comm.Mesh, comm.MeshAxis = m.in.Mesh, sh.mesh
 	switch {
-	case one && m.reduce == "" && len(m.gained) == 0:
-		return hostir.Allgather, "gather"
-	case one && m.reduce != "" && len(m.gained) == 0:
-		return hostir.Allreduce, "allreduce"
-	case scatters && m.reduce != "":
-		return hostir.ReduceScatter, "reduce_scatter"
+	case sh.reduced && sh.to == none:
+		comm.Type = hostir.Allreduce
+	case sh.reduced:
+		comm.Type = hostir.ReduceScatter
+	case sh.to == none:
+		comm.Type = hostir.Allgather
+	case sh.from == none:
+		comm.Type, comm.Root = hostir.Scatter, expr.Int(0)
 	default:
-		return "", ""
+		comm.Type = hostir.AllToAll
 	}
 }
 
-// outermost checks that the slices a collective moves are whole pieces of memory:
-// the gathered axis is the outermost of the result, the scattered one that of the
-// operand.
+// between fills a communication of two meshes.
+func (c *converter) between(m movement, comm *hostir.Communication) {
+	switch {
+	case len(m.shifts) == 0 && isSplit(m.in):
+		if sameAxes(m.in.Mesh, m.out.Mesh) {
+			comm.Type, comm.Mesh = hostir.SendRecv, m.in.Mesh
+		}
+	case len(m.shifts) == 0:
+		c.broadcast(m, comm)
+	case m.isGather() && m.out.Mesh.Size() == 1:
+		comm.Type = hostir.Gather
+		if m.reduce != "" {
+			comm.Type = hostir.Reduction
+		}
+		onTeam(comm, m.in.Mesh, m.out.Mesh)
+	case m.isScatter():
+		comm.Type = hostir.Scatter
+		onTeam(comm, m.out.Mesh, m.in.Mesh)
+	}
+}
+
+// onTeam sets team and root: the first rank of a 1-D mesh that is on the other side, too.
+// Without one there is no such communication.
+func onTeam(comm *hostir.Communication, team, other *domain.Mesh) {
+	root, ok := commonRank(other, team)
+	if !ok {
+		comm.Type = ""
+		return
+	}
+	comm.Mesh, comm.MeshAxis = team, team.Axes[0].Name
+	comm.Root = expr.Int(slices.Index(team.Ranks, root))
+}
+
+// broadcast sets team and root of a Broadcast. The root is a rank of the result's mesh
+// if any of them has the data, and joins them as the last of the team otherwise.
+func (c *converter) broadcast(m movement, comm *hostir.Communication) {
+	comm.Type, comm.Mesh = hostir.BroadcastComm, m.out.Mesh
+	root, ok := commonRank(m.in.Mesh, m.out.Mesh)
+	if !ok {
+		root = m.in.Mesh.Ranks[0]
+		comm.Mesh = meshOf(c.program, c.names, append(slices.Clone(m.out.Mesh.Ranks), root))
+	}
+	if len(comm.Mesh.Axes) == 1 {
+		comm.MeshAxis = comm.Mesh.Axes[0].Name
+	}
+	comm.Root = expr.Int(slices.Index(comm.Mesh.Ranks, root))
+}
+
+func (c *converter) refuse(s hostir.Stmt, m movement) {
+	c.errors.Add(s.Meta().Pos, diag.NoCommunication,
+		"no communication takes %s %s to %s %s", m.in.Name, domain.FormatAxes(m.in.Axes),
+		m.out.Name, domain.FormatAxes(m.out.Axes)).
+		AddNote(m.in.Pos, "%s is declared here", m.in.Name).
+		AddNote(m.out.Pos, "%s is declared here", m.out.Name).
+		WithHint("change one split axis at a time, on one mesh")
+}
+
+// outermost checks that the slices a collective moves are whole pieces of memory: the
+// gathered axis is the outermost of the result, the scattered one that of the operand;
+// and that both buffers hold the axes that stay in the same order.
 func (c *converter) outermost(s hostir.Stmt, m movement) bool {
-	row := hostir.AxisMap(s)[0]
-	for i, j := range row {
-		if j == hostir.Unmapped || agree(m.in.Axes[i], m.out.Axes[j]) {
+	for _, side := range []struct {
+		whole *hostir.Tensor
+		axis  int
+	}{{m.out, m.gathered()}, {m.in, m.scattered()}} {
+		if side.axis < 0 {
 			continue
 		}
-		whole, axis := m.out, j
-		if device(m.in.Axes[i]) == "" {
-			whole, axis = m.in, i
-		}
-		if outer := outside(whole, axis); outer >= 0 {
+		if outer := outside(side.whole, side.axis); outer >= 0 {
 			c.errors.Add(s.Meta().Pos, diag.NotContiguous,
 				"axis %d (%s) of %s moves between ranks but is not outermost in its buffer: axis %d (%s) lies outside of it",
-				axis, whole.Axes[axis], whole.Name, outer, whole.Axes[outer]).
-				AddNote(whole.Pos, "%s is declared here", whole.Name)
+				side.axis, side.whole.Axes[side.axis], side.whole.Name, outer, side.whole.Axes[outer]).
+				AddNote(side.whole.Pos, "%s is declared here", side.whole.Name)
 			return false
 		}
 	}
-	return c.sameOrder(s, m, row)
-}
-
-// sameOrder checks that both buffers hold the axes that stay in the same order.
-func (c *converter) sameOrder(s hostir.Stmt, m movement, row []int) bool {
-	from, to := stayingOrder(m.in, m.out, row)
+	from, to := stayingOrder(m.in, m.out, m.row)
 	if slices.Equal(from, to) {
 		return true
 	}

@@ -4,35 +4,104 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
-// MakeReshardingsContiguous gives the operand of a movement of data the layout of
-// its result, by a local copy, where the two lay out the axes that stay in different
-// orders: a collective moves memory as it lies.
+// MakeReshardingsContiguous copies what a communication, a product or a reshape could
+// not take as it lies. A communication moves memory as it lies, so its operand gets the
+// order of its result. A pipeline takes slices along the Stream axis, which are in pieces
+// when another axis lies outside of it: a Temp is laid out with the Stream axis
+// outermost, and what the caller lays out is copied slice by slice. Elementwise
+// operations take pieces as they are.
 //
-// Requires: gathered axes are outermost.
-// Establishes: both sides of a movement list their axes in one order.
+// Requires: gathered and scattered axes are outermost.
+// Establishes: both sides of a movement list their axes in one order; slices that are
+// moved, multiplied or reshaped are whole.
 //
 //	before: B = Set(A)                       A layout [1, 0], B layout [0, 1]
 //	after:  A_packed = Set(A); B = Set(A_packed)       A_packed layout [0, 1]
 func MakeReshardingsContiguous(p *hostir.Program) error {
-	names := newNamer(p)
-	p.Body = hostir.Rewrite(p.Body, func(s hostir.Stmt) []hostir.Stmt {
-		set, ok := s.(*hostir.Set)
-		if !ok || !reshards(s) || len(set.In.Axes) != len(set.Out.Axes) {
-			return []hostir.Stmt{s}
-		}
-		if from, to := stayingOrder(set.In, set.Out, hostir.AxisMap(s)[0]); slices.Equal(from, to) {
-			return []hostir.Stmt{s}
-		}
-		packed := &hostir.Tensor{
-			Name: names.fresh(set.In.Name + "_packed"), DType: set.In.DType, Axes: slices.Clone(set.In.Axes),
-			Mesh: set.In.Mesh, Role: hostir.Temp, Layout: slices.Clone(layout(set.Out)), Pos: set.In.Pos,
-		}
-		p.Tensors = append(p.Tensors, packed)
-		pack := &hostir.Set{Info: info(s, "in the order in which it moves"), Out: packed, In: set.In}
-		set.In = packed
-		return []hostir.Stmt{pack, set}
-	})
+	if isLowered(p.Body) {
+		return nil
+	}
+	c := &contiguity{copier{p, newNamer(p)}, viewed(p.Body)}
+	body := make([]hostir.Stmt, 0, len(p.Body))
+	for _, s := range p.Body {
+		body = append(body, c.statement(s)...)
+	}
+	p.Body = body
 	return nil
+}
+
+type contiguity struct {
+	copier
+	viewed map[*hostir.Tensor]bool // tensors that some view is a view of
+}
+
+// viewed finds the operands of statements that make views.
+func viewed(body []hostir.Stmt) map[*hostir.Tensor]bool {
+	bases := map[*hostir.Tensor]bool{}
+	for _, s := range body {
+		if out := hostir.Result(s); out != nil && out.Role == hostir.View {
+			bases[hostir.Uses(s)[0]] = true
+		}
+	}
+	return bases
+}
+
+func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
+	list := []hostir.Stmt{s}
+	out := hostir.Result(s)
+	if out == nil || hostir.AxisMap(s) == nil {
+		return list
+	}
+	axis := streamAxis(out)
+	if axis >= 0 && outside(out, axis) >= 0 && out.Role == hostir.Temp && !c.viewed[out] {
+		out.Layout = outermost(out, axis)
+	}
+	if reshards(s) {
+		if m := describe(s); !inOneOrder(m) {
+			list = c.before(s, 0, "_packed", packed(m, m.scattered()))
+		}
+	}
+	if !needsWholeSlices(s) {
+		return list
+	}
+	for k := range hostir.Uses(s) {
+		t, row := hostir.Uses(s)[k], hostir.AxisMap(s)[k]
+		if i := slices.Index(row, axis); axis >= 0 && i >= 0 && outside(t, i) >= 0 {
+			list = append(list[:len(list)-1], c.before(s, k, "_packed", sliced(t, i))...)
+		}
+	}
+	if axis >= 0 && outside(out, axis) >= 0 && out.Role != hostir.View {
+		list = c.after(list, s, "_moved", outermost(out, axis))
+	}
+	return list
+}
+
+// inOneOrder reports whether both sides hold the axes that stay in one order.
+func inOneOrder(m movement) bool {
+	from, to := stayingOrder(m.in, m.out, m.row)
+	return slices.Equal(from, to)
+}
+
+// needsWholeSlices reports whether a statement takes its operands and writes its result
+// as whole pieces of memory.
+func needsWholeSlices(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Matmul, *hostir.Linear, *hostir.Reshape:
+		return true
+	default:
+		return reshards(s)
+	}
+}
+
+// sliced is t's layout with the axis that a pipeline slices outermost.
+func sliced(t *hostir.Tensor, axis int) []int {
+	return inFront(layout(t), func(a int) int {
+		if a == axis || t.Axes[a].Kind == domain.Stream {
+			return 0
+		}
+		return 1
+	})
 }

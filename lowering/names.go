@@ -19,6 +19,9 @@ func newNamer(p *hostir.Program) *namer {
 	for _, param := range p.Params {
 		n.used[param.Name] = true
 	}
+	for _, m := range p.Meshes {
+		n.used[m.Name] = true
+	}
 	for _, t := range p.Tensors {
 		n.used[t.Name] = true
 	}

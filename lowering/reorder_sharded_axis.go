@@ -7,57 +7,49 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// ReorderShardedAxis makes the axis that a Set gathers the outermost of a buffer of
-// its own, where it is not outermost in the result, and copies from there. Axes that
-// a pipeline slices away stay outside of it.
+// ReorderShardedAxis makes the axis that a movement of data gathers the outermost of the
+// buffer that the ranks fill, and the axis that it scatters the outermost of the buffer
+// that they send from, by a local copy where it is not: after the movement, or before.
+// Axes that a pipeline slices away stay outside of it.
 //
-// Requires: a Set is local or nothing but data movement.
-// Establishes: a gathered axis is outermost in the buffer that the ranks fill.
+// Requires: a movement is one step, or local.
+// Establishes: gathered and scattered axes are outermost.
 //
 //	before: B = Set(A)                    A [M, DIDx(D)], B [M, D]
 //	after:  B_moved = Set(A); B = Set(B_moved)      B_moved [M, D], layout [1, 0]
 func ReorderShardedAxis(p *hostir.Program) error {
-	names := newNamer(p)
+	c := &copier{program: p, names: newNamer(p)}
 	p.Body = hostir.Rewrite(p.Body, func(s hostir.Stmt) []hostir.Stmt {
-		set, ok := s.(*hostir.Set)
-		if !ok || !reshards(s) {
+		if !reshards(s) {
 			return []hostir.Stmt{s}
 		}
-		axis := gathered(set)
-		if axis < 0 || isOutermost(set.Out, axis) {
-			return []hostir.Stmt{s}
+		m := describe(s)
+		list := []hostir.Stmt{s}
+		if i := m.scattered(); i >= 0 && !isOutermost(m.in, i, m.streams) {
+			list = c.before(s, 0, "_packed", packed(m, i))
 		}
-		moved := &hostir.Tensor{
-			Name: names.fresh(set.Out.Name + "_moved"), DType: set.Out.DType, Axes: slices.Clone(set.Out.Axes),
-			Mesh: set.Out.Mesh, Role: hostir.Temp, Layout: outermost(set.Out, axis), Pos: set.Out.Pos,
+		out := m.out
+		if j := m.gathered(); j >= 0 && !isOutermost(out, j, streamed(out)) {
+			list = c.after(list, s, "_moved", outermost(out, j))
 		}
-		p.Tensors = append(p.Tensors, moved)
-		order := &hostir.Set{Info: info(s, "back to the order of "+set.Out.Name), Out: set.Out, In: moved}
-		set.Out = moved
-		return []hostir.Stmt{set, order}
+		return list
 	})
 	return nil
 }
 
-// gathered is the logical axis of the result that a Set makes whole, or -1.
-func gathered(s *hostir.Set) int {
-	row := hostir.AxisMap(s)[0]
-	for _, i := range crossing(s.In, s.Out, row) {
-		if device(s.In.Axes[i]) != "" && device(s.Out.Axes[row[i]]) == "" {
-			return row[i]
-		}
-	}
-	return -1
+// streamed tells the Stream axes of t.
+func streamed(t *hostir.Tensor) func(int) bool {
+	return func(i int) bool { return t.Axes[i].Kind == domain.Stream }
 }
 
-// isOutermost reports whether nothing but Stream axes and axes of one element lies
+// isOutermost reports whether nothing but sliced axes and axes of one element lies
 // outside of axis.
-func isOutermost(t *hostir.Tensor, axis int) bool {
+func isOutermost(t *hostir.Tensor, axis int, sliced func(int) bool) bool {
 	for _, a := range layout(t) {
 		if a == axis {
 			return true
 		}
-		if t.Axes[a].Kind != domain.Stream && t.Axes[a].LocalSize() > 1 {
+		if !sliced(a) && t.Axes[a].LocalSize() > 1 {
 			return false
 		}
 	}
@@ -66,14 +58,47 @@ func isOutermost(t *hostir.Tensor, axis int) bool {
 
 // outermost is t's layout with its Stream axes first, axis next, then the others.
 func outermost(t *hostir.Tensor, axis int) []int {
-	var streams, rest []int
-	for _, a := range layout(t) {
+	return inFront(layout(t), func(a int) int {
 		switch {
 		case t.Axes[a].Kind == domain.Stream:
-			streams = append(streams, a)
-		case a != axis:
-			rest = append(rest, a)
+			return 0
+		case a == axis:
+			return 1
+		default:
+			return 2
+		}
+	})
+}
+
+// packed is the layout in which a movement scatters its operand: sliced axes first, the
+// scattered one next, then the others in the order of the result.
+func packed(m movement, scattered int) []int {
+	order := make([]int, 0, len(m.row))
+	for _, j := range layout(m.out) {
+		if i := slices.Index(m.row, j); i >= 0 {
+			order = append(order, i)
 		}
 	}
-	return append(append(streams, axis), rest...)
+	for i, j := range m.row {
+		if j == hostir.Unmapped {
+			order = append(order, i)
+		}
+	}
+	return inFront(order, func(i int) int {
+		switch {
+		case m.streams(i):
+			return 0
+		case i == scattered:
+			return 1
+		default:
+			return 2
+		}
+	})
+}
+
+// inFront sorts axes by place and keeps the order of those of one place.
+func inFront(order []int, place func(int) int) []int {
+	order = slices.Clone(order)
+	slices.SortStableFunc(order, func(a, b int) int { return place(a) - place(b) })
+	return order
 }

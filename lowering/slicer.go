@@ -22,15 +22,26 @@ type sliceKey struct {
 	axis   int
 }
 
+// step appends what an iteration does for one step.
+func (c *slicer) step(st step) {
+	switch st.kind {
+	case broadcastFromRank:
+		c.broadcast(st)
+	case reduceToRank:
+		c.reduce(st)
+	default:
+		c.statement(st)
+	}
+}
+
 // statement appends s on slices. The axis that the slices lack is taken out of its
 // attributes, too.
-func (c *slicer) statement(s hostir.Stmt) {
-	out, rows := hostir.Result(s), hostir.AxisMap(s)
-	stream := streamAxis(out)
+func (c *slicer) statement(st step) {
+	s, rows := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis := 0, -1
 	live := hostir.Live(hostir.Uses(s)[0])
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
-		axis := slices.Index(rows[next], stream)
+		axis := slices.Index(rows[next], st.loop)
 		if next == 0 {
 			inAxis = axis
 		}
@@ -40,8 +51,13 @@ func (c *slicer) statement(s hostir.Stmt) {
 		}
 		return c.slice(s, t, axis)
 	})
-	hostir.SubstituteDefs(s, func(t *hostir.Tensor) *hostir.Tensor { return c.slice(s, t, stream) })
-	dropAxis(s, stream, inAxis, slices.Index(live, inAxis))
+	hostir.SubstituteDefs(s, func(t *hostir.Tensor) *hostir.Tensor {
+		if t.Role == hostir.View {
+			return c.view(t, st.loop) // the statement makes it
+		}
+		return c.slice(s, t, st.loop)
+	})
+	dropAxis(s, st.loop, inAxis, slices.Index(live, inAxis))
 	c.body = append(c.body, s)
 }
 
@@ -62,12 +78,26 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 	}
 }
 
-// slice gives the view of t at this iteration's index of axis.
+// slice gives the slice of t at this iteration's index of axis; where the axis is split
+// over ranks, the one slice that a rank has.
 func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis int) *hostir.Tensor {
-	key := sliceKey{t, axis}
-	if view := c.slices[key]; view != nil {
+	if view := c.slices[sliceKey{t, axis}]; view != nil {
 		return view
 	}
+	index := expr.Expr(expr.Var(c.lowering.loop))
+	if t.Axes[axis].LocalSize() == 1 {
+		index = expr.Int(0)
+	}
+	if inner := outside(t, axis); inner >= 0 && needsWholeSlices(s) {
+		c.complain(s, t, axis, inner)
+	}
+	view := c.view(t, axis)
+	c.body = append(c.body, &hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: index})
+	return view
+}
+
+// view declares the slice of t without axis.
+func (c *slicer) view(t *hostir.Tensor, axis int) *hostir.Tensor {
 	l := c.lowering
 	view := &hostir.Tensor{
 		Name: l.names.fresh(t.Name + "_" + l.loop), DType: t.DType, Mesh: t.Mesh, Role: hostir.View,
@@ -76,16 +106,8 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis int) *hostir.Tensor
 	if t.Layout != nil {
 		view.Layout = dropFrom(t.Layout, axis)
 	}
-	index := expr.Expr(expr.Var(l.loop))
-	if t.Axes[axis].Extent.Size == 1 {
-		index = expr.Int(0)
-	}
-	if inner := outside(t, axis); inner >= 0 {
-		c.complain(s, t, axis, inner)
-	}
-	c.slices[key] = view
+	c.slices[sliceKey{t, axis}] = view
 	l.program.Tensors = append(l.program.Tensors, view)
-	c.body = append(c.body, &hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: index})
 	return view
 }
 

@@ -21,7 +21,7 @@ func TestSpecsLower(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := model.Load(filepath.Base(file), text, map[string]int64{"M": 32, "N": 6, "K": 10})
+			p, err := model.Load(filepath.Base(file), text, map[string]int64{"M": 32, "N": 6, "K": 12})
 			if err != nil {
 				t.Fatal(err)
 			}

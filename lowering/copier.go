@@ -1,0 +1,52 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// copier adds local copies around a statement, from one layout to another.
+type copier struct {
+	program *hostir.Program
+	names   *namer
+}
+
+// before makes operand k of s a copy in another layout. Where s runs as a pipeline, so
+// does the copy.
+func (c *copier) before(s hostir.Stmt, k int, suffix string, layout []int) []hostir.Stmt {
+	in, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
+	t := c.like(in, suffix, layout)
+	for i, j := range row {
+		if j != hostir.Unmapped && out.Axes[j].Kind == domain.Stream && t.Axes[i].Kind == domain.Serial {
+			t.Axes[i].Kind = domain.Stream
+		}
+	}
+	pack := &hostir.Set{Info: info(s, "in the order in which "+s.Op()+" reads it"), Out: t, In: in}
+	hostir.SubstituteUses(s, func(u *hostir.Tensor) *hostir.Tensor {
+		if u == in {
+			return t
+		}
+		return u
+	})
+	return []hostir.Stmt{pack, s}
+}
+
+// after makes s, the last of the list, write in another layout, and copies from there.
+func (c *copier) after(list []hostir.Stmt, s hostir.Stmt, suffix string, layout []int) []hostir.Stmt {
+	out := hostir.Result(s)
+	t := c.like(out, suffix, layout)
+	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return t })
+	return append(list, &hostir.Set{Info: info(s, "back to the order of "+out.Name), Out: out, In: t})
+}
+
+// like declares a Temp like t in another layout. Reduced axes come with it.
+func (c *copier) like(t *hostir.Tensor, suffix string, layout []int) *hostir.Tensor {
+	n := &hostir.Tensor{
+		Name: c.names.fresh(t.Name + suffix), DType: t.DType, Axes: slices.Clone(t.Axes), Mesh: t.Mesh,
+		Role: hostir.Temp, Layout: layout, Pos: t.Pos,
+	}
+	c.program.Tensors = append(c.program.Tensors, n)
+	return n
+}

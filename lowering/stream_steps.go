@@ -1,0 +1,106 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// step is a statement with its part in a pipeline.
+type step struct {
+	stmt hostir.Stmt
+	kind stepKind
+	loop int // the axis of the result that the pipeline runs along; none outside of pipelines
+	axis *domain.Axis
+}
+
+// stepKind says what one iteration of a pipeline does for a statement.
+type stepKind int
+
+const (
+	// outside of pipelines: the statement runs once, on the caller's stream.
+	unpipelined stepKind = iota
+	// sliced: the statement itself, on slices.
+	onSlices
+	// rank s broadcasts its slice: DIDx in the operand, Stream in the result.
+	broadcastFromRank
+	// all reduce to rank s: Stream in the operand, DIDx in the result.
+	reduceToRank
+)
+
+// classify chooses the kind of step of a statement, and complains where its Stream axis
+// cannot be lowered.
+func (l *streamLowering) classify(s hostir.Stmt) step {
+	out, once := hostir.Result(s), step{stmt: s, loop: none}
+	if out == nil || hostir.AxisMap(s) == nil {
+		return once
+	}
+	if st, ok := l.toRank(s); ok {
+		return st
+	}
+	loop := streamAxis(out)
+	if loop < 0 {
+		return once
+	}
+	st := step{stmt: s, kind: onSlices, loop: loop, axis: &out.Axes[loop]}
+	rows := hostir.AxisMap(s)
+	switch s := s.(type) {
+	case *hostir.Matmul, *hostir.Linear:
+		if slices.Index(rows[0], loop) < 0 {
+			return l.complain(s, "the Stream axis of %s runs along the columns of %s: a pipeline takes rows",
+				out.Name, hostir.Uses(s)[1].Name)
+		}
+	case *hostir.Reshape:
+		if slices.Index(rows[0], loop) < 0 {
+			return once // it makes the axis; what comes after runs along it
+		}
+	case *hostir.Set:
+		if i := slices.Index(rows[0], loop); i >= 0 && device(s.In.Axes[i]) != "" {
+			return l.fromRank(s, i, st)
+		}
+	}
+	for _, a := range out.Axes[loop+1:] {
+		if a.Kind == domain.Stream {
+			return l.complain(s, "%s has two Stream axes: a pipeline runs along one", out.Name)
+		}
+	}
+	return st
+}
+
+// complain reports that a statement cannot be pipelined.
+func (l *streamLowering) complain(s hostir.Stmt, format string, args ...any) step {
+	out := hostir.Result(s)
+	l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).AddNote(out.Pos, "%s is declared here", out.Name)
+	return step{stmt: s, loop: none}
+}
+
+// fromRank is the step of a Set that takes axis i, split over ranks, to the Stream axis.
+func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
+	if l.program.Choices.Pipeline == "broadcast" {
+		st.kind = broadcastFromRank
+		return st
+	}
+	l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
+		"the collective pipeline streams along an axis that is not split", s.In.Name, s.In.Axes[i].Mesh, s.Out.Name).
+		AddNote(s.Out.Pos, "%s is declared here", s.Out.Name).
+		WithHint("choose schedule: {pipeline: broadcast}, in which rank s broadcasts its slice in iteration s")
+	return step{stmt: s, loop: none}
+}
+
+// toRank is the step of a Reduce over ranks that scatters along the operand's Stream
+// axis, where the schedule asks for it. Otherwise that is a ReduceScatter after the
+// pipeline that made the operand.
+func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
+	r, ok := s.(*hostir.Reduce)
+	if !ok || l.program.Choices.Pipeline != "reduce" || !reshards(s) {
+		return step{}, false
+	}
+	m := describe(s)
+	i := m.scattered()
+	if len(m.shifts) != 1 || i < 0 || r.In.Axes[i].Kind != domain.Stream {
+		return step{}, false
+	}
+	return step{stmt: s, kind: reduceToRank, loop: m.shifts[0].to, axis: &r.In.Axes[i]}, true
+}
