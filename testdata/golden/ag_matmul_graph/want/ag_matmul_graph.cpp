@@ -63,7 +63,7 @@ class AgMatmulGraph final : public hirgen::Program {
   void issue(cudaStream_t caller, const std::vector<void*>& tensors);
 
   hirgen::Context& context_;
-  hirgen::GraphCache graphs_{context_, "spec.yaml ag_matmul_graph"};
+  hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml ag_matmul_graph");
 
   // The ranks along each mesh axis, with their communicator and its stream.
   hirgen::Team& x_ =

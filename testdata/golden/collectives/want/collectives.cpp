@@ -26,7 +26,7 @@
 // Derived: gather of parts over mesh axis x.
 // Derived: broadcast of at_root over mesh axis x.
 // Derived: reduce of parts over mesh axis x.
-// Derived: scatter of sum_at_root over mesh axis x.
+// Derived: and 1 more.
 // Schedule: 1 worker streams, sync split, joins body, transport nccl.
 #include "collectives.hpp"
 

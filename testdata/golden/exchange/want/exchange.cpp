@@ -66,7 +66,7 @@ class Exchange final : public hirgen::Program {
   void issue(cudaStream_t caller, const std::vector<void*>& tensors);
 
   hirgen::Context& context_;
-  hirgen::GraphCache graphs_{context_, "exchange.hir exchange"};
+  hirgen::GraphCache graphs_ = hirgen::GraphCache("exchange.hir exchange");
 
   // The ranks along each mesh axis, with their communicator and its stream.
   hirgen::Team& x_ =

@@ -9,8 +9,7 @@
 //   out_sum = add(product, V)
 //   out_reduce = sum(X)
 //   out_reshape = reshape(X)
-//   out_broadcast = broadcast(X)
-//   out_batched = matmul(P, Q)
+//   and 2 more
 //
 //   X [M, N] fp32
 //   Y [M, N] fp32
