@@ -208,6 +208,7 @@ std::vector<double> Driver::time_calls() {
   for (int64_t i = 0; i < options_.warmup; ++i) call();
   context_.synchronize(stream_);
   std::vector<double> seconds;
+  seconds.reserve(static_cast<size_t>(options_.repeats));
   for (int64_t i = 0; i < options_.repeats; ++i) seconds.push_back(time_repeat());
   return seconds;
 }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <string_view>
 
 #include "hirgen/error.hpp"
 #include "text.hpp"
@@ -120,10 +121,10 @@ class Parser {
   std::string parse_escape() {
     if (next_ >= text_.size()) fail("a string does not end");
     const char c = text_[next_++];
-    static const std::string kNames = "\"\\/bfnrt";
-    static const std::string kValues = "\"\\/\b\f\n\r\t";
+    constexpr std::string_view kNames = "\"\\/bfnrt";
+    constexpr std::string_view kValues = "\"\\/\b\f\n\r\t";
     const size_t simple = kNames.find(c);
-    if (simple != std::string::npos) return {kValues[simple]};
+    if (simple != std::string_view::npos) return {kValues[simple]};
     if (c != 'u') fail("an unknown escape");
     return utf8(parse_hex());
   }
@@ -176,7 +177,7 @@ std::string json_quote(const std::string& text) {
 }
 
 void JsonWriter::start(const char* key) {
-  if (!first_) text_ += ",";
+  if (!first_) text_ += ',';
   if (depth_ > 0) text_ += "\n" + std::string(static_cast<size_t>(depth_) * 2, ' ');
   if (key != nullptr) text_ += json_quote(key) + ": ";
   first_ = false;

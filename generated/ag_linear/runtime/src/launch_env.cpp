@@ -103,17 +103,18 @@ class LaunchReader {
     return text + "\n  " + line(kSlurm, program_) + "\n  " + line(kExplicit, program_);
   }
 
-  // The family to believe. Half a family is an error, except where Slurm only surrounds.
+  // The family to believe, one of the constants above. Half a family is an error, except where
+  // Slurm only surrounds.
   const Family& choose() const {
-    if (has_rank(kExplicit) || has_world(kExplicit)) return complete(kExplicit);
+    if (has_rank(kExplicit) || has_world(kExplicit)) return *complete(kExplicit);
     const Family* chosen = nullptr;
     for (const Family& family : kLaunchers) {
       if (!has_rank(family) && !has_world(family)) continue;
-      if (chosen != nullptr) check_agreement(*chosen, complete(family));
-      if (chosen == nullptr) chosen = &complete(family);
+      if (chosen != nullptr) check_agreement(*chosen, *complete(family));
+      if (chosen == nullptr) chosen = complete(family);
     }
     if (chosen != nullptr) return local_rank_known(*chosen) ? *chosen : kSlurm;
-    if (has_rank(kSlurm)) return complete(kSlurm);
+    if (has_rank(kSlurm)) return *complete(kSlurm);
     if (has_world(kSlurm)) {
       fail("this is a Slurm job but not one of its steps (SLURM_PROCID is not set): type\n  " +
            line(kSlurm, program_));
@@ -131,8 +132,9 @@ class LaunchReader {
            value(world_name(family)) != value(world_name(kSlurm));
   }
 
-  const Family& complete(const Family& family) const {
-    if (has_rank(family) && has_world(family)) return family;
+  // `family` itself; throws if a variable of it is missing.
+  const Family* complete(const Family& family) const {
+    if (has_rank(family) && has_world(family)) return &family;
     const char* set = has_rank(family) ? family.rank : world_name(family);
     const char* missing = has_rank(family) ? world_name(family) : family.rank;
     fail(format("%s is set and %s is not: the variables of %s are incomplete; type\n  %s", set,

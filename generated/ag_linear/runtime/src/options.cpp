@@ -102,7 +102,8 @@ Options parse_options(int argc, const char* const* argv) {
     } else if (equals != std::string::npos) {
       spec->set(options, name, argument.substr(equals + 1));
     } else if (++i == argc) {
-      throw Error(Code::kUsage, name + " needs a value: " + name + " " + spec->placeholder);
+      throw Error(Code::kUsage,
+                  format("%s needs a value: %s %s", spec->name, spec->name, spec->placeholder));
     } else {
       spec->set(options, name, argv[i]);
     }
@@ -111,20 +112,22 @@ Options parse_options(int argc, const char* const* argv) {
 }
 
 std::string usage(const std::string& program) {
-  std::string text = "usage: " + program +
-                     " [options]\n\nRuns the program on every rank of a launcher, checks it and "
-                     "times it. One process per GPU:\n  hirgen run OUT -n 4 -- [options]\n  "
-                     "torchrun --nproc-per-node 4 --no-python ./" +
-                     program + " [options]\n\n";
+  std::string text = format(
+      "usage: %s [options]\n\n"
+      "Runs the program on every rank of a launcher, checks it and times it. One process per GPU:\n"
+      "  hirgen run OUT -n 4 -- [options]\n"
+      "  torchrun --nproc-per-node 4 --no-python ./%s [options]\n\n",
+      program.c_str(), program.c_str());
   for (const Spec& spec : kSpecs) {
     const std::string left = std::string(spec.name) + " " + spec.placeholder;
     text += format("  %-20s %s\n", left.c_str(), spec.help);
   }
-  return text +
-         format("  %-20s %s\n  %-20s %s\n", "--no-check", "do not compare with the reference",
-                "--help", "this text") +
-         "\nExit codes: 0 ok, 1 wrong elements, 2 usage, 3 environment, 4 device, 5 another rank "
-         "failed,\n6 deadline exceeded, 7 internal.\n";
+  text += format("  %-20s %s\n", "--no-check", "do not compare with the reference");
+  text += format("  %-20s %s\n", "--help", "this text");
+  text +=
+      "\nExit codes: 0 ok, 1 wrong elements, 2 usage, 3 environment, 4 device, 5 another rank "
+      "failed,\n6 deadline exceeded, 7 internal.\n";
+  return text;
 }
 
 }  // namespace hirgen

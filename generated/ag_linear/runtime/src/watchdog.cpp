@@ -190,8 +190,9 @@ void Watchdog::accuse(Code code, const std::string& text, int suspect) {
 bool Watchdog::decide() {
   if (verdict_) return true;
   if (!first_sign_) return false;
-  if (longest_gap_ > silence_limit(options_.timeout_seconds)) {
-    // The others have given this rank up; what it sees of them now is the consequence.
+  if (longest_gap_ > silence_limit(options_.timeout_seconds) / 2) {
+    // The others have given this rank up, or are about to (they count from its last
+    // heartbeat); what it sees of them now is the consequence.
     verdict_ = Verdict{options_.rank, Code::kTimeout,
                        format("rank %d did not run for %s: it was stopped, or starved",
                               options_.rank, seconds_text(longest_gap_).c_str())};

@@ -103,12 +103,15 @@ Verdict judge(const std::vector<RankView>& ranks, const std::vector<Failure>& fa
   if (const auto verdict = find_dead(ranks)) return *verdict;
   if (const auto verdict = find_failed(failures)) return *verdict;
   // Somebody failed already, so half the silence is enough to be under suspicion.
-  if (const auto verdict = find_silent(ranks, silence_limit(timeout_seconds) / 2)) return *verdict;
-  if (const auto verdict = find_suspected(failures)) return *verdict;
-  if (const auto verdict = find_last(ranks)) return *verdict;
-  return {-1, Code::kTimeout,
-          failures.empty() ? "no rank is known to have failed"
-                           : failures.front().text + "; no rank is behind the others"};
+  auto verdict = find_silent(ranks, silence_limit(timeout_seconds) / 2);
+  if (!verdict) verdict = find_suspected(failures);
+  if (!verdict) verdict = find_last(ranks);
+  if (!verdict) verdict = Verdict{-1, Code::kTimeout, "no rank is behind the others"};
+  // What made somebody look, unless it is the verdict.
+  if (!failures.empty() && failures.front().text != verdict->text) {
+    verdict->text += "; noticed first: " + failures.front().text;
+  }
+  return *verdict;
 }
 
 Code exit_code(const Verdict& verdict, int rank) {

@@ -161,7 +161,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return api("cudaEventSynchronize", [&] {
     std::shared_ptr<const Record> record = record_of(event);
     if (!record) return;
-    Scheduler::get().wait(*record->stream, record->position);
+    Scheduler::get().wait(record->stream, record->position);
     ordered_after(record.get());
     throw_fault();
   });

@@ -183,7 +183,7 @@ void Comm::drain() {
     last = last_stream_;
     position = last_position_;
   }
-  if (last) Scheduler::get().wait(*last, position);
+  if (last) Scheduler::get().wait(last, position);
 }
 
 const char* Comm::reach(const BufferAddress& address) {

@@ -27,7 +27,7 @@ uint64_t Order::next() {  // splitmix64
 
 void Order::draw_strategy() {
   uint64_t draw = next() % 8;
-  strategy_ = draw < 4   ? Strategy::kNewestFirst
+  strategy_ = draw < 5   ? Strategy::kNewestFirst
               : draw < 7 ? Strategy::kPriorities
                          : Strategy::kUniform;
   priority_.clear();
@@ -72,6 +72,6 @@ size_t Order::pick_priority(const std::vector<Candidate>& candidates) {
 
 int Order::poll_burst() { return static_cast<int>(1 + next() % 16); }
 
-int Order::burst() { return chance(4) ? static_cast<int>(1 + next() % 6) : 0; }
+int Order::burst() { return chance(10) ? static_cast<int>(1 + next() % 6) : 0; }
 
 }  // namespace hirgen_cpu

@@ -1,5 +1,6 @@
 #include "scheduler.hpp"
 
+#include <algorithm>
 #include <thread>
 
 #include "error.hpp"
@@ -79,31 +80,44 @@ bool Scheduler::done(const Stream& stream, uint64_t position) {
   return result;
 }
 
-template <class Done>
-void Scheduler::block(Done done) {
-  QuietLock lock(mutex_);
-  ++blocked_hosts_;
-  allow(kUnlimited);
-  dispatch();
-  while (!done()) host_.wait(lock.get());
-  --blocked_hosts_;
-  allow(0);
+bool Scheduler::Waiter::done() const {
+  return std::all_of(targets.begin(), targets.end(),
+                     [](const auto& target) { return done_locked(*target.first, target.second); });
 }
 
-void Scheduler::wait(const Stream& stream, uint64_t position) {
-  block([&] { return done_locked(stream, position); });
-  ordered_after(&stream);
+void Scheduler::block(Waiter& waiter) {
+  {
+    QuietLock lock(mutex_);
+    if (!waiter.done()) {
+      waiters_.push_back(&waiter);
+      allow(kUnlimited);
+      dispatch();
+      while (!waiter.done()) host_.wait(lock.get());
+    }
+  }
+  for (const auto& target : waiter.targets) ordered_after(target.first.get());
+}
+
+/// Forgets the waiters that have what they wait for. Held-back work stops with the step that
+/// released the last one, not when its thread happens to wake up.
+void Scheduler::release_hosts() {
+  if (std::erase_if(waiters_, [](const Waiter* waiter) { return waiter->done(); }) > 0) allow(0);
+}
+
+void Scheduler::wait(const std::shared_ptr<const Stream>& stream, uint64_t position) {
+  Waiter waiter{{{stream, position}}};
+  block(waiter);
 }
 
 void Scheduler::wait_all(int device) {
-  std::vector<std::pair<std::shared_ptr<Stream>, uint64_t>> targets;
+  Waiter waiter;
   {
     QuietLock lock(mutex_);
     for (const auto& stream : streams_) {
-      if (stream->device == device) targets.emplace_back(stream, stream->submitted_);
+      if (stream->device == device) waiter.targets.emplace_back(stream, stream->submitted_);
     }
   }
-  for (const auto& [stream, position] : targets) wait(*stream, position);
+  block(waiter);
 }
 
 void Scheduler::host_polls() {
@@ -127,7 +141,7 @@ std::vector<std::shared_ptr<Stream>> Scheduler::blocking_streams(int device) {
 
 void Scheduler::allow(int steps) {
   last_call_ = Clock::now();
-  allowance_ = blocked_hosts_ > 0 ? kUnlimited : steps;
+  allowance_ = waiters_.empty() ? steps : kUnlimited;
 }
 
 /// Lets the allowed steps run while the host waits: what has run when a call returns is then a
@@ -135,7 +149,7 @@ void Scheduler::allow(int steps) {
 void Scheduler::pump(QuietLock& lock) {
   dispatch();
   auto limit = Clock::now() + kBurstLimit;
-  while (active_ != nullptr && allowance_ > 0 && allowance_ != kUnlimited) {
+  while (active_ != nullptr && allowance_ != kUnlimited) {
     if (host_.wait_until(lock.get(), limit) == std::cv_status::timeout) return;
   }
 }

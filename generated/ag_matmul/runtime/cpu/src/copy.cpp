@@ -44,7 +44,7 @@ Route check_copy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) 
 
 void wait_for(cudaStream_t stream) {
   std::shared_ptr<Stream> target = resolve(stream);
-  Scheduler::get().wait(*target, Scheduler::get().submitted(*target));
+  Scheduler::get().wait(target, Scheduler::get().submitted(*target));
   throw_fault();
 }
 

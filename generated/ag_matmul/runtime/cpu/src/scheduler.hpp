@@ -65,7 +65,7 @@ class Scheduler {
   }
 
   /// Blocks the host thread.
-  void wait(const Stream& stream, uint64_t position);
+  void wait(const std::shared_ptr<const Stream>& stream, uint64_t position);
   /// For all work of a device.
   void wait_all(int device);
   /// The host asked for a result that was not there: held-back work may go on a little. Only the
@@ -89,8 +89,7 @@ class Scheduler {
   bool runnable(const Stream& stream) const;
   void allow(int steps);
   void pump(QuietLock& lock);
-  template <class Done>
-  void block(Done done);
+  void release_hosts();
 
   std::mutex mutex_;
   std::condition_variable host_;
@@ -99,7 +98,13 @@ class Scheduler {
   Order order_;
   const Stream* active_ = nullptr;  ///< with a seed: the one stream that runs a step
   int allowance_ = 0;               ///< with a seed: steps that may run before the host's next call
-  int blocked_hosts_ = 0;
+  /// A host thread that waits, and what for.
+  struct Waiter {
+    std::vector<std::pair<std::shared_ptr<const Stream>, uint64_t>> targets;
+    bool done() const;
+  };
+  void block(Waiter& waiter);
+  std::vector<const Waiter*> waiters_;
   std::thread::id submitter_;  ///< the host thread that pushed last
   Clock::time_point last_call_ = Clock::now();
 };

@@ -140,7 +140,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return api("cudaStreamSynchronize", [&] {
     std::shared_ptr<Stream> target = resolve(stream);
     forbid_in_capture(stream);
-    Scheduler::get().wait(*target, Scheduler::get().submitted(*target));
+    Scheduler::get().wait(target, Scheduler::get().submitted(*target));
     throw_fault();
   });
 }

@@ -64,6 +64,7 @@ void Scheduler::finish_step(Stream& stream, bool complete) {
     finished = std::move(stream.queue_.front());
     stream.queue_.pop_front();
     ++stream.completed_;
+    release_hosts();
   }
   dispatch();
   host_.notify_all();

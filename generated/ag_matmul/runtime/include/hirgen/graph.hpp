@@ -7,7 +7,7 @@
 #include <list>
 #include <vector>
 
-#include "hirgen/context.hpp"
+#include "hirgen/error.hpp"
 
 namespace hirgen {
 
@@ -18,7 +18,7 @@ class GraphCache {
   using Issue = std::function<void(cudaStream_t)>;
 
   /// `where` is the spec position for errors.
-  GraphCache(Context& context, const char* where) : context_(context), where_(where) {}
+  explicit GraphCache(const char* where) : where_(where) {}
   ~GraphCache();
   GraphCache(const GraphCache&) = delete;
   GraphCache& operator=(const GraphCache&) = delete;
@@ -38,7 +38,6 @@ class GraphCache {
 
   cudaGraphExec_t capture(const Issue& issue);
 
-  Context& context_;
   const char* where_;
   cudaStream_t stream_ = nullptr;  // capture is not possible on the default stream
   std::list<Entry> entries_;       // the most recently used one first

@@ -1,0 +1,33 @@
+// The exchange of CUDA IPC handles: what each rank exports is opened by all others.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hirgen/context.hpp"
+#include "hirgen/ipc.hpp"
+
+namespace hirgen {
+
+/// What a rank gives.
+struct Exported {
+  void* buffer;
+  void* words;
+  SharedShape shape;
+};
+
+/// What this process has of a rank; its own pointers for itself.
+struct Mapped {
+  void* buffer = nullptr;
+  void* words = nullptr;
+};
+
+/// `count` words of device memory, all zero when this returns.
+void* make_words(Context& context, int64_t count, const char* where);
+
+/// Collective: every rank's buffer and words, by rank. The bases that were opened go to
+/// `opened`, one for each time. Throws the same Error(kEnvironment) on every rank if one
+/// cannot export or open.
+std::vector<Mapped> exchange(Context& context, const Exported& mine, std::vector<void*>* opened);
+
+}  // namespace hirgen

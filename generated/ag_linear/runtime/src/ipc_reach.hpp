@@ -1,0 +1,35 @@
+// Whether ranks can reach each other's memory, and the driver calls that this takes.
+#pragma once
+
+#include <string>
+
+#include "hirgen/context.hpp"
+
+namespace hirgen {
+
+/// What decides whether two ranks can share memory.
+struct Place {
+  std::string host;    ///< for messages
+  std::string boot;    ///< one running kernel: containers of one host have it in common
+  std::string bus_id;  ///< of the GPU
+};
+
+/// Why the GPU `mine`, which is device `device` of this process, cannot reach the memory of a
+/// rank at `theirs`; empty if it can.
+std::string obstacle(const Place& mine, int device, const Place& theirs);
+
+/// Collective: throws the same Error(kEnvironment) on every rank unless each can reach all
+/// others.
+void require_reach(Context& context, const char* where);
+
+/// Collective: throws Error(kEnvironment) on every rank if any rank has a problem (not "").
+void agree(Context& context, const std::string& problem, const char* where);
+
+/// A driver function by its name, as CUDA 12 has it.
+void* driver_entry(const char* name, const char* where);
+template <typename Function>
+Function driver_call(const char* name, const char* where) {
+  return reinterpret_cast<Function>(driver_entry(name, where));
+}
+
+}  // namespace hirgen

@@ -1,0 +1,109 @@
+// Memory that the ranks of one host share through CUDA IPC, and the words that order its
+// use. What the words mean is the emitted program's matter: it writes and awaits them with
+// stream memory operations, so the host waits for nothing once memory is shared.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hirgen/context.hpp"
+
+namespace hirgen {
+
+/// Throws Error(kDevice) unless `status` is success; for HG_CHECK on the driver's calls.
+void check(CUresult status, const char* call, const char* where, const char* file, int line);
+
+/// The driver's stream memory operations under their own names. They are asked for by name,
+/// so that a program links no libcuda and starts where there is none.
+struct StreamMemory {
+  decltype(&::cuStreamWaitValue32) cuStreamWaitValue32 = nullptr;
+  decltype(&::cuStreamWriteValue32) cuStreamWriteValue32 = nullptr;
+};
+
+/// One buffer of every rank, as this process reaches it, and two words of every rank for
+/// each transfer of a call. Words count calls, so they only ever grow (modulo 2^32).
+class Shared {
+ public:
+  /// The buffer of `rank`.
+  template <typename T>
+  T* of(int64_t rank) const {
+    return static_cast<T*>(buffers_[static_cast<size_t>(rank)]);
+  }
+  /// The word in the memory of `rank` by which the peer of its i-th transfer lends it a
+  /// buffer: `rank` waits for it, the peer writes it.
+  CUdeviceptr lent(int64_t rank, int64_t i) const { return word(rank, i); }
+  /// The word in the memory of `rank` by which the peer of its i-th transfer says that it
+  /// has copied: `rank` waits for it, the peer writes it.
+  CUdeviceptr copied(int64_t rank, int64_t i) const { return word(rank, transfers_ + i); }
+  /// The call under way, counted from 1: what its signals write, and wait for.
+  uint32_t call() const { return call_; }
+
+ private:
+  friend class Peers;
+  CUdeviceptr word(int64_t rank, int64_t i) const {
+    return words_[static_cast<size_t>(rank)] + static_cast<CUdeviceptr>(i) * sizeof(uint32_t);
+  }
+
+  std::vector<void*> buffers_;      // by rank
+  std::vector<CUdeviceptr> words_;  // by rank: lent, then copied
+  int64_t transfers_ = 0;
+  uint32_t call_ = 0;
+};
+
+/// What a buffer is shared for.
+struct SharedShape {
+  size_t bytes;       ///< of one rank
+  int64_t transfers;  ///< of a call, each with a pair of words
+  const char* name;   ///< of the tensor
+  const char* where;  ///< position in the spec; a string that outlives the program
+};
+
+/// Everything that a program shares with the other ranks. Ranks share the same buffers in
+/// the same order.
+///
+/// A buffer of the program is shared once, when the program is made. A buffer of the caller
+/// is shared by the first call that has it: all ranks must then come with one that is new to
+/// them, and go on to change buffers in the same calls, as they would with CUDA graphs. Words
+/// belong to a buffer, so ranks that break this rule wait for each other until the deadline,
+/// and never compute on the wrong buffer. The caller's buffer must come from cudaMalloc, and
+/// stay allocated until the program is destroyed.
+class Peers {
+ public:
+  /// Collective. Throws Error(kEnvironment), the same on every rank, if two ranks cannot
+  /// reach each other's memory, with the reason.
+  Peers(Context& context, const char* where);
+  /// Collective, unless a rank has failed: waits for all calls, lets every rank close what
+  /// it has opened, then frees the words. The buffers may be freed afterwards.
+  ~Peers();
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+
+  /// The stream that carries all copies of this rank, in the order of issue: copies at once
+  /// share one link, and would all end late. Highest priority.
+  cudaStream_t copies() const { return copies_; }
+  const StreamMemory& memory() const { return memory_; }
+
+  /// Shares `own`, of which `shape` speaks, with all ranks; collective, the host waits.
+  Shared& share(void* own, const SharedShape& shape);
+  /// Begins a call with a buffer: shares it if it is new, and counts the call.
+  const Shared& begin_call(const void* own, const SharedShape& shape);
+
+ private:
+  struct Entry;
+  void close();
+
+  Context& context_;
+  cudaStream_t copies_ = nullptr;
+  StreamMemory memory_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<void*> opened_;  // as often as they were opened
+  std::vector<void*> owned_;   // words of this rank
+  int exceptions_;             // under way when this was made
+};
+
+}  // namespace hirgen

@@ -1,0 +1,107 @@
+#include "ipc_exchange.hpp"
+
+#include <string>
+#include <utility>
+
+#include "hirgen/error.hpp"
+#include "ipc_reach.hpp"
+#include "rendezvous.hpp"
+#include "text.hpp"
+#include "wire.hpp"
+
+namespace hirgen {
+
+namespace {
+
+// A handle stands for a whole allocation, whatever pointer it was made from.
+struct MemoryHandle {
+  cudaIpcMemHandle_t handle{};
+  uint64_t offset = 0;
+};
+
+// A failure of the call belongs to the machine, and must not show in a later call.
+std::string refusal(cudaError_t status) {
+  static_cast<void>(cudaGetLastError());
+  return std::string(cudaGetErrorName(status)) + ": " + cudaGetErrorString(status);
+}
+
+// Why `memory` cannot be exported; "" if it was.
+std::string export_memory(void* memory, size_t bytes, const SharedShape& shape,
+                          MemoryHandle* handle) {
+  using Range = decltype(&::cuMemGetAddressRange);
+  static const Range range = driver_call<Range>("cuMemGetAddressRange", shape.where);
+  CUdeviceptr base = 0;
+  size_t size = 0;
+  const auto address = reinterpret_cast<CUdeviceptr>(memory);
+  const CUresult known = range(&base, &size, address);
+  const cudaError_t status = known == CUDA_SUCCESS ? cudaIpcGetMemHandle(&handle->handle, memory)
+                                                   : static_cast<cudaError_t>(known);
+  if (status != cudaSuccess) {
+    return format(
+        "the memory of %s cannot be shared (%s): it must come from cudaMalloc, not from "
+        "a pool, managed or mapped memory",
+        shape.name, refusal(status).c_str());
+  }
+  handle->offset = address - base;
+  if (handle->offset + bytes <= size) return "";
+  return format("%s needs %zu bytes, and its pointer has %zu", shape.name, bytes,
+                static_cast<size_t>(size - handle->offset));
+}
+
+std::string open_memory(const MemoryHandle& handle, const char* name, int rank, void** memory,
+                        std::vector<void*>* opened) {
+  void* base = nullptr;
+  const cudaError_t status =
+      cudaIpcOpenMemHandle(&base, handle.handle, cudaIpcMemLazyEnablePeerAccess);
+  if (status != cudaSuccess) {
+    return format(
+        "%s of rank %d cannot be opened (%s); in a container, CUDA IPC needs --ipc=host "
+        "and the process ids of the host",
+        name, rank, refusal(status).c_str());
+  }
+  opened->push_back(base);
+  *memory = static_cast<char*>(base) + handle.offset;
+  return "";
+}
+
+}  // namespace
+
+void* make_words(Context& context, int64_t count, const char* where) {
+  void* words = nullptr;
+  const size_t bytes = static_cast<size_t>(count) * sizeof(uint32_t);
+  cudaStream_t stream = nullptr;
+  HG_CHECK(cudaMalloc(&words, bytes), where);
+  HG_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), where);
+  HG_CHECK(cudaMemsetAsync(words, 0, bytes, stream), where);
+  context.synchronize(stream);
+  HG_CHECK(cudaStreamDestroy(stream), where);
+  return words;
+}
+
+std::vector<Mapped> exchange(Context& context, const Exported& mine, std::vector<void*>* opened) {
+  const SharedShape& shape = mine.shape;
+  MemoryHandle buffer;
+  MemoryHandle words;
+  std::string problem = export_memory(mine.buffer, shape.bytes, shape, &buffer);
+  if (problem.empty()) problem = export_memory(mine.words, 0, shape, &words);
+  agree(context, problem, shape.where);
+  Writer writer;
+  writer.put(buffer).put(words);
+  std::vector<Mapped> mapped(static_cast<size_t>(context.world()));
+  mapped[static_cast<size_t>(context.rank())] = {mine.buffer, mine.words};
+  const std::vector<std::string> all =
+      context.rendezvous().allgather(writer.bytes(), format("handles of %s", shape.name).c_str());
+  for (int rank = 0; rank < context.world() && problem.empty(); ++rank) {
+    if (rank == context.rank()) continue;
+    Mapped& theirs = mapped[static_cast<size_t>(rank)];
+    Reader reader(all[static_cast<size_t>(rank)]);
+    buffer = reader.get<MemoryHandle>();
+    words = reader.get<MemoryHandle>();
+    problem = open_memory(buffer, shape.name, rank, &theirs.buffer, opened);
+    if (problem.empty()) problem = open_memory(words, shape.name, rank, &theirs.words, opened);
+  }
+  agree(context, problem, shape.where);
+  return mapped;
+}
+
+}  // namespace hirgen

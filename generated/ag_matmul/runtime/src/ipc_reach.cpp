@@ -1,0 +1,121 @@
+#include "ipc_reach.hpp"
+
+#include <cuda_runtime.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "hirgen/error.hpp"
+#include "rendezvous.hpp"
+#include "text.hpp"
+#include "wire.hpp"
+
+namespace hirgen {
+
+namespace {
+
+// The driver interface that the calls are taken from: that of CUDA 12.0.
+constexpr unsigned kDriverVersion = 12000;
+constexpr const char* kSharingHint =
+    "\n  write `transport: nccl` in the schedule, and emit the program again";
+
+// Tells hosts apart, which containers with names of their own do not hide.
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+Place this_place(int device) {
+  Place place;
+  char text[256] = "";
+  gethostname(text, sizeof(text) - 1);
+  place.host = text;
+  place.boot = boot_id();
+  HG_CHECK(cudaDeviceGetPCIBusId(text, sizeof(text), device), "shared memory");
+  place.bus_id = text;
+  return place;
+}
+
+// The number that this process has for a GPU; -1 if the GPU is hidden from it.
+int ordinal_of(const std::string& bus_id) {
+  int count = 0;
+  HG_CHECK(cudaGetDeviceCount(&count), "shared memory");
+  for (int device = 0; device < count; ++device) {
+    char text[32] = "";
+    HG_CHECK(cudaDeviceGetPCIBusId(text, sizeof(text), device), "shared memory");
+    if (bus_id == text) return device;
+  }
+  return -1;
+}
+
+std::vector<Place> all_places(Context& context) {
+  const Place mine = this_place(context.options().device);
+  Writer writer;
+  writer.put(mine.host).put(mine.boot).put(mine.bus_id);
+  std::vector<Place> places;
+  for (std::string& part : context.rendezvous().allgather(writer.bytes(), "places of GPUs")) {
+    Reader reader(std::move(part));
+    Place& place = places.emplace_back();
+    for (std::string* text : {&place.host, &place.boot, &place.bus_id}) *text = reader.get_text();
+  }
+  return places;
+}
+
+}  // namespace
+
+std::string obstacle(const Place& mine, int device, const Place& theirs) {
+  if (mine.boot != theirs.boot) {
+    return "they are on different hosts, " + mine.host + " and " + theirs.host;
+  }
+  if (mine.bus_id == theirs.bus_id) return "they use one GPU, " + mine.bus_id;
+  const int peer = ordinal_of(theirs.bus_id);
+  if (peer < 0) {
+    return "GPU " + theirs.bus_id + " is hidden from the first (CUDA_VISIBLE_DEVICES)";
+  }
+  int reaches = 0;
+  HG_CHECK(cudaDeviceCanAccessPeer(&reaches, device, peer), "shared memory");
+  if (reaches != 0) return "";
+  return "GPU " + mine.bus_id + " has no access to the memory of GPU " + theirs.bus_id +
+         " (nvidia-smi topo -p2p r)";
+}
+
+void require_reach(Context& context, const char* where) {
+  const std::vector<Place> places = all_places(context);
+  const Place& mine = places[static_cast<size_t>(context.rank())];
+  std::string problem;
+  for (int rank = 0; rank < context.world() && problem.empty(); ++rank) {
+    if (rank == context.rank()) continue;
+    const std::string why =
+        obstacle(mine, context.options().device, places[static_cast<size_t>(rank)]);
+    if (why.empty()) continue;
+    problem = format("ranks %d and %d cannot share memory: %s", context.rank(), rank, why.c_str());
+  }
+  agree(context, problem, where);
+}
+
+void agree(Context& context, const std::string& problem, const char* where) {
+  std::set<std::string> seen;
+  std::string text;
+  for (const std::string& part : context.rendezvous().allgather(problem, "shared memory")) {
+    if (!part.empty() && seen.insert(part).second) text += (text.empty() ? "" : "\n  ") + part;
+  }
+  if (!text.empty())
+    throw Error(Code::kEnvironment, std::string(where) + ": " + text + kSharingHint);
+}
+
+void* driver_entry(const char* name, const char* where) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+  HG_CHECK(
+      cudaGetDriverEntryPointByVersion(name, &function, kDriverVersion, cudaEnableDefault, &found),
+      where);
+  if (found == cudaDriverEntryPointSuccess) return function;
+  throw Error(Code::kEnvironment, std::string(where) + ": the driver has no " + name);
+}
+
+}  // namespace hirgen
