@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/model/domain"
@@ -22,6 +23,31 @@ func FillIntegers(p *Pipeline, seed uint64) map[string]*Array {
 		inputs[t.Name] = a
 	}
 	return inputs
+}
+
+// FillNormal makes the inputs of a generated program whose check is not exact: normal
+// values with the deviations of Deviations, drawn as the program draws them. Its logarithms
+// and cosines are fp32's, so that its values may differ in the last place.
+func FillNormal(p *Pipeline, seed uint64) map[string]*Array {
+	inputs := make(map[string]*Array, len(p.Inputs))
+	deviations := Deviations(p)
+	for i, t := range p.Inputs {
+		a := NewArray(domain.Shape(t.Axes)...)
+		key := seed ^ uint64(i+1)*0x9E3779B97F4A7C15
+		for e := range a.Data {
+			a.Data[e] = t.DType.Round(deviations[t] * normal(splitmix64(key^uint64(e))))
+		}
+		inputs[t.Name] = a
+	}
+	return inputs
+}
+
+// Fill makes the inputs for a check: FillIntegers where that is exact, else FillNormal.
+func Fill(p *Pipeline, seed uint64) map[string]*Array {
+	if Exact(p) {
+		return FillIntegers(p, seed)
+	}
+	return FillNormal(p, seed)
 }
 
 // Contraction is the largest extent over which a product that reads t sums: 1 when
@@ -61,6 +87,13 @@ func sparseInteger(h, density uint64) float64 {
 		v = -v
 	}
 	return v
+}
+
+// normal turns the two halves of a random word into a normal value, by Box and Muller.
+func normal(h uint64) float64 {
+	u := (float64(h>>40) + 1) * 0x1p-24   // (0, 1]
+	turn := float64(h&0xFFFFFF) * 0x1p-24 // [0, 1)
+	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*turn)
 }
 
 // splitmix64 mixes z so that every bit of the result depends on every bit of z.

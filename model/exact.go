@@ -1,0 +1,180 @@
+package model
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// maxProducts is how many products may follow each other on a path before sums of the
+// integers of FillIntegers may need more than the 24 bits that fp32 has: each product
+// multiplies their size by some 40.
+const maxProducts = 3
+
+// Tolerances gives, for each output, how far an element that a generated program computes
+// may be from the model's: |got - want| <= tolerance * (|want| + root of the mean square of
+// want). They are 0, an exact comparison, when every operation of the pipeline keeps small
+// integers integers: the program then fills its inputs with those. Otherwise it fills them
+// with normal values, and
+//
+//	tolerance = 4 eps sqrt(roundings * terms)
+//
+// where eps is the spacing at 1 of the pipeline's coarsest element type, roundings counts
+// the operations that round to it on the longest path to the output, whose errors add up
+// as a random walk does, and terms is 1, or, for fp32, whose sums round too, the longest
+// sum of a product.
+func Tolerances(p *Pipeline) map[*Tensor]float64 {
+	tolerances := make(map[*Tensor]float64, len(p.Outputs))
+	if Exact(p) {
+		return tolerances
+	}
+	eps, terms := 0.0, int64(1)
+	for _, t := range p.Tensors {
+		eps = max(eps, epsilon(t.DType))
+	}
+	for _, op := range p.Ops {
+		if isProduct(op) && eps == epsilon(domain.FP32) {
+			terms = max(terms, summed(op))
+		}
+	}
+	count := roundings(p, eps)
+	for _, t := range p.Outputs {
+		tolerances[t] = 4 * eps * math.Sqrt(float64(max(count[t], 1))*float64(terms))
+	}
+	return tolerances
+}
+
+// roundings counts the operations on the longest path to each tensor that round to the
+// type with this spacing.
+func roundings(p *Pipeline, eps float64) map[*Tensor]int {
+	count := make(map[*Tensor]int, len(p.Tensors))
+	for _, op := range p.Ops {
+		n := 0
+		for _, t := range op.In {
+			n = max(n, count[t])
+		}
+		if epsilon(op.Out.DType) == eps && !moves(op) {
+			n++
+		}
+		count[op.Out] = n
+	}
+	return count
+}
+
+// moves reports whether an operation only moves elements.
+func moves(op *Op) bool {
+	switch op.Kind {
+	case OpSet, OpBroadcast, OpPermute, OpReshape:
+		return true
+	default:
+		return false
+	}
+}
+
+// epsilon is the distance from 1 to the next element of a type.
+func epsilon(t domain.DType) float64 {
+	switch t {
+	case domain.FP16:
+		return 0x1p-10
+	case domain.BF16:
+		return 0x1p-7
+	default:
+		return 0x1p-23
+	}
+}
+
+// Exact reports whether a pipeline's results are the same in whatever order its sums are
+// taken, for the inputs of FillIntegers.
+func Exact(p *Pipeline) bool {
+	products := make(map[*Tensor]int, len(p.Tensors)) // on the longest path
+	for _, op := range p.Ops {
+		n := 0
+		for _, t := range op.In {
+			n = max(n, products[t])
+		}
+		switch {
+		case isProduct(op):
+			n++
+		case op.Kind == OpBinary && op.Fn == "mul":
+			n = products[op.In[0]] + products[op.In[1]]
+		case !keepsIntegers(op):
+			return false
+		}
+		if n > maxProducts {
+			return false
+		}
+		products[op.Out] = n
+	}
+	return true
+}
+
+// keepsIntegers reports whether an operation on small integers, no product, gives small
+// integers.
+func keepsIntegers(op *Op) bool {
+	switch op.Kind {
+	case OpUnary:
+		name, constant := domain.SplitFn(op.Fn)
+		if constant != "" {
+			by, err := strconv.ParseFloat(constant, 32)
+			return err == nil && by == math.Trunc(by) && math.Abs(by) <= 16
+		}
+		return slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
+	case OpBinary:
+		return op.Fn != "div"
+	case OpReduce:
+		return op.Fn != "prod"
+	default:
+		return true
+	}
+}
+
+// Deviations gives the standard deviation of the normal values that fill each input: 1,
+// or, for the second operand of a product (a weight), 1 over the root of the terms that the
+// product sums, so that products do not grow on their way through a pipeline.
+func Deviations(p *Pipeline) map[*Tensor]float64 {
+	deviations := make(map[*Tensor]float64, len(p.Inputs))
+	for _, t := range p.Inputs {
+		deviations[t] = 1
+	}
+	for _, op := range p.Ops {
+		if !isProduct(op) {
+			continue
+		}
+		if before, isInput := deviations[op.In[1]]; isInput {
+			deviations[op.In[1]] = min(before, 1/math.Sqrt(float64(summed(op))))
+		}
+	}
+	return deviations
+}
+
+func isProduct(op *Op) bool { return op.Kind == OpMatmul || op.Kind == OpLinear }
+
+// summed is the number of terms in each sum of a product.
+func summed(op *Op) int64 {
+	shape := domain.Shape(op.In[0].Axes)
+	return shape[len(shape)-1]
+}
+
+// Wrong counts the elements of an output, or of a rank's slice of it, that are not within
+// the tolerance of what they should be. rms is the root of the mean square of the whole
+// output; see Tolerances.
+func Wrong(got, want []float64, tolerance, rms float64) int {
+	wrong := 0
+	for i, v := range got {
+		if v != want[i] && !(math.Abs(v-want[i]) <= tolerance*(math.Abs(want[i])+rms)) {
+			wrong++
+		}
+	}
+	return wrong
+}
+
+// RootMeanSquare is the typical size of an array's elements.
+func RootMeanSquare(a *Array) float64 {
+	sum := 0.0
+	for _, v := range a.Data {
+		sum += v * v
+	}
+	return math.Sqrt(sum / float64(len(a.Data)))
+}

@@ -1,0 +1,76 @@
+package model
+
+import (
+	"math"
+	"testing"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+func TestExact(t *testing.T) {
+	const head = "A: [4, 4], B: [4, 4]"
+	for ops, want := range map[string]bool{
+		"- R = matmul(A, B)": true,
+		"- R = relu(A)\n- T = add(R, B)\n- U = scale(T, by=-3)":                   true,
+		"- R = gelu(A)\n- T = add(R, B)":                                          false,
+		"- R = div(A, B)":                                                         false,
+		"- R = scale(A, by=0.3)\n- T = add(R, B)":                                 false,
+		"- R = scale(A, by=1024)\n- T = add(R, B)":                                false,
+		"- R = prod(A, axis=0)\n- T = add(R, B)":                                  false,
+		"- R = softmax(A)\n- T = add(R, B)":                                       false,
+		"- R = matmul(A, B)\n- T = relu(R)\n- U = matmul(T, B)":                   true,
+		"- R = matmul(A, B)\n- T = matmul(R, B)\n- U = mul(T, R)":                 true,
+		"- R = matmul(A, B)\n- T = matmul(R, B)\n- U = mul(T, T)":                 false,
+		"- R = max(A, axis=0)\n- T = permute(B, perm=[1, 0])\n- U = linear(T, A)": true,
+	} {
+		if got := Exact(mustLoad(t, spec(head, ops))); got != want {
+			t.Errorf("Exact is %t for\n%s", got, ops)
+		}
+	}
+}
+
+// The tolerance takes every result that differs by roundings alone, and none that lacks a
+// term: fp32 against bf16 intermediates is the former, a missing residual the latter.
+func TestToleranceTellsRoundingsFromMistakes(t *testing.T) {
+	const tensors = "X: [64, 48], W: [96, 48], V: [48, 96]"
+	const ops = "- Z = linear(X, W)\n- A = gelu(Z)\n- P = linear(A, V)\n- Y = add(P, X)"
+	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {"+tensors+"}\nops:\n"+ops)
+	inputs := Fill(p, 3)
+	want := mustEvaluate(t, p, inputs)
+	out := p.Outputs[0]
+	tolerance, rms := Tolerances(p)[out], RootMeanSquare(want["Y"])
+	if wide := 4 * 0x1p-7 * 2; tolerance != wide {
+		t.Errorf("the tolerance is %v, want %v for 4 roundings", tolerance, wide)
+	}
+	for _, dtype := range []domain.DType{domain.FP32, domain.FP16} {
+		for _, tensor := range p.Tensors[3:] {
+			tensor.DType = dtype
+		}
+		values := mustEvaluate(t, p, inputs)
+		if wrong := Wrong(values["Y"].Data, want["Y"].Data, tolerance, rms); wrong > 0 {
+			t.Errorf("%d elements of the result in %s are called wrong", wrong, dtype)
+		}
+		if wrong := Wrong(values["P"].Data, want["Y"].Data, tolerance, rms); wrong < len(want["Y"].Data)/2 {
+			t.Errorf("without the residual only %d elements are called wrong", wrong)
+		}
+	}
+	if Wrong([]float64{math.NaN()}, []float64{1}, tolerance, rms) != 1 {
+		t.Error("NaN is called right")
+	}
+	if Wrong([]float64{1, 2}, []float64{1, 2.5}, 0, 1) != 1 {
+		t.Error("a tolerance of 0 is not exact")
+	}
+}
+
+func TestFillNormal(t *testing.T) {
+	p := mustLoad(t, spec("X: [50, 400], W: [100, 400]", "- Z = linear(X, W)\n- A = gelu(Z)"))
+	values := mustEvaluate(t, p, FillNormal(p, 1))
+	for name, deviation := range map[string]float64{"X": 1, "W": 0.05, "Z": 1} {
+		if rms := RootMeanSquare(values[name]); math.Abs(rms/deviation-1) > 0.05 {
+			t.Errorf("%s has a deviation of %v, want %v", name, rms, deviation)
+		}
+	}
+	if again := FillNormal(p, 1); again["X"].Data[7] != values["X"].Data[7] || FillNormal(p, 2)["X"].Data[7] == values["X"].Data[7] {
+		t.Error("the values are not a function of the seed")
+	}
+}
