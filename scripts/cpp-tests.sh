@@ -16,5 +16,8 @@ quietly() {
 : >"$log"
 quietly cmake -S runtime_cpp -B "$folder" -G Ninja -DHIRGEN_SANITIZE="$sanitizer"
 quietly cmake --build "$folder"
-quietly ctest --test-dir "$folder" -j2 --output-on-failure
+# These hold programs that race on purpose, to see the device catch them by itself.
+racing='^device_(orders|products|memops)$'
+[ "$sanitizer" = thread ] || racing='^$'
+quietly ctest --test-dir "$folder" -j2 --output-on-failure -E "$racing"
 grep 'tests passed' "$log"
