@@ -24,19 +24,29 @@ func shards(t *testing.T, p *model.Pipeline, list []*model.Tensor, values map[st
 	return ranks
 }
 
-// oracle is what every rank must hold of the outputs, with the inputs for it.
+// oracle is what every rank must hold of the outputs, with the inputs for it. Outputs
+// that cannot be exact are compared within the tolerance that the program has, too.
 type oracle struct {
 	inputs, want []map[string]*hostir.Array
+	tolerance    map[string]float64
+	rms          map[string]float64 // of the whole outputs
 }
 
 func newOracle(t *testing.T, p *model.Pipeline, seed uint64) *oracle {
 	t.Helper()
-	inputs := model.FillIntegers(p, seed)
+	inputs := model.Fill(p, seed)
 	values, err := model.Evaluate(p, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &oracle{shards(t, p, p.Inputs, inputs), shards(t, p, p.Outputs, values)}
+	o := &oracle{
+		inputs: shards(t, p, p.Inputs, inputs), want: shards(t, p, p.Outputs, values),
+		tolerance: map[string]float64{}, rms: map[string]float64{},
+	}
+	for out, tolerance := range model.Tolerances(p) {
+		o.tolerance[out.Name], o.rms[out.Name] = tolerance, model.RootMeanSquare(values[out.Name])
+	}
+	return o
 }
 
 // check interprets a program and compares every rank's outputs.
@@ -51,13 +61,10 @@ func (o *oracle) check(program *hostir.Program, seed uint64) error {
 			if b == nil {
 				return fmt.Errorf("rank %d has no output %s", r, name)
 			}
-			wrong := 0
-			for i := range a.Data {
-				if a.Data[i] != b.Data[i] {
-					wrong++
-				}
+			if len(a.Data) != len(b.Data) {
+				return fmt.Errorf("rank %d: %s has %d elements, want %d", r, name, len(b.Data), len(a.Data))
 			}
-			if wrong > 0 || len(a.Data) != len(b.Data) {
+			if wrong := model.Wrong(b.Data, a.Data, o.tolerance[name], o.rms[name]); wrong > 0 {
 				return fmt.Errorf("rank %d: %d of %d elements of %s are wrong (seed %d)", r, wrong, len(a.Data), name, seed)
 			}
 		}

@@ -100,6 +100,9 @@ func tensorObject(t *Tensor) object {
 	if t.Layout != nil {
 		o = append(o, member{"layout", t.Layout})
 	}
+	if t.Tolerance != 0 {
+		o = append(o, member{"tolerance", t.Tolerance})
+	}
 	return appendPos(o, t.Pos)
 }
 

@@ -1,6 +1,7 @@
 package hostir
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -41,9 +42,23 @@ func (p *parser) tensorAttribute(t *Tensor) {
 		t.Layout = p.axes()
 	case "inferred":
 		t.Inferred = true
+	case "tolerance":
+		t.Tolerance = p.decimal()
+	case "deviation":
+		t.Deviation = p.decimal()
 	default:
 		p.failAt(at, "%q is no attribute of a tensor", word)
 	}
+}
+
+// decimal takes a number up to the next comma or position.
+func (p *parser) decimal() float64 {
+	text, at := p.until(", @")
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		p.failAt(at, "%q is no number", text)
+	}
+	return v
 }
 
 func (p *parser) dtype() domain.DType {

@@ -64,6 +64,12 @@ func formatTensor(t *Tensor) string {
 	if t.Inferred {
 		text += ", inferred"
 	}
+	if t.Tolerance != 0 {
+		text += ", tolerance " + formatFloat(t.Tolerance)
+	}
+	if t.Deviation != 0 {
+		text += ", deviation " + formatFloat(t.Deviation)
+	}
 	return text
 }
 
@@ -81,3 +87,5 @@ func formatRefOp(op RefOp) string {
 	}
 	return fmt.Sprintf("%s = %s, shape %s, %s", op.Out, call(op.Kind, args...), formatInts(op.Shape), op.DType)
 }
+
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -72,7 +72,7 @@ type Param struct {
 
 // Choices is the schedule as the passes see it; see model.Schedule.
 type Choices struct {
-	Pipeline  string // "collective"
+	Pipeline  string // "collective", "broadcast", "reduce"
 	Transport string // "nccl"
 	Reshard   string // "before", "after"
 	Sync      string // "split", "fused"
@@ -104,7 +104,12 @@ type Tensor struct {
 	Layout []int // logical axes from outermost to innermost; nil means the logical order
 	// Inferred says that the user left the axes to the passes: they may shard them.
 	Inferred bool
-	Pos      diag.Pos
+	// Tolerance is how far an output may be from the reference when a program checks
+	// itself: |got - want| <= Tolerance * (|want| + root of the mean square of want). When it
+	// is 0 for all outputs, the check is exact and the inputs are integers; otherwise an
+	// input is filled with normal values of this Deviation, 0 meaning 1.
+	Tolerance, Deviation float64
+	Pos                  diag.Pos
 }
 
 // CommType is the type of a Communication.
