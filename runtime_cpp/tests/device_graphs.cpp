@@ -2,6 +2,8 @@
 #include <cuda_runtime.h>
 #include <nccl.h>
 
+#include <thread>
+
 #include "device_test.hpp"
 
 using namespace device_test;
@@ -160,6 +162,23 @@ void unsafe_calls() {
   static_cast<void>(cudaGetLastError());
 }
 
+/// A thread that says so is not bound by the captures of other threads.
+void unsafe_calls_of_a_relaxed_thread() {
+  cudaStream_t stream = make_stream();
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  std::thread([] {
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    EXPECT(mode == cudaStreamCaptureModeGlobal);
+    void* data = nullptr;
+    OK(cudaMalloc(&data, 16));
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    EXPECT(mode == cudaStreamCaptureModeRelaxed);
+  }).join();
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamEndCapture(stream, &graph));
+}
+
 /// An all-reduce on a forked stream, between two fills, launched several times.
 void collective_in_a_graph(int size) {
   run_ranks(size, [](const Rank& rank) {
@@ -203,6 +222,7 @@ int main(int argc, char** argv) {
                        {"events_from_outside_are_refused", events_from_outside_are_refused},
                        {"captured_event_cannot_be_queried", captured_event_cannot_be_queried},
                        {"unsafe_calls", unsafe_calls},
+                       {"unsafe_calls_of_a_relaxed_thread", unsafe_calls_of_a_relaxed_thread},
                        {"collective_in_a_graph_1", [] { collective_in_a_graph(1); }},
                        {"collective_in_a_graph_2", [] { collective_in_a_graph(2); }},
                    });
