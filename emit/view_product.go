@@ -14,112 +14,102 @@ type product struct {
 	bias                      bool
 }
 
-// matmul prints out[..., m, n] = a[..., m, k] b[k, n].
+// matmul prints out[..., m, n] = a[..., m, k] b[..., k, n].
 func (b *builder) matmul(s *hostir.Matmul) ([]node, error) {
 	buffers, err := b.operandBuffers(s, s.Out, s.A, s.B)
 	if err != nil {
 		return nil, err
 	}
-	out, x, y := buffers[0], buffers[1], buffers[2]
-	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) != len(x.dims) {
-		return nil, internalError(s.Pos, s.Op(), "the operands have too few axes")
-	}
-	batch := len(y.dims) - 2 // leading axes that both operands share
-	if !sameExtents(x.dims[:min(batch, len(x.dims))], y.dims[:batch]) {
-		return nil, internalError(s.Pos, s.Op(), "%s and %s differ in their batches", s.A.Name, s.B.Name)
-	}
-	p := product{
-		m: extentOf(x.dims[batch : len(x.dims)-1]), n: last(y.dims).extent, k: last(x.dims).extent,
-		batch: extentOf(y.dims[:batch]),
-	}
-	var ok [3]bool
-	p.strideA, p.transposeA, ok[0] = matrix(x.dims, batch, true)
-	p.strideB, p.transposeB, ok[1] = matrix(y.dims, batch, true)
-	p.strideC, _, ok[2] = matrix(out.dims, batch, false)
-	for i, t := range []*hostir.Tensor{s.A, s.B, s.Out} {
-		if !ok[i] {
-			return nil, notContiguous(s.Pos, t, "a product")
-		}
-	}
-	return b.product(s, p, out, x, y, "")
+	return b.multiply(s, buffers, false, "")
 }
 
-// linear prints out[..., n] = x[..., k] w[n, k]^T + bias[n].
+// linear prints out[..., n] = x[..., k] w[..., n, k]^T + bias[n].
 func (b *builder) linear(s *hostir.Linear) ([]node, error) {
 	buffers, err := b.operandBuffers(s, append([]*hostir.Tensor{s.Out}, hostir.Uses(s)...)...)
 	if err != nil {
 		return nil, err
 	}
-	out, x, w := buffers[0], buffers[1], buffers[2]
-	if len(x.dims) == 0 || len(w.dims) != 2 || len(out.dims) != len(x.dims) {
-		return nil, internalError(s.Pos, s.Op(), "the operands have too few axes")
-	}
-	p := product{
-		m: extentOf(x.dims[:len(x.dims)-1]), n: w.dims[0].extent, k: last(x.dims).extent, batch: number(1),
-		bias: s.Bias != nil,
-	}
-	var ok [3]bool
-	_, p.transposeA, ok[0] = matrix(x.dims, 0, true)
-	_, transposed, fits := matrix(w.dims, 0, true)
-	p.transposeB, ok[1] = !transposed, fits // stored [n, k], as a rule
-	_, _, ok[2] = matrix(out.dims, 0, false)
-	for i, t := range []*hostir.Tensor{s.X, s.W, s.Out} {
-		if !ok[i] {
-			return nil, notContiguous(s.Pos, t, "a product")
-		}
-	}
 	if s.Bias == nil {
-		return b.product(s, p, out, x, w, "")
+		return b.multiply(s, buffers, true, "")
 	}
-	if s.Bias.DType != s.Out.DType || !buffers[3].contiguous() || buffers[3].elements().size != p.n.size {
+	bias := buffers[3]
+	if s.Bias.DType != s.Out.DType || !bias.contiguous() || bias.elements().size != last(buffers[0].dims).extent.size {
 		return nil, errorAt(s.Pos, "the bias %q must be a dense vector of the result's type", s.Bias.Name)
 	}
-	return b.product(s, p, out, x, w, buffers[3].name)
+	return b.multiply(s, buffers, true, bias.name)
 }
 
-// matrix reads a buffer as `batch` leading axes of matrices, whose columns are the
-// last axis and whose rows are all axes between. It gives the distance of the
-// matrices and whether each is stored by columns; ok is false when cuBLASLt, as we
-// call it, cannot read the buffer.
-func matrix(dims []dim, batch int, mayTranspose bool) (stride quantity, transposed, ok bool) {
-	inner := dims[batch:]
-	if rowMajor(inner) {
-		return batchStride(dims, batch), false, batched(dims, batch)
+// multiply prints the product of buffers[1] and buffers[2]; the second one is stored
+// [n, k] when columnsFirst is set.
+func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias string) ([]node, error) {
+	out, x, y := buffers[0], buffers[1], buffers[2]
+	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
+		return nil, internalError(s.Meta().Pos, s.Op(), "the operands have too few axes")
 	}
-	columns := append([]dim{last(inner)}, inner[:len(inner)-1]...)
-	if mayTranspose && rowMajor(columns) {
-		return batchStride(dims, batch), true, batched(dims, batch)
+	// Where the second operand is one matrix, all leading axes of the first are rows.
+	// Otherwise those that stand before its last two are batches, as NumPy has it.
+	batch := out.dims[:max(0, len(out.dims)-2)]
+	if extentOf(y.dims[:len(y.dims)-2]).isOne() {
+		batch = nil
 	}
-	return number(0), false, false
-}
-
-// batchStride is the distance between matrices.
-func batchStride(dims []dim, batch int) quantity {
-	for _, d := range slices.Backward(dims[:batch]) {
-		if !d.extent.isOne() {
-			return d.stride
+	rows := out.dims[len(batch) : len(out.dims)-1]
+	p := product{
+		m: extentOf(rows), n: last(out.dims).extent, k: last(x.dims).extent, batch: extentOf(batch), bias: bias != "",
+	}
+	var fits [3]bool
+	var turned bool
+	p.strideC, turned, fits[0] = matrix(out.dims, len(rows)+1, batch)
+	fits[0] = fits[0] && !turned
+	p.strideA, p.transposeA, fits[1] = matrix(x.dims, min(len(rows)+1, len(x.dims)), batch)
+	p.strideB, p.transposeB, fits[2] = matrix(y.dims, 2, batch)
+	p.transposeB = p.transposeB != columnsFirst
+	for i, u := range []*buffer{out, x, y} {
+		if !fits[i] {
+			return nil, notContiguous(s.Meta().Pos, u.tensor, "a product")
 		}
 	}
-	return number(0)
+	return b.product(s, p, out, x, y, bias)
 }
 
-// batched reports whether the matrices follow each other at one distance.
-func batched(dims []dim, batch int) bool {
-	want := batchStride(dims, batch).size
-	for _, d := range slices.Backward(dims[:batch]) {
+// matrix reads the last `inner` axes of a buffer as a matrix: the last one is its
+// columns, the ones before are its rows. It gives the distance of the matrices of a
+// batch, 0 where they are one and the same, and whether each is stored by columns; ok
+// is false when cuBLASLt, as we call it, cannot read the buffer.
+func matrix(dims []dim, inner int, batch []dim) (stride quantity, transposed, ok bool) {
+	own, axes := dims[:len(dims)-inner], dims[len(dims)-inner:]
+	stride, ok = batchStride(own, batch)
+	if !ok {
+		return number(0), false, false
+	}
+	if rowMajor(axes) {
+		return stride, false, true
+	}
+	byColumns := append([]dim{last(axes)}, axes[:len(axes)-1]...)
+	return stride, true, rowMajor(byColumns)
+}
+
+// batchStride is the distance between the matrices of a batch, when there is one. The
+// operand's own batch axes are aligned with the batch from the last one; where it has
+// no axis, or one of one element, its matrix is used again.
+func batchStride(own, batch []dim) (stride quantity, ok bool) {
+	stride = number(0)
+	next, first := int64(0), true // the stride that continues the run
+	for i, d := range slices.Backward(batch) {
 		if d.extent.isOne() {
 			continue
 		}
-		if d.stride.size != want {
-			return false
+		step := number(0)
+		if at := len(own) - (len(batch) - i); at >= 0 && !own[at].extent.isOne() {
+			step = own[at].stride
 		}
-		want = mustMultiply(want, d.extent.size)
+		if first {
+			stride, first = step, false
+		} else if step.size != next {
+			return number(0), false
+		}
+		next = mustMultiply(step.size, d.extent.size)
 	}
-	return true
-}
-
-func sameExtents(a, b []dim) bool {
-	return slices.EqualFunc(a, b, func(x, y dim) bool { return x.extent.size == y.extent.size })
+	return stride, true
 }
 
 func last(dims []dim) dim { return dims[len(dims)-1] }

@@ -121,6 +121,10 @@ std::optional<OldestCall> DeviceMonitor::ask_oldest_call(double seconds) {
 
 void DeviceMonitor::run() {
   cudaSetDevice(device_);
+  // A stream capture of another thread, the host program's perhaps, must not be broken by
+  // what is asked here.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  cudaThreadExchangeStreamCaptureMode(&mode);
   std::unique_lock lock(mutex_);
   while (!stop_) {
     if (!snapshot_wanted_) wake_.wait_for(lock, calls_.empty() ? kIdlePeriod : kBusyPeriod);

@@ -71,9 +71,12 @@ void Capture::wait(cudaStream_t handle, const CapturedPoint& point) {
   steps_.push_back({GraphStep::Kind::kWait, lane, nullptr, point.slot});
 }
 
-bool Capture::forbids_unsafe_calls() const {
-  return mode_ == cudaStreamCaptureModeGlobal ||
-         (mode_ == cudaStreamCaptureModeThreadLocal && thread_ == std::this_thread::get_id());
+bool Capture::forbids_unsafe_calls(cudaStreamCaptureMode callers) const {
+  if (mode_ == cudaStreamCaptureModeRelaxed || callers == cudaStreamCaptureModeRelaxed) {
+    return false;
+  }
+  if (thread_ == std::this_thread::get_id()) return true;
+  return mode_ == cudaStreamCaptureModeGlobal && callers == cudaStreamCaptureModeGlobal;
 }
 
 void Capture::check_end(cudaStream_t handle) const {
@@ -126,10 +129,17 @@ void forbid_in_capture(cudaStream_t handle) {
   throw Failure{cudaErrorStreamCaptureUnsupported, "the stream is being captured"};
 }
 
+namespace {
+
+/// Which captures of other threads this thread's calls take notice of.
+thread_local cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
+
+}  // namespace
+
 void forbid_unsafe_call() {
   QuietLock lock(active().mutex);
   for (const auto& capture : active().captures) {
-    if (!capture->forbids_unsafe_calls()) continue;
+    if (!capture->forbids_unsafe_calls(thread_mode)) continue;
     capture->invalidate();
     throw Failure{cudaErrorStreamCaptureUnsupported, "a capture is under way"};
   }
@@ -148,6 +158,13 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     QuietLock lock(active().mutex);
     stream->capture = std::make_shared<Capture>(stream, mode);
     active().captures.push_back(stream->capture);
+  });
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  return api("cudaThreadExchangeStreamCaptureMode", [&] {
+    require(mode != nullptr, "null mode");
+    std::swap(*mode, thread_mode);
   });
 }
 

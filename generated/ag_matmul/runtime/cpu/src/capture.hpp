@@ -46,8 +46,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
   bool valid() const { return valid_; }
   bool ended() const { return ended_; }
 
-  /// Whether an unsafe call in this thread breaks the capture.
-  bool forbids_unsafe_calls() const;
+  /// Whether an unsafe call in this thread, whose own mode is `callers`, breaks the capture.
+  bool forbids_unsafe_calls(cudaStreamCaptureMode callers) const;
   /// Ends the capture; throws what cudaStreamEndCapture returns.
   void end(cudaStream_t handle);
 
