@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/model/domain"
@@ -59,4 +60,12 @@ func floatLiteral(number string) string {
 		number += ".0"
 	}
 	return number + "F"
+}
+
+// decimal prints a number as C++ spells a double; empty for 0.
+func decimal(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
 }
