@@ -97,6 +97,8 @@ type tensorView struct {
 	Output      bool
 	Where       string
 	Contraction quantity
+	Deviation   string // of normal values that fill an input; empty for 1
+	Tolerance   string // of an output's check; empty where it is exact
 }
 
 // productView is the product that one rank computes in a call.

@@ -191,6 +191,7 @@ func (b *builder) argument(t *hostir.Tensor, index int) {
 	view := tensorView{
 		Name: t.Name, Var: name, Type: buf.typ, Axes: b.globalAxes(t), Shape: domain.FormatAxes(t.Axes),
 		Local: buf.shape(), Output: t.Role == hostir.Output, Where: at(t.Pos, ""), Contraction: b.contraction(t),
+		Deviation: decimal(t.Deviation), Tolerance: decimal(t.Tolerance),
 	}
 	if view.Output {
 		b.view.Outputs = append(b.view.Outputs, view)
