@@ -24,6 +24,7 @@ func Build(p *model.Pipeline) (*hostir.Program, error) {
 		b.program.Params = append(b.program.Params, hostir.Param{Name: param.Name, Value: param.Value})
 	}
 	b.declare(p)
+	b.checks(p)
 	for _, op := range p.Ops {
 		b.statement(op)
 		b.program.Reference = append(b.program.Reference, reference(op))
@@ -40,7 +41,7 @@ type builder struct {
 func choices(s model.Schedule) hostir.Choices {
 	return hostir.Choices{
 		Pipeline: s.Pipeline, Transport: s.Transport, Reshard: s.Reshard,
-		Sync: s.Sync, Joins: s.Joins, Buffers: "keep", Graph: s.Graph,
+		Sync: s.Sync, Joins: s.Joins, Buffers: s.Buffers, Graph: s.Graph,
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 )
 
 // InsertDeallocations frees every buffer that the program allocates, after the last
-// top-level statement that names it or a view of it. The default, buffers: keep,
+// top-level statement that names it or a view of it, and after the loop of joins where
+// that statement is a pipeline which has one. The default, buffers: keep,
 // binds buffers to the program's lifetime instead and leaves the program alone.
 //
-// Requires: pipelines have joined the caller's stream by the end of a statement.
+// Requires: pipelines have joined the caller's stream in their work loop or in the
+// statement behind it.
 // Establishes: with buffers: free, every Temp is freed once, on every path.
 //
 //	before: T = Allocate; T = Unary(relu, A); C = Unary(exp, T)
@@ -59,9 +61,25 @@ func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hos
 	}
 	last = map[int][]*hostir.Tensor{}
 	for _, t := range temps {
-		last[at[t]] = append(last[at[t]], t)
+		i := at[t]
+		if i+1 < len(body) && isJoinLoop(body[i+1]) {
+			i++
+		}
+		last[i] = append(last[i], t)
 	}
 	return last, freed
+}
+
+// isJoinLoop reports whether s makes the caller's stream wait for the workers and does
+// nothing else.
+func isJoinLoop(s hostir.Stmt) bool {
+	loop, ok := s.(*hostir.For)
+	if !ok || len(loop.Body) != 2 {
+		return false
+	}
+	back, ok := loop.Body[0].(*hostir.SetCurrentStream)
+	join, ok2 := loop.Body[1].(*hostir.Synchronize)
+	return ok && ok2 && back.Stream.Index == nil && join.Stream.Index != nil
 }
 
 func root(base map[*hostir.Tensor]*hostir.Tensor, t *hostir.Tensor) *hostir.Tensor {

@@ -50,13 +50,17 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	if _, isSet := s.(*hostir.Set); isSet || out == nil || rows == nil || reshards(s) {
 		return []hostir.Stmt{s}
 	}
+	if reshape, ok := s.(*hostir.Reshape); ok && len(newSplits(reshape)) > 0 {
+		return r.spread(reshape)
+	}
 	var apart []operand
 	for i, t := range hostir.Uses(s) {
-		if axes := contracted(t, rows[i]); len(axes) > 0 {
-			r.partial(s, t, axes[0])
+		merged := contracted(t, rows[i])
+		if _, isReshape := s.(*hostir.Reshape); len(merged) > 0 && !isReshape {
+			r.partial(s, t, merged[0])
 			return nil
 		}
-		if len(crossing(t, out, rows[i])) > 0 || !sameMesh(t, out) {
+		if len(merged) > 0 || len(crossing(t, out, rows[i])) > 0 || !sameMesh(t, out) {
 			apart = append(apart, operand{t, rows[i]})
 		}
 	}
@@ -105,11 +109,36 @@ func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 	return append(list, s)
 }
 
-// follow gives an operand's axes the kinds of the result's axes that they run
-// along with.
+// newSplits lists the axes of a result that are split over ranks and that the reshape
+// makes from axes that are not.
+func newSplits(s *hostir.Reshape) []int {
+	var axes []int
+	for j, a := range s.Out.Axes {
+		if a.Kind == domain.Device && !slices.Contains(hostir.AxisMap(s)[0], j) {
+			axes = append(axes, j)
+		}
+	}
+	return axes
+}
+
+// spread reshapes whole tensors and splits the result.
+func (r *resharder) spread(s *hostir.Reshape) []hostir.Stmt {
+	out, axes := s.Out, slices.Clone(s.Out.Axes)
+	for _, j := range newSplits(s) {
+		axes[j].Kind, axes[j].Mesh = domain.Serial, ""
+	}
+	s.Out = r.local(out, axes, out.Mesh)
+	return append(r.statement(s), &hostir.Set{Info: moveInfo(s), Out: out, In: s.Out})
+}
+
+// follow gives an operand's axes the kinds of the result's axes that they run along
+// with. What a reshape merges into another axis is whole.
 func follow(o operand, out *hostir.Tensor) []domain.Axis {
 	axes := slices.Clone(o.tensor.Axes)
 	for i := range axes {
+		if o.row[i] == hostir.Unmapped && axes[i].Kind == domain.Device {
+			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
+		}
 		if j := o.row[i]; j != hostir.Unmapped && axes[i].Extent.Size == out.Axes[j].Extent.Size {
 			axes[i].Kind, axes[i].Mesh = out.Axes[j].Kind, out.Axes[j].Mesh
 		}
@@ -142,12 +171,18 @@ func (r *resharder) after(s hostir.Stmt, o operand) []hostir.Stmt {
 	for _, i := range crossing(o.tensor, out, o.row) {
 		axes[o.row[i]].Kind, axes[o.row[i]].Mesh = o.tensor.Axes[i].Kind, o.tensor.Axes[i].Mesh
 	}
-	local := r.tensor(out, "_local", axes, o.tensor.Mesh)
+	local := r.local(out, axes, o.tensor.Mesh)
+	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return local })
+	return []hostir.Stmt{s, &hostir.Set{Info: moveInfo(s), Out: out, In: local}}
+}
+
+// local declares what is computed before out is moved to its ranks.
+func (r *resharder) local(out *hostir.Tensor, axes []domain.Axis, mesh *domain.Mesh) *hostir.Tensor {
+	local := r.tensor(out, "_local", axes, mesh)
 	if out.Role == hostir.View { // what is moved is a buffer, what was a view stays one
 		local.Role, out.Role = hostir.View, hostir.Temp
 	}
-	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return local })
-	return []hostir.Stmt{s, &hostir.Set{Info: moveInfo(s), Out: out, In: local}}
+	return local
 }
 
 func moveInfo(s hostir.Stmt) hostir.Info {

@@ -64,6 +64,7 @@ func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
 			list = c.before(s, 0, "_packed", packed(m, m.scattered()))
 		}
 	}
+	list = c.readably(list)
 	if !needsWholeSlices(s) {
 		return list
 	}

@@ -1,20 +1,20 @@
 package lowering
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
-// MarkAliases lets a Reshape or Broadcast whose result is not an output share its
-// operand's buffer: neither moves an element.
+// MarkAliases lets a Reshape, Broadcast or Permute whose result is not an output share
+// its operand's buffer: none of them moves an element. A permuted view steps through the
+// buffer in its operand's order: what a product reads so is a transposed matrix, not a
+// copy.
 //
 // Requires: nothing is allocated yet.
-// Establishes: such a result is a View and will get no buffer.
+// Establishes: such a result is a View, with its layout where that is not logical, and
+// gets no buffer.
 //
-//	before: R = Reshape(A)       tensor R: bf16 [M, K], temp
-//	after:  R = Reshape(A)       tensor R: bf16 [M, K], view
+//	before: R = Permute(A, perm [1, 0])       tensor R: bf16 [K, M], temp
+//	after:  R = Permute(A, perm [1, 0])       tensor R: bf16 [K, M], view, layout [1, 0]
 func MarkAliases(p *hostir.Program) error {
 	if isLowered(p.Body) {
 		return nil
@@ -22,21 +22,40 @@ func MarkAliases(p *hostir.Program) error {
 	for _, s := range p.Body {
 		switch s := s.(type) {
 		case *hostir.Reshape:
-			mark(s.In, s.Out)
+			if s.In.Layout == nil {
+				mark(s.In, s.Out)
+			}
 		case *hostir.Broadcast:
-			mark(s.In, s.Out)
+			if s.In.Layout == nil {
+				mark(s.In, s.Out)
+			}
+		case *hostir.Permute:
+			if mark(s.In, s.Out) {
+				s.Out.Layout = carried(s)
+			}
 		}
 	}
 	return nil
 }
 
-// mark makes out a view unless one of the two is split over ranks or streamed: the
-// slices of a reshaped tensor need not be slices of its operand.
-func mark(in, out *hostir.Tensor) {
-	whole := func(a domain.Axis) bool { return a.Kind != domain.Device && a.Kind != domain.Stream }
-	if out.Role == hostir.Temp && in.DType == out.DType && in.Layout == nil && out.Layout == nil &&
-		!slices.ContainsFunc(in.Axes, func(a domain.Axis) bool { return !whole(a) }) &&
-		!slices.ContainsFunc(out.Axes, func(a domain.Axis) bool { return !whole(a) }) {
-		out.Role = hostir.View
+// mark makes out a view if it is the program's own.
+func mark(in, out *hostir.Tensor) bool {
+	if out.Role != hostir.Temp || in.DType != out.DType || out.Layout != nil {
+		return false
 	}
+	out.Role = hostir.View
+	return true
+}
+
+// carried is the order in which the result of a Permute steps through its operand's
+// buffer.
+func carried(s *hostir.Permute) []int {
+	row := hostir.AxisMap(s)[0]
+	order := make([]int, 0, len(row))
+	for _, i := range layout(s.In) {
+		if row[i] != hostir.Unmapped {
+			order = append(order, row[i])
+		}
+	}
+	return order
 }

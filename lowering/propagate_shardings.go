@@ -3,59 +3,205 @@ package lowering
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// PropagateShardings gives the program's own tensors, whose axes the user left open,
-// the Device and Stream axes of their operands, in program order. What the user wrote
-// stays, and so does every output: its parts are what the caller finds on each rank.
-// Where operands disagree on an axis, it stays whole.
+// PropagateShardings gives the program's own tensors, whose axes the user left open, the
+// Device and Stream axes of their neighbours: first forward, from operands to results,
+// then backward, from results to operands, then forward again from what that added. What
+// the user wrote stays, and so does every output: its parts are what the caller finds on
+// each rank.
+//
+//   - Forward, an axis is split when all operands that have it agree, and streamed when
+//     one of them is.
+//   - Backward, it is split when all statements that read the tensor agree, and streamed
+//     when one of them is, unless what makes the tensor cannot run along that axis.
+//   - Two mesh axes that want one axis, or one that wants two, contradict each other.
 //
 // Requires: layouts are set.
-// Establishes: a temporary that was left open is split as its operands are.
+// Establishes: a temporary that was left open is split as its neighbours are.
 //
-//	before: H = Linear(X, W)      X [DIDx(D), m, K], H [D, m, N] inferred
-//	after:  H = Linear(X, W)      H [DIDx(D), m, N] inferred
+//	before: H = Linear(X, W); C = Set(H)     X [S, DIDx(D), m, K], H [S, D, m, N] inferred, C [Stream(S), DIDx(D), m, N]
+//	after:  H = Linear(X, W); C = Set(H)     H [Stream(S), DIDx(D), m, N] inferred
 func PropagateShardings(p *hostir.Program) error {
-	for _, s := range p.Body {
-		out, rows := hostir.Result(s), hostir.AxisMap(s)
-		if out == nil || rows == nil || !out.Inferred || out.Role != hostir.Temp {
-			continue
-		}
-		operands := hostir.Uses(s)
-		if out.Mesh == nil {
-			out.Mesh = operands[0].Mesh
-		}
-		for j := range out.Axes {
-			inherit(operands, rows, out, j)
-		}
+	if isLowered(p.Body) {
+		return nil
 	}
-	return nil
+	pr := &propagation{
+		rooted: p.Choices.Pipeline == "broadcast", wishes: map[*hostir.Tensor][]wish{}, readers: map[*hostir.Tensor]int{},
+	}
+	for _, s := range p.Body {
+		pr.forward(s)
+	}
+	for _, s := range slices.Backward(p.Body) {
+		pr.settle(s)
+		pr.ask(s)
+	}
+	for _, s := range p.Body {
+		pr.forward(s)
+	}
+	return pr.errors.Err()
 }
 
-// inherit gives axis j of out the kind on which the operands agree. A mesh axis splits
-// one axis of a tensor, and one axis is streamed.
-func inherit(operands []*hostir.Tensor, rows [][]int, out *hostir.Tensor, j int) {
-	if out.Axes[j].Kind != domain.Serial {
+type propagation struct {
+	rooted  bool                      // a pipeline may broadcast from rank to rank
+	wishes  map[*hostir.Tensor][]wish // of the statements that read a tensor
+	readers map[*hostir.Tensor]int    // how many statements read it
+	errors  diag.List
+}
+
+// wish is what one neighbour has on an axis.
+type wish struct {
+	axis int
+	kind domain.Axis
+	from *hostir.Tensor
+}
+
+// isOpen reports whether the passes may shard t.
+func isOpen(t *hostir.Tensor) bool {
+	return t.Inferred && (t.Role == hostir.Temp || t.Role == hostir.View)
+}
+
+// same reports whether two axes are split, or streamed, alike.
+func same(a, b domain.Axis) bool { return a.Kind == b.Kind && a.Mesh == b.Mesh }
+
+// has reports whether some axis of t is split, or streamed, like a.
+func has(t *hostir.Tensor, a domain.Axis) bool {
+	return slices.ContainsFunc(t.Axes, func(o domain.Axis) bool { return same(o, a) })
+}
+
+// places reports whether an axis says anything on where or when it runs.
+func places(a domain.Axis) bool { return a.Kind == domain.Device || a.Kind == domain.Stream }
+
+// forward gives an open result the kinds on which its operands agree.
+func (pr *propagation) forward(s hostir.Stmt) {
+	out, rows := hostir.Result(s), hostir.AxisMap(s)
+	if out == nil || rows == nil || !isOpen(out) {
 		return
 	}
-	var kind *domain.Axis
+	operands := hostir.Uses(s)
+	if out.Mesh == nil {
+		out.Mesh = operands[0].Mesh
+	}
+	for j := range out.Axes {
+		if out.Axes[j].Kind == domain.Serial {
+			pr.inherit(s, operands, rows, out, j)
+		}
+	}
+}
+
+func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows [][]int, out *hostir.Tensor, j int) {
+	var found *wish
+	agree := true
 	for k, t := range operands {
 		i := slices.Index(rows[k], j)
 		if i < 0 || t.Axes[i].Extent.Size != out.Axes[j].Extent.Size {
 			continue
 		}
-		a := &t.Axes[i]
-		if kind != nil && (kind.Kind != a.Kind || kind.Mesh != a.Mesh) || !sameMesh(t, out) {
+		a := t.Axes[i]
+		switch {
+		case !sameMesh(t, out):
 			return
+		case found == nil:
+			found = &wish{j, a, t}
+		case same(found.kind, a):
+		case device(found.kind) != "" && device(a) != "":
+			pr.contradict(s, out, *found, wish{j, a, t})
+			return
+		case a.Kind == domain.Stream && found.kind.Kind != domain.Device:
+			found.kind = a
+		default:
+			agree = agree && found.kind.Kind == domain.Stream && a.Kind != domain.Device
 		}
-		kind = a
 	}
-	if kind == nil || kind.Kind != domain.Device && kind.Kind != domain.Stream {
+	if found != nil && agree {
+		pr.give(s, out, *found)
+	}
+}
+
+// give sets the kind of an axis, unless another axis has it already or s, which makes
+// the tensor, cannot run along it.
+func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
+	if !places(w.kind) || has(t, w.kind) || w.kind.Kind == domain.Stream && !pr.runsAlong(s, w.axis) {
 		return
 	}
-	if !slices.ContainsFunc(out.Axes, func(o domain.Axis) bool { return o.Kind == kind.Kind && o.Mesh == kind.Mesh }) {
-		out.Axes[j].Kind, out.Axes[j].Mesh = kind.Kind, kind.Mesh
+	t.Axes[w.axis].Kind, t.Axes[w.axis].Mesh = w.kind.Kind, w.kind.Mesh
+}
+
+// runsAlong reports whether a pipeline of s can run along an axis of its result.
+func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
+	rows := hostir.AxisMap(s)
+	switch s.(type) {
+	case *hostir.Matmul, *hostir.Linear:
+		if slices.Index(rows[0], axis) < 0 {
+			return false // along the columns
+		}
 	}
+	for k, t := range hostir.Uses(s) {
+		if i := slices.Index(rows[k], axis); i >= 0 && device(t.Axes[i]) != "" && !pr.rooted {
+			return false // along ranks
+		}
+	}
+	return true
+}
+
+// ask notes what s, a reader, wishes of its open operands.
+func (pr *propagation) ask(s hostir.Stmt) {
+	out, rows := hostir.Result(s), hostir.AxisMap(s)
+	if out == nil || rows == nil {
+		return
+	}
+	asked := map[*hostir.Tensor]bool{}
+	for k, t := range hostir.Uses(s) {
+		if !isOpen(t) || asked[t] {
+			continue
+		}
+		asked[t] = true
+		pr.readers[t]++
+		for i, j := range rows[k] {
+			if j != hostir.Unmapped && sameMesh(t, out) && places(out.Axes[j]) && t.Axes[i].Extent.Size == out.Axes[j].Extent.Size {
+				pr.wishes[t] = append(pr.wishes[t], wish{i, out.Axes[j], out})
+			}
+		}
+	}
+}
+
+// settle gives the result of s what its readers wish.
+func (pr *propagation) settle(s hostir.Stmt) {
+	out := hostir.Result(s)
+	if out == nil {
+		return
+	}
+	wishes := slices.DeleteFunc(pr.wishes[out], func(w wish) bool { return out.Axes[w.axis].Kind != domain.Serial || has(out, w.kind) })
+	for n, w := range wishes {
+		for _, other := range wishes[:n] {
+			if device(w.kind) != "" && device(other.kind) != "" && (other.axis == w.axis) != same(other.kind, w.kind) {
+				pr.contradict(s, out, other, w)
+				return
+			}
+		}
+	}
+	for _, w := range wishes {
+		votes := 0
+		for _, other := range wishes {
+			if other.axis == w.axis && same(other.kind, w.kind) {
+				votes++
+			}
+		}
+		if w.kind.Kind == domain.Stream || votes == pr.readers[out] {
+			pr.give(s, out, w)
+		}
+	}
+}
+
+// contradict reports two neighbours that want different things of an open tensor.
+func (pr *propagation) contradict(s hostir.Stmt, t *hostir.Tensor, a, b wish) {
+	pr.errors.Add(s.Meta().Pos, diag.ShardingConflict, "%s cannot lie as %s %s and as %s %s do: axis %d would be %s, and axis %d %s",
+		t.Name, a.from.Name, domain.FormatAxes(a.from.Axes), b.from.Name, domain.FormatAxes(b.from.Axes),
+		a.axis, a.kind, b.axis, b.kind).
+		AddNote(a.from.Pos, "%s is declared here", a.from.Name).
+		AddNote(b.from.Pos, "%s is declared here", b.from.Name).
+		WithHint("declare %s with the axes that it shall have", t.Name)
 }

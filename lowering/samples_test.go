@@ -18,7 +18,7 @@ type sample struct {
 // schedule is what a spec without a schedule section gets.
 func schedule() model.Schedule {
 	return model.Schedule{
-		Pipeline: "collective", Transport: "nccl", Reshard: "before", Streams: 4, Sync: "split", Joins: "body",
+		Pipeline: "collective", Transport: "nccl", Reshard: "before", Streams: 4, Sync: "split", Joins: "body", Buffers: "keep",
 	}
 }
 

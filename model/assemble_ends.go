@@ -78,11 +78,12 @@ type choice struct {
 }
 
 var choices = []choice{
-	{"pipeline", []string{"collective"}, func(s *Schedule, v string) { s.Pipeline = v }},
+	{"pipeline", []string{"collective", "broadcast", "reduce"}, func(s *Schedule, v string) { s.Pipeline = v }},
 	{"transport", []string{"nccl"}, func(s *Schedule, v string) { s.Transport = v }},
 	{"reshard", []string{"before", "after"}, func(s *Schedule, v string) { s.Reshard = v }},
 	{"sync", []string{"split", "fused"}, func(s *Schedule, v string) { s.Sync = v }},
 	{"joins", []string{"body", "after"}, func(s *Schedule, v string) { s.Joins = v }},
+	{"buffers", []string{"keep", "free"}, func(s *Schedule, v string) { s.Buffers = v }},
 	{"graph", []string{"false", "true"}, func(s *Schedule, v string) { s.Graph = v == "true" }},
 }
 

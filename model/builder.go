@@ -172,6 +172,7 @@ func (b *Builder) Schedule(s Schedule) *Builder {
 	add("reshard", s.Reshard)
 	add("sync", s.Sync)
 	add("joins", s.Joins)
+	add("buffers", s.Buffers)
 	if s.Streams != 0 {
 		add("streams", strconv.Itoa(s.Streams))
 	}

@@ -65,7 +65,7 @@ ops:
   - {op: sum, out: I2, in: [H], axis: 0}
   - J = set(I2)
 outputs: [J, U, Q]
-schedule: {streams: 3, sync: fused, joins: after, reshard: after, graph: true}
+schedule: {streams: 3, sync: fused, joins: after, reshard: after, buffers: free, pipeline: reduce, graph: true}
 `)
 	b := New("everything").File("spec.yaml").Doc("all there is").DType(domain.FP16)
 	b.Param("M", 8).Param("K", 4).Param("P", 8)
@@ -78,7 +78,7 @@ schedule: {streams: 3, sync: fused, joins: after, reshard: after, graph: true}
 	b.Linear("L", "A", "W", "v").Permute("T", "L", 2, 0, 1).Matmul("Q", "T", "W").Broadcast("U", "v", 0)
 	b.Reshape("R", "T", "M", "2*M").Cast("F", "R", domain.FP32).Unary("gelu", "G", "F").Binary("max", "H", "G", "F")
 	b.Reduce("sum", "I2", "H", 0).Set("J", "I2").Outputs("J", "U", "Q")
-	b.Schedule(Schedule{Streams: 3, Sync: "fused", Joins: "after", Reshard: "after", Graph: true})
+	b.Schedule(Schedule{Streams: 3, Sync: "fused", Joins: "after", Reshard: "after", Buffers: "free", Pipeline: "reduce", Graph: true})
 	built, err := b.Build()
 	if err != nil {
 		t.Fatal(err)

@@ -70,12 +70,13 @@ type Op struct {
 // Schedule holds the choices that change how fast a program is and never what it
 // computes. Every field has a default, so a spec may leave the section out.
 type Schedule struct {
-	Pipeline  string // "collective"
+	Pipeline  string // "collective", "broadcast" or "reduce": how a pipeline crosses ranks
 	Transport string // "nccl"
 	Reshard   string // "before" or "after" the compute
 	Streams   int    // worker streams, at least 1
 	Sync      string // "split" or "fused": where every stream waits for the caller's stream
 	Joins     string // "body" or "after": where the caller's stream waits for the workers
+	Buffers   string // "keep": allocated once, for all calls; "free": live as long as needed
 	Graph     bool   // capture a call into a CUDA graph and replay it
 	Pos       diag.Pos
 }

@@ -169,6 +169,7 @@ func (e *exporter) tail() {
 		jen.Id("Streams"):   jen.Lit(s.Streams),
 		jen.Id("Sync"):      jen.Lit(s.Sync),
 		jen.Id("Joins"):     jen.Lit(s.Joins),
+		jen.Id("Buffers"):   jen.Lit(s.Buffers),
 		jen.Id("Graph"):     jen.Lit(s.Graph),
 	})))
 }

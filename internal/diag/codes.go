@@ -83,11 +83,12 @@ const (
 
 // Lowering and the host IR.
 const (
-	NotLowerable    Code = "HG100"
-	NoCommunication Code = "HG101"
-	NotContiguous   Code = "HG102"
-	HostIRSyntax    Code = "HG110"
-	HostIRInvalid   Code = "HG111"
+	NotLowerable     Code = "HG100"
+	NoCommunication  Code = "HG101"
+	NotContiguous    Code = "HG102"
+	ShardingConflict Code = "HG103"
+	HostIRSyntax     Code = "HG110"
+	HostIRInvalid    Code = "HG111"
 )
 
 // Explain returns what docs/errors.md says about a code: the title, the text and the

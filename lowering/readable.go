@@ -1,0 +1,71 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// readably copies operands of the last statement of a list that it cannot read as they
+// lie: a product reads matrices by rows or by columns, a reshape reads rows.
+func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
+	s := list[len(list)-1]
+	for k := range hostir.Uses(s) {
+		t := hostir.Uses(s)[k]
+		if t.Role == hostir.View && !readable(s, k) {
+			list = append(list[:len(list)-1], c.before(s, k, "_packed", logicalOrder(t))...)
+		}
+	}
+	return list
+}
+
+// readable reports whether statement s can read operand k in its layout.
+func readable(s hostir.Stmt, k int) bool {
+	t := hostir.Uses(s)[k]
+	live := hostir.Live(t)
+	batches := 0
+	switch s := s.(type) {
+	case *hostir.Reshape, *hostir.Broadcast:
+		return inOrder(t, live)
+	case *hostir.Matmul:
+		batches = leading(s.B, live)
+	case *hostir.Linear:
+		batches = leading(s.W, live)
+	default:
+		return true
+	}
+	if k > 1 || len(live) < 2 {
+		return inOrder(t, live)
+	}
+	columns := slices.Clone(live[:batches])
+	columns = append(columns, live[len(live)-1])
+	columns = append(columns, live[batches:len(live)-1]...)
+	return inOrder(t, live) || inOrder(t, columns)
+}
+
+// leading is the number of batch axes of an operand with the axes live: none when the
+// second operand is a matrix, and all leading axes are rows.
+func leading(second *hostir.Tensor, live []int) int {
+	if len(hostir.Live(second)) < 3 {
+		return 0
+	}
+	return max(len(live)-2, 0)
+}
+
+// inOrder reports whether t lies in the order of axes, where those of one element lie
+// anywhere.
+func inOrder(t *hostir.Tensor, axes []int) bool {
+	long := func(order []int) []int {
+		return slices.DeleteFunc(slices.Clone(order), func(a int) bool { return t.Axes[a].LocalSize() < 2 })
+	}
+	return slices.Equal(long(layout(t)), long(axes))
+}
+
+// logicalOrder is the layout of a tensor that nothing permutes.
+func logicalOrder(t *hostir.Tensor) []int {
+	order := make([]int, len(t.Axes))
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}
