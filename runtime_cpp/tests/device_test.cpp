@@ -11,6 +11,11 @@
 #include <cstring>
 #include <mutex>
 
+#if defined(__SANITIZE_THREAD__)
+/// Cases end many processes; the sanitizer's second of grace at each exit is not needed.
+extern "C" const char* __tsan_default_options() { return "atexit_sleep_ms=0"; }
+#endif
+
 namespace device_test {
 namespace {
 
