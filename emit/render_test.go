@@ -107,7 +107,7 @@ func TestStatements(t *testing.T) {
 func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
 		"shared memory":         {"g = Communication(Allgather, mesh world axis x, in A, out C, IPC-get) @7:5\n", "spec.yaml:7:5: error HG100"},
-		"handles":               {"ShareMemHandles(g) @7:5\n", "spec.yaml:7:5: error HG100"},
+		"a lonely transfer":     {"g = P2PCommunication(send, buffer A, peer 1, IPC-get) @7:5\n", "no ShareMemHandles pairs g"},
 		"no transport":          {"g = Communication(Allgather, mesh world axis x, in A, out C) @7:5\n", "spec.yaml:7:5: error HG100"},
 		"a strided operand":     {"column = Select(B, axis 1, index 0) @6:5\ng = Communication(Broadcast, mesh world axis x, root 0, in column, out column, NCCL) @7:5\n", "spec.yaml:7:5: error HG102"},
 		"an unknown function":   {"C = Unary(frobnicate, C) @7:5\n", "spec.yaml:7:5: error HG100"},

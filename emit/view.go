@@ -35,6 +35,7 @@ type programView struct {
 	Places      []placeView
 	Graph       bool
 
+	sharing
 	Teams, Buffers, Plans, Events []node // data members
 	Bindings                      []node // of the caller's pointers, then the rank
 	Body                          []node

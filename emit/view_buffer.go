@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -21,12 +22,14 @@ type buffer struct {
 	name   string         // C++ pointer to its first element
 	dims   []dim          // live axes in the logical order
 	typ    cppType
-	input  bool // the caller's, read only
+	input  bool      // the caller's, read only
+	memory string    // C++ pointer to the start of the memory of root
+	at     expr.Expr // where this view starts in it, in elements; nil at the start
 }
 
 // newBuffer lays out a tensor that owns its memory.
 func (b *builder) newBuffer(t *hostir.Tensor, name string) *buffer {
-	buf := &buffer{tensor: t, root: t, name: name, typ: cppTypes[t.DType], input: t.Role == hostir.Input}
+	buf := &buffer{tensor: t, root: t, name: name, typ: cppTypes[t.DType], input: t.Role == hostir.Input, memory: name}
 	for _, axis := range hostir.Live(t) {
 		buf.dims = append(buf.dims, dim{axis: axis, extent: b.scope.local(t.Axes[axis])})
 	}
@@ -124,7 +127,10 @@ func sameShape(t *hostir.Tensor, dims []dim) bool {
 
 // as lays the axes of out over dims of this buffer: out is a view of it.
 func (u *buffer) as(out *hostir.Tensor, name string, dims []dim) *buffer {
-	view := &buffer{tensor: out, root: u.root, name: name, typ: u.typ, input: u.input, dims: slices.Clone(dims)}
+	view := &buffer{
+		tensor: out, root: u.root, name: name, typ: u.typ, input: u.input, memory: u.memory, at: u.at,
+		dims: slices.Clone(dims),
+	}
 	for i, axis := range hostir.Live(out) {
 		view.dims[i].axis = axis
 	}

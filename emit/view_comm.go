@@ -22,7 +22,9 @@ type transfer struct {
 	team  string
 	ready string // C++ of the event
 	done  string // member; indexed by the iteration
+	on    string // C++ of the stream
 	loops []loop
+	lent  *exchange // of a transfer through shared memory, on the side that lends
 }
 
 // team declares the ranks that share a communicator, once.
@@ -62,20 +64,20 @@ func (b *builder) teamOf(s *hostir.Communication) string {
 }
 
 // begin hands over from the current stream to the team's: the events and their nodes.
-func (b *builder) begin(src source, team, handle string) (*transfer, node) {
+func (b *builder) begin(src source, team, handle, on string) (*transfer, node) {
 	count := b.iterations()
-	t := &transfer{team: team, loops: append([]loop(nil), b.loops...)}
+	t := &transfer{team: team, on: on, loops: append([]loop(nil), b.loops...)}
 	index := "[" + iteration(b.loops).String() + "]"
 	t.ready = b.events(handle+"_ready", count, src.Where) + index
 	t.done = b.events(handle+"_done", count, src.Where)
-	return t, &orderNode{src, t.ready, "stream", team + ".stream"}
+	return t, &orderNode{src, t.ready, "stream", on}
 }
 
 // end records that the transfer is done.
 func (b *builder) end(src source, t *transfer, handle string) node {
 	b.handles[handle] = t
 	event := t.done + "[" + iteration(b.loops).String() + "]"
-	return &recordNode{source{Where: src.Where}, event, t.team + ".stream"}
+	return &recordNode{source{Where: src.Where}, event, t.on}
 }
 
 // communication prints a collective.
@@ -105,7 +107,7 @@ func (b *builder) communication(s *hostir.Communication) ([]node, error) {
 		call.source, call.Grouped = src, true
 		return []node{call}, b.sameTeam(s.Pos, team)
 	}
-	t, handOver := b.begin(src, team, s.Handle)
+	t, handOver := b.begin(src, team, s.Handle, team+".stream")
 	return []node{handOver, call, b.end(src, t, s.Handle)}, nil
 }
 
@@ -180,22 +182,35 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	if in.elements().size > out.elements().size {
 		whole = in
 	}
-	text := fmt.Sprintf("%s of %s over mesh axis %s", strings.ToLower(string(s.Type)), in.root.Name, s.MeshAxis)
+	kind := strings.ToLower(string(s.Type))
+	b.accountFor(fmt.Sprintf("%s of %s over mesh axis %s", kind, in.root.Name, s.MeshAxis), kind, whole)
+}
+
+// accountTransfer notes what a rank receives from another one.
+func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
+	if !s.Send {
+		b.accountFor(fmt.Sprintf("transfers into %s from rank to rank by %s", buf.root.Name, s.Backend), "sendrecv", buf)
+	}
+}
+
+func (b *builder) accountFor(text, kind string, whole *buffer) {
 	for _, l := range b.loops {
 		text += ", one slice per iteration of " + l.name
 	}
 	if len(b.derived) == 0 || b.derived[len(b.derived)-1] != text {
 		b.derived = append(b.derived, text)
 	}
-	bytes := times(b.iterations(), whole.elements(), number(in.tensor.DType.Size()))
+	bytes := times(b.iterations(), whole.elements(), number(whole.tensor.DType.Size()))
 	if bytes.size > b.view.Bytes.size {
-		b.view.Bytes = bytes
-		b.view.Communication = strings.ToLower(string(s.Type))
+		b.view.Bytes, b.view.Communication = bytes, kind
 	}
 }
 
 // pointToPoint prints a send or a receive.
 func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]node, error) {
+	if s.Backend.IPC() {
+		return b.sharedTransfer(s)
+	}
 	if s.Backend != hostir.NCCL {
 		return nil, notCarried(s.Pos, s.Backend)
 	}
@@ -211,6 +226,7 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]node, error) {
 		kind, verb = "send", "send of "
 	}
 	src := b.located(s, s.Handle, s.Handle+": "+verb+s.Buffer.Name)
+	b.accountTransfer(s, buf)
 	team := b.world(s.Pos)
 	call := &collectiveNode{
 		source: source{Where: src.Where}, Kind: kind, Team: team, In: buf.name, Out: buf.name,
@@ -220,7 +236,7 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]node, error) {
 		call.source, call.Grouped = src, true
 		return []node{call}, b.sameTeam(s.Pos, team)
 	}
-	t, handOver := b.begin(src, team, s.Handle)
+	t, handOver := b.begin(src, team, s.Handle, team+".stream")
 	return []node{handOver, call, b.end(src, t, s.Handle)}, nil
 }
 
@@ -249,7 +265,7 @@ func (b *builder) openGroup(src source, team string, rest []hostir.Stmt) ([]node
 			continue
 		}
 		src.Where = b.place(end.Handle, at(end.Pos, end.Handle+": group"))
-		t, handOver := b.begin(src, team, end.Handle)
+		t, handOver := b.begin(src, team, end.Handle, team+".stream")
 		b.group = t
 		return []node{handOver, &groupNode{source{Where: src.Where}}}, nil
 	}
@@ -291,6 +307,9 @@ func (b *builder) wait(s *hostir.Wait) ([]node, error) {
 		}
 	}
 	src := b.located(s, "wait_"+s.Handle, "Wait("+s.Handle+")")
+	if t.lent != nil {
+		return []node{b.awaitTransfer(src, t)}, nil
+	}
 	event := t.done + "[" + iteration(b.loops[:len(t.loops)]).String() + "]"
 	return []node{&waitNode{src, event, "stream"}}, nil
 }

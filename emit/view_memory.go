@@ -29,7 +29,8 @@ func (b *builder) allocate(s *hostir.Allocate) ([]node, error) {
 		return nil, nil
 	}
 	member := buf.name
-	buf.name = b.variable(t)
+	buf.name, buf.at = b.variable(t), step(iteration(b.loops), elements)
+	b.copies[t] = b.iterations()
 	b.declare(t, buf)
 	return []node{&bufferNode{
 		b.source(s), buf.typ.Alias, buf.name, member, offset(iteration(b.loops), elements), buf.shape(),
@@ -68,22 +69,44 @@ func (b *builder) selectSlice(s *hostir.Select) ([]node, error) {
 	if !sameShape(s.Out, rest) {
 		return nil, internalError(s.Pos, s.Op(), "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
 	}
-	return b.newView(s, in, s.Out, rest, offset(b.scope.rename(fold(s.Index)), in.dims[at].stride))
+	return b.newView(s, in, s.Out, rest, step(b.scope.rename(fold(s.Index)), in.dims[at].stride))
 }
 
-// offset prints index times stride; empty when it is zero.
-func offset(index expr.Expr, stride quantity) string {
+// step is index times stride; nil when it is zero.
+func step(index expr.Expr, stride quantity) expr.Expr {
 	if index == expr.Int(0) {
-		return ""
+		return nil
 	}
 	if stride.isOne() {
-		return index.String()
+		return index
 	}
 	product := index
 	for _, factor := range multiplied(stride.expr) {
 		product = &expr.Binary{Op: "*", X: product, Y: factor}
 	}
-	return product.String()
+	return product
+}
+
+// offset prints a step; empty when it is zero.
+func offset(index expr.Expr, stride quantity) string { return text(step(index, stride)) }
+
+func text(e expr.Expr) string {
+	if e == nil {
+		return ""
+	}
+	return e.String()
+}
+
+// sum adds two steps.
+func sum(x, y expr.Expr) expr.Expr {
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	default:
+		return &expr.Binary{Op: "+", X: x, Y: y}
+	}
 }
 
 // broadcast adds an axis of one element, which takes no memory.
@@ -122,11 +145,11 @@ func (b *builder) viewOrCopy(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims
 	if own, ok := b.buffers[out]; ok && own.root != in.root {
 		return b.copy(s, own, in.as(out, in.name, dims))
 	}
-	return b.newView(s, in, out, dims, "")
+	return b.newView(s, in, out, dims, nil)
 }
 
 // newView declares a pointer into another buffer.
-func (b *builder) newView(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims []dim, offset string) ([]node, error) {
+func (b *builder) newView(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims []dim, offset expr.Expr) ([]node, error) {
 	if !b.used[out] {
 		return nil, nil
 	}
@@ -134,8 +157,9 @@ func (b *builder) newView(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims []
 		return nil, internalError(s.Meta().Pos, s.Op(), "%s and %s differ in type", out.Name, in.tensor.Name)
 	}
 	view := in.as(out, b.variable(out), dims)
+	view.at = sum(in.at, offset)
 	declares := b.declare(out, view)
 	return []node{&viewNode{
-		b.source(s), declares, in.input, view.typ.Alias, view.name, in.name, offset, view.shape(),
+		b.source(s), declares, in.input, view.typ.Alias, view.name, in.name, text(offset), view.shape(),
 	}}, nil
 }

@@ -19,6 +19,10 @@ type builder struct {
 	names   *names
 	scope   *scope
 
+	pairs     map[string]*hostir.Exchange // transfers through shared memory, by handle
+	exchanges map[*hostir.Exchange]*exchange
+	copies    map[*hostir.Tensor]quantity // buffers of a tensor that a loop allocates
+
 	used      map[*hostir.Tensor]bool
 	buffers   map[*hostir.Tensor]*buffer
 	variables map[*hostir.Tensor]string // C++ names of tensors, given once
@@ -72,8 +76,9 @@ func newProgramView(p *hostir.Program, opt Options) (view *programView, err erro
 func newBuilder(p *hostir.Program) *builder {
 	return &builder{
 		program: p, view: &programView{}, names: newNames(),
-		scope:   &scope{values: map[string]int64{}, names: map[string]string{}},
-		used:    usedTensors(p.Body),
+		scope: &scope{values: map[string]int64{}, names: map[string]string{}},
+		used:  usedTensors(p.Body),
+		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, copies: map[*hostir.Tensor]quantity{},
 		buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
 		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{}, streams: map[string]string{},
 		handles: map[string]*transfer{}, places: map[string]string{}, current: callersStream,
@@ -180,6 +185,7 @@ func (b *builder) statements() error {
 	if usesRank(b.program.Body) {
 		b.view.Bindings = append(b.view.Bindings, &rankNode{"rank"})
 	}
+	b.view.Bindings = append(b.view.Bindings, b.beginCalls()...)
 	return nil
 }
 
@@ -274,6 +280,9 @@ func (b *builder) headers() []string {
 	list := []string{}
 	if b.view.Graph {
 		list = append(list, "hirgen/graph.hpp")
+	}
+	if b.view.Peers != "" {
+		list = append(list, "hirgen/ipc.hpp")
 	}
 	if b.kernels {
 		list = append(list, "hirgen/kernels.hpp")

@@ -52,7 +52,7 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]node, error) {
 	case *hostir.Wait:
 		return b.wait(s)
 	case *hostir.ShareMemHandles:
-		return nil, errorAt(s.Pos, "memory shared between processes cannot be emitted yet: use transport nccl")
+		return b.shareMemHandles(s)
 	default:
 		return b.compute(s)
 	}
@@ -221,7 +221,7 @@ func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 // isView reports whether a statement only names memory.
 func isView(s hostir.Stmt) bool {
 	switch s.(type) {
-	case *hostir.Select, *hostir.Broadcast, *hostir.Reshape:
+	case *hostir.Select, *hostir.Broadcast, *hostir.Permute, *hostir.Reshape:
 		return true
 	default:
 		return false

@@ -48,15 +48,15 @@ class Gather final : public Program {
       lend(shared, put_ ? from : to, step, caller);
       HG_CHECK(cudaEventRecord(ready_[step], caller), kWhere);
       HG_CHECK(cudaStreamWaitEvent(peers_.copies(), ready_[step], 0), kWhere);
-      await(shared.lent(me, step), shared, peers_.copies());
+      await(shared.lent(step), shared, peers_.copies());
       if (put_) {
         copy(shared.of<float>(to) + me * kColumns, a);
       } else {
         copy(all_ + from * kColumns, shared.of<float>(from));
       }
-      signal(shared.copied(put_ ? to : from, step), shared, peers_.copies());
+      signal(shared.copied_at(put_ ? to : from, step), shared, peers_.copies());
       HG_CHECK(cudaEventRecord(done_[step], peers_.copies()), kWhere);
-      await(shared.copied(me, step), shared, caller);
+      await(shared.copied(step), shared, caller);
       HG_CHECK(cudaStreamWaitEvent(caller, done_[step], 0), kWhere);
     }
     HG_CHECK(cudaMemcpyAsync(tensors[1], all_, kWorld * kBytes, cudaMemcpyDeviceToDevice, caller),
@@ -75,7 +75,7 @@ class Gather final : public Program {
     return turn;
   }
   void lend(const Shared& shared, int peer, int step, cudaStream_t stream) {
-    signal(shared.lent(peer, step), shared, stream);
+    signal(shared.lent_at(peer, step), shared, stream);
   }
   void signal(CUdeviceptr word, const Shared& shared, cudaStream_t stream) {
     HG_CHECK(peers_.memory().cuStreamWriteValue32(stream, word, shared.call(), 0), kWhere);

@@ -7,6 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M, N] bf16
 //
+// Derived: transfers into A_all from rank to rank by NCCL, one slice per iteration of s.
 // Schedule: 2 worker streams, sync split, joins body, transport nccl, replayed as a CUDA graph.
 #include "exchange.hpp"
 
@@ -216,8 +217,8 @@ const hirgen::ProgramTable& table() {
               .digest = "288b62a6af08074f86cd3eec6c4044e6098a42227872286d39dfe58c4663fdd6",
               .mesh_size = D,
               .products = {{D * M, N, K, 1}},
-              .bytes = 0,
-              .communication = "none",
+              .bytes = D * M * K * 2,
+              .communication = "sendrecv",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,
