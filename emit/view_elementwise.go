@@ -107,12 +107,17 @@ func (b *builder) elementwise(s hostir.Stmt) ([]*buffer, walk, error) {
 		return nil, walk{}, err
 	}
 	w := newWalk(buffers[0], hostir.AxisMap(s), buffers[1:])
-	if len(w.extents) > maxAxes {
-		return nil, walk{}, errorAt(s.Meta().Pos, "%q has more than %d axes that are not next to each other in memory",
-			tensors[0].Name, maxAxes)
-	}
 	b.kernels = true
-	return buffers, w, nil
+	return buffers, w, w.check(s)
+}
+
+// check refuses a walk along more axes than the kernels take.
+func (w walk) check(s hostir.Stmt) error {
+	if len(w.extents) <= maxAxes {
+		return nil
+	}
+	return errorAt(s.Meta().Pos, "%q has more than %d axes that are not next to each other in memory",
+		hostir.Result(s).Name, maxAxes)
 }
 
 // computed locates a statement by what it computes: "Binary of Y".
@@ -124,8 +129,22 @@ func (b *builder) computed(s hostir.Stmt) source {
 // set copies on one rank.
 func (b *builder) set(s *hostir.Set) ([]node, error) { return b.copyLike(s) }
 
-// permute copies with the axes in another order.
-func (b *builder) permute(s *hostir.Permute) ([]node, error) { return b.copyLike(s) }
+// permute gives the axes another order: a view, or, when the result has memory of its own,
+// a copy.
+func (b *builder) permute(s *hostir.Permute) ([]node, error) {
+	in, err := b.operandBuffer(s, s.In)
+	if err != nil {
+		return nil, err
+	}
+	dims := make([]dim, len(s.Perm))
+	for i, axis := range s.Perm {
+		if axis < 0 || axis >= len(in.dims) {
+			return nil, internalError(s.Pos, s.Op(), "%s has no axis %d", s.In.Name, axis)
+		}
+		dims[i] = in.dims[axis]
+	}
+	return b.viewOrCopy(s, in, s.Out, dims)
+}
 
 // cast copies into another type.
 func (b *builder) cast(s *hostir.Cast) ([]node, error) { return b.copyLike(s) }
@@ -156,7 +175,7 @@ func (b *builder) copy(s hostir.Stmt, out, in *buffer) ([]node, error) {
 		return []node{&copyNode{b.computed(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
 	}
 	b.kernels = true
-	return []node{&unaryNode{b.computed(s), copyFn, w.operand(0, out), w.operand(1, in)}}, nil
+	return []node{&unaryNode{b.computed(s), copyFn, w.operand(0, out), w.operand(1, in)}}, w.check(s)
 }
 
 // unary applies a function to every element.
