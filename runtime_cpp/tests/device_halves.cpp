@@ -22,7 +22,7 @@ uint16_t bits_of(T value) {
 template <class T>
 T from_bits(uint16_t bits) {
   T value;
-  memcpy(&value, &bits, sizeof bits);
+  memcpy(static_cast<void*>(&value), &bits, sizeof bits);
   return value;
 }
 

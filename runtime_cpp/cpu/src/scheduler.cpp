@@ -148,8 +148,8 @@ void Scheduler::allow(int steps) {
 /// matter of the seed and not of the machine's load.
 void Scheduler::pump(QuietLock& lock) {
   dispatch();
-  auto limit = Clock::now() + kStepLimit;
   while (active_ != nullptr && allowance_ != kUnlimited) {
+    auto limit = active_since_ + kStepLimit;
     if (host_.wait_until(lock.get(), limit) == std::cv_status::timeout) return;
   }
 }
