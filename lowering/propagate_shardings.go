@@ -39,8 +39,10 @@ func PropagateShardings(p *hostir.Program) error {
 		pr.settle(s)
 		pr.ask(s)
 	}
-	for _, s := range p.Body {
-		pr.forward(s)
+	if pr.errors.Len() == 0 {
+		for _, s := range p.Body {
+			pr.forward(s)
+		}
 	}
 	return pr.errors.Err()
 }
@@ -52,11 +54,12 @@ type propagation struct {
 	errors  diag.List
 }
 
-// wish is what one neighbour has on an axis.
+// wish is what a neighbour has on an axis.
 type wish struct {
-	axis int
-	kind domain.Axis
-	from *hostir.Tensor
+	axis  int
+	kind  domain.Axis
+	from  *hostir.Tensor // the first neighbour that has it
+	votes int            // how many readers have it
 }
 
 // isOpen reports whether the passes may shard t.
@@ -105,10 +108,10 @@ func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows []
 		case !sameMesh(t, out):
 			return
 		case found == nil:
-			found = &wish{j, a, t}
+			found = &wish{axis: j, kind: a, from: t}
 		case same(found.kind, a):
 		case device(found.kind) != "" && device(a) != "":
-			pr.contradict(s, out, *found, wish{j, a, t})
+			pr.contradict(s, out, *found, wish{axis: j, kind: a, from: t})
 			return
 		case a.Kind == domain.Stream && found.kind.Kind != domain.Device:
 			found.kind = a
@@ -162,10 +165,22 @@ func (pr *propagation) ask(s hostir.Stmt) {
 		pr.readers[t]++
 		for i, j := range rows[k] {
 			if j != hostir.Unmapped && sameMesh(t, out) && places(out.Axes[j]) && t.Axes[i].Extent.Size == out.Axes[j].Extent.Size {
-				pr.wishes[t] = append(pr.wishes[t], wish{i, out.Axes[j], out})
+				pr.wish(t, wish{axis: i, kind: out.Axes[j], from: out})
 			}
 		}
 	}
+}
+
+// wish counts a wish.
+func (pr *propagation) wish(t *hostir.Tensor, w wish) {
+	list := pr.wishes[t]
+	n := slices.IndexFunc(list, func(o wish) bool { return o.axis == w.axis && same(o.kind, w.kind) })
+	if n < 0 {
+		n = len(list)
+		list = append(list, w)
+	}
+	list[n].votes++
+	pr.wishes[t] = list
 }
 
 // settle gives the result of s what its readers wish.
@@ -184,13 +199,7 @@ func (pr *propagation) settle(s hostir.Stmt) {
 		}
 	}
 	for _, w := range wishes {
-		votes := 0
-		for _, other := range wishes {
-			if other.axis == w.axis && same(other.kind, w.kind) {
-				votes++
-			}
-		}
-		if w.kind.Kind == domain.Stream || votes == pr.readers[out] {
+		if w.kind.Kind == domain.Stream || w.votes == pr.readers[out] {
 			pr.give(s, out, w)
 		}
 	}

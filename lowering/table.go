@@ -25,6 +25,7 @@ type Constraint struct {
 
 // Passes is the pass table, in the order in which Lower runs it.
 var Passes = []Pass{
+	{"decompose-contractions", "a product over a split axis is parts, one reduction, then the bias", false, DecomposeContractions},
 	{"mark-aliases", "a result that moves no element shares its operand's buffer", false, MarkAliases},
 	{"set-allocation-domains", "every buffer gets its layout", true, SetAllocationDomains},
 	{"propagate-shardings", "tensors that the user left open follow their operands", false, PropagateShardings},
@@ -43,6 +44,8 @@ var Passes = []Pass{
 // Order holds what the table may not break. Whatever it leaves open may be
 // reordered: no result changes.
 var Order = []Constraint{
+	{"decompose-contractions", "mark-aliases", "it reads what reshapes merge, and its permutes are views"},
+	{"decompose-contractions", "set-allocation-domains", "its tensors need layouts, too"},
 	{"mark-aliases", "propagate-shardings", "an alias is a fact about whole tensors; sharding would hide it"},
 	{"set-allocation-domains", "propagate-shardings", "layouts that sharding sets must not be overwritten"},
 	{"mark-aliases", "insert-reshardings", "a resharded result is a buffer of its own"},

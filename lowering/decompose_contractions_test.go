@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestDecomposeContractions(t *testing.T) { passCases(t, "decompose-contractions") }

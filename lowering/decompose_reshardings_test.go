@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestDecomposeReshardings(t *testing.T) { passCases(t, "decompose-reshardings") }
