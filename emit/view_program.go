@@ -182,6 +182,9 @@ func (b *builder) statements() error {
 		return err
 	}
 	b.view.Body = body
+	if !namesStream(b.program.Body) {
+		b.view.Bindings = append(b.view.Bindings, &currentNode{})
+	}
 	if usesRank(b.program.Body) {
 		b.view.Bindings = append(b.view.Bindings, &rankNode{"rank"})
 	}

@@ -81,6 +81,18 @@ func (b *builder) getCurrentStream(s *hostir.GetCurrentStream) ([]node, error) {
 	return []node{n}, nil
 }
 
+// namesStream reports whether a statement declares the current stream. A program without
+// pipelines has none: all of it runs on the caller's.
+func namesStream(body []hostir.Stmt) bool {
+	found := false
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		_, names := s.(*hostir.GetCurrentStream)
+		found = found || names
+		return !found
+	})
+	return found
+}
+
 // setCurrentStream switches streams.
 func (b *builder) setCurrentStream(s *hostir.SetCurrentStream) ([]node, error) {
 	ref, err := b.stream(s, s.Stream)
