@@ -36,38 +36,67 @@ func InsertDeallocations(p *hostir.Program) error {
 // lastUses gives, for each top-level statement, the Temps that no later one needs,
 // in order of their allocation, and those that are freed already.
 func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hostir.Tensor]bool) {
-	base := map[*hostir.Tensor]*hostir.Tensor{} // view -> the buffer behind it
-	at := map[*hostir.Tensor]int{}
-	freed = map[*hostir.Tensor]bool{}
-	var temps []*hostir.Tensor
+	u := &usage{
+		base: map[*hostir.Tensor]*hostir.Tensor{}, at: map[*hostir.Tensor]int{},
+		carried: map[string][]*hostir.Tensor{}, freed: map[*hostir.Tensor]bool{},
+	}
 	for i, top := range body {
 		hostir.Walk([]hostir.Stmt{top}, func(s hostir.Stmt) bool {
-			switch s := s.(type) {
-			case *hostir.Allocate:
-				if s.Tensor.Role == hostir.Temp {
-					temps = append(temps, s.Tensor)
-				}
-			case *hostir.Deallocate:
-				freed[s.Tensor] = true
-			}
-			if out := hostir.Result(s); out != nil && out.Role == hostir.View && base[out] == nil {
-				base[out] = root(base, hostir.Uses(s)[0])
-			}
-			for _, t := range hostir.Mentions(s) {
-				at[root(base, t)] = i
-			}
+			u.statement(s, i)
 			return true
 		})
 	}
 	last = map[int][]*hostir.Tensor{}
-	for _, t := range temps {
-		i := at[t]
+	for _, t := range u.temps {
+		i := u.at[t]
 		if i+1 < len(body) && isJoinLoop(body[i+1]) {
 			i++
 		}
 		last[i] = append(last[i], t)
 	}
-	return last, freed
+	return last, u.freed
+}
+
+// usage follows buffers through a program.
+type usage struct {
+	temps   []*hostir.Tensor
+	base    map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it
+	at      map[*hostir.Tensor]int            // buffer -> the last top-level statement that uses it
+	carried map[string][]*hostir.Tensor       // handle -> what the communication reads and writes
+	grouped []*hostir.Tensor                  // what the open group does
+	group   bool
+	freed   map[*hostir.Tensor]bool
+}
+
+// statement notes that the top-level statement i holds s. What a communication reads and
+// writes is in use until the Wait for it.
+func (u *usage) statement(s hostir.Stmt, i int) {
+	if out := hostir.Result(s); out != nil && out.Role == hostir.View && u.base[out] == nil {
+		u.base[out] = root(u.base, hostir.Uses(s)[0])
+	}
+	mentions := hostir.Mentions(s)
+	switch s := s.(type) {
+	case *hostir.Allocate:
+		if s.Tensor.Role == hostir.Temp {
+			u.temps = append(u.temps, s.Tensor)
+		}
+	case *hostir.Deallocate:
+		u.freed[s.Tensor] = true
+	case *hostir.StartCoalescing:
+		u.group = true
+	case *hostir.EndCoalescing:
+		u.carried[s.Handle], u.grouped, u.group = u.grouped, nil, false
+	case *hostir.Communication, *hostir.P2PCommunication:
+		u.carried[hostir.Handle(s)] = mentions
+		if u.group {
+			u.grouped = append(u.grouped, mentions...)
+		}
+	case *hostir.Wait:
+		mentions = u.carried[s.Handle]
+	}
+	for _, t := range mentions {
+		u.at[root(u.base, t)] = i
+	}
 }
 
 // isJoinLoop reports whether s makes the caller's stream wait for the workers and does
