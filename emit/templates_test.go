@@ -152,7 +152,7 @@ func allNodes() []node {
 		&bufferNode{}, &keepNode{}, &currentNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
 		&forNode{}, &ifNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
 		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
-		&lendNode{}, &copyBetweenNode{}, &awaitCopyNode{}, &mappedNode{}, &beginCallNode{},
+		&lendNode{}, &copyBetweenNode{}, &awaitCopyNode{}, &mappedNode{}, &beginCallNode{}, &declareNode{},
 	}
 	for _, form := range collectives {
 		nodes = append(nodes, &collectiveNode{Kind: form.kind})

@@ -158,6 +158,9 @@ func (b *builder) newView(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims []
 	}
 	view := in.as(out, b.variable(out), dims)
 	view.at = sum(in.at, offset)
+	if known, ok := b.buffers[out]; ok {
+		view.input = view.input || known.input
+	}
 	declares := b.declare(out, view)
 	return []node{&viewNode{
 		b.source(s), declares, in.input, view.typ.Alias, view.name, in.name, text(offset), view.shape(),

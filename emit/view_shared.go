@@ -102,6 +102,9 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]node, error) {
 	if !buf.contiguous() {
 		return nil, notContiguous(s.Pos, s.Buffer, "a transfer")
 	}
+	if buf.memory == "" && s.Owns() {
+		return nil, internalError(s.Pos, s.Op(), "which memory %s is in depends on the path taken", s.Buffer.Name)
+	}
 	verb := "receive of "
 	if s.Send {
 		verb = "send of "

@@ -117,23 +117,6 @@ func (b *builder) forLoop(s *hostir.For) ([]node, error) {
 	return []node{&forNode{b.source(s), name, count.String(), body}}, nil
 }
 
-// branch prints an If.
-func (b *builder) branch(s *hostir.If) ([]node, error) {
-	before := b.current
-	body, err := b.list(s.Body)
-	if err != nil {
-		return nil, err
-	}
-	after := b.current
-	b.current = before
-	otherwise, err := b.list(s.Else)
-	if err != nil {
-		return nil, err
-	}
-	b.current = b.current.join(after)
-	return []node{&ifNode{b.source(s), b.scope.index(s.Cond), body, otherwise}}, nil
-}
-
 // declare gives a tensor its memory until the end of the statement list. It reports
 // whether the name is new there; otherwise it is assigned again.
 func (b *builder) declare(t *hostir.Tensor, buf *buffer) bool {

@@ -5,7 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// AssignTransport gives every communication that has none the schedule's transport.
+// AssignTransport gives every communication that has none the schedule's transport. A
+// point-to-point pipeline has its own; the collectives beside it take NCCL.
 //
 // Requires: everything that crosses ranks is a communication.
 // Establishes: every communication has a backend.
@@ -27,7 +28,7 @@ func AssignTransport(p *hostir.Program) error {
 		if *backend != hostir.None {
 			return true
 		}
-		if p.Choices.Transport != "nccl" {
+		if p.Choices.Transport != "nccl" && p.Choices.Pipeline != "p2p" {
 			errors.Add(s.Meta().Pos, diag.NotLowerable, "transport %q cannot carry this %s; \"nccl\" can",
 				p.Choices.Transport, s.Op())
 			return true

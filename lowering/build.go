@@ -39,10 +39,14 @@ type builder struct {
 }
 
 func choices(s model.Schedule) hostir.Choices {
-	return hostir.Choices{
+	c := hostir.Choices{
 		Pipeline: s.Pipeline, Transport: s.Transport, Reshard: s.Reshard,
 		Sync: s.Sync, Joins: s.Joins, Buffers: s.Buffers, Graph: s.Graph,
 	}
+	if s.Pipeline == "p2p" {
+		c.Own = s.Own
+	}
+	return c
 }
 
 // declare lists the tensors: inputs, then outputs, then the rest.

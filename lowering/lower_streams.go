@@ -85,7 +85,7 @@ func (l *streamLowering) lower(g *group) {
 		if out.Role == hostir.View {
 			continue
 		}
-		if !l.named[out.Name] {
+		if !l.named[out.Name] && !l.pointToPoint() {
 			l.start(st.stmt)
 		}
 		l.emit(&hostir.Allocate{Info: info(st.stmt, ""), Tensor: out})
@@ -124,7 +124,8 @@ func (l *streamLowering) forks(g *group) {
 // work runs the steps slice by slice and joins the caller's stream.
 func (l *streamLowering) work(g *group) {
 	first, last := g.steps[0].stmt, g.steps[len(g.steps)-1].stmt
-	slicer := &slicer{lowering: l, slices: map[sliceKey]*hostir.Tensor{}}
+	slicer := &slicer{lowering: l, group: g, slices: map[sliceKey]*hostir.Tensor{}}
+	slicer.rotate(g)
 	slicer.body = []hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()}}
 	for _, st := range g.steps {
 		slicer.step(st)

@@ -3,11 +3,13 @@ package lowering
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
 )
 
 // jsonStatement is what the test reads of a statement's JSON.
@@ -59,4 +61,79 @@ func TestStatementsOfAGLinear(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s", sync, diff)
 		}
 	}
+}
+
+// TestStatementsOfPointToPoint holds the order of statements of the reference system's
+// point-to-point pipelines, which copy the own slice.
+func TestStatementsOfPointToPoint(t *testing.T) {
+	start := []string{
+		"Allocate", "Allocate", "GetCurrentStream", "For", "  SetCurrentStream", "  Synchronize",
+		"For", "  SetCurrentStream", "  Select", "  If", "    Select", "    Set", "  Else",
+	}
+	end := []string{"  SetCurrentStream", "  Synchronize"}
+	for _, c := range []struct {
+		spec, transport string
+		step            []string
+	}{
+		{"ag_matmul_p2p", "nccl", []string{
+			"    StartCoalescing", "    P2PCommunication recv NCCL", "    P2PCommunication send NCCL", "    EndCoalescing", "    Wait",
+			"  Select", "  Matmul",
+		}},
+		{"ag_linear_p2p", "ipc-get", []string{
+			"    ShareMemHandles", "    P2PCommunication send IPC-get", "    P2PCommunication recv IPC-get", "    Wait", "    Wait",
+			"  Select", "  Select", "  Linear",
+		}},
+		{"ag_linear_p2p", "ipc-put", []string{
+			"    ShareMemHandles", "    P2PCommunication recv IPC-put", "    P2PCommunication send IPC-put", "    Wait", "    Wait",
+			"  Select", "  Select", "  Linear",
+		}},
+	} {
+		for _, s := range specTexts(t) {
+			if s.name != c.spec {
+				continue
+			}
+			p := s.onMesh(t, "{x: D}", sizes(4, 1))
+			p.Schedule.Transport, p.Schedule.Own = c.transport, "copied"
+			if diff := cmp.Diff(slices.Concat(start, c.step, end), statements(t, p)); diff != "" {
+				t.Errorf("%s, %s: -want +got:\n%s", c.spec, c.transport, diff)
+			}
+		}
+	}
+}
+
+// statements lowers a pipeline and lists the statements of its JSON, nested by spaces.
+func statements(t *testing.T, p *model.Pipeline) []string {
+	t.Helper()
+	program, err := Lower(p, Options{Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := hostir.JSON(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read struct {
+		Body []nestedStatement `json:"body"`
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	return flatten(read.Body, "")
+}
+
+type nestedStatement struct {
+	Op, Type, Backend string
+	Body, Else        []nestedStatement
+}
+
+func flatten(body []nestedStatement, indent string) []string {
+	var list []string
+	for _, s := range body {
+		list = append(list, strings.TrimRight(indent+strings.Join([]string{s.Op, s.Type, s.Backend}, " "), " "))
+		list = append(list, flatten(s.Body, indent+"  ")...)
+		if len(s.Else) > 0 {
+			list = append(append(list, indent+"Else"), flatten(s.Else, indent+"  ")...)
+		}
+	}
+	return list
 }

@@ -13,8 +13,19 @@ import (
 // tensor is sliced once an iteration, before its first use.
 type slicer struct {
 	lowering *streamLowering
+	group    *group
+	ring     *ring // of a pipeline that passes slices from rank to rank
 	slices   map[sliceKey]*hostir.Tensor
 	body     []hostir.Stmt
+}
+
+// index is the slice of this iteration: the s-th, or, from rank to rank, that of the rank s
+// places further on.
+func (c *slicer) index() expr.Expr {
+	if c.ring != nil {
+		return c.ring.after(expr.Var(c.lowering.loop))
+	}
+	return expr.Var(c.lowering.loop)
 }
 
 type sliceKey struct {
@@ -27,6 +38,8 @@ func (c *slicer) step(st step) {
 	switch st.kind {
 	case broadcastFromRank:
 		c.broadcast(st)
+	case fromRankAtDistance:
+		c.passFromRank(st)
 	case reduceToRank:
 		c.reduce(st)
 	default:
@@ -84,7 +97,7 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis int) *hostir.Tensor
 	if view := c.slices[sliceKey{t, axis}]; view != nil {
 		return view
 	}
-	index := expr.Expr(expr.Var(c.lowering.loop))
+	index := c.index()
 	if t.Axes[axis].LocalSize() == 1 {
 		index = expr.Int(0)
 	}

@@ -26,6 +26,9 @@ const (
 	onSlices
 	// rank s broadcasts its slice: DIDx in the operand, Stream in the result.
 	broadcastFromRank
+	// each rank receives from the rank s places further on: DIDx in the operand, Stream in
+	// the result.
+	fromRankAtDistance
 	// all reduce to rank s: Stream in the operand, DIDx in the result.
 	reduceToRank
 )
@@ -78,8 +81,12 @@ func (l *streamLowering) complain(s hostir.Stmt, format string, args ...any) ste
 
 // fromRank is the step of a Set that takes axis i, split over ranks, to the Stream axis.
 func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
-	if l.program.Choices.Pipeline == "broadcast" {
+	switch l.program.Choices.Pipeline {
+	case "broadcast":
 		st.kind = broadcastFromRank
+		return st
+	case "p2p":
+		st.kind = fromRankAtDistance
 		return st
 	}
 	l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+

@@ -78,12 +78,13 @@ type choice struct {
 }
 
 var choices = []choice{
-	{"pipeline", []string{"collective", "broadcast", "reduce"}, func(s *Schedule, v string) { s.Pipeline = v }},
-	{"transport", []string{"nccl"}, func(s *Schedule, v string) { s.Transport = v }},
+	{"pipeline", []string{"collective", "broadcast", "reduce", "p2p"}, func(s *Schedule, v string) { s.Pipeline = v }},
+	{"transport", []string{"nccl", "ipc-get", "ipc-put"}, func(s *Schedule, v string) { s.Transport = v }},
 	{"reshard", []string{"before", "after"}, func(s *Schedule, v string) { s.Reshard = v }},
 	{"sync", []string{"split", "fused"}, func(s *Schedule, v string) { s.Sync = v }},
 	{"joins", []string{"body", "after"}, func(s *Schedule, v string) { s.Joins = v }},
 	{"buffers", []string{"keep", "free"}, func(s *Schedule, v string) { s.Buffers = v }},
+	{"own", []string{"in-place", "copied"}, func(s *Schedule, v string) { s.Own = v }},
 	{"graph", []string{"false", "true"}, func(s *Schedule, v string) { s.Graph = v == "true" }},
 }
 

@@ -173,6 +173,7 @@ func (b *Builder) Schedule(s Schedule) *Builder {
 	add("sync", s.Sync)
 	add("joins", s.Joins)
 	add("buffers", s.Buffers)
+	add("own", s.Own)
 	if s.Streams != 0 {
 		add("streams", strconv.Itoa(s.Streams))
 	}

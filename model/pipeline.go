@@ -70,13 +70,14 @@ type Op struct {
 // Schedule holds the choices that change how fast a program is and never what it
 // computes. Every field has a default, so a spec may leave the section out.
 type Schedule struct {
-	Pipeline  string // "collective", "broadcast" or "reduce": how a pipeline crosses ranks
-	Transport string // "nccl"
+	Pipeline  string // "collective", "broadcast", "reduce" or "p2p": how a pipeline crosses ranks
+	Transport string // "nccl", or of point-to-point pipelines "ipc-get" or "ipc-put": CUDA IPC
 	Reshard   string // "before" or "after" the compute
 	Streams   int    // worker streams, at least 1
 	Sync      string // "split" or "fused": where every stream waits for the caller's stream
 	Joins     string // "body" or "after": where the caller's stream waits for the workers
 	Buffers   string // "keep": allocated once, for all calls; "free": live as long as needed
+	Own       string // "in-place" or "copied": the own slice in point-to-point pipelines
 	Graph     bool   // capture a call into a CUDA graph and replay it
 	Pos       diag.Pos
 }

@@ -170,6 +170,7 @@ func (e *exporter) tail() {
 		jen.Id("Sync"):      jen.Lit(s.Sync),
 		jen.Id("Joins"):     jen.Lit(s.Joins),
 		jen.Id("Buffers"):   jen.Lit(s.Buffers),
+		jen.Id("Own"):       jen.Lit(s.Own),
 		jen.Id("Graph"):     jen.Lit(s.Graph),
 	})))
 }

@@ -20,7 +20,7 @@ func generate(seed uint64) *Program {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), p: &Program{Name: "made-up", File: "a spec.yaml"}}
 	g.p.Params = []Param{{"D", 4}, {"S", 2}, {"M", -64}}
 	g.p.Streams = g.IntN(5)
-	g.p.Choices = Choices{"collective", "nccl", "before", "split", g.pick("body", ""), "keep", g.IntN(2) == 0}
+	g.p.Choices = Choices{"collective", "nccl", "before", "split", g.pick("body", ""), "keep", g.IntN(2) == 0, g.pick("in-place", "")}
 	g.p.Meshes = []*domain.Mesh{
 		{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Text: "D", Size: 4}}}, Ranks: []int{0, 1, 2, 3}},
 		{Name: "other", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}, {Name: "y", Extent: domain.Extent{Text: "S", Size: 2}}}, Ranks: []int{4, 6, 0, 1}},

@@ -150,7 +150,7 @@ func (p *parser) choicesLine() {
 	c := &p.program.Choices
 	fields := map[string]*string{
 		"pipeline": &c.Pipeline, "transport": &c.Transport, "reshard": &c.Reshard,
-		"sync": &c.Sync, "joins": &c.Joins, "buffers": &c.Buffers,
+		"sync": &c.Sync, "joins": &c.Joins, "buffers": &c.Buffers, "own": &c.Own,
 	}
 	for more := true; more && p.err == nil; more = p.accept(",") {
 		at := p.at

@@ -43,8 +43,12 @@ func formatRanks(ranks []int) string {
 }
 
 func formatChoices(c Choices) string {
-	return fmt.Sprintf("pipeline %s, transport %s, reshard %s, sync %s, joins %s, buffers %s, graph %t",
+	text := fmt.Sprintf("pipeline %s, transport %s, reshard %s, sync %s, joins %s, buffers %s, graph %t",
 		c.Pipeline, c.Transport, c.Reshard, c.Sync, c.Joins, c.Buffers, c.Graph)
+	if c.Own != "" {
+		text += ", own " + c.Own
+	}
+	return text
 }
 
 var roleNames = map[Role]string{Temp: "temp", Input: "input", Output: "output", View: "view"}

@@ -72,13 +72,16 @@ type Param struct {
 
 // Choices is the schedule as the passes see it; see model.Schedule.
 type Choices struct {
-	Pipeline  string // "collective", "broadcast", "reduce"
-	Transport string // "nccl"
+	Pipeline  string // "collective", "broadcast", "reduce", "p2p"
+	Transport string // "nccl", "ipc-get", "ipc-put"
 	Reshard   string // "before", "after"
 	Sync      string // "split", "fused"
 	Joins     string // "body", "after"
 	Buffers   string // "keep": stay allocated from call to call; "free": live as long as needed
 	Graph     bool
+	// Own is where a point-to-point pipeline has the own slice: "in-place" or "copied";
+	// empty in other pipelines.
+	Own string
 }
 
 // Role says who owns the buffer of a tensor.

@@ -1,0 +1,74 @@
+package emit
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// branch prints an If.
+func (b *builder) branch(s *hostir.If) ([]node, error) {
+	views := b.declareViews(s)
+	before := b.current
+	body, err := b.list(s.Body)
+	if err != nil {
+		return nil, err
+	}
+	after := b.current
+	b.current = before
+	otherwise, err := b.list(s.Else)
+	if err != nil {
+		return nil, err
+	}
+	b.current = b.current.join(after)
+	var nodes []node
+	for _, buf := range views {
+		b.buffers[buf.tensor] = buf // what the sides knew holds on neither path alone
+		nodes = append(nodes, &declareNode{Const: buf.input, Type: buf.typ.Alias, Name: buf.name, Shape: buf.shape()})
+	}
+	return append(nodes, &ifNode{b.source(s), b.scope.index(s.Cond), body, otherwise}), nil
+}
+
+// declareViews declares the views that both sides of an If make, each of a buffer of its
+// own: their names outlive the sides. Which memory they are in is known on each side alone.
+func (b *builder) declareViews(s *hostir.If) []*buffer {
+	var views []*buffer
+	other := selects(s.Else)
+	for _, view := range selects(s.Body) {
+		i := slices.IndexFunc(other, func(o *hostir.Select) bool { return o.Out == view.Out })
+		if _, known := b.buffers[view.Out]; known || i < 0 || !b.used[view.Out] {
+			continue
+		}
+		buf := b.newBuffer(view.Out, b.variable(view.Out))
+		buf.memory = ""
+		buf.input = b.ofInput(view.In) || b.ofInput(other[i].In)
+		b.declare(view.Out, buf)
+		views = append(views, buf)
+	}
+	return views
+}
+
+// ofInput reports whether a tensor is the caller's to write.
+func (b *builder) ofInput(t *hostir.Tensor) bool {
+	buf, ok := b.buffers[t]
+	return ok && buf.input
+}
+
+// selects lists the Selects of one list of statements.
+func selects(body []hostir.Stmt) []*hostir.Select {
+	var list []*hostir.Select
+	for _, s := range body {
+		if sel, ok := s.(*hostir.Select); ok {
+			list = append(list, sel)
+		}
+	}
+	return list
+}
+
+// declareNode declares a pointer that an If sets.
+type declareNode struct {
+	Const             bool
+	Type, Name, Shape string
+}
+
+func (*declareNode) template() string { return "stmt/declare" }

@@ -1,0 +1,117 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// A point-to-point pipeline exchanges at distance s in step s: a rank receives the slice of
+// the rank s places further on and sends its own to the rank s places back. So in every
+// step each link carries one slice in each direction, and step 0 is the rank's own slice.
+
+// pointToPoint reports whether the schedule asks for point-to-point pipelines.
+func (l *streamLowering) pointToPoint() bool { return l.program.Choices.Pipeline == "p2p" }
+
+// rotate makes slices of the pipeline begin with the rank's own, where its steps exchange
+// between ranks. It reports ranks that no expression counts.
+func (c *slicer) rotate(g *group) {
+	for _, st := range g.steps {
+		if st.kind != fromRankAtDistance {
+			continue
+		}
+		s := st.stmt
+		in := hostir.Uses(s)[0]
+		i := slices.Index(hostir.AxisMap(s)[0], st.loop)
+		ring, ok := newRing(in.Mesh, in.Axes[i].Mesh)
+		if !ok {
+			c.lowering.errors.Add(s.Meta().Pos, diag.NotLowerable,
+				"the ranks of mesh %s are not numbered 0, 1, 2, ...: a point-to-point pipeline counts places by ranks", in.Mesh.Name)
+			return
+		}
+		c.ring = ring
+		return
+	}
+}
+
+// passFromRank appends one step of an allgather from rank to rank. The own slice is used
+// where it is or, as the schedule says, copied.
+//
+//	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
+//	after:  A_all_s = Select(A_all, axis 0, index (rank + s) % D)
+//	        If s == 0: A_own = Select(A, axis 0, index 0); A_all_s = Set(A_own)
+//	        Else: (send A, receive A_all_s)
+func (c *slicer) passFromRank(st step) {
+	if c.ring == nil {
+		return // rotate said why
+	}
+	set := st.stmt
+	in, out := hostir.Uses(set)[0], hostir.Result(set)
+	i := slices.Index(hostir.AxisMap(set)[0], st.loop)
+	own := c.view(in, i)
+	delete(c.slices, sliceKey{in, i}) // it is made in one branch
+	selectOwn := &hostir.Select{Info: info(set, ""), Out: own, In: in, Axis: i, Index: expr.Int(0)}
+	split := &hostir.If{Info: info(set, "step 0 is the own slice"), Cond: binary("==", expr.Var(c.lowering.loop), expr.Int(0))}
+	if c.usesInPlace(out, own, st.loop) {
+		c.inPlace(st, split, selectOwn)
+		return
+	}
+	slice := c.slice(set, out, st.loop)
+	split.Body = []hostir.Stmt{selectOwn, &hostir.Set{Info: *set.Meta(), Out: slice, In: own}}
+	split.Else = c.exchange(set, in, slice)
+	c.body = append(c.body, split)
+	if c.lowering.program.Choices.Transport != "nccl" {
+		delete(c.slices, sliceKey{out, st.loop}) // what follows names what the transfer left
+	}
+}
+
+// usesInPlace reports whether the slices of t are used in this pipeline alone and lie as
+// the own slice does, which then need not be where the others are.
+func (c *slicer) usesInPlace(t, own *hostir.Tensor, loop int) bool {
+	return c.lowering.program.Choices.Own != "copied" && t.Role == hostir.Temp &&
+		c.group.last[t] <= c.group.number && slices.Equal(layout(own), dropFrom(layout(t), loop))
+}
+
+// inPlace appends the step in which one view names the own slice, or the one received.
+func (c *slicer) inPlace(st step, split *hostir.If, selectOwn *hostir.Select) {
+	set := st.stmt
+	in, out := hostir.Uses(set)[0], hostir.Result(set)
+	received := c.view(out, st.loop)
+	slice := &hostir.Select{Info: info(set, ""), Out: received, In: out, Axis: st.loop, Index: c.index()}
+	again := *slice
+	again.Out = selectOwn.Out
+	split.Body = []hostir.Stmt{selectOwn}
+	split.Else = append([]hostir.Stmt{slice}, c.exchange(set, in, received)...)
+	split.Else = append(split.Else, &again)
+	c.body = append(c.body, split)
+	c.slices[sliceKey{out, st.loop}] = again.Out // for the statements that follow
+}
+
+// exchange sends what this rank has to the rank s places back, and receives from the rank
+// s places further on.
+func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
+	step := expr.Expr(expr.Var(c.lowering.loop))
+	names := c.lowering.names
+	backend := transports[c.lowering.program.Choices.Transport]
+	send := &hostir.P2PCommunication{
+		Info: *s.Meta(), Handle: names.fresh("send"), Send: true, Buffer: from,
+		Peer: c.ring.rank(c.ring.before(step)), Backend: backend,
+	}
+	recv := &hostir.P2PCommunication{
+		Info: info(s, ""), Handle: names.fresh("receive"), Buffer: into,
+		Peer: c.ring.rank(c.ring.after(step)), Backend: backend,
+	}
+	wait := func(handle string) hostir.Stmt { return &hostir.Wait{Info: info(s, ""), Handle: handle} }
+	if !backend.IPC() {
+		group := &hostir.EndCoalescing{Info: info(s, ""), Handle: names.fresh("exchange")}
+		return []hostir.Stmt{&hostir.StartCoalescing{Info: info(s, "")}, recv, send, group, wait(group.Handle)}
+	}
+	first, second := hostir.Stmt(send), hostir.Stmt(recv)
+	if !send.Owns() {
+		first, second = second, first
+	}
+	share := &hostir.ShareMemHandles{Info: info(s, ""), Comms: []string{recv.Handle, send.Handle}}
+	return []hostir.Stmt{share, first, second, wait(send.Handle), wait(recv.Handle)}
+}
