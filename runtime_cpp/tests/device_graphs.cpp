@@ -139,10 +139,11 @@ void captured_event_cannot_be_queried() {
   cudaEvent_t event = make_event();
   OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   OK(cudaEventRecord(event, stream));
-  cudaGraph_t graph = nullptr;
-  OK(cudaStreamEndCapture(stream, &graph));
   EXPECT_STATUS(cudaErrorCapturedEvent, cudaEventQuery(event));
-  EXPECT_STATUS(cudaErrorCapturedEvent, cudaEventSynchronize(event));
+  cudaGraph_t graph = nullptr;
+  static_cast<void>(cudaStreamEndCapture(stream, &graph));
+  EXPECT_STATUS(cudaErrorInvalidValue, cudaEventQuery(event));
+  EXPECT_STATUS(cudaErrorInvalidValue, cudaEventSynchronize(event));
   static_cast<void>(cudaGetLastError());
   OK(cudaEventRecord(event, stream));
   OK(cudaEventSynchronize(event));

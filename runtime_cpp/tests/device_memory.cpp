@@ -72,6 +72,16 @@ void pageable_memory() {
   EXPECT(back == counting(kCount));
 }
 
+/// A copy within host memory is over when the call returns.
+void copies_within_the_host() {
+  int *a = nullptr, *b = nullptr;
+  OK(cudaMallocHost(&a, sizeof(int)));
+  OK(cudaMallocHost(&b, sizeof(int)));
+  *a = 5;
+  OK(cudaMemcpyAsync(b, a, sizeof(int), cudaMemcpyHostToHost, make_stream()));
+  EXPECT(*b == 5);
+}
+
 /// Device memory copied by cudaMemcpy and filled by cudaMemset is ordered by the default stream.
 void default_stream_calls() {
   int* data = nullptr;
@@ -143,6 +153,7 @@ int main(int argc, char** argv) {
                        {"allocation", allocation},
                        {"copies", copies},
                        {"pageable_memory", pageable_memory},
+                       {"copies_within_the_host", copies_within_the_host},
                        {"default_stream_calls", default_stream_calls},
                        {"free_waits", free_waits},
                        {"refused_copies", refused_copies},
