@@ -168,24 +168,38 @@ func (p product) fields(typ cppType) []fieldView {
 	return append(list, fieldView{"dtype", typ.DType})
 }
 
-// contraction is the largest extent over which products that read an input sum. It
-// bounds how many non-zero integers the check may fill the input with.
+// contraction is the largest extent over which products that read an input sum, also
+// through operations that only name its elements anew. It bounds how many non-zero integers
+// the check may fill the input with.
 func (b *builder) contraction(t *hostir.Tensor) quantity {
+	var shape []quantity
+	for _, axis := range hostir.Live(t) {
+		shape = append(shape, b.scope.extent(t.Axes[axis].Extent))
+	}
+	return b.summed(t.Name, shape)
+}
+
+func (b *builder) summed(name string, shape []quantity) quantity {
 	widest := number(1)
 	for _, op := range b.program.Reference {
-		if op.Kind != "matmul" && op.Kind != "linear" {
-			continue
-		}
-		live := hostir.Live(t)
-		for i, name := range op.In {
-			if name != t.Name || i > 1 || len(live) == 0 {
+		for i, in := range op.In {
+			if in != name || i > 1 || len(shape) == 0 {
 				continue
 			}
-			axis := live[len(live)-1]
-			if op.Kind == "matmul" && i == 1 && len(live) > 1 {
-				axis = live[len(live)-2]
+			k := number(1)
+			switch axis := len(shape) - 1; op.Kind {
+			case "matmul":
+				k = shape[max(axis-i, 0)]
+			case "linear":
+				k = shape[axis]
+			case "reshape", "permute", "broadcast":
+				var renamed []quantity
+				for _, extent := range op.Shape {
+					renamed = append(renamed, number(extent))
+				}
+				k = b.summed(op.Out, renamed)
 			}
-			if k := b.scope.extent(t.Axes[axis].Extent); k.size > widest.size {
+			if k.size > widest.size {
 				widest = k
 			}
 		}

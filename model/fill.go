@@ -50,16 +50,23 @@ func Fill(p *Pipeline, seed uint64) map[string]*Array {
 	return FillNormal(p, seed)
 }
 
-// Contraction is the largest extent over which a product that reads t sums: 1 when
-// none reads it.
+// Contraction is the largest extent over which a product that reads t sums, also through
+// operations that only name its elements anew: 1 when none reads it.
 func Contraction(p *Pipeline, t *Tensor) int64 {
 	widest := int64(1)
 	for _, op := range p.Ops {
-		if op.Kind != OpMatmul && op.Kind != OpLinear || !slices.Contains(op.In[:2], t) {
-			continue
+		switch op.Kind {
+		case OpMatmul, OpLinear:
+			if slices.Contains(op.In[:2], t) {
+				shape := domain.Shape(op.In[0].Axes)
+				widest = max(widest, shape[len(shape)-1])
+			}
+		case OpReshape, OpPermute, OpBroadcast:
+			if op.In[0] == t {
+				widest = max(widest, Contraction(p, op.Out))
+			}
+		default: // no product
 		}
-		shape := domain.Shape(op.In[0].Axes)
-		widest = max(widest, shape[len(shape)-1])
 	}
 	return widest
 }
