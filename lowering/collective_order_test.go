@@ -1,0 +1,94 @@
+package lowering
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// bodies are the statements of one iteration of each collective pipeline, without the
+// streams around them, as users of the reference system know them: a slice is selected
+// before it is moved or computed, and a communication is waited for at once.
+var bodies = map[string]string{
+	"allgather":          "Select Select Allgather Wait",
+	"allreduce":          "Select Select Allreduce Wait",
+	"reduce_scatter":     "Select Select ReduceScatter Wait",
+	"ag_matmul":          "Select Select Allgather Wait Select Matmul",
+	"ag_matmul_after":    "Select Select Matmul Select Allgather Wait",
+	"ag_linear":          "Select Select Allgather Wait Select Linear",
+	"matmul_ar":          "Select Select Matmul Select Allreduce Wait",
+	"matmul_rs":          "Select Select Matmul Reshape Select ReduceScatter Wait",
+	"matmul_rs_bcast":    "Select Select Matmul Select ReduceScatter Wait",
+	"linear_ar":          "Select Permute Select Linear Select Allreduce Wait Select Binary",
+	"linear_ar_backward": "Select Broadcast Select Matmul Select Permute Permute Select Matmul",
+	"ag_matmul_bcast":    "Select Broadcast Wait Select Matmul",
+	"matmul_rs_reduce":   "Select Select Select Matmul Select Reduce Wait",
+	"matmul_rs_grad_a":   "Select Select Allgather Wait Reshape Select Matmul",
+	"matmul_rs_grad_b":   "Select Permute Select Select Allgather Wait Reshape Select Matmul",
+}
+
+// TestStatementsOfCollectivePipelines holds the order of the JSON of each.
+func TestStatementsOfCollectivePipelines(t *testing.T) {
+	found := 0
+	for _, s := range specTexts(t) {
+		want, ok := bodies[s.name]
+		if !ok {
+			continue
+		}
+		found++
+		t.Run(s.name, func(t *testing.T) {
+			list := statements(t, s.onMesh(t, "{x: D}", sizes(2, 8)))
+			forks := slices.Index(list, "For")
+			if forks < 0 || len(list) < forks+4 {
+				t.Fatalf("there is no pipeline in %v", list)
+			}
+			if diff := cmp.Diff([]string{"For", "  SetCurrentStream", "  Synchronize", "For"}, list[forks:forks+4]); diff != "" {
+				t.Errorf("forks: -want +got:\n%s", diff)
+			}
+			if diff := cmp.Diff("SetCurrentStream "+want+" SetCurrentStream Synchronize", inner(list[forks+4:])); diff != "" {
+				t.Errorf("work: -want +got:\n%s", diff)
+			}
+		})
+	}
+	if found != len(bodies) {
+		t.Errorf("%d of %d specs are there", found, len(bodies))
+	}
+}
+
+// inner joins the statements of the loop that list begins in; a communication is named by
+// its type.
+func inner(list []string) string {
+	var words []string
+	for _, line := range list {
+		fields := strings.Fields(line)
+		if !strings.HasPrefix(line, "  ") {
+			break
+		}
+		if fields[0] == "Communication" {
+			fields = fields[1:]
+		}
+		words = append(words, fields[0])
+	}
+	return strings.Join(words, " ")
+}
+
+// TestStartOfCollectivePipelines holds where the caller's stream gets its name: behind the
+// buffers that the model names, and before those that passes add.
+func TestStartOfCollectivePipelines(t *testing.T) {
+	starts := map[string]string{
+		"allgather": "Allocate GetCurrentStream", "matmul_ar": "Allocate Allocate GetCurrentStream",
+		"ag_matmul": "GetCurrentStream Allocate Allocate", "ag_matmul_after": "GetCurrentStream Allocate Allocate",
+	}
+	for _, s := range specTexts(t) {
+		want, ok := starts[s.name]
+		if !ok {
+			continue
+		}
+		list := statements(t, s.onMesh(t, "{x: D}", sizes(2, 8)))
+		if got := strings.Join(list[:slices.Index(list, "For")], " "); got != want {
+			t.Errorf("%s starts with %s, want %s", s.name, got, want)
+		}
+	}
+}
