@@ -34,7 +34,10 @@ func specTexts(t *testing.T) []specText {
 // sizes gives the parameters that specs have values that every division allows: d ranks
 // along the mesh axis, s slices.
 func sizes(d, s int64) map[string]int64 {
-	return map[string]int64{"D": d, "S": s, "M": 2 * s * d, "N": 3 * d, "K": 2 * d}
+	return map[string]int64{
+		"D": d, "S": s, "M": 2 * s * d, "N": 3 * d, "K": 2 * d, // products
+		"B": 2, "L": 3, "H": 2 * d, "C": 2, // attention
+	}
 }
 
 // onMesh loads a spec on a mesh of its own text, at a small size.

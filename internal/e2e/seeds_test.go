@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
@@ -46,26 +44,6 @@ func TestSchedulesComputeTheSame(t *testing.T) {
 			for _, seed := range []int64{0, 1, 2, 3} {
 				run(t, launch.Options{Program: program, N: 4, Seed: seed, Args: brief}).mustPass(t)
 			}
-		})
-	}
-}
-
-// TestExampleSpecs runs every spec under testdata/specs at a size for tests.
-func TestExampleSpecs(t *testing.T) {
-	specs, err := filepath.Glob("../../testdata/specs/*/spec.yaml")
-	if err != nil || len(specs) == 0 {
-		t.Fatalf("no specs: %v", err)
-	}
-	for _, path := range specs {
-		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			small := params{"M": 128, "N": 48, "K": 32}
-			pipeline := shared.emit(t, string(text), small)
-			ranks := pipeline.Meshes[0].Size()
-			run(t, launch.Options{Program: shared.build(t), N: ranks, Seed: 1, Args: brief}).mustPass(t)
 		})
 	}
 }
