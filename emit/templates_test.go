@@ -149,7 +149,7 @@ func TestEveryTemplateIsUsed(t *testing.T) {
 func allNodes() []node {
 	nodes := []node{
 		&teamMember{}, &bufferMember{}, &planMember{}, &workspaceMember{}, &eventsMember{}, &bindNode{}, &rankNode{},
-		&bufferNode{}, &keepNode{}, &currentNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
+		&bufferNode{}, &keepNode{}, &currentNode{}, &streamNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
 		&forNode{}, &ifNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
 		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
 		&lendNode{}, &copyBetweenNode{}, &awaitCopyNode{}, &mappedNode{}, &beginCallNode{}, &declareNode{},

@@ -54,10 +54,12 @@ type (
 		source
 		Name string
 	}
+	// streamNode declares the variable that holds the current stream.
+	streamNode struct{}
 	// currentNode is GetCurrentStream.
 	currentNode struct {
 		source
-		Name string // empty for the variable "stream" itself
+		Name string
 	}
 	// setStreamNode is SetCurrentStream.
 	setStreamNode struct {
@@ -162,6 +164,7 @@ func (*bindNode) template() string         { return "stmt/bind" }
 func (*rankNode) template() string         { return "stmt/rank" }
 func (*bufferNode) template() string       { return "stmt/buffer" }
 func (*keepNode) template() string         { return "stmt/deallocate" }
+func (*streamNode) template() string       { return "stmt/stream" }
 func (*currentNode) template() string      { return "stmt/get_current_stream" }
 func (*setStreamNode) template() string    { return "stmt/set_current_stream" }
 func (*orderNode) template() string        { return "stmt/synchronize" }

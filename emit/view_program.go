@@ -182,8 +182,8 @@ func (b *builder) statements() error {
 		return err
 	}
 	b.view.Body = body
-	if !namesStream(b.program.Body) {
-		b.view.Bindings = append(b.view.Bindings, &currentNode{})
+	if len(body) > 0 {
+		b.view.Bindings = append(b.view.Bindings, &streamNode{})
 	}
 	if usesRank(b.program.Body) {
 		b.view.Bindings = append(b.view.Bindings, &rankNode{"rank"})

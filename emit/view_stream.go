@@ -71,26 +71,13 @@ func (b *builder) workerIndex(e expr.Expr) string {
 // getCurrentStream names the current stream. Where it is the caller's, run() has a
 // name for it already.
 func (b *builder) getCurrentStream(s *hostir.GetCurrentStream) ([]node, error) {
-	n := &currentNode{source: b.source(s)}
 	if b.current == callersStream {
 		b.streams[s.Var] = "caller"
-		return []node{n}, nil
+		return nil, nil
 	}
-	n.Name = b.names.local(s.Var)
+	n := &currentNode{source: b.source(s), Name: b.names.local(s.Var)}
 	b.streams[s.Var] = n.Name
 	return []node{n}, nil
-}
-
-// namesStream reports whether a statement declares the current stream. A program without
-// pipelines has none: all of it runs on the caller's.
-func namesStream(body []hostir.Stmt) bool {
-	found := false
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		_, names := s.(*hostir.GetCurrentStream)
-		found = found || names
-		return !found
-	})
-	return found
 }
 
 // setCurrentStream switches streams.
