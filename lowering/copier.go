@@ -13,11 +13,11 @@ type copier struct {
 	names   *namer
 }
 
-// before makes operand k of s a copy in another layout. Where s runs as a pipeline, so
+// before makes operand k of s a copy in another layout, packed. Where s runs as a pipeline, so
 // does the copy.
-func (c *copier) before(s hostir.Stmt, k int, suffix string, layout []int) []hostir.Stmt {
+func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 	in, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
-	t := c.like(in, suffix, layout)
+	t := c.like(in, "_packed", layout)
 	for i, j := range row {
 		if j != hostir.Unmapped && out.Axes[j].Kind == domain.Stream && t.Axes[i].Kind == domain.Serial {
 			t.Axes[i].Kind = domain.Stream
@@ -34,9 +34,9 @@ func (c *copier) before(s hostir.Stmt, k int, suffix string, layout []int) []hos
 }
 
 // after makes s, the last of the list, write in another layout, and copies from there.
-func (c *copier) after(list []hostir.Stmt, s hostir.Stmt, suffix string, layout []int) []hostir.Stmt {
+func (c *copier) after(list []hostir.Stmt, s hostir.Stmt, layout []int) []hostir.Stmt {
 	out := hostir.Result(s)
-	t := c.like(out, suffix, layout)
+	t := c.like(out, "_moved", layout)
 	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return t })
 	return append(list, &hostir.Set{Info: info(s, "back to the order of "+out.Name), Out: out, In: t})
 }

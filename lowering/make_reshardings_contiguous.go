@@ -61,7 +61,7 @@ func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
 	}
 	if reshards(s) {
 		if m := describe(s); !inOneOrder(m) {
-			list = c.before(s, 0, "_packed", packed(m, m.scattered()))
+			list = c.before(s, 0, packed(m, m.scattered()))
 		}
 	}
 	list = c.readably(list)
@@ -71,11 +71,11 @@ func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
 	for k := range hostir.Uses(s) {
 		t, row := hostir.Uses(s)[k], hostir.AxisMap(s)[k]
 		if i := slices.Index(row, axis); axis >= 0 && i >= 0 && outside(t, i) >= 0 {
-			list = append(list[:len(list)-1], c.before(s, k, "_packed", sliced(t, i))...)
+			list = append(list[:len(list)-1], c.before(s, k, sliced(t, i))...)
 		}
 	}
 	if axis >= 0 && outside(out, axis) >= 0 && out.Role != hostir.View {
-		list = c.after(list, s, "_moved", outermost(out, axis))
+		list = c.after(list, s, outermost(out, axis))
 	}
 	return list
 }

@@ -13,7 +13,7 @@ func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 	for k := range hostir.Uses(s) {
 		t := hostir.Uses(s)[k]
 		if t.Role == hostir.View && !readable(s, k) {
-			list = append(list[:len(list)-1], c.before(s, k, "_packed", logicalOrder(t))...)
+			list = append(list[:len(list)-1], c.before(s, k, logicalOrder(t))...)
 		}
 	}
 	return list
@@ -23,7 +23,7 @@ func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 func readable(s hostir.Stmt, k int) bool {
 	t := hostir.Uses(s)[k]
 	live := hostir.Live(t)
-	batches := 0
+	var batches int
 	switch s := s.(type) {
 	case *hostir.Reshape, *hostir.Broadcast:
 		return inOrder(t, live)

@@ -26,11 +26,11 @@ func ReorderShardedAxis(p *hostir.Program) error {
 		m := describe(s)
 		list := []hostir.Stmt{s}
 		if i := m.scattered(); i >= 0 && !isOutermost(m.in, i, m.streams) {
-			list = c.before(s, 0, "_packed", packed(m, i))
+			list = c.before(s, 0, packed(m, i))
 		}
 		out := m.out
 		if j := m.gathered(); j >= 0 && !isOutermost(out, j, streamed(out)) {
-			list = c.after(list, s, "_moved", outermost(out, j))
+			list = c.after(list, s, outermost(out, j))
 		}
 		return list
 	})
