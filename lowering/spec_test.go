@@ -88,6 +88,7 @@ func onEveryMesh(t *testing.T, visit func(t *testing.T, s specText, mesh string,
 func TestSpecsKeepTheResult(t *testing.T) {
 	n := 0
 	onEveryMesh(t, func(t *testing.T, s specText, mesh string, d int64) {
+		t.Helper()
 		slices := []int64{1, 3, 4, 6}[n%4]
 		form := forms[(n/2)%len(forms)]
 		n++

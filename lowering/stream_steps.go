@@ -36,7 +36,7 @@ const (
 // classify chooses the kind of step of a statement, and complains where its Stream axis
 // cannot be lowered.
 func (l *streamLowering) classify(s hostir.Stmt) step {
-	out, once := hostir.Result(s), step{stmt: s, loop: none}
+	out, once := hostir.Result(s), step{stmt: s, kind: unpipelined, loop: none}
 	if out == nil || hostir.AxisMap(s) == nil {
 		return once
 	}
@@ -76,7 +76,7 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 func (l *streamLowering) complain(s hostir.Stmt, format string, args ...any) step {
 	out := hostir.Result(s)
 	l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).AddNote(out.Pos, "%s is declared here", out.Name)
-	return step{stmt: s, loop: none}
+	return step{stmt: s, kind: unpipelined, loop: none}
 }
 
 // fromRank is the step of a Set that takes axis i, split over ranks, to the Stream axis.
@@ -93,7 +93,7 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 		"the collective pipeline streams along an axis that is not split", s.In.Name, s.In.Axes[i].Mesh, s.Out.Name).
 		AddNote(s.Out.Pos, "%s is declared here", s.Out.Name).
 		WithHint("choose schedule: {pipeline: broadcast}, in which rank s broadcasts its slice in iteration s")
-	return step{stmt: s, loop: none}
+	return step{stmt: s, kind: unpipelined, loop: none}
 }
 
 // toRank is the step of a Reduce over ranks that scatters along the operand's Stream
