@@ -52,6 +52,7 @@ func Verify(p *Program) error {
 	})
 	v.shared()
 	v.flow()
+	v.leaks()
 	return v.errors.Err()
 }
 
