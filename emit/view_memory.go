@@ -150,18 +150,22 @@ func (b *builder) viewOrCopy(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims
 
 // newView declares a pointer into another buffer.
 func (b *builder) newView(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims []dim, offset expr.Expr) ([]node, error) {
-	if !b.used[out] {
-		return nil, nil
-	}
 	if out.DType != in.tensor.DType {
 		return nil, internalError(s.Meta().Pos, s.Op(), "%s and %s differ in type", out.Name, in.tensor.Name)
 	}
-	view := in.as(out, b.variable(out), dims)
+	name := "" // of a view that is known and not named
+	if b.used[out] {
+		name = b.variable(out)
+	}
+	view := in.as(out, name, dims)
 	view.at = sum(in.at, offset)
 	if known, ok := b.buffers[out]; ok {
 		view.input = view.input || known.input
 	}
 	declares := b.declare(out, view)
+	if !b.used[out] {
+		return nil, nil
+	}
 	return []node{&viewNode{
 		b.source(s), declares, in.input, view.typ.Alias, view.name, in.name, text(offset), view.shape(),
 	}}, nil

@@ -182,19 +182,28 @@ func notContiguous(pos diag.Pos, t *hostir.Tensor, use string) error {
 }
 
 // usedTensors finds the tensors that some statement really reads or writes: a view
-// that nobody uses is not declared.
+// that nobody uses is not declared. A view that is only lent to a peer is not, either: it
+// is the peer that names it; what it is a view of is used.
 func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 	var order []hostir.Stmt
 	hostir.Walk(body, func(s hostir.Stmt) bool {
 		order = append(order, s)
 		return true
 	})
-	used := map[*hostir.Tensor]bool{}
+	used, lent := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(order) {
-		if isView(s) && hostir.Result(s).Role == hostir.View && !used[hostir.Result(s)] {
+		mentioned := append(hostir.Uses(s), hostir.Defs(s)...)
+		if out := hostir.Result(s); isView(s) && out.Role == hostir.View && !used[out] {
+			if lent[out] {
+				used[mentioned[0]] = true
+			}
 			continue
 		}
-		for _, t := range append(hostir.Uses(s), hostir.Defs(s)...) {
+		if t, ok := s.(*hostir.P2PCommunication); ok && t.Owns() && t.Buffer.Role == hostir.View {
+			lent[t.Buffer] = true
+			continue
+		}
+		for _, t := range mentioned {
 			used[t] = true
 		}
 	}
