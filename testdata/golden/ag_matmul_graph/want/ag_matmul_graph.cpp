@@ -107,8 +107,7 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   const fp32* A = static_cast<const fp32*>(tensors[0]);  // [S, 1, M / (S * D), K]
   const fp32* B = static_cast<const fp32*>(tensors[1]);  // [K, N]
   fp32* C = static_cast<fp32*>(tensors[2]);              // [S, D, M / (S * D), N]
-
-  cudaStream_t stream = caller;  // the current stream
+  cudaStream_t stream = caller;                          // the current stream
 
   // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
   for (int64_t s = 0; s < S; ++s) {

@@ -123,8 +123,7 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_rooted = static_cast<fp32*>(tensors[5]);         // [X, X, N]
   fp32* out_via_root = static_cast<fp32*>(tensors[6]);       // [X, X, N]
   fp32* out_from_root = static_cast<fp32*>(tensors[7]);      // [1, N]
-
-  cudaStream_t stream = caller;  // the current stream
+  cudaStream_t stream = caller;                              // the current stream
 
   // gather = Communication(Allgather, mesh world axis x, in parts, out out_gathered, NCCL)
   HG_CHECK(cudaEventRecord(gather_ready_[0], stream), kGather);

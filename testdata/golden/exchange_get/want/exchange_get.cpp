@@ -109,10 +109,9 @@ void ExchangeGet::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, M, K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M, N]
+  cudaStream_t stream = caller;                          // the current stream
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
-
-  cudaStream_t stream = caller;  // the current stream
 
   // Every worker waits for the caller.
   for (int64_t t = 0; t < D; ++t) {

@@ -149,9 +149,8 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_reshape = static_cast<fp32*>(tensors[12]);       // [M * N]
   fp32* out_broadcast = static_cast<fp32*>(tensors[13]);     // [M, 1, N]
   bf16* out_batched = static_cast<bf16*>(tensors[14]);       // [B, M, N]
+  cudaStream_t stream = caller;                              // the current stream
   const int64_t rank = context_.rank();
-
-  cudaStream_t stream = caller;  // the current stream
 
   // send = Communication(SendRecv, mesh world axis x, in shard, out out_sent, NCCL)
   HG_CHECK(cudaEventRecord(send_ready_[0], stream), kSend);
