@@ -101,8 +101,7 @@ void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W = static_cast<const bf16*>(tensors[1]);     // [N, K]
   const bf16* bias = static_cast<const bf16*>(tensors[2]);  // [N]
   bf16* C = static_cast<bf16*>(tensors[3]);                 // [S, D, M / (S * D), N]
-
-  cudaStream_t stream = caller;  // the current stream
+  cudaStream_t stream = caller;                             // the current stream
 
   // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
   for (int64_t s = 0; s < S; ++s) {

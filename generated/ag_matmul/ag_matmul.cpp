@@ -97,8 +97,7 @@ void AgMatmul::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, M / (S * D), K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [S, D, M / (S * D), N]
-
-  cudaStream_t stream = caller;  // the current stream
+  cudaStream_t stream = caller;                          // the current stream
 
   // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
   for (int64_t s = 0; s < S; ++s) {

@@ -50,6 +50,10 @@ Driver::Driver(Context& context, const ProgramTable& table, const Options& optio
     : context_(context), table_(table), options_(options), descs_(table.tensors(context.rank())) {
   report_.info = &table.info;
   report_.options = options;
+  for (const TensorDesc& desc : descs_) {
+    exact_ = exact_ && desc.tolerance == 0;
+    report_.tolerance = std::max(report_.tolerance, desc.tolerance);
+  }
   report_.dtype = descs_.front().dtype;
   HG_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), kDriver);
   HG_CHECK(cudaEventCreate(&begin_), kDriver);
@@ -114,7 +118,7 @@ void Driver::load_files() {
     rms[index] = root_mean_square(whole, desc.dtype, desc.elements());
     loaded_.insert(index);
   }
-  if (loaded_.empty()) return;
+  if (loaded_.empty() || !exact_) return;
   tolerance_ = tolerance_of(descs_, rms);
   report_.tolerance = tolerance_.relative;
 }
@@ -122,7 +126,8 @@ void Driver::load_files() {
 void Driver::fill_inputs(uint64_t seed) {
   for (size_t i = 0; i < descs_.size(); ++i) {
     if (descs_[i].output || loaded_.contains(i)) continue;
-    fill_integers(tensors_[i], descs_[i], static_cast<int>(i), seed, stream_);
+    const auto fill = exact_ ? fill_integers : fill_normal;
+    fill(tensors_[i], descs_[i], static_cast<int>(i), seed, stream_);
   }
 }
 
@@ -154,10 +159,25 @@ int64_t Driver::count_all_wrong() {
 void Driver::evaluate_reference(uint64_t seed) {
   for (size_t i = 0; i < descs_.size(); ++i) {
     if (descs_[i].output || loaded_.contains(i)) continue;
-    reference_->generate_integers(descs_[i], static_cast<int>(i), seed);
+    if (exact_) {
+      reference_->generate_integers(descs_[i], static_cast<int>(i), seed);
+    } else {
+      reference_->generate_normal(descs_[i], static_cast<int>(i), seed);
+    }
   }
   table_.reference(*reference_);
   context_.synchronize(stream_);
+}
+
+Tolerance Driver::tolerance_for(const TensorDesc& output) {
+  if (exact_) return tolerance_;
+  std::vector<char> whole(static_cast<size_t>(output.elements()) * sizeof(float));
+  HG_CHECK(cudaMemcpyAsync(whole.data(), reference_->data(output.name), whole.size(),
+                           cudaMemcpyDeviceToHost, stream_),
+           kDriver);
+  context_.synchronize(stream_);
+  const double rms = root_mean_square(whole.data(), DType::kFp32, output.elements());
+  return {output.tolerance, output.tolerance * rms};
 }
 
 int64_t Driver::count_wrong_of_call(int64_t call) {
@@ -165,9 +185,10 @@ int64_t Driver::count_wrong_of_call(int64_t call) {
   int64_t total = 0;
   for (size_t t = 0; t < descs_.size(); ++t) {
     if (!descs_[t].output) continue;
+    const Tolerance tolerance = tolerance_for(descs_[t]);
     const Wrong wrong = count_wrong(kept_[static_cast<size_t>(call)][t], descs_[t],
-                                    reference_->data(descs_[t].name), tolerance_.relative,
-                                    tolerance_.absolute, stream_);
+                                    reference_->data(descs_[t].name), tolerance.relative,
+                                    tolerance.absolute, stream_);
     if (wrong.count > 0) {
       std::fprintf(stderr,
                    "hirgen: rank %d, checked call %ld: %ld of %ld elements of %s are "

@@ -67,6 +67,7 @@ Shared& Peers::share(void* own, const SharedShape& shape) {
   auto entry = std::make_unique<Entry>(Entry{own, shape.name, {}});
   Shared& shared = entry->shared;
   shared.transfers_ = shape.transfers;
+  shared.rank_ = context_.rank();
   void* words = make_words(context_, 2 * shape.transfers, shape.where);
   owned_.push_back(words);
   const std::vector<Mapped> ranks = exchange(context_, {own, words, shape}, &opened_);

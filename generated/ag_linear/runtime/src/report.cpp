@@ -49,7 +49,7 @@ std::string verdict(const Report& report) {
   const std::string how =
       report.tolerance == 0
           ? std::string("exact")
-          : format("within rounding of loaded data, relative tolerance %.3g", report.tolerance);
+          : format("within rounding, relative tolerance %.3g", report.tolerance);
   return format("# %ld wrong elements in %ld checked call%s (%s): %s\n",
                 static_cast<long>(*report.wrong), static_cast<long>(report.options.checks),
                 report.options.checks == 1 ? "" : "s", how.c_str(),

@@ -239,15 +239,17 @@ void* Context::allocate(size_t bytes, const char* name, const char* where) {
   if (bytes == 0) return nullptr;
   void* buffer = nullptr;
   const cudaError_t status = cudaMalloc(&buffer, bytes);
+  // The position of the host is a literal: the watchdog may read it when `where` is gone.
+  constexpr const char* kAllocate = "allocate";
   if (status == cudaErrorMemoryAllocation) {
     size_t free = 0;
     size_t total = 0;
-    HG_CHECK(cudaMemGetInfo(&free, &total), where);
+    HG_CHECK(cudaMemGetInfo(&free, &total), kAllocate);
     throw Error(Code::kEnvironment,
                 format("%s: %s needs %zu bytes of GPU memory and %zu of %zu are free", where, name,
                        bytes, free, total));
   }
-  HG_CHECK(status, where);
+  HG_CHECK(status, kAllocate);
   resources_->buffers.push_back(buffer);
   return buffer;
 }

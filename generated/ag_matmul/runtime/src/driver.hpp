@@ -44,6 +44,8 @@ class Driver {
   int64_t count_all_wrong();
   int64_t count_wrong_of_call(int64_t call);
   void evaluate_reference(uint64_t seed);
+  /// How far an output may be from the reference, which has been evaluated.
+  Tolerance tolerance_for(const TensorDesc& output);
   void dump_tensor(const std::string& name, const std::string& path);
   /// Seconds of one call in each repeat, on the slowest rank.
   std::vector<double> time_calls();
@@ -62,7 +64,8 @@ class Driver {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< of a timed repeat
   std::unique_ptr<Program> program_;
   std::unique_ptr<DeviceReference> reference_;
-  Tolerance tolerance_;
+  bool exact_ = true;    ///< the program keeps integers integers
+  Tolerance tolerance_;  ///< of an exact program: 0 unless files were loaded
   Report report_;
 };
 

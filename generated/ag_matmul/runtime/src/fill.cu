@@ -47,14 +47,19 @@ Integers integers_of(const TensorDesc& desc, int input, uint64_t seed) {
 /// Normal values by the Box-Muller transform of one draw's two halves.
 struct Normal {
   uint64_t key;
+  float deviation;
 
   HG_HOST_DEVICE float operator()(int64_t i) const {
     const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
     const float u = (static_cast<float>(h >> 40) + 1.0F) * 0x1p-24F;  // (0, 1]
     const float turn = static_cast<float>(h & 0xFFFFFFU) * 0x1p-24F;  // [0, 1)
-    return sqrtf(-2.0F * logf(u)) * cosf(6.28318530717958648F * turn);
+    return deviation * sqrtf(-2.0F * logf(u)) * cosf(6.28318530717958648F * turn);
   }
 };
+
+Normal normal_of(const TensorDesc& desc, int input, uint64_t seed) {
+  return {key_of(input, seed), static_cast<float>(desc.deviation)};
+}
 
 /// local[i] = rule(global index of i).
 template <typename Rule>
@@ -130,12 +135,12 @@ void fill_integers_whole(float* whole, const TensorDesc& desc, int input, uint64
 
 void fill_normal(void* local, const TensorDesc& desc, int input, uint64_t seed,
                  cudaStream_t stream) {
-  fill_slice(Normal{key_of(input, seed)}, local, desc, stream);
+  fill_slice(normal_of(desc, input, seed), local, desc, stream);
 }
 
 void fill_normal_whole(float* whole, const TensorDesc& desc, int input, uint64_t seed,
                        cudaStream_t stream) {
-  fill_whole(Normal{key_of(input, seed)}, whole, desc, stream);
+  fill_whole(normal_of(desc, input, seed), whole, desc, stream);
 }
 
 void poison(void* buffer, size_t bytes, cudaStream_t stream) {

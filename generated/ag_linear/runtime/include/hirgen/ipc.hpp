@@ -34,12 +34,12 @@ class Shared {
   T* of(int64_t rank) const {
     return static_cast<T*>(buffers_[static_cast<size_t>(rank)]);
   }
-  /// The word in the memory of `rank` by which the peer of its i-th transfer lends it a
-  /// buffer: `rank` waits for it, the peer writes it.
-  CUdeviceptr lent(int64_t rank, int64_t i) const { return word(rank, i); }
-  /// The word in the memory of `rank` by which the peer of its i-th transfer says that it
-  /// has copied: `rank` waits for it, the peer writes it.
-  CUdeviceptr copied(int64_t rank, int64_t i) const { return word(rank, transfers_ + i); }
+  /// Words of this rank: the peer of its i-th transfer lends it a buffer; has copied.
+  CUdeviceptr lent(int64_t i) const { return lent_at(rank_, i); }
+  CUdeviceptr copied(int64_t i) const { return copied_at(rank_, i); }
+  /// The same words of `rank`, which this rank writes: "I lend you", "I have copied".
+  CUdeviceptr lent_at(int64_t rank, int64_t i) const { return word(rank, i); }
+  CUdeviceptr copied_at(int64_t rank, int64_t i) const { return word(rank, transfers_ + i); }
   /// The call under way, counted from 1: what its signals write, and wait for.
   uint32_t call() const { return call_; }
 
@@ -52,6 +52,7 @@ class Shared {
   std::vector<void*> buffers_;      // by rank
   std::vector<CUdeviceptr> words_;  // by rank: lent, then copied
   int64_t transfers_ = 0;
+  int64_t rank_ = 0;
   uint32_t call_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // Copies and fills. What the host may do while they run is as CUDA documents it: a source in
 // pageable memory is read during the call, a destination in pageable memory is written before the
-// call returns, everything else happens when the stream gets there.
+// call returns, a copy from host memory to host memory is over when the call returns, everything
+// else happens when the stream gets there.
 #include <cuda_runtime.h>
 
 #include <cstring>
@@ -66,7 +67,9 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, cudaMemcpy
     if (count == 0) return;
     Route route = check_copy(dst, src, count, kind);
     enqueue_copy(dst, src, count, route.from, stream);
-    if (route.to == MemoryKind::kPageable && !is_capturing(stream)) wait_for(stream);
+    bool within_host = !on_device(route.from) && !on_device(route.to);
+    bool returns_late = within_host || route.to == MemoryKind::kPageable;
+    if (returns_late && !is_capturing(stream)) wait_for(stream);
   });
 }
 

@@ -76,8 +76,11 @@ CUevent_st& event_of(cudaEvent_t handle) { return Handles<CUevent_st>::get().che
 std::shared_ptr<const Record> record_of(cudaEvent_t handle) {
   CUevent_st& event = event_of(handle);
   QuietLock lock(event.mutex);
-  if (event.point) throw Failure{cudaErrorCapturedEvent, "last recorded in a capturing stream"};
-  return event.record;
+  if (!event.point) return event.record;
+  if (event.point->capture->ended()) {
+    throw Failure{cudaErrorInvalidValue, "last recorded in a capture that has ended"};
+  }
+  throw Failure{cudaErrorCapturedEvent, "last recorded in a capturing stream"};
 }
 
 void set_record(CUevent_st& event, std::shared_ptr<const Record> record,

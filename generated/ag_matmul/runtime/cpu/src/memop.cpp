@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "annotate.hpp"
 #include "error.hpp"
 #include "futex.hpp"
 #include "memory.hpp"
@@ -41,7 +42,9 @@ bool satisfied(const void* address, T value, unsigned flags) {
   }
 }
 
+/// Words may also be written by plain copies, so looking at one must not count as a race with them.
 bool satisfied(const WordOp& op) {
+  Unobserved unobserved;
   return op.bytes == 4 ? satisfied(op.address, static_cast<uint32_t>(op.value), op.flags)
                        : satisfied(op.address, op.value, op.flags);
 }
@@ -53,6 +56,7 @@ std::atomic<uint32_t>* low_half(void* address) {
 }
 
 void write(const WordOp& op) {
+  ordered_before(op.address);
   if (op.bytes == 4) {
     low_half(op.address)->store(static_cast<uint32_t>(op.value), std::memory_order_release);
   } else {
@@ -75,7 +79,9 @@ class WordTask final : public Task {
     for (; next_ < ops_.size(); ++next_) {
       if (!ops_[next_].wait) {
         write(ops_[next_]);
-      } else if (!satisfied(ops_[next_])) {
+      } else if (satisfied(ops_[next_])) {
+        ordered_after(ops_[next_].address);
+      } else {
         return false;
       }
     }

@@ -10,9 +10,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// With a seed: how long a submitting host lets a burst run; a host function may wait for a lock
-// that the host holds.
-constexpr auto kBurstLimit = 100ms;
+// With a seed: a step that takes longer than this may be a host function that waits for the host
+// or for another stream. The host goes on then, and so do the other streams.
+constexpr auto kStepLimit = 100ms;
 
 uint64_t process_seed() {
   uint64_t seed = Order::seed_from_environment();
@@ -148,8 +148,8 @@ void Scheduler::allow(int steps) {
 /// matter of the seed and not of the machine's load.
 void Scheduler::pump(QuietLock& lock) {
   dispatch();
-  auto limit = Clock::now() + kBurstLimit;
   while (active_ != nullptr && allowance_ != kUnlimited) {
+    auto limit = active_since_ + kStepLimit;
     if (host_.wait_until(lock.get(), limit) == std::cv_status::timeout) return;
   }
 }
@@ -170,7 +170,8 @@ void Scheduler::dispatch_all() {
 }
 
 void Scheduler::dispatch_one() {
-  if (active_ != nullptr || allowance_ == 0) return;
+  if (allowance_ == 0) return;
+  if (active_ != nullptr && Clock::now() - active_since_ < kStepLimit) return;
   std::vector<Candidate> candidates;
   std::vector<Stream*> choices;
   for (const auto& stream : streams_) {
@@ -182,6 +183,7 @@ void Scheduler::dispatch_one() {
   Stream& chosen = *choices[order_.pick(candidates)];
   if (allowance_ != kUnlimited) --allowance_;
   active_ = &chosen;
+  active_since_ = Clock::now();
   chosen.granted_ = true;
   chosen.wake_.notify_one();
 }

@@ -97,6 +97,7 @@ class Scheduler {
   uint64_t next_stream_ = 0, next_age_ = 0;
   Order order_;
   const Stream* active_ = nullptr;  ///< with a seed: the one stream that runs a step
+  Clock::time_point active_since_;
   int allowance_ = 0;               ///< with a seed: steps that may run before the host's next call
   /// A host thread that waits, and what for.
   struct Waiter {

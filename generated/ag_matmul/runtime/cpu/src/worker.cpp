@@ -59,7 +59,7 @@ void Scheduler::finish_step(Stream& stream, bool complete) {
   Stream::Entry finished;  // destroyed outside the lock
   QuietLock lock(mutex_);
   stream.running_ = false;
-  active_ = nullptr;
+  if (active_ == &stream) active_ = nullptr;
   if (complete) {
     finished = std::move(stream.queue_.front());
     stream.queue_.pop_front();

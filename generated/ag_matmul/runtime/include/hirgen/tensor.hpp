@@ -36,6 +36,11 @@ struct TensorDesc {
   /// Product of contracted extents that reach this input's consumers; bounds the
   /// density of the integers that fill it, so that every sum stays exact.
   int64_t contraction = 1;
+  /// Of the normal values that fill this input.
+  double deviation = 1;
+  /// Of an output: |got - expected| <= tolerance * (|expected| + root mean square of expected).
+  /// 0 for all outputs: the check is exact, and integers fill the inputs.
+  double tolerance = 0;
 
   std::vector<int64_t> shape() const;  ///< extents over all ranks
   int64_t elements() const;            ///< over all ranks
