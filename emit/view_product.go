@@ -168,9 +168,9 @@ func (p product) fields(typ cppType) []fieldView {
 	return append(list, fieldView{"dtype", typ.DType})
 }
 
-// contraction is the largest extent over which products that read an input sum, also
-// through operations that only name its elements anew. It bounds how many non-zero integers
-// the check may fill the input with.
+// contraction is the largest number of terms that products that read an input sum, also
+// through operations that only name its elements anew, and together with sums that follow.
+// It bounds how many non-zero integers the check may fill the input with.
 func (b *builder) contraction(t *hostir.Tensor) quantity {
 	var shape []quantity
 	for _, axis := range hostir.Live(t) {
@@ -189,9 +189,9 @@ func (b *builder) summed(name string, shape []quantity) quantity {
 			k := number(1)
 			switch axis := len(shape) - 1; op.Kind {
 			case "matmul":
-				k = shape[max(axis-i, 0)]
+				k = times(shape[max(axis-i, 0)], number(b.added(op.Out, op.Shape)))
 			case "linear":
-				k = shape[axis]
+				k = times(shape[axis], number(b.added(op.Out, op.Shape)))
 			case "reshape", "permute", "broadcast":
 				var renamed []quantity
 				for _, extent := range op.Shape {
@@ -205,4 +205,20 @@ func (b *builder) summed(name string, shape []quantity) quantity {
 		}
 	}
 	return widest
+}
+
+// added is how many elements of a tensor a sum adds, also through operations that only name
+// its elements anew; 1 when none does.
+func (b *builder) added(name string, shape []int64) int64 {
+	most := int64(1)
+	for _, op := range b.program.Reference {
+		switch {
+		case op.In[0] != name:
+		case slices.Contains([]string{"set", "reshape", "permute", "broadcast"}, op.Kind):
+			most = max(most, b.added(op.Out, op.Shape))
+		case op.Kind == "reduce" && op.Fn == "sum" && op.Axis < len(shape):
+			most = max(most, mustMultiply(shape[op.Axis], b.added(op.Out, op.Shape)))
+		}
+	}
+	return most
 }

@@ -50,8 +50,10 @@ func Fill(p *Pipeline, seed uint64) map[string]*Array {
 	return FillNormal(p, seed)
 }
 
-// Contraction is the largest extent over which a product that reads t sums, also through
-// operations that only name its elements anew: 1 when none reads it.
+// Contraction is the largest number of terms that a product that reads t sums, also through
+// operations that only name its elements anew, and together with a sum that follows: the
+// parts that ranks compute are exact in 16 bits only while they are small. It is 1 when no
+// product reads t.
 func Contraction(p *Pipeline, t *Tensor) int64 {
 	widest := int64(1)
 	for _, op := range p.Ops {
@@ -59,7 +61,7 @@ func Contraction(p *Pipeline, t *Tensor) int64 {
 		case OpMatmul, OpLinear:
 			if slices.Contains(op.In[:2], t) {
 				shape := domain.Shape(op.In[0].Axes)
-				widest = max(widest, shape[len(shape)-1])
+				widest = max(widest, shape[len(shape)-1]*added(p, op.Out))
 			}
 		case OpReshape, OpPermute, OpBroadcast:
 			if op.In[0] == t {
@@ -69,6 +71,22 @@ func Contraction(p *Pipeline, t *Tensor) int64 {
 		}
 	}
 	return widest
+}
+
+// added is how many elements of t a sum adds, also through operations that only name its
+// elements anew; 1 when none does.
+func added(p *Pipeline, t *Tensor) int64 {
+	most := int64(1)
+	for _, op := range p.Ops {
+		switch {
+		case op.In[0] != t:
+		case moves(op):
+			most = max(most, added(p, op.Out))
+		case op.Kind == OpReduce && op.Fn == "sum":
+			most = max(most, domain.Shape(t.Axes)[op.Axis]*added(p, op.Out))
+		}
+	}
+	return most
 }
 
 // density is how many of 65536 elements are not zero: 16 / ceil(sqrt(contraction)), so
