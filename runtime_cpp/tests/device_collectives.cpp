@@ -3,7 +3,6 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <nccl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -229,45 +228,6 @@ void bad_arguments() {
   });
 }
 
-#ifdef HIRGEN_CPU_DEVICE
-/// NCCL hangs or computes garbage here; the CPU device names both sides.
-void mismatch(const char* expected, const std::function<void(const Setup&, float*)>& call) {
-  run_ranks(2, [&](const Rank& rank) {
-    Setup s(rank);
-    float* data = upload(std::vector<float>(64));
-    call(s, data);
-    EXPECT_STATUS(cudaErrorLaunchFailure, cudaStreamSynchronize(s.stream));
-    ncclResult_t status = ncclSuccess;
-    OK(ncclCommGetAsyncError(s.comm, &status));
-    EXPECT(status == ncclInvalidUsage);
-    std::string text = ncclGetLastError(s.comm);
-    if (text.find(expected) == std::string::npos) fail(__FILE__, __LINE__, "message: " + text);
-    fflush(nullptr);
-    _exit(text.find(expected) == std::string::npos);  // the fault is sticky
-  });
-}
-
-void mismatched_kind() {
-  mismatch("ncclAllGather(8 x ncclFloat32)", [](const Setup& s, float* data) {
-    if (s.rank.rank == 0) OK(ncclAllGather(data, data, 8, ncclFloat32, s.comm, s.stream));
-    if (s.rank.rank == 1) OK(ncclAllReduce(data, data, 8, ncclFloat32, ncclSum, s.comm, s.stream));
-  });
-}
-
-void mismatched_count() {
-  mismatch("x ncclFloat32, ncclMax)", [](const Setup& s, float* data) {
-    size_t count = s.rank.rank == 0 ? 8 : 9;
-    OK(ncclAllReduce(data, data, count, ncclFloat32, ncclMax, s.comm, s.stream));
-  });
-}
-
-void mismatched_root() {
-  mismatch("root 1", [](const Setup& s, float* data) {
-    OK(ncclBroadcast(data, data, 8, ncclFloat32, s.rank.rank, s.comm, s.stream));
-  });
-}
-#endif
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -281,10 +241,5 @@ int main(int argc, char** argv) {
                        {"issue_order_across_streams", issue_order_across_streams},
                        {"stream_order", stream_order},
                        {"bad_arguments", bad_arguments},
-#ifdef HIRGEN_CPU_DEVICE
-                       {"mismatched_kind", mismatched_kind},
-                       {"mismatched_count", mismatched_count},
-                       {"mismatched_root", mismatched_root},
-#endif
                    });
 }

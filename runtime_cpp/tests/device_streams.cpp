@@ -1,4 +1,4 @@
-// Streams and events: what they order, what they do not, and what queries answer.
+// Streams: what they order, what they do not, and what queries answer.
 #include <cuda_runtime.h>
 
 #include <atomic>
@@ -60,63 +60,6 @@ void streams_run_beside_each_other() {
   EXPECT_STATUS(cudaErrorNotReady, cudaStreamQuery(blocked));
 }
 
-void event_orders_streams() {
-  cudaStream_t producer = make_stream(), consumer = make_stream();
-  cudaEvent_t event = make_event();
-  int *word = make_device_word(), *copy = make_device_word();
-  Gate gate;
-  gate.close(producer);
-  set_word(word, 7, producer);
-  OK(cudaEventRecord(event, producer));
-  OK(cudaStreamWaitEvent(consumer, event, 0));
-  copy_word(copy, word, consumer);
-  EXPECT_STATUS(cudaErrorNotReady, cudaEventQuery(event));
-  EXPECT_STATUS(cudaErrorNotReady, cudaStreamQuery(consumer));
-  gate.open();
-  OK(cudaStreamSynchronize(consumer));
-  EXPECT(read_device(copy) == 7);
-  OK(cudaEventQuery(event));
-}
-
-/// A wait is for the record made before it; a later record does not move it.
-void wait_takes_the_earlier_record() {
-  cudaStream_t early = make_stream(), late = make_stream(), waiter = make_stream();
-  cudaEvent_t event = make_event();
-  OK(cudaEventRecord(event, early));
-  OK(cudaStreamWaitEvent(waiter, event, 0));
-  Gate gate;
-  gate.close(late);
-  OK(cudaEventRecord(event, late));
-  OK(cudaStreamSynchronize(waiter));  // hangs if the wait followed the second record
-  EXPECT_STATUS(cudaErrorNotReady, cudaEventQuery(event));
-}
-
-void unrecorded_event_is_no_wait() {
-  cudaStream_t stream = make_stream();
-  cudaEvent_t event = make_event();
-  OK(cudaStreamWaitEvent(stream, event, 0));
-  OK(cudaEventQuery(event));
-  OK(cudaEventSynchronize(event));
-  OK(cudaStreamSynchronize(stream));
-}
-
-/// A destroyed event does its duty to waits made before.
-void destroyed_event_still_orders() {
-  cudaStream_t producer = make_stream(), consumer = make_stream();
-  cudaEvent_t event = make_event();
-  int *word = make_device_word(), *copy = make_device_word();
-  Gate gate;
-  gate.close(producer);
-  set_word(word, 3, producer);
-  OK(cudaEventRecord(event, producer));
-  OK(cudaStreamWaitEvent(consumer, event, 0));
-  OK(cudaEventDestroy(event));
-  copy_word(copy, word, consumer);
-  gate.open();
-  OK(cudaStreamSynchronize(consumer));
-  EXPECT(read_device(copy) == 3);
-}
-
 /// cudaStreamDestroy returns at once; the work is done all the same.
 void destroyed_stream_finishes() {
   cudaStream_t stream = make_stream();
@@ -131,30 +74,6 @@ void destroyed_stream_finishes() {
   gate.open();
   OK(cudaEventSynchronize(event));
   EXPECT(read(word) == 5);
-}
-
-void elapsed_time() {
-  cudaStream_t stream = make_stream();
-  cudaEvent_t start = nullptr, end = nullptr;
-  OK(cudaEventCreate(&start));
-  OK(cudaEventCreate(&end));
-  float ms = -1;
-  EXPECT_STATUS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, start, end));
-  Gate gate;
-  OK(cudaEventRecord(start, stream));
-  gate.close(stream);
-  OK(cudaEventRecord(end, stream));
-  EXPECT_STATUS(cudaErrorNotReady, cudaEventElapsedTime(&ms, start, end));
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  gate.open();
-  OK(cudaEventSynchronize(end));
-  OK(cudaEventElapsedTime(&ms, start, end));
-  EXPECT(ms >= 0 && ms < 30000);
-  cudaEvent_t untimed = make_event();
-  OK(cudaEventRecord(untimed, stream));
-  OK(cudaStreamSynchronize(stream));
-  EXPECT_STATUS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, start, untimed));
-  static_cast<void>(cudaGetLastError());
 }
 
 /// The legacy default stream and blocking streams wait for each other; non-blocking ones do not.
@@ -295,12 +214,7 @@ int main(int argc, char** argv) {
                    {
                        {"order_within_a_stream", order_within_a_stream},
                        {"streams_run_beside_each_other", streams_run_beside_each_other},
-                       {"event_orders_streams", event_orders_streams},
-                       {"wait_takes_the_earlier_record", wait_takes_the_earlier_record},
-                       {"unrecorded_event_is_no_wait", unrecorded_event_is_no_wait},
-                       {"destroyed_event_still_orders", destroyed_event_still_orders},
                        {"destroyed_stream_finishes", destroyed_stream_finishes},
-                       {"elapsed_time", elapsed_time},
                        {"default_stream", default_stream},
                        {"host_functions", host_functions},
                        {"priorities", priorities},
