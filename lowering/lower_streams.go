@@ -125,8 +125,8 @@ func (l *streamLowering) forks(g *group) {
 func (l *streamLowering) work(g *group) {
 	first, last := g.steps[0].stmt, g.steps[len(g.steps)-1].stmt
 	slicer := &slicer{lowering: l, group: g, slices: map[sliceKey]*hostir.Tensor{}}
-	slicer.rotate(g)
 	slicer.body = []hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()}}
+	slicer.rotate(g)
 	for _, st := range g.steps {
 		slicer.step(st)
 	}
@@ -134,6 +134,7 @@ func (l *streamLowering) work(g *group) {
 		&hostir.SetCurrentStream{Info: info(last, ""), Stream: l.callerRef()},
 		&hostir.Synchronize{Info: info(last, "the caller waits for this iteration"), Stream: l.worker()})
 	l.emit(&hostir.For{Info: info(first, ""), Var: l.loop, Count: g.axis.Extent, Body: slicer.body})
+	l.body = append(l.body, slicer.after...)
 }
 
 func (l *streamLowering) worker() hostir.StreamRef {

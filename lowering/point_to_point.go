@@ -19,20 +19,20 @@ func (l *streamLowering) pointToPoint() bool { return l.program.Choices.Pipeline
 // between ranks. It reports ranks that no expression counts.
 func (c *slicer) rotate(g *group) {
 	for _, st := range g.steps {
-		if st.kind != fromRankAtDistance {
+		if st.kind != fromRankAtDistance && st.kind != toRankAtDistance {
 			continue
 		}
-		s := st.stmt
-		in := hostir.Uses(s)[0]
-		i := slices.Index(hostir.AxisMap(s)[0], st.loop)
-		ring, ok := newRing(in.Mesh, in.Axes[i].Mesh)
+		in := hostir.Uses(st.stmt)[0]
+		ring, ok := newRing(in.Mesh, describe(st.stmt).shifts[0].mesh)
 		if !ok {
-			c.lowering.errors.Add(s.Meta().Pos, diag.NotLowerable,
+			c.lowering.errors.Add(st.stmt.Meta().Pos, diag.NotLowerable,
 				"the ranks of mesh %s are not numbered 0, 1, 2, ...: a point-to-point pipeline counts places by ranks", in.Mesh.Name)
 			return
 		}
 		c.ring = ring
-		return
+		if st.kind == toRankAtDistance {
+			c.collectParts(st)
+		}
 	}
 }
 
@@ -53,14 +53,14 @@ func (c *slicer) passFromRank(st step) {
 	own := c.view(in, i)
 	delete(c.slices, sliceKey{in, i}) // it is made in one branch
 	selectOwn := &hostir.Select{Info: info(set, ""), Out: own, In: in, Axis: i, Index: expr.Int(0)}
-	split := &hostir.If{Info: info(set, "step 0 is the own slice"), Cond: binary("==", expr.Var(c.lowering.loop), expr.Int(0))}
+	split := c.ownStep(set)
 	if c.usesInPlace(out, own, st.loop) {
 		c.inPlace(st, split, selectOwn)
 		return
 	}
 	slice := c.slice(set, out, st.loop)
 	split.Body = []hostir.Stmt{selectOwn, &hostir.Set{Info: *set.Meta(), Out: slice, In: own}}
-	split.Else = c.exchange(set, in, slice)
+	split.Else = c.receive(set, in, slice)
 	c.body = append(c.body, split)
 	if c.lowering.program.Choices.Transport != "nccl" {
 		delete(c.slices, sliceKey{out, st.loop}) // what follows names what the transfer left
@@ -83,25 +83,35 @@ func (c *slicer) inPlace(st step, split *hostir.If, selectOwn *hostir.Select) {
 	again := *slice
 	again.Out = selectOwn.Out
 	split.Body = []hostir.Stmt{selectOwn}
-	split.Else = append([]hostir.Stmt{slice}, c.exchange(set, in, received)...)
+	split.Else = append([]hostir.Stmt{slice}, c.receive(set, in, received)...)
 	split.Else = append(split.Else, &again)
 	c.body = append(c.body, split)
 	c.slices[sliceKey{out, st.loop}] = again.Out // for the statements that follow
 }
 
-// exchange sends what this rank has to the rank s places back, and receives from the rank
-// s places further on.
-func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
-	step := expr.Expr(expr.Var(c.lowering.loop))
+// ownStep is the branch on step 0.
+func (c *slicer) ownStep(s hostir.Stmt) *hostir.If {
+	return &hostir.If{
+		Info: info(s, "step 0 is the own slice"), Cond: binary("==", expr.Var(c.lowering.loop), expr.Int(0)),
+	}
+}
+
+// receive sends what this rank has to the rank s places back, and receives from the rank s
+// places further on.
+func (c *slicer) receive(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
+	step := expr.Var(c.lowering.loop)
+	return c.exchange(s, from, into, c.ring.before(step), c.ring.after(step))
+}
+
+// exchange sends to one place of the ring and receives from another.
+func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
 	names := c.lowering.names
 	backend := transports[c.lowering.program.Choices.Transport]
 	send := &hostir.P2PCommunication{
-		Info: *s.Meta(), Handle: names.fresh("send"), Send: true, Buffer: from,
-		Peer: c.ring.rank(c.ring.before(step)), Backend: backend,
+		Info: *s.Meta(), Handle: names.fresh("send"), Send: true, Buffer: from, Peer: c.ring.rank(to), Backend: backend,
 	}
 	recv := &hostir.P2PCommunication{
-		Info: info(s, ""), Handle: names.fresh("receive"), Buffer: into,
-		Peer: c.ring.rank(c.ring.after(step)), Backend: backend,
+		Info: info(s, ""), Handle: names.fresh("receive"), Buffer: into, Peer: c.ring.rank(of), Backend: backend,
 	}
 	wait := func(handle string) hostir.Stmt { return &hostir.Wait{Info: info(s, ""), Handle: handle} }
 	if !backend.IPC() {

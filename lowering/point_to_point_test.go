@@ -32,7 +32,7 @@ func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *mod
 }
 
 func TestPointToPointKeepsTheResult(t *testing.T) {
-	for _, d := range []int64{1, 2, 4} {
+	for _, d := range []int64{1, 2, 3, 4} {
 		for n, form := range forms {
 			t.Run(fmt.Sprintf("D=%d/%s", d, form), func(t *testing.T) {
 				pointToPointVariants(t, d, func(t *testing.T, p *model.Pipeline) {
@@ -73,7 +73,9 @@ func TestPointToPointNeedsItsWaits(t *testing.T) {
 					break
 				}
 			}
-			if !wrong {
+			// A rank that has gathered its peers' sums knows that they have read its parts.
+			implied := p.Name == "matmul_ar_p2p" && strings.HasPrefix(line, "Wait(send")
+			if !wrong && !implied {
 				t.Errorf("without %s nothing goes wrong\n%s", line, hostir.Print(mutant))
 			}
 		}

@@ -14,7 +14,9 @@ import (
 type slicer struct {
 	lowering *streamLowering
 	group    *group
-	ring     *ring // of a pipeline that passes slices from rank to rank
+	ring     *ring          // of a pipeline that passes slices from rank to rank
+	parts    *hostir.Tensor // where it collects the parts of a sum
+	after    []hostir.Stmt  // what follows the loop
 	slices   map[sliceKey]*hostir.Tensor
 	body     []hostir.Stmt
 }
@@ -40,6 +42,8 @@ func (c *slicer) step(st step) {
 		c.broadcast(st)
 	case fromRankAtDistance:
 		c.passFromRank(st)
+	case toRankAtDistance:
+		c.passToRank(st)
 	case reduceToRank:
 		c.reduce(st)
 	default:

@@ -29,6 +29,9 @@ const (
 	// each rank receives from the rank s places further on: DIDx in the operand, Stream in
 	// the result.
 	fromRankAtDistance
+	// each rank sends its part of a sum to the rank s places further on, and sums what it
+	// received after the loop: Stream in the operand, DIDx in the result.
+	toRankAtDistance
 	// all reduce to rank s: Stream in the operand, DIDx in the result.
 	reduceToRank
 )
@@ -100,8 +103,9 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 // axis, where the schedule asks for it. Otherwise that is a ReduceScatter after the
 // pipeline that made the operand.
 func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
+	kind, asked := map[string]stepKind{"reduce": reduceToRank, "p2p": toRankAtDistance}[l.program.Choices.Pipeline]
 	r, ok := s.(*hostir.Reduce)
-	if !ok || l.program.Choices.Pipeline != "reduce" || !reshards(s) {
+	if !ok || !asked || !reshards(s) {
 		return step{}, false
 	}
 	m := describe(s)
@@ -109,5 +113,5 @@ func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
 	if len(m.shifts) != 1 || i < 0 || r.In.Axes[i].Kind != domain.Stream {
 		return step{}, false
 	}
-	return step{stmt: s, kind: reduceToRank, loop: m.shifts[0].to, axis: &r.In.Axes[i]}, true
+	return step{stmt: s, kind: kind, loop: m.shifts[0].to, axis: &r.In.Axes[i]}, true
 }

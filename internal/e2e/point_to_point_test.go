@@ -16,7 +16,7 @@ var exchanges = folder{name: "exchanges", cache: []string{quick}}
 // pointToPoint reads an example of a point-to-point pipeline with another schedule.
 func pointToPoint(t *testing.T, name, transport, own string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../testdata/specs", name, "spec.yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +54,7 @@ func TestPointToPoint(t *testing.T) {
 		ranks     int64
 	}{
 		{"ag_matmul_p2p", "in-place", 4}, {"ag_linear_p2p", "copied", 2}, {"allgather_p2p", "copied", 4},
+		{"matmul_rs_p2p", "in-place", 4}, {"matmul_rs_p2p", "copied", 2}, {"matmul_ar_p2p", "in-place", 4},
 	} {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
 			t.Run(fmt.Sprintf("%s/%s/%s/D=%d", c.spec, transport, c.own, c.ranks), func(t *testing.T) {

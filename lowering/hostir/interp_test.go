@@ -140,7 +140,7 @@ Deallocate(B)
 Synchronize(worker 0)
 `
 	wrong := 0
-	for seed := range uint64(40) {
+	for seed := range uint64(400) {
 		got, err := run(t, text, seed)
 		if err != nil {
 			t.Fatal(err)
