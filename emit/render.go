@@ -96,12 +96,19 @@ func (p *printer) nodes(list []node) (string, error) {
 			return "", err
 		}
 		text = strings.Trim(text, "\n")
-		if len(parts) > 0 && (strings.HasPrefix(text, "//") || strings.HasSuffix(parts[len(parts)-1], "}")) {
-			text = "\n" + text // a comment opens a paragraph, a block ends one
+		if len(parts) > 0 && apart(n, parts[len(parts)-1], text) {
+			text = "\n" + text
 		}
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, "\n"), nil
+}
+
+// apart reports whether a blank line goes before the text of a node: a comment opens a
+// paragraph, a block ends one, and a condition on the rank stays with declarations only.
+func apart(n node, before, text string) bool {
+	_, guard := n.(*guardNode)
+	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || guard && strings.Contains(before, "\n")
 }
 
 func (p *printer) execute(name string, dot any) (string, error) {

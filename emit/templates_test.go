@@ -152,7 +152,7 @@ func allNodes() []node {
 		&bufferNode{}, &keepNode{}, &currentNode{}, &streamNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
 		&forNode{}, &ifNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
 		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
-		&lendNode{}, &copyBetweenNode{}, &awaitCopyNode{}, &mappedNode{}, &beginCallNode{}, &declareNode{},
+		&lendNode{}, &copyBetweenNode{}, &awaitCopyNode{}, &mappedNode{}, &beginCallNode{}, &declareNode{}, &guardMember{}, &guardNode{},
 	}
 	for _, form := range collectives {
 		nodes = append(nodes, &collectiveNode{Kind: form.kind})

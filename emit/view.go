@@ -36,9 +36,9 @@ type programView struct {
 	Graph       bool
 
 	sharing
-	Teams, Buffers, Plans, Events []node // data members
-	Bindings                      []node // of the caller's pointers, then the rank
-	Body                          []node
+	Guards, Teams, Buffers, Plans, Events []node // data members
+	Bindings                              []node // of the caller's pointers, then the rank
+	Body                                  []node
 
 	UsesRank      bool // the tensors differ from rank to rank
 	Coordinates   []coordinateView
@@ -95,6 +95,7 @@ type tensorView struct {
 	Axes        []string // initialisers of hirgen::Axis
 	Shape       string   // in words of the spec, for comments
 	Local       string   // one rank's buffer
+	Present     string   // C++ of whether a rank has a part of it; empty when every rank has
 	Output      bool
 	Where       string
 	Contraction quantity
@@ -122,9 +123,10 @@ type (
 		Axis                 int
 		Where                string
 	}
-	// bufferMember is the memory of a Temp.
+	// bufferMember is the memory of a Temp, on the ranks that hold it.
 	bufferMember struct {
 		Name, Tensor, Type, Elements, Shape, Where string
+		Guard                                      string
 	}
 	// workspaceMember is the memory of products on the caller's stream.
 	workspaceMember struct{ Where string }

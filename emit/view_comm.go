@@ -24,6 +24,7 @@ type transfer struct {
 	done  string // member; indexed by the iteration
 	on    string // C++ of the stream
 	loops []loop
+	guard string    // of the ranks that run it; empty for all
 	lent  *exchange // of a transfer through shared memory, on the side that lends
 }
 
@@ -37,8 +38,11 @@ func (b *builder) team(m *domain.Mesh, axis string, where string) string {
 		return name
 	}
 	label := axis
-	if label == "" {
+	switch {
+	case axis == "" || m != b.program.Meshes[0] && len(m.Axes) == 1:
 		label = m.Name
+	case m != b.program.Meshes[0]:
+		label = m.Name + "_" + axis
 	}
 	name := b.names.member(label)
 	b.teams[key] = name
@@ -60,13 +64,13 @@ func (b *builder) teamOf(s *hostir.Communication) string {
 	if s.Type == hostir.SendRecv {
 		return b.world(s.Pos)
 	}
-	return b.team(s.Mesh, s.MeshAxis, at(s.Pos, "mesh "+s.Mesh.Name+" axis "+s.MeshAxis))
+	return b.team(s.Mesh, s.MeshAxis, at(s.Pos, strings.TrimSuffix("mesh "+s.Mesh.Name+" axis "+s.MeshAxis, " axis ")))
 }
 
 // begin hands over from the current stream to the team's: the events and their nodes.
 func (b *builder) begin(src source, team, handle, on string) (*transfer, node) {
 	count := b.iterations()
-	t := &transfer{team: team, on: on, loops: append([]loop(nil), b.loops...)}
+	t := &transfer{team: team, on: on, loops: append([]loop(nil), b.loops...), guard: b.guard}
 	index := "[" + iteration(b.loops).String() + "]"
 	t.ready = b.events(handle+"_ready", count, src.Where) + index
 	t.done = b.events(handle+"_done", count, src.Where)
@@ -157,6 +161,12 @@ func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*collect
 			return nil, internalError(s.Pos, s.Op(), "there is no root")
 		}
 		call.Root = b.rank(s.Root)
+		if s.Type == hostir.BroadcastComm && !covers(s.Out.Mesh, s.Mesh) {
+			call.InPlace = in.name
+			if in.input {
+				call.InPlace = "const_cast<" + in.typ.Alias + "*>(" + in.name + ")" // NCCL writes what is there
+			}
+		}
 	}
 	if form.reduces {
 		if call.Fn, ok = ncclFns[s.ReduceFn]; !ok {
@@ -183,7 +193,14 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 		whole = in
 	}
 	kind := strings.ToLower(string(s.Type))
-	b.accountFor(fmt.Sprintf("%s of %s over mesh axis %s", kind, in.root.Name, s.MeshAxis), kind, whole)
+	over := "mesh axis " + s.MeshAxis
+	switch {
+	case s.Type == hostir.SendRecv:
+		over = fmt.Sprintf("meshes %s and %s", s.In.Mesh.Name, s.Out.Mesh.Name)
+	case s.MeshAxis == "":
+		over = "mesh " + s.Mesh.Name
+	}
+	b.accountFor(fmt.Sprintf("%s of %s over %s", kind, in.root.Name, over), kind, whole)
 }
 
 // accountTransfer notes what a rank receives from another one.

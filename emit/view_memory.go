@@ -22,7 +22,7 @@ func (b *builder) allocate(s *hostir.Allocate) ([]node, error) {
 	elements := buf.elements()
 	b.view.Buffers = append(b.view.Buffers, &bufferMember{
 		Name: buf.name, Tensor: t.Name, Type: buf.typ.Alias, Shape: b.allocationShape(buf),
-		Elements: times(b.iterations(), elements).String(), Where: at(s.Pos, t.Name),
+		Elements: times(b.iterations(), elements).String(), Where: at(s.Pos, t.Name), Guard: b.guard,
 	})
 	if len(b.loops) == 0 {
 		b.declare(t, buf)
@@ -33,7 +33,8 @@ func (b *builder) allocate(s *hostir.Allocate) ([]node, error) {
 	b.copies[t] = b.iterations()
 	b.declare(t, buf)
 	return []node{&bufferNode{
-		b.source(s), buf.typ.Alias, buf.name, member, offset(iteration(b.loops), elements), buf.shape(),
+		source: b.source(s), Type: buf.typ.Alias, Name: buf.name, Member: member,
+		Offset: offset(iteration(b.loops), elements), Shape: buf.shape(),
 	}}, nil
 }
 
@@ -167,6 +168,7 @@ func (b *builder) newView(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims []
 		return nil, nil
 	}
 	return []node{&viewNode{
-		b.source(s), declares, in.input, view.typ.Alias, view.name, in.name, text(offset), view.shape(),
+		source: b.source(s), Declares: declares, Const: in.input, Type: view.typ.Alias, Name: view.name,
+		Base: in.name, Offset: text(offset), Shape: view.shape(),
 	}}, nil
 }

@@ -48,6 +48,7 @@ type (
 	bufferNode struct {
 		source
 		Type, Name, Member, Offset, Shape string
+		Guard                             string // of the ranks that hold it; empty for all
 	}
 	// keepNode stands for a Deallocate: the buffer lives as long as the program.
 	keepNode struct {
@@ -103,6 +104,7 @@ type (
 		Base       string
 		Offset     string // in elements; empty for none
 		Shape      string
+		Guard      string // of the ranks that hold it; empty for all
 	}
 	// copyNode is a contiguous copy.
 	copyNode struct {
@@ -153,6 +155,7 @@ type (
 		Count         string // elements, as the call counts them
 		Type, Fn      string
 		Root          string
+		InPlace       string // where the root of a broadcast has no result: its operand, to receive in
 		Peer          string
 		From, To      string // meshes of a SendRecv
 		PeerOffset    string // elements before the slice of rank "peer"

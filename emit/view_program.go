@@ -28,12 +28,14 @@ type builder struct {
 	variables map[*hostir.Tensor]string // C++ names of tensors, given once
 	meshes    map[*domain.Mesh]string
 	teams     map[teamKey]string
+	guards    map[string]string // members, by the ranks
 	streams   map[string]string // C++ names of stream variables
 	handles   map[string]*transfer
 	places    map[string]string // names of constants, by text
 	derived   []string          // communications in words, for the summary
 
 	loops    []loop
+	guard    string           // of the statement at hand: who runs it; empty for all
 	declared []*hostir.Tensor // in the innermost statement list
 	current  streamRef        // what the next statement runs on
 	group    *transfer        // the open group of communications
@@ -80,7 +82,7 @@ func newBuilder(p *hostir.Program) *builder {
 		used:  usedTensors(p.Body),
 		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, copies: map[*hostir.Tensor]quantity{},
 		buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
-		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{}, streams: map[string]string{},
+		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{}, guards: map[string]string{}, streams: map[string]string{},
 		handles: map[string]*transfer{}, places: map[string]string{}, current: callersStream,
 	}
 }
@@ -198,8 +200,8 @@ func (b *builder) argument(t *hostir.Tensor, index int) {
 	buf := b.newBuffer(t, name)
 	b.buffers[t] = buf
 	view := tensorView{
-		Name: t.Name, Var: name, Type: buf.typ, Axes: b.globalAxes(t), Shape: domain.FormatAxes(t.Axes),
-		Local: buf.shape(), Output: t.Role == hostir.Output, Where: at(t.Pos, ""), Contraction: b.contraction(t),
+		Name: t.Name, Var: name, Type: buf.typ, Axes: b.globalAxes(t), Shape: domain.FormatAxes(t.Axes) + b.onMesh(t),
+		Local: buf.shape(), Present: b.present(t), Output: t.Role == hostir.Output, Where: at(t.Pos, ""), Contraction: b.contraction(t),
 		Deviation: decimal(t.Deviation), Tolerance: decimal(t.Tolerance),
 	}
 	if view.Output {

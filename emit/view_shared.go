@@ -123,7 +123,7 @@ func (b *builder) lend(s *hostir.P2PCommunication, src source, buf *buffer, pair
 	e := &exchange{share: share, first: share.transfers, at: buf.at, typ: buf.typ}
 	share.transfers = plus(share.transfers, b.iterations())
 	b.exchanges[pair] = e
-	b.handles[s.Handle] = &transfer{loops: append([]loop(nil), b.loops...), lent: e}
+	b.handles[s.Handle] = &transfer{loops: append([]loop(nil), b.loops...), lent: e, guard: b.guard}
 	return []node{&lendNode{src, b.view.Driver, share.Name, b.scope.index(s.Peer), e.transfer(b.loops)}}
 }
 

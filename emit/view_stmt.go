@@ -19,13 +19,15 @@ func (b *builder) list(body []hostir.Stmt) ([]node, error) {
 	}()
 	var nodes []node
 	for i, s := range body {
+		guard := b.guardOf(s, body[i+1:])
+		b.guard = guard
 		printed, err := b.statement(s, body[i+1:])
 		if err != nil {
 			return nil, err
 		}
-		nodes = append(nodes, printed...)
+		nodes = append(nodes, guarded(guard, printed)...)
 	}
-	return nodes, nil
+	return mergeGuards(nodes), nil
 }
 
 // statement prints one statement; rest is what follows it in its list.

@@ -6,7 +6,9 @@ find_package(Threads REQUIRED)
 set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
 set(device_sources
     runtime/cpu/src/blaslt_descriptor.cpp
+    runtime/cpu/src/blaslt_handle.cpp
     runtime/cpu/src/blaslt_matmul.cpp
+    runtime/cpu/src/blaslt_product.cpp
     runtime/cpu/src/block.cpp
     runtime/cpu/src/capture.cpp
     runtime/cpu/src/copy.cpp
@@ -26,6 +28,7 @@ set(device_sources
     runtime/cpu/src/nccl_names.cpp
     runtime/cpu/src/nccl_point_to_point.cpp
     runtime/cpu/src/nccl_reduce.cpp
+    runtime/cpu/src/nccl_split.cpp
     runtime/cpu/src/order.cpp
     runtime/cpu/src/scheduler.cpp
     runtime/cpu/src/stream.cpp

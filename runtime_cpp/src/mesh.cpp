@@ -45,6 +45,8 @@ std::vector<int> Mesh::team(int rank, int axis) const {
   return team;
 }
 
+std::vector<int> Mesh::team(int rank) const { return holds(rank) ? ranks_ : std::vector<int>(); }
+
 int Mesh::counterpart(int rank, const Mesh& other) const {
   const int64_t at = position(rank);
   if (at < 0 || at >= static_cast<int64_t>(other.ranks_.size())) return -1;

@@ -144,7 +144,7 @@ int abi_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor) {
   tensor->axes = static_cast<int32_t>(std::min<size_t>(desc.axes.size(), HIRGEN_MAX_AXES));
   for (int32_t axis = 0; axis < tensor->axes; ++axis) {
     tensor->extent[axis] = desc.axes[static_cast<size_t>(axis)].extent;
-    tensor->local_extent[axis] = desc.axes[static_cast<size_t>(axis)].local();
+    tensor->local_extent[axis] = desc.present ? desc.axes[static_cast<size_t>(axis)].local() : 0;
   }
   tensor->local_bytes = desc.local_bytes();
   return HIRGEN_OK;

@@ -47,9 +47,8 @@ std::string wrong_text(const Report& report) {
 std::string verdict(const Report& report) {
   if (!report.wrong) return "# Not checked.\n";
   const std::string how =
-      report.tolerance == 0
-          ? std::string("exact")
-          : format("within rounding, relative tolerance %.3g", report.tolerance);
+      report.tolerance == 0 ? std::string("exact")
+                            : format("within rounding, relative tolerance %.3g", report.tolerance);
   return format("# %ld wrong elements in %ld checked call%s (%s): %s\n",
                 static_cast<long>(*report.wrong), static_cast<long>(report.options.checks),
                 report.options.checks == 1 ? "" : "s", how.c_str(),

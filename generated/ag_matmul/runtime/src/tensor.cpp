@@ -46,6 +46,7 @@ int64_t TensorDesc::elements() const {
 }
 
 int64_t TensorDesc::local_elements() const {
+  if (!present) return 0;
   int64_t product = 1;
   for (const Axis& axis : axes) product *= axis.local();
   return product;

@@ -27,7 +27,7 @@
 //   out_broadcast [M, b(1), N] fp32
 //   out_batched [B, M, N] bf16
 //
-// Derived: sendrecv of shard over mesh axis x.
+// Derived: sendrecv of shard over meshes world and turned.
 // Schedule: 2 worker streams, sync split, joins body, transport nccl.
 #include "statements.hpp"
 

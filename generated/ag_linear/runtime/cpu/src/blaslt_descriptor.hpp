@@ -5,7 +5,13 @@
 
 #include <cstdint>
 
+struct cublasLtContext {
+  uint32_t magic;
+};
+
 namespace hirgen_cpu {
+
+constexpr uint32_t kLiveHandle = 0x68726768;  ///< magic of a handle that was not destroyed
 
 struct Layout {
   cudaDataType_t type;

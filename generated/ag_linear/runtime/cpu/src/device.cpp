@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 constexpr int kMultiprocessors = 1;
+constexpr int kMostDevices = 255;  // the PCI bus id has 8 bits
 thread_local int device_of_thread = 0;
 
 void check_device(int device) {
@@ -32,7 +33,14 @@ size_t total_memory() {
 
 int device_count() {
   const char* text = getenv("HIRGEN_CPU_DEVICES");
-  return text == nullptr || *text == '\0' ? 8 : std::clamp(atoi(text), 0, 255);
+  if (text == nullptr || *text == '\0') return 8;
+  char* end = nullptr;
+  long count = strtol(text, &end, 10);
+  if (*end != '\0' || count < 0 || count > kMostDevices) {
+    throw Failure{cudaErrorInitializationError,
+                  format("HIRGEN_CPU_DEVICES=%s is not a number from 0 to %d", text, kMostDevices)};
+  }
+  return static_cast<int>(count);
 }
 
 int current_device() { return device_of_thread; }

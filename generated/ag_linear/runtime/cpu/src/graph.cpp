@@ -62,8 +62,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* pGraph) {
   return api("cudaStreamEndCapture", [&] {
     require(pGraph != nullptr, "null result");
     *pGraph = nullptr;
-    if (!is_capturing(stream)) throw Failure{cudaErrorIllegalState, "the stream is not capturing"};
-    std::shared_ptr<Capture> capture = stream->capture;
+    std::shared_ptr<Capture> capture = capture_of(stream);
+    if (!capture) throw Failure{cudaErrorIllegalState, "the stream is not capturing"};
     capture->end(stream);
     *pGraph = Handles<CUgraph_st>::get().add(new CUgraph_st{capture});
   });

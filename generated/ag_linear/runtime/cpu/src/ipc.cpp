@@ -62,9 +62,12 @@ cudaError_t cudaIpcOpenMemHandle(void** devPtr, cudaIpcMemHandle_t handle, unsig
       throw Failure{cudaErrorDeviceUninitialized, "the memory belongs to this process"};
     }
     QuietLock lock(imports().mutex);
-    Imports::Entry& entry = imports().open[{content.block.pid, content.block.inode}];
-    if (entry.opened == 0)
-      entry.base = add_allocation(MemoryKind::kPeer, Block::open(content.block));
+    auto key = std::make_pair(content.block.pid, content.block.inode);
+    if (imports().open.count(key) == 0) {
+      void* base = add_allocation(MemoryKind::kPeer, Block::open(content.block));
+      imports().open[key] = {base, 0};
+    }
+    Imports::Entry& entry = imports().open[key];
     ++entry.opened;
     *devPtr = entry.base;
   });
@@ -74,7 +77,7 @@ cudaError_t cudaIpcCloseMemHandle(void* devPtr) {
   return api("cudaIpcCloseMemHandle", [&] {
     QuietLock lock(imports().mutex);
     for (auto entry = imports().open.begin(); entry != imports().open.end(); ++entry) {
-      if (entry->second.base != devPtr || entry->second.opened == 0) continue;
+      if (entry->second.base != devPtr) continue;
       if (--entry->second.opened > 0) return;
       imports().open.erase(entry);
       remove_allocation(devPtr, MemoryKind::kPeer);

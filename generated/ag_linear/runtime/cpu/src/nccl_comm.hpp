@@ -101,6 +101,18 @@ inline void nccl_require(bool condition, const char* text) {
   if (!condition) throw NcclFailure{ncclInvalidArgument, text};
 }
 
+/// Whether calls with this configuration (null: none) block.
+bool is_blocking(const ncclConfig_t* config, bool inherited);
+
+/// Throws NcclFailure unless the configuration (may be null) was initialised.
+void check_config(const ncclConfig_t* config);
+
+/// A new handle for a communicator.
+ncclComm_t publish(const std::shared_ptr<Comm>& comm);
+
+/// Starts host-side work of a communicator; blocking ones wait for it, unless a group does.
+ncclResult_t start(const std::shared_ptr<Comm>& comm, std::function<void()> work);
+
 /// The live communicator of a handle; throws NcclFailure(ncclInvalidArgument).
 std::shared_ptr<Comm> comm_of(ncclComm_t handle);
 

@@ -78,13 +78,9 @@ std::shared_ptr<Stream> resolve(cudaStream_t handle) {
   return Handles<CUstream_st>::get().check(handle).stream;
 }
 
-bool is_capturing(cudaStream_t handle) {
-  return handle != nullptr && Handles<CUstream_st>::get().check(handle).capture != nullptr;
-}
-
 void submit(cudaStream_t handle, Command command) {
   std::shared_ptr<Stream> stream = resolve(handle);
-  if (is_capturing(handle)) return handle->capture->add(*stream, std::move(command));
+  if (auto capture = capture_of(handle)) return capture->add(*stream, std::move(command));
   order_with_default_stream(*stream, handle == nullptr);
   command(*stream);
 }
@@ -118,7 +114,8 @@ cudaError_t cudaStreamCreate(cudaStream_t* pStream) {
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return api("cudaStreamDestroy", [&] {
-    if (is_capturing(stream)) stream->capture->invalidate();
+    require(stream != nullptr, "the default stream");
+    forbid_in_capture(stream);
     std::unique_ptr<CUstream_st> handle(Handles<CUstream_st>::get().remove(stream));
     Scheduler::get().close(handle->stream);
   });

@@ -23,8 +23,9 @@ void submit(cudaStream_t handle, Command command);
 /// submit() for one task of one step.
 void submit_call(cudaStream_t handle, std::function<void()> call);
 
-/// Whether the stream is being captured; work on it then happens at the launch of a graph.
-bool is_capturing(cudaStream_t handle);
+/// The capture that the stream is part of, or null. Work on it then happens at the launch of a
+/// graph.
+std::shared_ptr<Capture> capture_of(cudaStream_t handle);
 
 /// The stream of a handle. Throws Failure(cudaErrorInvalidResourceHandle) for one that was
 /// destroyed or never made.
@@ -38,5 +39,5 @@ void push_wait(Stream& stream, const std::shared_ptr<Stream>& other, uint64_t po
 /// What cudaStream_t points to.
 struct CUstream_st {
   std::shared_ptr<hirgen_cpu::Stream> stream;
-  std::shared_ptr<hirgen_cpu::Capture> capture;  ///< set while the stream is being captured
+  std::shared_ptr<hirgen_cpu::Capture> capture;  ///< see capture_of(); other threads may look
 };

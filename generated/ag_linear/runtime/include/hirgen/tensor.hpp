@@ -41,6 +41,8 @@ struct TensorDesc {
   /// Of an output: |got - expected| <= tolerance * (|expected| + root mean square of expected).
   /// 0 for all outputs: the check is exact, and integers fill the inputs.
   double tolerance = 0;
+  /// False on a rank outside the tensor's mesh: it has no buffer, and local_elements() is 0.
+  bool present = true;
 
   std::vector<int64_t> shape() const;  ///< extents over all ranks
   int64_t elements() const;            ///< over all ranks

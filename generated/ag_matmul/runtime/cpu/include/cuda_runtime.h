@@ -1,6 +1,6 @@
 // The CPU device: the part of the CUDA runtime API that emitted programs use, run by
 // threads of this process. Names, signatures and enum values are CUDA's; a call that is
-// not declared here is a compile error. See runtime_cpp/cpu/README.md for what holds.
+// not declared here is a compile error.
 #pragma once
 
 #include <stddef.h>

@@ -1,13 +1,13 @@
-// cublasLtMatmul: checks everything that a GPU would get wrong silently, then a task of two steps.
+// cublasLtMatmul and its heuristic: everything that a GPU would get wrong silently is checked here.
 #include <cublasLt.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <vector>
 
 #include "blaslt_descriptor.hpp"
+#include "blaslt_product.hpp"
 #include "error.hpp"
 #include "gemm.hpp"
 #include "memory.hpp"
@@ -15,15 +15,7 @@
 
 using namespace hirgen_cpu;
 
-struct cublasLtContext {
-  uint32_t magic;
-};
-
 namespace {
-
-constexpr uint32_t kHandle = 0x68726768;
-// The part of a workspace that a product really writes.
-constexpr size_t kUsedWorkspace = size_t{64} << 10;
 
 constexpr uint64_t kAlgorithm = 0x6872676e;
 
@@ -34,54 +26,6 @@ struct Algorithm {
   uint32_t alignment[4];
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
-
-/// A workspace is written when the product starts and compared when it ends, so a second product
-/// that uses it in between is found. The bytes differ from product to product.
-class WorkspaceWatch {
- public:
-  WorkspaceWatch(void* workspace, size_t bytes)
-      : words_(static_cast<uint64_t*>(workspace)), count_(std::min(bytes, kUsedWorkspace) / 8) {}
-
-  void fill(uint64_t mark) {
-    mark_ = mark;
-    for (size_t i = 0; i < count_; ++i) words_[i] = mark * 0x9E3779B97F4A7C15u + i;
-  }
-  void check() const {
-    for (size_t i = 0; i < count_; ++i) {
-      if (words_[i] == mark_ * 0x9E3779B97F4A7C15u + i) continue;
-      throw Failure{cudaErrorLaunchFailure,
-                    format("cublasLtMatmul: the workspace at %p was written by other work while "
-                           "the product ran (two products at once need two workspaces)",
-                           static_cast<void*>(words_))};
-    }
-  }
-
- private:
-  uint64_t* words_;
-  size_t count_;
-  uint64_t mark_ = 0;
-};
-
-class ProductTask final : public Task {
- public:
-  ProductTask(const Product& product, void* workspace, size_t bytes)
-      : product_(product), watch_(workspace, bytes) {}
-  bool step() override {
-    if (!started_) {
-      watch_.fill(reinterpret_cast<uint64_t>(this));
-      started_ = true;
-      return false;
-    }
-    multiply(product_);
-    watch_.check();
-    return true;
-  }
-
- private:
-  Product product_;
-  WorkspaceWatch watch_;
-  bool started_ = false;
-};
 
 /// Bytes from the first to the last element of a layout.
 size_t span(const Layout& layout) {
@@ -184,17 +128,6 @@ cublasStatus_t blas_api(const char* name, Body body) {
 
 }  // namespace
 
-cublasStatus_t cublasLtCreate(cublasLtHandle_t* lightHandle) {
-  if (lightHandle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  *lightHandle = new cublasLtContext{kHandle};
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtDestroy(cublasLtHandle_t lightHandle) {
-  delete lightHandle;
-  return CUBLAS_STATUS_SUCCESS;
-}
-
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t operationDesc, cublasLtMatrixLayout_t Adesc,
     cublasLtMatrixLayout_t Bdesc, cublasLtMatrixLayout_t Cdesc, cublasLtMatrixLayout_t Ddesc,
@@ -223,7 +156,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
                               cublasLtMatrixLayout_t Ddesc, const cublasLtMatmulAlgo_t* algo,
                               void* workspace, size_t workspaceSizeInBytes, cudaStream_t stream) {
   return blas_api("cublasLtMatmul", [&] {
-    require(lightHandle != nullptr && lightHandle->magic == kHandle, "not a cuBLASLt handle");
+    require(lightHandle != nullptr && lightHandle->magic == kLiveHandle, "not a cuBLASLt handle");
     require(alpha != nullptr && beta != nullptr, "null alpha or beta");
     const Layout &a = open(Adesc), &b = open(Bdesc), &c = open(Cdesc), &d = open(Ddesc);
     Product product = check_shapes(open(computeDesc), a, b, c, d);
@@ -241,32 +174,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
     product.d = matrix_of(D, d, false);
     set_epilogue(open(computeDesc), d, product);
     submit(stream, [=](Stream& target) {
-      auto task = std::make_unique<ProductTask>(product, workspace, workspaceSizeInBytes);
-      Scheduler::get().push(target, std::move(task));
+      Scheduler::get().push(target, make_product_task(product, workspace, workspaceSizeInBytes));
     });
   });
 }
-
-const char* cublasLtGetStatusName(cublasStatus_t status) {
-  switch (status) {
-    case CUBLAS_STATUS_SUCCESS:
-      return "CUBLAS_STATUS_SUCCESS";
-    case CUBLAS_STATUS_NOT_INITIALIZED:
-      return "CUBLAS_STATUS_NOT_INITIALIZED";
-    case CUBLAS_STATUS_ALLOC_FAILED:
-      return "CUBLAS_STATUS_ALLOC_FAILED";
-    case CUBLAS_STATUS_INVALID_VALUE:
-      return "CUBLAS_STATUS_INVALID_VALUE";
-    case CUBLAS_STATUS_EXECUTION_FAILED:
-      return "CUBLAS_STATUS_EXECUTION_FAILED";
-    case CUBLAS_STATUS_INTERNAL_ERROR:
-      return "CUBLAS_STATUS_INTERNAL_ERROR";
-    case CUBLAS_STATUS_NOT_SUPPORTED:
-      return "CUBLAS_STATUS_NOT_SUPPORTED";
-  }
-  return "unknown cuBLAS status";
-}
-
-const char* cublasLtGetStatusString(cublasStatus_t status) { return cublasLtGetStatusName(status); }
-
-size_t cublasLtGetVersion(void) { return 130000; }

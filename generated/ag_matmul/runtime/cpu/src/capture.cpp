@@ -105,6 +105,13 @@ void Capture::end(cudaStream_t handle) {
   }
 }
 
+std::shared_ptr<Capture> capture_of(cudaStream_t handle) {
+  if (handle == nullptr) return nullptr;
+  CUstream_st& stream = Handles<CUstream_st>::get().check(handle);
+  QuietLock lock(active().mutex);
+  return stream.capture;
+}
+
 void wait_in_capture(cudaStream_t handle, const CapturedPoint& point) {
   resolve(handle);
   Capture& capture = *point.capture;
@@ -115,8 +122,8 @@ void wait_in_capture(cudaStream_t handle, const CapturedPoint& point) {
     capture.invalidate();
     throw Failure{cudaErrorStreamCaptureImplicit, "the legacy default stream cannot be captured"};
   }
-  if (is_capturing(handle) && handle->capture != point.capture) {
-    handle->capture->invalidate();
+  if (auto other = capture_of(handle); other && other != point.capture) {
+    other->invalidate();
     capture.invalidate();
     throw Failure{cudaErrorStreamCaptureMerge, "the event belongs to another capture"};
   }
@@ -124,8 +131,9 @@ void wait_in_capture(cudaStream_t handle, const CapturedPoint& point) {
 }
 
 void forbid_in_capture(cudaStream_t handle) {
-  if (!is_capturing(handle)) return;
-  handle->capture->invalidate();
+  std::shared_ptr<Capture> capture = capture_of(handle);
+  if (!capture) return;
+  capture->invalidate();
   throw Failure{cudaErrorStreamCaptureUnsupported, "the stream is being captured"};
 }
 
@@ -154,7 +162,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     if (stream == nullptr) {
       throw Failure{cudaErrorStreamCaptureUnsupported, "the legacy default stream"};
     }
-    if (is_capturing(stream)) throw Failure{cudaErrorIllegalState, "already capturing"};
+    if (capture_of(stream)) throw Failure{cudaErrorIllegalState, "already capturing"};
     QuietLock lock(active().mutex);
     stream->capture = std::make_shared<Capture>(stream, mode);
     active().captures.push_back(stream->capture);
@@ -171,8 +179,9 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* pCaptureStatus) {
   return api("cudaStreamIsCapturing", [&] {
     require(pCaptureStatus != nullptr, "null result");
-    *pCaptureStatus = !is_capturing(stream)      ? cudaStreamCaptureStatusNone
-                      : stream->capture->valid() ? cudaStreamCaptureStatusActive
-                                                 : cudaStreamCaptureStatusInvalidated;
+    std::shared_ptr<Capture> capture = capture_of(stream);
+    *pCaptureStatus = !capture           ? cudaStreamCaptureStatusNone
+                      : capture->valid() ? cudaStreamCaptureStatusActive
+                                         : cudaStreamCaptureStatusInvalidated;
   });
 }

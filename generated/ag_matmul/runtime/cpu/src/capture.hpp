@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -71,8 +72,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
   std::vector<Lane> lanes_;
   std::vector<GraphStep> steps_;
   size_t slots_ = 0;
-  bool valid_ = true;
-  bool ended_ = false;
+  std::atomic<bool> valid_{true};
+  std::atomic<bool> ended_{false};
 };
 
 /// cudaStreamWaitEvent for an event that was recorded in a capture: the stream joins it.

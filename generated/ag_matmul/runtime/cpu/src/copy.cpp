@@ -51,7 +51,7 @@ void wait_for(cudaStream_t stream) {
 
 /// Enqueues the copy; a pageable source is staged now.
 void enqueue_copy(void* dst, const void* src, size_t count, MemoryKind from, cudaStream_t stream) {
-  if (from != MemoryKind::kPageable || is_capturing(stream)) {
+  if (from != MemoryKind::kPageable || capture_of(stream)) {
     return submit_call(stream, [=] { memcpy(dst, src, count); });
   }
   const char* bytes = static_cast<const char*>(src);
@@ -69,7 +69,7 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, cudaMemcpy
     enqueue_copy(dst, src, count, route.from, stream);
     bool within_host = !on_device(route.from) && !on_device(route.to);
     bool returns_late = within_host || route.to == MemoryKind::kPageable;
-    if (returns_late && !is_capturing(stream)) wait_for(stream);
+    if (returns_late && !capture_of(stream)) wait_for(stream);
   });
 }
 

@@ -114,11 +114,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return api("cudaEventRecord", [&] {
     CUevent_st& target = event_of(event);
     std::shared_ptr<Stream> source = resolve(stream);
-    if (is_capturing(stream)) {
-      return set_record(target, nullptr, stream->capture->record(*source));
+    if (auto capture = capture_of(stream)) {
+      return set_record(target, nullptr, capture->record(*source));
     }
     auto record = std::make_shared<Record>();
-    record->stream = source;
+    record->stream = std::move(source);
     submit(stream, [&](Stream& resolved) {
       record->position = Scheduler::get().submitted(resolved) + 1;
       Scheduler::get().push(resolved, std::make_unique<RecordTask>(record));
@@ -140,8 +140,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     }
     if (point) return wait_in_capture(stream, *point);
     if (!record) return;
-    if (is_capturing(stream)) {
-      stream->capture->invalidate();
+    if (auto capture = capture_of(stream)) {
+      capture->invalidate();
       throw Failure{cudaErrorStreamCaptureIsolation, "the event was recorded outside the capture"};
     }
     submit(stream, [&](Stream& resolved) {

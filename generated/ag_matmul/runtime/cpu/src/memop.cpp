@@ -111,6 +111,7 @@ CUresult enqueue(const char* name, CUstream stream, const std::vector<WordOp>& o
   }));
 }
 
+// NOLINTNEXTLINE(performance-no-int-to-ptr): CUdeviceptr is an integer by definition.
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 WordOp parse(const CUstreamBatchMemOpParams& params) {

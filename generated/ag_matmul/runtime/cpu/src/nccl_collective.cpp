@@ -109,8 +109,10 @@ class Collective final : public Operation {
   }
 
   void reduce_range(char* result, size_t first, size_t count) const {
-    std::vector<const void*> sources;
-    for (int r = 0; r < comm_->size; ++r) sources.push_back(send_of(r) + first * element());
+    std::vector<const void*> sources(static_cast<size_t>(comm_->size));
+    for (int r = 0; r < comm_->size; ++r) {
+      sources[static_cast<size_t>(r)] = send_of(r) + first * element();
+    }
     reduce(result, sources, count, call_.post.type, call_.post.reduction);
   }
 

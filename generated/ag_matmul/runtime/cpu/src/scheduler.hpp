@@ -98,7 +98,7 @@ class Scheduler {
   Order order_;
   const Stream* active_ = nullptr;  ///< with a seed: the one stream that runs a step
   Clock::time_point active_since_;
-  int allowance_ = 0;               ///< with a seed: steps that may run before the host's next call
+  int allowance_ = 0;  ///< with a seed: steps that may run before the host's next call
   /// A host thread that waits, and what for.
   struct Waiter {
     std::vector<std::pair<std::shared_ptr<const Stream>, uint64_t>> targets;

@@ -48,7 +48,8 @@ typedef struct hirgen_options {
   double timeout_seconds; /* bound of every wait; 0: 60 seconds */
 } hirgen_options;
 
-/* One tensor as this rank sees it. Buffers are row-major over local_extent. */
+/* One tensor as this rank sees it. Buffers are row-major over local_extent. A rank outside
+   the tensor's mesh has none of it: its local extents are 0 and its pointer may be null. */
 typedef struct hirgen_tensor {
   const char* name; /* valid while the handle lives */
   int32_t dtype;    /* 0 fp32, 1 fp16, 2 bf16 */

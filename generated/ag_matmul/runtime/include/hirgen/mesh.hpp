@@ -15,10 +15,13 @@ class Mesh {
 
   /// All ranks, in order.
   const std::vector<int>& ranks() const { return ranks_; }
+  bool holds(int rank) const { return position(rank) >= 0; }
   /// Where `rank` is along `axis`; 0 when it is not in the mesh.
   int coordinate(int rank, int axis) const;
   /// The ranks along `axis` that `rank` is one of, in order; empty when it is not in the mesh.
   std::vector<int> team(int rank, int axis) const;
+  /// All ranks, in order; empty when `rank` is not one of them.
+  std::vector<int> team(int rank) const;
   /// The rank of `other` at the place that `rank` has in this mesh; -1 when it has none.
   int counterpart(int rank, const Mesh& other) const;
 

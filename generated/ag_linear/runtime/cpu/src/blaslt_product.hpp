@@ -1,0 +1,17 @@
+// A product as work on a stream.
+#pragma once
+
+#include <memory>
+
+#include "gemm.hpp"
+#include "task.hpp"
+
+namespace hirgen_cpu {
+
+// The part of a workspace that a product really writes.
+constexpr size_t kUsedWorkspace = size_t{64} << 10;
+
+/// A task that multiplies, and reports if other work writes the workspace meanwhile.
+std::unique_ptr<Task> make_product_task(const Product& product, void* workspace, size_t bytes);
+
+}  // namespace hirgen_cpu
