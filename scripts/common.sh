@@ -7,6 +7,8 @@ tools="$PWD/.tools"
 golangci_version=v2.13.1
 clang_format_version=23.1.5
 clang_tidy_version=23.1.4
+cmake_version=3.31.6 # where the distribution's is older than emitted projects need
+[ -x "$tools/cmake/bin/cmake" ] && PATH="$tools/cmake/bin:$PATH"
 
 # say prints a line that is told apart from what the tools print.
 say() { printf '==> %s\n' "$*"; }
