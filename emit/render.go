@@ -108,7 +108,7 @@ func (p *printer) nodes(list []node) (string, error) {
 // paragraph, a block ends one, and a condition on the rank stays with declarations only.
 func apart(n node, before, text string) bool {
 	_, guard := n.(*guardNode)
-	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || guard && strings.Contains(before, "\n")
+	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || guard && strings.Contains(strings.TrimPrefix(before, "\n"), "\n")
 }
 
 func (p *printer) execute(name string, dot any) (string, error) {

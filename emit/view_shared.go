@@ -95,6 +95,9 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]node, error) {
 	if pair == nil {
 		return nil, internalError(s.Pos, s.Op(), "no ShareMemHandles pairs %s with its counterpart", s.Handle)
 	}
+	if !b.everywhere(s.Buffer) {
+		return nil, b.sharedBySome(s)
+	}
 	buf, err := b.operandBuffer(s, s.Buffer)
 	if err != nil {
 		return nil, err
@@ -115,6 +118,16 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]node, error) {
 		return b.lend(s, src, buf, pair), nil
 	}
 	return b.copyBetween(s, src, buf, pair)
+}
+
+// sharedBySome is the error for a buffer that some ranks have. All ranks of a program share
+// memory together, whenever the caller comes with a new pointer; a rank without one would not
+// know when.
+func (b *builder) sharedBySome(s *hostir.P2PCommunication) error {
+	var list diag.List
+	list.Add(s.Pos, diag.NotLowerable, "%s is on mesh %s, and transfers through shared memory need a buffer on every rank",
+		s.Buffer.Name, s.Buffer.Mesh.Name).WithHint("write `transport: nccl` in the schedule")
+	return list.Err()
 }
 
 // lend prints the owner's side, and notes where its buffer is for the copier's.

@@ -1,12 +1,16 @@
 package e2e
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // TestMoves runs programs whose tensors are on grids of ranks and on some of the ranks: each
@@ -29,5 +33,42 @@ func TestMoves(t *testing.T) {
 				run(t, launch.Options{Program: program, N: ranks, Seed: seed, Args: brief}).mustPass(t)
 			}
 		})
+	}
+}
+
+// TestDumpOfSomeRanks dumps what only some ranks have, in slices and whole, from inputs that
+// only some ranks load.
+func TestDumpOfSomeRanks(t *testing.T) {
+	spec, err := os.ReadFile("testdata/moves/line.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	moves, dir := folder{name: "moves", cache: []string{quick}}, t.TempDir()
+	pipeline := moves.emit(t, string(spec), nil)
+	program := moves.build(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	inputs := map[string]*model.Array{}
+	args := slices.Clone(brief)
+	for _, tensor := range pipeline.Inputs {
+		array := randomArray(random, tensor)
+		inputs[tensor.Name] = array
+		path := filepath.Join(dir, tensor.Name+".safetensors")
+		writeSafetensors(t, path, tensor.Name, tensor.DType, array)
+		args = append(args, "--load", tensor.Name+"="+path)
+	}
+	names := []string{"sent", "broadcast_turned", "gathered_elsewhere", "reduced_scattered"}
+	for _, name := range names {
+		args = append(args, "--dump", name+"="+filepath.Join(dir, name))
+	}
+	run(t, launch.Options{Program: program, N: 4, Seed: 6, Args: args}).mustPass(t)
+	want, err := model.Evaluate(pipeline, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		got := readSafetensors(t, filepath.Join(dir, name), name, domain.FP32)
+		if err := sameArray(got, want[name]); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

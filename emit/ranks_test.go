@@ -1,0 +1,93 @@
+package emit_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/model"
+)
+
+// emitText emits a spec that a test has in its source.
+func emitText(t *testing.T, spec string) ([]emit.File, error) {
+	t.Helper()
+	pipeline, err := model.Load("spec.yaml", []byte(spec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := lowering.Lower(pipeline, lowering.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return emit.Render(program, emit.Options{})
+}
+
+const onTwoOfFour = `hirgen: 1
+name: some
+mesh: {x: 4}
+meshes:
+  first: {axes: {x: 2}, ranks: [0, 1]}
+tensors:
+  A: {axes: [DIDx, 8, 16], mesh: first}
+  B: {axes: [16, 12], mesh: first}
+  C: {axes: [Stream(2), 8, 12], mesh: first}
+ops:
+  - C = matmul(A, B)
+`
+
+// What uses a communicator, or a kernel, stands under the condition on the rank: elsewhere the
+// communicator and the buffers are null.
+func TestOnlyRanksOfAMeshUseIt(t *testing.T) {
+	for _, schedule := range []string{
+		"pipeline: p2p", "pipeline: p2p, sync: fused, joins: after", "pipeline: broadcast",
+	} {
+		files, err := emitText(t, onTwoOfFour+"schedule: {"+schedule+"}\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := body(t, string(files[indexOf(t, files, "some.cpp")].Data))
+		inside := regexp.MustCompile(`(?ms)^( *)if \(on_first_\) \{\n.*?^ {0,4}\}\n`)
+		outside := inside.ReplaceAllString(run, "")
+		for _, call := range []string{"first_.comm", "ncclSend", "cublasLtMatmul", "// Wait("} {
+			if strings.Contains(outside, call) {
+				t.Errorf("%q: %s is not under the condition:\n%s", schedule, call, run)
+			}
+		}
+		if !strings.Contains(run, "cublasLtMatmul") || !strings.Contains(run, "on_first_ ? A") {
+			t.Errorf("%q: the product or the view of A is missing:\n%s", schedule, run)
+		}
+	}
+}
+
+// body is the definition of run.
+func body(t *testing.T, source string) string {
+	t.Helper()
+	_, after, ok := strings.Cut(source, "::run(")
+	text, _, end := strings.Cut(after, "\n}\n")
+	if !ok || !end {
+		t.Fatal("there is no run")
+	}
+	return text
+}
+
+func indexOf(t *testing.T, files []emit.File, path string) int {
+	t.Helper()
+	for i, f := range files {
+		if f.Path == path {
+			return i
+		}
+	}
+	t.Fatalf("there is no %s", path)
+	return -1
+}
+
+func TestSharedMemoryNeedsEveryRank(t *testing.T) {
+	for _, transport := range []string{"ipc-get", "ipc-put"} {
+		_, err := emitText(t, onTwoOfFour+"schedule: {pipeline: p2p, transport: "+transport+"}\n")
+		if err == nil || !strings.Contains(err.Error(), "on mesh first") {
+			t.Errorf("%s: want an error that names the mesh, got %v", transport, err)
+		}
+	}
+}
