@@ -58,17 +58,23 @@ func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
 	}
 }
 
-// guardOfGroup is that of the team of the group's communications, which have one team.
+// guardOfGroup is that of all of the group's communications; empty when they differ, since
+// ranks then meet in the world.
 func (b *builder) guardOfGroup(rest []hostir.Stmt) string {
+	guard, first := "", true
 	for _, next := range rest {
-		if c, ok := next.(*hostir.Communication); ok && c.Type != hostir.SendRecv {
-			return b.guardOf(c, nil)
-		}
-		if _, ok := next.(*hostir.EndCoalescing); ok {
-			break
+		switch next.(type) {
+		case *hostir.EndCoalescing:
+			return guard
+		case *hostir.Communication, *hostir.P2PCommunication:
+			own := b.guardOf(next, nil)
+			if !first && own != guard {
+				return ""
+			}
+			guard, first = own, false
 		}
 	}
-	return "" // ranks meet in the world
+	return guard
 }
 
 // guardFor declares the member for some ranks, those of the meshes, once.

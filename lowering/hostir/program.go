@@ -17,18 +17,6 @@
 // The root of a Broadcast that is not on the result's mesh is the last of the team and
 // sends from where its data lies. A SendRecv takes the buffer of each rank of the
 // operand's mesh to the rank at the same place of the result's; the two may be one rank.
-//
-// Tensors and communications are on meshes, and a mesh need not hold every rank. That
-// says who runs a statement: a rank that is not among Ranks(statement) does nothing
-// there, and has no buffer of its tensors. No statement tests for it. What orders
-// streams runs everywhere; a Wait for what the rank did not start is nothing.
-//
-// A Communication is on the mesh of its team. A rank of the team may lack one side: only
-// the root has the operand of a Broadcast or Scatter, or the result of a Gather or
-// Reduce, where that tensor is on another mesh; buffers of the others count for nothing.
-// The root of a Broadcast that is not on the result's mesh is the last of the team and
-// sends from where its data lies. A SendRecv takes the buffer of each rank of the
-// operand's mesh to the rank at the same place of the result's; the two may be one rank.
 package hostir
 
 import (

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "fault.hpp"
+#include "hirgen/mesh.hpp"
 #include "host_slices.hpp"
 #include "host_test.hpp"
 #include "json.hpp"
@@ -180,6 +181,28 @@ HG_TEST(slices_make_up_the_whole) {
     }
     HG_EXPECT(rebuilt == whole);
   }
+}
+
+// A rank outside a tensor's mesh adds nothing to the whole, wherever its coordinates are.
+HG_TEST(a_rank_outside_the_mesh_has_no_slice) {
+  TensorDesc desc = tensor("A", DType::kBf16, {{4, 2, 0}, {3, 1, 0}});
+  desc.present = false;
+  HG_EXPECT_EQ(desc.local_elements(), 0);
+  const std::vector<char> whole(24, 'x');
+  HG_EXPECT(take_slice(whole.data(), desc).empty());
+  std::vector<char> rebuilt = whole;
+  put_slice(&rebuilt, desc, nullptr);
+  HG_EXPECT(rebuilt == whole);
+}
+
+HG_TEST(a_mesh_knows_its_ranks) {
+  const Mesh grid({2, 2}, {5, 1, 6, 2});
+  HG_EXPECT(grid.holds(6) && !grid.holds(0));
+  HG_EXPECT((grid.team(6) == std::vector<int>{5, 1, 6, 2}));
+  HG_EXPECT((grid.team(6, 1) == std::vector<int>{6, 2}));
+  HG_EXPECT(grid.team(0).empty() && grid.team(0, 1).empty());
+  HG_EXPECT_EQ(grid.counterpart(6, Mesh({4})), 2);
+  HG_EXPECT_EQ(grid.counterpart(0, Mesh({4})), -1);
 }
 
 HG_TEST(a_slice_is_the_one_of_its_coordinates) {
