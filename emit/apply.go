@@ -23,7 +23,7 @@ func apply(root *os.Root, p *plan) (err error) {
 		}
 		return err
 	}
-	t := &transaction{root: root}
+	t := &transaction{root: root, folders: map[string]bool{".": true}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, t.rollBack())
@@ -36,7 +36,7 @@ func apply(root *os.Root, p *plan) (err error) {
 		}
 	}
 	for i, f := range p.write {
-		if err := t.replace(i, f.Path); err != nil {
+		if err := t.replace(i, f.Path, p.missing[f.Path]); err != nil {
 			return err
 		}
 	}
@@ -51,9 +51,10 @@ func apply(root *os.Root, p *plan) (err error) {
 
 // A transaction remembers how to undo what was done so far.
 type transaction struct {
-	root *os.Root
-	undo []func() error
-	kept int // files moved away
+	root    *os.Root
+	folders map[string]bool // known to exist
+	undo    []func() error
+	kept    int // files moved away
 }
 
 // stage writes a new file beside the others.
@@ -63,13 +64,15 @@ func (t *transaction) stage(i int, f File) error {
 
 func stagedName(i int) string { return path.Join(stagingFolder, "new"+strconv.Itoa(i)) }
 
-// replace puts staged file i in its place.
-func (t *transaction) replace(i int, name string) error {
+// replace puts staged file i in its place, which is free if the file was missing.
+func (t *transaction) replace(i int, name string, missing bool) error {
 	if err := t.makeFolders(path.Dir(name)); err != nil {
 		return err
 	}
-	if err := t.moveAway(name); err != nil {
-		return err
+	if !missing {
+		if err := t.moveAway(name); err != nil {
+			return err
+		}
 	}
 	if err := t.root.Rename(stagedName(i), name); err != nil {
 		return err
@@ -80,20 +83,20 @@ func (t *transaction) replace(i int, name string) error {
 
 // makeFolders makes the folders above a file, one by one.
 func (t *transaction) makeFolders(folder string) error {
-	if folder == "." {
+	if t.folders[folder] {
 		return nil
 	}
 	if err := t.makeFolders(path.Dir(folder)); err != nil {
 		return err
 	}
 	err := t.root.Mkdir(folder, 0o755)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
 	if err == nil {
 		t.undo = append(t.undo, func() error { return t.root.Remove(folder) })
+	} else if !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	return err
+	t.folders[folder] = true
+	return nil
 }
 
 // moveAway keeps the file that has a name, if there is one. A symbolic link is kept

@@ -1,0 +1,137 @@
+package emit
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// A plan is what has to change on disk.
+type plan struct {
+	write   []File          // in order; the manifest comes last
+	missing map[string]bool // of these, the ones that take no other file's place
+	remove  []string        // orphans
+	refused []string        // reasons against, in words; empty with Force
+}
+
+func (p *plan) changed() []string {
+	list := slices.Clone(p.remove)
+	for _, f := range p.write {
+		list = append(list, f.Path)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// everything is the plan for a folder that holds nothing yet.
+func everything(files []File) *plan {
+	p := &plan{missing: map[string]bool{}}
+	for _, f := range files {
+		p.add(f, true)
+	}
+	p.sort()
+	return p
+}
+
+func (p *plan) add(f File, missing bool) {
+	p.write = append(p.write, f)
+	p.missing[f.Path] = missing
+}
+
+// sort gives the plan its order.
+func (p *plan) sort() {
+	slices.SortStableFunc(p.write, func(a, b File) int { return boolCompare(a.Path == ManifestName, b.Path == ManifestName) })
+	slices.Sort(p.remove)
+	slices.Sort(p.refused)
+}
+
+// compare finds what differs from files, and what stands in the way.
+func compare(root *os.Root, files []File, force bool) (*plan, error) {
+	known, err := readManifest(root)
+	if err != nil && !force {
+		return nil, err
+	}
+	p := &plan{missing: map[string]bool{}}
+	wanted := map[string]bool{}
+	for _, f := range files {
+		wanted[f.Path] = true
+		found, err := inspect(root, f, known)
+		if err != nil {
+			return nil, err
+		}
+		switch found {
+		case same:
+			continue
+		case edited:
+			p.refused = append(p.refused, f.Path+" was edited")
+		case foreign:
+			p.refused = append(p.refused, f.Path+" was not written by hirgen")
+		}
+		p.add(f, found == missing)
+	}
+	for name := range known {
+		if wanted[name] {
+			continue
+		}
+		data, err := root.ReadFile(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, err
+		case digest(data) != known[name]:
+			p.refused = append(p.refused, name+" was edited and is no longer part of the program")
+		}
+		p.remove = append(p.remove, name)
+	}
+	p.sort()
+	return p, nil
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}
+
+// state is how a file on disk relates to the one that is to be there.
+type state int
+
+const (
+	same    state = iota
+	missing       // not there
+	old           // an earlier version, as hirgen wrote it
+	edited        // written by hirgen, changed since
+	foreign       // never written by hirgen
+)
+
+// inspect compares one file with what is on disk.
+func inspect(root *os.Root, f File, known map[string]string) (state, error) {
+	data, err := root.ReadFile(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return missing, nil
+	case err != nil:
+		return same, err
+	case bytes.Equal(data, f.Data):
+		return same, nil
+	case f.Path == ManifestName:
+		return old, nil
+	}
+	was, ours := known[f.Path]
+	switch {
+	case !ours:
+		return foreign, nil
+	case was != digest(data):
+		return edited, nil
+	default:
+		return old, nil
+	}
+}
