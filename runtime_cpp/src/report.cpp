@@ -163,7 +163,7 @@ std::string columns(const Report& report) {
   text +=
       format("# %12s %12s %6s %8s %8s %8s %10s %10s %10s %9s %8s %8s %8s\n", "(B)", "(elements)",
              "", "", "", "", "(us)", "(us)", "(us)", "per rank", "(GB/s)", "(GB/s)", "");
-  text += format("  %12ld %12ld %6s %8ld %8ld %8ld %10.2f %10.2f %10.2f %9.4g %8.4g %8.4g %8s\n",
+  text += format("  %12ld %12ld %6s %8ld %8ld %8ld %10.2f %10.2f %10.2f %9.2f %8.2f %8.2f %8s\n",
                  static_cast<long>(report.info->bytes), static_cast<long>(count(report)),
                  spelling(report.dtype), static_cast<long>(product.m * product.batch),
                  static_cast<long>(product.n), static_cast<long>(product.k), r.seconds * 1e6,
