@@ -131,16 +131,28 @@ struct Problem {
   }
 
   cublasStatus_t heuristic(cublasLtMatmulHeuristicResult_t* result) {
+    int found = 0;
+    const cublasStatus_t status = heuristics(result, 1, &found);
+    return status == CUBLAS_STATUS_SUCCESS && found == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : status;
+  }
+
+  cublasStatus_t heuristics(cublasLtMatmulHeuristicResult_t* results, int limit, int* found) {
     cublasLtMatmulPreference_t preference = nullptr;
     OK(cublasLtMatmulPreferenceCreate(&preference));
     uint64_t bytes = kWorkspace;
     OK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                             &bytes, sizeof bytes));
-    int found = 0;
-    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-        handle, description, a.layout, b.layout, c.layout, c.layout, preference, 1, result, &found);
+    cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(handle, description, a.layout, b.layout, c.layout, c.layout,
+                                       preference, limit, results, found);
     OK(cublasLtMatmulPreferenceDestroy(preference));
-    return status == CUBLAS_STATUS_SUCCESS && found == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : status;
+    return status;
+  }
+
+  cublasStatus_t verdict(const cublasLtMatmulAlgo_t& algo,
+                         cublasLtMatmulHeuristicResult_t* result) {
+    return cublasLtMatmulAlgoCheck(handle, description, a.layout, b.layout, c.layout, c.layout,
+                                   &algo, result);
   }
 
   cublasStatus_t run(const cublasLtMatmulAlgo_t* algo, cudaStream_t on, void* space, size_t bytes) {

@@ -3,6 +3,8 @@
 #include <cuda_runtime.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "device_problem.hpp"
 #include "device_test.hpp"
 
@@ -61,6 +63,36 @@ void row_order() {
   product<float>({.m = 40, .n = 24, .k = 16, .order = CUBLASLT_ORDER_ROW});
   product<__nv_bfloat16>(
       {.m = 64, .n = 32, .k = 16, .transpose_b = true, .order = CUBLASLT_ORDER_ROW});
+}
+
+int32_t id_of(const cublasLtMatmulAlgo_t& algo) {
+  int32_t id = -1;
+  size_t written = 0;
+  OK(cublasLtMatmulAlgoConfigGetAttribute(&algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id,
+                                          &written));
+  EXPECT(written == sizeof id);
+  return id;
+}
+
+/// What a tuner relies on: several algorithms, all right, that survive as bytes.
+void algorithms() {
+  Problem<__nv_bfloat16> problem({.m = 264, .n = 136, .k = 520});
+  cublasLtMatmulHeuristicResult_t results[8];
+  int found = 0;
+  OK(problem.heuristics(results, 8, &found));
+  EXPECT(found > 1);
+  for (int i = 0; i < found; ++i) {
+    cublasLtMatmulAlgo_t copy;
+    memcpy(&copy, &results[i].algo, sizeof copy);
+    cublasLtMatmulHeuristicResult_t checked;
+    OK(problem.verdict(copy, &checked));
+    EXPECT(checked.workspaceSize <= results[i].workspaceSize);
+    EXPECT(id_of(copy) == id_of(results[i].algo));
+    OK(problem.run(&copy, problem.stream, problem.workspace, results[i].workspaceSize));
+    problem.check();
+  }
+  memset(&results[0].algo, 0xFF, sizeof results[0].algo);
+  EXPECT(problem.verdict(results[0].algo, &results[1]) != CUBLAS_STATUS_SUCCESS);
 }
 
 /// Two products on two streams with a workspace each, many times.
@@ -145,6 +177,7 @@ int main(int argc, char** argv) {
                        {"epilogues", epilogues},
                        {"wide_results", wide_results},
                        {"row_order", row_order},
+                       {"algorithms", algorithms},
                        {"concurrent", concurrent},
                        {"bad_shapes", bad_shapes},
 #ifdef HIRGEN_CPU_DEVICE

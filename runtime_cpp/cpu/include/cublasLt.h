@@ -67,6 +67,18 @@ typedef enum {
   CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
 } cublasLtReductionScheme_t;
 
+typedef enum {
+  CUBLASLT_ALGO_CONFIG_ID = 0,                ///< int32_t
+  CUBLASLT_ALGO_CONFIG_TILE_ID = 1,           ///< uint32_t
+  CUBLASLT_ALGO_CONFIG_SPLITK_NUM = 2,        ///< int32_t
+  CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME = 3,  ///< uint32_t (cublasLtReductionScheme_t)
+  CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING = 4,     ///< uint32_t
+  CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION = 5,     ///< uint32_t
+  CUBLASLT_ALGO_CONFIG_STAGES_ID = 6,         ///< uint32_t
+  CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID = 7,    ///< uint16_t
+  CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID = 8,  ///< uint16_t
+} cublasLtMatmulAlgoConfigAttributes_t;
+
 typedef struct cublasLtContext* cublasLtHandle_t;
 
 typedef struct {
@@ -132,6 +144,17 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatrixLayout_t Bdesc, cublasLtMatrixLayout_t Cdesc, cublasLtMatrixLayout_t Ddesc,
     cublasLtMatmulPreference_t preference, int requestedAlgoCount,
     cublasLtMatmulHeuristicResult_t heuristicResultsArray[], int* returnAlgoCount);
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t lightHandle,
+                                       cublasLtMatmulDesc_t operationDesc,
+                                       cublasLtMatrixLayout_t Adesc, cublasLtMatrixLayout_t Bdesc,
+                                       cublasLtMatrixLayout_t Cdesc, cublasLtMatrixLayout_t Ddesc,
+                                       const cublasLtMatmulAlgo_t* algo,
+                                       cublasLtMatmulHeuristicResult_t* result);
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algo,
+                                                    cublasLtMatmulAlgoConfigAttributes_t attr,
+                                                    void* buf, size_t sizeInBytes,
+                                                    size_t* sizeWritten);
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t computeDesc,
                               const void* alpha, const void* A, cublasLtMatrixLayout_t Adesc,

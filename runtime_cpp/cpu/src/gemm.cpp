@@ -9,9 +9,9 @@
 namespace hirgen_cpu {
 namespace {
 
-// A tile of the result is kept in fp32 while all of k passes by in blocks. Both operands of a
-// block are packed into panels of kRows and kColumns, zero-filled at the edges, in the order in
-// which the innermost loop reads them.
+// A tile of the result is kept in fp32 while all of k passes by in blocks; kTile and kDepth are
+// the most that a tiling may ask for. Both operands of a block are packed into panels of kRows
+// and kColumns, zero-filled at the edges, in the order in which the innermost loop reads them.
 constexpr int64_t kRows = 8, kColumns = 4;
 constexpr int64_t kTile = 128, kDepth = 256;
 static_assert(kTile % kRows == 0 && kTile % kColumns == 0);
@@ -85,11 +85,23 @@ struct Place {
   int64_t row, column, rows, columns;
 };
 
+/// Calls body with each tile of one batch, in the order of the tiling.
+template <class Body>
+void for_each_tile(const Product& p, Body body) {
+  const int64_t tile = p.tiling.tile;
+  const int64_t rows = (p.m + tile - 1) / tile, columns = (p.n + tile - 1) / tile;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t row = (p.tiling.rows_first ? i / columns : i % rows) * tile;
+    const int64_t column = (p.tiling.rows_first ? i % columns : i / rows) * tile;
+    body({row, column, std::min(tile, p.m - row), std::min(tile, p.n - column)});
+  }
+}
+
 template <class A, class B>
 void compute_tile(const Product& p, const A* a, const B* b, const Place& at, Scratch& scratch) {
   std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
-  for (int64_t k = 0; k < p.k; k += kDepth) {
-    int64_t depth = std::min(kDepth, p.k - k);
+  for (int64_t k = 0; k < p.k; k += p.tiling.depth) {
+    int64_t depth = std::min(p.tiling.depth, p.k - k);
     pack<kRows>(a, {at.row, at.rows, p.a.row_stride, k, depth, p.a.column_stride},
                 scratch.a.data());
     pack<kColumns>(b, {at.column, at.columns, p.b.column_stride, k, depth, p.b.row_stride},
@@ -146,13 +158,10 @@ void multiply_typed(const Product& p) {
     const In* b = static_cast<const In*>(p.b.data) + batch * p.b.batch_stride;
     const Out* c = static_cast<const Out*>(p.c.data) + batch * p.c.batch_stride;
     Out* d = static_cast<Out*>(p.d.data) + batch * p.d.batch_stride;
-    for (int64_t column = 0; column < p.n; column += kTile) {
-      for (int64_t row = 0; row < p.m; row += kTile) {
-        Place at{row, column, std::min(kTile, p.m - row), std::min(kTile, p.n - column)};
-        compute_tile(p, a, b, at, scratch);
-        store_tile(p, c, d, at, scratch.tile.data(), bias);
-      }
-    }
+    for_each_tile(p, [&](const Place& at) {
+      compute_tile(p, a, b, at, scratch);
+      store_tile(p, c, d, at, scratch.tile.data(), bias);
+    });
   }
 }
 

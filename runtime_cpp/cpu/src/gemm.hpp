@@ -14,6 +14,14 @@ struct Matrix {
   int64_t row_stride = 1, column_stride = 0, batch_stride = 0;
 };
 
+/// The order in which a result is made. Each element is the same sum in the same order in all
+/// of them, so that results are equal bit by bit.
+struct Tiling {
+  int64_t tile = 128;       ///< rows and columns of a tile, a multiple of 8, at most 128
+  int64_t depth = 256;      ///< elements of k in a block, at most 256
+  bool rows_first = false;  ///< tiles are made row by row
+};
+
 struct Product {
   int64_t m = 0, n = 0, k = 0, batch = 1;
   float alpha = 1, beta = 0;
@@ -21,6 +29,7 @@ struct Product {
   const void* bias = nullptr;  ///< m elements, or null
   cudaDataType_t bias_type = CUDA_R_32F;
   bool relu = false, gelu = false;
+  Tiling tiling;
 };
 
 /// Runs it in the calling thread: fp32 products and sums, one rounding to D's type.
