@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -20,7 +21,6 @@ type teamKey struct {
 // an event hands over from the current stream, another one tells that it is done.
 type transfer struct {
 	team  string
-	ready string // C++ of the event
 	done  string // member; indexed by the iteration
 	on    string // C++ of the stream
 	loops []loop
@@ -69,12 +69,16 @@ func (b *builder) teamOf(s *hostir.Communication) string {
 
 // begin hands over from the current stream to the team's: the events and their nodes.
 func (b *builder) begin(src source, team, handle, on string) (*transfer, node) {
-	count := b.iterations()
-	t := &transfer{team: team, on: on, loops: append([]loop(nil), b.loops...), guard: b.guard}
-	index := "[" + iteration(b.loops).String() + "]"
-	t.ready = b.events(handle+"_ready", count, src.Where) + index
-	t.done = b.events(handle+"_done", count, src.Where)
-	return t, &orderNode{src, t.ready, "stream", on}
+	ready := b.events(handle+"_ready", b.iterations(), src.Where) + "[" + iteration(b.loops).String() + "]"
+	return b.ongoing(src, team, handle, on), &orderNode{src, ready, "stream", on}
+}
+
+// ongoing is a transfer on a stream, with the events that tell that it is done.
+func (b *builder) ongoing(src source, team, handle, on string) *transfer {
+	return &transfer{
+		team: team, on: on, loops: slices.Clone(b.loops), guard: b.guard,
+		done: b.events(handle+"_done", b.iterations(), src.Where),
+	}
 }
 
 // end records that the transfer is done.
@@ -319,8 +323,8 @@ func (b *builder) wait(s *hostir.Wait) ([]node, error) {
 		return nil, internalError(s.Pos, s.Op(), "%s runs in a loop that the wait is not in", s.Handle)
 	}
 	for i, l := range t.loops {
-		if b.loops[i].count.size != l.count.size {
-			return nil, internalError(s.Pos, s.Op(), "%s runs in a loop of another length", s.Handle)
+		if b.loops[i].count.size < l.count.size {
+			return nil, internalError(s.Pos, s.Op(), "%s runs in a longer loop", s.Handle)
 		}
 	}
 	src := b.located(s, "wait_"+s.Handle, "Wait("+s.Handle+")")

@@ -85,7 +85,7 @@ type (
 	// forNode is a loop.
 	forNode struct {
 		source
-		Var, Count string
+		Var, First, Count string
 		Body       []node
 	}
 	// ifNode is a branch.

@@ -83,10 +83,15 @@ func (b *builder) shareMemHandles(s *hostir.ShareMemHandles) ([]node, error) {
 			WithHint("write `graph: false` or `transport: nccl` in the schedule")
 		return nil, list.Err()
 	}
+	return []node{&mappedNode{b.source(s), b.peers()}}, nil
+}
+
+// peers declares the other ranks' memory, once.
+func (b *builder) peers() string {
 	if b.view.Peers == "" {
 		b.view.Peers, b.view.Driver = b.names.member("peers"), b.names.member("driver")
 	}
-	return []node{&mappedNode{b.source(s), b.view.Peers}}, nil
+	return b.view.Peers
 }
 
 // sharedTransfer prints one side of a transfer through shared memory.
@@ -155,14 +160,25 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 	if s.Send {
 		out, in = theirs, buf.name
 	}
-	stream := b.view.Peers + ".copies()"
-	t, handOver := b.begin(src, "", s.Handle, stream)
 	call := &copyBetweenNode{
 		source: source{Where: src.Where}, Driver: b.view.Driver, Shared: e.share.Name, Peer: peer.String(),
-		Transfer: e.transfer(b.loops), Stream: stream, Out: out, In: in,
-		Elements: buf.elements().String(), Type: buf.typ.Alias,
+		Transfer: e.transfer(b.loops), Out: out, In: in, Elements: buf.elements().String(), Type: buf.typ.Alias,
 	}
-	return []node{handOver, call, b.end(src, t, s.Handle)}, nil
+	t, nodes := b.onCopyStream(src, s.Handle, call)
+	return append(nodes, b.end(src, t, s.Handle)), nil
+}
+
+// onCopyStream prints a copy: on the current stream if that is the copy stream, or handed
+// over to it.
+func (b *builder) onCopyStream(src source, handle string, call *copyBetweenNode) (*transfer, []node) {
+	copies := b.peers() + ".copies()"
+	if b.current.text != copies {
+		t, handOver := b.begin(src, "", handle, copies)
+		call.Stream = copies
+		return t, []node{handOver, call}
+	}
+	call.source, call.Stream = src, "stream"
+	return b.ongoing(src, "", handle, "stream"), []node{call}
 }
 
 // transfer numbers the transfer of the iteration at hand among those of its buffer.

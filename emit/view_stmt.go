@@ -2,6 +2,7 @@ package emit
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -116,7 +117,7 @@ func (b *builder) forLoop(s *hostir.For) ([]node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []node{&forNode{b.source(s), name, count.String(), body}}, nil
+	return []node{&forNode{b.source(s), name, strconv.FormatInt(s.First, 10), count.String(), body}}, nil
 }
 
 // declare gives a tensor its memory until the end of the statement list. It reports

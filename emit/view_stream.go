@@ -48,6 +48,9 @@ func setsStream(body []hostir.Stmt) bool {
 
 // stream prints a stream of the host IR.
 func (b *builder) stream(s hostir.Stmt, r hostir.StreamRef) (streamRef, error) {
+	if r.Var == hostir.CopyStream {
+		return streamRef{text: b.peers() + ".copies()"}, nil
+	}
 	if r.Index == nil {
 		name, ok := b.streams[r.Var]
 		if !ok {

@@ -43,10 +43,20 @@ func choices(s model.Schedule) hostir.Choices {
 		Pipeline: s.Pipeline, Transport: s.Transport, Reshard: s.Reshard,
 		Sync: s.Sync, Joins: s.Joins, Buffers: s.Buffers, Graph: s.Graph,
 	}
-	if s.Pipeline == "p2p" {
-		c.Own = s.Own
+	if s.Pipeline == "p2p" || s.Pipeline == "ring" {
+		c.Own, c.Chunks = s.Own, s.Chunks
+		c.Order, c.OwnStep = unless("rotation", s.Order), unless("first", s.OwnStep)
 	}
+	c.Transfers = unless("inline", s.Transfers)
 	return c
+}
+
+// unless is a choice, or nothing where it is the default.
+func unless(byDefault, choice string) string {
+	if choice == byDefault {
+		return ""
+	}
+	return choice
 }
 
 // declare lists the tensors: inputs, then outputs, then the rest.

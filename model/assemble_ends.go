@@ -78,19 +78,23 @@ type choice struct {
 }
 
 var choices = []choice{
-	{"pipeline", []string{"collective", "broadcast", "reduce", "p2p"}, func(s *Schedule, v string) { s.Pipeline = v }},
+	{"pipeline", []string{"collective", "broadcast", "reduce", "p2p", "ring", "eager"}, func(s *Schedule, v string) { s.Pipeline = v }},
 	{"transport", []string{"nccl", "ipc-get", "ipc-put"}, func(s *Schedule, v string) { s.Transport = v }},
 	{"reshard", []string{"before", "after"}, func(s *Schedule, v string) { s.Reshard = v }},
 	{"sync", []string{"split", "fused"}, func(s *Schedule, v string) { s.Sync = v }},
 	{"joins", []string{"body", "after"}, func(s *Schedule, v string) { s.Joins = v }},
 	{"buffers", []string{"keep", "free"}, func(s *Schedule, v string) { s.Buffers = v }},
 	{"own", []string{"in-place", "copied"}, func(s *Schedule, v string) { s.Own = v }},
+	{"transfers", []string{"inline", "ahead"}, func(s *Schedule, v string) { s.Transfers = v }},
+	{"order", []string{"rotation", "reverse"}, func(s *Schedule, v string) { s.Order = v }},
+	{"own_step", []string{"first", "last"}, func(s *Schedule, v string) { s.OwnStep = v }},
 	{"graph", []string{"false", "true"}, func(s *Schedule, v string) { s.Graph = v == "true" }},
 }
 
 const (
 	defaultStreams = 4
 	maxStreams     = 64
+	maxChunks      = 1024
 )
 
 // DefaultSchedule is the schedule of a spec that says nothing about it.
@@ -105,7 +109,7 @@ func DefaultSchedule() Schedule {
 // schedule reads the choices.
 func (a *assembler) schedule() {
 	a.p.Schedule = DefaultSchedule()
-	names := []string{"streams"}
+	names := []string{"streams", "chunks"}
 	for _, c := range choices {
 		names = append(names, c.name)
 	}
@@ -113,8 +117,12 @@ func (a *assembler) schedule() {
 		if i == 0 {
 			a.p.Schedule.Pos = f.name.pos
 		}
-		if f.name.value == "streams" {
+		switch f.name.value {
+		case "streams":
 			a.streams(f.value)
+			continue
+		case "chunks":
+			a.chunks(f.value)
 			continue
 		}
 		at := slices.IndexFunc(choices, func(c choice) bool { return c.name == f.name.value })
@@ -142,9 +150,22 @@ func (a *assembler) streams(t text) {
 	if !ok {
 		return
 	}
-	if n.value < 1 || n.value > maxStreams {
-		a.list.Add(t.pos, diag.BadStreams, "%d worker streams are not possible; there are 1 to %d", n.value, maxStreams)
+	if n.value < 0 || n.value > maxStreams {
+		a.list.Add(t.pos, diag.BadStreams, "%d worker streams are not possible; there are 0 to %d", n.value, maxStreams)
 		return
 	}
 	a.p.Schedule.Streams = int(n.value)
+}
+
+// chunks reads how many products a rank's result is made in.
+func (a *assembler) chunks(t text) {
+	n, ok := a.eval(t)
+	if !ok {
+		return
+	}
+	if n.value < 1 || n.value > maxChunks {
+		a.list.Add(t.pos, diag.BadChoice, "%d chunks are not possible; there are 1 to %d", n.value, maxChunks)
+		return
+	}
+	a.p.Schedule.Chunks = int(n.value)
 }

@@ -161,6 +161,7 @@ func (b *Builder) Outputs(names ...string) *Builder {
 }
 
 // Schedule sets the choices of the schedule; fields that are zero keep their default.
+// Streams: OnCaller stands for streams: 0.
 func (b *Builder) Schedule(s Schedule) *Builder {
 	add := func(name, value string) {
 		if value != "" {
@@ -174,8 +175,14 @@ func (b *Builder) Schedule(s Schedule) *Builder {
 	add("joins", s.Joins)
 	add("buffers", s.Buffers)
 	add("own", s.Own)
+	add("transfers", s.Transfers)
+	add("order", s.Order)
+	add("own_step", s.OwnStep)
 	if s.Streams != 0 {
-		add("streams", strconv.Itoa(s.Streams))
+		add("streams", strconv.Itoa(max(s.Streams, 0)))
+	}
+	if s.Chunks != 0 {
+		add("chunks", strconv.Itoa(s.Chunks))
 	}
 	if s.Graph {
 		add("graph", "true")

@@ -67,17 +67,27 @@ type Op struct {
 	Pos  diag.Pos
 }
 
+// OnCaller is the number of streams to give a Builder for a pipeline that runs on the
+// caller's stream, since 0 keeps the default there.
+const OnCaller = -1
+
 // Schedule holds the choices that change how fast a program is and never what it
 // computes. Every field has a default, so a spec may leave the section out.
 type Schedule struct {
-	Pipeline  string // "collective", "broadcast", "reduce" or "p2p": how a pipeline crosses ranks
+	// Pipeline is how a pipeline crosses ranks: "collective", "broadcast", "reduce", "p2p",
+	// "ring", or "eager": not at all, a whole collective before the whole operation.
+	Pipeline  string
 	Transport string // "nccl", or of point-to-point pipelines "ipc-get" or "ipc-put": CUDA IPC
 	Reshard   string // "before" or "after" the compute
-	Streams   int    // worker streams, at least 1
+	Streams   int    // worker streams; 0 in a pipeline: the caller's stream does the work
 	Sync      string // "split" or "fused": where every stream waits for the caller's stream
 	Joins     string // "body" or "after": where the caller's stream waits for the workers
 	Buffers   string // "keep": allocated once, for all calls; "free": live as long as needed
 	Own       string // "in-place" or "copied": the own slice in point-to-point pipelines
+	Transfers string // "inline": in the work loop; "ahead": all are issued before it
+	Order     string // of the peers in point-to-point pipelines: "rotation" or "reverse"
+	OwnStep   string // "first" or "last": when such a pipeline works on the own slice
+	Chunks    int    // products that a rank's result is made in; 0: one for each slice
 	Graph     bool   // capture a call into a CUDA graph and replay it
 	Pos       diag.Pos
 }

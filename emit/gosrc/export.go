@@ -162,15 +162,23 @@ func (e *exporter) tail() {
 	e.add(jen.Line())
 	e.add(b().Dot("Outputs").Call(outputs...))
 	s := e.pipeline.Schedule
+	streams := jen.Lit(s.Streams)
+	if s.Streams == 0 {
+		streams = jen.Qual(modelPath, "OnCaller")
+	}
 	e.add(b().Dot("Schedule").Call(jen.Qual(modelPath, "Schedule").Values(jen.Dict{
 		jen.Id("Pipeline"):  jen.Lit(s.Pipeline),
 		jen.Id("Transport"): jen.Lit(s.Transport),
 		jen.Id("Reshard"):   jen.Lit(s.Reshard),
-		jen.Id("Streams"):   jen.Lit(s.Streams),
+		jen.Id("Streams"):   streams,
 		jen.Id("Sync"):      jen.Lit(s.Sync),
 		jen.Id("Joins"):     jen.Lit(s.Joins),
 		jen.Id("Buffers"):   jen.Lit(s.Buffers),
 		jen.Id("Own"):       jen.Lit(s.Own),
+		jen.Id("Transfers"): jen.Lit(s.Transfers),
+		jen.Id("Order"):     jen.Lit(s.Order),
+		jen.Id("OwnStep"):   jen.Lit(s.OwnStep),
+		jen.Id("Chunks"):    jen.Lit(s.Chunks),
 		jen.Id("Graph"):     jen.Lit(s.Graph),
 	})))
 }

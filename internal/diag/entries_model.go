@@ -71,8 +71,8 @@ var operationEntries = []Entry{
 		Text:    "docs/spec.md lists the fields of the schedule with their values.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\nschedule: {sync: splt}\n"},
 	{Code: BadStreams, Title: "a number of streams is not possible",
-		Text:    "A program has 1 to 64 worker streams.",
-		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\nschedule: {streams: 0}\n"},
+		Text:    "A program has 1 to 64 worker streams, or none: its pipelines then run on the caller's stream.",
+		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\nschedule: {streams: 65}\n"},
 }
 
 var loweringEntries = []Entry{

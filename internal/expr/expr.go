@@ -1,7 +1,7 @@
 // Package expr is the integer expressions of specs (extents over parameters) and
 // of host programs (peers and indices over the rank and loop variables).
 //
-//	expr = expr ("+" | "-") expr | expr ("*" | "/" | "%") expr | expr "==" expr
+//	expr = expr ("+" | "-") expr | expr ("*" | "/" | "%") expr | expr ("==" | "!=") expr
 //	     | "(" expr ")" | name | integer
 //
 // Division must be exact wherever a spec uses it; "%" takes the sign of the
@@ -24,7 +24,7 @@ type Var string
 
 // Binary is an operation on two expressions.
 type Binary struct {
-	Op   string // "+", "-", "*", "/", "%", "=="
+	Op   string // "+", "-", "*", "/", "%", "==", "!="
 	X, Y Expr
 }
 

@@ -42,7 +42,7 @@ func (l *lexer) scan() token {
 		return l.take(tokenOpen, 1)
 	case c == ')':
 		return l.take(tokenClose, 1)
-	case c == '=' && l.offset+1 < len(l.text) && l.text[l.offset+1] == '=':
+	case (c == '=' || c == '!') && l.offset+1 < len(l.text) && l.text[l.offset+1] == '=':
 		return l.take(tokenOp, 2)
 	case c == '+' || c == '-' || c == '*' || c == '/' || c == '%':
 		return l.take(tokenOp, 1)

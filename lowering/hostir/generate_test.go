@@ -20,7 +20,11 @@ func generate(seed uint64) *Program {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), p: &Program{Name: "made-up", File: "a spec.yaml"}}
 	g.p.Params = []Param{{"D", 4}, {"S", 2}, {"M", -64}}
 	g.p.Streams = g.IntN(5)
-	g.p.Choices = Choices{"collective", "nccl", "before", "split", g.pick("body", ""), "keep", g.IntN(2) == 0, g.pick("in-place", "")}
+	g.p.Choices = Choices{
+		Pipeline: "collective", Transport: "nccl", Reshard: "before", Sync: "split", Joins: g.pick("body", ""), Buffers: "keep",
+		Graph: g.IntN(2) == 0, Own: g.pick("in-place", ""), Order: g.pick("reverse", ""), OwnStep: g.pick("last", ""),
+		Transfers: g.pick("ahead", ""), Chunks: g.IntN(3),
+	}
 	g.p.Meshes = []*domain.Mesh{
 		{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Text: "D", Size: 4}}}, Ranks: []int{0, 1, 2, 3}},
 		{Name: "other", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}, {Name: "y", Extent: domain.Extent{Text: "S", Size: 2}}}, Ranks: []int{4, 6, 0, 1}},
@@ -131,7 +135,7 @@ func statementMakers() []func(g *generator, depth int) Stmt {
 		func(g *generator, _ int) Stmt { return &SetCurrentStream{g.info(), g.stream()} },
 		func(g *generator, _ int) Stmt { return &Synchronize{g.info(), g.stream()} },
 		func(g *generator, depth int) Stmt {
-			return &For{Info: g.info(), Var: "s", Count: g.extent(), Body: g.block(depth)}
+			return &For{Info: g.info(), Var: "s", First: g.Int64N(2), Count: g.extent(), Body: g.block(depth)}
 		},
 		func(g *generator, depth int) Stmt {
 			return &If{Info: g.info(), Cond: g.expr(2), Body: g.block(depth), Else: g.block(depth)}

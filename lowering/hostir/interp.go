@@ -3,6 +3,7 @@ package hostir
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
@@ -79,6 +80,13 @@ type machine struct {
 	lendings  []*loan // as they were first reached
 }
 
+// underway is what a communication started in this call, one task for each iteration of the
+// loops that it stands in.
+type underway struct {
+	loops []string
+	tasks map[string]*task
+}
+
 // task is a piece of work on one stream of one rank.
 type task struct {
 	number int
@@ -108,7 +116,8 @@ type rank struct {
 	current  *stream
 	views    map[*Tensor]*view
 	aliases  map[*Tensor]bool // views that a Reshape, Broadcast or Permute made
-	handles  map[string]*task // what Wait waits for
+	handles  map[string]*underway // what Wait waits for
+	loops    []string            // the variables of the loops around
 	turns    map[string]int   // how many meetings of a team this rank has joined
 	group    []*part          // communications of the open group
 	grouping bool
@@ -128,13 +137,32 @@ func allocates(p *Program) bool {
 func newRank(m *machine, number int) *rank {
 	r := &rank{
 		machine: m, number: number, streams: map[string]*stream{}, named: map[string]*stream{},
-		views: map[*Tensor]*view{}, aliases: map[*Tensor]bool{}, handles: map[string]*task{}, turns: map[string]int{},
+		views: map[*Tensor]*view{}, aliases: map[*Tensor]bool{}, turns: map[string]int{},
 		env: map[string]int64{"rank": int64(number)}, outputs: map[string]*Array{},
 	}
 	for _, param := range m.program.Params {
 		r.env[param.Name] = param.Value
 	}
 	return r
+}
+
+// handle notes the task that a Wait for the communication of this iteration waits for.
+func (r *rank) handle(name string, t *task) {
+	c := r.handles[name]
+	if c == nil {
+		c = &underway{loops: slices.Clone(r.loops), tasks: map[string]*task{}}
+		r.handles[name] = c
+	}
+	c.tasks[r.iteration(c.loops)] = t
+}
+
+// iteration names the iteration at hand of the given loops.
+func (r *rank) iteration(loops []string) string {
+	values := make([]int64, len(loops))
+	for i, name := range loops {
+		values[i] = r.env[name]
+	}
+	return fmt.Sprint(values)
 }
 
 func (r *rank) stream(name string) *stream {
@@ -175,6 +203,7 @@ func (t *task) follow(other *task) {
 // run, the caller reads the outputs, all on the caller's stream.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.calls++
+	r.handles = map[string]*underway{}
 	r.current = r.stream("caller's stream")
 	for _, t := range r.machine.program.Tensors {
 		if !r.holds(t) || t.Role != Input && t.Role != Output {

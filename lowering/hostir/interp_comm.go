@@ -44,9 +44,7 @@ func (r *rank) transfer(s Stmt) error {
 		r.group = nil
 		return r.start(s.Handle, s, group)
 	case *Wait:
-		if t := r.handles[s.Handle]; t != nil {
-			r.issue(r.current, s, nil, t)
-		}
+		return r.wait(s)
 	case *ShareMemHandles: // memory is shared already
 	case *Communication, *P2PCommunication:
 		if t, ok := s.(*P2PCommunication); ok && t.Backend.IPC() {
@@ -62,6 +60,21 @@ func (r *rank) transfer(s Stmt) error {
 		}
 		return r.start(Handle(s), s, parts)
 	}
+	return nil
+}
+
+// wait makes the current stream follow what a communication started. A rank that took no
+// part in it waits for nothing.
+func (r *rank) wait(s *Wait) error {
+	c := r.handles[s.Handle]
+	if c == nil {
+		return nil
+	}
+	t := c.tasks[r.iteration(c.loops)]
+	if t == nil {
+		return r.fail(s, "%s was not started in this iteration", s.Handle)
+	}
+	r.issue(r.current, s, nil, t)
 	return nil
 }
 
@@ -179,7 +192,7 @@ func (r *rank) start(handle string, s Stmt, parts []*part) error {
 		m.task.follow(begin)
 		meetings = append(meetings, m.task)
 	}
-	r.handles[handle] = r.issue(carrier, s, nil, meetings...)
+	r.handle(handle, r.issue(carrier, s, nil, meetings...))
 	return nil
 }
 

@@ -33,13 +33,7 @@ func (r *rank) ipc(s *P2PCommunication) error {
 
 // loan finds the transfer between two ranks through one exchange in this iteration.
 func (r *rank) loan(e *Exchange, owner, copier int) *loan {
-	iteration := map[string]int64{} // fmt prints maps in the order of their keys
-	for name, value := range r.env {
-		if name != "rank" {
-			iteration[name] = value
-		}
-	}
-	key := fmt.Sprint(e.Send.Handle, e.Recv.Handle, iteration, r.calls, owner, copier)
+	key := fmt.Sprint(e.Send.Handle, e.Recv.Handle, r.iteration(r.loops), r.calls, owner, copier)
 	m := r.machine
 	if m.loans[key] == nil {
 		m.loans[key] = &loan{puts: e.Copier().Send}
@@ -53,15 +47,15 @@ func (r *rank) lend(s *P2PCommunication, p *part, l *loan) {
 	l.owner, l.lent = p, r.issue(r.current, s, nil)
 	back := r.machine.task(r.number, s, r.current, nil)
 	l.needCopied = append(l.needCopied, back)
-	r.handles[s.Handle] = back
+	r.handle(s.Handle, back)
 }
 
 // copy moves the data once the buffer is lent, on the stream of all copies.
 func (r *rank) copy(s *P2PCommunication, p *part, l *loan) {
 	l.copier = p
-	l.copied = r.issue(r.stream("copies"), s, l.move, r.current.last)
+	l.copied = r.issue(r.stream(CopyStream), s, l.move, r.current.last)
 	l.needLent = append(l.needLent, l.copied)
-	r.handles[s.Handle] = l.copied
+	r.handle(s.Handle, l.copied)
 }
 
 func (l *loan) move() error {

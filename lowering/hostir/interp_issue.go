@@ -48,17 +48,22 @@ func (r *rank) statement(s Stmt) error {
 }
 
 func (r *rank) loop(s *For) error {
-	for i := range s.Count.Size {
+	r.loops = append(r.loops, s.Var)
+	for i := s.First; i < s.Count.Size; i++ {
 		r.env[s.Var] = i
 		if err := r.block(s.Body); err != nil {
 			return err
 		}
 	}
+	r.loops = r.loops[:len(r.loops)-1]
 	delete(r.env, s.Var)
 	return nil
 }
 
 func (r *rank) target(s Stmt, ref StreamRef) (*stream, error) {
+	if ref.Var == CopyStream {
+		return r.stream(CopyStream), nil
+	}
 	if ref.Index == nil {
 		named := r.named[ref.Var]
 		if named == nil {

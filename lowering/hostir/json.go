@@ -162,6 +162,9 @@ func fields(s Stmt) object {
 	case *Synchronize:
 		return object{{"stream", s.Stream.String()}}
 	case *For:
+		if s.First != 0 {
+			return object{{"var", s.Var}, {"first", s.First}, {"count", s.Count.String()}}
+		}
 		return object{{"var", s.Var}, {"count", s.Count.String()}}
 	case *If:
 		return object{{"cond", s.Cond.String()}}

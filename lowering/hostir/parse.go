@@ -151,6 +151,7 @@ func (p *parser) choicesLine() {
 	fields := map[string]*string{
 		"pipeline": &c.Pipeline, "transport": &c.Transport, "reshard": &c.Reshard,
 		"sync": &c.Sync, "joins": &c.Joins, "buffers": &c.Buffers, "own": &c.Own,
+		"order": &c.Order, "own_step": &c.OwnStep, "transfers": &c.Transfers,
 	}
 	for more := true; more && p.err == nil; more = p.accept(",") {
 		at := p.at
@@ -161,6 +162,8 @@ func (p *parser) choicesLine() {
 			if !c.Graph {
 				p.keyword("false")
 			}
+		case key == "chunks":
+			c.Chunks = p.small()
 		case field != nil:
 			*field = ""
 			if next := p.peek(); next != "" {

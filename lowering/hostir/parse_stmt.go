@@ -83,9 +83,25 @@ func (p *parser) statement() Stmt {
 func (p *parser) forLine() Stmt {
 	s := &For{Var: p.name("a loop variable")}
 	p.keyword("in")
+	s.First = p.first()
 	s.Count = p.extent(":")
 	p.expect(":")
 	return s
+}
+
+// first takes "1.." in front of the count of a loop that leaves out iteration 0.
+func (p *parser) first() int64 {
+	p.skipSpace()
+	digits := p.at
+	for digits < len(p.text) && isDigit(p.text[digits]) {
+		digits++
+	}
+	if digits == p.at || !strings.HasPrefix(p.text[digits:], "..") {
+		return 0
+	}
+	n := int64(p.small())
+	p.expect("..")
+	return n
 }
 
 func (p *parser) stream() StreamRef {

@@ -115,7 +115,7 @@ func head(s Stmt) string {
 	case *Synchronize:
 		return call("Synchronize", s.Stream.String())
 	case *For:
-		return fmt.Sprintf("For %s in %s:", s.Var, s.Count)
+		return fmt.Sprintf("For %s in %s:", s.Var, rangeOf(s))
 	case *If:
 		return fmt.Sprintf("If %s:", s.Cond)
 	case *StartCoalescing:
@@ -133,6 +133,14 @@ func head(s Stmt) string {
 	default:
 		return computeHead(s)
 	}
+}
+
+// rangeOf prints what a loop runs over: "S", or "1..S" where it leaves out iteration 0.
+func rangeOf(s *For) string {
+	if s.First == 0 {
+		return s.Count.String()
+	}
+	return fmt.Sprintf("%d..%s", s.First, s.Count)
 }
 
 // computeHead prints the statements that read "out = Op(operands, attributes)".

@@ -45,8 +45,15 @@ func formatRanks(ranks []int) string {
 func formatChoices(c Choices) string {
 	text := fmt.Sprintf("pipeline %s, transport %s, reshard %s, sync %s, joins %s, buffers %s, graph %t",
 		c.Pipeline, c.Transport, c.Reshard, c.Sync, c.Joins, c.Buffers, c.Graph)
-	if c.Own != "" {
-		text += ", own " + c.Own
+	for _, f := range []struct{ name, value string }{
+		{"own", c.Own}, {"order", c.Order}, {"own_step", c.OwnStep}, {"transfers", c.Transfers},
+	} {
+		if f.value != "" {
+			text += ", " + f.name + " " + f.value
+		}
+	}
+	if c.Chunks != 0 {
+		text += fmt.Sprintf(", chunks %d", c.Chunks)
 	}
 	return text
 }

@@ -60,7 +60,7 @@ type Param struct {
 
 // Choices is the schedule as the passes see it; see model.Schedule.
 type Choices struct {
-	Pipeline  string // "collective", "broadcast", "reduce", "p2p"
+	Pipeline  string // "collective", "broadcast", "reduce", "p2p", "ring", "eager"
 	Transport string // "nccl", "ipc-get", "ipc-put"
 	Reshard   string // "before", "after"
 	Sync      string // "split", "fused"
@@ -70,6 +70,12 @@ type Choices struct {
 	// Own is where a point-to-point pipeline has the own slice: "in-place" or "copied";
 	// empty in other pipelines.
 	Own string
+	// Order, OwnStep and Chunks are of such pipelines, too.
+	Order   string // "reverse", or empty: rotation
+	OwnStep string // "last", or empty: first
+	Chunks  int    // products; 0: one for each slice
+	// Transfers is "ahead" where transfers are issued before the work, or empty.
+	Transfers string
 }
 
 // Role says who owns the buffer of a tensor.

@@ -24,10 +24,14 @@ type Info struct {
 // Meta lets Info serve as the embedded part of each statement.
 func (i *Info) Meta() *Info { return i }
 
-// StreamRef names a stream: a variable that GetCurrentStream defined, or the
-// worker stream with the given index.
+// CopyStream is the name of the stream that carries all copies between the memories that
+// ranks share, in the order of issue.
+const CopyStream = "copies"
+
+// StreamRef names a stream: a variable that GetCurrentStream defined, the copy stream, or
+// the worker stream with the given index.
 type StreamRef struct {
-	Var   string    // "caller"; empty for a worker
+	Var   string    // "caller", or CopyStream; empty for a worker
 	Index expr.Expr // worker index; nil when Var is set
 }
 
@@ -59,10 +63,11 @@ type (
 		Info
 		Stream StreamRef
 	}
-	// For runs Body for Var = 0 .. Count-1.
+	// For runs Body for Var = First .. Count-1.
 	For struct {
 		Info
 		Var   string
+		First int64
 		Count domain.Extent
 		Body  []Stmt
 	}
@@ -170,7 +175,9 @@ type (
 		Info
 		Handle string
 	}
-	// Wait makes the current stream wait for a communication or a group.
+	// Wait makes the current stream wait for a communication or a group. It stands in the
+	// loops of what it waits for, or in later ones over the same variables, and then waits
+	// for the communication of the same iteration.
 	Wait struct {
 		Info
 		Handle string

@@ -31,6 +31,9 @@ const (
 	waitedFor // the handle was waited for
 )
 
+// outlives reports whether a fact that a loop adds holds after it.
+func (k factKind) outlives() bool { return k == written || k == freed || k == started || k == waitedFor }
+
 type change struct {
 	fact  fact
 	added bool

@@ -1,6 +1,8 @@
 package hostir
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 )
@@ -15,12 +17,16 @@ type flow struct {
 	current string              // the current stream, as text; "" is the caller's
 	base    map[*Tensor]*Tensor // view -> the buffer behind it
 	group   *StartCoalescing    // the open group
-	depth   int                 // of enclosing loops
+	loops   []*For              // that enclose the statement at hand
+	started map[string][]*For   // handle -> the loops that it was started in
 }
 
 func (v *verifier) flow() {
-	f := &flow{verifier: v, facts: map[fact]bool{}, base: map[*Tensor]*Tensor{}}
+	f := &flow{
+		verifier: v, facts: map[fact]bool{}, base: map[*Tensor]*Tensor{}, started: map[string][]*For{},
+	}
 	f.block(v.program.Body)
+	f.allWaitedFor(0, v.program.Body)
 	var end diag.Pos
 	if n := len(v.program.Body); n > 0 {
 		end = v.program.Body[n-1].Meta().Pos
@@ -35,9 +41,9 @@ func (v *verifier) flow() {
 	}
 }
 
-// block checks the statements of one list; groups and handles that it starts end in it.
+// block checks the statements of one list; groups end in the list that opens them.
 func (f *flow) block(body []Stmt) {
-	outer, mark := f.group, len(f.log)
+	outer := f.group
 	f.group = nil
 	for _, s := range body {
 		f.statement(s)
@@ -46,6 +52,10 @@ func (f *flow) block(body []Stmt) {
 		f.breach(f.group.Pos, "group", "the group is not closed in the statements where it was opened")
 	}
 	f.group = outer
+}
+
+// allWaitedFor reports what was started since mark and is not waited for where body ends.
+func (f *flow) allWaitedFor(mark int, body []Stmt) {
 	for _, c := range f.log[mark:] {
 		if c.added && c.fact.kind == started && f.facts[c.fact] {
 			f.breach(f.position(body), "wait", "%s is started and not waited for", c.fact)
@@ -82,7 +92,7 @@ func (f *flow) statement(s Stmt) {
 	case *SetCurrentStream:
 		f.stream(s.Pos, s.Stream)
 		f.current = s.Stream.String()
-		if s.Stream.Index == nil {
+		if s.Stream.Index == nil && s.Stream.Var != CopyStream {
 			f.current = ""
 		}
 	case *Synchronize:
@@ -104,17 +114,17 @@ func (f *flow) transfers(s Stmt) {
 			f.breach(s.Pos, "group", "no group is open")
 		}
 		f.group = nil
-		f.set(started, s.Handle, true)
+		f.start(s.Handle)
 	case *Communication:
 		f.expression(s.Pos, "the root", s.Root, int64(len(s.Mesh.Ranks)))
 		if f.group == nil {
-			f.set(started, s.Handle, true)
+			f.start(s.Handle)
 		}
 	case *P2PCommunication:
 		world := f.bounds.names["rank"].high + 1
 		f.expression(s.Pos, "the peer", s.Peer, world)
 		if f.group == nil {
-			f.set(started, s.Handle, true)
+			f.start(s.Handle)
 		}
 	case *Select:
 		if s.Axis < len(s.In.Axes) {
@@ -123,20 +133,21 @@ func (f *flow) transfers(s Stmt) {
 	}
 }
 
-// loop checks a body once. What it adds ends with it, but for what it wrote.
+// loop checks a body once. What it adds ends with it, but for what it wrote and what it
+// started: a later loop may wait for that.
 func (f *flow) loop(s *For) {
-	if s.Count.Size < 1 {
-		f.breach(s.Pos, "domain", "the loop runs %d times", s.Count.Size)
+	if s.Count.Size < 1 || s.First < 0 || s.First > s.Count.Size {
+		f.breach(s.Pos, "domain", "the loop runs %d times", s.Count.Size-s.First)
 	}
 	outer, shadowed := f.bounds.names[s.Var]
 	if shadowed {
 		f.breach(s.Pos, "scope", "loop variable %s is in use already", s.Var)
 	}
-	f.bounds.names[s.Var] = interval{0, s.Count.Size - 1}
+	f.bounds.names[s.Var] = interval{s.First, max(s.First, s.Count.Size-1)}
 	mark := len(f.log)
-	f.depth++
+	f.loops = append(f.loops, s)
 	f.block(s.Body)
-	f.depth--
+	f.loops = f.loops[:len(f.loops)-1]
 	delete(f.bounds.names, s.Var)
 	if shadowed {
 		f.bounds.names[s.Var] = outer
@@ -145,7 +156,7 @@ func (f *flow) loop(s *For) {
 	for _, c := range f.log[mark:] {
 		own[c.fact] = own[c.fact] || c.added
 	}
-	changes := f.undo(mark, func(c change) bool { return own[c.fact] && c.fact.kind != written && c.fact.kind != freed })
+	changes := f.undo(mark, func(c change) bool { return own[c.fact] && !c.fact.kind.outlives() })
 	for _, c := range changes {
 		if c.fact.kind == allocated && !own[c.fact] {
 			f.breach(s.Pos, "buffer", "the loop frees %s in every iteration", c.fact)
@@ -160,9 +171,11 @@ func (f *flow) branch(s *If) {
 	start, mark := f.current, len(f.log)
 	all := func(change) bool { return true }
 	f.block(s.Body)
+	f.allWaitedFor(mark, s.Body)
 	then, current := f.undo(mark, all), f.current
 	f.current = start
 	f.block(s.Else)
+	f.allWaitedFor(mark, s.Else)
 	other := f.undo(mark, all)
 	if f.current != current {
 		f.breach(s.Pos, "stream", "the sides of the If leave different streams current")
@@ -189,9 +202,28 @@ func (f *flow) stream(pos diag.Pos, r StreamRef) {
 	switch {
 	case r.Index != nil:
 		f.expression(pos, "the worker", r.Index, int64(f.program.Streams))
-	case !f.facts[fact{streamed, r.Var}]:
+	case r.Var != CopyStream && !f.facts[fact{streamed, r.Var}]:
 		f.breach(pos, "stream", "stream %s is not named before", r.Var)
 	}
+}
+
+// start notes that a communication is under way, and in which loops.
+func (f *flow) start(handle string) {
+	f.set(started, handle, true)
+	f.started[handle] = slices.Clone(f.loops)
+}
+
+// within reports whether the statement at hand has an iteration for each of the loops given.
+func (f *flow) within(loops []*For) bool {
+	if len(loops) > len(f.loops) {
+		return false
+	}
+	for i, l := range loops {
+		if here := f.loops[i]; here.Var != l.Var || here.First > l.First || here.Count.Size < l.Count.Size {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *flow) wait(s *Wait) {
@@ -201,6 +233,8 @@ func (f *flow) wait(s *Wait) {
 	case !f.facts[fact{started, s.Handle}]:
 		f.breach(s.Pos, "wait", "%s is not started before it is waited for", s.Handle)
 		return
+	case !f.within(f.started[s.Handle]):
+		f.breach(s.Pos, "wait", "%s is started in loops that the wait is not in, and in no loops like them", s.Handle)
 	}
 	f.set(started, s.Handle, false)
 	f.set(waitedFor, s.Handle, true)
