@@ -49,6 +49,7 @@ var outputs = []output{
 	{"program.cpp", func(name string) string { return name + ".cpp" }},
 	{"program.hpp", func(name string) string { return name + ".hpp" }},
 	{"reference.cpp", fixed("reference.cpp")},
+	{"shared_runtime.cmake", fixed("shared_runtime.cmake")},
 }
 
 func fixed(path string) func(string) string {

@@ -24,11 +24,11 @@ func newRun() *cobra.Command {
 		Use:   "run OUT -n RANKS [-- program arguments]",
 		Short: "Build an emitted folder if needed and run its ranks on this machine",
 		Long: `Build an emitted folder if needed and run one process per rank on this machine. Rank 0's
-standard output passes as it is; every other line starts with its rank in brackets. On the
-first failure the other ranks may say what they were waiting for, and are then ended. The
-exit code is the worst of the ranks': 0 success, 1 wrong elements, 2 bad option, 3 the
-machine is not as needed, 4 a device call failed, 5 another rank failed, 6 timeout,
-7 internal error, 128 + N killed by signal N.`,
+standard input and output pass as they are; every other line starts with its rank in brackets.
+On the first failure the other ranks may say what they were waiting for, and are then ended.
+The exit code is the worst of the ranks': 0 success, 1 wrong elements, 2 bad option, 3 the
+machine is not as needed, 4 a device call failed, 5 another rank failed, 6 timeout, 7 internal
+error, 128 + N killed by signal N.`,
 		Example: `  hirgen run out -n 4
   hirgen run out -n 4 --device cpu --seed 7
   hirgen run out -n 8 --device cuda -- --iters 100 --json result.json`,
@@ -70,6 +70,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		Seed:    f.seed,
 		Timeout: time.Duration(f.timeout * float64(time.Second)),
 		Args:    args[1:],
+		Stdin:   cmd.InOrStdin(),
 		Stdout:  cmd.OutOrStdout(),
 		Stderr:  cmd.ErrOrStderr(),
 	})

@@ -35,6 +35,9 @@ func (g *group) start(index, port int) error {
 	cmd := exec.Command(g.options.Program, g.options.arguments()...)
 	cmd.Env = g.options.environment(index, port)
 	cmd.Stdout, cmd.Stderr = g.out.stdout(index), g.out.stderr(index)
+	if index == 0 {
+		cmd.Stdin = g.options.Stdin
+	}
 	cmd.SysProcAttr = processAttributes()
 	cmd.WaitDelay = killDelay // a grandchild that holds the pipe must not hold the launcher
 	if err := cmd.Start(); err != nil {

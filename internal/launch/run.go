@@ -20,6 +20,7 @@ type Options struct {
 	Timeout time.Duration // bound of every wait of the program; 0 leaves the program's default
 	Args    []string      // for the program
 	Env     []string      // further "NAME=VALUE" entries for every rank
+	Stdin   io.Reader     // of rank 0; nil and the other ranks read nothing
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Grace   time.Duration // how long survivors of a failure may take to report it; 0 means the default

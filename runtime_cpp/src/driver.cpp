@@ -76,6 +76,7 @@ Code Driver::run() {
   if (context_.rank() == 0) print(header(report_));
   if (options_.check || !options_.dump.empty()) issue_checked_calls();
   if (options_.check) report_.wrong = count_all_wrong();
+  reference_.reset();  // whole tensors: other programs on this GPU may need the memory
   for (const auto& [name, path] : options_.dump) dump_tensor(name, path);
   report_.repeat_seconds = time_calls();
   if (context_.rank() == 0) {
@@ -226,6 +227,34 @@ std::vector<double> Driver::time_calls() {
     if (descs_[i].output || loaded_.contains(i)) continue;
     fill_normal(tensors_[i], descs_[i], static_cast<int>(i), options_.seed, stream_);
   }
+  return options_.paced ? time_paced_rounds() : time_round();
+}
+
+std::vector<double> Driver::time_paced_rounds() {
+  if (context_.rank() == 0) print("# ready: a line on standard input times a round\n");
+  std::vector<double> all;
+  while (another_round()) {
+    const std::vector<double> round = time_round();
+    all.insert(all.end(), round.begin(), round.end());
+    std::string text = "# round, us:";
+    for (const double seconds : round) text += format(" %.3f", seconds * 1e6);
+    if (context_.rank() == 0) print(text + "\n");
+  }
+  if (all.empty()) throw Error(Code::kUsage, "--paced: standard input asked for no round");
+  return all;
+}
+
+bool Driver::another_round() {
+  int64_t asked = 0;
+  if (context_.rank() == 0) {
+    int character = std::getchar();
+    while (character != '\n' && character != EOF) character = std::getchar();
+    asked = character == EOF ? 0 : 1;
+  }
+  return context_.rendezvous().sum(asked, "next round") != 0;
+}
+
+std::vector<double> Driver::time_round() {
   for (int64_t i = 0; i < options_.warmup; ++i) call();
   context_.synchronize(stream_);
   std::vector<double> seconds;

@@ -49,6 +49,12 @@ class Driver {
   void dump_tensor(const std::string& name, const std::string& path);
   /// Seconds of one call in each repeat, on the slowest rank.
   std::vector<double> time_calls();
+  /// Those of one round of warm-up calls and repeats.
+  std::vector<double> time_round();
+  /// The rounds that lines on rank 0's standard input ask for; at least one.
+  std::vector<double> time_paced_rounds();
+  /// Waits for the next line; false, on every rank, at the end of the input.
+  bool another_round();
   double time_repeat();
   void call() { run_call(context_, *program_, stream_, tensors_); }
   void describe_machine();

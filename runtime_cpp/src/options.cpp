@@ -97,6 +97,8 @@ Options parse_options(int argc, const char* const* argv) {
       options.help = true;
     } else if (argument == "--no-check") {
       options.check = false;
+    } else if (argument == "--paced") {
+      options.paced = true;
     } else if (const Spec* spec = find(name); spec == nullptr) {
       throw Error(Code::kUsage, "unknown option " + argument + "; --help lists all");
     } else if (equals != std::string::npos) {
@@ -123,6 +125,8 @@ std::string usage(const std::string& program) {
     text += format("  %-20s %s\n", left.c_str(), spec.help);
   }
   text += format("  %-20s %s\n", "--no-check", "do not compare with the reference");
+  text += format("  %-20s %s\n", "--paced",
+                 "warm up and time the repeats for each line on standard input, until it ends");
   text += format("  %-20s %s\n", "--help", "this text");
   text +=
       "\nExit codes: 0 ok, 1 wrong elements, 2 usage, 3 environment, 4 device, 5 another rank "

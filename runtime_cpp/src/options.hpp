@@ -20,6 +20,7 @@ struct Options {
   uint64_t seed = 1;    ///< of the inputs
   double timeout = 60;  ///< seconds, bound of every wait
   bool check = true;    ///< compare with the reference
+  bool paced = false;   ///< each line on rank 0's standard input has a round of repeats timed
   bool help = false;
   std::string json;  ///< report file; "" for none
   NamedFiles load, dump;

@@ -1,10 +1,12 @@
 // Whole programs on several ranks: the driver's check, timing, files and reports, the C ABI,
 // and what the ranks do when one of them fails. Every rank is this program, started again.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstring>
 
+#include "files.hpp"
 #include "hirgen/abi.hpp"
 #include "host_test.hpp"
 #include "host_test_ranks.hpp"
@@ -52,6 +54,36 @@ HG_TEST(a_correct_program_is_checked_and_timed) {
   HG_EXPECT_EQ(json.find("ranks")->items.size(), 3U);
   HG_EXPECT_EQ(json.find("time_us")->find("repeats")->items.size(), 3U);
   unlink(json_path.c_str());
+}
+
+/// Makes `text` what this process, and so rank 0 of the next run, reads.
+void feed(const std::string& text) {
+  const std::string path = scratch(9, "stdin");
+  write_file(path, {{text.data(), text.size()}});
+  const int file = open(path.c_str(), O_RDONLY);
+  dup2(file, STDIN_FILENO);
+  close(file);
+  unlink(path.c_str());
+}
+
+HG_TEST(a_paced_program_times_a_round_for_each_line) {
+  const std::string json_path = scratch(9, "json");
+  feed("one\ntwo\n");
+  const auto ended = run_ranks(with({"--json", json_path, "--paced"}));
+  expect_codes(ended, {0, 0, 0});
+  const size_t first = ended[0].out.find("# round, us: ");
+  HG_EXPECT(first != std::string::npos);
+  HG_EXPECT(ended[0].out.find("# round, us: ", first + 1) != std::string::npos);
+  const JsonValue json = parse_json(read_file(json_path));
+  HG_EXPECT_EQ(json.find("time_us")->find("repeats")->items.size(), 6U);
+  unlink(json_path.c_str());
+}
+
+HG_TEST(a_paced_program_that_is_asked_for_nothing_says_so) {
+  feed("");
+  const auto ended = run_ranks(with({"--paced"}));
+  expect_codes(ended, {2, 2, 2});
+  HG_EXPECT_CONTAINS(ended[0].err, "--paced: standard input asked for no round");
 }
 
 HG_TEST(wrong_elements_are_counted_exactly) {
