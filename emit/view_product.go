@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // A product is C[m, n] = A[m, k] B[k, n], batched: what a plan is made from.
@@ -168,57 +169,31 @@ func (p product) fields(typ cppType) []fieldView {
 	return append(list, fieldView{"dtype", typ.DType})
 }
 
-// contraction is the largest number of terms that products that read an input sum, also
-// through operations that only name its elements anew, and together with sums that follow.
-// It bounds how many non-zero integers the check may fill the input with.
+// contraction is the largest number of terms that products which read an input sum: see
+// domain.Contractions. It bounds how many non-zero integers the check may fill the input with.
 func (b *builder) contraction(t *hostir.Tensor) quantity {
-	var shape []quantity
-	for _, axis := range hostir.Live(t) {
-		shape = append(shape, b.scope.extent(t.Axes[axis].Extent))
+	terms, read := b.terms[t.Name]
+	switch {
+	case !read:
+		return number(1)
+	case terms.Axis < 0:
+		return number(terms.Times)
+	default:
+		axis := hostir.Live(t)[terms.Axis]
+		return times(b.scope.extent(t.Axes[axis].Extent), number(terms.Times))
 	}
-	return b.summed(t.Name, shape)
 }
 
-func (b *builder) summed(name string, shape []quantity) quantity {
-	widest := number(1)
-	for _, op := range b.program.Reference {
-		for i, in := range op.In {
-			if in != name || i > 1 || len(shape) == 0 {
-				continue
-			}
-			k := number(1)
-			switch axis := len(shape) - 1; op.Kind {
-			case "matmul":
-				k = times(shape[max(axis-i, 0)], number(b.added(op.Out, op.Shape)))
-			case "linear":
-				k = times(shape[axis], number(b.added(op.Out, op.Shape)))
-			case "reshape", "permute", "broadcast":
-				var renamed []quantity
-				for _, extent := range op.Shape {
-					renamed = append(renamed, number(extent))
-				}
-				k = b.summed(op.Out, renamed)
-			}
-			if k.size > widest.size {
-				widest = k
-			}
-		}
+// terms finds the sums that the operations of the model take.
+func terms(p *hostir.Program) map[string]domain.Terms {
+	shapes := make(map[string][]int64, len(p.Tensors))
+	for _, t := range p.Tensors {
+		shapes[t.Name] = domain.Shape(t.Axes)
 	}
-	return widest
-}
-
-// added is how many elements of a tensor a sum adds, also through operations that only name
-// its elements anew; 1 when none does.
-func (b *builder) added(name string, shape []int64) int64 {
-	most := int64(1)
-	for _, op := range b.program.Reference {
-		switch {
-		case op.In[0] != name:
-		case slices.Contains([]string{"set", "reshape", "permute", "broadcast"}, op.Kind):
-			most = max(most, b.added(op.Out, op.Shape))
-		case op.Kind == "reduce" && op.Fn == "sum" && op.Axis < len(shape):
-			most = max(most, mustMultiply(shape[op.Axis], b.added(op.Out, op.Shape)))
-		}
+	ops := make([]domain.Operation, len(p.Reference))
+	for i, op := range p.Reference {
+		shapes[op.Out] = op.Shape
+		ops[i] = domain.Operation{Kind: op.Kind, Fn: op.Fn, In: op.In, Out: op.Out, Axis: op.Axis}
 	}
-	return most
+	return domain.Contractions(ops, func(tensor string) []int64 { return shapes[tensor] })
 }

@@ -22,6 +22,7 @@ type builder struct {
 	pairs     map[string]*hostir.Exchange // transfers through shared memory, by handle
 	exchanges map[*hostir.Exchange]*exchange
 	copies    map[*hostir.Tensor]quantity // buffers of a tensor that a loop allocates
+	terms     map[string]domain.Terms     // of the sums of the model's products, by operand
 
 	used      map[*hostir.Tensor]bool
 	buffers   map[*hostir.Tensor]*buffer
@@ -81,6 +82,7 @@ func newBuilder(p *hostir.Program) *builder {
 		scope: &scope{values: map[string]int64{}, names: map[string]string{}},
 		used:  usedTensors(p.Body),
 		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, copies: map[*hostir.Tensor]quantity{},
+		terms:   terms(p),
 		buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
 		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{}, guards: map[string]string{}, streams: map[string]string{},
 		handles: map[string]*transfer{}, places: map[string]string{}, current: callersStream,

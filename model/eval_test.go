@@ -220,8 +220,8 @@ ops:
 // The parts of a sum over ranks count together: they are rounded to 16 bits one by one.
 func TestContractionCountsTheSumThatFollows(t *testing.T) {
 	p := loadSpec(t, "matmul_rs", map[string]int64{"D": 4, "S": 2, "M": 16, "N": 3, "K": 40})
-	for _, in := range p.Inputs {
-		if got := Contraction(p, in); got != 40 {
+	for in, got := range Contractions(p) {
+		if got != 40 {
 			t.Errorf("contraction of %s is %d, want 40", in.Name, got)
 		}
 	}
@@ -229,12 +229,12 @@ func TestContractionCountsTheSumThatFollows(t *testing.T) {
 
 func TestFillIntegers(t *testing.T) {
 	p := loadSpec(t, "ag_linear", map[string]int64{"M": 64, "N": 16, "K": 8192})
-	for name, want := range map[string]int64{"A": 8192, "W": 8192, "bias": 1} {
-		for _, in := range p.Inputs {
-			if in.Name == name && Contraction(p, in) != want {
-				t.Errorf("contraction of %s is %d, want %d", name, Contraction(p, in), want)
-			}
-		}
+	contractions := map[string]int64{}
+	for in, got := range Contractions(p) {
+		contractions[in.Name] = got
+	}
+	if diff := cmp.Diff(map[string]int64{"A": 8192, "W": 8192, "bias": 1}, contractions); diff != "" {
+		t.Errorf("contractions: -want +got:\n%s", diff)
 	}
 	first, again, other := FillIntegers(p, 1), FillIntegers(p, 1), FillIntegers(p, 2)
 	if !cmp.Equal(first, again) || cmp.Equal(first, other) {

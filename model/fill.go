@@ -2,7 +2,6 @@ package model
 
 import (
 	"math"
-	"slices"
 
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -13,10 +12,11 @@ import (
 // that sums of products stay exact in fp32 whatever the order of summation.
 func FillIntegers(p *Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
+	contractions := Contractions(p)
 	for i, t := range p.Inputs {
 		a := NewArray(domain.Shape(t.Axes)...)
 		key := seed ^ uint64(i+1)*0x9E3779B97F4A7C15
-		density := density(Contraction(p, t))
+		density := density(contractions[t])
 		for e := range a.Data {
 			a.Data[e] = sparseInteger(splitmix64(key^uint64(e)), density)
 		}
@@ -50,43 +50,29 @@ func Fill(p *Pipeline, seed uint64) map[string]*Array {
 	return FillNormal(p, seed)
 }
 
-// Contraction is the largest number of terms that a product that reads t sums, also through
-// operations that only name its elements anew, and together with a sum that follows: the
-// parts that ranks compute are exact in 16 bits only while they are small. It is 1 when no
-// product reads t.
-func Contraction(p *Pipeline, t *Tensor) int64 {
-	widest := int64(1)
-	for _, op := range p.Ops {
-		switch op.Kind {
-		case OpMatmul, OpLinear:
-			if slices.Contains(op.In[:2], t) {
-				shape := domain.Shape(op.In[0].Axes)
-				widest = max(widest, shape[len(shape)-1]*added(p, op.Out))
-			}
-		case OpReshape, OpPermute, OpBroadcast:
-			if op.In[0] == t {
-				widest = max(widest, Contraction(p, op.Out))
-			}
-		default: // no product
+// Contractions gives, for each input, the largest number of terms that a product which reads
+// it sums, and 1 where none does: see domain.Contractions.
+func Contractions(p *Pipeline) map[*Tensor]int64 {
+	shapes := make(map[string][]int64, len(p.Tensors))
+	for _, t := range p.Tensors {
+		shapes[t.Name] = domain.Shape(t.Axes)
+	}
+	ops := make([]domain.Operation, len(p.Ops))
+	for i, op := range p.Ops {
+		ops[i] = domain.Operation{Kind: string(op.Kind), Fn: op.Fn, Out: op.Out.Name, Axis: op.Axis}
+		for _, t := range op.In {
+			ops[i].In = append(ops[i].In, t.Name)
+		}
+	}
+	terms := domain.Contractions(ops, func(tensor string) []int64 { return shapes[tensor] })
+	widest := make(map[*Tensor]int64, len(p.Inputs))
+	for _, t := range p.Inputs {
+		widest[t] = 1
+		if sum, ok := terms[t.Name]; ok {
+			widest[t] = sum.Of(shapes[t.Name])
 		}
 	}
 	return widest
-}
-
-// added is how many elements of t a sum adds, also through operations that only name its
-// elements anew; 1 when none does.
-func added(p *Pipeline, t *Tensor) int64 {
-	most := int64(1)
-	for _, op := range p.Ops {
-		switch {
-		case op.In[0] != t:
-		case moves(op):
-			most = max(most, added(p, op.Out))
-		case op.Kind == OpReduce && op.Fn == "sum":
-			most = max(most, domain.Shape(t.Axes)[op.Axis]*added(p, op.Out))
-		}
-	}
-	return most
 }
 
 // density is how many of 65536 elements are not zero: 16 / ceil(sqrt(contraction)), so
