@@ -25,11 +25,6 @@ struct Peers::Entry {
   Shared shared;
 };
 
-void check(CUresult status, const char* call, const char* where, const char* file, int line) {
-  // The two APIs number their errors alike.
-  check(static_cast<cudaError_t>(status), call, where, file, line);
-}
-
 Peers::Peers(Context& context, const char* where)
     : context_(context), exceptions_(std::uncaught_exceptions()) {
   require_reach(context, where);
@@ -37,6 +32,8 @@ Peers::Peers(Context& context, const char* where)
       driver_call<decltype(memory_.cuStreamWaitValue32)>("cuStreamWaitValue32", where);
   memory_.cuStreamWriteValue32 =
       driver_call<decltype(memory_.cuStreamWriteValue32)>("cuStreamWriteValue32", where);
+  memory_.cuStreamBatchMemOp =
+      driver_call<decltype(memory_.cuStreamBatchMemOp)>("cuStreamBatchMemOp", where);
   int lowest = 0;
   int highest = 0;
   HG_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest), where);
@@ -68,7 +65,7 @@ Shared& Peers::share(void* own, const SharedShape& shape) {
   Shared& shared = entry->shared;
   shared.transfers_ = shape.transfers;
   shared.rank_ = context_.rank();
-  void* words = make_words(context_, 2 * shape.transfers, shape.where);
+  void* words = make_words(context_, Shared::words(shape.transfers), shape.where);
   owned_.push_back(words);
   const std::vector<Mapped> ranks = exchange(context_, {own, words, shape}, &opened_);
   for (const Mapped& rank : ranks) {
@@ -79,13 +76,24 @@ Shared& Peers::share(void* own, const SharedShape& shape) {
   return shared;
 }
 
-const Shared& Peers::begin_call(const void* own, const SharedShape& shape) {
+Shared& Peers::find(const void* own, const SharedShape& shape) {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
     return entry->own == own && entry->name == std::string_view(shape.name);
   });
-  Shared& shared =
-      found != entries_.end() ? (*found)->shared : share(const_cast<void*>(own), shape);
+  return found != entries_.end() ? (*found)->shared : share(const_cast<void*>(own), shape);
+}
+
+const Shared& Peers::begin_call(const void* own, const SharedShape& shape) {
+  Shared& shared = find(own, shape);
   ++shared.call_;
+  return shared;
+}
+
+const Shared& Peers::begin_captured(const void* own, const SharedShape& shape,
+                                    cudaStream_t stream) {
+  Shared& shared = find(own, shape);
+  shared.counter_ = Shared::pointer(shared.word(shared.rank_, 3 * shared.transfers_));
+  launch_count(shared.counter_, stream, shape.where);
   return shared;
 }
 

@@ -90,4 +90,18 @@ CUresult cuMemGetAddressRange(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dpt
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }  // extern "C"
+
+#include <vector>
+
+/// A word of memory, and what a kernel waits for there (cyclic >=) or writes: `value`, to which
+/// comes what `counter` holds when the kernel gets there. No counter: null.
+struct hirgen_cpu_word {
+  CUdeviceptr address;
+  uint32_t value;
+  const uint32_t* counter;
+};
+
+/// The launch of a kernel that waits until all of `words` are there, or writes them; at least one.
+/// Failures show as those of a launch do: cudaGetLastError.
+void hirgen_cpu_launch_words(CUstream stream, bool wait, const std::vector<hirgen_cpu_word>& words);
 #endif

@@ -3,103 +3,18 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#include <atomic>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "annotate.hpp"
 #include "error.hpp"
-#include "futex.hpp"
 #include "memory.hpp"
 #include "stream.hpp"
+#include "words.hpp"
 
 using namespace hirgen_cpu;
 
 namespace {
-
-/// One operation on a word of 4 or 8 bytes.
-struct WordOp {
-  bool wait;
-  size_t bytes;
-  void* address;
-  uint64_t value;
-  unsigned flags;
-};
-
-template <class T>
-bool satisfied(const void* address, T value, unsigned flags) {
-  T word = static_cast<const std::atomic<T>*>(address)->load(std::memory_order_acquire);
-  switch (flags) {
-    case CU_STREAM_WAIT_VALUE_GEQ:
-      return static_cast<std::make_signed_t<T>>(word - value) >= 0;
-    case CU_STREAM_WAIT_VALUE_EQ:
-      return word == value;
-    case CU_STREAM_WAIT_VALUE_AND:
-      return (word & value) != 0;
-    default:
-      return static_cast<T>(~(word | value)) != 0;
-  }
-}
-
-/// Words may also be written by plain copies, so looking at one must not count as a race with them.
-bool satisfied(const WordOp& op) {
-  Unobserved unobserved;
-  return op.bytes == 4 ? satisfied(op.address, static_cast<uint32_t>(op.value), op.flags)
-                       : satisfied(op.address, op.value, op.flags);
-}
-
-/// The low half of a word, which sleepers watch. (A change of the high half alone wakes nobody;
-/// sleepers look again after a while.)
-std::atomic<uint32_t>* low_half(void* address) {
-  return static_cast<std::atomic<uint32_t>*>(address);
-}
-
-void write(const WordOp& op) {
-  ordered_before(op.address);
-  if (op.bytes == 4) {
-    low_half(op.address)->store(static_cast<uint32_t>(op.value), std::memory_order_release);
-  } else {
-    static_cast<std::atomic<uint64_t>*>(op.address)->store(op.value, std::memory_order_release);
-  }
-  futex_wake(low_half(op.address));
-}
-
-/// A batch, in order.
-class WordTask final : public Task {
- public:
-  explicit WordTask(std::vector<WordOp> ops) : ops_(std::move(ops)) {}
-  bool ready() const override { return !ops_[next_].wait || satisfied(ops_[next_]); }
-  WaitHint hint() const override {
-    if (!ops_[next_].wait) return {};
-    auto* word = low_half(ops_[next_].address);
-    return {word, word->load(std::memory_order_acquire)};
-  }
-  bool step() override {
-    for (; next_ < ops_.size(); ++next_) {
-      if (!ops_[next_].wait) {
-        write(ops_[next_]);
-      } else if (satisfied(ops_[next_])) {
-        ordered_after(ops_[next_].address);
-      } else {
-        return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  std::vector<WordOp> ops_;
-  size_t next_ = 0;
-};
-
-void check_op(const WordOp& op) {
-  require(reinterpret_cast<uintptr_t>(op.address) % op.bytes == 0, "the address is not aligned");
-  require_device_memory(op.address, op.bytes, "memory word");
-  if (op.wait ? op.flags > CU_STREAM_WAIT_VALUE_NOR : op.flags != CU_STREAM_WRITE_VALUE_DEFAULT) {
-    throw Failure{cudaErrorNotSupported, "unknown flags"};
-  }
-}
 
 CUresult enqueue(const char* name, CUstream stream, const std::vector<WordOp>& ops) {
   // The error codes of the two APIs have the same numbers.
@@ -161,6 +76,15 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
     for (unsigned i = 0; i < count; ++i) ops.push_back(parse(paramArray[i]));
   }));
   return parsed != CUDA_SUCCESS ? parsed : enqueue("cuStreamBatchMemOp", stream, ops);
+}
+
+void hirgen_cpu_launch_words(CUstream stream, bool wait,
+                             const std::vector<hirgen_cpu_word>& words) {
+  std::vector<WordOp> ops;
+  for (const hirgen_cpu_word& word : words) {
+    ops.push_back({wait, 4, pointer(word.address), word.value, 0, word.counter});
+  }
+  enqueue("kernel launch", stream, ops);
 }
 
 CUresult cuMemGetAddressRange(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dptr) {

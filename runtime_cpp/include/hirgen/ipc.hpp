@@ -1,6 +1,6 @@
 // Memory that the ranks of one host share through CUDA IPC, and the words that order its
-// use. What the words mean is the emitted program's matter: it writes and awaits them with
-// stream memory operations, so the host waits for nothing once memory is shared.
+// use. What the words mean is the emitted program's matter: it writes and awaits them on its
+// streams (words.hpp, transfers.hpp), so the host waits for nothing once memory is shared.
 #pragma once
 
 #include <cuda.h>
@@ -12,21 +12,16 @@
 #include <vector>
 
 #include "hirgen/context.hpp"
+#include "hirgen/transfers.hpp"
+#include "hirgen/words.hpp"
 
 namespace hirgen {
 
-/// Throws Error(kDevice) unless `status` is success; for HG_CHECK on the driver's calls.
-void check(CUresult status, const char* call, const char* where, const char* file, int line);
-
-/// The driver's stream memory operations under their own names. They are asked for by name,
-/// so that a program links no libcuda and starts where there is none.
-struct StreamMemory {
-  decltype(&::cuStreamWaitValue32) cuStreamWaitValue32 = nullptr;
-  decltype(&::cuStreamWriteValue32) cuStreamWriteValue32 = nullptr;
-};
-
 /// One buffer of every rank, as this process reaches it, and two words of every rank for
 /// each transfer of a call. Words count calls, so they only ever grow (modulo 2^32).
+///
+/// Who counts the calls is the same in all calls of a program: the host, or, in a CUDA graph, a
+/// counter in device memory.
 class Shared {
  public:
   /// The buffer of `rank`.
@@ -42,18 +37,31 @@ class Shared {
   CUdeviceptr copied_at(int64_t rank, int64_t i) const { return word(rank, transfers_ + i); }
   /// The call under way, counted from 1: what its signals write, and wait for.
   uint32_t call() const { return call_; }
+  /// The same for kernels, which also know a call that the device counts.
+  CallNumber number() const { return {call_, counter_}; }
+  /// The words of this rank's i-th transfer, in which it copies from or to memory of `peer`.
+  Loan loan(int64_t peer, int64_t i) const {
+    return {lent(i), copied_at(peer, i), pointer(word(rank_, 2 * transfers_ + i)), number()};
+  }
 
  private:
   friend class Peers;
+  /// What one rank has: a word lent, copied and blocks (see Loan) for each transfer, and the
+  /// counter of calls.
+  static int64_t words(int64_t transfers) { return 3 * transfers + 1; }
   CUdeviceptr word(int64_t rank, int64_t i) const {
     return words_[static_cast<size_t>(rank)] + static_cast<CUdeviceptr>(i) * sizeof(uint32_t);
   }
+  static uint32_t* pointer(CUdeviceptr word) {
+    return reinterpret_cast<uint32_t*>(word);  // NOLINT(performance-no-int-to-ptr)
+  }
 
   std::vector<void*> buffers_;      // by rank
-  std::vector<CUdeviceptr> words_;  // by rank: lent, then copied
+  std::vector<CUdeviceptr> words_;  // by rank
   int64_t transfers_ = 0;
   int64_t rank_ = 0;
   uint32_t call_ = 0;
+  uint32_t* counter_ = nullptr;  // of the calls, where the device counts them
 };
 
 /// What a buffer is shared for.
@@ -94,8 +102,16 @@ class Peers {
   /// Begins a call with a buffer: shares it if it is new, and counts the call.
   const Shared& begin_call(const void* own, const SharedShape& shape);
 
+  /// For a call that will be captured as a CUDA graph: shares the buffer if it is new, which a
+  /// capture does not allow.
+  void prepare(const void* own, const SharedShape& shape) { find(own, shape); }
+  /// Begins a captured call with a prepared buffer: at each launch of the graph, a kernel on
+  /// `stream` counts the call for the kernels that come after it.
+  const Shared& begin_captured(const void* own, const SharedShape& shape, cudaStream_t stream);
+
  private:
   struct Entry;
+  Shared& find(const void* own, const SharedShape& shape);
   void close();
 
   Context& context_;
