@@ -322,11 +322,6 @@ func (b *builder) wait(s *hostir.Wait) ([]node, error) {
 	if len(b.loops) < len(t.loops) {
 		return nil, internalError(s.Pos, s.Op(), "%s runs in a loop that the wait is not in", s.Handle)
 	}
-	for i, l := range t.loops {
-		if b.loops[i].count.size < l.count.size {
-			return nil, internalError(s.Pos, s.Op(), "%s runs in a longer loop", s.Handle)
-		}
-	}
 	src := b.located(s, "wait_"+s.Handle, "Wait("+s.Handle+")")
 	if t.lent != nil {
 		return []node{b.awaitTransfer(src, t)}, nil

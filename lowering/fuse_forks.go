@@ -42,7 +42,7 @@ func forkOf(a, b hostir.Stmt) *hostir.Synchronize {
 	fork, ok := a.(*hostir.For)
 	work, ok2 := b.(*hostir.For)
 	if !ok || !ok2 || len(fork.Body) != 2 || len(work.Body) == 0 ||
-		fork.Count.Size != work.Count.Size || fork.Var != work.Var {
+		fork.First != work.First || fork.Count.Size != work.Count.Size || fork.Var != work.Var {
 		return nil
 	}
 	set, ok := fork.Body[0].(*hostir.SetCurrentStream)

@@ -26,7 +26,7 @@ func HoistJoins(p *hostir.Program) error {
 				loop.Body = loop.Body[:cut:cut]
 				out = append(out, &hostir.For{
 					Info: info(joins[0], "the caller waits for every worker, after all work was issued"),
-					Var:  loop.Var, Count: loop.Count, Body: joins,
+					Var:  loop.Var, First: loop.First, Count: loop.Count, Body: joins,
 				})
 				joins[1].Meta().Note = ""
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // LowerStreams gives every result its buffer and turns operations whose results
@@ -108,12 +109,15 @@ func (l *streamLowering) start(s hostir.Stmt) {
 	}
 }
 
-// forks makes every worker wait for the caller's stream.
+// forks makes every worker wait for the caller's stream. Without workers there is nothing to do.
 func (l *streamLowering) forks(g *group) {
+	if l.program.Streams == 0 {
+		return
+	}
 	first := g.steps[0].stmt
 	l.emit(&hostir.For{
 		Info: info(first, "every worker waits for the caller, before the work: there the wait would inherit earlier joins"),
-		Var:  l.loop, Count: g.axis.Extent,
+		Var:  l.loop, First: l.firstStep(g), Count: l.steps(g),
 		Body: []hostir.Stmt{
 			&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()},
 			&hostir.Synchronize{Info: info(first, ""), Stream: l.callerRef()},
@@ -125,16 +129,41 @@ func (l *streamLowering) forks(g *group) {
 func (l *streamLowering) work(g *group) {
 	first, last := g.steps[0].stmt, g.steps[len(g.steps)-1].stmt
 	slicer := &slicer{lowering: l, group: g, slices: map[sliceKey]*hostir.Tensor{}}
-	slicer.body = []hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()}}
+	if l.program.Streams > 0 {
+		slicer.body = append(slicer.body, &hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()})
+	}
 	slicer.rotate(g)
 	for _, st := range g.steps {
 		slicer.step(st)
 	}
-	slicer.body = append(slicer.body,
-		&hostir.SetCurrentStream{Info: info(last, ""), Stream: l.callerRef()},
-		&hostir.Synchronize{Info: info(last, "the caller waits for this iteration"), Stream: l.worker()})
-	l.emit(&hostir.For{Info: info(first, ""), Var: l.loop, Count: g.axis.Extent, Body: slicer.body})
+	if l.program.Streams > 0 {
+		slicer.body = append(slicer.body,
+			&hostir.SetCurrentStream{Info: info(last, ""), Stream: l.callerRef()},
+			&hostir.Synchronize{Info: info(last, "the caller waits for this iteration"), Stream: l.worker()})
+	}
+	l.emit(&hostir.For{Info: info(first, ""), Var: l.loop, First: l.firstStep(g), Count: l.steps(g), Body: slicer.body})
 	l.body = append(l.body, slicer.after...)
+}
+
+// firstStep and steps bound the loop of a pipeline. One that exchanges at distance s and has
+// the own slice last runs from distance 1 to distance D, which is the rank itself.
+func (l *streamLowering) firstStep(g *group) int64 {
+	if l.ownLast(g) {
+		return 1
+	}
+	return 0
+}
+
+func (l *streamLowering) steps(g *group) domain.Extent {
+	count := g.axis.Extent
+	if l.ownLast(g) {
+		return domain.Extent{Text: expr.Compact(binary("+", extentExpr(count), expr.Int(1))), Size: count.Size + 1}
+	}
+	return count
+}
+
+func (l *streamLowering) ownLast(g *group) bool {
+	return l.program.Choices.OwnStep == "last" && slices.ContainsFunc(g.steps, step.atDistance)
 }
 
 func (l *streamLowering) worker() hostir.StreamRef {

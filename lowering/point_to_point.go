@@ -19,7 +19,7 @@ func (l *streamLowering) pointToPoint() bool { return l.program.Choices.Pipeline
 // between ranks. It reports ranks that no expression counts.
 func (c *slicer) rotate(g *group) {
 	for _, st := range g.steps {
-		if st.kind != fromRankAtDistance && st.kind != toRankAtDistance {
+		if !st.atDistance() {
 			continue
 		}
 		in := hostir.Uses(st.stmt)[0]
@@ -29,6 +29,7 @@ func (c *slicer) rotate(g *group) {
 				"the ranks of mesh %s are not numbered 0, 1, 2, ...: a point-to-point pipeline counts places by ranks", in.Mesh.Name)
 			return
 		}
+		ring.reverse = c.lowering.program.Choices.Order == "reverse"
 		c.ring = ring
 		if st.kind == toRankAtDistance {
 			c.collectParts(st)
@@ -89,11 +90,13 @@ func (c *slicer) inPlace(st step, split *hostir.If, selectOwn *hostir.Select) {
 	c.slices[sliceKey{out, st.loop}] = again.Out // for the statements that follow
 }
 
-// ownStep is the branch on step 0.
+// ownStep is the branch on the step of the own slice.
 func (c *slicer) ownStep(s hostir.Stmt) *hostir.If {
-	return &hostir.If{
-		Info: info(s, "step 0 is the own slice"), Cond: binary("==", expr.Var(c.lowering.loop), expr.Int(0)),
+	own, note := expr.Expr(expr.Int(0)), "step 0 is the own slice"
+	if c.lowering.ownLast(c.group) {
+		own, note = c.ring.extent, "the last step is the own slice"
 	}
+	return &hostir.If{Info: info(s, note), Cond: binary("==", expr.Var(c.lowering.loop), own)}
 }
 
 // receive sends what this rank has to the rank s places back, and receives from the rank s

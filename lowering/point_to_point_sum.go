@@ -34,6 +34,12 @@ func (c *slicer) collectParts(st step) {
 	c.body = append(c.body, split)
 }
 
+// not is the opposite of a comparison for equality.
+func not(cond expr.Expr) expr.Expr {
+	equal := cond.(*expr.Binary)
+	return binary("!=", equal.X, equal.Y)
+}
+
 // partAxis is the axis along which the ranks have parts of the sum.
 func (c *slicer) partAxis(st step) int {
 	return slices.IndexFunc(hostir.Uses(st.stmt)[0].Axes, func(a domain.Axis) bool {
@@ -71,7 +77,7 @@ func (c *slicer) passToRank(st step) {
 		split.Else = append([]hostir.Stmt{c.part(st, into, from)}, c.exchange(r, computed, into, c.ring.after(place), from)...)
 	} else {
 		sent := c.view(in, i)
-		split.Cond = place // step 0 made it where it belongs
+		split.Cond = not(split.Cond) // the own step made it where it belongs
 		split.Body = append([]hostir.Stmt{
 			&hostir.Select{Info: info(r, ""), Out: sent, In: in, Axis: i, Index: c.index()}, c.part(st, into, from),
 		}, c.exchange(r, sent, into, c.ring.after(place), from)...)

@@ -14,6 +14,7 @@ type ring struct {
 	place        expr.Expr // of this rank among them
 	stride       int64     // between the ranks of neighbours
 	outer, inner expr.Expr
+	reverse      bool // distances count the other way round
 }
 
 // newRing counts places by ranks; it fails where a mesh numbers its ranks otherwise.
@@ -61,13 +62,16 @@ func extentExpr(e domain.Extent) expr.Expr {
 
 func binary(op string, x, y expr.Expr) expr.Expr { return &expr.Binary{Op: op, X: x, Y: y} }
 
-// after is the place that is so many steps further on, before the one so many back.
-func (r *ring) after(steps expr.Expr) expr.Expr {
-	return binary("%", binary("+", r.place, steps), r.extent)
-}
+// after is the place at a distance, in the direction in which distances count; before the one
+// in the other direction.
+func (r *ring) after(steps expr.Expr) expr.Expr  { return r.at(steps, r.reverse) }
+func (r *ring) before(steps expr.Expr) expr.Expr { return r.at(steps, !r.reverse) }
 
-func (r *ring) before(steps expr.Expr) expr.Expr {
-	return binary("%", binary("-", binary("+", r.extent, r.place), steps), r.extent)
+func (r *ring) at(steps expr.Expr, back bool) expr.Expr {
+	if back {
+		return binary("%", binary("-", binary("+", r.extent, r.place), steps), r.extent)
+	}
+	return binary("%", binary("+", r.place, steps), r.extent)
 }
 
 // rank is the world rank at a place of the ring.

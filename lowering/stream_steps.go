@@ -36,6 +36,9 @@ const (
 	reduceToRank
 )
 
+// atDistance reports whether the ranks exchange at the distance that the iteration counts.
+func (st step) atDistance() bool { return st.kind == fromRankAtDistance || st.kind == toRankAtDistance }
+
 // classify chooses the kind of step of a statement, and complains where its Stream axis
 // cannot be lowered.
 func (l *streamLowering) classify(s hostir.Stmt) step {

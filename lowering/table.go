@@ -38,6 +38,7 @@ var Passes = []Pass{
 	{"assign-transport", "every communication gets what carries it", true, AssignTransport},
 	{"fuse-forks", "workers wait for the caller inside the work loop (sync: fused)", false, FuseForks},
 	{"hoist-joins", "the caller waits for the workers after the work loop (joins: after)", false, HoistJoins},
+	{"issue-transfers", "transfers are issued as early, and waited for as late, as data allows (transfers: ahead)", false, IssueTransfers},
 	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, InsertDeallocations},
 }
 
@@ -61,6 +62,10 @@ var Order = []Constraint{
 	{"lower-streams", "fuse-forks", "it merges the two loops of a pipeline"},
 	{"lower-streams", "hoist-joins", "it splits the work loop of a pipeline"},
 	{"convert-to-communications", "insert-deallocations", "a buffer is in use until its communication was waited for"},
+	{"assign-transport", "issue-transfers", "what stream a transfer runs on depends on what carries it"},
+	{"fuse-forks", "issue-transfers", "a loop of transfers would stand between forks and work"},
+	{"hoist-joins", "issue-transfers", "waits go behind the joins, wherever they stand"},
+	{"issue-transfers", "insert-deallocations", "a buffer is in use until its last wait"},
 	{"hoist-joins", "insert-deallocations", "a buffer is freed after the joins, wherever they stand"},
 }
 

@@ -115,11 +115,11 @@ type rank struct {
 	named    map[string]*stream // by GetCurrentStream
 	current  *stream
 	views    map[*Tensor]*view
-	aliases  map[*Tensor]bool // views that a Reshape, Broadcast or Permute made
+	aliases  map[*Tensor]bool     // views that a Reshape, Broadcast or Permute made
 	handles  map[string]*underway // what Wait waits for
-	loops    []string            // the variables of the loops around
-	turns    map[string]int   // how many meetings of a team this rank has joined
-	group    []*part          // communications of the open group
+	loops    []string             // the variables of the loops around
+	turns    map[string]int       // how many meetings of a team this rank has joined
+	group    []*part              // communications of the open group
 	grouping bool
 	outputs  map[string]*Array
 }

@@ -32,7 +32,9 @@ const (
 )
 
 // outlives reports whether a fact that a loop adds holds after it.
-func (k factKind) outlives() bool { return k == written || k == freed || k == started || k == waitedFor }
+func (k factKind) outlives() bool {
+	return k == written || k == freed || k == started || k == waitedFor
+}
 
 type change struct {
 	fact  fact

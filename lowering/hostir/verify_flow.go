@@ -26,7 +26,9 @@ func (v *verifier) flow() {
 		verifier: v, facts: map[fact]bool{}, base: map[*Tensor]*Tensor{}, started: map[string][]*For{},
 	}
 	f.block(v.program.Body)
-	f.allWaitedFor(0, v.program.Body)
+	for _, p := range f.pending(0) {
+		f.breach(f.position(v.program.Body), "wait", "%s is started and not waited for", p)
+	}
 	var end diag.Pos
 	if n := len(v.program.Body); n > 0 {
 		end = v.program.Body[n-1].Meta().Pos
@@ -52,15 +54,6 @@ func (f *flow) block(body []Stmt) {
 		f.breach(f.group.Pos, "group", "the group is not closed in the statements where it was opened")
 	}
 	f.group = outer
-}
-
-// allWaitedFor reports what was started since mark and is not waited for where body ends.
-func (f *flow) allWaitedFor(mark int, body []Stmt) {
-	for _, c := range f.log[mark:] {
-		if c.added && c.fact.kind == started && f.facts[c.fact] {
-			f.breach(f.position(body), "wait", "%s is started and not waited for", c.fact)
-		}
-	}
 }
 
 func (f *flow) position(body []Stmt) diag.Pos {
@@ -171,11 +164,11 @@ func (f *flow) branch(s *If) {
 	start, mark := f.current, len(f.log)
 	all := func(change) bool { return true }
 	f.block(s.Body)
-	f.allWaitedFor(mark, s.Body)
+	pending := f.pending(mark)
 	then, current := f.undo(mark, all), f.current
 	f.current = start
 	f.block(s.Else)
-	f.allWaitedFor(mark, s.Else)
+	pending = append(pending, f.pending(mark)...)
 	other := f.undo(mark, all)
 	if f.current != current {
 		f.breach(s.Pos, "stream", "the sides of the If leave different streams current")
@@ -196,6 +189,21 @@ func (f *flow) branch(s *If) {
 			f.set(freed, c.fact.what, true)
 		}
 	}
+	for _, p := range pending {
+		f.set(p.kind, p.what, true)
+	}
+}
+
+// pending lists what was started since mark and is not waited for: a branch may leave that to
+// what follows it, since the condition of a step is the same in a later loop.
+func (f *flow) pending(mark int) []fact {
+	var list []fact
+	for _, c := range f.log[mark:] {
+		if c.added && c.fact.kind == started && f.facts[c.fact] {
+			list = append(list, c.fact)
+		}
+	}
+	return list
 }
 
 func (f *flow) stream(pos diag.Pos, r StreamRef) {
@@ -213,13 +221,14 @@ func (f *flow) start(handle string) {
 	f.started[handle] = slices.Clone(f.loops)
 }
 
-// within reports whether the statement at hand has an iteration for each of the loops given.
+// within reports whether the statement at hand stands in loops over the variables of the loops
+// given. Which iterations each of them leaves out shows when the program is interpreted.
 func (f *flow) within(loops []*For) bool {
 	if len(loops) > len(f.loops) {
 		return false
 	}
 	for i, l := range loops {
-		if here := f.loops[i]; here.Var != l.Var || here.First > l.First || here.Count.Size < l.Count.Size {
+		if f.loops[i].Var != l.Var {
 			return false
 		}
 	}

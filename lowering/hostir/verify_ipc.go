@@ -13,7 +13,7 @@ func (v *verifier) shared() {
 		}
 		return true
 	})
-	v.sharedIn(v.program.Body, exchanges)
+	v.sharedIn(v.program.Body, exchanges, map[Stmt]bool{})
 }
 
 // pairs checks one ShareMemHandles by itself.
@@ -46,14 +46,13 @@ func (v *verifier) pair(s *ShareMemHandles, e *Exchange) {
 	}
 }
 
-// sharedIn checks where the statements of one list stand.
-func (v *verifier) sharedIn(body []Stmt, exchanges map[string]*Exchange) {
-	place := map[Stmt]int{}
+// sharedIn checks where the statements of one list stand; seen are those before it.
+func (v *verifier) sharedIn(body []Stmt, exchanges map[string]*Exchange, seen map[Stmt]bool) {
 	group := false
-	for i, s := range body {
-		place[s] = i
+	for _, s := range body {
+		seen[s] = true
 		for _, inner := range Bodies(s) {
-			v.sharedIn(*inner, exchanges)
+			v.sharedIn(*inner, exchanges, seen)
 		}
 		switch s := s.(type) {
 		case *StartCoalescing:
@@ -62,24 +61,24 @@ func (v *verifier) sharedIn(body []Stmt, exchanges map[string]*Exchange) {
 			group = false
 		case *P2PCommunication:
 			if s.Backend.IPC() {
-				v.sharedAt(s, exchanges[s.Handle], place, group)
+				v.sharedAt(s, exchanges[s.Handle], seen, group)
 			}
 		}
 	}
 }
 
-func (v *verifier) sharedAt(s *P2PCommunication, e *Exchange, place map[Stmt]int, group bool) {
+func (v *verifier) sharedAt(s *P2PCommunication, e *Exchange, seen map[Stmt]bool, group bool) {
 	if e == nil || !slices.Contains(e.Shared.Comms, s.Handle) {
 		v.breach(s.Pos, "shared", "no ShareMemHandles pairs %s with its counterpart", s.Handle)
 		return
 	}
-	if _, before := place[e.Shared]; !before {
-		v.breach(s.Pos, "shared", "%s does not follow its ShareMemHandles in one list of statements", s.Handle)
+	if !seen[e.Shared] {
+		v.breach(s.Pos, "shared", "%s does not follow its ShareMemHandles", s.Handle)
 	}
 	if group {
 		v.breach(s.Pos, "shared", "%s stands in a group: a copy between shared memories needs none", s.Handle)
 	}
-	if _, before := place[e.Owner()]; s == e.Copier() && !before {
+	if s == e.Copier() && !seen[e.Owner()] {
 		v.breach(s.Pos, "shared", "%s copies before %s lends: two ranks would wait for each other", s.Handle, e.Owner().Handle)
 	}
 }

@@ -1,0 +1,91 @@
+package lowering
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// IssueTransfers takes the transfers of a pipeline out of its work loop, as transfers: ahead
+// asks for. What does not depend on the work is issued in loops before it: copies between
+// shared memories on the copy stream, one after the other, the others on their team's
+// stream. So the copies are limited by the links alone, and one worker stream is enough to
+// hide them. Waits move the other way: one that nothing in the iteration needs, such as the
+// one for the peer to have read the own slice, goes to a loop after the joins.
+//
+// Requires: every communication has a backend; forks and joins stand where the schedule
+// wants them.
+// Establishes: with transfers: ahead, the work loop of a pipeline starts only transfers of
+// what it computes.
+//
+//	before: For s: If s == 0: ... Else: (lend A, receive A_all_s, Wait(send), Wait(receive)); C_s = Matmul(A_s, B)
+//	after:  SetCurrentStream(copies); Synchronize(caller); For s in 1..D: (lend A)
+//	        For s in 1..D: (receive A_all_s)
+//	        SetCurrentStream(caller); For s: If s == 0: ... Else: Wait(receive); C_s = Matmul(A_s, B)
+//	        For s in 1..D: Wait(send)
+func IssueTransfers(p *hostir.Program) error {
+	if p.Choices.Transfers != "ahead" {
+		return nil
+	}
+	m := newMotion(p)
+	body := make([]hostir.Stmt, 0, len(p.Body)+8)
+	for i := 0; i < len(p.Body); i++ {
+		loop, ok := p.Body[i].(*hostir.For)
+		if !ok || isJoinLoop(loop) {
+			body = append(body, p.Body[i])
+			continue
+		}
+		ahead, late := m.split(loop)
+		at := len(body)
+		if at > 0 && forkOf(body[at-1], loop) != nil {
+			at--
+		}
+		forks := body[at:]
+		body = append(append(body[:at:at], ahead...), append(forks, loop)...)
+		if i+1 < len(p.Body) && isJoinLoop(p.Body[i+1]) {
+			i++
+			body = append(body, p.Body[i])
+		}
+		body = append(body, late...)
+	}
+	p.Body = body
+	return nil
+}
+
+// split takes out of a loop what goes before it and what goes after it.
+func (m *motion) split(loop *hostir.For) (ahead, late []hostir.Stmt) {
+	m.examine(loop)
+	lends := m.take(loop, lend)
+	copies := m.take(loop, copyAhead)
+	others := m.take(loop, teamAhead)
+	sent := m.take(loop, lateCopier)
+	read := m.take(loop, lateOwner)
+	m.tidy(loop)
+	if lends != nil || copies != nil {
+		ahead = m.onCopyStream(loop, lends, copies)
+	}
+	ahead = appendLoop(ahead, others, "transfers that need nothing of the work are issued before it")
+	late = appendLoop(late, sent, "")
+	late = appendLoop(late, read, "from here on the buffers that were lent may change")
+	return ahead, late
+}
+
+// onCopyStream makes the copy stream follow the caller's and issues there what is lent, then
+// what is copied: a rank lends before it waits for what others lend.
+func (m *motion) onCopyStream(loop *hostir.For, lends, copies *hostir.For) []hostir.Stmt {
+	why := "transfers that need nothing of the work are issued before it, on a stream of their own"
+	list := []hostir.Stmt{
+		&hostir.SetCurrentStream{Info: info(loop, why), Stream: hostir.StreamRef{Var: hostir.CopyStream}},
+		&hostir.Synchronize{Info: info(loop, ""), Stream: hostir.StreamRef{Var: m.caller}},
+	}
+	list = appendLoop(list, lends, "")
+	list = appendLoop(list, copies, "")
+	return append(list, &hostir.SetCurrentStream{Info: info(loop, ""), Stream: hostir.StreamRef{Var: m.caller}})
+}
+
+// appendLoop appends a loop, if there is one.
+func appendLoop(list []hostir.Stmt, loop *hostir.For, note string) []hostir.Stmt {
+	if loop == nil {
+		return list
+	}
+	loop.Note = note
+	return append(list, loop)
+}

@@ -1,0 +1,144 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// take moves the statements of one way out of a loop, into a loop of their own over the
+// same iterations; nil if there are none. The views that they name come along.
+func (m *motion) take(loop *hostir.For, which way) *hostir.For {
+	taken := m.filter(&loop.Body, which)
+	if len(taken) == 0 {
+		return nil
+	}
+	out := &hostir.For{Info: info(loop, ""), Var: loop.Var, First: loop.First, Count: loop.Count, Body: taken}
+	m.addViews(out)
+	m.narrow(out)
+	return out
+}
+
+// filter moves the statements of one way out of a list, with the branches and loops that
+// they stand in.
+func (m *motion) filter(body *[]hostir.Stmt, which way) []hostir.Stmt {
+	var taken []hostir.Stmt
+	kept := make([]hostir.Stmt, 0, len(*body))
+	for _, s := range *body {
+		switch s := s.(type) {
+		case *hostir.For:
+			if inner := m.filter(&s.Body, which); len(inner) > 0 {
+				taken = append(taken, &hostir.For{Info: info(s, ""), Var: s.Var, First: s.First, Count: s.Count, Body: inner})
+			}
+			kept = append(kept, s)
+		case *hostir.If:
+			then, otherwise := m.filter(&s.Body, which), m.filter(&s.Else, which)
+			if len(then)+len(otherwise) > 0 {
+				taken = append(taken, &hostir.If{Info: info(s, s.Note), Cond: s.Cond, Body: then, Else: otherwise})
+			}
+			kept = append(kept, s)
+		default:
+			if m.ways[s] == which {
+				taken = append(taken, s)
+			} else {
+				kept = append(kept, s)
+			}
+		}
+	}
+	*body = kept
+	return taken
+}
+
+// addViews puts in front of each list the Selects that make the views which it names.
+func (m *motion) addViews(loop *hostir.For) {
+	loop.Body = hostir.RewriteBlocks(loop.Body, func(body []hostir.Stmt) []hostir.Stmt {
+		made := map[*hostir.Tensor]bool{}
+		var views []hostir.Stmt
+		for _, s := range body {
+			for _, t := range hostir.Mentions(s) {
+				views = append(views, m.views(t, made)...)
+			}
+		}
+		return append(views, body...)
+	})
+}
+
+// views gives the Selects that make a view in the loop at hand, outermost first, but those
+// made already.
+func (m *motion) views(t *hostir.Tensor, made map[*hostir.Tensor]bool) []hostir.Stmt {
+	sel := m.selects[t]
+	if sel == nil || made[t] {
+		return nil
+	}
+	made[t] = true
+	again := *sel
+	again.Note = ""
+	return append(m.views(sel.In, made), &again)
+}
+
+// tidy drops views that nothing names any more, and branches with nothing in them.
+func (m *motion) tidy(loop *hostir.For) {
+	for changed := true; changed; {
+		changed = false
+		named := map[*hostir.Tensor]bool{}
+		hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+			mentions := hostir.Mentions(s)
+			if sel, ok := s.(*hostir.Select); ok {
+				mentions = []*hostir.Tensor{sel.In}
+			}
+			for _, t := range mentions {
+				named[t] = true
+			}
+			return true
+		})
+		loop.Body = hostir.Rewrite(loop.Body, func(s hostir.Stmt) []hostir.Stmt {
+			if sel, ok := s.(*hostir.Select); ok && !named[sel.Out] || isEmpty(s) {
+				changed = true
+				return nil
+			}
+			return []hostir.Stmt{s}
+		})
+	}
+}
+
+// isEmpty reports whether a statement is a branch or a loop without statements.
+func isEmpty(s hostir.Stmt) bool {
+	bodies := hostir.Bodies(s)
+	return len(bodies) > 0 && !slices.ContainsFunc(bodies, func(b *[]hostir.Stmt) bool { return len(*b) > 0 })
+}
+
+// narrow makes a loop over all steps whose body leaves out the first one, or the last one,
+// a loop over the others.
+//
+//	before: For s in D: If s == 0: (nothing) Else: x
+//	after:  For s in 1..D: x
+func (m *motion) narrow(loop *hostir.For) {
+	if len(loop.Body) != 1 {
+		return
+	}
+	branch, ok := loop.Body[0].(*hostir.If)
+	if !ok || len(branch.Body) > 0 && len(branch.Else) > 0 {
+		return
+	}
+	cond, ok := branch.Cond.(*expr.Binary)
+	if !ok || cond.X != expr.Var(loop.Var) || (cond.Op == "==") != (len(branch.Body) == 0) {
+		return
+	}
+	step, err := expr.Eval(cond.Y, func(name string) (int64, bool) {
+		value, known := m.params[name]
+		return value, known
+	})
+	switch {
+	case err != nil:
+		return
+	case step == loop.First:
+		loop.First++
+	case step == loop.Count.Size-1:
+		loop.Count = domain.Extent{Text: expr.Compact(cond.Y), Size: step}
+	default:
+		return
+	}
+	loop.Body = append(branch.Body, branch.Else...)
+}

@@ -1,0 +1,241 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// way says where a statement of a work loop goes.
+type way int
+
+const (
+	stays      way = iota
+	lend           // before the loop, first
+	copyAhead      // before the loop, on the copy stream
+	teamAhead      // before the loop, on a team's stream
+	lateCopier     // after the loop: a Wait for a copy of this rank
+	lateOwner      // after the loop: a Wait for the peer to have copied
+)
+
+// motion finds out which statements of a loop may leave it, and takes them out.
+type motion struct {
+	caller    string
+	exchanges map[string]*hostir.Exchange
+	params    map[string]int64
+	base      map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it; of one that is the own slice in one step, that of the other steps
+	ways      map[hostir.Stmt]way
+
+	// Of the loop at hand.
+	loop     string                            // its variable
+	selects  map[*hostir.Tensor]*hostir.Select // view -> what makes it
+	computed map[*hostir.Tensor]bool           // buffers that the work writes
+	received map[*hostir.Tensor]bool           // buffers that transfers write
+	moves    map[string][]*hostir.Tensor       // handle -> the tensors that its transfers name
+	reads    map[string]bool                   // handle -> its transfers write nothing on this rank
+}
+
+func newMotion(p *hostir.Program) *motion {
+	m := &motion{
+		exchanges: hostir.Exchanges(p), params: map[string]int64{}, base: map[*hostir.Tensor]*hostir.Tensor{},
+		ways: map[hostir.Stmt]way{},
+	}
+	for _, param := range p.Params {
+		m.params[param.Name] = param.Value
+	}
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		if get, ok := s.(*hostir.GetCurrentStream); ok {
+			m.caller = get.Var
+		}
+		if out, in := hostir.Result(s), hostir.Uses(s); out != nil && out.Role == hostir.View && makesView(s) {
+			m.base[out] = root(m.base, in[0])
+		}
+		return true
+	})
+	return m
+}
+
+// makesView reports whether a statement can make its result a view of its operand.
+func makesView(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Select, *hostir.Reshape, *hostir.Broadcast, *hostir.Permute:
+		return true
+	default:
+		return false
+	}
+}
+
+// examine decides where each statement of a loop goes.
+func (m *motion) examine(loop *hostir.For) {
+	m.loop = loop.Var
+	m.selects = map[*hostir.Tensor]*hostir.Select{}
+	m.computed, m.received = map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
+	m.moves, m.reads = map[string][]*hostir.Tensor{}, map[string]bool{}
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		sel, isSelect := s.(*hostir.Select)
+		if isSelect {
+			m.selects[sel.Out] = sel
+			return true
+		}
+		for _, t := range hostir.Defs(s) {
+			if isTransfer(s) {
+				m.received[root(m.base, t)] = true
+			} else {
+				m.computed[root(m.base, t)] = true
+			}
+		}
+		return true
+	})
+	m.transfers(loop.Body)
+	m.waits(loop.Body, nil)
+}
+
+// isTransfer reports whether a statement moves data between ranks.
+func isTransfer(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Communication, *hostir.P2PCommunication:
+		return true
+	default:
+		return false
+	}
+}
+
+// transfers decides which transfers of a list of statements go before the loop. A group goes
+// as a whole.
+func (m *motion) transfers(body []hostir.Stmt) {
+	var group []hostir.Stmt
+	for _, s := range body {
+		for _, inner := range hostir.Bodies(s) {
+			m.transfers(*inner)
+		}
+		if _, opens := s.(*hostir.StartCoalescing); opens || group != nil {
+			group = append(group, s)
+			if end, ends := s.(*hostir.EndCoalescing); ends {
+				m.group(group, end.Handle)
+				group = nil
+			}
+			continue
+		}
+		switch s := s.(type) {
+		case *hostir.Communication:
+			m.note(s.Handle, s)
+			if m.free(s) {
+				m.ways[s] = teamAhead
+			}
+		case *hostir.P2PCommunication:
+			m.note(s.Handle, s)
+			if e := m.exchanges[s.Handle]; e != nil && s == e.Copier() {
+				m.exchange(e)
+			}
+		}
+	}
+}
+
+// exchange decides on a transfer between shared memories. The copy goes only with the loan:
+// whoever copies has lent before, so that no two ranks wait for each other.
+func (m *motion) exchange(e *hostir.Exchange) {
+	if !m.free(e.Owner()) {
+		return
+	}
+	m.ways[e.Shared], m.ways[e.Owner()] = lend, lend
+	if m.free(e.Copier()) {
+		m.ways[e.Copier()] = copyAhead
+	}
+}
+
+func (m *motion) group(list []hostir.Stmt, handle string) {
+	all := true
+	for _, s := range list[1 : len(list)-1] {
+		m.note(handle, s)
+		all = all && m.free(s)
+	}
+	for _, s := range list {
+		if all {
+			m.ways[s] = teamAhead
+		}
+	}
+}
+
+// note remembers what a handle stands for.
+func (m *motion) note(handle string, s hostir.Stmt) {
+	m.moves[handle] = append(m.moves[handle], hostir.Mentions(s)...)
+	if _, known := m.reads[handle]; !known {
+		m.reads[handle] = true
+	}
+	m.reads[handle] = m.reads[handle] && len(hostir.Defs(s)) == 0
+}
+
+// free reports whether a transfer depends on no other statement of the loop: nothing there
+// makes what it reads, and what it writes is another slice in each iteration, which nothing
+// else writes.
+func (m *motion) free(s hostir.Stmt) bool {
+	for _, t := range hostir.Uses(s) {
+		if b := root(m.base, t); m.computed[b] || m.received[b] {
+			return false
+		}
+	}
+	for _, t := range hostir.Defs(s) {
+		if m.computed[root(m.base, t)] || !m.sliced(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// sliced reports whether a view is another part of its buffer in each iteration.
+func (m *motion) sliced(t *hostir.Tensor) bool {
+	for sel := m.selects[t]; sel != nil; sel = m.selects[sel.In] {
+		if slices.ContainsFunc(expr.Names(sel.Index.String()), func(n expr.Name) bool { return n.Text == m.loop }) {
+			return true
+		}
+	}
+	return false
+}
+
+// waits decides which waits of a list go after the loop: those that nothing after them needs,
+// in this list or in the lists around it.
+func (m *motion) waits(body []hostir.Stmt, after []hostir.Stmt) {
+	for i, s := range body {
+		rest := append(slices.Clone(body[i+1:]), after...)
+		for _, inner := range hostir.Bodies(s) {
+			m.waits(*inner, rest)
+		}
+		wait, ok := s.(*hostir.Wait)
+		if !ok || m.needed(wait.Handle, rest) {
+			continue
+		}
+		m.ways[s] = lateCopier
+		if e := m.exchanges[wait.Handle]; e != nil && hostir.Handle(e.Owner()) == wait.Handle {
+			m.ways[s] = lateOwner
+		}
+	}
+}
+
+// needed reports whether statements after a wait rely on it: they use what the transfer
+// wrote, or write what it read. In other iterations that is another slice, or nothing
+// writes it.
+func (m *motion) needed(handle string, rest []hostir.Stmt) bool {
+	buffers := map[*hostir.Tensor]bool{}
+	for _, t := range m.moves[handle] {
+		b := root(m.base, t)
+		buffers[b] = true
+		if (m.computed[b] || m.received[b]) && !m.sliced(t) {
+			return true
+		}
+	}
+	found := false
+	hostir.Walk(rest, func(s hostir.Stmt) bool {
+		mentions := hostir.Defs(s)
+		if !m.reads[handle] {
+			mentions = hostir.Mentions(s)
+		}
+		_, views := s.(*hostir.Select)
+		if views && m.reads[handle] {
+			mentions = nil
+		}
+		found = found || slices.ContainsFunc(mentions, func(t *hostir.Tensor) bool { return buffers[root(m.base, t)] })
+		return !found
+	})
+	return found
+}
