@@ -221,7 +221,7 @@ func (b *builder) accountFor(text, kind string, whole *buffer) {
 	if len(b.derived) == 0 || b.derived[len(b.derived)-1] != text {
 		b.derived = append(b.derived, text)
 	}
-	bytes := times(b.iterations(), whole.elements(), number(whole.tensor.DType.Size()))
+	bytes := times(b.runs(), whole.elements(), number(whole.tensor.DType.Size()))
 	if bytes.size > b.view.Bytes.size {
 		b.view.Bytes, b.view.Communication = bytes, kind
 	}

@@ -86,7 +86,7 @@ type (
 	forNode struct {
 		source
 		Var, First, Count string
-		Body       []node
+		Body              []node
 	}
 	// ifNode is a branch.
 	ifNode struct {

@@ -129,7 +129,7 @@ func (b *builder) product(s hostir.Stmt, p product, out, x, y *buffer, bias stri
 	b.view.Shapes = append(b.view.Shapes, shapeView{shape, p.fields(out.typ)})
 	b.view.Plans = append(b.view.Plans, &planMember{plan, shape, src.Where})
 	b.view.Products = append(b.view.Products, productView{
-		M: times(b.iterations(), p.m), N: p.n, K: p.k, Batch: p.batch,
+		M: times(b.runs(), p.m), N: p.n, K: p.k, Batch: p.batch,
 	})
 	return []node{&productNode{src, plan, out.name, x.name, y.name, bias, workspace}}, nil
 }

@@ -21,6 +21,7 @@ type builder struct {
 
 	pairs     map[string]*hostir.Exchange // transfers through shared memory, by handle
 	exchanges map[*hostir.Exchange]*exchange
+	shares    map[string]*shareView       // by the C++ pointer to their memory
 	copies    map[*hostir.Tensor]quantity // buffers of a tensor that a loop allocates
 	terms     map[string]domain.Terms     // of the sums of the model's products, by operand
 
@@ -48,7 +49,8 @@ type builder struct {
 // A loop is a For around the statement at hand.
 type loop struct {
 	name  string
-	count quantity
+	count quantity // one more than the last iteration
+	runs  quantity // iterations
 }
 
 // newProgramView decides everything about the emitted program.
@@ -81,7 +83,7 @@ func newBuilder(p *hostir.Program) *builder {
 		program: p, view: &programView{}, names: newNames(),
 		scope: &scope{values: map[string]int64{}, names: map[string]string{}},
 		used:  usedTensors(p.Body),
-		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, copies: map[*hostir.Tensor]quantity{},
+		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[string]*shareView{}, copies: map[*hostir.Tensor]quantity{},
 		terms:   terms(p),
 		buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
 		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{}, guards: map[string]string{}, streams: map[string]string{},

@@ -189,10 +189,8 @@ func (e *exchange) transfer(loops []loop) string {
 // share declares the memory behind a buffer as shared, once.
 func (b *builder) share(s *hostir.P2PCommunication, buf *buffer) *shareView {
 	root := buf.root
-	for _, share := range b.view.Shares {
-		if share.Memory == buf.memory {
-			return share
-		}
+	if share := b.shares[buf.memory]; share != nil {
+		return share
 	}
 	whole := b.newBuffer(root, buf.memory)
 	bytes := times(b.copiesOf(root), whole.elements()).String() + " * sizeof(" + buf.typ.Alias + ")"
@@ -202,7 +200,7 @@ func (b *builder) share(s *hostir.P2PCommunication, buf *buffer) *shareView {
 		Memory: buf.memory, Own: root.Role == hostir.Temp, Tensor: root.Name, Bytes: bytes,
 		Where: b.place("share_"+root.Name, at(s.Pos, words)), transfers: number(0),
 	}
-	b.view.Shares = append(b.view.Shares, share)
+	b.shares[buf.memory], b.view.Shares = share, append(b.view.Shares, share)
 	return share
 }
 

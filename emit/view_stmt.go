@@ -102,7 +102,7 @@ func (b *builder) forLoop(s *hostir.For) ([]node, error) {
 	name := b.names.local(s.Var)
 	hidden, shadowed := b.scope.names[s.Var]
 	b.scope.names[s.Var] = name
-	b.loops = append(b.loops, loop{name, count})
+	b.loops = append(b.loops, loop{name, count, less(count, s.First)})
 	if setsStream(s.Body) {
 		b.current = unknownStream
 	}

@@ -118,13 +118,36 @@ func (b *builder) events(label string, count quantity, where string) string {
 	return name
 }
 
-// iterations is how often the statement at hand runs in a call.
+// iterations bounds the number that iteration gives the runs of the statement at hand in a
+// call. Loops that leave out iteration 0 leave out numbers.
 func (b *builder) iterations() quantity {
 	count := number(1)
 	for _, l := range b.loops {
 		count = times(count, l.count)
 	}
 	return count
+}
+
+// runs is how often the statement at hand runs in a call.
+func (b *builder) runs() quantity {
+	count := number(1)
+	for _, l := range b.loops {
+		count = times(count, l.runs)
+	}
+	return count
+}
+
+// less is a count without the first iterations. "D + 1" without one is "D".
+func less(count quantity, first int64) quantity {
+	sum, ok := count.expr.(*expr.Binary)
+	switch {
+	case first == 0:
+		return count
+	case ok && sum.Op == "+" && sum.Y == expr.Int(first):
+		return quantity{sum.X, count.size - first}
+	default:
+		return quantity{&expr.Binary{Op: "-", X: count.expr, Y: expr.Int(first)}, count.size - first}
+	}
 }
 
 // iteration numbers the runs of a statement inside the given loops, row-major.
