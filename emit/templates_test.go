@@ -152,12 +152,18 @@ func allNodes() []node {
 		&bufferNode{}, &keepNode{}, &currentNode{}, &streamNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
 		&forNode{}, &ifNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
 		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
-		&lendNode{}, &copyBetweenNode{}, &awaitCopyNode{}, &mappedNode{}, &beginCallNode{}, &declareNode{}, &guardMember{}, &guardNode{},
+		&mappedNode{}, &signalGroupNode{}, &submitNode{}, &declareNode{}, &guardMember{}, &guardNode{},
 	}
 	for _, form := range collectives {
 		nodes = append(nodes, &collectiveNode{Kind: form.kind})
 	}
-	return nodes
+	for _, form := range []string{"stmt/lend", "stmt/lend_kernel", "stmt/await_copy", "stmt/await_copy_kernel", "stmt/signal_add"} {
+		nodes = append(nodes, &wordNode{Form: form})
+	}
+	for _, form := range []string{"stmt/copy_between", "stmt/copy_between_kernel", "stmt/copy_between_graph", "stmt/copy_add"} {
+		nodes = append(nodes, &copyBetweenNode{Form: form})
+	}
+	return append(nodes, &beginCallNode{Form: "stmt/begin_call"}, &beginCallNode{Form: "stmt/begin_captured"})
 }
 
 func TestTemplateErrorsNameTheirPlace(t *testing.T) {

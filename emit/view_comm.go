@@ -266,6 +266,10 @@ func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]n
 	if b.group != nil {
 		return nil, internalError(s.Pos, s.Op(), "a group is open already")
 	}
+	members, end := hostir.Group(rest)
+	if kind := hostir.SignalKindOfAll(members, b.pairs); kind != hostir.NoSignals && end != nil {
+		return b.startSignals(s, kind, end), nil
+	}
 	src := b.source(s)
 	for _, next := range rest {
 		switch next := next.(type) {
@@ -295,6 +299,9 @@ func (b *builder) openGroup(src source, team string, rest []hostir.Stmt) ([]node
 
 // endGroup closes the group.
 func (b *builder) endGroup(s *hostir.EndCoalescing) ([]node, error) {
+	if b.signals != nil {
+		return b.endSignals(), nil
+	}
 	if b.group == nil {
 		return nil, internalError(s.Pos, s.Op(), "no group is open")
 	}
@@ -324,7 +331,7 @@ func (b *builder) wait(s *hostir.Wait) ([]node, error) {
 	}
 	src := b.located(s, "wait_"+s.Handle, "Wait("+s.Handle+")")
 	if t.lent != nil {
-		return []node{b.awaitTransfer(src, t)}, nil
+		return b.awaitTransfer(src, s.Handle, t), nil
 	}
 	event := t.done + "[" + iteration(b.loops[:len(t.loops)]).String() + "]"
 	return []node{&waitNode{src, event, "stream"}}, nil

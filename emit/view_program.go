@@ -41,6 +41,7 @@ type builder struct {
 	declared []*hostir.Tensor // in the innermost statement list
 	current  streamRef        // what the next statement runs on
 	group    *transfer        // the open group of communications
+	signals  *signalGroup     // the open group of transfers through shared memory
 
 	kernels         bool // the program launches kernels of the runtime
 	callerWorkspace bool // the caller's stream has memory for products
@@ -196,6 +197,22 @@ func (b *builder) statements() error {
 	}
 	b.view.Bindings = append(b.view.Bindings, b.beginCalls()...)
 	return nil
+}
+
+// argumentIndex is the place of an input or output among the caller's tensors.
+func (b *builder) argumentIndex(t *hostir.Tensor) int {
+	index := 0
+	for _, role := range []hostir.Role{hostir.Input, hostir.Output} {
+		for _, other := range b.program.Tensors {
+			if other == t {
+				return index
+			}
+			if other.Role == role {
+				index++
+			}
+		}
+	}
+	return index
 }
 
 // argument describes an input or output and binds its pointer.

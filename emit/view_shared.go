@@ -11,7 +11,7 @@ import (
 // sharing is what the emitted program shares with other ranks through CUDA IPC.
 type sharing struct {
 	Peers  string // member: the other ranks' memory; empty when nothing is shared
-	Driver string // member: the driver's stream memory operations
+	Driver string // member: the driver's stream memory operations; empty where none is used
 	Shares []*shareView
 }
 
@@ -21,6 +21,7 @@ type shareView struct {
 	Constant string // its SharedShape
 	Memory   string // C++ of this rank's pointer
 	Own      bool   // the program's: shared when it is made
+	Index    int    // of the caller's tensor, if it is not
 	Tensor   string
 	Bytes    string
 	Where    string
@@ -40,56 +41,31 @@ type exchange struct {
 }
 
 type (
-	// lendNode signals that the peer may use this rank's buffer.
-	lendNode struct {
-		source
-		Driver, Shared, Peer, Transfer string
-	}
-	// copyBetweenNode waits for the owner's signal, copies, and signals back.
-	copyBetweenNode struct {
-		source
-		Driver, Shared, Peer, Transfer string
-		Stream, Out, In, Elements      string
-		Type                           string
-	}
-	// awaitCopyNode makes the current stream wait for the copier's signal.
-	awaitCopyNode struct {
-		source
-		Driver, Shared, Transfer string
-	}
 	// mappedNode stands for ShareMemHandles.
 	mappedNode struct {
 		source
 		Peers string
 	}
-	// beginCallNode names the memory that ranks share in this call.
+	// beginCallNode names the memory that ranks share in this call; Form tells a call that is
+	// captured as a CUDA graph from others.
 	beginCallNode struct {
-		Peers string
+		Form, Peers string
 		*shareView
 	}
 )
 
-func (*lendNode) template() string        { return "stmt/lend" }
-func (*copyBetweenNode) template() string { return "stmt/copy_between" }
-func (*awaitCopyNode) template() string   { return "stmt/await_copy" }
 func (*mappedNode) template() string      { return "stmt/share_mem_handles" }
-func (*beginCallNode) template() string   { return "stmt/begin_call" }
+func (n *beginCallNode) template() string { return n.Form }
 
 // shareMemHandles prints nothing but what it stands for: memory is mapped before.
 func (b *builder) shareMemHandles(s *hostir.ShareMemHandles) ([]node, error) {
-	if b.program.Choices.Graph {
-		var list diag.List
-		list.Add(s.Pos, diag.NotLowerable, "a CUDA graph cannot hold transfers through shared memory: it would repeat the numbers of one call").
-			WithHint("write `graph: false` or `transport: nccl` in the schedule")
-		return nil, list.Err()
-	}
 	return []node{&mappedNode{b.source(s), b.peers()}}, nil
 }
 
 // peers declares the other ranks' memory, once.
 func (b *builder) peers() string {
 	if b.view.Peers == "" {
-		b.view.Peers, b.view.Driver = b.names.member("peers"), b.names.member("driver")
+		b.view.Peers = b.names.member("peers")
 	}
 	return b.view.Peers
 }
@@ -142,7 +118,8 @@ func (b *builder) lend(s *hostir.P2PCommunication, src source, buf *buffer, pair
 	share.transfers = plus(share.transfers, b.iterations())
 	b.exchanges[pair] = e
 	b.handles[s.Handle] = &transfer{loops: append([]loop(nil), b.loops...), lent: e, guard: b.guard}
-	return []node{&lendNode{src, b.view.Driver, share.Name, b.scope.index(s.Peer), e.transfer(b.loops)}}
+	word := fmt.Sprintf("%s.lent_at(%s, %s)", share.Name, b.scope.index(s.Peer), e.transfer(b.loops))
+	return []node{b.word(src, "stmt/lend", share.Name, word)}
 }
 
 // copyBetween prints the copier's side.
@@ -161,29 +138,9 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 		out, in = theirs, buf.name
 	}
 	call := &copyBetweenNode{
-		source: source{Where: src.Where}, Driver: b.view.Driver, Shared: e.share.Name, Peer: peer.String(),
-		Transfer: e.transfer(b.loops), Out: out, In: in, Elements: buf.elements().String(), Type: buf.typ.Alias,
+		Shared: e.share.Name, Peer: peer.String(), Transfer: e.transfer(b.loops), Out: out, In: in, Elements: buf.elements().String(), Type: buf.typ.Alias,
 	}
-	t, nodes := b.onCopyStream(src, s.Handle, call)
-	return append(nodes, b.end(src, t, s.Handle)), nil
-}
-
-// onCopyStream prints a copy: on the current stream if that is the copy stream, or handed
-// over to it.
-func (b *builder) onCopyStream(src source, handle string, call *copyBetweenNode) (*transfer, []node) {
-	copies := b.peers() + ".copies()"
-	if b.current.text != copies {
-		t, handOver := b.begin(src, "", handle, copies)
-		call.Stream = copies
-		return t, []node{handOver, call}
-	}
-	call.source, call.Stream = src, "stream"
-	return b.ongoing(src, "", handle, "stream"), []node{call}
-}
-
-// transfer numbers the transfer of the iteration at hand among those of its buffer.
-func (e *exchange) transfer(loops []loop) string {
-	return plus(e.first, quantity{iteration(loops), 1}).String()
+	return b.copyNow(src, s.Handle, call), nil
 }
 
 // share declares the memory behind a buffer as shared, once.
@@ -197,7 +154,7 @@ func (b *builder) share(s *hostir.P2PCommunication, buf *buffer) *shareView {
 	words := "sharing " + root.Name + " with the other ranks"
 	share := &shareView{
 		Name: b.names.local(root.Name + "_shared"), Constant: b.names.constant(root.Name + "_shared"),
-		Memory: buf.memory, Own: root.Role == hostir.Temp, Tensor: root.Name, Bytes: bytes,
+		Memory: buf.memory, Own: root.Role == hostir.Temp, Index: b.argumentIndex(root), Tensor: root.Name, Bytes: bytes,
 		Where: b.place("share_"+root.Name, at(s.Pos, words)), transfers: number(0),
 	}
 	b.shares[buf.memory], b.view.Shares = share, append(b.view.Shares, share)
@@ -213,25 +170,15 @@ func (b *builder) copiesOf(root *hostir.Tensor) quantity {
 	return number(1)
 }
 
-// awaitTransfer makes the current stream wait for the copier of what was lent.
-func (b *builder) awaitTransfer(src source, t *transfer) node {
-	e := t.lent
-	return &awaitCopyNode{src, b.view.Driver, e.share.Name, e.transfer(b.loops[:len(t.loops)])}
-}
-
 // beginCalls names what is shared, once the caller's pointers are known.
 func (b *builder) beginCalls() []node {
 	var nodes []node
+	form := "stmt/begin_call"
+	if b.program.Choices.Graph {
+		form = "stmt/begin_captured"
+	}
 	for _, share := range b.view.Shares {
-		nodes = append(nodes, &beginCallNode{b.view.Peers, share})
+		nodes = append(nodes, &beginCallNode{form, b.view.Peers, share})
 	}
 	return nodes
-}
-
-// plus adds quantities; zero is left out.
-func plus(a, c quantity) quantity {
-	if a.expr == expr.Int(0) {
-		return c
-	}
-	return quantity{fold(&expr.Binary{Op: "+", X: a.expr, Y: c.expr}), a.size + c.size}
 }

@@ -48,6 +48,7 @@ func choices(s model.Schedule) hostir.Choices {
 		c.Order, c.OwnStep = unless("rotation", s.Order), unless("first", s.OwnStep)
 	}
 	c.Transfers = unless("inline", s.Transfers)
+	c.Copy, c.Signals = unless("engine", s.Copy), unless("single", s.Signals)
 	return c
 }
 

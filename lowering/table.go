@@ -40,6 +40,7 @@ var Passes = []Pass{
 	{"hoist-joins", "the caller waits for the workers after the work loop (joins: after)", false, HoistJoins},
 	{"issue-transfers", "transfers are issued as early, and waited for as late, as data allows (transfers: ahead)", false, IssueTransfers},
 	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, InsertDeallocations},
+	{"batch-signals", "neighbours that signal, wait for signals or copy are one operation (signals: batched, copy: fused)", false, BatchSignals},
 }
 
 // Order holds what the table may not break. Whatever it leaves open may be
@@ -66,6 +67,8 @@ var Order = []Constraint{
 	{"fuse-forks", "issue-transfers", "a loop of transfers would stand between forks and work"},
 	{"hoist-joins", "issue-transfers", "waits go behind the joins, wherever they stand"},
 	{"issue-transfers", "insert-deallocations", "a buffer is in use until its last wait"},
+	{"issue-transfers", "batch-signals", "it is what makes neighbours of transfers"},
+	{"insert-deallocations", "batch-signals", "a buffer freed within a group would be freed too early"},
 	{"hoist-joins", "insert-deallocations", "a buffer is freed after the joins, wherever they stand"},
 }
 

@@ -178,6 +178,8 @@ func (b *Builder) Schedule(s Schedule) *Builder {
 	add("transfers", s.Transfers)
 	add("order", s.Order)
 	add("own_step", s.OwnStep)
+	add("copy", s.Copy)
+	add("signals", s.Signals)
 	if s.Streams != 0 {
 		add("streams", strconv.Itoa(max(s.Streams, 0)))
 	}

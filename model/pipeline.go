@@ -88,6 +88,10 @@ type Schedule struct {
 	Order     string // of the peers in point-to-point pipelines: "rotation" or "reverse"
 	OwnStep   string // "first" or "last": when such a pipeline works on the own slice
 	Chunks    int    // products that a rank's result is made in; 0: one for each slice
-	Graph     bool   // capture a call into a CUDA graph and replay it
-	Pos       diag.Pos
+	// Copy is who copies between shared memories: "engine", a copy engine; "kernel", one kernel
+	// for each transfer; "fused", one kernel for all transfers that follow each other.
+	Copy    string
+	Signals string // "single" or "batched": the signals of such transfers
+	Graph   bool   // capture a call into a CUDA graph and replay it
+	Pos     diag.Pos
 }

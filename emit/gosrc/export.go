@@ -178,6 +178,8 @@ func (e *exporter) tail() {
 		jen.Id("Transfers"): jen.Lit(s.Transfers),
 		jen.Id("Order"):     jen.Lit(s.Order),
 		jen.Id("OwnStep"):   jen.Lit(s.OwnStep),
+		jen.Id("Copy"):      jen.Lit(s.Copy),
+		jen.Id("Signals"):   jen.Lit(s.Signals),
 		jen.Id("Chunks"):    jen.Lit(s.Chunks),
 		jen.Id("Graph"):     jen.Lit(s.Graph),
 	})))

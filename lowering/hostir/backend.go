@@ -35,6 +35,9 @@ package hostir
 // when calls follow each other without the host. There is a pair of words for each pair of
 // statements, each iteration and each buffer that is shared: in one iteration a rank
 // exchanges, through one pair of statements, with one peer in each direction.
+//
+// A signal, a wait for one and a copy are an operation each, or one with their neighbours in a
+// group; see SignalKind.
 type Backend string
 
 // The backends. None stands until assign-transport has run.

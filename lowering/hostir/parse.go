@@ -152,6 +152,7 @@ func (p *parser) choicesLine() {
 		"pipeline": &c.Pipeline, "transport": &c.Transport, "reshard": &c.Reshard,
 		"sync": &c.Sync, "joins": &c.Joins, "buffers": &c.Buffers, "own": &c.Own,
 		"order": &c.Order, "own_step": &c.OwnStep, "transfers": &c.Transfers,
+		"copy": &c.Copy, "signals": &c.Signals,
 	}
 	for more := true; more && p.err == nil; more = p.accept(",") {
 		at := p.at

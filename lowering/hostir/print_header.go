@@ -47,6 +47,7 @@ func formatChoices(c Choices) string {
 		c.Pipeline, c.Transport, c.Reshard, c.Sync, c.Joins, c.Buffers, c.Graph)
 	for _, f := range []struct{ name, value string }{
 		{"own", c.Own}, {"order", c.Order}, {"own_step", c.OwnStep}, {"transfers", c.Transfers},
+		{"copy", c.Copy}, {"signals", c.Signals},
 	} {
 		if f.value != "" {
 			text += ", " + f.name + " " + f.value

@@ -76,6 +76,9 @@ type Choices struct {
 	Chunks  int    // products; 0: one for each slice
 	// Transfers is "ahead" where transfers are issued before the work, or empty.
 	Transfers string
+	// Copy and Signals are how transfers between shared memories are spelled.
+	Copy    string // "kernel", "fused", or empty: a copy engine
+	Signals string // "batched", or empty: one by one
 }
 
 // Role says who owns the buffer of a tensor.

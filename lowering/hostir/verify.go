@@ -28,7 +28,7 @@ var Invariants = []Invariant{
 	{"range", "an index, a peer, a root or a worker's number is within range"},
 	{"wait", "a communication is waited for, once, after it was started"},
 	{"shared", "a transfer over CUDA IPC is paired with its counterpart before it starts; the one that lends stands first"},
-	{"group", "a group holds communications, and is closed where it was opened"},
+	{"group", "a group holds communications, or what one operation does for several transfers over CUDA IPC, and is closed where it was opened"},
 	{"shape", "operands and results of a statement fit each other"},
 	{"communication", "a communication's type is what its domains say"},
 	{"local", "a statement that computes has all of its operands on the ranks of its result"},
@@ -36,7 +36,7 @@ var Invariants = []Invariant{
 
 // Verify checks all invariants of a program and returns every breach as *diag.Errors.
 func Verify(p *Program) error {
-	v := &verifier{program: p, bounds: newBounds(p), lowered: allocates(p)}
+	v := &verifier{program: p, bounds: newBounds(p), lowered: allocates(p), signals: map[*StartCoalescing]bool{}}
 	v.names()
 	v.domains()
 	Walk(p.Body, func(s Stmt) bool {
@@ -63,6 +63,7 @@ type verifier struct {
 	errors  diag.List
 	tensors map[*Tensor]bool
 	meshes  map[*domain.Mesh]bool
+	signals map[*StartCoalescing]bool // groups of transfers between shared memories
 }
 
 // breach reports a broken invariant.

@@ -17,6 +17,7 @@ type flow struct {
 	current string              // the current stream, as text; "" is the caller's
 	base    map[*Tensor]*Tensor // view -> the buffer behind it
 	group   *StartCoalescing    // the open group
+	signal  bool                // it holds transfers between shared memories
 	loops   []*For              // that enclose the statement at hand
 	started map[string][]*For   // handle -> the loops that it was started in
 }
@@ -45,15 +46,15 @@ func (v *verifier) flow() {
 
 // block checks the statements of one list; groups end in the list that opens them.
 func (f *flow) block(body []Stmt) {
-	outer := f.group
-	f.group = nil
+	outer, signal := f.group, f.signal
+	f.group, f.signal = nil, false
 	for _, s := range body {
 		f.statement(s)
 	}
 	if f.group != nil {
 		f.breach(f.group.Pos, "group", "the group is not closed in the statements where it was opened")
 	}
-	f.group = outer
+	f.group, f.signal = outer, signal
 }
 
 func (f *flow) position(body []Stmt) diag.Pos {
@@ -64,7 +65,7 @@ func (f *flow) position(body []Stmt) diag.Pos {
 }
 
 func (f *flow) statement(s Stmt) {
-	if _, ok := s.(*P2PCommunication); !ok && f.group != nil {
+	if _, ok := s.(*P2PCommunication); !ok && f.group != nil && !f.signal {
 		switch s.(type) {
 		case *Communication, *EndCoalescing:
 		default:
@@ -101,13 +102,15 @@ func (f *flow) statement(s Stmt) {
 func (f *flow) transfers(s Stmt) {
 	switch s := s.(type) {
 	case *StartCoalescing:
-		f.group = s
+		f.group, f.signal = s, f.signals[s]
 	case *EndCoalescing:
 		if f.group == nil {
 			f.breach(s.Pos, "group", "no group is open")
 		}
-		f.group = nil
-		f.start(s.Handle)
+		if !f.signal {
+			f.start(s.Handle)
+		}
+		f.group, f.signal = nil, false
 	case *Communication:
 		f.expression(s.Pos, "the root", s.Root, int64(len(s.Mesh.Ranks)))
 		if f.group == nil {
@@ -116,7 +119,7 @@ func (f *flow) transfers(s Stmt) {
 	case *P2PCommunication:
 		world := f.bounds.names["rank"].high + 1
 		f.expression(s.Pos, "the peer", s.Peer, world)
-		if f.group == nil {
+		if f.group == nil || f.signal {
 			f.start(s.Handle)
 		}
 	case *Select:

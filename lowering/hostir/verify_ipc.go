@@ -48,26 +48,23 @@ func (v *verifier) pair(s *ShareMemHandles, e *Exchange) {
 
 // sharedIn checks where the statements of one list stand; seen are those before it.
 func (v *verifier) sharedIn(body []Stmt, exchanges map[string]*Exchange, seen map[Stmt]bool) {
-	group := false
-	for _, s := range body {
+	for i, s := range body {
 		seen[s] = true
 		for _, inner := range Bodies(s) {
 			v.sharedIn(*inner, exchanges, seen)
 		}
 		switch s := s.(type) {
 		case *StartCoalescing:
-			group = true
-		case *EndCoalescing:
-			group = false
+			v.signalGroup(s, body[i+1:], exchanges)
 		case *P2PCommunication:
 			if s.Backend.IPC() {
-				v.sharedAt(s, exchanges[s.Handle], seen, group)
+				v.sharedAt(s, exchanges[s.Handle], seen)
 			}
 		}
 	}
 }
 
-func (v *verifier) sharedAt(s *P2PCommunication, e *Exchange, seen map[Stmt]bool, group bool) {
+func (v *verifier) sharedAt(s *P2PCommunication, e *Exchange, seen map[Stmt]bool) {
 	if e == nil || !slices.Contains(e.Shared.Comms, s.Handle) {
 		v.breach(s.Pos, "shared", "no ShareMemHandles pairs %s with its counterpart", s.Handle)
 		return
@@ -75,10 +72,24 @@ func (v *verifier) sharedAt(s *P2PCommunication, e *Exchange, seen map[Stmt]bool
 	if !seen[e.Shared] {
 		v.breach(s.Pos, "shared", "%s does not follow its ShareMemHandles", s.Handle)
 	}
-	if group {
-		v.breach(s.Pos, "shared", "%s stands in a group: a copy between shared memories needs none", s.Handle)
-	}
 	if s == e.Copier() && !seen[e.Owner()] {
 		v.breach(s.Pos, "shared", "%s copies before %s lends: two ranks would wait for each other", s.Handle, e.Owner().Handle)
 	}
+}
+
+// signalGroup notes a group of transfers between shared memories, which must be of one kind:
+// one operation does what is asked of all of them.
+func (v *verifier) signalGroup(s *StartCoalescing, rest []Stmt, exchanges map[string]*Exchange) {
+	members, _ := Group(rest)
+	kind := SignalKindOfAll(members, exchanges)
+	if kind != NoSignals {
+		v.signals[s] = true
+		return
+	}
+	Walk(members, func(m Stmt) bool {
+		if t, ok := m.(*P2PCommunication); ok && t.Backend.IPC() {
+			v.breach(t.Pos, "shared", "%s stands in a group that does not only lend, only copy or only wait for copies", t.Handle)
+		}
+		return true
+	})
 }

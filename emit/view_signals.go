@@ -1,0 +1,186 @@
+package emit
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// How transfers through shared memory are spelled: their signals, which are words, as stream
+// memory operations or by kernels, one by one or in a group; their copies by a copy engine or
+// by kernels. A CUDA graph takes kernels for all words, since they read the number of the call.
+
+type (
+	// wordNode writes a word of a peer, or waits for one of this rank's; Form says which, and
+	// how.
+	wordNode struct {
+		source
+		Form, Driver, Word, Shared string
+		Group                      string // of which it is a part; empty for none
+	}
+	// copyBetweenNode waits for the owner's signal, copies, and signals back.
+	copyBetweenNode struct {
+		source
+		Form, Driver, Shared, Peer, Transfer string
+		Stream, Out, In, Elements, Type      string
+		Group                                string // of which it is a part; empty for none
+	}
+	// signalGroupNode declares what gathers the parts of a group.
+	signalGroupNode struct {
+		source
+		Class, Name, Args string
+	}
+	// submitNode issues a group, as one operation.
+	submitNode struct {
+		source
+		Name, Stream string
+	}
+)
+
+func (n *wordNode) template() string        { return n.Form }
+func (n *copyBetweenNode) template() string { return n.Form }
+func (*signalGroupNode) template() string   { return "stmt/signal_group" }
+func (*submitNode) template() string        { return "stmt/signal_submit" }
+
+// A signalGroup is the open group of signals or copies.
+type signalGroup struct {
+	kind    hostir.SignalKind
+	name    string   // of the variable that gathers the parts
+	label   string   // of the group in the host IR
+	handles []string // of its copies
+	src     source
+}
+
+// driver is the member with the stream memory operations.
+func (b *builder) driver() string {
+	b.peers()
+	if b.view.Driver == "" {
+		b.view.Driver = b.names.member("driver")
+	}
+	return b.view.Driver
+}
+
+// word prints a signal that is written, or waited for, by itself or as part of the open group.
+func (b *builder) word(src source, form, share, word string) node {
+	n := &wordNode{source: src, Form: form, Word: word, Shared: share}
+	switch {
+	case b.signals != nil:
+		n.Form, n.Group = "stmt/signal_add", b.signals.name
+	case b.program.Choices.Graph:
+		n.Form += "_kernel"
+	default:
+		n.Driver = b.driver()
+	}
+	return n
+}
+
+// awaitTransfer makes the current stream wait for the copier of what was lent. The event tells
+// the watchdog that the wait is over.
+func (b *builder) awaitTransfer(src source, handle string, t *transfer) []node {
+	e := t.lent
+	word := fmt.Sprintf("%s.copied(%s)", e.share.Name, e.transfer(b.loops[:len(t.loops)]))
+	nodes := []node{b.word(src, "stmt/await_copy", e.share.Name, word)}
+	if b.signals == nil {
+		nodes = append(nodes, b.returned("wait_"+handle, src)...)
+	}
+	return nodes
+}
+
+// returned records that a wait of an owner is over; in a graph nobody could ask.
+func (b *builder) returned(label string, src source) []node {
+	if b.program.Choices.Graph {
+		return nil
+	}
+	event := fmt.Sprintf("%s[%s]", b.events(label, b.iterations(), src.Where), iteration(b.loops))
+	return []node{&recordNode{source{Where: src.Where}, event, "stream"}}
+}
+
+// copyNow prints a transfer on the copier's side, by itself or as part of the open group.
+func (b *builder) copyNow(src source, handle string, call *copyBetweenNode) []node {
+	if b.signals != nil {
+		call.source, call.Form, call.Group = src, "stmt/copy_add", b.signals.name
+		b.signals.handles = append(b.signals.handles, handle)
+		return []node{call}
+	}
+	switch {
+	case b.program.Choices.Copy != "":
+		call.Form = "stmt/copy_between_kernel"
+	case b.program.Choices.Graph:
+		call.Form = "stmt/copy_between_graph"
+	default:
+		call.Form, call.Driver = "stmt/copy_between", b.driver()
+	}
+	t, nodes := b.onCopyStream(src, handle)
+	call.source, call.Stream = source{Where: src.Where}, t.on
+	if nodes == nil {
+		call.source = src // nothing stands before it
+	}
+	return append(nodes, call, b.end(src, t, handle))
+}
+
+// onCopyStream is a transfer on the copy stream: handed over to it, unless it is the current
+// one.
+func (b *builder) onCopyStream(src source, handle string) (*transfer, []node) {
+	copies := b.peers() + ".copies()"
+	if b.current.text == copies {
+		return b.ongoing(src, "", handle, "stream"), nil
+	}
+	t, handOver := b.begin(src, "", handle, copies)
+	return t, []node{handOver}
+}
+
+// startSignals opens a group of signals or copies.
+func (b *builder) startSignals(s *hostir.StartCoalescing, kind hostir.SignalKind, end *hostir.EndCoalescing) []node {
+	b.peers()
+	g := &signalGroup{kind: kind, name: b.names.local(end.Handle), label: end.Handle}
+	g.src = b.located(end, end.Handle, end.Handle+": group")
+	b.signals = g
+	n := &signalGroupNode{source: b.source(s), Name: g.name}
+	use := map[hostir.SignalKind]string{hostir.Lends: "hirgen::WordUse::kWrite", hostir.Returns: "hirgen::WordUse::kAwait"}[kind]
+	switch {
+	case kind == hostir.Copies:
+		n.Class = "hirgen::TransferKernel"
+	case b.program.Choices.Graph || b.program.Choices.Copy != "":
+		n.Class, n.Args = "hirgen::WordKernel", "("+use+")"
+	default:
+		n.Class, n.Args = "hirgen::WordBatch", "("+use+", "+b.driver()+")"
+	}
+	return []node{n}
+}
+
+// endSignals issues the open group. Its copies end together.
+func (b *builder) endSignals() []node {
+	g := b.signals
+	b.signals = nil
+	submit := &submitNode{g.src, g.name, "stream"}
+	switch g.kind {
+	case hostir.Copies:
+		t, nodes := b.onCopyStream(g.src, g.label)
+		if submit.Stream = t.on; nodes != nil {
+			submit.source = source{Where: g.src.Where}
+		}
+		nodes = append(nodes, submit, b.end(g.src, t, g.label))
+		for _, handle := range g.handles {
+			b.handles[handle] = t
+		}
+		return nodes
+	case hostir.Returns:
+		return append([]node{submit}, b.returned(g.label, g.src)...)
+	default:
+		return []node{submit}
+	}
+}
+
+// transfer numbers the transfer of the iteration at hand among those of its buffer.
+func (e *exchange) transfer(loops []loop) string {
+	return plus(e.first, quantity{iteration(loops), 1}).String()
+}
+
+// plus adds quantities; zero is left out.
+func plus(a, c quantity) quantity {
+	if a.expr == expr.Int(0) {
+		return c
+	}
+	return quantity{fold(&expr.Binary{Op: "+", X: a.expr, Y: c.expr}), a.size + c.size}
+}

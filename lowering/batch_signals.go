@@ -1,0 +1,80 @@
+package lowering
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// BatchSignals makes a group of neighbours that signal or wait for signals of transfers
+// between shared memories, as signals: batched asks for, and of neighbours that copy, as
+// copy: fused does. A group is one operation of its stream, where each costs microseconds.
+// Neighbours are statements of one list; a loop of nothing else counts as one.
+//
+// Requires: transfers and waits stand where they are to stay.
+// Establishes: no two neighbours could share an operation that the schedule allows.
+//
+//	before: For s in 1..D: (lend A)
+//	after:  StartCoalescing; For s in 1..D: (lend A); lends = EndCoalescing
+func BatchSignals(p *hostir.Program) error {
+	b := &signalBatcher{
+		exchanges: hostir.Exchanges(p), names: newNamer(p),
+		groups: map[hostir.SignalKind]string{},
+	}
+	if p.Choices.Signals == "batched" {
+		b.groups[hostir.Lends], b.groups[hostir.Returns] = "lends", "returns"
+	}
+	if p.Choices.Copy == "fused" {
+		b.groups[hostir.Copies] = "transfers"
+	}
+	if len(b.groups) > 0 {
+		p.Body = b.block(p.Body)
+	}
+	return nil
+}
+
+type signalBatcher struct {
+	exchanges map[string]*hostir.Exchange
+	names     *namer
+	groups    map[hostir.SignalKind]string // the kinds to group, and what to call a group
+}
+
+// block groups the neighbours of a list, and else looks inside its statements.
+func (b *signalBatcher) block(body []hostir.Stmt) []hostir.Stmt {
+	out := make([]hostir.Stmt, 0, len(body)+2)
+	for len(body) > 0 {
+		n, kind := b.neighbours(body)
+		run := body[:n]
+		body = body[n:]
+		if name := b.groups[kind]; name != "" && (n > 1 || isLoop(run[0])) {
+			out = append(out, &hostir.StartCoalescing{Info: info(run[0], "")})
+			out = append(out, run...)
+			out = append(out, &hostir.EndCoalescing{Info: info(run[0], ""), Handle: b.names.fresh(name)})
+			continue
+		}
+		if n == 1 { // several are of one kind, as is all in them
+			for _, inner := range hostir.Bodies(run[0]) {
+				*inner = b.block(*inner)
+			}
+		}
+		out = append(out, run...)
+	}
+	return out
+}
+
+// neighbours counts the statements of one kind that a list starts with. A group that stands
+// is one of no kind.
+func (b *signalBatcher) neighbours(body []hostir.Stmt) (int, hostir.SignalKind) {
+	if _, ok := body[0].(*hostir.StartCoalescing); ok {
+		members, _ := hostir.Group(body[1:])
+		return len(members) + 2, hostir.NoSignals
+	}
+	kind, n := hostir.SignalKindOf(body[0], b.exchanges), 1
+	for kind != hostir.NoSignals && n < len(body) && hostir.SignalKindOf(body[n], b.exchanges) == kind {
+		n++
+	}
+	return n, kind
+}
+
+func isLoop(s hostir.Stmt) bool {
+	_, ok := s.(*hostir.For)
+	return ok
+}

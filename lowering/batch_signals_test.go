@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestBatchSignals(t *testing.T) { passCases(t, "batch-signals") }
