@@ -1,6 +1,7 @@
 #include "hirgen/abi.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "current_error.hpp"
 #include "hirgen/error.hpp"
 #include "launch_env.hpp"
+#include "plan_book.hpp"
 #include "text.hpp"
 
 /// What a handle points to. Members are freed in reverse order: the program first.
@@ -64,10 +66,15 @@ ContextOptions joining(const ProgramInfo& info, const hirgen_options* options) {
 }
 
 // Builds the program, and tells the other ranks if that fails.
-void build(const ProgramTable& table, hirgen_handle* handle) {
+void build(const ProgramTable& table, const char* plans, hirgen_handle* handle) {
   try {
-    handle->tensors = table.tensors(handle->context->rank());
-    handle->program = table.create(*handle->context);
+    Context& context = *handle->context;
+    if (plans != nullptr) context.plans().load(plans, library_of(context.options().device));
+    handle->tensors = table.tensors(context.rank());
+    handle->program = table.create(context);
+    for (const std::string& note : context.plans().notes()) {
+      std::fprintf(stderr, "hirgen: %s (rank %d)\n", note.c_str(), context.rank());
+    }
   } catch (...) {
     handle->context->fail(current_error());
     throw;
@@ -95,7 +102,7 @@ int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_
     *handle = nullptr;
     auto made = std::make_unique<hirgen_handle>();
     made->context = std::make_unique<Context>(joining(table.info, options));
-    build(table, made.get());
+    build(table, options == nullptr ? nullptr : options->plans, made.get());
     *handle = made.release();
     return HIRGEN_OK;
   } catch (...) {

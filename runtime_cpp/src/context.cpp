@@ -11,6 +11,7 @@
 #include "device.hpp"
 #include "device_monitor.hpp"
 #include "fault.hpp"
+#include "plan_book.hpp"
 #include "rendezvous.hpp"
 #include "text.hpp"
 #include "watchdog.hpp"
@@ -99,7 +100,9 @@ bool is_world(const std::vector<int>& ranks, int world) {
 }  // namespace
 
 Context::Context(const ContextOptions& options)
-    : options_(options), resources_(std::make_unique<Resources>()) {
+    : options_(options),
+      plans_(std::make_unique<PlanBook>()),
+      resources_(std::make_unique<Resources>()) {
   // NVLink multicast stays off unless the user asks for it: on a machine that others
   // share, a crashed process can leave its multicast objects behind.
   setenv("NCCL_NVLS_ENABLE", "0", 0);

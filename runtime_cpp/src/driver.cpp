@@ -20,11 +20,6 @@ namespace {
 
 constexpr const char* kDriver = "driver";
 
-void print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);  // the watchdog ends a process without doing so
-}
-
 size_t index_of(const std::vector<TensorDesc>& descs, const std::string& name, const char* option) {
   std::string names;
   for (size_t i = 0; i < descs.size(); ++i) {
@@ -47,7 +42,11 @@ void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& opt
 }
 
 Driver::Driver(Context& context, const ProgramTable& table, const Options& options)
-    : context_(context), table_(table), options_(options), descs_(table.tensors(context.rank())) {
+    : context_(context),
+      table_(table),
+      options_(options),
+      descs_(table.tensors(context.rank())),
+      plans_(context, options, table.info.name) {
   report_.info = &table.info;
   report_.options = options;
   for (const TensorDesc& desc : descs_) {
@@ -72,15 +71,22 @@ Driver::~Driver() {
   static_cast<void>(cudaStreamDestroy(stream_));
 }
 
+void Driver::say(const std::string& text) const {
+  if (context_.rank() != 0) return;
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);  // the watchdog ends a process without doing so
+}
+
 Code Driver::run() {
-  if (context_.rank() == 0) print(header(report_));
+  say(header(report_));
+  settle_plans();
   if (options_.check || !options_.dump.empty()) issue_checked_calls();
   if (options_.check) report_.wrong = count_all_wrong();
   reference_.reset();  // whole tensors: other programs on this GPU may need the memory
   for (const auto& [name, path] : options_.dump) dump_tensor(name, path);
   report_.repeat_seconds = time_calls();
   if (context_.rank() == 0) {
-    print(columns(report_));
+    say(columns(report_));
     const std::string json = to_json(report_);
     if (!options_.json.empty()) write_file(options_.json, {{json.data(), json.size()}});
   }
@@ -219,60 +225,6 @@ void Driver::dump_tensor(const std::string& name, const std::string& path) {
     put_slice(&whole, table_.tensors(rank)[index], slices[static_cast<size_t>(rank)].data());
   }
   write_safetensors(path, descs_[index], whole);
-}
-
-std::vector<double> Driver::time_calls() {
-  // Power draw, and so the clock, depends on the data: integers would be flattering.
-  for (size_t i = 0; i < descs_.size(); ++i) {
-    if (descs_[i].output || loaded_.contains(i)) continue;
-    fill_normal(tensors_[i], descs_[i], static_cast<int>(i), options_.seed, stream_);
-  }
-  return options_.paced ? time_paced_rounds() : time_round();
-}
-
-std::vector<double> Driver::time_paced_rounds() {
-  if (context_.rank() == 0) print("# ready: a line on standard input times a round\n");
-  std::vector<double> all;
-  while (another_round()) {
-    const std::vector<double> round = time_round();
-    all.insert(all.end(), round.begin(), round.end());
-    std::string text = "# round, us:";
-    for (const double seconds : round) text += format(" %.3f", seconds * 1e6);
-    if (context_.rank() == 0) print(text + "\n");
-  }
-  if (all.empty()) throw Error(Code::kUsage, "--paced: standard input asked for no round");
-  return all;
-}
-
-bool Driver::another_round() {
-  int64_t asked = 0;
-  if (context_.rank() == 0) {
-    int character = std::getchar();
-    while (character != '\n' && character != EOF) character = std::getchar();
-    asked = character == EOF ? 0 : 1;
-  }
-  return context_.rendezvous().sum(asked, "next round") != 0;
-}
-
-std::vector<double> Driver::time_round() {
-  for (int64_t i = 0; i < options_.warmup; ++i) call();
-  context_.synchronize(stream_);
-  std::vector<double> seconds;
-  seconds.reserve(static_cast<size_t>(options_.repeats));
-  for (int64_t i = 0; i < options_.repeats; ++i) seconds.push_back(time_repeat());
-  return seconds;
-}
-
-double Driver::time_repeat() {
-  context_.rendezvous().barrier("begin of a timed repeat");
-  HG_CHECK(cudaEventRecord(begin_, stream_), kDriver);
-  for (int64_t i = 0; i < options_.iters; ++i) call();
-  HG_CHECK(cudaEventRecord(end_, stream_), kDriver);
-  context_.synchronize(stream_);
-  float milliseconds = 0;
-  HG_CHECK(cudaEventElapsedTime(&milliseconds, begin_, end_), kDriver);
-  const double mine = static_cast<double>(milliseconds) / 1e3 / static_cast<double>(options_.iters);
-  return context_.rendezvous().max(mine, "slowest rank");
 }
 
 void Driver::describe_machine() {

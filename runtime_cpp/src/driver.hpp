@@ -12,6 +12,7 @@
 #include "hirgen/program.hpp"
 #include "hirgen/reference_device.hpp"
 #include "options.hpp"
+#include "plan_options.hpp"
 #include "report.hpp"
 #include "safetensors.hpp"
 #include "tolerance.hpp"
@@ -34,6 +35,8 @@ class Driver {
   Code run();
 
  private:
+  /// Prints on rank 0.
+  void say(const std::string& text) const;
   void allocate_tensors();
   void load_files();
   /// Puts the inputs of one checked call on the device.
@@ -47,6 +50,10 @@ class Driver {
   /// How far an output may be from the reference, which has been evaluated.
   Tolerance tolerance_for(const TensorDesc& output);
   void dump_tensor(const std::string& name, const std::string& path);
+  /// Puts inputs on the device that load it as data in use does.
+  void fill_normal_inputs();
+  /// Settles the algorithms of the products, as --plans and --tune say.
+  void settle_plans();
   /// Seconds of one call in each repeat, on the slowest rank.
   std::vector<double> time_calls();
   /// Those of one round of warm-up calls and repeats.
@@ -68,6 +75,7 @@ class Driver {
   std::set<size_t> loaded_;               ///< tensors that --load gave
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< of a timed repeat
+  ProgramPlans plans_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<DeviceReference> reference_;
   bool exact_ = true;    ///< the program keeps integers integers

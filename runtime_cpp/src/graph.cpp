@@ -2,16 +2,22 @@
 
 #include <algorithm>
 
+#include "hirgen/matmul.hpp"
+
 namespace hirgen {
 
 GraphCache::~GraphCache() {
   // Destructors do not throw: what a lost device says here was reported before.
-  for (const Entry& entry : entries_) (void)cudaGraphExecDestroy(entry.graph);
+  forget_all();
   if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);
 }
 
 void GraphCache::launch(cudaStream_t caller, const std::vector<void*>& tensors,
                         const Issue& issue) {
+  if (const uint64_t changes = plan_changes.load(); changes != plan_changes_) {
+    forget_all();  // a graph holds the algorithms that it was captured with
+    plan_changes_ = changes;
+  }
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.tensors == tensors; });
   if (found == entries_.end()) {
@@ -20,11 +26,16 @@ void GraphCache::launch(cudaStream_t caller, const std::vector<void*>& tensors,
     entries_.splice(entries_.begin(), entries_, found);
   }
   if (entries_.size() > kMostEntries) {
-    // A graph that still runs is freed by CUDA when it ends.
     HG_CHECK(cudaGraphExecDestroy(entries_.back().graph), where_);
     entries_.pop_back();
   }
   HG_CHECK(cudaGraphLaunch(entries_.front().graph, caller), where_);
+}
+
+// A graph that still runs is freed by CUDA when it ends.
+void GraphCache::forget_all() {
+  for (const Entry& entry : entries_) (void)cudaGraphExecDestroy(entry.graph);
+  entries_.clear();
 }
 
 cudaGraphExec_t GraphCache::capture(const Issue& issue) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "hirgen/error.hpp"
 #include "text.hpp"
 
 namespace hirgen {
@@ -25,9 +24,7 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(const char* what) const {
-    throw Error(Code::kEnvironment, format("JSON: %s at byte %zu", what, next_));
-  }
+  [[noreturn]] void fail(const char* what) const { throw JsonError(what, next_); }
 
   void skip_space() {
     const size_t found = text_.find_first_not_of(" \t\r\n", next_);
@@ -54,6 +51,7 @@ class Parser {
     if (next_ >= text_.size()) fail("the text ends early");
     const char c = text_[next_];
     JsonValue value;
+    value.at = next_;
     if (c == '{') return parse_object(depth);
     if (c == '[') return parse_array(depth);
     if (c == '"') {
@@ -72,6 +70,7 @@ class Parser {
   JsonValue parse_object(int depth) {
     JsonValue value;
     value.kind = JsonValue::Kind::kObject;
+    value.at = next_;
     expect('{');
     if (take('}')) return value;
     do {
@@ -87,6 +86,7 @@ class Parser {
   JsonValue parse_array(int depth) {
     JsonValue value;
     value.kind = JsonValue::Kind::kArray;
+    value.at = next_;
     expect('[');
     if (take(']')) return value;
     do {
@@ -154,6 +154,11 @@ class Parser {
 };
 
 }  // namespace
+
+JsonError::JsonError(const std::string& what, size_t at)
+    : Error(Code::kEnvironment, format("JSON: %s at byte %zu", what.c_str(), at)),
+      problem_(what),
+      at_(at) {}
 
 const JsonValue* JsonValue::find(const std::string& name) const {
   const auto found = members.find(name);

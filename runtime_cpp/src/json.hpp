@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "hirgen/error.hpp"
+
 namespace hirgen {
 
 /// Builds one JSON text, indented by two spaces. Members and elements appear in the order
@@ -46,13 +48,26 @@ struct JsonValue {
   std::string text;
   std::vector<JsonValue> items;
   std::map<std::string, JsonValue> members;
+  size_t at = 0;  ///< byte offset of its first character in the text
 
   /// The member, or null if this is no object or has none of that name.
   const JsonValue* find(const std::string& name) const;
 };
 
-/// Parses a whole text; throws Error(kEnvironment) with the byte offset. Duplicate members
-/// and nesting deeper than 32 are errors.
+/// A text that is no JSON: an Error(kEnvironment) whose message ends with the byte offset.
+class JsonError : public Error {
+ public:
+  JsonError(const std::string& what, size_t at);
+  const std::string& problem() const { return problem_; }  ///< without the offset
+  size_t at() const { return at_; }
+
+ private:
+  std::string problem_;
+  size_t at_;
+};
+
+/// Parses a whole text; throws JsonError. Duplicate members and nesting deeper than 32 are
+/// errors.
 JsonValue parse_json(const std::string& text);
 
 }  // namespace hirgen

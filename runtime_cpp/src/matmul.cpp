@@ -4,8 +4,12 @@
 #include <utility>
 
 #include "hirgen/error.hpp"
+#include "plan_book.hpp"
 
 namespace hirgen {
+
+std::atomic<uint64_t> plan_changes{0};
+
 namespace {
 
 cudaDataType_t cuda_type(DType type) {
@@ -111,10 +115,13 @@ std::string describe(const MatmulShape& s) {
   return matrix("C", s.m, s.n, false) + " = " + matrix("A", a.rows, a.cols, s.transpose_a) + " " +
          matrix("B", b.rows, b.cols, s.transpose_b) +
          (s.bias ? " + bias[" + std::to_string(s.n) + "]" : "") + ", " + spelling(s.dtype) +
-         (s.batch > 1 ? ", " + std::to_string(s.batch) + " times" : "");
+         (s.batch > 1
+              ? ", " + std::to_string(s.batch) + " times at strides " + std::to_string(s.stride_a) +
+                    ", " + std::to_string(s.stride_b) + ", " + std::to_string(s.stride_c)
+              : "");
 }
 
-MatmulPlan::MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where)
+MatmulPlan::MatmulPlan(const MatmulShape& shape, const char* where)
     : MatmulPlan() {  // from here on the destructor runs when this one throws
   shape_ = shape;
   HG_CHECK(cublasLtMatmulDescCreate(&op, CUBLAS_COMPUTE_32F, CUDA_R_32F), where);
@@ -125,16 +132,37 @@ MatmulPlan::MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const 
   a = operand_a(shape).layout(shape.dtype, where);
   b = operand_b(shape).layout(shape.dtype, where);
   c = result(shape).layout(shape.dtype, where);
+}
+
+MatmulPlan::MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where)
+    : MatmulPlan(shape, where) {
+  take_first(cublas, where);
+}
+
+MatmulPlan::MatmulPlan(Context& context, const MatmulShape& shape, const char* where)
+    : MatmulPlan(shape, where) {
+  PlanBook& book = context.plans();
+  if (const auto choice = book.choice(context.cublas(), *this)) {
+    take(*choice, PlanSource::kFile);
+  } else {
+    take_first(context.cublas(), where);
+  }
+  book.add(this);
+  book_ = &book;
+}
+
+void MatmulPlan::take_first(cublasLtHandle_t cublas, const char* where) {
   const auto found = candidates(cublas, 1, where);
   if (found.empty()) {
     throw Error(Code::kDevice, std::string(where) + ": cuBLASLt has no algorithm for " +
-                                   describe(shape) + " with a workspace of " +
+                                   describe(shape_) + " with a workspace of " +
                                    std::to_string(kWorkspaceBytes >> 20) + " MiB");
   }
-  use(found.front());
+  take(found.front(), PlanSource::kHeuristic);
 }
 
 MatmulPlan::~MatmulPlan() {
+  if (book_ != nullptr) book_->remove(this);
   if (c != nullptr) static_cast<void>(cublasLtMatrixLayoutDestroy(c));
   if (b != nullptr) static_cast<void>(cublasLtMatrixLayoutDestroy(b));
   if (a != nullptr) static_cast<void>(cublasLtMatrixLayoutDestroy(a));
@@ -150,7 +178,11 @@ MatmulPlan& MatmulPlan::operator=(MatmulPlan&& other) noexcept {
   std::swap(c, other.c);
   std::swap(algo, other.algo);
   std::swap(workspace_bytes, other.workspace_bytes);
+  std::swap(source, other.source);
   std::swap(shape_, other.shape_);
+  std::swap(book_, other.book_);
+  if (book_ != nullptr) book_->exchange(this, &other);
+  if (other.book_ != nullptr && other.book_ != book_) other.book_->exchange(this, &other);
   return *this;
 }
 
@@ -177,9 +209,24 @@ std::vector<MatmulCandidate> MatmulPlan::candidates(cublasLtHandle_t cublas, int
   return candidates;
 }
 
-void MatmulPlan::use(const MatmulCandidate& candidate) {
+std::optional<MatmulCandidate> MatmulPlan::check(cublasLtHandle_t cublas,
+                                                 const cublasLtMatmulAlgo_t& algorithm) const {
+  cublasLtMatmulHeuristicResult_t result{};
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoCheck(cublas, op, b, a, c, c, &algorithm, &result);
+  if (status != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kWorkspaceBytes) return {};
+  return MatmulCandidate{algorithm, result.workspaceSize};
+}
+
+void MatmulPlan::take(const MatmulCandidate& candidate, PlanSource by) {
   algo = candidate.algo;
   workspace_bytes = candidate.workspace_bytes;
+  source = by;
+}
+
+void MatmulPlan::use(const MatmulCandidate& candidate, PlanSource by) {
+  take(candidate, by);
+  ++plan_changes;
 }
 
 }  // namespace hirgen

@@ -65,6 +65,8 @@ constexpr Spec kSpecs[] = {
      [](Options& o, const std::string& n, const std::string& t) { o.timeout = seconds(n, t); }},
     {"--json", "FILE", "write the report there too, as one JSON object",
      [](Options& o, const std::string&, const std::string& t) { o.json = t; }},
+    {"--plans", "FILE", "take the products' algorithms from this file, which --tune writes",
+     [](Options& o, const std::string&, const std::string& t) { o.plans = t; }},
     {"--load", "NAME=FILE",
      "read input NAME from a safetensors file; the check is then approximate",
      [](Options& o, const std::string& n, const std::string& t) {
@@ -99,6 +101,8 @@ Options parse_options(int argc, const char* const* argv) {
       options.check = false;
     } else if (argument == "--paced") {
       options.paced = true;
+    } else if (argument == "--tune") {
+      options.tune = true;
     } else if (const Spec* spec = find(name); spec == nullptr) {
       throw Error(Code::kUsage, "unknown option " + argument + "; --help lists all");
     } else if (equals != std::string::npos) {
@@ -127,6 +131,9 @@ std::string usage(const std::string& program) {
   text += format("  %-20s %s\n", "--no-check", "do not compare with the reference");
   text += format("  %-20s %s\n", "--paced",
                  "warm up and time the repeats for each line on standard input, until it ends");
+  text += format("  %-20s %s\n", "--tune",
+                 "time the products' algorithms and write the best to --plans, or to "
+                 "PROGRAM.plans.json");
   text += format("  %-20s %s\n", "--help", "this text");
   text +=
       "\nExit codes: 0 ok, 1 wrong elements, 2 usage, 3 environment, 4 device, 5 another rank "

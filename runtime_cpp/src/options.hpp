@@ -21,8 +21,10 @@ struct Options {
   double timeout = 60;  ///< seconds, bound of every wait
   bool check = true;    ///< compare with the reference
   bool paced = false;   ///< each line on rank 0's standard input has a round of repeats timed
+  bool tune = false;    ///< choose the products' algorithms by timing them
   bool help = false;
-  std::string json;  ///< report file; "" for none
+  std::string json;   ///< report file; "" for none
+  std::string plans;  ///< file of chosen algorithms; "" for none
   NamedFiles load, dump;
 };
 

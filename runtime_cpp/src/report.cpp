@@ -77,6 +77,7 @@ void write_options(JsonWriter& json, const Options& options) {
   json.value("repeats", options.repeats).value("checks", options.checks);
   json.value("seed", static_cast<int64_t>(options.seed)).value("timeout", options.timeout);
   json.value("check", int64_t{options.check});
+  json.value("tune", int64_t{options.tune}).value("plans", options.plans);
   json.end_object();
 }
 
@@ -177,6 +178,7 @@ std::string to_json(const Report& report) {
   write_program(json, report);
   write_options(json, report.options);
   write_machine(json, report);
+  write_plans(json, report.plans);
   write_times(json, report);
   if (report.wrong) {
     json.value("wrong", *report.wrong);

@@ -71,9 +71,19 @@ HG_TEST(options_are_read_in_both_forms) {
   HG_EXPECT_EQ(options.load[1].second, "b=c");
 }
 
+HG_TEST(algorithms_are_chosen_by_option) {
+  const Options options = parse({"--tune", "--plans", "a.json"});
+  HG_EXPECT(options.tune);
+  HG_EXPECT_EQ(options.plans, "a.json");
+  HG_EXPECT(!parse({}).tune && parse({}).plans.empty());
+  HG_EXPECT_CONTAINS(usage("chain"), "--plans FILE");
+  HG_EXPECT_CONTAINS(usage("chain"), "--tune");
+}
+
 HG_TEST(bad_options_name_themselves) {
   HG_EXPECT_CONTAINS(usage_error({"--itres", "3"}), "--itres");
   HG_EXPECT_CONTAINS(usage_error({"--iters"}), "--iters needs a value");
+  HG_EXPECT_CONTAINS(usage_error({"--plans"}), "--plans needs a value");
   HG_EXPECT_CONTAINS(usage_error({"--iters", "0"}), "--iters 0");
   HG_EXPECT_CONTAINS(usage_error({"--iters", "3x"}), "--iters 3x");
   HG_EXPECT_CONTAINS(usage_error({"--timeout", "nan"}), "--timeout nan");
@@ -256,6 +266,7 @@ HG_TEST(rates_follow_from_the_median) {
   HG_EXPECT_EQ(json.find("wrong")->number, 3.0);
   HG_EXPECT_EQ(json.find("count")->number, 1e6);  // one rank's, as nccl-tests counts
   HG_EXPECT_EQ(json.find("parameters")->find("M")->number, 1000.0);
+  HG_EXPECT_EQ(json.find("plans")->items.size(), 0U);
   HG_EXPECT_CONTAINS(columns(report), "3 wrong elements in 2 checked calls (exact): FAILED");
   HG_EXPECT_CONTAINS(columns(report),
                      "2000.00    1000.00    3000.00      2.00     4.00     3.00        3");
@@ -265,6 +276,30 @@ HG_TEST(rates_follow_from_the_median) {
   HG_EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
   HG_EXPECT_EQ(bus_factor("allreduce", 4), 1.5);
   HG_EXPECT_EQ(bus_factor("broadcast", 4), 1.0);
+}
+
+HG_TEST(the_report_says_who_chose_each_algorithm) {
+  ProgramInfo info;
+  info.bytes = 8;
+  Report report = sample(info);
+  report.plans.resize(2);
+  report.plans[0].product = "C[1, 2]";
+  report.plans[0].source = PlanSource::kFile;
+  report.plans[1].product = "C[3, 4]";
+  report.plans[1].source = PlanSource::kTuned;
+  report.plans[1].measured = PlanMeasurement{"chain", 2, 24, 3e-3, 2e-3};
+  const std::vector<JsonValue> plans = parse_json(to_json(report)).find("plans")->items;
+  HG_EXPECT_EQ(plans[0].find("product")->text, "C[1, 2]");
+  HG_EXPECT_EQ(plans[0].find("source")->text, "file");
+  HG_EXPECT_EQ(plans[0].find("algorithm")->text, std::string(128, '0'));
+  HG_EXPECT(plans[0].find("us") == nullptr);
+  HG_EXPECT_EQ(plans[1].find("source")->text, "tuned");
+  HG_EXPECT_EQ(plans[1].find("candidates")->number, 24.0);
+  HG_EXPECT_EQ(plans[1].find("default_us")->number, 3000.0);
+  HG_EXPECT_EQ(plans[1].find("us")->number, 2000.0);
+  HG_EXPECT_CONTAINS(plans_table(report.plans), "# C[1, 2] file               -            -");
+  HG_EXPECT_CONTAINS(plans_table(report.plans),
+                     "# C[3, 4] tuned             24      3000.00      2000.00");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Products by plan against loops on the host, exactly: the operands are small integers.
+#include <cstring>
+#include <string>
 #include <vector>
 
 #include "hirgen/matmul.hpp"
@@ -133,22 +135,38 @@ void test_every_candidate_is_right() {
   for (const auto& candidate : candidates) {
     expect(candidate.workspace_bytes <= hirgen::kWorkspaceBytes, "the workspace suffices");
     const Elements out(shape.dtype, 48 * 80);
-    plan.use(candidate);
+    plan.use(candidate, hirgen::PlanSource::kTuned);
     multiply(plan, left.get(), right.get(), out.get());
     expect_equal(out.read(), rounded(shape.dtype, product(shape, a, b, {})), "candidate");
   }
 }
 
 void test_descriptions() {
-  const MatmulShape shape{.m = 4, .n = 8, .k = 16, .batch = 2, .transpose_b = true, .bias = true};
-  expect(describe(shape) == "C[4, 8] = A[4, 16] B[8, 16]^T + bias[8], bf16, 2 times",
-         describe(shape));
+  MatmulShape shape{.m = 4, .n = 8, .k = 16, .transpose_b = true, .bias = true};
+  const std::string one = "C[4, 8] = A[4, 16] B[8, 16]^T + bias[8], bf16";
+  expect(describe(shape) == one, describe(shape));
+  shape.batch = 2;
+  shape.stride_a = 64;
+  shape.stride_c = 32;
+  expect(describe(shape) == one + ", 2 times at strides 64, 0, 32", describe(shape));
+}
+
+/// What a file of choices gives: bytes that may fit or not.
+void test_algorithms_are_checked() {
+  const MatmulShape shape{.m = 48, .n = 80, .k = 512};
+  const MatmulPlan plan(cublas(), shape, kWhere);
+  const auto fit = plan.check(cublas(), plan.algo);
+  expect(fit && fit->workspace_bytes <= hirgen::kWorkspaceBytes, "its own algorithm fits");
+  cublasLtMatmulAlgo_t broken;
+  std::memset(&broken, 0xFF, sizeof(broken));
+  expect(!plan.check(cublas(), broken), "bytes that are no algorithm do not fit");
 }
 
 }  // namespace
 
 int main() {
-  return run("math_matmul",
-             {test_every_form, test_batches_may_share_an_operand, test_slices_at_odd_rows,
-              test_plans_move, test_every_candidate_is_right, test_descriptions});
+  return run(
+      "math_matmul",
+      {test_every_form, test_batches_may_share_an_operand, test_slices_at_odd_rows, test_plans_move,
+       test_every_candidate_is_right, test_descriptions, test_algorithms_are_checked});
 }

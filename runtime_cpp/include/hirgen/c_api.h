@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* Version of the structures and functions below; hirgen_options.version must equal it. */
-#define HIRGEN_ABI_VERSION 1
+#define HIRGEN_ABI_VERSION 2
 
 /* Most axes that hirgen_tensor describes. */
 #define HIRGEN_MAX_AXES 8
@@ -37,7 +37,10 @@ typedef struct hirgen_handle hirgen_handle;
 
 /* How this process joins. Zero-initialise, then set version. With world == 0 rank, world,
  * device and rendezvous come from the launcher's environment (torchrun, Open MPI, PMI,
- * Slurm, HIRGEN_*), and the five fields after `version` are not read. */
+ * Slurm, HIRGEN_*), and the five fields after `version` are not read.
+ *
+ * `plans` is a file that the program over the library wrote with --tune. What it holds for
+ * this GPU model and cuBLASLt is taken; a choice that cannot be is named on stderr. */
 typedef struct hirgen_options {
   uint32_t version;       /* HIRGEN_ABI_VERSION */
   int32_t rank;           /* 0 <= rank < world */
@@ -46,6 +49,7 @@ typedef struct hirgen_options {
   int32_t port;           /* TCP port of rank 0 */
   const char* address;    /* host name or address of rank 0 */
   double timeout_seconds; /* bound of every wait; 0: 60 seconds */
+  const char* plans;      /* file of the products' algorithms; null: cuBLASLt's first guess */
 } hirgen_options;
 
 /* One tensor as this rank sees it. Buffers are row-major over local_extent. A rank outside

@@ -16,6 +16,7 @@
 
 namespace hirgen {
 
+class PlanBook;
 class Rendezvous;
 class Watchdog;
 
@@ -106,6 +107,8 @@ class Context {
   cublasLtHandle_t cublas() const { return cublas_; }
   Rendezvous& rendezvous() { return *rendezvous_; }
   Watchdog& watchdog() { return *watchdog_; }
+  /// The products of the programs on this context, and choices of algorithm for them.
+  PlanBook& plans() { return *plans_; }
 
   /// The team with these world ranks, in order. Every rank of the world calls this in
   /// the same order with the team that it is in (an empty list if it is in none).
@@ -154,6 +157,7 @@ class Context {
   cublasLtHandle_t cublas_ = nullptr;
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<Watchdog> watchdog_;
+  std::unique_ptr<PlanBook> plans_;
   struct Resources;
   std::unique_ptr<Resources> resources_;
   EventClock clock_;

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <vector>
@@ -12,7 +13,8 @@
 namespace hirgen {
 
 /// The graphs of one program. A graph holds the pointers that it was captured with, so
-/// calls with other tensors are captured anew; the least recently used one then goes.
+/// calls with other tensors are captured anew; the least recently used one then goes. When a
+/// product has changed its algorithm (MatmulPlan::use), all are captured anew.
 class GraphCache {
  public:
   using Issue = std::function<void(cudaStream_t)>;
@@ -36,11 +38,13 @@ class GraphCache {
   /// A caller that alternates between a few sets of buffers finds all of them.
   static constexpr size_t kMostEntries = 16;
 
+  void forget_all();
   cudaGraphExec_t capture(const Issue& issue);
 
   const char* where_;
   cudaStream_t stream_ = nullptr;  // capture is not possible on the default stream
   std::list<Entry> entries_;       // the most recently used one first
+  uint64_t plan_changes_ = 0;      // that the entries were captured after
 };
 
 }  // namespace hirgen

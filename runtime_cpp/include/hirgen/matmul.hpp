@@ -3,7 +3,9 @@
 
 #include <cublasLt.h>
 
+#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,8 @@
 #include "hirgen/tensor.hpp"
 
 namespace hirgen {
+
+class PlanBook;
 
 /// C[m, n] = A[m, k] B[k, n] (+ bias[n]), row-major, batched with constant strides.
 struct MatmulShape {
@@ -23,8 +27,16 @@ struct MatmulShape {
   DType dtype = DType::kBf16;
 };
 
-/// The product in words, for messages: "C[4, 8] = A[4, 16] B[16, 8], bf16".
+/// The product in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". Equal shapes have equal words,
+/// and others have others: it is the key of a choice of algorithm.
 std::string describe(const MatmulShape& shape);
+
+/// Who chose a plan's algorithm.
+enum class PlanSource { kHeuristic, kFile, kTuned };
+
+/// Counts the changes that MatmulPlan::use() made in this process. A graph that was captured
+/// before one may hold the algorithm from before it.
+extern std::atomic<uint64_t> plan_changes;
 
 /// An algorithm for a product, and the workspace that it needs.
 struct MatmulCandidate {
@@ -46,17 +58,22 @@ struct MatmulPlan {
   cublasLtMatmulAlgo_t algo{};
   size_t workspace_bytes = 0;
 
+  PlanSource source = PlanSource::kHeuristic;
+
   MatmulPlan() = default;
-  /// Asks the heuristic for the first algorithm that fits; throws Error. `where` is the
-  /// spec position, a string that outlives the plan.
-  MatmulPlan(Context& context, const MatmulShape& shape, const char* where)
-      : MatmulPlan(context.cublas(), shape, where) {}
+  /// Takes the algorithm that the context's plan book has for this shape, or else the
+  /// heuristic's first one that fits; throws Error. The book knows the plan from then on.
+  /// `where` is the spec position, a string that outlives the plan.
+  MatmulPlan(Context& context, const MatmulShape& shape, const char* where);
+  /// The heuristic's first algorithm; no book knows of the plan.
   MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where);
   ~MatmulPlan();
   MatmulPlan(const MatmulPlan&) = delete;
   MatmulPlan& operator=(const MatmulPlan&) = delete;
   MatmulPlan(MatmulPlan&& other) noexcept;
   MatmulPlan& operator=(MatmulPlan&& other) noexcept;
+
+  const MatmulShape& shape() const { return shape_; }
 
   /// Sets the bias vector of the next call; it is part of the descriptor.
   void set_bias(const void* bias, const char* where);
@@ -65,11 +82,20 @@ struct MatmulPlan {
   /// `limit`; what a tuner times. Empty if there is none.
   std::vector<MatmulCandidate> candidates(cublasLtHandle_t cublas, int limit,
                                           const char* where) const;
+  /// The algorithm as a candidate, or nothing if cuBLASLt cannot multiply this shape with it
+  /// within kWorkspaceBytes. Its bytes may come from anywhere.
+  std::optional<MatmulCandidate> check(cublasLtHandle_t cublas,
+                                       const cublasLtMatmulAlgo_t& algorithm) const;
   /// Takes one of them for the calls to come.
-  void use(const MatmulCandidate& candidate);
+  void use(const MatmulCandidate& candidate, PlanSource by);
 
  private:
+  MatmulPlan(const MatmulShape& shape, const char* where);
+  void take(const MatmulCandidate& candidate, PlanSource by);
+  void take_first(cublasLtHandle_t cublas, const char* where);
+
   MatmulShape shape_;
+  PlanBook* book_ = nullptr;  // that knows this plan, if one does
 };
 
 /// Workspace of one concurrent stream: two products at once may not share one.
