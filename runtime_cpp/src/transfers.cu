@@ -134,8 +134,8 @@ void launch_transfers(const Transfer* first, size_t count, cudaStream_t stream, 
   const size_t most = std::max(kMostBlocks / count, size_t{1});
   const dim3 blocks(static_cast<unsigned>(std::clamp(wanted, size_t{1}, most)),
                     static_cast<unsigned>(count));
-  transfer_kernel<<<blocks, kThreads, 0, stream>>>(list);
-  HG_CHECK(cudaGetLastError(), where);
+  void* arguments[] = {&list};
+  HG_CHECK(cudaLaunchKernel(transfer_kernel, blocks, dim3(kThreads), arguments, 0, stream), where);
 }
 
 void launch_words(const Word* first, size_t count, WordUse use, cudaStream_t stream,
@@ -144,8 +144,9 @@ void launch_words(const Word* first, size_t count, WordUse use, cudaStream_t str
   list.count = static_cast<int>(count);
   list.use = use;
   std::copy(first, first + count, list.words);
-  word_kernel<<<1, static_cast<unsigned>(count), 0, stream>>>(list);
-  HG_CHECK(cudaGetLastError(), where);
+  void* arguments[] = {&list};
+  const dim3 threads(static_cast<unsigned>(count));
+  HG_CHECK(cudaLaunchKernel(word_kernel, dim3(1), threads, arguments, 0, stream), where);
 }
 
 #else
@@ -159,9 +160,7 @@ void launch_words(const Word* first, size_t count, WordUse use, cudaStream_t str
   for (const Word* word = first; word != first + count; ++word) {
     words.push_back({word->address, word->call.value, word->call.counter});
   }
-  host_position.store(where, std::memory_order_relaxed);
-  hirgen_cpu_launch_words(stream, use == WordUse::kAwait, words);
-  HG_CHECK(cudaGetLastError(), where);
+  HG_CHECK(hirgen_cpu_launch_words(stream, use == WordUse::kAwait, words), where);
 }
 
 void launch_transfers(const Transfer* t, size_t /*count*/, cudaStream_t stream, const char* where) {

@@ -102,6 +102,6 @@ struct hirgen_cpu_word {
 };
 
 /// The launch of a kernel that waits until all of `words` are there, or writes them; at least one.
-/// Failures show as those of a launch do: cudaGetLastError.
-void hirgen_cpu_launch_words(CUstream stream, bool wait, const std::vector<hirgen_cpu_word>& words);
+CUresult hirgen_cpu_launch_words(CUstream stream, bool wait,
+                                 const std::vector<hirgen_cpu_word>& words);
 #endif

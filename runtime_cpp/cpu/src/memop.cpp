@@ -78,13 +78,13 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
   return parsed != CUDA_SUCCESS ? parsed : enqueue("cuStreamBatchMemOp", stream, ops);
 }
 
-void hirgen_cpu_launch_words(CUstream stream, bool wait,
-                             const std::vector<hirgen_cpu_word>& words) {
+CUresult hirgen_cpu_launch_words(CUstream stream, bool wait,
+                                 const std::vector<hirgen_cpu_word>& words) {
   std::vector<WordOp> ops;
   for (const hirgen_cpu_word& word : words) {
     ops.push_back({wait, 4, pointer(word.address), word.value, 0, word.counter});
   }
-  enqueue("kernel launch", stream, ops);
+  return enqueue("kernel launch", stream, ops);
 }
 
 CUresult cuMemGetAddressRange(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dptr) {
