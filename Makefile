@@ -2,11 +2,12 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 DEVICE ?= cpu
+RANKS ?= 8
 
-.PHONY: help setup build demo test lint fmt golden gen clean
+.PHONY: help setup build demo test lint fmt golden gen bench-gpu verify-gpu clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 setup: ## Install cmake, ninja and a C++ compiler if they are missing
 	@scripts/setup.sh
@@ -31,6 +32,12 @@ golden: setup ## Rewrite the golden files; emitted programs are built and checke
 
 gen: build ## Bring generated/ up to date with testdata/specs/
 	@scripts/gen.sh
+
+bench-gpu: build ## Compare with PyTorch on this machine's GPUs (RANKS=8); tables and JSON under build/bench/
+	@scripts/bench_gpu/bench.py --ranks $(RANKS)
+
+verify-gpu: build ## Long checked runs and memcheck on this machine's GPUs (RANKS=8)
+	@scripts/verify_gpu.py --ranks $(RANKS)
 
 clean: ## Remove what was built; .tools/ with the downloaded tools stays
 	@rm -rf bin build out

@@ -25,6 +25,7 @@ formatted() {
 step "gofmt" formatted
 step "go vet" go vet ./...
 step "C++ tests" scripts/cpp-tests.sh
+step "Python tests" python3 -m unittest discover -q -s scripts/bench_gpu
 step "go test" go test -timeout 40m ./...
 
 say "summary"

@@ -1,0 +1,87 @@
+"""What is compared: operations at shapes. A shape is M, N, K of the product that one GPU does.
+
+    ag_matmul: A is [M/d, K] and B [K, N] on each rank;  C = allgather(A) B       is [M, N]   on each rank
+    matmul_rs: A is [M, K]   and B [K, N] on each rank;  C = reduce_scatter(A B)  is [M/d, N] on each rank
+    matmul_ar: A is [M, K]   and B [K, N] on each rank;  C = all_reduce(A B)      is [M, N]   on each rank
+"""
+import dataclasses
+import math
+
+SHAPES = [
+    (32768, 8192, 16384),
+    (8192, 8192, 8192),
+    (8192, 8192, 3584),
+    (16384, 2048, 8192),
+    (4096, 4096, 4096),
+    (2048, 3584, 8192),
+    (1024, 8192, 8192),
+]
+OPERATIONS = ["ag_matmul", "matmul_rs", "matmul_ar"]
+
+#: Rates that calls and checks are expected to run at; only the number of calls depends on them.
+PRODUCT_FLOPS, LINK_BYTES, LEAST_SECONDS = 650e12, 330e9, 20e-6
+ELEMENT = 2  # bytes of bf16
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """An operation at a shape on so many ranks: one row of the tables."""
+
+    operation: str
+    m: int
+    n: int
+    k: int
+    ranks: int
+    is_tiny: bool = False  # nothing but the calls themselves takes time
+
+    @property
+    def flops(self):
+        """Of one rank's product."""
+        return 2 * self.m * self.n * self.k
+
+    @property
+    def params(self):
+        """The parameters of the operation's specs, where K of a product is split over ranks if its sum is."""
+        whole_k = self.k if self.operation == "ag_matmul" else self.k * self.ranks
+        return {"D": self.ranks, "M": self.m, "N": self.n, "K": whole_k}
+
+    @property
+    def moved_bytes(self):
+        """Bytes that a rank sends."""
+        others = (self.ranks - 1) / self.ranks
+        if self.operation == "ag_matmul":
+            return self.m * self.k * ELEMENT * others
+        return self.m * self.n * ELEMENT * others * (2 if self.operation == "matmul_ar" else 1)
+
+    @property
+    def expected_seconds(self):
+        """Roughly what a good call takes."""
+        return max(self.flops / PRODUCT_FLOPS, self.moved_bytes / LINK_BYTES, LEAST_SECONDS)
+
+    @property
+    def check_flops(self):
+        """Of the reference, which every rank evaluates on whole tensors."""
+        p = self.params
+        return 2 * p["M"] * p["N"] * p["K"]
+
+    @property
+    def check_bytes(self):
+        """Memory of a GPU that a check takes at its height: whole tensors in fp32, and the partial results."""
+        p = self.params
+        partial = p["M"] * p["N"] * (1 if self.operation == "ag_matmul" else self.ranks)
+        return 6 * (p["M"] * p["K"] + p["K"] * p["N"] + p["M"] * p["N"] + partial)
+
+    def calls(self, seconds, repeats, least):
+        """(warm-up calls, calls of a repeat) that keep the GPU busy for a third of seconds, and for seconds."""
+        iters = math.ceil(seconds / repeats / self.expected_seconds)
+        return max(3, math.ceil(seconds / 3 / self.expected_seconds)), max(least, iters)
+
+
+def cells(ranks, shapes, operations):
+    """Every operation at every shape, the most important first."""
+    return [Cell(operation, *shape, ranks) for shape in shapes for operation in operations]
+
+
+def tiny_cell(ranks):
+    """An allgather and product of 1 KB a rank: what a call costs when there is nothing to do."""
+    return Cell("ag_matmul", ranks, 64, 512, ranks, is_tiny=True)

@@ -1,0 +1,82 @@
+"""Processes that wait for a line before they do the next piece of work, so that several can take turns on one machine."""
+import queue
+import socket
+import subprocess
+import threading
+
+
+class Silence(Exception):
+    """A process ended, or did not answer in time. The text is the end of what it printed."""
+
+
+class Paced:
+    """A process that is spoken to over standard input and answers in lines that begin with an agreed word."""
+
+    def __init__(self, command, env=None):
+        self.process = subprocess.Popen([str(word) for word in command], env=env, text=True, bufsize=1,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.lines, self.tail = queue.Queue(), []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.tail = [*self.tail[-30:], line]
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def wait_for(self, word, seconds):
+        """The rest of the next line that begins with word; raises Silence."""
+        while True:
+            try:
+                line = self.lines.get(timeout=seconds)
+            except queue.Empty:
+                raise Silence(f"no answer in {seconds:.0f} s: {self.said()}") from None
+            if line is None:
+                raise Silence(self.said())
+            if line.startswith(word):
+                return line[len(word):].strip()
+
+    def say(self, text):
+        """Sends a line."""
+        try:
+            self.process.stdin.write(text + "\n")
+        except OSError:
+            pass  # it has ended: wait_for says how
+
+    def said(self):
+        """The end of what it printed, errors rather than headers."""
+        text = [line.strip() for line in self.tail if line.strip() and not line.startswith("#")]
+        return " / ".join(text[-6:])[-1000:] or f"exit code {self.process.poll()}"
+
+    def finish(self, seconds):
+        """Ends its input and waits until it has ended; after seconds it is stopped."""
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass
+        self._await(seconds)
+
+    def stop(self):
+        """Ends it now."""
+        self.process.terminate()
+        self._await(5)
+
+    def _await(self, seconds):
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def free_port():
+    """A TCP port of this machine that nothing listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def launch_variables(rank, ranks, port):
+    """The environment that torchrun gives a process of a single machine."""
+    return {"RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(ranks),
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""PyTorch's ways to do the operations of cells.py, timed as an emitted program times itself.
+
+    torchrun --standalone --nproc-per-node 8 scripts/bench_gpu/peers.py --json peers.json [--shapes M,N,K ...]
+
+With --serve each rank reads commands, one JSON object a line, from its standard input, all ranks the
+same ones, and rank 0 answers with lines that begin with "PEER"; bench.py speaks so.
+
+    gemm                 torch.mm into a given output: the product alone
+    collective           NCCL's allgather, reduce-scatter or allreduce alone
+    eager                both, one after the other, on one stream
+    async_tp             torch.ops.symm_mem.fused_all_gather_matmul or fused_matmul_reduce_scatter
+    async_tp symmetric   the former with its input in symmetric memory already
+
+bf16, random normal data, in place before the clock starts. A time is the slowest rank's CUDA-event
+time of back-to-back calls over their number, after warm-up calls, as in the driver of an emitted
+program; the host waits for the device between repeats only, and ranks start a repeat together.
+"""
+import argparse
+import json
+import os
+import sys
+
+# NVLink multicast stays off unless the user asks for it, as in emitted programs.
+os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
+os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+import torch.distributed._symmetric_memory as symm_mem  # noqa: E402
+
+import cells  # noqa: E402
+
+
+# Each operation returns its peers' calls by name.
+
+
+def ag_matmul(group, m, n, k):
+    """Allgather of A, then the product."""
+    ranks, name = group.size(), group.group_name
+    a, b, out = normal(m // ranks, k), normal(k, n), empty(m, n)
+    full = empty(m, k)
+    dist.all_gather_into_tensor(full, a)
+
+    def eager():
+        dist.all_gather_into_tensor(full, a)
+        torch.mm(full, b, out=out)
+
+    shared = []
+
+    def symmetric():
+        if not shared:
+            shared.append(symm_mem.empty(m // ranks, k, device="cuda", dtype=torch.bfloat16).copy_(a))
+            symm_mem.rendezvous(shared[0], group)
+        torch.ops.symm_mem.fused_all_gather_matmul(shared[0], [b], 0, name, return_A=False)
+
+    return {
+        "gemm": lambda: torch.mm(full, b, out=out),
+        "collective": lambda: dist.all_gather_into_tensor(full, a),
+        "eager": eager,
+        "async_tp": lambda: torch.ops.symm_mem.fused_all_gather_matmul(a, [b], 0, name),
+        "async_tp symmetric": symmetric,
+    }
+
+
+def matmul_rs(group, m, n, k):
+    """The product, then the sum over ranks, each rank keeping its rows."""
+    ranks, name = group.size(), group.group_name
+    a, b, part, out = normal(m, k), normal(k, n), normal(m, n), empty(m // ranks, n)
+
+    def eager():
+        torch.mm(a, b, out=part)
+        dist.reduce_scatter_tensor(out, part)
+
+    return {
+        "gemm": lambda: torch.mm(a, b, out=part),
+        "collective": lambda: dist.reduce_scatter_tensor(out, part),
+        "eager": eager,
+        "async_tp": lambda: torch.ops.symm_mem.fused_matmul_reduce_scatter(a, b, "sum", 0, name),
+    }
+
+
+def matmul_ar(_, m, n, k):
+    """The product, then the sum over ranks on every rank. PyTorch has no overlapped form of it."""
+    a, b, part = normal(m, k), normal(k, n), normal(m, n)
+
+    def eager():
+        torch.mm(a, b, out=part)
+        dist.all_reduce(part)
+
+    return {
+        "gemm": lambda: torch.mm(a, b, out=part),
+        # The average: sums in place, call after call, would overflow.
+        "collective": lambda: dist.all_reduce(part, op=dist.ReduceOp.AVG),
+        "eager": eager,
+    }
+
+
+OPERATIONS = {"ag_matmul": ag_matmul, "matmul_rs": matmul_rs, "matmul_ar": matmul_ar}
+
+
+def normal(*shape):
+    """Random normal bf16 on this rank's GPU."""
+    return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+
+
+def empty(*shape):
+    """Uninitialized bf16 on this rank's GPU."""
+    return torch.empty(*shape, device="cuda", dtype=torch.bfloat16)
+
+
+def timed(call, warmup, iters, repeats):
+    """Microseconds of a call in each repeat, on the slowest rank."""
+    for _ in range(warmup):
+        call()
+    times = []
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        dist.barrier()
+        torch.cuda.synchronize()
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        for _ in range(iters):
+            call()
+        end.record()
+        torch.cuda.synchronize()
+        mine = torch.tensor([begin.elapsed_time(end) * 1e3 / iters], device="cuda", dtype=torch.float64)
+        dist.all_reduce(mine, op=dist.ReduceOp.MAX)
+        times.append(mine.item())
+    return times
+
+
+class Server:
+    """Holds the tensors of one cell and times its peers."""
+
+    def __init__(self, group):
+        self.group, self.calls = group, {}
+
+    def load(self, operation, m, n, k):
+        """Replaces the cell; returns the names of its peers."""
+        self.calls = {}
+        torch.cuda.empty_cache()
+        torch.manual_seed(self.group.rank())
+        self.calls = OPERATIONS[operation](self.group, m, n, k)
+        return {"peers": list(self.calls)}
+
+    def time(self, peer, warmup, iters, repeats):
+        """Times a peer. One that refuses the shape, on all ranks alike, is a fact to report."""
+        try:
+            return {"us": timed(self.calls[peer], warmup, iters, repeats)}
+        except Exception as error:  # noqa: BLE001
+            return {"refused": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}
+
+    def serve(self):
+        """Answers commands until the input ends."""
+        answer({"torch": torch.__version__, "nccl": ".".join(map(str, torch.cuda.nccl.version()))})
+        for line in sys.stdin:
+            command = json.loads(line)
+            answer(getattr(self, command.pop("do"))(**command))
+
+
+def answer(message):
+    """Rank 0 speaks for all."""
+    if dist.get_rank() == 0:
+        print("PEER " + json.dumps(message), flush=True)
+
+
+def alone(server, args, ranks):
+    """Times every peer at every shape and writes the rows."""
+    rows = []
+    for cell in cells.cells(ranks, args.shapes, args.operations):
+        warmup, iters = cell.calls(args.seconds, args.repeats, args.iters)
+        for peer in server.load(cell.operation, cell.m, cell.n, cell.k)["peers"]:
+            row = {"operation": cell.operation, "m": cell.m, "n": cell.n, "k": cell.k, "peer": peer,
+                   **server.time(peer, warmup, iters, args.repeats)}
+            rows.append(row)
+            answer(row)
+    if args.json and dist.get_rank() == 0:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+
+
+def main():
+    """Joins the group, then serves or runs alone."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--serve", action="store_true", help="read commands from standard input")
+    parser.add_argument("--shapes", nargs="*", type=lambda t: tuple(map(int, t.split(","))), default=cells.SHAPES)
+    parser.add_argument("--operations", nargs="*", choices=cells.OPERATIONS, default=cells.OPERATIONS)
+    parser.add_argument("--seconds", type=float, default=0.3, help="of a peer's repeats together")
+    parser.add_argument("--iters", type=int, default=10, help="calls of a repeat, at least")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--json", help="write the rows there")
+    args = parser.parse_args()
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    torch.cuda.set_device(device)
+    dist.init_process_group("nccl", device_id=device)
+    symm_mem.enable_symm_mem_for_group(dist.group.WORLD.group_name)
+    server = Server(dist.group.WORLD)
+    if args.serve:
+        server.serve()
+    else:
+        alone(server, args, dist.get_world_size())
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

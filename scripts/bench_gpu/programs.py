@@ -1,0 +1,126 @@
+"""Emitted programs as scripts use them: a variant of a spec is emitted, built and run.
+
+All programs of a builder share one compiled runtime (HIRGEN_RUNTIME_DIR), so that each further one
+costs two seconds of one processor.
+"""
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+SPECS = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata" / "specs"
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A spec of testdata/specs with parameters and schedule fields of its own; label names it in tables."""
+
+    spec: str
+    params: dict
+    schedule: dict
+    dtype: str = "bf16"
+    label: str = ""
+
+    @property
+    def choices(self):
+        """The schedule in words."""
+        return ", ".join(f"{k} {v}" for k, v in self.schedule.items()) or "default"
+
+    @property
+    def folder_name(self):
+        """A name that no other variant has."""
+        parts = [f"{k}-{v}" for k, v in (*self.params.items(), *self.schedule.items(), ("dtype", self.dtype))]
+        return "_".join([self.spec, *parts])
+
+
+class Program:
+    """A variant's emitted folder. failure says why it cannot run, "" once it is built."""
+
+    def __init__(self, builder, variant):
+        self.builder, self.variant = builder, variant
+        self.folder = builder.work / variant.folder_name
+        self.failure = "not built"
+
+    def emit(self):
+        """Writes the folder; a spec or schedule that hirgen refuses is a failure with its message."""
+        spec = self.builder.work / (self.variant.folder_name + ".yaml")
+        text = (SPECS / self.variant.spec / "spec.yaml").read_text()
+        spec.write_text(re.sub(r"^dtype: \w+", f"dtype: {self.variant.dtype}", text, flags=re.MULTILINE))
+        command = [self.builder.hirgen, "emit", str(spec), "-o", str(self.folder)]
+        command += [x for k, v in self.variant.params.items() for x in ("-p", f"{k}={v}")]
+        command += [x for k, v in self.variant.schedule.items() for x in ("--schedule", f"{k}={v}")]
+        code, output = quiet(command)
+        self.failure = "" if code == 0 else "refused: " + first_error(output)
+
+    def build(self):
+        """Emits and compiles."""
+        self.emit()
+        device, runtimes = self.builder.device, self.builder.work / "runtimes"
+        for step in (["cmake", "--preset", device, f"-DHIRGEN_RUNTIME_DIR={runtimes}", *self.builder.cmake],
+                     ["cmake", "--build", "--preset", device]):
+            if not self.failure:
+                code, output = quiet(step, cwd=self.folder)
+                self.failure = "" if code == 0 else f"build: {output[-2000:]}"
+
+    @property
+    def binary(self):
+        """The executable of one rank."""
+        return self.folder / "build" / self.builder.device / self.variant.spec
+
+    def command(self, ranks, options):
+        """The command line that runs all ranks on this machine."""
+        return [self.builder.hirgen, "run", str(self.folder), "-n", str(ranks), "--device", self.builder.device,
+                "--", *map(str, options)]
+
+    def measure(self, ranks, options, seconds=600):
+        """Runs to the end; the program's report, or None with failure set."""
+        report = self.folder / "report.json"
+        report.unlink(missing_ok=True)
+        code, output = quiet(self.command(ranks, ["--json", report, *options]), seconds=seconds)
+        if report.exists():
+            return json.loads(report.read_text())
+        self.failure = f"exit code {code}: {output[-2000:]}"
+        return None
+
+
+class Builder:
+    """Where and how programs are built: a scratch folder, the device, further CMake settings."""
+
+    def __init__(self, hirgen, work, device="cuda", cmake=()):
+        self.hirgen = str(pathlib.Path(hirgen).resolve())
+        self.work = pathlib.Path(work).resolve()
+        self.device, self.cmake = device, list(cmake)
+        self.work.mkdir(parents=True, exist_ok=True)
+
+    def build(self, variants, jobs):
+        """Builds programs, the first one alone: it leaves the runtime to the others. Returns them in order."""
+        programs = [Program(self, v) for v in variants]
+        first = next((i for i, p in enumerate(programs) if self._built(p)), len(programs))
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(Program.build, programs[first + 1:]))
+        return programs
+
+    @staticmethod
+    def _built(program):
+        program.build()
+        return not program.failure
+
+
+def quiet(command, cwd=None, env=None, seconds=None):
+    """Runs a command; its exit code (124: past the limit) and all that it printed."""
+    try:
+        done = subprocess.run([str(word) for word in command], cwd=cwd, env=env and {**os.environ, **env}, timeout=seconds,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    except subprocess.TimeoutExpired as late:
+        return 124, (late.output or b"").decode(errors="replace") + f"\nstopped after {seconds} s"
+    return done.returncode, done.stdout
+
+
+def first_error(output):
+    """What the first error of a message of hirgen says, without the place in the spec."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    found = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
+    return re.sub(r"^\S+: (?=error )", "", found)

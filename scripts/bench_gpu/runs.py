@@ -1,0 +1,154 @@
+"""Runs what bench.py compares: emitted programs and PyTorch's peers, ready on the same GPUs at the same time."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import sys
+import time
+
+from paced import Paced, Silence, free_port, launch_variables
+
+START_SECONDS = 90  # a program's start and its check
+ROUND_SECONDS = 60  # a round of a program or a peer
+CHECK_MEMORY = 90e9  # bytes of a GPU that checks may take at the same time
+
+
+class Ready:
+    """A built program that has checked itself and waits to be timed. item is its entry of the row."""
+
+    def __init__(self, program, ranks, options):
+        self.program, self.item = program, {"us": []}
+        self.report = program.folder / "report.json"
+        self.report.unlink(missing_ok=True)
+        self.paced = Paced(program.command(ranks, ["--paced", "--json", self.report, "--timeout", 300, *options]))
+
+    def start(self):
+        """Waits for the check."""
+        self._guard(lambda: self.paced.wait_for("# ready", START_SECONDS))
+
+    def round(self):
+        """Times a round."""
+        if "refused" not in self.item:
+            self.paced.say("round")
+            self._guard(lambda: self.item["us"].extend(map(float, self.paced.wait_for("# round, us:", ROUND_SECONDS).split())))
+
+    def finish(self):
+        """Ends it, and takes the number of wrong elements from its report."""
+        if "refused" in self.item:
+            return
+        self.paced.finish(20)
+        if self.report.exists():
+            report = json.loads(self.report.read_text())
+            self.item |= {"wrong": report["wrong"], "checks": report["options"]["checks"], "iters": report["options"]["iters"]}
+        else:
+            self.item = {"refused": "ended without a report: " + self.paced.said()}
+
+    def _guard(self, step):
+        try:
+            step()
+        except Silence as silence:
+            self.item = {"refused": f"failed: {silence}"}
+            self.paced.stop()
+
+
+class Peers:
+    """PyTorch's side: one process a rank, all given the same commands. Without PyTorch there are no peers."""
+
+    def __init__(self, ranks):
+        self.ranks, self.processes, self.about = ranks, [], {}
+        self._start()
+
+    def _start(self):
+        script, port = pathlib.Path(__file__).with_name("peers.py"), free_port()
+        self.processes = [Paced([sys.executable, script, "--serve"], {**os.environ, **launch_variables(rank, self.ranks, port)})
+                          for rank in range(self.ranks)]
+        try:
+            self.about = json.loads(self.processes[0].wait_for("PEER ", START_SECONDS))
+        except Silence as silence:
+            print(f"no peers: {silence}", file=sys.stderr)
+            self.stop()
+
+    def ask(self, **command):
+        """Rank 0's answer; raises Silence. Peers that hang are stopped, and started afresh for the next cell."""
+        if not self.processes:
+            raise Silence("PyTorch does not run here")
+        for process in self.processes:
+            process.say(json.dumps(command))
+        try:
+            return json.loads(self.processes[0].wait_for("PEER ", ROUND_SECONDS))
+        except Silence:
+            self.stop()
+            raise
+
+    def load(self, cell):
+        """Makes a cell's tensors; the names of its peers."""
+        if not self.processes and self.about:
+            self._start()
+        try:
+            return self.ask(do="load", operation=cell.operation, m=cell.m, n=cell.n, k=cell.k)["peers"]
+        except Silence:
+            return []
+
+    def round(self, peer, item, warmup, iters, repeats):
+        """Times a round of a peer into its item."""
+        if "refused" in item:
+            return
+        try:
+            answer = self.ask(do="time", peer=peer, warmup=warmup, iters=iters, repeats=repeats)
+        except Silence as silence:
+            answer = {"refused": f"failed: {silence}"}
+        if "refused" in answer:
+            item.clear()
+            item["refused"] = answer["refused"]
+        else:
+            item["us"] += answer["us"]
+
+    def stop(self):
+        """Ends all processes."""
+        for process in self.processes:
+            process.stop()
+        self.processes = []
+
+
+def measure(cell, programs, peers, settings):
+    """One row: the programs and the peers of a cell in turns, in one order and then in the other."""
+    warmup, iters = cell.calls(settings.seconds, settings.repeats, settings.iters)
+    options = ["--warmup", warmup, "--iters", iters, "--repeats", settings.repeats]
+    options += ["--checks", 1] if cell.check_flops <= settings.check_limit * 1e12 else ["--no-check"]
+    begin = time.monotonic()
+    items = {program: {"refused": program.failure} for program in programs if program.failure}
+    at_once = max(1, int(CHECK_MEMORY // cell.check_bytes))
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        ready = dict(zip((p for p in programs if not p.failure),
+                         pool.map(lambda p: started(p, cell.ranks, options), (p for p in programs if not p.failure))))
+    peer_items = {name: {"us": []} for name in (peers.load(cell) if peers else [])}
+    prepared = time.monotonic()
+    turns = [lambda name=name, item=item: peers.round(name, item, warmup, iters, settings.repeats) for name, item in peer_items.items()]
+    turns += [program.round for program in ready.values()]
+    for i in range(settings.rounds):
+        for turn in turns if i % 2 == 0 else reversed(turns):
+            turn()
+    timed = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(max(1, len(ready))) as pool:
+        list(pool.map(Ready.finish, ready.values()))
+    items |= {program: r.item for program, r in ready.items()}
+    return {"operation": cell.operation, "m": cell.m, "n": cell.n, "k": cell.k, "ranks": cell.ranks, "flops": cell.flops,
+            "calls": {"warmup": warmup, "iters": iters, "repeats": settings.repeats, "rounds": settings.rounds},
+            "seconds": {"prepare": prepared - begin, "time": timed - prepared, "all": time.monotonic() - begin},
+            "peers": peer_items, **by_group(cell, programs, items)}
+
+
+def started(program, ranks, options):
+    """A program that is ready, or has failed."""
+    ready = Ready(program, ranks, options)
+    ready.start()
+    return ready
+
+
+def by_group(cell, programs, items):
+    """The programs' items by label, those of the allgather alone apart."""
+    groups = {"hirgen": {}, "allgather": {}}
+    for program in programs:
+        apart = program.variant.spec.startswith("allgather") and not cell.is_tiny
+        groups["allgather" if apart else "hirgen"][program.variant.label] = items[program]
+    return groups

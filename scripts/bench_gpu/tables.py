@@ -1,0 +1,129 @@
+"""Rows of measurements as Markdown, and what follows from them.
+
+A row is one operation at one shape:
+    {"operation", "m", "n", "k", "ranks", "flops",
+     "peers": {name: item}, "hirgen": {label: item}, "allgather": {label: item}}
+and an item {"us": [times of a call], "wrong": elements or None, "calls": n} or {"refused": why}.
+"""
+import math
+import statistics
+
+ALONE = ("gemm", "collective")  # peers that do half of the work
+
+
+def median(item):
+    """Microseconds of a call, or None for an item that has no times."""
+    return statistics.median(item["us"]) if item and item.get("us") else None
+
+
+def best(items, leave_out=()):
+    """(name, median us) of the fastest item that is not known to be wrong; (None, None) if there is none."""
+    times = {name: median(item) for name, item in items.items() if name not in leave_out and not item.get("wrong")}
+    times = {name: us for name, us in times.items() if us is not None}
+    return min(times.items(), key=lambda pair: pair[1]) if times else (None, None)
+
+
+def geometric_mean(values):
+    """Of positive numbers; None of none."""
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def derived(row):
+    """The figures of a row: times in us, ratios; None where something was not measured."""
+    gemm, collective = (median(row["peers"].get(name)) for name in ALONE)
+    own_gather = best(row.get("allgather", {}))[1]
+    communication = min((us for us in (collective, own_gather) if us is not None), default=None)
+    peer, peer_us = best(row["peers"], ALONE)
+    label, us = best(row["hirgen"])
+    floor = max(gemm, communication) if gemm and communication else None
+    return {"gemm": gemm, "collective": collective, "communication": communication, "peer": peer, "peer_us": peer_us,
+            "label": label, "us": us, "floor": floor,
+            "against_peer": peer_us / us if us and peer_us else None,
+            "against_gemm": gemm / us if us and gemm else None,
+            "against_floor": floor / us if us and floor else None,
+            "tflops": row["flops"] / us / 1e6 if us else None,
+            "gemm_tflops": row["flops"] / gemm / 1e6 if gemm else None}
+
+
+def number(value, digits=3):
+    """A number of a table; a dash for None."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def ms(us):
+    """Microseconds as milliseconds of a table, with four significant digits below 1 ms."""
+    return "-" if us is None else f"{us / 1e3:.3f}" if us >= 1e3 else f"{us / 1e3:.4f}"
+
+
+def table(titles, lines):
+    """A Markdown table."""
+    return "\n".join(["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles),
+                      *("| " + " | ".join(line) + " |" for line in lines)])
+
+
+def shape(row):
+    """M, N, K."""
+    return f"{row['m']}, {row['n']}, {row['k']}"
+
+
+def main_table(rows):
+    """One line a row: the parts alone, the best peer, the best program, and their ratios."""
+    titles = ["operation", "M, N, K", "product", "TFLOP/s", "collective", "best peer", "ms", "best hirgen", "ms", "TFLOP/s",
+              "peer / hirgen", "product / hirgen", "floor / hirgen"]
+    lines = []
+    for row in rows:
+        d = derived(row)
+        lines.append([row["operation"], shape(row), ms(d["gemm"]), number(d["gemm_tflops"], 0), ms(d["communication"]),
+                      d["peer"] or "-", ms(d["peer_us"]), d["label"] or "-", ms(d["us"]), number(d["tflops"], 0),
+                      number(d["against_peer"], 2), number(d["against_gemm"], 2), number(d["against_floor"], 2)])
+    return table(titles, lines)
+
+
+def item_text(item):
+    """A cell of a table of variants: ms, elements that are wrong if any, why there is none."""
+    if item is None or median(item) is None:
+        return "-" if item is None else item.get("refused", "failed").split(":")[0]
+    wrong = item.get("wrong")
+    return ms(median(item)) + (f" ({wrong} wrong)" if wrong else " (not checked)" if "wrong" in item and wrong is None else "")
+
+
+def items_table(rows, group):
+    """The medians of all items of a group (peers, hirgen, allgather) of rows of one operation."""
+    names = list(dict.fromkeys(name for row in rows for name in row.get(group, {})))
+    lines = [[shape(row), *(item_text(row.get(group, {}).get(name)) for name in names)] for row in rows]
+    return table(["M, N, K", *names], lines)
+
+
+def means_table(rows):
+    """Geometric means over the rows of each operation, and over all."""
+    lines = []
+    for operation in [*dict.fromkeys(row["operation"] for row in rows), "all"]:
+        figures = [derived(row) for row in rows if operation in ("all", row["operation"])]
+        means = [geometric_mean(f[key] for f in figures if f[key]) for key in ("against_peer", "against_gemm", "against_floor")]
+        least = min((f["against_peer"] for f in figures if f["against_peer"]), default=None)
+        lines.append([operation, str(len(figures)), *(number(mean, 3) for mean in means), number(least, 3)])
+    return table(["operation", "rows", "peer / hirgen", "product / hirgen", "floor / hirgen", "least peer / hirgen"], lines)
+
+
+def refusals(rows):
+    """Each item without times, with the reason."""
+    return [f"- {row['operation']} {shape(row)}, {name}: {item['refused']}" for row in rows
+            for group in ("peers", "hirgen", "allgather") for name, item in row.get(group, {}).items() if "refused" in item]
+
+
+def markdown(result):
+    """The whole report."""
+    rows, parts = result["rows"], [f"{result['machine']}\n", main_table(result["rows"]), "\nGeometric means:\n", means_table(result["rows"])]
+    for operation in dict.fromkeys(row["operation"] for row in rows):
+        own = [row for row in rows if row["operation"] == operation]
+        for group in ("peers", "hirgen", "allgather"):
+            if any(row.get(group) for row in own):
+                parts += [f"\n{operation}, {group}, ms:\n", items_table(own, group)]
+    if result.get("tiny"):
+        tiny = result["tiny"]
+        every = {**tiny["hirgen"], **{f"PyTorch {name}": item for name, item in tiny["peers"].items()}}
+        parts += [f"\n1 KB a rank ({shape(tiny)}), us a call:\n",
+                  table(["program", "us", "#wrong"], [[name, number(median(item), 1), str(item.get("wrong", "-"))] for name, item in every.items()])]
+    lines = refusals(rows)
+    return "\n".join(parts + (["\nNot measured:\n", *lines] if lines else [])) + "\n"

@@ -1,0 +1,168 @@
+"""Tests of what the benchmark computes: sizes, numbers of calls, tables. python3 -m unittest discover scripts/bench_gpu"""
+import importlib
+import os
+import re
+import sys
+import unittest
+from unittest import mock
+
+import cells
+import paced
+import programs
+import tables
+import variants
+
+
+def a_row(operation="ag_matmul", us=100.0, peer_us=130.0, **more):
+    """A row with a product of 90 us under a collective of 80 us."""
+    row = {"operation": operation, "m": 1024, "n": 512, "k": 256, "ranks": 4, "flops": 2 * 1024 * 512 * 256,
+           "peers": {"gemm": {"us": [90.0]}, "collective": {"us": [80.0]}, "eager": {"us": [peer_us, 1000.0, peer_us]},
+                     "async_tp": {"refused": "RuntimeError: no"}},
+           "hirgen": {"a": {"us": [us], "wrong": 0}, "b": {"us": [us / 2], "wrong": 3}, "c": {"refused": "refused: error HG008"}}}
+    return {**row, **more}
+
+
+class Cells(unittest.TestCase):
+    def test_parameters_are_of_the_whole_problem(self):
+        self.assertEqual(cells.Cell("ag_matmul", 1024, 512, 256, 4).params, {"D": 4, "M": 1024, "N": 512, "K": 256})
+        self.assertEqual(cells.Cell("matmul_rs", 1024, 512, 256, 4).params, {"D": 4, "M": 1024, "N": 512, "K": 1024})
+
+    def test_a_rank_multiplies_what_the_shape_says(self):
+        """K of matmul_rs and matmul_ar is split over ranks in the specs, and M, N, K of ag_matmul are not."""
+        for operation, texts in (("ag_matmul", ["A: [DIDx, M/D, K]", "B: [K, N]"]),
+                                 ("matmul_rs", ["A: [DIDx, D, M/D, K/D]", "B: [DIDx, K/D, N]"]),
+                                 ("matmul_ar", ["A: [DIDx, D, M/D, K/D]", "B: [DIDx, K/D, N]"])):
+            spec = (programs.SPECS / f"{operation}_p2p" / "spec.yaml").read_text()
+            for text in texts:
+                self.assertIn(text, re.sub(" +", " ", spec), operation)
+
+    def test_moved_bytes(self):
+        moved = [cells.Cell(operation, 1024, 512, 256, 4).moved_bytes for operation in cells.OPERATIONS]
+        self.assertEqual(moved, [1024 * 256 * 2 * 3 / 4, 1024 * 512 * 2 * 3 / 4, 1024 * 512 * 2 * 3 / 2])
+
+    def test_calls_last_as_long_as_asked(self):
+        large, small = (cells.Cell("ag_matmul", *shape, 8) for shape in ((32768, 8192, 16384), (1024, 8192, 8192)))
+        for cell in (large, small):
+            warmup, iters = cell.calls(0.3, 7, 5)
+            self.assertGreaterEqual(7 * iters * cell.expected_seconds, 0.3)
+            self.assertGreaterEqual(warmup * cell.expected_seconds, 0.1)
+        self.assertEqual(large.calls(0.01, 7, 5), (3, 5))
+        self.assertGreater(small.calls(0.3, 7, 5)[1], 10 * large.calls(0.3, 7, 5)[1])
+
+    def test_every_operation_at_every_shape_the_largest_first(self):
+        made = cells.cells(8, cells.SHAPES, cells.OPERATIONS)
+        self.assertEqual(len(made), 21)
+        self.assertEqual([c.operation for c in made[:3]], cells.OPERATIONS)
+        self.assertEqual(max(made, key=lambda c: c.flops).m, made[0].m)
+
+    def test_the_tiny_cell_has_a_kilobyte_a_rank(self):
+        cell = cells.tiny_cell(8)
+        self.assertEqual(cell.m // cell.ranks * cell.k * cells.ELEMENT, 1024)
+
+
+class Variants(unittest.TestCase):
+    def test_specs_parameters_and_labels_are_as_the_specs_say(self):
+        for cell in cells.cells(8, cells.SHAPES[:1], cells.OPERATIONS):
+            made = variants.of_cell(cell)
+            self.assertEqual(len({v.label for v in made}), len(made), "labels name columns")
+            self.assertEqual(len({v.folder_name for v in made}), len(made), "folders are not shared")
+            for variant in made:
+                text = (programs.SPECS / variant.spec / "spec.yaml").read_text()
+                declared = re.search(r"^params: \{(.*)\}", text, re.MULTILINE).group(1)
+                self.assertLessEqual(set(variant.params), {p.split(":")[0].strip() for p in declared.split(",")}, variant.spec)
+
+
+class Peers(unittest.TestCase):
+    def setUp(self):
+        """peers.py with a PyTorch that does nothing."""
+        stubs = dict.fromkeys(("torch", "torch.distributed", "torch.distributed._symmetric_memory"), mock.MagicMock())
+        with mock.patch.dict(sys.modules, stubs), mock.patch.dict(os.environ):
+            sys.modules.pop("peers", None)
+            self.peers = importlib.import_module("peers")
+        self.group = mock.MagicMock()
+        self.group.size.return_value = 4
+
+    def test_every_operation_has_peers_and_both_halves_alone(self):
+        server = self.peers.Server(self.group)
+        for operation in cells.OPERATIONS:
+            names = server.load(operation, 1024, 512, 256)["peers"]
+            self.assertLess(set(tables.ALONE), set(names), operation)
+
+    def test_a_peer_that_refuses_is_an_answer(self):
+        server = self.peers.Server(self.group)
+        server.calls = {"eager": mock.Mock(side_effect=RuntimeError("no such shape\nat line 1"))}
+        self.assertEqual(server.time("eager", 1, 1, 1), {"refused": "RuntimeError: no such shape"})
+
+
+class Tables(unittest.TestCase):
+    def test_the_best_is_the_fastest_that_is_right(self):
+        self.assertEqual(tables.best(a_row()["hirgen"]), ("a", 100.0))
+        self.assertEqual(tables.best(a_row()["peers"], tables.ALONE), ("eager", 130.0))
+        self.assertEqual(tables.best({"x": {"refused": "no"}}), (None, None))
+
+    def test_ratios(self):
+        d = tables.derived(a_row())
+        self.assertAlmostEqual(d["against_peer"], 1.3)
+        self.assertAlmostEqual(d["against_floor"], 0.9)
+        self.assertAlmostEqual(d["tflops"], 2 * 1024 * 512 * 256 / 100e-6 / 1e12)
+
+    def test_the_faster_allgather_makes_the_floor(self):
+        slow_gather = {"gemm": {"us": [50.0]}, "collective": {"us": [80.0]}}
+        self.assertEqual(tables.derived(a_row(peers=slow_gather))["floor"], 80.0)
+        self.assertEqual(tables.derived(a_row(peers=slow_gather, allgather={"get": {"us": [60.0], "wrong": 0}}))["floor"], 60.0)
+
+    def test_what_was_not_measured_is_a_dash(self):
+        row = a_row(peers={})
+        self.assertIsNone(tables.derived(row)["against_peer"])
+        self.assertIn("| - | - | a | 0.1000 |", tables.main_table([row]))
+
+    def test_geometric_mean(self):
+        self.assertAlmostEqual(tables.geometric_mean([1, 4]), 2)
+        self.assertIsNone(tables.geometric_mean([]))
+
+    def test_means_are_by_operation_and_of_all(self):
+        text = tables.means_table([a_row(), a_row("matmul_rs", us=50.0, peer_us=60.0)])
+        self.assertIn("| ag_matmul | 1 | 1.300 | 0.900 | 0.900 | 1.300 |", text)
+        self.assertIn("| all | 2 | 1.249 |", text)
+
+    def test_the_report_names_what_is_wrong_and_what_is_refused(self):
+        text = tables.markdown({"machine": "none", "rows": [a_row()], "tiny": None})
+        self.assertIn("0.0500 (3 wrong)", text)
+        self.assertIn("- ag_matmul 1024, 512, 256, async_tp: RuntimeError: no", text)
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            self.assertEqual(len({line.count("|") for line in table.splitlines()}), 1, table)
+
+
+class Programs(unittest.TestCase):
+    def test_the_first_error_without_its_place(self):
+        output = "warning: x\n/a/spec.yaml:9:13: error HG031: M / D is 7 / 4\n  A: [M/D]\n"
+        self.assertEqual(programs.first_error(output), "error HG031: M / D is 7 / 4")
+
+    def test_a_command_that_outlasts_its_limit_is_stopped(self):
+        self.assertEqual(programs.quiet([sys.executable, "-c", "import time; time.sleep(60)"], seconds=0.2)[0], 124)
+
+
+class PacedProcesses(unittest.TestCase):
+    def start(self, code):
+        process = paced.Paced([sys.executable, "-c", code])
+        self.addCleanup(lambda: (process.stop(), process.process.stdin.close(), process.process.stdout.close()))
+        return process
+
+    def test_it_works_when_it_is_asked_to(self):
+        process = self.start("print('noise\\n# ready', flush=True)\nwhile True: print('# round', input(), flush=True)")
+        process.wait_for("# ready", 20)
+        process.say("7")
+        self.assertEqual(process.wait_for("# round", 20), "7")
+
+    def test_silence_has_what_it_said(self):
+        process = self.start("import sys; sys.exit('out of memory')")
+        with self.assertRaisesRegex(paced.Silence, "out of memory"):
+            process.wait_for("# ready", 20)
+
+    def test_silence_in_time(self):
+        with self.assertRaisesRegex(paced.Silence, "no answer"):
+            self.start("input()").wait_for("# ready", 0.1)
+
+
+if __name__ == "__main__":
+    unittest.main()
