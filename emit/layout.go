@@ -119,13 +119,16 @@ func fillArgs(indent int, head string, args []string, tail string) string {
 	if column <= indent+4 {
 		return alignArgs(indent, head, args, tail)
 	}
-	below := spaced(indent, head) + "\n" + alignArgs(indent+4, "", args, tail)
+	below := func() string { return spaced(indent, head) + "\n" + alignArgs(indent+4, "", args, tail) }
 	if !argsFit(column, args, tail) {
-		return below
+		return below()
 	}
 	aligned := alignArgs(indent, head, args, tail)
-	if breaksEarlier(column, args) && strings.Count(aligned, "\n") >= strings.Count(below, "\n") {
-		return below
+	if !breaksEarlier(column, args) {
+		return aligned
+	}
+	if other := below(); strings.Count(aligned, "\n") >= strings.Count(other, "\n") {
+		return other
 	}
 	return aligned
 }

@@ -129,22 +129,3 @@ func variant(p *model.Pipeline, streams int, sync, joins, reshard string) *model
 }
 
 func (g gemm) String() string { return fmt.Sprintf("d=%d,S=%d", g.d, g.s) }
-
-// chain is n elementwise operations, gathers among them, in pipelines of ten.
-func chain(n int) *model.Pipeline {
-	s := newSample("chain", 2)
-	last := s.tensor("T", ax(domain.Serial, "", 4), ax(domain.Device, "D", 2), ax(domain.Serial, "", 8))
-	for i := range n {
-		axes := []domain.Axis{ax(domain.Stream, "", 4), last.Axes[1], ax(domain.Serial, "", 8)}
-		if i%10 == 9 {
-			axes[0].Kind = domain.Serial
-		}
-		if i == n/2 {
-			axes[1] = ax(domain.Serial, "D", 2)
-		}
-		next := s.tensor(fmt.Sprintf("T%d", i), axes...)
-		s.op(model.Op{Kind: model.OpUnary, Fn: "relu", In: []*model.Tensor{last}, Out: next})
-		last = next
-	}
-	return s.done()
-}

@@ -1,15 +1,10 @@
 package lowering
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model"
 )
 
 func TestOrderIsChecked(t *testing.T) {
@@ -141,48 +136,5 @@ func TestDescribeNamesEveryPassAndReason(t *testing.T) {
 		if !strings.Contains(out.String(), c.Why) {
 			t.Errorf("the reason %q is not given", c.Why)
 		}
-	}
-}
-
-// TestLoweringIsLinear compares chains of 1,000 and 8,000 operations: a quadratic pass
-// would take 64 times as long, not 8. The best of a few runs keeps a busy machine out
-// of it.
-func TestLoweringIsLinear(t *testing.T) {
-	short, long := bestTime(1000), bestTime(8000)
-	if ratio := long.Seconds() / short.Seconds(); ratio > 30 {
-		t.Errorf("8 times the operations take %.0f times as long: %v and %v", ratio, short, long)
-	}
-}
-
-func bestTime(n int) time.Duration {
-	p := chain(n)
-	best := time.Hour
-	for range 4 {
-		start := time.Now()
-		lowerChain(p)
-		best = min(best, time.Since(start))
-	}
-	return best
-}
-
-func BenchmarkLower(b *testing.B) {
-	for _, n := range []int{1000, 10000, 100000} {
-		p := chain(n)
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				lowerChain(p)
-			}
-		})
-	}
-}
-
-// lowerChain does all that grows with a program: lower, verify, print.
-func lowerChain(p *model.Pipeline) {
-	program, err := Lower(p, Options{})
-	if err == nil {
-		err = hostir.Verify(program)
-	}
-	if err != nil || len(hostir.Print(program)) < len(p.Ops) {
-		panic(fmt.Sprint("the chain does not lower: ", err))
 	}
 }

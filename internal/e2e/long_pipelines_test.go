@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hirgen/hirgen/model"
+)
+
+// longPipeline makes a pipeline of about n operations.
+type longPipeline struct {
+	name string
+	make func(n int) *model.Builder
+	test int // the smaller n of TestLongPipelinesTakeLinearTime
+}
+
+// longPipelines have many of each thing whose number could make a step look at all of them
+// once more for each: weights, inputs, views of views, readers of one tensor, transfers,
+// pipelines.
+var longPipelines = []longPipeline{
+	{"layers", layers, 2000}, {"products", products, 2000}, {"views", views, 2000},
+	{"transfers", transfers, 500}, {"neighbours", neighbours, 2000},
+}
+
+func startLong(name string, schedule model.Schedule) *model.Builder {
+	b := model.New(name).Param("D", 2).Param("S", 4).Param("M", 64).Param("K", 16).Param("N", 32).Schedule(schedule)
+	b.World().Axis("x", "D")
+	return b
+}
+
+// layers is a deep tensor-parallel MLP: two weights, a gather and a reduce-scatter in each
+// layer. Only ends and sums are declared: the rest is propagated.
+func layers(n int) *model.Builder {
+	b := startLong("layers", model.Schedule{})
+	b.Tensor("Y0", "Stream(S)", "DIDx", "M/(S*D)", "K")
+	for i := 1; 7*i < n+7; i++ {
+		name := func(text string) string { return fmt.Sprint(text, i) }
+		before := fmt.Sprint("Y", i-1)
+		b.Tensor(name("W"), "DIDx", "N/D", "K")
+		b.Tensor(name("V"), "DIDx", "K", "N/D")
+		b.Tensor(name("T"), "Stream(S)", "r(D)", "DIDx", "M/(S*D)", "K")
+		b.Reshape(name("U"), before, "S", "1", "M/S", "K")
+		b.Linear(name("Z"), name("U"), name("W"))
+		b.Unary("relu", name("A"), name("Z"))
+		b.Linear(name("P"), name("A"), name("V"))
+		b.Reshape(name("R"), name("P"), "S", "D", "D", "M/(S*D)", "K")
+		b.Reduce("sum", name("T"), name("R"), 1)
+		b.Binary("add", name("Y"), name("T"), before)
+	}
+	return b
+}
+
+// products are independent, of inputs of their own.
+func products(n int) *model.Builder {
+	b := startLong("products", model.Schedule{})
+	for i := range n {
+		name := func(text string) string { return fmt.Sprint(text, i) }
+		b.Tensor(name("A"), "DIDx", "M/D", "K")
+		b.Tensor(name("B"), "K", "N")
+		b.Matmul(name("C"), name("A"), name("B"))
+	}
+	return b
+}
+
+// views permutes the rows of an input again and again, and adds one of the views to a sum
+// now and then: views of views, and a tensor that many statements read.
+func views(n int) *model.Builder {
+	b := startLong("views", model.Schedule{})
+	b.Tensor("V0", "DIDx", "K", "K")
+	b.Tensor("first", "DIDx", "K", "K")
+	sum := "first"
+	for i := 1; i < n; i++ {
+		if i%8 == 0 {
+			next := fmt.Sprint("sum", i)
+			b.Binary("add", next, sum, fmt.Sprint("V", i-1))
+			b.Binary("add", fmt.Sprint("V", i), "first", fmt.Sprint("V", i-1))
+			sum = next
+			continue
+		}
+		b.Permute(fmt.Sprint("V", i), fmt.Sprint("V", i-1), 0, 2, 1)
+	}
+	return b
+}
+
+// transfers are independent point-to-point gathers through CUDA IPC, under products.
+func transfers(n int) *model.Builder {
+	b := startLong("transfers", model.Schedule{Pipeline: "p2p", Transport: "ipc-get"})
+	for i := range n {
+		name := func(text string) string { return fmt.Sprint(text, i) }
+		b.Tensor(name("A"), "DIDx", "M/D", "K")
+		b.Tensor(name("B"), "K", "N")
+		b.Tensor(name("C"), "Stream(D)", "M/D", "N")
+		b.Matmul(name("C"), name("A"), name("B"))
+	}
+	return b
+}
+
+// neighbours alternates between operations in a pipeline and others, which need nothing of
+// the pipeline and move in front of it, or do and end it.
+func neighbours(n int) *model.Builder {
+	b := startLong("neighbours", model.Schedule{Buffers: "free"})
+	b.Tensor("A0", "Stream(S)", "DIDx", "K")
+	b.Tensor("B0", "DIDx", "K")
+	for i := 1; 3*i < n+3; i++ {
+		a, c := fmt.Sprint("A", i), fmt.Sprint("B", i)
+		b.Unary("neg", a, fmt.Sprint("A", i-1))
+		b.Unary("relu", c, fmt.Sprint("B", i-1))
+		if i%5 == 0 {
+			b.Tensor(fmt.Sprint("sum", i), "r(S)", "DIDx", "K")
+			b.Reduce("sum", fmt.Sprint("sum", i), a, 0)
+		}
+	}
+	return b
+}
+
+func (l longPipeline) build(tb testing.TB, n int) *model.Pipeline {
+	tb.Helper()
+	p, err := l.make(n).Build()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}

@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"fmt"
+	"iter"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+)
+
+// lower does what `hirgen lower` does of a pipeline.
+func lower(tb testing.TB, p *model.Pipeline) *hostir.Program {
+	tb.Helper()
+	program, err := lowering.Lower(p, lowering.Options{})
+	if err == nil {
+		err = hostir.Verify(program)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return program
+}
+
+// render does what `hirgen emit` does of a program, up to the disk.
+func render(tb testing.TB, program *hostir.Program) {
+	tb.Helper()
+	if _, err := emit.Render(program, emit.Options{}); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// processorTime is what this process has used. Unlike the time of a clock it does not grow
+// with what else the machine does.
+func processorTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// cost is the processor time of lowering, verifying and emitting n operations, garbage
+// collection included; the least of a few runs.
+func (l longPipeline) cost(t *testing.T, n, runs int) time.Duration {
+	t.Helper()
+	p := l.build(t, n)
+	least := time.Hour
+	for range runs {
+		start := processorTime(t)
+		render(t, lower(t, p))
+		least = min(least, processorTime(t)-start)
+	}
+	return least
+}
+
+// TestLongPipelinesTakeLinearTime compares the time that pipelines take with that of some
+// ten times as long. A step that looked at all operations for each of them would take a
+// hundred times as much; caches and the garbage collector alone make it up to fifteen.
+func TestLongPipelinesTakeLinearTime(t *testing.T) {
+	for _, l := range longPipelines {
+		t.Run(l.name, func(t *testing.T) {
+			const most = 18
+			short, long := l.cost(t, l.test, 3), l.cost(t, 10*l.test, 1)
+			if long > most*short {
+				long = l.cost(t, 10*l.test, 3)
+			}
+			if long > most*short {
+				t.Errorf("%d operations take %v, and %d take %v", l.test, short, 10*l.test, long)
+			}
+		})
+	}
+}
+
+// TestTenThousandOperations holds what is promised: they are lowered and emitted within two
+// seconds.
+func TestTenThousandOperations(t *testing.T) {
+	took := longPipelines[0].cost(t, 10000, 1)
+	if took > 2*time.Second {
+		took = longPipelines[0].cost(t, 10000, 3)
+	}
+	if took > 2*time.Second {
+		t.Errorf("10,000 operations took %v", took)
+	}
+}
+
+// BenchmarkLower lowers and verifies.
+func BenchmarkLower(b *testing.B) {
+	for b, p := range eachLength(b) {
+		for b.Loop() {
+			lower(b, p)
+		}
+	}
+}
+
+// BenchmarkEmit prints every file.
+func BenchmarkEmit(b *testing.B) {
+	for b, p := range eachLength(b) {
+		program := lower(b, p)
+		for b.Loop() {
+			render(b, program)
+		}
+	}
+}
+
+// eachLength runs a benchmark of each long pipeline.
+func eachLength(b *testing.B) iter.Seq2[*testing.B, *model.Pipeline] {
+	b.Helper()
+	return func(yield func(*testing.B, *model.Pipeline) bool) {
+		for _, l := range longPipelines {
+			for _, n := range []int{1000, 10000, 100000} {
+				b.Run(fmt.Sprintf("%s/%d", l.name, n), func(b *testing.B) { yield(b, l.build(b, n)) })
+			}
+		}
+	}
+}
