@@ -56,7 +56,7 @@ func (b *builder) deallocate(s *hostir.Deallocate) ([]node, error) {
 	return []node{&keepNode{b.source(s), buf.name}}, nil
 }
 
-// selectSlice makes a view with one axis fixed.
+// selectSlice makes a view with one axis fixed, or cut to a part.
 func (b *builder) selectSlice(s *hostir.Select) ([]node, error) {
 	in, err := b.operandBuffer(s, s.In)
 	if err != nil {
@@ -66,11 +66,18 @@ func (b *builder) selectSlice(s *hostir.Select) ([]node, error) {
 	if at < 0 {
 		return nil, internalError(s.Pos, s.Op(), "axis %d of %s is not in its buffer", s.Axis, s.In.Name)
 	}
-	rest := slices.Delete(slices.Clone(in.dims), at, at+1)
-	if !sameShape(s.Out, rest) {
-		return nil, internalError(s.Pos, s.Op(), "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
+	apart := in.dims[at].stride
+	dims := slices.Clone(in.dims)
+	if s.Parts == 0 {
+		dims = slices.Delete(dims, at, at+1)
+	} else {
+		dims[at].extent = b.scope.local(s.Out.Axes[s.Axis])
+		apart = times(dims[at].extent, apart)
 	}
-	return b.newView(s, in, s.Out, rest, step(b.scope.rename(fold(s.Index)), in.dims[at].stride))
+	if !sameShape(s.Out, dims) {
+		return nil, internalError(s.Pos, s.Op(), "%s is not what is selected of %s along axis %d", s.Out.Name, s.In.Name, s.Axis)
+	}
+	return b.newView(s, in, s.Out, dims, step(b.scope.rename(fold(s.Index)), apart))
 }
 
 // step is index times stride; nil when it is zero.

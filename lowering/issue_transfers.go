@@ -26,6 +26,7 @@ func IssueTransfers(p *hostir.Program) error {
 		return nil
 	}
 	m := newMotion(p)
+	var end []hostir.Stmt
 	body := make([]hostir.Stmt, 0, len(p.Body)+8)
 	for i := 0; i < len(p.Body); i++ {
 		loop, ok := p.Body[i].(*hostir.For)
@@ -33,7 +34,8 @@ func IssueTransfers(p *hostir.Program) error {
 			body = append(body, p.Body[i])
 			continue
 		}
-		ahead, late := m.split(loop)
+		ahead, late, last := m.split(loop)
+		end = append(end, last...)
 		at := len(body)
 		if at > 0 && forkOf(body[at-1], loop) != nil {
 			at--
@@ -46,26 +48,28 @@ func IssueTransfers(p *hostir.Program) error {
 		}
 		body = append(body, late...)
 	}
-	p.Body = body
+	p.Body = append(body, end...)
 	return nil
 }
 
-// split takes out of a loop what goes before it and what goes after it.
-func (m *motion) split(loop *hostir.For) (ahead, late []hostir.Stmt) {
+// split takes out of a loop what goes before it, what goes after it, and what goes to the end
+// of the program.
+func (m *motion) split(loop *hostir.For) (ahead, late, last []hostir.Stmt) {
 	m.examine(loop)
 	lends := m.take(loop, lend)
 	copies := m.take(loop, copyAhead)
 	others := m.take(loop, teamAhead)
 	sent := m.take(loop, lateCopier)
-	read := m.take(loop, lateOwner)
+	filled := m.take(loop, lateOwner)
+	read := m.take(loop, atTheEnd)
 	m.tidy(loop)
 	if lends != nil || copies != nil {
 		ahead = m.onCopyStream(loop, lends, copies)
 	}
 	ahead = appendLoop(ahead, others, "transfers that need nothing of the work are issued before it")
 	late = appendLoop(late, sent, "")
-	late = appendLoop(late, read, "from here on the buffers that were lent may change")
-	return ahead, late
+	late = appendLoop(late, filled, "")
+	return ahead, late, appendLoop(nil, read, "when the call is over, the caller may change what it lent")
 }
 
 // onCopyStream makes the copy stream follow the caller's and issues there what is lent, then

@@ -96,6 +96,7 @@ func (l *streamLowering) lower(g *group) {
 		return
 	}
 	l.start(g.steps[0].stmt)
+	g.cut = l.chunk(g)
 	l.forks(g)
 	l.work(g)
 }
@@ -111,7 +112,7 @@ func (l *streamLowering) start(s hostir.Stmt) {
 
 // forks makes every worker wait for the caller's stream. Without workers there is nothing to do.
 func (l *streamLowering) forks(g *group) {
-	if l.program.Streams == 0 {
+	if l.program.Streams == 0 || g.atOnce() {
 		return
 	}
 	first := g.steps[0].stmt
@@ -128,13 +129,20 @@ func (l *streamLowering) forks(g *group) {
 // work runs the steps slice by slice and joins the caller's stream.
 func (l *streamLowering) work(g *group) {
 	first, last := g.steps[0].stmt, g.steps[len(g.steps)-1].stmt
-	slicer := &slicer{lowering: l, group: g, slices: map[sliceKey]*hostir.Tensor{}}
-	if l.program.Streams > 0 {
-		slicer.body = append(slicer.body, &hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()})
-	}
+	slicer := &slicer{lowering: l, group: g, cut: g.cut, slices: map[sliceKey]*hostir.Tensor{}}
 	slicer.rotate(g)
 	for _, st := range g.steps {
 		slicer.step(st)
+	}
+	if g.atOnce() {
+		l.body = append(append(l.body, slicer.body...), slicer.after...)
+		return
+	}
+	if g.cut.pieces > 1 {
+		slicer.body = slicer.innerLoop(first, slicer.body)
+	}
+	if l.program.Streams > 0 {
+		slicer.body = append([]hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()}}, slicer.body...)
 	}
 	if l.program.Streams > 0 {
 		slicer.body = append(slicer.body,
@@ -156,6 +164,11 @@ func (l *streamLowering) firstStep(g *group) int64 {
 
 func (l *streamLowering) steps(g *group) domain.Extent {
 	count := g.axis.Extent
+	if g.cut.width > 1 {
+		count = domain.Extent{
+			Text: expr.Compact(binary("/", extentExpr(count), expr.Int(g.cut.width))), Size: count.Size / g.cut.width,
+		}
+	}
 	if l.ownLast(g) {
 		return domain.Extent{Text: expr.Compact(binary("+", extentExpr(count), expr.Int(1))), Size: count.Size + 1}
 	}
@@ -163,7 +176,7 @@ func (l *streamLowering) steps(g *group) domain.Extent {
 }
 
 func (l *streamLowering) ownLast(g *group) bool {
-	return l.program.Choices.OwnStep == "last" && slices.ContainsFunc(g.steps, step.atDistance)
+	return l.program.Choices.OwnStep == "last" && g.exchanges() && !g.atOnce()
 }
 
 func (l *streamLowering) worker() hostir.StreamRef {

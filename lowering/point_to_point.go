@@ -48,62 +48,74 @@ func (c *slicer) passFromRank(st step) {
 	if c.ring == nil {
 		return // rotate said why
 	}
-	set := st.stmt
+	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
-	i := slices.Index(hostir.AxisMap(set)[0], st.loop)
-	own := c.view(in, i)
-	delete(c.slices, sliceKey{in, i}) // it is made in one branch
-	selectOwn := &hostir.Select{Info: info(set, ""), Out: own, In: in, Axis: i, Index: expr.Int(0)}
+	i, rows := slices.Index(row, st.loop), c.rows(out, st.loop)
+	along := none
+	if rows != none {
+		along = slices.Index(row, rows)
+	}
+	own, made := c.pick(set, nil, in, i, expr.Int(0), along)
 	split := c.ownStep(set)
 	if c.usesInPlace(out, own, st.loop) {
-		c.inPlace(st, split, selectOwn)
+		c.inPlace(st, split, own, made)
 		return
 	}
-	slice := c.slice(set, out, st.loop)
-	split.Body = []hostir.Stmt{selectOwn, &hostir.Set{Info: *set.Meta(), Out: slice, In: own}}
+	slice, selected := c.pick(set, nil, out, st.loop, c.index(), rows)
+	split.Body = append(made, &hostir.Set{Info: *set.Meta(), Out: slice, In: own})
 	split.Else = c.receive(set, in, slice)
-	c.body = append(c.body, split)
-	if c.lowering.program.Choices.Transport != "nccl" {
-		delete(c.slices, sliceKey{out, st.loop}) // what follows names what the transfer left
+	if along != none {
+		sent, views := c.pick(set, nil, in, i, expr.Int(0), along)
+		split.Else = append(views, c.receive(set, sent, slice)...)
+	}
+	exchange := append(selected, split)
+	if c.cut.width > 1 {
+		exchange = c.innerLoop(set, exchange)
+	}
+	c.body = append(c.body, exchange...)
+	if c.lowering.program.Choices.Transport == "nccl" && c.cut.width == 1 {
+		c.slices[sliceKey{out, st.loop, rows}] = slice // else what follows names what the transfer left
 	}
 }
 
 // usesInPlace reports whether the slices of t are used in this pipeline alone and lie as
 // the own slice does, which then need not be where the others are.
 func (c *slicer) usesInPlace(t, own *hostir.Tensor, loop int) bool {
-	return c.lowering.program.Choices.Own != "copied" && t.Role == hostir.Temp &&
+	return c.lowering.program.Choices.Own != "copied" && c.cut.width == 1 && t.Role == hostir.Temp &&
 		c.group.last[t] <= c.group.number && slices.Equal(layout(own), dropFrom(layout(t), loop))
 }
 
 // inPlace appends the step in which one view names the own slice, or the one received.
-func (c *slicer) inPlace(st step, split *hostir.If, selectOwn *hostir.Select) {
-	set := st.stmt
+func (c *slicer) inPlace(st step, split *hostir.If, own *hostir.Tensor, made []hostir.Stmt) {
+	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
-	received := c.view(out, st.loop)
-	slice := &hostir.Select{Info: info(set, ""), Out: received, In: out, Axis: st.loop, Index: c.index()}
-	again := *slice
-	again.Out = selectOwn.Out
-	split.Body = []hostir.Stmt{selectOwn}
-	split.Else = append([]hostir.Stmt{slice}, c.receive(set, in, received)...)
-	split.Else = append(split.Else, &again)
+	rows, sent := c.rows(out, st.loop), in
+	received, views := c.pick(set, nil, out, st.loop, c.index(), rows)
+	if rows != none {
+		var piece []hostir.Stmt
+		sent, piece = c.pick(set, nil, in, slices.Index(row, st.loop), expr.Int(0), slices.Index(row, rows))
+		views = append(views, piece...)
+	}
+	_, again := c.pick(set, own, out, st.loop, c.index(), rows)
+	split.Body = made
+	split.Else = append(append(views, c.receive(set, sent, received)...), again...)
 	c.body = append(c.body, split)
-	c.slices[sliceKey{out, st.loop}] = again.Out // for the statements that follow
+	c.slices[sliceKey{out, st.loop, rows}] = own // for the statements that follow
 }
 
 // ownStep is the branch on the step of the own slice.
 func (c *slicer) ownStep(s hostir.Stmt) *hostir.If {
-	own, note := expr.Expr(expr.Int(0)), "step 0 is the own slice"
+	note := "step 0 is the own slice"
 	if c.lowering.ownLast(c.group) {
-		own, note = c.ring.extent, "the last step is the own slice"
+		note = "the last step is the own slice"
 	}
-	return &hostir.If{Info: info(s, note), Cond: binary("==", expr.Var(c.lowering.loop), own)}
+	return &hostir.If{Info: info(s, note), Cond: c.isOwn()}
 }
 
 // receive sends what this rank has to the rank s places back, and receives from the rank s
 // places further on.
 func (c *slicer) receive(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
-	step := expr.Var(c.lowering.loop)
-	return c.exchange(s, from, into, c.ring.before(step), c.ring.after(step))
+	return c.exchange(s, from, into, c.ring.before(c.distance()), c.ring.after(c.distance()))
 }
 
 // exchange sends to one place of the ring and receives from another.

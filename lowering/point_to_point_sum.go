@@ -3,7 +3,6 @@ package lowering
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -24,20 +23,21 @@ func (c *slicer) collectParts(st step) {
 	l.program.Tensors = append(l.program.Tensors, c.parts)
 	forks := len(l.body) - 1 // the loop that stays next to the work
 	l.body = slices.Insert(l.body, forks, hostir.Stmt(&hostir.Allocate{Info: info(r, ""), Tensor: c.parts}))
-	if l.program.Choices.Own == "copied" || in.Role != hostir.Temp {
+	if !c.sumsInPlace(in) {
 		return
 	}
-	made := c.view(in, i)
+	rows := c.rows(in, i)
 	split := c.ownStep(r)
-	split.Body = []hostir.Stmt{c.part(st, made, c.ring.place)}
-	split.Else = []hostir.Stmt{&hostir.Select{Info: info(r, ""), Out: made, In: in, Axis: i, Index: c.index()}}
+	made, others := c.pick(r, nil, in, i, c.index(), rows)
+	_, own := c.pick(r, made, c.parts, part, c.ring.place, rows)
+	split.Body, split.Else = own, others
+	c.slices[sliceKey{in, i, rows}] = made
 	c.body = append(c.body, split)
 }
 
-// not is the opposite of a comparison for equality.
-func not(cond expr.Expr) expr.Expr {
-	equal := cond.(*expr.Binary)
-	return binary("!=", equal.X, equal.Y)
+// sumsInPlace reports whether the own part of a sum is made where the parts are collected.
+func (c *slicer) sumsInPlace(in *hostir.Tensor) bool {
+	return c.lowering.program.Choices.Own != "copied" && c.cut.width == 1 && in.Role == hostir.Temp
 }
 
 // partAxis is the axis along which the ranks have parts of the sum.
@@ -45,11 +45,6 @@ func (c *slicer) partAxis(st step) int {
 	return slices.IndexFunc(hostir.Uses(st.stmt)[0].Axes, func(a domain.Axis) bool {
 		return device(a) == describe(st.stmt).shifts[0].mesh
 	})
-}
-
-// part makes a view the part that the rank at a place computed.
-func (c *slicer) part(st step, view *hostir.Tensor, place expr.Expr) *hostir.Select {
-	return &hostir.Select{Info: info(st.stmt, ""), Out: view, In: c.parts, Axis: c.partAxis(st), Index: place}
 }
 
 // passToRank appends one step of a reduce-scatter from rank to rank; the sum of all parts
@@ -67,22 +62,27 @@ func (c *slicer) passToRank(st step) {
 	r := st.stmt
 	in := hostir.Uses(r)[0]
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
-	computed := c.slice(r, in, i)
-	place := expr.Var(c.lowering.loop)
-	into := c.view(c.parts, c.partAxis(st))
-	from := c.ring.before(place)
-	split := c.ownStep(r)
-	if c.lowering.program.Choices.Own == "copied" || in.Role != hostir.Temp {
-		split.Body = []hostir.Stmt{c.part(st, into, c.ring.place), &hostir.Set{Info: *r.Meta(), Out: into, In: computed}}
-		split.Else = append([]hostir.Stmt{c.part(st, into, from)}, c.exchange(r, computed, into, c.ring.after(place), from)...)
-	} else {
-		sent := c.view(in, i)
-		split.Cond = not(split.Cond) // the own step made it where it belongs
-		split.Body = append([]hostir.Stmt{
-			&hostir.Select{Info: info(r, ""), Out: sent, In: in, Axis: i, Index: c.index()}, c.part(st, into, from),
-		}, c.exchange(r, sent, into, c.ring.after(place), from)...)
+	rows, part := c.rows(in, i), c.partAxis(st)
+	to, from := c.ring.after(c.distance()), c.ring.before(c.distance())
+	sent, slice := c.slices[sliceKey{in, i, rows}], []hostir.Stmt(nil)
+	if sent == nil || c.sumsInPlace(in) || c.cut.width > 1 {
+		sent, slice = c.pick(r, nil, in, i, c.index(), rows)
 	}
-	c.body = append(c.body, split)
+	into, collected := c.pick(r, nil, c.parts, part, from, rows)
+	split := c.ownStep(r)
+	exchange := append(append(slices.Clone(slice), collected...), c.exchange(r, sent, into, to, from)...)
+	if c.sumsInPlace(in) {
+		split.Cond, split.Body = opposite(split.Cond), exchange // the own step made it where it belongs
+	} else {
+		_, own := c.pick(r, into, c.parts, part, c.ring.place, rows)
+		split.Body = append(append(slice, own...), &hostir.Set{Info: *r.Meta(), Out: into, In: sent})
+		split.Else = exchange
+	}
+	if c.cut.width > 1 {
+		c.body = append(c.body, c.innerLoop(r, []hostir.Stmt{split})...)
+	} else {
+		c.body = append(c.body, split)
+	}
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts })
 	c.after = append(c.after, r)
 }

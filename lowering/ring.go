@@ -11,6 +11,7 @@ import (
 // axes outside, or inside, of this one.
 type ring struct {
 	extent       expr.Expr // how many they are
+	size         int64     // the same
 	place        expr.Expr // of this rank among them
 	stride       int64     // between the ranks of neighbours
 	outer, inner expr.Expr
@@ -25,13 +26,12 @@ func newRing(mesh *domain.Mesh, axis string) (*ring, bool) {
 		}
 	}
 	r := &ring{stride: 1}
-	size := int64(0)
 	for _, a := range mesh.Axes {
-		if size > 0 {
+		if r.size > 0 {
 			r.stride *= a.Extent.Size
 		}
 		if a.Name == axis {
-			r.extent, size = extentExpr(a.Extent), a.Extent.Size
+			r.extent, r.size = extentExpr(a.Extent), a.Extent.Size
 		}
 	}
 	rank := expr.Expr(expr.Var("rank"))
@@ -40,7 +40,7 @@ func newRing(mesh *domain.Mesh, axis string) (*ring, bool) {
 		r.inner = binary("%", rank, expr.Int(r.stride))
 		r.place = blocks(rank, r.stride)
 	}
-	if block := size * r.stride; block < int64(len(mesh.Ranks)) {
+	if block := r.size * r.stride; block < int64(len(mesh.Ranks)) {
 		r.outer = binary("*", blocks(rank, block), expr.Int(block))
 		r.place = binary("%", r.place, r.extent)
 	}
@@ -62,16 +62,40 @@ func extentExpr(e domain.Extent) expr.Expr {
 
 func binary(op string, x, y expr.Expr) expr.Expr { return &expr.Binary{Op: op, X: x, Y: y} }
 
+// steps is a distance between places. Where an iteration takes width places at once, they are
+// a block of neighbours: far counts blocks, and near the places within.
+type steps struct {
+	far, near expr.Expr
+	width     int64 // 0 or 1: there are no blocks
+}
+
 // after is the place at a distance, in the direction in which distances count; before the one
 // in the other direction.
-func (r *ring) after(steps expr.Expr) expr.Expr  { return r.at(steps, r.reverse) }
-func (r *ring) before(steps expr.Expr) expr.Expr { return r.at(steps, !r.reverse) }
+func (r *ring) after(d steps) expr.Expr  { return r.at(d, r.reverse) }
+func (r *ring) before(d steps) expr.Expr { return r.at(d, !r.reverse) }
 
-func (r *ring) at(steps expr.Expr, back bool) expr.Expr {
-	if back {
-		return binary("%", binary("-", binary("+", r.extent, r.place), steps), r.extent)
+func (r *ring) at(d steps, back bool) expr.Expr {
+	if d.width <= 1 {
+		return along(r.place, d.far, r.extent, back)
 	}
-	return binary("%", binary("+", r.place, steps), r.extent)
+	if d.width == r.size {
+		return along(r.place, d.near, r.extent, back)
+	}
+	width := expr.Int(d.width)
+	return binary("+", binary("*", r.block(d, back), width), along(r.place, d.near, width, back))
+}
+
+// block is the block at a distance.
+func (r *ring) block(d steps, back bool) expr.Expr {
+	return along(blocks(r.place, d.width), d.far, expr.Int(r.size/d.width), back)
+}
+
+// along goes so many steps along a circle, or back.
+func along(place, steps, around expr.Expr, back bool) expr.Expr {
+	if back {
+		return binary("%", binary("-", binary("+", around, place), steps), around)
+	}
+	return binary("%", binary("+", place, steps), around)
 }
 
 // rank is the world rank at a place of the ring.

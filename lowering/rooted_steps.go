@@ -17,7 +17,7 @@ func (c *slicer) broadcast(st step) {
 	in, out := hostir.Uses(s)[0], hostir.Result(s)
 	i := slices.Index(hostir.AxisMap(s)[0], st.loop)
 	c.communicate(s, &hostir.Communication{
-		Type: hostir.BroadcastComm, MeshAxis: in.Axes[i].Mesh, In: in, Out: c.slice(s, out, st.loop),
+		Type: hostir.BroadcastComm, MeshAxis: in.Axes[i].Mesh, In: in, Out: c.slice(s, out, st.loop, none),
 	})
 }
 
@@ -33,7 +33,7 @@ func (c *slicer) reduce(st step) {
 	m := describe(s)
 	c.communicate(s, &hostir.Communication{
 		Type: hostir.Reduction, MeshAxis: m.shifts[0].mesh, ReduceFn: m.reduce,
-		In: c.slice(s, in, i), Out: c.slice(s, out, st.loop),
+		In: c.slice(s, in, i, none), Out: c.slice(s, out, st.loop, none),
 	})
 }
 

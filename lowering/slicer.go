@@ -14,6 +14,7 @@ import (
 type slicer struct {
 	lowering *streamLowering
 	group    *group
+	cut      cut            // how slices become products
 	ring     *ring          // of a pipeline that passes slices from rank to rank
 	parts    *hostir.Tensor // where it collects the parts of a sum
 	after    []hostir.Stmt  // what follows the loop
@@ -21,18 +22,10 @@ type slicer struct {
 	body     []hostir.Stmt
 }
 
-// index is the slice of this iteration: the s-th, or, from rank to rank, that of the rank s
-// places further on.
-func (c *slicer) index() expr.Expr {
-	if c.ring != nil {
-		return c.ring.after(expr.Var(c.lowering.loop))
-	}
-	return expr.Var(c.lowering.loop)
-}
-
+// sliceKey names a view: of a slice along axis, or a piece of it along rows.
 type sliceKey struct {
-	tensor *hostir.Tensor
-	axis   int
+	tensor     *hostir.Tensor
+	axis, rows int
 }
 
 // step appends what an iteration does for one step.
@@ -56,25 +49,27 @@ func (c *slicer) step(st step) {
 func (c *slicer) statement(st step) {
 	s, rows := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis := 0, -1
-	live := hostir.Live(hostir.Uses(s)[0])
+	live, cut := hostir.Live(hostir.Uses(s)[0]), c.rows(hostir.Result(s), st.loop)
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
-		axis := slices.Index(rows[next], st.loop)
+		axis, along := slices.Index(rows[next], st.loop), none
+		if cut != none {
+			along = slices.Index(rows[next], cut)
+		}
 		if next == 0 {
 			inAxis = axis
 		}
 		next++
-		if axis < 0 {
-			return t
-		}
-		return c.slice(s, t, axis)
+		return c.slice(s, t, axis, along)
 	})
 	hostir.SubstituteDefs(s, func(t *hostir.Tensor) *hostir.Tensor {
 		if t.Role == hostir.View {
-			return c.view(t, st.loop) // the statement makes it
+			return c.made(t, st.loop, cut) // the statement makes it
 		}
-		return c.slice(s, t, st.loop)
+		return c.slice(s, t, st.loop, cut)
 	})
-	dropAxis(s, st.loop, inAxis, slices.Index(live, inAxis))
+	if c.cut.width == 1 {
+		dropAxis(s, st.loop, inAxis, slices.Index(live, inAxis))
+	}
 	c.body = append(c.body, s)
 }
 
@@ -96,34 +91,76 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 }
 
 // slice gives the slice of t at this iteration's index of axis; where the axis is split
-// over ranks, the one slice that a rank has.
-func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis int) *hostir.Tensor {
-	if view := c.slices[sliceKey{t, axis}]; view != nil {
+// over ranks, the one slice that a rank has. Where slices are cut, it gives the piece at hand
+// along rows; where several make a product, all of them. An axis of none stands for a tensor
+// that has no such axis.
+func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.Tensor {
+	key := sliceKey{t, axis, rows}
+	if axis == none && rows == none || axis != none && c.cut.width > 1 && t.Axes[axis].LocalSize() == 1 {
+		return t
+	}
+	if view := c.slices[key]; view != nil {
 		return view
+	}
+	if axis == none {
+		view, made := c.piece(s, nil, t, rows)
+		c.slices[key], c.body = view, append(c.body, made)
+		return view
+	}
+	if inner := outside(t, axis); inner >= 0 && needsWholeSlices(s) {
+		c.complain(s, t, axis, inner)
 	}
 	index := c.index()
 	if t.Axes[axis].LocalSize() == 1 {
 		index = expr.Int(0)
 	}
-	if inner := outside(t, axis); inner >= 0 && needsWholeSlices(s) {
-		c.complain(s, t, axis, inner)
+	var view *hostir.Tensor
+	var made []hostir.Stmt
+	if c.cut.width > 1 {
+		var several hostir.Stmt
+		view, several = c.part(s, nil, t, axis, c.together(), c.group.axis.Extent.Size/c.cut.width)
+		if several != nil {
+			made = []hostir.Stmt{several}
+		}
+	} else {
+		view, made = c.pick(s, nil, t, axis, index, rows)
 	}
-	view := c.view(t, axis)
-	c.body = append(c.body, &hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: index})
+	c.slices[key], c.body = view, append(c.body, made...)
 	return view
 }
 
-// view declares the slice of t without axis.
-func (c *slicer) view(t *hostir.Tensor, axis int) *hostir.Tensor {
+// made declares the view of a slice, or of a piece of it, that a statement makes itself.
+func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
+	view := c.declared(nil, t, axis)
+	if rows != none {
+		extent := t.Axes[rows].Extent
+		view.Axes[rows-1].Extent = domain.Extent{
+			Text: expr.Compact(binary("/", extentExpr(extent), expr.Int(c.cut.pieces))), Size: extent.Size / c.cut.pieces,
+		}
+	}
+	c.slices[sliceKey{t, axis, rows}] = view
+	return view
+}
+
+// declared is the view given or else a new one, of t without axis.
+func (c *slicer) declared(view, t *hostir.Tensor, axis int) *hostir.Tensor {
+	if view != nil {
+		return view
+	}
+	var layout []int
+	if t.Layout != nil {
+		layout = dropFrom(t.Layout, axis)
+	}
+	return c.declare(t, c.lowering.loop, slices.Delete(slices.Clone(t.Axes), axis, axis+1), layout)
+}
+
+// declare declares a view of t, named after it and the loop that it is one iteration of.
+func (c *slicer) declare(t *hostir.Tensor, loop string, axes []domain.Axis, layout []int) *hostir.Tensor {
 	l := c.lowering
 	view := &hostir.Tensor{
-		Name: l.names.fresh(t.Name + "_" + l.loop), DType: t.DType, Mesh: t.Mesh, Role: hostir.View,
-		Axes: slices.Delete(slices.Clone(t.Axes), axis, axis+1), Pos: t.Pos,
+		Name: l.names.fresh(t.Name + "_" + loop), DType: t.DType, Mesh: t.Mesh, Role: hostir.View,
+		Axes: slices.Clone(axes), Layout: slices.Clone(layout), Pos: t.Pos,
 	}
-	if t.Layout != nil {
-		view.Layout = dropFrom(t.Layout, axis)
-	}
-	c.slices[sliceKey{t, axis}] = view
 	l.program.Tensors = append(l.program.Tensors, view)
 	return view
 }

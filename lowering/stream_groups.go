@@ -10,12 +10,20 @@ import (
 // group is a run of steps: one pipeline, or one statement outside of any.
 type group struct {
 	axis   *domain.Axis // the axis that the pipeline runs along; nil outside of pipelines
+	cut    cut          // how its slices become products
 	steps  []step
 	number int
 	last   map[*hostir.Tensor]int // tensor -> number of the last group that uses it
 }
 
 func (g *group) pipelined() bool { return g.axis != nil }
+
+// exchanges reports whether the ranks exchange slices from rank to rank.
+func (g *group) exchanges() bool { return slices.ContainsFunc(g.steps, step.atDistance) }
+
+// atOnce reports whether all slices make one product: then the loop is one over their
+// transfers, and the work is no pipeline.
+func (g *group) atOnce() bool { return g.cut.width > 1 && g.cut.width == g.axis.Extent.Size }
 
 // keepsView reports whether the result of a step stays a view: of each slice, used in
 // this pipeline alone.

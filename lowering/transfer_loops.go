@@ -35,8 +35,11 @@ func (m *motion) filter(body *[]hostir.Stmt, which way) []hostir.Stmt {
 			kept = append(kept, s)
 		case *hostir.If:
 			then, otherwise := m.filter(&s.Body, which), m.filter(&s.Else, which)
-			if len(then)+len(otherwise) > 0 {
+			switch {
+			case len(then) > 0:
 				taken = append(taken, &hostir.If{Info: info(s, s.Note), Cond: s.Cond, Body: then, Else: otherwise})
+			case len(otherwise) > 0:
+				taken = append(taken, &hostir.If{Info: info(s, s.Note), Cond: opposite(s.Cond), Body: otherwise})
 			}
 			kept = append(kept, s)
 		default:
@@ -94,13 +97,37 @@ func (m *motion) tidy(loop *hostir.For) {
 			return true
 		})
 		loop.Body = hostir.Rewrite(loop.Body, func(s hostir.Stmt) []hostir.Stmt {
-			if sel, ok := s.(*hostir.Select); ok && !named[sel.Out] || isEmpty(s) {
+			sel, isSelect := s.(*hostir.Select)
+			branch, isIf := s.(*hostir.If)
+			switch {
+			case isSelect && !named[sel.Out], isEmpty(s):
 				changed = true
 				return nil
+			case isIf && len(branch.Else) > 0 && m.namesOnly(branch.Else, branch, loop):
+				changed, branch.Else = true, nil
 			}
 			return []hostir.Stmt{s}
 		})
 	}
+}
+
+// namesOnly reports whether one side of a branch makes nothing but views which no statement
+// outside of the branch names.
+func (m *motion) namesOnly(side []hostir.Stmt, branch *hostir.If, loop *hostir.For) bool {
+	made := map[*hostir.Tensor]bool{}
+	for _, s := range side {
+		sel, ok := s.(*hostir.Select)
+		if !ok {
+			return false
+		}
+		made[sel.Out] = true
+	}
+	needed := false
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		needed = needed || slices.ContainsFunc(hostir.Mentions(s), func(t *hostir.Tensor) bool { return made[t] })
+		return s != hostir.Stmt(branch)
+	})
+	return !needed
 }
 
 // isEmpty reports whether a statement is a branch or a loop without statements.
@@ -109,21 +136,34 @@ func isEmpty(s hostir.Stmt) bool {
 	return len(bodies) > 0 && !slices.ContainsFunc(bodies, func(b *[]hostir.Stmt) bool { return len(*b) > 0 })
 }
 
+// opposite is the opposite of a comparison.
+func opposite(cond expr.Expr) expr.Expr {
+	if c, ok := cond.(*expr.Binary); ok && c.Op == "==" {
+		return binary("!=", c.X, c.Y)
+	}
+	return binary("==", cond, expr.Int(0))
+}
+
 // narrow makes a loop over all steps whose body leaves out the first one, or the last one,
 // a loop over the others.
 //
-//	before: For s in D: If s == 0: (nothing) Else: x
+//	before: For s in D: If s != 0: x
 //	after:  For s in 1..D: x
 func (m *motion) narrow(loop *hostir.For) {
-	if len(loop.Body) != 1 {
-		return
+	inner := &loop.Body
+	for {
+		deeper, ok := only(*inner).(*hostir.For)
+		if !ok {
+			break
+		}
+		inner = &deeper.Body
 	}
-	branch, ok := loop.Body[0].(*hostir.If)
-	if !ok || len(branch.Body) > 0 && len(branch.Else) > 0 {
+	branch, ok := only(*inner).(*hostir.If)
+	if !ok || len(branch.Else) > 0 {
 		return
 	}
 	cond, ok := branch.Cond.(*expr.Binary)
-	if !ok || cond.X != expr.Var(loop.Var) || (cond.Op == "==") != (len(branch.Body) == 0) {
+	if !ok || cond.X != expr.Var(loop.Var) || cond.Op != "!=" {
 		return
 	}
 	step, err := expr.Eval(cond.Y, func(name string) (int64, bool) {
@@ -140,5 +180,13 @@ func (m *motion) narrow(loop *hostir.For) {
 	default:
 		return
 	}
-	loop.Body = append(branch.Body, branch.Else...)
+	*inner = branch.Body
+}
+
+// only is the statement of a list that has one.
+func only(body []hostir.Stmt) hostir.Stmt {
+	if len(body) != 1 {
+		return nil
+	}
+	return body[0]
 }

@@ -1,6 +1,7 @@
 package lowering
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -17,6 +18,7 @@ const (
 	teamAhead      // before the loop, on a team's stream
 	lateCopier     // after the loop: a Wait for a copy of this rank
 	lateOwner      // after the loop: a Wait for the peer to have copied
+	atTheEnd       // after everything: a Wait for the peer to have copied what the caller owns
 )
 
 // motion finds out which statements of a loop may leave it, and takes them out.
@@ -72,23 +74,49 @@ func (m *motion) examine(loop *hostir.For) {
 	m.selects = map[*hostir.Tensor]*hostir.Select{}
 	m.computed, m.received = map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
 	m.moves, m.reads = map[string][]*hostir.Tensor{}, map[string]bool{}
-	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-		sel, isSelect := s.(*hostir.Select)
-		if isSelect {
-			m.selects[sel.Out] = sel
-			return true
-		}
-		for _, t := range hostir.Defs(s) {
-			if isTransfer(s) {
-				m.received[root(m.base, t)] = true
-			} else {
-				m.computed[root(m.base, t)] = true
-			}
-		}
-		return true
-	})
+	m.writes(loop.Body)
 	m.transfers(loop.Body)
 	m.waits(loop.Body, nil)
+}
+
+// writes notes what the statements of a list write. What a single step writes, alone of its
+// kind, is the own slice, which is another one than those exchanged.
+func (m *motion) writes(body []hostir.Stmt) {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *hostir.Select:
+			m.selects[s.Out] = s
+		case *hostir.If:
+			if m.isOwnStep(s.Cond) {
+				own := maps.Clone(m.computed)
+				m.writes(s.Body)
+				m.computed = own
+			} else {
+				m.writes(s.Body)
+			}
+			m.writes(s.Else)
+		case *hostir.For:
+			m.writes(s.Body)
+		default:
+			for _, t := range hostir.Defs(s) {
+				if isTransfer(s) {
+					m.received[root(m.base, t)] = true
+				} else {
+					m.computed[root(m.base, t)] = true
+				}
+			}
+		}
+	}
+}
+
+// isOwnStep reports whether a condition singles out one iteration.
+func (m *motion) isOwnStep(cond expr.Expr) bool {
+	c, ok := cond.(*expr.Binary)
+	return ok && c.Op == "==" && m.mentionsLoop(c)
+}
+
+func (m *motion) mentionsLoop(e expr.Expr) bool {
+	return slices.ContainsFunc(expr.Names(e.String()), func(n expr.Name) bool { return n.Text == m.loop })
 }
 
 // isTransfer reports whether a statement moves data between ranks.
@@ -186,7 +214,7 @@ func (m *motion) free(s hostir.Stmt) bool {
 // sliced reports whether a view is another part of its buffer in each iteration.
 func (m *motion) sliced(t *hostir.Tensor) bool {
 	for sel := m.selects[t]; sel != nil; sel = m.selects[sel.In] {
-		if slices.ContainsFunc(expr.Names(sel.Index.String()), func(n expr.Name) bool { return n.Text == m.loop }) {
+		if m.mentionsLoop(sel.Index) {
 			return true
 		}
 	}
@@ -206,8 +234,11 @@ func (m *motion) waits(body []hostir.Stmt, after []hostir.Stmt) {
 			continue
 		}
 		m.ways[s] = lateCopier
-		if e := m.exchanges[wait.Handle]; e != nil && hostir.Handle(e.Owner()) == wait.Handle {
+		if e := m.exchanges[wait.Handle]; e != nil && e.Owner().Handle == wait.Handle {
 			m.ways[s] = lateOwner
+			if root(m.base, e.Owner().Buffer).Role == hostir.Input {
+				m.ways[s] = atTheEnd
+			}
 		}
 	}
 }

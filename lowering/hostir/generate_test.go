@@ -140,7 +140,9 @@ func statementMakers() []func(g *generator, depth int) Stmt {
 		func(g *generator, depth int) Stmt {
 			return &If{Info: g.info(), Cond: g.expr(2), Body: g.block(depth), Else: g.block(depth)}
 		},
-		func(g *generator, _ int) Stmt { return &Select{g.info(), g.tensor(), g.tensor(), g.IntN(4), g.expr(3)} },
+		func(g *generator, _ int) Stmt {
+			return &Select{g.info(), g.tensor(), g.tensor(), g.IntN(4), g.expr(3), g.Int64N(3)}
+		},
 		func(g *generator, _ int) Stmt { return &Set{g.info(), g.tensor(), g.tensor()} },
 		func(g *generator, _ int) Stmt { return &Matmul{g.info(), g.tensor(), g.tensor(), g.tensor()} },
 		func(g *generator, _ int) Stmt {

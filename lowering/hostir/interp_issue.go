@@ -104,10 +104,14 @@ func (r *rank) buffer(s Stmt) error {
 		if err != nil {
 			return err
 		}
-		if s.Axis >= len(in.size) || index < 0 || index >= in.size[s.Axis] {
+		if s.Axis >= len(in.size) || index < 0 || index >= s.choices() {
 			return r.fail(s, "index %d is outside of axis %d of %s", index, s.Axis, s.In.Name)
 		}
-		r.views[s.Out] = in.slice(s.Axis, index)
+		if s.Parts != 0 {
+			r.views[s.Out] = in.part(s.Axis, index, s.Parts)
+		} else {
+			r.views[s.Out] = in.slice(s.Axis, index)
+		}
 	}
 	return nil
 }

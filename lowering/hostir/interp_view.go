@@ -63,6 +63,14 @@ func (v *view) slice(axis int, index int64) *view {
 	}
 }
 
+// part keeps one of equal parts of an axis.
+func (v *view) part(axis int, index, parts int64) *view {
+	p := &view{data: v.data, offset: v.offset, size: slices.Clone(v.size), stride: slices.Clone(v.stride)}
+	p.size[axis] /= parts
+	p.offset += index * p.size[axis] * p.stride[axis]
+	return p
+}
+
 // contiguous gives the window as one piece of memory, if it is.
 func (v *view) contiguous() ([]float64, bool) {
 	axes := make([]int, 0, len(v.size))

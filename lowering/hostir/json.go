@@ -209,7 +209,11 @@ func computeFields(s Stmt) object {
 	o := object{{"out", Result(s).Name}, {"in", in}}
 	switch s := s.(type) {
 	case *Select:
-		return append(o, member{"axis", s.Axis}, member{"index", text(s.Index)})
+		o = append(o, member{"axis", s.Axis}, member{"index", text(s.Index)})
+		if s.Parts != 0 {
+			o = append(o, member{"parts", s.Parts})
+		}
+		return o
 	case *Broadcast:
 		return append(o, member{"axis", s.Axis})
 	case *Permute:

@@ -169,6 +169,9 @@ func (p *parser) compute(op string, at int, out *Tensor) Stmt {
 		p.expect(",")
 		p.keyword("index")
 		s.Index = p.expression(",)")
+		if p.accept(",") {
+			s.Parts = int64(p.attribute("parts"))
+		}
 		return s
 	case "Set":
 		return &Set{Out: out, In: p.tensor()}

@@ -150,6 +150,9 @@ func computeHead(s Stmt) string {
 	switch s := s.(type) {
 	case *Select:
 		out, args = s.Out, []string{s.In.Name, fmt.Sprintf("axis %d", s.Axis), "index " + s.Index.String()}
+		if s.Parts != 0 {
+			args = append(args, fmt.Sprintf("parts %d", s.Parts))
+		}
 	case *Set:
 		out, args = s.Out, names(s.In)
 	case *Matmul:

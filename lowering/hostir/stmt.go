@@ -79,12 +79,14 @@ type (
 		Else []Stmt
 	}
 	// Select makes Out a view of In with Axis fixed at Index. A Device axis of In
-	// has one local slice: its index is 0.
+	// has one local slice: its index is 0. With Parts, Axis stays, and Out has part Index
+	// of that many equal parts.
 	Select struct {
 		Info
 		Out, In *Tensor
 		Axis    int // logical axis of In
 		Index   expr.Expr
+		Parts   int64 // 0: one index
 	}
 	// Set copies In to Out on one rank. Before convert-to-communications it may
 	// also reshard: its operands' domains then say what has to move.

@@ -124,7 +124,7 @@ func (f *flow) transfers(s Stmt) {
 		}
 	case *Select:
 		if s.Axis < len(s.In.Axes) {
-			f.expression(s.Pos, "the index", s.Index, s.In.Axes[s.Axis].LocalSize())
+			f.expression(s.Pos, "the index", s.Index, s.choices())
 		}
 	}
 }
@@ -167,11 +167,11 @@ func (f *flow) branch(s *If) {
 	start, mark := f.current, len(f.log)
 	all := func(change) bool { return true }
 	f.block(s.Body)
-	pending := f.pending(mark)
+	lasting := f.lasting(mark)
 	then, current := f.undo(mark, all), f.current
 	f.current = start
 	f.block(s.Else)
-	pending = append(pending, f.pending(mark)...)
+	lasting = append(lasting, f.lasting(mark)...)
 	other := f.undo(mark, all)
 	if f.current != current {
 		f.breach(s.Pos, "stream", "the sides of the If leave different streams current")
@@ -192,19 +192,32 @@ func (f *flow) branch(s *If) {
 			f.set(freed, c.fact.what, true)
 		}
 	}
-	for _, p := range pending {
-		f.set(p.kind, p.what, true)
+	for _, k := range lasting {
+		f.set(k.kind, k.what, true)
 	}
 }
 
 // pending lists what was started since mark and is not waited for: a branch may leave that to
 // what follows it, since the condition of a step is the same in a later loop.
-func (f *flow) pending(mark int) []fact {
+func (f *flow) pending(mark int) []fact { return f.added(mark, started) }
+
+// added lists the facts of a kind that were added since mark and still hold.
+func (f *flow) added(mark int, kind factKind) []fact {
 	var list []fact
 	for _, c := range f.log[mark:] {
-		if c.added && c.fact.kind == started && f.facts[c.fact] {
+		if c.added && c.fact.kind == kind && f.facts[c.fact] {
 			list = append(list, c.fact)
 		}
+	}
+	return list
+}
+
+// lasting lists what holds behind one side of a branch, whichever side is taken: what it
+// started and, in a loop, whose iterations take both sides, what it wrote.
+func (f *flow) lasting(mark int) []fact {
+	list := f.pending(mark)
+	if len(f.loops) > 0 {
+		list = append(list, f.added(mark, written)...)
 	}
 	return list
 }

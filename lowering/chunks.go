@@ -1,0 +1,151 @@
+package lowering
+
+import (
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// The slices of a point-to-point pipeline are as many as ranks; how many products are best
+// depends on the problem. So a pipeline may cut each slice into pieces, with an inner loop
+// around all that an iteration does, or compute on several slices at once, with an inner loop
+// around their transfers.
+
+// cut is how the slices of a pipeline become products. One of its numbers is 1.
+type cut struct {
+	pieces int64  // of each slice
+	width  int64  // slices of each product
+	inner  string // variable of the inner loop
+}
+
+// chunk reads what the schedule asks of a pipeline: a number of products that divides the
+// slices, or that they divide.
+func (l *streamLowering) chunk(g *group) cut {
+	slices, products := g.axis.Extent.Size, int64(l.program.Choices.Chunks)
+	whole := cut{pieces: 1, width: 1}
+	switch {
+	case products == 0 || products == slices || !g.exchanges():
+		return whole
+	case products%slices == 0:
+		return cut{pieces: products / slices, width: 1, inner: l.names.fresh("c")}
+	case products == 1:
+		return cut{pieces: 1, width: slices, inner: l.loop}
+	case slices%products == 0:
+		return cut{pieces: 1, width: slices / products, inner: l.names.fresh("c")}
+	}
+	l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
+		"%d chunks cannot be made of %d slices: one of the numbers has to divide the other", products, slices)
+	return whole
+}
+
+// innerLoop puts a loop over pieces, or over the slices of a product, around statements.
+func (c *slicer) innerLoop(s hostir.Stmt, body []hostir.Stmt) []hostir.Stmt {
+	if c.cut.inner == "" {
+		return body
+	}
+	count := domain.Extent{Size: c.cut.pieces * c.cut.width} // one of them is 1
+	if c.group.atOnce() {
+		count = c.group.axis.Extent
+	}
+	return []hostir.Stmt{&hostir.For{Info: info(s, ""), Var: c.cut.inner, Count: count, Body: body}}
+}
+
+// isOwn tests for the step of the own slice, the first one or the last. Steps count slices,
+// also where an iteration takes several.
+func (c *slicer) isOwn() expr.Expr {
+	step, own := expr.Expr(expr.Var(c.lowering.loop)), expr.Expr(expr.Int(0))
+	switch c.cut.width {
+	case 1:
+	case c.ring.size:
+		step = expr.Var(c.cut.inner)
+	default:
+		step = binary("+", binary("*", step, expr.Int(c.cut.width)), expr.Var(c.cut.inner))
+	}
+	if c.lowering.ownLast(c.group) {
+		own = c.ring.extent
+	}
+	return binary("==", step, own)
+}
+
+// index is the slice of this iteration: the s-th, or, from rank to rank, that of the rank at
+// distance s.
+func (c *slicer) index() expr.Expr {
+	if c.ring != nil {
+		return c.ring.after(c.distance())
+	}
+	return expr.Var(c.lowering.loop)
+}
+
+// distance is how far the rank is whose slice this iteration takes.
+func (c *slicer) distance() steps {
+	d := steps{far: expr.Var(c.lowering.loop)}
+	if c.cut.width > 1 {
+		d.near, d.width = expr.Var(c.cut.inner), c.cut.width
+	}
+	return d
+}
+
+// together is the number of the slices that this iteration computes on at once.
+func (c *slicer) together() expr.Expr {
+	return c.ring.block(c.distance(), c.ring.reverse)
+}
+
+// pick gives a view of the slice of t at an index of axis, and the statements that make it;
+// where slices are cut, of the piece at hand along axis rows, unless that is none. The view
+// given is made, or a new one.
+func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr, rows int) (*hostir.Tensor, []hostir.Stmt) {
+	if c.cut.pieces == 1 || rows == none {
+		view = c.declared(view, t, axis)
+		return view, []hostir.Stmt{&hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: index}}
+	}
+	whole := c.declared(nil, t, axis)
+	made := []hostir.Stmt{&hostir.Select{Info: info(s, ""), Out: whole, In: t, Axis: axis, Index: index}}
+	if rows > axis {
+		rows--
+	}
+	view, piece := c.piece(s, view, whole, rows)
+	return view, append(made, piece)
+}
+
+// piece makes a view of the piece at hand of t along an axis.
+func (c *slicer) piece(s hostir.Stmt, view, t *hostir.Tensor, rows int) (*hostir.Tensor, hostir.Stmt) {
+	return c.part(s, view, t, rows, expr.Var(c.cut.inner), c.cut.pieces)
+}
+
+// part makes a view of one of equal parts of t along an axis.
+func (c *slicer) part(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr, parts int64) (*hostir.Tensor, hostir.Stmt) {
+	suffix := c.lowering.loop
+	if c.cut.pieces > 1 {
+		suffix = c.cut.inner
+	}
+	if parts == 1 && view == nil {
+		return t, nil
+	}
+	if t.Axes[axis].LocalSize()%parts != 0 {
+		c.lowering.errors.Add(s.Meta().Pos, diag.NotLowerable, "axis %d (%s) of %s cannot be cut into %d equal pieces",
+			axis, t.Axes[axis], t.Name, parts).AddNote(t.Pos, "%s is declared here", t.Name)
+	}
+	if view == nil {
+		view = c.declare(t, suffix, t.Axes, t.Layout)
+		extent := t.Axes[axis].Extent
+		view.Axes[axis] = domain.Axis{Extent: domain.Extent{
+			Text: expr.Compact(binary("/", extentExpr(extent), expr.Int(parts))), Size: extent.Size / parts,
+		}}
+	}
+	return view, &hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: index, Parts: parts}
+}
+
+// rows is the axis along which the slices of a result are cut: the first one behind the
+// pipeline's that a rank has more than one element of.
+func (c *slicer) rows(t *hostir.Tensor, loop int) int {
+	if c.cut.pieces == 1 {
+		return none
+	}
+	for i := loop + 1; i < len(t.Axes); i++ {
+		if t.Axes[i].LocalSize() > 1 {
+			return i
+		}
+	}
+	return none
+}
