@@ -13,8 +13,9 @@ import (
 // exchanges is the folder of the point-to-point programs, which all have one name.
 var exchanges = folder{name: "exchanges", cache: []string{quick}}
 
-// pointToPoint reads an example of a point-to-point pipeline with another schedule.
-func pointToPoint(t *testing.T, name, transport, own string) string {
+// pointToPoint reads an example of a point-to-point pipeline with another schedule, to which
+// more fields may be added.
+func pointToPoint(t *testing.T, name, transport, own string, more ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
 	if err != nil {
@@ -26,7 +27,8 @@ func pointToPoint(t *testing.T, name, transport, own string) string {
 		case strings.HasPrefix(line, "name:"):
 			line = "name: exchange\n"
 		case strings.HasPrefix(line, "schedule:"):
-			line = fmt.Sprintf("schedule: {pipeline: p2p, transport: %s, own: %s, streams: 2}\n", transport, own)
+			fields := append([]string{"pipeline: p2p", "transport: " + transport, "own: " + own, "streams: 2"}, more...)
+			line = "schedule: {" + strings.Join(fields, ", ") + "}\n"
 		}
 		lines = append(lines, line)
 	}
@@ -67,11 +69,45 @@ func TestPointToPoint(t *testing.T) {
 	}
 }
 
+// TestFormsOfTransfers runs pipelines whose ranks copy and signal by kernels, in groups and in
+// CUDA graphs, in many orders of execution.
+func TestFormsOfTransfers(t *testing.T) {
+	for _, c := range []struct {
+		spec, transport string
+		ranks           int64
+		fields          []string
+	}{
+		{"allgather_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: fused", "signals: batched"}},
+		{"ag_matmul_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: engine", "signals: batched"}},
+		{"ag_linear_p2p", "ipc-put", 4, []string{"copy: kernel"}},
+		{"matmul_rs_p2p", "ipc-put", 4, []string{"transfers: ahead", "copy: kernel", "signals: batched", "graph: true"}},
+		{"matmul_rs_p2p", "ipc-get", 2, []string{"copy: engine", "graph: true"}},
+		{"matmul_ar_p2p", "ipc-put", 4, []string{"transfers: ahead", "copy: fused", "signals: batched", "graph: true"}},
+	} {
+		t.Run(fmt.Sprintf("%s/%s/%s", c.spec, c.transport, strings.Join(c.fields, "/")), func(t *testing.T) {
+			spec := pointToPoint(t, c.spec, c.transport, "in-place", c.fields...)
+			program := exchanges.make(t, spec, small(c.spec, c.ranks))
+			for seed := range int64(12) { // 0 is in order
+				run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: manyCalls}).mustPass(t)
+			}
+		})
+	}
+}
+
 // TestEveryWaitOnAPeerIsNeeded takes the waits for a peer's signal out of an emitted
 // program, one at a time: for some seed elements must then be wrong.
 func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
-	for _, transport := range []string{"ipc-get", "ipc-put"} {
-		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", transport, "in-place"), small("ag_matmul_p2p", 2))
+	for _, c := range []struct {
+		transport, call string // what waits for a peer
+		waits           int
+		fields          []string
+	}{
+		{"ipc-get", "cuStreamWaitValue32(", 2, nil}, // the copier's and the owner's
+		{"ipc-put", "cuStreamWaitValue32(", 2, nil},
+		{"ipc-get", "launch_await(", 2, []string{"graph: true"}},
+		{"ipc-get", "returns.submit(", 1, []string{"transfers: ahead", "copy: fused", "signals: batched"}}, // the owner's
+	} {
+		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", c.transport, "in-place", c.fields...), small("ag_matmul_p2p", 2))
 		path := filepath.Join(exchanges.dir(), "exchange.cpp")
 		source, err := os.ReadFile(path)
 		if err != nil {
@@ -80,11 +116,11 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		lines := strings.SplitAfter(string(source), "\n")
 		waits := 0
 		for i, line := range lines {
-			if !strings.Contains(line, "cuStreamWaitValue32(") {
+			if !strings.Contains(line, c.call) {
 				continue
 			}
 			waits++
-			t.Run(transport+"/"+strings.TrimSpace(line), func(t *testing.T) {
+			t.Run(c.transport+"/"+strings.TrimSpace(line), func(t *testing.T) {
 				mutated := strings.Join(lines[:i], "") + withoutFirst(lines[i:])
 				if err := os.WriteFile(path, []byte(mutated), 0o644); err != nil {
 					t.Fatal(err)
@@ -92,8 +128,35 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 				mustBeWrong(t, exchanges.build(t))
 			})
 		}
-		if waits != 2 {
-			t.Errorf("%s: found %d waits for a peer in the emitted program, want those of the copier and of the owner", transport, waits)
+		if waits != c.waits {
+			t.Errorf("%s %v: found %d waits for a peer in the emitted program, want %d", c.transport, c.fields, waits, c.waits)
+		}
+	}
+}
+
+// TestAStuckWaitOfAnOwnerIsNamed makes owners wait for a word that no peer writes: the report
+// of the deadline must name their wait, not what comes after it.
+func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
+	for named, fields := range map[string][]string{
+		"wait_send[1] (spec.yaml:": nil,
+		"returns[0] (spec.yaml:":   {"transfers: ahead", "copy: fused", "signals: batched"},
+	} {
+		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", "ipc-get", "in-place", fields...), small("ag_matmul_p2p", 2))
+		path := filepath.Join(exchanges.dir(), "exchange.cpp")
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const right, never = ".copied(s)", ".copied(0)" // there is no transfer of the own slice
+		if !strings.Contains(string(source), right) {
+			t.Fatalf("the program has no %s", right)
+		}
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(source), right, never)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, launch.Options{Program: exchanges.build(t), N: 2, Args: []string{"--timeout", "2"}})
+		if want := "waits in call 1 for " + named; r.exit == 0 || !strings.Contains(r.stderr, want) {
+			t.Errorf("want a report that has %q, got %s", want, r)
 		}
 	}
 }

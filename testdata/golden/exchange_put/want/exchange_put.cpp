@@ -94,6 +94,7 @@ class ExchangePut final : public hirgen::Program {
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D);
+  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
@@ -161,6 +162,7 @@ void ExchangePut::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(stream, A_all_shared.copied(s), A_all_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReceive);
+      HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
 
       // Wait(send)
       HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
