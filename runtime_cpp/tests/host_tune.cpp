@@ -27,8 +27,8 @@ using test::kWorld;
 using test::run_ranks;
 using test::scratch;
 
-constexpr int64_t kRows = 64;  // of a rank
-constexpr int64_t kDepth = 256, kMiddle = 192, kWidth = 128;
+constexpr int64_t kRows = 16;  // of a rank
+constexpr int64_t kDepth = 64, kMiddle = 48, kWidth = 32;
 
 constexpr MatmulShape kFirst = {
     .m = kWorld * kRows, .n = kMiddle, .k = kDepth, .dtype = DType::kFp32};

@@ -4,6 +4,7 @@
 
 #include <cublasLt.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 
@@ -30,5 +31,8 @@ bool is_algorithm(const Algorithm& algorithm);
 
 /// The order that it multiplies in.
 Tiling tiling_of(const Algorithm& algorithm);
+
+/// What it takes beyond its work.
+std::chrono::milliseconds pause_of(const Algorithm& algorithm);
 
 }  // namespace hirgen_cpu

@@ -1,6 +1,7 @@
 #include "blaslt_product.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "error.hpp"
 
@@ -36,8 +37,9 @@ class WorkspaceWatch {
 
 class ProductTask final : public Task {
  public:
-  ProductTask(const Product& product, void* workspace, size_t bytes)
-      : product_(product), watch_(workspace, bytes) {}
+  ProductTask(const Product& product, void* workspace, size_t bytes,
+              std::chrono::milliseconds pause)
+      : product_(product), watch_(workspace, bytes), pause_(pause) {}
   bool step() override {
     if (!started_) {
       watch_.fill(reinterpret_cast<uint64_t>(this));
@@ -45,6 +47,7 @@ class ProductTask final : public Task {
       return false;
     }
     multiply(product_);
+    if (pause_.count() > 0) std::this_thread::sleep_for(pause_);
     watch_.check();
     return true;
   }
@@ -52,13 +55,15 @@ class ProductTask final : public Task {
  private:
   Product product_;
   WorkspaceWatch watch_;
+  std::chrono::milliseconds pause_;
   bool started_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Task> make_product_task(const Product& product, void* workspace, size_t bytes) {
-  return std::make_unique<ProductTask>(product, workspace, bytes);
+std::unique_ptr<Task> make_product_task(const Product& product, void* workspace, size_t bytes,
+                                        std::chrono::milliseconds pause) {
+  return std::make_unique<ProductTask>(product, workspace, bytes, pause);
 }
 
 }  // namespace hirgen_cpu

@@ -1,6 +1,7 @@
 // A product as work on a stream.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "gemm.hpp"
@@ -11,7 +12,8 @@ namespace hirgen_cpu {
 // The part of a workspace that a product really writes.
 constexpr size_t kUsedWorkspace = size_t{64} << 10;
 
-/// A task that multiplies, and reports if other work writes the workspace meanwhile.
-std::unique_ptr<Task> make_product_task(const Product& product, void* workspace, size_t bytes);
+/// A task that multiplies, pauses, and reports if other work writes the workspace meanwhile.
+std::unique_ptr<Task> make_product_task(const Product& product, void* workspace, size_t bytes,
+                                        std::chrono::milliseconds pause);
 
 }  // namespace hirgen_cpu

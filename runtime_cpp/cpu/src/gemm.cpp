@@ -159,7 +159,7 @@ void multiply_typed(const Product& p) {
     const Out* c = static_cast<const Out*>(p.c.data) + batch * p.c.batch_stride;
     Out* d = static_cast<Out*>(p.d.data) + batch * p.d.batch_stride;
     for_each_tile(p, [&](const Place& at) {
-      for (int i = 0; i < p.tiling.times; ++i) compute_tile(p, a, b, at, scratch);
+      compute_tile(p, a, b, at, scratch);
       store_tile(p, c, d, at, scratch.tile.data(), bias);
     });
   }

@@ -20,7 +20,6 @@ struct Tiling {
   int64_t tile = 128;       ///< rows and columns of a tile, a multiple of 8, at most 128
   int64_t depth = 256;      ///< elements of k in a block, at most 256
   bool rows_first = false;  ///< tiles are made row by row
-  int times = 1;            ///< that each tile is made: more are slow, and no different
 };
 
 struct Product {
