@@ -4,7 +4,7 @@ SHELL := /bin/bash
 DEVICE ?= cpu
 RANKS ?= 8
 
-.PHONY: help setup build demo test lint fmt golden gen bench-gpu verify-gpu clean
+.PHONY: help setup build demo test test-full lint fmt golden gen bench-gpu verify-gpu clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -20,6 +20,9 @@ demo: build ## Spec to running program, explained on the way (DEVICE=cpu|cuda)
 
 test: setup ## Run the whole suite
 	@scripts/test.sh
+
+test-full: setup ## Every example on 2 to 8 ranks, rows and grids, in 20 orders each (an hour or more)
+	@HIRGEN_TEST_FULL=1 go test -timeout 6h -v -run '^(TestExampleSpecs|TestGrids|TestMoves)$$' ./internal/e2e
 
 lint: ## Check style: Go by golangci-lint, C++ by clang-format and clang-tidy
 	@scripts/lint.sh

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -99,49 +100,121 @@ func TestSpecsKeepTheResult(t *testing.T) {
 	})
 }
 
-// TestSpecsWithoutOptionalPasses leaves out each optional pass in turn.
-func TestSpecsWithoutOptionalPasses(t *testing.T) {
-	for _, s := range specTexts(t) {
-		p := s.onMesh(t, "{x: D}", sizes(2, 3))
-		o := newOracle(t, p, 4)
-		for _, pass := range Passes {
-			if pass.Required {
-				continue
-			}
-			t.Run(s.name+"/"+pass.Name, func(t *testing.T) {
-				program, err := Lower(p, Options{Disable: []string{pass.Name}, Verify: true})
+// TestGridsKeepTheResult follows specs whose tensors are split over both axes of a grid.
+func TestGridsKeepTheResult(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "grids", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	for n, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, grid := range [][2]int64{{2, 2}, {4, 2}, {2, 4}} {
+			t.Run(fmt.Sprintf("%s/%dx%d", filepath.Base(file), grid[0], grid[1]), func(t *testing.T) {
+				p, err := model.Load("spec.yaml", text, map[string]int64{"D": grid[0], "R": grid[1], "K": 8, "N": 16})
 				if err != nil {
 					t.Fatal(err)
 				}
-				for seed := range uint64(4) {
-					if err := o.check(program, seed); err != nil {
-						t.Fatal(err)
-					}
+				variant(p, 1+n, forms[n%len(forms)][0], forms[n%len(forms)][1], "before")
+				followPasses(t, p, newOracle(t, p, uint64(n)))
+			})
+		}
+	}
+}
+
+// schedules are the spec's own schedule, under which some optional passes find nothing to do,
+// and one under which they do where the spec has something for them.
+func schedules(p *model.Pipeline) map[string]model.Schedule {
+	all := p.Schedule
+	all.Sync, all.Joins, all.Buffers, all.Streams = "fused", "after", "free", 3
+	all.Transfers, all.Signals = "ahead", "batched"
+	return map[string]model.Schedule{"own": p.Schedule, "all": all}
+}
+
+// TestSpecsWithoutOptionalPasses leaves out each optional pass in turn, and then all. Each
+// must be missed somewhere: without it some program is another, and computes the same.
+func TestSpecsWithoutOptionalPasses(t *testing.T) {
+	var optional []string
+	for _, pass := range Passes {
+		if !pass.Required {
+			optional = append(optional, pass.Name)
+		}
+	}
+	missed := map[string]bool{}
+	for _, s := range specTexts(t) {
+		p := s.onMesh(t, "{x: D}", sizes(2, 3))
+		o := newOracle(t, p, 4)
+		for form, schedule := range schedules(p) {
+			p.Schedule = schedule
+			whole := lowerText(t, p)
+			for _, pass := range optional {
+				t.Run(s.name+"/"+form+"/"+pass, func(t *testing.T) {
+					missed[pass] = checkWithout(t, p, o, pass) != whole || missed[pass]
+				})
+			}
+			t.Run(s.name+"/"+form+"/every one", func(t *testing.T) { checkWithout(t, p, o, optional...) })
+		}
+	}
+	for _, pass := range optional {
+		if !missed[pass] {
+			t.Errorf("no spec's program has anything of %s", pass)
+		}
+	}
+}
+
+func lowerText(t *testing.T, p *model.Pipeline) string {
+	t.Helper()
+	program, err := Lower(p, Options{Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hostir.Print(program)
+}
+
+// checkWithout lowers without some passes, checks the program in a few orders of execution,
+// and returns its text.
+func checkWithout(t *testing.T, p *model.Pipeline, o *oracle, passes ...string) string {
+	t.Helper()
+	program, err := Lower(p, Options{Disable: passes, Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(4) {
+		if err := o.check(program, seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return hostir.Print(program)
+}
+
+// TestSpecsInAnyOrderOfPasses shuffles the table within its constraints.
+func TestSpecsInAnyOrderOfPasses(t *testing.T) {
+	for n, s := range specTexts(t) {
+		p := s.onMesh(t, "{x: D}", sizes(2, 3))
+		o := newOracle(t, p, 4)
+		for form, schedule := range schedules(p) {
+			p.Schedule = schedule
+			t.Run(s.name+"/"+form, func(t *testing.T) {
+				for seed := range uint64(6) {
+					checkOrdered(t, p, o, shuffled(seed+uint64(10*n)), seed)
 				}
 			})
 		}
 	}
 }
 
-// TestSpecsInAnyOrderOfPasses shuffles the table within its constraints.
-func TestSpecsInAnyOrderOfPasses(t *testing.T) {
-	for n, s := range specTexts(t) {
-		t.Run(s.name, func(t *testing.T) {
-			p := s.onMesh(t, "{x: D}", sizes(2, 3))
-			o := newOracle(t, p, 4)
-			for seed := range uint64(6) {
-				passes := shuffled(seed + uint64(10*n))
-				program, err := Build(p)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := Run(program, passes, Options{Verify: true}); err != nil {
-					t.Fatalf("%s: %v", names(passes), err)
-				}
-				if err := o.check(program, seed); err != nil {
-					t.Fatalf("%s: %v", names(passes), err)
-				}
-			}
-		})
+func checkOrdered(t *testing.T, p *model.Pipeline, o *oracle, passes []Pass, seed uint64) {
+	t.Helper()
+	program, err := Build(p)
+	if err == nil {
+		err = Run(program, passes, Options{Verify: true})
+	}
+	if err == nil {
+		err = o.check(program, seed)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", names(passes), err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
@@ -21,14 +22,65 @@ var exampleSize = params{
 // compiled for each.
 var renamed = regexp.MustCompile(`(?m)^name: .*$`)
 
-// example reads a spec under testdata/specs with its parameters for d ranks on an axis.
-func example(t *testing.T, path string, d int64) (spec string, values params) {
+// place is where an example runs: d ranks along the mesh axis x that it names, once, or once
+// for each index of another axis.
+type place struct {
+	mesh string
+	d    int64
+}
+
+// A row is d ranks. Grids are twice as many: the ranks along x are neighbours in rows, and
+// not in columns.
+func row(d int64) place     { return place{"{x: D}", d} }
+func rows(d int64) place    { return place{"{y: 2, x: D}", d} }
+func columns(d int64) place { return place{"{x: D, y: 2}", d} }
+
+// String names a test: "y=2,x=4".
+func (p place) String() string {
+	return strings.NewReplacer("{", "", "}", "", ": ", "=", ", ", ",", "D", fmt.Sprint(p.d)).Replace(p.mesh)
+}
+
+// seeds is how many orders of execution a program runs in.
+func (p place) seeds() int64 {
+	if p.d > 4 || p.mesh != "{x: D}" && p.d > 2 {
+		return seedsOf(2) // eight ranks
+	}
+	return seedsOf(4)
+}
+
+// full asks for everything that is claimed of the examples; see make test-full.
+var full = os.Getenv("HIRGEN_TEST_FULL") != ""
+
+// seedsOf is some orders of execution, or all that are claimed.
+func seedsOf(some int64) int64 {
+	if full {
+		return 20
+	}
+	return some
+}
+
+// placesOf is where the n-th example runs: everywhere, or on 2 and 4 ranks and, in turn with
+// the other examples, somewhere else.
+func placesOf(n int) []place {
+	elsewhere := []place{row(8), rows(2), columns(2), rows(4), columns(4)}
+	if !full {
+		elsewhere = elsewhere[n%len(elsewhere):][:1]
+	}
+	return append([]place{row(2), row(4)}, elsewhere...)
+}
+
+// example reads a spec under testdata/specs with its parameters for a place.
+func example(t *testing.T, path string, at place) (spec string, values params) {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := model.Load("spec.yaml", text, nil)
+	text := strings.Replace(string(file), "mesh: {x: D}", "mesh: "+at.mesh, 1)
+	if !strings.Contains(text, "mesh: "+at.mesh) {
+		t.Fatalf("%s has another mesh than {x: D}", path)
+	}
+	p, err := model.Load("spec.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,30 +89,62 @@ func example(t *testing.T, path string, d int64) (spec string, values params) {
 		if size, ok := exampleSize[param.Name]; ok {
 			values[param.Name] = size
 		} else if param.Name == "D" {
-			values["D"] = d
+			values["D"] = at.d
 		}
 	}
-	return renamed.ReplaceAllString(string(text), "name: example"), values
+	return renamed.ReplaceAllString(text, "name: example"), values
 }
 
-// TestExampleSpecs runs every spec under testdata/specs on two and on four ranks, in several
-// orders of execution.
+// examples is the folder that they take turns in.
+var examples = folder{name: "examples", cache: []string{quick}}
+
+// TestExampleSpecs runs every spec under testdata/specs on rows and grids of ranks, in
+// several orders of execution.
 func TestExampleSpecs(t *testing.T) {
 	specs, err := filepath.Glob("../../testdata/specs/*/spec.yaml")
 	if err != nil || len(specs) == 0 {
 		t.Fatalf("no specs: %v", err)
 	}
-	examples := folder{name: "examples", cache: []string{quick}}
-	for _, path := range specs {
-		for _, d := range []int64{2, 4} {
-			t.Run(fmt.Sprintf("%s/D=%d", filepath.Base(filepath.Dir(path)), d), func(t *testing.T) {
-				spec, values := example(t, path, d)
-				ranks := examples.emit(t, spec, values).Meshes[0].Size()
-				program := examples.build(t)
-				for seed := range int64(4) {
-					run(t, launch.Options{Program: program, N: ranks, Seed: seed, Args: brief}).mustPass(t)
-				}
+	for n, path := range specs {
+		for _, at := range placesOf(n) {
+			t.Run(fmt.Sprintf("%s/%s", filepath.Base(filepath.Dir(path)), at), func(t *testing.T) {
+				spec, values := example(t, path, at)
+				examples.runs(t, spec, values, at.seeds())
 			})
 		}
+	}
+}
+
+// TestGrids runs every spec under testdata/grids, whose tensors are split over both axes of a
+// grid.
+func TestGrids(t *testing.T) {
+	specs, err := filepath.Glob("../../testdata/grids/*.yaml")
+	if err != nil || len(specs) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	grids := []params{{"D": 2, "R": 2}}
+	if full {
+		grids = append(grids, params{"D": 4, "R": 2}, params{"D": 2, "R": 4})
+	}
+	for _, path := range specs {
+		for _, grid := range grids {
+			t.Run(fmt.Sprintf("%s/D=%d,R=%d", filepath.Base(path), grid["D"], grid["R"]), func(t *testing.T) {
+				spec, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				examples.runs(t, renamed.ReplaceAllString(string(spec), "name: example"), grid, seedsOf(4))
+			})
+		}
+	}
+}
+
+// runs emits a spec, builds it, and runs it on every rank of its world in some orders.
+func (f folder) runs(t *testing.T, spec string, values params, seeds int64) {
+	t.Helper()
+	ranks := f.emit(t, spec, values).Meshes[0].Size()
+	program := f.build(t)
+	for seed := range seeds {
+		run(t, launch.Options{Program: program, N: ranks, Seed: seed, Args: brief}).mustPass(t)
 	}
 }

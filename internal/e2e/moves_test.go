@@ -27,11 +27,7 @@ func TestMoves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ranks := moves.emit(t, string(spec), nil).Meshes[0].Size()
-			program := moves.build(t)
-			for seed := range int64(3) {
-				run(t, launch.Options{Program: program, N: ranks, Seed: seed, Args: brief}).mustPass(t)
-			}
+			moves.runs(t, string(spec), nil, seedsOf(3))
 		})
 	}
 }
