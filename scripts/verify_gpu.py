@@ -4,11 +4,11 @@
     scripts/verify_gpu.py --ranks 2 [--json FILE] [--budget SECONDS] [--skip-memcheck | --only-memcheck]
 
 Every example spec whose schedule is a pipeline between pairs of ranks (p2p, ring) is built over every transport
-at a round and at an odd size, and at the odd size with each of CHOICES over CUDA IPC. It makes --checks calls in a row, each with new inputs, the host waiting for none
-of them: #wrong counts the elements of all of these calls that differ from the reference. Then each
-spec and transport runs a few calls under compute-sanitizer's memcheck on two ranks. Nothing is timed, so
-several programs run at the same time. Prints Markdown; exit code 1 if a program failed, was wrong or
-has a memory error. A schedule that hirgen refuses is listed with its reason.
+at a round and at an odd size, and at the odd size with each of CHOICES over CUDA IPC. It makes --checks calls
+in a row, each with new inputs, the host waiting for none of them: #wrong counts the elements of all of these
+calls that differ from the reference. Then each spec and transport runs a few calls under compute-sanitizer's
+memcheck on two ranks. Nothing is timed, so several programs run at the same time. Prints Markdown; exit
+code 1 if a program failed, was wrong or has a memory error. A schedule that hirgen refuses is listed with its reason.
 """
 import argparse
 import concurrent.futures
@@ -27,9 +27,11 @@ from programs import SPECS, Builder, Variant, quiet  # noqa: E402
 from tables import table  # noqa: E402
 
 TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
-#: Fields of the schedule beside the transport, one at a time.
-CHOICES = [{"streams": 0}, {"chunks": 3}, {"transfers": "ahead"}, {"order": "reverse"}, {"order": "pairwise"}, {"own_step": "last"},
-           {"copy": "kernel"}, {"signals": "batched"}, {"delay": 20}, {"graph": "true"}]
+#: Fields of the schedule beside the transport: each choice alone, and what is fastest together.
+FUSED = {"transfers": "ahead", "copy": "fused", "signals": "batched"}
+CHOICES = [{"streams": 0}, {"chunks": 1}, {"chunks": "3*D"}, {"transfers": "ahead"}, {"order": "reverse"}, {"order": "pairwise"},
+           {"own_step": "last"}, {"copy": "kernel"}, {"signals": "batched"}, {"delay": 20}, {"graph": "true"},
+           {"transfers": "ahead", "streams": 0, "own_step": "last"}, FUSED, {**FUSED, "streams": 0, "graph": "true"}]
 PIPELINES = r"pipeline: (p2p|ring)"
 MEMORY_ERROR = 99  # compute-sanitizer's exit code
 
@@ -46,11 +48,11 @@ def declared(text):
     return {part.split(":")[0].strip() for part in params.split(",")}
 
 
-def variants(ranks):
+def variants(ranks, specs):
     """(size name, variant) of every pair-wise spec over every transport, and of every choice over CUDA IPC."""
     for folder in sorted(SPECS.iterdir()):
         text = (folder / "spec.yaml").read_text()
-        if not re.search(PIPELINES, text):
+        if not re.search(PIPELINES, text) or specs and folder.name not in specs:
             continue
         own = {name: {k: v for k, v in params.items() if k in declared(text)} for name, params in sizes(ranks).items()}
         for transport in TRANSPORTS:
@@ -58,6 +60,11 @@ def variants(ranks):
                 yield name, Variant(folder.name, params, {"transport": transport})
             for choice in CHOICES if transport != "nccl" else []:
                 yield "odd", Variant(folder.name, own["odd"], {"transport": transport, **choice})
+
+
+def copies(schedule):
+    """Whether memcheck has something of its own to see: a transport as it is, or kernels that copy."""
+    return set(schedule) <= {"transport", "copy"} or FUSED.items() <= schedule.items()
 
 
 def check(program, ranks, checks):
@@ -90,7 +97,7 @@ def run_all(step, chosen, args, *values):
     """Runs a step on programs, several at a time, while there is time; the result of each, by its place."""
     def one(program):
         if program.failure.startswith("refused"):
-            return {"refused": program.failure}
+            return {"refused": program.failure.removeprefix("refused: ")}
         if program.failure:
             return {"failed": program.failure}
         if time.monotonic() > args.deadline:
@@ -115,7 +122,8 @@ def verdict(result):
 def show(title, rows):
     """Prints a table of results and returns how many of them are bad."""
     print(f"\n{title}\n")
-    print(table(["spec", "schedule", "size", "result"], [[r["spec"], r["schedule"], r["size"], verdict(r["result"])] for r in rows]), flush=True)
+    lines = [[r["spec"], r["schedule"], r["size"], verdict(r["result"])] for r in rows]
+    print(table(["spec", "schedule", "size", "result"], lines), flush=True)
     return sum("failed" in r["result"] or r["result"].get("wrong", 0) != 0 for r in rows)
 
 
@@ -132,6 +140,7 @@ def parse():
     parser.add_argument("--hirgen", default="bin/hirgen")
     parser.add_argument("--work", default="build/verify")
     parser.add_argument("--json", default="build/verify/verify.json")
+    parser.add_argument("--specs", nargs="*", help="these alone")
     parser.add_argument("--checks", type=int, default=1000, help="checked calls in a row")
     parser.add_argument("--budget", type=float, default=3600, help="seconds; what is not begun by then is skipped")
     parser.add_argument("--at-once", type=int, default=4, help="programs that run at the same time")
@@ -158,10 +167,9 @@ def main():
 
     if not args.only_memcheck:
         title = f"{args.checks} calls in a row with new inputs, {args.ranks} ranks"
-        bad += step(title, "checks", variants(args.ranks), args.ranks, check, args.checks)
+        bad += step(title, "checks", variants(args.ranks, args.specs), args.ranks, check, args.checks)
     if not args.skip_memcheck and args.device == "cuda":
-        # Of the choices only the kernels that copy access memory in a way of their own.
-        odd = [(size, v) for size, v in variants(2) if size == "odd" and set(v.schedule) <= {"transport", "copy"}]
+        odd = [(size, v) for size, v in variants(2, args.specs) if size == "odd" and copies(v.schedule)]
         bad += step("compute-sanitizer memcheck, 2 ranks", "memcheck", odd, 2, memcheck)
     return 1 if bad else 0
 

@@ -35,10 +35,10 @@ from programs import Builder
 
 def planned(args):
     """The cells in the order of their weight; each with its variants."""
-    todo = [(cell, variants.of_cell(cell)) for cell in cells.cells(args.ranks, args.shapes, args.operations)]
+    order = cells.cells(args.ranks, args.shapes, args.operations)
     if not args.no_tiny:
-        tiny = cells.tiny_cell(args.ranks)
-        todo.insert(min(len(args.operations), len(todo)), (tiny, variants.of_tiny(tiny)))
+        order.insert(len(args.operations), cells.tiny_cell(args.ranks))
+    todo = [(cell, variants.of_cell(cell, args.tuned)) for cell in order]
     if args.only:
         todo = [(cell, [v for v in own if any(text in v.label for text in args.only)]) for cell, own in todo]
     return todo
@@ -59,8 +59,9 @@ def row_text(row):
     """A line of progress."""
     d = tables.derived(row)
     return (f"{row['operation']:10s} {tables.shape(row):20s} product {tables.ms(d['gemm'])} collective {tables.ms(d['communication'])} "
-            f"| {d['peer']} {tables.ms(d['peer_us'])} | {d['label']} {tables.ms(d['us'])} ms | peer/hirgen {tables.number(d['against_peer'], 2)} "
-            f"floor/hirgen {tables.number(d['against_floor'], 2)} [{row['seconds']['prepare']:.0f}+{row['seconds']['time']:.0f} s]")
+            f"| {d['peer']} {tables.ms(d['peer_us'])} | {d['label']} {tables.ms(d['us'])} ms "
+            f"| peer/hirgen {tables.number(d['against_peer'], 2)} floor/hirgen {tables.number(d['against_floor'], 2)} "
+            f"[{row['seconds']['prepare']:.0f}+{row['seconds']['time']:.0f} s]")
 
 
 def collect(args, todo, programs, result, save):
@@ -104,11 +105,12 @@ def parse():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=7, help="timed repeats of a round")
     parser.add_argument("--iters", type=int, default=5, help="calls of a repeat, at least")
-    parser.add_argument("--seconds", type=float, default=0.3, help="of a round's repeats together")
+    parser.add_argument("--seconds", type=float, default=0.2, help="of a round's repeats together")
     parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds at a time")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script, with small --shapes")
     parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
+    parser.add_argument("--tuned", action="store_true", help="time some programs with searched algorithms, too")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--no-tiny", action="store_true")
     args = parser.parse_args()

@@ -72,9 +72,9 @@ class Cell:
         return 6 * (p["M"] * p["K"] + p["K"] * p["N"] + p["M"] * p["N"] + partial)
 
     def calls(self, seconds, repeats, least):
-        """(warm-up calls, calls of a repeat) that keep the GPU busy for a third of seconds, and for seconds."""
+        """(warm-up calls, calls of a repeat) that keep the GPU busy for half of seconds, and for seconds."""
         iters = math.ceil(seconds / repeats / self.expected_seconds)
-        return max(3, math.ceil(seconds / 3 / self.expected_seconds)), max(least, iters)
+        return max(3, math.ceil(seconds / 2 / self.expected_seconds)), max(least, iters)
 
 
 def cells(ranks, shapes, operations):

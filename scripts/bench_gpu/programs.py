@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 
 SPECS = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata" / "specs"
@@ -16,13 +17,15 @@ SPECS = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata" / "sp
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A spec of testdata/specs with parameters and schedule fields of its own; label names it in tables."""
+    """A spec of testdata/specs with parameters and schedule fields of its own; label names it in tables, and a
+    tuned one searches its products' algorithms when it starts. Variants that differ in these share a folder."""
 
     spec: str
     params: dict
     schedule: dict
     dtype: str = "bf16"
     label: str = ""
+    tuned: bool = False
 
     @property
     def choices(self):
@@ -31,9 +34,9 @@ class Variant:
 
     @property
     def folder_name(self):
-        """A name that no other variant has."""
+        """A name that no other program has."""
         parts = [f"{k}-{v}" for k, v in (*self.params.items(), *self.schedule.items(), ("dtype", self.dtype))]
-        return "_".join([self.spec, *parts])
+        return re.sub(r"[^\w.-]", "x", "_".join([self.spec, *parts]))
 
 
 class Program:
@@ -98,9 +101,13 @@ class Builder:
     def build(self, variants, jobs):
         """Builds programs, the first one alone: it leaves the runtime to the others. Returns them in order."""
         programs = [Program(self, v) for v in variants]
-        first = next((i for i, p in enumerate(programs) if self._built(p)), len(programs))
+        folders = {p.folder: p for p in reversed(programs)}
+        builds = [p for p in programs if folders[p.folder] is p]
+        first = next((i for i, p in enumerate(builds) if self._built(p)), len(builds))
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(Program.build, programs[first + 1:]))
+            list(pool.map(Program.build, builds[first + 1:]))
+        for program in programs:
+            program.failure = folders[program.folder].failure
         return programs
 
     @staticmethod
@@ -110,13 +117,19 @@ class Builder:
 
 
 def quiet(command, cwd=None, env=None, seconds=None):
-    """Runs a command; its exit code (124: past the limit) and all that it printed."""
+    """Runs a command; its exit code (124: past the limit, 127: not there) and all that it printed."""
     try:
-        done = subprocess.run([str(word) for word in command], cwd=cwd, env=env and {**os.environ, **env}, timeout=seconds,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    except subprocess.TimeoutExpired as late:
-        return 124, (late.output or b"").decode(errors="replace") + f"\nstopped after {seconds} s"
-    return done.returncode, done.stdout
+        process = subprocess.Popen([str(word) for word in command], cwd=cwd, env=env and {**os.environ, **env}, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
+    except OSError as error:
+        return 127, str(error)
+    try:
+        output = process.communicate(timeout=seconds)[0]
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return 124, process.communicate()[0] + f"\nstopped after {seconds} s"
 
 
 def first_error(output):

@@ -1,5 +1,6 @@
 """Runs what bench.py compares: emitted programs and PyTorch's peers, ready on the same GPUs at the same time."""
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -18,9 +19,11 @@ class Ready:
 
     def __init__(self, program, ranks, options):
         self.program, self.item = program, {"us": []}
-        self.report = program.folder / "report.json"
+        own = "tuned" if program.variant.tuned else "plain"
+        self.report, plans = program.folder / f"{own}.json", program.folder / "plans.json"
         self.report.unlink(missing_ok=True)
-        self.paced = Paced(program.command(ranks, ["--paced", "--json", self.report, "--timeout", 300, *options]))
+        search = ["--tune", "--plans", plans] if program.variant.tuned else []
+        self.paced = Paced(program.command(ranks, ["--paced", "--json", self.report, "--timeout", 300, *search, *options]))
 
     def start(self):
         """Waits for the check."""
@@ -117,13 +120,10 @@ def measure(cell, programs, peers, settings):
     options += ["--checks", 1] if cell.check_flops <= settings.check_limit * 1e12 else ["--no-check"]
     begin = time.monotonic()
     items = {program: {"refused": program.failure} for program in programs if program.failure}
-    at_once = max(1, int(CHECK_MEMORY // cell.check_bytes))
-    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        ready = dict(zip((p for p in programs if not p.failure),
-                         pool.map(lambda p: started(p, cell.ranks, options), (p for p in programs if not p.failure))))
+    ready = start_all([p for p in programs if not p.failure], cell, options)
     peer_items = {name: {"us": []} for name in (peers.load(cell) if peers else [])}
     prepared = time.monotonic()
-    turns = [lambda name=name, item=item: peers.round(name, item, warmup, iters, settings.repeats) for name, item in peer_items.items()]
+    turns = [functools.partial(peers.round, name, item, warmup, iters, settings.repeats) for name, item in peer_items.items()]
     turns += [program.round for program in ready.values()]
     for i in range(settings.rounds):
         for turn in turns if i % 2 == 0 else reversed(turns):
@@ -138,11 +138,17 @@ def measure(cell, programs, peers, settings):
             "peers": peer_items, **by_group(cell, programs, items)}
 
 
-def started(program, ranks, options):
-    """A program that is ready, or has failed."""
-    ready = Ready(program, ranks, options)
-    ready.start()
-    return ready
+def start_all(programs, cell, options):
+    """The programs ready, or failed: as many at once as their checks have memory for, and those that time
+    algorithms when they start one by one, afterwards."""
+    def start(program):
+        ready = Ready(program, cell.ranks, options)
+        ready.start()
+        return ready
+    plain = [p for p in programs if not p.variant.tuned]
+    with concurrent.futures.ThreadPoolExecutor(max(1, int(CHECK_MEMORY // cell.check_bytes))) as pool:
+        ready = dict(zip(plain, pool.map(start, plain)))
+    return ready | {p: start(p) for p in programs if p.variant.tuned}
 
 
 def by_group(cell, programs, items):

@@ -114,7 +114,8 @@ def refusals(rows):
 
 def markdown(result):
     """The whole report."""
-    rows, parts = result["rows"], [f"{result['machine']}\n", main_table(result["rows"]), "\nGeometric means:\n", means_table(result["rows"])]
+    rows = result["rows"]
+    parts = [f"{result['machine']}\n", main_table(rows), "\nGeometric means:\n", means_table(rows)]
     for operation in dict.fromkeys(row["operation"] for row in rows):
         own = [row for row in rows if row["operation"] == operation]
         for group in ("peers", "hirgen", "allgather"):
@@ -123,7 +124,7 @@ def markdown(result):
     if result.get("tiny"):
         tiny = result["tiny"]
         every = {**tiny["hirgen"], **{f"PyTorch {name}": item for name, item in tiny["peers"].items()}}
-        parts += [f"\n1 KB a rank ({shape(tiny)}), us a call:\n",
-                  table(["program", "us", "#wrong"], [[name, number(median(item), 1), str(item.get("wrong", "-"))] for name, item in every.items()])]
+        lines = [[name, number(median(item), 1), str(item.get("wrong", "-"))] for name, item in every.items()]
+        parts += [f"\n1 KB a rank ({shape(tiny)}), us a call:\n", table(["program", "us", "#wrong"], lines)]
     lines = refusals(rows)
     return "\n".join(parts + (["\nNot measured:\n", *lines] if lines else [])) + "\n"

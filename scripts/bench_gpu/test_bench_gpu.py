@@ -3,6 +3,7 @@ import importlib
 import os
 import re
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -62,14 +63,20 @@ class Cells(unittest.TestCase):
 
 class Variants(unittest.TestCase):
     def test_specs_parameters_and_labels_are_as_the_specs_say(self):
-        for cell in cells.cells(8, cells.SHAPES[:1], cells.OPERATIONS):
+        for cell in [*cells.cells(8, cells.SHAPES, cells.OPERATIONS), cells.tiny_cell(8)]:
             made = variants.of_cell(cell)
             self.assertEqual(len({v.label for v in made}), len(made), "labels name columns")
-            self.assertEqual(len({v.folder_name for v in made}), len(made), "folders are not shared")
+            self.assertEqual(len({v.folder_name for v in made}), len(made), "programs are not built twice")
             for variant in made:
                 text = (programs.SPECS / variant.spec / "spec.yaml").read_text()
                 declared = re.search(r"^params: \{(.*)\}", text, re.MULTILINE).group(1)
                 self.assertLessEqual(set(variant.params), {p.split(":")[0].strip() for p in declared.split(",")}, variant.spec)
+
+    def test_tuned_programs_are_timed_beside_the_plain_ones(self):
+        cell = cells.Cell("matmul_rs", *cells.SHAPES[0], 8)
+        plain, both = variants.of_cell(cell), variants.of_cell(cell, tuned=True)
+        self.assertEqual([v.label for v in both if v.tuned], ["eager, tuned", "put, tuned", "put, own last, tuned"])
+        self.assertEqual({v.folder_name for v in both}, {v.folder_name for v in plain})
 
 
 class Peers(unittest.TestCase):
@@ -139,7 +146,19 @@ class Programs(unittest.TestCase):
         self.assertEqual(programs.first_error(output), "error HG031: M / D is 7 / 4")
 
     def test_a_command_that_outlasts_its_limit_is_stopped(self):
-        self.assertEqual(programs.quiet([sys.executable, "-c", "import time; time.sleep(60)"], seconds=0.2)[0], 124)
+        code, output = programs.quiet([sys.executable, "-uc", "import time; print('begun'); time.sleep(60)"], seconds=1)
+        self.assertEqual((code, output.split()[0]), (124, "begun"))
+
+    def test_a_command_that_is_not_there(self):
+        self.assertEqual(programs.quiet(["/no/such/command"])[0], 127)
+
+    def test_a_program_is_built_once_for_all_its_variants(self):
+        with tempfile.TemporaryDirectory() as work, mock.patch.object(programs.Program, "build", autospec=True) as build:
+            build.side_effect = lambda program: setattr(program, "failure", "")
+            one, two = programs.Variant("ag_matmul", {"D": 2}, {}), programs.Variant("ag_matmul", {"D": 4}, {})
+            built = programs.Builder("hirgen", work).build([one, two, one, programs.Variant("ag_matmul", {"D": 2}, {}, tuned=True)], 2)
+            self.assertEqual([p.failure for p in built], [""] * 4)
+            self.assertEqual(build.call_count, 2)
 
 
 class PacedProcesses(unittest.TestCase):

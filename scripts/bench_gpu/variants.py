@@ -1,63 +1,97 @@
 """The programs of hirgen that are compared, as (label, spec, parameters, schedule) by operation.
 
-The parameters come on top of the cell's. A schedule that hirgen refuses is a row that says so.
+Parameters come on top of the cell's. To try another schedule, add a line: one that hirgen refuses is listed
+with its reason and costs nothing. Rows of SMALL and LARGE are for cells below and above a fraction of a
+millisecond; a label that is in TUNED is timed a second time by --tuned, with the products' algorithms searched.
 """
 import programs
 
-IPC_1 = {"pipeline": "p2p", "streams": 1}
+EAGER = {"pipeline": "eager", "streams": 0}
+GET = {"transport": "ipc-get", "transfers": "ahead", "streams": 0}
+PUT = {"transport": "ipc-put", "transfers": "ahead", "streams": 0}
+LAST = {"own_step": "last"}
+TWO = {"streams": 2}
+FUSED = {"copy": "fused", "signals": "batched"}
+KERNEL = {"copy": "kernel", "signals": "batched"}
 
-TABLE = {
+SMALL_SECONDS = 0.4e-3
+
+COMMON = {
     "ag_matmul": [
-        ("collective S=1", "ag_matmul", {"S": 1}, {"streams": 1}),
-        ("collective S=4", "ag_matmul", {"S": 4}, {}),
-        ("p2p get", "ag_matmul_p2p", {}, {**IPC_1, "transport": "ipc-get"}),
-        ("p2p get, 2 streams", "ag_matmul_p2p", {}, {**IPC_1, "transport": "ipc-get", "streams": 2}),
-        ("p2p put", "ag_matmul_p2p", {}, {**IPC_1, "transport": "ipc-put"}),
-        ("p2p nccl", "ag_matmul_p2p", {}, {**IPC_1, "transport": "nccl"}),
+        ("eager", "ag_matmul", {"S": 1}, EAGER),
+        ("get", "ag_matmul_p2p", {}, GET),
+        ("put", "ag_matmul_p2p", {}, PUT),
+        ("get, 2 streams", "ag_matmul_p2p", {}, {**GET, **TWO}),
+        ("get, 2 chunks", "ag_matmul_p2p", {}, {**GET, "chunks": 2}),
     ],
     "matmul_rs": [
-        ("collective S=1", "matmul_rs", {"S": 1}, {"streams": 1}),
-        ("collective S=4", "matmul_rs", {"S": 4}, {}),
-        ("p2p put", "matmul_rs_p2p", {}, {**IPC_1, "transport": "ipc-put"}),
-        ("p2p put, 2 streams", "matmul_rs_p2p", {}, {**IPC_1, "transport": "ipc-put", "streams": 2}),
-        ("p2p get", "matmul_rs_p2p", {}, {**IPC_1, "transport": "ipc-get"}),
-        ("p2p nccl", "matmul_rs_p2p", {}, {**IPC_1, "transport": "nccl"}),
+        ("eager", "matmul_rs", {"S": 1}, EAGER),
+        ("put", "matmul_rs_p2p", {}, PUT),
+        ("put, own last", "matmul_rs_p2p", {}, {**PUT, **LAST}),
+        ("get, own last", "matmul_rs_p2p", {}, {**GET, **LAST}),
+        ("put, own last, 2 streams", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO}),
+        ("put, 2 chunks", "matmul_rs_p2p", {}, {**PUT, "chunks": 2}),
     ],
     "matmul_ar": [
-        ("collective S=1", "matmul_ar", {"S": 1}, {"streams": 1}),
-        ("collective S=4", "matmul_ar", {"S": 4}, {}),
-        ("p2p put", "matmul_ar_p2p", {}, {**IPC_1, "transport": "ipc-put"}),
-        ("p2p put, 2 streams", "matmul_ar_p2p", {}, {**IPC_1, "transport": "ipc-put", "streams": 2}),
-        ("p2p get", "matmul_ar_p2p", {}, {**IPC_1, "transport": "ipc-get"}),
+        ("eager", "matmul_ar", {"S": 1}, EAGER),
+        ("put", "matmul_ar_p2p", {}, PUT),
+        ("get", "matmul_ar_p2p", {}, GET),
+        ("put, 2 streams", "matmul_ar_p2p", {}, {**PUT, **TWO}),
+        ("put, 2 chunks", "matmul_ar_p2p", {}, {**PUT, "chunks": 2}),
     ],
 }
 
-#: The allgather of an ag_matmul cell alone: with NCCL's it makes T_comm.
-ALLGATHER = [
-    ("allgather get", "allgather_p2p", {}, {"streams": 1, "transport": "ipc-get"}),
-    ("allgather put", "allgather_p2p", {}, {"streams": 1, "transport": "ipc-put"}),
-]
+LARGE = {
+    "ag_matmul": [("collective, S=4", "ag_matmul", {"S": 4}, {})],
+    "matmul_rs": [("collective, S=4", "matmul_rs", {"S": 4}, {})],
+    "matmul_ar": [("collective, S=4", "matmul_ar", {"S": 4}, {})],
+}
+
+SMALL = {
+    "ag_matmul": [
+        ("get, fused", "ag_matmul_p2p", {}, {**GET, **FUSED}),
+        ("get, fused, 2 chunks", "ag_matmul_p2p", {}, {**GET, **FUSED, "chunks": 2}),
+        ("get, fused, graph", "ag_matmul_p2p", {}, {**GET, **FUSED, "graph": "true"}),
+    ],
+    "matmul_rs": [
+        ("put, kernel", "matmul_rs_p2p", {}, {**PUT, **KERNEL}),
+        ("put, kernel, 2 chunks", "matmul_rs_p2p", {}, {**PUT, **KERNEL, "chunks": 2}),
+    ],
+    "matmul_ar": [
+        ("put, kernel", "matmul_ar_p2p", {}, {**PUT, **KERNEL}),
+        ("get, fused", "matmul_ar_p2p", {}, {**GET, **FUSED}),
+    ],
+}
+
+#: The allgather of an ag_matmul cell alone: the faster one of it and NCCL's makes T_comm.
+ALLGATHER = [("allgather get", "allgather_p2p", {}, GET)]
 
 TINY = [
-    ("allgather get", "allgather_p2p", {}, {"streams": 1, "transport": "ipc-get"}),
-    ("allgather put", "allgather_p2p", {}, {"streams": 1, "transport": "ipc-put"}),
-    ("ag_matmul get", "ag_matmul_p2p", {}, {**IPC_1, "transport": "ipc-get"}),
-    ("ag_matmul put", "ag_matmul_p2p", {}, {**IPC_1, "transport": "ipc-put"}),
+    ("allgather get, single", "allgather_p2p", {}, GET),
+    ("allgather get, fused", "allgather_p2p", {}, {**GET, **FUSED}),
+    ("allgather put, fused", "allgather_p2p", {}, {**PUT, **FUSED}),
+    ("allgather get, fused, graph", "allgather_p2p", {}, {**GET, **FUSED, "graph": "true"}),
+    ("ag_matmul get, single", "ag_matmul_p2p", {}, GET),
+    ("ag_matmul get, fused", "ag_matmul_p2p", {}, {**GET, **FUSED}),
+    ("ag_matmul get, fused, 1 chunk", "ag_matmul_p2p", {}, {**GET, **FUSED, "chunks": 1}),
+    ("ag_matmul get, fused, graph", "ag_matmul_p2p", {}, {**GET, **FUSED, "graph": "true"}),
 ]
 
+TUNED = ["eager", "get", "put", "put, own last"]
 
-def of_cell(cell):
+
+def of_cell(cell, tuned=False):
     """The variants of a cell; those of the allgather alone carry its name in their spec."""
-    rows = TABLE[cell.operation] + (ALLGATHER if cell.operation == "ag_matmul" else [])
-    return [make(cell, *row) for row in rows]
+    if cell.is_tiny:
+        return [make(cell, *row) for row in TINY]
+    by_size = SMALL if cell.expected_seconds < SMALL_SECONDS else LARGE
+    rows = COMMON[cell.operation] + by_size[cell.operation]
+    made = [make(cell, *row) for row in rows + (ALLGATHER if cell.operation == "ag_matmul" else [])]
+    return made + [make(cell, *row, tuned=True) for row in rows if tuned and row[0] in TUNED]
 
 
-def of_tiny(cell):
-    """The variants of the tiny cell."""
-    return [make(cell, *row) for row in TINY]
-
-
-def make(cell, label, spec, extra, schedule):
+def make(cell, label, spec, extra, schedule, tuned=False):
     """A row of the table as a variant of the cell's size."""
     names = {"allgather_p2p": "DMK"}.get(spec, "DMNK")
-    return programs.Variant(spec, {**{k: v for k, v in cell.params.items() if k in names}, **extra}, schedule, label=label)
+    params = {**{k: v for k, v in cell.params.items() if k in names}, **extra}
+    return programs.Variant(spec, params, schedule, label=label + (", tuned" if tuned else ""), tuned=tuned)

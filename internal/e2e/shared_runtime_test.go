@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// TestSharedRuntime builds two programs that share a compiled runtime: the second one
+// compiles none of it, until its own runtime is another.
+func TestSharedRuntime(t *testing.T) {
+	runtimes := t.TempDir()
+	cache := []string{"CMAKE_CXX_FLAGS_RELEASE=-O0", "HIRGEN_RUNTIME_DIR=" + runtimes}
+	first, second := folder{name: "runtime_first", cache: cache}, folder{name: "runtime_second", cache: cache}
+
+	first.make(t, agMatmul(plain), params{"D": 2})
+	if got := matches(t, runtimes, "libhirgen_runtime_cpu_*.a"); len(got) != 1 {
+		t.Fatalf("the first program left %q", got)
+	}
+	program := second.make(t, agLinear(plain), params{"D": 2})
+	run(t, launch.Options{Program: program, N: 2, Args: brief}).mustPass(t)
+	if got := matches(t, filepath.Dir(program), "CMakeFiles/*_runtime.dir"); len(got) != 0 {
+		t.Errorf("the second program compiled %q", got)
+	}
+
+	source := filepath.Join(second.dir(), "runtime", "src", "text.cpp")
+	if err := os.WriteFile(source, []byte("#error another runtime\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := launch.Build(t.Context(), launch.BuildOptions{Dir: second.dir(), Device: launch.CPU}); err == nil {
+		t.Error("a program with another runtime was linked with what the first one left")
+	}
+}
+
+func matches(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
