@@ -9,16 +9,19 @@ import (
 )
 
 // PropagateShardings gives the program's own tensors, whose axes the user left open, the
-// Device and Stream axes of their neighbours: first forward, from operands to results,
-// then backward, from results to operands, then forward again from what that added. What
-// the user wrote stays, and so does every output: its parts are what the caller finds on
-// each rank.
+// Device and Stream axes of their neighbours: forward, from operands to results, then
+// backward, from results to operands, and again where that changed a neighbour, until nothing
+// changes. What the user wrote stays, and so does every output: its parts are what the
+// caller finds on each rank.
 //
 //   - Forward, an axis is split when all operands that have it agree, and streamed when
 //     one of them is.
 //   - Backward, it is split when all statements that read the tensor agree, and streamed
 //     when one of them is, unless what makes the tensor cannot run along that axis.
 //   - Two mesh axes that want one axis, or one that wants two, contradict each other.
+//
+// An axis gets its kind once, and only then are its tensor's neighbours looked at again: the
+// pass takes time linear in the number of operands, but for the order of its two queues.
 //
 // Requires: layouts are set.
 // Establishes: a temporary that was left open is split as its neighbours are.
@@ -29,29 +32,58 @@ func PropagateShardings(p *hostir.Program) error {
 	if isLowered(p.Body) {
 		return nil
 	}
-	pr := &propagation{
-		rooted: p.Choices.Pipeline == "broadcast", wishes: map[*hostir.Tensor][]wish{}, readers: map[*hostir.Tensor]int{},
-	}
-	for _, s := range p.Body {
-		pr.forward(s)
-	}
-	for _, s := range slices.Backward(p.Body) {
-		pr.settle(s)
-		pr.ask(s)
-	}
-	if pr.errors.Len() == 0 {
-		for _, s := range p.Body {
-			pr.forward(s)
+	pr := newPropagation(p)
+	for !pr.forwards.empty() && pr.errors.Len() == 0 {
+		for !pr.forwards.empty() {
+			pr.forward(p.Body[pr.forwards.next()])
+		}
+		for !pr.backwards.empty() {
+			pr.settle(p.Body[-pr.backwards.next()])
 		}
 	}
 	return pr.errors.Err()
 }
 
 type propagation struct {
-	rooted  bool                      // a pipeline may broadcast from rank to rank
-	wishes  map[*hostir.Tensor][]wish // of the statements that read a tensor
-	readers map[*hostir.Tensor]int    // how many statements read it
-	errors  diag.List
+	rooted              bool                      // a pipeline may broadcast from rank to rank
+	makers              map[*hostir.Tensor]int    // the statement that makes a tensor, by its place
+	readers             map[*hostir.Tensor][]int  // the statements that read it
+	wishes              map[*hostir.Tensor][]wish // of these
+	forwards, backwards *queue                    // statements to look at: the first one first; the last one first, by -place
+	errors              diag.List
+}
+
+// newPropagation puts every open tensor on a mesh, and every statement in both queues.
+func newPropagation(p *hostir.Program) *propagation {
+	pr := &propagation{
+		rooted: p.Choices.Pipeline == "broadcast", makers: map[*hostir.Tensor]int{}, readers: map[*hostir.Tensor][]int{},
+		wishes: map[*hostir.Tensor][]wish{}, forwards: newQueue(), backwards: newQueue(),
+	}
+	for i, s := range p.Body {
+		pr.forwards.add(i)
+		pr.backwards.add(-i)
+		out := hostir.Result(s)
+		if out == nil || hostir.AxisMap(s) == nil {
+			continue
+		}
+		pr.makers[out] = i
+		for k, t := range hostir.Uses(s) {
+			if !slices.Contains(hostir.Uses(s)[:k], t) {
+				pr.readers[t] = append(pr.readers[t], i)
+			}
+		}
+		if isOpen(out) && out.Mesh == nil {
+			out.Mesh = hostir.Uses(s)[0].Mesh
+		}
+	}
+	for _, s := range slices.Backward(p.Body) {
+		if out := hostir.Result(s); out != nil {
+			for j := range out.Axes {
+				pr.ask(s, j)
+			}
+		}
+	}
+	return pr
 }
 
 // wish is what a neighbour has on an axis.
@@ -84,13 +116,9 @@ func (pr *propagation) forward(s hostir.Stmt) {
 	if out == nil || rows == nil || !isOpen(out) {
 		return
 	}
-	operands := hostir.Uses(s)
-	if out.Mesh == nil {
-		out.Mesh = operands[0].Mesh
-	}
 	for j := range out.Axes {
 		if out.Axes[j].Kind == domain.Serial {
-			pr.inherit(s, operands, rows, out, j)
+			pr.inherit(s, hostir.Uses(s), rows, out, j)
 		}
 	}
 }
@@ -131,6 +159,10 @@ func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 		return
 	}
 	t.Axes[w.axis].Kind, t.Axes[w.axis].Mesh = w.kind.Kind, w.kind.Mesh
+	for _, reader := range pr.readers[t] {
+		pr.forwards.add(reader)
+	}
+	pr.ask(s, w.axis)
 }
 
 // runsAlong reports whether a pipeline of s can run along an axis of its result.
@@ -150,23 +182,21 @@ func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 	return true
 }
 
-// ask notes what s, a reader, wishes of its open operands.
-func (pr *propagation) ask(s hostir.Stmt) {
+// ask notes what s, a reader, wishes of its open operands along axis j of its result.
+func (pr *propagation) ask(s hostir.Stmt, j int) {
 	out, rows := hostir.Result(s), hostir.AxisMap(s)
-	if out == nil || rows == nil {
+	if rows == nil || !places(out.Axes[j]) {
 		return
 	}
-	asked := map[*hostir.Tensor]bool{}
-	for k, t := range hostir.Uses(s) {
-		if !isOpen(t) || asked[t] {
+	operands := hostir.Uses(s)
+	for k, t := range operands {
+		i := slices.Index(rows[k], j)
+		if i < 0 || !isOpen(t) || slices.Contains(operands[:k], t) || !sameMesh(t, out) || t.Axes[i].Extent.Size != out.Axes[j].Extent.Size {
 			continue
 		}
-		asked[t] = true
-		pr.readers[t]++
-		for i, j := range rows[k] {
-			if j != hostir.Unmapped && sameMesh(t, out) && places(out.Axes[j]) && t.Axes[i].Extent.Size == out.Axes[j].Extent.Size {
-				pr.wish(t, wish{axis: i, kind: out.Axes[j], from: out})
-			}
+		pr.wish(t, wish{axis: i, kind: out.Axes[j], from: out})
+		if maker, made := pr.makers[t]; made {
+			pr.backwards.add(-maker)
 		}
 	}
 }
@@ -190,6 +220,7 @@ func (pr *propagation) settle(s hostir.Stmt) {
 		return
 	}
 	wishes := slices.DeleteFunc(pr.wishes[out], func(w wish) bool { return out.Axes[w.axis].Kind != domain.Serial || has(out, w.kind) })
+	pr.wishes[out] = wishes
 	for n, w := range wishes {
 		for _, other := range wishes[:n] {
 			if device(w.kind) != "" && device(other.kind) != "" && (other.axis == w.axis) != same(other.kind, w.kind) {
@@ -199,7 +230,7 @@ func (pr *propagation) settle(s hostir.Stmt) {
 		}
 	}
 	for _, w := range wishes {
-		if w.kind.Kind == domain.Stream || w.votes == pr.readers[out] {
+		if w.kind.Kind == domain.Stream || w.votes == len(pr.readers[out]) {
 			pr.give(s, out, w)
 		}
 	}

@@ -19,7 +19,7 @@ type longPipeline struct {
 // pipelines.
 var longPipelines = []longPipeline{
 	{"layers", layers, 2000}, {"products", products, 2000}, {"views", views, 2000},
-	{"transfers", transfers, 500}, {"neighbours", neighbours, 2000},
+	{"transfers", transfers, 500}, {"neighbours", neighbours, 2000}, {"zigzag", zigzag, 2000},
 }
 
 func startLong(name string, schedule model.Schedule) *model.Builder {
@@ -109,6 +109,23 @@ func neighbours(n int) *model.Builder {
 			b.Tensor(fmt.Sprint("sum", i), "r(S)", "DIDx", "K")
 			b.Reduce("sum", fmt.Sprint("sum", i), a, 0)
 		}
+	}
+	return b
+}
+
+// zigzag tells one Stream axis to all other tensors through all others: a result gets it of
+// one operand and gives it to the other one, which gives it to the next result.
+func zigzag(n int) *model.Builder {
+	b := startLong("zigzag", model.Schedule{})
+	b.Tensor("A", "S", "K")
+	b.Tensor("C", "Stream(S)", "K")
+	for i := range n / 3 {
+		b.Unary("neg", fmt.Sprint("T", i), "A")
+	}
+	b.Set("C", "T0")
+	for i := 1; i < n/3; i++ {
+		b.Binary("add", fmt.Sprint("X", i), fmt.Sprint("T", i-1), fmt.Sprint("T", i))
+		b.Reduce("sum", fmt.Sprint("E", i), fmt.Sprint("X", i), 1)
 	}
 	return b
 }
