@@ -11,7 +11,8 @@ import (
 // has a part, such as a row-parallel linear: a product of the parts on each rank, one
 // reduction over the ranks, and then the bias, which must not be added once per rank. The
 // axis is split where both operands come from a reshape that merges an axis DIDx and the
-// local axis behind it. Without this pass both operands are gathered.
+// local axis behind it, and where it is an axis DIDx itself, of which each rank has one
+// element. Without this pass both operands are gathered.
 //
 // Requires: nothing; it reads the operations as the model has them.
 // Establishes: no product sums over an axis that a reshape merged from two parts alike.
@@ -57,15 +58,48 @@ func (d *contractions) statement(s hostir.Stmt) []hostir.Stmt {
 		return []hostir.Stmt{s}
 	}
 	first := hostir.Uses(s)[0]
-	x, w := d.merged(first, 1), d.merged(second, fromEnd)
-	if x == nil || w == nil || len(hostir.Live(second)) != 2 || len(hostir.Live(first)) < 2 {
+	if len(hostir.Live(second)) != 2 || len(hostir.Live(first)) < 2 {
 		return []hostir.Stmt{s}
 	}
-	if a, b := parts(x, 1), parts(w, fromEnd); device(a) != device(b) || !sameMesh(x, w) {
+	x, w := d.parts(first, 1), d.parts(second, fromEnd)
+	if x == nil || w == nil || x.split.Mesh != w.split.Mesh || !sameMesh(x.tensor, w.tensor) {
 		return []hostir.Stmt{s}
 	}
 	d.changed = true
-	return d.parted(s, x, w, fromEnd)
+	return d.parted(s, x, w)
+}
+
+// parts is an operand whose axis -fromEnd, which the product sums over, is split over ranks.
+type parts struct {
+	tensor  *hostir.Tensor // with an axis DIDx and, behind it, the local one; without that where bare
+	split   domain.Axis    // the axis DIDx
+	fromEnd int
+	bare    bool
+}
+
+// parts is nil where ranks do not have parts of axis -fromEnd of t.
+func (d *contractions) parts(t *hostir.Tensor, fromEnd int) *parts {
+	if in := d.merged(t, fromEnd); in != nil {
+		return &parts{in, in.Axes[len(in.Axes)-fromEnd-1], fromEnd, false}
+	}
+	live := hostir.Live(t)
+	if a := t.Axes[live[len(live)-fromEnd]]; device(a) != "" && len(live) == len(t.Axes) {
+		return &parts{t, a, fromEnd, true}
+	}
+	return nil
+}
+
+// local is the operand with a local axis, of one element where it had none; a statement
+// that makes it so is appended.
+func (d *contractions) local(s hostir.Stmt, suffix string, o *parts, list []hostir.Stmt) (*hostir.Tensor, []hostir.Stmt) {
+	if !o.bare {
+		return o.tensor, list
+	}
+	t := o.tensor
+	axis := len(t.Axes) - o.fromEnd + 1
+	one := domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}}
+	out := d.like(t, d.temp(s, suffix, slices.Insert(slices.Clone(t.Axes), axis, one)))
+	return out, append(list, &hostir.Broadcast{Info: info(s, ""), Out: out, In: t, Axis: axis})
 }
 
 // merged is the operand of the reshape that makes t, if that merges an axis DIDx and the
@@ -95,22 +129,17 @@ func (d *contractions) merged(t *hostir.Tensor, fromEnd int) *hostir.Tensor {
 	return r.In
 }
 
-// parts is the axis of a merged operand that is split over ranks.
-func parts(in *hostir.Tensor, fromEnd int) domain.Axis {
-	return in.Axes[len(in.Axes)-fromEnd-1]
-}
-
-// parted gives the product of parts, the reduction and the bias. x and w are the operands
-// as they were before the reshapes.
-func (d *contractions) parted(s hostir.Stmt, x, w *hostir.Tensor, fromEnd int) []hostir.Stmt {
+// parted gives the product of parts, the reduction and the bias.
+func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt {
 	out := hostir.Result(s)
+	x, list := d.local(s, "_x1", first, nil)
+	w, list := d.local(s, "_w1", second, list)
 	n := len(x.Axes)
 	batch := n - 3 // the parts go in front of the last axis of rows
-	split := parts(x, 1)
-	xs, list := d.moved(s, "_x", x, n-2, batch, nil)
-	ws, list := d.moved(s, "_w", w, len(w.Axes)-fromEnd-1, 0, list)
+	xs, list := d.moved(s, "_x", x, n-2, batch, list)
+	ws, list := d.moved(s, "_w", w, len(w.Axes)-second.fromEnd-1, 0, list)
 	axes := hostir.Live(out)
-	product := d.temp(s, "_parts", slices.Insert(d.keep(out, axes), batch, split))
+	product := d.temp(s, "_parts", slices.Insert(d.keep(out, axes), batch, first.split))
 	sum, bias := out, biasOf(s)
 	if bias != nil {
 		sum = d.temp(s, "_sum", d.keep(out, axes))
@@ -160,9 +189,14 @@ func (d *contractions) moved(s hostir.Stmt, suffix string, t *hostir.Tensor, fro
 	for i, a := range perm {
 		axes[i] = t.Axes[a]
 	}
-	out := d.temp(s, suffix, axes)
-	out.DType, out.Mesh, out.Pos = t.DType, t.Mesh, t.Pos
+	out := d.like(t, d.temp(s, suffix, axes))
 	return out, append(list, &hostir.Permute{Info: info(s, ""), Out: out, In: t, Perm: perm})
+}
+
+// like gives a new tensor what another one has beside its axes.
+func (d *contractions) like(t, out *hostir.Tensor) *hostir.Tensor {
+	out.DType, out.Mesh, out.Pos = t.DType, t.Mesh, t.Pos
+	return out
 }
 
 // temp declares a Temp named after the result of s.

@@ -3,7 +3,6 @@ package lowering
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -25,17 +24,14 @@ func InsertReshardings(p *hostir.Program) error {
 	for _, s := range p.Body {
 		body = append(body, r.statement(s)...)
 	}
-	if r.errors.Len() == 0 {
-		p.Body = body
-	}
-	return r.errors.Err()
+	p.Body = body
+	return nil
 }
 
 type resharder struct {
 	program *hostir.Program
 	names   *namer
 	moved   map[string]*hostir.Tensor // by operand and new axes: a tensor is moved once
-	errors  diag.List
 }
 
 // operand is one operand of a statement with its row of the axis map.
@@ -55,12 +51,7 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	}
 	var apart []operand
 	for i, t := range hostir.Uses(s) {
-		merged := contracted(t, rows[i])
-		if _, isReshape := s.(*hostir.Reshape); len(merged) > 0 && !isReshape {
-			r.partial(s, t, merged[0])
-			return nil
-		}
-		if len(merged) > 0 || len(crossing(t, out, rows[i])) > 0 || !sameMesh(t, out) {
+		if len(contracted(t, rows[i])) > 0 || len(crossing(t, out, rows[i])) > 0 || !sameMesh(t, out) {
 			apart = append(apart, operand{t, rows[i]})
 		}
 	}
@@ -72,14 +63,6 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	default:
 		return r.before(s, apart)
 	}
-}
-
-func (r *resharder) partial(s hostir.Stmt, t *hostir.Tensor, axis int) {
-	r.errors.Add(s.Meta().Pos, diag.NotLowerable,
-		"%s sums over axis %d of %s, which is split over mesh axis %s: each rank would have a partial result",
-		s.Op(), axis, t.Name, t.Axes[axis].Mesh).
-		AddNote(t.Pos, "%s is declared here", t.Name).
-		WithHint("keep that axis whole on every rank, or give the result an axis for the parts and reduce it")
 }
 
 // before moves every operand to the ranks of the result.

@@ -78,7 +78,7 @@ var operationEntries = []Entry{
 var loweringEntries = []Entry{
 	{Code: NotLowerable, Title: "there is no host program for this pipeline yet",
 		Text:    "The spec is right, but no pass knows how to run it with these axes and this schedule. The message says which part stands in the way.",
-		Example: "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [4, DIDx], B: [2, 8]}\nops:\n  - C = matmul(A, B)\n"},
+		Example: "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [DIDx, 8], C: [Stream(2), 8]}\nops:\n  - C = set(A)\n"},
 	{Code: NoCommunication, Title: "no communication takes one tensor to the other",
 		Text: "The operand and the result are split in ways that no single collective connects. Go by way of a tensor between them, with set. The passes find steps between any two tensors, so this says that one of them was left out."},
 	{Code: NotContiguous, Title: "what is communicated does not lie in one piece",

@@ -92,9 +92,7 @@ func TestTenThousandOperations(t *testing.T) {
 // BenchmarkLower lowers and verifies.
 func BenchmarkLower(b *testing.B) {
 	for b, p := range eachLength(b) {
-		for b.Loop() {
-			lower(b, p)
-		}
+		inProcessorTime(b, func() { lower(b, p) })
 	}
 }
 
@@ -102,10 +100,19 @@ func BenchmarkLower(b *testing.B) {
 func BenchmarkEmit(b *testing.B) {
 	for b, p := range eachLength(b) {
 		program := lower(b, p)
-		for b.Loop() {
-			render(b, program)
-		}
+		inProcessorTime(b, func() { render(b, program) })
 	}
+}
+
+// inProcessorTime is the loop of a benchmark. It also reports the processor time of one run.
+func inProcessorTime(b *testing.B, run func()) {
+	b.Helper()
+	start := processorTime(b)
+	for b.Loop() {
+		run()
+	}
+	used := processorTime(b) - start
+	b.ReportMetric(used.Seconds()/float64(b.N), "cpu-s/op")
 }
 
 // eachLength runs a benchmark of each long pipeline.
