@@ -33,25 +33,29 @@ func (b *builder) branch(s *hostir.If) ([]node, error) {
 // own: their names outlive the sides. Which memory they are in is known on each side alone.
 func (b *builder) declareViews(s *hostir.If) []*buffer {
 	var views []*buffer
-	other := selects(s.Else)
-	for _, view := range selects(s.Body) {
+	then, other := selects(s.Body), selects(s.Else)
+	for _, view := range then {
 		i := slices.IndexFunc(other, func(o *hostir.Select) bool { return o.Out == view.Out })
 		if _, known := b.buffers[view.Out]; known || i < 0 || !b.used[view.Out] {
 			continue
 		}
 		buf := b.newBuffer(view.Out, b.variable(view.Out))
 		buf.memory = ""
-		buf.input = b.ofInput(view.In) || b.ofInput(other[i].In)
+		buf.input = b.ofInput(view.In, then) || b.ofInput(other[i].In, other)
 		b.declare(view.Out, buf)
 		views = append(views, buf)
 	}
 	return views
 }
 
-// ofInput reports whether a tensor is the caller's to write.
-func (b *builder) ofInput(t *hostir.Tensor) bool {
-	buf, ok := b.buffers[t]
-	return ok && buf.input
+// ofInput reports whether a tensor, or what a side of a branch selects it from, is the
+// caller's to write.
+func (b *builder) ofInput(t *hostir.Tensor, side []*hostir.Select) bool {
+	if buf, ok := b.buffers[t]; ok {
+		return buf.input
+	}
+	i := slices.IndexFunc(side, func(s *hostir.Select) bool { return s.Out == t })
+	return i >= 0 && b.ofInput(side[i].In, side)
 }
 
 // selects lists the Selects of one list of statements.

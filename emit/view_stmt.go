@@ -197,8 +197,11 @@ func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 	for _, s := range slices.Backward(order) {
 		mentioned := append(hostir.Uses(s), hostir.Defs(s)...)
 		if out := hostir.Result(s); isView(s) && out.Role == hostir.View && !used[out] {
-			if lent[out] {
-				used[mentioned[0]] = true
+			switch in := mentioned[0]; {
+			case lent[out] && in.Role == hostir.View:
+				lent[in] = true
+			case lent[out]:
+				used[in] = true
 			}
 			continue
 		}

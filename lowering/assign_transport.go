@@ -6,7 +6,8 @@ import (
 )
 
 // AssignTransport gives every communication that has none the schedule's transport. A
-// point-to-point pipeline has its own; the collectives beside it take NCCL.
+// point-to-point pipeline has its own; the collectives beside it, and those of pipeline:
+// eager, take NCCL.
 //
 // Requires: everything that crosses ranks is a communication.
 // Establishes: every communication has a backend.
@@ -28,7 +29,7 @@ func AssignTransport(p *hostir.Program) error {
 		if *backend != hostir.None {
 			return true
 		}
-		if p.Choices.Transport != "nccl" && p.Choices.Pipeline != "p2p" {
+		if p.Choices.Transport != "nccl" && !exchanges(p.Choices.Pipeline) && p.Choices.Pipeline != "eager" {
 			errors.Add(s.Meta().Pos, diag.NotLowerable, "transport %q cannot carry this %s; \"nccl\" can",
 				p.Choices.Transport, s.Op())
 			return true
@@ -38,3 +39,6 @@ func AssignTransport(p *hostir.Program) error {
 	})
 	return errors.Err()
 }
+
+// exchanges reports whether slices go from rank to rank in pipelines of a kind.
+func exchanges(pipeline string) bool { return pipeline == "p2p" || pipeline == "ring" }

@@ -43,7 +43,7 @@ func choices(s model.Schedule) hostir.Choices {
 		Pipeline: s.Pipeline, Transport: s.Transport, Reshard: s.Reshard,
 		Sync: s.Sync, Joins: s.Joins, Buffers: s.Buffers, Graph: s.Graph,
 	}
-	if s.Pipeline == "p2p" || s.Pipeline == "ring" {
+	if exchanges(s.Pipeline) {
 		c.Own, c.Chunks = s.Own, s.Chunks
 		c.Order, c.OwnStep = unless("rotation", s.Order), unless("first", s.OwnStep)
 	}

@@ -25,6 +25,8 @@ type Constraint struct {
 
 // Passes is the pass table, in the order in which Lower runs it.
 var Passes = []Pass{
+	{"choose-schedule", "what the spec leaves open is chosen by the size of the problem (schedule: auto)", true, ChooseSchedule},
+	{"serialize-streams", "without a pipeline, Stream axes are plain axes (pipeline: eager)", false, SerializeStreams},
 	{"decompose-contractions", "a product over a split axis is parts, one reduction, then the bias", false, DecomposeContractions},
 	{"mark-aliases", "a result that moves no element shares its operand's buffer", false, MarkAliases},
 	{"set-allocation-domains", "every buffer gets its layout", true, SetAllocationDomains},
@@ -46,6 +48,8 @@ var Passes = []Pass{
 // Order holds what the table may not break. Whatever it leaves open may be
 // reordered: no result changes.
 var Order = []Constraint{
+	{"choose-schedule", "serialize-streams", "every pass may ask for choices, and what is chosen depends on the Stream axes"},
+	{"serialize-streams", "decompose-contractions", "new tensors take the kinds of the axes that they stand for"},
 	{"decompose-contractions", "mark-aliases", "it reads what reshapes merge, and its permutes are views"},
 	{"decompose-contractions", "set-allocation-domains", "its tensors need layouts, too"},
 	{"mark-aliases", "propagate-shardings", "an alias is a fact about whole tensors; sharding would hide it"},

@@ -17,8 +17,37 @@ func (m *motion) take(loop *hostir.For, which way) *hostir.For {
 	}
 	out := &hostir.For{Info: info(loop, ""), Var: loop.Var, First: loop.First, Count: loop.Count, Body: taken}
 	m.addViews(out)
+	if which == lend {
+		m.renameViews(out)
+	}
 	m.narrow(out)
 	return out
+}
+
+// renameViews gives the views of a loop names of their own. What only lends a view needs no
+// pointer to it, which holds for all statements that name it or for none.
+func (m *motion) renameViews(loop *hostir.For) {
+	renamed := map[*hostir.Tensor]*hostir.Tensor{}
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		if sel, ok := s.(*hostir.Select); ok && renamed[sel.Out] == nil {
+			view := *sel.Out
+			view.Name = m.names.fresh(view.Name)
+			renamed[sel.Out] = &view
+			m.program.Tensors = append(m.program.Tensors, &view)
+		}
+		return true
+	})
+	rename := func(t *hostir.Tensor) *hostir.Tensor {
+		if view := renamed[t]; view != nil {
+			return view
+		}
+		return t
+	}
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		hostir.SubstituteUses(s, rename)
+		hostir.SubstituteDefs(s, rename)
+		return true
+	})
 }
 
 // filter moves the statements of one way out of a list, with the branches and loops that

@@ -23,6 +23,8 @@ const (
 
 // motion finds out which statements of a loop may leave it, and takes them out.
 type motion struct {
+	program   *hostir.Program
+	names     *namer
 	caller    string
 	exchanges map[string]*hostir.Exchange
 	params    map[string]int64
@@ -40,7 +42,7 @@ type motion struct {
 
 func newMotion(p *hostir.Program) *motion {
 	m := &motion{
-		exchanges: hostir.Exchanges(p), params: map[string]int64{}, base: map[*hostir.Tensor]*hostir.Tensor{},
+		program: p, names: newNamer(p), exchanges: hostir.Exchanges(p), params: map[string]int64{}, base: map[*hostir.Tensor]*hostir.Tensor{},
 		ways: map[hostir.Stmt]way{},
 	}
 	for _, param := range p.Params {

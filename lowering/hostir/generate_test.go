@@ -25,6 +25,7 @@ func generate(seed uint64) *Program {
 		Graph: g.IntN(2) == 0, Own: g.pick("in-place", ""), Order: g.pick("reverse", ""), OwnStep: g.pick("last", ""),
 		Transfers: g.pick("ahead", ""), Chunks: g.IntN(3),
 	}
+	g.p.Auto = []*Auto{nil, {}, {Given: []string{"streams", "own_step"}}, {Basis: "1 x 2, \"3\""}}[g.IntN(4)]
 	g.p.Meshes = []*domain.Mesh{
 		{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Text: "D", Size: 4}}}, Ranks: []int{0, 1, 2, 3}},
 		{Name: "other", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}, {Name: "y", Extent: domain.Extent{Text: "S", Size: 2}}}, Ranks: []int{4, 6, 0, 1}},

@@ -72,6 +72,8 @@ func (p *parser) headerLine() {
 		p.end()
 	case "choices":
 		p.choicesLine()
+	case "auto":
+		p.autoLine()
 	case "tensor":
 		p.tensorLine()
 	case "reference":
@@ -144,35 +146,4 @@ func (p *parser) rankRange(m *domain.Mesh) {
 	for r := first; r <= last; r++ {
 		m.Ranks = append(m.Ranks, r)
 	}
-}
-
-func (p *parser) choicesLine() {
-	c := &p.program.Choices
-	fields := map[string]*string{
-		"pipeline": &c.Pipeline, "transport": &c.Transport, "reshard": &c.Reshard,
-		"sync": &c.Sync, "joins": &c.Joins, "buffers": &c.Buffers, "own": &c.Own,
-		"order": &c.Order, "own_step": &c.OwnStep, "transfers": &c.Transfers,
-		"copy": &c.Copy, "signals": &c.Signals,
-	}
-	for more := true; more && p.err == nil; more = p.accept(",") {
-		at := p.at
-		key := p.name("a choice")
-		switch field := fields[key]; {
-		case key == "graph":
-			c.Graph = p.acceptWord("true")
-			if !c.Graph {
-				p.keyword("false")
-			}
-		case key == "chunks":
-			c.Chunks = p.small()
-		case field != nil:
-			*field = ""
-			if next := p.peek(); next != "" {
-				*field = p.spelling("a choice")
-			}
-		default:
-			p.failAt(at, "%q is no choice", key)
-		}
-	}
-	p.end()
 }

@@ -50,6 +50,9 @@ func (w *printer) header(p *Program) {
 	}
 	fmt.Fprintf(&w.out, "streams %d\n", p.Streams)
 	fmt.Fprintf(&w.out, "choices %s\n", formatChoices(p.Choices))
+	if p.Auto != nil {
+		fmt.Fprintf(&w.out, "auto%s\n", formatAuto(p.Auto))
+	}
 	for _, t := range p.Tensors {
 		fmt.Fprintf(&w.out, "tensor %s: %s%s\n", t.Name, formatTensor(t), w.position(t.Pos))
 	}

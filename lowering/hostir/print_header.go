@@ -42,23 +42,6 @@ func formatRanks(ranks []int) string {
 	return strings.Join(parts, " ")
 }
 
-func formatChoices(c Choices) string {
-	text := fmt.Sprintf("pipeline %s, transport %s, reshard %s, sync %s, joins %s, buffers %s, graph %t",
-		c.Pipeline, c.Transport, c.Reshard, c.Sync, c.Joins, c.Buffers, c.Graph)
-	for _, f := range []struct{ name, value string }{
-		{"own", c.Own}, {"order", c.Order}, {"own_step", c.OwnStep}, {"transfers", c.Transfers},
-		{"copy", c.Copy}, {"signals", c.Signals},
-	} {
-		if f.value != "" {
-			text += ", " + f.name + " " + f.value
-		}
-	}
-	if c.Chunks != 0 {
-		text += fmt.Sprintf(", chunks %d", c.Chunks)
-	}
-	return text
-}
-
 var roleNames = map[Role]string{Temp: "temp", Input: "input", Output: "output", View: "view"}
 
 // String prints a role as the text form does.

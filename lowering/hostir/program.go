@@ -33,6 +33,7 @@ type Program struct {
 	Tensors []*Tensor      // inputs, then outputs, then the rest in order of first use
 	Streams int            // number of worker streams
 	Choices Choices        // what the passes are asked for
+	Auto    *Auto          // asks for choices by the size of the problem; nil: they stand
 	// Reference is the model's operations in order, on whole tensors: what the
 	// emitted program checks itself against. Passes leave it alone.
 	Reference []RefOp
