@@ -20,6 +20,9 @@ func Build(p *model.Pipeline) (*hostir.Program, error) {
 		Name: p.Name, File: p.File, Meshes: p.Meshes,
 		Streams: p.Schedule.Streams, Choices: choices(p.Schedule),
 	}
+	if p.Schedule.Auto {
+		b.program.Auto = &hostir.Auto{Given: p.Schedule.Given}
+	}
 	for _, param := range p.Params {
 		b.program.Params = append(b.program.Params, hostir.Param{Name: param.Name, Value: param.Value})
 	}
@@ -42,14 +45,21 @@ func choices(s model.Schedule) hostir.Choices {
 	c := hostir.Choices{
 		Pipeline: s.Pipeline, Transport: s.Transport, Reshard: s.Reshard,
 		Sync: s.Sync, Joins: s.Joins, Buffers: s.Buffers, Graph: s.Graph,
-	}
-	if exchanges(s.Pipeline) {
-		c.Own, c.Chunks = s.Own, s.Chunks
-		c.Order, c.OwnStep = unless("rotation", s.Order), unless("first", s.OwnStep)
+		Own: s.Own, Chunks: s.Chunks, Order: unless("rotation", s.Order), OwnStep: unless("first", s.OwnStep),
 	}
 	c.Transfers = unless("inline", s.Transfers)
 	c.Copy, c.Signals = unless("engine", s.Copy), unless("single", s.Signals)
+	if !s.Auto {
+		settle(&c)
+	}
 	return c
+}
+
+// settle drops, once the pipeline is known, the choices that only others have.
+func settle(c *hostir.Choices) {
+	if !exchanges(c.Pipeline) {
+		c.Own, c.Chunks, c.Order, c.OwnStep = "", 0, "", ""
+	}
 }
 
 // unless is a choice, or nothing where it is the default.

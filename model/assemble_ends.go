@@ -91,6 +91,7 @@ var choices = []choice{
 	{"copy", []string{"engine", "kernel", "fused"}, func(s *Schedule, v string) { s.Copy = v }},
 	{"signals", []string{"single", "batched"}, func(s *Schedule, v string) { s.Signals = v }},
 	{"graph", []string{"false", "true"}, func(s *Schedule, v string) { s.Graph = v == "true" }},
+	{"auto", []string{"false", "true"}, func(s *Schedule, v string) { s.Auto = v == "true" }},
 }
 
 const (
@@ -145,6 +146,17 @@ func (a *assembler) schedule() {
 		}
 		c.set(&a.p.Schedule, f.value.value)
 	}
+	if a.p.Schedule.Auto {
+		a.p.Schedule.Given = a.given(names)
+	}
+}
+
+// given lists the fields of the schedule that the spec sets, of all in their order.
+func (a *assembler) given(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		isName := func(f sourceField) bool { return f.name.value == name }
+		return name == "auto" || !slices.ContainsFunc(a.src.schedule, isName)
+	})
 }
 
 func (a *assembler) streams(t text) {

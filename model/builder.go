@@ -160,7 +160,8 @@ func (b *Builder) Outputs(names ...string) *Builder {
 	return b
 }
 
-// Schedule sets the choices of the schedule; fields that are zero keep their default.
+// Schedule sets the choices of the schedule; fields that are zero keep their default, or
+// with Auto are chosen by the size of the problem.
 // Streams: OnCaller stands for streams: 0.
 func (b *Builder) Schedule(s Schedule) *Builder {
 	add := func(name, value string) {
@@ -188,6 +189,9 @@ func (b *Builder) Schedule(s Schedule) *Builder {
 	}
 	if s.Graph {
 		add("graph", "true")
+	}
+	if s.Auto {
+		add("auto", "true")
 	}
 	return b
 }

@@ -93,5 +93,9 @@ type Schedule struct {
 	Copy    string
 	Signals string // "single" or "batched": the signals of such transfers
 	Graph   bool   // capture a call into a CUDA graph and replay it
-	Pos     diag.Pos
+	// Auto asks for what is fastest at this size by measurements, for all fields that are not
+	// in Given: those that the user set, which the loader and the Builder fill in.
+	Auto  bool
+	Given []string
+	Pos   diag.Pos
 }

@@ -169,7 +169,16 @@ func (r *yamlReader) outputs(_ text, n *yaml.Node) {
 	r.out.outputs = r.scalars(n, "outputs")
 }
 
-func (r *yamlReader) schedule(_ text, n *yaml.Node) {
+// schedule reads a map of choices, or the word auto for {auto: true}.
+func (r *yamlReader) schedule(key text, n *yaml.Node) {
+	switch isWord := n.Kind == yaml.ScalarNode && n.Tag != "!!null"; {
+	case isWord && n.Value == "auto":
+		r.out.schedule = []sourceField{{text{value: "auto", pos: key.pos}, text{value: "true", pos: r.lines.node(n)}}}
+		return
+	case isWord:
+		r.list.Add(r.lines.node(n), diag.BadChoice, "the schedule cannot be %q", n.Value).WithHint("write auto, or a map of fields")
+		return
+	}
 	r.entries(n, "schedule", func(key text, value *yaml.Node) {
 		if v, ok := r.scalar(value, key.value); ok {
 			r.out.schedule = append(r.out.schedule, sourceField{name: key, value: v})

@@ -1,0 +1,151 @@
+package lowering
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// ChooseSchedule makes the choices that schedule: auto leaves open: those of the fastest
+// schedule that was measured for the same operation at the nearest size. Choices that the
+// spec makes stay. A program that is none of the measured operations keeps the default ones.
+//
+// Establishes: every choice is made, and the program says what they rest on.
+//
+//	before: auto given joins; choices pipeline collective, joins after, ...
+//	after:  auto given joins by "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: ..."
+//	        choices pipeline p2p, transport ipc-get, transfers ahead, joins after, ...
+func ChooseSchedule(p *hostir.Program) error {
+	if p.Auto == nil || p.Auto.Basis != "" {
+		return nil
+	}
+	p.Auto.Basis = "no such operation was measured; the default schedule"
+	if problem, ok := recognise(p.Body); ok {
+		pipeline := ""
+		if slices.Contains(p.Auto.Given, "pipeline") {
+			pipeline = p.Choices.Pipeline
+		}
+		if m := nearest(measured, problem, pipeline); m != nil {
+			m.set(p, p.Auto.Given)
+			p.Auto.Basis = m.problem.String() + ": measured " + m.time() + " with " + m.schedule
+		}
+	}
+	settle(&p.Choices)
+	return nil
+}
+
+// operations are what can be recognised, by the steps that take part: a gather makes slices of
+// ranks those of a pipeline, a sum is over ranks that keep a slice each.
+var operations = map[string]string{
+	"gather":             "allgather",
+	"gather product":     "ag_matmul",
+	"product sum":        "matmul_rs",
+	"product sum gather": "matmul_ar",
+}
+
+// recognise finds which of the measured operations a program is, and its size. Whatever else
+// it does is local to the ranks.
+func recognise(body []hostir.Stmt) (problem, bool) {
+	var found problem
+	var steps []string
+	for _, s := range body {
+		step, ok := recogniseStep(s, &found)
+		if !ok {
+			return problem{}, false
+		}
+		steps = append(steps, step...)
+	}
+	found.operation = operations[strings.Join(steps, " ")]
+	return found, found.operation != ""
+}
+
+// recogniseStep names what a statement does of an operation, and notes its sizes. It is not ok
+// for what crosses ranks in another way.
+func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
+	rows := hostir.AxisMap(s)
+	if reduce, isReduce := s.(*hostir.Reduce); isReduce && device(reduce.In.Axes[reduce.Axis]) != "" {
+		return []string{"sum"}, reduce.Fn == "sum" && handsOut(reduce, rows[0])
+	}
+	for i, t := range hostir.Uses(s) {
+		gathers, local := crossings(t, hostir.Result(s), rows[i])
+		if !local || gathers && i > 0 {
+			return nil, false
+		}
+		if gathers {
+			steps = append(steps, "gather")
+			found.measureGather(t, hostir.Result(s))
+		}
+	}
+	switch s.(type) {
+	case *hostir.Matmul, *hostir.Linear:
+		steps = append(steps, "product")
+		found.measureProduct(hostir.Uses(s)[0], hostir.Result(s))
+	}
+	return steps, true
+}
+
+// crossings reports whether an operand's slices on ranks become those of a pipeline, and
+// whether it is otherwise where the result is.
+func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
+	across := crossing(operand, result, row)
+	ok = sameMesh(operand, result) && len(contracted(operand, row)) == 0 && len(across) <= 1
+	for _, i := range across {
+		gathers = operand.Axes[i].Kind == domain.Device && result.Axes[row[i]].Kind == domain.Stream
+		ok = ok && gathers
+	}
+	return gathers, ok
+}
+
+// handsOut reports whether a sum over ranks takes slices of a pipeline and leaves each on the
+// rank of its number.
+func handsOut(s *hostir.Reduce, row []int) bool {
+	across := crossing(s.In, s.Out, row)
+	return sameMesh(s.In, s.Out) && len(across) == 1 && s.In.Axes[across[0]].Kind == domain.Stream &&
+		device(s.Out.Axes[row[across[0]]]) == device(s.In.Axes[s.Axis])
+}
+
+// measureGather notes the size of a gathered tensor, unless a product has noted its own.
+func (p *problem) measureGather(in, out *hostir.Tensor) {
+	p.measureSlices(out)
+	if p.n == 0 {
+		p.dtype, p.m, p.n, p.k = in.DType, matrixRows(out), 1, lastSize(out)
+	}
+}
+
+// measureProduct notes the size of a product.
+func (p *problem) measureProduct(a, out *hostir.Tensor) {
+	p.measureSlices(out)
+	p.dtype, p.m, p.n, p.k = a.DType, matrixRows(out), lastSize(out), lastSize(a)
+}
+
+// measureSlices notes how many slices a pipeline's tensor has, one of each rank, and their rows.
+func (p *problem) measureSlices(t *hostir.Tensor) {
+	stream := streamAxis(t)
+	if stream < 0 {
+		return
+	}
+	p.ranks, p.rows = t.Axes[stream].Extent.Size, 1
+	for _, a := range t.Axes[stream+1:] {
+		if a.Kind != domain.Reduction {
+			p.rows = a.LocalSize()
+			return
+		}
+	}
+}
+
+// lastSize is the number of columns of a tensor on one rank, seen as a matrix.
+func lastSize(t *hostir.Tensor) int64 {
+	shape := hostir.LocalShape(t)
+	return shape[len(shape)-1]
+}
+
+// matrixRows is the number of rows of a tensor on one rank, seen as a matrix.
+func matrixRows(t *hostir.Tensor) int64 {
+	shape, rows := hostir.LocalShape(t), int64(1)
+	for _, size := range shape[:len(shape)-1] {
+		rows *= size
+	}
+	return rows
+}

@@ -1,0 +1,116 @@
+package hostir
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Auto asks for choices by the size of the problem, and says what was chosen.
+type Auto struct {
+	// Given names the choices that the user made: they stay.
+	Given []string
+	// Basis is what the others rest on, in words; empty until they are chosen.
+	Basis string
+}
+
+// texts are the choices that are words, by the name that the text form has for them.
+func (c *Choices) texts() map[string]*string {
+	return map[string]*string{
+		"pipeline": &c.Pipeline, "transport": &c.Transport, "reshard": &c.Reshard,
+		"sync": &c.Sync, "joins": &c.Joins, "buffers": &c.Buffers, "own": &c.Own,
+		"order": &c.Order, "own_step": &c.OwnStep, "transfers": &c.Transfers,
+		"copy": &c.Copy, "signals": &c.Signals,
+	}
+}
+
+// Set makes one choice, with name and value as the text form spells them; streams is the
+// program's. It reports whether there is such a choice and the value can be one of it.
+func (p *Program) Set(name, value string) bool {
+	if text := p.Choices.texts()[name]; text != nil {
+		*text = value
+		return value != ""
+	}
+	n, err := strconv.Atoi(value)
+	switch name {
+	case "graph":
+		p.Choices.Graph = value == "true"
+		return value == "true" || value == "false"
+	case "streams":
+		p.Streams = n
+	case "chunks":
+		p.Choices.Chunks = n
+	default:
+		return false
+	}
+	return err == nil && n >= 0
+}
+
+// formatAuto prints " given pipeline, streams by "..."", each part where there is one.
+func formatAuto(a *Auto) string {
+	text := ""
+	if len(a.Given) > 0 {
+		text += " given " + strings.Join(a.Given, ", ")
+	}
+	if a.Basis != "" {
+		text += " by " + strconv.Quote(a.Basis)
+	}
+	return text
+}
+
+func (p *parser) autoLine() {
+	a := &Auto{}
+	if p.acceptWord("given") {
+		for more := true; more && p.err == nil; more = p.accept(",") {
+			a.Given = append(a.Given, p.name("a choice"))
+		}
+	}
+	if p.acceptWord("by") {
+		a.Basis = p.quoted()
+	}
+	p.end()
+	p.program.Auto = a
+}
+
+func formatChoices(c Choices) string {
+	text := fmt.Sprintf("pipeline %s, transport %s, reshard %s, sync %s, joins %s, buffers %s, graph %t",
+		c.Pipeline, c.Transport, c.Reshard, c.Sync, c.Joins, c.Buffers, c.Graph)
+	for _, f := range []struct{ name, value string }{
+		{"own", c.Own}, {"order", c.Order}, {"own_step", c.OwnStep}, {"transfers", c.Transfers},
+		{"copy", c.Copy}, {"signals", c.Signals},
+	} {
+		if f.value != "" {
+			text += ", " + f.name + " " + f.value
+		}
+	}
+	if c.Chunks != 0 {
+		text += fmt.Sprintf(", chunks %d", c.Chunks)
+	}
+	return text
+}
+
+func (p *parser) choicesLine() {
+	c := &p.program.Choices
+	fields := c.texts()
+	for more := true; more && p.err == nil; more = p.accept(",") {
+		at := p.at
+		key := p.name("a choice")
+		switch field := fields[key]; {
+		case key == "graph":
+			c.Graph = p.acceptWord("true")
+			if !c.Graph {
+				p.keyword("false")
+			}
+		case key == "chunks":
+			c.Chunks = p.small()
+		case field != nil:
+			*field = ""
+			if next := p.peek(); next != "" {
+				*field = p.spelling("a choice")
+			}
+		default:
+			p.failAt(at, "%q is no choice", key)
+		}
+	}
+	p.end()
+}
