@@ -29,6 +29,11 @@ func (l *streamLowering) chunk(g *group) cut {
 		return whole
 	case products%slices == 0:
 		return cut{pieces: products / slices, width: 1, inner: l.names.fresh("c")}
+	case g.isRing():
+		l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
+			"%d chunks cannot be passed on along a ring of %d ranks: each of them has to pass on as many", products, slices).
+			WithHint("choose a multiple of %d, or pipeline: p2p", slices)
+		return whole
 	case products == 1:
 		return cut{pieces: 1, width: slices, inner: l.loop}
 	case slices%products == 0:
@@ -71,10 +76,16 @@ func (c *slicer) isOwn() expr.Expr {
 // index is the slice of this iteration: the s-th, or, from rank to rank, that of the rank at
 // distance s.
 func (c *slicer) index() expr.Expr {
-	if c.ring != nil {
+	switch {
+	case c.ring == nil:
+		return expr.Var(c.lowering.loop)
+	case c.parts != nil && c.group.isRing():
+		return c.ring.before(steps{far: c.following()}) // so that the last one is the rank itself
+	case c.group.isRing():
+		return c.ring.before(c.distance())
+	default:
 		return c.ring.after(c.distance())
 	}
-	return expr.Var(c.lowering.loop)
 }
 
 // distance is how far the rank is whose slice this iteration takes.

@@ -112,7 +112,7 @@ func (l *streamLowering) start(s hostir.Stmt) {
 
 // forks makes every worker wait for the caller's stream. Without workers there is nothing to do.
 func (l *streamLowering) forks(g *group) {
-	if l.program.Streams == 0 || g.atOnce() {
+	if !l.onWorkers(g) {
 		return
 	}
 	first := g.steps[0].stmt
@@ -134,6 +134,7 @@ func (l *streamLowering) work(g *group) {
 	for _, st := range g.steps {
 		slicer.step(st)
 	}
+	slicer.body = append(slicer.body, slicer.arrived...)
 	if g.atOnce() {
 		l.body = append(append(l.body, slicer.body...), slicer.after...)
 		return
@@ -141,16 +142,21 @@ func (l *streamLowering) work(g *group) {
 	if g.cut.pieces > 1 {
 		slicer.body = slicer.innerLoop(first, slicer.body)
 	}
-	if l.program.Streams > 0 {
+	if l.onWorkers(g) {
 		slicer.body = append([]hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()}}, slicer.body...)
 	}
-	if l.program.Streams > 0 {
+	if l.onWorkers(g) {
 		slicer.body = append(slicer.body,
 			&hostir.SetCurrentStream{Info: info(last, ""), Stream: l.callerRef()},
 			&hostir.Synchronize{Info: info(last, "the caller waits for this iteration"), Stream: l.worker()})
 	}
 	l.emit(&hostir.For{Info: info(first, ""), Var: l.loop, First: l.firstStep(g), Count: l.steps(g), Body: slicer.body})
 	l.body = append(l.body, slicer.after...)
+}
+
+// onWorkers reports whether the iterations of a pipeline take turns on worker streams.
+func (l *streamLowering) onWorkers(g *group) bool {
+	return l.program.Streams > 0 && !g.atOnce() && !g.isRing()
 }
 
 // firstStep and steps bound the loop of a pipeline. One that exchanges at distance s and has
@@ -176,7 +182,7 @@ func (l *streamLowering) steps(g *group) domain.Extent {
 }
 
 func (l *streamLowering) ownLast(g *group) bool {
-	return l.program.Choices.OwnStep == "last" && g.exchanges() && !g.atOnce()
+	return l.program.Choices.OwnStep == "last" && g.exchanges() && !g.isRing() && !g.atOnce()
 }
 
 func (l *streamLowering) worker() hostir.StreamRef {

@@ -19,7 +19,7 @@ func (l *streamLowering) pointToPoint() bool { return l.program.Choices.Pipeline
 // between ranks. It reports ranks that no expression counts.
 func (c *slicer) rotate(g *group) {
 	for _, st := range g.steps {
-		if !st.atDistance() {
+		if !st.atDistance() && !st.alongRing() {
 			continue
 		}
 		in := hostir.Uses(st.stmt)[0]
@@ -31,8 +31,11 @@ func (c *slicer) rotate(g *group) {
 		}
 		ring.reverse = c.lowering.program.Choices.Order == "reverse"
 		c.ring = ring
-		if st.kind == toRankAtDistance {
+		switch st.kind {
+		case toRankAtDistance:
 			c.collectParts(st)
+		case toNeighbour:
+			c.collectSums(st)
 		}
 	}
 }

@@ -15,16 +15,20 @@ import (
 var exchangeForms = []struct {
 	own, transfers, order, ownStep string
 	chunks                         func(d int64) int64
+	pipeline                       string
 }{
-	{"in-place", "inline", "rotation", "first", slicewise},
-	{"copied", "inline", "reverse", "last", slicewise},
-	{"in-place", "ahead", "rotation", "first", slicewise},
-	{"copied", "ahead", "reverse", "first", pieces},
-	{"in-place", "ahead", "reverse", "last", pieces},
-	{"in-place", "inline", "rotation", "first", pieces},
-	{"in-place", "ahead", "rotation", "first", together},
-	{"in-place", "inline", "reverse", "last", several},
-	{"in-place", "ahead", "reverse", "last", several},
+	{"in-place", "inline", "rotation", "first", slicewise, "p2p"},
+	{"copied", "inline", "reverse", "last", slicewise, "p2p"},
+	{"in-place", "ahead", "rotation", "first", slicewise, "p2p"},
+	{"copied", "ahead", "reverse", "first", pieces, "p2p"},
+	{"in-place", "ahead", "reverse", "last", pieces, "p2p"},
+	{"in-place", "inline", "rotation", "first", pieces, "p2p"},
+	{"in-place", "ahead", "rotation", "first", together, "p2p"},
+	{"in-place", "inline", "reverse", "last", several, "p2p"},
+	{"in-place", "ahead", "reverse", "last", several, "p2p"},
+	{"in-place", "inline", "rotation", "first", slicewise, "ring"},
+	{"copied", "inline", "reverse", "first", pieces, "ring"},
+	{"in-place", "ahead", "rotation", "first", pieces, "ring"},
 }
 
 func slicewise(int64) int64 { return 0 }
@@ -52,10 +56,10 @@ func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *mod
 		for transport := range transports {
 			for _, form := range exchangeForms {
 				chunks := int(form.chunks(d))
-				name := fmt.Sprintf("%s/%s/%s/%s/%s/%s/%d", s.name, transport, form.own, form.transfers, form.order, form.ownStep, chunks)
+				name := fmt.Sprintf("%s/%s/%s/%s/%s/%s/%s/%d", s.name, form.pipeline, transport, form.own, form.transfers, form.order, form.ownStep, chunks)
 				t.Run(name, func(t *testing.T) {
 					p := s.onMesh(t, "{x: D}", sizes(d, 1))
-					p.Schedule.Transport, p.Schedule.Own = transport, form.own
+					p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Own = form.pipeline, transport, form.own
 					p.Schedule.Transfers, p.Schedule.Order, p.Schedule.OwnStep = form.transfers, form.order, form.ownStep
 					p.Schedule.Chunks = chunks
 					visit(t, p)

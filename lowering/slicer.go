@@ -17,6 +17,7 @@ type slicer struct {
 	cut      cut            // how slices become products
 	ring     *ring          // of a pipeline that passes slices from rank to rank
 	parts    *hostir.Tensor // where it collects the parts of a sum
+	arrived  []hostir.Stmt  // what ends a step along a ring: waits for what it passes on
 	after    []hostir.Stmt  // what follows the loop
 	slices   map[sliceKey]*hostir.Tensor
 	body     []hostir.Stmt
@@ -39,6 +40,10 @@ func (c *slicer) step(st step) {
 		c.passToRank(st)
 	case reduceToRank:
 		c.reduce(st)
+	case fromNeighbour:
+		c.passOn(st)
+	case toNeighbour:
+		c.passSumOn(st)
 	default:
 		c.statement(st)
 	}

@@ -19,7 +19,10 @@ type group struct {
 func (g *group) pipelined() bool { return g.axis != nil }
 
 // exchanges reports whether the ranks exchange slices from rank to rank.
-func (g *group) exchanges() bool { return slices.ContainsFunc(g.steps, step.atDistance) }
+func (g *group) exchanges() bool { return slices.ContainsFunc(g.steps, step.atDistance) || g.isRing() }
+
+// isRing reports whether they do so along a ring: then steps are in order, on the caller's stream.
+func (g *group) isRing() bool { return slices.ContainsFunc(g.steps, step.alongRing) }
 
 // atOnce reports whether all slices make one product: then the loop is one over their
 // transfers, and the work is no pipeline.

@@ -34,10 +34,19 @@ const (
 	toRankAtDistance
 	// all reduce to rank s: Stream in the operand, DIDx in the result.
 	reduceToRank
+	// each rank receives from the rank before it what it passes on in the next step: DIDx in
+	// the operand, Stream in the result.
+	fromNeighbour
+	// each rank adds its part to a sum from the rank before, and passes it on in the next
+	// step: Stream in the operand, DIDx in the result.
+	toNeighbour
 )
 
 // atDistance reports whether the ranks exchange at the distance that the iteration counts.
 func (st step) atDistance() bool { return st.kind == fromRankAtDistance || st.kind == toRankAtDistance }
+
+// alongRing reports whether ranks pass on to the next one what they received.
+func (st step) alongRing() bool { return st.kind == fromNeighbour || st.kind == toNeighbour }
 
 // classify chooses the kind of step of a statement, and complains where its Stream axis
 // cannot be lowered.
@@ -94,6 +103,9 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 	case "p2p":
 		st.kind = fromRankAtDistance
 		return st
+	case "ring":
+		st.kind = fromNeighbour
+		return st
 	}
 	l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
 		"the collective pipeline streams along an axis that is not split", s.In.Name, s.In.Axes[i].Mesh, s.Out.Name).
@@ -106,7 +118,7 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 // axis, where the schedule asks for it. Otherwise that is a ReduceScatter after the
 // pipeline that made the operand.
 func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
-	kind, asked := map[string]stepKind{"reduce": reduceToRank, "p2p": toRankAtDistance}[l.program.Choices.Pipeline]
+	kind, asked := map[string]stepKind{"reduce": reduceToRank, "p2p": toRankAtDistance, "ring": toNeighbour}[l.program.Choices.Pipeline]
 	r, ok := s.(*hostir.Reduce)
 	if !ok || !asked || !reshards(s) {
 		return step{}, false

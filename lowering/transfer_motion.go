@@ -36,6 +36,7 @@ type motion struct {
 	selects  map[*hostir.Tensor]*hostir.Select // view -> what makes it
 	computed map[*hostir.Tensor]bool           // buffers that the work writes
 	received map[*hostir.Tensor]bool           // buffers that transfers write
+	passed   map[*hostir.Tensor]bool           // buffers that transfers read
 	moves    map[string][]*hostir.Tensor       // handle -> the tensors that its transfers name
 	reads    map[string]bool                   // handle -> its transfers write nothing on this rank
 }
@@ -74,7 +75,7 @@ func makesView(s hostir.Stmt) bool {
 func (m *motion) examine(loop *hostir.For) {
 	m.loop = loop.Var
 	m.selects = map[*hostir.Tensor]*hostir.Select{}
-	m.computed, m.received = map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
+	m.computed, m.received, m.passed = map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
 	m.moves, m.reads = map[string][]*hostir.Tensor{}, map[string]bool{}
 	m.writes(loop.Body)
 	m.transfers(loop.Body)
@@ -100,6 +101,11 @@ func (m *motion) writes(body []hostir.Stmt) {
 		case *hostir.For:
 			m.writes(s.Body)
 		default:
+			for _, t := range hostir.Uses(s) {
+				if isTransfer(s) {
+					m.passed[root(m.base, t)] = true
+				}
+			}
 			for _, t := range hostir.Defs(s) {
 				if isTransfer(s) {
 					m.received[root(m.base, t)] = true
@@ -270,5 +276,5 @@ func (m *motion) needed(handle string, rest []hostir.Stmt) bool {
 		found = found || slices.ContainsFunc(mentions, func(t *hostir.Tensor) bool { return buffers[root(m.base, t)] })
 		return !found
 	})
-	return found
+	return found || !m.reads[handle] && slices.ContainsFunc(m.moves[handle], func(t *hostir.Tensor) bool { return m.passed[root(m.base, t)] })
 }

@@ -1,0 +1,145 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// In a neighbour ring every rank talks to the next one and the one before alone. A step passes
+// on what the step before brought, while the product of the step runs; so steps are in order,
+// and their work stays on the caller's stream.
+
+// passOn appends one step of an allgather along a ring: the product of the slice at hand runs
+// while that slice goes to the next rank and the next slice comes from the rank before. The
+// transfers are started here; arrived, at the end of the step, waits for them.
+//
+//	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
+//	after:  If s == 0: A_s = Select(A, axis 0, index 0) Else: A_s = Select(A_all, axis 0, index (D + rank - s) % D)
+//	        If s != D - 1: (send A_s to the next rank, receive slice (D + rank - s - 1) % D)
+//	        ... and at the end of the step the waits
+func (c *slicer) passOn(st step) {
+	if c.ring == nil {
+		return // rotate said why
+	}
+	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
+	in, out := hostir.Uses(set)[0], hostir.Result(set)
+	i, rows := slices.Index(row, st.loop), c.rows(out, st.loop)
+	along := none
+	if rows != none {
+		along = slices.Index(row, rows)
+	}
+	own, made := c.pick(set, nil, in, i, expr.Int(0), along)
+	split := &hostir.If{Info: info(set, "step 0 is the own slice"), Cond: c.stepIs("==", expr.Int(0)), Body: made}
+	sent := own
+	if c.usesInPlace(out, own, st.loop) && c.lowering.program.Choices.Transport != "ipc-get" {
+		_, split.Else = c.pick(set, own, out, st.loop, c.index(), rows)
+		c.body = append(c.body, split)
+	} else {
+		// A rank lends one piece of memory: the own slice has to be in it.
+		slice, selected := c.pick(set, nil, out, st.loop, c.index(), rows)
+		split.Body = append(split.Body, &hostir.Set{Info: info(set, ""), Out: slice, In: own})
+		c.body = append(append(c.body, selected...), split)
+		sent = slice
+	}
+	c.slices[sliceKey{out, st.loop, rows}] = sent
+	next, selected := c.pick(set, nil, out, st.loop, c.ring.before(steps{far: c.following()}), rows)
+	start, waits := c.toNext(set, sent, next)
+	last := binary("-", c.ring.extent, expr.Int(1))
+	c.body = append(c.body, &hostir.If{
+		Info: info(set, "the last slice goes no further"), Cond: c.stepIs("!=", last), Body: append(selected, start...),
+	})
+	c.arrived = append(c.arrived, &hostir.If{Info: info(set, ""), Cond: c.stepIs("!=", last), Body: waits})
+}
+
+// stepIs compares the step with a number.
+func (c *slicer) stepIs(op string, with expr.Expr) expr.Expr {
+	return binary(op, expr.Var(c.lowering.loop), with)
+}
+
+// following is the number of the next step.
+func (c *slicer) following() expr.Expr { return binary("+", expr.Var(c.lowering.loop), expr.Int(1)) }
+
+// toNext sends to the next rank of the ring and receives from the one before: what starts the
+// transfers, and the waits for them.
+func (c *slicer) toNext(s hostir.Stmt, from, into *hostir.Tensor) (start, waits []hostir.Stmt) {
+	one := steps{far: expr.Int(1)}
+	all := c.exchange(s, from, into, c.ring.after(one), c.ring.before(one))
+	at := slices.IndexFunc(all, func(s hostir.Stmt) bool { _, ok := s.(*hostir.Wait); return ok })
+	return all[:at], all[at:]
+}
+
+// collectSums declares and allocates what a rank receives of a sum along a ring, and starts a
+// step: the sum of the step before goes to the next rank, and the one to add to comes from the
+// rank before, while the product of the step runs.
+func (c *slicer) collectSums(st step) {
+	r, l := st.stmt, c.lowering
+	in := hostir.Uses(r)[0]
+	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	c.parts = &hostir.Tensor{
+		Name: l.names.fresh(in.Name + "_sums"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: in.Mesh,
+		Role: hostir.Temp, Layout: slices.Clone(in.Layout), Pos: in.Pos,
+	}
+	c.parts.Axes[i].Kind = domain.Serial
+	l.program.Tensors = append(l.program.Tensors, c.parts)
+	l.emit(&hostir.Allocate{Info: info(r, ""), Tensor: c.parts})
+	rows := c.rows(in, i)
+	before := c.ring.before(c.distance())
+	sent, views := c.pick(r, nil, in, i, before, rows)
+	sum, made := c.pick(r, nil, c.parts, i, c.index(), rows)
+	start, waits := c.toNext(r, sent, sum)
+	views = append(views, made...)
+	c.body = append(c.body, &hostir.If{
+		Info: info(r, "step 0 has no sum to add to yet"), Cond: c.stepIs("!=", expr.Int(0)), Body: append(views, start...),
+	})
+	c.arrived = waits
+}
+
+// passSumOn appends the end of a step of a reduce-scatter along a ring: the sum that came in is
+// added to what the rank computed. The last sum is the own one. Each sum on the way has the
+// element type of the parts.
+//
+//	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
+//	after:  (P_s is for the rank s + 1 places back)
+//	        If s != 0: Wait(send); Wait(receive); P_s = Binary(add, P_s, P_sums_s)
+//	        and after the loop: C = Set(P_own)
+func (c *slicer) passSumOn(st step) {
+	if c.ring == nil {
+		return // rotate said why
+	}
+	r := st.stmt
+	in, out := hostir.Uses(r)[0], hostir.Result(r)
+	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	rows := c.rows(in, i)
+	computed := c.slice(r, in, i, rows)
+	sum, made := c.pick(r, nil, c.parts, i, c.index(), rows)
+	body := append(append(c.arrived, made...), &hostir.Binary{
+		Info: *r.Meta(), Fn: addends[describe(r).reduce], Out: computed, A: computed, B: sum,
+	})
+	c.arrived = nil
+	c.body = append(c.body, &hostir.If{
+		Info: info(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: body,
+	})
+	c.copyOut(st, in, out, i)
+}
+
+// addends gives, for each reduction, the function of two operands.
+var addends = map[string]string{"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+
+// copyOut appends, behind the loop, the copy of the own sum to the result.
+func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
+	r, part := st.stmt, c.partAxis(st)
+	if part > i {
+		part--
+	}
+	own := c.declared(nil, in, i)
+	alone := c.declared(nil, own, part) // of one rank
+	result := c.declared(nil, out, st.loop)
+	c.after = append(c.after,
+		&hostir.Select{Info: info(r, ""), Out: own, In: in, Axis: i, Index: c.ring.place},
+		&hostir.Select{Info: info(r, ""), Out: alone, In: own, Axis: part, Index: expr.Int(0)},
+		&hostir.Select{Info: info(r, ""), Out: result, In: out, Axis: st.loop, Index: expr.Int(0)},
+		&hostir.Set{Info: info(r, "the own sum"), Out: result, In: alone})
+}
