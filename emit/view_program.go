@@ -22,6 +22,7 @@ type builder struct {
 	pairs     map[string]*hostir.Exchange // transfers through shared memory, by handle
 	exchanges map[*hostir.Exchange]*exchange
 	shares    map[string]*shareView       // by the C++ pointer to their memory
+	arguments map[*hostir.Tensor]int      // the places of inputs and outputs among the caller's tensors
 	copies    map[*hostir.Tensor]quantity // buffers of a tensor that a loop allocates
 	terms     map[string]domain.Terms     // of the sums of the model's products, by operand
 
@@ -84,7 +85,8 @@ func newBuilder(p *hostir.Program) *builder {
 		program: p, view: &programView{}, names: newNames(),
 		scope: &scope{values: map[string]int64{}, names: map[string]string{}},
 		used:  usedTensors(p.Body),
-		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[string]*shareView{}, copies: map[*hostir.Tensor]quantity{},
+		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[string]*shareView{},
+		arguments: map[*hostir.Tensor]int{}, copies: map[*hostir.Tensor]quantity{},
 		terms:   terms(p),
 		buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
 		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{}, guards: map[string]string{}, streams: map[string]string{},
@@ -180,6 +182,7 @@ func (b *builder) statements() error {
 			if t.Role != role {
 				continue
 			}
+			b.arguments[t] = index
 			b.argument(t, index)
 			index++
 		}
@@ -197,22 +200,6 @@ func (b *builder) statements() error {
 	}
 	b.view.Bindings = append(b.view.Bindings, b.beginCalls()...)
 	return nil
-}
-
-// argumentIndex is the place of an input or output among the caller's tensors.
-func (b *builder) argumentIndex(t *hostir.Tensor) int {
-	index := 0
-	for _, role := range []hostir.Role{hostir.Input, hostir.Output} {
-		for _, other := range b.program.Tensors {
-			if other == t {
-				return index
-			}
-			if other.Role == role {
-				index++
-			}
-		}
-	}
-	return index
 }
 
 // argument describes an input or output and binds its pointer.

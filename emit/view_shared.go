@@ -154,7 +154,7 @@ func (b *builder) share(s *hostir.P2PCommunication, buf *buffer) *shareView {
 	words := "sharing " + root.Name + " with the other ranks"
 	share := &shareView{
 		Name: b.names.local(root.Name + "_shared"), Constant: b.names.constant(root.Name + "_shared"),
-		Memory: buf.memory, Own: root.Role == hostir.Temp, Index: b.argumentIndex(root), Tensor: root.Name, Bytes: bytes,
+		Memory: buf.memory, Own: root.Role == hostir.Temp, Index: b.arguments[root], Tensor: root.Name, Bytes: bytes,
 		Where: b.place("share_"+root.Name, at(s.Pos, words)), transfers: number(0),
 	}
 	b.shares[buf.memory], b.view.Shares = share, append(b.view.Shares, share)
