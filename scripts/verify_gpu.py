@@ -12,12 +12,10 @@ code 1 if a program failed, was wrong or has a memory error. A schedule that hir
 """
 import argparse
 import concurrent.futures
-import contextlib
 import json
 import pathlib
 import re
 import sys
-import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "bench_gpu"))
@@ -49,17 +47,18 @@ def declared(text):
 
 
 def variants(ranks, specs):
-    """(size name, variant) of every pair-wise spec over every transport, and of every choice over CUDA IPC."""
-    for folder in sorted(SPECS.iterdir()):
-        text = (folder / "spec.yaml").read_text()
-        if not re.search(PIPELINES, text) or specs and folder.name not in specs:
-            continue
-        own = {name: {k: v for k, v in params.items() if k in declared(text)} for name, params in sizes(ranks).items()}
+    """(size name, variant) of every pair-wise spec over every transport, and then of every choice over CUDA IPC."""
+    texts = {folder.name: (folder / "spec.yaml").read_text() for folder in sorted(SPECS.iterdir())}
+    own = {spec: {name: {k: v for k, v in params.items() if k in declared(text)} for name, params in sizes(ranks).items()}
+           for spec, text in texts.items() if re.search(PIPELINES, text) and (not specs or spec in specs)}
+    for spec, params in own.items():
         for transport in TRANSPORTS:
-            for name, params in own.items():
-                yield name, Variant(folder.name, params, {"transport": transport})
-            for choice in CHOICES if transport != "nccl" else []:
-                yield "odd", Variant(folder.name, own["odd"], {"transport": transport, **choice})
+            for name in params:
+                yield name, Variant(spec, params[name], {"transport": transport})
+    for spec, params in own.items():
+        for transport in TRANSPORTS[1:]:
+            for choice in CHOICES:
+                yield "odd", Variant(spec, params["odd"], {"transport": transport, **choice})
 
 
 def copies(schedule):
@@ -67,14 +66,14 @@ def copies(schedule):
     return set(schedule) <= {"transport", "copy"} or FUSED.items() <= schedule.items()
 
 
-def check(program, ranks, checks):
+def check(program, args, ranks, checks):
     """Runs checked calls; what to report."""
     options = ["--checks", checks, "--iters", 1, "--repeats", 1, "--warmup", 0, "--timeout", 120]
-    report = program.measure(ranks, options, seconds=180)
+    report = program.measure(ranks, options, seconds=args.limit)
     return {"wrong": report["wrong"], "calls": checks} if report else {"failed": program.failure}
 
 
-def memcheck(program, ranks):
+def memcheck(program, args, ranks):
     """Runs every rank under memcheck; what to report."""
     port = free_port()
     command = ["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", MEMORY_ERROR, program.binary,
@@ -82,7 +81,7 @@ def memcheck(program, ranks):
     env = [{"HIRGEN_RANK": str(rank), "HIRGEN_WORLD": str(ranks), "HIRGEN_LOCAL_RANK": str(rank),
             "HIRGEN_ADDR": "127.0.0.1", "HIRGEN_PORT": str(port)} for rank in range(ranks)]
     with concurrent.futures.ThreadPoolExecutor(ranks) as pool:
-        ended = list(pool.map(lambda own: quiet(command, env=own, seconds=240), env))
+        ended = list(pool.map(lambda own: quiet(command, env=own, seconds=args.limit), env))
     found = [f"rank {rank}, exit code {code}: {errors(output)}" for rank, (code, output) in enumerate(ended) if code]
     return {"failed": "; ".join(found)} if found else {"errors": 0, "calls": 3}
 
@@ -102,12 +101,11 @@ def run_all(step, chosen, args, *values):
             return {"failed": program.failure}
         if time.monotonic() > args.deadline:
             return {"skipped": "no time left"}
-        # Kernels of several NCCL programs on the same GPUs wait for each other's time slices.
-        with nccl if program.variant.schedule["transport"] == "nccl" else contextlib.nullcontext():
-            return step(program, *values)
-    nccl = threading.Lock()
-    with concurrent.futures.ThreadPoolExecutor(args.at_once) as pool:
-        return list(pool.map(one, chosen))
+        return step(program, args, *values)
+    # Kernels of several NCCL programs on the same GPUs wait for each other's time slices: those take turns.
+    with concurrent.futures.ThreadPoolExecutor(1) as nccl, concurrent.futures.ThreadPoolExecutor(args.at_once) as others:
+        runs = [(nccl if p.variant.schedule["transport"] == "nccl" else others).submit(one, p) for p in chosen]
+        return [run.result() for run in runs]
 
 
 def verdict(result):
@@ -143,12 +141,14 @@ def parse():
     parser.add_argument("--specs", nargs="*", help="these alone")
     parser.add_argument("--checks", type=int, default=1000, help="checked calls in a row")
     parser.add_argument("--budget", type=float, default=3600, help="seconds; what is not begun by then is skipped")
+    parser.add_argument("--limit", type=float, default=240, help="seconds of one run")
     parser.add_argument("--at-once", type=int, default=4, help="programs that run at the same time")
     parser.add_argument("--jobs", type=int, default=8, help="builds at a time")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script")
     parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
     parser.add_argument("--skip-memcheck", action="store_true")
     parser.add_argument("--only-memcheck", action="store_true")
+    parser.add_argument("--build-only", action="store_true", help="a later call with the same --work then only runs")
     return parser.parse_args()
 
 
@@ -161,6 +161,8 @@ def main():
     def step(title, name, named, ranks, action, *values):
         named = list(named)
         programs = builder.build([v for _, v in named], args.jobs)
+        if args.build_only:
+            return 0
         result[name] = rows_of(named, run_all(action, programs, args, ranks, *values))
         pathlib.Path(args.json).write_text(json.dumps(result, indent=1) + "\n")
         return show(title, result[name])

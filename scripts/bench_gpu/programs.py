@@ -1,7 +1,7 @@
 """Emitted programs as scripts use them: a variant of a spec is emitted, built and run.
 
-All programs of a builder share one compiled runtime (HIRGEN_RUNTIME_DIR), so that each further one
-costs two seconds of one processor.
+All programs of a builder share one compiled runtime, so that each further one costs two seconds of one
+processor; where HIRGEN_RUNTIME_DIR is set, several builders share it too.
 """
 import concurrent.futures
 import dataclasses
@@ -61,7 +61,7 @@ class Program:
     def build(self):
         """Emits and compiles."""
         self.emit()
-        device, runtimes = self.builder.device, self.builder.work / "runtimes"
+        device, runtimes = self.builder.device, self.builder.runtimes
         for step in (["cmake", "--preset", device, f"-DHIRGEN_RUNTIME_DIR={runtimes}", *self.builder.cmake],
                      ["cmake", "--build", "--preset", device]):
             if not self.failure:
@@ -96,6 +96,7 @@ class Builder:
         self.hirgen = str(pathlib.Path(hirgen).resolve())
         self.work = pathlib.Path(work).resolve()
         self.device, self.cmake = device, list(cmake)
+        self.runtimes = pathlib.Path(os.environ.get("HIRGEN_RUNTIME_DIR") or self.work / "runtimes").resolve()
         self.work.mkdir(parents=True, exist_ok=True)
 
     def build(self, variants, jobs):
