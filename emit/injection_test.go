@@ -83,6 +83,7 @@ func rename(p *hostir.Program, text string) {
 		return true
 	})
 	p.Choices.Sync, p.Choices.Joins, p.Choices.Transport = text, text, text
+	p.Auto = &hostir.Auto{Given: []string{text}, Basis: text}
 }
 
 func giveStream(r *hostir.StreamRef, give func(*string)) {

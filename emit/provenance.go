@@ -29,7 +29,14 @@ func (b *builder) summary() []string {
 	for _, text := range capped(b.derived, 8) {
 		lines = append(lines, "Derived: "+text+".")
 	}
-	return append(lines, "Schedule: "+b.schedule()+".")
+	lines = append(lines, "Schedule: "+b.schedule()+".")
+	if auto := b.program.Auto; auto != nil {
+		lines = append(lines, "Chosen by auto: "+auto.Basis+".")
+		if len(auto.Given) > 0 {
+			lines = append(lines, "Given in the spec: "+strings.Join(auto.Given, ", ")+".")
+		}
+	}
+	return lines
 }
 
 // description is the operations in one line, for CMake.

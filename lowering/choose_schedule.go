@@ -21,7 +21,7 @@ func ChooseSchedule(p *hostir.Program) error {
 	if p.Auto == nil || p.Auto.Basis != "" {
 		return nil
 	}
-	p.Auto.Basis = "no such operation was measured; the default schedule"
+	p.Auto.Basis = "not measured: the default schedule"
 	if problem, ok := recognise(p.Body); ok {
 		pipeline := ""
 		if slices.Contains(p.Auto.Given, "pipeline") {

@@ -121,3 +121,30 @@ func TestBuilderAt(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Auto leaves alone what is given: both forms say what that is, in one order.
+func TestAutoKnowsWhatIsGiven(t *testing.T) {
+	spec := func(schedule string) *Pipeline {
+		return mustLoad(t, "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [\"B = relu(A)\"]\nschedule: "+schedule+"\n")
+	}
+	b := New("p")
+	b.Tensor("A", "8")
+	built, err := b.Unary("relu", "B", "A").Schedule(Schedule{Auto: true, Joins: "after", Streams: OnCaller}).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		got  Schedule
+		auto bool
+		want []string
+	}{
+		"the word":    {spec("auto").Schedule, true, []string{}},
+		"a map":       {spec("{joins: after, auto: true, streams: 0}").Schedule, true, []string{"streams", "joins"}},
+		"the builder": {built.Schedule, true, []string{"streams", "joins"}},
+		"not auto":    {spec("{joins: after, auto: false}").Schedule, false, nil},
+	} {
+		if diff := cmp.Diff(c.want, c.got.Given); diff != "" || c.got.Auto != c.auto {
+			t.Errorf("%s: auto %t, given %s", name, c.got.Auto, diff)
+		}
+	}
+}

@@ -24,6 +24,9 @@ func (c *Choices) texts() map[string]*string {
 	}
 }
 
+// numbers are the choices that are numbers.
+func (c *Choices) numbers() map[string]*int { return map[string]*int{"chunks": &c.Chunks} }
+
 // Set makes one choice, with name and value as the text form spells them; streams is the
 // program's. It reports whether there is such a choice and the value can be one of it.
 func (p *Program) Set(name, value string) bool {
@@ -31,19 +34,20 @@ func (p *Program) Set(name, value string) bool {
 		*text = value
 		return value != ""
 	}
-	n, err := strconv.Atoi(value)
-	switch name {
-	case "graph":
+	if name == "graph" {
 		p.Choices.Graph = value == "true"
 		return value == "true" || value == "false"
-	case "streams":
-		p.Streams = n
-	case "chunks":
-		p.Choices.Chunks = n
-	default:
+	}
+	number := p.Choices.numbers()[name]
+	if name == "streams" {
+		number = &p.Streams
+	}
+	n, err := strconv.Atoi(value)
+	if number == nil || err != nil || n < 0 {
 		return false
 	}
-	return err == nil && n >= 0
+	*number = n
+	return true
 }
 
 // formatAuto prints " given pipeline, streams by "..."", each part where there is one.
@@ -91,7 +95,7 @@ func formatChoices(c Choices) string {
 
 func (p *parser) choicesLine() {
 	c := &p.program.Choices
-	fields := c.texts()
+	fields, numbers := c.texts(), c.numbers()
 	for more := true; more && p.err == nil; more = p.accept(",") {
 		at := p.at
 		key := p.name("a choice")
@@ -101,8 +105,8 @@ func (p *parser) choicesLine() {
 			if !c.Graph {
 				p.keyword("false")
 			}
-		case key == "chunks":
-			c.Chunks = p.small()
+		case numbers[key] != nil:
+			*numbers[key] = p.small()
 		case field != nil:
 			*field = ""
 			if next := p.peek(); next != "" {

@@ -10,6 +10,7 @@ from unittest import mock
 import cells
 import paced
 import programs
+import table_of
 import tables
 import variants
 
@@ -138,6 +139,36 @@ class Tables(unittest.TestCase):
         self.assertIn("- ag_matmul 1024, 512, 256, async_tp: RuntimeError: no", text)
         for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
             self.assertEqual(len({line.count("|") for line in table.splitlines()}), 1, table)
+
+
+class Measurements(unittest.TestCase):
+    def test_the_fastest_right_schedule_of_each_size(self):
+        hirgen = {"eager": {"us": [40.0], "wrong": 0}, "get": {"us": [30.0], "wrong": 0}, "put": {"us": [20.0], "wrong": 1},
+                  "get, tuned": {"us": [10.0], "wrong": 0}, "collective, S=4": {"us": [10.0], "wrong": 0},
+                  "get, 2 streams": {"us": [10.0], "wrong": None}, "get, 2 chunks": {"refused": "no"}}
+        row = a_row(hirgen=hirgen, allgather={"allgather get": {"us": [9.0], "wrong": 0}})
+        lines = table_of.table([{"machine": "a machine", "rows": [row], "tiny": None}]).splitlines()
+        self.assertIn("# a machine", lines)
+        get = "pipeline p2p, transport ipc-get, transfers ahead, streams 0"
+        self.assertEqual(lines[-2:], [f"allgather\tbf16\t4\t1024\t1\t256\t9.0\t{get}",
+                                      f"ag_matmul\tbf16\t4\t1024\t512\t256\t30.0\t{get}"])
+
+    def test_within_a_percent_the_plainest_wins(self):
+        plain, long = {"pipeline": "eager"}, {"pipeline": "p2p", "streams": 0}
+        self.assertEqual(table_of.best([(100.0, long), (100.9, plain)]), (100.9, plain))
+        self.assertEqual(table_of.best([(100.0, long), (101.1, plain)]), (100.0, long))
+
+    def test_a_later_file_wins(self):
+        old, new = ({"machine": m, "rows": [a_row(hirgen={"get": {"us": [us], "wrong": 0}})]} for m, us in (("x", 5.0), ("y", 7.0)))
+        lines = table_of.table([old, new]).splitlines()
+        self.assertEqual((lines[1:3], len(lines)), (["# x", "# y"], 5))
+        self.assertIn("\t7.0\t", lines[-1])
+
+    def test_labels_stand_for_one_schedule(self):
+        for operation in cells.OPERATIONS:
+            rows = variants.COMMON[operation] + variants.SMALL[operation] + variants.LARGE[operation]
+            labels = [row[0] for row in rows + variants.ALLGATHER + variants.TINY]
+            self.assertEqual(len(set(labels)), len(labels), operation)
 
 
 class Programs(unittest.TestCase):

@@ -64,9 +64,14 @@ SMALL = {
 }
 
 #: The allgather of an ag_matmul cell alone: the faster one of it and NCCL's makes T_comm.
-ALLGATHER = [("allgather get", "allgather_p2p", {}, GET)]
+ALLGATHER = [
+    ("allgather eager", "allgather_p2p", {}, EAGER),
+    ("allgather get", "allgather_p2p", {}, GET),
+]
 
 TINY = [
+    ("allgather eager, graph", "allgather_p2p", {}, {**EAGER, "graph": "true"}),
+    ("ag_matmul eager, graph", "ag_matmul_p2p", {}, {**EAGER, "graph": "true"}),
     ("allgather get, single", "allgather_p2p", {}, GET),
     ("allgather get, fused", "allgather_p2p", {}, {**GET, **FUSED}),
     ("allgather put, fused", "allgather_p2p", {}, {**PUT, **FUSED}),
