@@ -29,7 +29,7 @@ func ChooseSchedule(p *hostir.Program) error {
 		}
 		if m := nearest(measured, problem, pipeline); m != nil {
 			m.set(p, p.Auto.Given)
-			p.Auto.Basis = m.problem.String() + ": measured " + m.time() + " with " + m.schedule
+			p.Auto.Basis = m.String() + ": measured " + m.time() + " with " + m.schedule
 		}
 	}
 	settle(&p.Choices)

@@ -57,11 +57,11 @@ func TestMeasuredSchedules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range measured {
 		seen[m.operation] = seen[m.operation] || !strings.Contains(m.schedule, "chunks")
-		t.Run(m.problem.String(), func(t *testing.T) {
+		t.Run(m.String(), func(t *testing.T) {
 			written := "{" + strings.ReplaceAll(strings.ReplaceAll(m.schedule, ", ", "\n"), " ", ": ") + "}"
 			auto := lowerAt(t, autoSpec(t, m.operation+"_p2p", "auto"), m.problem)
 			want := lowerAt(t, autoSpec(t, m.operation+"_p2p", strings.ReplaceAll(written, "\n", ", ")), m.problem)
-			if auto.Auto == nil || !strings.HasPrefix(auto.Auto.Basis, m.problem.String()+": measured ") {
+			if auto.Auto == nil || !strings.HasPrefix(auto.Auto.Basis, m.String()+": measured ") {
 				t.Errorf("the program says %v of what it was chosen by", auto.Auto)
 			}
 			auto.Auto = nil
@@ -120,28 +120,28 @@ func TestNearestCountsDoublings(t *testing.T) {
 }
 
 func TestParseMeasurements(t *testing.T) {
-	const good = "ag_matmul\tbf16\t4\t8\t8\t8\t1.5\tpipeline eager"
 	for text, want := range map[string]string{
-		"operation\tus":                                   "the columns are",
-		measurementColumns + "\n" + "ag_matmul":           "1 columns, not 8",
-		replaced(good, "bf16", "bf8"):                     `no element type "bf8"`,
-		replaced(good, "4\t8", "4\t0"):                    `"0" is no size`,
-		replaced(good, "1.5", "soon"):                     `"soon" is no time`,
-		replaced(good, "pipeline eager", "pipeline"):      `"pipeline" is no choice`,
-		replaced(good, "pipeline eager", "colour red"):    `"colour red" is no choice`,
-		replaced(good, "pipeline eager", "chunks two"):    `"chunks two" is no choice`,
-		replaced(good, "pipeline eager", "graph perhaps"): `"graph perhaps" is no choice`,
+		"operation\tus":                             "the columns are",
+		measurementColumns + "\n" + "ag_matmul":     "1 columns, not 8",
+		replaced("bf16", "bf8"):                     `no element type "bf8"`,
+		replaced("4\t8", "4\t0"):                    `"0" is no size`,
+		replaced("1.5", "soon"):                     `"soon" is no time`,
+		replaced("pipeline eager", "pipeline"):      `"pipeline" is no choice`,
+		replaced("pipeline eager", "colour red"):    `"colour red" is no choice`,
+		replaced("pipeline eager", "chunks two"):    `"chunks two" is no choice`,
+		replaced("pipeline eager", "graph perhaps"): `"graph perhaps" is no choice`,
 	} {
 		if _, err := parseMeasurements(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: want an error that has %q, got %v", text, want, err)
 		}
 	}
-	if list, err := parseMeasurements("# a comment\n" + replaced(good, "", "")); err != nil || len(list) != 1 {
+	if list, err := parseMeasurements("# a comment\n" + replaced("", "")); err != nil || len(list) != 1 {
 		t.Errorf("a good table gives %v, %v", list, err)
 	}
 }
 
-// replaced is a table of one line, with a part of it replaced.
-func replaced(line, old, with string) string {
+// replaced is a table of one good line, with a part of it replaced.
+func replaced(old, with string) string {
+	const line = "ag_matmul\tbf16\t4\t8\t8\t8\t1.5\tpipeline eager"
 	return measurementColumns + "\n" + strings.Replace(line, old, with, 1) + "\n"
 }
