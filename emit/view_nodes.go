@@ -82,6 +82,11 @@ type (
 		source
 		Event, Stream string
 	}
+	// delayNode keeps the current stream idle.
+	delayNode struct {
+		source
+		Microseconds int64
+	}
 	// forNode is a loop.
 	forNode struct {
 		source
@@ -173,6 +178,7 @@ func (*setStreamNode) template() string    { return "stmt/set_current_stream" }
 func (*orderNode) template() string        { return "stmt/synchronize" }
 func (*waitNode) template() string         { return "stmt/wait" }
 func (*recordNode) template() string       { return "stmt/record" }
+func (*delayNode) template() string        { return "stmt/delay" }
 func (*forNode) template() string          { return "stmt/for" }
 func (*ifNode) template() string           { return "stmt/if" }
 func (*viewNode) template() string         { return "stmt/view" }

@@ -40,6 +40,10 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]node, error) {
 		return b.setCurrentStream(s)
 	case *hostir.Synchronize:
 		return b.synchronize(s)
+	case *hostir.Delay:
+		b.kernels = true
+		src := b.located(s, "delay", "Delay")
+		return []node{&delayNode{src, s.Microseconds}}, nil
 	case *hostir.For:
 		return b.forLoop(s)
 	case *hostir.If:

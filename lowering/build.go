@@ -47,7 +47,7 @@ func choices(s model.Schedule) hostir.Choices {
 		Sync: s.Sync, Joins: s.Joins, Buffers: s.Buffers, Graph: s.Graph,
 		Own: s.Own, Chunks: s.Chunks, Order: unless("rotation", s.Order), OwnStep: unless("first", s.OwnStep),
 	}
-	c.Transfers = unless("inline", s.Transfers)
+	c.Transfers, c.Delay = unless("inline", s.Transfers), s.Delay
 	c.Copy, c.Signals = unless("engine", s.Copy), unless("single", s.Signals)
 	if !s.Auto {
 		settle(&c)

@@ -143,7 +143,7 @@ func (l *streamLowering) work(g *group) {
 		slicer.body = slicer.innerLoop(first, slicer.body)
 	}
 	if l.onWorkers(g) {
-		slicer.body = append([]hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()}}, slicer.body...)
+		slicer.body = append(l.onWorker(g, first), slicer.body...)
 	}
 	if l.onWorkers(g) {
 		slicer.body = append(slicer.body,
@@ -152,6 +152,20 @@ func (l *streamLowering) work(g *group) {
 	}
 	l.emit(&hostir.For{Info: info(first, ""), Var: l.loop, First: l.firstStep(g), Count: l.steps(g), Body: slicer.body})
 	l.body = append(l.body, slicer.after...)
+}
+
+// onWorker begins an iteration: on its worker stream, the second of which may have to let the
+// first one start on every rank.
+func (l *streamLowering) onWorker(g *group, first hostir.Stmt) []hostir.Stmt {
+	list := []hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()}}
+	if microseconds := l.program.Choices.Delay; microseconds > 0 && l.program.Streams > 1 {
+		list = append(list, &hostir.If{
+			Info: info(first, "so that all ranks begin with the same product"),
+			Cond: binary("==", expr.Var(l.loop), expr.Int(l.firstStep(g)+1)),
+			Body: []hostir.Stmt{&hostir.Delay{Info: info(first, ""), Microseconds: int64(microseconds)}},
+		})
+	}
+	return list
 }
 
 // onWorkers reports whether the iterations of a pipeline take turns on worker streams.

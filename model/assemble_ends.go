@@ -98,6 +98,7 @@ const (
 	defaultStreams = 4
 	maxStreams     = 64
 	maxChunks      = 1024
+	maxDelay       = 1000
 )
 
 // DefaultSchedule is the schedule of a spec that says nothing about it.
@@ -112,7 +113,7 @@ func DefaultSchedule() Schedule {
 // schedule reads the choices.
 func (a *assembler) schedule() {
 	a.p.Schedule = DefaultSchedule()
-	names := []string{"streams", "chunks"}
+	names := []string{"streams", "chunks", "delay"}
 	for _, c := range choices {
 		names = append(names, c.name)
 	}
@@ -126,6 +127,9 @@ func (a *assembler) schedule() {
 			continue
 		case "chunks":
 			a.chunks(f.value)
+			continue
+		case "delay":
+			a.delay(f.value)
 			continue
 		}
 		at := slices.IndexFunc(choices, func(c choice) bool { return c.name == f.name.value })
@@ -182,4 +186,17 @@ func (a *assembler) chunks(t text) {
 		return
 	}
 	a.p.Schedule.Chunks = int(n.value)
+}
+
+// delay reads for how many microseconds the second stream of a pipeline idles.
+func (a *assembler) delay(t text) {
+	n, ok := a.eval(t)
+	if !ok {
+		return
+	}
+	if n.value < 0 || n.value > maxDelay {
+		a.list.Add(t.pos, diag.BadChoice, "a delay of %d microseconds is not possible; it is 0 to %d", n.value, maxDelay)
+		return
+	}
+	a.p.Schedule.Delay = int(n.value)
 }

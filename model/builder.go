@@ -184,6 +184,9 @@ func (b *Builder) Schedule(s Schedule) *Builder {
 	if s.Streams != 0 {
 		add("streams", strconv.Itoa(max(s.Streams, 0)))
 	}
+	if s.Delay != 0 {
+		add("delay", strconv.Itoa(s.Delay))
+	}
 	if s.Chunks != 0 {
 		add("chunks", strconv.Itoa(s.Chunks))
 	}

@@ -87,6 +87,7 @@ type Schedule struct {
 	Transfers string // "inline": in the work loop; "ahead": all are issued before it
 	Order     string // of the peers in point-to-point pipelines: "rotation" or "reverse"
 	OwnStep   string // "first" or "last": when such a pipeline works on the own slice
+	Delay     int    // microseconds for which the second stream of a pipeline starts later
 	Chunks    int    // products that a rank's result is made in; 0: one for each slice
 	// Copy is who copies between shared memories: "engine", a copy engine; "kernel", one kernel
 	// for each transfer; "fused", one kernel for all transfers that follow each other.

@@ -180,6 +180,7 @@ func (e *exporter) tail() {
 		jen.Id("OwnStep"):   jen.Lit(s.OwnStep),
 		jen.Id("Copy"):      jen.Lit(s.Copy),
 		jen.Id("Signals"):   jen.Lit(s.Signals),
+		jen.Id("Delay"):     jen.Lit(s.Delay),
 		jen.Id("Chunks"):    jen.Lit(s.Chunks),
 		jen.Id("Graph"):     jen.Lit(s.Graph),
 	})))

@@ -25,7 +25,9 @@ func (c *Choices) texts() map[string]*string {
 }
 
 // numbers are the choices that are numbers.
-func (c *Choices) numbers() map[string]*int { return map[string]*int{"chunks": &c.Chunks} }
+func (c *Choices) numbers() map[string]*int {
+	return map[string]*int{"chunks": &c.Chunks, "delay": &c.Delay}
+}
 
 // Set makes one choice, with name and value as the text form spells them; streams is the
 // program's. It reports whether there is such a choice and the value can be one of it.
@@ -87,8 +89,13 @@ func formatChoices(c Choices) string {
 			text += ", " + f.name + " " + f.value
 		}
 	}
-	if c.Chunks != 0 {
-		text += fmt.Sprintf(", chunks %d", c.Chunks)
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"chunks", c.Chunks}, {"delay", c.Delay}} {
+		if f.value != 0 {
+			text += fmt.Sprintf(", %s %d", f.name, f.value)
+		}
 	}
 	return text
 }

@@ -32,6 +32,9 @@ func (r *rank) statement(s Stmt) error {
 		target, err := r.target(s, s.Stream)
 		r.current = target
 		return err
+	case *Delay:
+		r.issue(r.current, s, nil)
+		return nil
 	case *Synchronize:
 		target, err := r.target(s, s.Stream)
 		if err == nil {

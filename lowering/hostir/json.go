@@ -153,6 +153,8 @@ func fields(s Stmt) object {
 	switch s := s.(type) {
 	case *Allocate:
 		return object{{"tensor", s.Tensor.Name}, {"role", s.Tensor.Role.String()}}
+	case *Delay:
+		return object{{"microseconds", s.Microseconds}}
 	case *Deallocate:
 		return object{{"tensor", s.Tensor.Name}}
 	case *GetCurrentStream:

@@ -63,6 +63,8 @@ func (p *parser) statement() Stmt {
 	p.expect("(")
 	var s Stmt
 	switch word {
+	case "Delay":
+		s = &Delay{Microseconds: int64(p.small())}
 	case "Deallocate":
 		s = &Deallocate{Tensor: p.tensor()}
 	case "SetCurrentStream":

@@ -109,6 +109,8 @@ func head(s Stmt) string {
 	switch s := s.(type) {
 	case *Allocate:
 		return s.Tensor.Name + " = Allocate"
+	case *Delay:
+		return call("Delay", strconv.FormatInt(s.Microseconds, 10))
 	case *Deallocate:
 		return call("Deallocate", s.Tensor.Name)
 	case *GetCurrentStream:

@@ -75,6 +75,8 @@ type Choices struct {
 	Order   string // "reverse", or empty: rotation
 	OwnStep string // "last", or empty: first
 	Chunks  int    // products; 0: one for each slice
+	// Delay is for how many microseconds the second worker stream of a pipeline idles first.
+	Delay int
 	// Transfers is "ahead" where transfers are issued before the work, or empty.
 	Transfers string
 	// Copy and Signals are how transfers between shared memories are spelled.

@@ -43,6 +43,11 @@ type (
 		Info
 		Tensor *Tensor
 	}
+	// Delay keeps the current stream idle for a while, so that another one starts first.
+	Delay struct {
+		Info
+		Microseconds int64
+	}
 	// Deallocate ends the life of a Temp's buffer.
 	Deallocate struct {
 		Info
@@ -193,6 +198,7 @@ type (
 
 // Op names, one per statement type.
 func (*Allocate) Op() string         { return "Allocate" }
+func (*Delay) Op() string            { return "Delay" }
 func (*Deallocate) Op() string       { return "Deallocate" }
 func (*GetCurrentStream) Op() string { return "GetCurrentStream" }
 func (*SetCurrentStream) Op() string { return "SetCurrentStream" }

@@ -44,7 +44,26 @@ struct BinaryKernel {
   }
 };
 
+struct DelayKernel {
+  int64_t nanoseconds;
+
+  HG_HOST_DEVICE void operator()(int64_t /*i*/) const {
+#ifdef __CUDA_ARCH__
+    uint64_t now = 0;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    for (const uint64_t end = now + static_cast<uint64_t>(nanoseconds); now < end;) {
+      __nanosleep(100);
+      asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    }
+#endif
+  }
+};
+
 }  // namespace
+
+void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where) {
+  parallel_for(1, stream, where, DelayKernel{microseconds * 1000});
+}
 
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
                   DType in_type, const Strided& in_view, cudaStream_t stream, const char* where) {

@@ -59,6 +59,10 @@ struct Strided {
   int64_t stride[kMaxAxes] = {};
 };
 
+/// Keeps `stream` idle for about so many microseconds, so that what another stream was given
+/// starts first. On the CPU device it does nothing: any order of streams may be seen there.
+void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where);
+
 /// out[i] = fn(in[i]) over out's extents; also copy, cast and permute (kCopy with strides).
 /// An operand's axis of one element is broadcast, whatever its stride. `out` may be `in`
 /// when their views are equal. Here and below: views have the same number of axes, and
