@@ -131,12 +131,13 @@ func TestGridsKeepTheResult(t *testing.T) {
 }
 
 // schedules are the spec's own schedule, under which some optional passes find nothing to do,
-// and one under which they do where the spec has something for them.
+// and ones under which they do where the spec has something for them.
 func schedules(p *model.Pipeline) map[string]model.Schedule {
-	all := p.Schedule
+	all, eager := p.Schedule, p.Schedule
 	all.Sync, all.Joins, all.Buffers, all.Streams = "fused", "after", "free", 3
 	all.Transfers, all.Signals = "ahead", "batched"
-	return map[string]model.Schedule{"own": p.Schedule, "all": all}
+	eager.Pipeline, eager.Transport, eager.Buffers = "eager", "nccl", "free"
+	return map[string]model.Schedule{"own": p.Schedule, "all": all, "eager": eager}
 }
 
 // TestSpecsWithoutOptionalPasses leaves out each optional pass in turn, and then all. Each

@@ -26,7 +26,7 @@ type Constraint struct {
 // Passes is the pass table, in the order in which Lower runs it.
 var Passes = []Pass{
 	{"choose-schedule", "what the spec leaves open is chosen by the size of the problem (schedule: auto)", true, ChooseSchedule},
-	{"serialize-streams", "without a pipeline, Stream axes are plain axes (pipeline: eager)", false, SerializeStreams},
+	{"serialize-streams", "without a pipeline, Stream axes are plain axes (pipeline: eager)", true, SerializeStreams},
 	{"decompose-contractions", "a product over a split axis is parts, one reduction, then the bias", false, DecomposeContractions},
 	{"mark-aliases", "a result that moves no element shares its operand's buffer", false, MarkAliases},
 	{"set-allocation-domains", "every buffer gets its layout", true, SetAllocationDomains},
