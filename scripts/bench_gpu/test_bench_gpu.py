@@ -76,7 +76,7 @@ class Variants(unittest.TestCase):
     def test_tuned_programs_are_timed_beside_the_plain_ones(self):
         cell = cells.Cell("matmul_rs", *cells.SHAPES[0], 8)
         plain, both = variants.of_cell(cell), variants.of_cell(cell, tuned=True)
-        self.assertEqual([v.label for v in both if v.tuned], ["eager, tuned", "put, tuned", "put, own last, tuned"])
+        self.assertEqual([v.label for v in both if v.tuned], ["put, own last, tuned", "get, own last, tuned"])
         self.assertEqual({v.folder_name for v in both}, {v.folder_name for v in plain})
 
 
@@ -149,7 +149,7 @@ class Measurements(unittest.TestCase):
         row = a_row(hirgen=hirgen, allgather={"allgather get": {"us": [9.0], "wrong": 0}})
         lines = table_of.table([{"machine": "a machine", "rows": [row], "tiny": None}]).splitlines()
         self.assertIn("# a machine", lines)
-        get = "pipeline p2p, transport ipc-get, transfers ahead, streams 0"
+        get = "pipeline p2p, transport ipc-get, transfers ahead, streams 0, signals batched"
         self.assertEqual(lines[-2:], [f"allgather\tbf16\t4\t1024\t1\t256\t9.0\t{get}",
                                       f"ag_matmul\tbf16\t4\t1024\t512\t256\t30.0\t{get}"])
 

@@ -2,17 +2,17 @@
 
 Parameters come on top of the cell's. To try another schedule, add a line: one that hirgen refuses is listed
 with its reason and costs nothing. Rows of SMALL and LARGE are for cells below and above a fraction of a
-millisecond; a label that is in TUNED is timed a second time by --tuned, with the products' algorithms searched.
+millisecond; of the large cells, a label in TUNED is timed a second time by --tuned, with the products' algorithms searched.
 """
 import programs
 
 EAGER = {"pipeline": "eager", "streams": 0}
-GET = {"transport": "ipc-get", "transfers": "ahead", "streams": 0}
-PUT = {"transport": "ipc-put", "transfers": "ahead", "streams": 0}
+GET = {"transport": "ipc-get", "transfers": "ahead", "streams": 0, "signals": "batched"}
+PUT = {"transport": "ipc-put", "transfers": "ahead", "streams": 0, "signals": "batched"}
 LAST = {"own_step": "last"}
 TWO = {"streams": 2}
-FUSED = {"copy": "fused", "signals": "batched"}
-KERNEL = {"copy": "kernel", "signals": "batched"}
+FUSED = {"copy": "fused"}
+KERNEL = {"copy": "kernel"}
 
 SMALL_SECONDS = 0.4e-3
 
@@ -22,44 +22,37 @@ COMMON = {
         ("get", "ag_matmul_p2p", {}, GET),
         ("put", "ag_matmul_p2p", {}, PUT),
         ("get, 2 streams", "ag_matmul_p2p", {}, {**GET, **TWO}),
-        ("get, 2 chunks", "ag_matmul_p2p", {}, {**GET, "chunks": 2}),
     ],
     "matmul_rs": [
         ("eager", "matmul_rs", {"S": 1}, EAGER),
-        ("put", "matmul_rs_p2p", {}, PUT),
         ("put, own last", "matmul_rs_p2p", {}, {**PUT, **LAST}),
         ("get, own last", "matmul_rs_p2p", {}, {**GET, **LAST}),
         ("put, own last, 2 streams", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO}),
-        ("put, 2 chunks", "matmul_rs_p2p", {}, {**PUT, "chunks": 2}),
     ],
     "matmul_ar": [
         ("eager", "matmul_ar", {"S": 1}, EAGER),
-        ("put", "matmul_ar_p2p", {}, PUT),
-        ("get", "matmul_ar_p2p", {}, GET),
-        ("put, 2 streams", "matmul_ar_p2p", {}, {**PUT, **TWO}),
-        ("put, 2 chunks", "matmul_ar_p2p", {}, {**PUT, "chunks": 2}),
+        ("put, own last", "matmul_ar_p2p", {}, {**PUT, **LAST}),
+        ("get, own last", "matmul_ar_p2p", {}, {**GET, **LAST}),
     ],
 }
 
-LARGE = {
-    "ag_matmul": [("collective, S=4", "ag_matmul", {"S": 4}, {})],
-    "matmul_rs": [("collective, S=4", "matmul_rs", {"S": 4}, {})],
-    "matmul_ar": [("collective, S=4", "matmul_ar", {"S": 4}, {})],
-}
+LARGE = {"ag_matmul": [], "matmul_rs": [], "matmul_ar": []}
 
 SMALL = {
     "ag_matmul": [
-        ("get, fused", "ag_matmul_p2p", {}, {**GET, **FUSED}),
-        ("get, fused, 2 chunks", "ag_matmul_p2p", {}, {**GET, **FUSED, "chunks": 2}),
-        ("get, fused, graph", "ag_matmul_p2p", {}, {**GET, **FUSED, "graph": "true"}),
+        ("get, 2 chunks", "ag_matmul_p2p", {}, {**GET, "chunks": 2}),
+        ("get, 1 chunk", "ag_matmul_p2p", {}, {**GET, "chunks": 1}),
+        ("put, 1 chunk", "ag_matmul_p2p", {}, {**PUT, "chunks": 1}),
+        ("get, graph", "ag_matmul_p2p", {}, {**GET, "graph": "true"}),
     ],
     "matmul_rs": [
-        ("put, kernel", "matmul_rs_p2p", {}, {**PUT, **KERNEL}),
-        ("put, kernel, 2 chunks", "matmul_rs_p2p", {}, {**PUT, **KERNEL, "chunks": 2}),
+        ("put, 2 chunks", "matmul_rs_p2p", {}, {**PUT, "chunks": 2}),
+        ("put, 1 chunk", "matmul_rs_p2p", {}, {**PUT, "chunks": 1}),
+        ("put, kernel, 1 chunk", "matmul_rs_p2p", {}, {**PUT, **KERNEL, "chunks": 1}),
     ],
     "matmul_ar": [
-        ("put, kernel", "matmul_ar_p2p", {}, {**PUT, **KERNEL}),
-        ("get, fused", "matmul_ar_p2p", {}, {**GET, **FUSED}),
+        ("put, 1 chunk", "matmul_ar_p2p", {}, {**PUT, "chunks": 1}),
+        ("get, kernel, 1 chunk", "matmul_ar_p2p", {}, {**GET, **KERNEL, "chunks": 1}),
     ],
 }
 
@@ -82,7 +75,7 @@ TINY = [
     ("ag_matmul get, fused, graph", "ag_matmul_p2p", {}, {**GET, **FUSED, "graph": "true"}),
 ]
 
-TUNED = ["eager", "get", "put", "put, own last"]
+TUNED = ["get", "put, own last", "get, own last"]
 
 
 def of_cell(cell, tuned=False):
@@ -92,7 +85,7 @@ def of_cell(cell, tuned=False):
     by_size = SMALL if cell.expected_seconds < SMALL_SECONDS else LARGE
     rows = COMMON[cell.operation] + by_size[cell.operation]
     made = [make(cell, *row) for row in rows + (ALLGATHER if cell.operation == "ag_matmul" else [])]
-    return made + [make(cell, *row, tuned=True) for row in rows if tuned and row[0] in TUNED]
+    return made + [make(cell, *row, tuned=True) for row in rows if tuned and by_size is LARGE and row[0] in TUNED]
 
 
 def make(cell, label, spec, extra, schedule, tuned=False):
