@@ -42,19 +42,29 @@ func TestMain(m *testing.M) {
 // params is values of a spec's parameters.
 type params map[string]int64
 
-// folder is an emitted folder that cases take turns in.
+// folder is an emitted folder that cases take turns in. Folders with equal compiler flags share
+// one compiled runtime.
 type folder struct {
 	name  string
 	cache []string // CMake cache entries
 }
 
-// quick compiles with little optimisation: the tests run for less time than they compile.
-const quick = "CMAKE_CXX_FLAGS_RELEASE=-O1"
+// Entries of a folder's cache.
+const (
+	// quick compiles with little optimisation: the tests run for less time than they compile.
+	quick = "CMAKE_CXX_FLAGS_RELEASE=-O1"
+	// alone lets a folder compile a runtime of its own, as it does where nothing is said.
+	alone = "HIRGEN_RUNTIME_DIR:PATH="
+)
 
-// shared is the folder of all cases that need no build of their own.
-var shared = folder{name: "shared", cache: []string{quick}}
+// shared is the folder of all cases that need no build of their own. It has its own
+// runtime: a user's first program is built like that.
+var shared = folder{name: "shared", cache: []string{quick, alone}}
 
 func (f folder) dir() string { return filepath.Join(scratch, f.name) }
+
+// runtimes is where folders find a compiled runtime, or leave theirs for the others.
+func runtimes() string { return filepath.Join(scratch, "runtimes") }
 
 // emit loads, lowers and writes a spec; it returns the pipeline, which is the oracle.
 func (f folder) emit(t *testing.T, spec string, values params) *model.Pipeline {
@@ -80,7 +90,8 @@ func (f folder) emit(t *testing.T, spec string, values params) *model.Pipeline {
 // build builds what lies in the folder and returns the program's path.
 func (f folder) build(t *testing.T) string {
 	t.Helper()
-	program, err := launch.Build(t.Context(), launch.BuildOptions{Dir: f.dir(), Device: launch.CPU, Cache: f.cache})
+	cache := append([]string{"HIRGEN_RUNTIME_DIR:PATH=" + runtimes()}, f.cache...)
+	program, err := launch.Build(t.Context(), launch.BuildOptions{Dir: f.dir(), Device: launch.CPU, Cache: cache})
 	if err != nil {
 		if failure := (*launch.EnvironmentError)(nil); errors.As(err, &failure) {
 			t.Fatalf("%v\n%s", err, failure.Output)
