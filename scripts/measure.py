@@ -43,7 +43,7 @@ def specs(ranks):
 def halved(spec):
     """Half of the numbers that are a spec's extents M, N, K and its heads H, by name."""
     params = re.search(r"^params: \{(.*)\}", spec, re.MULTILINE).group(1)
-    return {name: int(value) // 2 for name, value in re.findall(r"\b([MNKH]): (\d+)\b", params)}
+    return {name: int(value) // 2 for name, value in re.findall(r"\b([MNKH]): (\d+)(?=,|$)", params)}
 
 
 SUITES = {"ag_matmul": ag_matmul, "specs": specs}

@@ -12,7 +12,6 @@ PUT = {"transport": "ipc-put", "transfers": "ahead", "streams": 0, "signals": "b
 LAST = {"own_step": "last"}
 TWO = {"streams": 2}
 FUSED = {"copy": "fused"}
-KERNEL = {"copy": "kernel"}
 
 SMALL_SECONDS = 0.4e-3
 
@@ -42,17 +41,18 @@ SMALL = {
     "ag_matmul": [
         ("get, 2 chunks", "ag_matmul_p2p", {}, {**GET, "chunks": 2}),
         ("get, 1 chunk", "ag_matmul_p2p", {}, {**GET, "chunks": 1}),
-        ("put, 1 chunk", "ag_matmul_p2p", {}, {**PUT, "chunks": 1}),
+        ("put, graph", "ag_matmul_p2p", {}, {**PUT, "graph": "true"}),
         ("get, graph", "ag_matmul_p2p", {}, {**GET, "graph": "true"}),
     ],
     "matmul_rs": [
         ("put, 2 chunks", "matmul_rs_p2p", {}, {**PUT, "chunks": 2}),
-        ("put, 1 chunk", "matmul_rs_p2p", {}, {**PUT, "chunks": 1}),
-        ("put, kernel, 1 chunk", "matmul_rs_p2p", {}, {**PUT, **KERNEL, "chunks": 1}),
+        ("eager, graph", "matmul_rs", {"S": 1}, {**EAGER, "graph": "true"}),
+        ("put, own last, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, "graph": "true"}),
+        ("get, own last, graph", "matmul_rs_p2p", {}, {**GET, **LAST, "graph": "true"}),
     ],
     "matmul_ar": [
-        ("put, 1 chunk", "matmul_ar_p2p", {}, {**PUT, "chunks": 1}),
-        ("get, kernel, 1 chunk", "matmul_ar_p2p", {}, {**GET, **KERNEL, "chunks": 1}),
+        ("eager, graph", "matmul_ar", {"S": 1}, {**EAGER, "graph": "true"}),
+        ("put, own last, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, "graph": "true"}),
     ],
 }
 
