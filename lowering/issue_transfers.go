@@ -48,7 +48,8 @@ func IssueTransfers(p *hostir.Program) error {
 		}
 		body = append(body, late...)
 	}
-	p.Body = append(body, end...)
+	body = append(body, end...)
+	p.Body = body
 	return nil
 }
 

@@ -64,14 +64,16 @@ func (c *slicer) passFromRank(st step) {
 		c.inPlace(st, split, own, made)
 		return
 	}
-	slice, selected := c.pick(set, nil, out, st.loop, c.index(), rows)
-	split.Body = append(made, &hostir.Set{Info: *set.Meta(), Out: slice, In: own})
+	slice, exchange := c.pick(set, nil, out, st.loop, c.index(), rows)
+	made = append(made, &hostir.Set{Info: *set.Meta(), Out: slice, In: own})
+	split.Body = made
 	split.Else = c.receive(set, in, slice)
 	if along != none {
 		sent, views := c.pick(set, nil, in, i, expr.Int(0), along)
-		split.Else = append(views, c.receive(set, sent, slice)...)
+		views = append(views, c.receive(set, sent, slice)...)
+		split.Else = views
 	}
-	exchange := append(selected, split)
+	exchange = append(exchange, split)
 	if c.cut.width > 1 {
 		exchange = c.innerLoop(set, exchange)
 	}
