@@ -107,11 +107,14 @@ func (b *builder) forLoop(s *hostir.For) ([]node, error) {
 	hidden, shadowed := b.scope.names[s.Var]
 	b.scope.names[s.Var] = name
 	b.loops = append(b.loops, loop{name, count, less(count, s.First)})
-	if setsStream(s.Body) {
+	before, sets := b.current, setsStream(s.Body)
+	if sets {
 		b.current = unknownStream
 	}
 	body, err := b.list(s.Body)
-	b.current = b.current.outside()
+	if b.current = b.current.outside(); !sets {
+		b.current = before
+	}
 	b.loops = b.loops[:len(b.loops)-1]
 	delete(b.scope.names, s.Var)
 	if shadowed {

@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/model"
+)
+
+// scheduleChoices are the fields of a point-to-point schedule with the values that are tried,
+// on four ranks.
+var scheduleChoices = []struct {
+	field  string
+	values []string
+}{
+	{"pipeline", []string{"p2p", "p2p", "p2p", "ring"}},
+	{"transport", []string{"nccl", "ipc-get", "ipc-put"}},
+	{"streams", []string{"0", "1", "2", "3"}},
+	{"sync", []string{"split", "fused"}},
+	{"joins", []string{"body", "after"}},
+	{"own", []string{"in-place", "copied"}},
+	{"transfers", []string{"inline", "ahead"}},
+	{"order", []string{"rotation", "reverse"}},
+	{"own_step", []string{"first", "last"}},
+	{"chunks", []string{"4", "8", "2", "1"}},
+	{"copy", []string{"engine", "kernel", "fused"}},
+	{"signals", []string{"single", "batched"}},
+	{"delay", []string{"0", "3"}},
+	{"graph", []string{"false", "true"}},
+}
+
+// combination is one of all schedules: a seed picks a value of each field.
+func combination(seed uint64) string {
+	random := rand.New(rand.NewPCG(seed, 11)) //nolint:gosec // no secret depends on it
+	chosen := map[string]string{}
+	for _, c := range scheduleChoices {
+		chosen[c.field] = c.values[random.IntN(len(c.values))]
+	}
+	if chosen["pipeline"] == "ring" && (chosen["chunks"] == "1" || chosen["chunks"] == "2") {
+		chosen["chunks"] = "8" // a ring passes on whole slices or pieces of them
+	}
+	fields := make([]string, len(scheduleChoices))
+	for i, c := range scheduleChoices {
+		fields[i] = c.field + ": " + chosen[c.field]
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+// combined is an example with one of all schedules.
+func combined(t *testing.T, seed uint64) (name, spec string) {
+	t.Helper()
+	specs := []string{"ag_matmul_p2p", "ag_linear_p2p", "allgather_p2p", "matmul_rs_p2p", "matmul_ar_p2p"}
+	name = specs[seed%uint64(len(specs))]
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec = regexp.MustCompile(`(?m)^schedule: .*$`).ReplaceAllString(string(text), "schedule: "+combination(seed))
+	return name, regexp.MustCompile(`(?m)^name: .*$`).ReplaceAllString(spec, "name: exchange")
+}
+
+// TestEveryCombinationIsEmitted lowers and renders many schedules: no choice rules out
+// another one.
+func TestEveryCombinationIsEmitted(t *testing.T) {
+	for seed := range uint64(1500) {
+		name, spec := combined(t, seed)
+		pipeline, err := model.Load("spec.yaml", []byte(spec), small(name, 4))
+		if err != nil {
+			t.Fatalf("%s: %v", spec, err)
+		}
+		program, err := lowering.Lower(pipeline, lowering.Options{Verify: true})
+		if err != nil {
+			t.Errorf("%s %s: %v", name, combination(seed), err)
+			continue
+		}
+		if _, err := emit.Render(program, emit.Options{}); err != nil {
+			t.Errorf("%s %s: %v", name, combination(seed), err)
+		}
+	}
+}
+
+// TestCombinations builds and runs a few of them.
+func TestCombinations(t *testing.T) {
+	for seed := range uint64(combinations()) {
+		name, spec := combined(t, seed)
+		t.Run(fmt.Sprintf("%d/%s/%s", seed, name, combination(seed)), func(t *testing.T) {
+			program := exchanges.make(t, spec, small(name, 4))
+			for order := range int64(4) { // 0 is in order
+				run(t, launch.Options{Program: program, N: 4, Seed: order, Args: manyCalls}).mustPass(t)
+			}
+		})
+	}
+}
+
+// combinations is how many are built and run.
+func combinations() int {
+	if full {
+		return 300
+	}
+	return 10
+}
