@@ -27,7 +27,7 @@ from tables import table  # noqa: E402
 TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
 #: Fields of the schedule beside the transport: each choice alone, and what is fastest together.
 FUSED = {"transfers": "ahead", "copy": "fused", "signals": "batched"}
-CHOICES = [{"streams": 0}, {"chunks": 1}, {"chunks": "3*D"}, {"transfers": "ahead"}, {"order": "reverse"}, {"order": "pairwise"},
+CHOICES = [{"streams": 0}, {"chunks": 1}, {"chunks": "3*D"}, {"transfers": "ahead"}, {"order": "reverse"},
            {"own_step": "last"}, {"copy": "kernel"}, {"signals": "batched"}, {"delay": 20}, {"graph": "true"},
            {"transfers": "ahead", "streams": 0, "own_step": "last"}, FUSED, {**FUSED, "streams": 0, "graph": "true"}]
 PIPELINES = r"pipeline: (p2p|ring)"
