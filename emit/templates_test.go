@@ -152,7 +152,7 @@ func allNodes() []node {
 		&bufferNode{}, &keepNode{}, &currentNode{}, &streamNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
 		&forNode{}, &ifNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
 		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
-		&mappedNode{}, &signalGroupNode{}, &submitNode{}, &declareNode{}, &guardMember{}, &guardNode{},
+		&mappedNode{}, &signalGroupNode{}, &submitNode{}, &declareNode{}, &guardMember{}, &guardNode{}, &delayNode{},
 	}
 	for _, form := range collectives {
 		nodes = append(nodes, &collectiveNode{Kind: form.kind})

@@ -85,6 +85,7 @@ constexpr const char* kCastOutCast = "statements.hir:7:5 Cast of out_cast";
 constexpr const char* kUnaryOutRelu = "statements.hir:8:5 Unary of out_relu";
 constexpr const char* kSetOutRelu = "statements.hir:8:5 Set of out_relu";
 constexpr const char* kCallerReady = "statements.hir:14:5 Synchronize(caller)";
+constexpr const char* kDelay = "statements.hir:14:5 Delay";
 constexpr const char* kSetRows = "statements.hir:15:5 Set of rows";
 constexpr const char* kBinaryProductI = "statements.hir:14:5 Binary of product_i";
 constexpr const char* kWorkerDone = "statements.hir:14:5 Synchronize(worker i % 2)";
@@ -199,6 +200,9 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // Synchronize(caller)
     HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
     HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+
+    // Delay(20)
+    hirgen::launch_delay(20, stream, kDelay);
     const fp32* X_i = X + i * N;         // [N]
     const fp32* Y_i = Y + i * N;         // [N]
     fp32* product_i = product_ + i * N;  // [N]
@@ -395,7 +399,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "statements",
               .spec = "statements.hir",
-              .digest = "6ffeb61e979fe9df8ad3ffef5a9d6e8a715b2963dc3a450a33ff6772ddcda36e",
+              .digest = "13a2ee7fe73afac6b07e895170b0a9ec12b8f843b70fbefd00d075b421970c4a",
               .mesh_size = D,
               .products = {{M, N, K, B}},
               .bytes = N * 4,
