@@ -96,6 +96,7 @@ class AgLinearP2p final : public hirgen::Program {
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
@@ -162,6 +163,7 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.copied(s), A_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitSend);
+      HG_CHECK(cudaEventRecord(wait_send_[s], stream), kWaitSend);
 
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);

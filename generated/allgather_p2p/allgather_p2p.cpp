@@ -74,6 +74,7 @@ class AllgatherP2p final : public hirgen::Program {
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D);
+  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
@@ -142,6 +143,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.copied(s), C_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReceive);
+      HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
     }
 
     stream = caller;

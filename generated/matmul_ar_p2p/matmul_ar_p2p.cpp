@@ -115,10 +115,12 @@ class MatmulArP2p final : public hirgen::Program {
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
   hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady2, 1);
   hirgen::Events receive_2_ready_ = context_.events("receive_2_ready", kReceive2, D);
   hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, D);
+  hirgen::Events wait_send_2_ = context_.events("wait_send_2", kWaitSend2, D);
   hirgen::Events worker_done2_ = context_.events("worker_done", kWorkerDone2, kStreams);
 };
 
@@ -174,7 +176,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kMatmulPS);
 
     // Step 0 is the own slice.
-    if (s) {
+    if (s != 0) {
       bf16* P_parts_s = P_parts_ + (D + rank - s) % D * (M / D) * N;  // [1, M / D, N]
 
       // ShareMemHandles(receive, send)
@@ -205,6 +207,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(stream, P_shared.copied(s), P_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitSend);
+      HG_CHECK(cudaEventRecord(wait_send_[s], stream), kWaitSend);
 
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
@@ -271,6 +274,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(stream, R_shared.copied(s), R_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitSend2);
+      HG_CHECK(cudaEventRecord(wait_send_2_[s], stream), kWaitSend2);
 
       // Wait(receive_2)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_2_done_[s], 0), kWaitReceive2);
@@ -329,7 +333,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_p2p",
               .spec = "spec.yaml",
-              .digest = "73e3627a617bf940617e5efe363a49eba54ee5cbee96c5d2d4fadbcefb632cb1",
+              .digest = "0d64acfd9304e128374d9f9f04c08a1f1c7cfb1cf4ff3f8752de56e22df0199d",
               .mesh_size = D,
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = D * (M / D) * N * 2,

@@ -5,10 +5,12 @@
 find_package(Threads REQUIRED)
 set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
 set(device_sources
+    runtime/cpu/src/blaslt_algorithm.cpp
     runtime/cpu/src/blaslt_descriptor.cpp
     runtime/cpu/src/blaslt_handle.cpp
     runtime/cpu/src/blaslt_matmul.cpp
     runtime/cpu/src/blaslt_product.cpp
+    runtime/cpu/src/blaslt_shapes.cpp
     runtime/cpu/src/block.cpp
     runtime/cpu/src/capture.cpp
     runtime/cpu/src/copy.cpp
@@ -32,6 +34,7 @@ set(device_sources
     runtime/cpu/src/order.cpp
     runtime/cpu/src/scheduler.cpp
     runtime/cpu/src/stream.cpp
+    runtime/cpu/src/words.cpp
     runtime/cpu/src/worker.cpp)
 
 add_library(hirgen_matmul_rs_bcast_device INTERFACE)

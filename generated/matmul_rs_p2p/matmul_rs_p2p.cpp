@@ -98,6 +98,7 @@ class MatmulRsP2p final : public hirgen::Program {
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D);
+  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
@@ -151,7 +152,7 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kMatmulPS);
 
     // Step 0 is the own slice.
-    if (s) {
+    if (s != 0) {
       bf16* P_s_2 = P_ + (rank + s) % D * (M / D) * N;  // [1, M / D, N]
 
       // ShareMemHandles(receive, send)
@@ -184,6 +185,7 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.copied(s), P_parts_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReceive);
+      HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
     }
 
     stream = caller;
@@ -244,7 +246,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_rs_p2p",
               .spec = "spec.yaml",
-              .digest = "97067d5d0e57e607e02d7e4b4a17cbf2d5f71e4162495e4d3904b66d33a74d70",
+              .digest = "ac0534a24d54063b5a174f5a267bb788e08244300af811741d4b55cd81e40f82",
               .mesh_size = D,
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = D * (M / D) * N * 2,
