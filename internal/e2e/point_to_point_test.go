@@ -51,22 +51,44 @@ var manyCalls = []string{"--checks", "20", "--warmup", "1", "--iters", "2", "--r
 // TestPointToPoint runs point-to-point pipelines over every transport, with the own slice
 // in place and copied, in many orders of execution.
 func TestPointToPoint(t *testing.T) {
-	for _, c := range []struct {
-		spec, own string
-		ranks     int64
-	}{
-		{"ag_matmul_p2p", "in-place", 4}, {"ag_linear_p2p", "copied", 2}, {"allgather_p2p", "copied", 4},
-		{"matmul_rs_p2p", "in-place", 4}, {"matmul_rs_p2p", "copied", 2}, {"matmul_ar_p2p", "in-place", 4},
-	} {
+	for _, c := range exchangeCases() {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
-			t.Run(fmt.Sprintf("%s/%s/%s/D=%d", c.spec, transport, c.own, c.ranks), func(t *testing.T) {
-				program := exchanges.make(t, pointToPoint(t, c.spec, transport, c.own), small(c.spec, c.ranks))
-				for seed := range int64(16) { // 0 is in order
+			t.Run(fmt.Sprintf("%s/%s/%s/%s/D=%d", c.spec, c.pipeline, transport, c.own, c.ranks), func(t *testing.T) {
+				spec := strings.Replace(pointToPoint(t, c.spec, transport, c.own), "pipeline: p2p", "pipeline: "+c.pipeline, 1)
+				program := exchanges.make(t, spec, small(c.spec, c.ranks))
+				for seed := range c.seeds { // 0 is in order
 					run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: manyCalls}).mustPass(t)
 				}
 			})
 		}
 	}
+}
+
+// exchangeCase is a pipeline whose ranks exchange slices.
+type exchangeCase struct {
+	spec, pipeline, own string
+	ranks, seeds        int64
+}
+
+// exchangeCases are some of them, or all that are claimed: each on 2, 4 and 8 ranks in 50 orders.
+func exchangeCases() []exchangeCase {
+	if !full {
+		return []exchangeCase{
+			{"ag_matmul_p2p", "p2p", "in-place", 4, 16}, {"ag_linear_p2p", "p2p", "copied", 2, 16},
+			{"allgather_p2p", "p2p", "copied", 4, 16}, {"matmul_rs_p2p", "p2p", "in-place", 4, 16},
+			{"matmul_rs_p2p", "p2p", "copied", 2, 16}, {"matmul_ar_p2p", "p2p", "in-place", 4, 16},
+			{"ag_matmul_p2p", "ring", "in-place", 4, 8}, {"matmul_rs_p2p", "ring", "in-place", 4, 8},
+		}
+	}
+	var cases []exchangeCase
+	for _, spec := range []string{"ag_matmul_p2p", "ag_linear_p2p", "allgather_p2p", "matmul_rs_p2p", "matmul_ar_p2p"} {
+		for _, pipeline := range []string{"p2p", "ring"} {
+			for _, ranks := range []int64{2, 4, 8} {
+				cases = append(cases, exchangeCase{spec, pipeline, "in-place", ranks, 50})
+			}
+		}
+	}
+	return cases
 }
 
 // TestFormsOfTransfers runs pipelines whose ranks copy and signal by kernels, in groups and in
