@@ -30,7 +30,7 @@ func IssueTransfers(p *hostir.Program) error {
 	body := make([]hostir.Stmt, 0, len(p.Body)+8)
 	for i := 0; i < len(p.Body); i++ {
 		loop, ok := p.Body[i].(*hostir.For)
-		if !ok || isJoinLoop(loop) {
+		if !ok || !works(loop) {
 			body = append(body, p.Body[i])
 			continue
 		}

@@ -37,8 +37,8 @@ type motion struct {
 	computed map[*hostir.Tensor]bool           // buffers that the work writes
 	received map[*hostir.Tensor]bool           // buffers that transfers write
 	passed   map[*hostir.Tensor]bool           // buffers that transfers read
-	moves    map[string][]*hostir.Tensor       // handle -> the tensors that its transfers name
-	reads    map[string]bool                   // handle -> its transfers write nothing on this rank
+	sent     map[string][]*hostir.Tensor       // handle -> what its transfers read on this rank
+	filled   map[string][]*hostir.Tensor       // handle -> what they write
 }
 
 func newMotion(p *hostir.Program) *motion {
@@ -76,7 +76,7 @@ func (m *motion) examine(loop *hostir.For) {
 	m.loop = loop.Var
 	m.selects = map[*hostir.Tensor]*hostir.Select{}
 	m.computed, m.received, m.passed = map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
-	m.moves, m.reads = map[string][]*hostir.Tensor{}, map[string]bool{}
+	m.sent, m.filled = map[string][]*hostir.Tensor{}, map[string][]*hostir.Tensor{}
 	m.writes(loop.Body)
 	m.transfers(loop.Body)
 	m.waits(loop.Body, nil)
@@ -125,6 +125,16 @@ func (m *motion) isOwnStep(cond expr.Expr) bool {
 
 func (m *motion) mentionsLoop(e expr.Expr) bool {
 	return slices.ContainsFunc(expr.Names(e.String()), func(n expr.Name) bool { return n.Text == m.loop })
+}
+
+// works reports whether a loop does more than name memory and move data.
+func works(loop *hostir.For) bool {
+	found := false
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		found = found || len(hostir.Defs(s)) > 0 && !isTransfer(s) && !makesView(s)
+		return !found
+	})
+	return found
 }
 
 // isTransfer reports whether a statement moves data between ranks.
@@ -195,11 +205,8 @@ func (m *motion) group(list []hostir.Stmt, handle string) {
 
 // note remembers what a handle stands for.
 func (m *motion) note(handle string, s hostir.Stmt) {
-	m.moves[handle] = append(m.moves[handle], hostir.Mentions(s)...)
-	if _, known := m.reads[handle]; !known {
-		m.reads[handle] = true
-	}
-	m.reads[handle] = m.reads[handle] && len(hostir.Defs(s)) == 0
+	m.sent[handle] = append(m.sent[handle], hostir.Uses(s)...)
+	m.filled[handle] = append(m.filled[handle], hostir.Defs(s)...)
 }
 
 // free reports whether a transfer depends on no other statement of the loop: nothing there
@@ -227,54 +234,4 @@ func (m *motion) sliced(t *hostir.Tensor) bool {
 		}
 	}
 	return false
-}
-
-// waits decides which waits of a list go after the loop: those that nothing after them needs,
-// in this list or in the lists around it.
-func (m *motion) waits(body []hostir.Stmt, after []hostir.Stmt) {
-	for i, s := range body {
-		rest := append(slices.Clone(body[i+1:]), after...)
-		for _, inner := range hostir.Bodies(s) {
-			m.waits(*inner, rest)
-		}
-		wait, ok := s.(*hostir.Wait)
-		if !ok || m.needed(wait.Handle, rest) {
-			continue
-		}
-		m.ways[s] = lateCopier
-		if e := m.exchanges[wait.Handle]; e != nil && e.Owner().Handle == wait.Handle {
-			m.ways[s] = lateOwner
-			if root(m.base, e.Owner().Buffer).Role == hostir.Input {
-				m.ways[s] = atTheEnd
-			}
-		}
-	}
-}
-
-// needed reports whether statements after a wait rely on it: they use what the transfer
-// wrote, or write what it read. In other iterations that is another slice, or nothing
-// writes it.
-func (m *motion) needed(handle string, rest []hostir.Stmt) bool {
-	buffers := map[*hostir.Tensor]bool{}
-	for _, t := range m.moves[handle] {
-		b := root(m.base, t)
-		buffers[b] = true
-		if (m.computed[b] || m.received[b]) && !m.sliced(t) {
-			return true
-		}
-	}
-	found := false
-	hostir.Walk(rest, func(s hostir.Stmt) bool {
-		mentions := hostir.Defs(s)
-		if !m.reads[handle] {
-			mentions = hostir.Mentions(s)
-		}
-		_, views := s.(*hostir.Select)
-		if views && m.reads[handle] {
-			mentions = nil
-		}
-		found = found || slices.ContainsFunc(mentions, func(t *hostir.Tensor) bool { return buffers[root(m.base, t)] })
-		return !found
-	})
-	return found || !m.reads[handle] && slices.ContainsFunc(m.moves[handle], func(t *hostir.Tensor) bool { return m.passed[root(m.base, t)] })
 }

@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestIssueTransfers(t *testing.T) { passCases(t, "issue-transfers") }

@@ -1,0 +1,73 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// waits decides which waits of a list go after the loop: those that nothing after them needs,
+// in this list or in the lists around it.
+func (m *motion) waits(body []hostir.Stmt, after []hostir.Stmt) {
+	for i, s := range body {
+		rest := append(slices.Clone(body[i+1:]), after...)
+		for _, inner := range hostir.Bodies(s) {
+			m.waits(*inner, rest)
+		}
+		wait, ok := s.(*hostir.Wait)
+		if !ok || m.needed(wait.Handle, rest) {
+			continue
+		}
+		m.ways[s] = lateCopier
+		if e := m.exchanges[wait.Handle]; e != nil && e.Owner().Handle == wait.Handle {
+			m.ways[s] = lateOwner
+			if root(m.base, e.Owner().Buffer).Role == hostir.Input {
+				m.ways[s] = atTheEnd
+			}
+		}
+	}
+}
+
+// needed reports whether a wait has to stay: its transfer was started elsewhere, the next
+// iteration passes on what it brought, or statements after the wait use that or write what
+// was sent. In other iterations that is another slice, or nothing writes it.
+func (m *motion) needed(handle string, rest []hostir.Stmt) bool {
+	sent, filled := m.sent[handle], m.filled[handle]
+	if len(sent)+len(filled) == 0 || !m.apart(sent) || !m.apart(filled) {
+		return true
+	}
+	from, into := m.buffers(sent), m.buffers(filled)
+	for b := range into {
+		if m.passed[b] {
+			return true
+		}
+	}
+	found := false
+	hostir.Walk(rest, func(s hostir.Stmt) bool {
+		found = found || m.among(hostir.Mentions(s), into) || !makesView(s) && m.among(hostir.Defs(s), from)
+		return !found
+	})
+	return found
+}
+
+// apart reports whether tensors that the loop writes are other slices in each iteration.
+func (m *motion) apart(tensors []*hostir.Tensor) bool {
+	return !slices.ContainsFunc(tensors, func(t *hostir.Tensor) bool {
+		b := root(m.base, t)
+		return (m.computed[b] || m.received[b]) && !m.sliced(t)
+	})
+}
+
+// buffers is the set of what lies behind tensors.
+func (m *motion) buffers(tensors []*hostir.Tensor) map[*hostir.Tensor]bool {
+	set := map[*hostir.Tensor]bool{}
+	for _, t := range tensors {
+		set[root(m.base, t)] = true
+	}
+	return set
+}
+
+// among reports whether one of the buffers lies behind one of the tensors.
+func (m *motion) among(tensors []*hostir.Tensor, buffers map[*hostir.Tensor]bool) bool {
+	return slices.ContainsFunc(tensors, func(t *hostir.Tensor) bool { return buffers[root(m.base, t)] })
+}
