@@ -96,8 +96,15 @@ func breakCode(indent int, text string) string {
 	if indent+width(text) <= columns {
 		return spaced(indent, text)
 	}
-	if left, right, ok := strings.Cut(text, " = "); ok && !strings.Contains(left, "(") && indent+4+width(right) <= columns {
-		return spaced(indent, left+" =") + "\n" + spaced(indent+4, right)
+	if left, right, ok := strings.Cut(text, " = "); ok && !strings.Contains(left, "(") {
+		if indent+4+width(right) <= columns {
+			return spaced(indent, left+" =") + "\n" + spaced(indent+4, right)
+		}
+		if sum := splitSum(right); len(sum) > 1 {
+			column := strings.Repeat(" ", indent+width(left)+len(" = "))
+			lines := fillWords(spaced(indent, left+" = "), column, sum)
+			return strings.Join(lines, "\n")
+		}
 	}
 	opening := outermostBracket(text)
 	if opening < 0 {
@@ -217,6 +224,25 @@ func matching(text string, i int) int {
 		}
 	}
 	return -1
+}
+
+// splitSum splits at the plus signs that are in no bracket and no string; each part but the
+// last ends with one.
+func splitSum(text string) []string {
+	var parts []string
+	depth, start := 0, 0
+	for i := 0; i < len(text); i = skip(text, i) {
+		switch {
+		case strings.IndexByte("({[", text[i]) >= 0:
+			depth++
+		case strings.IndexByte(")}]", text[i]) >= 0:
+			depth--
+		case depth == 0 && strings.HasPrefix(text[i:], " + "):
+			parts = append(parts, text[start:i+len(" +")])
+			start = i + len(" + ")
+		}
+	}
+	return append(parts, text[start:])
 }
 
 // splitArgs splits at the commas that are in no bracket and no string.

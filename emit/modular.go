@@ -24,8 +24,8 @@ func substitute(e expr.Expr, name string, by expr.Expr) expr.Expr {
 	}
 }
 
-// reduceModulo replaces "x % m" by the rank where x is the rank, give or take multiples of
-// m, and m is the number of ranks.
+// reduceModulo replaces "x % m" by the shortest form where x is the rank, give or take a
+// variable and multiples of m, and m is the number of ranks.
 func (b *builder) reduceModulo(e expr.Expr) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok {
@@ -39,25 +39,52 @@ func (b *builder) reduceModulo(e expr.Expr) expr.Expr {
 	if !collect(binary.X, binary.Y.String(), 1, terms) {
 		return reduced
 	}
-	rank := b.scope.names["rank"]
-	for name, count := range terms {
-		if name == rank && count != 1 || name != rank && count != 0 {
-			return reduced
-		}
-	}
-	if terms[rank] == 1 {
-		return expr.Var(rank)
+	if place := b.fromRank(terms, binary.Y); place != nil {
+		return place
 	}
 	return reduced
 }
 
-// collect adds up the names of a sum, each as often as it stands there; the modulus, and
-// further reductions by it, count for nothing. It reports whether e is such a sum.
+// fromRank is the place of this rank, or so many steps of one variable after it or before it,
+// modulo the number of ranks; nil if terms are something else.
+func (b *builder) fromRank(terms map[string]int64, ranks expr.Expr) expr.Expr {
+	rank, steps := b.scope.names["rank"], ""
+	for name, count := range terms {
+		switch {
+		case name == rank && count == 1 || name != rank && count == 0:
+		case name != rank && name != constant && steps == "" && (count == 1 || count == -1):
+			steps = name
+		default:
+			return nil
+		}
+	}
+	here := expr.Var(rank)
+	switch {
+	case terms[rank] != 1:
+		return nil
+	case steps == "":
+		return here
+	case terms[steps] == 1:
+		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "+", X: here, Y: expr.Var(steps)}, Y: ranks}
+	default:
+		from := &expr.Binary{Op: "+", X: ranks, Y: here}
+		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "-", X: from, Y: expr.Var(steps)}, Y: ranks}
+	}
+}
+
+// constant is what collect counts numbers under.
+const constant = ""
+
+// collect adds up the names of a sum, each as often as it stands there, and its numbers; the
+// modulus, and further reductions by it, count for nothing. It reports whether e is such a sum.
 func collect(e expr.Expr, modulus string, sign int64, terms map[string]int64) bool {
 	if e.String() == modulus {
 		return true
 	}
 	switch e := e.(type) {
+	case expr.Int:
+		terms[constant] += sign * int64(e)
+		return true
 	case expr.Var:
 		terms[string(e)] += sign
 		return true

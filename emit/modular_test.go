@@ -19,6 +19,9 @@ func TestSeenFrom(t *testing.T) {
 		{"(D + rank - s) % D", "(rank + s) % D * M * K", "rank * M * K"},
 		{"(rank + s) % D", "rank * 16", "(rank + s) % D * 16"},
 		{"(rank + s) % D", "s * 16", "s * 16"},
+		{"(rank + 1) % D", "(D + rank - (s + 1)) % D * 16", "(D + rank - s) % D * 16"},
+		{"(D + rank - 1) % D", "(rank + s + 1) % D * 16", "(rank + s) % D * 16"},
+		{"(rank + s) % D", "(rank + s) % D * 16", "((rank + s) % D + s) % D * 16"},
 		{"(rank + 1) % D", "(D + rank - s) % D * 16", "(D + (rank + 1) % D - s) % D * 16"},
 		{"(rank + s) % D", "(D + rank - s) % S", "(D + (rank + s) % D - s) % S"}, // not the number of ranks
 		{"(rank + s) % D", "(s + s) % D", "(s + s) % D"},

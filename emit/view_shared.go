@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
@@ -31,6 +32,11 @@ type shareView struct {
 
 // Transfers is the number of transfers of a call.
 func (s *shareView) Transfers() string { return s.transfers.String() }
+
+// Constructs reports whether the program's constructor does anything.
+func (v *programView) Constructs() bool {
+	return v.Workers > 0 || slices.ContainsFunc(v.Shares, func(s *shareView) bool { return s.Own })
+}
 
 // An exchange is a send and a receive, the owner's side of which was printed.
 type exchange struct {
@@ -130,8 +136,13 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 	}
 	peer := b.scope.rename(fold(s.Peer))
 	theirs := fmt.Sprintf("%s.of<%s>(%s)", e.share.Name, e.typ.Alias, peer)
+	var named []node
 	if e.at != nil {
-		theirs += " + " + b.seenFrom(peer, e.at).String()
+		there := &viewNode{
+			Declares: true, Const: !s.Send, Type: e.typ.Alias, Name: b.names.local(e.share.Tensor + "_there"), Base: theirs,
+			Offset: b.seenFrom(peer, e.at).String(), Shape: buf.shape() + " of rank " + peer.String(),
+		}
+		named, theirs = []node{there}, there.Name
 	}
 	out, in := buf.name, theirs
 	if s.Send {
@@ -140,7 +151,7 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 	call := &copyBetweenNode{
 		Shared: e.share.Name, Peer: peer.String(), Transfer: e.transfer(b.loops), Out: out, In: in, Elements: buf.elements().String(), Type: buf.typ.Alias,
 	}
-	return b.copyNow(src, s.Handle, call), nil
+	return append(named, b.copyNow(src, s.Handle, call)...), nil
 }
 
 // share declares the memory behind a buffer as shared, once.

@@ -90,8 +90,8 @@ class AgMatmulRing final : public hirgen::Program {
   hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D * 2);
 };
 
-AgMatmulRing::AgMatmulRing(
-    hirgen::Context& context) : context_(context) {  peers_.share(A_all_, kAAllShared);
+AgMatmulRing::AgMatmulRing(hirgen::Context& context) : context_(context) {
+  peers_.share(A_all_, kAAllShared);
 }
 
 void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -125,6 +125,9 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                               A_all_shared.lent_at((D + rank - 1) % D, s * 2 + c),
                                               A_all_shared.call(), 0),
                  kReceive);
+        // [M / D / 2, K] of rank (rank + 1) % D
+        bf16* A_all_there = A_all_shared.of<bf16>((rank + 1) % D) +
+                            (D + rank - s) % D * (M / D) * K + c * (M / D / 2) * K;
 
         // Moved, so that Matmul is local to a rank.
         // send = P2PCommunication(send, buffer A_s_c, peer (rank + 1) % D, IPC-put)
@@ -133,13 +136,8 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_all_shared.lent(s * 2 + c),
                                              A_all_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
                  kSend);
-        HG_CHECK(cudaMemcpyAsync(A_all_shared.of<bf16>((rank + 1) % D) + (D + (
-                                                                              rank + 1) % D - (
-                                                                                  s + 1)) % D * (
-                                                                                      M / D) * K + c * (
-                                                                                          M / D / 2) * K,
-                                 A_s_c, M / D / 2 * K * sizeof(bf16), cudaMemcpyDeviceToDevice,
-                                 peers_.copies()),
+        HG_CHECK(cudaMemcpyAsync(A_all_there, A_s_c, M / D / 2 * K * sizeof(bf16),
+                                 cudaMemcpyDeviceToDevice, peers_.copies()),
                  kSend);
         HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(),
                                               A_all_shared.copied_at((rank + 1) % D, s * 2 + c),

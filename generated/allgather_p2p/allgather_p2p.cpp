@@ -120,6 +120,8 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.lent_at((rank + s) % D, s),
                                             C_shared.call(), 0),
                kReceive);
+      // [1, M / D, K] of rank (D + rank - s) % D
+      bf16* C_there = C_shared.of<bf16>((D + rank - s) % D) + rank * (M / D) * K;
 
       // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-put)
       HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
@@ -127,8 +129,8 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), C_shared.lent(s), C_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kSend);
-      HG_CHECK(cudaMemcpyAsync(C_shared.of<bf16>((D + rank - s) % D) + rank * (M / D) * K, A,
-                               M / D * K * sizeof(bf16), cudaMemcpyDeviceToDevice, peers_.copies()),
+      HG_CHECK(cudaMemcpyAsync(C_there, A, M / D * K * sizeof(bf16), cudaMemcpyDeviceToDevice,
+                               peers_.copies()),
                kSend);
       HG_CHECK(
           driver_.cuStreamWriteValue32(peers_.copies(), C_shared.copied_at((D + rank - s) % D, s),

@@ -162,6 +162,8 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at((D + rank - s) % D, s),
                                             P_parts_shared.call(), 0),
                kReceive);
+      // [1, M / D, N] of rank (rank + s) % D
+      bf16* P_parts_there = P_parts_shared.of<bf16>((rank + s) % D) + rank * (M / D) * N;
 
       // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-put)
       HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
@@ -169,8 +171,8 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.lent(s),
                                            P_parts_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
                kSend);
-      HG_CHECK(cudaMemcpyAsync(P_parts_shared.of<bf16>((rank + s) % D) + rank * (M / D) * N, P_s_2,
-                               M / D * N * sizeof(bf16), cudaMemcpyDeviceToDevice, peers_.copies()),
+      HG_CHECK(cudaMemcpyAsync(P_parts_there, P_s_2, M / D * N * sizeof(bf16),
+                               cudaMemcpyDeviceToDevice, peers_.copies()),
                kSend);
       HG_CHECK(
           driver_.cuStreamWriteValue32(peers_.copies(), P_parts_shared.copied_at((rank + s) % D, s),

@@ -96,8 +96,8 @@ class MatmulRsRing final : public hirgen::Program {
   hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D * 2);
 };
 
-MatmulRsRing::MatmulRsRing(
-    hirgen::Context& context) : context_(context) {  peers_.share(P_sums_, kPSumsShared);
+MatmulRsRing::MatmulRsRing(hirgen::Context& context) : context_(context) {
+  peers_.share(P_sums_, kPSumsShared);
 }
 
 void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -124,6 +124,9 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                               P_sums_shared.lent_at((D + rank - 1) % D, s * 2 + c),
                                               P_sums_shared.call(), 0),
                  kReceive);
+        // [1, M / D / 2, N] of rank (rank + 1) % D
+        bf16* P_sums_there = P_sums_shared.of<bf16>((rank + 1) % D) +
+                             (D + rank - s) % D * (M / D) * N + c * (M / D / 2) * N;
 
         // send = P2PCommunication(send, buffer P_s_c, peer (rank + 1) % D, IPC-put)
         HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], stream), kSend);
@@ -131,13 +134,8 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_sums_shared.lent(s * 2 + c),
                                              P_sums_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
                  kSend);
-        HG_CHECK(cudaMemcpyAsync(P_sums_shared.of<bf16>((rank + 1) % D) + (D + (
-                                                                               rank + 1) % D - (
-                                                                                   s + 1)) % D * (
-                                                                                       M / D) * N + c * (
-                                                                                           M / D / 2) * N,
-                                 P_s_c, M / D / 2 * N * sizeof(bf16), cudaMemcpyDeviceToDevice,
-                                 peers_.copies()),
+        HG_CHECK(cudaMemcpyAsync(P_sums_there, P_s_c, M / D / 2 * N * sizeof(bf16),
+                                 cudaMemcpyDeviceToDevice, peers_.copies()),
                  kSend);
         HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(),
                                               P_sums_shared.copied_at((rank + 1) % D, s * 2 + c),

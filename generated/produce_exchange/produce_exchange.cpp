@@ -170,6 +170,8 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
       HG_CHECK(driver_.cuStreamWriteValue32(stream, P_shared.lent_at((rank + s) % D, s),
                                             P_shared.call(), 0),
                kSend);
+      // [1, M / D, N] of rank (D + rank - s) % D
+      const bf16* P_there = P_shared.of<bf16>((D + rank - s) % D) + rank * (M / D) * N;
 
       // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-get)
       HG_CHECK(cudaEventRecord(receive_ready_[s], stream), kReceive);
@@ -177,10 +179,9 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
       HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_shared.lent(s), P_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
-      HG_CHECK(
-          cudaMemcpyAsync(P_parts_s, P_shared.of<bf16>((D + rank - s) % D) + rank * (M / D) * N,
-                          M / D * N * sizeof(bf16), cudaMemcpyDeviceToDevice, peers_.copies()),
-          kReceive);
+      HG_CHECK(cudaMemcpyAsync(P_parts_s, P_there, M / D * N * sizeof(bf16),
+                               cudaMemcpyDeviceToDevice, peers_.copies()),
+               kReceive);
       HG_CHECK(
           driver_.cuStreamWriteValue32(peers_.copies(), P_shared.copied_at((D + rank - s) % D, s),
                                        P_shared.call(), 0),

@@ -142,6 +142,8 @@ void ExchangePut::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(stream, A_all_shared.lent_at((D + rank - s) % D, s),
                                             A_all_shared.call(), 0),
                kReceive);
+      // [M, K] of rank (rank + s) % D
+      bf16* A_all_there = A_all_shared.of<bf16>((rank + s) % D) + rank * M * K;
 
       // send = P2PCommunication(send, buffer A_own, peer (rank + s) % D, IPC-put)
       HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
@@ -149,8 +151,8 @@ void ExchangePut::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_all_shared.lent(s),
                                            A_all_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
                kSend);
-      HG_CHECK(cudaMemcpyAsync(A_all_shared.of<bf16>((rank + s) % D) + rank * M * K, A_own,
-                               M * K * sizeof(bf16), cudaMemcpyDeviceToDevice, peers_.copies()),
+      HG_CHECK(cudaMemcpyAsync(A_all_there, A_own, M * K * sizeof(bf16), cudaMemcpyDeviceToDevice,
+                               peers_.copies()),
                kSend);
       HG_CHECK(
           driver_.cuStreamWriteValue32(peers_.copies(), A_all_shared.copied_at((rank + s) % D, s),
