@@ -35,6 +35,10 @@ func TestLayOut(t *testing.T) {
 			"  CHECK(\n      inner(operand, operand, operand, operand, operand, operand, operand, operand, operand, names),\n" +
 				"      kWhere);\n",
 		},
+		"a sum that is too long is broken behind a plus": {
+			"  T* there = of(" + strings.Repeat("x", 40) + ") + (D + rank - s) % D * (M / D) * K + c * (M / D / 2) * K;\n",
+			"  T* there = of(" + strings.Repeat("x", 40) + ") + (D + rank - s) % D * (M / D) * K +\n             c * (M / D / 2) * K;\n",
+		},
 		"a long comment of C is filled": {
 			"  /* " + strings.TrimSpace(strings.Repeat("http://x ", 12)) + " */\n",
 			"  /* " + strings.TrimSpace(strings.Repeat("http://x ", 10)) + "\n   * http://x http://x */\n",

@@ -200,7 +200,19 @@ func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 		order = append(order, s)
 		return true
 	})
-	used, lent := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
+	// A view that one branch lends and another one uses is used in both: so once more, while
+	// there are more.
+	used := map[*hostir.Tensor]bool{}
+	for known := -1; known < len(used); {
+		known = len(used)
+		addUsed(order, used)
+	}
+	return used
+}
+
+// addUsed adds the tensors that statements in this order use, given those known already.
+func addUsed(order []hostir.Stmt, used map[*hostir.Tensor]bool) {
+	lent := map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(order) {
 		mentioned := append(hostir.Uses(s), hostir.Defs(s)...)
 		if out := hostir.Result(s); isView(s) && out.Role == hostir.View && !used[out] {
@@ -220,7 +232,6 @@ func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 			used[t] = true
 		}
 	}
-	return used
 }
 
 // isView reports whether a statement only names memory.
