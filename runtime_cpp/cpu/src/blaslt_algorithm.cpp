@@ -26,7 +26,7 @@ constexpr Design kDesigns[] = {
     {{128, 256, false}, 20, 37, kUsedWorkspace},
     {{128, 256, true}, 20, 37, kUsedWorkspace / 2},
     {{64, 64, false}, 15, 13, 0},
-    {{16, 16, false}, 5, 1, kUsedWorkspace, std::chrono::milliseconds(5)},
+    {{16, 16, false}, 5, 1, kUsedWorkspace, std::chrono::milliseconds(20)},
 };
 constexpr auto kDesignCount = static_cast<long>(std::size(kDesigns));
 
