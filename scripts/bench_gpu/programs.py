@@ -118,9 +118,10 @@ class Builder:
 
 
 def quiet(command, cwd=None, env=None, seconds=None):
-    """Runs a command; its exit code (124: past the limit, 127: not there) and all that it printed."""
+    """Runs a command, env added to the environment; its exit code (124: past the limit, 127: not there) and all
+    that it printed."""
     try:
-        process = subprocess.Popen([str(word) for word in command], cwd=cwd, env=env and {**os.environ, **env}, text=True,
+        process = subprocess.Popen([str(word) for word in command], cwd=cwd, env={**os.environ, **(env or {})}, text=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    start_new_session=True)
     except OSError as error:

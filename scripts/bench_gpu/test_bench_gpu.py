@@ -80,6 +80,12 @@ class Variants(unittest.TestCase):
         self.assertEqual({v.folder_name for v in both}, {v.folder_name for v in plain})
 
 
+class Commands(unittest.TestCase):
+    def test_the_environment_stays_where_nothing_is_added(self):
+        for env in (None, {}, {"HIRGEN_OTHER": "1"}):
+            self.assertEqual(programs.quiet(["sh", "-c", "echo ${PATH:+set}"], env=env), (0, "set\n"))
+
+
 class Peers(unittest.TestCase):
     def setUp(self):
         """peers.py with a PyTorch that does nothing."""
