@@ -98,7 +98,7 @@ func TestPointToPointNeedsItsWaits(t *testing.T) {
 	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
 		if p.Schedule.Chunks != 0 {
-			t.Skip("it has the waits of the same schedule without chunks")
+			return // it has the waits of the same schedule without chunks
 		}
 		p.Schedule.Streams = 2
 		o := newOracle(t, p, 5)
