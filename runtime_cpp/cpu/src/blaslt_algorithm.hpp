@@ -33,6 +33,6 @@ bool is_algorithm(const Algorithm& algorithm);
 Tiling tiling_of(const Algorithm& algorithm);
 
 /// What it takes beyond its work.
-std::chrono::milliseconds pause_of(const Algorithm& algorithm);
+std::chrono::milliseconds extra_of(const Algorithm& algorithm);
 
 }  // namespace hirgen_cpu

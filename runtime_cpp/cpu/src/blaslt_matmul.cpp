@@ -94,10 +94,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
     product.d = matrix_of(D, d, false);
     set_epilogue(open(computeDesc), d, product);
     if (algo != nullptr) product.tiling = tiling_of(open(*algo));
-    const auto pause = algo != nullptr ? pause_of(open(*algo)) : std::chrono::milliseconds(0);
+    const auto extra = algo != nullptr ? extra_of(open(*algo)) : std::chrono::milliseconds(0);
     submit(stream, [=](Stream& target) {
       Scheduler::get().push(target,
-                            make_product_task(product, workspace, workspaceSizeInBytes, pause));
+                            make_product_task(product, workspace, workspaceSizeInBytes, extra));
     });
   });
 }
