@@ -215,7 +215,7 @@ func addUsed(order []hostir.Stmt, used map[*hostir.Tensor]bool) {
 	lent := map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(order) {
 		mentioned := append(hostir.Uses(s), hostir.Defs(s)...)
-		if out := hostir.Result(s); isView(s) && out.Role == hostir.View && !used[out] {
+		if out := hostir.Result(s); hostir.MakesView(s) && out.Role == hostir.View && !used[out] {
 			switch in := mentioned[0]; {
 			case lent[out] && in.Role == hostir.View:
 				lent[in] = true
@@ -231,15 +231,5 @@ func addUsed(order []hostir.Stmt, used map[*hostir.Tensor]bool) {
 		for _, t := range mentioned {
 			used[t] = true
 		}
-	}
-}
-
-// isView reports whether a statement only names memory.
-func isView(s hostir.Stmt) bool {
-	switch s.(type) {
-	case *hostir.Select, *hostir.Broadcast, *hostir.Permute, *hostir.Reshape:
-		return true
-	default:
-		return false
 	}
 }

@@ -53,22 +53,12 @@ func newMotion(p *hostir.Program) *motion {
 		if get, ok := s.(*hostir.GetCurrentStream); ok {
 			m.caller = get.Var
 		}
-		if out, in := hostir.Result(s), hostir.Uses(s); out != nil && out.Role == hostir.View && makesView(s) {
+		if out, in := hostir.Result(s), hostir.Uses(s); out != nil && out.Role == hostir.View && hostir.MakesView(s) {
 			m.base[out] = root(m.base, in[0])
 		}
 		return true
 	})
 	return m
-}
-
-// makesView reports whether a statement can make its result a view of its operand.
-func makesView(s hostir.Stmt) bool {
-	switch s.(type) {
-	case *hostir.Select, *hostir.Reshape, *hostir.Broadcast, *hostir.Permute:
-		return true
-	default:
-		return false
-	}
 }
 
 // examine decides where each statement of a loop goes.
@@ -131,7 +121,7 @@ func (m *motion) mentionsLoop(e expr.Expr) bool {
 func works(loop *hostir.For) bool {
 	found := false
 	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-		found = found || len(hostir.Defs(s)) > 0 && !isTransfer(s) && !makesView(s)
+		found = found || len(hostir.Defs(s)) > 0 && !isTransfer(s) && !hostir.MakesView(s)
 		return !found
 	})
 	return found

@@ -20,22 +20,12 @@ func (f *flow) buffers(s Stmt) {
 		f.ready(s, t)
 	}
 	for _, t := range Defs(s) {
-		if t.Role == View && f.makesView(s) && !f.facts[fact{viewed, t}] {
+		if t.Role == View && MakesView(s) && !f.facts[fact{viewed, t}] {
 			f.view(s, t, Uses(s)[0])
 			continue
 		}
 		f.ready(s, t)
 		f.write(s, t)
-	}
-}
-
-// makesView reports whether a statement can make its result a view of its operand.
-func (f *flow) makesView(s Stmt) bool {
-	switch s.(type) {
-	case *Reshape, *Broadcast, *Permute:
-		return true
-	default:
-		return false
 	}
 }
 

@@ -95,6 +95,17 @@ func SubstituteDefs(s Stmt, f func(*Tensor) *Tensor) {
 	}
 }
 
+// MakesView reports whether a statement can make its result a view of its operand, and then
+// only names memory.
+func MakesView(s Stmt) bool {
+	switch s.(type) {
+	case *Select, *Broadcast, *Permute, *Reshape:
+		return true
+	default:
+		return false
+	}
+}
+
 // Result is the tensor that a compute statement or a Communication writes, or nil.
 func Result(s Stmt) *Tensor {
 	if defs := Defs(s); len(defs) == 1 {
