@@ -46,9 +46,6 @@ func (l *streamLowering) chunk(g *group) cut {
 
 // innerLoop puts a loop over pieces, or over the slices of a product, around statements.
 func (c *slicer) innerLoop(s hostir.Stmt, body []hostir.Stmt) []hostir.Stmt {
-	if c.cut.inner == "" {
-		return body
-	}
 	count := domain.Extent{Size: c.cut.pieces * c.cut.width} // one of them is 1
 	if c.group.atOnce() {
 		count = c.group.axis.Extent
@@ -139,12 +136,14 @@ func (c *slicer) part(s hostir.Stmt, view, t *hostir.Tensor, axis int, index exp
 	}
 	if view == nil {
 		view = c.declare(t, suffix, t.Axes, t.Layout)
-		extent := t.Axes[axis].Extent
-		view.Axes[axis] = domain.Axis{Extent: domain.Extent{
-			Text: expr.Compact(binary("/", extentExpr(extent), expr.Int(parts))), Size: extent.Size / parts,
-		}}
+		view.Axes[axis] = domain.Axis{Extent: oneOf(t.Axes[axis].Extent, parts)}
 	}
 	return view, &hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: index, Parts: parts}
+}
+
+// oneOf is the extent of one of equal parts.
+func oneOf(e domain.Extent, parts int64) domain.Extent {
+	return domain.Extent{Text: expr.Compact(binary("/", extentExpr(e), expr.Int(parts))), Size: e.Size / parts}
 }
 
 // rows is the axis along which the slices of a result are cut: the first one behind the

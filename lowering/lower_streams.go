@@ -185,9 +185,7 @@ func (l *streamLowering) firstStep(g *group) int64 {
 func (l *streamLowering) steps(g *group) domain.Extent {
 	count := g.axis.Extent
 	if g.cut.width > 1 {
-		count = domain.Extent{
-			Text: expr.Compact(binary("/", extentExpr(count), expr.Int(g.cut.width))), Size: count.Size / g.cut.width,
-		}
+		count = oneOf(count, g.cut.width)
 	}
 	if l.ownLast(g) {
 		return domain.Extent{Text: expr.Compact(binary("+", extentExpr(count), expr.Int(1))), Size: count.Size + 1}

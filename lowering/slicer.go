@@ -138,10 +138,7 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
 	view := c.declared(nil, t, axis)
 	if rows != none {
-		extent := t.Axes[rows].Extent
-		view.Axes[rows-1].Extent = domain.Extent{
-			Text: expr.Compact(binary("/", extentExpr(extent), expr.Int(c.cut.pieces))), Size: extent.Size / c.cut.pieces,
-		}
+		view.Axes[rows-1].Extent = oneOf(t.Axes[rows].Extent, c.cut.pieces)
 	}
 	c.slices[sliceKey{t, axis, rows}] = view
 	return view
