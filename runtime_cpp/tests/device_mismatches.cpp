@@ -1,8 +1,10 @@
-// NCCL calls that do not match between ranks. NCCL hangs or computes garbage; the CPU device names
-// both sides, on every rank. Nothing here runs on a GPU.
+// NCCL calls that do not match between ranks or threads. NCCL hangs, computes garbage or crashes; the
+// CPU device names both sides, on every rank. Nothing here runs on a GPU.
 #include <cuda_runtime.h>
 #include <nccl.h>
 #include <unistd.h>
+
+#include <thread>
 
 #include "device_test.hpp"
 
@@ -68,6 +70,27 @@ void mismatched_message() {
   });
 }
 
+/// Another thread may ask a blocking communicator for errors. Asking a non-blocking one is part of
+/// its calls.
+void asked_by_two_threads() {
+  for (bool blocking : {true, false}) {
+    run_ranks(2, [=](const Rank& rank) {
+      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+      config.blocking = blocking ? 1 : 0;
+      auto* id = static_cast<ncclUniqueId*>(rank.memory);
+      if (rank.rank == 0) OK(ncclGetUniqueId(id));
+      rank.barrier();
+      ncclComm_t comm = nullptr;
+      ncclCommInitRankConfig(&comm, 2, *id, rank.rank, &config);
+      ncclResult_t status = ncclInProgress;
+      while (status == ncclInProgress) OK(ncclCommGetAsyncError(comm, &status));
+      EXPECT(status == ncclSuccess);
+      std::thread([&] { OK(ncclCommGetAsyncError(comm, &status)); }).join();
+      EXPECT(status == (blocking ? ncclSuccess : ncclInvalidUsage));
+    });
+  }
+}
+
 }  // namespace
 #endif
 
@@ -79,6 +102,7 @@ int main(int argc, char** argv) {
                        {"mismatched_count", mismatched_count},
                        {"mismatched_root", mismatched_root},
                        {"mismatched_message", mismatched_message},
+                       {"asked_by_two_threads", asked_by_two_threads},
 #endif
                    });
 }

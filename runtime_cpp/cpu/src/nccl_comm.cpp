@@ -114,6 +114,14 @@ void Comm::settle() {
   if (background_.joinable()) background_.join();
 }
 
+ncclResult_t Comm::ask() {
+  if (!blocking && std::this_thread::get_id() != maker_) {
+    fail(ncclInvalidUsage,
+         "two threads ask a non-blocking communicator how it is: NCCL would end its call twice");
+  }
+  return status();
+}
+
 ncclResult_t Comm::status() const {
   {
     QuietLock lock(mutex_);

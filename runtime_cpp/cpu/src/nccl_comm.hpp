@@ -44,7 +44,9 @@ class Comm {
   ncclResult_t run(std::function<void()> work);
   /// Waits until the thread of run() has ended.
   void settle();
-  /// What ncclCommGetAsyncError returns.
+  /// What ncclCommGetAsyncError returns. Only the thread that made a communicator may ask a
+  /// non-blocking one: the question ends its last call, which two threads cannot do at once.
+  ncclResult_t ask();
   ncclResult_t status() const;
   std::string last_error() const;
   void fail(ncclResult_t code, const std::string& text);
@@ -83,6 +85,7 @@ class Comm {
   ncclResult_t status_ = ncclSuccess;
   std::string last_error_;
   std::thread background_;
+  const std::thread::id maker_ = std::this_thread::get_id();
   std::shared_ptr<Stream> last_stream_;
   uint64_t last_position_ = 0;
   std::map<std::pair<pid_t, uint64_t>, std::unique_ptr<Block>> peers_;  ///< by pid and inode

@@ -163,7 +163,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
   return nccl_api("ncclCommGetAsyncError", [&] {
     nccl_require(asyncError != nullptr, "null result");
-    *asyncError = comm_of(comm)->status();
+    *asyncError = comm_of(comm)->ask();
     return ncclSuccess;
   });
 }
