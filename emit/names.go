@@ -135,7 +135,7 @@ const macroNames = `assert errno linux unix NULL EOF BUFSIZ INFINITY NAN HUGE_VA
 	RAND_MAX CHAR_BIT CHAR_MAX CHAR_MIN INT_MAX INT_MIN LONG_MAX LONG_MIN SIZE_MAX INT8_MAX INT16_MAX
 	INT32_MAX INT64_MAX UINT32_MAX UINT64_MAX DBL_MAX FLT_MAX M_PI M_E SIGABRT SIGINT SIGKILL SIGSEGV SIGTERM
 	stdin stdout stderr signals major minor makedev i386 CUDARTAPI CUDART_CB CUDART_VERSION CUBLASAPI
-	NCCL_MAJOR NCCL_MINOR NCCL_PATCH NCCL_VERSION NCCL_VERSION_CODE HG_CHECK HG_NCCL I complex
+	NCCL_MAJOR NCCL_MINOR NCCL_PATCH NCCL_VERSION NCCL_VERSION_CODE HG_CHECK I complex
 	int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t ssize_t ptrdiff_t intptr_t
 	char1 char2 char3 char4 short2 short4 int1 int2 int3 int4 uint1 uint2 uint3 uint4 long2 long4
 	float1 float2 float3 float4 double2 double4 half half2 bfloat16 dim3 threadIdx blockIdx blockDim

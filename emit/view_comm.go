@@ -308,7 +308,7 @@ func (b *builder) endGroup(s *hostir.EndCoalescing) ([]node, error) {
 	src := b.located(s, s.Handle, s.Handle+": group")
 	t := b.group
 	b.group = nil
-	return []node{&groupEndNode{src, t.team}, b.end(src, t, s.Handle)}, nil
+	return []node{&groupEndNode{src}, b.end(src, t, s.Handle)}, nil
 }
 
 // sameTeam reports a group over several communicators, whose parts one event cannot

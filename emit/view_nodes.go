@@ -148,10 +148,7 @@ type (
 	// groupNode is ncclGroupStart.
 	groupNode struct{ source }
 	// groupEndNode is ncclGroupEnd.
-	groupEndNode struct {
-		source
-		Team string
-	}
+	groupEndNode struct{ source }
 	// collectiveNode is a call of NCCL over a team. Kind selects the template.
 	collectiveNode struct {
 		source
@@ -164,7 +161,7 @@ type (
 		Peer          string
 		From, To      string // meshes of a SendRecv
 		PeerOffset    string // elements before the slice of rank "peer"
-		Grouped       bool   // part of a group, whose end waits until the calls are enqueued
+		Grouped       bool   // part of a group, whose end launches its calls
 	}
 )
 
@@ -190,14 +187,6 @@ func (*productNode) template() string      { return "stmt/product" }
 func (*groupNode) template() string        { return "stmt/group_start" }
 func (*groupEndNode) template() string     { return "stmt/group_end" }
 func (n *collectiveNode) template() string { return "stmt/" + n.Kind }
-
-// Check opens the check of a single call.
-func (n *collectiveNode) Check() string {
-	if n.Grouped {
-		return "HG_CHECK("
-	}
-	return "HG_NCCL(" + n.Team + ".comm, "
-}
 
 // View is the operand's extents and strides, as a hirgen::Strided.
 func (o operand) View() string {

@@ -117,8 +117,8 @@ void AgMatmul::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s, NCCL)
     HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_NCCL(x_.comm, ncclAllGather(A_s, A_all_s, M / (S * D) * K, ncclBfloat16, x_.comm, x_.stream),
-            kGather);
+    HG_CHECK(ncclAllGather(A_s, A_all_s, M / (S * D) * K, ncclBfloat16, x_.comm, x_.stream),
+             kGather);
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
 
     // Wait(gather)

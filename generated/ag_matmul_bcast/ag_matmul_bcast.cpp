@@ -115,8 +115,7 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     // broadcast = Communication(Broadcast, mesh world axis x, root s, in A, out A_all_s, NCCL)
     HG_CHECK(cudaEventRecord(broadcast_ready_[s], stream), kBroadcast);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_ready_[s], 0), kBroadcast);
-    HG_NCCL(
-        x_.comm,
+    HG_CHECK(
         ncclBroadcast(A, A_all_s, M / D * K, ncclBfloat16, static_cast<int>(s), x_.comm, x_.stream),
         kBroadcast);
     HG_CHECK(cudaEventRecord(broadcast_done_[s], x_.stream), kBroadcast);

@@ -135,7 +135,7 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(ncclSend(A, M / D * K, ncclBfloat16, static_cast<int>((D + rank - s) % D), x_.comm,
                         x_.stream),
                kSend);
-      HG_NCCL(x_.comm, ncclGroupEnd(), kExchange);
+      HG_CHECK(ncclGroupEnd(), kExchange);
       HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
 
       // Wait(exchange)

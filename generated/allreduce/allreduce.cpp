@@ -93,8 +93,8 @@ void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // allreduce = Communication(Allreduce, mesh world axis x, reduce sum, in A_s, out C_s, NCCL)
     HG_CHECK(cudaEventRecord(allreduce_ready_[s], stream), kAllreduce);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[s], 0), kAllreduce);
-    HG_NCCL(x_.comm, ncclAllReduce(A_s, C_s, M / S * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-            kAllreduce);
+    HG_CHECK(ncclAllReduce(A_s, C_s, M / S * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+             kAllreduce);
     HG_CHECK(cudaEventRecord(allreduce_done_[s], x_.stream), kAllreduce);
 
     // Wait(allreduce)

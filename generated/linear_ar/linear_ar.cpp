@@ -138,9 +138,9 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // Y_sum_s, NCCL)
     HG_CHECK(cudaEventRecord(allreduce_ready_[s], stream), kAllreduce);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[s], 0), kAllreduce);
-    HG_NCCL(x_.comm,
-            ncclAllReduce(Y_parts_s, Y_sum_s, M / S * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-            kAllreduce);
+    HG_CHECK(
+        ncclAllReduce(Y_parts_s, Y_sum_s, M / S * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+        kAllreduce);
     HG_CHECK(cudaEventRecord(allreduce_done_[s], x_.stream), kAllreduce);
 
     // Wait(allreduce)

@@ -126,9 +126,9 @@ void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // NCCL)
     HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], stream), kReduceScatter);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
-    HG_NCCL(x_.comm,
-            ncclReduceScatter(Q_s, C_s, M / (S * D) * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-            kReduceScatter);
+    HG_CHECK(
+        ncclReduceScatter(Q_s, C_s, M / (S * D) * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+        kReduceScatter);
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
 
     // Wait(reduce_scatter)

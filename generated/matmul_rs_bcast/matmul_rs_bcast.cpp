@@ -129,9 +129,9 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     // NCCL)
     HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], stream), kReduceScatter);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
-    HG_NCCL(x_.comm,
-            ncclReduceScatter(P_s, C_s, M / (S * D) * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-            kReduceScatter);
+    HG_CHECK(
+        ncclReduceScatter(P_s, C_s, M / (S * D) * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+        kReduceScatter);
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
 
     // Wait(reduce_scatter)

@@ -127,9 +127,8 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     // gather = Communication(Allgather, mesh world axis x, in dC_s, out dC_all_s, NCCL)
     HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_NCCL(x_.comm,
-            ncclAllGather(dC_s, dC_all_s, M / (S * D) * N, ncclBfloat16, x_.comm, x_.stream),
-            kGather);
+    HG_CHECK(ncclAllGather(dC_s, dC_all_s, M / (S * D) * N, ncclBfloat16, x_.comm, x_.stream),
+             kGather);
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
 
     // Wait(gather)

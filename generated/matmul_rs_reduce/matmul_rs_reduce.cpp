@@ -128,10 +128,9 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     // C_s, NCCL)
     HG_CHECK(cudaEventRecord(reduce_to_root_ready_[s], stream), kReduceToRoot);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_to_root_ready_[s], 0), kReduceToRoot);
-    HG_NCCL(x_.comm,
-            ncclReduce(P_s, C_s, M / D * N, ncclBfloat16, ncclSum, static_cast<int>(s), x_.comm,
-                       x_.stream),
-            kReduceToRoot);
+    HG_CHECK(ncclReduce(P_s, C_s, M / D * N, ncclBfloat16, ncclSum, static_cast<int>(s), x_.comm,
+                        x_.stream),
+             kReduceToRoot);
     HG_CHECK(cudaEventRecord(reduce_to_root_done_[s], x_.stream), kReduceToRoot);
 
     // Wait(reduce_to_root)

@@ -240,7 +240,7 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // gather = Communication(Allgather, mesh world axis x, in U, out U_all, NCCL)
   HG_CHECK(cudaEventRecord(gather_ready_[0], stream), kGather);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
-  HG_NCCL(x_.comm, ncclAllGather(U_, U_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather);
+  HG_CHECK(ncclAllGather(U_, U_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
 
   // Wait(gather)
@@ -267,8 +267,8 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // reduce_scatter = Communication(ReduceScatter, mesh world axis x, reduce sum, in R, out V, NCCL)
   HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], stream), kReduceScatter);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[0], 0), kReduceScatter);
-  HG_NCCL(x_.comm, ncclReduceScatter(R, V_, M / D * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-          kReduceScatter);
+  HG_CHECK(ncclReduceScatter(R, V_, M / D * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+           kReduceScatter);
   HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], x_.stream), kReduceScatter);
 
   // Wait(reduce_scatter)

@@ -146,8 +146,8 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // gather = Communication(Allgather, mesh world axis x, in X_s, out X_all_s, NCCL)
     HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_NCCL(x_.comm, ncclAllGather(X_s, X_all_s, M / (S * D) * K, ncclBfloat16, x_.comm, x_.stream),
-            kGather);
+    HG_CHECK(ncclAllGather(X_s, X_all_s, M / (S * D) * K, ncclBfloat16, x_.comm, x_.stream),
+             kGather);
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
 
     // Wait(gather)
@@ -182,9 +182,9 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // NCCL)
     HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], stream), kReduceScatter);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
-    HG_NCCL(x_.comm,
-            ncclReduceScatter(R_s, Y_s, M / (S * D) * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-            kReduceScatter);
+    HG_CHECK(
+        ncclReduceScatter(R_s, Y_s, M / (S * D) * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+        kReduceScatter);
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
 
     // Wait(reduce_scatter)

@@ -154,8 +154,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   // gather = Communication(Allgather, mesh world axis x, in dY, out dY_all, NCCL)
   HG_CHECK(cudaEventRecord(gather_ready_[0], stream), kGather);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
-  HG_NCCL(x_.comm, ncclAllGather(dY, dY_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream),
-          kGather);
+  HG_CHECK(ncclAllGather(dY, dY_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
 
   // Wait(gather)
@@ -166,7 +165,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   // gather_2 = Communication(Allgather, mesh world axis x, in X, out X_all, NCCL)
   HG_CHECK(cudaEventRecord(gather_2_ready_[0], stream), kGather2);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_2_ready_[0], 0), kGather2);
-  HG_NCCL(x_.comm, ncclAllGather(X, X_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather2);
+  HG_CHECK(ncclAllGather(X, X_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather2);
   HG_CHECK(cudaEventRecord(gather_2_done_[0], x_.stream), kGather2);
 
   // Wait(gather_2)
@@ -218,8 +217,8 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   // NCCL)
   HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], stream), kReduceScatter);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[0], 0), kReduceScatter);
-  HG_NCCL(x_.comm, ncclReduceScatter(dR, dX, M / D * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-          kReduceScatter);
+  HG_CHECK(ncclReduceScatter(dR, dX, M / D * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+           kReduceScatter);
   HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], x_.stream), kReduceScatter);
 
   // Wait(reduce_scatter)

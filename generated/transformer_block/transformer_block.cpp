@@ -552,9 +552,8 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   // NCCL)
   HG_CHECK(cudaEventRecord(allreduce_ready_[0], stream), kAllreduce);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[0], 0), kAllreduce);
-  HG_NCCL(x_.comm,
-          ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-          kAllreduce);
+  HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+           kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
 
   // Wait(allreduce)
@@ -659,8 +658,8 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   // allreduce_2 = Communication(Allreduce, mesh world axis x, reduce sum, in W2p, out mlp, NCCL)
   HG_CHECK(cudaEventRecord(allreduce_2_ready_[0], stream), kAllreduce2);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_2_ready_[0], 0), kAllreduce2);
-  HG_NCCL(x_.comm, ncclAllReduce(W2p_, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-          kAllreduce2);
+  HG_CHECK(ncclAllReduce(W2p_, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+           kAllreduce2);
   HG_CHECK(cudaEventRecord(allreduce_2_done_[0], x_.stream), kAllreduce2);
 
   // Wait(allreduce_2)

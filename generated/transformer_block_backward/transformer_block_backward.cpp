@@ -728,8 +728,8 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   // allreduce = Communication(Allreduce, mesh world axis x, reduce sum, in dU2p, out dU2, NCCL)
   HG_CHECK(cudaEventRecord(allreduce_ready_[0], stream), kAllreduce);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[0], 0), kAllreduce);
-  HG_NCCL(x_.comm, ncclAllReduce(dU2p_, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-          kAllreduce);
+  HG_CHECK(ncclAllReduce(dU2p_, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+           kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
 
   // Wait(allreduce)
@@ -1134,8 +1134,8 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   // allreduce_2 = Communication(Allreduce, mesh world axis x, reduce sum, in dU1p, out dU1, NCCL)
   HG_CHECK(cudaEventRecord(allreduce_2_ready_[0], stream), kAllreduce2);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_2_ready_[0], 0), kAllreduce2);
-  HG_NCCL(x_.comm, ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-          kAllreduce2);
+  HG_CHECK(ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+           kAllreduce2);
   HG_CHECK(cudaEventRecord(allreduce_2_done_[0], x_.stream), kAllreduce2);
 
   // Wait(allreduce_2)

@@ -70,15 +70,8 @@ int open_rank_device(const ContextOptions& options, Identity* identity) {
   }
 }
 
-ncclConfig_t non_blocking() {
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;
-  return config;
-}
-
 void close_comm(ncclComm_t comm) {
   HG_CHECK(ncclCommFinalize(comm), kEnd);
-  settle(comm, kEnd);
   HG_CHECK(ncclCommDestroy(comm), kEnd);
 }
 
@@ -107,7 +100,6 @@ Context::Context(const ContextOptions& options)
   // share, a crashed process can leave its multicast objects behind.
   setenv("NCCL_NVLS_ENABLE", "0", 0);
   fault::arm_from_environment(options_.rank);
-  settle_seconds.store(options_.timeout_seconds);
   Identity identity = identify(options_, nccl_version());
   options_.device = open_rank_device(options_, &identity);
   rendezvous_ = std::make_unique<Rendezvous>(options_, identity);
@@ -134,9 +126,10 @@ void Context::open_world() {
   const std::string bytes =
       rendezvous_->broadcast(std::string(id.internal, sizeof(id.internal)), "NCCL unique id");
   std::memcpy(id.internal, bytes.data(), std::min(bytes.size(), sizeof(id.internal)));
-  ncclConfig_t config = non_blocking();
-  HG_CHECK(ncclCommInitRankConfig(&resources_->world, world(), id, rank(), &config), kStart);
-  settle(resources_->world, "start: NCCL communicator");
+  // Blocking, as all communicators here: those that are not take a thread a call, and let no other
+  // thread than the calling one ask for errors, which the monitor does. The watchdog ends a call
+  // that never returns.
+  HG_CHECK(ncclCommInitRank(&resources_->world, world(), id, rank()), kStart);
   resources_->monitor->watch(resources_->world);
   HG_CHECK(cublasLtCreate(&cublas_), kStart);
 }
@@ -203,11 +196,8 @@ ncclComm_t Context::split(const std::vector<int>& ranks, int position, const cha
   const int color =
       ranks.empty() ? NCCL_SPLIT_NOCOLOR : *std::min_element(ranks.begin(), ranks.end());
   ncclComm_t comm = nullptr;
-  ncclConfig_t config = non_blocking();
-  HG_NCCL(resources_->world,
-          ncclCommSplit(resources_->world, color, std::max(position, 0), &comm, &config), where);
+  HG_CHECK(ncclCommSplit(resources_->world, color, std::max(position, 0), &comm, nullptr), where);
   if (comm == nullptr) return nullptr;
-  settle(comm, where);
   resources_->splits.push_back(comm);
   resources_->monitor->watch(comm);
   return comm;

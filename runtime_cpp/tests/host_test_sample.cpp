@@ -39,10 +39,9 @@ class Sample final : public Program {
       cudaStream_t stream = workers_[static_cast<size_t>(s)];
       HG_CHECK(cudaStreamWaitEvent(stream, ready_[0], 0), "sample.yaml:2:2 Synchronize");
       HG_CHECK(cudaStreamWaitEvent(team_.stream, ready_[0], 0), "sample.yaml:2:2 gather");
-      HG_NCCL(team_.comm,
-              ncclAllGather(a + s * kColumns, c + s * kColumns * kWorld, kColumns, ncclFloat32,
-                            team_.comm, team_.stream),
-              "sample.yaml:2:2 gather");
+      HG_CHECK(ncclAllGather(a + s * kColumns, c + s * kColumns * kWorld, kColumns, ncclFloat32,
+                             team_.comm, team_.stream),
+               "sample.yaml:2:2 gather");
       HG_CHECK(cudaEventRecord(gathered_[s], team_.stream), "sample.yaml:2:2 gather");
       HG_CHECK(cudaStreamWaitEvent(stream, gathered_[s], 0), "sample.yaml:2:2 Wait");
       HG_CHECK(cudaEventRecord(done_[s], stream), "sample.yaml:2:2 Synchronize");

@@ -61,9 +61,8 @@ class Chain final : public Program {
   void issue(cudaStream_t stream, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(ready_[0], stream), kWhere);
     HG_CHECK(cudaStreamWaitEvent(team_.stream, ready_[0], 0), kWhere);
-    HG_NCCL(team_.comm,
-            ncclAllGather(tensors[0], all_, kRows * kDepth, ncclFloat32, team_.comm, team_.stream),
-            kWhere);
+    HG_CHECK(ncclAllGather(tensors[0], all_, kRows * kDepth, ncclFloat32, team_.comm, team_.stream),
+             kWhere);
     HG_CHECK(cudaEventRecord(gathered_[0], team_.stream), kWhere);
     HG_CHECK(cudaStreamWaitEvent(stream, gathered_[0], 0), kWhere);
     multiply(first_, all_, tensors[1], middle_, stream);

@@ -48,32 +48,22 @@ extern std::atomic<const char*> host_position;
 /// nothing for a whole deadline is stuck; the rank that issued least holds up the others.
 extern std::atomic<uint64_t> host_statements;
 
-/// How long settle() waits, in seconds: the deadline of the newest context.
-extern std::atomic<double> settle_seconds;
+/// The host begins a statement: sets host_position to `where`, a string literal, and counts. A rank
+/// that is stuck in it is ahead of one that never came to it.
+void begin_statement(const char* where);
 
 /// Throws Error(kDevice) unless `status` is success. `where` is the spec position.
 void check(cudaError_t status, const char* call, const char* where, const char* file, int line);
-/// The same for NCCL; ncclInProgress is not an error here (see HG_NCCL).
+/// The same for NCCL; Error(kPeer) if it says that the cause is in another process.
 void check(ncclResult_t status, const char* call, const char* where, const char* file, int line);
 /// The same for cuBLAS.
 void check(cublasStatus_t status, const char* call, const char* where, const char* file, int line);
 
-/// Polls a non-blocking communicator until its last call is enqueued; throws on an
-/// asynchronous error, and kTimeout after the context's deadline.
-void settle(ncclComm_t comm, const char* where);
-
 }  // namespace hirgen
 
-/// Runs a CUDA or cuBLAS call; `where` is a string literal with the spec position.
-#define HG_CHECK(call, where)                                        \
-  do {                                                               \
-    ::hirgen::host_position.store(where, std::memory_order_relaxed); \
-    ::hirgen::check((call), #call, where, __FILE__, __LINE__);       \
-  } while (false)
-
-/// Runs an NCCL call on a non-blocking communicator and waits until it is enqueued.
-#define HG_NCCL(comm, call, where)   \
-  do {                               \
-    HG_CHECK(call, where);           \
-    ::hirgen::settle((comm), where); \
+/// Runs a CUDA, NCCL or cuBLAS call; `where` is a string literal with the spec position.
+#define HG_CHECK(call, where)                                  \
+  do {                                                         \
+    ::hirgen::begin_statement(where);                          \
+    ::hirgen::check((call), #call, where, __FILE__, __LINE__); \
   } while (false)

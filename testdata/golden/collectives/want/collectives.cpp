@@ -128,8 +128,7 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // gather = Communication(Allgather, mesh world axis x, in parts, out out_gathered, NCCL)
   HG_CHECK(cudaEventRecord(gather_ready_[0], stream), kGather);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
-  HG_NCCL(x_.comm, ncclAllGather(parts, out_gathered, X * N, ncclFloat32, x_.comm, x_.stream),
-          kGather);
+  HG_CHECK(ncclAllGather(parts, out_gathered, X * N, ncclFloat32, x_.comm, x_.stream), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
 
   // Wait(gather)
@@ -139,9 +138,8 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // NCCL)
   HG_CHECK(cudaEventRecord(all_sum_ready_[0], stream), kAllSum);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, all_sum_ready_[0], 0), kAllSum);
-  HG_NCCL(x_.comm,
-          ncclAllReduce(parts, out_reduced, X * N, ncclFloat32, ncclSum, x_.comm, x_.stream),
-          kAllSum);
+  HG_CHECK(ncclAllReduce(parts, out_reduced, X * N, ncclFloat32, ncclSum, x_.comm, x_.stream),
+           kAllSum);
   HG_CHECK(cudaEventRecord(all_sum_done_[0], x_.stream), kAllSum);
 
   // Wait(all_sum)
@@ -151,9 +149,8 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // out_scattered, NCCL)
   HG_CHECK(cudaEventRecord(scatter_sum_ready_[0], stream), kScatterSum);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, scatter_sum_ready_[0], 0), kScatterSum);
-  HG_NCCL(x_.comm,
-          ncclReduceScatter(parts, out_scattered, N, ncclFloat32, ncclSum, x_.comm, x_.stream),
-          kScatterSum);
+  HG_CHECK(ncclReduceScatter(parts, out_scattered, N, ncclFloat32, ncclSum, x_.comm, x_.stream),
+           kScatterSum);
   HG_CHECK(cudaEventRecord(scatter_sum_done_[0], x_.stream), kScatterSum);
 
   // Wait(scatter_sum)
@@ -169,7 +166,7 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(ncclRecv(out_exchanged + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, x_.stream),
              kExchange);
   }
-  HG_NCCL(x_.comm, ncclGroupEnd(), kExchange);
+  HG_CHECK(ncclGroupEnd(), kExchange);
   HG_CHECK(cudaEventRecord(exchange_done_[0], x_.stream), kExchange);
 
   // Wait(exchange)
@@ -181,10 +178,9 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // NCCL)
     HG_CHECK(cudaEventRecord(spread_ready_[s], stream), kSpread);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, spread_ready_[s], 0), kSpread);
-    HG_NCCL(x_.comm,
-            ncclBroadcast(parts, out_rooted_s, X * N, ncclFloat32, static_cast<int>(s), x_.comm,
-                          x_.stream),
-            kSpread);
+    HG_CHECK(ncclBroadcast(parts, out_rooted_s, X * N, ncclFloat32, static_cast<int>(s), x_.comm,
+                           x_.stream),
+             kSpread);
     HG_CHECK(cudaEventRecord(spread_done_[s], x_.stream), kSpread);
 
     // Wait(spread)
@@ -203,7 +199,7 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
           kCollect);
     }
   }
-  HG_NCCL(x_.comm, ncclGroupEnd(), kCollect);
+  HG_CHECK(ncclGroupEnd(), kCollect);
   HG_CHECK(cudaEventRecord(collect_done_[0], x_.stream), kCollect);
 
   // Wait(collect)
@@ -212,9 +208,8 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // share = Communication(Broadcast, mesh world axis x, root 0, in at_root, out out_via_root, NCCL)
   HG_CHECK(cudaEventRecord(share_ready_[0], stream), kShare);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, share_ready_[0], 0), kShare);
-  HG_NCCL(x_.comm,
-          ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, x_.stream),
-          kShare);
+  HG_CHECK(ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, x_.stream),
+           kShare);
   HG_CHECK(cudaEventRecord(share_done_[0], x_.stream), kShare);
 
   // Wait(share)
@@ -224,9 +219,8 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // sum_at_root, NCCL)
   HG_CHECK(cudaEventRecord(root_sum_ready_[0], stream), kRootSum);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, root_sum_ready_[0], 0), kRootSum);
-  HG_NCCL(x_.comm,
-          ncclReduce(parts, sum_at_root_, X * N, ncclFloat32, ncclSum, 0, x_.comm, x_.stream),
-          kRootSum);
+  HG_CHECK(ncclReduce(parts, sum_at_root_, X * N, ncclFloat32, ncclSum, 0, x_.comm, x_.stream),
+           kRootSum);
   HG_CHECK(cudaEventRecord(root_sum_done_[0], x_.stream), kRootSum);
 
   // Wait(root_sum)
@@ -244,7 +238,7 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
   HG_CHECK(ncclRecv(out_from_root, N, ncclFloat32, 0, x_.comm, x_.stream), kDeal);
-  HG_NCCL(x_.comm, ncclGroupEnd(), kDeal);
+  HG_CHECK(ncclGroupEnd(), kDeal);
   HG_CHECK(cudaEventRecord(deal_done_[0], x_.stream), kDeal);
 
   // Wait(deal)

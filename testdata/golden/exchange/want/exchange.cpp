@@ -147,7 +147,7 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(ncclSend(A_own, M * K, ncclBfloat16, static_cast<int>((rank + s) % D), x_.comm,
                         x_.stream),
                kSend);
-      HG_NCCL(x_.comm, ncclGroupEnd(), kStep);
+      HG_CHECK(ncclGroupEnd(), kStep);
       HG_CHECK(cudaEventRecord(step_done_[s], x_.stream), kStep);
 
       // Wait(step)

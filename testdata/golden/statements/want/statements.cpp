@@ -163,7 +163,7 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   if (const int peer = mesh_turned.counterpart(context_.rank(), mesh_world); peer >= 0) {
     HG_CHECK(ncclRecv(out_sent, N, ncclFloat32, peer, x_.comm, x_.stream), kSend);
   }
-  HG_NCCL(x_.comm, ncclGroupEnd(), kSend);
+  HG_CHECK(ncclGroupEnd(), kSend);
   HG_CHECK(cudaEventRecord(send_done_[0], x_.stream), kSend);
 
   // Wait(send)

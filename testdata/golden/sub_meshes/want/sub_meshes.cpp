@@ -146,8 +146,7 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // gather = Communication(Allgather, mesh pair axis x, in A_s, out A_all_s, NCCL)
       HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
       HG_CHECK(cudaStreamWaitEvent(pair_.stream, gather_ready_[s], 0), kGather);
-      HG_NCCL(pair_.comm, ncclAllGather(A_s, A_all_s, 128, ncclBfloat16, pair_.comm, pair_.stream),
-              kGather);
+      HG_CHECK(ncclAllGather(A_s, A_all_s, 128, ncclBfloat16, pair_.comm, pair_.stream), kGather);
       HG_CHECK(cudaEventRecord(gather_done_[s], pair_.stream), kGather);
 
       // Wait(gather)
@@ -176,10 +175,9 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // broadcast = Communication(Broadcast, mesh ranks_2_1 axis x, root 1, in C, out moved, NCCL)
     HG_CHECK(cudaEventRecord(broadcast_ready_[0], stream), kBroadcast);
     HG_CHECK(cudaStreamWaitEvent(ranks_2_1_.stream, broadcast_ready_[0], 0), kBroadcast);
-    HG_NCCL(ranks_2_1_.comm,
-            ncclBroadcast(C_, ranks_2_1_.rank == 1 ? C_ : moved_, 384, ncclBfloat16, 1,
-                          ranks_2_1_.comm, ranks_2_1_.stream),
-            kBroadcast);
+    HG_CHECK(ncclBroadcast(C_, ranks_2_1_.rank == 1 ? C_ : moved_, 384, ncclBfloat16, 1,
+                           ranks_2_1_.comm, ranks_2_1_.stream),
+             kBroadcast);
     HG_CHECK(cudaEventRecord(broadcast_done_[0], ranks_2_1_.stream), kBroadcast);
 
     // Wait(broadcast)
@@ -196,8 +194,7 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // broadcast_2 = Communication(Broadcast, mesh world axis x, root 2, in bias, out spread, NCCL)
   HG_CHECK(cudaEventRecord(broadcast_2_ready_[0], stream), kBroadcast2);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_2_ready_[0], 0), kBroadcast2);
-  HG_NCCL(x_.comm, ncclBroadcast(bias, spread, 12, ncclBfloat16, 2, x_.comm, x_.stream),
-          kBroadcast2);
+  HG_CHECK(ncclBroadcast(bias, spread, 12, ncclBfloat16, 2, x_.comm, x_.stream), kBroadcast2);
   HG_CHECK(cudaEventRecord(broadcast_2_done_[0], x_.stream), kBroadcast2);
 
   // Wait(broadcast_2)
