@@ -98,11 +98,27 @@ func indexOf(t *testing.T, files []emit.File, path string) int {
 	return -1
 }
 
-func TestSharedMemoryNeedsEveryRank(t *testing.T) {
-	for _, transport := range []string{"ipc-get", "ipc-put"} {
-		_, err := emitText(t, onTwoOfFour+"schedule: {pipeline: p2p, transport: "+transport+"}\n")
-		if err == nil || !strings.Contains(err.Error(), "on mesh first") {
-			t.Errorf("%s: want an error that names the mesh, got %v", transport, err)
+// Memory that some ranks share is theirs alone: the others touch neither it nor its words.
+func TestOnlyRanksOfAMeshShareMemory(t *testing.T) {
+	for _, schedule := range []string{
+		"transport: ipc-get", "transport: ipc-put, copy: kernel", "transport: ipc-get, transfers: ahead, copy: fused, signals: batched",
+		"transport: ipc-put, transfers: ahead, signals: batched", "transport: ipc-get, graph: true",
+	} {
+		files, err := emitText(t, onTwoOfFour+"schedule: {pipeline: p2p, "+schedule+"}\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		source := string(files[indexOf(t, files, "some.cpp")].Data)
+		for _, line := range []string{".mesh = &mesh_first,", ".axis = 0,  // the ranks along x", "Shared}};"} {
+			if !strings.Contains(source, line) {
+				t.Errorf("%q: the program does not say %q", schedule, line)
+			}
+		}
+		rest := outside(source, "if (on_first_) {")
+		for _, call := range []string{".lent", ".copied", ".loan(", ".submit(", "cuStream"} {
+			if strings.Contains(rest, call) {
+				t.Errorf("%q: %s is not under the condition:\n%s", schedule, call, source)
+			}
 		}
 	}
 }

@@ -21,7 +21,7 @@ type builder struct {
 
 	pairs     map[string]*hostir.Exchange // transfers through shared memory, by handle
 	exchanges map[*hostir.Exchange]*exchange
-	shares    map[string]*shareView       // by the C++ pointer to their memory
+	shares    map[shareKey]*shareView
 	arguments map[*hostir.Tensor]int      // the places of inputs and outputs among the caller's tensors
 	copies    map[*hostir.Tensor]quantity // buffers of a tensor that a loop allocates
 	terms     map[string]domain.Terms     // of the sums of the model's products, by operand
@@ -85,7 +85,7 @@ func newBuilder(p *hostir.Program) *builder {
 		program: p, view: &programView{}, names: newNames(),
 		scope: &scope{values: map[string]int64{}, names: map[string]string{}},
 		used:  usedTensors(p.Body),
-		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[string]*shareView{},
+		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[shareKey]*shareView{},
 		arguments: map[*hostir.Tensor]int{}, copies: map[*hostir.Tensor]quantity{},
 		terms:   terms(p),
 		buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},

@@ -37,8 +37,11 @@ func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
 	case *hostir.StartCoalescing:
 		return b.guardOfGroup(rest)
 	case *hostir.EndCoalescing:
-		if b.group != nil {
+		switch {
+		case b.group != nil:
 			return b.group.guard
+		case b.signals != nil:
+			return b.signals.guard
 		}
 		return ""
 	case *hostir.Communication:
@@ -58,23 +61,22 @@ func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
 	}
 }
 
-// guardOfGroup is that of all of the group's communications; empty when they differ, since
-// ranks then meet in the world.
+// guardOfGroup is that of all of the group's communications, or of the waits for them; empty
+// when they differ, since ranks then meet in the world.
 func (b *builder) guardOfGroup(rest []hostir.Stmt) string {
-	guard, first := "", true
-	for _, next := range rest {
-		switch next.(type) {
-		case *hostir.EndCoalescing:
-			return guard
-		case *hostir.Communication, *hostir.P2PCommunication:
-			own := b.guardOf(next, nil)
-			if !first && own != guard {
-				return ""
-			}
-			guard, first = own, false
+	var guards []string
+	members, _ := hostir.Group(rest)
+	hostir.Walk(members, func(s hostir.Stmt) bool {
+		switch s.(type) {
+		case *hostir.Communication, *hostir.P2PCommunication, *hostir.Wait:
+			guards = append(guards, b.guardOf(s, nil))
 		}
+		return true
+	})
+	if guards = slices.Compact(guards); len(guards) == 1 {
+		return guards[0]
 	}
-	return guard
+	return ""
 }
 
 // guardFor declares the member for some ranks, those of the meshes, once.
@@ -133,7 +135,7 @@ func guarded(guard string, nodes []node) []node {
 			n.Guard = guard
 		case *bufferNode:
 			n.Guard = guard
-		case *keepNode:
+		case *keepNode, *signalGroupNode:
 		default:
 			list = append(list, &guardNode{guard, []node{n}})
 			continue

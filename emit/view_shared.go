@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // sharing is what the emitted program shares with other ranks through CUDA IPC.
@@ -26,8 +26,18 @@ type shareView struct {
 	Tensor   string
 	Bytes    string
 	Where    string
+	Mesh     string // constant: the ranks that share it are those along Axis; empty for all ranks
+	Axis     int
+	Along    string // Axis in words
 
 	transfers quantity
+}
+
+// shareKey names a buffer, by the C++ pointer to it, and the ranks that share it.
+type shareKey struct {
+	memory string
+	mesh   *domain.Mesh
+	axis   string
 }
 
 // Transfers is the number of transfers of a call.
@@ -36,6 +46,18 @@ func (s *shareView) Transfers() string { return s.transfers.String() }
 // Constructs reports whether the program's constructor does anything.
 func (v *programView) Constructs() bool {
 	return v.Workers > 0 || slices.ContainsFunc(v.Shares, func(s *shareView) bool { return s.Own })
+}
+
+// SharedByTeams lists what is shared, by constants, where a part of the ranks share some of it.
+func (v *programView) SharedByTeams() []string {
+	var constants []string
+	for _, s := range v.Shares {
+		constants = append(constants, s.Constant)
+	}
+	if !slices.ContainsFunc(v.Shares, func(s *shareView) bool { return s.Mesh != "" }) {
+		return nil
+	}
+	return constants
 }
 
 // An exchange is a send and a receive, the owner's side of which was printed.
@@ -82,9 +104,6 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]node, error) {
 	if pair == nil {
 		return nil, internalError(s.Pos, s.Op(), "no ShareMemHandles pairs %s with its counterpart", s.Handle)
 	}
-	if !b.everywhere(s.Buffer) {
-		return nil, b.sharedBySome(s)
-	}
 	buf, err := b.operandBuffer(s, s.Buffer)
 	if err != nil {
 		return nil, err
@@ -107,19 +126,9 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]node, error) {
 	return b.copyBetween(s, src, buf, pair)
 }
 
-// sharedBySome is the error for a buffer that some ranks have. All ranks of a program share
-// memory together, whenever the caller comes with a new pointer; a rank without one would not
-// know when.
-func (b *builder) sharedBySome(s *hostir.P2PCommunication) error {
-	var list diag.List
-	list.Add(s.Pos, diag.NotLowerable, "%s is on mesh %s, and transfers through shared memory need a buffer on every rank",
-		s.Buffer.Name, s.Buffer.Mesh.Name).WithHint("write `transport: nccl` in the schedule")
-	return list.Err()
-}
-
 // lend prints the owner's side, and notes where its buffer is for the copier's.
 func (b *builder) lend(s *hostir.P2PCommunication, src source, buf *buffer, pair *hostir.Exchange) []node {
-	share := b.share(s, buf)
+	share := b.share(s, buf, pair.Shared)
 	e := &exchange{share: share, first: share.transfers, at: buf.at, typ: buf.typ}
 	share.transfers = plus(share.transfers, b.iterations())
 	b.exchanges[pair] = e
@@ -154,21 +163,25 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 	return append(named, b.copyNow(src, s.Handle, call)...), nil
 }
 
-// share declares the memory behind a buffer as shared, once.
-func (b *builder) share(s *hostir.P2PCommunication, buf *buffer) *shareView {
-	root := buf.root
-	if share := b.shares[buf.memory]; share != nil {
+// share declares the memory behind a buffer as shared by some ranks, once.
+func (b *builder) share(s *hostir.P2PCommunication, buf *buffer, by *hostir.ShareMemHandles) *shareView {
+	root, key := buf.root, shareKey{buf.memory, by.Mesh, by.MeshAxis}
+	if share := b.shares[key]; share != nil {
 		return share
 	}
 	whole := b.newBuffer(root, buf.memory)
-	bytes := times(b.copiesOf(root), whole.elements()).String() + " * sizeof(" + buf.typ.Alias + ")"
-	words := "sharing " + root.Name + " with the other ranks"
 	share := &shareView{
 		Name: b.names.local(root.Name + "_shared"), Constant: b.names.constant(root.Name + "_shared"),
-		Memory: buf.memory, Own: root.Role == hostir.Temp, Index: b.arguments[root], Tensor: root.Name, Bytes: bytes,
-		Where: b.place("share_"+root.Name, at(s.Pos, words)), transfers: number(0),
+		Memory: buf.memory, Own: root.Role == hostir.Temp, Index: b.arguments[root], Tensor: root.Name, transfers: number(0),
+		Bytes: times(b.copiesOf(root), whole.elements()).String() + " * sizeof(" + buf.typ.Alias + ")",
 	}
-	b.shares[buf.memory], b.view.Shares = share, append(b.view.Shares, share)
+	words := "sharing " + root.Name + " with the other ranks"
+	if by.Mesh != nil {
+		share.Mesh, share.Axis, share.Along = b.meshes[by.Mesh], axisIndex(by.Mesh, by.MeshAxis), "the ranks along "+by.MeshAxis
+		words += " along " + by.MeshAxis
+	}
+	share.Where = b.place("share_"+root.Name, at(s.Pos, words))
+	b.shares[key], b.view.Shares = share, append(b.view.Shares, share)
 	return share
 }
 

@@ -49,6 +49,7 @@ type signalGroup struct {
 	name    string   // of the variable that gathers the parts
 	label   string   // of the group in the host IR
 	handles []string // of its copies
+	guard   string   // of the ranks that run it; empty for all
 	src     source
 }
 
@@ -133,7 +134,7 @@ func (b *builder) onCopyStream(src source, handle string) (*transfer, []node) {
 // startSignals opens a group of signals or copies.
 func (b *builder) startSignals(s *hostir.StartCoalescing, kind hostir.SignalKind, end *hostir.EndCoalescing) []node {
 	b.peers()
-	g := &signalGroup{kind: kind, name: b.names.local(end.Handle), label: end.Handle}
+	g := &signalGroup{kind: kind, name: b.names.local(end.Handle), label: end.Handle, guard: b.guard}
 	g.src = b.located(end, end.Handle, end.Handle+": group")
 	b.signals = g
 	n := &signalGroupNode{source: b.source(s), Name: g.name}

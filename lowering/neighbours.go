@@ -21,9 +21,6 @@ import (
 //	        If s != D - 1: (send A_s to the next rank, receive slice (D + rank - s - 1) % D)
 //	        ... and at the end of the step the waits
 func (c *slicer) passOn(st step) {
-	if c.ring == nil {
-		return // rotate said why
-	}
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
 	i, rows := slices.Index(row, st.loop), c.rows(out, st.loop)
@@ -106,9 +103,6 @@ func (c *slicer) collectSums(st step) {
 //	        If s != 0: Wait(send); Wait(receive); P_s = Binary(add, P_s, P_sums_s)
 //	        and after the loop: C = Set(P_own)
 func (c *slicer) passSumOn(st step) {
-	if c.ring == nil {
-		return // rotate said why
-	}
 	r := st.stmt
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)

@@ -3,7 +3,6 @@ package lowering
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
@@ -16,19 +15,14 @@ import (
 func (l *streamLowering) pointToPoint() bool { return l.program.Choices.Pipeline == "p2p" }
 
 // rotate makes slices of the pipeline begin with the rank's own, where its steps exchange
-// between ranks. It reports ranks that no expression counts.
+// between ranks.
 func (c *slicer) rotate(g *group) {
 	for _, st := range g.steps {
 		if !st.atDistance() && !st.alongRing() {
 			continue
 		}
 		in := hostir.Uses(st.stmt)[0]
-		ring, ok := newRing(in.Mesh, describe(st.stmt).shifts[0].mesh)
-		if !ok {
-			c.lowering.errors.Add(st.stmt.Meta().Pos, diag.NotLowerable,
-				"the ranks of mesh %s are not numbered 0, 1, 2, ...: a point-to-point pipeline counts places by ranks", in.Mesh.Name)
-			return
-		}
+		ring := newRing(in.Mesh, describe(st.stmt).shifts[0].mesh)
 		ring.reverse = c.lowering.program.Choices.Order == "reverse"
 		c.ring = ring
 		switch st.kind {
@@ -48,9 +42,6 @@ func (c *slicer) rotate(g *group) {
 //	        If s == 0: A_own = Select(A, axis 0, index 0); A_all_s = Set(A_own)
 //	        Else: (send A, receive A_all_s)
 func (c *slicer) passFromRank(st step) {
-	if c.ring == nil {
-		return // rotate said why
-	}
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
 	i, rows := slices.Index(row, st.loop), c.rows(out, st.loop)
@@ -143,5 +134,8 @@ func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.
 		first, second = second, first
 	}
 	share := &hostir.ShareMemHandles{Info: info(s, ""), Comms: []string{recv.Handle, send.Handle}}
+	if c.ring.size < int64(c.lowering.program.Meshes[0].Size()) {
+		share.Mesh, share.MeshAxis = c.ring.mesh, c.ring.axis
+	}
 	return []hostir.Stmt{share, first, second, wait(send.Handle), wait(recv.Handle)}
 }

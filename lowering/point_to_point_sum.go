@@ -37,7 +37,7 @@ func (c *slicer) collectParts(st step) {
 
 // sumsInPlace reports whether the own part of a sum is made where the parts are collected.
 func (c *slicer) sumsInPlace(in *hostir.Tensor) bool {
-	return c.lowering.program.Choices.Own != "copied" && c.cut.width == 1 && in.Role == hostir.Temp
+	return c.lowering.program.Choices.Own != "copied" && c.cut.width == 1 && in.Role == hostir.Temp && c.group.makes[in]
 }
 
 // partAxis is the axis along which the ranks have parts of the sum.
@@ -56,9 +56,6 @@ func (c *slicer) partAxis(st step) int {
 //	        Else: (send P_s to rank (rank + s) % D, receive a part from rank (D + rank - s) % D)
 //	        and after the loop: C = Reduce(sum, P_parts, axis 0)
 func (c *slicer) passToRank(st step) {
-	if c.ring == nil {
-		return // rotate said why
-	}
 	r := st.stmt
 	in := hostir.Uses(r)[0]
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)

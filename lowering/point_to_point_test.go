@@ -69,6 +69,105 @@ func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *mod
 	}
 }
 
+// onSomeRanks moves a pipeline of one mesh axis to some ranks of a larger world.
+func onSomeRanks(p *model.Pipeline, world int64, ranks []int) *model.Pipeline {
+	part := p.Meshes[0]
+	part.Name, part.Ranks = "part", ranks
+	all := &domain.Mesh{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: world}}}}
+	for r := range int(world) {
+		all.Ranks = append(all.Ranks, r)
+	}
+	p.Meshes = []*domain.Mesh{all, part}
+	return p
+}
+
+// teamPlaces are where three ranks along a mesh axis can be.
+var teamPlaces = map[string]func(t *testing.T, s specText) *model.Pipeline{
+	"rows":    func(t *testing.T, s specText) *model.Pipeline { return s.onMesh(t, "{y: 2, x: D}", sizes(3, 1)) },
+	"columns": func(t *testing.T, s specText) *model.Pipeline { return s.onMesh(t, "{x: D, y: 2}", sizes(3, 1)) },
+	"some": func(t *testing.T, s specText) *model.Pipeline {
+		return onSomeRanks(s.onMesh(t, "{x: D}", sizes(3, 1)), 6, []int{1, 3, 5})
+	},
+	"any": func(t *testing.T, s specText) *model.Pipeline {
+		return onSomeRanks(s.onMesh(t, "{x: D}", sizes(3, 1)), 5, []int{4, 0, 1})
+	},
+}
+
+// onTeams visits the example specs of point-to-point pipelines on a part of the ranks, with every
+// transport, in every form.
+func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
+	t.Helper()
+	for _, s := range specTexts(t) {
+		if !strings.HasSuffix(s.name, "_p2p") {
+			continue
+		}
+		for where, place := range teamPlaces {
+			for transport := range transports {
+				for n, form := range exchangeForms {
+					t.Run(fmt.Sprintf("%s/%s/%s/%d", s.name, where, transport, n), func(t *testing.T) {
+						p := place(t, s)
+						p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Own = form.pipeline, transport, form.own
+						p.Schedule.Transfers, p.Schedule.Order, p.Schedule.OwnStep = form.transfers, form.order, form.ownStep
+						p.Schedule.Chunks, p.Schedule.Streams = int(form.chunks(3)), n%4
+						visit(t, p)
+					})
+				}
+			}
+		}
+	}
+}
+
+func TestPointToPointOnTeamsKeepsTheResult(t *testing.T) {
+	onTeams(t, func(t *testing.T, p *model.Pipeline) {
+		t.Helper()
+		if p.Schedule.Transport != "nccl" {
+			p.Schedule.Signals, p.Schedule.Copy = "batched", "fused"
+		}
+		program, err := Lower(p, Options{Verify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := newOracle(t, p, 3)
+		for seed := range uint64(6) {
+			if err := o.check(program, seed); err != nil {
+				t.Fatalf("%v\n%s", err, hostir.Print(program))
+			}
+		}
+	})
+}
+
+// TestPeersOfAnotherTeam lets ranks exchange with others than those along their axis: those of
+// the rank after them, who do the same for another slice. Both the verifier and the interpreter
+// must notice where memory is shared, and the interpreter alone where it is not.
+func TestPeersOfAnotherTeam(t *testing.T) {
+	onTeams(t, func(t *testing.T, p *model.Pipeline) {
+		t.Helper()
+		o := newOracle(t, p, 3)
+		program, err := Lower(p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		world := expr.Int(int64(p.Meshes[0].Size()))
+		shares := false
+		hostir.Walk(program.Body, func(s hostir.Stmt) bool {
+			switch s := s.(type) {
+			case *hostir.P2PCommunication:
+				s.Peer = binary("%", binary("+", s.Peer, expr.Int(1)), world)
+			case *hostir.ShareMemHandles:
+				shares = true
+			}
+			return true
+		})
+		err = hostir.Verify(program)
+		if noticed := err != nil && strings.Contains(err.Error(), "which is not along axis"); noticed != shares {
+			t.Errorf("Verify says %v", err)
+		}
+		if o.check(program, 1) == nil {
+			t.Errorf("nothing goes wrong\n%s", hostir.Print(program))
+		}
+	})
+}
+
 func TestPointToPointKeepsTheResult(t *testing.T) {
 	for _, d := range []int64{1, 2, 3, 4} {
 		for n, form := range forms {
@@ -127,43 +226,45 @@ func TestPointToPointNeedsItsWaits(t *testing.T) {
 
 // TestRing compares places and peers with the mesh's own coordinates.
 func TestRing(t *testing.T) {
-	for _, extents := range [][]int64{{4}, {2, 3}, {3, 2}, {2, 3, 4}} {
-		mesh := &domain.Mesh{Name: "world"}
-		ranks := 1
-		for i, e := range extents {
+	for _, c := range []struct {
+		extents []int64
+		ranks   []int // nil: 0, 1, 2, ...
+	}{
+		{[]int64{4}, nil}, {[]int64{2, 3}, nil}, {[]int64{3, 2}, nil}, {[]int64{2, 3, 4}, nil}, {[]int64{1, 3}, nil}, {[]int64{3, 1}, nil},
+		{[]int64{2}, []int{2, 3}}, {[]int64{3}, []int{1, 3, 5}}, {[]int64{2, 2}, []int{1, 2, 5, 6}}, {[]int64{2, 2}, []int{0, 4, 1, 5}},
+		{[]int64{2, 3}, []int{3, 5, 7, 23, 25, 27}}, {[]int64{2, 1, 2}, []int{2, 3, 8, 9}},
+		{[]int64{3}, []int{3, 0, 1}}, {[]int64{2, 2}, []int{3, 1, 2, 0}}, {[]int64{2, 2}, []int{1, 3, 4, 6}}, {[]int64{2, 3}, []int{0, 1, 2, 3, 4, 6}},
+	} {
+		mesh := &domain.Mesh{Name: "some", Ranks: c.ranks}
+		size := 1
+		for i, e := range c.extents {
 			mesh.Axes = append(mesh.Axes, domain.MeshAxis{Name: "xyz"[i : i+1], Extent: domain.Extent{Size: e}})
-			ranks *= int(e)
+			size *= int(e)
 		}
-		for r := range ranks {
+		for r := 0; c.ranks == nil && r < size; r++ {
 			mesh.Ranks = append(mesh.Ranks, r)
 		}
 		for _, axis := range mesh.Axes {
-			for rank := range ranks {
+			for _, rank := range mesh.Ranks {
 				team := mesh.Team(rank, axis.Name)
 				place := mesh.Coordinate(rank, axis.Name)
 				for s := range team {
 					if got := evalRing(t, mesh, axis.Name, rank, s, (*ring).after); got != team[(place+s)%len(team)] {
-						t.Errorf("mesh %v, axis %s, rank %d: %d places further on is rank %d, not %d", extents, axis.Name, rank, s, team[(place+s)%len(team)], got)
+						t.Errorf("mesh %v, axis %s, rank %d: %d places further on is rank %d, not %d", c, axis.Name, rank, s, team[(place+s)%len(team)], got)
 					}
 					back := (place + len(team) - s) % len(team)
 					if got := evalRing(t, mesh, axis.Name, rank, s, (*ring).before); got != team[back] {
-						t.Errorf("mesh %v, axis %s, rank %d: %d places back is rank %d, not %d", extents, axis.Name, rank, s, team[back], got)
+						t.Errorf("mesh %v, axis %s, rank %d: %d places back is rank %d, not %d", c, axis.Name, rank, s, team[back], got)
 					}
 				}
 			}
 		}
 	}
-	if _, ok := newRing(&domain.Mesh{Ranks: []int{1, 0}}, "x"); ok {
-		t.Error("a mesh of ranks 1, 0 counts places by ranks")
-	}
 }
 
 func evalRing(t *testing.T, mesh *domain.Mesh, axis string, rank, s int, place func(*ring, steps) expr.Expr) int {
 	t.Helper()
-	r, ok := newRing(mesh, axis)
-	if !ok {
-		t.Fatal("the mesh numbers its ranks otherwise")
-	}
+	r := newRing(mesh, axis)
 	value, err := expr.Eval(r.rank(place(r, steps{far: expr.Var("s")})), func(name string) (int64, bool) {
 		return map[string]int64{"rank": int64(rank), "s": int64(s)}[name], true
 	})

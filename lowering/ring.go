@@ -6,45 +6,28 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// ring is the ranks along one mesh axis, as a rank sees them. A rank is the sum of outer,
-// its place times the stride, and inner; outer and inner are nil on a mesh that has no
-// axes outside, or inside, of this one.
+// ring is the ranks along one mesh axis, as a rank sees them: its place among them, and the
+// rank at another place.
 type ring struct {
-	extent       expr.Expr // how many they are
-	size         int64     // the same
-	place        expr.Expr // of this rank among them
-	stride       int64     // between the ranks of neighbours
-	outer, inner expr.Expr
-	reverse      bool // distances count the other way round
+	mesh    *domain.Mesh
+	axis    string
+	extent  expr.Expr // how many they are
+	size    int64     // the same
+	place   expr.Expr // of this rank among them
+	rank    func(place expr.Expr) expr.Expr
+	reverse bool // distances count the other way round
 }
 
-// newRing counts places by ranks; it fails where a mesh numbers its ranks otherwise.
-func newRing(mesh *domain.Mesh, axis string) (*ring, bool) {
-	for i, r := range mesh.Ranks {
-		if i != r {
-			return nil, false
-		}
+// newRing makes the ring of the ranks along an axis.
+func newRing(mesh *domain.Mesh, axis string) *ring {
+	extent := mesh.Axis(axis).Extent
+	r := &ring{mesh: mesh, axis: axis, extent: extentExpr(extent), size: extent.Size}
+	if g, ok := newGrid(mesh); ok {
+		r.place, r.rank = g.along(axis, r.extent)
+	} else {
+		r.place, r.rank = listed(mesh, axis)
 	}
-	r := &ring{stride: 1}
-	for _, a := range mesh.Axes {
-		if r.size > 0 {
-			r.stride *= a.Extent.Size
-		}
-		if a.Name == axis {
-			r.extent, r.size = extentExpr(a.Extent), a.Extent.Size
-		}
-	}
-	rank := expr.Expr(expr.Var("rank"))
-	r.place = rank
-	if r.stride > 1 {
-		r.inner = binary("%", rank, expr.Int(r.stride))
-		r.place = blocks(rank, r.stride)
-	}
-	if block := r.size * r.stride; block < int64(len(mesh.Ranks)) {
-		r.outer = binary("*", blocks(rank, block), expr.Int(block))
-		r.place = binary("%", r.place, r.extent)
-	}
-	return r, true
+	return r
 }
 
 // blocks is how many whole blocks fit in x; division is exact.
@@ -96,19 +79,6 @@ func along(place, steps, around expr.Expr, back bool) expr.Expr {
 		return binary("%", binary("-", binary("+", around, place), steps), around)
 	}
 	return binary("%", binary("+", place, steps), around)
-}
-
-// rank is the world rank at a place of the ring.
-func (r *ring) rank(place expr.Expr) expr.Expr {
-	if r.stride > 1 {
-		place = binary("*", place, expr.Int(r.stride))
-	}
-	for _, part := range []expr.Expr{r.outer, r.inner} {
-		if part != nil {
-			place = binary("+", place, part)
-		}
-	}
-	return place
 }
 
 // transports gives the backend of each transport of a schedule.

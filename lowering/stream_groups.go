@@ -12,6 +12,7 @@ type group struct {
 	axis   *domain.Axis // the axis that the pipeline runs along; nil outside of pipelines
 	cut    cut          // how its slices become products
 	steps  []step
+	makes  map[*hostir.Tensor]bool // results of the steps
 	number int
 	last   map[*hostir.Tensor]int // tensor -> number of the last group that uses it
 }
@@ -42,14 +43,50 @@ type grouping struct {
 	last   map[*hostir.Tensor]int
 }
 
+// takes reports whether a step can go through the slices in the order of the group.
+func (g *group) takes(st step) bool {
+	mesh := hostir.Result(st.stmt).Mesh
+	return !slices.ContainsFunc(g.steps, func(other step) bool {
+		sameRanks := mesh.Same(hostir.Result(other.stmt).Mesh)
+		return (st.along != "" || other.along != "") && !sameRanks ||
+			st.along != "" && other.along != "" && st.along != other.along
+	})
+}
+
+// orderSteps tells steps the mesh axis along which they go through the slices: each rank begins
+// with its own slice where ranks exchange slices, and in the steps that make what they send on.
+func orderSteps(steps []step) {
+	wanted := map[*hostir.Tensor]string{}
+	for i := range slices.Backward(steps) {
+		st := &steps[i]
+		switch {
+		case st.exchanges():
+			st.along = describe(st.stmt).shifts[0].mesh
+		case st.axis != nil:
+			st.along = wanted[hostir.Result(st.stmt)]
+		}
+		if st.along == "" || st.kind == fromRankAtDistance || st.kind == fromNeighbour {
+			continue
+		}
+		for _, t := range hostir.Uses(st.stmt) {
+			wanted[t] = st.along
+		}
+	}
+}
+
 // group cuts the statements into pipelines. A statement joins the pipeline before it when
-// it steps along the same number of slices and takes what that pipeline makes slice by
-// slice. One that is in no pipeline and needs nothing of the last one moves in front of
+// it steps along the same number of slices, in the same order, and takes what that pipeline
+// makes slice by slice. One that is in no pipeline and needs nothing of the last one moves in front of
 // it, so that it does not end it.
 func (l *streamLowering) group(body []hostir.Stmt) []*group {
 	g := &grouping{made: map[*hostir.Tensor]*group{}, last: map[*hostir.Tensor]int{}}
-	for _, s := range body {
-		g.add(l.classify(s))
+	steps := make([]step, len(body))
+	for i, s := range body {
+		steps[i] = l.classify(s)
+	}
+	orderSteps(steps)
+	for _, st := range steps {
+		g.add(st)
 	}
 	for i, gr := range g.groups {
 		gr.number, gr.last = i, g.last
@@ -69,9 +106,9 @@ func (g *grouping) add(st step) {
 	if n := len(g.groups); n > 0 && g.groups[n-1].pipelined() {
 		open = g.groups[n-1]
 	}
-	into := &group{axis: st.axis}
+	into := &group{axis: st.axis, makes: map[*hostir.Tensor]bool{}}
 	switch {
-	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && g.slicewise(st, open):
+	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && open.takes(st) && g.slicewise(st, open):
 		into = open
 	case open != nil && st.axis == nil && !g.needs(st.stmt, open):
 		g.groups = slices.Insert(g.groups, len(g.groups)-1, into)
@@ -79,6 +116,7 @@ func (g *grouping) add(st step) {
 		g.groups = append(g.groups, into)
 	}
 	into.steps = append(into.steps, st)
+	into.makes[hostir.Result(st.stmt)] = true
 	g.made[hostir.Result(st.stmt)] = into
 }
 

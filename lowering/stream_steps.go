@@ -14,6 +14,8 @@ type step struct {
 	kind stepKind
 	loop int // the axis of the result that the pipeline runs along; none outside of pipelines
 	axis *domain.Axis
+
+	along string // the mesh axis by whose places ranks order the slices; empty for none
 }
 
 // stepKind says what one iteration of a pipeline does for a statement.
@@ -47,6 +49,9 @@ func (st step) atDistance() bool { return st.kind == fromRankAtDistance || st.ki
 
 // alongRing reports whether ranks pass on to the next one what they received.
 func (st step) alongRing() bool { return st.kind == fromNeighbour || st.kind == toNeighbour }
+
+// exchanges reports whether ranks exchange slices in it.
+func (st step) exchanges() bool { return st.atDistance() || st.alongRing() }
 
 // classify chooses the kind of step of a statement, and complains where its Stream axis
 // cannot be lowered.

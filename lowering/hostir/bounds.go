@@ -1,6 +1,8 @@
 package hostir
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
@@ -28,6 +30,64 @@ func newBounds(p *Program) *bounds {
 	}
 	b.names["rank"] = interval{low, high}
 	return b
+}
+
+// each visits the value that e takes on each of some ranks in each iteration, until visit says
+// false. Where those are too many, or a division is not exact, it reports false.
+func (b *bounds) each(e expr.Expr, ranks []int, visit func(rank int, value int64) bool) bool {
+	const most = 1 << 20
+	env, count := map[string]int64{}, int64(len(ranks))
+	var free []string
+	for _, name := range variables(e) {
+		i := b.names[name]
+		env[name] = i.low
+		if name != "rank" && i.low < i.high {
+			free = append(free, name)
+			count *= i.high - i.low + 1
+		}
+		if count > most {
+			return false
+		}
+	}
+	for _, rank := range ranks {
+		env["rank"] = int64(rank)
+		for more := true; more; more = b.step(env, free) {
+			value, err := expr.Eval(e, func(name string) (int64, bool) { v, ok := env[name]; return v, ok })
+			if err != nil {
+				return false
+			}
+			if !visit(rank, value) {
+				return true
+			}
+		}
+	}
+	return true
+}
+
+// step goes on to the next values of some variables; after the last ones it starts again and
+// reports false.
+func (b *bounds) step(env map[string]int64, free []string) bool {
+	for _, name := range free {
+		if env[name]++; env[name] <= b.names[name].high {
+			return true
+		}
+		env[name] = b.names[name].low
+	}
+	return false
+}
+
+// variables lists the names in e, each once.
+func variables(e expr.Expr) []string {
+	switch e := e.(type) {
+	case expr.Var:
+		return []string{string(e)}
+	case *expr.Binary:
+		names := append(variables(e.X), variables(e.Y)...)
+		slices.Sort(names)
+		return slices.Compact(names)
+	default:
+		return nil
+	}
 }
 
 // of gives the interval of e, or the first name in it that has no value.

@@ -168,7 +168,11 @@ func statementMakers() []func(g *generator, depth int) Stmt {
 		func(g *generator, _ int) Stmt { return &EndCoalescing{g.info(), "group"} },
 		func(g *generator, _ int) Stmt { return &Wait{g.info(), "gather"} },
 		func(g *generator, _ int) Stmt {
-			return &ShareMemHandles{g.info(), []string{"send_1", "recv_1"}[:1+g.IntN(2)]}
+			s := &ShareMemHandles{Info: g.info(), Comms: []string{"send_1", "mesh"}[:1+g.IntN(2)]}
+			if g.IntN(2) == 0 {
+				s.Mesh, s.MeshAxis = g.p.Meshes[g.IntN(2)], g.pick("x", "y")
+			}
+			return s
 		},
 	}
 }

@@ -91,6 +91,9 @@ func (r *rank) parts(s Stmt) ([]*part, error) {
 		p, err := r.collective(s)
 		return []*part{p}, err
 	case *P2PCommunication:
+		if !r.holds(s.Buffer) {
+			return nil, nil
+		}
 		p, err := r.pair(s)
 		return []*part{p}, err
 	default:

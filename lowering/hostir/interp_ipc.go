@@ -19,9 +19,15 @@ func (r *rank) ipc(s *P2PCommunication) error {
 	if exchange == nil {
 		return r.fail(s, "no ShareMemHandles pairs it with its counterpart")
 	}
+	if !r.holds(s.Buffer) {
+		return nil
+	}
 	p, err := r.pair(s)
 	if err != nil {
 		return err
+	}
+	if !exchange.Shared.Joins(r.number, p.peer()) {
+		return r.fail(s, "no memory is shared with rank %d", p.peer())
 	}
 	if s.Owns() {
 		r.lend(s, p, r.loan(exchange, r.number, p.peer()))

@@ -185,6 +185,9 @@ func fields(s Stmt) object {
 	case *Wait:
 		return object{{"handle", s.Handle}}
 	case *ShareMemHandles:
+		if s.Mesh != nil {
+			return object{{"mesh", s.Mesh.Name}, {"axis", s.MeshAxis}, {"communications", s.Comms}}
+		}
 		return object{{"communications", s.Comms}}
 	default:
 		return computeFields(s)

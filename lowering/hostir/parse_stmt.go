@@ -117,7 +117,14 @@ func (p *parser) stream() StreamRef {
 func (p *parser) shareMemHandles() Stmt {
 	s := &ShareMemHandles{}
 	for more := !p.startsArgumentEnd(); more && p.err == nil; more = p.accept(",") {
-		s.Comms = append(s.Comms, p.name("a communication"))
+		word := p.name("a communication")
+		if word == "mesh" && s.Comms == nil && !p.startsArgumentEnd() {
+			s.Mesh = p.mesh()
+			p.keyword("axis")
+			s.MeshAxis = p.name("a mesh axis")
+			continue
+		}
+		s.Comms = append(s.Comms, word)
 	}
 	return s
 }

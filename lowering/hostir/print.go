@@ -130,7 +130,7 @@ func head(s Stmt) string {
 	case *Wait:
 		return call("Wait", s.Handle)
 	case *ShareMemHandles:
-		return call("ShareMemHandles", s.Comms...)
+		return call("ShareMemHandles", sharedArgs(s)...)
 	case *Communication:
 		return s.Handle + " = " + call("Communication", communicationArgs(s)...)
 	case *P2PCommunication:
@@ -138,6 +138,14 @@ func head(s Stmt) string {
 	default:
 		return computeHead(s)
 	}
+}
+
+// sharedArgs names the team, unless it is all ranks, and what is shared.
+func sharedArgs(s *ShareMemHandles) []string {
+	if s.Mesh == nil {
+		return s.Comms
+	}
+	return append([]string{"mesh " + s.Mesh.Name + " axis " + s.MeshAxis}, s.Comms...)
 }
 
 // rangeOf prints what a loop runs over: "S", or "1..S" where it leaves out iteration 0.

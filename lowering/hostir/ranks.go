@@ -64,3 +64,13 @@ func (c *Communication) TeamSize() int64 {
 	}
 	return int64(c.Mesh.Size())
 }
+
+// Joins reports whether a rank shares its memory with another one.
+func (s *ShareMemHandles) Joins(rank, other int) bool {
+	if s.Mesh == nil {
+		return true
+	}
+	return s.Mesh.Coordinate(other, s.MeshAxis) >= 0 && !slices.ContainsFunc(s.Mesh.Axes, func(a domain.MeshAxis) bool {
+		return a.Name != s.MeshAxis && s.Mesh.Coordinate(rank, a.Name) != s.Mesh.Coordinate(other, a.Name)
+	})
+}

@@ -189,10 +189,13 @@ type (
 		Info
 		Handle string
 	}
-	// ShareMemHandles exchanges the CUDA IPC handles of the buffers named, once.
+	// ShareMemHandles exchanges the CUDA IPC handles of the buffers named, once, among the
+	// ranks of a team: those along an axis of a mesh or, with no mesh, all ranks.
 	ShareMemHandles struct {
 		Info
-		Comms []string // handles of the P2P communications
+		Mesh     *domain.Mesh
+		MeshAxis string
+		Comms    []string // handles of the P2P communications
 	}
 )
 

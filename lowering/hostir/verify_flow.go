@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // flow follows a program along its paths. What a branch or loop body adds is undone
@@ -20,11 +21,13 @@ type flow struct {
 	signal  bool                // it holds transfers between shared memories
 	loops   []*For              // that enclose the statement at hand
 	started map[string][]*For   // handle -> the loops that it was started in
+	shares  map[string]*Exchange
 }
 
 func (v *verifier) flow() {
 	f := &flow{
 		verifier: v, facts: map[fact]bool{}, base: map[*Tensor]*Tensor{}, started: map[string][]*For{},
+		shares: Exchanges(v.program),
 	}
 	f.block(v.program.Body)
 	for _, p := range f.pending(0) {
@@ -118,13 +121,14 @@ func (f *flow) transfers(s Stmt) {
 		}
 	case *P2PCommunication:
 		world := f.bounds.names["rank"].high + 1
-		f.expression(s.Pos, "the peer", s.Peer, world)
+		f.expressionOn(s.Pos, s.Buffer.Mesh, "the peer", s.Peer, world)
+		f.teammate(s)
 		if f.group == nil || f.signal {
 			f.start(s.Handle)
 		}
 	case *Select:
 		if s.Axis < len(s.In.Axes) {
-			f.expression(s.Pos, "the index", s.Index, s.choices())
+			f.expressionOn(s.Pos, s.In.Mesh, "the index", s.Index, s.choices())
 		}
 	}
 }
@@ -278,4 +282,36 @@ func (f *flow) expression(pos diag.Pos, what string, e expr.Expr, limit int64) {
 		f.breach(pos, "range", "%s %s takes values from %d to %d; it must be between 0 and %d",
 			what, e, value.low, value.high, limit-1)
 	}
+}
+
+// expressionOn is expression for the ranks of a mesh. The interval of all of them is too wide
+// for what tells ranks apart one by one; their values then show.
+func (f *flow) expressionOn(pos diag.Pos, mesh *domain.Mesh, what string, e expr.Expr, limit int64) {
+	if mesh != nil && len(mesh.Ranks) > 0 && e != nil {
+		inside := true
+		value, unknown := f.bounds.of(e)
+		if unknown == "" && (value.low < 0 || value.high >= limit) && f.bounds.each(e, mesh.Ranks, func(_ int, value int64) bool {
+			inside = value >= 0 && value < limit
+			return inside
+		}) && inside {
+			return
+		}
+	}
+	f.expression(pos, what, e, limit)
+}
+
+// teammate checks that a transfer between shared memories stays among the ranks that share them.
+func (f *flow) teammate(s *P2PCommunication) {
+	e := f.shares[s.Handle]
+	if e == nil || e.Shared.Mesh == nil || e.Shared.Mesh.Axis(e.Shared.MeshAxis) == nil || s.Buffer.Mesh == nil {
+		return
+	}
+	f.bounds.each(s.Peer, s.Buffer.Mesh.Ranks, func(rank int, peer int64) bool {
+		joined := e.Shared.Joins(rank, int(peer))
+		if !joined {
+			f.breach(s.Pos, "shared", "%s of rank %d is with rank %d, which is not along axis %s of mesh %s",
+				s.Handle, rank, peer, e.Shared.MeshAxis, e.Shared.Mesh.Name)
+		}
+		return joined
+	})
 }

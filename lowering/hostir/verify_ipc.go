@@ -18,6 +18,10 @@ func (v *verifier) shared() {
 
 // pairs checks one ShareMemHandles by itself.
 func (v *verifier) pairs(s *ShareMemHandles, exchanges map[string]*Exchange, named map[string]bool) {
+	if s.Mesh != nil && s.Mesh.Axis(s.MeshAxis) == nil {
+		v.breach(s.Pos, "shared", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
+		return
+	}
 	for _, handle := range s.Comms {
 		e := exchanges[handle]
 		switch {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -17,17 +18,39 @@ namespace {
 
 constexpr const char* kEndOfSharing = "end of shared memory";
 
+// The ranks that one shares a buffer with, itself among them; none on a rank that does not.
+std::vector<int> sharers(const Context& context, const SharedShape& shape) {
+  if (shape.mesh != nullptr) return shape.mesh->team(context.rank(), shape.axis);
+  return all_ranks(context);
+}
+
+// Those that one shares anything with.
+std::vector<int> sharers(const Context& context, const std::vector<SharedShape>& shapes) {
+  if (shapes.empty()) return sharers(context, SharedShape{});
+  std::set<int> ranks;
+  for (const SharedShape& shape : shapes) {
+    for (const int rank : sharers(context, shape)) ranks.insert(rank);
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
 }  // namespace
 
 struct Peers::Entry {
   void* own;
-  const char* name;  // of the tensor: one buffer may serve two
+  SharedShape shape;
   Shared shared;
+
+  // One buffer may serve two tensors, and be shared along two axes.
+  bool is(const void* buffer, const SharedShape& other) const {
+    return own == buffer && shape.name == std::string_view(other.name) &&
+           shape.mesh == other.mesh && shape.axis == other.axis;
+  }
 };
 
-Peers::Peers(Context& context, const char* where)
+Peers::Peers(Context& context, const char* where, const std::vector<SharedShape>& shapes)
     : context_(context), exceptions_(std::uncaught_exceptions()) {
-  require_reach(context, where);
+  require_reach(context, sharers(context, shapes), where);
   memory_.cuStreamWaitValue32 =
       driver_call<decltype(memory_.cuStreamWaitValue32)>("cuStreamWaitValue32", where);
   memory_.cuStreamWriteValue32 =
@@ -61,25 +84,24 @@ void Peers::close() {
 }
 
 Shared& Peers::share(void* own, const SharedShape& shape) {
-  auto entry = std::make_unique<Entry>(Entry{own, shape.name, {}});
-  Shared& shared = entry->shared;
+  entries_.push_back(std::make_unique<Entry>(Entry{own, shape, {}}));
+  Shared& shared = entries_.back()->shared;
+  const std::vector<int> ranks = sharers(context_, shape);
+  if (ranks.empty()) return shared;
   shared.transfers_ = shape.transfers;
   shared.rank_ = context_.rank();
   void* words = make_words(context_, Shared::words(shape.transfers), shape.where);
   owned_.push_back(words);
-  const std::vector<Mapped> ranks = exchange(context_, {own, words, shape}, &opened_);
-  for (const Mapped& rank : ranks) {
+  for (const Mapped& rank : exchange(context_, ranks, {own, words, shape}, &opened_)) {
     shared.buffers_.push_back(rank.buffer);
     shared.words_.push_back(reinterpret_cast<CUdeviceptr>(rank.words));
   }
-  entries_.push_back(std::move(entry));
   return shared;
 }
 
 Shared& Peers::find(const void* own, const SharedShape& shape) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
-    return entry->own == own && entry->name == std::string_view(shape.name);
-  });
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const auto& entry) { return entry->is(own, shape); });
   return found != entries_.end() ? (*found)->shared : share(const_cast<void*>(own), shape);
 }
 
@@ -92,6 +114,7 @@ const Shared& Peers::begin_call(const void* own, const SharedShape& shape) {
 const Shared& Peers::begin_captured(const void* own, const SharedShape& shape,
                                     cudaStream_t stream) {
   Shared& shared = find(own, shape);
+  if (shared.words_.empty()) return shared;
   shared.counter_ = Shared::pointer(shared.word(shared.rank_, 3 * shared.transfers_));
   launch_count(shared.counter_, stream, shape.where);
   return shared;

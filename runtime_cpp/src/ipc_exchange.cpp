@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "hirgen/error.hpp"
+#include "ipc_mailbox.hpp"
 #include "ipc_reach.hpp"
-#include "rendezvous.hpp"
 #include "text.hpp"
 #include "wire.hpp"
 
@@ -78,29 +78,32 @@ void* make_words(Context& context, int64_t count, const char* where) {
   return words;
 }
 
-std::vector<Mapped> exchange(Context& context, const Exported& mine, std::vector<void*>* opened) {
+std::vector<Mapped> exchange(Context& context, const std::vector<int>& ranks, const Exported& mine,
+                             std::vector<void*>* opened) {
   const SharedShape& shape = mine.shape;
+  const std::string what = format("handles of %s", shape.name);
   MemoryHandle buffer;
   MemoryHandle words;
   std::string problem = export_memory(mine.buffer, shape.bytes, shape, &buffer);
   if (problem.empty()) problem = export_memory(mine.words, 0, shape, &words);
-  agree(context, problem, shape.where);
-  Writer writer;
-  writer.put(buffer).put(words);
-  std::vector<Mapped> mapped(static_cast<size_t>(context.world()));
-  mapped[static_cast<size_t>(context.rank())] = {mine.buffer, mine.words};
+  Mailbox mailbox(context, ranks, shape.where);
+  agree(mailbox.allgather(problem, what), shape.where);
   const std::vector<std::string> all =
-      context.rendezvous().allgather(writer.bytes(), format("handles of %s", shape.name).c_str());
-  for (int rank = 0; rank < context.world() && problem.empty(); ++rank) {
-    if (rank == context.rank()) continue;
-    Mapped& theirs = mapped[static_cast<size_t>(rank)];
-    Reader reader(all[static_cast<size_t>(rank)]);
+      mailbox.allgather(Writer().put(buffer).put(words).bytes(), what);
+  std::vector<Mapped> mapped(static_cast<size_t>(context.world()));
+  for (size_t i = 0; i < ranks.size() && problem.empty(); ++i) {
+    Mapped& theirs = mapped[static_cast<size_t>(ranks[i])];
+    if (ranks[i] == context.rank()) {
+      theirs = {mine.buffer, mine.words};
+      continue;
+    }
+    Reader reader(all[i]);
     buffer = reader.get<MemoryHandle>();
     words = reader.get<MemoryHandle>();
-    problem = open_memory(buffer, shape.name, rank, &theirs.buffer, opened);
-    if (problem.empty()) problem = open_memory(words, shape.name, rank, &theirs.words, opened);
+    problem = open_memory(buffer, shape.name, ranks[i], &theirs.buffer, opened);
+    if (problem.empty()) problem = open_memory(words, shape.name, ranks[i], &theirs.words, opened);
   }
-  agree(context, problem, shape.where);
+  agree(mailbox.allgather(problem, what), shape.where);
   return mapped;
 }
 

@@ -1,4 +1,4 @@
-// The exchange of CUDA IPC handles: what each rank exports is opened by all others.
+// The exchange of CUDA IPC handles: what each rank exports is opened by those that share it.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,10 @@ struct Mapped {
 /// `count` words of device memory, all zero when this returns.
 void* make_words(Context& context, int64_t count, const char* where);
 
-/// Collective: every rank's buffer and words, by rank. The bases that were opened go to
-/// `opened`, one for each time. Throws the same Error(kEnvironment) on every rank if one
-/// cannot export or open.
-std::vector<Mapped> exchange(Context& context, const Exported& mine, std::vector<void*>* opened);
+/// Collective over `ranks`, in any order that is the same on each of them: their buffers and words,
+/// by world rank. The bases that were opened go to `opened`, one for each time. Throws the same
+/// Error(kEnvironment) on each of `ranks` if one cannot export or open.
+std::vector<Mapped> exchange(Context& context, const std::vector<int>& ranks, const Exported& mine,
+                             std::vector<void*>* opened);
 
 }  // namespace hirgen

@@ -3,7 +3,9 @@
 #include <cuda_runtime.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <numeric>
 #include <set>
 #include <utility>
 #include <vector>
@@ -22,8 +24,10 @@ constexpr unsigned kDriverVersion = 12000;
 constexpr const char* kSharingHint =
     "\n  write `transport: nccl` in the schedule, and emit the program again";
 
-// Tells hosts apart, which containers with names of their own do not hide.
+// Tells hosts apart, which containers with names of their own do not hide. Tests of several hosts
+// on one name each with HIRGEN_BOOT_ID.
 std::string boot_id() {
+  if (const char* given = std::getenv("HIRGEN_BOOT_ID"); given != nullptr) return given;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
   std::getline(file, id);
@@ -84,24 +88,33 @@ std::string obstacle(const Place& mine, int device, const Place& theirs) {
          " (nvidia-smi topo -p2p r)";
 }
 
-void require_reach(Context& context, const char* where) {
+std::vector<int> all_ranks(const Context& context) {
+  std::vector<int> all(static_cast<size_t>(context.world()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+std::string unreached(Context& context, const std::vector<int>& peers) {
   const std::vector<Place> places = all_places(context);
   const Place& mine = places[static_cast<size_t>(context.rank())];
-  std::string problem;
-  for (int rank = 0; rank < context.world() && problem.empty(); ++rank) {
+  for (const int rank : peers) {
     if (rank == context.rank()) continue;
     const std::string why =
         obstacle(mine, context.options().device, places[static_cast<size_t>(rank)]);
     if (why.empty()) continue;
-    problem = format("ranks %d and %d cannot share memory: %s", context.rank(), rank, why.c_str());
+    return format("ranks %d and %d cannot share memory: %s", context.rank(), rank, why.c_str());
   }
-  agree(context, problem, where);
+  return "";
 }
 
-void agree(Context& context, const std::string& problem, const char* where) {
+void require_reach(Context& context, const std::vector<int>& peers, const char* where) {
+  agree(context.rendezvous().allgather(unreached(context, peers), "shared memory"), where);
+}
+
+void agree(const std::vector<std::string>& problems, const char* where) {
   std::set<std::string> seen;
   std::string text;
-  for (const std::string& part : context.rendezvous().allgather(problem, "shared memory")) {
+  for (const std::string& part : problems) {
     if (!part.empty() && seen.insert(part).second) text += (text.empty() ? "" : "\n  ") + part;
   }
   if (!text.empty())

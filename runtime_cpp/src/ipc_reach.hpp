@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "hirgen/context.hpp"
 
@@ -18,12 +19,19 @@ struct Place {
 /// rank at `theirs`; empty if it can.
 std::string obstacle(const Place& mine, int device, const Place& theirs);
 
-/// Collective: throws the same Error(kEnvironment) on every rank unless each can reach all
-/// others.
-void require_reach(Context& context, const char* where);
+/// 0, 1, ... world - 1.
+std::vector<int> all_ranks(const Context& context);
 
-/// Collective: throws Error(kEnvironment) on every rank if any rank has a problem (not "").
-void agree(Context& context, const std::string& problem, const char* where);
+/// Collective over all ranks: which of its `peers` this rank cannot reach, and why; empty if it
+/// reaches all. Peers may differ from rank to rank, and the rank itself be among them.
+std::string unreached(Context& context, const std::vector<int>& peers);
+
+/// Collective over all ranks: throws the same Error(kEnvironment) on every rank unless each can
+/// reach its `peers`.
+void require_reach(Context& context, const std::vector<int>& peers, const char* where);
+
+/// Throws Error(kEnvironment) if any rank has a problem (not ""); `problems` is one for each.
+void agree(const std::vector<std::string>& problems, const char* where);
 
 /// A driver function by its name, as CUDA 12 has it.
 void* driver_entry(const char* name, const char* where);

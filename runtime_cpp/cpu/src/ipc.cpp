@@ -2,9 +2,12 @@
 #include <cuda_runtime.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include "annotate.hpp"
 #include "error.hpp"
@@ -19,9 +22,16 @@ constexpr uint64_t kMagic = 0x637069206e677268;
 /// What a handle says. It stands for the whole allocation.
 struct HandleContent {
   uint64_t magic;
+  uint64_t host;
   BlockAddress block;
 };
 static_assert(sizeof(HandleContent) <= sizeof(cudaIpcMemHandle_t));
+
+/// Which host this is, where a test plays several on one: HIRGEN_BOOT_ID names it.
+uint64_t host() {
+  const char* name = getenv("HIRGEN_BOOT_ID");
+  return std::hash<std::string_view>()(name == nullptr ? "" : name);
+}
 
 /// Allocations of other processes that are open here. Opening one again gives the same address;
 /// it is unmapped when it was closed as often as it was opened.
@@ -45,7 +55,7 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* devPtr) {
     require(handle != nullptr, "null result");
     std::shared_ptr<const Allocation> allocation = find_allocation(devPtr);
     require(allocation && allocation->kind == MemoryKind::kDevice, "not memory of cudaMalloc");
-    HandleContent content{kMagic, allocation->block.address()};
+    HandleContent content{kMagic, host(), allocation->block.address()};
     *handle = {};
     memcpy(handle->reserved, &content, sizeof content);
   });
@@ -58,6 +68,7 @@ cudaError_t cudaIpcOpenMemHandle(void** devPtr, cudaIpcMemHandle_t handle, unsig
     HandleContent content;
     memcpy(&content, handle.reserved, sizeof content);
     require(content.magic == kMagic, "not a handle of cudaIpcGetMemHandle");
+    require(content.host == host(), "a handle of another host");
     if (content.block.pid == getpid()) {
       throw Failure{cudaErrorDeviceUninitialized, "the memory belongs to this process"};
     }

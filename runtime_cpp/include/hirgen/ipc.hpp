@@ -12,13 +12,15 @@
 #include <vector>
 
 #include "hirgen/context.hpp"
+#include "hirgen/mesh.hpp"
 #include "hirgen/transfers.hpp"
 #include "hirgen/words.hpp"
 
 namespace hirgen {
 
-/// One buffer of every rank, as this process reaches it, and two words of every rank for
-/// each transfer of a call. Words count calls, so they only ever grow (modulo 2^32).
+/// One buffer of every rank that shares it, as this process reaches it, and two words of each
+/// of them for each transfer of a call. Words count calls, so they only ever grow (modulo 2^32).
+/// Ranks are those of the world. A rank that is not among those that share has nothing here.
 ///
 /// Who counts the calls is the same in all calls of a program: the host, or, in a CUDA graph, a
 /// counter in device memory.
@@ -56,38 +58,43 @@ class Shared {
     return reinterpret_cast<uint32_t*>(word);  // NOLINT(performance-no-int-to-ptr)
   }
 
-  std::vector<void*> buffers_;      // by rank
-  std::vector<CUdeviceptr> words_;  // by rank
+  std::vector<void*> buffers_;      // by rank; null where this rank reaches nothing
+  std::vector<CUdeviceptr> words_;  // alike
   int64_t transfers_ = 0;
   int64_t rank_ = 0;
   uint32_t call_ = 0;
   uint32_t* counter_ = nullptr;  // of the calls, where the device counts them
 };
 
-/// What a buffer is shared for.
+/// What a buffer is shared for, and by whom: the ranks along an axis of a mesh, or all.
 struct SharedShape {
-  size_t bytes;       ///< of one rank
-  int64_t transfers;  ///< of a call, each with a pair of words
-  const char* name;   ///< of the tensor
-  const char* where;  ///< position in the spec; a string that outlives the program
+  size_t bytes;                ///< of one rank
+  int64_t transfers;           ///< of a call, each with a pair of words
+  const char* name;            ///< of the tensor
+  const char* where;           ///< position in the spec; a string that outlives the program
+  const Mesh* mesh = nullptr;  ///< null: all ranks share it
+  int axis = 0;                ///< of the mesh
 };
 
-/// Everything that a program shares with the other ranks. Ranks share the same buffers in
-/// the same order.
+/// Everything that a program shares with other ranks. Ranks share the same buffers in the
+/// same order.
 ///
 /// A buffer of the program is shared once, when the program is made. A buffer of the caller
-/// is shared by the first call that has it: all ranks must then come with one that is new to
-/// them, and go on to change buffers in the same calls, as they would with CUDA graphs. Words
-/// belong to a buffer, so ranks that break this rule wait for each other until the deadline,
-/// and never compute on the wrong buffer. The caller's buffer must come from cudaMalloc, and
-/// stay allocated until the program is destroyed.
+/// is shared by the first call that has it: all ranks that share it must then come with one that
+/// is new to them, and go on to change buffers in the same calls, as they would with CUDA graphs.
+/// Other ranks take no part in that. Words belong to a buffer, so ranks that break this rule wait
+/// for each other until the deadline, and never compute on the wrong buffer. The caller's buffer
+/// must come from cudaMalloc, and stay allocated until the program is destroyed.
+///
+/// On a rank that is not among those of a shape, all of this does nothing.
 class Peers {
  public:
-  /// Collective. Throws Error(kEnvironment), the same on every rank, if two ranks cannot
-  /// reach each other's memory, with the reason.
-  Peers(Context& context, const char* where);
-  /// Collective, unless a rank has failed: waits for all calls, lets every rank close what
-  /// it has opened, then frees the words. The buffers may be freed afterwards.
+  /// Collective over all ranks. `shapes` are all that will be shared; without them, all ranks
+  /// share everything. Throws Error(kEnvironment), the same on every rank, if two ranks that
+  /// share something cannot reach each other's memory, with the reason.
+  Peers(Context& context, const char* where, const std::vector<SharedShape>& shapes = {});
+  /// Collective over all ranks, unless one has failed: waits for all calls, lets every rank close
+  /// what it has opened, then frees the words. The buffers may be freed afterwards.
   ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
@@ -97,7 +104,8 @@ class Peers {
   cudaStream_t copies() const { return copies_; }
   const StreamMemory& memory() const { return memory_; }
 
-  /// Shares `own`, of which `shape` speaks, with all ranks; collective, the host waits.
+  /// Shares `own`, of which `shape` speaks; collective over the ranks of the shape, the host
+  /// waits.
   Shared& share(void* own, const SharedShape& shape);
   /// Begins a call with a buffer: shares it if it is new, and counts the call.
   const Shared& begin_call(const void* own, const SharedShape& shape);
