@@ -333,7 +333,7 @@ func (b *builder) wait(s *hostir.Wait) ([]node, error) {
 	if t.lent != nil {
 		return b.awaitTransfer(src, s.Handle, t), nil
 	}
-	event := t.done + "[" + iteration(b.loops[:len(t.loops)]).String() + "]"
+	event := t.done + "[" + b.sameIteration(t.loops).String() + "]"
 	return []node{&waitNode{src, event, "stream"}}, nil
 }
 

@@ -64,6 +64,7 @@ func (v *programView) SharedByTeams() []string {
 type exchange struct {
 	share *shareView
 	first quantity  // transfers of other statements on the buffer
+	loops []loop    // that the owner's side stands in
 	at    expr.Expr // where the owner's view starts in its buffer; nil at the start
 	typ   cppType
 }
@@ -129,11 +130,11 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]node, error) {
 // lend prints the owner's side, and notes where its buffer is for the copier's.
 func (b *builder) lend(s *hostir.P2PCommunication, src source, buf *buffer, pair *hostir.Exchange) []node {
 	share := b.share(s, buf, pair.Shared)
-	e := &exchange{share: share, first: share.transfers, at: buf.at, typ: buf.typ}
+	e := &exchange{share: share, first: share.transfers, loops: slices.Clone(b.loops), at: buf.at, typ: buf.typ}
 	share.transfers = plus(share.transfers, b.iterations())
 	b.exchanges[pair] = e
 	b.handles[s.Handle] = &transfer{loops: append([]loop(nil), b.loops...), lent: e, guard: b.guard}
-	word := fmt.Sprintf("%s.lent_at(%s, %s)", share.Name, b.scope.index(s.Peer), e.transfer(b.loops))
+	word := fmt.Sprintf("%s.lent_at(%s, %s)", share.Name, b.scope.index(s.Peer), b.transfer(e))
 	return []node{b.word(src, "stmt/lend", share.Name, word)}
 }
 
@@ -158,7 +159,7 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 		out, in = theirs, buf.name
 	}
 	call := &copyBetweenNode{
-		Shared: e.share.Name, Peer: peer.String(), Transfer: e.transfer(b.loops), Out: out, In: in, Elements: buf.elements().String(), Type: buf.typ.Alias,
+		Shared: e.share.Name, Peer: peer.String(), Transfer: b.transfer(e), Out: out, In: in, Elements: buf.elements().String(), Type: buf.typ.Alias,
 	}
 	return append(named, b.copyNow(src, s.Handle, call)...), nil
 }

@@ -80,7 +80,7 @@ func (b *builder) word(src source, form, share, word string) node {
 // the watchdog that the wait is over.
 func (b *builder) awaitTransfer(src source, handle string, t *transfer) []node {
 	e := t.lent
-	word := fmt.Sprintf("%s.copied(%s)", e.share.Name, e.transfer(b.loops[:len(t.loops)]))
+	word := fmt.Sprintf("%s.copied(%s)", e.share.Name, b.transfer(e))
 	nodes := []node{b.word(src, "stmt/await_copy", e.share.Name, word)}
 	if b.signals == nil {
 		nodes = append(nodes, b.returned("wait_"+handle, src)...)
@@ -174,8 +174,8 @@ func (b *builder) endSignals() []node {
 }
 
 // transfer numbers the transfer of the iteration at hand among those of its buffer.
-func (e *exchange) transfer(loops []loop) string {
-	return plus(e.first, quantity{iteration(loops), 1}).String()
+func (b *builder) transfer(e *exchange) string {
+	return plus(e.first, quantity{b.sameIteration(e.loops), 1}).String()
 }
 
 // plus adds quantities; zero is left out.

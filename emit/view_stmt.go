@@ -107,12 +107,12 @@ func (b *builder) forLoop(s *hostir.For) ([]node, error) {
 	hidden, shadowed := b.scope.names[s.Var]
 	b.scope.names[s.Var] = name
 	b.loops = append(b.loops, loop{name, count, less(count, s.First)})
-	before, sets := b.current, setsStream(s.Body)
-	if sets {
+	before, keeps := b.current, b.keepsStream(s)
+	if !keeps {
 		b.current = unknownStream
 	}
 	body, err := b.list(s.Body)
-	if b.current = b.current.outside(); !sets {
+	if b.current = b.current.outside(); keeps {
 		b.current = before
 	}
 	b.loops = b.loops[:len(b.loops)-1]

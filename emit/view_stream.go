@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -35,15 +36,33 @@ func (r streamRef) outside() streamRef {
 	return r
 }
 
-// setsStream reports whether any statement of body changes the current stream.
-func setsStream(body []hostir.Stmt) bool {
-	found := false
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		_, sets := s.(*hostir.SetCurrentStream)
-		found = found || sets
-		return !found
-	})
-	return found
+// keepsStream reports whether every iteration of a loop leaves the stream current that it began
+// with: it sets none, or goes back to the caller's.
+func (b *builder) keepsStream(s *hostir.For) bool {
+	last, sets := lastStream(s.Body)
+	return !sets || last.Index == nil && last.Var != "" && b.current.text == b.streams[last.Var]
+}
+
+// lastStream gives the stream that a list of statements leaves current, if it sets any. One that
+// depends on the path taken has no name.
+func lastStream(body []hostir.Stmt) (last hostir.StreamRef, sets bool) {
+	for _, s := range slices.Backward(body) {
+		switch s := s.(type) {
+		case *hostir.SetCurrentStream:
+			return s.Stream, true
+		case *hostir.For:
+			if last, sets := lastStream(s.Body); sets && s.First < s.Count.Size {
+				return last, true
+			}
+		case *hostir.If:
+			for _, side := range hostir.Bodies(s) {
+				if _, sets := lastStream(*side); sets {
+					return hostir.StreamRef{}, true
+				}
+			}
+		}
+	}
+	return hostir.StreamRef{}, false
 }
 
 // stream prints a stream of the host IR.
@@ -162,6 +181,16 @@ func iteration(loops []loop) expr.Expr {
 		index = &expr.Binary{Op: "+", X: scaled, Y: expr.Var(l.name)}
 	}
 	return index
+}
+
+// sameIteration is the number that a statement in the given loops gave the iteration at hand,
+// which may stand in other loops over the same variables.
+func (b *builder) sameIteration(loops []loop) expr.Expr {
+	same := slices.Clone(loops)
+	for i := range same {
+		same[i].name = b.loops[i].name
+	}
+	return iteration(same)
 }
 
 // usesRank reports whether an expression of the body depends on the rank.

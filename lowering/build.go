@@ -48,6 +48,9 @@ func choices(s model.Schedule) hostir.Choices {
 		Own: s.Own, Chunks: s.Chunks, Order: unless("rotation", s.Order), OwnStep: unless("first", s.OwnStep),
 	}
 	c.Transfers, c.Delay = unless("inline", s.Transfers), s.Delay
+	if s.Pieces > 1 {
+		c.Pieces = s.Pieces
+	}
 	c.Copy, c.Signals = unless("engine", s.Copy), unless("single", s.Signals)
 	if !s.Auto {
 		settle(&c)
@@ -58,7 +61,7 @@ func choices(s model.Schedule) hostir.Choices {
 // settle drops, once the pipeline is known, the choices that only others have.
 func settle(c *hostir.Choices) {
 	if !exchanges(c.Pipeline) {
-		c.Own, c.Chunks, c.Order, c.OwnStep = "", 0, "", ""
+		c.Own, c.Chunks, c.Pieces, c.Order, c.OwnStep = "", 0, 0, "", ""
 	}
 }
 

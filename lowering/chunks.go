@@ -10,7 +10,8 @@ import (
 // The slices of a point-to-point pipeline are as many as ranks; how many products are best
 // depends on the problem. So a pipeline may cut each slice into pieces, with an inner loop
 // around all that an iteration does, or compute on several slices at once, with an inner loop
-// around their transfers.
+// around their transfers. A sum from rank to rank, and what gathers it, may also take the pieces
+// one after the other: fuse-pieces then turns their loops inside out.
 
 // cut is how the slices of a pipeline become products. One of its numbers is 1.
 type cut struct {
@@ -25,6 +26,8 @@ func (l *streamLowering) chunk(g *group) cut {
 	slices, products := g.axis.Extent.Size, int64(l.program.Choices.Chunks)
 	whole := cut{pieces: 1, width: 1}
 	switch {
+	case l.byPieces(g):
+		return cut{pieces: int64(l.program.Choices.Pieces), width: 1, inner: l.piece}
 	case products == 0 || products == slices || !g.exchanges():
 		return whole
 	case products%slices == 0:

@@ -14,7 +14,7 @@ import (
 // Requires: every communication has a backend; forks and joins stand where the schedule
 // wants them.
 // Establishes: with transfers: ahead, the work loop of a pipeline starts only transfers of
-// what it computes.
+// what it computes; of pipelines in a loop over pieces, what may leave that loop has left it.
 //
 //	before: For s: If s == 0: ... Else: (lend A, receive A_all_s, Wait(send), Wait(receive)); C_s = Matmul(A_s, B)
 //	after:  SetCurrentStream(copies); Synchronize(caller); For s in 1..D: (lend A)
@@ -25,16 +25,25 @@ func IssueTransfers(p *hostir.Program) error {
 	if p.Choices.Transfers != "ahead" {
 		return nil
 	}
-	m := newMotion(p)
+	p.Body = newMotion(p).issue(p.Body)
+	return nil
+}
+
+// issue moves transfers and waits out of the work loops of a list. A loop over pieces holds
+// work loops of its own: what cannot leave the outer one may leave the inner one.
+func (m *motion) issue(list []hostir.Stmt) []hostir.Stmt {
 	var end []hostir.Stmt
-	body := make([]hostir.Stmt, 0, len(p.Body)+8)
-	for i := 0; i < len(p.Body); i++ {
-		loop, ok := p.Body[i].(*hostir.For)
+	body := make([]hostir.Stmt, 0, len(list)+8)
+	for i := 0; i < len(list); i++ {
+		loop, ok := list[i].(*hostir.For)
 		if !ok || !works(loop) {
-			body = append(body, p.Body[i])
+			body = append(body, list[i])
 			continue
 		}
 		ahead, late, last := m.split(loop)
+		if m.program.Choices.Pieces > 0 {
+			loop.Body = m.issue(loop.Body)
+		}
 		end = append(end, last...)
 		at := len(body)
 		if at > 0 && forkOf(body[at-1], loop) != nil {
@@ -42,15 +51,13 @@ func IssueTransfers(p *hostir.Program) error {
 		}
 		forks := body[at:]
 		body = append(append(body[:at:at], ahead...), append(forks, loop)...)
-		if i+1 < len(p.Body) && isJoinLoop(p.Body[i+1]) {
+		if i+1 < len(list) && isJoinLoop(list[i+1]) {
 			i++
-			body = append(body, p.Body[i])
+			body = append(body, list[i])
 		}
 		body = append(body, late...)
 	}
-	body = append(body, end...)
-	p.Body = body
-	return nil
+	return append(body, end...)
 }
 
 // split takes out of a loop what goes before it, what goes after it, and what goes to the end

@@ -32,6 +32,7 @@ func LowerStreams(p *hostir.Program) error {
 	if slices.ContainsFunc(groups, func(g *group) bool { return g.pipelined() }) {
 		l.caller, l.loop = l.names.fresh("caller"), l.names.fresh("s")
 	}
+	l.choosePieces(groups)
 	for _, g := range groups {
 		l.lower(g)
 	}
@@ -66,8 +67,10 @@ type streamLowering struct {
 	names        *namer
 	named        map[string]bool // results of the model's operations
 	errors       diag.List
-	caller, loop string // names; empty without pipelines
-	started      bool   // the caller's stream has its name
+	caller, loop string                  // names; empty without pipelines
+	piece        string                  // variable of the loops over pieces; empty where slices are not cut into any
+	summed       map[*hostir.Tensor]bool // what ranks sum from rank to rank, where there are pieces
+	started      bool                    // the caller's stream has its name
 	body         []hostir.Stmt
 }
 

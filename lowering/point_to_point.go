@@ -58,12 +58,11 @@ func (c *slicer) passFromRank(st step) {
 	slice, exchange := c.pick(set, nil, out, st.loop, c.index(), rows)
 	made = append(made, &hostir.Set{Info: *set.Meta(), Out: slice, In: own})
 	split.Body = made
-	split.Else = c.receive(set, in, slice)
+	sent := in
 	if along != none {
-		sent, views := c.pick(set, nil, in, i, expr.Int(0), along)
-		views = append(views, c.receive(set, sent, slice)...)
-		split.Else = views
+		sent, split.Else = c.pick(set, nil, in, i, expr.Int(0), along)
 	}
+	split.Else = append(split.Else, c.receive(set, sent, slice)...)
 	exchange = append(exchange, split)
 	if c.cut.width > 1 {
 		exchange = c.innerLoop(set, exchange)

@@ -81,5 +81,9 @@ func (c *slicer) passToRank(st step) {
 		c.body = append(c.body, split)
 	}
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts })
+	if c.lowering.byPieces(c.group) {
+		c.after = append(c.after, c.sumOfPieces(r, rows))
+		return
+	}
 	c.after = append(c.after, r)
 }

@@ -59,8 +59,14 @@ func (m measurement) time() string {
 	return fmt.Sprintf("%.2f ms", m.us/1000)
 }
 
+// cuts are the choices that say how slices are cut: a schedule has one of them.
+var cuts = []string{"chunks", "pieces"}
+
 // set makes the choices of a measurement, but for those that are given.
 func (m measurement) set(p *hostir.Program, given []string) {
+	if slices.ContainsFunc(given, func(name string) bool { return slices.Contains(cuts, name) }) {
+		given = slices.Concat(given, cuts)
+	}
 	for _, choice := range m.choices {
 		if !slices.Contains(given, choice[0]) {
 			p.Set(choice[0], choice[1])
@@ -70,12 +76,14 @@ func (m measurement) set(p *hostir.Program, given []string) {
 
 // fits reports whether a problem can have the schedule of a measurement: its pipeline where one
 // is asked for, and its chunks, which are a divisor of the slices, or a multiple that cuts each
-// into equally many rows.
+// into equally many rows, as pieces do.
 func (m measurement) fits(p problem, pipeline string) bool {
 	made := hostir.Program{}
 	m.set(&made, nil)
 	chunks := int64(made.Choices.Chunks)
-	switch {
+	switch pieces := int64(made.Choices.Pieces); {
+	case pieces > 0 && p.rows%pieces != 0:
+		return false
 	case pipeline != "" && pipeline != made.Choices.Pipeline:
 		return false
 	case chunks == 0 || p.ranks%chunks == 0:

@@ -174,48 +174,48 @@ func opposite(cond expr.Expr) expr.Expr {
 }
 
 // narrow makes a loop over all steps whose body leaves out the first one, or the last one,
-// a loop over the others.
+// a loop over the others. What leaves out a step may stand in loops that hold nothing else:
+// around, from the outermost on.
 //
 //	before: For s in D: If s != 0: x
 //	after:  For s in 1..D: x
-func (m *motion) narrow(loop *hostir.For) {
-	inner := &loop.Body
-	for {
-		deeper, ok := only(*inner).(*hostir.For)
-		if !ok {
-			break
+func (m *motion) narrow(loop *hostir.For, around ...*hostir.For) {
+	around = append(around, loop)
+	if len(loop.Body) > 1 {
+		around = nil
+	}
+	for _, s := range loop.Body {
+		switch s := s.(type) {
+		case *hostir.For:
+			m.narrow(s, around...)
+		case *hostir.If:
+			if len(around) > 0 && len(s.Else) == 0 && m.leavesOut(s.Cond, around) {
+				loop.Body = s.Body
+			}
 		}
-		inner = &deeper.Body
 	}
-	branch, ok := only(*inner).(*hostir.If)
-	if !ok || len(branch.Else) > 0 {
-		return
+}
+
+// leavesOut takes the first or last iteration from the loop that a condition leaves it out of.
+func (m *motion) leavesOut(condition expr.Expr, loops []*hostir.For) bool {
+	cond, ok := condition.(*expr.Binary)
+	if !ok || cond.Op != "!=" {
+		return false
 	}
-	cond, ok := branch.Cond.(*expr.Binary)
-	if !ok || cond.X != expr.Var(loop.Var) || cond.Op != "!=" {
-		return
-	}
+	at := slices.IndexFunc(loops, func(l *hostir.For) bool { return cond.X == expr.Var(l.Var) })
 	step, err := expr.Eval(cond.Y, func(name string) (int64, bool) {
 		value, known := m.params[name]
 		return value, known
 	})
 	switch {
-	case err != nil:
-		return
-	case step == loop.First:
-		loop.First++
-	case step == loop.Count.Size-1:
-		loop.Count = domain.Extent{Text: expr.Compact(cond.Y), Size: step}
+	case at < 0 || err != nil:
+		return false
+	case step == loops[at].First:
+		loops[at].First++
+	case step == loops[at].Count.Size-1:
+		loops[at].Count = domain.Extent{Text: expr.Compact(cond.Y), Size: step}
 	default:
-		return
+		return false
 	}
-	*inner = branch.Body
-}
-
-// only is the statement of a list that has one.
-func only(body []hostir.Stmt) hostir.Stmt {
-	if len(body) != 1 {
-		return nil
-	}
-	return body[0]
+	return true
 }

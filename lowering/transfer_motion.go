@@ -30,21 +30,25 @@ type motion struct {
 	params    map[string]int64
 	base      map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it; of one that is the own slice in one step, that of the other steps
 	ways      map[hostir.Stmt]way
+	selects   map[*hostir.Tensor]*hostir.Select // view -> what makes it in the loops at hand
+	sent      map[string][]*hostir.Tensor       // handle -> what its transfers read on this rank
+	filled    map[string][]*hostir.Tensor       // handle -> what they write
+	scopes    []*scope                          // the loop at hand, and those in it around the statement at hand
+}
 
-	// Of the loop at hand.
-	loop     string                            // its variable
-	selects  map[*hostir.Tensor]*hostir.Select // view -> what makes it
-	computed map[*hostir.Tensor]bool           // buffers that the work writes
-	received map[*hostir.Tensor]bool           // buffers that transfers write
-	passed   map[*hostir.Tensor]bool           // buffers that transfers read
-	sent     map[string][]*hostir.Tensor       // handle -> what its transfers read on this rank
-	filled   map[string][]*hostir.Tensor       // handle -> what they write
+// scope is what a loop does to buffers.
+type scope struct {
+	variables []string                // its own, then those of loops in it
+	computed  map[*hostir.Tensor]bool // buffers that the work writes
+	received  map[*hostir.Tensor]bool // buffers that transfers write
+	passed    map[*hostir.Tensor]bool // buffers that transfers read
 }
 
 func newMotion(p *hostir.Program) *motion {
 	m := &motion{
 		program: p, names: newNamer(p), exchanges: hostir.Exchanges(p), params: map[string]int64{}, base: map[*hostir.Tensor]*hostir.Tensor{},
-		ways: map[hostir.Stmt]way{},
+		ways: map[hostir.Stmt]way{}, selects: map[*hostir.Tensor]*hostir.Select{},
+		sent: map[string][]*hostir.Tensor{}, filled: map[string][]*hostir.Tensor{},
 	}
 	for _, param := range p.Params {
 		m.params[param.Name] = param.Value
@@ -63,44 +67,54 @@ func newMotion(p *hostir.Program) *motion {
 
 // examine decides where each statement of a loop goes.
 func (m *motion) examine(loop *hostir.For) {
-	m.loop = loop.Var
-	m.selects = map[*hostir.Tensor]*hostir.Select{}
-	m.computed, m.received, m.passed = map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
-	m.sent, m.filled = map[string][]*hostir.Tensor{}, map[string][]*hostir.Tensor{}
-	m.writes(loop.Body)
-	m.transfers(loop.Body)
-	m.waits(loop.Body, nil)
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		if sel, ok := s.(*hostir.Select); ok {
+			m.selects[sel.Out] = sel
+		}
+		return true
+	})
+	m.inside(loop, func() { m.transfers(loop.Body) })
+	m.inside(loop, func() { m.waits(loop.Body, nil) })
+}
+
+// inside does something with the statements of a loop.
+func (m *motion) inside(loop *hostir.For, do func()) {
+	inner := &scope{[]string{loop.Var}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}}
+	m.writes(inner, loop.Body)
+	m.scopes = append(m.scopes, inner)
+	do()
+	m.scopes = m.scopes[:len(m.scopes)-1]
 }
 
 // writes notes what the statements of a list write. What a single step writes, alone of its
 // kind, is the own slice, which is another one than those exchanged.
-func (m *motion) writes(body []hostir.Stmt) {
+func (m *motion) writes(to *scope, body []hostir.Stmt) {
 	for _, s := range body {
 		switch s := s.(type) {
 		case *hostir.Select:
-			m.selects[s.Out] = s
 		case *hostir.If:
-			if m.isOwnStep(s.Cond) {
-				own := maps.Clone(m.computed)
-				m.writes(s.Body)
-				m.computed = own
+			if to.isOwnStep(s.Cond) {
+				own := maps.Clone(to.computed)
+				m.writes(to, s.Body)
+				to.computed = own
 			} else {
-				m.writes(s.Body)
+				m.writes(to, s.Body)
 			}
-			m.writes(s.Else)
+			m.writes(to, s.Else)
 		case *hostir.For:
-			m.writes(s.Body)
+			to.variables = append(to.variables, s.Var)
+			m.writes(to, s.Body)
 		default:
 			for _, t := range hostir.Uses(s) {
 				if isTransfer(s) {
-					m.passed[root(m.base, t)] = true
+					to.passed[root(m.base, t)] = true
 				}
 			}
 			for _, t := range hostir.Defs(s) {
 				if isTransfer(s) {
-					m.received[root(m.base, t)] = true
+					to.received[root(m.base, t)] = true
 				} else {
-					m.computed[root(m.base, t)] = true
+					to.computed[root(m.base, t)] = true
 				}
 			}
 		}
@@ -108,13 +122,13 @@ func (m *motion) writes(body []hostir.Stmt) {
 }
 
 // isOwnStep reports whether a condition singles out one iteration.
-func (m *motion) isOwnStep(cond expr.Expr) bool {
+func (in *scope) isOwnStep(cond expr.Expr) bool {
 	c, ok := cond.(*expr.Binary)
-	return ok && c.Op == "==" && m.mentionsLoop(c)
+	return ok && c.Op == "==" && slices.ContainsFunc(in.variables, func(v string) bool { return mentions(c, v) })
 }
 
-func (m *motion) mentionsLoop(e expr.Expr) bool {
-	return slices.ContainsFunc(expr.Names(e.String()), func(n expr.Name) bool { return n.Text == m.loop })
+func mentions(e expr.Expr, variable string) bool {
+	return slices.ContainsFunc(expr.Names(e.String()), func(n expr.Name) bool { return n.Text == variable })
 }
 
 // works reports whether a loop does more than name memory and move data.
@@ -142,9 +156,7 @@ func isTransfer(s hostir.Stmt) bool {
 func (m *motion) transfers(body []hostir.Stmt) {
 	var group []hostir.Stmt
 	for _, s := range body {
-		for _, inner := range hostir.Bodies(s) {
-			m.transfers(*inner)
-		}
+		m.each(s, m.transfers)
 		if _, opens := s.(*hostir.StartCoalescing); opens || group != nil {
 			group = append(group, s)
 			if end, ends := s.(*hostir.EndCoalescing); ends {
@@ -168,10 +180,21 @@ func (m *motion) transfers(body []hostir.Stmt) {
 	}
 }
 
+// each does something with the lists of statements inside of a statement.
+func (m *motion) each(s hostir.Stmt, do func(body []hostir.Stmt)) {
+	for _, inner := range hostir.Bodies(s) {
+		if loop, ok := s.(*hostir.For); ok {
+			m.inside(loop, func() { do(*inner) })
+		} else {
+			do(*inner)
+		}
+	}
+}
+
 // exchange decides on a transfer between shared memories. The copy goes only with the loan:
 // whoever copies has lent before, so that no two ranks wait for each other.
 func (m *motion) exchange(e *hostir.Exchange) {
-	if !m.free(e.Owner()) {
+	if m.ways[e.Owner()] != lend && !m.free(e.Owner()) {
 		return
 	}
 	m.ways[e.Shared], m.ways[e.Owner()] = lend, lend
@@ -203,23 +226,24 @@ func (m *motion) note(handle string, s hostir.Stmt) {
 // makes what it reads, and what it writes is another slice in each iteration, which nothing
 // else writes.
 func (m *motion) free(s hostir.Stmt) bool {
+	loop := m.scopes[0]
 	for _, t := range hostir.Uses(s) {
-		if b := root(m.base, t); m.computed[b] || m.received[b] {
+		if b := root(m.base, t); loop.computed[b] || loop.received[b] {
 			return false
 		}
 	}
 	for _, t := range hostir.Defs(s) {
-		if m.computed[root(m.base, t)] || !m.sliced(t) {
+		if loop.computed[root(m.base, t)] || slices.ContainsFunc(m.scopes, func(in *scope) bool { return !m.sliced(t, in) }) {
 			return false
 		}
 	}
 	return true
 }
 
-// sliced reports whether a view is another part of its buffer in each iteration.
-func (m *motion) sliced(t *hostir.Tensor) bool {
+// sliced reports whether a view is another part of its buffer in each iteration of a loop.
+func (m *motion) sliced(t *hostir.Tensor, loop *scope) bool {
 	for sel := m.selects[t]; sel != nil; sel = m.selects[sel.In] {
-		if m.mentionsLoop(sel.Index) {
+		if mentions(sel.Index, loop.variables[0]) {
 			return true
 		}
 	}

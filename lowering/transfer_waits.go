@@ -11,9 +11,7 @@ import (
 func (m *motion) waits(body []hostir.Stmt, after []hostir.Stmt) {
 	for i, s := range body {
 		rest := append(slices.Clone(body[i+1:]), after...)
-		for _, inner := range hostir.Bodies(s) {
-			m.waits(*inner, rest)
-		}
+		m.each(s, func(inner []hostir.Stmt) { m.waits(inner, rest) })
 		wait, ok := s.(*hostir.Wait)
 		if !ok || m.needed(wait.Handle, rest) {
 			continue
@@ -38,7 +36,7 @@ func (m *motion) needed(handle string, rest []hostir.Stmt) bool {
 	}
 	from, into := m.buffers(sent), m.buffers(filled)
 	for b := range into {
-		if m.passed[b] {
+		if m.scopes[0].passed[b] {
 			return true
 		}
 	}
@@ -50,11 +48,14 @@ func (m *motion) needed(handle string, rest []hostir.Stmt) bool {
 	return found
 }
 
-// apart reports whether tensors that the loop writes are other slices in each iteration.
+// apart reports whether tensors that a loop around the wait writes are other slices in each of
+// its iterations.
 func (m *motion) apart(tensors []*hostir.Tensor) bool {
 	return !slices.ContainsFunc(tensors, func(t *hostir.Tensor) bool {
 		b := root(m.base, t)
-		return (m.computed[b] || m.received[b]) && !m.sliced(t)
+		return slices.ContainsFunc(m.scopes, func(in *scope) bool {
+			return (in.computed[b] || in.received[b]) && !m.sliced(t, in)
+		})
 	})
 }
 

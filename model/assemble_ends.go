@@ -97,7 +97,7 @@ var choices = []choice{
 const (
 	defaultStreams = 4
 	maxStreams     = 64
-	maxChunks      = 1024
+	maxChunks      = 1024 // and pieces
 	maxDelay       = 1000
 )
 
@@ -113,7 +113,7 @@ func DefaultSchedule() Schedule {
 // schedule reads the choices.
 func (a *assembler) schedule() {
 	a.p.Schedule = DefaultSchedule()
-	names := []string{"streams", "chunks", "delay"}
+	names := []string{"streams", "chunks", "pieces", "delay"}
 	for _, c := range choices {
 		names = append(names, c.name)
 	}
@@ -126,7 +126,10 @@ func (a *assembler) schedule() {
 			a.streams(f.value)
 			continue
 		case "chunks":
-			a.chunks(f.value)
+			a.cuts(f, &a.p.Schedule.Chunks)
+			continue
+		case "pieces":
+			a.cuts(f, &a.p.Schedule.Pieces)
 			continue
 		case "delay":
 			a.delay(f.value)
@@ -175,17 +178,17 @@ func (a *assembler) streams(t text) {
 	a.p.Schedule.Streams = int(n.value)
 }
 
-// chunks reads how many products a rank's result is made in.
-func (a *assembler) chunks(t text) {
-	n, ok := a.eval(t)
+// cuts reads how many chunks or pieces something is cut into.
+func (a *assembler) cuts(f sourceField, into *int) {
+	n, ok := a.eval(f.value)
 	if !ok {
 		return
 	}
 	if n.value < 1 || n.value > maxChunks {
-		a.list.Add(t.pos, diag.BadChoice, "%d chunks are not possible; there are 1 to %d", n.value, maxChunks)
+		a.list.Add(f.value.pos, diag.BadChoice, "%d %s are not possible; there are 1 to %d", n.value, f.name.value, maxChunks)
 		return
 	}
-	a.p.Schedule.Chunks = int(n.value)
+	*into = int(n.value)
 }
 
 // delay reads for how many microseconds the second stream of a pipeline idles.

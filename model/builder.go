@@ -190,6 +190,9 @@ func (b *Builder) Schedule(s Schedule) *Builder {
 	if s.Chunks != 0 {
 		add("chunks", strconv.Itoa(s.Chunks))
 	}
+	if s.Pieces != 0 {
+		add("pieces", strconv.Itoa(s.Pieces))
+	}
 	if s.Graph {
 		add("graph", "true")
 	}

@@ -89,6 +89,7 @@ type Schedule struct {
 	OwnStep   string // "first" or "last": when such a pipeline works on the own slice
 	Delay     int    // microseconds for which the second stream of a pipeline starts later
 	Chunks    int    // products that a rank's result is made in; 0: one for each slice
+	Pieces    int    // of each slice, summed and gathered one by one; 0 or 1: the slice is whole
 	// Copy is who copies between shared memories: "engine", a copy engine; "kernel", one kernel
 	// for each transfer; "fused", one kernel for all transfers that follow each other.
 	Copy    string

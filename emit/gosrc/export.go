@@ -182,6 +182,7 @@ func (e *exporter) tail() {
 		jen.Id("Signals"):   jen.Lit(s.Signals),
 		jen.Id("Delay"):     jen.Lit(s.Delay),
 		jen.Id("Chunks"):    jen.Lit(s.Chunks),
+		jen.Id("Pieces"):    jen.Lit(s.Pieces),
 		jen.Id("Graph"):     jen.Lit(s.Graph),
 	})))
 }

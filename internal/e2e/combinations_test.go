@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,7 +36,13 @@ var scheduleChoices = []struct {
 	{"signals", []string{"single", "batched"}},
 	{"delay", []string{"0", "3"}},
 	{"graph", []string{"false", "true"}},
+	{"pieces", []string{"1", "2", "4"}},
 }
+
+// exchangeSpecs are the examples that are tried, by the remainder of the seed.
+var exchangeSpecs = []string{"ag_matmul_p2p", "ag_linear_p2p", "allgather_p2p", "matmul_rs_p2p", "matmul_ar_p2p"}
+
+func exchangeSpec(seed uint64) string { return exchangeSpecs[seed%uint64(len(exchangeSpecs))] }
 
 // combination is one of all schedules: a seed picks a value of each field.
 func combination(seed uint64) string {
@@ -47,6 +54,13 @@ func combination(seed uint64) string {
 	if chosen["pipeline"] == "ring" && (chosen["chunks"] == "1" || chosen["chunks"] == "2") {
 		chosen["chunks"] = "8" // a ring passes on whole slices or pieces of them
 	}
+	switch sums := slices.Contains([]string{"matmul_rs_p2p", "matmul_ar_p2p"}, exchangeSpec(seed)); {
+	case chosen["pieces"] == "1":
+	case sums && chosen["pipeline"] == "p2p":
+		chosen["chunks"] = "4" // slices are cut in one way
+	default:
+		chosen["pieces"] = "1" // pieces are those of a sum at a distance
+	}
 	fields := make([]string, len(scheduleChoices))
 	for i, c := range scheduleChoices {
 		fields[i] = c.field + ": " + chosen[c.field]
@@ -57,8 +71,7 @@ func combination(seed uint64) string {
 // combined is an example with one of all schedules.
 func combined(t *testing.T, seed uint64) (name, spec string) {
 	t.Helper()
-	specs := []string{"ag_matmul_p2p", "ag_linear_p2p", "allgather_p2p", "matmul_rs_p2p", "matmul_ar_p2p"}
-	name = specs[seed%uint64(len(specs))]
+	name = exchangeSpec(seed)
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
 	if err != nil {
 		t.Fatal(err)

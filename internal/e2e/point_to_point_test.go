@@ -105,6 +105,8 @@ func TestFormsOfTransfers(t *testing.T) {
 		{"matmul_rs_p2p", "ipc-put", 4, []string{"transfers: ahead", "copy: kernel", "signals: batched", "graph: true"}},
 		{"matmul_rs_p2p", "ipc-get", 2, []string{"copy: engine", "graph: true"}},
 		{"matmul_ar_p2p", "ipc-put", 4, []string{"transfers: ahead", "copy: fused", "signals: batched", "graph: true"}},
+		{"matmul_ar_p2p", "ipc-put", 4, []string{"transfers: ahead", "signals: batched", "streams: 0", "own_step: last", "pieces: 2"}},
+		{"matmul_ar_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: fused", "joins: after", "streams: 2", "graph: true", "pieces: 4"}},
 	} {
 		t.Run(fmt.Sprintf("%s/%s/%s", c.spec, c.transport, strings.Join(c.fields, "/")), func(t *testing.T) {
 			spec := pointToPoint(t, c.spec, c.transport, "in-place", c.fields...)
@@ -120,16 +122,17 @@ func TestFormsOfTransfers(t *testing.T) {
 // program, one at a time: for some seed elements must then be wrong.
 func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 	for _, c := range []struct {
-		transport, call string // what waits for a peer
-		waits           int
-		fields          []string
+		spec, transport, call string // what waits for a peer
+		waits                 int
+		fields                []string
 	}{
-		{"ipc-get", "cuStreamWaitValue32(", 2, nil}, // the copier's and the owner's
-		{"ipc-put", "cuStreamWaitValue32(", 2, nil},
-		{"ipc-get", "launch_await(", 2, []string{"graph: true"}},
-		{"ipc-get", "returns.submit(", 1, []string{"transfers: ahead", "copy: fused", "signals: batched"}}, // the owner's
+		{"ag_matmul_p2p", "ipc-get", "cuStreamWaitValue32(", 2, nil}, // the copier's and the owner's
+		{"ag_matmul_p2p", "ipc-put", "cuStreamWaitValue32(", 2, nil},
+		{"ag_matmul_p2p", "ipc-get", "launch_await(", 2, []string{"graph: true"}},
+		{"ag_matmul_p2p", "ipc-get", "returns.submit(", 1, []string{"transfers: ahead", "copy: fused", "signals: batched"}}, // the owner's
+		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"transfers: ahead", "signals: batched", "pieces: 2"}},   // before a piece is summed
 	} {
-		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", c.transport, "in-place", c.fields...), small("ag_matmul_p2p", 2))
+		exchanges.emit(t, pointToPoint(t, c.spec, c.transport, "in-place", c.fields...), small(c.spec, 2))
 		path := filepath.Join(exchanges.dir(), "exchange.cpp")
 		source, err := os.ReadFile(path)
 		if err != nil {

@@ -26,7 +26,7 @@ func (c *Choices) texts() map[string]*string {
 
 // numbers are the choices that are numbers.
 func (c *Choices) numbers() map[string]*int {
-	return map[string]*int{"chunks": &c.Chunks, "delay": &c.Delay}
+	return map[string]*int{"chunks": &c.Chunks, "pieces": &c.Pieces, "delay": &c.Delay}
 }
 
 // Set makes one choice, with name and value as the text form spells them; streams is the
@@ -92,7 +92,7 @@ func formatChoices(c Choices) string {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"chunks", c.Chunks}, {"delay", c.Delay}} {
+	}{{"chunks", c.Chunks}, {"pieces", c.Pieces}, {"delay", c.Delay}} {
 		if f.value != 0 {
 			text += fmt.Sprintf(", %s %d", f.name, f.value)
 		}

@@ -71,10 +71,11 @@ type Choices struct {
 	// Own is where a point-to-point pipeline has the own slice: "in-place" or "copied";
 	// empty in other pipelines.
 	Own string
-	// Order, OwnStep and Chunks are of such pipelines, too.
+	// Order, OwnStep, Chunks and Pieces are of such pipelines, too.
 	Order   string // "reverse", or empty: rotation
 	OwnStep string // "last", or empty: first
 	Chunks  int    // products; 0: one for each slice
+	Pieces  int    // of each slice, one after the other through all pipelines of a sum; 0: the slice is whole
 	// Delay is for how many microseconds the second worker stream of a pipeline idles first.
 	Delay int
 	// Transfers is "ahead" where transfers are issued before the work, or empty.

@@ -32,10 +32,18 @@ COMMON = {
         ("eager", "matmul_ar", {"S": 1}, EAGER),
         ("put, own last", "matmul_ar_p2p", {}, {**PUT, **LAST}),
         ("get, own last", "matmul_ar_p2p", {}, {**GET, **LAST}),
+        ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
     ],
 }
 
-LARGE = {"ag_matmul": [], "matmul_rs": [], "matmul_ar": []}
+LARGE = {
+    "ag_matmul": [],
+    "matmul_rs": [],
+    "matmul_ar": [
+        ("put, own last, 4 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 4}),
+        ("get, own last, 2 pieces", "matmul_ar_p2p", {}, {**GET, **LAST, "pieces": 2}),
+    ],
+}
 
 SMALL = {
     "ag_matmul": [

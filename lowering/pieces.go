@@ -1,0 +1,68 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// What a sum from rank to rank makes is gathered when all of it is there, and nothing is left
+// to hide that transfer. So the slices of both pipelines may be cut into the same pieces: a
+// piece is summed when its parts are there, and gathered while the products of the next one run.
+
+// choosePieces names the variable of the loops over pieces, where the schedule asks for them,
+// and complains where no pipeline can take them.
+func (l *streamLowering) choosePieces(groups []*group) {
+	if l.program.Choices.Pieces == 0 || len(groups) == 0 {
+		return
+	}
+	l.piece, l.summed = l.names.fresh("piece"), map[*hostir.Tensor]bool{}
+	for _, g := range groups {
+		for _, st := range g.steps {
+			l.summed[hostir.Result(st.stmt)] = st.kind == toRankAtDistance
+		}
+	}
+	first := groups[0].steps[0].stmt
+	if products := int64(l.program.Choices.Chunks); slices.ContainsFunc(groups, func(g *group) bool {
+		return g.exchanges() && products != 0 && products != g.axis.Extent.Size
+	}) {
+		l.errors.Add(first.Meta().Pos, diag.NotLowerable, "chunks and pieces both cut slices: a schedule has one of them")
+	}
+	if !slices.ContainsFunc(groups, l.byPieces) {
+		l.errors.Add(first.Meta().Pos, diag.NotLowerable,
+			"there is nothing to do piece by piece: pieces are those of a sum that each rank sends to the ranks at a distance").
+			WithHint("pieces go with pipeline: p2p and a reduction over an axis DIDx")
+	}
+}
+
+// byPieces reports whether a pipeline takes the pieces of its slices one after the other: it
+// makes parts of a sum, or gathers such a sum.
+func (l *streamLowering) byPieces(g *group) bool {
+	return l.piece != "" && slices.ContainsFunc(g.steps, func(st step) bool {
+		return st.kind == toRankAtDistance || st.kind == fromRankAtDistance && l.isSummed(st)
+	})
+}
+
+// isSummed reports whether what a step gathers is a sum from rank to rank.
+func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st.stmt)[0]] }
+
+// sumOfPieces is the sum of the parts, piece by piece along axis rows of the operand.
+//
+//	before: C = Reduce(sum, P_parts, axis 0)
+//	after:  For piece in 2: C_piece = Reduce(sum, P_parts_piece, axis 0)
+func (c *slicer) sumOfPieces(r hostir.Stmt, rows int) hostir.Stmt {
+	if rows == none {
+		c.lowering.errors.Add(r.Meta().Pos, diag.NotLowerable, "a slice of %s is one element, and no pieces", c.parts.Name)
+		return r
+	}
+	axis := hostir.AxisMap(r)[0][rows]
+	parts, selected := c.piece(r, nil, c.parts, rows)
+	sum, made := c.piece(r, nil, hostir.Result(r), axis)
+	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return parts })
+	hostir.SubstituteDefs(r, func(*hostir.Tensor) *hostir.Tensor { return sum })
+	return &hostir.For{
+		Info: info(r, ""), Var: c.cut.inner, Count: domain.Extent{Size: c.cut.pieces}, Body: []hostir.Stmt{selected, made, r},
+	}
+}
