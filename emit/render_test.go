@@ -78,6 +78,10 @@ func TestStatements(t *testing.T) {
 			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n    Wait(g) @6:5\n",
 			[]string{`hirgen::Events g_done_ = context_.events("g_done", kG, D * M);`, "cudaStreamWaitEvent(stream, g_done_[s * M + u], 0)"},
 		},
+		"a wait for an earlier iteration stands before what it waits for": {
+			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    If s != 0: @6:5\n      Wait(g, iteration s - 1) @6:5\n    g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n",
+			[]string{"// Wait(g, iteration s - 1)", "cudaStreamWaitEvent(stream, g_done_[(s - 1) * M + u], 0)", "cudaEventRecord(g_done_[s * M + u], x_.stream)"},
+		},
 		"the notes of passes become sentences": {
 			"caller = GetCurrentStream @5:5\nSynchronize(caller) @5:5  # why it is there\n",
 			[]string{"// Why it is there.", "// Synchronize(caller)"},

@@ -150,7 +150,7 @@ func allNodes() []node {
 	nodes := []node{
 		&teamMember{}, &bufferMember{}, &planMember{}, &workspaceMember{}, &eventsMember{}, &bindNode{}, &rankNode{},
 		&bufferNode{}, &keepNode{}, &currentNode{}, &streamNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
-		&forNode{}, &ifNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
+		&forNode{}, &ifNode{}, &earlierNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
 		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
 		&mappedNode{}, &signalGroupNode{}, &submitNode{}, &declareNode{}, &guardMember{}, &guardNode{}, &delayNode{},
 	}

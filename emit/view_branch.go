@@ -9,24 +9,33 @@ import (
 // branch prints an If.
 func (b *builder) branch(s *hostir.If) ([]node, error) {
 	views := b.declareViews(s)
-	before := b.current
+	before, products := b.current, len(b.view.Products)
 	body, err := b.list(s.Body)
 	if err != nil {
 		return nil, err
 	}
-	after := b.current
+	after, both := b.current, len(b.view.Products)
 	b.current = before
 	otherwise, err := b.list(s.Else)
 	if err != nil {
 		return nil, err
 	}
 	b.current = b.current.join(after)
+	if list := b.view.Products; sameProducts(list[products:both], list[both:]) {
+		b.view.Products = list[:both] // an iteration takes one side
+	}
 	var nodes []node
 	for _, buf := range views {
 		b.buffers[buf.tensor] = buf // what the sides knew holds on neither path alone
 		nodes = append(nodes, &declareNode{Const: buf.input, Type: buf.typ.Alias, Name: buf.name, Shape: buf.shape()})
 	}
 	return append(nodes, &ifNode{b.source(s), b.scope.index(s.Cond), body, otherwise}), nil
+}
+
+// sameProducts reports whether both sides of an If compute as much.
+func sameProducts(one, other []productView) bool {
+	size := func(p productView) [4]int64 { return [4]int64{p.M.size, p.N.size, p.K.size, p.Batch.size} }
+	return slices.EqualFunc(one, other, func(p, q productView) bool { return size(p) == size(q) })
 }
 
 // declareViews declares the views that both sides of an If make, each of a buffer of its

@@ -320,8 +320,16 @@ func (b *builder) sameTeam(pos diag.Pos, team string) error {
 	return errorAt(pos, "the communications of one group must be along one mesh axis")
 }
 
-// wait makes the current stream wait for a transfer of the same iteration.
+// wait makes the current stream wait for a transfer.
 func (b *builder) wait(s *hostir.Wait) ([]node, error) {
+	if s.Iteration != nil {
+		return b.waitForEarlier(s)
+	}
+	return b.waitFor(s)
+}
+
+// waitFor makes the current stream wait for a transfer of the iteration at hand.
+func (b *builder) waitFor(s *hostir.Wait) ([]node, error) {
 	t, ok := b.handles[s.Handle]
 	if !ok {
 		return nil, internalError(s.Pos, s.Op(), "nothing is named %s", s.Handle)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // allocate gives a Temp its memory. Buffers are made once, before the first call, and
@@ -63,6 +64,9 @@ func (b *builder) selectSlice(s *hostir.Select) ([]node, error) {
 		return nil, err
 	}
 	at := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis })
+	if at < 0 && s.In.Axes[s.Axis].Kind == domain.Reduction {
+		return b.newView(s, in, s.Out, in.dims, nil) // the axis is not there
+	}
 	if at < 0 {
 		return nil, internalError(s.Pos, s.Op(), "axis %d of %s is not in its buffer", s.Axis, s.In.Name)
 	}

@@ -144,6 +144,7 @@ type (
 	productNode struct {
 		source
 		Plan, Out, A, B, Bias, Workspace string
+		Added, Beta                      string // cuBLASLt's C, which is added Beta times
 	}
 	// groupNode is ncclGroupStart.
 	groupNode struct{ source }

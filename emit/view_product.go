@@ -12,7 +12,7 @@ type product struct {
 	m, n, k, batch            quantity
 	strideA, strideB, strideC quantity
 	transposeA, transposeB    bool
-	bias                      bool
+	bias, addend              bool
 }
 
 // matmul prints out[..., m, n] = a[..., m, k] b[..., k, n].
@@ -21,7 +21,7 @@ func (b *builder) matmul(s *hostir.Matmul) ([]node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.multiply(s, buffers, false, "")
+	return b.multiply(s, buffers, false, "", s.Addend)
 }
 
 // linear prints out[..., n] = x[..., k] w[..., n, k]^T + bias[n].
@@ -31,18 +31,18 @@ func (b *builder) linear(s *hostir.Linear) ([]node, error) {
 		return nil, err
 	}
 	if s.Bias == nil {
-		return b.multiply(s, buffers, true, "")
+		return b.multiply(s, buffers, true, "", s.Addend)
 	}
 	bias := buffers[3]
 	if s.Bias.DType != s.Out.DType || !bias.contiguous() || bias.elements().size != last(buffers[0].dims).extent.size {
 		return nil, errorAt(s.Pos, "the bias %q must be a dense vector of the result's type", s.Bias.Name)
 	}
-	return b.multiply(s, buffers, true, bias.name)
+	return b.multiply(s, buffers, true, bias.name, s.Addend)
 }
 
 // multiply prints the product of buffers[1] and buffers[2]; the second one is stored
-// [n, k] when columnsFirst is set.
-func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias string) ([]node, error) {
+// [n, k] when columnsFirst is set. The addend, if there is one, lies as the result does.
+func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias string, addend *hostir.Tensor) ([]node, error) {
 	out, x, y := buffers[0], buffers[1], buffers[2]
 	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
 		return nil, internalError(s.Meta().Pos, s.Op(), "the operands have too few axes")
@@ -55,7 +55,7 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	}
 	rows := out.dims[len(batch) : len(out.dims)-1]
 	p := product{
-		m: extentOf(rows), n: last(out.dims).extent, k: last(x.dims).extent, batch: extentOf(batch), bias: bias != "",
+		m: extentOf(rows), n: last(out.dims).extent, k: last(x.dims).extent, batch: extentOf(batch), bias: bias != "", addend: addend != nil,
 	}
 	var fits [3]bool
 	var turned bool
@@ -69,7 +69,30 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 			return nil, notContiguous(s.Meta().Pos, u.tensor, "a product")
 		}
 	}
-	return b.product(s, p, out, x, y, bias)
+	call, err := b.product(s, p, out, x, y)
+	if err != nil {
+		return nil, err
+	}
+	if call.Bias = bias; addend != nil {
+		call.Beta = "kOne"
+		call.Added, err = b.addend(s, addend, out)
+	}
+	return []node{call}, err
+}
+
+// addend is the pointer to what a product adds to, which lies as its result does.
+func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) (string, error) {
+	buf, err := b.operandBuffer(s, t)
+	if err != nil {
+		return "", err
+	}
+	same := slices.EqualFunc(buf.dims, out.dims, func(d, o dim) bool {
+		return d.extent.size == o.extent.size && (d.extent.isOne() || d.stride.size == o.stride.size)
+	})
+	if !same || buf.typ != out.typ {
+		return "", errorAt(s.Meta().Pos, "%q, to which the product is added, does not lie in memory as %q does", t.Name, out.tensor.Name)
+	}
+	return buf.name, nil
 }
 
 // matrix reads the last `inner` axes of a buffer as a matrix: the last one is its
@@ -116,7 +139,7 @@ func batchStride(own, batch []dim) (stride quantity, ok bool) {
 func last(dims []dim) dim { return dims[len(dims)-1] }
 
 // product declares the plan and prints the call.
-func (b *builder) product(s hostir.Stmt, p product, out, x, y *buffer, bias string) ([]node, error) {
+func (b *builder) product(s hostir.Stmt, p product, out, x, y *buffer) (*productNode, error) {
 	if out.typ != x.typ || out.typ != y.typ {
 		return nil, errorAt(s.Meta().Pos, "the operands and the result of a product have one type; cast %q", out.tensor.Name)
 	}
@@ -124,14 +147,18 @@ func (b *builder) product(s hostir.Stmt, p product, out, x, y *buffer, bias stri
 	if err != nil {
 		return nil, err
 	}
-	src := b.located(s, s.Op()+"_"+out.root.Name, s.Op()+" of "+out.tensor.Name)
-	plan, shape := b.names.member(out.root.Name+"_plan"), b.names.constant(out.root.Name+"_shape")
+	name, words := out.root.Name, s.Op()+" of "+out.tensor.Name
+	if p.addend {
+		name, words = name+"_sum", words+", added to what is there"
+	}
+	src := b.located(s, s.Op()+"_"+name, words)
+	plan, shape := b.names.member(name+"_plan"), b.names.constant(name+"_shape")
 	b.view.Shapes = append(b.view.Shapes, shapeView{shape, p.fields(out.typ)})
 	b.view.Plans = append(b.view.Plans, &planMember{plan, shape, src.Where})
 	b.view.Products = append(b.view.Products, productView{
 		M: times(b.runs(), p.m), N: p.n, K: p.k, Batch: p.batch,
 	})
-	return []node{&productNode{src, plan, out.name, x.name, y.name, bias, workspace}}, nil
+	return &productNode{source: src, Plan: plan, Out: out.name, A: x.name, B: y.name, Added: out.name, Beta: "kZero", Workspace: workspace}, nil
 }
 
 // workspace is the memory that a product on the current stream may use.
@@ -161,7 +188,7 @@ func (p product) fields(typ cppType) []fieldView {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"transpose_a", p.transposeA}, {"transpose_b", p.transposeB}, {"bias", p.bias}} {
+	}{{"transpose_a", p.transposeA}, {"transpose_b", p.transposeB}, {"bias", p.bias}, {"addend", p.addend}} {
 		if flag.set {
 			list = append(list, fieldView{flag.name, "true"})
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -38,6 +39,7 @@ type builder struct {
 	derived   []string          // communications in words, for the summary
 
 	loops    []loop
+	earlier  []earlierWait    // of the outermost loop
 	guard    string           // of the statement at hand: who runs it; empty for all
 	declared []*hostir.Tensor // in the innermost statement list
 	current  streamRef        // what the next statement runs on
@@ -51,8 +53,17 @@ type builder struct {
 // A loop is a For around the statement at hand.
 type loop struct {
 	name  string
-	count quantity // one more than the last iteration
-	runs  quantity // iterations
+	count quantity  // one more than the last iteration
+	runs  quantity  // iterations
+	at    expr.Expr // the iteration that is meant; nil: the one at hand
+}
+
+// iteration is the number of the iteration that is meant.
+func (l loop) iteration() expr.Expr {
+	if l.at != nil {
+		return l.at
+	}
+	return expr.Var(l.name)
 }
 
 // newProgramView decides everything about the emitted program.

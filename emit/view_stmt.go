@@ -106,7 +106,7 @@ func (b *builder) forLoop(s *hostir.For) ([]node, error) {
 	name := b.names.local(s.Var)
 	hidden, shadowed := b.scope.names[s.Var]
 	b.scope.names[s.Var] = name
-	b.loops = append(b.loops, loop{name, count, less(count, s.First)})
+	b.loops = append(b.loops, loop{name: name, count: count, runs: less(count, s.First)})
 	before, keeps := b.current, b.keepsStream(s)
 	if !keeps {
 		b.current = unknownStream
@@ -116,6 +116,9 @@ func (b *builder) forLoop(s *hostir.For) ([]node, error) {
 		b.current = before
 	}
 	b.loops = b.loops[:len(b.loops)-1]
+	if err == nil && len(b.loops) == 0 {
+		err = b.fillEarlier()
+	}
 	delete(b.scope.names, s.Var)
 	if shadowed {
 		b.scope.names[s.Var] = hidden

@@ -174,11 +174,11 @@ func iteration(loops []loop) expr.Expr {
 	var index expr.Expr = expr.Int(0)
 	for i, l := range loops {
 		if i == 0 {
-			index = expr.Var(l.name)
+			index = l.iteration()
 			continue
 		}
 		scaled := &expr.Binary{Op: "*", X: index, Y: l.count.expr}
-		index = &expr.Binary{Op: "+", X: scaled, Y: expr.Var(l.name)}
+		index = &expr.Binary{Op: "+", X: scaled, Y: l.iteration()}
 	}
 	return index
 }
@@ -218,6 +218,8 @@ func expressions(s hostir.Stmt) []expr.Expr {
 		return []expr.Expr{s.Stream.Index}
 	case *hostir.P2PCommunication:
 		return []expr.Expr{s.Peer}
+	case *hostir.Wait:
+		return []expr.Expr{s.Iteration}
 	case *hostir.Communication:
 		return []expr.Expr{s.Root}
 	default:

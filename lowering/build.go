@@ -51,7 +51,7 @@ func choices(s model.Schedule) hostir.Choices {
 	if s.Pieces > 1 {
 		c.Pieces = s.Pieces
 	}
-	c.Copy, c.Signals = unless("engine", s.Copy), unless("single", s.Signals)
+	c.Copy, c.Signals, c.Sums = unless("engine", s.Copy), unless("single", s.Signals), unless("added", s.Sums)
 	if !s.Auto {
 		settle(&c)
 	}
@@ -61,7 +61,7 @@ func choices(s model.Schedule) hostir.Choices {
 // settle drops, once the pipeline is known, the choices that only others have.
 func settle(c *hostir.Choices) {
 	if !exchanges(c.Pipeline) {
-		c.Own, c.Chunks, c.Pieces, c.Order, c.OwnStep = "", 0, 0, "", ""
+		c.Own, c.Chunks, c.Pieces, c.Order, c.OwnStep, c.Sums = "", 0, 0, "", "", ""
 	}
 }
 

@@ -68,10 +68,8 @@ func (c *slicer) toNext(s hostir.Stmt, from, into *hostir.Tensor) (start, waits 
 	return all[:at], all[at:]
 }
 
-// collectSums declares and allocates what a rank receives of a sum along a ring, and starts a
-// step: the sum of the step before goes to the next rank, and the one to add to comes from the
-// rank before, while the product of the step runs.
-func (c *slicer) collectSums(st step) {
+// declareSums declares and allocates what a rank receives of a sum along a ring.
+func (c *slicer) declareSums(st step) {
 	r, l := st.stmt, c.lowering
 	in := hostir.Uses(r)[0]
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
@@ -82,6 +80,19 @@ func (c *slicer) collectSums(st step) {
 	c.parts.Axes[i].Kind = domain.Serial
 	l.program.Tensors = append(l.program.Tensors, c.parts)
 	l.emit(&hostir.Allocate{Info: info(r, ""), Tensor: c.parts})
+}
+
+// collectSums starts a step: the sum of the step before goes to the next rank, and the one to
+// add to comes from the rank before, while the product of the step runs.
+func (c *slicer) collectSums(st step) {
+	if c.lowering.folds() {
+		c.makeSums(st)
+		return
+	}
+	c.declareSums(st)
+	r := st.stmt
+	in := hostir.Uses(r)[0]
+	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
 	rows := c.rows(in, i)
 	before := c.ring.before(c.distance())
 	sent, views := c.pick(r, nil, in, i, before, rows)
@@ -103,6 +114,10 @@ func (c *slicer) collectSums(st step) {
 //	        If s != 0: Wait(send); Wait(receive); P_s = Binary(add, P_s, P_sums_s)
 //	        and after the loop: C = Set(P_own)
 func (c *slicer) passSumOn(st step) {
+	if c.lowering.folds() {
+		c.passSumOnAtOnce(st)
+		return
+	}
 	r := st.stmt
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)

@@ -15,7 +15,7 @@ import (
 var exchangeForms = []struct {
 	own, transfers, order, ownStep string
 	chunks                         func(d int64) int64
-	pipeline                       string
+	pipeline                       string // and, of a ring, where it adds
 }{
 	{"in-place", "inline", "rotation", "first", slicewise, "p2p"},
 	{"copied", "inline", "reverse", "last", slicewise, "p2p"},
@@ -29,6 +29,10 @@ var exchangeForms = []struct {
 	{"in-place", "inline", "rotation", "first", slicewise, "ring"},
 	{"copied", "inline", "reverse", "first", pieces, "ring"},
 	{"in-place", "ahead", "rotation", "first", pieces, "ring"},
+	{"in-place", "inline", "rotation", "first", slicewise, "ring folded"},
+	{"in-place", "inline", "reverse", "first", pieces, "ring folded"},
+	{"copied", "ahead", "rotation", "first", pieces, "ring folded"},
+	{"in-place", "ahead", "reverse", "first", slicewise, "ring folded"},
 }
 
 func slicewise(int64) int64 { return 0 }
@@ -59,7 +63,8 @@ func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *mod
 				name := fmt.Sprintf("%s/%s/%s/%s/%s/%s/%s/%d", s.name, form.pipeline, transport, form.own, form.transfers, form.order, form.ownStep, chunks)
 				t.Run(name, func(t *testing.T) {
 					p := s.onMesh(t, "{x: D}", sizes(d, 1))
-					p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Own = form.pipeline, transport, form.own
+					p.Schedule.Pipeline, p.Schedule.Sums, _ = strings.Cut(form.pipeline, " ")
+					p.Schedule.Transport, p.Schedule.Own = transport, form.own
 					p.Schedule.Transfers, p.Schedule.Order, p.Schedule.OwnStep = form.transfers, form.order, form.ownStep
 					p.Schedule.Chunks = chunks
 					visit(t, p)
@@ -106,7 +111,8 @@ func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
 				for n, form := range exchangeForms {
 					t.Run(fmt.Sprintf("%s/%s/%s/%d", s.name, where, transport, n), func(t *testing.T) {
 						p := place(t, s)
-						p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Own = form.pipeline, transport, form.own
+						p.Schedule.Pipeline, p.Schedule.Sums, _ = strings.Cut(form.pipeline, " ")
+						p.Schedule.Transport, p.Schedule.Own = transport, form.own
 						p.Schedule.Transfers, p.Schedule.Order, p.Schedule.OwnStep = form.transfers, form.order, form.ownStep
 						p.Schedule.Chunks, p.Schedule.Streams = int(form.chunks(3)), n%4
 						visit(t, p)

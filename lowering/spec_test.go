@@ -135,7 +135,7 @@ func TestGridsKeepTheResult(t *testing.T) {
 func schedules(p *model.Pipeline) map[string]model.Schedule {
 	all, eager := p.Schedule, p.Schedule
 	all.Sync, all.Joins, all.Buffers, all.Streams = "fused", "after", "free", 3
-	all.Transfers, all.Signals = "ahead", "batched"
+	all.Transfers, all.Signals, all.Sums = "ahead", "batched", "folded"
 	eager.Pipeline, eager.Transport, eager.Buffers = "eager", "nccl", "free"
 	return map[string]model.Schedule{"own": p.Schedule, "all": all, "eager": eager}
 }

@@ -7,13 +7,13 @@ import (
 )
 
 // waits decides which waits of a list go after the loop: those that nothing after them needs,
-// in this list or in the lists around it.
+// in this list or in the lists around it. One for an earlier iteration stands where it is needed.
 func (m *motion) waits(body []hostir.Stmt, after []hostir.Stmt) {
 	for i, s := range body {
 		rest := append(slices.Clone(body[i+1:]), after...)
 		m.each(s, func(inner []hostir.Stmt) { m.waits(inner, rest) })
 		wait, ok := s.(*hostir.Wait)
-		if !ok || m.needed(wait.Handle, rest) {
+		if !ok || wait.Iteration != nil || m.needed(wait.Handle, rest) {
 			continue
 		}
 		m.ways[s] = lateCopier

@@ -88,6 +88,7 @@ var choices = []choice{
 	{"transfers", []string{"inline", "ahead"}, func(s *Schedule, v string) { s.Transfers = v }},
 	{"order", []string{"rotation", "reverse"}, func(s *Schedule, v string) { s.Order = v }},
 	{"own_step", []string{"first", "last"}, func(s *Schedule, v string) { s.OwnStep = v }},
+	{"sums", []string{"added", "folded"}, func(s *Schedule, v string) { s.Sums = v }},
 	{"copy", []string{"engine", "kernel", "fused"}, func(s *Schedule, v string) { s.Copy = v }},
 	{"signals", []string{"single", "batched"}, func(s *Schedule, v string) { s.Signals = v }},
 	{"graph", []string{"false", "true"}, func(s *Schedule, v string) { s.Graph = v == "true" }},

@@ -179,6 +179,7 @@ func (b *Builder) Schedule(s Schedule) *Builder {
 	add("transfers", s.Transfers)
 	add("order", s.Order)
 	add("own_step", s.OwnStep)
+	add("sums", s.Sums)
 	add("copy", s.Copy)
 	add("signals", s.Signals)
 	if s.Streams != 0 {

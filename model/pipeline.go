@@ -87,6 +87,7 @@ type Schedule struct {
 	Transfers string // "inline": in the work loop; "ahead": all are issued before it
 	Order     string // of the peers in point-to-point pipelines: "rotation" or "reverse"
 	OwnStep   string // "first" or "last": when such a pipeline works on the own slice
+	Sums      string // "added" to a product after it, or "folded" into it: of what comes along a ring
 	Delay     int    // microseconds for which the second stream of a pipeline starts later
 	Chunks    int    // products that a rank's result is made in; 0: one for each slice
 	Pieces    int    // of each slice, summed and gathered one by one; 0 or 1: the slice is whole

@@ -178,6 +178,7 @@ func (e *exporter) tail() {
 		jen.Id("Transfers"): jen.Lit(s.Transfers),
 		jen.Id("Order"):     jen.Lit(s.Order),
 		jen.Id("OwnStep"):   jen.Lit(s.OwnStep),
+		jen.Id("Sums"):      jen.Lit(s.Sums),
 		jen.Id("Copy"):      jen.Lit(s.Copy),
 		jen.Id("Signals"):   jen.Lit(s.Signals),
 		jen.Id("Delay"):     jen.Lit(s.Delay),

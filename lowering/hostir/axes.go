@@ -87,7 +87,11 @@ func aligned(in, out *Tensor, inner, outer int) []int {
 func matmulAxes(s *Matmul) [][]int {
 	columns := aligned(s.B, s.Out, 2, 2)
 	mapLast(columns, s.B, s.Out, 1)
-	return [][]int{aligned(s.A, s.Out, 1, 1), columns}
+	rows := [][]int{aligned(s.A, s.Out, 1, 1), columns}
+	if s.Addend != nil {
+		rows = append(rows, aligned(s.Addend, s.Out, 0, 0))
+	}
+	return rows
 }
 
 // linearAxes is matmulAxes with a weight that is stored [n, k].
@@ -99,6 +103,9 @@ func linearAxes(s *Linear) [][]int {
 		bias := aligned(s.Bias, s.Out, 1, 2)
 		mapLast(bias, s.Bias, s.Out, 1)
 		rows = append(rows, bias)
+	}
+	if s.Addend != nil {
+		rows = append(rows, aligned(s.Addend, s.Out, 0, 0))
 	}
 	return rows
 }

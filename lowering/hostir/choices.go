@@ -19,7 +19,7 @@ func (c *Choices) texts() map[string]*string {
 	return map[string]*string{
 		"pipeline": &c.Pipeline, "transport": &c.Transport, "reshard": &c.Reshard,
 		"sync": &c.Sync, "joins": &c.Joins, "buffers": &c.Buffers, "own": &c.Own,
-		"order": &c.Order, "own_step": &c.OwnStep, "transfers": &c.Transfers,
+		"order": &c.Order, "own_step": &c.OwnStep, "sums": &c.Sums, "transfers": &c.Transfers,
 		"copy": &c.Copy, "signals": &c.Signals,
 	}
 }
@@ -82,7 +82,7 @@ func formatChoices(c Choices) string {
 	text := fmt.Sprintf("pipeline %s, transport %s, reshard %s, sync %s, joins %s, buffers %s, graph %t",
 		c.Pipeline, c.Transport, c.Reshard, c.Sync, c.Joins, c.Buffers, c.Graph)
 	for _, f := range []struct{ name, value string }{
-		{"own", c.Own}, {"order", c.Order}, {"own_step", c.OwnStep}, {"transfers", c.Transfers},
+		{"own", c.Own}, {"order", c.Order}, {"own_step", c.OwnStep}, {"sums", c.Sums}, {"transfers", c.Transfers},
 		{"copy", c.Copy}, {"signals", c.Signals},
 	} {
 		if f.value != "" {

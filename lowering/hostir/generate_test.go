@@ -23,6 +23,7 @@ func generate(seed uint64) *Program {
 	g.p.Choices = Choices{
 		Pipeline: "collective", Transport: "nccl", Reshard: "before", Sync: "split", Joins: g.pick("body", ""), Buffers: "keep",
 		Graph: g.IntN(2) == 0, Own: g.pick("in-place", ""), Order: g.pick("reverse", ""), OwnStep: g.pick("last", ""),
+		Sums:      g.pick("folded", ""),
 		Transfers: g.pick("ahead", ""), Chunks: g.IntN(3), Pieces: g.IntN(3), Delay: g.IntN(2),
 	}
 	g.p.Auto = []*Auto{nil, {}, {Given: []string{"streams", "own_step"}}, {Basis: "1 x 2, \"3\""}}[g.IntN(4)]
@@ -108,6 +109,14 @@ func (g *generator) expr(depth int) expr.Expr {
 
 func (g *generator) tensor() *Tensor { return g.p.Tensors[g.IntN(len(g.p.Tensors))] }
 
+// optional is a tensor or none.
+func (g *generator) optional() *Tensor {
+	if g.IntN(2) == 0 {
+		return nil
+	}
+	return g.tensor()
+}
+
 func (g *generator) stream() StreamRef {
 	if g.IntN(2) == 0 {
 		return StreamRef{Var: g.pick("caller", "worker")}
@@ -146,11 +155,12 @@ func statementMakers() []func(g *generator, depth int) Stmt {
 			return &Select{g.info(), g.tensor(), g.tensor(), g.IntN(4), g.expr(3), g.Int64N(3)}
 		},
 		func(g *generator, _ int) Stmt { return &Set{g.info(), g.tensor(), g.tensor()} },
-		func(g *generator, _ int) Stmt { return &Matmul{g.info(), g.tensor(), g.tensor(), g.tensor()} },
 		func(g *generator, _ int) Stmt {
-			return &Linear{g.info(), g.tensor(), g.tensor(), g.tensor(), g.tensor()}
+			return &Matmul{g.info(), g.tensor(), g.tensor(), g.tensor(), g.optional()}
 		},
-		func(g *generator, _ int) Stmt { return &Linear{g.info(), g.tensor(), g.tensor(), g.tensor(), nil} },
+		func(g *generator, _ int) Stmt {
+			return &Linear{g.info(), g.tensor(), g.tensor(), g.tensor(), g.optional(), g.optional()}
+		},
 		func(g *generator, _ int) Stmt { return &Broadcast{g.info(), g.tensor(), g.tensor(), g.IntN(4)} },
 		func(g *generator, _ int) Stmt { return &Permute{g.info(), g.tensor(), g.tensor(), g.Perm(g.IntN(4))} },
 		func(g *generator, _ int) Stmt { return &Reshape{g.info(), g.tensor(), g.tensor()} },
@@ -166,7 +176,8 @@ func statementMakers() []func(g *generator, depth int) Stmt {
 		},
 		func(g *generator, _ int) Stmt { return &StartCoalescing{g.info()} },
 		func(g *generator, _ int) Stmt { return &EndCoalescing{g.info(), "group"} },
-		func(g *generator, _ int) Stmt { return &Wait{g.info(), "gather"} },
+		func(g *generator, _ int) Stmt { return &Wait{g.info(), "gather", nil} },
+		func(g *generator, _ int) Stmt { return &Wait{g.info(), "gather", g.expr(2)} },
 		func(g *generator, _ int) Stmt {
 			s := &ShareMemHandles{Info: g.info(), Comms: []string{"send_1", "mesh"}[:1+g.IntN(2)]}
 			if g.IntN(2) == 0 {

@@ -70,12 +70,31 @@ func (r *rank) wait(s *Wait) error {
 	if c == nil {
 		return nil
 	}
-	t := c.tasks[r.iteration(c.loops)]
+	iteration := r.iteration(c.loops)
+	if s.Iteration != nil {
+		var err error
+		if iteration, err = r.earlier(s, c.loops); err != nil {
+			return err
+		}
+	}
+	t := c.tasks[iteration]
 	if t == nil {
 		return r.fail(s, "%s was not started in this iteration", s.Handle)
 	}
 	r.issue(r.current, s, nil, t)
 	return nil
+}
+
+// earlier names the iteration that a Wait with one is for.
+func (r *rank) earlier(s *Wait, loops []string) (string, error) {
+	value, err := r.eval(s, s.Iteration)
+	if err != nil || len(loops) == 0 {
+		return "", r.fail(s, "%s was started in no loop with such an iteration", s.Handle)
+	}
+	now := r.env[loops[0]]
+	r.env[loops[0]] = value
+	defer func() { r.env[loops[0]] = now }()
+	return r.iteration(loops), nil
 }
 
 // parts gathers what this rank brings to a communication; none if it takes no part.

@@ -88,8 +88,8 @@ func reduction(s *Reduce, in *view) (func(at []int64) float64, error) {
 	}, nil
 }
 
-// product sums over the last axis of x and axis -fromEnd of y, and adds a third
-// operand.
+// product sums over the last axis of x and axis -fromEnd of y, and adds the other
+// operands.
 func product(x, y *Tensor, fromEnd int, in []*view) func(at []int64) float64 {
 	a, b := Live(x), Live(y)
 	i, j := a[len(a)-1], b[len(b)-fromEnd]
@@ -99,9 +99,10 @@ func product(x, y *Tensor, fromEnd int, in []*view) func(at []int64) float64 {
 		for k := range count {
 			sum += float32(in[0].data[at[0]+k*stepX] * in[1].data[at[1]+k*stepY])
 		}
-		if len(in) > 2 {
-			return float64(sum) + in[2].data[at[2]]
+		value := float64(sum)
+		for i := 2; i < len(in); i++ {
+			value += in[i].data[at[i]]
 		}
-		return float64(sum)
+		return value
 	}
 }

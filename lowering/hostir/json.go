@@ -183,6 +183,9 @@ func fields(s Stmt) object {
 	case *EndCoalescing:
 		return object{{"handle", s.Handle}}
 	case *Wait:
+		if s.Iteration != nil {
+			return object{{"handle", s.Handle}, {"iteration", s.Iteration.String()}}
+		}
 		return object{{"handle", s.Handle}}
 	case *ShareMemHandles:
 		if s.Mesh != nil {
@@ -219,6 +222,10 @@ func computeFields(s Stmt) object {
 			o = append(o, member{"parts", s.Parts})
 		}
 		return o
+	case *Matmul:
+		return appendAddend(o, s.Addend)
+	case *Linear:
+		return appendAddend(o, s.Addend)
 	case *Broadcast:
 		return append(o, member{"axis", s.Axis})
 	case *Permute:
@@ -232,6 +239,14 @@ func computeFields(s Stmt) object {
 	default:
 		return o
 	}
+}
+
+// appendAddend names the operand that a product adds to, if it does.
+func appendAddend(o object, addend *Tensor) object {
+	if addend == nil {
+		return o
+	}
+	return append(o, member{"addend", addend.Name})
 }
 
 func text(e expr.Expr) string {

@@ -72,7 +72,7 @@ func (p *parser) statement() Stmt {
 	case "Synchronize":
 		s = &Synchronize{Stream: p.stream()}
 	case "Wait":
-		s = &Wait{Handle: p.name("a communication")}
+		s = p.wait()
 	case "ShareMemHandles":
 		s = p.shareMemHandles()
 	default:
@@ -112,6 +112,15 @@ func (p *parser) stream() StreamRef {
 		return StreamRef{Index: p.expression(")")}
 	}
 	return StreamRef{Var: word}
+}
+
+func (p *parser) wait() Stmt {
+	s := &Wait{Handle: p.name("a communication")}
+	if p.accept(",") {
+		p.keyword("iteration")
+		s.Iteration = p.expression(")")
+	}
+	return s
 }
 
 func (p *parser) shareMemHandles() Stmt {
@@ -188,6 +197,9 @@ func (p *parser) compute(op string, at int, out *Tensor) Stmt {
 		s := &Matmul{Out: out, A: p.tensor()}
 		p.expect(",")
 		s.B = p.tensor()
+		if p.accept(",") {
+			s.Addend = p.addend()
+		}
 		return s
 	case "Linear":
 		return p.linear(out)
@@ -218,10 +230,29 @@ func (p *parser) linear(out *Tensor) Stmt {
 	s := &Linear{Out: out, X: p.tensor()}
 	p.expect(",")
 	s.W = p.tensor()
-	if p.accept(",") {
+	more := p.accept(",")
+	if more && !p.startsAddend() {
 		s.Bias = p.tensor()
+		more = p.accept(",")
+	}
+	if more {
+		s.Addend = p.addend()
 	}
 	return s
+}
+
+// addend parses what a product adds to: "add P_sums".
+func (p *parser) addend() *Tensor {
+	p.keyword("add")
+	return p.tensor()
+}
+
+// startsAddend reports whether "add" comes next as a word of its own, not as a tensor's name.
+func (p *parser) startsAddend() bool {
+	at := p.at
+	is := p.acceptWord("add") && !p.startsArgumentEnd()
+	p.at = at
+	return is
 }
 
 // function parses the statements whose first argument names a function.

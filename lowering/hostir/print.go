@@ -128,6 +128,9 @@ func head(s Stmt) string {
 	case *EndCoalescing:
 		return s.Handle + " = EndCoalescing"
 	case *Wait:
+		if s.Iteration != nil {
+			return call("Wait", s.Handle, "iteration "+s.Iteration.String())
+		}
 		return call("Wait", s.Handle)
 	case *ShareMemHandles:
 		return call("ShareMemHandles", sharedArgs(s)...)
@@ -169,9 +172,9 @@ func computeHead(s Stmt) string {
 	case *Set:
 		out, args = s.Out, names(s.In)
 	case *Matmul:
-		out, args = s.Out, names(s.A, s.B)
+		out, args = s.Out, append(names(s.A, s.B), addend(s.Addend)...)
 	case *Linear:
-		out, args = s.Out, names(s.X, s.W, s.Bias)
+		out, args = s.Out, append(names(s.X, s.W, s.Bias), addend(s.Addend)...)
 	case *Broadcast:
 		out, args = s.Out, append(names(s.In), fmt.Sprintf("axis %d", s.Axis))
 	case *Permute:
@@ -190,6 +193,14 @@ func computeHead(s Stmt) string {
 		panic(fmt.Sprintf("hostir: no text form for %T", s))
 	}
 	return out.Name + " = " + call(s.Op(), args...)
+}
+
+// addend prints what a product adds to, if it does.
+func addend(t *Tensor) []string {
+	if t == nil {
+		return nil
+	}
+	return []string{"add " + t.Name}
 }
 
 func communicationArgs(s *Communication) []string {

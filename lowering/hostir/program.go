@@ -76,6 +76,9 @@ type Choices struct {
 	OwnStep string // "last", or empty: first
 	Chunks  int    // products; 0: one for each slice
 	Pieces  int    // of each slice, one after the other through all pipelines of a sum; 0: the slice is whole
+	// Sums is "folded" where a product of a ring adds what came in to its result, or empty: that
+	// is a statement of its own.
+	Sums string
 	// Delay is for how many microseconds the second worker stream of a pipeline idles first.
 	Delay int
 	// Transfers is "ahead" where transfers are issued before the work, or empty.

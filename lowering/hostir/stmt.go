@@ -99,15 +99,18 @@ type (
 		Info
 		Out, In *Tensor
 	}
-	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]; batched when B has batch axes.
+	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]; batched when B has batch axes. An
+	// Addend, which has the axes, the layout and the element type of Out, is added before the
+	// result is rounded; it may be nil.
 	Matmul struct {
 		Info
-		Out, A, B *Tensor
+		Out, A, B, Addend *Tensor
 	}
-	// Linear is Out[..., n] = X[..., k] W[n, k]^T + Bias[n]; Bias may be nil.
+	// Linear is Out[..., n] = X[..., k] W[n, k]^T + Bias[n]; Bias may be nil. An Addend is as
+	// that of a Matmul.
 	Linear struct {
 		Info
-		Out, X, W, Bias *Tensor
+		Out, X, W, Bias, Addend *Tensor
 	}
 	// Broadcast adds an axis of one element: the logical axis Axis of Out.
 	Broadcast struct {
@@ -184,10 +187,13 @@ type (
 	}
 	// Wait makes the current stream wait for a communication or a group. It stands in the
 	// loops of what it waits for, or in later ones over the same variables, and then waits
-	// for the communication of the same iteration.
+	// for the communication of the same iteration. With an Iteration, which is an earlier one
+	// of the outermost of those loops, it waits for the communication of that one instead, and
+	// may stand before it in the loop.
 	Wait struct {
 		Info
-		Handle string
+		Handle    string
+		Iteration expr.Expr // nil: the same
 	}
 	// ShareMemHandles exchanges the CUDA IPC handles of the buffers named, once, among the
 	// ranks of a team: those along an axis of a mesh or, with no mesh, all ranks.

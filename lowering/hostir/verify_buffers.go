@@ -64,6 +64,10 @@ func (f *flow) view(s Stmt, out, in *Tensor) {
 		f.breach(s.Meta().Pos, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
 	}
 	f.base[out] = f.root(in)
+	delete(f.other, out)
+	if other := f.other[in]; other != nil {
+		f.other[out] = other
+	}
 	f.set(viewed, out, true)
 }
 
@@ -93,7 +97,21 @@ func (f *flow) ready(s Stmt, t *Tensor) {
 		f.breach(s.Meta().Pos, "view", "%s uses view %s before it is made", s.Op(), t.Name)
 		return
 	}
-	base := f.root(t)
+	for _, base := range f.behind(t) {
+		f.available(s, base)
+	}
+}
+
+// behind lists the buffers that may be behind t.
+func (f *flow) behind(t *Tensor) []*Tensor {
+	if other := f.other[t]; other != nil {
+		return []*Tensor{f.root(t), other}
+	}
+	return []*Tensor{f.root(t)}
+}
+
+// available checks that a buffer is allocated at statement s.
+func (f *flow) available(s Stmt, base *Tensor) {
 	switch {
 	case base.Role == Input || base.Role == View:
 	case f.facts[fact{freed, base}]:
@@ -104,9 +122,10 @@ func (f *flow) ready(s Stmt, t *Tensor) {
 }
 
 func (f *flow) write(s Stmt, t *Tensor) {
-	base := f.root(t)
-	if base.Role == Input {
-		f.breach(s.Meta().Pos, "written", "%s writes input %s", s.Op(), base.Name)
+	for _, base := range f.behind(t) {
+		if base.Role == Input {
+			f.breach(s.Meta().Pos, "written", "%s writes input %s", s.Op(), base.Name)
+		}
+		f.set(written, base, true)
 	}
-	f.set(written, base, true)
 }

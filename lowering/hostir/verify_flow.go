@@ -17,16 +17,25 @@ type flow struct {
 	log     []change
 	current string              // the current stream, as text; "" is the caller's
 	base    map[*Tensor]*Tensor // view -> the buffer behind it
+	other   map[*Tensor]*Tensor // view that both sides of an If made -> that of the first side, if it is another one
 	group   *StartCoalescing    // the open group
 	signal  bool                // it holds transfers between shared memories
 	loops   []*For              // that enclose the statement at hand
 	started map[string][]*For   // handle -> the loops that it was started in
 	shares  map[string]*Exchange
+	earlier []earlierWait // waits for earlier iterations of the outermost loop at hand
+}
+
+// earlierWait is a Wait for an earlier iteration: what it waits for may be started behind it.
+type earlierWait struct {
+	*Wait
+	loops []*For // that enclose it
 }
 
 func (v *verifier) flow() {
 	f := &flow{
-		verifier: v, facts: map[fact]bool{}, base: map[*Tensor]*Tensor{}, started: map[string][]*For{},
+		verifier: v, facts: map[fact]bool{}, started: map[string][]*For{},
+		base: map[*Tensor]*Tensor{}, other: map[*Tensor]*Tensor{},
 		shares: Exchanges(v.program),
 	}
 	f.block(v.program.Body)
@@ -152,6 +161,12 @@ func (f *flow) loop(s *For) {
 	if shadowed {
 		f.bounds.names[s.Var] = outer
 	}
+	if len(f.loops) == 0 {
+		for _, w := range f.earlier {
+			f.waitFor(w.Wait, w.loops)
+		}
+		f.earlier = nil
+	}
 	own := map[fact]bool{} // what the body itself adds, and may take away again
 	for _, c := range f.log[mark:] {
 		own[c.fact] = own[c.fact] || c.added
@@ -174,6 +189,7 @@ func (f *flow) branch(s *If) {
 	lasting := f.lasting(mark)
 	then, current := f.undo(mark, all), f.current
 	f.current = start
+	first := f.bases(then)
 	f.block(s.Else)
 	lasting = append(lasting, f.lasting(mark)...)
 	other := f.undo(mark, all)
@@ -187,6 +203,9 @@ func (f *flow) branch(s *If) {
 	for _, c := range other {
 		if added, ok := both[c.fact]; c.added && ok && added {
 			f.set(c.fact.kind, c.fact.what, true)
+			if t, ok := c.fact.what.(*Tensor); ok && c.fact.kind == viewed && first[t] != f.base[t] {
+				f.other[t] = first[t]
+			}
 		}
 	}
 	for _, c := range append(then, other...) {
@@ -199,6 +218,17 @@ func (f *flow) branch(s *If) {
 	for _, k := range lasting {
 		f.set(k.kind, k.what, true)
 	}
+}
+
+// bases gives the buffers behind the views that some changes have made.
+func (f *flow) bases(changes []change) map[*Tensor]*Tensor {
+	bases := map[*Tensor]*Tensor{}
+	for _, c := range changes {
+		if t, ok := c.fact.what.(*Tensor); ok && c.added && c.fact.kind == viewed {
+			bases[t] = f.base[t]
+		}
+	}
+	return bases
 }
 
 // pending lists what was started since mark and is not waited for: a branch may leave that to
@@ -241,14 +271,14 @@ func (f *flow) start(handle string) {
 	f.started[handle] = slices.Clone(f.loops)
 }
 
-// within reports whether the statement at hand stands in loops over the variables of the loops
+// within reports whether some loops begin with loops over the variables of the loops
 // given. Which iterations each of them leaves out shows when the program is interpreted.
-func (f *flow) within(loops []*For) bool {
-	if len(loops) > len(f.loops) {
+func within(enclosing, loops []*For) bool {
+	if len(loops) > len(enclosing) {
 		return false
 	}
 	for i, l := range loops {
-		if f.loops[i].Var != l.Var {
+		if enclosing[i].Var != l.Var {
 			return false
 		}
 	}
@@ -256,13 +286,29 @@ func (f *flow) within(loops []*For) bool {
 }
 
 func (f *flow) wait(s *Wait) {
+	if s.Iteration == nil {
+		f.waitFor(s, f.loops)
+		return
+	}
+	if _, unknown := f.bounds.of(s.Iteration); unknown != "" {
+		f.breach(s.Pos, "scope", "the iteration %s uses %s, which has no value here", s.Iteration, unknown)
+	}
+	if len(f.loops) == 0 {
+		f.breach(s.Pos, "wait", "%s is waited for in an iteration of no loop", s.Handle)
+		return
+	}
+	f.earlier = append(f.earlier, earlierWait{s, slices.Clone(f.loops)})
+}
+
+// waitFor checks a wait that stands in some loops.
+func (f *flow) waitFor(s *Wait, loops []*For) {
 	switch {
 	case f.facts[fact{waitedFor, s.Handle}]:
 		f.breach(s.Pos, "wait", "%s is waited for twice", s.Handle)
 	case !f.facts[fact{started, s.Handle}]:
 		f.breach(s.Pos, "wait", "%s is not started before it is waited for", s.Handle)
 		return
-	case !f.within(f.started[s.Handle]):
+	case !within(loops, f.started[s.Handle]):
 		f.breach(s.Pos, "wait", "%s is started in loops that the wait is not in, and in no loops like them", s.Handle)
 	}
 	f.set(started, s.Handle, false)

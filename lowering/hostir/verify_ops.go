@@ -36,6 +36,7 @@ func (v *verifier) operation(s Stmt) {
 		}
 	}
 	v.products(s)
+	v.addends(s)
 	v.dtypes(s)
 }
 
@@ -126,9 +127,9 @@ func (v *verifier) rank(s Stmt, t *Tensor) bool {
 	case *Binary:
 		ok = in <= out
 	case *Matmul:
-		ok = in > 0 && (t != s.B || in > 1)
+		ok = in > 0 && (t != s.B || in > 1) && (t != s.Addend || in == out)
 	case *Linear:
-		ok = in > 0 && (t != s.W || in > 1)
+		ok = in > 0 && (t != s.W || in > 1) && (t != s.Addend || in == out)
 	}
 	if !ok {
 		v.breach(s.Meta().Pos, "shape", "%s %s does not fit %s %s in %s",
@@ -205,6 +206,34 @@ func (v *verifier) products(s Stmt) {
 		v.breach(s.Meta().Pos, "shape", "%s sums over axis %d of %s with %d elements and axis %d of %s with %d",
 			s.Op(), i, x.Name, x.Axes[i].Extent.Size, j, y.Name, y.Axes[j].Extent.Size)
 	}
+}
+
+// addends checks that what a product adds to lies in memory as its result does.
+func (v *verifier) addends(s Stmt) {
+	var addend *Tensor
+	switch s := s.(type) {
+	case *Matmul:
+		addend = s.Addend
+	case *Linear:
+		addend = s.Addend
+	}
+	if out := Result(s); addend != nil && (addend.DType != out.DType || !slices.Equal(buffer(addend), buffer(out))) {
+		v.breach(s.Meta().Pos, "shape", "%s adds to %s %s %s, which does not lie in memory as %s %s %s does", s.Op(),
+			addend.Name, addend.DType, domain.FormatAxes(addend.Axes), out.Name, out.DType, domain.FormatAxes(out.Axes))
+	}
+}
+
+// buffer lists the extents of a rank's buffer of t, outermost first, each with its place among
+// the axes.
+func buffer(t *Tensor) [][2]int64 {
+	live := Live(t)
+	var list [][2]int64
+	for _, axis := range order(t) {
+		if i := slices.Index(live, axis); i >= 0 {
+			list = append(list, [2]int64{int64(i), t.Axes[axis].LocalSize()})
+		}
+	}
+	return list
 }
 
 // dtypes checks that nothing but a Cast changes the element type; products and

@@ -1,6 +1,9 @@
 package hostir
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Walk calls visit for every statement in program order, bodies after their For or
 // If. When visit returns false, the statement's bodies are left out.
@@ -136,6 +139,11 @@ func load(list []**Tensor) []*Tensor {
 	return out
 }
 
+// present leaves out the operands that a statement lacks.
+func present(operands ...**Tensor) []**Tensor {
+	return slices.DeleteFunc(operands, func(t **Tensor) bool { return *t == nil })
+}
+
 // slots is the one place that knows which fields of a statement are operands and
 // which are results.
 func slots(s Stmt) (uses, defs []**Tensor) {
@@ -146,12 +154,9 @@ func slots(s Stmt) (uses, defs []**Tensor) {
 	case *Set:
 		return refs{&s.In}, refs{&s.Out}
 	case *Matmul:
-		return refs{&s.A, &s.B}, refs{&s.Out}
+		return present(&s.A, &s.B, &s.Addend), refs{&s.Out}
 	case *Linear:
-		if s.Bias == nil {
-			return refs{&s.X, &s.W}, refs{&s.Out}
-		}
-		return refs{&s.X, &s.W, &s.Bias}, refs{&s.Out}
+		return present(&s.X, &s.W, &s.Bias, &s.Addend), refs{&s.Out}
 	case *Broadcast:
 		return refs{&s.In}, refs{&s.Out}
 	case *Permute:

@@ -114,7 +114,8 @@ std::string describe(const MatmulShape& s) {
   const Matrix a = operand_a(s), b = operand_b(s);
   return matrix("C", s.m, s.n, false) + " = " + matrix("A", a.rows, a.cols, s.transpose_a) + " " +
          matrix("B", b.rows, b.cols, s.transpose_b) +
-         (s.bias ? " + bias[" + std::to_string(s.n) + "]" : "") + ", " + spelling(s.dtype) +
+         (s.bias ? " + bias[" + std::to_string(s.n) + "]" : "") +
+         (s.addend ? matrix(" + addend", s.m, s.n, false) : "") + ", " + spelling(s.dtype) +
          (s.batch > 1
               ? ", " + std::to_string(s.batch) + " times at strides " + std::to_string(s.stride_a) +
                     ", " + std::to_string(s.stride_b) + ", " + std::to_string(s.stride_c)

@@ -50,6 +50,7 @@ struct Shape {
   bool transpose_a = false, transpose_b = false;
   int batch = 1;
   float alpha = 1, beta = 0;
+  bool apart = false;  ///< D is another matrix than C
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   int64_t padding = 0;  ///< leading dimensions are this much longer than the columns
   cublasLtOrder_t order = CUBLASLT_ORDER_COL;
@@ -121,6 +122,8 @@ struct Problem {
     if ((shape.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0)
       set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     OK(cudaMalloc(&workspace, kWorkspace));
+    if (shape.apart) result = upload(std::vector<Out>(c.host.size()));
+    OK(cudaDeviceSynchronize());
     stream = make_stream();
   }
 
@@ -157,7 +160,7 @@ struct Problem {
 
   cublasStatus_t run(const cublasLtMatmulAlgo_t* algo, cudaStream_t on, void* space, size_t bytes) {
     return cublasLtMatmul(handle, description, &shape.alpha, a.device, a.layout, b.device, b.layout,
-                          &shape.beta, c.device, c.layout, c.device, c.layout, algo, space, bytes,
+                          &shape.beta, c.device, c.layout, result, c.layout, algo, space, bytes,
                           on);
   }
 
@@ -181,7 +184,7 @@ struct Problem {
   }
 
   void check() {
-    std::vector<Out> got = download(c.device, c.host.size());
+    std::vector<Out> got = download(result, c.host.size());
     float tolerance = (shape.epilogue & CUBLASLT_EPILOGUE_GELU) != 0 ? 0.02F : 0.0F;
     for (int64_t batch = 0; batch < shape.batch; ++batch) {
       for (int64_t column = 0; column < shape.n; ++column) {
@@ -201,6 +204,7 @@ struct Problem {
   Shape shape;
   Operand<In> a, b;
   Operand<Out> c;
+  Out* result = c.device;
   std::vector<Out> bias_host;
   Out* bias = nullptr;
   cublasLtHandle_t handle = nullptr;

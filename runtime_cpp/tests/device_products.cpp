@@ -48,6 +48,20 @@ void scales() {
   product<__half>({.m = 64, .n = 32, .k = 16, .alpha = 0.5F, .beta = 1});
 }
 
+/// D = A B + C, elsewhere than C, which is as it was.
+void addends() {
+  const Shape shape{.m = 64, .n = 32, .k = 48, .batch = 2, .beta = 1, .apart = true};
+  product<float>(shape);
+  product<__nv_bfloat16>(shape);
+  Problem<__half> problem(shape);
+  cublasLtMatmulHeuristicResult_t result;
+  OK(problem.heuristic(&result));
+  OK(problem.run(&result.algo, problem.stream, problem.workspace, kWorkspace));
+  problem.check();
+  const std::vector<__half> left = download(problem.c.device, problem.c.host.size());
+  EXPECT(memcmp(left.data(), problem.c.host.data(), left.size() * sizeof(__half)) == 0);
+}
+
 void epilogues() {
   for (cublasLtEpilogue_t epilogue :
        {CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS,
@@ -174,6 +188,7 @@ int main(int argc, char** argv) {
                        {"layouts_bf16", all_layouts<__nv_bfloat16>},
                        {"batches", batches},
                        {"scales", scales},
+                       {"addends", addends},
                        {"epilogues", epilogues},
                        {"wide_results", wide_results},
                        {"row_order", row_order},

@@ -29,22 +29,26 @@ void* workspace() {
 }
 
 /// Issues the product the way an emitted program does.
-void multiply(MatmulPlan& plan, const void* a, const void* b, void* c) {
-  HG_CHECK(
-      cublasLtMatmul(cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
-                     plan.c, c, plan.c, &plan.algo, workspace(), plan.workspace_bytes, stream()),
-      kWhere);
+void multiply(MatmulPlan& plan, const void* a, const void* b, void* c,
+              const void* addend = nullptr) {
+  const float* beta = addend == nullptr ? &hirgen::kZero : &hirgen::kOne;
+  HG_CHECK(cublasLtMatmul(cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, beta,
+                          addend == nullptr ? c : addend, plan.c, c, plan.c, &plan.algo,
+                          workspace(), plan.workspace_bytes, stream()),
+           kWhere);
 }
 
 size_t index(int64_t i) { return static_cast<size_t>(i); }
 
 std::vector<float> product(const MatmulShape& s, const std::vector<float>& a,
-                           const std::vector<float>& b, const std::vector<float>& bias) {
+                           const std::vector<float>& b, const std::vector<float>& bias,
+                           const std::vector<float>& addend = {}) {
   std::vector<float> c;
   for (int64_t g = 0; g < s.batch; ++g) {
     for (int64_t i = 0; i < s.m; ++i) {
       for (int64_t j = 0; j < s.n; ++j) {
         float sum = s.bias ? bias[index(j)] : 0;
+        if (s.addend) sum += addend[index((g * s.m + i) * s.n + j)];
         for (int64_t k = 0; k < s.k; ++k) {
           const int64_t in_a = s.transpose_a ? k * s.m + i : i * s.k + k;
           const int64_t in_b = s.transpose_b ? j * s.k + k : k * s.n + j;
@@ -63,24 +67,26 @@ void check(MatmulShape s) {
   const std::vector<float> a = integers(index(s.batch * s.m * s.k), 1);
   const std::vector<float> b = integers(index(s.batch * s.k * s.n), 2);
   const std::vector<float> bias = integers(index(s.n), 3);
-  const Elements left(s.dtype, a), right(s.dtype, b), row(s.dtype, bias);
+  const std::vector<float> addend = integers(index(s.batch * s.m * s.n), 10);
+  const Elements left(s.dtype, a), right(s.dtype, b), row(s.dtype, bias), added(s.dtype, addend);
   const Elements out(s.dtype, s.batch * s.m * s.n);
   MatmulPlan plan(cublas(), s, kWhere);
   if (s.bias) plan.set_bias(row.get(), kWhere);
-  multiply(plan, left.get(), right.get(), out.get());
-  expect_equal(out.read(), rounded(s.dtype, product(s, a, b, bias)), describe(s));
+  multiply(plan, left.get(), right.get(), out.get(), s.addend ? added.get() : nullptr);
+  expect_equal(out.read(), rounded(s.dtype, product(s, a, b, bias, addend)), describe(s));
 }
 
 /// All types, storages and epilogues; 48 x 80 x 112 is aligned and 5 x 7 x 11 is not.
 void test_every_form() {
   for (const DType type : kTypes) {
-    for (int form = 0; form < 16; ++form) {
+    for (int form = 0; form < 32; ++form) {
       MatmulShape shape;
       shape.dtype = type;
       shape.transpose_a = (form & 1) != 0;
       shape.transpose_b = (form & 2) != 0;
       shape.bias = (form & 4) != 0;
       shape.batch = (form & 8) != 0 ? 3 : 1;
+      shape.addend = (form & 16) != 0;
       for (const bool aligned : {true, false}) {
         shape.m = aligned ? 48 : 5;
         shape.n = aligned ? 80 : 7;
@@ -145,6 +151,10 @@ void test_descriptions() {
   MatmulShape shape{.m = 4, .n = 8, .k = 16, .transpose_b = true, .bias = true};
   const std::string one = "C[4, 8] = A[4, 16] B[8, 16]^T + bias[8], bf16";
   expect(describe(shape) == one, describe(shape));
+  shape.addend = true;
+  const std::string sum = "C[4, 8] = A[4, 16] B[8, 16]^T + bias[8] + addend[4, 8], bf16";
+  expect(describe(shape) == sum, describe(shape));
+  shape.addend = false;
   shape.batch = 2;
   shape.stride_a = 64;
   shape.stride_c = 32;

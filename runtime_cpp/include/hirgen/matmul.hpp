@@ -16,14 +16,16 @@ namespace hirgen {
 
 class PlanBook;
 
-/// C[m, n] = A[m, k] B[k, n] (+ bias[n]), row-major, batched with constant strides.
+/// C[m, n] = A[m, k] B[k, n] (+ bias[n]) (+ addend[m, n]), row-major, batched with constant
+/// strides. The addend lies in memory as C does, elsewhere.
 struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;
   int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements between batches
   bool transpose_a = false;                          ///< A is stored [k, m]
   bool transpose_b = false;                          ///< B is stored [n, k], as linear's weight is
-  bool bias = false;  ///< adds bias[n], of the output's type, to every row
+  bool bias = false;    ///< adds bias[n], of the output's type, to every row
+  bool addend = false;  ///< adds a matrix of the output's type
   DType dtype = DType::kBf16;
 };
 
@@ -52,6 +54,9 @@ struct MatmulCandidate {
 ///
 ///   cublasLtMatmul(cublas, plan.op, &hirgen::kOne, B, plan.b, A, plan.a, &hirgen::kZero,
 ///                  C, plan.c, C, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream)
+///
+/// with kOne and the addend's pointer before plan.c in place of kZero and the first C where the
+/// shape has an addend. The heuristic is not told of it, but a tuner times the call as it is.
 struct MatmulPlan {
   cublasLtMatmulDesc_t op = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
@@ -102,6 +107,6 @@ struct MatmulPlan {
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
 inline constexpr float kOne = 1.0F;   ///< alpha
-inline constexpr float kZero = 0.0F;  ///< beta
+inline constexpr float kZero = 0.0F;  ///< beta without an addend; with one it is kOne
 
 }  // namespace hirgen

@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// foldedSums reads a reduce-scatter, or an allreduce, whose sums travel along a ring and are
+// folded into the products.
+func foldedSums(t *testing.T, name, transport string, more ...string) string {
+	t.Helper()
+	spec := pointToPoint(t, name, transport, "in-place", append(more, "sums: folded")...)
+	return strings.Replace(spec, "pipeline: p2p", "pipeline: ring", 1)
+}
+
+// TestFoldedSums runs rings whose products add what came in, over every transport, in many
+// orders of execution.
+func TestFoldedSums(t *testing.T) {
+	for _, c := range []struct {
+		spec, transport string
+		ranks           int64
+		fields          []string
+	}{
+		{"matmul_rs_p2p", "nccl", 4, []string{"chunks: 2*D"}},
+		{"matmul_rs_p2p", "ipc-put", 4, []string{"chunks: 2*D", "transfers: ahead", "signals: batched"}},
+		{"matmul_rs_p2p", "ipc-get", 4, []string{"chunks: D", "transfers: ahead", "signals: batched"}},
+		{"matmul_rs_p2p", "ipc-put", 2, []string{"chunks: 4*D", "copy: kernel"}},
+		{"matmul_rs_p2p", "ipc-get", 4, []string{"chunks: 2*D", "transfers: ahead", "copy: fused", "signals: batched", "graph: true"}},
+		{"matmul_rs_p2p", "ipc-put", 8, []string{"chunks: D", "transfers: ahead", "order: reverse"}},
+		{"matmul_rs_p2p", "nccl", 2, []string{"graph: true", "transfers: ahead"}},
+		{"matmul_ar_p2p", "ipc-put", 4, []string{"chunks: 2*D", "transfers: ahead", "signals: batched"}},
+		{"matmul_ar_p2p", "ipc-get", 4, []string{"chunks: 2*D"}},
+	} {
+		t.Run(fmt.Sprintf("%s/%s/D=%d/%s", c.spec, c.transport, c.ranks, strings.Join(c.fields, "/")), func(t *testing.T) {
+			program := exchanges.make(t, foldedSums(t, c.spec, c.transport, c.fields...), small(c.spec, c.ranks))
+			seeds := int64(8)
+			if full {
+				seeds = 50
+			}
+			for seed := range seeds { // 0 is in order
+				run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: manyCalls}).mustPass(t)
+			}
+		})
+	}
+}
+
+// TestAFoldedProductNeedsItsWait takes the wait in front of the product that adds out of an
+// emitted program: for some seed elements must then be wrong.
+func TestAFoldedProductNeedsItsWait(t *testing.T) {
+	for transport, call := range map[string]string{"ipc-put": "cuStreamWaitValue32(stream, ", "nccl": "cudaStreamWaitEvent(stream, exchange_done_"} {
+		exchanges.emit(t, foldedSums(t, "matmul_rs_p2p", transport, "chunks: 2*D"), small("matmul_rs_p2p", 2))
+		path := filepath.Join(exchanges.dir(), "exchange.cpp")
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after, found := strings.Cut(string(source), "        // Wait(")
+		wait := withoutComment(after)
+		if first, _, _ := strings.Cut(wait, ";"); !found || !strings.Contains(first, call) {
+			t.Fatalf("%s: the program has no %s in front of the product\n%s", transport, call, source)
+		}
+		t.Run(transport, func(t *testing.T) {
+			mutated := before + withoutFirst(strings.SplitAfter(wait, "\n"))
+			if err := os.WriteFile(path, []byte(mutated), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			mustBeWrong(t, exchanges.build(t))
+		})
+	}
+}
+
+// withoutComment drops the rest of a line.
+func withoutComment(text string) string {
+	_, rest, _ := strings.Cut(text, "\n")
+	return rest
+}

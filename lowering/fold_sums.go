@@ -1,0 +1,91 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// FoldSums lets products add to their results, as sums: folded asks for: cuBLASLt reads what is
+// added where it writes the result, which saves a statement that reads two tensors and writes
+// one. A product folds the addition behind it that is done in some steps alone, such as that of
+// a sum along a ring, whose first step has nothing to add to.
+//
+// Requires: nothing between the product and the addition names the result.
+// Establishes: with sums: folded, no product is followed by such an addition.
+//
+//	before: P_s = Matmul(A_s, B); If s != 0: Wait(receive, iteration s - 1); P_s = Binary(add, P_s, P_sums_s)
+//	after:  If s != 0: Wait(receive, iteration s - 1); P_s = Matmul(A_s, B, add P_sums_s) Else: P_s = Matmul(A_s, B)
+func FoldSums(p *hostir.Program) error {
+	if p.Choices.Sums != "folded" {
+		return nil
+	}
+	p.Body = hostir.RewriteBlocks(p.Body, func(body []hostir.Stmt) []hostir.Stmt {
+		out := make([]hostir.Stmt, 0, len(body))
+		for _, s := range body {
+			n := len(out)
+			if split, ok := s.(*hostir.If); ok && n > 0 && foldInto(split, out[n-1]) {
+				out = out[:n-1]
+			}
+			out = append(out, s)
+		}
+		return out
+	})
+	return nil
+}
+
+// foldInto moves a product into a branch that adds to its result at its end. It reports whether
+// it could.
+func foldInto(split *hostir.If, product hostir.Stmt) bool {
+	n := len(split.Body)
+	if n == 0 || len(split.Else) > 0 {
+		return false
+	}
+	sum, ok := split.Body[n-1].(*hostir.Binary)
+	if !ok || sum.Fn != "add" || hostir.Result(product) != sum.Out {
+		return false
+	}
+	addend := sum.B
+	if sum.B == sum.Out {
+		addend = sum.A
+	}
+	if sum.A != sum.Out && sum.B != sum.Out || addend == sum.Out || !liesAs(addend, sum.Out) || !onlyWaits(split.Body[:n-1], sum.Out) {
+		return false
+	}
+	folded := adding(product, addend)
+	if folded == nil {
+		return false
+	}
+	split.Body[n-1], split.Else = folded, []hostir.Stmt{product}
+	return true
+}
+
+// adding is a product that adds to its result; nil for other statements and products that do so
+// already.
+func adding(product hostir.Stmt, addend *hostir.Tensor) hostir.Stmt {
+	switch s := product.(type) {
+	case *hostir.Matmul:
+		if s.Addend == nil {
+			return &hostir.Matmul{Info: info(s, ""), Out: s.Out, A: s.A, B: s.B, Addend: addend}
+		}
+	case *hostir.Linear:
+		if s.Addend == nil {
+			return &hostir.Linear{Info: info(s, ""), Out: s.Out, X: s.X, W: s.W, Bias: s.Bias, Addend: addend}
+		}
+	}
+	return nil
+}
+
+// liesAs reports whether one tensor lies in memory as another one does.
+func liesAs(t, as *hostir.Tensor) bool {
+	return t.DType == as.DType && slices.Equal(layout(t), layout(as)) && slices.Equal(hostir.LocalShape(t), hostir.LocalShape(as))
+}
+
+// onlyWaits reports whether statements wait and name memory, but not that of a tensor.
+func onlyWaits(body []hostir.Stmt, result *hostir.Tensor) bool {
+	return !slices.ContainsFunc(body, func(s hostir.Stmt) bool {
+		_, waits := s.(*hostir.Wait)
+		_, selects := s.(*hostir.Select)
+		return !waits && !selects || slices.Contains(hostir.Mentions(s), result)
+	})
+}

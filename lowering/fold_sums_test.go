@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestFoldSums(t *testing.T) { passCases(t, "fold-sums") }

@@ -1,0 +1,143 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Where sums along a ring are folded into products (sums: folded), a product needs the sum that
+// came in, and the product of another piece is what hides its transfer. So a rank sends a sum as
+// soon as it is made, and waits for one just before it adds to it: the transfers of step s bring
+// what step s + 1 adds to. The last sum is made where the result is.
+
+// folds reports whether the schedule asks for sums that products make.
+func (l *streamLowering) folds() bool { return l.program.Choices.Sums == "folded" }
+
+// makeSums begins a step: its product is made where it is sent from or, in the last step,
+// where the result is.
+func (c *slicer) makeSums(st step) {
+	if c.ring.size > 1 {
+		c.declareSums(st)
+	}
+	r := st.stmt
+	in, out := hostir.Uses(r)[0], hostir.Result(r)
+	if !c.madeInPlace(in, out, st) {
+		return
+	}
+	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	rows := c.rows(in, i)
+	sum, made := c.pick(r, nil, in, i, c.index(), rows)
+	c.body = append(c.body, &hostir.If{
+		Info: info(r, "the last sum is the own one: the result"), Cond: c.stepIs("==", c.lastStep()),
+		Body: c.ownSum(r, sum, i, rows), Else: made,
+	})
+	c.slices[sliceKey{in, i, rows}] = sum
+}
+
+// lastStep is the number of the last step.
+func (c *slicer) lastStep() expr.Expr { return binary("-", c.ring.extent, expr.Int(1)) }
+
+// madeInPlace reports whether the own sum can be made where the result is: it lies there as a
+// slice of the operand does.
+func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
+	i := slices.Index(hostir.AxisMap(st.stmt)[0], st.loop)
+	slice, order := slices.Delete(slices.Clone(in.Axes), i, i+1), dropFrom(layout(in), i)
+	axes, places := slices.Clone(out.Axes), layout(out)
+	for a := firstReduced(axes); a >= 0; a = firstReduced(axes) {
+		axes, places = slices.Delete(axes, a, a+1), dropFrom(places, a)
+	}
+	return in.Role == hostir.Temp && in.DType == out.DType && slices.Equal(order, places) &&
+		slices.EqualFunc(slice, axes, func(a, b domain.Axis) bool {
+			return a.Kind == b.Kind && a.Mesh == b.Mesh && a.Extent.Size == b.Extent.Size
+		})
+}
+
+func firstReduced(axes []domain.Axis) int {
+	return slices.IndexFunc(axes, func(a domain.Axis) bool { return a.Kind == domain.Reduction })
+}
+
+// ownSum makes view name the result, or the piece of it at hand. Without its reduced axes it
+// has the axes of a slice along axis i of the operand.
+func (c *slicer) ownSum(r hostir.Stmt, view *hostir.Tensor, i, rows int) []hostir.Stmt {
+	t := hostir.Result(r)
+	var list []hostir.Stmt
+	for a := firstReduced(t.Axes); a >= 0; a = firstReduced(t.Axes) {
+		var alone *hostir.Tensor
+		if rows == none && firstReduced(slices.Delete(slices.Clone(t.Axes), a, a+1)) < 0 {
+			alone = view
+		}
+		alone = c.declared(alone, t, a)
+		list = append(list, &hostir.Select{Info: info(r, ""), Out: alone, In: t, Axis: a, Index: expr.Int(0)})
+		t = alone
+	}
+	switch {
+	case rows > i:
+		_, piece := c.piece(r, view, t, rows-1)
+		list = append(list, piece)
+	case rows != none:
+		_, piece := c.piece(r, view, t, rows)
+		list = append(list, piece)
+	case len(list) == 0:
+		whole := slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Serial })
+		_, all := c.part(r, view, t, whole, expr.Int(0), 1)
+		list = append(list, all)
+	}
+	return list
+}
+
+// passSumOnAtOnce appends the end of a step of a reduce-scatter along a ring whose sums are
+// folded: the sum that came in is added to what the rank computed, and goes on.
+//
+//	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
+//	after:  If s == D - 1: P_s = Select(C, axis 0, index 0) Else: P_s = Select(P, axis 1, index (D + rank - (s + 1)) % D)
+//	        ... P_s is computed, then
+//	        If s != 0: Wait(receive, iteration s - 1); P_s = Binary(add, P_s, P_sums_s), with what step s - 1 received
+//	        If s != D - 1: (send P_s to the next rank, receive what the next step adds to)
+//	        and after the loop: the waits for what was sent
+func (c *slicer) passSumOnAtOnce(st step) {
+	r := st.stmt
+	in, out := hostir.Uses(r)[0], hostir.Result(r)
+	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	rows := c.rows(in, i)
+	computed := c.slice(r, in, i, rows)
+	if c.ring.size > 1 {
+		c.body = append(c.body, c.addReceived(r, computed, i, rows)...)
+	}
+	if !c.madeInPlace(in, out, st) {
+		c.copyOut(st, in, out, i)
+	}
+}
+
+// addReceived appends to a step the addition of what the step before received and the transfers
+// for the next one. A wait for a copy by this rank, or by its peer, follows the loop.
+func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, rows int) []hostir.Stmt {
+	step := expr.Expr(expr.Var(c.lowering.loop))
+	received, selected := c.pick(r, nil, c.parts, i, binary("%", binary("-", binary("+", c.ring.extent, step), expr.Int(1)), c.ring.extent), rows)
+	sent, views := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), rows)
+	into, more := c.pick(r, nil, c.parts, i, step, rows)
+	start, waits := c.toNext(r, sent, into)
+	last := len(waits) - 1 // that for what arrives
+	if wait, ok := waits[last].(*hostir.Wait); ok {
+		wait.Iteration = binary("-", step, expr.Int(1))
+	}
+	add := append(append(slices.Clone(waits[last:]), selected...), &hostir.Binary{
+		Info: *r.Meta(), Fn: addends[describe(r).reduce], Out: computed, A: computed, B: received,
+	})
+	if late := waits[:last]; len(late) > 0 {
+		if c.cut.pieces > 1 {
+			late = c.innerLoop(r, late)
+		}
+		steps := domain.Extent{Text: expr.Compact(c.lastStep()), Size: c.ring.size - 1}
+		c.after = append(c.after, &hostir.For{Info: info(r, ""), Var: c.lowering.loop, Count: steps, Body: late})
+	}
+	return []hostir.Stmt{
+		&hostir.If{Info: info(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: add},
+		&hostir.If{
+			Info: info(r, "the next rank adds to it in its next step"), Cond: c.stepIs("!=", c.lastStep()),
+			Body: append(append(views, more...), start...),
+		},
+	}
+}
