@@ -188,7 +188,7 @@ func iteration(loops []loop) expr.Expr {
 func (b *builder) sameIteration(loops []loop) expr.Expr {
 	same := slices.Clone(loops)
 	for i := range same {
-		same[i].name = b.loops[i].name
+		same[i].name, same[i].at = b.loops[i].name, b.loops[i].at
 	}
 	return iteration(same)
 }
