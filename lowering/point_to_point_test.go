@@ -75,7 +75,7 @@ func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *mod
 }
 
 // onSomeRanks moves a pipeline of one mesh axis to some ranks of a larger world.
-func onSomeRanks(p *model.Pipeline, world int64, ranks []int) *model.Pipeline {
+func onSomeRanks(p *model.Pipeline, world int64, ranks []int) {
 	part := p.Meshes[0]
 	part.Name, part.Ranks = "part", ranks
 	all := &domain.Mesh{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: world}}}}
@@ -83,19 +83,19 @@ func onSomeRanks(p *model.Pipeline, world int64, ranks []int) *model.Pipeline {
 		all.Ranks = append(all.Ranks, r)
 	}
 	p.Meshes = []*domain.Mesh{all, part}
-	return p
 }
 
-// teamPlaces are where three ranks along a mesh axis can be.
-var teamPlaces = map[string]func(t *testing.T, s specText) *model.Pipeline{
-	"rows":    func(t *testing.T, s specText) *model.Pipeline { return s.onMesh(t, "{y: 2, x: D}", sizes(3, 1)) },
-	"columns": func(t *testing.T, s specText) *model.Pipeline { return s.onMesh(t, "{x: D, y: 2}", sizes(3, 1)) },
-	"some": func(t *testing.T, s specText) *model.Pipeline {
-		return onSomeRanks(s.onMesh(t, "{x: D}", sizes(3, 1)), 6, []int{1, 3, 5})
-	},
-	"any": func(t *testing.T, s specText) *model.Pipeline {
-		return onSomeRanks(s.onMesh(t, "{x: D}", sizes(3, 1)), 5, []int{4, 0, 1})
-	},
+// teamPlaces are where three ranks along a mesh axis can be: their mesh or, of a larger world, the
+// ranks.
+var teamPlaces = map[string]struct {
+	mesh  string
+	world int64
+	ranks []int
+}{
+	"rows":    {mesh: "{y: 2, x: D}"},
+	"columns": {mesh: "{x: D, y: 2}"},
+	"some":    {mesh: "{x: D}", world: 6, ranks: []int{1, 3, 5}},
+	"any":     {mesh: "{x: D}", world: 5, ranks: []int{4, 0, 1}},
 }
 
 // onTeams visits the example specs of point-to-point pipelines on a part of the ranks, with every
@@ -110,7 +110,10 @@ func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
 			for transport := range transports {
 				for n, form := range exchangeForms {
 					t.Run(fmt.Sprintf("%s/%s/%s/%d", s.name, where, transport, n), func(t *testing.T) {
-						p := place(t, s)
+						p := s.onMesh(t, place.mesh, sizes(3, 1))
+						if place.ranks != nil {
+							onSomeRanks(p, place.world, place.ranks)
+						}
 						p.Schedule.Pipeline, p.Schedule.Sums, _ = strings.Cut(form.pipeline, " ")
 						p.Schedule.Transport, p.Schedule.Own = transport, form.own
 						p.Schedule.Transfers, p.Schedule.Order, p.Schedule.OwnStep = form.transfers, form.order, form.ownStep

@@ -58,7 +58,7 @@ func combination(seed uint64) string {
 	switch sums := slices.Contains([]string{"matmul_rs_p2p", "matmul_ar_p2p"}, exchangeSpec(seed)); {
 	case chosen["pieces"] == "1":
 	case sums && chosen["pipeline"] == "p2p":
-		chosen["chunks"] = "4" // slices are cut in one way
+		chosen["chunks"] = "D" // slices are cut in one way
 	default:
 		chosen["pieces"] = "1" // pieces are those of a sum at a distance
 	}
@@ -69,24 +69,28 @@ func combination(seed uint64) string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// combined is an example with one of all schedules.
-func combined(t *testing.T, seed uint64) (name, spec string) {
+// combined is an example with one of all schedules, for four ranks, in one of all settings.
+func combined(t *testing.T, seed uint64) (name, spec string, values params) {
 	t.Helper()
 	name = exchangeSpec(seed)
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec = regexp.MustCompile(`(?m)^schedule: .*$`).ReplaceAllString(string(text), "schedule: "+combination(seed))
-	return name, regexp.MustCompile(`(?m)^name: .*$`).ReplaceAllString(spec, "name: exchange")
+	where, d := settings[seed/uint64(len(exchangeSpecs))%uint64(len(settings))], int64(2)
+	if where.name == "all" {
+		d = 4
+	}
+	spec = regexp.MustCompile(`(?m)^schedule: .*$`).ReplaceAllString(where.place(string(text), d), "schedule: "+combination(seed))
+	return name + " in " + where.name, renamed.ReplaceAllString(spec, "name: exchange"), small(name, d)
 }
 
 // TestEveryCombinationIsEmitted lowers and renders many schedules: no choice rules out
 // another one.
 func TestEveryCombinationIsEmitted(t *testing.T) {
 	for seed := range uint64(1500) {
-		name, spec := combined(t, seed)
-		pipeline, err := model.Load("spec.yaml", []byte(spec), small(name, 4))
+		name, spec, values := combined(t, seed)
+		pipeline, err := model.Load("spec.yaml", []byte(spec), values)
 		if err != nil {
 			t.Fatalf("%s: %v", spec, err)
 		}
@@ -104,9 +108,9 @@ func TestEveryCombinationIsEmitted(t *testing.T) {
 // TestCombinations builds and runs a few of them.
 func TestCombinations(t *testing.T) {
 	for _, seed := range combinations() {
-		name, spec := combined(t, seed)
+		name, spec, values := combined(t, seed)
 		t.Run(fmt.Sprintf("%d/%s/%s", seed, name, combination(seed)), func(t *testing.T) {
-			program := exchanges.make(t, spec, small(name, 4))
+			program := exchanges.make(t, spec, values)
 			for order := range int64(4) { // 0 is in order
 				run(t, launch.Options{Program: program, N: 4, Seed: order, Args: manyCalls}).mustPass(t)
 			}
@@ -118,7 +122,7 @@ func TestCombinations(t *testing.T) {
 // all that are claimed.
 func combinations() []uint64 {
 	if !full {
-		return []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 123}
+		return []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 18, 123}
 	}
 	all := make([]uint64, 300)
 	for i := range all {

@@ -1,0 +1,143 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// A setting is where the ranks of an example with one mesh axis are: all ranks, the rows or the
+// columns of a grid, or some of the ranks.
+type setting struct{ name, mesh, meshes string }
+
+var settings = []setting{
+	{"all", "{x: D}", ""},
+	{"rows", "{y: 2, x: D}", ""},
+	{"columns", "{x: D, y: 2}", ""},
+	{"some", "{x: 2*D}", "  part: {axes: {x: D}, ranks: [%s]}\n"},
+}
+
+// apart are the ranks of a part of the ranks, by how many they are: every second one, or in no
+// order that could be computed.
+var apart = map[int64]string{2: "3, 0", 3: "1, 3, 5", 4: "1, 3, 5, 7"}
+
+// place puts an example there.
+func (s setting) place(spec string, d int64) string {
+	spec = strings.Replace(spec, "mesh: {x: D}\n", "mesh: "+s.mesh+"\n", 1)
+	if s.meshes == "" {
+		return spec
+	}
+	spec = strings.Replace(spec, "tensors:\n", "meshes:\n"+fmt.Sprintf(s.meshes, apart[d])+"tensors:\n", 1)
+	return onlyAxes.ReplaceAllString(spec, "$1{axes: $2, mesh: part}")
+}
+
+// onlyAxes is a tensor of which a spec says its axes alone.
+var onlyAxes = regexp.MustCompile(`(?m)^(  \w+: )(\[.*\])$`)
+
+// TestTeamsShareMemory runs point-to-point pipelines over CUDA IPC along one axis of a grid and on
+// some of the ranks, in every form, in many orders of execution.
+func TestTeamsShareMemory(t *testing.T) {
+	for n, c := range []struct {
+		spec, transport string
+		d               int64
+		fields          []string
+	}{
+		{"ag_matmul_p2p", "ipc-get", 2, nil},
+		{"matmul_rs_p2p", "ipc-put", 2, []string{"transfers: ahead", "copy: kernel", "signals: batched"}},
+		{"matmul_ar_p2p", "ipc-put", 2, []string{"transfers: ahead", "copy: fused", "signals: batched", "graph: true"}},
+		{"ag_linear_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: fused", "signals: batched"}},
+		{"matmul_rs_p2p", "ipc-get", 4, []string{"order: reverse", "own_step: last", "graph: true"}},
+		{"ag_matmul_p2p", "ipc-put", 4, []string{"transfers: ahead", "chunks: 2*D"}},
+		{"allgather_p2p", "ipc-put", 3, []string{"copy: kernel"}},
+	} {
+		for m, where := range settings[1:] {
+			if !full && n%(len(settings)-1) != m {
+				continue // one setting for each, in turn
+			}
+			t.Run(fmt.Sprintf("%s/%s/%s/%d/%s", c.spec, c.transport, where.name, c.d, strings.Join(c.fields, "/")), func(t *testing.T) {
+				spec := where.place(pointToPoint(t, c.spec, c.transport, "in-place", c.fields...), c.d)
+				values := small(c.spec, c.d)
+				values["M"] = 16 * c.d
+				program := exchanges.make(t, spec, values)
+				for seed := range seedsOf(8) { // 0 is in order
+					run(t, launch.Options{Program: program, N: int(2 * c.d), Seed: seed, Args: manyCalls}).mustPass(t)
+				}
+			})
+		}
+	}
+}
+
+// rowsOfHosts has a pipeline along x and a sum along y.
+const rowsOfHosts = `hirgen: 1
+name: exchange
+params: {D: 2, R: 2, M: 64, K: 32, N: 24}
+mesh: %s
+dtype: bf16
+tensors:
+  A: [DIDy, DIDx, M/D, K]
+  B: [K, N]
+  C: [DIDy, Stream(D), M/D, N]
+  S: [r(R), D, M/D, N]
+ops:
+  - C = matmul(A, B)
+  - S = sum(C, axis=0)
+schedule: {pipeline: p2p, transport: ipc-get, streams: 2}
+`
+
+// onHosts is a program whose ranks are on hosts of so many ranks each. Ranks of different hosts
+// cannot open each other's memory.
+func onHosts(t *testing.T, program string, ranks int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "on_hosts")
+	text := fmt.Sprintf("#!/bin/sh\nHIRGEN_BOOT_ID=host$((HIRGEN_RANK / %d)) exec '%s' \"$@\"\n", ranks, program)
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestHosts runs a grid whose rows are hosts: CUDA IPC along the rows, NCCL between hosts. Where
+// the pipeline crosses hosts, the program must say so and stop.
+func TestHosts(t *testing.T) {
+	within := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{y: R, x: D}"), nil)
+	for seed := range seedsOf(8) {
+		run(t, launch.Options{Program: onHosts(t, within, 2), N: 4, Seed: seed, Args: manyCalls}).mustPass(t)
+	}
+	across := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{x: D, y: R}"), nil)
+	run(t, launch.Options{Program: across, N: 4, Args: manyCalls}).mustPass(t)
+	r := run(t, launch.Options{Program: onHosts(t, across, 2), N: 4, Args: []string{"--timeout", "5"}})
+	for _, want := range []string{"ranks 0 and 2 cannot share memory: they are on different hosts", "`transport: nccl`"} {
+		if r.exit != 3 || !strings.Contains(r.stderr, want) {
+			t.Errorf("want exit code 3 and %q, got %s", want, r)
+		}
+	}
+	if strings.Contains(r.stderr, "ranks 0 and 1") {
+		t.Errorf("ranks 0 and 1 are on one host: %s", r)
+	}
+}
+
+// TestMemoryOfAnotherTeam lets an emitted program share memory along the other axis of a grid: its
+// peers are then ranks whose memory is not there.
+func TestMemoryOfAnotherTeam(t *testing.T) {
+	exchanges.emit(t, fmt.Sprintf(rowsOfHosts, "{y: R, x: D}"), nil)
+	path := filepath.Join(exchanges.dir(), "exchange.cpp")
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutated := strings.Replace(string(source), ".axis = 1,", ".axis = 0,", 1)
+	if mutated == string(source) {
+		t.Fatal("the program does not say along which axis it shares memory")
+	}
+	if err := os.WriteFile(path, []byte(mutated), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, launch.Options{Program: exchanges.build(t), N: 4, Args: []string{"--timeout", "3"}}); r.exit == 0 {
+		t.Errorf("the program uses memory that it does not share: %s", r)
+	}
+}
