@@ -65,7 +65,8 @@ func modelNames(p *hostir.Program) map[string]bool {
 type streamLowering struct {
 	program      *hostir.Program
 	names        *namer
-	named        map[string]bool // results of the model's operations
+	named        map[string]bool         // results of the model's operations
+	uses         map[*hostir.Tensor]*use // what becomes of the tensors; see mayAddTo
 	errors       diag.List
 	caller, loop string                  // names; empty without pipelines
 	piece        string                  // variable of the loops over pieces; empty where slices are not cut into any
