@@ -4,7 +4,7 @@ import "github.com/hirgen/hirgen/internal/expr"
 
 // seenFrom rewrites an expression that another rank computes, so that this rank does: the
 // other rank's number stands for its rank. Steps to a rank and back cancel out: at
-// (rank + s) % D, (D + rank - s) % D is the rank that asks.
+// (rank + s) % D, (D + rank - s) % D is the rank that asks, as (rank ^ s) % D is at (rank ^ s) % D.
 func (b *builder) seenFrom(peer, e expr.Expr) expr.Expr {
 	return b.reduceModulo(substitute(e, b.scope.names["rank"], peer))
 }
@@ -34,6 +34,9 @@ func (b *builder) reduceModulo(e expr.Expr) expr.Expr {
 	reduced := &expr.Binary{Op: binary.Op, X: b.reduceModulo(binary.X), Y: b.reduceModulo(binary.Y)}
 	if binary.Op != "%" || b.value(binary.Y) != int64(b.program.Meshes[0].Size()) {
 		return reduced
+	}
+	if place := b.inPair(binary.X, binary.Y); place != nil {
+		return place
 	}
 	terms := map[string]int64{}
 	if !collect(binary.X, binary.Y.String(), 1, terms) {
@@ -70,6 +73,42 @@ func (b *builder) fromRank(terms map[string]int64, ranks expr.Expr) expr.Expr {
 		from := &expr.Binary{Op: "+", X: ranks, Y: here}
 		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "-", X: from, Y: expr.Var(steps)}, Y: ranks}
 	}
+}
+
+// inPair is the place of this rank where x, modulo so many ranks, is the rank with the bits of
+// steps flipped and flipped back; nil if x is something else, or ranks no power of two.
+func (b *builder) inPair(x, ranks expr.Expr) expr.Expr {
+	rank, odd := b.scope.names["rank"], map[string]bool{}
+	if n := b.value(ranks); n&(n-1) != 0 || !collectBits(x, ranks.String(), odd) {
+		return nil
+	}
+	if !odd[rank] {
+		return nil
+	}
+	for name, flipped := range odd {
+		if flipped && name != rank {
+			return nil
+		}
+	}
+	return expr.Var(rank)
+}
+
+// collectBits notes which names stand in x ^ y ^ ... an odd number of times; reductions by the
+// modulus, a power of two, count for nothing. It reports whether e is such an expression.
+func collectBits(e expr.Expr, modulus string, odd map[string]bool) bool {
+	switch e := e.(type) {
+	case expr.Var:
+		odd[string(e)] = !odd[string(e)]
+		return true
+	case *expr.Binary:
+		switch {
+		case e.Op == "^":
+			return collectBits(e.X, modulus, odd) && collectBits(e.Y, modulus, odd)
+		case e.Op == "%" && e.Y.String() == modulus:
+			return collectBits(e.X, modulus, odd)
+		}
+	}
+	return false
 }
 
 // constant is what collect counts numbers under.

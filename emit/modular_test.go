@@ -25,6 +25,10 @@ func TestSeenFrom(t *testing.T) {
 		{"(rank + 1) % D", "(D + rank - s) % D * 16", "(D + (rank + 1) % D - s) % D * 16"},
 		{"(rank + s) % D", "(D + rank - s) % S", "(D + (rank + s) % D - s) % S"}, // not the number of ranks
 		{"(rank + s) % D", "(s + s) % D", "(s + s) % D"},
+		{"(rank ^ s) % D", "(rank ^ s) % D * 16", "rank * 16"},
+		{"(rank ^ s) % D", "rank * 16", "(rank ^ s) % D * 16"},
+		{"(rank ^ s) % D", "(s ^ s) % D", "(s ^ s) % D"},
+		{"(rank ^ s) % D", "(rank ^ 1) % D", "(((rank ^ s) % D) ^ 1) % D"},
 	} {
 		peer, at := expression(t, c.peer), expression(t, c.at)
 		got := b.seenFrom(peer, at)
@@ -55,7 +59,7 @@ func TestSeenFrom(t *testing.T) {
 
 func expression(t *testing.T, text string) expr.Expr {
 	t.Helper()
-	e, err := expr.Parse(text)
+	e, err := expr.ParseHost(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package lowering
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
@@ -24,6 +25,7 @@ func (c *slicer) rotate(g *group) {
 		in := hostir.Uses(st.stmt)[0]
 		ring := newRing(in.Mesh, describe(st.stmt).shifts[0].mesh)
 		ring.reverse = c.lowering.program.Choices.Order == "reverse"
+		ring.pairs = c.lowering.inPairs(st, ring)
 		c.ring = ring
 		switch st.kind {
 		case toRankAtDistance:
@@ -32,6 +34,23 @@ func (c *slicer) rotate(g *group) {
 			c.collectSums(st)
 		}
 	}
+}
+
+// inPairs reports whether ranks exchange in pairs, and complains where they cannot.
+func (l *streamLowering) inPairs(st step, r *ring) bool {
+	pos := st.stmt.Meta().Pos
+	switch {
+	case l.program.Choices.Order != "pairwise":
+		return false
+	case st.alongRing():
+		l.errors.Add(pos, diag.NotLowerable, "a ring has neighbours and no pairs").WithHint("choose order: rotation, or pipeline: p2p")
+		return false
+	case r.size&(r.size-1) != 0:
+		l.errors.Add(pos, diag.NotLowerable, "%d ranks do not make pairs in every step: their number has to be a power of two", r.size).
+			WithHint("choose order: rotation")
+		return false
+	}
+	return true
 }
 
 // passFromRank appends one step of an allgather from rank to rank. The own slice is used

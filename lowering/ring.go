@@ -16,6 +16,7 @@ type ring struct {
 	place   expr.Expr // of this rank among them
 	rank    func(place expr.Expr) expr.Expr
 	reverse bool // distances count the other way round
+	pairs   bool // distance s is to the place that differs in the bits of s, in both directions
 }
 
 // newRing makes the ring of the ranks along an axis.
@@ -59,23 +60,27 @@ func (r *ring) before(d steps) expr.Expr { return r.at(d, !r.reverse) }
 
 func (r *ring) at(d steps, back bool) expr.Expr {
 	if d.width <= 1 {
-		return along(r.place, d.far, r.extent, back)
+		return r.along(r.place, d.far, r.extent, back)
 	}
 	if d.width == r.size {
-		return along(r.place, d.near, r.extent, back)
+		return r.along(r.place, d.near, r.extent, back)
 	}
 	width := expr.Int(d.width)
-	return binary("+", binary("*", r.block(d, back), width), along(r.place, d.near, width, back))
+	return binary("+", binary("*", r.block(d, back), width), r.along(r.place, d.near, width, back))
 }
 
 // block is the block at a distance.
 func (r *ring) block(d steps, back bool) expr.Expr {
-	return along(blocks(r.place, d.width), d.far, expr.Int(r.size/d.width), back)
+	return r.along(blocks(r.place, d.width), d.far, expr.Int(r.size/d.width), back)
 }
 
-// along goes so many steps along a circle, or back.
-func along(place, steps, around expr.Expr, back bool) expr.Expr {
-	if back {
+// along goes so many steps along a circle, or back, or to the other one of a pair: around is then
+// a power of two, and that many steps lead back to the place itself, too.
+func (r *ring) along(place, steps, around expr.Expr, back bool) expr.Expr {
+	switch {
+	case r.pairs:
+		return binary("%", binary("^", place, steps), around)
+	case back:
 		return binary("%", binary("-", binary("+", around, place), steps), around)
 	}
 	return binary("%", binary("+", place, steps), around)

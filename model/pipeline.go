@@ -85,7 +85,7 @@ type Schedule struct {
 	Buffers   string // "keep": allocated once, for all calls; "free": live as long as needed
 	Own       string // "in-place" or "copied": the own slice in point-to-point pipelines
 	Transfers string // "inline": in the work loop; "ahead": all are issued before it
-	Order     string // of the peers in point-to-point pipelines: "rotation" or "reverse"
+	Order     string // of the peers in point-to-point pipelines: "rotation", "reverse" or "pairwise"
 	OwnStep   string // "first" or "last": when such a pipeline works on the own slice
 	Sums      string // "added" to a product after it, or "folded" into it: of what comes along a ring
 	Delay     int    // microseconds for which the second stream of a pipeline starts later

@@ -29,7 +29,7 @@ var scheduleChoices = []struct {
 	{"joins", []string{"body", "after"}},
 	{"own", []string{"in-place", "copied"}},
 	{"transfers", []string{"inline", "ahead"}},
-	{"order", []string{"rotation", "reverse"}},
+	{"order", []string{"rotation", "reverse", "pairwise"}},
 	{"own_step", []string{"first", "last"}},
 	{"chunks", []string{"4", "8", "2", "1"}},
 	{"copy", []string{"engine", "kernel", "fused"}},
@@ -54,6 +54,9 @@ func combination(seed uint64) string {
 	}
 	if chosen["pipeline"] == "ring" && (chosen["chunks"] == "1" || chosen["chunks"] == "2") {
 		chosen["chunks"] = "8" // a ring passes on whole slices or pieces of them
+	}
+	if chosen["pipeline"] == "ring" && chosen["order"] == "pairwise" {
+		chosen["order"] = "rotation" // a ring has no pairs
 	}
 	switch sums := slices.Contains([]string{"matmul_rs_p2p", "matmul_ar_p2p"}, exchangeSpec(seed)); {
 	case chosen["pieces"] == "1":

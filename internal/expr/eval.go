@@ -69,6 +69,8 @@ func apply(e *Binary, x, y int64) (int64, error) {
 	case "-":
 		v = x - y
 		ok = (v < x) == (y > 0)
+	case "^":
+		v = x ^ y
 	case "*":
 		v, ok = mul(x, y)
 	case "/", "%":

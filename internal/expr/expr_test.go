@@ -42,6 +42,34 @@ func TestParsePrint(t *testing.T) {
 	}
 }
 
+func TestBits(t *testing.T) {
+	for _, c := range []struct {
+		in, want string
+		value    int64
+	}{
+		{"r ^ s", "r ^ s", 6}, {"(r ^ s) % 4", "(r ^ s) % 4", 2}, {"r ^ s + 1", "r ^ (s + 1)", 1}, {"r ^ s ^ r", "(r ^ s) ^ r", 3},
+		{"(r ^ s) == 6", "(r ^ s) == 6", 1}, {"r ^ s == 3", "r ^ (s == 3)", 4}, {"r ^ (s ^ r)", "r ^ (s ^ r)", 3},
+	} {
+		e, err := ParseHost(c.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.String() != c.want {
+			t.Errorf("ParseHost(%q).String() = %q, want %q", c.in, e, c.want)
+		}
+		if again, err := ParseHost(e.String()); err != nil || !cmp.Equal(e, again) {
+			t.Errorf("ParseHost(%q) = %v, %v: not what was printed", e, again, err)
+		}
+		value, err := Eval(e, func(name string) (int64, bool) { return map[string]int64{"r": 5, "s": 3}[name], true })
+		if err != nil || value != c.value {
+			t.Errorf("%s is %d, %v, want %d", e, value, err, c.value)
+		}
+	}
+	if _, err := Parse("2 ^ 10"); err == nil {
+		t.Error("a spec has 2 ^ 10, which is no power")
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct {
 		in     string

@@ -23,6 +23,7 @@ type token struct {
 type lexer struct {
 	text   string
 	offset int
+	bits   bool // "^" is an operator
 }
 
 // scan returns the next token.
@@ -44,7 +45,7 @@ func (l *lexer) scan() token {
 		return l.take(tokenClose, 1)
 	case (c == '=' || c == '!') && l.offset+1 < len(l.text) && l.text[l.offset+1] == '=':
 		return l.take(tokenOp, 2)
-	case c == '+' || c == '-' || c == '*' || c == '/' || c == '%':
+	case c == '+' || c == '-' || c == '*' || c == '/' || c == '%' || c == '^' && l.bits:
 		return l.take(tokenOp, 1)
 	default:
 		_, size := utf8.DecodeRuneInString(l.text[l.offset:])

@@ -22,15 +22,21 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return e.Msg }
 
 // precedence of the binary operators; all associate to the left.
-var precedence = map[string]int{"==": 1, "!=": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%": 3}
+var precedence = map[string]int{"^": 1, "==": 2, "!=": 2, "+": 3, "-": 3, "*": 4, "/": 4, "%": 4}
 
-// Parse reads an expression. The whole text has to be one; an error is a
+// Parse reads an expression of a spec. The whole text has to be one; an error is a
 // *SyntaxError.
-func Parse(text string) (Expr, error) {
+func Parse(text string) (Expr, error) { return parse(text, false) }
+
+// ParseHost reads an expression of a host program, which may have "^", as Parse does one of a
+// spec.
+func ParseHost(text string) (Expr, error) { return parse(text, true) }
+
+func parse(text string, host bool) (Expr, error) {
 	if len(text) > maxLength {
 		return nil, &SyntaxError{Msg: fmt.Sprintf("an expression has at most %d characters, not %d", maxLength, len(text))}
 	}
-	p := &parser{lexer: lexer{text: text}}
+	p := &parser{lexer: lexer{text: text, bits: host}}
 	p.next()
 	e, err := p.binary(1)
 	if err != nil {

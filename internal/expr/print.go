@@ -30,6 +30,9 @@ func (e *Binary) format(space string) string {
 
 func (e *Binary) write(b *strings.Builder, space string) {
 	own := precedence[e.Op]
+	if e.Op == "^" {
+		own = len(precedence) // so that nobody has to know how tightly it binds
+	}
 	writeOperand(b, e.X, space, own)
 	b.WriteString(space + e.Op + space)
 	// The right operand of an operator of the same rank needs parentheses: a - (b - c).

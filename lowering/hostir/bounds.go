@@ -1,6 +1,9 @@
 package hostir
 
 import (
+	"math"
+	"math/bits"
+
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -134,6 +137,11 @@ func combine(op string, x, y interval) interval {
 			return x
 		}
 		return interval{0, y.high - 1}
+	case "^":
+		if x.low < 0 || y.low < 0 {
+			return interval{math.MinInt64, math.MaxInt64}
+		}
+		return interval{0, int64(1)<<bits.Len64(uint64(max(x.high, y.high))) - 1}
 	default: // "/", exact
 		if y.low < 1 {
 			return hull(x.low, x.high, -x.low, -x.high)

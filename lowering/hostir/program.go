@@ -72,7 +72,7 @@ type Choices struct {
 	// empty in other pipelines.
 	Own string
 	// Order, OwnStep, Chunks and Pieces are of such pipelines, too.
-	Order   string // "reverse", or empty: rotation
+	Order   string // "reverse", "pairwise", or empty: rotation
 	OwnStep string // "last", or empty: first
 	Chunks  int    // products; 0: one for each slice
 	Pieces  int    // of each slice, one after the other through all pipelines of a sum; 0: the slice is whole

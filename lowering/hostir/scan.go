@@ -196,12 +196,12 @@ func (s *scanner) expression(stops string) expr.Expr {
 }
 
 func (s *scanner) parseExpr(text string, at int) expr.Expr {
-	e, err := expr.Parse(text)
+	e, err := expr.ParseHost(text)
 	if err == nil {
 		return e
 	}
 	offset := 0
-	if syntax, ok := err.(*expr.SyntaxError); ok { //nolint:errorlint // Parse returns no other
+	if syntax, ok := err.(*expr.SyntaxError); ok { //nolint:errorlint // it returns no other
 		offset = syntax.Offset
 	}
 	s.failAt(at+offset, "%s", err.Error())
