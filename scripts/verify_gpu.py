@@ -29,7 +29,9 @@ TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
 FUSED = {"transfers": "ahead", "copy": "fused", "signals": "batched"}
 CHOICES = [{"streams": 0}, {"chunks": 1}, {"chunks": "3*D"}, {"transfers": "ahead"}, {"order": "reverse"},
            {"own_step": "last"}, {"copy": "kernel"}, {"signals": "batched"}, {"delay": 20}, {"graph": "true"},
-           {"transfers": "ahead", "streams": 0, "own_step": "last"}, FUSED, {**FUSED, "streams": 0, "graph": "true"}]
+           {"transfers": "ahead", "streams": 0, "own_step": "last"},
+           {"pipeline": "ring", "sums": "folded", "chunks": "2*D", "transfers": "ahead"},
+           FUSED, {**FUSED, "streams": 0, "graph": "true"}]
 PIPELINES = r"pipeline: (p2p|ring)"
 MEMORY_ERROR = 99  # compute-sanitizer's exit code
 

@@ -36,8 +36,14 @@ def entries(row):
         if label in known and us is not None and item.get("wrong") == 0:
             operation, schedule = known[label]
             key = operation, row["ranks"], row["m"], 1 if operation == "allgather" else row["n"], row["k"]
-            found.setdefault(key, []).append((us, schedule))
+            found.setdefault(key, []).append((us, counted(schedule, row["ranks"])))
     return found
+
+
+def counted(schedule, ranks):
+    """A schedule with numbers in place of multiples of D: the table has one line for a number of ranks."""
+    return {name: int(value.removesuffix("*D")) * ranks if str(value).endswith("*D") else value
+            for name, value in schedule.items()}
 
 
 def best(measured):

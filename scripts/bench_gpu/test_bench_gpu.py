@@ -159,6 +159,12 @@ class Measurements(unittest.TestCase):
         self.assertEqual(lines[-2:], [f"allgather\tbf16\t4\t1024\t1\t256\t9.0\t{get}",
                                       f"ag_matmul\tbf16\t4\t1024\t512\t256\t30.0\t{get}"])
 
+    def test_chunks_are_counted(self):
+        row = a_row("matmul_rs", hirgen={"put, ring folded, 2 a slice": {"us": [5.0], "wrong": 0}})
+        line = table_of.table([{"machine": "a machine", "rows": [row], "tiny": None}]).splitlines()[-1]
+        self.assertTrue(line.endswith("signals batched, sums folded, chunks 8"), line)
+        self.assertIn("\tpipeline ring, ", line)
+
     def test_within_a_percent_the_plainest_wins(self):
         plain, long = {"pipeline": "eager"}, {"pipeline": "p2p", "streams": 0}
         self.assertEqual(table_of.best([(100.0, long), (100.9, plain)]), (100.9, plain))

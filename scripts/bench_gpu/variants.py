@@ -12,6 +12,9 @@ PUT = {"transport": "ipc-put", "transfers": "ahead", "streams": 0, "signals": "b
 LAST = {"own_step": "last"}
 TWO = {"streams": 2}
 FUSED = {"copy": "fused"}
+RING = {"pipeline": "ring"}
+FOLDED = {"pipeline": "ring", "sums": "folded"}
+TWO_EACH = {"chunks": "2*D"}  # products of a slice
 
 SMALL_SECONDS = 0.4e-3
 
@@ -21,12 +24,17 @@ COMMON = {
         ("get", "ag_matmul_p2p", {}, GET),
         ("put", "ag_matmul_p2p", {}, PUT),
         ("get, 2 streams", "ag_matmul_p2p", {}, {**GET, **TWO}),
+        ("get, ring", "ag_matmul_p2p", {}, {**GET, **RING}),
+        ("put, ring", "ag_matmul_p2p", {}, {**PUT, **RING}),
     ],
     "matmul_rs": [
         ("eager", "matmul_rs", {"S": 1}, EAGER),
         ("put, own last", "matmul_rs_p2p", {}, {**PUT, **LAST}),
         ("get, own last", "matmul_rs_p2p", {}, {**GET, **LAST}),
         ("put, own last, 2 streams", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO}),
+        ("put, ring folded", "matmul_rs_p2p", {}, {**PUT, **FOLDED}),
+        ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
+        ("get, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**GET, **FOLDED, **TWO_EACH}),
     ],
     "matmul_ar": [
         ("eager", "matmul_ar", {"S": 1}, EAGER),
@@ -51,12 +59,15 @@ SMALL = {
         ("get, 1 chunk", "ag_matmul_p2p", {}, {**GET, "chunks": 1}),
         ("put, graph", "ag_matmul_p2p", {}, {**PUT, "graph": "true"}),
         ("get, graph", "ag_matmul_p2p", {}, {**GET, "graph": "true"}),
+        ("put, ring, graph", "ag_matmul_p2p", {}, {**PUT, **RING, "graph": "true"}),
     ],
     "matmul_rs": [
         ("put, 2 chunks", "matmul_rs_p2p", {}, {**PUT, "chunks": 2}),
         ("eager, graph", "matmul_rs", {"S": 1}, {**EAGER, "graph": "true"}),
         ("put, own last, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, "graph": "true"}),
         ("get, own last, graph", "matmul_rs_p2p", {}, {**GET, **LAST, "graph": "true"}),
+        ("put, ring folded, graph", "matmul_rs_p2p", {}, {**PUT, **FOLDED, "graph": "true"}),
+        ("put, ring folded, 2 a slice, graph", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH, "graph": "true"}),
     ],
     "matmul_ar": [
         ("eager, graph", "matmul_ar", {"S": 1}, {**EAGER, "graph": "true"}),
