@@ -36,7 +36,10 @@ type output struct {
 	path     func(name string) string
 }
 
-// outputs lists the files that vary. The rest of a folder is the runtime, copied.
+// programTemplate prints the program, and the one that runs otherwise.
+const programTemplate = "program.cpp"
+
+// outputs lists the other files that vary. The rest of a folder is the runtime, copied.
 var outputs = []output{
 	{"CMakeLists.txt", fixed("CMakeLists.txt")},
 	{"CMakePresets.json", fixed("CMakePresets.json")},
@@ -46,7 +49,6 @@ var outputs = []output{
 	{"cpu.cmake", fixed("cpu.cmake")},
 	{"cuda.cmake", fixed("cuda.cmake")},
 	{"main.cpp", fixed("main.cpp")},
-	{"program.cpp", func(name string) string { return name + ".cpp" }},
 	{"program.hpp", func(name string) string { return name + ".hpp" }},
 	{"reference.cpp", fixed("reference.cpp")},
 	{"shared_runtime.cmake", fixed("shared_runtime.cmake")},
@@ -68,6 +70,13 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 		return nil, err
 	}
 	var files []File
+	for _, form := range view.forms() {
+		data, err := printer.file(programTemplate, form)
+		if err != nil {
+			return nil, fmt.Errorf("printing %s: %w", form.File, err)
+		}
+		files = append(files, File{Path: form.File, Data: data})
+	}
 	for _, out := range outputs {
 		data, err := printer.file(out.template, view)
 		if err != nil {

@@ -142,14 +142,18 @@ func mustCompute(t *testing.T, files []emit.File, program *hostir.Program) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed := range int64(5) {
+	args := [][]string{{"--iters", "2", "--repeats", "1", "--checks", "3"}}
+	if program.Otherwise != nil {
+		args = append(args, append(slices.Clone(args[0]), "--transport", "nccl"))
+	}
+	for i := range 5 * len(args) {
 		var out bytes.Buffer
 		exit, err := launch.Run(t.Context(), launch.Options{
-			Program: binary, N: program.Meshes[0].Size(), Seed: seed, Timeout: time.Minute,
-			Args: []string{"--iters", "2", "--repeats", "1", "--checks", "3"}, Stdout: &out, Stderr: &out,
+			Program: binary, N: program.Meshes[0].Size(), Seed: int64(i / len(args)), Timeout: time.Minute,
+			Args: args[i%len(args)], Stdout: &out, Stderr: &out,
 		})
 		if err != nil || exit != 0 || !strings.Contains(out.String(), " 0 wrong elements") {
-			t.Fatalf("seed %d: exit code %d, error %v; not stored\n%s", seed, exit, err, &out)
+			t.Fatalf("run %d: exit code %d, error %v; not stored\n%s", i, exit, err, &out)
 		}
 	}
 }

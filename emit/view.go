@@ -22,6 +22,8 @@ type programView struct {
 	Description string   // the operations in one line
 	Digest      string   // of the host IR text
 	HostIR      string
+	File        string // that the program is printed to
+	Transport   string // "nccl", "ipc-get", "ipc-put"
 	Where       string // of the program as a whole, for run-time errors
 
 	TypeHeaders []string // of CUDA
@@ -51,6 +53,17 @@ type programView struct {
 
 	Reference []refView
 	Runtime   []File
+
+	Otherwise *programView // runs where ranks cannot share memory; nil: there is none
+	Instead   string       // the file of the program that this one runs otherwise for; empty: there is none
+}
+
+// forms are the program, and the one that runs otherwise where there is one.
+func (v *programView) forms() []*programView {
+	if v.Otherwise == nil {
+		return []*programView{v}
+	}
+	return []*programView{v, v.Otherwise}
 }
 
 // Tensors lists inputs, then outputs: the order of the caller's pointers.

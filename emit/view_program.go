@@ -66,8 +66,27 @@ func (l loop) iteration() expr.Expr {
 	return expr.Var(l.name)
 }
 
-// newProgramView decides everything about the emitted program.
-func newProgramView(p *hostir.Program, opt Options) (view *programView, err error) {
+// newProgramView decides everything about the emitted program, and about the one that runs
+// otherwise.
+func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
+	view, err := newFormView(p, "", opt)
+	if err != nil || p.Otherwise == nil {
+		return view, err
+	}
+	view.Otherwise, err = newFormView(p.Otherwise, "_nccl", opt)
+	if err != nil {
+		return nil, err
+	}
+	other := view.Otherwise
+	other.Instead = view.File
+	view.Summary = append(view.Summary, "Where ranks cannot share memory, "+other.File+" runs instead.")
+	other.Summary = append(other.Summary, "Runs where ranks cannot share memory; where they can, "+view.File+" does.")
+	return view, nil
+}
+
+// newFormView decides everything about one form of a program: what is made for it alone has
+// names that end in suffix.
+func newFormView(p *hostir.Program, suffix string, opt Options) (view *programView, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			if _, ok := caught.(errOverflow); !ok {
@@ -83,7 +102,7 @@ func newProgramView(p *hostir.Program, opt Options) (view *programView, err erro
 		return nil, internalError(diag.Pos{File: p.File}, "Program", "there is no mesh")
 	}
 	b := newBuilder(p)
-	b.describe(opt)
+	b.describe(suffix, opt)
 	b.constants()
 	if err := b.statements(); err != nil {
 		return nil, err
@@ -106,9 +125,10 @@ func newBuilder(p *hostir.Program) *builder {
 }
 
 // describe fills what comments and reports say about the program.
-func (b *builder) describe(opt Options) {
+func (b *builder) describe(suffix string, opt Options) {
 	v, p := b.view, b.program
-	v.Name, v.Class, v.Namespace = p.Name, className(p.Name), "hirgen_"+p.Name
+	v.Name, v.Class, v.Namespace = p.Name, className(p.Name+suffix), "hirgen_"+p.Name
+	v.File, v.Transport = p.Name+suffix+".cpp", p.Choices.Transport
 	b.names.reserve(v.Class, v.Namespace, v.Name)
 	v.Spec = path.Base(p.File)
 	v.Version = opt.Version

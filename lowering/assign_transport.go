@@ -7,7 +7,8 @@ import (
 
 // AssignTransport gives every communication that has none the schedule's transport. A
 // point-to-point pipeline has its own; the collectives beside it, and those of pipeline:
-// eager, take NCCL.
+// eager, take NCCL. Where nothing has gone over CUDA IPC, that is the whole program: none
+// runs otherwise.
 //
 // Requires: everything that crosses ranks is a communication.
 // Establishes: every communication has a backend.
@@ -37,7 +38,21 @@ func AssignTransport(p *hostir.Program) error {
 		*backend = hostir.NCCL
 		return true
 	})
+	if p.Otherwise != nil && !sharesMemory(p) {
+		*p = *p.Otherwise
+	}
 	return errors.Err()
+}
+
+// sharesMemory reports whether any transfer of a program goes over CUDA IPC.
+func sharesMemory(p *hostir.Program) bool {
+	found := false
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		transfer, ok := s.(*hostir.P2PCommunication)
+		found = found || ok && transfer.Backend.IPC()
+		return !found
+	})
+	return found
 }
 
 // exchanges reports whether slices go from rank to rank in pipelines of a kind.

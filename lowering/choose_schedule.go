@@ -10,7 +10,8 @@ import (
 
 // ChooseSchedule makes the choices that schedule: auto leaves open: those of the fastest
 // schedule that was measured for the same operation at the nearest size. Choices that the
-// spec makes stay. A program that is none of the measured operations keeps the default ones.
+// spec makes stay, but for transport: auto, which takes the measured one and asks for NCCL beside
+// it. A program that is none of the measured operations keeps the default ones.
 //
 // Establishes: every choice is made, and the program says what they rest on.
 //
@@ -21,6 +22,11 @@ func ChooseSchedule(p *hostir.Program) error {
 	if p.Auto == nil || p.Auto.Basis != "" {
 		return nil
 	}
+	given := p.Auto.Given
+	fallback := p.Choices.Transport == "auto"
+	if fallback { // which is no transport, and so leaves the measured one
+		given = slices.DeleteFunc(slices.Clone(given), func(name string) bool { return name == "transport" })
+	}
 	p.Auto.Basis = "not measured: the default schedule"
 	if problem, ok := recognise(p.Body); ok {
 		pipeline := ""
@@ -28,9 +34,12 @@ func ChooseSchedule(p *hostir.Program) error {
 			pipeline = p.Choices.Pipeline
 		}
 		if m := nearest(measured, problem, pipeline); m != nil {
-			m.set(p, p.Auto.Given)
+			m.set(p, given)
 			p.Auto.Basis = m.String() + ": measured " + m.time() + " with " + m.schedule
 		}
+	}
+	if fallback && p.Choices.Transport != "auto" {
+		p.Choices.Fallback = "nccl"
 	}
 	settle(&p.Choices)
 	return nil

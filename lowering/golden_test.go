@@ -53,7 +53,7 @@ func passCases(t *testing.T, name string) {
 
 func after(t *testing.T, pass *Pass, program *hostir.Program) string {
 	t.Helper()
-	if err := pass.Run(program); err != nil {
+	if err := runOnForms(*pass, program); err != nil {
 		return "error:\n" + err.Error() + "\n"
 	}
 	if err := hostir.Verify(program); err != nil {
@@ -92,11 +92,20 @@ func compare(t *testing.T, file, got string) {
 // interpret runs a program on small integers.
 func interpret(t *testing.T, program *hostir.Program) []map[string]*hostir.Array {
 	t.Helper()
-	outputs, err := hostir.Interpret(program, integers(program), 1)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, hostir.Print(program))
+	var first []map[string]*hostir.Array
+	for _, form := range program.Forms() {
+		outputs, err := hostir.Interpret(form, integers(form), 1)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, hostir.Print(form))
+		}
+		if first == nil {
+			first = outputs
+		}
+		if diff := cmp.Diff(first, outputs); diff != "" {
+			t.Errorf("what runs otherwise gives another result (-program +otherwise):\n%s", diff)
+		}
 	}
-	return outputs
+	return first
 }
 
 // integers gives every rank its part of inputs whose elements are small functions of

@@ -47,11 +47,22 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 		if slices.Contains(opt.Disable, pass.Name) {
 			continue
 		}
-		if err := pass.Run(program); err != nil {
+		if err := runOnForms(pass, program); err != nil {
 			return err
 		}
 		d.dump(pass.Name, program)
 		if err := verify(program, pass.Name, opt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runOnForms runs a pass on what runs otherwise, which is then as far as the program itself, and
+// on that.
+func runOnForms(pass Pass, program *hostir.Program) error {
+	for _, form := range slices.Backward(program.Forms()) {
+		if err := pass.Run(form); err != nil {
 			return err
 		}
 	}

@@ -49,8 +49,17 @@ func newOracle(t *testing.T, p *model.Pipeline, seed uint64) *oracle {
 	return o
 }
 
-// check interprets a program and compares every rank's outputs.
+// check interprets a program, and what runs otherwise, and compares every rank's outputs.
 func (o *oracle) check(program *hostir.Program, seed uint64) error {
+	for _, form := range program.Forms() {
+		if err := o.checkForm(form, seed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *oracle) checkForm(program *hostir.Program, seed uint64) error {
 	got, err := hostir.Interpret(program, o.inputs, seed)
 	if err != nil {
 		return err

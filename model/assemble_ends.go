@@ -79,7 +79,7 @@ type choice struct {
 
 var choices = []choice{
 	{"pipeline", []string{"collective", "broadcast", "reduce", "p2p", "ring", "eager"}, func(s *Schedule, v string) { s.Pipeline = v }},
-	{"transport", []string{"nccl", "ipc-get", "ipc-put"}, func(s *Schedule, v string) { s.Transport = v }},
+	{"transport", []string{"nccl", "ipc-get", "ipc-put", "auto"}, func(s *Schedule, v string) { s.Transport = v }},
 	{"reshard", []string{"before", "after"}, func(s *Schedule, v string) { s.Reshard = v }},
 	{"sync", []string{"split", "fused"}, func(s *Schedule, v string) { s.Sync = v }},
 	{"joins", []string{"body", "after"}, func(s *Schedule, v string) { s.Joins = v }},

@@ -76,8 +76,10 @@ const OnCaller = -1
 type Schedule struct {
 	// Pipeline is how a pipeline crosses ranks: "collective", "broadcast", "reduce", "p2p",
 	// "ring", or "eager": not at all, a whole collective before the whole operation.
-	Pipeline  string
-	Transport string // "nccl", or of point-to-point pipelines "ipc-get" or "ipc-put": CUDA IPC
+	Pipeline string
+	// Transport is "nccl", or of point-to-point pipelines "ipc-get" or "ipc-put": CUDA IPC; "auto"
+	// is CUDA IPC where all ranks can share memory, and NCCL elsewhere.
+	Transport string
 	Reshard   string // "before" or "after" the compute
 	Streams   int    // worker streams; 0 in a pipeline: the caller's stream does the work
 	Sync      string // "split" or "fused": where every stream waits for the caller's stream

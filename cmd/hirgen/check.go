@@ -49,6 +49,10 @@ func summary(p *hostir.Program) string {
 	for _, c := range communications(p.Body, 1) {
 		fmt.Fprintf(&text, "  %s\n", c)
 	}
+	if p.Otherwise != nil {
+		fmt.Fprintf(&text, "  transfers by %s, or by %s where ranks cannot share memory\n",
+			p.Choices.Transport, p.Otherwise.Choices.Transport)
+	}
 	return text.String()
 }
 

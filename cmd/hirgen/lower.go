@@ -15,7 +15,9 @@ func newLower() *cobra.Command {
 		Use:   "lower SPEC",
 		Short: "Print the host program that a spec lowers to",
 		Long: `Print the host program that a spec lowers to: one statement a line, as one process per
-GPU runs it. SPEC may be - for standard input.`,
+GPU runs it. With transport: auto that is two programs: behind the line "otherwise:" is the
+one for ranks that cannot share memory. --schedule transport=nccl prints that one alone.
+SPEC may be - for standard input.`,
 		Example: `  hirgen lower testdata/specs/ag_matmul/spec.yaml
   hirgen lower testdata/specs/ag_matmul/spec.yaml -p S=8 --json
   hirgen lower testdata/specs/ag_matmul/spec.yaml --dump-after=all 2>&1 | less`,

@@ -245,6 +245,7 @@ const hirgen::ProgramTable& table() {
               .products = {{D * (M / D), N, K, 1}},
               .bytes = D * (M / D) * K * 2,
               .communication = "sendrecv",
+              .transport = "ipc-get",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,

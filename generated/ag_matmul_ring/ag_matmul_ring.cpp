@@ -217,6 +217,7 @@ const hirgen::ProgramTable& table() {
               .products = {{D * (M / D / 2) * 2, N, K, 1}},
               .bytes = D * (M / D / 2) * K * 4,
               .communication = "sendrecv",
+              .transport = "ipc-put",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,

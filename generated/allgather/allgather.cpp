@@ -148,6 +148,7 @@ const hirgen::ProgramTable& table() {
               .products = {},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .communication = "allgather",
+              .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}},
           },
       .tensors = tensors,

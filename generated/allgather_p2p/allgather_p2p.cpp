@@ -198,6 +198,7 @@ const hirgen::ProgramTable& table() {
               .products = {},
               .bytes = D * (M / D) * K * 2,
               .communication = "sendrecv",
+              .transport = "ipc-put",
               .parameters = {{"D", D}, {"M", M}, {"K", K}},
           },
       .tensors = tensors,

@@ -149,6 +149,7 @@ const hirgen::ProgramTable& table() {
               .products = {},
               .bytes = S * (M / S) * N * 2,
               .communication = "allreduce",
+              .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}},
           },
       .tensors = tensors,

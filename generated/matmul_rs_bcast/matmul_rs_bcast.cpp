@@ -194,6 +194,7 @@ const hirgen::ProgramTable& table() {
               .products = {{S * D * (M / (S * D)), N, K / D, 1}},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .communication = "reducescatter",
+              .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,

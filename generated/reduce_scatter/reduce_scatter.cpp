@@ -151,6 +151,7 @@ const hirgen::ProgramTable& table() {
               .products = {},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .communication = "reducescatter",
+              .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}},
           },
       .tensors = tensors,

@@ -23,7 +23,7 @@ var scheduleChoices = []struct {
 	values []string
 }{
 	{"pipeline", []string{"p2p", "p2p", "p2p", "ring"}},
-	{"transport", []string{"nccl", "ipc-get", "ipc-put"}},
+	{"transport", []string{"nccl", "ipc-get", "auto", "ipc-put"}},
 	{"streams", []string{"0", "1", "2", "3"}},
 	{"sync", []string{"split", "fused"}},
 	{"joins", []string{"body", "after"}},
@@ -114,8 +114,11 @@ func TestCombinations(t *testing.T) {
 		name, spec, values := combined(t, seed)
 		t.Run(fmt.Sprintf("%d/%s/%s", seed, name, combination(seed)), func(t *testing.T) {
 			program := exchanges.make(t, spec, values)
-			for order := range int64(4) { // 0 is in order
-				run(t, launch.Options{Program: program, N: 4, Seed: order, Args: manyCalls}).mustPass(t)
+			for _, transport := range exchanges.transports() {
+				for order := range int64(4) { // 0 is in order
+					args := append(slices.Clone(manyCalls), transport...)
+					run(t, launch.Options{Program: program, N: 4, Seed: order, Args: args}).mustPass(t)
+				}
 			}
 		})
 	}

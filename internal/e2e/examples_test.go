@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,7 +145,10 @@ func (f folder) runs(t *testing.T, spec string, values params, seeds int64) {
 	t.Helper()
 	ranks := f.emit(t, spec, values).Meshes[0].Size()
 	program := f.build(t)
-	for seed := range seeds {
-		run(t, launch.Options{Program: program, N: ranks, Seed: seed, Args: brief}).mustPass(t)
+	for _, transport := range f.transports() {
+		args := append(slices.Clone(brief), transport...)
+		for seed := range seeds {
+			run(t, launch.Options{Program: program, N: ranks, Seed: seed, Args: args}).mustPass(t)
+		}
 	}
 }

@@ -101,6 +101,15 @@ func (f folder) build(t *testing.T) string {
 	return program
 }
 
+// transports are the options by which what lies in the folder goes through each of the transports
+// that it has.
+func (f folder) transports() [][]string {
+	if sources, _ := filepath.Glob(filepath.Join(f.dir(), "*_nccl.cpp")); len(sources) > 0 {
+		return [][]string{{"--transport", "ipc"}, {"--transport", "nccl"}}
+	}
+	return [][]string{nil}
+}
+
 // make emits and builds.
 func (f folder) make(t *testing.T, spec string, values params) string {
 	t.Helper()

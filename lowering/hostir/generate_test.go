@@ -23,7 +23,7 @@ func generate(seed uint64) *Program {
 	g.p.Choices = Choices{
 		Pipeline: "collective", Transport: "nccl", Reshard: "before", Sync: "split", Joins: g.pick("body", ""), Buffers: "keep",
 		Graph: g.IntN(2) == 0, Own: g.pick("in-place", ""), Order: g.pick("reverse", ""), OwnStep: g.pick("last", ""),
-		Sums:      g.pick("folded", ""),
+		Sums: g.pick("folded", ""), Fallback: g.pick("nccl", ""),
 		Transfers: g.pick("ahead", ""), Chunks: g.IntN(3), Pieces: g.IntN(3), Delay: g.IntN(2),
 	}
 	g.p.Auto = []*Auto{nil, {}, {Given: []string{"streams", "own_step"}}, {Basis: "1 x 2, \"3\""}}[g.IntN(4)]
@@ -36,6 +36,10 @@ func generate(seed uint64) *Program {
 	}
 	for i := range g.IntN(4) {
 		g.p.Reference = append(g.p.Reference, g.refOp(i))
+	}
+	const second = 1 << 32 // seeds of programs that run otherwise
+	if seed < second && seed%4 == 0 {
+		g.p.Otherwise = generate(seed + second)
 	}
 	g.p.Body = g.block(3)
 	return g.p

@@ -11,7 +11,8 @@ import (
 
 // JSON gives a program for other tools: an object with "name" and "body" (and what
 // the body names: "file", "params", "meshes", "streams", "tensors"). A statement is
-// an object whose first key is "op"; For has "body", If has "body" and "else".
+// an object whose first key is "op"; For has "body", If has "body" and "else". What runs
+// otherwise is such an object under "otherwise".
 // Expressions are strings; the keys of each object have a fixed order.
 func JSON(p *Program) ([]byte, error) {
 	compact, err := json.Marshal(programObject(p))
@@ -79,10 +80,14 @@ func programObject(p *Program) object {
 	for _, t := range p.Tensors {
 		tensors = append(tensors, tensorObject(t))
 	}
-	return object{
+	o := object{
 		{"name", p.Name}, {"file", p.File}, {"params", params}, {"meshes", meshes},
 		{"streams", p.Streams}, {"tensors", tensors}, {"body", bodyObjects(p.Body, worldSize(p))},
 	}
+	if p.Otherwise != nil {
+		o = append(o, member{"otherwise", programObject(p.Otherwise)})
+	}
+	return o
 }
 
 func tensorObject(t *Tensor) object {

@@ -108,6 +108,24 @@ Else:
 	}
 }
 
+// TestJSONHasWhatRunsOtherwise: it is the object that it would be alone.
+func TestJSONHasWhatRunsOtherwise(t *testing.T) {
+	decode := func(p *Program) (object map[string]any) {
+		text, err := JSON(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &object); err != nil {
+			t.Fatal(err)
+		}
+		return object
+	}
+	p := generate(0)
+	if diff := cmp.Diff(decode(p.Otherwise), decode(p)["otherwise"]); diff != "" {
+		t.Errorf("-alone +within:\n%s", diff)
+	}
+}
+
 // TestJSONHasEveryStatement: every statement of generated programs is an object whose
 // first key is its op, and the whole is JSON.
 func TestJSONHasEveryStatement(t *testing.T) {

@@ -11,12 +11,10 @@ import (
 // lines that start with "#" may stand anywhere in the body. Errors are *diag.Errors
 // with positions in the text, one per wrong line.
 func Parse(filename, text string) (*Program, error) {
-	p := &parser{
-		file: filename, program: &Program{},
-		params: map[string]int64{}, meshes: map[string]*domain.Mesh{}, tensors: map[string]*Tensor{},
-	}
-	p.blocks = []*[]Stmt{&p.program.Body}
-	inHeader, number := true, 0
+	program := &Program{}
+	p := &parser{file: filename}
+	p.begin(program, 0)
+	number := 0
 	for line := range strings.Lines(text) {
 		number++
 		line = strings.TrimRight(line, " \t\r\n")
@@ -24,32 +22,49 @@ func Parse(filename, text string) (*Program, error) {
 		switch {
 		case strings.HasPrefix(strings.TrimSpace(line), "#"):
 		case line == "":
-			inHeader = inHeader && p.program.Name == ""
-		case inHeader:
+			p.inHeader = p.inHeader && p.program.Name == ""
+		case p.inHeader:
 			p.headerLine()
+		case line == otherwise:
+			p.program.Otherwise = &Program{}
+			p.begin(p.program.Otherwise, number)
 		default:
 			p.bodyLine()
 		}
 		p.report(p.err)
 	}
-	if p.program.Name == "" && p.errors.Len() == 0 {
-		p.errors.Add(diag.Pos{File: filename, Line: 1, Col: 1}, diag.HostIRSyntax, `the text has no line "program NAME from FILE"`)
-	}
+	p.named()
 	if err := p.errors.Err(); err != nil {
 		return nil, err
 	}
-	return p.program, nil
+	return program, nil
 }
 
 type parser struct {
 	*scanner // of the current line
 	file     string
-	program  *Program
+	program  *Program // under way
+	start    int      // its first line
+	inHeader bool
 	errors   diag.List
 	params   map[string]int64
 	meshes   map[string]*domain.Mesh
 	tensors  map[string]*Tensor
 	blocks   []*[]Stmt // the statement list open at each depth
+}
+
+// begin starts a program behind a line of the text.
+func (p *parser) begin(program *Program, line int) {
+	p.program, p.start, p.inHeader = program, line+1, true
+	p.params, p.meshes, p.tensors = map[string]int64{}, map[string]*domain.Mesh{}, map[string]*Tensor{}
+	p.blocks = []*[]Stmt{&program.Body}
+}
+
+// named reports a text that ends before it says what program it is.
+func (p *parser) named() {
+	if p.program.Name == "" && p.errors.Len() == 0 {
+		p.errors.Add(diag.Pos{File: p.file, Line: p.start, Col: 1}, diag.HostIRSyntax, `the text has no line "program NAME from FILE"`)
+	}
 }
 
 func (p *parser) report(d *diag.Diagnostic) {

@@ -61,6 +61,10 @@ func TestParseErrorsPointAtTheMistake(t *testing.T) {
 		{"h = P2PCommunication(push, buffer A, peer 1)", `p.hir:7:22: error HG110: "push" is neither send nor recv`},
 		{"h = P2PCommunication(send, buffer A, peer 1, UCX)", `p.hir:7:46: error HG110: "UCX" is no backend`},
 	}
+	cases = append(cases, []struct{ body, want string }{
+		{"C = Set(A)\n\notherwise:\n", `p.hir:10:1: error HG110: the text has no line "program NAME from FILE"`},
+		{"C = Set(A)\n\notherwise:\nprogram p from \"s\"\n\nC = Set(A)", `p.hir:12:5: error HG110: tensor "C" is not declared`},
+	}...)
 	for _, c := range cases {
 		_, err := Parse("p.hir", header+c.body+"\n")
 		if err == nil || err.Error() != c.want {

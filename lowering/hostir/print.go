@@ -10,7 +10,7 @@ import (
 
 // Print gives the text form of a program: a header that declares everything the
 // statements name, an empty line, and one statement a line, nested by two spaces.
-// Parse reads it back.
+// What runs otherwise follows in the same form, behind a line "otherwise:". Parse reads it back.
 //
 //	program ag_matmul from "spec.yaml"
 //	param D = 4
@@ -28,8 +28,14 @@ func Print(p *Program) string {
 	w.header(p)
 	w.out.WriteByte('\n')
 	w.block(p.Body, 0)
+	if p.Otherwise != nil {
+		w.out.WriteString("\n" + otherwise + "\n" + Print(p.Otherwise))
+	}
 	return w.out.String()
 }
+
+// otherwise is the line between a program and the one that runs otherwise.
+const otherwise = "otherwise:"
 
 // FormatStmt is the text of one statement without its body, position and note:
 // "A_s = Select(A, axis 0, index s)", "For s in S:".

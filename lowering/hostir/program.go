@@ -38,6 +38,17 @@ type Program struct {
 	// emitted program checks itself against. Passes leave it alone.
 	Reference []RefOp
 	Body      []Stmt
+	// Otherwise computes the same over NCCL alone; it runs where ranks cannot share memory. nil:
+	// there is no other program.
+	Otherwise *Program
+}
+
+// Forms lists the program, and the one that runs otherwise where there is one.
+func (p *Program) Forms() []*Program {
+	if p.Otherwise == nil {
+		return []*Program{p}
+	}
+	return append([]*Program{p}, p.Otherwise.Forms()...)
 }
 
 // RefOp is one operation of the model. Names are those of the model's tensors.
@@ -62,12 +73,15 @@ type Param struct {
 // Choices is the schedule as the passes see it; see model.Schedule.
 type Choices struct {
 	Pipeline  string // "collective", "broadcast", "reduce", "p2p", "ring", "eager"
-	Transport string // "nccl", "ipc-get", "ipc-put"
-	Reshard   string // "before", "after"
-	Sync      string // "split", "fused"
-	Joins     string // "body", "after"
-	Buffers   string // "keep": stay allocated from call to call; "free": live as long as needed
-	Graph     bool
+	Transport string // "nccl", "ipc-get", "ipc-put"; "auto" until choose-transport has run
+	// Fallback is "nccl" where another transport was chosen and the program is to be there over
+	// NCCL, too; choose-transport makes that.
+	Fallback string
+	Reshard  string // "before", "after"
+	Sync     string // "split", "fused"
+	Joins    string // "body", "after"
+	Buffers  string // "keep": stay allocated from call to call; "free": live as long as needed
+	Graph    bool
 	// Own is where a point-to-point pipeline has the own slice: "in-place" or "copied";
 	// empty in other pipelines.
 	Own string

@@ -32,9 +32,11 @@ var Invariants = []Invariant{
 	{"shape", "operands and results of a statement fit each other"},
 	{"communication", "a communication's type is what its domains say"},
 	{"local", "a statement that computes has all of its operands on the ranks of its result"},
+	{"otherwise", "what runs otherwise has the same inputs, outputs and reference, and shares no memory"},
 }
 
-// Verify checks all invariants of a program and returns every breach as *diag.Errors.
+// Verify checks all invariants of a program, and of the one that runs otherwise, and returns
+// every breach as *diag.Errors.
 func Verify(p *Program) error {
 	v := &verifier{program: p, bounds: newBounds(p), lowered: allocates(p), signals: map[*StartCoalescing]bool{}}
 	v.names()
@@ -53,6 +55,7 @@ func Verify(p *Program) error {
 	v.shared()
 	v.flow()
 	v.leaks()
+	v.otherwise()
 	return v.errors.Err()
 }
 

@@ -11,6 +11,7 @@
 #include "launch_env.hpp"
 #include "plan_book.hpp"
 #include "text.hpp"
+#include "transport.hpp"
 
 /// What a handle points to. Members are freed in reverse order: the program first.
 struct hirgen_handle {
@@ -71,7 +72,7 @@ void build(const ProgramTable& table, const char* plans, hirgen_handle* handle) 
     Context& context = *handle->context;
     if (plans != nullptr) context.plans().load(plans, library_of(context.options().device));
     handle->tensors = table.tensors(context.rank());
-    handle->program = table.create(context);
+    handle->program = make_program(context, table, "").program;
     for (const std::string& note : context.plans().notes()) {
       std::fprintf(stderr, "hirgen: %s (rank %d)\n", note.c_str(), context.rank());
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "device.hpp"
 #include "files.hpp"
@@ -13,6 +14,7 @@
 #include "identity.hpp"
 #include "rendezvous.hpp"
 #include "text.hpp"
+#include "transport.hpp"
 
 namespace hirgen {
 
@@ -59,7 +61,9 @@ Driver::Driver(Context& context, const ProgramTable& table, const Options& optio
   HG_CHECK(cudaEventCreate(&end_), kDriver);
   allocate_tensors();
   load_files();
-  program_ = table.create(context);
+  MadeProgram made = make_program(context, table, options.transport);
+  program_ = std::move(made.program);
+  report_.transport = made.transport;
   describe_machine();
 }
 

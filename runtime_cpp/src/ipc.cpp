@@ -24,7 +24,8 @@ std::vector<int> sharers(const Context& context, const SharedShape& shape) {
   return all_ranks(context);
 }
 
-// Those that one shares anything with.
+}  // namespace
+
 std::vector<int> sharers(const Context& context, const std::vector<SharedShape>& shapes) {
   if (shapes.empty()) return sharers(context, SharedShape{});
   std::set<int> ranks;
@@ -33,8 +34,6 @@ std::vector<int> sharers(const Context& context, const std::vector<SharedShape>&
   }
   return {ranks.begin(), ranks.end()};
 }
-
-}  // namespace
 
 struct Peers::Entry {
   void* own;

@@ -6,6 +6,7 @@
 
 #include "hirgen/error.hpp"
 #include "text.hpp"
+#include "transport.hpp"
 
 namespace hirgen {
 
@@ -67,6 +68,13 @@ constexpr Spec kSpecs[] = {
      [](Options& o, const std::string&, const std::string& t) { o.json = t; }},
     {"--plans", "FILE", "take the products' algorithms from this file, which --tune writes",
      [](Options& o, const std::string&, const std::string& t) { o.plans = t; }},
+    {"--transport", "NAME",
+     "ipc or nccl, where a program is there over both (auto: CUDA IPC where all ranks can share "
+     "memory)",
+     [](Options& o, const std::string& n, const std::string& t) {
+       check_transport(n, t);
+       o.transport = t;
+     }},
     {"--load", "NAME=FILE",
      "read input NAME from a safetensors file; the check is then approximate",
      [](Options& o, const std::string& n, const std::string& t) {

@@ -23,8 +23,9 @@ struct Options {
   bool paced = false;   ///< each line on rank 0's standard input has a round of repeats timed
   bool tune = false;    ///< choose the products' algorithms by timing them
   bool help = false;
-  std::string json;   ///< report file; "" for none
-  std::string plans;  ///< file of chosen algorithms; "" for none
+  std::string json;       ///< report file; "" for none
+  std::string plans;      ///< file of chosen algorithms; "" for none
+  std::string transport;  ///< "auto", "ipc" or "nccl"; "" for what HIRGEN_TRANSPORT says
   NamedFiles load, dump;
 };
 

@@ -61,7 +61,8 @@ void write_program(JsonWriter& json, const Report& report) {
   json.begin_object("parameters");
   for (const auto& [name, number] : info.parameters) json.value(name.c_str(), number);
   json.end_object();
-  json.value("communication", info.communication).value("bytes", info.bytes);
+  json.value("communication", info.communication).value("transport", report.transport);
+  json.value("bytes", info.bytes);
   json.value("count", count(report)).value("type", spelling(report.dtype));
   json.begin_array("products");
   for (const ProductInfo& product : info.products) {
@@ -76,7 +77,7 @@ void write_options(JsonWriter& json, const Options& options) {
   json.value("iters", options.iters).value("warmup", options.warmup);
   json.value("repeats", options.repeats).value("checks", options.checks);
   json.value("seed", static_cast<int64_t>(options.seed)).value("timeout", options.timeout);
-  json.value("check", int64_t{options.check});
+  json.value("check", int64_t{options.check}).value("transport", options.transport);
   json.value("tune", int64_t{options.tune}).value("plans", options.plans);
   json.end_object();
 }
@@ -143,6 +144,7 @@ std::string header(const Report& report) {
       cuda_version(report.versions.runtime).c_str(), cuda_version(report.versions.driver).c_str(),
       nccl_version(report.versions.nccl).c_str(), static_cast<long>(report.options.warmup),
       static_cast<long>(report.options.repeats), static_cast<long>(report.options.iters));
+  if (!report.transport.empty()) text += "# Transport: " + report.transport + "\n";
   text += "# Using devices\n";
   for (const RankInfo& rank : report.ranks) {
     text += format("#  Rank %2d Pid %6d on %10s device %2d [%s] %s\n", rank.rank, rank.pid,

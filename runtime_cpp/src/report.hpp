@@ -32,6 +32,7 @@ struct Versions {
 /// A whole run.
 struct Report {
   const ProgramInfo* info = nullptr;
+  std::string transport;  ///< that ran: "nccl", "ipc-get" or "ipc-put"
   Options options;
   DType dtype = DType::kBf16;  ///< of the communicated tensor
   Versions versions;

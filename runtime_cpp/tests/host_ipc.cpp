@@ -100,6 +100,23 @@ class Gather final : public Program {
   int64_t calls_ = 0;
 };
 
+/// The same over NCCL.
+class GatherOverNccl final : public Program {
+ public:
+  explicit GatherOverNccl(Context& context) : context_(context) {}
+
+  void run(cudaStream_t caller, const std::vector<void*>& tensors) override {
+    HG_NCCL(team_.comm,
+            ncclAllGather(tensors[0], tensors[1], kColumns, ncclFloat32, team_.comm, caller),
+            kWhere);
+    context_.call_issued(caller);
+  }
+
+ private:
+  Context& context_;
+  Team& team_ = context_.team({0, 1, 2}, kWhere);
+};
+
 std::vector<TensorDesc> gather_tensors(int rank) {
   TensorDesc a;
   a.name = "A";
@@ -122,9 +139,16 @@ ProgramTable gather_table() {
   table.info.communication = "allgather";
   table.tensors = gather_tensors;
   table.create = [](Context& context) -> std::unique_ptr<Program> {
+    if (chosen("GATHER_STRAYS")) return std::make_unique<GatherOverNccl>(context);
     return std::make_unique<Gather>(context);
   };
   table.reference = [](Reference& model) { model.set("C", "A"); };
+  table.info.transport = chosen("GATHER_PUT") ? "ipc-put" : "ipc-get";
+  if (chosen("GATHER_BOTH")) {
+    table.create_over_nccl = [](Context& context) -> std::unique_ptr<Program> {
+      return std::make_unique<GatherOverNccl>(context);
+    };
+  }
   return table;
 }
 
@@ -163,6 +187,79 @@ HG_TEST(memory_that_cannot_be_shared_is_named_on_every_rank) {
     HG_EXPECT_EQ(rank.code, 3);
     HG_EXPECT_CONTAINS(rank.err, "the memory of A_all cannot be shared");
     HG_EXPECT_CONTAINS(rank.err, "transport: nccl");
+  }
+}
+
+// Runs the program that is there over both, and expects it to be right over `transport`. What
+// rank 0 said on standard error; the others say nothing.
+std::string said_over(const std::string& transport, test::Environment environment,
+                      std::vector<std::string> options = {}) {
+  environment["GATHER_BOTH"] = "1";
+  options.insert(options.end(), {"--iters", "2", "--repeats", "1", "--timeout", "5"});
+  const auto ended = run_ranks(options, environment);
+  for (const Ended& rank : ended) HG_EXPECT_EQ(rank.code, 0);
+  HG_EXPECT_CONTAINS(ended[0].out, "# Transport: " + transport + "\n");
+  HG_EXPECT_CONTAINS(ended[0].out, "# 0 wrong elements");
+  HG_EXPECT_EQ(ended[1].err + ended[2].err, "");
+  return ended[0].err;
+}
+
+HG_TEST(memory_that_can_be_shared_is) {
+  HG_EXPECT_EQ(said_over("ipc-get", {}), "");
+  HG_EXPECT_EQ(said_over("ipc-put", {{"GATHER_PUT", "1"}}), "");
+}
+
+// Each obstacle is one rank's alone: the others must not go on without it.
+HG_TEST(an_obstacle_of_one_rank_takes_all_to_nccl) {
+  const std::string apart = said_over("nccl", {{"HIRGEN_BOOT_ID@2", "another"}});
+  HG_EXPECT_CONTAINS(apart, "hirgen: gather runs over NCCL, not ipc-get: ranks 0 and 2");
+  HG_EXPECT_CONTAINS(apart, "they are on different hosts");
+  HG_EXPECT_CONTAINS(said_over("nccl", {{"HIRGEN_CPU_DEVICES@0", "1"}}),
+                     "is hidden from the first (CUDA_VISIBLE_DEVICES)");
+  HG_EXPECT_CONTAINS(said_over("nccl", {{"HIRGEN_CPU_NO_PEER_ACCESS@1", "1"}}),
+                     "ranks 1 and 0 cannot share memory: GPU 0000:02:00.0 has no access");
+  HG_EXPECT_CONTAINS(said_over("nccl", {{"HIRGEN_CPU_NO_IPC@2", "1"}}),
+                     "rank 2 cannot open memory of rank 0: cudaErrorNotSupported");
+  HG_EXPECT_CONTAINS(said_over("nccl", {{"HIRGEN_CPU_NO_IPC", "1"}}), "(and the like on 2 more");
+}
+
+HG_TEST(what_is_asked_for_is_not_looked_for) {
+  HG_EXPECT_EQ(said_over("nccl", {}, {"--transport", "nccl"}), "");
+  HG_EXPECT_EQ(said_over("nccl", {{"HIRGEN_TRANSPORT", "nccl"}}), "");
+  HG_EXPECT_EQ(said_over("ipc-get", {{"HIRGEN_TRANSPORT", "nccl"}}, {"--transport=ipc"}), "");
+  const auto ended = run_ranks({"--transport", "ipc", "--timeout", "2"},
+                               {{"GATHER_BOTH", "1"}, {"HIRGEN_CPU_NO_PEER_ACCESS", "1"}});
+  for (const Ended& rank : ended) {
+    HG_EXPECT_EQ(rank.code, 3);
+    HG_EXPECT_CONTAINS(rank.err, "has no access to the memory");
+    HG_EXPECT_CONTAINS(rank.err, "HIRGEN_TRANSPORT=nccl");
+  }
+}
+
+HG_TEST(ranks_that_are_asked_for_different_transports_are_told) {
+  for (const Ended& rank :
+       run_ranks({"--timeout", "2"}, {{"GATHER_BOTH", "1"}, {"HIRGEN_TRANSPORT@1", "nccl"}})) {
+    HG_EXPECT_EQ(rank.code, 2);
+    HG_EXPECT_CONTAINS(rank.err, "rank 0 is asked for transport auto, and rank 1 for nccl");
+  }
+}
+
+// No rank can decide so: the ranks would be stuck, and must not stay so.
+HG_TEST(a_rank_that_takes_another_transport_ends_all) {
+  for (const Ended& rank : run_ranks({"--timeout", "2"}, {{"GATHER_STRAYS@1", "1"}})) {
+    HG_EXPECT(rank.code != 0 && rank.code < 128);
+    HG_EXPECT_CONTAINS(rank.err, "places of GPUs");
+  }
+}
+
+HG_TEST(a_transport_that_is_not_there_is_refused) {
+  for (const Ended& rank : run_ranks({"--transport", "nccl"})) {
+    HG_EXPECT_EQ(rank.code, 2);
+    HG_EXPECT_CONTAINS(rank.err, "the program was emitted for ipc-get alone");
+  }
+  for (const Ended& rank : run_ranks({}, {{"HIRGEN_TRANSPORT", "tcp"}})) {
+    HG_EXPECT_EQ(rank.code, 2);
+    HG_EXPECT_CONTAINS(rank.err, "HIRGEN_TRANSPORT tcp: expected auto, ipc or nccl");
   }
 }
 

@@ -130,7 +130,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* canAccessPeer, int device, int peerDevi
     require(canAccessPeer != nullptr, "null result");
     check_device(device);
     check_device(peerDevice);
-    *canAccessPeer = device != peerDevice ? 1 : 0;
+    *canAccessPeer = device != peerDevice && getenv("HIRGEN_CPU_NO_PEER_ACCESS") == nullptr ? 1 : 0;
   });
 }
 

@@ -65,6 +65,9 @@ cudaError_t cudaIpcOpenMemHandle(void** devPtr, cudaIpcMemHandle_t handle, unsig
   return api("cudaIpcOpenMemHandle", [&] {
     require(devPtr != nullptr && flags == cudaIpcMemLazyEnablePeerAccess,
             "null result, or flags other than cudaIpcMemLazyEnablePeerAccess");
+    if (getenv("HIRGEN_CPU_NO_IPC") != nullptr) {
+      throw Failure{cudaErrorNotSupported, "HIRGEN_CPU_NO_IPC forbids it, as a container may"};
+    }
     HandleContent content;
     memcpy(&content, handle.reserved, sizeof content);
     require(content.magic == kMagic, "not a handle of cudaIpcGetMemHandle");

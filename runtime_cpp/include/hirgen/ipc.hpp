@@ -76,6 +76,10 @@ struct SharedShape {
   int axis = 0;                ///< of the mesh
 };
 
+/// The ranks that this one shares any of the buffers with, itself among them; none on a rank
+/// that shares none. Without shapes all ranks share everything.
+std::vector<int> sharers(const Context& context, const std::vector<SharedShape>& shapes);
+
 /// Everything that a program shares with other ranks. Ranks share the same buffers in the
 /// same order.
 ///

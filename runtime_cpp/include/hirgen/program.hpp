@@ -38,8 +38,9 @@ struct ProgramInfo {
   std::string digest;  ///< of the host IR text: equal on every rank or the start fails
   int mesh_size = 1;
   std::vector<ProductInfo> products;
-  int64_t bytes = 0;          ///< size of the largest communicated tensor, as nccl-tests counts it
-  std::string communication;  ///< "allgather", for the report
+  int64_t bytes = 0;           ///< size of the largest communicated tensor, as nccl-tests counts it
+  std::string communication;   ///< "allgather", for the report
+  std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get" or "ipc-put"
   /// Parameters of the spec by name, as generated; they go into the JSON report.
   std::vector<std::pair<std::string, int64_t>> parameters = {};
 };
@@ -52,6 +53,10 @@ struct ProgramTable {
   std::unique_ptr<Program> (*create)(Context& context);
   /// The model's operations one by one, on whole tensors: the oracle of the check.
   void (*reference)(Reference& reference);
+  /// The same program over NCCL, for where ranks cannot share memory; null: there is none.
+  std::unique_ptr<Program> (*create_over_nccl)(Context& context) = nullptr;
+  /// Where there is one: the ranks whose memory this one needs in the other; null: all.
+  std::vector<int> (*sharers)(const Context& context) = nullptr;
 };
 
 /// One call of `program` as the watchdog sees it: announced, then issued. All calls of a

@@ -334,6 +334,7 @@ const hirgen::ProgramTable& table() {
               .products = {},
               .bytes = X * X * N * 4,
               .communication = "allgather",
+              .transport = "nccl",
               .parameters = {{"X", X}, {"Y", Y}, {"N", N}},
           },
       .tensors = tensors,

@@ -232,6 +232,7 @@ const hirgen::ProgramTable& table() {
               .products = {{D * M, N, K, 1}},
               .bytes = D * M * K * 2,
               .communication = "sendrecv",
+              .transport = "ipc-get",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,

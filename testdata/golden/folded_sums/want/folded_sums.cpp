@@ -218,6 +218,7 @@ const hirgen::ProgramTable& table() {
               .products = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .bytes = D * (M / D / 2) * N * 4,
               .communication = "sendrecv",
+              .transport = "nccl",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,

@@ -404,6 +404,7 @@ const hirgen::ProgramTable& table() {
               .products = {{M, N, K, B}},
               .bytes = N * 4,
               .communication = "sendrecv",
+              .transport = "nccl",
               .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,

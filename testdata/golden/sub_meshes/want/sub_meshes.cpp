@@ -270,6 +270,7 @@ const hirgen::ProgramTable& table() {
               .products = {{32, 12, 16, 1}},
               .bytes = 1024,
               .communication = "allgather",
+              .transport = "nccl",
               .parameters = {},
           },
       .tensors = tensors,

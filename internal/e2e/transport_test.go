@@ -1,0 +1,100 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// obstacles keep ranks from sharing memory. Each is that of one rank among two; the message of
+// rank 0 names it.
+var obstacles = []struct{ name, rank, variable, message string }{
+	{"other host", "1", "HIRGEN_BOOT_ID=another", "they are on different hosts"},
+	{"no access", "0", "HIRGEN_CPU_NO_PEER_ACCESS=1", "ranks 0 and 1 cannot share memory: GPU 0000:01:00.0 has no access"},
+	{"hidden GPU", "0", "HIRGEN_CPU_DEVICES=1", "GPU 0000:02:00.0 is hidden from the first (CUDA_VISIBLE_DEVICES)"},
+	{"forbidden", "1", "HIRGEN_CPU_NO_IPC=1", "rank 1 cannot open memory of rank 0: cudaErrorNotSupported"},
+}
+
+// onRanks is a program that has one more variable where it runs as one of the ranks, "2|3".
+func onRanks(t *testing.T, program, ranks, variable string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "on_ranks")
+	text := fmt.Sprintf("#!/bin/sh\ncase $HIRGEN_RANK in %s) export %s;; esac\nexec '%s' \"$@\"\n", ranks, variable, program)
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// mustRunOver fails the test unless the program was right over a transport.
+func (r result) mustRunOver(t *testing.T, transport string) {
+	t.Helper()
+	r.mustPass(t)
+	if want := "# Transport: " + transport + "\n"; !strings.Contains(r.stdout, want) {
+		t.Errorf("no %q in %s", want, r)
+	}
+}
+
+// TestTransportAuto runs programs that are there over CUDA IPC and over NCCL: as the machine
+// allows, and as they are asked to, in several orders of execution.
+func TestTransportAuto(t *testing.T) {
+	for _, c := range []struct {
+		spec, ipc string
+		fields    []string
+	}{
+		{"ag_matmul_p2p", "ipc-get", []string{"transfers: ahead", "copy: fused", "signals: batched"}},
+		{"matmul_rs_p2p", "ipc-put", []string{"copy: kernel", "own_step: last", "graph: true"}},
+	} {
+		program := exchanges.make(t, pointToPoint(t, c.spec, "auto", "in-place", c.fields...), small(c.spec, 2))
+		over := func(t *testing.T, transport, program string, more ...string) {
+			t.Helper()
+			for seed := range int64(4) { // 0 is in order
+				args := append(slices.Clone(manyCalls), more...)
+				r := run(t, launch.Options{Program: program, N: 2, Seed: seed, Args: args})
+				r.mustRunOver(t, transport)
+				if strings.Contains(r.stderr, "NCCL") {
+					t.Errorf("want no reason, got %s", r)
+				}
+			}
+		}
+		t.Run(c.spec+"/no obstacle", func(t *testing.T) { over(t, c.ipc, program) })
+		t.Run(c.spec+"/asked for", func(t *testing.T) {
+			over(t, "nccl", program, "--transport", "nccl")
+			over(t, c.ipc, program, "--transport", "ipc")
+		})
+		for _, o := range obstacles {
+			t.Run(c.spec+"/"+o.name, func(t *testing.T) {
+				hindered := onRanks(t, program, o.rank, o.variable)
+				for seed := range int64(4) {
+					r := run(t, launch.Options{Program: hindered, N: 2, Seed: seed, Args: manyCalls})
+					r.mustRunOver(t, "nccl")
+					if strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, o.message) {
+						t.Errorf("want one line that has %q, got %s", o.message, r)
+					}
+				}
+				r := run(t, launch.Options{Program: hindered, N: 2, Args: []string{"--transport", "ipc", "--timeout", "5"}})
+				if r.exit != 3 || !strings.Contains(r.stderr, "HIRGEN_TRANSPORT=nccl") {
+					t.Errorf("asked for CUDA IPC it must stop and say what to do, got %s", r)
+				}
+			})
+		}
+	}
+}
+
+// TestTransportAutoOnAGrid: ranks that exchange nothing need not share memory. On two hosts with a
+// row of the grid each, CUDA IPC carries what goes along rows; with a column each it cannot.
+func TestTransportAutoOnAGrid(t *testing.T) {
+	spec := pointToPoint(t, "ag_matmul_p2p", "auto", "in-place")
+	program := exchanges.make(t, strings.Replace(spec, "mesh: {x: D}", "mesh: {y: 2, x: D}", 1), small("ag_matmul_p2p", 2))
+	for ranks, transport := range map[string]string{"2|3": "ipc-get", "1|3": "nccl"} {
+		hosts := onRanks(t, program, ranks, "HIRGEN_BOOT_ID=another")
+		for seed := range int64(4) {
+			run(t, launch.Options{Program: hosts, N: 4, Seed: seed, Args: manyCalls}).mustRunOver(t, transport)
+		}
+	}
+}

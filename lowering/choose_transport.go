@@ -1,0 +1,57 @@
+package lowering
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// ChooseTransport makes two programs of one where the schedule leaves the transport to the machine:
+// one over CUDA IPC, and the same over NCCL for where ranks cannot share memory. All passes
+// behind this one run on both. By measurements ranks put where they scatter what they summed, and
+// get where they gather alone. Pipelines that exchange no slices take NCCL.
+//
+// Requires: what crosses ranks is a statement of its own.
+// Establishes: every program has one transport.
+//
+//	before: choices pipeline p2p, transport auto, ...
+//	after:  choices pipeline p2p, transport ipc-get, ...
+//	        otherwise:
+//	        choices pipeline p2p, transport nccl, ...
+func ChooseTransport(p *hostir.Program) error {
+	if p.Choices.Transport == "auto" {
+		p.Choices.Transport, p.Choices.Fallback = preferred(p), "nccl"
+	}
+	fallback := p.Choices.Fallback
+	p.Choices.Fallback = ""
+	if fallback == "" || p.Choices.Transport == fallback {
+		return nil
+	}
+	other, err := hostir.Parse(p.File, hostir.Print(p))
+	if err != nil {
+		return fmt.Errorf("copying the program %s: %w", p.Name, err)
+	}
+	other.Choices.Transport = fallback
+	other.Choices.Copy, other.Choices.Signals = "", "" // NCCL copies and signals itself
+	p.Otherwise = other
+	return nil
+}
+
+// preferred is the fastest transport that a program can have.
+func preferred(p *hostir.Program) string {
+	switch {
+	case !exchanges(p.Choices.Pipeline):
+		return "nccl"
+	case slices.ContainsFunc(p.Body, scattersSums):
+		return "ipc-put"
+	default:
+		return "ipc-get"
+	}
+}
+
+// scattersSums reports whether ranks sum parts of each other and keep a slice each.
+func scattersSums(s hostir.Stmt) bool {
+	_, reduces := s.(*hostir.Reduce)
+	return reduces && describe(s).scattered() != none
+}

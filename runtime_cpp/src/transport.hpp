@@ -1,0 +1,28 @@
+// What carries the transfers of a program that is there twice: over CUDA IPC, and over NCCL.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "hirgen/program.hpp"
+
+namespace hirgen {
+
+/// What a user may ask for, as --transport and HIRGEN_TRANSPORT spell it: "auto", "ipc" or
+/// "nccl". Throws Error(kUsage), which names `source`, for anything else.
+void check_transport(const std::string& source, const std::string& asked);
+
+/// A program, and what its transfers go over.
+struct MadeProgram {
+  std::unique_ptr<Program> program;
+  std::string transport;  ///< "nccl", "ipc-get" or "ipc-put"
+};
+
+/// Collective: makes the program of a table; all ranks make the same one. Where it is there
+/// over CUDA IPC and over NCCL, "auto" takes CUDA IPC if every rank can use the memory of all
+/// others, and NCCL otherwise; rank 0 then says why. `asked` is empty for what HIRGEN_TRANSPORT
+/// says, or "auto". Throws Error(kUsage) where the program does not have what is asked for, or
+/// where ranks are asked for different things.
+MadeProgram make_program(Context& context, const ProgramTable& table, const std::string& asked);
+
+}  // namespace hirgen
