@@ -106,9 +106,8 @@ class GatherOverNccl final : public Program {
   explicit GatherOverNccl(Context& context) : context_(context) {}
 
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override {
-    HG_NCCL(team_.comm,
-            ncclAllGather(tensors[0], tensors[1], kColumns, ncclFloat32, team_.comm, caller),
-            kWhere);
+    HG_CHECK(ncclAllGather(tensors[0], tensors[1], kColumns, ncclFloat32, team_.comm, caller),
+             kWhere);
     context_.call_issued(caller);
   }
 
