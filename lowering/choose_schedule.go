@@ -66,6 +66,7 @@ func recognise(body []hostir.Stmt) (problem, bool) {
 		}
 		steps = append(steps, step...)
 	}
+	found.kept = keepsParts(body)
 	found.operation = operations[strings.Join(steps, " ")]
 	return found, found.operation != ""
 }

@@ -27,7 +27,7 @@ func LowerStreams(p *hostir.Program) error {
 	if isLowered(p.Body) {
 		return nil
 	}
-	l := &streamLowering{program: p, names: newNamer(p), named: modelNames(p)}
+	l := &streamLowering{program: p, names: newNamer(p), named: modelNames(p), uses: usesIn(p.Body, madeView)}
 	groups := l.group(p.Body)
 	if slices.ContainsFunc(groups, func(g *group) bool { return g.pipelined() }) {
 		l.caller, l.loop = l.names.fresh("caller"), l.names.fresh("s")
@@ -65,8 +65,8 @@ func modelNames(p *hostir.Program) map[string]bool {
 type streamLowering struct {
 	program      *hostir.Program
 	names        *namer
-	named        map[string]bool         // results of the model's operations
-	uses         map[*hostir.Tensor]*use // what becomes of the tensors; see mayAddTo
+	named        map[string]bool // results of the model's operations
+	uses         *uses
 	errors       diag.List
 	caller, loop string                  // names; empty without pipelines
 	piece        string                  // variable of the loops over pieces; empty where slices are not cut into any

@@ -154,45 +154,6 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 		&hostir.Set{Info: info(r, "the own sum"), Out: result, In: alone})
 }
 
-// use is what becomes of a tensor before its pipeline stands.
-type use struct {
-	readers int
-	view    *hostir.Tensor // what it is a view of
-}
-
-// mayAddTo reports whether a ring may sum where a tensor is: it is the program's own, and
-// nothing else reads it, or what it is a view of.
-func (l *streamLowering) mayAddTo(t *hostir.Tensor) bool {
-	if l.uses == nil {
-		l.uses = map[*hostir.Tensor]*use{}
-		for _, s := range l.program.Body {
-			l.noteUses(s)
-		}
-	}
-	for ; t != nil; t = l.used(t).view {
-		if t.Role == hostir.Input || t.Role == hostir.Output || l.used(t).readers > 1 {
-			return false
-		}
-	}
-	return true
-}
-
-func (l *streamLowering) noteUses(s hostir.Stmt) {
-	for _, t := range hostir.Uses(s) {
-		l.used(t).readers++
-	}
-	if out := hostir.Result(s); out != nil && out.Role == hostir.View {
-		l.used(out).view = hostir.Uses(s)[0]
-	}
-}
-
-func (l *streamLowering) used(t *hostir.Tensor) *use {
-	if l.uses[t] == nil {
-		l.uses[t] = &use{}
-	}
-	return l.uses[t]
-}
-
 // complainOfSums reports parts of a sum that a ring would overwrite.
 func (l *streamLowering) complainOfSums(r *hostir.Reduce) step {
 	l.errors.Add(r.Pos, diag.NotLowerable, "the sums of a ring take the place of %s, which is needed as it is", r.In.Name).

@@ -18,7 +18,8 @@ type problem struct {
 	dtype     domain.DType
 	ranks     int64 // that exchange slices
 	m, n, k   int64 // of the product of one GPU; an allgather makes m rows of k elements, and n is 1
-	rows      int64 // of one rank's slice, which chunks may cut; not in the table
+	rows      int64 // of one rank's slice, which chunks may cut; not in the table, as is kept
+	kept      bool  // the parts of the sum are needed as they are
 }
 
 // String says the operation and its size: "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks".
@@ -76,7 +77,7 @@ func (m measurement) set(p *hostir.Program, given []string) {
 
 // fits reports whether a problem can have the schedule of a measurement: its pipeline where one
 // is asked for, and its chunks, which are a divisor of the slices, or a multiple that cuts each
-// into equally many rows, as pieces do.
+// into equally many rows, as pieces do. A ring takes multiples alone, and sums where the parts are.
 func (m measurement) fits(p problem, pipeline string) bool {
 	made := hostir.Program{}
 	m.set(&made, nil)
@@ -86,7 +87,9 @@ func (m measurement) fits(p problem, pipeline string) bool {
 		return false
 	case pipeline != "" && pipeline != made.Choices.Pipeline:
 		return false
-	case chunks == 0 || p.ranks%chunks == 0:
+	case made.Choices.Pipeline == "ring" && p.kept:
+		return false
+	case chunks == 0 || p.ranks%chunks == 0 && made.Choices.Pipeline != "ring":
 		return true
 	}
 	return chunks%p.ranks == 0 && p.rows%(chunks/p.ranks) == 0

@@ -133,7 +133,7 @@ func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
 	if len(m.shifts) != 1 || i < 0 || r.In.Axes[i].Kind != domain.Stream {
 		return step{}, false
 	}
-	if kind == toNeighbour && !l.mayAddTo(r.In) {
+	if kind == toNeighbour && !l.uses.mayAddTo(r.In) {
 		return l.complainOfSums(r), true
 	}
 	return step{stmt: s, kind: kind, loop: m.shifts[0].to, axis: &r.In.Axes[i]}, true
