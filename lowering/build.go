@@ -51,6 +51,7 @@ func choices(s model.Schedule) hostir.Choices {
 	if s.Pieces > 1 {
 		c.Pieces = s.Pieces
 	}
+	c.Hosts = unless("none", s.Hosts)
 	c.Copy, c.Signals, c.Sums = unless("engine", s.Copy), unless("single", s.Signals), unless("added", s.Sums)
 	if !s.Auto {
 		settle(&c)

@@ -32,7 +32,7 @@ func (c *slicer) passOn(st step) {
 	own, made := c.pick(set, nil, in, i, expr.Int(0), along)
 	split := &hostir.If{Info: info(set, "step 0 is the own slice"), Cond: c.stepIs("==", expr.Int(0)), Body: made}
 	sent := own
-	if c.usesInPlace(out, own, st.loop) && c.lowering.program.Choices.Transport != "ipc-get" {
+	if c.usesInPlace(out, own, st.loop) && c.transport() != "ipc-get" {
 		_, split.Else = c.pick(set, own, out, st.loop, c.index(), rows)
 		c.body = append(c.body, split)
 	} else {

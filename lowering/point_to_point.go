@@ -87,7 +87,7 @@ func (c *slicer) passFromRank(st step) {
 		exchange = c.innerLoop(set, exchange)
 	}
 	c.body = append(c.body, exchange...)
-	if c.lowering.program.Choices.Transport == "nccl" && c.cut.width == 1 {
+	if c.transport() == "nccl" && c.cut.width == 1 {
 		c.slices[sliceKey{out, st.loop, rows}] = slice // else what follows names what the transfer left
 	}
 }
@@ -135,7 +135,7 @@ func (c *slicer) receive(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt
 // exchange sends to one place of the ring and receives from another.
 func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
 	names := c.lowering.names
-	backend := transports[c.lowering.program.Choices.Transport]
+	backend := transports[c.transport()]
 	send := &hostir.P2PCommunication{
 		Info: *s.Meta(), Handle: names.fresh("send"), Send: true, Buffer: from, Peer: c.ring.rank(to), Backend: backend,
 	}

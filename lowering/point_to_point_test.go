@@ -145,6 +145,45 @@ func TestPointToPointOnTeamsKeepsTheResult(t *testing.T) {
 	})
 }
 
+// TestAxisBetweenHosts: transfers along the axis that leads from host to host take NCCL, those along
+// another one share memory.
+func TestAxisBetweenHosts(t *testing.T) {
+	spec := specText{"both", `hirgen: 1
+name: both
+params: {D: 3}
+mesh: {x: D}
+tensors: {A: [DIDy, DIDx, 4], B: [DIDy, Stream(D), 4], C: [Stream(2), D, 4]}
+ops:
+  - B = set(A)
+  - C = set(B)
+`}
+	for _, mesh := range []string{"{y: 2, x: D}", "{x: D, y: 2}"} {
+		for _, pipeline := range []string{"p2p", "ring"} {
+			for _, transport := range []string{"ipc-get", "ipc-put"} {
+				t.Run(mesh+"/"+pipeline+"/"+transport, func(t *testing.T) {
+					p := spec.onMesh(t, mesh, nil)
+					p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Hosts = pipeline, transport, "y"
+					program, err := Lower(p, Options{Verify: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					text := hostir.Print(program)
+					shares := strings.Count(text, "ShareMemHandles(mesh world axis x, receive")
+					if all := strings.Count(text, "ShareMemHandles("); shares != 1 || all != 1 || strings.Count(text, ", NCCL)") != 2 {
+						t.Errorf("one pipeline shares memory along x, the other one sends and receives:\n%s", text)
+					}
+					o := newOracle(t, p, 3)
+					for seed := range uint64(12) {
+						if err := o.check(program, seed); err != nil {
+							t.Fatalf("%v\n%s", err, text)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestPeersOfAnotherTeam lets ranks exchange with others than those along their axis: those of
 // the rank after them, who do the same for another slice. Both the verifier and the interpreter
 // must notice where memory is shared, and the interpreter alone where it is not.

@@ -86,5 +86,14 @@ func (r *ring) along(place, steps, around expr.Expr, back bool) expr.Expr {
 	return binary("%", binary("+", place, steps), around)
 }
 
+// transport is what carries the transfers of the pipeline: along an axis from host to host, NCCL.
+func (c *slicer) transport() string {
+	choices := c.lowering.program.Choices
+	if c.ring.axis == choices.Hosts {
+		return "nccl"
+	}
+	return choices.Transport
+}
+
 // transports gives the backend of each transport of a schedule.
 var transports = map[string]hostir.Backend{"nccl": hostir.NCCL, "ipc-get": hostir.IPCGet, "ipc-put": hostir.IPCPut}

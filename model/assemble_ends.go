@@ -91,6 +91,7 @@ var choices = []choice{
 	{"sums", []string{"added", "folded"}, func(s *Schedule, v string) { s.Sums = v }},
 	{"copy", []string{"engine", "kernel", "fused"}, func(s *Schedule, v string) { s.Copy = v }},
 	{"signals", []string{"single", "batched"}, func(s *Schedule, v string) { s.Signals = v }},
+	{"hosts", []string{"none", "x", "y", "z"}, func(s *Schedule, v string) { s.Hosts = v }},
 	{"graph", []string{"false", "true"}, func(s *Schedule, v string) { s.Graph = v == "true" }},
 	{"auto", []string{"false", "true"}, func(s *Schedule, v string) { s.Auto = v == "true" }},
 }
@@ -153,9 +154,20 @@ func (a *assembler) schedule() {
 			continue
 		}
 		c.set(&a.p.Schedule, f.value.value)
+		if c.name == "hosts" {
+			a.hosts(f.value)
+		}
 	}
 	if a.p.Schedule.Auto {
 		a.p.Schedule.Given = a.given(names)
+	}
+}
+
+// hosts complains of an axis between hosts that no mesh has.
+func (a *assembler) hosts(axis text) {
+	has := func(m *domain.Mesh) bool { return m.Axis(axis.value) != nil }
+	if axis.value != "none" && len(a.p.Meshes) > 0 && !slices.ContainsFunc(a.p.Meshes, has) {
+		a.list.Add(axis.pos, diag.BadChoice, "hosts cannot be %q: no mesh has such an axis", axis.value)
 	}
 }
 

@@ -182,6 +182,7 @@ func (b *Builder) Schedule(s Schedule) *Builder {
 	add("sums", s.Sums)
 	add("copy", s.Copy)
 	add("signals", s.Signals)
+	add("hosts", s.Hosts)
 	if s.Streams != 0 {
 		add("streams", strconv.Itoa(max(s.Streams, 0)))
 	}

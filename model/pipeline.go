@@ -97,7 +97,10 @@ type Schedule struct {
 	// for each transfer; "fused", one kernel for all transfers that follow each other.
 	Copy    string
 	Signals string // "single" or "batched": the signals of such transfers
-	Graph   bool   // capture a call into a CUDA graph and replay it
+	// Hosts is the mesh axis that leads from host to host, or "none": transfers along it go over
+	// NCCL, whatever the transport.
+	Hosts string
+	Graph bool // capture a call into a CUDA graph and replay it
 	// Auto asks for what is fastest at this size by measurements, for all fields that are not
 	// in Given: those that the user set, which the loader and the Builder fill in.
 	Auto  bool

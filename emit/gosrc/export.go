@@ -181,6 +181,7 @@ func (e *exporter) tail() {
 		jen.Id("Sums"):      jen.Lit(s.Sums),
 		jen.Id("Copy"):      jen.Lit(s.Copy),
 		jen.Id("Signals"):   jen.Lit(s.Signals),
+		jen.Id("Hosts"):     jen.Lit(s.Hosts),
 		jen.Id("Delay"):     jen.Lit(s.Delay),
 		jen.Id("Chunks"):    jen.Lit(s.Chunks),
 		jen.Id("Pieces"):    jen.Lit(s.Pieces),

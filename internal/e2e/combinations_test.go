@@ -36,6 +36,7 @@ var scheduleChoices = []struct {
 	{"signals", []string{"single", "batched"}},
 	{"delay", []string{"0", "3"}},
 	{"graph", []string{"false", "true"}},
+	{"hosts", []string{"none", "none", "x"}},
 	{"sums", []string{"added", "folded"}},
 	{"pieces", []string{"1", "2", "4"}},
 }

@@ -101,12 +101,17 @@ func onHosts(t *testing.T, program string, ranks int) string {
 	return path
 }
 
-// TestHosts runs a grid whose rows are hosts: CUDA IPC along the rows, NCCL between hosts. Where
-// the pipeline crosses hosts, the program must say so and stop.
+// TestHosts runs a grid whose rows are hosts: CUDA IPC along the rows, NCCL between hosts, for a
+// sum or a pipeline. Where one over CUDA IPC crosses hosts, the program must say so and stop.
 func TestHosts(t *testing.T) {
 	within := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{y: R, x: D}"), nil)
 	for seed := range seedsOf(8) {
 		run(t, launch.Options{Program: onHosts(t, within, 2), N: 4, Seed: seed, Args: manyCalls}).mustPass(t)
+	}
+	both := strings.NewReplacer("S: [r(R), D, M/D, N]", "S: [Stream(R), D, M/D, N]", "sum(C, axis=0)", "set(C)", "ipc-get,", "ipc-get, hosts: y,")
+	mixed := exchanges.make(t, both.Replace(fmt.Sprintf(rowsOfHosts, "{y: R, x: D}")), nil)
+	for seed := range seedsOf(8) {
+		run(t, launch.Options{Program: onHosts(t, mixed, 2), N: 4, Seed: seed, Args: manyCalls}).mustPass(t)
 	}
 	across := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{x: D, y: R}"), nil)
 	run(t, launch.Options{Program: across, N: 4, Args: manyCalls}).mustPass(t)

@@ -100,6 +100,8 @@ type Choices struct {
 	// Copy and Signals are how transfers between shared memories are spelled.
 	Copy    string // "kernel", "fused", or empty: a copy engine
 	Signals string // "batched", or empty: one by one
+	// Hosts is the mesh axis along which transfers go over NCCL, whatever the transport; empty: none.
+	Hosts string
 }
 
 // Role says who owns the buffer of a tensor.
