@@ -27,9 +27,10 @@ from tables import table  # noqa: E402
 TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
 #: Fields of the schedule beside the transport: each choice alone, and what is fastest together.
 FUSED = {"transfers": "ahead", "copy": "fused", "signals": "batched"}
-CHOICES = [{"streams": 0}, {"chunks": 1}, {"chunks": "3*D"}, {"transfers": "ahead"}, {"order": "reverse"},
+CHOICES = [{"streams": 0}, {"chunks": 1}, {"chunks": "3*D"}, {"transfers": "ahead"}, {"order": "reverse"}, {"order": "pairwise"},
            {"own_step": "last"}, {"copy": "kernel"}, {"signals": "batched"}, {"delay": 20}, {"graph": "true"},
            {"transfers": "ahead", "streams": 0, "own_step": "last"},
+           {"transfers": "ahead", "streams": 0, "own_step": "last", "pieces": 3},
            {"pipeline": "ring", "sums": "folded", "chunks": "2*D", "transfers": "ahead"},
            FUSED, {**FUSED, "streams": 0, "graph": "true"}]
 PIPELINES = r"pipeline: (p2p|ring)"
