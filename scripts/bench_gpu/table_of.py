@@ -22,7 +22,7 @@ COLUMNS = ["operation", "dtype", "ranks", "m", "n", "k", "us", "schedule"]
 
 def schedules(operation):
     """{label: (operation, schedule)} of all that may be measured in a row of an operation."""
-    lists = [variants.COMMON, variants.SMALL, variants.LARGE]
+    lists = [variants.COMMON, variants.SMALL, variants.LARGE, variants.HUGE]
     rows = [row for rows in lists for row in rows[operation]] + variants.ALLGATHER + variants.TINY
     return {label: (spec.removesuffix("_p2p"), {"pipeline": "p2p", **schedule}) for label, spec, extra, schedule in rows
             if spec.endswith("_p2p") or schedule.get("pipeline") == "eager"}

@@ -1,8 +1,9 @@
 """The programs of hirgen that are compared, as (label, spec, parameters, schedule) by operation.
 
 Parameters come on top of the cell's. To try another schedule, add a line: one that hirgen refuses is listed
-with its reason and costs nothing. Rows of SMALL and LARGE are for cells below and above a fraction of a
-millisecond; of the large cells, a label in TUNED is timed a second time by --tuned, with the products' algorithms searched.
+with its reason and costs nothing. Rows of SMALL, LARGE and HUGE are for cells of different
+durations; those of COMMON are for all. A label in TUNED, but for small cells, is timed a second time by --tuned, with the
+products' algorithms searched.
 """
 import programs
 
@@ -12,11 +13,13 @@ PUT = {"transport": "ipc-put", "transfers": "ahead", "streams": 0, "signals": "b
 LAST = {"own_step": "last"}
 TWO = {"streams": 2}
 FUSED = {"copy": "fused"}
+KERNEL = {"copy": "kernel"}
+GRAPH = {"graph": "true"}
 RING = {"pipeline": "ring"}
 FOLDED = {"pipeline": "ring", "sums": "folded"}
-TWO_EACH = {"chunks": "2*D"}  # products of a slice
+TWO_EACH, FOUR_EACH = {"chunks": "2*D"}, {"chunks": "4*D"}  # products of a slice
 
-SMALL_SECONDS = 0.4e-3
+SMALL_SECONDS, HUGE_SECONDS = 0.4e-3, 5e-3
 
 COMMON = {
     "ag_matmul": [
@@ -24,54 +27,65 @@ COMMON = {
         ("get", "ag_matmul_p2p", {}, GET),
         ("put", "ag_matmul_p2p", {}, PUT),
         ("get, 2 streams", "ag_matmul_p2p", {}, {**GET, **TWO}),
-        ("get, ring", "ag_matmul_p2p", {}, {**GET, **RING}),
-        ("put, ring", "ag_matmul_p2p", {}, {**PUT, **RING}),
     ],
     "matmul_rs": [
         ("eager", "matmul_rs", {"S": 1}, EAGER),
         ("put, own last", "matmul_rs_p2p", {}, {**PUT, **LAST}),
         ("get, own last", "matmul_rs_p2p", {}, {**GET, **LAST}),
-        ("put, own last, 2 streams", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO}),
-        ("put, ring folded", "matmul_rs_p2p", {}, {**PUT, **FOLDED}),
-        ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
-        ("get, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**GET, **FOLDED, **TWO_EACH}),
     ],
     "matmul_ar": [
         ("eager", "matmul_ar", {"S": 1}, EAGER),
         ("put, own last", "matmul_ar_p2p", {}, {**PUT, **LAST}),
-        ("get, own last", "matmul_ar_p2p", {}, {**GET, **LAST}),
+    ],
+}
+
+HUGE = {
+    "ag_matmul": [
+        ("get, 2 a slice", "ag_matmul_p2p", {}, {**GET, **TWO_EACH}),
+        ("get, 4 a slice", "ag_matmul_p2p", {}, {**GET, **FOUR_EACH}),
+    ],
+    "matmul_rs": [
+        ("put, own last, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO_EACH}),
+        ("put, own last, 4 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **FOUR_EACH}),
+        ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
+        ("put, ring folded, 4 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **FOUR_EACH}),
+    ],
+    "matmul_ar": [
         ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
+        ("put, own last, 4 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 4}),
     ],
 }
 
 LARGE = {
-    "ag_matmul": [],
-    "matmul_rs": [],
+    "ag_matmul": [
+        ("put, ring", "ag_matmul_p2p", {}, {**PUT, **RING}),
+    ],
+    "matmul_rs": [
+        ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
+        ("get, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**GET, **FOLDED, **TWO_EACH}),
+    ],
     "matmul_ar": [
-        ("put, own last, 4 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 4}),
+        ("get, own last", "matmul_ar_p2p", {}, {**GET, **LAST}),
+        ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
         ("get, own last, 2 pieces", "matmul_ar_p2p", {}, {**GET, **LAST, "pieces": 2}),
     ],
 }
 
 SMALL = {
     "ag_matmul": [
-        ("get, 2 chunks", "ag_matmul_p2p", {}, {**GET, "chunks": 2}),
-        ("get, 1 chunk", "ag_matmul_p2p", {}, {**GET, "chunks": 1}),
-        ("put, graph", "ag_matmul_p2p", {}, {**PUT, "graph": "true"}),
-        ("get, graph", "ag_matmul_p2p", {}, {**GET, "graph": "true"}),
-        ("put, ring, graph", "ag_matmul_p2p", {}, {**PUT, **RING, "graph": "true"}),
+        ("put, graph", "ag_matmul_p2p", {}, {**PUT, **GRAPH}),
+        ("get, graph", "ag_matmul_p2p", {}, {**GET, **GRAPH}),
     ],
     "matmul_rs": [
-        ("put, 2 chunks", "matmul_rs_p2p", {}, {**PUT, "chunks": 2}),
-        ("eager, graph", "matmul_rs", {"S": 1}, {**EAGER, "graph": "true"}),
-        ("put, own last, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, "graph": "true"}),
-        ("get, own last, graph", "matmul_rs_p2p", {}, {**GET, **LAST, "graph": "true"}),
-        ("put, ring folded, graph", "matmul_rs_p2p", {}, {**PUT, **FOLDED, "graph": "true"}),
-        ("put, ring folded, 2 a slice, graph", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH, "graph": "true"}),
+        ("eager, graph", "matmul_rs", {"S": 1}, {**EAGER, **GRAPH}),
+        ("put, own last, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, **GRAPH}),
+        ("get, own last, graph", "matmul_rs_p2p", {}, {**GET, **LAST, **GRAPH}),
+        ("put by kernels, own last, 2 streams, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
     ],
     "matmul_ar": [
-        ("eager, graph", "matmul_ar", {"S": 1}, {**EAGER, "graph": "true"}),
-        ("put, own last, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, "graph": "true"}),
+        ("eager, graph", "matmul_ar", {"S": 1}, {**EAGER, **GRAPH}),
+        ("put, own last, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **GRAPH}),
+        ("put by kernels, own last, 2 streams, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
     ],
 }
 
@@ -82,16 +96,16 @@ ALLGATHER = [
 ]
 
 TINY = [
-    ("allgather eager, graph", "allgather_p2p", {}, {**EAGER, "graph": "true"}),
-    ("ag_matmul eager, graph", "ag_matmul_p2p", {}, {**EAGER, "graph": "true"}),
+    ("allgather eager, graph", "allgather_p2p", {}, {**EAGER, **GRAPH}),
+    ("ag_matmul eager, graph", "ag_matmul_p2p", {}, {**EAGER, **GRAPH}),
     ("allgather get, single", "allgather_p2p", {}, GET),
     ("allgather get, fused", "allgather_p2p", {}, {**GET, **FUSED}),
     ("allgather put, fused", "allgather_p2p", {}, {**PUT, **FUSED}),
-    ("allgather get, fused, graph", "allgather_p2p", {}, {**GET, **FUSED, "graph": "true"}),
+    ("allgather get, fused, graph", "allgather_p2p", {}, {**GET, **FUSED, **GRAPH}),
     ("ag_matmul get, single", "ag_matmul_p2p", {}, GET),
     ("ag_matmul get, fused", "ag_matmul_p2p", {}, {**GET, **FUSED}),
     ("ag_matmul get, fused, 1 chunk", "ag_matmul_p2p", {}, {**GET, **FUSED, "chunks": 1}),
-    ("ag_matmul get, fused, graph", "ag_matmul_p2p", {}, {**GET, **FUSED, "graph": "true"}),
+    ("ag_matmul get, fused, graph", "ag_matmul_p2p", {}, {**GET, **FUSED, **GRAPH}),
 ]
 
 TUNED = ["get", "put, own last", "get, own last"]
@@ -101,10 +115,10 @@ def of_cell(cell, tuned=False):
     """The variants of a cell; those of the allgather alone carry its name in their spec."""
     if cell.is_tiny:
         return [make(cell, *row) for row in TINY]
-    by_size = SMALL if cell.expected_seconds < SMALL_SECONDS else LARGE
+    by_size = SMALL if cell.expected_seconds < SMALL_SECONDS else HUGE if cell.expected_seconds > HUGE_SECONDS else LARGE
     rows = COMMON[cell.operation] + by_size[cell.operation]
     made = [make(cell, *row) for row in rows + (ALLGATHER if cell.operation == "ag_matmul" else [])]
-    return made + [make(cell, *row, tuned=True) for row in rows if tuned and by_size is LARGE and row[0] in TUNED]
+    return made + [make(cell, *row, tuned=True) for row in rows if tuned and by_size is not SMALL and row[0] in TUNED]
 
 
 def make(cell, label, spec, extra, schedule, tuned=False):
