@@ -54,7 +54,7 @@ func TestPointToPoint(t *testing.T) {
 	for _, c := range exchangeCases() {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
 			t.Run(fmt.Sprintf("%s/%s/%s/%s/D=%d", c.spec, c.pipeline, transport, c.own, c.ranks), func(t *testing.T) {
-				spec := strings.Replace(pointToPoint(t, c.spec, transport, c.own), "pipeline: p2p", "pipeline: "+c.pipeline, 1)
+				spec := strings.Replace(pointToPoint(t, c.spec, transport, c.own, c.fields...), "pipeline: p2p", "pipeline: "+c.pipeline, 1)
 				program := exchanges.make(t, spec, small(c.spec, c.ranks))
 				for seed := range c.seeds { // 0 is in order
 					run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: manyCalls}).mustPass(t)
@@ -68,25 +68,30 @@ func TestPointToPoint(t *testing.T) {
 type exchangeCase struct {
 	spec, pipeline, own string
 	ranks, seeds        int64
+	fields              []string // of the schedule, beside those that all have
 }
 
 // exchangeCases are some of them, or all that are claimed: each on 2, 4 and 8 ranks in 50 orders.
 func exchangeCases() []exchangeCase {
 	if !full {
 		return []exchangeCase{
-			{"ag_matmul_p2p", "p2p", "in-place", 4, 16}, {"ag_linear_p2p", "p2p", "copied", 2, 16},
-			{"allgather_p2p", "p2p", "copied", 4, 16}, {"matmul_rs_p2p", "p2p", "in-place", 4, 16},
-			{"matmul_rs_p2p", "p2p", "copied", 2, 16}, {"matmul_ar_p2p", "p2p", "in-place", 4, 16},
-			{"ag_matmul_p2p", "ring", "in-place", 4, 8}, {"matmul_rs_p2p", "ring", "in-place", 4, 8},
+			{"ag_matmul_p2p", "p2p", "in-place", 4, 16, nil}, {"ag_linear_p2p", "p2p", "copied", 2, 16, nil},
+			{"allgather_p2p", "p2p", "copied", 4, 16, nil}, {"matmul_rs_p2p", "p2p", "in-place", 4, 16, nil},
+			{"matmul_rs_p2p", "p2p", "copied", 2, 16, nil}, {"matmul_ar_p2p", "p2p", "in-place", 4, 16, nil},
+			{"ag_matmul_p2p", "ring", "in-place", 4, 8, nil}, {"matmul_rs_p2p", "ring", "in-place", 4, 8, nil},
 		}
 	}
 	var cases []exchangeCase
 	for _, spec := range []string{"ag_matmul_p2p", "ag_linear_p2p", "allgather_p2p", "matmul_rs_p2p", "matmul_ar_p2p"} {
 		for _, pipeline := range []string{"p2p", "ring"} {
 			for _, ranks := range []int64{2, 4, 8} {
-				cases = append(cases, exchangeCase{spec, pipeline, "in-place", ranks, 50})
+				cases = append(cases, exchangeCase{spec, pipeline, "in-place", ranks, 50, nil})
 			}
 		}
+	}
+	for _, ranks := range []int64{2, 4, 8} {
+		cases = append(cases, exchangeCase{"gather_consume", "p2p", "in-place", ranks, 50, []string{"joins: after"}},
+			exchangeCase{"produce_exchange", "p2p", "in-place", ranks, 50, []string{"joins: after", "own_step: last", "delay: 5"}})
 	}
 	return cases
 }
