@@ -92,3 +92,42 @@ func (b *builder) schedule() string {
 	}
 	return text
 }
+
+// account notes a communication for the summary, and keeps the largest one for the
+// columns of the report.
+func (b *builder) account(s *hostir.Communication, in, out *buffer) {
+	whole := out
+	if in.elements().size > out.elements().size {
+		whole = in
+	}
+	kind := strings.ToLower(string(s.Type))
+	over := "mesh axis " + s.MeshAxis
+	switch {
+	case s.Type == hostir.SendRecv:
+		over = fmt.Sprintf("meshes %s and %s", s.In.Mesh.Name, s.Out.Mesh.Name)
+	case s.MeshAxis == "":
+		over = "mesh " + s.Mesh.Name
+	}
+	b.accountFor(fmt.Sprintf("%s of %s over %s", kind, in.root.Name, over), kind, whole)
+}
+
+// accountTransfer notes what a rank receives from another one.
+func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
+	if !s.Send {
+		b.accountFor(fmt.Sprintf("transfers into %s from rank to rank by %s", buf.root.Name, s.Backend), "sendrecv", buf)
+	}
+}
+
+// accountFor notes a communication in words, once for neighbours that are alike.
+func (b *builder) accountFor(text, kind string, whole *buffer) {
+	for _, l := range b.loops {
+		text += ", one slice per iteration of " + l.name
+	}
+	if len(b.derived) == 0 || b.derived[len(b.derived)-1] != text {
+		b.derived = append(b.derived, text)
+	}
+	bytes := times(b.runs(), whole.elements(), number(whole.tensor.DType.Size()))
+	if bytes.size > b.view.Bytes.size {
+		b.view.Bytes, b.view.Communication = bytes, kind
+	}
+}

@@ -1,21 +1,12 @@
 package emit
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
-
-// teamKey names a set of ranks: those along an axis of a mesh, or, with no axis, all.
-type teamKey struct {
-	mesh *domain.Mesh
-	axis string
-}
 
 // A transfer is a communication, or a group of them, that runs on its team's stream:
 // an event hands over from the current stream, another one tells that it is done.
@@ -26,45 +17,6 @@ type transfer struct {
 	loops []loop
 	guard string    // of the ranks that run it; empty for all
 	lent  *exchange // of a transfer through shared memory, on the side that lends
-}
-
-// team declares the ranks that share a communicator, once.
-func (b *builder) team(m *domain.Mesh, axis string, where string) string {
-	if len(m.Axes) == 1 {
-		axis = m.Axes[0].Name // all ranks of a 1-D mesh are those along its axis
-	}
-	key := teamKey{m, axis}
-	if name, ok := b.teams[key]; ok {
-		return name
-	}
-	label := axis
-	switch {
-	case axis == "" || m != b.program.Meshes[0] && len(m.Axes) == 1:
-		label = m.Name
-	case m != b.program.Meshes[0]:
-		label = m.Name + "_" + axis
-	}
-	name := b.names.member(label)
-	b.teams[key] = name
-	b.view.Teams = append(b.view.Teams, &teamMember{
-		Name: name, Mesh: b.meshes[m], MeshAxis: axis, Axis: axisIndex(m, axis), Where: where,
-	})
-	return name
-}
-
-// world is the team of all ranks.
-func (b *builder) world(pos diag.Pos) string {
-	m := b.program.Meshes[0]
-	return b.team(m, "", at(pos, "mesh "+m.Name))
-}
-
-// teamOf is the team that a communication joins. The two meshes of a SendRecv meet in
-// the world.
-func (b *builder) teamOf(s *hostir.Communication) string {
-	if s.Type == hostir.SendRecv {
-		return b.world(s.Pos)
-	}
-	return b.team(s.Mesh, s.MeshAxis, at(s.Pos, strings.TrimSuffix("mesh "+s.Mesh.Name+" axis "+s.MeshAxis, " axis ")))
 }
 
 // begin hands over from the current stream to the team's: the events and their nodes.
@@ -164,13 +116,7 @@ func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*collect
 		if s.Root == nil {
 			return nil, internalError(s.Pos, s.Op(), "there is no root")
 		}
-		call.Root = b.rank(s.Root)
-		if s.Type == hostir.BroadcastComm && !covers(s.Out.Mesh, s.Mesh) {
-			call.InPlace = in.name
-			if in.input {
-				call.InPlace = "const_cast<" + in.typ.Alias + "*>(" + in.name + ")" // NCCL writes what is there
-			}
-		}
+		call.Root, call.InPlace = b.rank(s.Root), inPlace(s, in)
 	}
 	if form.reduces {
 		if call.Fn, ok = ncclFns[s.ReduceFn]; !ok {
@@ -180,6 +126,19 @@ func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*collect
 	return call, nil
 }
 
+// inPlace names the operand of a broadcast whose root has no result, to receive in: NCCL writes
+// there what is there. It is empty for other communications.
+func inPlace(s *hostir.Communication, in *buffer) string {
+	switch {
+	case s.Type != hostir.BroadcastComm || covers(s.Out.Mesh, s.Mesh):
+		return ""
+	case in.input:
+		return "const_cast<" + in.typ.Alias + "*>(" + in.name + ")"
+	default:
+		return in.name
+	}
+}
+
 // rank prints an expression as the int that NCCL takes.
 func (b *builder) rank(e expr.Expr) string {
 	text := b.scope.index(e)
@@ -187,44 +146,6 @@ func (b *builder) rank(e expr.Expr) string {
 		return text
 	}
 	return "static_cast<int>(" + text + ")"
-}
-
-// account notes a communication for the summary, and keeps the largest one for the
-// columns of the report.
-func (b *builder) account(s *hostir.Communication, in, out *buffer) {
-	whole := out
-	if in.elements().size > out.elements().size {
-		whole = in
-	}
-	kind := strings.ToLower(string(s.Type))
-	over := "mesh axis " + s.MeshAxis
-	switch {
-	case s.Type == hostir.SendRecv:
-		over = fmt.Sprintf("meshes %s and %s", s.In.Mesh.Name, s.Out.Mesh.Name)
-	case s.MeshAxis == "":
-		over = "mesh " + s.Mesh.Name
-	}
-	b.accountFor(fmt.Sprintf("%s of %s over %s", kind, in.root.Name, over), kind, whole)
-}
-
-// accountTransfer notes what a rank receives from another one.
-func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
-	if !s.Send {
-		b.accountFor(fmt.Sprintf("transfers into %s from rank to rank by %s", buf.root.Name, s.Backend), "sendrecv", buf)
-	}
-}
-
-func (b *builder) accountFor(text, kind string, whole *buffer) {
-	for _, l := range b.loops {
-		text += ", one slice per iteration of " + l.name
-	}
-	if len(b.derived) == 0 || b.derived[len(b.derived)-1] != text {
-		b.derived = append(b.derived, text)
-	}
-	bytes := times(b.runs(), whole.elements(), number(whole.tensor.DType.Size()))
-	if bytes.size > b.view.Bytes.size {
-		b.view.Bytes, b.view.Communication = bytes, kind
-	}
 }
 
 // pointToPoint prints a send or a receive.
@@ -259,65 +180,6 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]node, error) {
 	}
 	t, handOver := b.begin(src, team, s.Handle, team+".stream")
 	return []node{handOver, call, b.end(src, t, s.Handle)}, nil
-}
-
-// startGroup opens a group. Its team and its handle are those of what follows.
-func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]node, error) {
-	if b.group != nil {
-		return nil, internalError(s.Pos, s.Op(), "a group is open already")
-	}
-	members, end := hostir.Group(rest)
-	if kind := hostir.SignalKindOfAll(members, b.pairs); kind != hostir.NoSignals && end != nil {
-		return b.startSignals(s, kind, end), nil
-	}
-	src := b.source(s)
-	for _, next := range rest {
-		switch next := next.(type) {
-		case *hostir.Communication:
-			return b.openGroup(src, b.teamOf(next), rest)
-		case *hostir.P2PCommunication:
-			return b.openGroup(src, b.world(next.Pos), rest)
-		}
-	}
-	return nil, internalError(s.Pos, s.Op(), "the group is empty")
-}
-
-// openGroup finds the end of the group, which names it, and hands over the stream.
-func (b *builder) openGroup(src source, team string, rest []hostir.Stmt) ([]node, error) {
-	for _, next := range rest {
-		end, ok := next.(*hostir.EndCoalescing)
-		if !ok {
-			continue
-		}
-		src.Where = b.place(end.Handle, at(end.Pos, end.Handle+": group"))
-		t, handOver := b.begin(src, team, end.Handle, team+".stream")
-		b.group = t
-		return []node{handOver, &groupNode{source{Where: src.Where}}}, nil
-	}
-	return nil, internalError(diag.Pos{}, "StartCoalescing", "the group has no end in its list of statements")
-}
-
-// endGroup closes the group.
-func (b *builder) endGroup(s *hostir.EndCoalescing) ([]node, error) {
-	if b.signals != nil {
-		return b.endSignals(), nil
-	}
-	if b.group == nil {
-		return nil, internalError(s.Pos, s.Op(), "no group is open")
-	}
-	src := b.located(s, s.Handle, s.Handle+": group")
-	t := b.group
-	b.group = nil
-	return []node{&groupEndNode{src}, b.end(src, t, s.Handle)}, nil
-}
-
-// sameTeam reports a group over several communicators, whose parts one event cannot
-// stand for.
-func (b *builder) sameTeam(pos diag.Pos, team string) error {
-	if b.group.team == team {
-		return nil
-	}
-	return errorAt(pos, "the communications of one group must be along one mesh axis")
 }
 
 // wait makes the current stream wait for a transfer.

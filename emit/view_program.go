@@ -3,68 +3,12 @@ package emit
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"path"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
-
-// A builder turns one host program into its view.
-type builder struct {
-	program *hostir.Program
-	view    *programView
-	names   *names
-	scope   *scope
-
-	pairs     map[string]*hostir.Exchange // transfers through shared memory, by handle
-	exchanges map[*hostir.Exchange]*exchange
-	shares    map[shareKey]*shareView
-	arguments map[*hostir.Tensor]int      // the places of inputs and outputs among the caller's tensors
-	copies    map[*hostir.Tensor]quantity // buffers of a tensor that a loop allocates
-	terms     map[string]domain.Terms     // of the sums of the model's products, by operand
-
-	used      map[*hostir.Tensor]bool
-	buffers   map[*hostir.Tensor]*buffer
-	variables map[*hostir.Tensor]string // C++ names of tensors, given once
-	meshes    map[*domain.Mesh]string
-	teams     map[teamKey]string
-	guards    map[string]string // members, by the ranks
-	streams   map[string]string // C++ names of stream variables
-	handles   map[string]*transfer
-	places    map[string]string // names of constants, by text
-	derived   []string          // communications in words, for the summary
-
-	loops    []loop
-	earlier  []earlierWait    // of the outermost loop
-	guard    string           // of the statement at hand: who runs it; empty for all
-	declared []*hostir.Tensor // in the innermost statement list
-	current  streamRef        // what the next statement runs on
-	group    *transfer        // the open group of communications
-	signals  *signalGroup     // the open group of transfers through shared memory
-
-	kernels         bool // the program launches kernels of the runtime
-	callerWorkspace bool // the caller's stream has memory for products
-}
-
-// A loop is a For around the statement at hand.
-type loop struct {
-	name  string
-	count quantity  // one more than the last iteration
-	runs  quantity  // iterations
-	at    expr.Expr // the iteration that is meant; nil: the one at hand
-}
-
-// iteration is the number of the iteration that is meant.
-func (l loop) iteration() expr.Expr {
-	if l.at != nil {
-		return l.at
-	}
-	return expr.Var(l.name)
-}
 
 // newProgramView decides everything about the emitted program, and about the one that runs
 // otherwise.
@@ -110,20 +54,6 @@ func newFormView(p *hostir.Program, suffix string, opt Options) (view *programVi
 	return b.view, b.finish()
 }
 
-func newBuilder(p *hostir.Program) *builder {
-	return &builder{
-		program: p, view: &programView{}, names: newNames(),
-		scope: &scope{values: map[string]int64{}, names: map[string]string{}},
-		used:  usedTensors(p.Body),
-		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[shareKey]*shareView{},
-		arguments: map[*hostir.Tensor]int{}, copies: map[*hostir.Tensor]quantity{},
-		terms:   terms(p),
-		buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
-		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{}, guards: map[string]string{}, streams: map[string]string{},
-		handles: map[string]*transfer{}, places: map[string]string{}, current: callersStream,
-	}
-}
-
 // describe fills what comments and reports say about the program.
 func (b *builder) describe(suffix string, opt Options) {
 	v, p := b.view, b.program
@@ -159,52 +89,6 @@ func command(spec string, flags []string) string {
 	return strings.Join(append(words, "-o", "."), " ")
 }
 
-// constants names the parameters, meshes and element types.
-func (b *builder) constants() {
-	for _, p := range b.program.Params {
-		name := b.names.local(p.Name)
-		b.scope.values[p.Name] = p.Value
-		b.scope.names[p.Name] = name
-		b.view.Params = append(b.view.Params, paramView{p.Name, name, p.Value})
-	}
-	b.scope.names["rank"] = "rank"
-	for _, m := range b.program.Meshes {
-		b.mesh(m)
-	}
-	seen := map[domain.DType]bool{}
-	for _, t := range b.program.Tensors {
-		seen[t.DType] = true
-	}
-	for _, d := range domain.DTypes {
-		if !seen[d] {
-			continue
-		}
-		b.view.Types = append(b.view.Types, cppTypes[d])
-		if header := typeHeaders[cppTypes[d].Alias]; header != "" {
-			b.view.TypeHeaders = append(b.view.TypeHeaders, header)
-		}
-	}
-}
-
-// mesh declares a mesh as a constant.
-func (b *builder) mesh(m *domain.Mesh) {
-	view := meshView{Name: b.names.local("mesh_" + m.Name)}
-	var axes []string
-	for _, a := range m.Axes {
-		extent := b.scope.extent(a.Extent)
-		view.Extents = append(view.Extents, extent.String())
-		axes = append(axes, fmt.Sprintf("%s of %s", a.Name, extent))
-	}
-	for i, r := range m.Ranks {
-		if i != r {
-			view.Ranks = m.Ranks
-		}
-	}
-	view.Comment = fmt.Sprintf("Mesh %s: %s ranks.", m.Name, strings.Join(axes, ", "))
-	b.meshes[m] = view.Name
-	b.view.Meshes = append(b.view.Meshes, view)
-}
-
 // statements binds the caller's tensors and prints the body.
 func (b *builder) statements() error {
 	index := 0
@@ -231,62 +115,6 @@ func (b *builder) statements() error {
 	}
 	b.view.Bindings = append(b.view.Bindings, b.beginCalls()...)
 	return nil
-}
-
-// argument describes an input or output and binds its pointer.
-func (b *builder) argument(t *hostir.Tensor, index int) {
-	name := b.variable(t)
-	buf := b.newBuffer(t, name)
-	b.buffers[t] = buf
-	view := tensorView{
-		Name: t.Name, Var: name, Type: buf.typ, Axes: b.globalAxes(t), Shape: domain.FormatAxes(t.Axes) + b.onMesh(t),
-		Local: buf.shape(), Present: b.present(t), Output: t.Role == hostir.Output, Where: at(t.Pos, ""), Contraction: b.contraction(t),
-		Deviation: decimal(t.Deviation), Tolerance: decimal(t.Tolerance),
-	}
-	if view.Output {
-		b.view.Outputs = append(b.view.Outputs, view)
-	} else {
-		b.view.Inputs = append(b.view.Inputs, view)
-	}
-	if b.used[t] {
-		b.view.Bindings = append(b.view.Bindings, &bindNode{
-			Const: t.Role == hostir.Input, Type: buf.typ.Alias, Name: name, Index: index, Shape: buf.shape(),
-		})
-	}
-}
-
-// variable is the C++ name of a tensor.
-func (b *builder) variable(t *hostir.Tensor) string {
-	if name, ok := b.variables[t]; ok {
-		return name
-	}
-	name := b.names.local(t.Name)
-	b.variables[t] = name
-	return name
-}
-
-// coordinate names this rank's place along an axis of a mesh.
-func (b *builder) coordinate(m *domain.Mesh, axis string) string {
-	b.view.UsesRank = true
-	mesh := b.meshes[m]
-	want := coordinateView{Mesh: mesh, Axis: axisIndex(m, axis)}
-	for _, c := range b.view.Coordinates {
-		if c.Mesh == want.Mesh && c.Axis == want.Axis {
-			return c.Name
-		}
-	}
-	want.Name = b.names.local(axis)
-	b.view.Coordinates = append(b.view.Coordinates, want)
-	return want.Name
-}
-
-func axisIndex(m *domain.Mesh, axis string) int {
-	for i, a := range m.Axes {
-		if a.Name == axis {
-			return i
-		}
-	}
-	return 0
 }
 
 // finish fills what depends on the whole program.

@@ -1,0 +1,96 @@
+package emit
+
+import "strings"
+
+// outermostBracket finds the first "(" or "{" whose arguments are worth breaking, or -1.
+func outermostBracket(text string) int {
+	for i := 0; i < len(text); i = skip(text, i) {
+		if text[i] == '(' || text[i] == '{' {
+			if end := matching(text, i); end > i+1 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// matching finds the bracket that closes the one at i; -1 when there is none.
+func matching(text string, i int) int {
+	depth := 0
+	for ; i < len(text); i = skip(text, i) {
+		switch text[i] {
+		case '(', '{', '[':
+			depth++
+		case ')', '}', ']':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// splitSum splits at the plus signs that are in no bracket and no string; each part but the
+// last ends with one.
+func splitSum(text string) []string {
+	var parts []string
+	depth, start := 0, 0
+	for i := 0; i < len(text); i = skip(text, i) {
+		switch {
+		case strings.IndexByte("({[", text[i]) >= 0:
+			depth++
+		case strings.IndexByte(")}]", text[i]) >= 0:
+			depth--
+		case depth == 0 && strings.HasPrefix(text[i:], " + "):
+			parts = append(parts, text[start:i+len(" +")])
+			start = i + len(" + ")
+		}
+	}
+	return append(parts, text[start:])
+}
+
+// splitArgs splits at the commas that are in no bracket and no string.
+func splitArgs(text string) []string {
+	var args []string
+	depth, start := 0, 0
+	for i := 0; i < len(text); i = skip(text, i) {
+		switch text[i] {
+		case '(', '{', '[':
+			depth++
+		case ')', '}', ']':
+			depth--
+		case ',':
+			if depth == 0 {
+				args = append(args, strings.TrimSpace(text[start:i]))
+				start = i + 1
+			}
+		}
+	}
+	return append(args, strings.TrimSpace(text[start:]))
+}
+
+// skip steps over one character, or over a whole string literal or comment of C.
+func skip(text string, i int) int {
+	if strings.HasPrefix(text[i:], "/*") {
+		return min(len(text), i+4+strings.Index(text[i+2:]+"*/", "*/"))
+	}
+	if text[i] != '"' {
+		return i + 1
+	}
+	for i++; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+// splitComment splits a line into code and the comment behind it.
+func splitComment(line string) (code, comment string) {
+	for i := 0; i < len(line); i = skip(line, i) {
+		if strings.HasPrefix(line[i:], "//") {
+			return strings.TrimRight(line[:i], " "), line[i:]
+		}
+	}
+	return line, ""
+}
