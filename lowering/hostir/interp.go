@@ -3,10 +3,8 @@ package hostir
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
 )
 
 // Array is what one rank holds of a tensor, row-major over LocalShape.
@@ -105,25 +103,6 @@ type stream struct {
 	last *task
 }
 
-// rank issues the statements of one rank.
-type rank struct {
-	machine  *machine
-	number   int // world rank
-	calls    int // that were begun
-	env      map[string]int64
-	streams  map[string]*stream
-	named    map[string]*stream // by GetCurrentStream
-	current  *stream
-	views    map[*Tensor]*view
-	aliases  map[*Tensor]bool     // views that a Reshape, Broadcast or Permute made
-	handles  map[string]*underway // what Wait waits for
-	loops    []string             // the variables of the loops around
-	turns    map[string]int       // how many meetings of a team this rank has joined
-	group    []*part              // communications of the open group
-	grouping bool
-	outputs  map[string]*Array
-}
-
 func allocates(p *Program) bool {
 	found := false
 	Walk(p.Body, func(s Stmt) bool {
@@ -134,37 +113,6 @@ func allocates(p *Program) bool {
 	return found
 }
 
-func newRank(m *machine, number int) *rank {
-	r := &rank{
-		machine: m, number: number, streams: map[string]*stream{}, named: map[string]*stream{},
-		views: map[*Tensor]*view{}, aliases: map[*Tensor]bool{}, turns: map[string]int{},
-		env: map[string]int64{"rank": int64(number)}, outputs: map[string]*Array{},
-	}
-	for _, param := range m.program.Params {
-		r.env[param.Name] = param.Value
-	}
-	return r
-}
-
-// handle notes the task that a Wait for the communication of this iteration waits for.
-func (r *rank) handle(name string, t *task) {
-	c := r.handles[name]
-	if c == nil {
-		c = &underway{loops: slices.Clone(r.loops), tasks: map[string]*task{}}
-		r.handles[name] = c
-	}
-	c.tasks[r.iteration(c.loops)] = t
-}
-
-// iteration names the iteration at hand of the given loops.
-func (r *rank) iteration(loops []string) string {
-	values := make([]int64, len(loops))
-	for i, name := range loops {
-		values[i] = r.env[name]
-	}
-	return fmt.Sprint(values)
-}
-
 func (r *rank) stream(name string) *stream {
 	s := r.streams[name]
 	if s == nil {
@@ -172,17 +120,6 @@ func (r *rank) stream(name string) *stream {
 		r.streams[name] = s
 	}
 	return s
-}
-
-// issue appends a task to a stream, after the tasks named as well.
-func (r *rank) issue(s *stream, stmt Stmt, run func() error, after ...*task) *task {
-	t := r.machine.task(r.number, stmt, s, run)
-	t.follow(s.last)
-	for _, other := range after {
-		t.follow(other)
-	}
-	s.last = t
-	return t
 }
 
 func (m *machine) task(rank int, stmt Stmt, s *stream, run func() error) *task {
@@ -197,94 +134,6 @@ func (t *task) follow(other *task) {
 		other.after = append(other.after, t)
 		t.before++
 	}
-}
-
-// call issues one call of the program: the caller fills the inputs, the statements
-// run, the caller reads the outputs, all on the caller's stream.
-func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
-	r.calls++
-	r.handles = map[string]*underway{}
-	r.current = r.stream("caller's stream")
-	for _, t := range r.machine.program.Tensors {
-		if !r.holds(t) || t.Role != Input && t.Role != Output {
-			continue
-		}
-		if r.views[t] == nil {
-			r.views[t] = newBuffer(t)
-		}
-		if err := r.fill(t, inputs[t.Name], rehearsal); err != nil {
-			return err
-		}
-	}
-	if err := r.block(r.machine.program.Body); err != nil {
-		return err
-	}
-	for _, t := range r.machine.program.Tensors {
-		if t.Role == Output && r.holds(t) && !rehearsal {
-			v := r.views[t]
-			r.issue(r.stream("caller's stream"), nil, func() error {
-				r.outputs[t.Name] = v.read()
-				return nil
-			})
-		}
-	}
-	r.reuse()
-	return nil
-}
-
-// reuse issues what a caller may do with its inputs after a call: write over them.
-func (r *rank) reuse() {
-	for _, t := range r.machine.program.Tensors {
-		if v := r.views[t]; t.Role == Input && r.holds(t) {
-			r.issue(r.stream("caller's stream"), nil, func() error { v.spoil(); return nil })
-		}
-	}
-}
-
-// fill issues the caller's writing of a tensor: inputs get their values (others in the
-// rehearsal), outputs are spoilt.
-func (r *rank) fill(t *Tensor, in *Array, rehearsal bool) error {
-	v := r.views[t]
-	if t.Role == Output {
-		r.issue(r.current, nil, func() error { v.spoil(); return nil })
-		return nil
-	}
-	if in == nil || int64(len(in.Data)) != v.elements() {
-		return fmt.Errorf("rank %d has no input %s with %d elements", r.number, t.Name, v.elements())
-	}
-	r.issue(r.current, nil, func() error {
-		i := 0
-		v.each(func(at int64) {
-			v.data[at] = in.Data[i]
-			if rehearsal {
-				v.data[at] = t.DType.Round(1 - 2*in.Data[i])
-			}
-			i++
-		})
-		return nil
-	})
-	return nil
-}
-
-// holds reports whether the rank has a part of t.
-func (r *rank) holds(t *Tensor) bool {
-	return t.Mesh == nil || len(t.Mesh.Axes) == 0 || t.Mesh.Coordinate(r.number, t.Mesh.Axes[0].Name) >= 0
-}
-
-// eval computes an expression on this rank, here.
-func (r *rank) eval(s Stmt, e expr.Expr) (int64, error) {
-	v, err := expr.Eval(e, func(name string) (int64, bool) {
-		v, ok := r.env[name]
-		return v, ok
-	})
-	if err != nil {
-		return 0, r.fail(s, "%v", err)
-	}
-	return v, nil
-}
-
-func (r *rank) fail(s Stmt, format string, args ...any) error {
-	return fmt.Errorf("%s, rank %d, %s: %s", where(s.Meta().Pos), r.number, head(s), fmt.Sprintf(format, args...))
 }
 
 func where(pos diag.Pos) string {

@@ -1,0 +1,111 @@
+package hostir
+
+// compute parses the arguments of "out = Op(...)".
+func (p *parser) compute(op string, at int, out *Tensor) Stmt {
+	switch op {
+	case "Select":
+		return p.selection(out)
+	case "Set":
+		return &Set{Out: out, In: p.tensor()}
+	case "Matmul":
+		s := &Matmul{Out: out, A: p.tensor()}
+		p.expect(",")
+		s.B = p.tensor()
+		if p.accept(",") {
+			s.Addend = p.addend()
+		}
+		return s
+	case "Linear":
+		return p.linear(out)
+	case "Broadcast":
+		s := &Broadcast{Out: out, In: p.tensor()}
+		p.expect(",")
+		s.Axis = p.attribute("axis")
+		return s
+	case "Permute":
+		s := &Permute{Out: out, In: p.tensor()}
+		p.expect(",")
+		p.keyword("perm")
+		s.Perm = p.axes()
+		return s
+	case "Reshape":
+		return &Reshape{Out: out, In: p.tensor()}
+	case "Cast":
+		return &Cast{Out: out, In: p.tensor()}
+	case "Unary", "Binary", "Reduce":
+		return p.function(op, out)
+	default:
+		p.failAt(at, "%q is no statement", op)
+		return nil
+	}
+}
+
+func (p *parser) selection(out *Tensor) Stmt {
+	s := &Select{Out: out, In: p.tensor()}
+	p.expect(",")
+	s.Axis = p.attribute("axis")
+	p.expect(",")
+	p.keyword("index")
+	s.Index = p.expression(",)")
+	if p.accept(",") {
+		s.Parts = int64(p.attribute("parts"))
+	}
+	return s
+}
+
+func (p *parser) linear(out *Tensor) Stmt {
+	s := &Linear{Out: out, X: p.tensor()}
+	p.expect(",")
+	s.W = p.tensor()
+	more := p.accept(",")
+	if more && !p.startsAddend() {
+		s.Bias = p.tensor()
+		more = p.accept(",")
+	}
+	if more {
+		s.Addend = p.addend()
+	}
+	return s
+}
+
+// addend parses what a product adds to: "add P_sums".
+func (p *parser) addend() *Tensor {
+	p.keyword("add")
+	return p.tensor()
+}
+
+// startsAddend reports whether "add" comes next as a word of its own, not as a tensor's name.
+func (p *parser) startsAddend() bool {
+	at := p.at
+	is := p.acceptWord("add") && !p.startsArgumentEnd()
+	p.at = at
+	return is
+}
+
+// function parses the statements whose first argument names a function.
+func (p *parser) function(op string, out *Tensor) Stmt {
+	fn := p.functionName()
+	p.expect(",")
+	in := p.tensor()
+	switch op {
+	case "Unary":
+		return &Unary{Fn: fn, Out: out, In: in}
+	case "Binary":
+		p.expect(",")
+		return &Binary{Fn: fn, Out: out, A: in, B: p.tensor()}
+	default:
+		p.expect(",")
+		return &Reduce{Fn: fn, Out: out, In: in, Axis: p.attribute("axis")}
+	}
+}
+
+// functionName takes the spelling of a function: "gelu", "scale(0.125)".
+func (p *parser) functionName() string {
+	fn := p.name("a function")
+	if !p.accept("(") {
+		return fn
+	}
+	constant, _ := p.until(")")
+	p.expect(")")
+	return fn + "(" + constant + ")"
+}
