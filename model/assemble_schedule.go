@@ -2,73 +2,10 @@ package model
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
-
-// inputsAndOutputs finds the tensors that the caller passes in and gets back.
-// Outputs are those that the spec lists, or all that are produced and not consumed.
-func (a *assembler) inputsAndOutputs() {
-	for _, t := range a.p.Tensors {
-		_, produced := a.defined[t.Name]
-		switch {
-		case !produced && a.used[t.Name]:
-			a.checkInput(t)
-			a.p.Inputs = append(a.p.Inputs, t)
-		case !produced && !a.guessing():
-			a.list.Add(t.Pos, diag.UnusedTensor, "tensor %s is not used", t.Name).WithHint("remove it, or use it in an operation")
-		case produced && !a.used[t.Name] && a.src.outputs == nil:
-			a.p.Outputs = append(a.p.Outputs, t)
-		}
-	}
-	a.listedOutputs()
-}
-
-// guessing reports whether what seems unused may be used by a part of the spec that
-// is itself wrong.
-func (a *assembler) guessing() bool { return a.src.incomplete || a.misnamed }
-
-// checkInput refuses reduction axes on an input: nothing has reduced them.
-func (a *assembler) checkInput(t *Tensor) {
-	for _, axis := range t.Axes {
-		if axis.Kind == domain.Reduction {
-			a.list.Add(t.Pos, diag.BadReduction, "input %s lists %s, but no operation has reduced it", t.Name, axis)
-			return
-		}
-	}
-}
-
-func (a *assembler) listedOutputs() {
-	if a.src.outputs == nil {
-		return
-	}
-	if len(a.src.outputs) == 0 && !a.src.incomplete {
-		a.list.Add(a.src.pos, diag.BadOutput, "the list of outputs is empty").WithHint("without the list, outputs are what no operation reads")
-		a.misnamed = true
-	}
-	listed := map[string]bool{}
-	for _, t := range a.src.outputs {
-		switch tensor := a.tensors[t.value]; {
-		case listed[t.value]:
-			a.list.Add(t.pos, diag.BadOutput, "output %q is listed twice", t.value)
-		case tensor != nil && a.defined[t.value] != nil:
-			a.p.Outputs = append(a.p.Outputs, tensor)
-		case tensor != nil:
-			a.list.Add(t.pos, diag.BadOutput, "%q is not the result of an operation", t.value)
-			a.misnamed = true
-		case !a.broken[t.value] && a.defined[t.value] == nil && !a.src.incomplete:
-			a.unknownTensor(t)
-		}
-		listed[t.value] = true
-	}
-	for _, t := range a.p.Tensors {
-		if so := a.defined[t.Name]; so != nil && !a.used[t.Name] && !listed[t.Name] && !a.guessing() {
-			a.list.Add(so.pos, diag.UnusedTensor, "the result %s is neither used nor an output", t.Name)
-		}
-	}
-}
 
 // A choice is a field of the schedule with its values; the first one is the default.
 type choice struct {
@@ -112,7 +49,7 @@ func DefaultSchedule() Schedule {
 	return s
 }
 
-// schedule reads the choices.
+// schedule reads the fields of the schedule.
 func (a *assembler) schedule() {
 	a.p.Schedule = DefaultSchedule()
 	names := []string{"streams", "chunks", "pieces", "delay"}
@@ -126,40 +63,37 @@ func (a *assembler) schedule() {
 		switch f.name.value {
 		case "streams":
 			a.streams(f.value)
-			continue
 		case "chunks":
 			a.cuts(f, &a.p.Schedule.Chunks)
-			continue
 		case "pieces":
 			a.cuts(f, &a.p.Schedule.Pieces)
-			continue
 		case "delay":
 			a.delay(f.value)
-			continue
-		}
-		at := slices.IndexFunc(choices, func(c choice) bool { return c.name == f.name.value })
-		if at < 0 {
-			d := a.list.Add(f.name.pos, diag.UnknownField, "the schedule has no field %q", f.name.value)
-			hintNearest(d, f.name.value, names)
-			continue
-		}
-		c := choices[at]
-		if !slices.Contains(c.values, f.value.value) {
-			d := a.list.Add(f.value.pos, diag.BadChoice, "%s cannot be %q", c.name, f.value.value)
-			if len(c.values) == 1 {
-				d.WithHint("the only %s is %s", c.name, strconv.Quote(c.values[0]))
-			} else {
-				hintNearest(d, f.value.value, c.values)
-			}
-			continue
-		}
-		c.set(&a.p.Schedule, f.value.value)
-		if c.name == "hosts" {
-			a.hosts(f.value)
+		default:
+			a.choice(f, names)
 		}
 	}
 	if a.p.Schedule.Auto {
 		a.p.Schedule.Given = a.given(names)
+	}
+}
+
+// choice reads a field that is one of some values. names are those of all fields, for a hint.
+func (a *assembler) choice(f sourceField, names []string) {
+	at := slices.IndexFunc(choices, func(c choice) bool { return c.name == f.name.value })
+	if at < 0 {
+		d := a.list.Add(f.name.pos, diag.UnknownField, "the schedule has no field %q", f.name.value)
+		hintNearest(d, f.name.value, names)
+		return
+	}
+	c := choices[at]
+	if !slices.Contains(c.values, f.value.value) {
+		hintNearest(a.list.Add(f.value.pos, diag.BadChoice, "%s cannot be %q", c.name, f.value.value), f.value.value, c.values)
+		return
+	}
+	c.set(&a.p.Schedule, f.value.value)
+	if c.name == "hosts" {
+		a.hosts(f.value)
 	}
 }
 

@@ -1,0 +1,132 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+func inferReduce(in *inference) bool {
+	axes := in.axesOf(0)
+	axis, ok := in.axisAttr(len(axes))
+	if !ok {
+		return false
+	}
+	if len(axes) == 1 {
+		in.fail(diag.BadAxisCount, "%s over the only axis of %s leaves no axis", in.src.fn.value, in.op.In[0].Name)
+		return false
+	}
+	in.op.Axis = axis
+	in.reduced = reducedAxis{extent: axes[axis].Extent, at: axis, exists: true}
+	in.axes = slices.Delete(axes, axis, axis+1)
+	return true
+}
+
+func inferBroadcast(in *inference) bool {
+	axes := in.axesOf(0)
+	axis, ok := in.axisAttr(len(axes) + 1)
+	if !ok {
+		return false
+	}
+	in.op.Axis = axis
+	in.axes = slices.Insert(axes, axis, domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}})
+	return true
+}
+
+// axisAttr reads the attribute axis: 0 to n-1, or counted from the end, -1 to -n.
+func (in *inference) axisAttr(n int) (int, bool) {
+	attr := in.src.attr("axis")
+	if attr == nil || attr.list {
+		in.fail(diag.BadAttribute, "%s needs one axis", in.src.fn.value).
+			WithHint("write %s(%s, axis=0)", in.src.fn.value, in.op.In[0].Name)
+		return 0, false
+	}
+	return in.axisIndex(attr.values[0], n)
+}
+
+func (in *inference) axisIndex(t text, n int) (int, bool) {
+	v, ok := in.a.eval(t)
+	if !ok {
+		return 0, false
+	}
+	if v.value < int64(-n) || v.value >= int64(n) {
+		in.a.list.Add(t.pos, diag.BadAttribute, "axis %d is not between 0 and %d", v.value, n-1)
+		return 0, false
+	}
+	if v.value < 0 {
+		v.value += int64(n)
+	}
+	return int(v.value), true
+}
+
+func inferPermute(in *inference) bool {
+	axes := in.axesOf(0)
+	attr := in.src.attr("perm")
+	if attr == nil || !attr.list {
+		in.fail(diag.BadAttribute, "permute needs a list of axes").WithHint("write permute(%s, perm=[1, 0])", in.op.In[0].Name)
+		return false
+	}
+	if len(attr.values) != len(axes) {
+		in.a.list.Add(attr.name.pos, diag.BadAttribute, "perm has length %d, but %s has %d axes", len(attr.values), in.op.In[0].Name, len(axes))
+		return false
+	}
+	for _, t := range attr.values {
+		i, ok := in.axisIndex(t, len(axes))
+		if !ok {
+			return false
+		}
+		if slices.Contains(in.op.Perm, i) {
+			in.a.list.Add(t.pos, diag.BadAttribute, "perm lists axis %d twice", i)
+			return false
+		}
+		in.op.Perm = append(in.op.Perm, i)
+		in.axes = append(in.axes, axes[i])
+	}
+	return true
+}
+
+// inferReshape takes the shape from the attribute or from the declared result.
+func inferReshape(in *inference) bool {
+	attr := in.src.attr("shape")
+	switch {
+	case attr != nil && !attr.list:
+		in.a.list.Add(attr.name.pos, diag.BadAttribute, "shape is a list").WithHint("write shape=[M, N]")
+		return false
+	case attr != nil:
+		for _, t := range attr.values {
+			e, ok := in.a.extent(t)
+			if !ok {
+				return false
+			}
+			in.axes = append(in.axes, domain.Axis{Extent: e})
+		}
+	case in.out != nil:
+		in.axes = domain.WithoutReductions(in.out.Axes)
+	default:
+		in.fail(diag.BadAttribute, "reshape needs a shape").
+			WithHint("write reshape(%s, shape=[M, N]), or declare %s", in.op.In[0].Name, in.src.out.value)
+		return false
+	}
+	from, fits := elements(domain.Shape(in.op.In[0].Axes))
+	to, alsoFits := elements(domain.Shape(in.axes))
+	if from != to || !fits || !alsoFits {
+		in.fail(diag.ShapeMismatch, "reshape keeps the number of elements, but %s has %d and the result %d", in.op.In[0].Name, from, to)
+		return false
+	}
+	return true
+}
+
+// elements multiplies extents and reports whether the product fits in 64 bits.
+func elements(shape []int64) (int64, bool) {
+	n := int64(1)
+	for _, extent := range shape {
+		product, ok := expr.Mul(n, extent)
+		if !ok {
+			return 0, false
+		}
+		n = product
+	}
+	return n, true
+}

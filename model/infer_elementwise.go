@@ -1,0 +1,126 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// inferSame is for operations whose result has the operand's axes.
+func inferSame(in *inference) bool {
+	in.axes = in.axesOf(0)
+	return true
+}
+
+// inferConstant is for functions of an operand and a constant, which becomes a part of
+// the function.
+func inferConstant(in *inference) bool {
+	name := in.rule.fn
+	attr := in.src.attr("by")
+	if attr == nil || attr.list {
+		in.fail(diag.BadAttribute, "%s needs one constant", name).WithHint("write %s(%s, by=0.5)", name, in.op.In[0].Name)
+		return false
+	}
+	by, err := strconv.ParseFloat(attr.values[0].value, 32)
+	if err != nil || math.IsInf(by, 0) || math.IsNaN(by) {
+		in.a.list.Add(attr.values[0].pos, diag.BadAttribute, "%q is no number that fp32 holds", attr.values[0].value)
+		return false
+	}
+	in.rule.fn = domain.JoinFn(name, by)
+	in.axes = in.axesOf(0)
+	return true
+}
+
+func inferCast(in *inference) bool {
+	attr := in.src.attr("dtype")
+	switch {
+	case attr != nil && !attr.list:
+		in.dtype = in.a.elementType(attr.values[0], "")
+	case attr != nil:
+		in.a.list.Add(attr.name.pos, diag.BadAttribute, "dtype is one element type, not a list")
+	case in.out != nil:
+		in.dtype = in.out.DType
+	default:
+		in.fail(diag.BadAttribute, "cast needs an element type").WithHint("write cast(%s, dtype=fp32)", in.op.In[0].Name)
+	}
+	in.axes = in.axesOf(0)
+	return in.dtype != ""
+}
+
+func inferBinary(in *inference) bool {
+	if !in.sameDTypes() {
+		return false
+	}
+	var ok bool
+	in.axes, ok = in.stretch(in.axesOf(0), in.axesOf(1))
+	return ok
+}
+
+// sameDTypes checks that the operands have one element type.
+func (in *inference) sameDTypes() bool {
+	first := in.op.In[0]
+	for i, t := range in.op.In {
+		if t.DType != first.DType {
+			in.a.list.Add(in.src.args[i].pos, diag.DTypeMismatch, "%s is %s, but %s is %s", t.Name, t.DType, first.Name, first.DType).
+				WithHint("convert one of them with cast")
+			return false
+		}
+	}
+	return true
+}
+
+// stretch joins the axes of two operands as NumPy does: aligned at the end, an axis
+// of one element stretches to the other's extent.
+func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
+	swapped := len(a) < len(b)
+	if swapped {
+		a, b = b, a
+	}
+	joined := slices.Clone(a)
+	offset := len(a) - len(b)
+	for i, axis := range b {
+		other := a[offset+i]
+		switch {
+		case axis.Extent.Size == other.Extent.Size:
+			joined[offset+i] = joinKinds(other, axis)
+		case other.Extent.Size == 1:
+			joined[offset+i] = axis
+		case axis.Extent.Size != 1:
+			x, y := other, axis
+			if swapped {
+				x, y = y, x
+			}
+			in.fail(diag.ShapeMismatch, "the axes %s of %s and %s of %s meet and have different extents",
+				withValue(x.Extent), in.op.In[0].Name, withValue(y.Extent), in.op.In[1].Name)
+			return nil, false
+		}
+	}
+	return joined, true
+}
+
+// joinKinds is the axis that two equal extents make. What is split over the mesh in
+// one operand only is not split in the result: it takes a communication, and where
+// that goes is not for inference to say.
+func joinKinds(a, b domain.Axis) domain.Axis {
+	switch {
+	case a.Kind == b.Kind && a.Mesh == b.Mesh:
+		return a
+	case a.Kind == domain.Broadcast || a.Kind == domain.Serial && b.Kind == domain.Stream:
+		return b
+	case b.Kind == domain.Broadcast || b.Kind == domain.Serial && a.Kind == domain.Stream:
+		return a
+	}
+	return serial(a)
+}
+
+// withValue prints an extent with its value: "M/S = 2048", or "8".
+func withValue(e domain.Extent) string {
+	if e.Text == "" {
+		return e.String()
+	}
+	return fmt.Sprintf("%s = %d", e.Text, e.Size)
+}

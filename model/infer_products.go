@@ -1,0 +1,76 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+func inferMatmul(in *inference) bool {
+	return in.product(in.axesOf(0), in.axesOf(1))
+}
+
+// inferLinear is a product with the transposed weight, plus a bias with the axes of
+// the weight's rows.
+func inferLinear(in *inference) bool {
+	w := in.axesOf(1)
+	if n := len(w); n >= 2 {
+		w = slices.Clone(w)
+		w[n-2], w[n-1] = w[n-1], w[n-2]
+	}
+	if !in.product(in.axesOf(0), w) {
+		return false
+	}
+	if len(in.op.In) < 3 {
+		return true
+	}
+	weight, bias := domain.Shape(in.op.In[1].Axes), domain.Shape(in.op.In[2].Axes)
+	if want := weight[:len(weight)-1]; !slices.Equal(bias, want) {
+		in.a.list.Add(in.src.args[2].pos, diag.ShapeMismatch, "the bias %s has shape %s; it goes with the rows %s of %s",
+			in.op.In[2].Name, formatShape(bias), formatShape(want), in.op.In[1].Name)
+		return false
+	}
+	return true
+}
+
+// product derives [..., m, k] x [k, n], where all leading axes of a are rows, and
+// [batch..., m, k] x [batch..., k, n].
+func (in *inference) product(a, b []domain.Axis) bool {
+	if !in.sameDTypes() {
+		return false
+	}
+	x, y := in.op.In[0], in.op.In[1]
+	for i, axes := range [][]domain.Axis{a, b} {
+		if len(axes) < 2 {
+			in.a.list.Add(in.src.args[i].pos, diag.BadAxisCount, "%s has %d axis; %s needs at least 2", in.op.In[i].Name, len(axes), in.src.fn.value)
+			return false
+		}
+	}
+	m, n := len(a), len(b)
+	k := a[m-1].Extent
+	if k.Size != b[n-2].Extent.Size {
+		in.fail(diag.ShapeMismatch, "%s sums over the last axis of %s, %s, and axis %d of %s, %s, which differ",
+			in.src.fn.value, x.Name, withValue(k), in.summedAxis(n), y.Name, withValue(b[n-2].Extent))
+		return false
+	}
+	rows := a[:m-1]
+	if n > 2 {
+		batch, ok := in.stretch(a[:m-2], b[:n-2])
+		if !ok {
+			return false
+		}
+		rows = slices.Concat(batch, a[m-2:m-1])
+	}
+	in.axes = slices.Concat(rows, b[n-1:])
+	in.reduced = reducedAxis{extent: k, at: len(in.axes), exists: true}
+	return true
+}
+
+// summedAxis is the axis of the second operand, of n axes, that a product sums over.
+func (in *inference) summedAxis(n int) int {
+	if in.rule.kind == OpLinear {
+		return n - 1
+	}
+	return n - 2
+}
