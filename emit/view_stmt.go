@@ -205,20 +205,21 @@ func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 	})
 	// A view that one branch lends and another one uses is used in both: so once more, while
 	// there are more.
-	used := map[*hostir.Tensor]bool{}
+	used, makers := map[*hostir.Tensor]bool{}, hostir.ViewMakers(body)
 	for known := -1; known < len(used); {
 		known = len(used)
-		addUsed(order, used)
+		addUsed(order, makers, used)
 	}
 	return used
 }
 
-// addUsed adds the tensors that statements in this order use, given those known already.
-func addUsed(order []hostir.Stmt, used map[*hostir.Tensor]bool) {
+// addUsed adds the tensors that statements in this order use, given those known already, and the
+// statements that make views.
+func addUsed(order []hostir.Stmt, makers map[hostir.Stmt]bool, used map[*hostir.Tensor]bool) {
 	lent := map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(order) {
 		mentioned := append(hostir.Uses(s), hostir.Defs(s)...)
-		if out := hostir.Result(s); hostir.MakesView(s) && out.Role == hostir.View && !used[out] {
+		if out := hostir.Result(s); makers[s] && !used[out] {
 			switch in := mentioned[0]; {
 			case lent[out] && in.Role == hostir.View:
 				lent[in] = true

@@ -44,13 +44,14 @@ func FusePieces(p *hostir.Program) error {
 // pieceFusion knows which part of which buffer each view is.
 type pieceFusion struct {
 	pieces int64
+	makes  map[hostir.Stmt]bool             // whether a statement makes a view
 	makers map[*hostir.Tensor][]hostir.Stmt // view -> what makes it: the sides of a branch may differ
 }
 
 func newPieceFusion(p *hostir.Program) *pieceFusion {
-	f := &pieceFusion{pieces: int64(p.Choices.Pieces), makers: map[*hostir.Tensor][]hostir.Stmt{}}
+	f := &pieceFusion{pieces: int64(p.Choices.Pieces), makes: hostir.ViewMakers(p.Body), makers: map[*hostir.Tensor][]hostir.Stmt{}}
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		if out := hostir.Result(s); hostir.MakesView(s) && out.Role == hostir.View {
+		if out := hostir.Result(s); f.makes[s] {
 			f.makers[out] = append(f.makers[out], s)
 		}
 		return true
@@ -126,7 +127,7 @@ func (f *pieceFusion) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
 func (f *pieceFusion) independent(variable string, body []hostir.Stmt) bool {
 	along, written, mixed := map[*hostir.Tensor]int{}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
 	hostir.Walk(body, func(s hostir.Stmt) bool {
-		if hostir.MakesView(s) && hostir.Result(s).Role == hostir.View {
+		if f.makes[s] {
 			return true
 		}
 		for _, t := range hostir.Mentions(s) {

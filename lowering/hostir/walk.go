@@ -109,6 +109,25 @@ func MakesView(s Stmt) bool {
 	}
 }
 
+// ViewMakers finds the statements that make views. A Broadcast, Permute or Reshape makes none but
+// copies where its result has memory of its own, or is a slice of such: a view that a Select made.
+func ViewMakers(body []Stmt) map[Stmt]bool {
+	makers, selected := map[Stmt]bool{}, map[*Tensor]bool{}
+	Walk(body, func(s Stmt) bool {
+		if sel, ok := s.(*Select); ok {
+			selected[sel.Out] = true
+		}
+		return true
+	})
+	Walk(body, func(s Stmt) bool {
+		_, selects := s.(*Select)
+		out := Result(s)
+		makers[s] = MakesView(s) && out.Role == View && (selects || !selected[out])
+		return true
+	})
+	return makers
+}
+
 // Result is the tensor that a compute statement or a Communication writes, or nil.
 func Result(s Stmt) *Tensor {
 	if defs := Defs(s); len(defs) == 1 {
