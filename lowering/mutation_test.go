@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
 )
 
 // TestEverySynchronisationIsNeeded removes each Synchronize and each Wait in turn:
@@ -30,6 +31,28 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 					t.Errorf("without statement %d nothing goes wrong\n%s", i, hostir.Print(mutant))
 				})
 			}
+		}
+	}
+}
+
+// needsItsWaits leaves out each Wait and each Synchronize of a pipeline's program in turn: some
+// order of execution then gives wrong data, unless implied says that the statement, number i of
+// those, only says what others make sure of.
+func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line string) bool) {
+	t.Helper()
+	o := newOracle(t, p, 5)
+	program, err := Lower(p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range orders(program) {
+		mutant, line := without(t, program, i)
+		wrong := false
+		for seed := uint64(0); seed < 200 && !wrong; seed++ {
+			wrong = o.check(mutant, seed) != nil
+		}
+		if !wrong && !implied(i, line) {
+			t.Errorf("without %s nothing goes wrong\n%s", line, hostir.Print(mutant))
 		}
 	}
 }

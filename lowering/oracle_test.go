@@ -49,6 +49,23 @@ func newOracle(t *testing.T, p *model.Pipeline, seed uint64) *oracle {
 	return o
 }
 
+// keepsResult lowers a pipeline, compares its outputs in some orders of execution, and gives its
+// program.
+func keepsResult(t *testing.T, p *model.Pipeline, orders uint64) *hostir.Program {
+	t.Helper()
+	program, err := Lower(p, Options{Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOracle(t, p, 3)
+	for seed := range orders {
+		if err := o.check(program, seed); err != nil {
+			t.Fatalf("%v\n%s", err, hostir.Print(program))
+		}
+	}
+	return program
+}
+
 // check interprets a program, and what runs otherwise, and compares every rank's outputs.
 func (o *oracle) check(program *hostir.Program, seed uint64) error {
 	for _, form := range program.Forms() {

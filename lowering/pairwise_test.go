@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -40,16 +39,7 @@ func TestPairsKeepTheResult(t *testing.T) {
 	for _, d := range []int64{1, 2, 4} {
 		pairwise(t, d, func(t *testing.T, p *model.Pipeline) {
 			t.Helper()
-			program, err := Lower(p, Options{Verify: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			o := newOracle(t, p, 3)
-			for seed := range uint64(3) {
-				if err := o.check(program, seed); err != nil {
-					t.Fatalf("%v\n%s", err, hostir.Print(program))
-				}
-			}
+			keepsResult(t, p, 3)
 		})
 	}
 }

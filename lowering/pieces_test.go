@@ -57,23 +57,7 @@ func TestPiecesKeepTheResult(t *testing.T) {
 func TestPiecesNeedTheirWaits(t *testing.T) {
 	withPieces(t, 3, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
-		o := newOracle(t, p, 5)
-		program, err := Lower(p, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range orders(program) {
-			mutant, line := without(t, program, i)
-			wrong := false
-			for seed := range uint64(200) {
-				if wrong = o.check(mutant, seed) != nil; wrong {
-					break
-				}
-			}
-			if !wrong && !impliedWithPieces(p, i, line) {
-				t.Errorf("without %s nothing goes wrong\n%s", line, hostir.Print(mutant))
-			}
-		}
+		needsItsWaits(t, p, func(i int, line string) bool { return impliedWithPieces(p, i, line) })
 	})
 }
 

@@ -132,16 +132,7 @@ func TestPointToPointOnTeamsKeepsTheResult(t *testing.T) {
 		if p.Schedule.Transport != "nccl" {
 			p.Schedule.Signals, p.Schedule.Copy = "batched", "fused"
 		}
-		program, err := Lower(p, Options{Verify: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := newOracle(t, p, 3)
-		for seed := range uint64(6) {
-			if err := o.check(program, seed); err != nil {
-				t.Fatalf("%v\n%s", err, hostir.Print(program))
-			}
-		}
+		keepsResult(t, p, 6)
 	})
 }
 
@@ -163,20 +154,10 @@ ops:
 				t.Run(mesh+"/"+pipeline+"/"+transport, func(t *testing.T) {
 					p := spec.onMesh(t, mesh, nil)
 					p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Hosts = pipeline, transport, "y"
-					program, err := Lower(p, Options{Verify: true})
-					if err != nil {
-						t.Fatal(err)
-					}
-					text := hostir.Print(program)
+					text := hostir.Print(keepsResult(t, p, 12))
 					shares := strings.Count(text, "ShareMemHandles(mesh world axis x, receive")
 					if all := strings.Count(text, "ShareMemHandles("); shares != 1 || all != 1 || strings.Count(text, ", NCCL)") != 2 {
 						t.Errorf("one pipeline shares memory along x, the other one sends and receives:\n%s", text)
-					}
-					o := newOracle(t, p, 3)
-					for seed := range uint64(12) {
-						if err := o.check(program, seed); err != nil {
-							t.Fatalf("%v\n%s", err, text)
-						}
 					}
 				})
 			}
@@ -223,16 +204,7 @@ func TestPointToPointKeepsTheResult(t *testing.T) {
 				pointToPointVariants(t, d, func(t *testing.T, p *model.Pipeline) {
 					t.Helper()
 					p.Schedule.Sync, p.Schedule.Joins, p.Schedule.Streams = form[0], form[1], n
-					program, err := Lower(p, Options{Verify: true})
-					if err != nil {
-						t.Fatal(err)
-					}
-					o := newOracle(t, p, 3)
-					for seed := range uint64(12) {
-						if err := o.check(program, seed); err != nil {
-							t.Fatalf("%v\n%s", err, hostir.Print(program))
-						}
-					}
+					keepsResult(t, p, 12)
 				})
 			})
 		}
@@ -248,27 +220,12 @@ func TestPointToPointNeedsItsWaits(t *testing.T) {
 			return // it has the waits of the same schedule without chunks
 		}
 		p.Schedule.Streams = 2
-		o := newOracle(t, p, 5)
-		program, err := Lower(p, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range orders(program) {
-			mutant, line := without(t, program, i)
-			wrong := false
-			for seed := range uint64(200) {
-				if wrong = o.check(mutant, seed) != nil; wrong {
-					break
-				}
-			}
+		needsItsWaits(t, p, func(_ int, line string) bool {
 			// A rank that has gathered its peers' sums knows that they have read its parts.
 			implied := p.Name == "matmul_ar_p2p" && strings.HasPrefix(line, "Wait(send")
 			// A worker all of whose work is waited for needs no join, nor a fork if it waits itself.
-			implied = implied || p.Schedule.Transfers == "ahead" && strings.HasPrefix(line, "Synchronize(")
-			if !wrong && !implied {
-				t.Errorf("without %s nothing goes wrong\n%s", line, hostir.Print(mutant))
-			}
-		}
+			return implied || p.Schedule.Transfers == "ahead" && strings.HasPrefix(line, "Synchronize(")
+		})
 	})
 }
 
