@@ -63,7 +63,9 @@ func (g *grid) rankAt(mesh *domain.Mesh, position int) int64 {
 }
 
 // along gives this rank's place along an axis, and the rank at a place: the place times the
-// stride, and what the other axes add.
+// stride, and what the other axes add. The place is what is left of the rank when the axes
+// outside are taken off by "%" and those inside by "/". Where nothing lies between the axis
+// and the one outside of it, "%" comes last, with the extent as the spec spells it.
 func (g *grid) along(axis string, extent expr.Expr) (place expr.Expr, rank func(expr.Expr) expr.Expr) {
 	axes := slices.DeleteFunc(slices.Clone(g.axes), func(s stride) bool { return s.extent == 1 && s.axis != axis })
 	i := slices.IndexFunc(axes, func(s stride) bool { return s.axis == axis })

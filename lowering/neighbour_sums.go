@@ -37,9 +37,6 @@ func (c *slicer) makeSums(st step) {
 	c.slices[sliceKey{in, i, rows}] = sum
 }
 
-// lastStep is the number of the last step.
-func (c *slicer) lastStep() expr.Expr { return binary("-", c.ring.extent, expr.Int(1)) }
-
 // madeInPlace reports whether the own sum can be made where the result is: it lies there as a
 // slice of the operand does.
 func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
@@ -111,11 +108,12 @@ func (c *slicer) passSumOnAtOnce(st step) {
 	}
 }
 
-// addReceived appends to a step the addition of what the step before received and the transfers
-// for the next one. A wait for a copy by this rank, or by its peer, follows the loop.
+// addReceived is the addition of what the step before received, and the transfers for the next
+// step. The waits for what was sent follow the loop.
 func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, rows int) []hostir.Stmt {
 	step := expr.Expr(expr.Var(c.lowering.loop))
-	received, selected := c.pick(r, nil, c.parts, i, binary("%", binary("-", binary("+", c.ring.extent, step), expr.Int(1)), c.ring.extent), rows)
+	before := binary("-", binary("+", c.ring.extent, step), expr.Int(1)) // modulo the steps, so that it is one in step 0, too
+	received, selected := c.pick(r, nil, c.parts, i, binary("%", before, c.ring.extent), rows)
 	sent, views := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), rows)
 	into, more := c.pick(r, nil, c.parts, i, step, rows)
 	start, waits := c.toNext(r, sent, into)

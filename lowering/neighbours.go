@@ -45,11 +45,10 @@ func (c *slicer) passOn(st step) {
 	c.slices[sliceKey{out, st.loop, rows}] = sent
 	next, selected := c.pick(set, nil, out, st.loop, c.ring.before(steps{far: c.following()}), rows)
 	start, waits := c.toNext(set, sent, next)
-	last := binary("-", c.ring.extent, expr.Int(1))
 	c.body = append(c.body, &hostir.If{
-		Info: info(set, "the last slice goes no further"), Cond: c.stepIs("!=", last), Body: append(selected, start...),
+		Info: info(set, "the last slice goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: append(selected, start...),
 	})
-	c.arrived = append(c.arrived, &hostir.If{Info: info(set, ""), Cond: c.stepIs("!=", last), Body: waits})
+	c.arrived = append(c.arrived, &hostir.If{Info: info(set, ""), Cond: c.stepIs("!=", c.lastStep()), Body: waits})
 }
 
 // stepIs compares the step with a number.
@@ -59,6 +58,9 @@ func (c *slicer) stepIs(op string, with expr.Expr) expr.Expr {
 
 // following is the number of the next step.
 func (c *slicer) following() expr.Expr { return binary("+", expr.Var(c.lowering.loop), expr.Int(1)) }
+
+// lastStep is the number of the last step.
+func (c *slicer) lastStep() expr.Expr { return binary("-", c.ring.extent, expr.Int(1)) }
 
 // toNext sends to the next rank of the ring and receives from the one before: what starts the
 // transfers, and the waits for them.

@@ -3,7 +3,6 @@ package hostir
 import (
 	"math"
 	"math/bits"
-
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/expr"
