@@ -1,6 +1,5 @@
 // Shared memory on several ranks: transfers by get and by put as emitted programs write them,
 // pointers that change between calls, and what is said where memory cannot be shared.
-#include <cstdlib>
 #include <string>
 
 #include "hirgen/ipc.hpp"
@@ -13,15 +12,15 @@
 namespace hirgen {
 namespace {
 
+using test::chosen;
 using test::Ended;
+using test::expect_right;
 using test::kWorld;
 using test::run_ranks;
 
 constexpr int64_t kColumns = 96;
 constexpr const char* kWhere = "gather.yaml:1:1 transfer";
 constexpr const char* kSharing = "gather.yaml:1:1 sharing A with the other ranks";
-
-bool chosen(const char* variable) { return std::getenv(variable) != nullptr; }
 
 /// C = allgather(A), step s at distance s, through a buffer of the program that peers read
 /// (get of A) or write (put into it).
@@ -149,18 +148,6 @@ ProgramTable gather_table() {
     };
   }
   return table;
-}
-
-void expect_right(test::Environment environment) {
-  for (const char* seed : {"0", "1", "2", "3", "4", "5"}) {
-    environment["HIRGEN_CPU_SEED"] = seed;
-    for (const Ended& rank :
-         run_ranks({"--checks", "20", "--iters", "5", "--repeats", "1", "--timeout", "10"},
-                   environment)) {
-      HG_EXPECT_EQ(rank.code, 0);
-      HG_EXPECT_EQ(rank.err, "");
-    }
-  }
 }
 
 HG_TEST(get_brings_each_calls_data) { expect_right({}); }

@@ -1,6 +1,5 @@
 // Memory that a part of the ranks share: what they exchange takes nobody else, also where the
 // caller's pointers change between calls.
-#include <cstdlib>
 #include <string>
 
 #include "hirgen/ipc.hpp"
@@ -11,7 +10,9 @@
 namespace hirgen {
 namespace {
 
+using test::chosen;
 using test::Ended;
+using test::expect_right;
 using test::kWorld;
 using test::run_ranks;
 
@@ -22,8 +23,6 @@ constexpr const char* kSharing = "pair.yaml:1:1 sharing A with the other ranks a
 
 const Mesh pair({2}, {2, 0});
 constexpr SharedShape kShape{kBytes, 1, "A", kSharing, &pair, 0};
-
-bool chosen(const char* variable) { return std::getenv(variable) != nullptr; }
 
 /// C = allgather(A) on ranks 2 and 0, who get each other's slice; rank 1 does nothing.
 class Pair final : public Program {
@@ -104,18 +103,6 @@ ProgramTable pair_table() {
   };
   table.reference = [](Reference& model) { model.set("C", "A"); };
   return table;
-}
-
-void expect_right(test::Environment environment) {
-  for (const char* seed : {"0", "1", "2", "3", "4", "5"}) {
-    environment["HIRGEN_CPU_SEED"] = seed;
-    for (const Ended& rank :
-         run_ranks({"--checks", "20", "--iters", "5", "--repeats", "1", "--timeout", "10"},
-                   environment)) {
-      HG_EXPECT_EQ(rank.code, 0);
-      HG_EXPECT_EQ(rank.err, "");
-    }
-  }
 }
 
 HG_TEST(a_pair_of_ranks_gets_each_others_data) { expect_right({}); }

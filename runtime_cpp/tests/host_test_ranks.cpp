@@ -111,4 +111,18 @@ std::vector<Ended> run_ranks(const std::vector<std::string>& arguments,
   return ended;
 }
 
+void expect_right(Environment environment) {
+  for (const char* seed : {"0", "1", "2", "3", "4", "5"}) {
+    environment["HIRGEN_CPU_SEED"] = seed;
+    for (const Ended& rank :
+         run_ranks({"--checks", "20", "--iters", "5", "--repeats", "1", "--timeout", "10"},
+                   environment)) {
+      HG_EXPECT_EQ(rank.code, 0);
+      HG_EXPECT_EQ(rank.err, "");
+    }
+  }
+}
+
+bool chosen(const char* variable) { return std::getenv(variable) != nullptr; }
+
 }  // namespace hirgen::test

@@ -33,6 +33,13 @@ using Environment = std::map<std::string, std::string>;
 std::vector<Ended> run_ranks(const std::vector<std::string>& arguments,
                              const Environment& environment = {});
 
+/// Starts the ranks with several seeds of the CPU device, and expects every one to end with no
+/// wrong element and nothing to say.
+void expect_right(Environment environment);
+
+/// Whether a test has set a variable, which tells its program what to do.
+bool chosen(const char* variable);
+
 /// A path in the temporary folder that no other test process uses.
 std::string scratch(int rank, const char* what);
 
