@@ -26,6 +26,7 @@ type motion struct {
 	caller    string
 	exchanges map[string]*hostir.Exchange
 	params    map[string]int64
+	makes     map[hostir.Stmt]bool              // whether a statement makes a view
 	base      map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it; of one that is the own slice in one step, that of the other steps
 	ways      map[hostir.Stmt]way
 	selects   map[*hostir.Tensor]*hostir.Select // view -> what makes it in the loops at hand
@@ -36,7 +37,8 @@ type motion struct {
 
 func newMotion(p *hostir.Program) *motion {
 	m := &motion{
-		program: p, names: newNamer(p), exchanges: hostir.Exchanges(p), params: map[string]int64{}, base: map[*hostir.Tensor]*hostir.Tensor{},
+		program: p, makes: hostir.ViewMakers(p.Body), names: newNamer(p), exchanges: hostir.Exchanges(p), params: map[string]int64{},
+		base: map[*hostir.Tensor]*hostir.Tensor{},
 		ways: map[hostir.Stmt]way{}, selects: map[*hostir.Tensor]*hostir.Select{},
 		sent: map[string][]*hostir.Tensor{}, filled: map[string][]*hostir.Tensor{},
 	}
@@ -47,8 +49,8 @@ func newMotion(p *hostir.Program) *motion {
 		if get, ok := s.(*hostir.GetCurrentStream); ok {
 			m.caller = get.Var
 		}
-		if out, in := hostir.Result(s), hostir.Uses(s); out != nil && out.Role == hostir.View && hostir.MakesView(s) {
-			m.base[out] = root(m.base, in[0])
+		if m.makes[s] {
+			m.base[hostir.Result(s)] = root(m.base, hostir.Uses(s)[0])
 		}
 		return true
 	})

@@ -42,7 +42,7 @@ func (m *motion) needed(handle string, rest []hostir.Stmt) bool {
 	}
 	found := false
 	hostir.Walk(rest, func(s hostir.Stmt) bool {
-		found = found || m.among(hostir.Mentions(s), into) || !hostir.MakesView(s) && m.among(hostir.Defs(s), from)
+		found = found || m.among(hostir.Mentions(s), into) || !m.makes[s] && m.among(hostir.Defs(s), from)
 		return !found
 	})
 	return found
