@@ -134,8 +134,7 @@ func (c *slicer) part(s hostir.Stmt, view, t *hostir.Tensor, axis int, index exp
 		return t, nil
 	}
 	if t.Axes[axis].LocalSize()%parts != 0 {
-		c.lowering.errors.Add(s.Meta().Pos, diag.NotLowerable, "axis %d (%s) of %s cannot be cut into %d equal pieces",
-			axis, t.Axes[axis], t.Name, parts).AddNote(t.Pos, "%s is declared here", t.Name)
+		c.uneven(s, t, axis, parts)
 	}
 	if view == nil {
 		view = c.declare(t, suffix, t.Axes, t.Layout)
@@ -144,21 +143,63 @@ func (c *slicer) part(s hostir.Stmt, view, t *hostir.Tensor, axis int, index exp
 	return view, &hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: index, Parts: parts}
 }
 
+// uneven complains of an axis whose parts would not be equal, once for all tensors that have it.
+func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int, parts int64) {
+	l, extent := c.lowering, t.Axes[axis].Extent
+	if l.uncut[extent] {
+		return
+	}
+	l.uncut[extent] = true
+	field := "chunks"
+	if l.byPieces(c.group) {
+		field = "pieces"
+	}
+	l.errors.Add(s.Meta().Pos, diag.NotLowerable, "axis %d (%s, %d elements) of %s cannot be cut into %d equal pieces",
+		axis, t.Axes[axis], extent.Size, t.Name, parts).
+		AddNote(t.Pos, "%s is declared here", t.Name).WithHint("choose other %s", field)
+}
+
 // oneOf is the extent of one of equal parts.
 func oneOf(e domain.Extent, parts int64) domain.Extent {
 	return domain.Extent{Text: expr.Compact(binary("/", extentExpr(e), expr.Int(parts))), Size: e.Size / parts}
 }
 
-// rows is the axis along which the slices of a result are cut: the first one behind the
-// pipeline's that a rank has more than one element of.
+// rows is the axis along which the slices of a tensor are cut: the one along which this pipeline
+// makes it, or else the outermost one in memory, without the pipeline's own, that a rank has more
+// than one element of. So a piece is one run of memory.
 func (c *slicer) rows(t *hostir.Tensor, loop int) int {
 	if c.cut.pieces == 1 {
 		return none
 	}
-	for i := loop + 1; i < len(t.Axes); i++ {
-		if t.Axes[i].LocalSize() > 1 {
-			return i
+	if axis, known := c.along[t]; known {
+		return axis
+	}
+	c.along[t] = none
+	for _, axis := range layout(t) {
+		if axis != loop && t.Axes[axis].LocalSize() > 1 {
+			c.along[t] = axis
+			break
 		}
 	}
-	return none
+	return c.along[t]
+}
+
+// follow lets a statement make the piece of its result that it reads the pieces of its operands
+// for, and complains where it would need other pieces of them: those are not made yet.
+func (c *slicer) follow(s hostir.Stmt) {
+	out, axes := hostir.Result(s), hostir.AxisMap(s)
+	for i, t := range hostir.Uses(s) {
+		along, made := c.along[t]
+		if !made || along == none || c.cut.pieces == 1 {
+			continue
+		}
+		axis := axes[i][along]
+		if other, known := c.along[out]; axis == none || known && other != axis {
+			c.lowering.errors.Add(s.Meta().Pos, diag.NotLowerable,
+				"%s is made piece by piece along axis %d (%s), and this needs all pieces of it at once", t.Name, along, t.Axes[along]).
+				AddNote(t.Pos, "%s is declared here", t.Name).WithHint("leave slices whole: choose no pieces, and as many chunks as slices or fewer")
+			continue
+		}
+		c.along[out] = axis
+	}
 }

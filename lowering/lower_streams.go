@@ -27,7 +27,7 @@ func LowerStreams(p *hostir.Program) error {
 	if isLowered(p.Body) {
 		return nil
 	}
-	l := &streamLowering{program: p, names: newNamer(p), named: modelNames(p), uses: usesIn(p.Body, madeView)}
+	l := &streamLowering{program: p, names: newNamer(p), named: modelNames(p), uses: usesIn(p.Body, madeView), uncut: map[domain.Extent]bool{}}
 	groups := l.group(p.Body)
 	if slices.ContainsFunc(groups, func(g *group) bool { return g.pipelined() }) {
 		l.caller, l.loop = l.names.fresh("caller"), l.names.fresh("s")
@@ -70,6 +70,7 @@ type streamLowering struct {
 	errors       diag.List
 	caller, loop string                  // names; empty without pipelines
 	piece        string                  // variable of the loops over pieces; empty where slices are not cut into any
+	uncut        map[domain.Extent]bool  // extents that could not be cut into pieces
 	summed       map[*hostir.Tensor]bool // what ranks sum from rank to rank, where there are pieces
 	started      bool                    // the caller's stream has its name
 	body         []hostir.Stmt
@@ -133,7 +134,7 @@ func (l *streamLowering) forks(g *group) {
 // work runs the steps slice by slice and joins the caller's stream.
 func (l *streamLowering) work(g *group) {
 	first, last := g.steps[0].stmt, g.steps[len(g.steps)-1].stmt
-	slicer := &slicer{lowering: l, group: g, cut: g.cut, slices: map[sliceKey]*hostir.Tensor{}}
+	slicer := &slicer{lowering: l, group: g, cut: g.cut, slices: map[sliceKey]*hostir.Tensor{}, along: map[*hostir.Tensor]int{}}
 	slicer.rotate(g)
 	for _, st := range g.steps {
 		slicer.step(st)

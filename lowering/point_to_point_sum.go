@@ -3,6 +3,7 @@ package lowering
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -18,6 +19,7 @@ func (c *slicer) collectParts(st step) {
 		Role: hostir.Temp, Layout: slices.Clone(in.Layout), Pos: in.Pos,
 	}
 	part := c.partAxis(st)
+	c.between(r, in, part, i)
 	c.parts.Axes[part].Kind, c.parts.Axes[part].Mesh = domain.Serial, ""
 	c.parts.Axes[i].Kind, c.parts.Axes[i].Mesh = domain.Device, in.Axes[part].Mesh
 	l.program.Tensors = append(l.program.Tensors, c.parts)
@@ -33,6 +35,19 @@ func (c *slicer) collectParts(st step) {
 	split.Body, split.Else = own, others
 	c.slices[sliceKey{in, i, rows}] = made
 	c.body = append(c.body, split)
+}
+
+// between complains of axes between that of the ranks and that of the pipeline: a part would not
+// have the axes that a slice has.
+func (c *slicer) between(r hostir.Stmt, t *hostir.Tensor, part, loop int) {
+	for a := min(part, loop) + 1; a < max(part, loop); a++ {
+		if t.Axes[a].LocalSize() > 1 {
+			c.lowering.errors.Add(r.Meta().Pos, diag.NotLowerable, "axis %d (%s) of %s lies between %s and %s, between which ranks exchange",
+				a, t.Axes[a], t.Name, t.Axes[part], t.Axes[loop]).
+				AddNote(t.Pos, "%s is declared here", t.Name).WithHint("put it behind them, or choose pipeline: ring")
+			return
+		}
+	}
 }
 
 // sumsInPlace reports whether the own part of a sum is made where the parts are collected.

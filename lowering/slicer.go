@@ -20,6 +20,7 @@ type slicer struct {
 	arrived  []hostir.Stmt  // what ends a step along a ring: waits for what it passes on
 	after    []hostir.Stmt  // what follows the loop
 	slices   map[sliceKey]*hostir.Tensor
+	along    map[*hostir.Tensor]int // where slices are cut: the axis of a tensor that its pieces lie along
 	body     []hostir.Stmt
 }
 
@@ -54,11 +55,15 @@ func (c *slicer) step(st step) {
 func (c *slicer) statement(st step) {
 	s, rows := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis := 0, -1
+	c.follow(s)
 	live, cut := hostir.Live(hostir.Uses(s)[0]), c.rows(hostir.Result(s), st.loop)
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
 		axis, along := slices.Index(rows[next], st.loop), none
 		if cut != none {
 			along = slices.Index(rows[next], cut)
+		}
+		if along != none && t.Axes[along].LocalSize() == 1 {
+			along = none // one element stands for those of all pieces
 		}
 		if next == 0 {
 			inAxis = axis
@@ -138,7 +143,11 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
 	view := c.declared(nil, t, axis)
 	if rows != none {
-		view.Axes[rows-1].Extent = oneOf(t.Axes[rows].Extent, c.cut.pieces)
+		at := rows
+		if rows > axis {
+			at--
+		}
+		view.Axes[at].Extent = oneOf(t.Axes[rows].Extent, c.cut.pieces)
 	}
 	c.slices[sliceKey{t, axis, rows}] = view
 	return view

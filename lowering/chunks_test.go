@@ -1,0 +1,103 @@
+package lowering
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/model"
+)
+
+// cutSpecs are pipelines whose pieces are not simply those of the first axis of every tensor.
+var cutSpecs = []struct{ name, tensors, ops, pipelines string }{
+	{
+		"a result that lies the other way round",
+		"A: [DIDx, 6, 4], B: [4, 4], H: [Stream(D), 6, 4], C: [Stream(D), 4, 6]",
+		"H = matmul(A, B), 'C = permute(H, perm=[0, 2, 1])'", "p2p ring",
+	},
+	{
+		"an operand with one element for all batches",
+		"A: [DIDx, D, 6, 4, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4, 4], C: [r(D), DIDx, 6, 4, 4]",
+		"Bb = broadcast(B, axis=1), Bc = broadcast(Bb, axis=2), P = matmul(A, Bc), C = sum(P, axis=0)", "p2p ring",
+	},
+	{
+		"batches outside of the slices",
+		"A: [DIDx, 6, D, 4, 2], B: [DIDx, 2, 4], P: [DIDx, 6, Stream(D), 4, 4], C: [r(D), 6, DIDx, 4, 4]",
+		"Bb = broadcast(B, axis=1), Bc = broadcast(Bb, axis=2), P = matmul(A, Bc), C = sum(P, axis=0)", "ring",
+	},
+	{
+		"what is summed, and then gathered, in batches",
+		"A: [DIDx, D, 6, 4, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4, 4], R: [r(D), DIDx, 6, 4, 4], C: [Stream(D), 6, 4, 4]",
+		"Bb = broadcast(B, axis=1), Bc = broadcast(Bb, axis=2), P = matmul(A, Bc), R = sum(P, axis=0), C = set(R)", "p2p ring",
+	},
+}
+
+// cutPipeline loads a pipeline in fp32 of one line each of tensors and operations, on d ranks.
+func cutPipeline(t *testing.T, d int64, tensors, ops string) *model.Pipeline {
+	t.Helper()
+	text := fmt.Sprintf("hirgen: 1\nname: cut\nparams: {D: %d}\nmesh: {x: D}\ndtype: fp32\ntensors: {%s}\nops: [%s]\n", d, tensors, quoteCalls(ops))
+	p, err := model.Load("spec.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// quoteCalls puts operations, whose operands have commas, in quotes.
+func quoteCalls(ops string) string {
+	calls := strings.SplitAfter(strings.ReplaceAll(ops, "'", ""), ")")
+	for i, call := range calls {
+		if call = strings.TrimPrefix(call, ", "); call != "" {
+			calls[i] = "'" + call + "'"
+		}
+	}
+	return strings.TrimSuffix(strings.Join(calls, ", "), ", ")
+}
+
+func TestCutSlicesKeepTheResult(t *testing.T) {
+	for _, s := range cutSpecs {
+		for pipeline := range strings.FieldsSeq(s.pipelines) {
+			for n, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
+				for _, sums := range []string{"added", "folded"} {
+					t.Run(fmt.Sprintf("%s/%s/%s/%s", s.name, pipeline, transport, sums), func(t *testing.T) {
+						p := cutPipeline(t, 2, s.tensors, s.ops)
+						p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = pipeline, transport, sums
+						p.Schedule.Chunks = 2 * (n + 1)
+						followPasses(t, p, newOracle(t, p, 3))
+						if pipeline == "p2p" && strings.Contains(s.ops, "sum") {
+							p.Schedule.Chunks, p.Schedule.Pieces = 0, 3
+							followPasses(t, p, newOracle(t, p, 4))
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestSlicesThatCannotBeCut holds what is said where pieces would be read before all of them
+// are made, or would not be equal, and that each mistake is said once.
+func TestSlicesThatCannotBeCut(t *testing.T) {
+	for _, c := range []struct{ tensors, ops, want string }{
+		{
+			"A: [DIDx, 6, 4], B: [4, 4], H: [Stream(D), 6, 4], C: [Stream(D), 4]", "H = matmul(A, B), C = sum(H, axis=1)",
+			"H is made piece by piece along axis 1 (6), and this needs all pieces of it at once",
+		},
+		{
+			"A: [DIDx, 7, 4], B: [4, 4], C: [Stream(D), 7, 4]", "C = matmul(A, B)",
+			"axis 0 (7, 7 elements) of A_s cannot be cut into 2 equal pieces",
+		},
+		{
+			"A: [DIDx, 6, D, 4, 2], B: [DIDx, 2, 4], P: [DIDx, 6, Stream(D), 4, 4], C: [r(D), 6, DIDx, 4, 4]",
+			"Bb = broadcast(B, axis=1), Bc = broadcast(Bb, axis=2), P = matmul(A, Bc), C = sum(P, axis=0)",
+			"axis 1 (6) of P_packed lies between DIDx(D) and Stream(D), between which ranks exchange",
+		},
+	} {
+		p := cutPipeline(t, 2, c.tensors, c.ops)
+		p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Chunks = "p2p", "ipc-get", 4
+		_, err := Lower(p, Options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "HG100") != 1 {
+			t.Errorf("%v, not once %q", err, c.want)
+		}
+	}
+}
