@@ -19,10 +19,10 @@ struct MadeProgram {
 };
 
 /// Collective: makes the program of a table; all ranks make the same one. Where it is there
-/// over CUDA IPC and over NCCL, "auto" takes CUDA IPC if every rank can use the memory of all
-/// others, and NCCL otherwise; rank 0 then says why. `asked` is empty for what HIRGEN_TRANSPORT
-/// says, or "auto". Throws Error(kUsage) where the program does not have what is asked for, or
-/// where ranks are asked for different things.
+/// over CUDA IPC and over NCCL, "auto" takes CUDA IPC if every rank can use the memory of those
+/// that it exchanges with, and NCCL otherwise; rank 0 then says why. `asked` is empty for what
+/// HIRGEN_TRANSPORT says, or "auto". Throws Error(kUsage) where the program does not have what is
+/// asked for, or where ranks are asked for different things.
 MadeProgram make_program(Context& context, const ProgramTable& table, const std::string& asked);
 
 }  // namespace hirgen
