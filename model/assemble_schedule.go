@@ -33,12 +33,23 @@ var choices = []choice{
 	{"auto", []string{"false", "true"}, func(s *Schedule, v string) { s.Auto = v == "true" }},
 }
 
-const (
-	defaultStreams = 4
-	maxStreams     = 64
-	maxChunks      = 1024 // and pieces
-	maxDelay       = 1000
-)
+// A count is a field of the schedule that is a number from low to high.
+type count struct {
+	name      string
+	low, high int64
+	code      diag.Code
+	message   string // for any other number; takes that and high
+	of        func(*Schedule) *int
+}
+
+var counts = []count{
+	{"streams", 0, 64, diag.BadStreams, "%d worker streams are not possible; there are 0 to %d", func(s *Schedule) *int { return &s.Streams }},
+	{"chunks", 1, 1024, diag.BadChoice, "%d chunks are not possible; there are 1 to %d", func(s *Schedule) *int { return &s.Chunks }},
+	{"pieces", 1, 1024, diag.BadChoice, "%d pieces are not possible; there are 1 to %d", func(s *Schedule) *int { return &s.Pieces }},
+	{"delay", 0, 1000, diag.BadChoice, "a delay of %d microseconds is not possible; it is 0 to %d", func(s *Schedule) *int { return &s.Delay }},
+}
+
+const defaultStreams = 4
 
 // DefaultSchedule is the schedule of a spec that says nothing about it.
 func DefaultSchedule() Schedule {
@@ -52,7 +63,10 @@ func DefaultSchedule() Schedule {
 // schedule reads the fields of the schedule.
 func (a *assembler) schedule() {
 	a.p.Schedule = DefaultSchedule()
-	names := []string{"streams", "chunks", "pieces", "delay"}
+	var names []string
+	for _, c := range counts {
+		names = append(names, c.name)
+	}
 	for _, c := range choices {
 		names = append(names, c.name)
 	}
@@ -60,22 +74,28 @@ func (a *assembler) schedule() {
 		if i == 0 {
 			a.p.Schedule.Pos = f.name.pos
 		}
-		switch f.name.value {
-		case "streams":
-			a.streams(f.value)
-		case "chunks":
-			a.cuts(f, &a.p.Schedule.Chunks)
-		case "pieces":
-			a.cuts(f, &a.p.Schedule.Pieces)
-		case "delay":
-			a.delay(f.value)
-		default:
+		if at := slices.IndexFunc(counts, func(c count) bool { return c.name == f.name.value }); at >= 0 {
+			a.count(f.value, counts[at])
+		} else {
 			a.choice(f, names)
 		}
 	}
 	if a.p.Schedule.Auto {
 		a.p.Schedule.Given = a.given(names)
 	}
+}
+
+// count reads a field that is a number.
+func (a *assembler) count(t text, c count) {
+	n, ok := a.eval(t)
+	if !ok {
+		return
+	}
+	if n.value < c.low || n.value > c.high {
+		a.list.Add(t.pos, c.code, c.message, n.value, c.high)
+		return
+	}
+	*c.of(&a.p.Schedule) = int(n.value)
 }
 
 // choice reads a field that is one of some values. names are those of all fields, for a hint.
@@ -111,42 +131,4 @@ func (a *assembler) given(names []string) []string {
 		isName := func(f sourceField) bool { return f.name.value == name }
 		return name == "auto" || !slices.ContainsFunc(a.src.schedule, isName)
 	})
-}
-
-func (a *assembler) streams(t text) {
-	n, ok := a.eval(t)
-	if !ok {
-		return
-	}
-	if n.value < 0 || n.value > maxStreams {
-		a.list.Add(t.pos, diag.BadStreams, "%d worker streams are not possible; there are 0 to %d", n.value, maxStreams)
-		return
-	}
-	a.p.Schedule.Streams = int(n.value)
-}
-
-// cuts reads how many chunks or pieces something is cut into.
-func (a *assembler) cuts(f sourceField, into *int) {
-	n, ok := a.eval(f.value)
-	if !ok {
-		return
-	}
-	if n.value < 1 || n.value > maxChunks {
-		a.list.Add(f.value.pos, diag.BadChoice, "%d %s are not possible; there are 1 to %d", n.value, f.name.value, maxChunks)
-		return
-	}
-	*into = int(n.value)
-}
-
-// delay reads for how many microseconds the second stream of a pipeline idles.
-func (a *assembler) delay(t text) {
-	n, ok := a.eval(t)
-	if !ok {
-		return
-	}
-	if n.value < 0 || n.value > maxDelay {
-		a.list.Add(t.pos, diag.BadChoice, "a delay of %d microseconds is not possible; it is 0 to %d", n.value, maxDelay)
-		return
-	}
-	a.p.Schedule.Delay = int(n.value)
 }
