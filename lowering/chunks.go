@@ -79,7 +79,7 @@ func (c *slicer) index() expr.Expr {
 	switch {
 	case c.ring == nil:
 		return expr.Var(c.lowering.loop)
-	case c.parts != nil && c.group.isRing():
+	case len(c.parts) > 0 && c.group.isRing():
 		return c.ring.before(steps{far: c.following()}) // so that the last one is the rank itself
 	case c.group.isRing():
 		return c.ring.before(c.distance())

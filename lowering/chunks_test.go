@@ -75,6 +75,59 @@ func TestCutSlicesKeepTheResult(t *testing.T) {
 	}
 }
 
+// sharedSpecs are pipelines that exchange for several operations.
+var sharedSpecs = []struct{ name, tensors, ops, pipelines string }{
+	{
+		"two sums",
+		"A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], E: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], Q: [DIDx, Stream(D), 6, 4], " +
+			"C: [r(D), DIDx, 6, 4], F: [r(D), DIDx, 6, 4]",
+		"Bb = broadcast(B, axis=1), Eb = broadcast(E, axis=1), P = matmul(A, Bb), Q = matmul(A, Eb), C = sum(P, axis=0), F = sum(Q, axis=0)", "p2p ring",
+	},
+	{
+		"what is gathered, and then summed",
+		"A: [DIDx, 6, 2], B: [DIDx, 2, 4], H: [DIDx, Stream(D), 6, 4], W: [DIDx, 4, 2], P: [DIDx, Stream(D), 6, 2], C: [r(D), DIDx, 6, 2]",
+		"Bb = broadcast(B, axis=1), H = matmul(A, Bb), G = relu(H), Wb = broadcast(W, axis=1), P = matmul(G, Wb), C = sum(P, axis=0)", "p2p ring",
+	},
+	{
+		"what is summed while something else is gathered",
+		"A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], C: [r(D), DIDx, 6, 4], E: [DIDx, 6, 4], F: [Stream(D), 6, 4]",
+		"Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0), F = set(E)", "p2p ring",
+	},
+	{
+		"two reductions of the same parts",
+		"A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], C: [r(D), DIDx, 6, 4], F: [r(D), DIDx, 6, 4]",
+		"Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0), F = max(P, axis=0)", "p2p",
+	},
+	{
+		"parts that something else reads, later",
+		"A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], C: [r(D), DIDx, 6, 4], F: [DIDx, D, 4, 6]",
+		"Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0), F = permute(P, perm=[0, 1, 3, 2])", "p2p",
+	},
+}
+
+func TestExchangesShareAPipeline(t *testing.T) {
+	for _, s := range sharedSpecs {
+		for pipeline := range strings.FieldsSeq(s.pipelines) {
+			for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
+				for _, form := range [][3]string{{"added", "inline", "in-place"}, {"folded", "ahead", "copied"}} {
+					t.Run(fmt.Sprintf("%s/%s/%s/%s", s.name, pipeline, transport, form), func(t *testing.T) {
+						p := cutPipeline(t, 3, s.tensors, s.ops)
+						p.Schedule.Pipeline, p.Schedule.Transport = pipeline, transport
+						p.Schedule.Sums, p.Schedule.Transfers, p.Schedule.Own = form[0], form[1], form[2]
+						followPasses(t, p, newOracle(t, p, 3))
+						p.Schedule.Chunks = 6
+						followPasses(t, p, newOracle(t, p, 4))
+						if pipeline == "p2p" {
+							p.Schedule.Chunks, p.Schedule.Pieces = 0, 3
+							followPasses(t, p, newOracle(t, p, 4))
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
 // TestSlicesThatCannotBeCut holds what is said where pieces would be read before all of them
 // are made, or would not be equal, and that each mistake is said once.
 func TestSlicesThatCannotBeCut(t *testing.T) {

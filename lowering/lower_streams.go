@@ -134,7 +134,10 @@ func (l *streamLowering) forks(g *group) {
 // work runs the steps slice by slice and joins the caller's stream.
 func (l *streamLowering) work(g *group) {
 	first, last := g.steps[0].stmt, g.steps[len(g.steps)-1].stmt
-	slicer := &slicer{lowering: l, group: g, cut: g.cut, slices: map[sliceKey]*hostir.Tensor{}, along: map[*hostir.Tensor]int{}}
+	slicer := &slicer{
+		lowering: l, group: g, cut: g.cut, slices: map[sliceKey]*hostir.Tensor{}, along: map[*hostir.Tensor]int{},
+		parts: map[hostir.Stmt]*hostir.Tensor{}, received: map[hostir.Stmt][]hostir.Stmt{},
+	}
 	slicer.rotate(g)
 	for _, st := range g.steps {
 		slicer.step(st)

@@ -113,9 +113,9 @@ func (c *slicer) passSumOnAtOnce(st step) {
 func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, rows int) []hostir.Stmt {
 	step := expr.Expr(expr.Var(c.lowering.loop))
 	before := binary("-", binary("+", c.ring.extent, step), expr.Int(1)) // modulo the steps, so that it is one in step 0, too
-	received, selected := c.pick(r, nil, c.parts, i, binary("%", before, c.ring.extent), rows)
+	received, selected := c.pick(r, nil, c.parts[r], i, binary("%", before, c.ring.extent), rows)
 	sent, views := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), rows)
-	into, more := c.pick(r, nil, c.parts, i, step, rows)
+	into, more := c.pick(r, nil, c.parts[r], i, step, rows)
 	start, waits := c.toNext(r, sent, into)
 	last := len(waits) - 1 // that for what arrives
 	if wait, ok := waits[last].(*hostir.Wait); ok {

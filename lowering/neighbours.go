@@ -76,13 +76,14 @@ func (c *slicer) declareSums(st step) {
 	r, l := st.stmt, c.lowering
 	in := hostir.Uses(r)[0]
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
-	c.parts = &hostir.Tensor{
+	parts := &hostir.Tensor{
 		Name: l.names.fresh(in.Name + "_sums"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: in.Mesh,
 		Role: hostir.Temp, Layout: slices.Clone(in.Layout), Pos: in.Pos,
 	}
-	c.parts.Axes[i].Kind = domain.Serial
-	l.program.Tensors = append(l.program.Tensors, c.parts)
-	l.emit(&hostir.Allocate{Info: info(r, ""), Tensor: c.parts})
+	parts.Axes[i].Kind = domain.Serial
+	l.program.Tensors = append(l.program.Tensors, parts)
+	l.emit(&hostir.Allocate{Info: info(r, ""), Tensor: parts})
+	c.parts[r] = parts
 }
 
 // collectSums starts a step: the sum of the step before goes to the next rank, and the one to
@@ -99,13 +100,13 @@ func (c *slicer) collectSums(st step) {
 	rows := c.rows(in, i)
 	before := c.ring.before(c.distance())
 	sent, views := c.pick(r, nil, in, i, before, rows)
-	sum, made := c.pick(r, nil, c.parts, i, c.index(), rows)
+	sum, made := c.pick(r, nil, c.parts[r], i, c.index(), rows)
 	start, waits := c.toNext(r, sent, sum)
 	views = append(views, made...)
 	c.body = append(c.body, &hostir.If{
 		Info: info(r, "step 0 has no sum to add to yet"), Cond: c.stepIs("!=", expr.Int(0)), Body: append(views, start...),
 	})
-	c.arrived = waits
+	c.received[r] = waits
 }
 
 // passSumOn appends the end of a step of a reduce-scatter along a ring: the sum that came in is
@@ -126,11 +127,10 @@ func (c *slicer) passSumOn(st step) {
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
 	rows := c.rows(in, i)
 	computed := c.slice(r, in, i, rows)
-	sum, made := c.pick(r, nil, c.parts, i, c.index(), rows)
-	body := append(append(c.arrived, made...), &hostir.Binary{
+	sum, made := c.pick(r, nil, c.parts[r], i, c.index(), rows)
+	body := append(append(c.received[r], made...), &hostir.Binary{
 		Info: *r.Meta(), Fn: addends[describe(r).reduce], Out: computed, A: computed, B: sum,
 	})
-	c.arrived = nil
 	c.body = append(c.body, &hostir.If{
 		Info: info(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: body,
 	})

@@ -54,11 +54,11 @@ func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st
 //	after:  For piece in 2: C_piece = Reduce(sum, P_parts_piece, axis 0)
 func (c *slicer) sumOfPieces(r hostir.Stmt, rows int) hostir.Stmt {
 	if rows == none {
-		c.lowering.errors.Add(r.Meta().Pos, diag.NotLowerable, "a slice of %s is one element, and no pieces", c.parts.Name)
+		c.lowering.errors.Add(r.Meta().Pos, diag.NotLowerable, "a slice of %s is one element, and no pieces", c.parts[r].Name)
 		return r
 	}
 	axis := hostir.AxisMap(r)[0][rows]
-	parts, selected := c.piece(r, nil, c.parts, rows)
+	parts, selected := c.piece(r, nil, c.parts[r], rows)
 	sum, made := c.piece(r, nil, hostir.Result(r), axis)
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return parts })
 	hostir.SubstituteDefs(r, func(*hostir.Tensor) *hostir.Tensor { return sum })

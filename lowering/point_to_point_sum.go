@@ -14,24 +14,25 @@ func (c *slicer) collectParts(st step) {
 	r, l := st.stmt, c.lowering
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
-	c.parts = &hostir.Tensor{
+	parts := &hostir.Tensor{
 		Name: l.names.fresh(in.Name + "_parts"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: out.Mesh,
 		Role: hostir.Temp, Layout: slices.Clone(in.Layout), Pos: in.Pos,
 	}
 	part := c.partAxis(st)
 	c.between(r, in, part, i)
-	c.parts.Axes[part].Kind, c.parts.Axes[part].Mesh = domain.Serial, ""
-	c.parts.Axes[i].Kind, c.parts.Axes[i].Mesh = domain.Device, in.Axes[part].Mesh
-	l.program.Tensors = append(l.program.Tensors, c.parts)
+	parts.Axes[part].Kind, parts.Axes[part].Mesh = domain.Serial, ""
+	parts.Axes[i].Kind, parts.Axes[i].Mesh = domain.Device, in.Axes[part].Mesh
+	l.program.Tensors = append(l.program.Tensors, parts)
+	c.parts[r] = parts
 	forks := len(l.body) - 1 // the loop that stays next to the work
-	l.body = slices.Insert(l.body, forks, hostir.Stmt(&hostir.Allocate{Info: info(r, ""), Tensor: c.parts}))
+	l.body = slices.Insert(l.body, forks, hostir.Stmt(&hostir.Allocate{Info: info(r, ""), Tensor: parts}))
 	if !c.sumsInPlace(in) {
 		return
 	}
 	rows := c.rows(in, i)
 	split := c.ownStep(r)
 	made, others := c.pick(r, nil, in, i, c.index(), rows)
-	_, own := c.pick(r, made, c.parts, part, c.ring.place, rows)
+	_, own := c.pick(r, made, parts, part, c.ring.place, rows)
 	split.Body, split.Else = own, others
 	c.slices[sliceKey{in, i, rows}] = made
 	c.body = append(c.body, split)
@@ -52,7 +53,8 @@ func (c *slicer) between(r hostir.Stmt, t *hostir.Tensor, part, loop int) {
 
 // sumsInPlace reports whether the own part of a sum is made where the parts are collected.
 func (c *slicer) sumsInPlace(in *hostir.Tensor) bool {
-	return c.lowering.program.Choices.Own != "copied" && c.cut.width == 1 && in.Role == hostir.Temp && c.group.makes[in]
+	return c.lowering.program.Choices.Own != "copied" && c.cut.width == 1 && in.Role == hostir.Temp &&
+		c.group.makes[in] && c.lowering.uses.mayAddTo(in) // nothing else reads it
 }
 
 // partAxis is the axis along which the ranks have parts of the sum.
@@ -80,13 +82,13 @@ func (c *slicer) passToRank(st step) {
 	if sent == nil || c.sumsInPlace(in) || c.cut.width > 1 {
 		sent, slice = c.pick(r, nil, in, i, c.index(), rows)
 	}
-	into, collected := c.pick(r, nil, c.parts, part, from, rows)
+	into, collected := c.pick(r, nil, c.parts[r], part, from, rows)
 	split := c.ownStep(r)
 	exchange := append(append(slices.Clone(slice), collected...), c.exchange(r, sent, into, to, from)...)
 	if c.sumsInPlace(in) {
 		split.Cond, split.Body = opposite(split.Cond), exchange // the own step made it where it belongs
 	} else {
-		_, own := c.pick(r, into, c.parts, part, c.ring.place, rows)
+		_, own := c.pick(r, into, c.parts[r], part, c.ring.place, rows)
 		split.Body = append(append(slice, own...), &hostir.Set{Info: *r.Meta(), Out: into, In: sent})
 		split.Else = exchange
 	}
@@ -95,7 +97,7 @@ func (c *slicer) passToRank(st step) {
 	} else {
 		c.body = append(c.body, split)
 	}
-	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts })
+	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts[r] })
 	if c.lowering.byPieces(c.group) {
 		c.after = append(c.after, c.sumOfPieces(r, rows))
 		return

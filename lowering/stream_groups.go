@@ -47,6 +47,9 @@ type grouping struct {
 func (g *group) takes(st step) bool {
 	mesh := hostir.Result(st.stmt).Mesh
 	return !slices.ContainsFunc(g.steps, func(other step) bool {
+		if st.alongRing() && other.alongRing() && st.kind != other.kind {
+			return true // what is gathered begins with the own slice, and a sum ends with it
+		}
 		sameRanks := mesh.Same(hostir.Result(other.stmt).Mesh)
 		return (st.along != "" || other.along != "") && !sameRanks ||
 			st.along != "" && other.along != "" && st.along != other.along
@@ -107,6 +110,9 @@ func (g *grouping) add(st step) {
 		open = g.groups[n-1]
 	}
 	into := &group{axis: st.axis, makes: map[*hostir.Tensor]bool{}}
+	if open != nil && st.kind == toNeighbour && !open.takes(st) {
+		into.steps = g.partsOf(st, open) // so that they are sent while they are made
+	}
 	switch {
 	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && open.takes(st) && g.slicewise(st, open):
 		into = open
@@ -116,8 +122,24 @@ func (g *grouping) add(st step) {
 		g.groups = append(g.groups, into)
 	}
 	into.steps = append(into.steps, st)
-	into.makes[hostir.Result(st.stmt)] = true
-	g.made[hostir.Result(st.stmt)] = into
+	for _, made := range into.steps {
+		into.makes[hostir.Result(made.stmt)] = true
+		g.made[hostir.Result(made.stmt)] = into
+	}
+}
+
+// partsOf takes the step that makes the parts of a sum out of the pipeline that it ends, if it
+// is not all of it.
+func (g *grouping) partsOf(st step, open *group) []step {
+	last := len(open.steps) - 1
+	parts := hostir.Result(open.steps[last].stmt)
+	if last == 0 || parts != hostir.Uses(st.stmt)[0] || open.steps[last].exchanges() {
+		return nil
+	}
+	made := open.steps[last:]
+	open.steps = open.steps[:last]
+	delete(open.makes, parts)
+	return slices.Clone(made)
 }
 
 // needs reports whether a statement takes something that a group makes.
