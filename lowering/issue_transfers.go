@@ -74,7 +74,7 @@ func (m *motion) split(loop *hostir.For) (ahead, late, last []hostir.Stmt) {
 	if lends != nil || copies != nil {
 		ahead = m.onCopyStream(loop, lends, copies)
 	}
-	ahead = appendLoop(ahead, others, "transfers that need nothing of the work are issued before it")
+	ahead = appendLoop(ahead, others, "transfers of what is there already are issued before the work")
 	late = appendLoop(late, sent, "")
 	late = appendLoop(late, filled, "")
 	return ahead, late, appendLoop(nil, read, "when the call is over, the caller may change what it lent")
@@ -83,7 +83,7 @@ func (m *motion) split(loop *hostir.For) (ahead, late, last []hostir.Stmt) {
 // onCopyStream makes the copy stream follow the caller's and issues there what is lent, then
 // what is copied: a rank lends before it waits for what others lend.
 func (m *motion) onCopyStream(loop *hostir.For, lends, copies *hostir.For) []hostir.Stmt {
-	why := "transfers that need nothing of the work are issued before it, on a stream of their own"
+	why := "transfers of what is there already are issued before the work, on a stream of their own"
 	list := []hostir.Stmt{
 		&hostir.SetCurrentStream{Info: info(loop, why), Stream: hostir.StreamRef{Var: hostir.CopyStream}},
 		&hostir.Synchronize{Info: info(loop, ""), Stream: hostir.StreamRef{Var: m.caller}},

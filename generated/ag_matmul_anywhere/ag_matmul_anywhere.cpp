@@ -116,7 +116,7 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
-  // Transfers that need nothing of the work are issued before it, on a stream of their own.
+  // Transfers of what is there already are issued before the work, on a stream of their own.
   stream = peers_.copies();
 
   // Synchronize(caller)
@@ -250,7 +250,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_anywhere",
               .spec = "spec.yaml",
-              .digest = "2271bca0dd5e31d53cf39751f05670baa51a0efe676fc651ac831ba09e4eee40",
+              .digest = "4dc6ac39bf458db000b940c4cd6e2463cb9735f2effc8b203229c2fd9b87ce36",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

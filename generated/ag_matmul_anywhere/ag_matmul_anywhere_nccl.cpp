@@ -102,7 +102,7 @@ void AgMatmulAnywhereNccl::run(cudaStream_t caller, const std::vector<void*>& te
   cudaStream_t stream = caller;                          // the current stream
   const int64_t rank = context_.rank();
 
-  // Transfers that need nothing of the work are issued before it.
+  // Transfers of what is there already are issued before the work.
   for (int64_t s = 1; s < D; ++s) {
     bf16* A_all_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
 

@@ -117,7 +117,7 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
-  // Transfers that need nothing of the work are issued before it, on a stream of their own.
+  // Transfers of what is there already are issued before the work, on a stream of their own.
   stream = peers_.copies();
 
   // Synchronize(caller)
@@ -251,7 +251,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_auto",
               .spec = "spec.yaml",
-              .digest = "b07243cc731a29bf668b6052bcad5d9cae1503c0ac0fa5fbbfb8a1940657b9ec",
+              .digest = "1332f80a9e05e0b993ecb9de56986f01566cc65b1c835d12ff1b364689a0b88a",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

@@ -135,7 +135,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
-  // Transfers that need nothing of the work are issued before it, on a stream of their own.
+  // Transfers of what is there already are issued before the work, on a stream of their own.
   stream = peers_.copies();
 
   // Synchronize(caller)
@@ -167,7 +167,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
   lends.submit(stream, kLends);
   stream = caller;
 
-  // Piece by piece, so that one is gathered while the next one is computed.
+  // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 2; ++piece) {
     for (int64_t s = 1; s < D + 1; ++s) {
       bf16* P_s_piece = nullptr;  // [1, M / D / 2, N]
@@ -238,7 +238,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
                           {4, {D, 1, M / D / 2, N}, {M / D * N, M / D * N, N, 1}}, stream,
                           kReduceRPiece);
 
-    // Transfers that need nothing of the work are issued before it, on a stream of their own.
+    // Transfers of what is there already are issued before the work, on a stream of their own.
     stream = peers_.copies();
 
     // Synchronize(caller)
@@ -353,7 +353,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_pieces",
               .spec = "spec.yaml",
-              .digest = "cf6768abf7c02695e34c79a89c721c52ec72edd6f8d94bd29e5c4fd4805c5fcb",
+              .digest = "c8305e6b3c81e1d144d27b7ee1f56d7632f07cf478ac28e89e5a90e2d0792d25",
               .mesh_size = D,
               .products = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .bytes = (D - 1) * (M / D / 2) * N * 4,

@@ -115,7 +115,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
-  // Transfers that need nothing of the work are issued before it, on a stream of their own.
+  // Transfers of what is there already are issued before the work, on a stream of their own.
   stream = peers_.copies();
 
   // Synchronize(caller)
@@ -247,7 +247,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "exchange_fused",
               .spec = "spec.yaml",
-              .digest = "763f14236a7d0f29b9cae8f49d77fa370c496b49010aa0e4bc3af7a8e5dc6ff0",
+              .digest = "65eeec01b9597782af8d694e5a3d2ed6a79244d2e831d598f0d28449042d1416",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,
