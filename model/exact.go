@@ -102,12 +102,21 @@ func Exact(p *Pipeline) bool {
 		case !keepsIntegers(op):
 			return false
 		}
-		if n > maxProducts {
+		if n > maxProducts || n > 1 && sumsOverRanks(op) {
 			return false
 		}
 		products[op.Out] = n
 	}
 	return true
+}
+
+// sumsOverRanks reports whether ranks add up 16-bit numbers of each other. On the way, as along a
+// ring or in NCCL, such sums round to that type, and after two products they need more digits.
+func sumsOverRanks(op *Op) bool {
+	if op.Kind != OpReduce || op.Fn != "sum" || epsilon(op.In[0].DType) == epsilon(domain.FP32) {
+		return false
+	}
+	return domain.WithoutReductions(op.In[0].Axes)[op.Axis].Kind == domain.Device
 }
 
 // keepsIntegers reports whether an operation on small integers, no product, gives small

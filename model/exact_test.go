@@ -29,6 +29,21 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// TestSumsOverRanksRoundOnTheWay holds when sums over ranks are exact: in fp32, or after one product.
+func TestSumsOverRanksRoundOnTheWay(t *testing.T) {
+	for _, c := range []struct {
+		dtype, operand string
+		want           bool
+	}{{"bf16", "P", true}, {"bf16", "Q", false}, {"fp16", "Q", false}, {"fp32", "Q", true}} {
+		p := mustLoad(t, "hirgen: 1\nname: p\nmesh: {x: 2}\ndtype: "+c.dtype+
+			"\ntensors: {A: [DIDx, 4, 4], B: [DIDx, 4, 4], C: [4, 4]}\nops:\n"+
+			"- P = matmul(A, B)\n- Q = matmul(P, B)\n- C = sum("+c.operand+", axis=0)")
+		if got := Exact(p); got != c.want {
+			t.Errorf("Exact is %t for the sum of %s in %s", got, c.operand, c.dtype)
+		}
+	}
+}
+
 // The tolerance takes every result that differs by roundings alone, and none that lacks a
 // term: fp32 against bf16 intermediates is the former, a missing residual the latter.
 func TestToleranceTellsRoundingsFromMistakes(t *testing.T) {
