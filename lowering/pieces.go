@@ -24,17 +24,30 @@ func (l *streamLowering) choosePieces(groups []*group) {
 			l.summed[hostir.Result(st.stmt)] = st.kind == toRankAtDistance
 		}
 	}
-	first := groups[0].steps[0].stmt
-	if products := int64(l.program.Choices.Chunks); slices.ContainsFunc(groups, func(g *group) bool {
-		return g.exchanges() && products != 0 && products != g.axis.Extent.Size
-	}) {
-		l.errors.Add(first.Meta().Pos, diag.NotLowerable, "chunks and pieces both cut slices: a schedule has one of them")
-	}
-	if !slices.ContainsFunc(groups, l.byPieces) {
-		l.errors.Add(first.Meta().Pos, diag.NotLowerable,
+	products := int64(l.program.Choices.Chunks)
+	switch at := slices.IndexFunc(groups, l.byPieces); {
+	case at < 0:
+		l.errors.Add(exchangeIn(groups), diag.NotLowerable,
 			"there is nothing to do piece by piece: pieces are those of a sum that each rank sends to the ranks at a distance").
 			WithHint("pieces go with pipeline: p2p and a reduction over an axis DIDx")
+	case products != 0 && slices.ContainsFunc(groups, func(g *group) bool {
+		return g.exchanges() && products != g.axis.Extent.Size
+	}):
+		l.errors.Add(exchangeIn(groups[at:]), diag.NotLowerable, "chunks and pieces both cut slices: a schedule has one of them").
+			WithHint("leave out chunks: %d, or pieces: %d", products, l.program.Choices.Pieces)
 	}
+}
+
+// exchangeIn is where the first exchange between ranks is in the spec, or else the first operation.
+func exchangeIn(groups []*group) diag.Pos {
+	for _, g := range groups {
+		for _, st := range g.steps {
+			if st.exchanges() {
+				return st.stmt.Meta().Pos
+			}
+		}
+	}
+	return groups[0].steps[0].stmt.Meta().Pos
 }
 
 // byPieces reports whether a pipeline takes the pieces of its slices one after the other: it

@@ -118,6 +118,7 @@ func TestPiecesThatCannotBe(t *testing.T) {
 		{"ag_matmul_p2p", "nothing to do piece by piece", func(*model.Schedule) {}},
 		{"matmul_ar_p2p", "nothing to do piece by piece", func(s *model.Schedule) { s.Pipeline = "ring" }},
 		{"matmul_ar_p2p", "a schedule has one of them", func(s *model.Schedule) { s.Chunks = 4 }},
+		{"matmul_rs_p2p", "nothing to do piece by piece", func(s *model.Schedule) { s.Pipeline, s.Chunks = "ring", 4 }},
 		{"matmul_rs_p2p", "cannot be cut into 5 equal pieces", func(s *model.Schedule) { s.Pieces = 5 }},
 	} {
 		for _, s := range specTexts(t) {
@@ -127,8 +128,9 @@ func TestPiecesThatCannotBe(t *testing.T) {
 			p := s.onMesh(t, "{x: D}", sizes(2, 3))
 			p.Schedule.Pieces = 2
 			c.set(&p.Schedule)
-			if _, err := Lower(p, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v, not %q", c.spec, err, c.want)
+			_, err := Lower(p, Options{})
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "HG100") != 1 {
+				t.Errorf("%s: %v, not %q alone", c.spec, err, c.want)
 			}
 		}
 	}
