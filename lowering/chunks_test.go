@@ -99,6 +99,11 @@ var sharedSpecs = []struct{ name, tensors, ops, pipelines string }{
 		"Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0), F = max(P, axis=0)", "p2p",
 	},
 	{
+		"parts that are a view",
+		"A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], V: [DIDx, Stream(D), 6, 2, 2], C: [r(D), DIDx, 6, 2, 2]",
+		"Bb = broadcast(B, axis=1), P = matmul(A, Bb), V = reshape(P), C = sum(V, axis=0)", "p2p ring",
+	},
+	{
 		"parts that something else reads, later",
 		"A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], C: [r(D), DIDx, 6, 4], F: [DIDx, D, 4, 6]",
 		"Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0), F = permute(P, perm=[0, 1, 3, 2])", "p2p",
@@ -120,6 +125,10 @@ func TestExchangesShareAPipeline(t *testing.T) {
 						if pipeline == "p2p" {
 							p.Schedule.Chunks, p.Schedule.Pieces = 0, 3
 							followPasses(t, p, newOracle(t, p, 4))
+							wide := cutPipeline(t, 4, s.tensors, s.ops)
+							wide.Schedule = p.Schedule
+							wide.Schedule.Chunks, wide.Schedule.Pieces = 2, 0
+							followPasses(t, wide, newOracle(t, wide, 5))
 						}
 					})
 				}

@@ -80,6 +80,9 @@ func (l *streamLowering) emit(s hostir.Stmt) { l.body = append(l.body, s) }
 
 // lower emits the buffers of a group's results, then the group.
 func (l *streamLowering) lower(g *group) {
+	if g.pipelined() {
+		g.cut = l.chunk(g)
+	}
 	for _, st := range g.steps {
 		out := hostir.Result(st.stmt)
 		if out == nil {
@@ -101,7 +104,6 @@ func (l *streamLowering) lower(g *group) {
 		return
 	}
 	l.start(g.steps[0].stmt)
-	g.cut = l.chunk(g)
 	l.forks(g)
 	l.work(g)
 }

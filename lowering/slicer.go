@@ -140,8 +140,15 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 	return view
 }
 
-// made declares the view of a slice, or of a piece of it, that a statement makes itself.
+// made declares the view of a slice, of a piece of it, or of several slices, that a statement
+// makes itself.
 func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
+	if c.cut.width > 1 {
+		view := c.declare(t, c.lowering.loop, t.Axes, t.Layout)
+		view.Axes[axis] = domain.Axis{Extent: oneOf(t.Axes[axis].Extent, c.group.axis.Extent.Size/c.cut.width)}
+		c.slices[sliceKey{t, axis, rows}] = view
+		return view
+	}
 	view := c.declared(nil, t, axis)
 	if rows != none {
 		at := rows

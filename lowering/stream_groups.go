@@ -30,10 +30,14 @@ func (g *group) isRing() bool { return slices.ContainsFunc(g.steps, step.alongRi
 func (g *group) atOnce() bool { return g.cut.width > 1 && g.cut.width == g.axis.Extent.Size }
 
 // keepsView reports whether the result of a step stays a view: of each slice, used in
-// this pipeline alone.
+// this pipeline alone. Sums along a ring take the place of parts, which then need one, and
+// parts that are made together are sent one by one.
 func (g *group) keepsView(st step) bool {
 	_, isSet := st.stmt.(*hostir.Set)
-	return !isSet && g.last[hostir.Result(st.stmt)] <= g.number
+	out := hostir.Result(st.stmt)
+	return !isSet && g.last[out] <= g.number && !slices.ContainsFunc(g.steps, func(other step) bool {
+		return (other.kind == toNeighbour || other.kind == toRankAtDistance && g.cut.width > 1) && hostir.Uses(other.stmt)[0] == out
+	})
 }
 
 // grouping cuts statements into pipelines.
