@@ -8,6 +8,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // at is what a run-time error reports: "spec.yaml:12:5 Synchronize". Only the base
@@ -78,19 +79,67 @@ func formatOp(op hostir.RefOp) string {
 	return fmt.Sprintf("%s = %s(%s)", op.Out, name, strings.Join(op.In, ", "))
 }
 
-// schedule names the choices that shaped the program.
+// schedule names the choices that shaped the program, in the order of the fields of schedules:
+// its pipeline, streams and transport, and what is not the default.
 func (b *builder) schedule() string {
-	c := b.program.Choices
-	text := fmt.Sprintf("%d worker streams", b.program.Streams)
-	for _, part := range [][2]string{{"sync", c.Sync}, {"joins", c.Joins}, {"transport", c.Transport}} {
-		if part[1] != "" {
-			text += ", " + part[0] + " " + part[1]
+	var parts []string
+	for _, f := range domain.ScheduleFields {
+		if f.Name == "streams" {
+			parts = append(parts, b.workers())
+		} else if value := b.program.Choices.Get(f.Name); value != "" && b.tells(f, value) {
+			parts = append(parts, choiceInWords(f.Name, value))
 		}
 	}
-	if c.Graph {
-		text += ", replayed as a CUDA graph"
+	return strings.Join(parts, ", ")
+}
+
+// tells reports whether the value of a field says something of this program.
+func (b *builder) tells(f domain.ScheduleField, value string) bool {
+	switch f.Name {
+	case "pipeline":
+		return !f.IsDefault(value) || hasStmt[*hostir.For](b.program.Body)
+	case "transport":
+		return hasStmt[*hostir.P2PCommunication](b.program.Body)
+	case "sync", "joins":
+		return b.view.Workers > 0
+	default:
+		return !f.IsDefault(value)
 	}
-	return text
+}
+
+// hasStmt reports whether there is a statement of one type.
+func hasStmt[T hostir.Stmt](body []hostir.Stmt) bool {
+	found := false
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		_, is := s.(T)
+		found = found || is
+		return !found
+	})
+	return found
+}
+
+// workers counts the worker streams that the program uses.
+func (b *builder) workers() string {
+	switch b.view.Workers {
+	case 0:
+		return "no worker streams"
+	case 1:
+		return "1 worker stream"
+	default:
+		return fmt.Sprintf("%d worker streams", b.view.Workers)
+	}
+}
+
+// choiceInWords spells a field as specs do, without the colon, where that says enough.
+func choiceInWords(name, value string) string {
+	switch name {
+	case "delay":
+		return name + " " + value + " microseconds"
+	case "graph":
+		return "replayed as a CUDA graph"
+	default:
+		return name + " " + value
+	}
 }
 
 // account notes a communication for the summary, and keeps the largest one for the
@@ -120,14 +169,28 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 
 // accountFor notes a communication in words, once for neighbours that are alike.
 func (b *builder) accountFor(text, kind string, whole *buffer) {
-	for _, l := range b.loops {
-		text += ", one slice per iteration of " + l.name
-	}
+	text += b.perIteration()
 	if len(b.derived) == 0 || b.derived[len(b.derived)-1] != text {
 		b.derived = append(b.derived, text)
 	}
 	bytes := times(b.runs(), whole.elements(), number(whole.tensor.DType.Size()))
 	if bytes.size > b.view.Bytes.size {
 		b.view.Bytes, b.view.Communication = bytes, kind
+	}
+}
+
+// perIteration says in which loops a communication stands.
+func (b *builder) perIteration() string {
+	names := make([]string, len(b.loops))
+	for i, l := range b.loops {
+		names[i] = l.name
+	}
+	switch last := len(names) - 1; last {
+	case -1:
+		return ""
+	case 0:
+		return ", one slice per iteration of " + names[0]
+	default:
+		return ", one slice per iteration of the loops over " + strings.Join(names[:last], ", ") + " and " + names[last]
 	}
 }

@@ -45,14 +45,14 @@ func choices(s model.Schedule) hostir.Choices {
 	c := hostir.Choices{
 		Pipeline: s.Pipeline, Transport: s.Transport, Reshard: s.Reshard,
 		Sync: s.Sync, Joins: s.Joins, Buffers: s.Buffers, Graph: s.Graph,
-		Own: s.Own, Chunks: s.Chunks, Order: unless("rotation", s.Order), OwnStep: unless("first", s.OwnStep),
+		Own: s.Own, Chunks: s.Chunks, Order: unlessDefault("order", s.Order), OwnStep: unlessDefault("own_step", s.OwnStep),
 	}
-	c.Transfers, c.Delay = unless("inline", s.Transfers), s.Delay
+	c.Transfers, c.Delay = unlessDefault("transfers", s.Transfers), s.Delay
 	if s.Pieces > 1 {
 		c.Pieces = s.Pieces
 	}
-	c.Hosts = unless("none", s.Hosts)
-	c.Copy, c.Signals, c.Sums = unless("engine", s.Copy), unless("single", s.Signals), unless("added", s.Sums)
+	c.Hosts = unlessDefault("hosts", s.Hosts)
+	c.Copy, c.Signals, c.Sums = unlessDefault("copy", s.Copy), unlessDefault("signals", s.Signals), unlessDefault("sums", s.Sums)
 	if !s.Auto {
 		settle(&c)
 	}
@@ -66,9 +66,9 @@ func settle(c *hostir.Choices) {
 	}
 }
 
-// unless is a choice, or nothing where it is the default.
-func unless(byDefault, choice string) string {
-	if choice == byDefault {
+// unlessDefault is the choice for a field of the schedule, or nothing where it is the default.
+func unlessDefault(field, choice string) string {
+	if choice == domain.ScheduleValues(field)[0] {
 		return ""
 	}
 	return choice

@@ -7,30 +7,32 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A choice is a field of the schedule with its values; the first one is the default.
+// A choice is a field of the schedule that is one of some values.
 type choice struct {
-	name   string
-	values []string
-	set    func(*Schedule, string)
+	name string
+	set  func(*Schedule, string)
 }
 
+// values lists what the field can be, the default first.
+func (c choice) values() []string { return domain.ScheduleValues(c.name) }
+
 var choices = []choice{
-	{"pipeline", []string{"collective", "broadcast", "reduce", "p2p", "ring", "eager"}, func(s *Schedule, v string) { s.Pipeline = v }},
-	{"transport", []string{"nccl", "ipc-get", "ipc-put", "auto"}, func(s *Schedule, v string) { s.Transport = v }},
-	{"reshard", []string{"before", "after"}, func(s *Schedule, v string) { s.Reshard = v }},
-	{"sync", []string{"split", "fused"}, func(s *Schedule, v string) { s.Sync = v }},
-	{"joins", []string{"body", "after"}, func(s *Schedule, v string) { s.Joins = v }},
-	{"buffers", []string{"keep", "free"}, func(s *Schedule, v string) { s.Buffers = v }},
-	{"own", []string{"in-place", "copied"}, func(s *Schedule, v string) { s.Own = v }},
-	{"transfers", []string{"inline", "ahead"}, func(s *Schedule, v string) { s.Transfers = v }},
-	{"order", []string{"rotation", "reverse", "pairwise"}, func(s *Schedule, v string) { s.Order = v }},
-	{"own_step", []string{"first", "last"}, func(s *Schedule, v string) { s.OwnStep = v }},
-	{"sums", []string{"added", "folded"}, func(s *Schedule, v string) { s.Sums = v }},
-	{"copy", []string{"engine", "kernel", "fused"}, func(s *Schedule, v string) { s.Copy = v }},
-	{"signals", []string{"single", "batched"}, func(s *Schedule, v string) { s.Signals = v }},
-	{"hosts", []string{"none", "x", "y", "z"}, func(s *Schedule, v string) { s.Hosts = v }},
-	{"graph", []string{"false", "true"}, func(s *Schedule, v string) { s.Graph = v == "true" }},
-	{"auto", []string{"false", "true"}, func(s *Schedule, v string) { s.Auto = v == "true" }},
+	{"pipeline", func(s *Schedule, v string) { s.Pipeline = v }},
+	{"transport", func(s *Schedule, v string) { s.Transport = v }},
+	{"reshard", func(s *Schedule, v string) { s.Reshard = v }},
+	{"sync", func(s *Schedule, v string) { s.Sync = v }},
+	{"joins", func(s *Schedule, v string) { s.Joins = v }},
+	{"buffers", func(s *Schedule, v string) { s.Buffers = v }},
+	{"own", func(s *Schedule, v string) { s.Own = v }},
+	{"transfers", func(s *Schedule, v string) { s.Transfers = v }},
+	{"order", func(s *Schedule, v string) { s.Order = v }},
+	{"own_step", func(s *Schedule, v string) { s.OwnStep = v }},
+	{"sums", func(s *Schedule, v string) { s.Sums = v }},
+	{"copy", func(s *Schedule, v string) { s.Copy = v }},
+	{"signals", func(s *Schedule, v string) { s.Signals = v }},
+	{"hosts", func(s *Schedule, v string) { s.Hosts = v }},
+	{"graph", func(s *Schedule, v string) { s.Graph = v == "true" }},
+	{"auto", func(s *Schedule, v string) { s.Auto = v == "true" }},
 }
 
 // A count is a field of the schedule that is a number from low to high.
@@ -55,7 +57,7 @@ const defaultStreams = 4
 func DefaultSchedule() Schedule {
 	s := Schedule{Streams: defaultStreams}
 	for _, c := range choices {
-		c.set(&s, c.values[0])
+		c.set(&s, c.values()[0])
 	}
 	return s
 }
@@ -107,8 +109,8 @@ func (a *assembler) choice(f sourceField, names []string) {
 		return
 	}
 	c := choices[at]
-	if !slices.Contains(c.values, f.value.value) {
-		hintNearest(a.list.Add(f.value.pos, diag.BadChoice, "%s cannot be %q", c.name, f.value.value), f.value.value, c.values)
+	if !slices.Contains(c.values(), f.value.value) {
+		hintNearest(a.list.Add(f.value.pos, diag.BadChoice, "%s cannot be %q", c.name, f.value.value), f.value.value, c.values())
 		return
 	}
 	c.set(&a.p.Schedule, f.value.value)

@@ -9,7 +9,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport ipc-get.
+// Schedule: pipeline p2p, transport ipc-get, 4 worker streams, sync split, joins body.
 #include "ag_linear_p2p.hpp"
 
 #include <cuda_bf16.h>

@@ -8,7 +8,8 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: 2 worker streams, sync split, joins body, transport ipc-get.
+// Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins body, transfers
+// ahead, signals batched.
 // Where ranks cannot share memory, ag_matmul_anywhere_nccl.cpp runs instead.
 #include "ag_matmul_anywhere.hpp"
 

@@ -8,7 +8,8 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by NCCL, one slice per iteration of s.
-// Schedule: 2 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline p2p, transport nccl, 2 worker streams, sync split, joins body, transfers
+// ahead.
 // Runs where ranks cannot share memory; where they can, ag_matmul_anywhere.cpp does.
 #include "ag_matmul_anywhere.hpp"
 

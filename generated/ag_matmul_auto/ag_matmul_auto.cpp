@@ -8,7 +8,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: 0 worker streams, sync split, joins body, transport ipc-get.
+// Schedule: pipeline p2p, transport ipc-get, no worker streams, transfers ahead, signals batched.
 // Chosen by auto: ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: measured 1.67 ms with pipeline p2p,
 // transport ipc-get, transfers ahead, streams 0, signals batched.
 #include "ag_matmul_auto.hpp"

@@ -8,7 +8,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: broadcast of A over mesh axis x, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline broadcast, 4 worker streams, sync split, joins body.
 #include "ag_matmul_bcast.hpp"
 
 #include <cuda_bf16.h>

@@ -8,7 +8,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by NCCL, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline p2p, transport nccl, 4 worker streams, sync split, joins body.
 #include "ag_matmul_p2p.hpp"
 
 #include <cuda_bf16.h>

@@ -7,9 +7,9 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into A_all from rank to rank by IPC-put, one slice per iteration of s, one
-// slice per iteration of c.
-// Schedule: 4 worker streams, sync split, joins body, transport ipc-put.
+// Derived: transfers into A_all from rank to rank by IPC-put, one slice per iteration of the loops
+// over s and c.
+// Schedule: pipeline ring, transport ipc-put, no worker streams, chunks 8.
 #include "ag_matmul_ring.hpp"
 
 #include <cuda_bf16.h>

@@ -7,7 +7,7 @@
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
 // Derived: allgather of A over mesh axis x, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
 #include "allgather.hpp"
 
 #include <cuda_bf16.h>

@@ -7,7 +7,7 @@
 //   C [Stream(D), M/D, K] bf16
 //
 // Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport ipc-put.
+// Schedule: pipeline p2p, transport ipc-put, 4 worker streams, sync split, joins body.
 #include "allgather_p2p.hpp"
 
 #include <cuda_bf16.h>

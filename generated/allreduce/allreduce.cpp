@@ -7,7 +7,7 @@
 //   C [Stream(S), r(D), M/S, N] bf16
 //
 // Derived: allreduce of A over mesh axis x, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
 #include "allreduce.hpp"
 
 #include <cuda_bf16.h>

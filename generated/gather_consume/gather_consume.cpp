@@ -8,7 +8,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: 2 worker streams, sync split, joins after, transport ipc-get.
+// Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins after.
 #include "gather_consume.hpp"
 
 #include <cuda_bf16.h>

@@ -11,7 +11,7 @@
 //   Y [Stream(S), M/S, N] bf16
 //
 // Derived: allreduce of Y_parts over mesh axis x, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
 #include "linear_ar.hpp"
 
 #include <cuda_bf16.h>

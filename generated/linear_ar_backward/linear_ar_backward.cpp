@@ -18,7 +18,7 @@
 //   dW [r(S), DIDx(D), N, K/D] bf16
 //   dbias [r(M), N] bf16
 //
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
 #include "linear_ar_backward.hpp"
 
 #include <cuda_bf16.h>

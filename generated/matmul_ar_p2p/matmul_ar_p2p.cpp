@@ -12,7 +12,7 @@
 //
 // Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of s.
 // Derived: transfers into C from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport ipc-get.
+// Schedule: pipeline p2p, transport ipc-get, 4 worker streams, sync split, joins body.
 #include "matmul_ar_p2p.hpp"
 
 #include <cuda_bf16.h>

@@ -10,11 +10,12 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of piece,
-// one slice per iteration of s.
-// Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of piece, one
-// slice per iteration of s.
-// Schedule: 0 worker streams, sync split, joins body, transport ipc-put.
+// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of the
+// loops over piece and s.
+// Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of the loops over
+// piece and s.
+// Schedule: pipeline p2p, transport ipc-put, no worker streams, transfers ahead, own_step last,
+// pieces 2, signals batched.
 #include "matmul_ar_pieces.hpp"
 
 #include <cuda_bf16.h>

@@ -10,7 +10,7 @@
 //   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
 // Derived: reducescatter of P over mesh axis x, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
 #include "matmul_rs.hpp"
 
 #include <cuda_bf16.h>

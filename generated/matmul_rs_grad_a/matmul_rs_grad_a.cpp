@@ -10,7 +10,7 @@
 //   dA [Stream(S), DIDx(D), M/S, K/D] bf16
 //
 // Derived: allgather of dC over mesh axis x, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
 #include "matmul_rs_grad_a.hpp"
 
 #include <cuda_bf16.h>

@@ -11,7 +11,7 @@
 //   dB [r(S), DIDx(D), K/D, N] bf16
 //
 // Derived: allgather of dC over mesh axis x, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
 #include "matmul_rs_grad_b.hpp"
 
 #include <cuda_bf16.h>

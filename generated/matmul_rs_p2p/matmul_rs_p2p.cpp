@@ -10,7 +10,7 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport ipc-put.
+// Schedule: pipeline p2p, transport ipc-put, 4 worker streams, sync split, joins body.
 #include "matmul_rs_p2p.hpp"
 
 #include <cuda_bf16.h>

@@ -10,7 +10,7 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: reduce of P over mesh axis x, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline reduce, 4 worker streams, sync split, joins body.
 #include "matmul_rs_reduce.hpp"
 
 #include <cuda_bf16.h>

@@ -20,7 +20,7 @@
 //
 // Derived: allgather of U over mesh axis x.
 // Derived: reducescatter of P over mesh axis x.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: no worker streams.
 #include "mlp_sp.hpp"
 
 #include <cuda_bf16.h>

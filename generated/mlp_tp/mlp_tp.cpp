@@ -15,7 +15,7 @@
 //
 // Derived: allgather of X over mesh axis x, one slice per iteration of s.
 // Derived: reducescatter of P over mesh axis x, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
 #include "mlp_tp.hpp"
 
 #include <cuda_bf16.h>

@@ -23,7 +23,7 @@
 // Derived: allgather of dY over mesh axis x.
 // Derived: allgather of X over mesh axis x.
 // Derived: reducescatter of dP over mesh axis x.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: no worker streams.
 #include "mlp_tp_backward.hpp"
 
 #include <cuda_bf16.h>

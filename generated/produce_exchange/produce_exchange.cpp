@@ -10,7 +10,8 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: 2 worker streams, sync split, joins after, transport ipc-get.
+// Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins after, own_step
+// last, delay 5 microseconds.
 #include "produce_exchange.hpp"
 
 #include <cuda_bf16.h>

@@ -26,7 +26,7 @@
 //
 // Derived: allreduce of Wop over mesh axis x.
 // Derived: allreduce of W2p over mesh axis x.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: no worker streams.
 #include "transformer_block.hpp"
 
 #include <cuda_bf16.h>

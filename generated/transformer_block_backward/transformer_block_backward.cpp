@@ -44,7 +44,7 @@
 //
 // Derived: allreduce of dU2p over mesh axis x.
 // Derived: allreduce of dU1p over mesh axis x.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Schedule: no worker streams.
 #include "transformer_block_backward.hpp"
 
 #include <cuda_bf16.h>

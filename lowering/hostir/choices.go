@@ -29,6 +29,21 @@ func (c *Choices) numbers() map[string]*int {
 	return map[string]*int{"chunks": &c.Chunks, "pieces": &c.Pieces, "delay": &c.Delay}
 }
 
+// Get tells a choice, with name and value as the text form spells them; "" where it is left open,
+// is 0, or is no choice.
+func (c Choices) Get(name string) string {
+	if text := c.texts()[name]; text != nil {
+		return *text
+	}
+	if number := c.numbers()[name]; number != nil && *number != 0 {
+		return strconv.Itoa(*number)
+	}
+	if name == "graph" {
+		return strconv.FormatBool(c.Graph)
+	}
+	return ""
+}
+
 // Set makes one choice, with name and value as the text form spells them; streams is the
 // program's. It reports whether there is such a choice and the value can be one of it.
 func (p *Program) Set(name, value string) bool {

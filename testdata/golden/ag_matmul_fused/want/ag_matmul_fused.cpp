@@ -8,7 +8,7 @@
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
 // Derived: allgather of A over mesh axis x, one slice per iteration of s.
-// Schedule: 3 worker streams, sync fused, joins after, transport nccl.
+// Schedule: pipeline collective, 3 worker streams, sync fused, joins after.
 #include "ag_matmul_fused.hpp"
 
 #include <cuda_bf16.h>

@@ -8,7 +8,8 @@
 //   C [Stream(S), D, M/(S*D), N] fp32
 //
 // Derived: allgather of A over mesh axis x, one slice per iteration of s.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl, replayed as a CUDA graph.
+// Schedule: pipeline collective, 4 worker streams, sync split, joins body, replayed as a CUDA
+// graph.
 #include "ag_matmul_graph.hpp"
 
 #include <array>

@@ -27,7 +27,7 @@
 // Derived: broadcast of at_root over mesh axis x.
 // Derived: reduce of parts over mesh axis x.
 // Derived: and 1 more.
-// Schedule: 1 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, no worker streams.
 #include "collectives.hpp"
 
 #include <array>

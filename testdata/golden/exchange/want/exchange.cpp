@@ -8,7 +8,8 @@
 //   C [Stream(D), M, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by NCCL, one slice per iteration of s.
-// Schedule: 2 worker streams, sync split, joins body, transport nccl, replayed as a CUDA graph.
+// Schedule: pipeline p2p, transport nccl, 2 worker streams, sync split, joins body, replayed as a
+// CUDA graph.
 #include "exchange.hpp"
 
 #include <cuda_bf16.h>

@@ -10,7 +10,8 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
-// Schedule: 2 worker streams, sync split, joins body, transport ipc-put.
+// Schedule: pipeline p2p, transport ipc-put, 2 worker streams, sync split, joins body, copy kernel,
+// signals batched.
 // Where ranks cannot share memory, exchange_auto_nccl.cpp runs instead.
 #include "exchange_auto.hpp"
 

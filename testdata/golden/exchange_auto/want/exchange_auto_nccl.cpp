@@ -10,7 +10,7 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: transfers into P_parts from rank to rank by NCCL, one slice per iteration of s.
-// Schedule: 2 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline p2p, transport nccl, 2 worker streams, sync split, joins body.
 // Runs where ranks cannot share memory; where they can, exchange_auto.cpp does.
 #include "exchange_auto.hpp"
 

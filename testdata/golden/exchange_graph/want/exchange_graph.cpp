@@ -8,7 +8,8 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: 2 worker streams, sync split, joins body, transport ipc-get, replayed as a CUDA graph.
+// Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins body, replayed as
+// a CUDA graph.
 #include "exchange_graph.hpp"
 
 #include <cuda_bf16.h>

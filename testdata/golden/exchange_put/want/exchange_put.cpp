@@ -8,7 +8,7 @@
 //   C [Stream(D), M, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-put, one slice per iteration of s.
-// Schedule: 2 worker streams, sync split, joins body, transport ipc-put.
+// Schedule: pipeline p2p, transport ipc-put, 2 worker streams, sync split, joins body.
 #include "exchange_put.hpp"
 
 #include <cuda_bf16.h>

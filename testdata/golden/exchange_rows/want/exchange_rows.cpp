@@ -10,7 +10,8 @@
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
 // Derived: transfers into E from rank to rank by NCCL, one slice per iteration of s.
-// Schedule: 2 worker streams, sync split, joins body, transport ipc-get.
+// Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins body, transfers
+// ahead, signals batched, hosts y.
 #include "exchange_rows.hpp"
 
 #include <cuda_bf16.h>

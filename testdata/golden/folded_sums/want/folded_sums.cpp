@@ -9,9 +9,9 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into P_sums from rank to rank by NCCL, one slice per iteration of s, one slice
-// per iteration of c.
-// Schedule: 4 worker streams, sync split, joins body, transport nccl.
+// Derived: transfers into P_sums from rank to rank by NCCL, one slice per iteration of the loops
+// over s and c.
+// Schedule: pipeline ring, transport nccl, no worker streams, chunks 4, sums folded.
 #include "folded_sums.hpp"
 
 #include <cuda_bf16.h>

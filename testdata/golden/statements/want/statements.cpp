@@ -28,7 +28,7 @@
 //   out_batched [B, M, N] bf16
 //
 // Derived: sendrecv of shard over meshes world and turned.
-// Schedule: 2 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, 2 worker streams, sync split, joins body.
 #include "statements.hpp"
 
 #include <cuda_bf16.h>

@@ -15,7 +15,7 @@
 // Derived: allgather of A over mesh axis x, one slice per iteration of s.
 // Derived: broadcast of C over mesh axis x.
 // Derived: broadcast of bias over mesh axis x.
-// Schedule: 2 worker streams, sync split, joins body, transport nccl.
+// Schedule: pipeline collective, 2 worker streams, sync split, joins body.
 #include "sub_meshes.hpp"
 
 #include <cuda_bf16.h>
