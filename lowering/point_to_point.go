@@ -19,7 +19,7 @@ func (l *streamLowering) pointToPoint() bool { return l.program.Choices.Pipeline
 // between ranks.
 func (c *slicer) rotate(g *group) {
 	for _, st := range g.steps {
-		if !st.atDistance() && !st.alongRing() {
+		if !st.exchanges() {
 			continue
 		}
 		in := hostir.Uses(st.stmt)[0]
@@ -42,7 +42,7 @@ func (l *streamLowering) inPairs(st step, r *ring) bool {
 	switch {
 	case l.program.Choices.Order != "pairwise":
 		return false
-	case st.alongRing():
+	case st.kind.alongRing():
 		l.errors.Add(pos, diag.NotLowerable, "a ring has neighbours and no pairs").WithHint("choose order: rotation, or pipeline: p2p")
 		return false
 	case r.size&(r.size-1) != 0:

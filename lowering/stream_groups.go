@@ -12,18 +12,42 @@ type group struct {
 	axis   *domain.Axis // the axis that the pipeline runs along; nil outside of pipelines
 	cut    cut          // how its slices become products
 	steps  []step
-	makes  map[*hostir.Tensor]bool // results of the steps
+	orders map[order]bool              // of the steps
+	makes  map[*hostir.Tensor]bool     // results of the steps
+	sums   map[*hostir.Tensor]stepKind // parts -> how the ranks sum them
 	number int
 	last   map[*hostir.Tensor]int // tensor -> number of the last group that uses it
+}
+
+func newGroup(axis *domain.Axis, steps ...step) *group {
+	g := &group{axis: axis, orders: map[order]bool{}, makes: map[*hostir.Tensor]bool{}, sums: map[*hostir.Tensor]stepKind{}}
+	for _, st := range steps {
+		g.add(st)
+	}
+	return g
 }
 
 func (g *group) pipelined() bool { return g.axis != nil }
 
 // exchanges reports whether the ranks exchange slices from rank to rank.
-func (g *group) exchanges() bool { return slices.ContainsFunc(g.steps, step.atDistance) || g.isRing() }
+func (g *group) exchanges() bool {
+	return g.any(func(o order) bool { return o.kind != onSlices })
+}
 
 // isRing reports whether they do so along a ring: then steps are in order, on the caller's stream.
-func (g *group) isRing() bool { return slices.ContainsFunc(g.steps, step.alongRing) }
+func (g *group) isRing() bool {
+	return g.any(func(o order) bool { return o.kind.alongRing() })
+}
+
+// any reports whether some step goes through the slices in such an order.
+func (g *group) any(is func(order) bool) bool {
+	for o := range g.orders {
+		if is(o) {
+			return true
+		}
+	}
+	return false
+}
 
 // atOnce reports whether all slices make one product: then the loop is one over their
 // transfers, and the work is no pipeline.
@@ -35,9 +59,8 @@ func (g *group) atOnce() bool { return g.cut.width > 1 && g.cut.width == g.axis.
 func (g *group) keepsView(st step) bool {
 	_, isSet := st.stmt.(*hostir.Set)
 	out := hostir.Result(st.stmt)
-	return !isSet && g.last[out] <= g.number && !slices.ContainsFunc(g.steps, func(other step) bool {
-		return (other.kind == toNeighbour || other.kind == toRankAtDistance && g.cut.width > 1) && hostir.Uses(other.stmt)[0] == out
-	})
+	sum := g.sums[out]
+	return !isSet && g.last[out] <= g.number && sum != toNeighbour && (sum != toRankAtDistance || g.cut.width <= 1)
 }
 
 // grouping cuts statements into pipelines.
@@ -47,17 +70,46 @@ type grouping struct {
 	last   map[*hostir.Tensor]int
 }
 
+// order is how a step goes through the slices. Steps of a pipeline have few different ones.
+type order struct {
+	mesh  *domain.Mesh
+	along string   // step.along
+	kind  stepKind // of one that exchanges slices; others are onSlices
+}
+
+// order is that of the step.
+func (st step) order() order {
+	o := order{hostir.Result(st.stmt).Mesh, st.along, onSlices}
+	if st.exchanges() {
+		o.kind = st.kind
+	}
+	return o
+}
+
+// fits reports whether steps of both orders can go through the slices together.
+func (o order) fits(other order) bool {
+	if o.kind.alongRing() && other.kind.alongRing() && o.kind != other.kind {
+		return false // what is gathered begins with the own slice, and a sum ends with it
+	}
+	if o.along == "" && other.along == "" {
+		return true
+	}
+	return o.mesh.Same(other.mesh) && (o.along == "" || other.along == "" || o.along == other.along)
+}
+
 // takes reports whether a step can go through the slices in the order of the group.
 func (g *group) takes(st step) bool {
-	mesh := hostir.Result(st.stmt).Mesh
-	return !slices.ContainsFunc(g.steps, func(other step) bool {
-		if st.alongRing() && other.alongRing() && st.kind != other.kind {
-			return true // what is gathered begins with the own slice, and a sum ends with it
-		}
-		sameRanks := mesh.Same(hostir.Result(other.stmt).Mesh)
-		return (st.along != "" || other.along != "") && !sameRanks ||
-			st.along != "" && other.along != "" && st.along != other.along
-	})
+	return !g.any(func(o order) bool { return !o.fits(st.order()) })
+}
+
+// add appends a step.
+func (g *group) add(st step) {
+	g.steps = append(g.steps, st)
+	g.orders[st.order()] = true
+	g.makes[hostir.Result(st.stmt)] = true
+	if st.kind == toNeighbour || st.kind == toRankAtDistance {
+		g.sums[hostir.Uses(st.stmt)[0]] = st.kind
+	}
 }
 
 // orderSteps tells steps the mesh axis along which they go through the slices: each rank begins
@@ -113,9 +165,10 @@ func (g *grouping) add(st step) {
 	if n := len(g.groups); n > 0 && g.groups[n-1].pipelined() {
 		open = g.groups[n-1]
 	}
-	into := &group{axis: st.axis, makes: map[*hostir.Tensor]bool{}}
+	into := newGroup(st.axis)
+	added := []step{st}
 	if open != nil && st.kind == toNeighbour && !open.takes(st) {
-		into.steps = g.partsOf(st, open) // so that they are sent while they are made
+		added = append(g.partsOf(st, open), st) // so that they are sent while they are made
 	}
 	switch {
 	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && open.takes(st) && g.slicewise(st, open):
@@ -125,10 +178,9 @@ func (g *grouping) add(st step) {
 	default:
 		g.groups = append(g.groups, into)
 	}
-	into.steps = append(into.steps, st)
-	for _, made := range into.steps {
-		into.makes[hostir.Result(made.stmt)] = true
-		g.made[hostir.Result(made.stmt)] = into
+	for _, one := range added {
+		into.add(one)
+		g.made[hostir.Result(one.stmt)] = into
 	}
 }
 
@@ -140,10 +192,9 @@ func (g *grouping) partsOf(st step, open *group) []step {
 	if last == 0 || parts != hostir.Uses(st.stmt)[0] || open.steps[last].exchanges() {
 		return nil
 	}
-	made := open.steps[last:]
-	open.steps = open.steps[:last]
-	delete(open.makes, parts)
-	return slices.Clone(made)
+	made := open.steps[last]
+	*open = *newGroup(open.axis, open.steps[:last]...)
+	return []step{made}
 }
 
 // needs reports whether a statement takes something that a group makes.

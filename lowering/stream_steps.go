@@ -48,10 +48,10 @@ const (
 func (st step) atDistance() bool { return st.kind == fromRankAtDistance || st.kind == toRankAtDistance }
 
 // alongRing reports whether ranks pass on to the next one what they received.
-func (st step) alongRing() bool { return st.kind == fromNeighbour || st.kind == toNeighbour }
+func (k stepKind) alongRing() bool { return k == fromNeighbour || k == toNeighbour }
 
 // exchanges reports whether ranks exchange slices in it.
-func (st step) exchanges() bool { return st.atDistance() || st.alongRing() }
+func (st step) exchanges() bool { return st.atDistance() || st.kind.alongRing() }
 
 // classify chooses the kind of step of a statement, and complains where its Stream axis
 // cannot be lowered.
