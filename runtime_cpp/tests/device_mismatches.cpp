@@ -87,6 +87,7 @@ void asked_by_two_threads() {
       EXPECT(status == ncclSuccess);
       std::thread([&] { OK(ncclCommGetAsyncError(comm, &status)); }).join();
       EXPECT(status == (blocking ? ncclSuccess : ncclInvalidUsage));
+      OK(ncclCommAbort(comm));
     });
   }
 }
