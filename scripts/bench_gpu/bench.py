@@ -14,8 +14,10 @@ start a repeat with a barrier of all ranks and have their inputs in place; whate
 same for all of a cell. The two sides differ in one point: the barrier of the programs is over TCP and that of
 the peers over NCCL, tens of microseconds of skew over the whole repeat. #wrong is of one checked call.
 
-The largest shape comes first, then the tiny call, then the other shapes; the JSON is written after each
-row, and no row is begun that --budget leaves no time for.
+After the rows of a shape comes what bounds them: its product whole, cut, and cut beside copies, by PyTorch
+(bounds.py). The largest shape comes first, then the tiny call, then the other shapes, and the largest allreduce
+at the end. The JSON is written after each step. A step that --budget leaves no time for, by those that
+were taken before it, is listed as skipped; so are bounds beyond --bounds-limit.
 """
 import argparse
 import json
@@ -25,7 +27,9 @@ import platform
 import subprocess
 import sys
 import time
+import typing
 
+import bounds
 import cells
 import runs
 import tables
@@ -33,15 +37,43 @@ import variants
 from programs import Builder
 
 
+SECTIONS = ["rows", "tiny", "bounds"]
+
+
+class Step(typing.NamedTuple):
+    """A piece of the run: a row or the tiny row of a cell with its variants, or what bounds the cell's shape."""
+
+    section: str
+    cell: cells.Cell
+    variants: list
+
+
 def planned(args):
-    """The cells in the order of their weight; each with its variants."""
-    order = cells.cells(args.ranks, args.shapes, args.operations)
-    if not args.no_tiny:
-        order.insert(len(args.operations), cells.tiny_cell(args.ranks))
-    todo = [(cell, variants.of_cell(cell, args.tuned)) for cell in order]
-    if args.only:
-        todo = [(cell, [v for v in own if any(text in v.label for text in args.only)]) for cell, own in todo]
-    return todo
+    """The steps in the order of their worth: shape by shape, the tiny call after the first one. The longest allreduce
+    comes last, since no goal is about it, and its check is of the longest ones."""
+    steps = []
+    for shape in args.shapes:
+        own = cells.cells(args.ranks, [shape], args.operations)
+        steps += [Step("rows", cell, chosen(cell, args)) for cell in own]
+        steps += [Step("bounds", cells.Cell("ag_matmul", *shape, args.ranks), [])]
+        if shape == args.shapes[0]:
+            tiny = cells.tiny_cell(args.ranks)
+            steps += [Step("tiny", tiny, chosen(tiny, args))]
+    steps = [step for step in steps if step.section in args.sections]
+    return sorted(steps, key=lambda s: s.cell.operation == "matmul_ar" and s.cell.expected_seconds > variants.HUGE_SECONDS)
+
+
+def chosen(cell, args):
+    """The variants of a cell that the command line asks for."""
+    return [v for v in variants.of_cell(cell, args.tuned) if not args.only or any(text in v.label for text in args.only)]
+
+
+def expected(step, done):
+    """Seconds that a step should take, by those of its kind that are done, as (step, seconds): the shortest of the
+    larger ones, or the longest of all if none was larger."""
+    alike = [(one, seconds) for one, seconds in done if (one.section == "bounds") == (step.section == "bounds")]
+    larger = [seconds for one, seconds in alike if one.cell.check_flops >= step.cell.check_flops]
+    return min(larger) if larger else max((seconds for _, seconds in alike), default=0)
 
 
 def machine(args, about):
@@ -64,29 +96,60 @@ def row_text(row):
             f"[{row['seconds']['prepare']:.0f}+{row['seconds']['time']:.0f} s]")
 
 
-def collect(args, todo, programs, result, save):
-    """Measures cell after cell into the result until the budget is spent."""
+def left_for(step, done, args):
+    """Seconds left for a step: of the budget, and of what all bounds may take."""
+    left = args.deadline - time.monotonic()
+    spent = sum(seconds for one, seconds in done if one.section == "bounds")
+    return min(left, args.bounds_limit - spent) if step.section == "bounds" else left
+
+
+def collect(args, steps, programs, result, save):
+    """Takes step after step into the result; those that the time does not suffice for are listed."""
     peers = None if args.no_peers or args.device == "cpu" else runs.Peers(args.ranks)
     result["machine"] = machine(args, peers and peers.about)
-    longest = 0
+    done = []
     try:
-        for cell, own in todo:
-            left = args.deadline - time.monotonic()
-            # Rows come in the order of their length, but for the tiny one.
-            if left < (longest if not cell.is_tiny else min(longest, 15)):
-                print(f"{left:.0f} s are left and the last row took {longest:.0f} s: stopping here", flush=True)
-                break
-            row = runs.measure(cell, [programs[id(v)] for v in own], peers, args)
-            if cell.is_tiny:
-                result["tiny"] = row
+        for step in steps:
+            left, needed, begin = left_for(step, done, args), expected(step, done), time.monotonic()
+            if left <= needed:
+                skip(step, f"{max(0, left):.0f} s were left, and it takes some {needed:.0f} s", result)
             else:
-                result["rows"].append(row)
-                longest = row["seconds"]["all"]
+                take(step, programs, peers, args, result)
+                done.append((step, time.monotonic() - begin))
             save()
-            print(row_text(row), flush=True)
     finally:
         if peers:
             peers.stop()
+
+
+def skip(step, why, result):
+    """Lists a step that is not taken."""
+    cell = step.cell
+    size = {"m": cell.m, "n": cell.n, "k": cell.k, "ranks": cell.ranks, "skipped": why}
+    if step.section == "bounds":
+        result["bounds"].append(size)
+    else:
+        result["skipped"].append({"operation": cell.operation, **size})
+    print(f"skipped: {step.section} {cell.operation} {tables.shape(size)}: {why}", flush=True)
+
+
+def take(step, programs, peers, args, result):
+    """Measures a step."""
+    if step.section != "bounds":
+        row = runs.measure(step.cell, [programs[id(v)] for v in step.variants], peers, args)
+        result.update(tiny=row) if step.section == "tiny" else result["rows"].append(row)
+        print(row_text(row), flush=True)
+    elif not peers:
+        skip(step, "it needs PyTorch", result)
+    else:
+        entry = peers.bounds(args.operations, step.cell, args)
+        result["bounds"].append(entry)
+        print(f"bounds     {tables.shape(entry):20s} {entry.get('skipped', 'measured')} [{entry['seconds']:.0f} s]", flush=True)
+
+
+def report(result):
+    """The whole report in Markdown."""
+    return tables.markdown(result) + bounds.markdown(result.get("bounds", []), result["rows"])
 
 
 def parse():
@@ -101,18 +164,20 @@ def parse():
     parser.add_argument("--budget", type=float, default=3600, help="seconds, the build included")
     parser.add_argument("--shapes", nargs="*", type=lambda t: tuple(map(int, t.split(","))), default=cells.SHAPES, metavar="M,N,K")
     parser.add_argument("--operations", nargs="*", choices=cells.OPERATIONS, default=cells.OPERATIONS)
+    parser.add_argument("--sections", nargs="*", choices=SECTIONS, default=SECTIONS, help="these alone; bounds alone builds nothing")
     parser.add_argument("--only", nargs="*", help="variants whose label contains one of these texts")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=7, help="timed repeats of a round")
     parser.add_argument("--iters", type=int, default=5, help="calls of a repeat, at least")
     parser.add_argument("--seconds", type=float, default=0.2, help="of a round's repeats together")
+    parser.add_argument("--bounds-seconds", type=float, default=0.06, help="of a round of each measurement of what bounds a shape")
+    parser.add_argument("--bounds-limit", type=float, default=60, help="seconds of what bounds all shapes together")
     parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds at a time")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script, with small --shapes")
     parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
     parser.add_argument("--tuned", action="store_true", help="time some programs with searched algorithms, too")
     parser.add_argument("--no-peers", action="store_true")
-    parser.add_argument("--no-tiny", action="store_true")
     args = parser.parse_args()
     if not args.report and not args.ranks:
         parser.error("say how many GPUs: --ranks")
@@ -123,24 +188,25 @@ def main():
     """Builds, measures, reports; exit code 1 if a program was wrong."""
     args = parse()
     if args.report:
-        print(tables.markdown(json.loads(pathlib.Path(args.report).read_text())))
+        print(report(json.loads(pathlib.Path(args.report).read_text())))
         return 0
     begin = time.monotonic()
     args.deadline = begin + args.budget
-    todo = planned(args)
-    flat = [v for _, own in todo for v in own]
+    steps = planned(args)
+    flat = [v for step in steps for v in step.variants]
     built = Builder(args.hirgen, args.work, args.device, args.cmake).build(flat, args.jobs)
     programs = {id(v): p for v, p in zip(flat, built)}
-    result = {"command": " ".join(sys.argv), "machine": "", "rows": [], "tiny": None, "build_seconds": time.monotonic() - begin}
+    result = {"command": " ".join(sys.argv), "machine": "", "rows": [], "tiny": None, "bounds": [], "skipped": [],
+              "build_seconds": time.monotonic() - begin}
     print(f"built {sum(not p.failure for p in built)} of {len(built)} programs in {result['build_seconds']:.0f} s", flush=True)
 
     def save():
         pathlib.Path(args.json).write_text(json.dumps(result, indent=1) + "\n")
-        pathlib.Path(args.markdown).write_text(tables.markdown(result))
+        pathlib.Path(args.markdown).write_text(report(result))
 
-    collect(args, todo, programs, result, save)
+    collect(args, steps, programs, result, save)
     save()
-    print(tables.markdown(result))
+    print(report(result))
     every = [item for row in [*result["rows"], result["tiny"] or {}] for item in row.get("hirgen", {}).values()]
     return 1 if any(item.get("wrong") for item in every) else 0
 

@@ -12,6 +12,8 @@ same ones, and rank 0 answers with lines that begin with "PEER"; bench.py speaks
     async_tp             torch.ops.symm_mem.fused_all_gather_matmul or fused_matmul_reduce_scatter
     async_tp symmetric   the former with its input in symmetric memory already
 
+Under --serve, the products alone too, whole and cut, and beside copies (products.py).
+
 bf16, random normal data, in place before the clock starts. A time is the slowest rank's CUDA-event
 time of back-to-back calls over their number, after warm-up calls, as in the driver of an emitted
 program; the host waits for the device between repeats only, and ranks start a repeat together.
@@ -30,6 +32,8 @@ import torch.distributed as dist  # noqa: E402
 import torch.distributed._symmetric_memory as symm_mem  # noqa: E402
 
 import cells  # noqa: E402
+import products  # noqa: E402
+from on_gpu import empty, normal, symmetric, timed  # noqa: E402
 
 
 # Each operation returns its peers' calls by name.
@@ -48,10 +52,9 @@ def ag_matmul(group, m, n, k):
 
     shared = []
 
-    def symmetric():
+    def shared_input():
         if not shared:
-            shared.append(symm_mem.empty(m // ranks, k, device="cuda", dtype=torch.bfloat16).copy_(a))
-            symm_mem.rendezvous(shared[0], group)
+            shared.append(symmetric(group, m // ranks, k)[0])
         torch.ops.symm_mem.fused_all_gather_matmul(shared[0], [b], 0, name, return_A=False)
 
     return {
@@ -59,7 +62,7 @@ def ag_matmul(group, m, n, k):
         "collective": lambda: dist.all_gather_into_tensor(full, a),
         "eager": eager,
         "async_tp": lambda: torch.ops.symm_mem.fused_all_gather_matmul(a, [b], 0, name),
-        "async_tp symmetric": symmetric,
+        "async_tp symmetric": shared_input,
     }
 
 
@@ -99,37 +102,6 @@ def matmul_ar(_, m, n, k):
 OPERATIONS = {"ag_matmul": ag_matmul, "matmul_rs": matmul_rs, "matmul_ar": matmul_ar}
 
 
-def normal(*shape):
-    """Random normal bf16 on this rank's GPU."""
-    return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
-
-
-def empty(*shape):
-    """Uninitialized bf16 on this rank's GPU."""
-    return torch.empty(*shape, device="cuda", dtype=torch.bfloat16)
-
-
-def timed(call, warmup, iters, repeats):
-    """Microseconds of a call in each repeat, on the slowest rank."""
-    for _ in range(warmup):
-        call()
-    times = []
-    for _ in range(repeats):
-        torch.cuda.synchronize()
-        dist.barrier()
-        torch.cuda.synchronize()
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        for _ in range(iters):
-            call()
-        end.record()
-        torch.cuda.synchronize()
-        mine = torch.tensor([begin.elapsed_time(end) * 1e3 / iters], device="cuda", dtype=torch.float64)
-        dist.all_reduce(mine, op=dist.ReduceOp.MAX)
-        times.append(mine.item())
-    return times
-
-
 class Server:
     """Holds the tensors of one cell and times its peers."""
 
@@ -144,12 +116,26 @@ class Server:
         self.calls = OPERATIONS[operation](self.group, m, n, k)
         return {"peers": list(self.calls)}
 
+    def bounds(self, operations, m, n, k, warmup, iters, rounds):
+        """Times what bounds a shape, in turns, in one order and then in the other."""
+        self.calls = {}
+        torch.cuda.empty_cache()
+        try:
+            calls = products.calls(self.group, m, n, k, operations)
+            times = {name: [] for name in calls}
+            for i in range(rounds):
+                for name in calls if i % 2 == 0 else reversed(calls):
+                    times[name] += timed(calls[name], warmup, iters, 1)
+            return {"items": {name: {"us": us} for name, us in times.items()}}
+        except Exception as error:  # noqa: BLE001
+            return {"skipped": reason(error)}
+
     def time(self, peer, warmup, iters, repeats):
         """Times a peer. One that refuses the shape, on all ranks alike, is a fact to report."""
         try:
             return {"us": timed(self.calls[peer], warmup, iters, repeats)}
         except Exception as error:  # noqa: BLE001
-            return {"refused": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}
+            return {"refused": reason(error)}
 
     def serve(self):
         """Answers commands until the input ends."""
@@ -157,6 +143,11 @@ class Server:
         for line in sys.stdin:
             command = json.loads(line)
             answer(getattr(self, command.pop("do"))(**command))
+
+
+def reason(error):
+    """An exception in a line."""
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
 
 
 def answer(message):

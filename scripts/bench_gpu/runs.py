@@ -10,8 +10,9 @@ import time
 from paced import Paced, Silence, free_port, launch_variables
 
 START_SECONDS = 90  # a program's start and its check
-ROUND_SECONDS = 60  # a round of a program or a peer
-CHECK_MEMORY = 90e9  # bytes of a GPU that checks may take at the same time
+ROUND_SECONDS = 60  # a round of a program or a peer, or all that bounds a shape
+BOUNDS_ROUNDS = 4
+CHECK_MEMORY = 100e9  # bytes of a GPU that checks may take at the same time: two of the largest on 8 ranks
 
 
 class Ready:
@@ -72,7 +73,9 @@ class Peers:
             self.stop()
 
     def ask(self, **command):
-        """Rank 0's answer; raises Silence. Peers that hang are stopped, and started afresh for the next cell."""
+        """Rank 0's answer; raises Silence. Peers that hang are stopped, and started afresh for the next cell or bounds."""
+        if not self.processes and self.about and command["do"] != "time":
+            self._start()
         if not self.processes:
             raise Silence("PyTorch does not run here")
         for process in self.processes:
@@ -85,8 +88,6 @@ class Peers:
 
     def load(self, cell):
         """Makes a cell's tensors; the names of its peers."""
-        if not self.processes and self.about:
-            self._start()
         try:
             return self.ask(do="load", operation=cell.operation, m=cell.m, n=cell.n, k=cell.k)["peers"]
         except Silence:
@@ -105,6 +106,18 @@ class Peers:
             item["refused"] = answer["refused"]
         else:
             item["us"] += answer["us"]
+
+    def bounds(self, operations, cell, settings):
+        """What bounds the operations at a cell's shape: an entry of bounds.py."""
+        begin = time.monotonic()
+        warmup, iters = cell.calls(settings.bounds_seconds, 1, 3)
+        calls = {"warmup": warmup, "iters": iters, "rounds": BOUNDS_ROUNDS}
+        try:
+            answer = self.ask(do="bounds", operations=operations, m=cell.m, n=cell.n, k=cell.k, **calls)
+        except Silence as silence:
+            answer = {"skipped": f"failed: {silence}"}
+        return {"m": cell.m, "n": cell.n, "k": cell.k, "ranks": cell.ranks, "calls": calls, **answer,
+                "seconds": time.monotonic() - begin}
 
     def stop(self):
         """Ends all processes."""

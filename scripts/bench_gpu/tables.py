@@ -126,5 +126,5 @@ def markdown(result):
         every = {**tiny["hirgen"], **{f"PyTorch {name}": item for name, item in tiny["peers"].items()}}
         lines = [[name, number(median(item), 1), str(item.get("wrong", "-"))] for name, item in every.items()]
         parts += [f"\n1 KB a rank ({shape(tiny)}), us a call:\n", table(["program", "us", "#wrong"], lines)]
-    lines = refusals(rows)
+    lines = refusals(rows) + [f"- {row['operation']} {shape(row)}: {row['skipped']}" for row in result.get("skipped", [])]
     return "\n".join(parts + (["\nNot measured:\n", *lines] if lines else [])) + "\n"

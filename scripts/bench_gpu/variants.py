@@ -19,24 +19,15 @@ RING = {"pipeline": "ring"}
 FOLDED = {"pipeline": "ring", "sums": "folded"}
 TWO_EACH, FOUR_EACH = {"chunks": "2*D"}, {"chunks": "4*D"}  # products of a slice
 
+DIRECT = {**GET, "sums": "direct"}
+ONE, HALVES = {"chunks": 1}, {"chunks": 2}  # products of a rank
+
 SMALL_SECONDS, HUGE_SECONDS = 0.4e-3, 5e-3
 
 COMMON = {
-    "ag_matmul": [
-        ("eager", "ag_matmul", {"S": 1}, EAGER),
-        ("get", "ag_matmul_p2p", {}, GET),
-        ("put", "ag_matmul_p2p", {}, PUT),
-        ("get, 2 streams", "ag_matmul_p2p", {}, {**GET, **TWO}),
-    ],
-    "matmul_rs": [
-        ("eager", "matmul_rs", {"S": 1}, EAGER),
-        ("put, own last", "matmul_rs_p2p", {}, {**PUT, **LAST}),
-        ("get, own last", "matmul_rs_p2p", {}, {**GET, **LAST}),
-    ],
-    "matmul_ar": [
-        ("eager", "matmul_ar", {"S": 1}, EAGER),
-        ("put, own last", "matmul_ar_p2p", {}, {**PUT, **LAST}),
-    ],
+    "ag_matmul": [("get", "ag_matmul_p2p", {}, GET)],
+    "matmul_rs": [("put, own last", "matmul_rs_p2p", {}, {**PUT, **LAST})],
+    "matmul_ar": [("put, own last", "matmul_ar_p2p", {}, {**PUT, **LAST})],
 }
 
 HUGE = {
@@ -46,9 +37,7 @@ HUGE = {
     ],
     "matmul_rs": [
         ("put, own last, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO_EACH}),
-        ("put, own last, 4 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **FOUR_EACH}),
         ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
-        ("put, ring folded, 4 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **FOUR_EACH}),
     ],
     "matmul_ar": [
         ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
@@ -58,34 +47,44 @@ HUGE = {
 
 LARGE = {
     "ag_matmul": [
+        ("put", "ag_matmul_p2p", {}, PUT),
         ("put, ring", "ag_matmul_p2p", {}, {**PUT, **RING}),
     ],
     "matmul_rs": [
         ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
-        ("get, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**GET, **FOLDED, **TWO_EACH}),
+        ("get, direct sum, 1 product", "matmul_rs_p2p", {}, {**DIRECT, **ONE}),
+        ("get, direct sum, 2 products", "matmul_rs_p2p", {}, {**DIRECT, **HALVES}),
     ],
     "matmul_ar": [
-        ("get, own last", "matmul_ar_p2p", {}, {**GET, **LAST}),
         ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
-        ("get, own last, 2 pieces", "matmul_ar_p2p", {}, {**GET, **LAST, "pieces": 2}),
+        ("get, direct sum, 1 product", "matmul_ar_p2p", {}, {**DIRECT, **ONE}),
+        ("get, direct sum, 2 products", "matmul_ar_p2p", {}, {**DIRECT, **HALVES}),
     ],
 }
 
 SMALL = {
     "ag_matmul": [
-        ("put, graph", "ag_matmul_p2p", {}, {**PUT, **GRAPH}),
+        ("eager", "ag_matmul", {"S": 1}, EAGER),
+        ("put", "ag_matmul_p2p", {}, PUT),
+        ("get, 2 streams", "ag_matmul_p2p", {}, {**GET, **TWO}),
         ("get, graph", "ag_matmul_p2p", {}, {**GET, **GRAPH}),
     ],
     "matmul_rs": [
-        ("eager, graph", "matmul_rs", {"S": 1}, {**EAGER, **GRAPH}),
-        ("put, own last, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, **GRAPH}),
+        ("eager", "matmul_rs", {"S": 1}, EAGER),
         ("get, own last, graph", "matmul_rs_p2p", {}, {**GET, **LAST, **GRAPH}),
         ("put by kernels, own last, 2 streams, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
+        ("get, direct sum, 1 product", "matmul_rs_p2p", {}, {**DIRECT, **ONE}),
+        ("get, direct sum, 1 product, graph", "matmul_rs_p2p", {}, {**DIRECT, **ONE, **GRAPH}),
+        ("get, direct sum, 2 products", "matmul_rs_p2p", {}, {**DIRECT, **HALVES}),
     ],
     "matmul_ar": [
+        ("eager", "matmul_ar", {"S": 1}, EAGER),
         ("eager, graph", "matmul_ar", {"S": 1}, {**EAGER, **GRAPH}),
         ("put, own last, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **GRAPH}),
         ("put by kernels, own last, 2 streams, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
+        ("get, direct sum, 1 product", "matmul_ar_p2p", {}, {**DIRECT, **ONE}),
+        ("get, direct sum, 1 product, graph", "matmul_ar_p2p", {}, {**DIRECT, **ONE, **GRAPH}),
+        ("get, direct sum, 2 products", "matmul_ar_p2p", {}, {**DIRECT, **HALVES}),
     ],
 }
 
@@ -98,17 +97,14 @@ ALLGATHER = [
 TINY = [
     ("allgather eager, graph", "allgather_p2p", {}, {**EAGER, **GRAPH}),
     ("ag_matmul eager, graph", "ag_matmul_p2p", {}, {**EAGER, **GRAPH}),
-    ("allgather get, single", "allgather_p2p", {}, GET),
     ("allgather get, fused", "allgather_p2p", {}, {**GET, **FUSED}),
-    ("allgather put, fused", "allgather_p2p", {}, {**PUT, **FUSED}),
     ("allgather get, fused, graph", "allgather_p2p", {}, {**GET, **FUSED, **GRAPH}),
-    ("ag_matmul get, single", "ag_matmul_p2p", {}, GET),
     ("ag_matmul get, fused", "ag_matmul_p2p", {}, {**GET, **FUSED}),
     ("ag_matmul get, fused, 1 chunk", "ag_matmul_p2p", {}, {**GET, **FUSED, "chunks": 1}),
     ("ag_matmul get, fused, graph", "ag_matmul_p2p", {}, {**GET, **FUSED, **GRAPH}),
 ]
 
-TUNED = ["get", "put, own last", "get, own last"]
+TUNED = ["get", "put, own last"]
 
 
 def of_cell(cell, tuned=False):

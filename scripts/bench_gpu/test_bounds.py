@@ -1,0 +1,173 @@
+"""Tests of what bounds a call, and of the steps of a run of the benchmark."""
+import argparse
+import re
+import unittest
+from unittest import mock
+
+import bench
+import bounds
+import cells
+from test_bench_gpu import WithoutTorch, a_row
+
+
+class Products(WithoutTorch):
+    def problem(self, m, n, k):
+        """A problem of rank 1 of 4 whose memory is none."""
+        return self.peers.products.Problem(self.group, m, n, k)
+
+    def test_every_measurement_is_a_call(self):
+        made = self.peers.products.calls(self.group, 1024, 512, 256, cells.OPERATIONS)
+        self.assertEqual(set(made), set(bounds.names(4, cells.OPERATIONS)))
+
+    def test_pieces_are_all_rows_once(self):
+        problem = self.problem(12, 8, 8)
+        problem.a = problem.parts = list(range(12))
+        for parts in (1, 2, 5, 8):
+            pieces = problem.cut(parts)
+            self.assertEqual((len(pieces), sum((rows for rows, _ in pieces), [])), (parts, list(range(12))))
+            self.assertTrue(all(rows == out for rows, out in pieces))
+
+    def test_copies_are_what_a_rank_is_sent(self):
+        """Of A a rank lends all rows that it has; of the parts a rank takes its own slice, and then the sums of the others."""
+        problem = self.problem(16, 8, 32)
+        problem.peers_own, problem.peers_parts = mock.Mock(), mock.Mock()
+        for operation, handle, expected in (
+                ("ag_matmul", problem.peers_own, [(2, (4, 32)), (3, (4, 32)), (0, (4, 32))]),
+                ("matmul_rs", problem.peers_parts, [(peer, (4, 8), 1 * 32) for peer in (2, 3, 0)]),
+                ("matmul_ar", problem.peers_parts, [*((peer, (4, 8), 1 * 32) for peer in (2, 3, 0)),
+                                                    *((peer, (4, 8), peer * 32) for peer in (2, 3, 0))])):
+            handle.get_buffer.reset_mock()
+            self.assertEqual(len(problem.copies(operation)), len(expected))
+            taken = [(call.args[:2] + call.args[3:]) for call in handle.get_buffer.call_args_list]
+            self.assertEqual(taken, expected, operation)
+
+    def test_bounds_are_timed_in_turns_forth_and_back(self):
+        order = []
+        self.peers.timed = lambda call, warmup, iters, repeats: order.append(call) or [float(iters)]
+        answer = self.peers.Server(self.group).bounds(["ag_matmul"], 64, 32, 16, warmup=1, iters=3, rounds=2)
+        self.assertEqual(answer["items"], {name: {"us": [3.0, 3.0]} for name in bounds.names(4, ["ag_matmul"])})
+        self.assertEqual(order[: len(order) // 2], order[: len(order) // 2 - 1: -1])
+
+    def test_bounds_that_fail_are_an_answer(self):
+        self.peers.products.calls = mock.Mock(side_effect=RuntimeError("out of memory"))
+        self.assertEqual(self.peers.Server(self.group).bounds([], 64, 32, 16, 1, 1, 1), {"skipped": "RuntimeError: out of memory"})
+
+
+def a_bound(**us):
+    """What bounds a_row: the whole product takes 100 us, in slices 104, and beside copies 109."""
+    items = {bounds.product(1): 100.0, bounds.product(4): 104.0, bounds.beside("ag_matmul", 4): 109.0, bounds.copies("ag_matmul"): 50.0,
+             bounds.beside("ag_matmul", 8): 108.0, bounds.SUM: 10.0, bounds.ONE_SLICE: 20.0, **us}
+    return {"m": 1024, "n": 512, "k": 256, "ranks": 4, "seconds": 1.0, "items": {name: {"us": [t]} for name, t in items.items()}}
+
+
+class Bounds(unittest.TestCase):
+    def test_names_are_of_one_measurement(self):
+        for ranks in (2, 3, 4, 8):
+            made = bounds.names(ranks, cells.OPERATIONS)
+            self.assertEqual(len(set(made)), len(made))
+            self.assertLessEqual(set(bounds.cuts_beside(ranks)), set(bounds.cuts(ranks)), "each has its product alone")
+
+    def test_products_of_a_program(self):
+        for label, parts in (("eager", 1), ("put, own last", 8), ("put, ring folded, 2 a slice", 16), ("put, own last, tuned", 8),
+                             ("get, direct sum, 2 products", 2), (None, 8)):
+            self.assertEqual(bounds.parts_of("matmul_rs", label, 8), parts, label)
+        self.assertEqual(bounds.parts_of("matmul_ar", "put, own last, 4 pieces", 8), 32)
+
+    def test_shares_make_up_the_whole_difference(self):
+        """The row's product took 90 us and the program 108: 20 % above, 4 by the cut, 5 by sharing, 11 by the rest."""
+        s = bounds.shares(a_bound(), "ag_matmul", a_row(hirgen={"get": {"us": [108.0], "wrong": 0}}))
+        self.assertEqual((s["parts"], s["label"]), (4, "get"))
+        for name, percents in (("cut", 4), ("sharing", 5), ("tail", 11)):
+            self.assertAlmostEqual(s[name], percents)
+
+    def test_one_product_has_nothing_beside_it(self):
+        s = bounds.shares(a_bound(), "ag_matmul", a_row(hirgen={"eager": {"us": [180.0], "wrong": 0}}))
+        self.assertEqual((s["parts"], s["cut"], s["sharing"], s["tail"]), (1, 0, 0, 100))
+
+    def test_what_was_not_measured_is_unknown(self):
+        s = bounds.shares(a_bound(), "ag_matmul", None)
+        self.assertEqual((s["parts"], s["sharing"], s["tail"], s["label"]), (4, 5, None, None))
+        s = bounds.shares(a_bound(), "matmul_rs", a_row("matmul_rs", hirgen={"put, ring folded, 2 a slice": {"us": [108.0], "wrong": 0}}))
+        self.assertEqual((s["cut"], s["sharing"], s["tail"]), (None, None, None))
+
+    def test_the_least_is_over_all_cuts(self):
+        self.assertEqual(bounds.least(a_bound(), "ag_matmul"), (108.0, "8 products"))
+        self.assertEqual(bounds.least(a_bound(), "matmul_rs"), (None, None))
+
+    def test_the_report(self):
+        text = bounds.markdown([a_bound(), {"m": 8, "n": 8, "k": 8, "ranks": 4, "skipped": "0 s were left"}],
+                               [a_row(hirgen={"get": {"us": [108.0], "wrong": 0}})])
+        self.assertIn("| ag_matmul | 1024, 512, 256 | 0.1000 | 4 | 0.1040 | 0.1090 | get | 0.1080 | 4.0 | 5.0 | 11.0 | 0.1080 | 8 products |", text)
+        self.assertIn("- 8, 8, 8: 0 s were left", text)
+        self.assertIn("| 1024, 512, 256 | 0.0100 | 131 | - | - | 0.0200 | 13 |", text)
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            self.assertEqual(len({line.count("|") for line in table.splitlines()}), 1, table)
+
+    def test_no_bounds_no_report(self):
+        self.assertEqual(bounds.markdown([], [a_row()]), "")
+
+
+def settings(**more):
+    """The command line's defaults, as far as the steps need them."""
+    return argparse.Namespace(**{"ranks": 8, "shapes": cells.SHAPES, "operations": cells.OPERATIONS, "sections": bench.SECTIONS,
+                                 "only": None, "tuned": False, "no_peers": True, "device": "cuda", "bounds_limit": 60, "deadline": 1e12, **more})
+
+
+class Steps(unittest.TestCase):
+    def test_the_most_valuable_come_first(self):
+        steps = [(s.section, s.cell.operation, s.cell.m) for s in bench.planned(settings())]
+        largest, huge = cells.SHAPES[0][0], ("rows", "matmul_ar", cells.SHAPES[0][0])
+        self.assertEqual(steps[:4], [("rows", "ag_matmul", largest), ("rows", "matmul_rs", largest),
+                                     ("bounds", "ag_matmul", largest), ("tiny", "ag_matmul", 8)])
+        self.assertEqual((len(steps), steps[-1]), (21 + 7 + 1, huge))
+
+    def test_sections_and_labels_choose(self):
+        alone = bench.planned(settings(sections=["bounds"]))
+        self.assertEqual([(s.section, s.cell.m, s.variants) for s in alone], [("bounds", shape[0], []) for shape in cells.SHAPES])
+        direct = bench.planned(settings(sections=["rows"], only=["direct"], operations=["matmul_rs"], shapes=cells.SHAPES[-1:]))
+        self.assertEqual([v.schedule["sums"] for v in direct[0].variants], ["direct"] * 3)
+
+    def test_time_is_expected_by_what_was_taken(self):
+        first, second, third = bench.planned(settings(sections=["rows"], operations=["matmul_rs"], shapes=cells.SHAPES[:3]))
+        self.assertEqual(bench.expected(second, []), 0)
+        self.assertEqual(bench.expected(third, [(first, 40), (second, 9)]), 9)
+        self.assertEqual(bench.expected(first, [(second, 9), (third, 5)]), 9)
+        self.assertEqual(bench.expected(first._replace(section="bounds"), [(second, 9)]), 0)
+
+    def collect(self, seconds, **more):
+        """Rows and bounds of two shapes by a clock on which each takes so many seconds; the result."""
+        clock, result = [0.0], {"rows": [], "tiny": None, "bounds": [], "skipped": []}
+
+        def measured(cell, *_):
+            clock[0] += seconds
+            return a_row(cell.operation, m=cell.m, n=cell.n, k=cell.k, seconds={"prepare": 0, "time": 0})
+
+        def bounded(_, cell, __):
+            clock[0] += seconds
+            return {**a_bound(), "m": cell.m, "n": cell.n, "k": cell.k}
+
+        args = settings(shapes=cells.SHAPES[:2], operations=["matmul_rs"], sections=["rows", "bounds"], no_peers=False, **more)
+        peers = mock.Mock(about=None, bounds=bounded)
+        with mock.patch.object(bench.time, "monotonic", lambda: clock[0]), mock.patch.object(bench.runs, "measure", measured), \
+                mock.patch.object(bench.runs, "Peers", lambda ranks: peers), mock.patch("builtins.print"):
+            bench.collect(args, bench.planned(args), mock.MagicMock(), result, lambda: None)
+        return result
+
+    def test_what_does_not_fit_the_budget_is_listed(self):
+        result = self.collect(10, deadline=25)
+        self.assertEqual(([r["m"] for r in result["rows"]], [b["m"] for b in result["bounds"]]), ([32768], [32768, 8192]))
+        self.assertEqual(result["skipped"], [{"operation": "matmul_rs", "m": 8192, "n": 8192, "k": 8192, "ranks": 8,
+                                              "skipped": "5 s were left, and it takes some 10 s"}])
+        self.assertIn("skipped", result["bounds"][1])
+        text = bench.report({"machine": "none", **result})
+        self.assertIn("- matmul_rs 8192, 8192, 8192: 5 s were left, and it takes some 10 s\n", text)
+        self.assertIn("- 8192, 8192, 8192: 5 s were left", text)
+
+    def test_bounds_have_a_limit_of_their_own(self):
+        result = self.collect(10, bounds_limit=15)
+        self.assertEqual((len(result["rows"]), len(result["skipped"])), (2, 0))
+        self.assertEqual(["items" in b for b in result["bounds"]], [True, False])
+
+
+if __name__ == "__main__":
+    unittest.main()
