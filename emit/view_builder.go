@@ -38,8 +38,10 @@ type builder struct {
 	current  streamRef        // what the next statement runs on
 	group    *transfer        // the open group of communications
 	signals  *signalGroup     // the open group of transfers through shared memory
+	loanSum  string           // the variable of the sum at hand that reads what peers lend; empty outside of one
 
 	kernels         bool // the program launches kernels of the runtime
+	sumsLoans       bool // it sums what peers lend
 	callerWorkspace bool // the caller's stream has memory for products
 }
 

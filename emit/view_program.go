@@ -159,6 +159,9 @@ func (b *builder) headers() []string {
 	if b.kernels {
 		list = append(list, "hirgen/kernels.hpp")
 	}
+	if b.sumsLoans {
+		list = append(list, "hirgen/loan_sum.hpp")
+	}
 	if len(b.view.Plans) > 0 {
 		list = append(list, "hirgen/matmul.hpp")
 	}

@@ -28,6 +28,9 @@ func (*guardNode) template() string   { return "stmt/guard" }
 // guardOf is the member that tells whether this rank runs a statement, empty when all do.
 // What follows in its list is what a group starts.
 func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
+	if b.loanSum != "" {
+		return "" // it stands under the condition of the sum
+	}
 	switch s := s.(type) {
 	case *hostir.Wait:
 		if t := b.handles[s.Handle]; t != nil {

@@ -154,6 +154,11 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 		}
 		named, theirs = []node{there}, there.Name
 	}
+	if b.loanSum != "" {
+		return append(named, &borrowNode{
+			src, b.loanSum, e.share.Name, peer.String(), b.transfer(e), theirs, buf.elements().String(),
+		}), nil
+	}
 	out, in := buf.name, theirs
 	if s.Send {
 		out, in = theirs, buf.name

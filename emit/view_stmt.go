@@ -48,6 +48,8 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]node, error) {
 		return b.forLoop(s)
 	case *hostir.If:
 		return b.branch(s)
+	case *hostir.SumLoans:
+		return b.sumLoans(s)
 	case *hostir.Communication:
 		return b.communication(s)
 	case *hostir.P2PCommunication:
@@ -199,8 +201,18 @@ func notContiguous(pos diag.Pos, t *hostir.Tensor, use string) error {
 // is the peer that names it; what it is a view of is used.
 func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 	var order []hostir.Stmt
+	named := map[hostir.Stmt]bool{}
 	hostir.Walk(body, func(s hostir.Stmt) bool {
 		order = append(order, s)
+		if t, ok := s.(*hostir.P2PCommunication); ok {
+			named[s] = named[s] || t.Owns()
+		}
+		if sum, ok := s.(*hostir.SumLoans); ok {
+			hostir.Walk(sum.Body, func(s hostir.Stmt) bool {
+				named[s] = true
+				return true
+			})
+		}
 		return true
 	})
 	// A view that one branch lends and another one uses is used in both: so once more, while
@@ -208,14 +220,14 @@ func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 	used, makers := map[*hostir.Tensor]bool{}, hostir.ViewMakers(body)
 	for known := -1; known < len(used); {
 		known = len(used)
-		addUsed(order, makers, used)
+		addUsed(order, makers, named, used)
 	}
 	return used
 }
 
-// addUsed adds the tensors that statements in this order use, given those known already, and the
-// statements that make views.
-func addUsed(order []hostir.Stmt, makers map[hostir.Stmt]bool, used map[*hostir.Tensor]bool) {
+// addUsed adds the tensors that statements in this order use, given those known already, the
+// statements that make views, and those that name what a peer reads or is read from.
+func addUsed(order []hostir.Stmt, makers, named map[hostir.Stmt]bool, used map[*hostir.Tensor]bool) {
 	lent := map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(order) {
 		mentioned := append(hostir.Uses(s), hostir.Defs(s)...)
@@ -228,7 +240,7 @@ func addUsed(order []hostir.Stmt, makers map[hostir.Stmt]bool, used map[*hostir.
 			}
 			continue
 		}
-		if t, ok := s.(*hostir.P2PCommunication); ok && t.Owns() && t.Buffer.Role == hostir.View {
+		if t, ok := s.(*hostir.P2PCommunication); ok && named[s] && t.Buffer.Role == hostir.View {
 			lent[t.Buffer] = true
 			continue
 		}

@@ -50,7 +50,7 @@ func (b *signalBatcher) block(body []hostir.Stmt) []hostir.Stmt {
 			out = append(out, &hostir.EndCoalescing{Info: info(run[0], ""), Handle: b.names.fresh(name)})
 			continue
 		}
-		if n == 1 { // several are of one kind, as is all in them
+		if _, reads := run[0].(*hostir.SumLoans); n == 1 && !reads { // several are of one kind, as is all in them
 			for _, inner := range hostir.Bodies(run[0]) {
 				*inner = b.block(*inner)
 			}

@@ -34,6 +34,9 @@ func ChooseTransport(p *hostir.Program) error {
 	}
 	other.Choices.Transport = fallback
 	other.Choices.Copy, other.Choices.Signals = "", "" // NCCL copies and signals itself
+	if other.Choices.Sums == "direct" {
+		other.Choices.Sums = "" // there is no memory to read
+	}
 	p.Otherwise = other
 	return nil
 }
@@ -43,7 +46,7 @@ func preferred(p *hostir.Program) string {
 	switch {
 	case !exchanges(p.Choices.Pipeline):
 		return "nccl"
-	case slices.ContainsFunc(p.Body, scattersSums):
+	case p.Choices.Sums != "direct" && slices.ContainsFunc(p.Body, scattersSums):
 		return "ipc-put"
 	default:
 		return "ipc-get"

@@ -53,7 +53,8 @@ func (c *slicer) between(r hostir.Stmt, t *hostir.Tensor, part, loop int) {
 
 // sumsInPlace reports whether the own part of a sum is made where the parts are collected.
 func (c *slicer) sumsInPlace(in *hostir.Tensor) bool {
-	return c.lowering.program.Choices.Own != "copied" && c.cut.width == 1 && in.Role == hostir.Temp &&
+	choices := c.lowering.program.Choices
+	return choices.Own != "copied" && choices.Sums != "direct" && c.cut.width == 1 && in.Role == hostir.Temp &&
 		c.group.makes[in] && c.lowering.uses.mayAddTo(in) // nothing else reads it
 }
 

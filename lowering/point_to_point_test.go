@@ -26,6 +26,10 @@ var exchangeForms = []struct {
 	{"in-place", "ahead", "rotation", "first", together, "p2p"},
 	{"in-place", "inline", "reverse", "last", several, "p2p"},
 	{"in-place", "ahead", "reverse", "last", several, "p2p"},
+	{"in-place", "inline", "rotation", "first", slicewise, "p2p direct"},
+	{"copied", "ahead", "reverse", "last", pieces, "p2p direct"},
+	{"in-place", "ahead", "rotation", "first", together, "p2p direct"},
+	{"in-place", "ahead", "reverse", "last", several, "p2p direct"},
 	{"in-place", "inline", "rotation", "first", slicewise, "ring"},
 	{"copied", "inline", "reverse", "first", pieces, "ring"},
 	{"in-place", "ahead", "rotation", "first", pieces, "ring"},
@@ -34,6 +38,9 @@ var exchangeForms = []struct {
 	{"copied", "ahead", "rotation", "first", pieces, "ring folded"},
 	{"in-place", "ahead", "reverse", "first", slicewise, "ring folded"},
 }
+
+// sums reports whether ranks of an example sum what they exchange.
+func sums(spec string) bool { return spec == "matmul_rs_p2p" || spec == "matmul_ar_p2p" }
 
 func slicewise(int64) int64 { return 0 }
 func pieces(d int64) int64  { return 2 * d }
@@ -59,6 +66,9 @@ func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *mod
 		}
 		for transport := range transports {
 			for _, form := range exchangeForms {
+				if form.pipeline == "p2p direct" && (transport != "ipc-get" || !sums(s.name)) {
+					continue
+				}
 				chunks := int(form.chunks(d))
 				name := fmt.Sprintf("%s/%s/%s/%s/%s/%s/%s/%d", s.name, form.pipeline, transport, form.own, form.transfers, form.order, form.ownStep, chunks)
 				t.Run(name, func(t *testing.T) {
@@ -109,6 +119,9 @@ func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
 		for where, place := range teamPlaces {
 			for transport := range transports {
 				for n, form := range exchangeForms {
+					if form.pipeline == "p2p direct" && (transport != "ipc-get" || !sums(s.name)) {
+						continue
+					}
 					t.Run(fmt.Sprintf("%s/%s/%s/%d", s.name, where, transport, n), func(t *testing.T) {
 						p := s.onMesh(t, place.mesh, sizes(3, 1))
 						if place.ranks != nil {

@@ -17,6 +17,8 @@ const (
 	lateCopier     // after the loop: a Wait for a copy of this rank
 	lateOwner      // after the loop: a Wait for the peer to have copied
 	atTheEnd       // after everything: a Wait for the peer to have copied what the caller owns
+	borrowed       // into a sum: a receive of what it reads where it is
+	dropped        // nowhere: what such a sum does without
 )
 
 // motion finds out which statements of a loop may leave it, and takes them out.

@@ -23,7 +23,7 @@ func generate(seed uint64) *Program {
 	g.p.Choices = Choices{
 		Pipeline: "collective", Transport: "nccl", Reshard: "before", Sync: "split", Joins: g.pick("body", ""), Buffers: "keep",
 		Graph: g.IntN(2) == 0, Own: g.pick("in-place", ""), Order: g.pick("reverse", ""), OwnStep: g.pick("last", ""),
-		Sums: g.pick("folded", ""), Fallback: g.pick("nccl", ""), Hosts: g.pick("y", ""),
+		Sums: g.pick("folded", "direct", ""), Fallback: g.pick("nccl", ""), Hosts: g.pick("y", ""),
 		Transfers: g.pick("ahead", ""), Chunks: g.IntN(3), Pieces: g.IntN(3), Delay: g.IntN(2),
 	}
 	g.p.Auto = []*Auto{nil, {}, {Given: []string{"streams", "own_step"}}, {Basis: "1 x 2, \"3\""}}[g.IntN(4)]
@@ -155,6 +155,7 @@ func statementMakers() []func(g *generator, depth int) Stmt {
 		func(g *generator, depth int) Stmt {
 			return &If{Info: g.info(), Cond: g.expr(2), Body: g.block(depth), Else: g.block(depth)}
 		},
+		func(g *generator, depth int) Stmt { return &SumLoans{g.info(), g.tensor(), g.tensor(), g.block(depth)} },
 		func(g *generator, _ int) Stmt {
 			return &Select{g.info(), g.tensor(), g.tensor(), g.IntN(4), g.expr(3), g.Int64N(3)}
 		},

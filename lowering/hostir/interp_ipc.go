@@ -29,9 +29,12 @@ func (r *rank) ipc(s *P2PCommunication) error {
 	if !exchange.Shared.Joins(r.number, p.peer()) {
 		return r.fail(s, "no memory is shared with rank %d", p.peer())
 	}
-	if s.Owns() {
+	switch {
+	case s.Owns():
 		r.lend(s, p, r.loan(exchange, r.number, p.peer()))
-	} else {
+	case r.borrows != nil:
+		r.borrow(p, r.loan(exchange, p.peer(), r.number))
+	default:
 		r.copy(s, p, r.loan(exchange, p.peer(), r.number))
 	}
 	return nil

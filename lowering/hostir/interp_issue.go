@@ -41,6 +41,8 @@ func (r *rank) statement(s Stmt) error {
 			r.issue(r.current, s, nil, target.last)
 		}
 		return err
+	case *SumLoans:
+		return r.sumLoans(s)
 	case *Allocate, *Deallocate, *Select:
 		return r.buffer(s)
 	case *Communication, *P2PCommunication, *StartCoalescing, *EndCoalescing, *Wait, *ShareMemHandles:

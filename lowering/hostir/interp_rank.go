@@ -22,6 +22,7 @@ type rank struct {
 	loops    []string             // the variables of the loops around
 	turns    map[string]int       // how many meetings of a team this rank has joined
 	group    []*part              // communications of the open group
+	borrows  []borrowed           // of the sum at hand; nil outside of one
 	grouping bool
 	outputs  map[string]*Array
 }

@@ -24,6 +24,8 @@ func statementObject(s Stmt, world int) object {
 	switch s := s.(type) {
 	case *For:
 		o = append(o, member{"body", bodyObjects(s.Body, world)})
+	case *SumLoans:
+		o = append(o, member{"body", bodyObjects(s.Body, world)})
 	case *If:
 		o = append(o, member{"body", bodyObjects(s.Body, world)}, member{"else", bodyObjects(s.Else, world)})
 	}

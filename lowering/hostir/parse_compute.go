@@ -7,6 +7,8 @@ func (p *parser) compute(op string, at int, out *Tensor) Stmt {
 		return p.selection(out)
 	case "Set":
 		return &Set{Out: out, In: p.tensor()}
+	case "SumLoans":
+		return &SumLoans{Out: out, In: p.tensor()}
 	case "Matmul":
 		s := &Matmul{Out: out, A: p.tensor()}
 		p.expect(",")

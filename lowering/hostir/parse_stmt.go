@@ -171,6 +171,9 @@ func (p *parser) assignment(name string) Stmt {
 		p.expect("(")
 		s := p.compute(op, at, p.lookup(name, at))
 		p.expect(")")
+		if _, opens := s.(*SumLoans); opens {
+			p.expect(":")
+		}
 		return s
 	}
 }

@@ -69,6 +69,8 @@ func (w *printer) block(body []Stmt, depth int) {
 		switch s := s.(type) {
 		case *For:
 			w.block(s.Body, depth+1)
+		case *SumLoans:
+			w.block(s.Body, depth+1)
 		case *If:
 			w.block(s.Body, depth+1)
 			if len(s.Else) > 0 {

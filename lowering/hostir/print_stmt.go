@@ -29,6 +29,8 @@ func head(s Stmt) string {
 		return fmt.Sprintf("For %s in %s:", s.Var, rangeOf(s))
 	case *If:
 		return fmt.Sprintf("If %s:", s.Cond)
+	case *SumLoans:
+		return s.Out.Name + " = " + call(s.Op(), s.In.Name) + ":"
 	case *StartCoalescing:
 		return "StartCoalescing"
 	case *EndCoalescing:

@@ -178,6 +178,16 @@ type (
 		Peer    expr.Expr // world rank
 		Backend Backend
 	}
+	// SumLoans is Out = In plus what Body borrows: each receive over IPC-get in it, which goes
+	// into Out or a part of it, adds what its peer has lent. The elements are read where they
+	// are, in one operation of the current stream that waits for all of the loans, adds in fp32
+	// in the order of the ranks, In as the part of this one, and then says that it has read.
+	// Nobody waits for the receives.
+	SumLoans struct {
+		Info
+		Out, In *Tensor
+		Body    []Stmt
+	}
 	// StartCoalescing opens a group of communications that progress together.
 	StartCoalescing struct{ Info }
 	// EndCoalescing closes the group.
@@ -227,6 +237,7 @@ func (*Cast) Op() string             { return "Cast" }
 func (*Reduce) Op() string           { return "Reduce" }
 func (*Communication) Op() string    { return "Communication" }
 func (*P2PCommunication) Op() string { return "P2PCommunication" }
+func (*SumLoans) Op() string         { return "SumLoans" }
 func (*StartCoalescing) Op() string  { return "StartCoalescing" }
 func (*EndCoalescing) Op() string    { return "EndCoalescing" }
 func (*Wait) Op() string             { return "Wait" }

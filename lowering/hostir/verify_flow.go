@@ -82,6 +82,8 @@ func (f *flow) statement(s Stmt) {
 		f.loop(s)
 	case *If:
 		f.branch(s)
+	case *SumLoans:
+		f.sum(s)
 	case *GetCurrentStream:
 		f.set(streamed, s.Var, true)
 		if f.current != "" {

@@ -67,7 +67,7 @@ func (v *verifier) rank(s Stmt, t *Tensor) bool {
 	in, out := len(Live(t)), len(Live(Result(s)))
 	ok := true
 	switch s := s.(type) {
-	case *Set, *Unary, *Cast, *Permute:
+	case *Set, *SumLoans, *Unary, *Cast, *Permute:
 		ok = in == out
 	case *Broadcast:
 		ok = in+1 == out && s.Axis < len(s.Out.Axes)

@@ -42,14 +42,16 @@ func RewriteBlocks(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	return f(body)
 }
 
-// Bodies gives the statement lists inside a statement: one for a For, two for an
-// If, none for any other.
+// Bodies gives the statement lists inside a statement: one for a For or a SumLoans, two for
+// an If, none for any other.
 func Bodies(s Stmt) []*[]Stmt {
 	switch s := s.(type) {
 	case *For:
 		return []*[]Stmt{&s.Body}
 	case *If:
 		return []*[]Stmt{&s.Body, &s.Else}
+	case *SumLoans:
+		return []*[]Stmt{&s.Body}
 	default:
 		return nil
 	}
@@ -189,6 +191,8 @@ func slots(s Stmt) (uses, defs []**Tensor) {
 	case *Cast:
 		return refs{&s.In}, refs{&s.Out}
 	case *Reduce:
+		return refs{&s.In}, refs{&s.Out}
+	case *SumLoans:
 		return refs{&s.In}, refs{&s.Out}
 	case *Communication:
 		return refs{&s.In}, refs{&s.Out}

@@ -20,7 +20,7 @@ var ScheduleFields = []ScheduleField{
 	{"order", []string{"rotation", "reverse", "pairwise"}},
 	{"own_step", []string{"first", "last"}},
 	{"chunks", nil},
-	{"sums", []string{"added", "folded"}},
+	{"sums", []string{"added", "folded", "direct"}},
 	{"pieces", nil},
 	{"copy", []string{"engine", "kernel", "fused"}},
 	{"signals", []string{"single", "batched"}},

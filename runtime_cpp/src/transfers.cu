@@ -5,6 +5,7 @@
 #include "hirgen/error.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/transfers.hpp"
+#include "spin.hpp"
 
 namespace hirgen {
 namespace {
@@ -35,25 +36,6 @@ struct WordList {
   Word words[kMostWords];
 };
 static_assert(sizeof(TransferList) <= 4000 && sizeof(WordList) <= 4000);
-
-__device__ uint32_t number_of(const CallNumber& call) {
-  return call.counter == nullptr ? call.value : call.value + *call.counter;
-}
-
-/// Waits until the word has reached `number`. What its writer wrote before is visible then.
-__device__ void spin(CUdeviceptr word, uint32_t number) {
-  uint32_t value = 0;
-  while (true) {
-    asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    if (static_cast<int32_t>(value - number) >= 0) return;
-    __nanosleep(32);
-  }
-}
-
-/// Writes a word, after all that this thread knows to be written.
-__device__ void publish(CUdeviceptr word, uint32_t number) {
-  asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(word), "r"(number) : "memory");
-}
 
 __global__ void __launch_bounds__(kMostWords) word_kernel(const __grid_constant__ WordList list) {
   const int i = static_cast<int>(threadIdx.x);
@@ -115,14 +97,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) spin(t.loan.lent, number);
   __syncthreads();
   copy_bytes(t, blockIdx.x * size_t{kThreads} + threadIdx.x, gridDim.x * size_t{kThreads});
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  if (gridDim.x > 1) {
-    __threadfence_system();
-    if (atomicInc(t.loan.blocks, gridDim.x - 1) != gridDim.x - 1) return;
-    __threadfence_system();
-  }
-  publish(t.loan.copied, number);
+  if (is_last_block(t.loan.blocks) && threadIdx.x == 0) publish(t.loan.copied, number);
 }
 
 void launch_transfers(const Transfer* first, size_t count, cudaStream_t stream, const char* where) {
