@@ -37,10 +37,10 @@ gen: build ## Bring generated/ up to date with testdata/specs/
 	@scripts/gen.sh
 
 bench-gpu: build ## Compare with PyTorch on this machine's GPUs (RANKS=8); tables and JSON under build/bench/
-	@scripts/bench_gpu/bench.py --ranks $(RANKS)
+	@scripts/bench_gpu/bench.py --ranks $(RANKS) $(ARGS)
 
-verify-gpu: build ## Long checked runs and memcheck on this machine's GPUs (RANKS=8)
-	@scripts/verify_gpu.py --ranks $(RANKS)
+verify-gpu: build ## Long checked runs and memcheck on this machine's GPUs (RANKS=8; ARGS=--resume goes on)
+	@scripts/verify_gpu.py --ranks $(RANKS) $(ARGS)
 
 clean: ## Remove what was built; .tools/ with the downloaded tools stays
 	@rm -rf bin build out

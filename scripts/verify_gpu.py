@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Proves the point-to-point programs on this machine's GPUs: long runs of checked calls, and memcheck.
 
-    scripts/verify_gpu.py --ranks 2 [--json FILE] [--budget SECONDS] [--skip-memcheck | --only-memcheck]
+    scripts/verify_gpu.py --ranks 2 [--json FILE] [--resume] [--budget SECONDS] [--skip-memcheck | --only-memcheck]
 
 Every example spec whose schedule is a pipeline between pairs of ranks (p2p, ring) is built over every transport
 at a round and at an odd size, and at the odd size with each of CHOICES over CUDA IPC. It makes --checks calls
@@ -9,19 +9,25 @@ in a row, each with new inputs, the host waiting for none of them: #wrong counts
 calls that differ from the reference. Then each spec and transport runs a few calls under compute-sanitizer's
 memcheck on two ranks. Nothing is timed, so several programs run at the same time. Prints Markdown; exit
 code 1 if a program failed, was wrong or has a memory error. A schedule that hirgen refuses is listed with its reason.
+
+Programs run while others are built, spec after spec. The JSON is written after each result, so that a long
+run can be made in pieces: with --resume it goes on from the JSON and runs what was skipped, failed or is missing
+there. What was wrong stays wrong.
 """
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import pathlib
 import re
 import sys
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "bench_gpu"))
 
 from paced import free_port  # noqa: E402
-from programs import SPECS, Builder, Variant, quiet  # noqa: E402
+from programs import NOT_BUILT, SPECS, Builder, Program, Variant, quiet  # noqa: E402
 from tables import table  # noqa: E402
 
 TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
@@ -32,8 +38,10 @@ CHOICES = [{"streams": 0}, {"chunks": 1}, {"chunks": "3*D"}, {"transfers": "ahea
            {"transfers": "ahead", "streams": 0, "own_step": "last"},
            {"transfers": "ahead", "streams": 0, "own_step": "last", "pieces": 3},
            {"pipeline": "ring", "sums": "folded", "chunks": "2*D", "transfers": "ahead"},
-           FUSED, {**FUSED, "streams": 0, "graph": "true"}]
+           FUSED, {**FUSED, "streams": 0, "graph": "true"},
+           {"sums": "direct"}, {"sums": "direct", "chunks": 1, "transfers": "ahead", "streams": 0, "graph": "true"}]
 PIPELINES = r"pipeline: (p2p|ring)"
+pool = concurrent.futures.ThreadPoolExecutor
 MEMORY_ERROR = 99  # compute-sanitizer's exit code
 
 
@@ -50,7 +58,7 @@ def declared(text):
 
 
 def variants(ranks, specs):
-    """(size name, variant) of every pair-wise spec over every transport, and then of every choice over CUDA IPC."""
+    """(size name, variant): spec after spec over every transport, and then with every choice over CUDA IPC."""
     texts = {folder.name: (folder / "spec.yaml").read_text() for folder in sorted(SPECS.iterdir())}
     own = {spec: {name: {k: v for k, v in params.items() if k in declared(text)} for name, params in sizes(ranks).items()}
            for spec, text in texts.items() if re.search(PIPELINES, text) and (not specs or spec in specs)}
@@ -58,15 +66,14 @@ def variants(ranks, specs):
         for transport in TRANSPORTS:
             for name in params:
                 yield name, Variant(spec, params[name], {"transport": transport})
-    for spec, params in own.items():
         for transport in TRANSPORTS[1:]:
             for choice in CHOICES:
                 yield "odd", Variant(spec, params["odd"], {"transport": transport, **choice})
 
 
 def copies(schedule):
-    """Whether memcheck has something of its own to see: a transport as it is, or kernels that copy."""
-    return set(schedule) <= {"transport", "copy"} or FUSED.items() <= schedule.items()
+    """Whether memcheck has something of its own to see: a transport as it is, or kernels that copy or read peers."""
+    return set(schedule) <= {"transport", "copy", "sums"} or FUSED.items() <= schedule.items()
 
 
 def check(program, args, ranks, checks):
@@ -76,18 +83,18 @@ def check(program, args, ranks, checks):
     return {"wrong": report["wrong"], "calls": checks} if report else {"failed": program.failure}
 
 
-def memcheck(program, args, ranks):
+def memcheck(program, args, ranks, checks):
     """Runs every rank under memcheck; what to report."""
     port = free_port()
     # Libraries probe for kernels and files that are not there: such answers of the API are no errors.
     command = ["compute-sanitizer", "--tool", "memcheck", "--report-api-errors", "no", "--error-exitcode", MEMORY_ERROR, program.binary,
-               "--checks", 3, "--iters", 1, "--repeats", 1, "--warmup", 0, "--timeout", 120]
+               "--checks", checks, "--iters", 1, "--repeats", 1, "--warmup", 0, "--timeout", 120]
     env = [{"HIRGEN_RANK": str(rank), "HIRGEN_WORLD": str(ranks), "HIRGEN_LOCAL_RANK": str(rank),
             "HIRGEN_ADDR": "127.0.0.1", "HIRGEN_PORT": str(port)} for rank in range(ranks)]
-    with concurrent.futures.ThreadPoolExecutor(ranks) as pool:
-        ended = list(pool.map(lambda own: quiet(command, env=own, seconds=args.limit), env))
+    with pool(ranks) as threads:
+        ended = list(threads.map(lambda own: quiet(command, env=own, seconds=args.limit), env))
     found = [f"rank {rank}, exit code {code}: {errors(output)}" for rank, (code, output) in enumerate(ended) if code]
-    return {"failed": "; ".join(found)} if found else {"errors": 0, "calls": 3}
+    return {"failed": "; ".join(found)} if found else {"errors": 0, "calls": checks}
 
 
 def errors(output):
@@ -96,20 +103,74 @@ def errors(output):
     return " / ".join(lines[:6])[:600] or output[-300:]
 
 
-def run_all(step, chosen, args, *values):
-    """Runs a step on programs, several at a time, while there is time; the result of each, by its place."""
-    def one(program):
-        if program.failure.startswith("refused"):
-            return {"refused": program.failure.removeprefix("refused: ")}
-        if program.failure:
-            return {"failed": program.failure}
-        if time.monotonic() > args.deadline:
-            return {"skipped": "no time left"}
-        return step(program, args, *values)
+class Results:
+    """The JSON of a run: the ranks, hirgen's digest, and the rows of each section. All sections of a run share it."""
+
+    def __init__(self, path, ranks, hirgen, resume):
+        self.path, self.lock = pathlib.Path(path), threading.Lock()
+        digest = hashlib.sha256(pathlib.Path(hirgen).read_bytes()).hexdigest()[:16]
+        self.content = {"ranks": ranks, "hirgen": digest}
+        if resume and self.path.exists():
+            earlier = json.loads(self.path.read_text())
+            if {**earlier, **self.content} != earlier:
+                sys.exit(f"{path} is of other ranks or another hirgen: name another --json, or leave out --resume")
+            self.content = earlier
+
+    def rows(self, section, named, calls=0):
+        """The rows of (size name, variant)s with what is known of them; rows of others stay in the section, before them."""
+        earlier = {identity(row): row for row in self.content.get(section, [])}
+        rows = [{"spec": v.spec, "schedule": v.choices, "size": name, "result": {"skipped": "no time left"}} for name, v in named]
+        for row in rows:
+            known = earlier.pop(identity(row), row)["result"]
+            row["result"] = known if is_final(known, calls) else row["result"]
+        self.content[section] = [*earlier.values(), *rows]
+        return rows
+
+    def put(self, row, result):
+        """Notes a row's result."""
+        with self.lock:
+            row["result"] = result
+            self.save()
+
+    def save(self):
+        """Writes the JSON as a whole: one that is there stays whole if this process is stopped."""
+        part = self.path.with_suffix(".part")
+        part.write_text(json.dumps(self.content, indent=1) + "\n")
+        part.replace(self.path)
+
+
+def identity(row):
+    """What a row is of."""
+    return row["spec"], row["schedule"], row["size"]
+
+
+def is_final(result, calls):
+    """Whether a result needs no other run: one of so many calls, or one that found something."""
+    return bool(result.get("wrong")) or result.get("calls", 0) >= max(calls, 1)
+
+
+def run_all(step, todo, args, results, *values):
+    """Builds programs, given with their rows, and runs a step on each once it is built, several at a time, while there is time."""
     # Kernels of several NCCL programs on the same GPUs wait for each other's time slices: those take turns.
-    with concurrent.futures.ThreadPoolExecutor(1) as nccl, concurrent.futures.ThreadPoolExecutor(args.at_once) as others:
-        runs = [(nccl if p.variant.schedule["transport"] == "nccl" else others).submit(one, p) for p in chosen]
-        return [run.result() for run in runs]
+    with pool(1) as nccl, pool(args.at_once) as others, pool(args.jobs) as builds:
+        def build(row, program):
+            if program.failure == NOT_BUILT and time.monotonic() <= args.deadline:
+                program.build()
+            over_nccl = program.variant.schedule["transport"] == "nccl"
+            return (nccl if over_nccl else others).submit(run, row, program)
+
+        def run(row, program):
+            if args.build_only or program.failure == NOT_BUILT or time.monotonic() > args.deadline:
+                return
+            if program.failure.startswith("refused"):
+                results.put(row, {"refused": program.failure.removeprefix("refused: ")})
+            else:
+                results.put(row, {"failed": program.failure} if program.failure else step(program, args, *values))
+
+        if time.monotonic() <= args.deadline:
+            Builder.first([program for _, program in todo])
+        for future in [builds.submit(build, *one) for one in todo]:
+            future.result().result()
 
 
 def verdict(result):
@@ -129,12 +190,6 @@ def show(title, rows):
     return sum("failed" in r["result"] or r["result"].get("wrong", 0) != 0 for r in rows)
 
 
-def rows_of(named, results):
-    """Results with what they are of."""
-    return [{"spec": v.spec, "schedule": v.choices, "size": name, "result": result}
-            for (name, v), result in zip(named, results)]
-
-
 def parse():
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -142,6 +197,7 @@ def parse():
     parser.add_argument("--hirgen", default="bin/hirgen")
     parser.add_argument("--work", default="build/verify")
     parser.add_argument("--json", default="build/verify/verify.json")
+    parser.add_argument("--resume", action="store_true", help="go on from the JSON")
     parser.add_argument("--specs", nargs="*", help="these alone")
     parser.add_argument("--checks", type=int, default=1000, help="checked calls in a row")
     parser.add_argument("--budget", type=float, default=3600, help="seconds; what is not begun by then is skipped")
@@ -160,23 +216,25 @@ def main():
     """Builds, runs, reports."""
     args = parse()
     args.deadline = time.monotonic() + args.budget
-    builder, result, bad = Builder(args.hirgen, args.work, args.device, args.cmake), {"ranks": args.ranks}, 0
+    builder, bad = Builder(args.hirgen, args.work, args.device, args.cmake), 0
+    results = Results(args.json, args.ranks, builder.hirgen, args.resume)
 
-    def step(title, name, named, ranks, action, *values):
+    def step(title, section, named, ranks, action, calls):
         named = list(named)
-        programs = builder.build([v for _, v in named], args.jobs)
+        rows = results.rows(section, named, calls)
+        todo = [(row, Program(builder, v)) for row, (_, v) in zip(rows, named) if not is_final(row["result"], calls)]
+        run_all(action, todo, args, results, ranks, calls)
         if args.build_only:
             return 0
-        result[name] = rows_of(named, run_all(action, programs, args, ranks, *values))
-        pathlib.Path(args.json).write_text(json.dumps(result, indent=1) + "\n")
-        return show(title, result[name])
+        results.save()
+        return show(title, results.content[section])
 
     if not args.only_memcheck:
         title = f"{args.checks} calls in a row with new inputs, {args.ranks} ranks"
         bad += step(title, "checks", variants(args.ranks, args.specs), args.ranks, check, args.checks)
     if not args.skip_memcheck and args.device == "cuda":
         odd = [(size, v) for size, v in variants(2, args.specs) if size == "odd" and copies(v.schedule)]
-        bad += step("compute-sanitizer memcheck, 2 ranks", "memcheck", odd, 2, memcheck)
+        bad += step("compute-sanitizer memcheck, 2 ranks", "memcheck", odd, 2, memcheck, 3)
     return 1 if bad else 0
 
 

@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 
+NOT_BUILT = "not built"
 SPECS = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata" / "specs"
 
 
@@ -45,7 +46,7 @@ class Program:
     def __init__(self, builder, variant):
         self.builder, self.variant = builder, variant
         self.folder = builder.work / variant.folder_name
-        self.failure = "not built"
+        self.failure = NOT_BUILT
 
     def emit(self):
         """Writes the folder; a spec or schedule that hirgen refuses is a failure with its message."""
@@ -104,17 +105,21 @@ class Builder:
         programs = [Program(self, v) for v in variants]
         folders = {p.folder: p for p in reversed(programs)}
         builds = [p for p in programs if folders[p.folder] is p]
-        first = next((i for i, p in enumerate(builds) if self._built(p)), len(builds))
+        rest = self.first(builds)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(Program.build, builds[first + 1:]))
+            list(pool.map(Program.build, rest))
         for program in programs:
             program.failure = folders[program.folder].failure
         return programs
 
     @staticmethod
-    def _built(program):
-        program.build()
-        return not program.failure
+    def first(programs):
+        """Builds programs one by one until one is built, and leaves its runtime to the rest, which it returns."""
+        for i, program in enumerate(programs):
+            program.build()
+            if not program.failure:
+                return programs[i + 1:]
+        return []
 
 
 def quiet(command, cwd=None, env=None, seconds=None):

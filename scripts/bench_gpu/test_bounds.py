@@ -97,7 +97,8 @@ class Bounds(unittest.TestCase):
     def test_the_report(self):
         text = bounds.markdown([a_bound(), {"m": 8, "n": 8, "k": 8, "ranks": 4, "skipped": "0 s were left"}],
                                [a_row(hirgen={"get": {"us": [108.0], "wrong": 0}})])
-        self.assertIn("| ag_matmul | 1024, 512, 256 | 0.1000 | 4 | 0.1040 | 0.1090 | get | 0.1080 | 4.0 | 5.0 | 11.0 | 0.1080 | 8 products |", text)
+        self.assertIn("| ag_matmul | 1024, 512, 256 | 0.1000 | 4 | 0.1040 | 0.1090 | get | 0.1080 | 4.0 | 5.0 | 11.0 | "
+                      "0.1080 | 8 products |", text)
         self.assertIn("- 8, 8, 8: 0 s were left", text)
         self.assertIn("| 1024, 512, 256 | 0.0100 | 131 | - | - | 0.0200 | 13 |", text)
         for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
@@ -109,8 +110,9 @@ class Bounds(unittest.TestCase):
 
 def settings(**more):
     """The command line's defaults, as far as the steps need them."""
-    return argparse.Namespace(**{"ranks": 8, "shapes": cells.SHAPES, "operations": cells.OPERATIONS, "sections": bench.SECTIONS,
-                                 "only": None, "tuned": False, "no_peers": True, "device": "cuda", "bounds_limit": 60, "deadline": 1e12, **more})
+    defaults = {"ranks": 8, "shapes": cells.SHAPES, "operations": cells.OPERATIONS, "sections": bench.SECTIONS, "only": None,
+                "tuned": False, "no_peers": True, "device": "cuda", "bounds_limit": 60, "deadline": 1e12}
+    return argparse.Namespace(**{**defaults, **more})
 
 
 class Steps(unittest.TestCase):
