@@ -53,12 +53,10 @@ LARGE = {
     "matmul_rs": [
         ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
         ("get, direct sum, 1 product", "matmul_rs_p2p", {}, {**DIRECT, **ONE}),
-        ("get, direct sum, 2 products", "matmul_rs_p2p", {}, {**DIRECT, **HALVES}),
     ],
     "matmul_ar": [
         ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
         ("get, direct sum, 1 product", "matmul_ar_p2p", {}, {**DIRECT, **ONE}),
-        ("get, direct sum, 2 products", "matmul_ar_p2p", {}, {**DIRECT, **HALVES}),
     ],
 }
 
