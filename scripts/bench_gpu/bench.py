@@ -15,9 +15,9 @@ same for all of a cell. The two sides differ in one point: the barrier of the pr
 the peers over NCCL, tens of microseconds of skew over the whole repeat. #wrong is of one checked call.
 
 After the rows of a shape comes what bounds them: its product whole, cut, and cut beside copies, by PyTorch
-(bounds.py). The largest shape comes first, then the tiny call, then the other shapes, and the largest allreduce
-at the end. The JSON is written after each step. A step that --budget leaves no time for, by those that
-were taken before it, is listed as skipped; so are bounds beyond --bounds-limit.
+(bounds.py). The largest shape comes first, then the tiny call, then the other shapes as cells.py has them, and the
+largest allreduce at the end. The JSON is written after each step. A step that --budget leaves no time for, by
+those that were taken before it, is listed as skipped; so are bounds beyond --bounds-limit.
 """
 import argparse
 import json
@@ -142,7 +142,7 @@ def take(step, programs, peers, args, result):
     elif not peers:
         skip(step, "it needs PyTorch", result)
     else:
-        entry = peers.bounds(args.operations, step.cell, args)
+        entry = peers.bounds(args.operations, step.cell, args.bounds_seconds)
         result["bounds"].append(entry)
         print(f"bounds     {tables.shape(entry):20s} {entry.get('skipped', 'measured')} [{entry['seconds']:.0f} s]", flush=True)
 
@@ -170,7 +170,7 @@ def parse():
     parser.add_argument("--repeats", type=int, default=7, help="timed repeats of a round")
     parser.add_argument("--iters", type=int, default=5, help="calls of a repeat, at least")
     parser.add_argument("--seconds", type=float, default=0.2, help="of a round's repeats together")
-    parser.add_argument("--bounds-seconds", type=float, default=0.06, help="of a round of each measurement of what bounds a shape")
+    parser.add_argument("--bounds-seconds", type=float, default=0.05, help="of a round of each measurement of what bounds a shape")
     parser.add_argument("--bounds-limit", type=float, default=60, help="seconds of what bounds all shapes together")
     parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds at a time")

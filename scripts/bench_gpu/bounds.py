@@ -3,12 +3,12 @@
 A pipeline cuts its product, and brings what other ranks have while products run. So it takes at least the time of the
 products that it cuts into beside the copies that it needs, where none waits for another. What hirgen takes above
 the whole product is then the sum of three shares: the cut (partly filled waves of blocks, B read again), the sharing
-of power and memory with the copies, and the tail: what waits (the last sum, the last transfer) and what it costs to
-begin and to synchronise. The entry of a shape is {"m", "n", "k", "ranks", "seconds", "items": {name: {"us": times}}},
+of power and memory with the copies, and the tail: what waits (the last sum, the last transfer, a gather) and what it
+costs to begin and to synchronise. The entry of a shape is {"m", "n", "k", "ranks", "seconds", "items": {name: {"us": times}}},
 or has "skipped", with the reason, in place of items.
 """
 import table_of
-from cells import ELEMENT, OPERATIONS
+from cells import ELEMENT, OPERATIONS, Cell
 from tables import derived, median, ms, number, shape, table
 
 SUM = "sum of the parts"  # D slices of [M/d, N] into one, in fp32
@@ -32,7 +32,7 @@ def product(parts):
 
 
 def copies(operation):
-    """All that an operation brings to a rank, alone."""
+    """All that an operation brings to a rank, alone; of an allreduce the parts, and then the sums."""
     return f"copies of {operation}"
 
 
@@ -89,7 +89,7 @@ def measured(bounds):
 def shares_table(bounds, rows):
     """One line for an operation at a shape: what bounds it."""
     by_cell = {(row["operation"], shape(row)): row for row in rows}
-    titles = ["operation", "M, N, K", "product", "products", "cut", "beside copies", "best hirgen", "ms", "cut, %", "sharing, %", "tail, %",
+    titles = ["operation", "M, N, K", "product", "cut into", "cut", "beside copies", "best hirgen", "ms", "cut, %", "sharing, %", "tail, %",
               "least beside copies", "with"]
     lines = []
     for bound, operation in measured(bounds):
@@ -104,9 +104,10 @@ def copies_table(bounds):
     columns = sorted({parts for bound, _ in measured(bounds) for parts in cuts_beside(bound["ranks"])})
     lines = []
     for bound, operation in measured(bounds):
-        times = [bound["items"].get(name) for name in (copies(operation), *(beside(operation, parts) for parts in columns))]
-        lines.append([operation, shape(bound), *(ms(median(item)) for item in times)])
-    return table(["operation", "M, N, K", "copies alone", *(f"{product(parts)} beside them" for parts in columns)], lines)
+        alone, *cut = (median(bound["items"].get(name)) for name in (copies(operation), *(beside(operation, parts) for parts in columns)))
+        moved = Cell(operation, bound["m"], bound["n"], bound["k"], bound["ranks"]).moved_bytes
+        lines.append([operation, shape(bound), ms(alone), rate(moved, alone), *map(ms, cut)])
+    return table(["operation", "M, N, K", "copies alone", "GB/s", *(f"{product(parts)} beside them" for parts in columns)], lines)
 
 
 def products_table(bounds):

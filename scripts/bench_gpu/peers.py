@@ -20,6 +20,7 @@ program; the host waits for the device between repeats only, and ranks start a r
 """
 import argparse
 import json
+import math
 import os
 import sys
 
@@ -116,17 +117,18 @@ class Server:
         self.calls = OPERATIONS[operation](self.group, m, n, k)
         return {"peers": list(self.calls)}
 
-    def bounds(self, operations, m, n, k, warmup, iters, rounds):
-        """Times what bounds a shape, in turns, in one order and then in the other."""
+    def bounds(self, operations, m, n, k, seconds, rounds):
+        """Times what bounds a shape, each for so many seconds of a round, in one order and then in the other."""
         self.calls = {}
         torch.cuda.empty_cache()
         try:
             calls = products.calls(self.group, m, n, k, operations)
+            iters = {name: max(3, math.ceil(seconds * 1e6 / timed(call, 1, 2, 1)[0])) for name, call in calls.items()}
             times = {name: [] for name in calls}
             for i in range(rounds):
                 for name in calls if i % 2 == 0 else reversed(calls):
-                    times[name] += timed(calls[name], warmup, iters, 1)
-            return {"items": {name: {"us": us} for name, us in times.items()}}
+                    times[name] += timed(calls[name], iters[name] // 2, iters[name], 1)
+            return {"items": {name: {"us": us, "iters": iters[name]} for name, us in times.items()}}
         except Exception as error:  # noqa: BLE001
             return {"skipped": reason(error)}
 

@@ -107,17 +107,14 @@ class Peers:
         else:
             item["us"] += answer["us"]
 
-    def bounds(self, operations, cell, settings):
+    def bounds(self, operations, cell, seconds):
         """What bounds the operations at a cell's shape: an entry of bounds.py."""
         begin = time.monotonic()
-        warmup, iters = cell.calls(settings.bounds_seconds, 1, 3)
-        calls = {"warmup": warmup, "iters": iters, "rounds": BOUNDS_ROUNDS}
         try:
-            answer = self.ask(do="bounds", operations=operations, m=cell.m, n=cell.n, k=cell.k, **calls)
+            answer = self.ask(do="bounds", operations=operations, m=cell.m, n=cell.n, k=cell.k, seconds=seconds, rounds=BOUNDS_ROUNDS)
         except Silence as silence:
             answer = {"skipped": f"failed: {silence}"}
-        return {"m": cell.m, "n": cell.n, "k": cell.k, "ranks": cell.ranks, "calls": calls, **answer,
-                "seconds": time.monotonic() - begin}
+        return {"m": cell.m, "n": cell.n, "k": cell.k, "ranks": cell.ranks, **answer, "seconds": time.monotonic() - begin}
 
     def stop(self):
         """Ends all processes."""
@@ -133,8 +130,10 @@ def measure(cell, programs, peers, settings):
     options += ["--checks", 1] if cell.check_flops <= settings.check_limit * 1e12 else ["--no-check"]
     begin = time.monotonic()
     items = {program: {"refused": program.failure} for program in programs if program.failure}
-    ready = start_all([p for p in programs if not p.failure], cell, options)
-    peer_items = {name: {"us": []} for name in (peers.load(cell) if peers else [])}
+    with concurrent.futures.ThreadPoolExecutor(1) as beside:
+        names = beside.submit(peers.load, cell) if peers else None
+        ready = start_all([p for p in programs if not p.failure], cell, options)
+        peer_items = {name: {"us": []} for name in (names.result() if names else [])}
     prepared = time.monotonic()
     turns = [functools.partial(peers.round, name, item, warmup, iters, settings.repeats) for name, item in peer_items.items()]
     turns += [program.round for program in ready.values()]

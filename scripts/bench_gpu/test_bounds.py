@@ -42,15 +42,20 @@ class Products(WithoutTorch):
             self.assertEqual(taken, expected, operation)
 
     def test_bounds_are_timed_in_turns_forth_and_back(self):
+        """Calls of 10 ms: five in 50 ms, after one that says how long it takes."""
         order = []
-        self.peers.timed = lambda call, warmup, iters, repeats: order.append(call) or [float(iters)]
-        answer = self.peers.Server(self.group).bounds(["ag_matmul"], 64, 32, 16, warmup=1, iters=3, rounds=2)
-        self.assertEqual(answer["items"], {name: {"us": [3.0, 3.0]} for name in bounds.names(4, ["ag_matmul"])})
-        self.assertEqual(order[: len(order) // 2], order[: len(order) // 2 - 1: -1])
+        self.peers.timed = lambda call, warmup, iters, repeats: order.append((call, warmup, iters, repeats)) or [10e3]
+        answer = self.peers.Server(self.group).bounds(["ag_matmul"], 64, 32, 16, seconds=0.05, rounds=2)
+        names = bounds.names(4, ["ag_matmul"])
+        self.assertEqual(answer["items"], {name: {"us": [10e3, 10e3], "iters": 5} for name in names})
+        tries, forth, back = order[:len(names)], order[len(names):2 * len(names)], order[2 * len(names):]
+        self.assertEqual(back, forth[::-1])
+        self.assertEqual([call for call, *_ in tries], [call for call, *_ in forth])
+        self.assertEqual({tuple(counts) for _, *counts in forth}, {(2, 5, 1)})
 
     def test_bounds_that_fail_are_an_answer(self):
         self.peers.products.calls = mock.Mock(side_effect=RuntimeError("out of memory"))
-        self.assertEqual(self.peers.Server(self.group).bounds([], 64, 32, 16, 1, 1, 1), {"skipped": "RuntimeError: out of memory"})
+        self.assertEqual(self.peers.Server(self.group).bounds([], 64, 32, 16, 1, 1), {"skipped": "RuntimeError: out of memory"})
 
 
 def a_bound(**us):
@@ -99,6 +104,7 @@ class Bounds(unittest.TestCase):
                                [a_row(hirgen={"get": {"us": [108.0], "wrong": 0}})])
         self.assertIn("| ag_matmul | 1024, 512, 256 | 0.1000 | 4 | 0.1040 | 0.1090 | get | 0.1080 | 4.0 | 5.0 | 11.0 | "
                       "0.1080 | 8 products |", text)
+        self.assertIn("| ag_matmul | 1024, 512, 256 | 0.0500 | 8 | - | 0.1090 | 0.1080 | - |", text)
         self.assertIn("- 8, 8, 8: 0 s were left", text)
         self.assertIn("| 1024, 512, 256 | 0.0100 | 131 | - | - | 0.0200 | 13 |", text)
         for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
@@ -111,7 +117,8 @@ class Bounds(unittest.TestCase):
 def settings(**more):
     """The command line's defaults, as far as the steps need them."""
     defaults = {"ranks": 8, "shapes": cells.SHAPES, "operations": cells.OPERATIONS, "sections": bench.SECTIONS, "only": None,
-                "tuned": False, "no_peers": True, "device": "cuda", "bounds_limit": 60, "deadline": 1e12}
+                "tuned": False, "no_peers": True, "device": "cuda", "bounds_limit": 60,
+                "bounds_seconds": 0.05, "deadline": 1e12}
     return argparse.Namespace(**{**defaults, **more})
 
 
@@ -126,7 +133,7 @@ class Steps(unittest.TestCase):
     def test_sections_and_labels_choose(self):
         alone = bench.planned(settings(sections=["bounds"]))
         self.assertEqual([(s.section, s.cell.m, s.variants) for s in alone], [("bounds", shape[0], []) for shape in cells.SHAPES])
-        direct = bench.planned(settings(sections=["rows"], only=["direct"], operations=["matmul_rs"], shapes=cells.SHAPES[-1:]))
+        direct = bench.planned(settings(sections=["rows"], only=["direct"], operations=["matmul_rs"], shapes=[(1024, 8192, 8192)]))
         self.assertEqual([v.schedule["sums"] for v in direct[0].variants], ["direct"] * 3)
 
     def test_time_is_expected_by_what_was_taken(self):
