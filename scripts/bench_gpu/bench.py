@@ -2,7 +2,7 @@
 """The benchmark of overlapped products against PyTorch, on this machine's GPUs.
 
     scripts/bench_gpu/bench.py --ranks 8 [--json FILE] [--markdown FILE] [--budget SECONDS]
-    scripts/bench_gpu/bench.py --report FILE        the tables of an earlier run
+    scripts/bench_gpu/bench.py --report FILE...     the tables of earlier runs, as of one
 
 Builds the programs of variants.py for every operation and shape of cells.py. Then, cell by cell: all
 programs of the cell start, check themselves and wait; each is timed in turn with PyTorch's peers
@@ -147,6 +147,24 @@ def take(step, programs, peers, args, result):
         print(f"bounds     {tables.shape(entry):20s} {entry.get('skipped', 'measured')} [{entry['seconds']:.0f} s]", flush=True)
 
 
+def merged(results):
+    """Runs of one machine as one result."""
+    rows = kept([row for r in results for row in r["rows"] + r.get("skipped", [])], lambda row: (row["operation"], bounds.size(row)))
+    return {"machine": "; ".join(dict.fromkeys(r["machine"] for r in results)),
+            "rows": [row for row in rows if "skipped" not in row], "skipped": [row for row in rows if "skipped" in row],
+            "bounds": kept([entry for r in results for entry in r.get("bounds", [])], bounds.size),
+            "tiny": next((r["tiny"] for r in reversed(results) if r.get("tiny")), None)}
+
+
+def kept(entries, key):
+    """One entry of each key: the last one, but none that was skipped in place of one that was measured."""
+    found = {}
+    for entry in entries:
+        if "skipped" not in entry or key(entry) not in found:
+            found[key(entry)] = entry
+    return list(found.values())
+
+
 def report(result):
     """The whole report in Markdown."""
     return tables.markdown(result) + bounds.markdown(result.get("bounds", []), result["rows"])
@@ -156,7 +174,7 @@ def parse():
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int)
-    parser.add_argument("--report", help="print the tables of this JSON file and measure nothing")
+    parser.add_argument("--report", nargs="+", metavar="FILE", help="print the tables of these JSON files and measure nothing")
     parser.add_argument("--hirgen", default="bin/hirgen")
     parser.add_argument("--work", default="build/bench", help="scratch folder")
     parser.add_argument("--json", default="build/bench/bench.json")
@@ -188,7 +206,7 @@ def main():
     """Builds, measures, reports; exit code 1 if a program was wrong."""
     args = parse()
     if args.report:
-        print(report(json.loads(pathlib.Path(args.report).read_text())))
+        print(report(merged([json.loads(pathlib.Path(path).read_text()) for path in args.report])))
         return 0
     begin = time.monotonic()
     args.deadline = begin + args.budget

@@ -80,6 +80,11 @@ def least(bound, operation):
     return min(((us, name) for us, name in times if us), default=(None, None))
 
 
+def size(entry):
+    """What an entry or a row is of, but for the operation."""
+    return tuple(entry[name] for name in ("m", "n", "k", "ranks"))
+
+
 def measured(bounds):
     """(entry, operation) of all that was measured."""
     return [(bound, operation) for bound in bounds if "items" in bound
@@ -88,12 +93,12 @@ def measured(bounds):
 
 def shares_table(bounds, rows):
     """One line for an operation at a shape: what bounds it."""
-    by_cell = {(row["operation"], shape(row)): row for row in rows}
+    by_cell = {(row["operation"], size(row)): row for row in rows}
     titles = ["operation", "M, N, K", "product", "cut into", "cut", "beside copies", "best hirgen", "ms", "cut, %", "sharing, %", "tail, %",
               "least beside copies", "with"]
     lines = []
     for bound, operation in measured(bounds):
-        s, (us, name) = shares(bound, operation, by_cell.get((operation, shape(bound)))), least(bound, operation)
+        s, (us, name) = shares(bound, operation, by_cell.get((operation, size(bound)))), least(bound, operation)
         lines.append([operation, shape(bound), ms(s["whole"]), str(s["parts"]), ms(s["cut_us"]), ms(s["beside_us"]), s["label"] or "-",
                       ms(s["us"]), *(number(s[key], 1) for key in ("cut", "sharing", "tail")), ms(us), name or "-"])
     return table(titles, lines)
@@ -123,15 +128,15 @@ def tails_table(bounds):
     lines = []
     for bound in (bound for bound in bounds if "items" in bound):
         add, plain, one = (median(bound["items"].get(name)) for name in (SUM, AS_MANY_BYTES, ONE_SLICE))
-        size = bound["m"] // bound["ranks"] * bound["n"] * ELEMENT
-        moved = size * (bound["ranks"] + 1)
-        lines.append([shape(bound), ms(add), rate(moved, add), ms(plain), rate(moved, plain), ms(one), rate(size, one)])
+        one_slice = bound["m"] // bound["ranks"] * bound["n"] * ELEMENT
+        moved = one_slice * (bound["ranks"] + 1)
+        lines.append([shape(bound), ms(add), rate(moved, add), ms(plain), rate(moved, plain), ms(one), rate(one_slice, one)])
     return table(["M, N, K", SUM, "GB/s", AS_MANY_BYTES, "GB/s", ONE_SLICE, "GB/s"], lines)
 
 
-def rate(size, us):
+def rate(count, us):
     """GB/s of bytes in microseconds, as text."""
-    return number(size / us / 1e3 if us else None, 0)
+    return number(count / us / 1e3 if us else None, 0)
 
 
 def markdown(bounds, rows):

@@ -67,10 +67,10 @@ class Cell:
 
     @property
     def check_bytes(self):
-        """Memory of a GPU that a check takes at its height: whole tensors in fp32, and the partial results."""
-        p = self.params
-        partial = p["M"] * p["N"] * (1 if self.operation == "ag_matmul" else self.ranks)
-        return 6 * (p["M"] * p["K"] + p["K"] * p["N"] + p["M"] * p["N"] + partial)
+        """Memory of a GPU that a check takes at its height: whole tensors in fp32. The reference of a sum over ranks
+        multiplies slice by slice, with B repeated for each, and keeps what each rank adds."""
+        p, slices = self.params, 0 if self.operation == "ag_matmul" else self.ranks
+        return 4 * (p["M"] * p["K"] + p["K"] * p["N"] * (1 + slices) + p["M"] * p["N"] * (1 + slices))
 
     def calls(self, seconds, repeats, least):
         """(warm-up calls, calls of a repeat) that keep the GPU busy for half of seconds, and for seconds."""

@@ -12,7 +12,7 @@ from paced import Paced, Silence, free_port, launch_variables
 START_SECONDS = 90  # a program's start and its check
 ROUND_SECONDS = 60  # a round of a program or a peer, or all that bounds a shape
 BOUNDS_ROUNDS = 4
-CHECK_MEMORY = 100e9  # bytes of a GPU that checks may take at the same time: two of the largest on 8 ranks
+CHECK_MEMORY = 100e9  # bytes of a GPU that checks may take at the same time
 
 
 class Ready:

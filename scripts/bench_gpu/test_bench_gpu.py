@@ -51,6 +51,12 @@ class Cells(unittest.TestCase):
         self.assertEqual(large.calls(0.01, 7, 5), (3, 5))
         self.assertGreater(small.calls(0.3, 7, 5)[1], 10 * large.calls(0.3, 7, 5)[1])
 
+    def test_checks_hold_whole_tensors(self):
+        """On 8 ranks B of a sum at 1024 rows is 2.1 GB, and with its repetitions a check takes most of 20 GB."""
+        self.assertEqual(cells.Cell("ag_matmul", 1024, 512, 256, 4).check_bytes, 4 * (1024 * 256 + 256 * 512 + 1024 * 512))
+        self.assertEqual(cells.Cell("matmul_rs", 1024, 512, 256, 4).check_bytes, 4 * (1024 * 1024 + 5 * 1024 * 512 + 5 * 1024 * 512))
+        self.assertAlmostEqual(cells.Cell("matmul_ar", 1024, 8192, 8192, 8).check_bytes / 1e9, 19.9, 1)
+
     def test_every_operation_at_every_shape_the_largest_first(self):
         made = cells.cells(8, cells.SHAPES, cells.OPERATIONS)
         self.assertEqual(len(made), 21)

@@ -149,11 +149,11 @@ class Steps(unittest.TestCase):
 
         def measured(cell, *_):
             clock[0] += seconds
-            return a_row(cell.operation, m=cell.m, n=cell.n, k=cell.k, seconds={"prepare": 0, "time": 0})
+            return a_row(cell.operation, m=cell.m, n=cell.n, k=cell.k, ranks=8, seconds={"prepare": 0, "time": 0})
 
         def bounded(_, cell, __):
             clock[0] += seconds
-            return {**a_bound(), "m": cell.m, "n": cell.n, "k": cell.k}
+            return {**a_bound(), "m": cell.m, "n": cell.n, "k": cell.k, "ranks": 8}
 
         args = settings(shapes=cells.SHAPES[:2], operations=["matmul_rs"], sections=["rows", "bounds"], no_peers=False, **more)
         peers = mock.Mock(about=None, bounds=bounded)
@@ -171,6 +171,15 @@ class Steps(unittest.TestCase):
         text = bench.report({"machine": "none", **result})
         self.assertIn("- matmul_rs 8192, 8192, 8192: 5 s were left, and it takes some 10 s\n", text)
         self.assertIn("- 8192, 8192, 8192: 5 s were left", text)
+
+    def test_runs_in_pieces_are_reported_as_one(self):
+        """Whatever the order: the first run has the larger shape and skips the other, of which the second has the row."""
+        first = {**self.collect(10, deadline=25), "machine": "x"}
+        second = {"machine": "x", "rows": [a_row("matmul_rs", m=8192, n=8192, k=8192, ranks=8)], "bounds": [], "tiny": {"us": 1}}
+        for results in ([first, second], [second, first]):
+            one = bench.merged(results)
+            self.assertEqual((one["machine"], sorted(row["m"] for row in one["rows"]), one["skipped"]), ("x", [8192, 32768], []))
+            self.assertEqual((["items" in b for b in one["bounds"]], one["tiny"]), ([True, False], {"us": 1}))
 
     def test_bounds_have_a_limit_of_their_own(self):
         result = self.collect(10, bounds_limit=15)
