@@ -88,6 +88,9 @@ func (b *builder) schedule() string {
 			parts = append(parts, b.workers())
 		} else if value := b.program.Choices.Get(f.Name); value != "" && b.tells(f, value) {
 			parts = append(parts, choiceInWords(f.Name, value))
+			if elsewhere := b.program.Choices.Elsewhere; f.Name == "transport" && elsewhere != "" {
+				parts[len(parts)-1] += " within hosts and " + elsewhere + " between them"
+			}
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -163,7 +166,8 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 // accountTransfer notes what a rank receives from another one.
 func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 	if !s.Send {
-		b.accountFor(fmt.Sprintf("transfers into %s from rank to rank by %s", buf.root.Name, s.Backend), "sendrecv", buf)
+		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Reach))
+		b.accountFor(fmt.Sprintf("transfers into %s from rank to rank by %s", buf.root.Name, by), "sendrecv", buf)
 	}
 }
 

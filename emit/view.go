@@ -54,7 +54,7 @@ type programView struct {
 	Reference []refView
 	Runtime   []File
 
-	Otherwise *programView // runs where ranks cannot share memory; nil: there is none
+	Otherwise *programView // runs where not all ranks can share memory; nil: there is none
 	Instead   string       // the file of the program that this one runs otherwise for; empty: there is none
 }
 

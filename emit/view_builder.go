@@ -28,8 +28,9 @@ type builder struct {
 	guards    map[string]string // members, by the ranks
 	streams   map[string]string // C++ names of stream variables
 	handles   map[string]*transfer
-	places    map[string]string // names of constants, by text
-	derived   []string          // communications in words, for the summary
+	limited   map[string]*hostir.P2PCommunication // transfers with some peers alone, by handle
+	places    map[string]string                   // names of constants, by text
+	derived   []string                            // communications in words, for the summary
 
 	loops    []loop
 	earlier  []earlierWait    // of the outermost loop
@@ -65,7 +66,7 @@ func newBuilder(p *hostir.Program) *builder {
 	return &builder{
 		program: p, view: &programView{}, names: newNames(),
 		scope: &scope{values: map[string]int64{}, names: map[string]string{}},
-		used:  usedTensors(p.Body),
+		used:  usedTensors(p.Body), limited: limited(p.Body),
 		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[shareKey]*shareView{},
 		arguments: map[*hostir.Tensor]int{}, copies: map[*hostir.Tensor]quantity{},
 		terms:   terms(p),

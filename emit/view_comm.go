@@ -187,7 +187,8 @@ func (b *builder) wait(s *hostir.Wait) ([]node, error) {
 	if s.Iteration != nil {
 		return b.waitForEarlier(s)
 	}
-	return b.waitFor(s)
+	nodes, err := b.waitFor(s)
+	return b.reached(s.Handle, nil, nodes), err
 }
 
 // waitFor makes the current stream wait for a transfer of the iteration at hand.

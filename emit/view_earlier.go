@@ -3,6 +3,7 @@ package emit
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -30,7 +31,7 @@ func (b *builder) waitForEarlier(s *hostir.Wait) ([]node, error) {
 	w := earlierWait{s, slices.Clone(b.loops), &earlierNode{}}
 	w.loops[0].at = b.scope.rename(fold(s.Iteration))
 	b.earlier = append(b.earlier, w)
-	return []node{w.node}, nil
+	return b.reached(s.Handle, map[string]expr.Expr{w.loops[0].name: w.loops[0].at}, []node{w.node}), nil
 }
 
 // fillEarlier fills the waits of a loop that has ended.

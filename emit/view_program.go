@@ -17,14 +17,14 @@ func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 	if err != nil || p.Otherwise == nil {
 		return view, err
 	}
-	view.Otherwise, err = newFormView(p.Otherwise, "_nccl", opt)
+	view.Otherwise, err = newFormView(p.Otherwise, "_across_hosts", opt)
 	if err != nil {
 		return nil, err
 	}
 	other := view.Otherwise
 	other.Instead = view.File
-	view.Summary = append(view.Summary, "Where ranks cannot share memory, "+other.File+" runs instead.")
-	other.Summary = append(other.Summary, "Runs where ranks cannot share memory; where they can, "+view.File+" does.")
+	view.Summary = append(view.Summary, "Where not all ranks can share memory, "+other.File+" runs instead.")
+	other.Summary = append(other.Summary, "Runs where not all ranks can share memory; where they can, "+view.File+" does.")
 	return view, nil
 }
 

@@ -53,7 +53,8 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]node, error) {
 	case *hostir.Communication:
 		return b.communication(s)
 	case *hostir.P2PCommunication:
-		return b.pointToPoint(s)
+		nodes, err := b.pointToPoint(s)
+		return b.reached(s.Handle, nil, nodes), err
 	case *hostir.StartCoalescing:
 		return b.startGroup(s, rest)
 	case *hostir.EndCoalescing:

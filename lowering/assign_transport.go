@@ -7,7 +7,7 @@ import (
 
 // AssignTransport gives every communication that has none the schedule's transport. A
 // point-to-point pipeline has its own; the collectives beside it, and those of pipeline:
-// eager, take NCCL. Where nothing has gone over CUDA IPC, that is the whole program: none
+// eager, take NCCL. Where nothing goes over CUDA IPC, that is the whole program: none
 // runs otherwise.
 //
 // Requires: everything that crosses ranks is a communication.
@@ -40,6 +40,7 @@ func AssignTransport(p *hostir.Program) error {
 	})
 	if p.Otherwise != nil && !sharesMemory(p) {
 		*p = *p.Otherwise
+		p.Choices.Transport, p.Choices.Elsewhere, p.Choices.Copy, p.Choices.Signals = p.Choices.Elsewhere, "", "", ""
 	}
 	return errors.Err()
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // ChooseTransport makes two programs of one where the schedule leaves the transport to the machine:
-// one over CUDA IPC, and the same over NCCL for where ranks cannot share memory. All passes
-// behind this one run on both. By measurements ranks put where they scatter what they summed, and
+// one over CUDA IPC, and the same over CUDA IPC within hosts and NCCL between them, for where not
+// all ranks can share memory. All passes behind this one run on both. By measurements ranks put where they scatter what they summed, and
 // get where they gather alone. Pipelines that exchange no slices take NCCL.
 //
 // Requires: what crosses ranks is a statement of its own.
@@ -18,7 +18,7 @@ import (
 //	before: choices pipeline p2p, transport auto, ...
 //	after:  choices pipeline p2p, transport ipc-get, ...
 //	        otherwise:
-//	        choices pipeline p2p, transport nccl, ...
+//	        choices pipeline p2p, transport ipc-get, elsewhere nccl, ...
 func ChooseTransport(p *hostir.Program) error {
 	if p.Choices.Transport == "auto" {
 		p.Choices.Transport, p.Choices.Fallback = preferred(p), "nccl"
@@ -32,10 +32,9 @@ func ChooseTransport(p *hostir.Program) error {
 	if err != nil {
 		return fmt.Errorf("copying the program %s: %w", p.Name, err)
 	}
-	other.Choices.Transport = fallback
-	other.Choices.Copy, other.Choices.Signals = "", "" // NCCL copies and signals itself
+	other.Choices.Elsewhere = fallback
 	if other.Choices.Sums == "direct" {
-		other.Choices.Sums = "" // there is no memory to read
+		other.Choices.Sums = "" // not all peers lend their memory
 	}
 	p.Otherwise = other
 	return nil

@@ -117,14 +117,16 @@ func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, rows int
 	sent, views := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), rows)
 	into, more := c.pick(r, nil, c.parts[r], i, step, rows)
 	start, waits := c.toNext(r, sent, into)
-	last := len(waits) - 1 // that for what arrives
-	if wait, ok := waits[last].(*hostir.Wait); ok {
-		wait.Iteration = binary("-", step, expr.Int(1))
+	late := min(1, len(waits)-1) // of several, the first is for what was sent, the others for what arrives
+	for _, s := range waits[late:] {
+		if wait, ok := s.(*hostir.Wait); ok {
+			wait.Iteration = binary("-", step, expr.Int(1))
+		}
 	}
-	add := append(append(slices.Clone(waits[last:]), selected...), &hostir.Binary{
+	add := append(append(slices.Clone(waits[late:]), selected...), &hostir.Binary{
 		Info: *r.Meta(), Fn: addends[describe(r).reduce], Out: computed, A: computed, B: received,
 	})
-	if late := waits[:last]; len(late) > 0 {
+	if late := waits[:late]; len(late) > 0 {
 		if c.cut.pieces > 1 {
 			late = c.innerLoop(r, late)
 		}

@@ -66,18 +66,32 @@ func keepsResult(t *testing.T, p *model.Pipeline, orders uint64) *hostir.Program
 	return program
 }
 
-// check interprets a program, and what runs otherwise, and compares every rank's outputs.
+// check interprets a program on one host, and what runs otherwise on several, and compares every
+// rank's outputs.
 func (o *oracle) check(program *hostir.Program, seed uint64) error {
-	for _, form := range program.Forms() {
-		if err := o.checkForm(form, seed); err != nil {
-			return err
+	if err := o.checkOn(nil, program, seed); err != nil || program.Otherwise == nil {
+		return err
+	}
+	for _, hosts := range partitions(len(o.inputs)) {
+		if err := o.checkOn(hosts, program.Otherwise, seed); err != nil {
+			return fmt.Errorf("hosts %v: %w", hosts, err)
 		}
 	}
 	return nil
 }
 
-func (o *oracle) checkForm(program *hostir.Program, seed uint64) error {
-	got, err := hostir.Interpret(program, o.inputs, seed)
+// partitions are ways to spread ranks over hosts: all on one, each on its own, halves, every other
+// one, and the last one by itself.
+func partitions(ranks int) [][]int {
+	one, own, halves, other, last := make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks)
+	for r := range ranks {
+		own[r], halves[r], other[r], last[r] = r, 2*r/ranks, r%2, (r+1)/ranks
+	}
+	return [][]int{one, own, halves, other, last}
+}
+
+func (o *oracle) checkOn(hosts []int, program *hostir.Program, seed uint64) error {
+	got, err := hostir.InterpretOn(hosts, program, o.inputs, seed)
 	if err != nil {
 		return err
 	}

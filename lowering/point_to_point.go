@@ -131,29 +131,3 @@ func (c *slicer) ownStep(s hostir.Stmt) *hostir.If {
 func (c *slicer) receive(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
 	return c.exchange(s, from, into, c.ring.before(c.distance()), c.ring.after(c.distance()))
 }
-
-// exchange sends to one place of the ring and receives from another.
-func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
-	names := c.lowering.names
-	backend := transports[c.transport()]
-	send := &hostir.P2PCommunication{
-		Info: *s.Meta(), Handle: names.fresh("send"), Send: true, Buffer: from, Peer: c.ring.rank(to), Backend: backend,
-	}
-	recv := &hostir.P2PCommunication{
-		Info: info(s, ""), Handle: names.fresh("receive"), Buffer: into, Peer: c.ring.rank(of), Backend: backend,
-	}
-	wait := func(handle string) hostir.Stmt { return &hostir.Wait{Info: info(s, ""), Handle: handle} }
-	if !backend.IPC() {
-		group := &hostir.EndCoalescing{Info: info(s, ""), Handle: names.fresh("exchange")}
-		return []hostir.Stmt{&hostir.StartCoalescing{Info: info(s, "")}, recv, send, group, wait(group.Handle)}
-	}
-	first, second := hostir.Stmt(send), hostir.Stmt(recv)
-	if !send.Owns() {
-		first, second = second, first
-	}
-	share := &hostir.ShareMemHandles{Info: info(s, ""), Comms: []string{recv.Handle, send.Handle}}
-	if c.ring.size < int64(c.lowering.program.Meshes[0].Size()) {
-		share.Mesh, share.MeshAxis = c.ring.mesh, c.ring.axis
-	}
-	return []hostir.Stmt{share, first, second, wait(send.Handle), wait(recv.Handle)}
-}

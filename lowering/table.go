@@ -35,7 +35,7 @@ var Passes = []Pass{
 	{"decompose-reshardings", "one movement of data is one communication", true, DecomposeReshardings},
 	{"reorder-sharded-axis", "a collective moves slices of the outermost axis of a buffer", true, ReorderShardedAxis},
 	{"make-reshardings-contiguous", "a collective moves one contiguous piece of memory", true, MakeReshardingsContiguous},
-	{"choose-transport", "what goes over CUDA IPC is made for NCCL, too, for where ranks cannot share memory (transport: auto)", true, ChooseTransport},
+	{"choose-transport", "what goes over CUDA IPC is made for several hosts, too, with NCCL between them (transport: auto)", true, ChooseTransport},
 	{"lower-streams", "operations on one Stream axis become a pipeline over worker streams", true, LowerStreams},
 	{"fuse-pieces", "a sum and what gathers it run piece by piece (pieces)", false, FusePieces},
 	{"fold-sums", "a product adds to its result what came along a ring (sums: folded)", false, FoldSums},

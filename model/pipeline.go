@@ -78,7 +78,7 @@ type Schedule struct {
 	// "ring", or "eager": not at all, a whole collective before the whole operation.
 	Pipeline string
 	// Transport is "nccl", or of point-to-point pipelines "ipc-get" or "ipc-put": CUDA IPC; "auto"
-	// is CUDA IPC where ranks that exchange slices can share memory, and NCCL elsewhere.
+	// is CUDA IPC between ranks that can share memory, and NCCL between others.
 	Transport string
 	Reshard   string // "before" or "after" the compute
 	Streams   int    // worker streams; 0 in a pipeline: the caller's stream does the work

@@ -50,8 +50,8 @@ func summary(p *hostir.Program) string {
 		fmt.Fprintf(&text, "  %s\n", c)
 	}
 	if p.Otherwise != nil {
-		fmt.Fprintf(&text, "  transfers by %s, or by %s where ranks cannot share memory\n",
-			p.Choices.Transport, p.Otherwise.Choices.Transport)
+		fmt.Fprintf(&text, "  transfers by %s; where not all ranks can share memory, within hosts alone, and by %s between them\n",
+			p.Choices.Transport, p.Otherwise.Choices.Elsewhere)
 	}
 	return text.String()
 }

@@ -16,7 +16,7 @@ func newLower() *cobra.Command {
 		Short: "Print the host program that a spec lowers to",
 		Long: `Print the host program that a spec lowers to: one statement a line, as one process per
 GPU runs it. With transport: auto that is two programs: behind the line "otherwise:" is the
-one for ranks that cannot share memory. --schedule transport=nccl prints that one alone.
+one for where not all ranks can share memory.
 SPEC may be - for standard input.`,
 		Example: `  hirgen lower testdata/specs/ag_matmul/spec.yaml
   hirgen lower testdata/specs/ag_matmul/spec.yaml -p S=8 --json

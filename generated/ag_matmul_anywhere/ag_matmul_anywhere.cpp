@@ -10,7 +10,7 @@
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
 // Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins body, transfers
 // ahead, signals batched.
-// Where ranks cannot share memory, ag_matmul_anywhere_nccl.cpp runs instead.
+// Where not all ranks can share memory, ag_matmul_anywhere_across_hosts.cpp runs instead.
 #include "ag_matmul_anywhere.hpp"
 
 #include <cuda_bf16.h>
@@ -251,7 +251,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_anywhere",
               .spec = "spec.yaml",
-              .digest = "4dc6ac39bf458db000b940c4cd6e2463cb9735f2effc8b203229c2fd9b87ce36",
+              .digest = "855d62b278cb569abeafbe95a490e66f8a52000ad884b3d7243b9b28a15b524e",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,
@@ -262,7 +262,7 @@ const hirgen::ProgramTable& table() {
       .tensors = tensors,
       .create = create,
       .reference = reference,
-      .create_over_nccl = create_over_nccl,
+      .create_across_hosts = create_across_hosts,
   };
   return table;
 }

@@ -12,8 +12,9 @@ namespace hirgen_ag_matmul_anywhere {
 /// The program, as the driver and the C ABI use it.
 const hirgen::ProgramTable& table();
 
-/// The program over NCCL, ag_matmul_anywhere_nccl.cpp, for where ranks cannot share memory.
-std::unique_ptr<hirgen::Program> create_over_nccl(hirgen::Context& context);
+/// The program for several hosts, ag_matmul_anywhere_across_hosts.cpp: memory is shared within them
+/// alone.
+std::unique_ptr<hirgen::Program> create_across_hosts(hirgen::Context& context);
 
 /// The operations of the spec on whole tensors, one by one: what a call is checked against.
 void reference(hirgen::Reference& model);

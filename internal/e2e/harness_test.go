@@ -104,7 +104,7 @@ func (f folder) build(t *testing.T) string {
 // transports are the options by which what lies in the folder goes through each of the transports
 // that it has.
 func (f folder) transports() [][]string {
-	if sources, _ := filepath.Glob(filepath.Join(f.dir(), "*_nccl.cpp")); len(sources) > 0 {
+	if sources, _ := filepath.Glob(filepath.Join(f.dir(), "*_across_hosts.cpp")); len(sources) > 0 {
 		return [][]string{{"--transport", "ipc"}, {"--transport", "nccl"}}
 	}
 	return [][]string{nil}

@@ -51,6 +51,24 @@ const (
 // IPC reports whether a transfer is a copy between memories that ranks share.
 func (b Backend) IPC() bool { return b == IPCGet || b == IPCPut }
 
+// Reach limits a transfer to some peers. Which ranks are on one host, and can share memory, is known
+// when the program starts: hosts are a partition of the ranks, so both sides of a transfer agree. A
+// rank does nothing at a transfer with any other peer, in the iterations where that is its peer, and
+// nothing at the Wait for it; a group may hold nothing then.
+type Reach string
+
+// The reaches.
+const (
+	Anywhere     Reach = ""
+	WithinHosts  Reach = "within hosts"
+	BetweenHosts Reach = "between hosts"
+)
+
+// Joins reports whether a transfer takes place with a peer that is, or is not, on the same host.
+func (r Reach) Joins(sameHost bool) bool {
+	return r == Anywhere || sameHost == (r == WithinHosts)
+}
+
 // Owns reports whether the rank that runs s lends its buffer to the peer, which copies.
 func (s *P2PCommunication) Owns() bool {
 	return s.Backend == IPCGet && s.Send || s.Backend == IPCPut && !s.Send

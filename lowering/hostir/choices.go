@@ -20,7 +20,7 @@ func (c *Choices) texts() map[string]*string {
 		"pipeline": &c.Pipeline, "transport": &c.Transport, "reshard": &c.Reshard,
 		"sync": &c.Sync, "joins": &c.Joins, "buffers": &c.Buffers, "own": &c.Own,
 		"order": &c.Order, "own_step": &c.OwnStep, "sums": &c.Sums, "transfers": &c.Transfers,
-		"copy": &c.Copy, "signals": &c.Signals, "fallback": &c.Fallback, "hosts": &c.Hosts,
+		"copy": &c.Copy, "signals": &c.Signals, "fallback": &c.Fallback, "elsewhere": &c.Elsewhere, "hosts": &c.Hosts,
 	}
 }
 
@@ -98,7 +98,7 @@ func formatChoices(c Choices) string {
 		c.Pipeline, c.Transport, c.Reshard, c.Sync, c.Joins, c.Buffers, c.Graph)
 	for _, f := range []struct{ name, value string }{
 		{"own", c.Own}, {"order", c.Order}, {"own_step", c.OwnStep}, {"sums", c.Sums}, {"transfers", c.Transfers},
-		{"copy", c.Copy}, {"signals", c.Signals}, {"fallback", c.Fallback}, {"hosts", c.Hosts},
+		{"copy", c.Copy}, {"signals", c.Signals}, {"fallback", c.Fallback}, {"elsewhere", c.Elsewhere}, {"hosts", c.Hosts},
 	} {
 		if f.value != "" {
 			text += ", " + f.name + " " + f.value

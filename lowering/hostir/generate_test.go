@@ -23,7 +23,7 @@ func generate(seed uint64) *Program {
 	g.p.Choices = Choices{
 		Pipeline: "collective", Transport: "nccl", Reshard: "before", Sync: "split", Joins: g.pick("body", ""), Buffers: "keep",
 		Graph: g.IntN(2) == 0, Own: g.pick("in-place", ""), Order: g.pick("reverse", ""), OwnStep: g.pick("last", ""),
-		Sums: g.pick("folded", "direct", ""), Fallback: g.pick("nccl", ""), Hosts: g.pick("y", ""),
+		Sums: g.pick("folded", "direct", ""), Fallback: g.pick("nccl", ""), Elsewhere: g.pick("nccl", ""), Hosts: g.pick("y", ""),
 		Transfers: g.pick("ahead", ""), Chunks: g.IntN(3), Pieces: g.IntN(3), Delay: g.IntN(2),
 	}
 	g.p.Auto = []*Auto{nil, {}, {Given: []string{"streams", "own_step"}}, {Basis: "1 x 2, \"3\""}}[g.IntN(4)]
@@ -177,7 +177,11 @@ func statementMakers() []func(g *generator, depth int) Stmt {
 		func(g *generator, _ int) Stmt { return &Reduce{g.info(), "sum", g.tensor(), g.tensor(), g.IntN(4)} },
 		func(g *generator, _ int) Stmt { return g.communication() },
 		func(g *generator, _ int) Stmt {
-			return &P2PCommunication{g.info(), "send_1", g.IntN(2) == 0, g.tensor(), g.expr(3), g.backend()}
+			s := &P2PCommunication{g.info(), "send_1", g.IntN(2) == 0, g.tensor(), g.expr(3), g.backend(), g.reach()}
+			if s.Backend == None {
+				s.Reach = Anywhere
+			}
+			return s
 		},
 		func(g *generator, _ int) Stmt { return &StartCoalescing{g.info()} },
 		func(g *generator, _ int) Stmt { return &EndCoalescing{g.info(), "group"} },
@@ -200,6 +204,10 @@ func (g *generator) statement(depth int) Stmt {
 			return s
 		}
 	}
+}
+
+func (g *generator) reach() Reach {
+	return []Reach{Anywhere, WithinHosts, BetweenHosts}[g.IntN(3)]
 }
 
 func (g *generator) backend() Backend { return append(backends, None)[g.IntN(len(backends)+1)] }

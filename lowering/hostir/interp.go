@@ -29,14 +29,23 @@ type Array struct {
 // A program is interpreted after any pass: as long as nothing allocates, buffers are
 // there; a statement that still crosses ranks is done by all of them together.
 func Interpret(p *Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
+	return InterpretOn(nil, p, inputs, seed)
+}
+
+// InterpretOn is Interpret on several hosts: ranks share memory where hosts has the same number for
+// them. Without hosts, all ranks do.
+func InterpretOn(hosts []int, p *Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	if len(p.Meshes) == 0 {
 		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
 	}
 	if ranks := p.Meshes[0].Size(); len(inputs) != ranks {
 		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, ranks, len(inputs))
 	}
+	if hosts != nil && len(hosts) != len(inputs) {
+		return nil, fmt.Errorf("program %s runs on %d ranks, and there are hosts for %d", p.Name, len(inputs), len(hosts))
+	}
 	m := &machine{
-		program: p, meetings: map[meetingKey]*meeting{}, allocates: allocates(p),
+		program: p, hosts: hosts, meetings: map[meetingKey]*meeting{}, allocates: allocates(p),
 		exchanges: Exchanges(p), loans: map[string]*loan{},
 	}
 	for r := range inputs {
@@ -68,7 +77,8 @@ func Interpret(p *Program, inputs []map[string]*Array, seed uint64) ([]map[strin
 // machine holds the tasks of all ranks.
 type machine struct {
 	program   *Program
-	allocates bool // the program has statements that allocate
+	hosts     []int // of the ranks, in the order of the world's; nil: there is one
+	allocates bool  // the program has statements that allocate
 	ranks     []*rank
 	tasks     []*task
 	meetings  map[meetingKey]*meeting

@@ -16,6 +16,9 @@ func (r *rank) transfer(s Stmt) error {
 		r.grouping = false
 		group := r.group
 		r.group = nil
+		if len(group) == 0 {
+			r.skip(s.Handle, s)
+		}
 		return r.start(s.Handle, s, group)
 	case *Wait:
 		return r.wait(s)
@@ -88,6 +91,12 @@ func (r *rank) parts(s Stmt) ([]*part, error) {
 			return nil, nil
 		}
 		p, err := r.pair(s)
+		if err == nil && !s.Reach.Joins(r.machine.sameHost(r.number, p.peer())) {
+			if !r.grouping {
+				r.skip(s.Handle, s)
+			}
+			return nil, nil
+		}
 		return []*part{p}, err
 	default:
 		return nil, r.fail(s, "this is no communication")

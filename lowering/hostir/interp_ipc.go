@@ -1,6 +1,9 @@
 package hostir
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // loan is one transfer over CUDA IPC: the owner of a buffer lends it, the copier copies.
 // The two signals between them are edges of the task graph, in one direction each; there
@@ -26,7 +29,14 @@ func (r *rank) ipc(s *P2PCommunication) error {
 	if err != nil {
 		return err
 	}
-	if !exchange.Shared.Joins(r.number, p.peer()) {
+	sameHost := r.machine.sameHost(r.number, p.peer())
+	switch {
+	case !s.Reach.Joins(sameHost):
+		r.skip(s.Handle, s)
+		return nil
+	case !sameHost:
+		return r.fail(s, "rank %d is on another host", p.peer())
+	case !exchange.Shared.Joins(r.number, p.peer()):
 		return r.fail(s, "no memory is shared with rank %d", p.peer())
 	}
 	switch {
@@ -38,6 +48,17 @@ func (r *rank) ipc(s *P2PCommunication) error {
 		r.copy(s, p, r.loan(exchange, p.peer(), r.number))
 	}
 	return nil
+}
+
+// skip notes that there is nothing to wait for in this iteration.
+func (r *rank) skip(handle string, s Stmt) {
+	r.handle(handle, r.machine.task(r.number, s, r.current, nil))
+}
+
+// sameHost reports whether two ranks can share memory.
+func (m *machine) sameHost(rank, other int) bool {
+	ranks := m.program.Meshes[0].Ranks
+	return len(m.hosts) == 0 || m.hosts[slices.Index(ranks, rank)] == m.hosts[slices.Index(ranks, other)]
 }
 
 // loan finds the transfer between two ranks through one exchange in this iteration.

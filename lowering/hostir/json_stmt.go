@@ -100,7 +100,11 @@ func p2pFields(s *P2PCommunication) object {
 	if s.Send {
 		kind = "send"
 	}
-	return object{{"handle", s.Handle}, {"type", kind}, {"buffer", s.Buffer.Name}, {"peer", text(s.Peer)}, {"backend", string(s.Backend)}}
+	o := object{{"handle", s.Handle}, {"type", kind}, {"buffer", s.Buffer.Name}, {"peer", text(s.Peer)}, {"backend", string(s.Backend)}}
+	if s.Reach != Anywhere {
+		o = append(o, member{"reach", string(s.Reach)})
+	}
+	return o
 }
 
 // computeFields gives "out", "in" (a list) and the attributes of what computes.

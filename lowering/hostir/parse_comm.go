@@ -2,6 +2,7 @@ package hostir
 
 import (
 	"slices"
+	"strings"
 )
 
 var backends = []Backend{NCCL, IPCGet, IPCPut}
@@ -69,6 +70,20 @@ func (p *parser) p2p(handle string) Stmt {
 	p.expect(",")
 	p.keyword("peer")
 	s.Peer = p.expression(",)")
-	s.Backend = p.backend()
+	if s.Backend = p.backend(); s.Backend != None {
+		s.Reach = p.reach()
+	}
 	return s
+}
+
+// reach takes "within hosts" or "between hosts", if it comes next.
+func (p *parser) reach() Reach {
+	for _, reach := range []Reach{WithinHosts, BetweenHosts} {
+		where, hosts, _ := strings.Cut(string(reach), " ")
+		if p.acceptWord(where) {
+			p.keyword(hosts)
+			return reach
+		}
+	}
+	return Anywhere
 }

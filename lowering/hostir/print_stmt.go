@@ -131,7 +131,11 @@ func p2pArgs(s *P2PCommunication) []string {
 	if s.Send {
 		direction = "send"
 	}
-	return appendBackend([]string{direction, "buffer " + s.Buffer.Name, "peer " + s.Peer.String()}, s.Backend)
+	args := appendBackend([]string{direction, "buffer " + s.Buffer.Name, "peer " + s.Peer.String()}, s.Backend)
+	if s.Reach != Anywhere {
+		args[len(args)-1] += " " + string(s.Reach)
+	}
+	return args
 }
 
 func appendBackend(args []string, b Backend) []string {

@@ -38,8 +38,8 @@ type Program struct {
 	// emitted program checks itself against. Passes leave it alone.
 	Reference []RefOp
 	Body      []Stmt
-	// Otherwise computes the same over NCCL alone; it runs where ranks cannot share memory. nil:
-	// there is no other program.
+	// Otherwise computes the same, over NCCL between ranks that cannot share memory; it runs where
+	// there are such ranks. nil: there is no other program.
 	Otherwise *Program
 }
 
@@ -74,14 +74,15 @@ type Param struct {
 type Choices struct {
 	Pipeline  string // "collective", "broadcast", "reduce", "p2p", "ring", "eager"
 	Transport string // "nccl", "ipc-get", "ipc-put"; "auto" until choose-transport has run
-	// Fallback is "nccl" where another transport was chosen and the program is to be there over
-	// NCCL, too; choose-transport makes that.
-	Fallback string
-	Reshard  string // "before", "after"
-	Sync     string // "split", "fused"
-	Joins    string // "body", "after"
-	Buffers  string // "keep": stay allocated from call to call; "free": live as long as needed
-	Graph    bool
+	// Fallback is "nccl" where another transport was chosen and there is to be a program that takes
+	// NCCL where ranks cannot share memory, too; choose-transport makes that. Elsewhere is "nccl" in
+	// that one: what carries transfers between hosts, while those within one take Transport.
+	Fallback, Elsewhere string
+	Reshard             string // "before", "after"
+	Sync                string // "split", "fused"
+	Joins               string // "body", "after"
+	Buffers             string // "keep": stay allocated from call to call; "free": live as long as needed
+	Graph               bool
 	// Own is where a point-to-point pipeline has the own slice: "in-place" or "copied";
 	// empty in other pipelines.
 	Own string

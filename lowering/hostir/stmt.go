@@ -177,6 +177,7 @@ type (
 		Buffer  *Tensor
 		Peer    expr.Expr // world rank
 		Backend Backend
+		Reach   Reach // with which peers; there is nothing to do, or to wait for, with others
 	}
 	// SumLoans is Out = In plus what Body borrows: each receive over IPC-get in it, which goes
 	// into Out or a part of it, adds what its peer has lent. The elements are read where they

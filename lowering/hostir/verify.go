@@ -33,7 +33,8 @@ var Invariants = []Invariant{
 	{"shape", "operands and results of a statement fit each other"},
 	{"communication", "a communication's type is what its domains say"},
 	{"local", "a statement that computes has all of its operands on the ranks of its result"},
-	{"otherwise", "what runs otherwise has the same inputs, outputs and reference, and shares no memory"},
+	{"otherwise", "what runs otherwise has the same inputs, outputs and reference, and shares memory within hosts alone"},
+	{"reach", "what is sent or received within hosts is sent or received between them, too"},
 }
 
 // Verify checks all invariants of a program, and of the one that runs otherwise, and returns
@@ -54,6 +55,7 @@ func Verify(p *Program) error {
 		return true
 	})
 	v.shared()
+	v.reaches()
 	v.flow()
 	v.leaks()
 	v.otherwise()

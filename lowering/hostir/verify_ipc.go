@@ -44,6 +44,8 @@ func (v *verifier) pair(s *ShareMemHandles, e *Exchange) {
 	switch {
 	case send.Backend != recv.Backend || !send.Backend.IPC():
 		v.breach(s.Pos, "shared", "%s and %s are not of one backend that shares memory", send.Handle, recv.Handle)
+	case send.Reach != recv.Reach || send.Reach == BetweenHosts:
+		v.breach(s.Pos, "reach", "%s and %s take place with other peers than those that memory is shared with", send.Handle, recv.Handle)
 	case send.Buffer.DType != recv.Buffer.DType || localElements(send.Buffer) != localElements(recv.Buffer):
 		v.breach(s.Pos, "shared", "%s sends %d elements of %s and %s receives %d of %s", send.Handle,
 			localElements(send.Buffer), send.Buffer.DType, recv.Handle, localElements(recv.Buffer), recv.Buffer.DType)

@@ -20,8 +20,8 @@ func (v *verifier) otherwise() {
 		}
 	}
 	Walk(other.Body, func(s Stmt) bool {
-		if transfer, ok := s.(*P2PCommunication); ok && transfer.Backend.IPC() {
-			v.breach(s.Meta().Pos, "otherwise", "%s is carried by %s in what runs otherwise", transfer.Handle, transfer.Backend)
+		if transfer, ok := s.(*P2PCommunication); ok && transfer.Backend.IPC() && transfer.Reach != WithinHosts {
+			v.breach(s.Meta().Pos, "otherwise", "%s is carried by %s in what runs otherwise, also between hosts", transfer.Handle, transfer.Backend)
 		}
 		return true
 	})

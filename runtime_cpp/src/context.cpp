@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "backoff.hpp"
@@ -94,11 +95,13 @@ bool is_world(const std::vector<int>& ranks, int world) {
 
 Context::Context(const ContextOptions& options)
     : options_(options),
+      neighbours_(static_cast<size_t>(options.world)),
       plans_(std::make_unique<PlanBook>()),
       resources_(std::make_unique<Resources>()) {
   // NVLink multicast stays off unless the user asks for it: on a machine that others
   // share, a crashed process can leave its multicast objects behind.
   setenv("NCCL_NVLS_ENABLE", "0", 0);
+  std::iota(neighbours_.begin(), neighbours_.end(), 0);
   fault::arm_from_environment(options_.rank);
   Identity identity = identify(options_, nccl_version());
   options_.device = open_rank_device(options_, &identity);

@@ -18,10 +18,13 @@ namespace {
 
 constexpr const char* kEndOfSharing = "end of shared memory";
 
-// The ranks that one shares a buffer with, itself among them; none on a rank that does not.
+// The neighbours that one shares a buffer with, itself among them; none on a rank that does not.
 std::vector<int> sharers(const Context& context, const SharedShape& shape) {
-  if (shape.mesh != nullptr) return shape.mesh->team(context.rank(), shape.axis);
-  return all_ranks(context);
+  if (shape.mesh == nullptr) return context.neighbours();
+  std::vector<int> ranks = shape.mesh->team(context.rank(), shape.axis);
+  const std::set<int> near(context.neighbours().begin(), context.neighbours().end());
+  std::erase_if(ranks, [&](int rank) { return !near.contains(rank); });
+  return ranks;
 }
 
 }  // namespace
@@ -48,7 +51,10 @@ struct Peers::Entry {
 };
 
 Peers::Peers(Context& context, const char* where, const std::vector<SharedShape>& shapes)
-    : context_(context), exceptions_(std::uncaught_exceptions()) {
+    : context_(context),
+      reaches_(static_cast<size_t>(context.world())),
+      exceptions_(std::uncaught_exceptions()) {
+  for (const int rank : context.neighbours()) reaches_[static_cast<size_t>(rank)] = true;
   require_reach(context, sharers(context, shapes), where);
   memory_.cuStreamWaitValue32 =
       driver_call<decltype(memory_.cuStreamWaitValue32)>("cuStreamWaitValue32", where);

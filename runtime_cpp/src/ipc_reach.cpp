@@ -58,19 +58,6 @@ int ordinal_of(const std::string& bus_id) {
   return -1;
 }
 
-std::vector<Place> all_places(Context& context) {
-  const Place mine = this_place(context.options().device);
-  Writer writer;
-  writer.put(mine.host).put(mine.boot).put(mine.bus_id);
-  std::vector<Place> places;
-  for (std::string& part : context.rendezvous().allgather(writer.bytes(), "places of GPUs")) {
-    Reader reader(std::move(part));
-    Place& place = places.emplace_back();
-    for (std::string* text : {&place.host, &place.boot, &place.bus_id}) *text = reader.get_text();
-  }
-  return places;
-}
-
 }  // namespace
 
 std::string obstacle(const Place& mine, int device, const Place& theirs) {
@@ -95,8 +82,21 @@ std::vector<int> all_ranks(const Context& context) {
   return all;
 }
 
-std::string unreached(Context& context, const std::vector<int>& peers) {
-  const std::vector<Place> places = all_places(context);
+std::vector<Place> places_of_all(Context& context) {
+  const Place mine = this_place(context.options().device);
+  Writer writer;
+  writer.put(mine.host).put(mine.boot).put(mine.bus_id);
+  std::vector<Place> places;
+  for (std::string& part : context.rendezvous().allgather(writer.bytes(), "places of GPUs")) {
+    Reader reader(std::move(part));
+    Place& place = places.emplace_back();
+    for (std::string* text : {&place.host, &place.boot, &place.bus_id}) *text = reader.get_text();
+  }
+  return places;
+}
+
+std::string unreached(const Context& context, const std::vector<Place>& places,
+                      const std::vector<int>& peers) {
   const Place& mine = places[static_cast<size_t>(context.rank())];
   for (const int rank : peers) {
     if (rank == context.rank()) continue;
@@ -109,7 +109,8 @@ std::string unreached(Context& context, const std::vector<int>& peers) {
 }
 
 void require_reach(Context& context, const std::vector<int>& peers, const char* where) {
-  agree(context.rendezvous().allgather(unreached(context, peers), "shared memory"), where);
+  const std::vector<Place> places = places_of_all(context);
+  agree(context.rendezvous().allgather(unreached(context, places, peers), "shared memory"), where);
 }
 
 void agree(const std::vector<std::string>& problems, const char* where) {

@@ -22,9 +22,13 @@ std::string obstacle(const Place& mine, int device, const Place& theirs);
 /// 0, 1, ... world - 1.
 std::vector<int> all_ranks(const Context& context);
 
-/// Collective over all ranks: which of its `peers` this rank cannot reach, and why; empty if it
-/// reaches all. Peers may differ from rank to rank, and the rank itself be among them.
-std::string unreached(Context& context, const std::vector<int>& peers);
+/// Collective over all ranks: the places of all of them.
+std::vector<Place> places_of_all(Context& context);
+
+/// Which of its `peers` this rank cannot reach, and why; empty if it reaches all. Peers may differ
+/// from rank to rank, and the rank itself be among them.
+std::string unreached(const Context& context, const std::vector<Place>& places,
+                      const std::vector<int>& peers);
 
 /// Collective over all ranks: throws the same Error(kEnvironment) on every rank unless each can
 /// reach its `peers`.

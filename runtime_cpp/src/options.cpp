@@ -69,7 +69,7 @@ constexpr Spec kSpecs[] = {
     {"--plans", "FILE", "take the products' algorithms from this file, which --tune writes",
      [](Options& o, const std::string&, const std::string& t) { o.plans = t; }},
     {"--transport", "NAME",
-     "ipc or nccl, where a program is there over both (auto: CUDA IPC where all ranks can share "
+     "ipc or nccl, where a program is there over both (auto: CUDA IPC where ranks can share "
      "memory)",
      [](Options& o, const std::string& n, const std::string& t) {
        check_transport(n, t);

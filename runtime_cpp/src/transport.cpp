@@ -30,7 +30,7 @@ std::string wanted(const std::string& asked) {
 
 bool has(const ProgramTable& table, const std::string& transport) {
   const bool shares = table.info.transport.starts_with(kIpc);
-  return transport == (shares ? kIpc : kNccl) || (transport == kNccl && table.create_over_nccl);
+  return transport == (shares ? kIpc : kNccl) || (transport == kNccl && table.create_across_hosts);
 }
 
 // Ranks that decide differently would wait for each other until the deadline.
@@ -44,16 +44,22 @@ void agree_on(Context& context, const std::string& transport) {
                      static_cast<int>(other - all.begin()), other->c_str()));
 }
 
-bool takes_ipc(Context& context, const ProgramTable& table, const std::string& asked) {
-  if (asked != kAuto) return asked == kIpc;
+// Who shares memory with this rank, as the machines allow and as was asked for.
+Neighbours neighbours(Context& context, const ProgramTable& table, const std::string& asked) {
+  if (asked == kIpc) return {all_ranks(context), true, ""};
+  if (asked == kNccl) return {{context.rank()}, false, ""};
   const std::vector<int> peers =
       table.sharers == nullptr ? all_ranks(context) : table.sharers(context);
-  const std::string why = sharing_obstacle(context, peers, table.info.name.c_str());
-  if (!why.empty() && context.rank() == 0) {
-    std::fprintf(stderr, "hirgen: %s runs over NCCL, not %s: %s\n", table.info.name.c_str(),
-                 table.info.transport.c_str(), why.c_str());
+  Neighbours found = find_neighbours(context, peers, table.info.name.c_str());
+  if (!found.obstacle.empty() && context.rank() == 0) {
+    const char* name = table.info.name.c_str();
+    const char* ipc = table.info.transport.c_str();
+    const std::string over = found.anywhere ? format("%s within hosts and NCCL between them", ipc)
+                                            : format("NCCL, not %s", ipc);
+    std::fprintf(stderr, "hirgen: %s runs over %s: %s\n", name, over.c_str(),
+                 found.obstacle.c_str());
   }
-  return why.empty();
+  return found;
 }
 
 }  // namespace
@@ -71,10 +77,14 @@ MadeProgram make_program(Context& context, const ProgramTable& table, const std:
                        "auto` in the schedule, and emit it again",
                        transport.c_str(), table.info.transport.c_str()));
   }
-  if (table.create_over_nccl == nullptr) return {table.create(context), table.info.transport};
+  const std::string& ipc = table.info.transport;
+  if (table.create_across_hosts == nullptr) return {table.create(context), ipc};
   agree_on(context, transport);
-  if (takes_ipc(context, table, transport)) return {table.create(context), table.info.transport};
-  return {table.create_over_nccl(context), kNccl};
+  const Neighbours found = neighbours(context, table, transport);
+  if (transport != kNccl && found.obstacle.empty()) return {table.create(context), ipc};
+  context.set_neighbours(found.ranks);
+  return {table.create_across_hosts(context),
+          found.anywhere ? ipc + " within hosts, nccl between them" : kNccl};
 }
 
 }  // namespace hirgen

@@ -143,7 +143,7 @@ ProgramTable gather_table() {
   table.reference = [](Reference& model) { model.set("C", "A"); };
   table.info.transport = chosen("GATHER_PUT") ? "ipc-put" : "ipc-get";
   if (chosen("GATHER_BOTH")) {
-    table.create_over_nccl = [](Context& context) -> std::unique_ptr<Program> {
+    table.create_across_hosts = [](Context& context) -> std::unique_ptr<Program> {
       return std::make_unique<GatherOverNccl>(context);
     };
   }
@@ -195,18 +195,30 @@ HG_TEST(memory_that_can_be_shared_is) {
   HG_EXPECT_EQ(said_over("ipc-put", {{"GATHER_PUT", "1"}}), "");
 }
 
-// Each obstacle is one rank's alone: the others must not go on without it.
-HG_TEST(an_obstacle_of_one_rank_takes_all_to_nccl) {
-  const std::string apart = said_over("nccl", {{"HIRGEN_BOOT_ID@2", "another"}});
-  HG_EXPECT_CONTAINS(apart, "hirgen: gather runs over NCCL, not ipc-get: ranks 0 and 2");
-  HG_EXPECT_CONTAINS(apart, "they are on different hosts");
-  HG_EXPECT_CONTAINS(said_over("nccl", {{"HIRGEN_CPU_DEVICES@0", "1"}}),
-                     "is hidden from the first (CUDA_VISIBLE_DEVICES)");
+// Each obstacle is one rank's alone: the others of its host must not go on without it.
+HG_TEST(an_obstacle_of_one_rank_takes_its_host_to_nccl) {
+  const std::string hidden = said_over("nccl", {{"HIRGEN_CPU_DEVICES@0", "1"}});
+  HG_EXPECT_CONTAINS(hidden, "hirgen: gather runs over NCCL, not ipc-get: ranks 0 and 1");
+  HG_EXPECT_CONTAINS(hidden, "is hidden from the first (CUDA_VISIBLE_DEVICES)");
   HG_EXPECT_CONTAINS(said_over("nccl", {{"HIRGEN_CPU_NO_PEER_ACCESS@1", "1"}}),
                      "ranks 1 and 0 cannot share memory: GPU 0000:02:00.0 has no access");
   HG_EXPECT_CONTAINS(said_over("nccl", {{"HIRGEN_CPU_NO_IPC@2", "1"}}),
                      "rank 2 cannot open memory of rank 0: cudaErrorNotSupported");
   HG_EXPECT_CONTAINS(said_over("nccl", {{"HIRGEN_CPU_NO_IPC", "1"}}), "(and the like on 2 more");
+}
+
+HG_TEST(ranks_share_memory_within_hosts) {
+  constexpr const char* kBoth = "ipc-get within hosts, nccl between them";
+  const std::string apart = said_over(kBoth, {{"HIRGEN_BOOT_ID@2", "another"}});
+  HG_EXPECT_CONTAINS(apart,
+                     "hirgen: gather runs over ipc-get within hosts and NCCL between them: ");
+  HG_EXPECT_CONTAINS(apart, "ranks 0 and 2 cannot share memory: they are on different hosts");
+  // Rank 2 is alone on its host: what it could not do there does not matter.
+  said_over(kBoth, {{"HIRGEN_BOOT_ID@2", "another"}, {"HIRGEN_CPU_NO_IPC@2", "1"}});
+  HG_EXPECT_CONTAINS(
+      said_over("nccl", {{"HIRGEN_BOOT_ID@2", "another"}, {"HIRGEN_CPU_NO_IPC@1", "1"}}),
+      "runs over NCCL, not ipc-get: rank 1 cannot open memory of rank 0");
+  said_over("nccl", {{"HIRGEN_BOOT_ID@1", "another"}, {"HIRGEN_BOOT_ID@2", "third"}});
 }
 
 HG_TEST(what_is_asked_for_is_not_looked_for) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hirgen/error.hpp"
@@ -110,6 +111,11 @@ class Context {
   /// The products of the programs on this context, and choices of algorithm for them.
   PlanBook& plans() { return *plans_; }
 
+  /// The ranks that programs on this context may share memory with, itself among them: all, unless
+  /// it was found out before that not all can. Neighbours have the same neighbours.
+  const std::vector<int>& neighbours() const { return neighbours_; }
+  void set_neighbours(std::vector<int> ranks) { neighbours_ = std::move(ranks); }
+
   /// The team with these world ranks, in order. Every rank of the world calls this in
   /// the same order with the team that it is in (an empty list if it is in none).
   Team& team(const std::vector<int>& ranks, const char* where);
@@ -154,6 +160,7 @@ class Context {
   ncclComm_t split(const std::vector<int>& ranks, int position, const char* where);
 
   ContextOptions options_;
+  std::vector<int> neighbours_;
   cublasLtHandle_t cublas_ = nullptr;
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<Watchdog> watchdog_;

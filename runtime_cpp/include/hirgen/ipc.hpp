@@ -76,12 +76,12 @@ struct SharedShape {
   int axis = 0;                ///< of the mesh
 };
 
-/// The ranks that this one shares any of the buffers with, itself among them; none on a rank
-/// that shares none. Without shapes all ranks share everything.
+/// The neighbours (Context::neighbours) that this rank shares any of the buffers with, itself among
+/// them; none on a rank that shares none. Without shapes all of them share everything.
 std::vector<int> sharers(const Context& context, const std::vector<SharedShape>& shapes);
 
-/// Everything that a program shares with other ranks. Ranks share the same buffers in the
-/// same order.
+/// Everything that a program shares with its neighbours. Ranks share the same buffers in the same
+/// order.
 ///
 /// A buffer of the program is shared once, when the program is made. A buffer of the caller
 /// is shared by the first call that has it: all ranks that share it must then come with one that
@@ -106,6 +106,8 @@ class Peers {
   /// The stream that carries all copies of this rank, in the order of issue: copies at once
   /// share one link, and would all end late. Highest priority.
   cudaStream_t copies() const { return copies_; }
+  /// Whether `rank` is a neighbour, so that this one can use what it shares.
+  bool reaches(int64_t rank) const { return reaches_[static_cast<size_t>(rank)]; }
   const StreamMemory& memory() const { return memory_; }
 
   /// Shares `own`, of which `shape` speaks; collective over the ranks of the shape, the host
@@ -129,6 +131,7 @@ class Peers {
   Context& context_;
   cudaStream_t copies_ = nullptr;
   StreamMemory memory_;
+  std::vector<bool> reaches_;  // by rank
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<void*> opened_;  // as often as they were opened
   std::vector<void*> owned_;   // words of this rank

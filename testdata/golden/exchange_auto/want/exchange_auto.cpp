@@ -12,7 +12,7 @@
 // Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
 // Schedule: pipeline p2p, transport ipc-put, 2 worker streams, sync split, joins body, copy kernel,
 // signals batched.
-// Where ranks cannot share memory, exchange_auto_nccl.cpp runs instead.
+// Where not all ranks can share memory, exchange_auto_across_hosts.cpp runs instead.
 #include "exchange_auto.hpp"
 
 #include <cuda_bf16.h>
@@ -242,7 +242,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "exchange_auto",
               .spec = "spec.yaml",
-              .digest = "47b7d8ba32de955bf25481c97861cb20a9e7ad3f6c032df65080bc86014aa40c",
+              .digest = "7a8078ea2da21a452c30c60cd1db267280744d0c97a02d6c75ccf2c9e908a9d0",
               .mesh_size = D,
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = D * (M / D) * N * 2,
@@ -253,7 +253,7 @@ const hirgen::ProgramTable& table() {
       .tensors = tensors,
       .create = create,
       .reference = reference,
-      .create_over_nccl = create_over_nccl,
+      .create_across_hosts = create_across_hosts,
   };
   return table;
 }

@@ -9,9 +9,13 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by NCCL, one slice per iteration of s.
-// Schedule: pipeline p2p, transport nccl, 2 worker streams, sync split, joins body.
-// Runs where ranks cannot share memory; where they can, exchange_auto.cpp does.
+// Derived: transfers into P_parts from rank to rank by IPC-put within hosts, one slice per
+// iteration of s.
+// Derived: transfers into P_parts from rank to rank by NCCL between hosts, one slice per iteration
+// of s.
+// Schedule: pipeline p2p, transport ipc-put within hosts and nccl between them, 2 worker streams,
+// sync split, joins body, copy kernel, signals batched.
+// Runs where not all ranks can share memory; where they can, exchange_auto.cpp does.
 #include "exchange_auto.hpp"
 
 #include <cuda_bf16.h>
@@ -21,6 +25,7 @@
 
 #include "hirgen/context.hpp"
 #include "hirgen/error.hpp"
+#include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
@@ -53,21 +58,38 @@ constexpr hirgen::MatmulShape kPSShape = {
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
-constexpr const char* kExchange = "spec.yaml:16:5 exchange: group";
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts_s";
+constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
+constexpr const char* kExchange = "spec.yaml:16:5 exchange: group";
+constexpr const char* kReceive2 = "spec.yaml:16:5 receive_2: receive of P_parts_s";
+constexpr const char* kSend2 = "spec.yaml:16:5 send_2: send of P_s_2";
 constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_2";
+constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
+constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kWaitExchange = "spec.yaml:16:5 Wait(exchange)";
 constexpr const char* kWorkerDone = "spec.yaml:16:5 Synchronize(worker s % 2)";
 constexpr const char* kReduceC = "spec.yaml:16:5 Reduce of C";
 
+// The buffers that ranks share.
+constexpr hirgen::SharedShape kPPartsShared = {
+    .bytes = D * (M / D) * N * sizeof(bf16),
+    .transfers = D,
+    .name = "P_parts",
+    .where = kSharePParts,
+};
+
 /// One rank's program. What can be made before the first call is a data member.
-class ExchangeAutoNccl final : public hirgen::Program {
+class ExchangeAutoAcrossHosts final : public hirgen::Program {
  public:
-  explicit ExchangeAutoNccl(hirgen::Context& context);
+  explicit ExchangeAutoAcrossHosts(hirgen::Context& context);
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
+
+  // Memory that the ranks share, and the driver's operations on its words.
+  hirgen::Peers peers_{context_, "spec.yaml exchange_auto"};
+  const hirgen::StreamMemory& driver_ = peers_.memory();
 
   // The ranks along each mesh axis, with their communicator and its stream.
   hirgen::Team& x_ =
@@ -89,23 +111,28 @@ class ExchangeAutoNccl final : public hirgen::Program {
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
+  hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
+  hirgen::Events send_done_ = context_.events("send_done", kSend, D);
+  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
-ExchangeAutoNccl::ExchangeAutoNccl(hirgen::Context& context) : context_(context) {
+ExchangeAutoAcrossHosts::ExchangeAutoAcrossHosts(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
         context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml exchange_auto");
   }
+  peers_.share(P_parts_, kPPartsShared);
 }
 
-void ExchangeAutoNccl::run(cudaStream_t caller, const std::vector<void*>& tensors) {
+void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, M / D, K / D]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, K / D, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [1, M / D, N]
   cudaStream_t stream = caller;                          // the current stream
   const int64_t rank = context_.rank();
+  const hirgen::Shared& P_parts_shared = peers_.begin_call(P_parts_, kPPartsShared);
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
@@ -144,22 +171,60 @@ void ExchangeAutoNccl::run(cudaStream_t caller, const std::vector<void*>& tensor
       bf16* P_s_2 = P_ + (rank + s) % D * (M / D) * N;                // [1, M / D, N]
       bf16* P_parts_s = P_parts_ + (D + rank - s) % D * (M / D) * N;  // [1, M / D, N]
 
+      // ShareMemHandles(receive, send)
+      // The memory is mapped before: peers_ exchanges the handles once.
+
+      if (peers_.reaches((D + rank - s) % D)) {
+        // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-put
+        // within hosts)
+        HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at((D + rank - s) % D, s),
+                                              P_parts_shared.call(), 0),
+                 kReceive);
+      }
+
       // StartCoalescing
       HG_CHECK(cudaEventRecord(exchange_ready_[s], stream), kExchange);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
       HG_CHECK(ncclGroupStart(), kExchange);
+      if (!peers_.reaches((D + rank - s) % D)) {
+        // receive_2 = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, NCCL
+        // between hosts)
+        HG_CHECK(ncclRecv(P_parts_s, M / D * N, ncclBfloat16, static_cast<int>((D + rank - s) % D),
+                          x_.comm, x_.stream),
+                 kReceive2);
+      }
 
-      // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, NCCL)
-      HG_CHECK(ncclRecv(P_parts_s, M / D * N, ncclBfloat16, static_cast<int>((D + rank - s) % D),
-                        x_.comm, x_.stream),
-               kReceive);
+      if (!peers_.reaches((rank + s) % D)) {
+        // send_2 = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, NCCL between hosts)
+        HG_CHECK(ncclSend(P_s_2, M / D * N, ncclBfloat16, static_cast<int>((rank + s) % D), x_.comm,
+                          x_.stream),
+                 kSend2);
+      }
 
-      // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, NCCL)
-      HG_CHECK(ncclSend(P_s_2, M / D * N, ncclBfloat16, static_cast<int>((rank + s) % D), x_.comm,
-                        x_.stream),
-               kSend);
       HG_CHECK(ncclGroupEnd(), kExchange);
       HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
+      if (peers_.reaches((rank + s) % D)) {
+        // [1, M / D, N] of rank (rank + s) % D
+        bf16* P_parts_there = P_parts_shared.of<bf16>((rank + s) % D) + rank * (M / D) * N;
+
+        // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-put within hosts)
+        HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
+        HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s], 0), kSend);
+        hirgen::launch_transfer(P_parts_there, P_s_2, M / D * N * sizeof(bf16),
+                                P_parts_shared.loan((rank + s) % D, s), peers_.copies(), kSend);
+        HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
+
+        // Wait(send)
+        HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
+      }
+
+      if (peers_.reaches((D + rank - s) % D)) {
+        // Wait(receive)
+        HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.copied(s),
+                                             P_parts_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
+                 kWaitReceive);
+        HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
+      }
 
       // Wait(exchange)
       HG_CHECK(cudaStreamWaitEvent(stream, exchange_done_[s], 0), kWaitExchange);
@@ -182,8 +247,8 @@ void ExchangeAutoNccl::run(cudaStream_t caller, const std::vector<void*>& tensor
 
 }  // namespace
 
-std::unique_ptr<hirgen::Program> create_over_nccl(hirgen::Context& context) {
-  return std::make_unique<ExchangeAutoNccl>(context);
+std::unique_ptr<hirgen::Program> create_across_hosts(hirgen::Context& context) {
+  return std::make_unique<ExchangeAutoAcrossHosts>(context);
 }
 
 }  // namespace hirgen_exchange_auto

@@ -1,0 +1,45 @@
+package emit
+
+import (
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// limited finds the transfers that take place with some peers alone, by handle.
+func limited(body []hostir.Stmt) map[string]*hostir.P2PCommunication {
+	found := map[string]*hostir.P2PCommunication{}
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		if t, ok := s.(*hostir.P2PCommunication); ok && t.Reach != hostir.Anywhere {
+			found[t.Handle] = t
+		}
+		return true
+	})
+	return found
+}
+
+// reached puts what a transfer does, or what a wait for it does, under the condition that the peer
+// is one that it takes place with; by gives loop variables other iterations than that at hand.
+func (b *builder) reached(handle string, by map[string]expr.Expr, nodes []node) []node {
+	t := b.limited[handle]
+	if t == nil {
+		return nodes
+	}
+	condition := b.peers() + ".reaches(" + atIterations(b.scope.rename(fold(t.Peer)), by).String() + ")"
+	if t.Reach == hostir.BetweenHosts {
+		condition = "!" + condition
+	}
+	return []node{&guardNode{condition, nodes}}
+}
+
+// atIterations puts other iterations in the places of loop variables.
+func atIterations(e expr.Expr, by map[string]expr.Expr) expr.Expr {
+	switch e := e.(type) {
+	case expr.Var:
+		if other, ok := by[string(e)]; ok {
+			return other
+		}
+	case *expr.Binary:
+		return &expr.Binary{Op: e.Op, X: atIterations(e.X, by), Y: atIterations(e.Y, by)}
+	}
+	return e
+}

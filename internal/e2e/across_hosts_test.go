@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// hostsOfFour are ways to spread four ranks over hosts: the variable that says so for some of them,
+// and what the program then says of its transport, IPC standing for its kind of CUDA IPC.
+var hostsOfFour = []struct{ name, ranks, variable, transport string }{
+	{"4", "none", "HIRGEN_BOOT_ID=another", "IPC"},
+	{"2+2", "2|3", "HIRGEN_BOOT_ID=another", "IPC within hosts, nccl between them"},
+	{"2+2 in turn", "1|3", "HIRGEN_BOOT_ID=another", "IPC within hosts, nccl between them"},
+	{"3+1", "1", "HIRGEN_BOOT_ID=another HIRGEN_CPU_NO_IPC=1", "IPC within hosts, nccl between them"},
+	{"2+2, of which one shares nothing", "0|1", "HIRGEN_BOOT_ID=another HIRGEN_CPU_NO_IPC=1", "IPC within hosts, nccl between them"},
+	{"1+1+1+1", "*", "HIRGEN_BOOT_ID=$HIRGEN_RANK", "nccl"},
+}
+
+// TestAcrossHosts runs programs that find out which ranks share memory on hosts of any size, in many
+// orders of execution, call after call without the host.
+func TestAcrossHosts(t *testing.T) {
+	for _, c := range []struct {
+		spec, ipc string
+		fields    []string
+		seeds     int64
+	}{
+		{"ag_matmul_p2p", "ipc-get", []string{"transfers: ahead", "signals: batched"}, 8},
+		{"ag_linear_p2p", "ipc-get", []string{"transfers: ahead", "copy: fused", "chunks: 8"}, 4},
+		{"allgather_p2p", "ipc-get", []string{"order: pairwise", "graph: true"}, 4},
+		{"matmul_rs_p2p", "ipc-put", []string{"copy: kernel", "own_step: last", "graph: true"}, 8},
+		{"matmul_ar_p2p", "ipc-put", []string{"transfers: ahead", "pieces: 2"}, 4},
+		{"matmul_ar_p2p", "ipc-put", []string{"chunks: 2", "copy: fused", "signals: batched"}, 4},
+		{"gather_consume", "ipc-get", []string{"joins: after"}, 4},
+		{"produce_exchange", "ipc-put", []string{"joins: after", "own_step: last", "delay: 5"}, 4},
+		{"ag_matmul_p2p", "ipc-get", []string{"pipeline: ring"}, 4},
+		{"matmul_rs_p2p", "ipc-put", []string{"pipeline: ring", "sums: folded", "chunks: 8"}, 4},
+	} {
+		t.Run(c.spec+"/"+strings.Join(c.fields, ", "), func(t *testing.T) {
+			spec := pointToPoint(t, c.spec, "auto", "in-place", c.fields...)
+			if slices.Contains(c.fields, "pipeline: ring") {
+				spec = strings.Replace(spec, "pipeline: p2p, ", "", 1)
+			}
+			program := exchanges.make(t, spec, small(c.spec, 4))
+			for _, hosts := range hostsOfFour {
+				over := onRanks(t, program, hosts.ranks, hosts.variable)
+				transport := strings.Replace(hosts.transport, "IPC", c.ipc, 1)
+				for seed := range c.seeds { // 0 is in order
+					r := run(t, launch.Options{Program: over, N: 4, Seed: seed, Args: manyCalls})
+					r.mustRunOver(t, transport)
+					if (r.stderr == "") != (transport == c.ipc) || strings.Count(r.stderr, "\n") > 1 {
+						t.Errorf("hosts %s: want one line of rank 0 where not all memory is shared, got %s", hosts.name, r)
+					}
+				}
+			}
+			r := run(t, launch.Options{Program: program, N: 4, Args: append(slices.Clone(manyCalls), "--transport", "nccl")})
+			r.mustRunOver(t, "nccl")
+		})
+	}
+}

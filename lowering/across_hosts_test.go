@@ -1,0 +1,100 @@
+package lowering
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+)
+
+// acrossHosts lowers a pipeline for several hosts: its transport within them, NCCL between them.
+func acrossHosts(t *testing.T, p *model.Pipeline) *hostir.Program {
+	t.Helper()
+	program, err := Build(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program.Choices.Fallback = "nccl"
+	if err := Run(program, Passes, Options{Verify: true}); err != nil {
+		t.Fatal(err)
+	}
+	if program.Otherwise == nil {
+		return program // nothing is exchanged
+	}
+	return program.Otherwise
+}
+
+// keepsResultAcrossHosts compares the outputs of a pipeline in some orders of execution on one host,
+// on as many as ranks, and on hosts of equal and of other sizes.
+func keepsResultAcrossHosts(t *testing.T, p *model.Pipeline, orders uint64) {
+	t.Helper()
+	if p.Schedule.Transport == "nccl" {
+		return
+	}
+	program, o := acrossHosts(t, p), newOracle(t, p, 3)
+	for _, hosts := range partitions(len(o.inputs)) {
+		for seed := range orders {
+			if err := o.checkOn(hosts, program, seed); err != nil {
+				t.Fatalf("hosts %v: %v\n%s", hosts, err, hostir.Print(program))
+			}
+		}
+	}
+}
+
+func TestAcrossHostsKeepsTheResult(t *testing.T) {
+	for _, d := range []int64{1, 2, 4} {
+		t.Run(fmt.Sprintf("D=%d", d), func(t *testing.T) {
+			pointToPointVariants(t, d, func(t *testing.T, p *model.Pipeline) {
+				t.Helper()
+				keepsResultAcrossHosts(t, p, 4)
+			})
+		})
+	}
+	t.Run("teams", func(t *testing.T) {
+		onTeams(t, func(t *testing.T, p *model.Pipeline) {
+			t.Helper()
+			p.Schedule.Signals, p.Schedule.Copy = "batched", "fused"
+			keepsResultAcrossHosts(t, p, 2)
+		})
+	})
+	t.Run("pieces", func(t *testing.T) {
+		withPieces(t, 4, func(t *testing.T, p *model.Pipeline) {
+			t.Helper()
+			keepsResultAcrossHosts(t, p, 4)
+		})
+	})
+}
+
+// TestAcrossHostsNeedsItsWaits leaves out each Wait in turn: on some hosts, some order then gives
+// wrong data.
+func TestAcrossHostsNeedsItsWaits(t *testing.T) {
+	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {
+		t.Helper()
+		if p.Schedule.Transport == "nccl" || p.Schedule.Pipeline != "p2p" {
+			return
+		}
+		program, o := acrossHosts(t, p), newOracle(t, p, 5)
+		for i := range orders(program) {
+			mutant, line := without(t, program, i)
+			// A rank that has gathered its peers' sums knows that they have read its parts.
+			implied := p.Name == "matmul_ar_p2p" && strings.HasPrefix(line, "Wait(send")
+			if implied || !strings.HasPrefix(line, "Wait(") {
+				continue
+			}
+			wrong := slices.ContainsFunc(partitions(4), func(hosts []int) bool {
+				for seed := range uint64(60) {
+					if o.checkOn(hosts, mutant, seed) != nil {
+						return true
+					}
+				}
+				return false
+			})
+			if !wrong {
+				t.Errorf("without %s nothing goes wrong\n%s", line, hostir.Print(mutant))
+			}
+		}
+	})
+}

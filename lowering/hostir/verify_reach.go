@@ -1,0 +1,31 @@
+package hostir
+
+import "fmt"
+
+// reaches checks that transfers which take place with some peers alone have others beside them: as
+// many within hosts as between them, in each direction and with the same peers. That they move the
+// same shows when the program is interpreted on several hosts.
+func (v *verifier) reaches() {
+	missing := map[string]int{} // between hosts, by direction and peer
+	var order []*P2PCommunication
+	key := func(s *P2PCommunication) string { return fmt.Sprint(s.Send, " ", s.Peer) }
+	Walk(v.program.Body, func(s Stmt) bool {
+		transfer, ok := s.(*P2PCommunication)
+		if !ok || transfer.Reach == Anywhere {
+			return true
+		}
+		order = append(order, transfer)
+		if transfer.Reach == WithinHosts {
+			missing[key(transfer)]++
+		} else {
+			missing[key(transfer)]--
+		}
+		return true
+	})
+	for _, s := range order {
+		if missing[key(s)] != 0 {
+			v.breach(s.Pos, "reach", "%s takes place %s, and nothing stands for it with the other peers", s.Handle, s.Reach)
+			missing[key(s)] = 0
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// exchange sends to one place of the ring and receives from another: over NCCL, through memory
+// that ranks share, or through that within hosts and over NCCL between them. What is lent comes
+// first, and the waits last.
+func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
+	pair := transferPair{c: c, stmt: s, from: from, into: into, to: c.ring.rank(to), of: c.ring.rank(of)}
+	backend := transports[c.transport()]
+	switch elsewhere := c.lowering.program.Choices.Elsewhere; {
+	case !backend.IPC():
+		return slices.Concat(pair.grouped(backend, hostir.Anywhere))
+	case elsewhere == "":
+		return slices.Concat(pair.shared(backend, hostir.Anywhere))
+	default:
+		lend, copied, read := pair.shared(backend, hostir.WithinHosts)
+		group, passed := pair.grouped(transports[elsewhere], hostir.BetweenHosts)
+		return slices.Concat(lend, group, copied, read, passed)
+	}
+}
+
+// transferPair is what a rank sends to one rank, and receives from one.
+type transferPair struct {
+	c          *slicer
+	stmt       hostir.Stmt
+	from, into *hostir.Tensor
+	to, of     expr.Expr // world ranks
+}
+
+// transfers are the send and the receive over a backend.
+func (p transferPair) transfers(backend hostir.Backend, reach hostir.Reach) (send, recv *hostir.P2PCommunication) {
+	names := p.c.lowering.names
+	return &hostir.P2PCommunication{
+			Info: *p.stmt.Meta(), Handle: names.fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Reach: reach,
+		}, &hostir.P2PCommunication{
+			Info: info(p.stmt, ""), Handle: names.fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend, Reach: reach,
+		}
+}
+
+// grouped is the pair as one group, and the wait for that: each of the two waits for a peer.
+func (p transferPair) grouped(backend hostir.Backend, reach hostir.Reach) (start, waits []hostir.Stmt) {
+	send, recv := p.transfers(backend, reach)
+	end := &hostir.EndCoalescing{Info: info(p.stmt, ""), Handle: p.c.lowering.names.fresh("exchange")}
+	if reach != hostir.Anywhere {
+		send.Note = "" // which the send within hosts has
+	}
+	return []hostir.Stmt{&hostir.StartCoalescing{Info: info(p.stmt, "")}, recv, send, end}, p.wait(end.Handle)
+}
+
+// shared is the pair through memory that ranks share: what lends it, what copies, and the waits.
+func (p transferPair) shared(backend hostir.Backend, reach hostir.Reach) (lend, copied, waits []hostir.Stmt) {
+	send, recv := p.transfers(backend, reach)
+	share := &hostir.ShareMemHandles{Info: info(p.stmt, ""), Comms: []string{recv.Handle, send.Handle}}
+	if ring := p.c.ring; ring.size < int64(p.c.lowering.program.Meshes[0].Size()) {
+		share.Mesh, share.MeshAxis = ring.mesh, ring.axis
+	}
+	owner, copier := hostir.Stmt(send), hostir.Stmt(recv)
+	if !send.Owns() {
+		owner, copier = copier, owner
+	}
+	return []hostir.Stmt{share, owner}, []hostir.Stmt{copier}, p.wait(send.Handle, recv.Handle)
+}
+
+// wait waits for handles.
+func (p transferPair) wait(handles ...string) []hostir.Stmt {
+	list := make([]hostir.Stmt, len(handles))
+	for i, handle := range handles {
+		list[i] = &hostir.Wait{Info: info(p.stmt, ""), Handle: handle}
+	}
+	return list
+}
