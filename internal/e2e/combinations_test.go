@@ -37,7 +37,7 @@ var scheduleChoices = []struct {
 	{"delay", []string{"0", "3"}},
 	{"graph", []string{"false", "true"}},
 	{"hosts", []string{"none", "none", "x"}},
-	{"sums", []string{"added", "folded"}},
+	{"sums", []string{"added", "folded", "direct"}},
 	{"pieces", []string{"1", "2", "4"}},
 }
 
@@ -59,7 +59,11 @@ func combination(seed uint64) string {
 	if chosen["pipeline"] == "ring" && chosen["order"] == "pairwise" {
 		chosen["order"] = "rotation" // a ring has no pairs
 	}
-	switch sums := slices.Contains([]string{"matmul_rs_p2p", "matmul_ar_p2p"}, exchangeSpec(seed)); {
+	sums := slices.Contains([]string{"matmul_rs_p2p", "matmul_ar_p2p"}, exchangeSpec(seed))
+	if chosen["sums"] == "direct" && !(sums && readsInPlace(chosen)) {
+		chosen["sums"] = "added"
+	}
+	switch {
 	case chosen["pieces"] == "1":
 	case sums && chosen["pipeline"] == "p2p":
 		chosen["chunks"] = "D" // slices are cut in one way
@@ -71,6 +75,13 @@ func combination(seed uint64) string {
 		fields[i] = c.field + ": " + chosen[c.field]
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+// readsInPlace reports whether ranks can read parts of sums where they are: whole parts that are lent
+// to ranks which get them.
+func readsInPlace(chosen map[string]string) bool {
+	gets := chosen["transport"] == "ipc-get" || chosen["transport"] == "auto"
+	return gets && chosen["pipeline"] == "p2p" && chosen["pieces"] == "1" && chosen["hosts"] == "none"
 }
 
 // combined is an example with one of all schedules, for four ranks, in one of all settings.
