@@ -24,6 +24,14 @@ func (q quantity) Value() int64 { return q.size }
 // isOne reports whether the value is 1; the expression may say why ("D / D").
 func (q quantity) isOne() bool { return q.size == 1 }
 
+// unlessOne prints a quantity; empty when it is plainly 1.
+func unlessOne(q quantity) string {
+	if q.expr == expr.Int(1) {
+		return ""
+	}
+	return q.String()
+}
+
 // number is a quantity without a name.
 func number(n int64) quantity { return quantity{expr.Int(n), n} }
 
@@ -124,9 +132,6 @@ func (s *scope) local(a domain.Axis) quantity {
 		return s.extent(a.Extent)
 	}
 }
-
-// index prints an expression over loop variables and the rank.
-func (s *scope) index(e expr.Expr) string { return s.rename(fold(e)).String() }
 
 // rename replaces the names of the spec by those of the C++ program.
 func (s *scope) rename(e expr.Expr) expr.Expr {

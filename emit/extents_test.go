@@ -78,7 +78,7 @@ func TestOffset(t *testing.T) {
 		{&expr.Binary{Op: "%", X: expr.Var("s"), Y: expr.Int(4)}, d, "s % 4 * D"},
 		{&expr.Binary{Op: "+", X: expr.Var("s"), Y: expr.Int(1)}, times(d, quantity{expr.Var("K"), 8}), "(s + 1) * D * K"},
 	} {
-		if got := offset(c.index, c.stride); got != c.want {
+		if got := (&builder{}).offset(c.index, c.stride); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}

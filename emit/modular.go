@@ -2,95 +2,103 @@ package emit
 
 import "github.com/hirgen/hirgen/internal/expr"
 
-// seenFrom rewrites an expression that another rank computes, so that this rank does: the
-// other rank's number stands for its rank. Steps to a rank and back cancel out: at
-// (rank + s) % D, (D + rank - s) % D is the rank that asks, as (rank ^ s) % D is at (rank ^ s) % D.
-func (b *builder) seenFrom(peer, e expr.Expr) expr.Expr {
-	return b.reduceModulo(substitute(e, b.scope.names["rank"], peer))
+// seenFrom rewrites an expression that another rank computes, so that this rank does: what the
+// other one calls its rank, or its place along the axis that leads to it, is that of the peer
+// here. Steps to a rank and back cancel out: at (rank + s) % D, (D + rank - s) % D is the rank
+// that asks, as (rank ^ s) % D is at (rank ^ s) % D.
+func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
+	theirs := map[string]expr.Expr{}
+	for _, other := range b.along {
+		if other.mesh != p.mesh && other.spelt != nil {
+			theirs[other.name] = other.spelt
+		}
+	}
+	e = substitute(e, theirs)
+	return b.reduceModulo(substitute(e, map[string]expr.Expr{"rank": p.rank, p.here: p.place}), p)
 }
 
-// substitute puts an expression in the place of a name.
-func substitute(e expr.Expr, name string, by expr.Expr) expr.Expr {
+// substitute puts expressions in the places of names.
+func substitute(e expr.Expr, by map[string]expr.Expr) expr.Expr {
 	switch e := e.(type) {
 	case expr.Var:
-		if string(e) == name {
-			return by
+		if other, ok := by[string(e)]; ok {
+			return other
 		}
 		return e
 	case *expr.Binary:
-		return &expr.Binary{Op: e.Op, X: substitute(e.X, name, by), Y: substitute(e.Y, name, by)}
+		return &expr.Binary{Op: e.Op, X: substitute(e.X, by), Y: substitute(e.Y, by)}
 	default:
 		return e
 	}
 }
 
-// reduceModulo replaces "x % m" by the shortest form where x is the rank, give or take a
-// variable and multiples of m, and m is the number of ranks.
-func (b *builder) reduceModulo(e expr.Expr) expr.Expr {
+// reduceModulo replaces "x % m" by the shortest form where x is the place here, give or take a
+// variable and multiples of m, and m is the number of places.
+func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok {
 		return e
 	}
-	reduced := &expr.Binary{Op: binary.Op, X: b.reduceModulo(binary.X), Y: b.reduceModulo(binary.Y)}
-	if binary.Op != "%" || b.value(binary.Y) != int64(b.program.Meshes[0].Size()) {
+	reduced := &expr.Binary{Op: binary.Op, X: b.reduceModulo(binary.X, p), Y: b.reduceModulo(binary.Y, p)}
+	if binary.Op != "%" || b.value(binary.Y) != p.extent {
 		return reduced
 	}
-	if place := b.inPair(binary.X, binary.Y); place != nil {
+	if place := b.inPair(p.here, binary.X, binary.Y); place != nil {
 		return place
 	}
 	terms := map[string]int64{}
 	if !collect(binary.X, binary.Y.String(), 1, terms) {
 		return reduced
 	}
-	if place := b.fromRank(terms, binary.Y); place != nil {
+	if place := fromHere(p.here, terms, binary.Y); place != nil {
 		return place
 	}
 	return reduced
 }
 
-// fromRank is the place of this rank, or so many steps of one variable after it or before it,
-// modulo the number of ranks; nil if terms are something else.
-func (b *builder) fromRank(terms map[string]int64, ranks expr.Expr) expr.Expr {
-	rank, steps := b.scope.names["rank"], ""
+// fromHere is a place, or so many steps of one variable after it or before it, modulo the
+// number of places; nil if terms are something else.
+func fromHere(place string, terms map[string]int64, places expr.Expr) expr.Expr {
+	steps := ""
 	for name, count := range terms {
 		switch {
-		case name == rank && count == 1 || name != rank && count == 0:
-		case name != rank && name != constant && steps == "" && (count == 1 || count == -1):
+		case name == place && count == 1 || name != place && count == 0:
+		case name != place && name != constant && steps == "" && (count == 1 || count == -1):
 			steps = name
 		default:
 			return nil
 		}
 	}
-	here := expr.Var(rank)
+	here := expr.Var(place)
 	switch {
-	case terms[rank] != 1:
+	case terms[place] != 1:
 		return nil
 	case steps == "":
 		return here
 	case terms[steps] == 1:
-		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "+", X: here, Y: expr.Var(steps)}, Y: ranks}
+		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "+", X: here, Y: expr.Var(steps)}, Y: places}
 	default:
-		from := &expr.Binary{Op: "+", X: ranks, Y: here}
-		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "-", X: from, Y: expr.Var(steps)}, Y: ranks}
+		from := &expr.Binary{Op: "+", X: places, Y: here}
+		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "-", X: from, Y: expr.Var(steps)}, Y: places}
 	}
 }
 
-// inPair is the place of this rank where x, modulo so many ranks, is the rank with the bits of
-// steps flipped and flipped back; nil if x is something else, or ranks no power of two.
-func (b *builder) inPair(x, ranks expr.Expr) expr.Expr {
-	rank, odd := b.scope.names["rank"], map[string]bool{}
-	if n := b.value(ranks); n&(n-1) != 0 || !collectBits(x, ranks.String(), odd) {
+// inPair is a place where x, modulo so many places, is that place with the bits of steps
+// flipped and flipped back; nil if x is something else, or places no power of two.
+func (b *builder) inPair(place string, x, places expr.Expr) expr.Expr {
+	odd := map[string]bool{}
+	if n := b.value(places); n&(n-1) != 0 || !collectBits(x, places.String(), odd) {
 		return nil
 	}
-	if !odd[rank] {
+	if !odd[place] {
 		return nil
 	}
 	for name, flipped := range odd {
-		if flipped && name != rank {
+		if flipped && name != place {
 			return nil
 		}
 	}
-	return expr.Var(rank)
+	return expr.Var(place)
 }
 
 // collectBits notes which names stand in x ^ y ^ ... an odd number of times; reductions by the
@@ -142,16 +150,19 @@ func collect(e expr.Expr, modulus string, sign int64, terms map[string]int64) bo
 
 // value computes an expression of C++ names over the program's constants; -1 if it varies.
 func (b *builder) value(e expr.Expr) int64 {
-	v, err := expr.Eval(e, func(name string) (int64, bool) {
-		for spec, value := range b.scope.values {
-			if b.scope.names[spec] == name {
-				return value, true
-			}
-		}
-		return 0, false
-	})
+	v, err := expr.Eval(e, b.constantValue)
 	if err != nil {
 		return -1
 	}
 	return v
+}
+
+// constantValue is the value of a constant of the program, by its C++ name.
+func (b *builder) constantValue(name string) (int64, bool) {
+	for spec, value := range b.scope.values {
+		if b.scope.names[spec] == name {
+			return value, true
+		}
+	}
+	return 0, false
 }

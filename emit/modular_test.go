@@ -30,8 +30,8 @@ func TestSeenFrom(t *testing.T) {
 		{"(rank ^ s) % D", "(s ^ s) % D", "(s ^ s) % D"},
 		{"(rank ^ s) % D", "(rank ^ 1) % D", "(((rank ^ s) % D) ^ 1) % D"},
 	} {
-		peer, at := expression(t, c.peer), expression(t, c.at)
-		got := b.seenFrom(peer, at)
+		asked, at := expression(t, c.peer), expression(t, c.at)
+		got := b.seenFrom(peer{rank: asked, place: asked, here: "rank", extent: 4}, at)
 		if got.String() != c.want {
 			t.Errorf("%s, seen from %s: %s, want %s", c.at, c.peer, got, c.want)
 		}
@@ -41,7 +41,7 @@ func TestSeenFrom(t *testing.T) {
 					values := map[string]int64{"D": 4, "S": 8, "M": 3, "K": 5, "rank": rank, "s": s}
 					return func(name string) (int64, bool) { v, ok := values[name]; return v, ok }
 				}
-				theirs, err := expr.Eval(peer, env(rank))
+				theirs, err := expr.Eval(asked, env(rank))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -195,6 +195,6 @@ func (b *builder) perIteration() string {
 	case 0:
 		return ", one slice per iteration of " + names[0]
 	default:
-		return ", one slice per iteration of the loops over " + strings.Join(names[:last], ", ") + " and " + names[last]
+		return ", one slice per iteration of " + strings.Join(names[:last], ", ") + " and " + names[last]
 	}
 }

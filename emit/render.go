@@ -90,13 +90,13 @@ func (p *printer) file(name string, view *programView) ([]byte, error) {
 // nodes prints statements or members, one after the other.
 func (p *printer) nodes(list []node) (string, error) {
 	var parts []string
-	for _, n := range list {
+	for i, n := range list {
 		text, err := p.execute(n.template(), n)
 		if err != nil {
 			return "", err
 		}
 		text = strings.Trim(text, "\n")
-		if len(parts) > 0 && apart(n, parts[len(parts)-1], text) {
+		if i > 0 && apart(list[i-1], n, parts[i-1], text) {
 			text = "\n" + text
 		}
 		parts = append(parts, text)
@@ -105,9 +105,16 @@ func (p *printer) nodes(list []node) (string, error) {
 }
 
 // apart reports whether a blank line goes before the text of a node: a comment opens a
-// paragraph, a block ends one, and a condition on the rank stays with declarations only.
-func apart(n node, before, text string) bool {
+// paragraph, unless a comment alone is before it, and so does a group; a block ends one; a
+// condition on the rank stays with declarations only.
+func apart(last, n node, before, text string) bool {
 	_, guard := n.(*guardNode)
+	if _, mapped := last.(*mappedNode); mapped && !guard {
+		return false
+	}
+	if _, group := n.(*signalGroupNode); group {
+		return true
+	}
 	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || guard && strings.Contains(strings.TrimPrefix(before, "\n"), "\n")
 }
 

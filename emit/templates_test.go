@@ -153,7 +153,7 @@ func allNodes() []node {
 		&forNode{}, &ifNode{}, &earlierNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
 		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
 		&mappedNode{}, &signalGroupNode{}, &submitNode{}, &declareNode{}, &guardMember{}, &guardNode{}, &delayNode{},
-		&loanSumNode{}, &borrowNode{}, &sumNode{},
+		&loanSumNode{}, &borrowNode{}, &sumNode{}, &nameNode{}, &placeNode{},
 	}
 	for _, form := range collectives {
 		nodes = append(nodes, &collectiveNode{Kind: form.kind})

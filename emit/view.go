@@ -1,5 +1,7 @@
 package emit
 
+import "strings"
+
 // A node is one statement or member of the emitted program: a view with the
 // template that spells it. By the time a node exists, everything about it is
 // decided; its fields are C++ text, or data that the template escapes.
@@ -91,6 +93,21 @@ type shapeView struct {
 	Fields []fieldView
 }
 
+// Definition prints the shape as a constant: its fields on one line or, if there is no room, each
+// on its own.
+func (s shapeView) Definition() string {
+	fields := make([]string, len(s.Fields))
+	for i, f := range s.Fields {
+		fields[i] = "." + f.Name + " = " + f.Value
+	}
+	head := "constexpr hirgen::MatmulShape " + s.Name + " = {"
+	inner := "    " + strings.Join(fields, ", ")
+	if width(inner)+len("};") > columns {
+		inner = "    " + strings.Join(fields, ",\n    ") + ",\n"
+	}
+	return head + "\n" + inner + "};"
+}
+
 // placeView is what errors call a statement, as a constant.
 type placeView struct{ Name, Text string }
 
@@ -111,7 +128,7 @@ type tensorView struct {
 	Present     string   // C++ of whether a rank has a part of it; empty when every rank has
 	Output      bool
 	Where       string
-	Contraction quantity
+	Contraction string // of the products that read an input; empty for 1
 	Deviation   string // of normal values that fill an input; empty for 1
 	Tolerance   string // of an output's check; empty where it is exact
 }

@@ -29,7 +29,7 @@ func (b *builder) branch(s *hostir.If) ([]node, error) {
 		b.buffers[buf.tensor] = buf // what the sides knew holds on neither path alone
 		nodes = append(nodes, &declareNode{Const: buf.input, Type: buf.typ.Alias, Name: buf.name, Shape: buf.shape()})
 	}
-	return append(nodes, &ifNode{b.source(s), b.scope.index(s.Cond), body, otherwise}), nil
+	return append(nodes, &ifNode{b.source(s), b.index(s.Cond), body, otherwise}), nil
 }
 
 // sameProducts reports whether both sides of an If compute as much.

@@ -20,6 +20,13 @@ type builder struct {
 	copies    map[*hostir.Tensor]quantity // buffers of a tensor that a loop allocates
 	terms     map[string]domain.Terms     // of the sums of the model's products, by operand
 
+	coordinates map[string]string    // C++ names of places, by mesh and axis
+	along       []*place             // this rank's places along mesh axes
+	placed      map[string]expr.Expr // expressions with places in them, by mesh and text
+	peersAt     map[string]peer      // ranks that transfers are with, by mesh and text
+	named       []*repeated          // the repeats in scope, innermost last
+	usesRank    bool                 // run() names this rank
+
 	used      map[*hostir.Tensor]bool
 	buffers   map[*hostir.Tensor]*buffer
 	variables map[*hostir.Tensor]string // C++ names of tensors, given once
@@ -72,6 +79,6 @@ func newBuilder(p *hostir.Program) *builder {
 		terms:   terms(p),
 		buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
 		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{}, guards: map[string]string{}, streams: map[string]string{},
-		handles: map[string]*transfer{}, places: map[string]string{}, current: callersStream,
+		handles: map[string]*transfer{}, coordinates: map[string]string{}, placed: map[string]expr.Expr{}, peersAt: map[string]peer{}, places: map[string]string{}, current: callersStream,
 	}
 }

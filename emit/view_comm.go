@@ -107,7 +107,7 @@ func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*collect
 	}
 	call := &collectiveNode{
 		Kind: form.kind, In: in.name, Out: out.name, Type: in.typ.NCCL, Count: count.String(),
-		PeerOffset: offset(expr.Var("int64_t{peer}"), count),
+		PeerOffset: b.offset(expr.Var("int64_t{peer}"), count),
 	}
 	if s.Type == hostir.SendRecv {
 		call.From, call.To = b.meshes[s.In.Mesh], b.meshes[s.Out.Mesh]
@@ -116,7 +116,7 @@ func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*collect
 		if s.Root == nil {
 			return nil, internalError(s.Pos, s.Op(), "there is no root")
 		}
-		call.Root, call.InPlace = b.rank(s.Root), inPlace(s, in)
+		call.Root, call.InPlace = b.rank(b.scope.rename(fold(s.Root))), inPlace(s, in)
 	}
 	if form.reduces {
 		if call.Fn, ok = ncclFns[s.ReduceFn]; !ok {
@@ -139,13 +139,12 @@ func inPlace(s *hostir.Communication, in *buffer) string {
 	}
 }
 
-// rank prints an expression as the int that NCCL takes.
+// rank prints an expression of C++ names as the int that NCCL takes.
 func (b *builder) rank(e expr.Expr) string {
-	text := b.scope.index(e)
-	if isLiteral(fold(e)) {
-		return text
+	if isLiteral(e) {
+		return e.String()
 	}
-	return "static_cast<int>(" + text + ")"
+	return "static_cast<int>(" + b.spell(e) + ")"
 }
 
 // pointToPoint prints a send or a receive.
@@ -172,7 +171,7 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]node, error) {
 	team := b.world(s.Pos)
 	call := &collectiveNode{
 		source: source{Where: src.Where}, Kind: kind, Team: team, In: buf.name, Out: buf.name,
-		Count: buf.elements().String(), Type: buf.typ.NCCL, Peer: b.rank(s.Peer),
+		Count: buf.elements().String(), Type: buf.typ.NCCL, Peer: b.rank(b.peerOf(s).rank),
 	}
 	if b.group != nil {
 		call.source, call.Grouped = src, true

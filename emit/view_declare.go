@@ -61,7 +61,7 @@ func (b *builder) argument(t *hostir.Tensor, index int) {
 	b.buffers[t] = buf
 	view := tensorView{
 		Name: t.Name, Var: name, Type: buf.typ, Axes: b.globalAxes(t), Shape: domain.FormatAxes(t.Axes) + b.onMesh(t),
-		Local: buf.shape(), Present: b.present(t), Output: t.Role == hostir.Output, Where: at(t.Pos, ""), Contraction: b.contraction(t),
+		Local: buf.shape(), Present: b.present(t), Output: t.Role == hostir.Output, Where: at(t.Pos, ""), Contraction: unlessOne(b.contraction(t)),
 		Deviation: decimal(t.Deviation), Tolerance: decimal(t.Tolerance),
 	}
 	if view.Output {
@@ -96,9 +96,18 @@ func (b *builder) coordinate(m *domain.Mesh, axis string) string {
 			return c.Name
 		}
 	}
-	want.Name = b.names.local(axis)
+	want.Name = b.coordinateName(m, want.Axis)
 	b.view.Coordinates = append(b.view.Coordinates, want)
 	return want.Name
+}
+
+// coordinateName is the C++ name of this rank's place along an axis of a mesh.
+func (b *builder) coordinateName(m *domain.Mesh, axis int) string {
+	key := fmt.Sprintf("%s %d", b.meshes[m], axis)
+	if b.coordinates[key] == "" {
+		b.coordinates[key] = b.names.local(m.Axes[axis].Name)
+	}
+	return b.coordinates[key]
 }
 
 func axisIndex(m *domain.Mesh, axis string) int {

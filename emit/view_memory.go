@@ -35,7 +35,7 @@ func (b *builder) allocate(s *hostir.Allocate) ([]node, error) {
 	b.declare(t, buf)
 	return []node{&bufferNode{
 		source: b.source(s), Type: buf.typ.Alias, Name: buf.name, Member: member,
-		Offset: offset(iteration(b.loops), elements), Shape: buf.shape(),
+		Offset: b.offset(iteration(b.loops), elements), Shape: buf.shape(),
 	}}, nil
 }
 
@@ -81,7 +81,7 @@ func (b *builder) selectSlice(s *hostir.Select) ([]node, error) {
 	if !sameShape(s.Out, dims) {
 		return nil, internalError(s.Pos, s.Op(), "%s is not what is selected of %s along axis %d", s.Out.Name, s.In.Name, s.Axis)
 	}
-	return b.newView(s, in, s.Out, dims, step(b.scope.rename(fold(s.Index)), apart))
+	return b.newView(s, in, s.Out, dims, step(b.indexOf(s), apart))
 }
 
 // step is index times stride; nil when it is zero.
@@ -99,14 +99,20 @@ func step(index expr.Expr, stride quantity) expr.Expr {
 	return product
 }
 
-// offset prints a step; empty when it is zero.
-func offset(index expr.Expr, stride quantity) string { return text(step(index, stride)) }
+// indexOf is the index of a Select, as an expression of C++ names.
+func (b *builder) indexOf(s *hostir.Select) expr.Expr {
+	return b.inPlaces(b.meshOf(s.In), b.scope.rename(fold(s.Index)))
+}
 
-func text(e expr.Expr) string {
+// offset prints a step; empty when it is zero.
+func (b *builder) offset(index expr.Expr, stride quantity) string { return b.text(step(index, stride)) }
+
+// text prints an expression; empty when there is none.
+func (b *builder) text(e expr.Expr) string {
 	if e == nil {
 		return ""
 	}
-	return e.String()
+	return b.spell(e)
 }
 
 // sum adds two steps.
@@ -180,6 +186,6 @@ func (b *builder) newView(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims []
 	}
 	return []node{&viewNode{
 		source: b.source(s), Declares: declares, Const: in.input, Type: view.typ.Alias, Name: view.name,
-		Base: in.name, Offset: text(offset), Shape: view.shape(),
+		Base: in.name, Offset: b.text(offset), Shape: view.shape(),
 	}}, nil
 }

@@ -108,7 +108,7 @@ type (
 		Type, Name string
 		Base       string
 		Offset     string // in elements; empty for none
-		Shape      string
+		Shape      string // empty for the other end of a transfer, whose shape is the same
 		Guard      string // of the ranks that hold it; empty for all
 	}
 	// copyNode is a contiguous copy.

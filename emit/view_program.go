@@ -102,17 +102,20 @@ func (b *builder) statements() error {
 			index++
 		}
 	}
+	b.nameRepeats(b.program.Body, "")
 	body, err := b.list(b.program.Body)
 	if err != nil {
 		return err
 	}
+	named := b.endRepeats(0)
 	b.view.Body = body
 	if len(body) > 0 {
 		b.view.Bindings = append(b.view.Bindings, &streamNode{})
 	}
-	if usesRank(b.program.Body) {
+	if b.usesRank {
 		b.view.Bindings = append(b.view.Bindings, &rankNode{"rank"})
 	}
+	b.view.Bindings = append(append(b.view.Bindings, b.usedPlaces()...), named...)
 	b.view.Bindings = append(b.view.Bindings, b.beginCalls()...)
 	return nil
 }

@@ -24,7 +24,7 @@ func (b *builder) reached(handle string, by map[string]expr.Expr, nodes []node) 
 	if t == nil {
 		return nodes
 	}
-	condition := b.peers() + ".reaches(" + atIterations(b.scope.rename(fold(t.Peer)), by).String() + ")"
+	condition := b.peers() + ".reaches(" + b.spell(atIterations(b.peerOf(t).rank, by)) + ")"
 	if t.Reach == hostir.BetweenHosts {
 		condition = "!" + condition
 	}

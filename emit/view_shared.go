@@ -134,7 +134,7 @@ func (b *builder) lend(s *hostir.P2PCommunication, src source, buf *buffer, pair
 	share.transfers = plus(share.transfers, b.iterations())
 	b.exchanges[pair] = e
 	b.handles[s.Handle] = &transfer{loops: append([]loop(nil), b.loops...), lent: e, guard: b.guard}
-	word := fmt.Sprintf("%s.lent_at(%s, %s)", share.Name, b.scope.index(s.Peer), b.transfer(e))
+	word := fmt.Sprintf("%s.lent_at(%s, %s)", share.Name, b.spell(b.peerOf(s).rank), b.transfer(e))
 	return []node{b.word(src, "stmt/lend", share.Name, word)}
 }
 
@@ -144,19 +144,20 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 	if e == nil {
 		return nil, internalError(s.Pos, s.Op(), "%s copies before its counterpart lends", s.Handle)
 	}
-	peer := b.scope.rename(fold(s.Peer))
+	at := b.peerOf(s)
+	peer := b.spell(at.rank)
 	theirs := fmt.Sprintf("%s.of<%s>(%s)", e.share.Name, e.typ.Alias, peer)
 	var named []node
 	if e.at != nil {
 		there := &viewNode{
 			Declares: true, Const: !s.Send, Type: e.typ.Alias, Name: b.names.local(e.share.Tensor + "_there"), Base: theirs,
-			Offset: b.seenFrom(peer, e.at).String(), Shape: buf.shape() + " of rank " + peer.String(),
+			Offset: b.spell(b.seenFrom(at, e.at)),
 		}
 		named, theirs = []node{there}, there.Name
 	}
 	if b.loanSum != "" {
 		return append(named, &borrowNode{
-			src, b.loanSum, e.share.Name, peer.String(), b.transfer(e), theirs, buf.elements().String(),
+			src, b.loanSum, e.share.Name, peer, b.transfer(e), theirs, buf.elements().String(),
 		}), nil
 	}
 	out, in := buf.name, theirs
@@ -164,7 +165,7 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 		out, in = theirs, buf.name
 	}
 	call := &copyBetweenNode{
-		Shared: e.share.Name, Peer: peer.String(), Transfer: b.transfer(e), Out: out, In: in, Elements: buf.elements().String(), Type: buf.typ.Alias,
+		Shared: e.share.Name, Peer: peer, Transfer: b.transfer(e), Out: out, In: in, Elements: buf.elements().String(), Type: buf.typ.Alias,
 	}
 	return append(named, b.copyNow(src, s.Handle, call)...), nil
 }

@@ -114,7 +114,10 @@ func (b *builder) forLoop(s *hostir.For) ([]node, error) {
 	if !keeps {
 		b.current = unknownStream
 	}
+	outer := len(b.named)
+	b.nameRepeats(s.Body, s.Var)
 	body, err := b.list(s.Body)
+	body = append(b.endRepeats(outer), body...)
 	if b.current = b.current.outside(); keeps {
 		b.current = before
 	}

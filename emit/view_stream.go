@@ -87,7 +87,7 @@ func (b *builder) workerIndex(e expr.Expr) string {
 	if m, ok := e.(*expr.Binary); ok && m.Op == "%" && m.Y == expr.Int(b.program.Streams) {
 		e = &expr.Binary{Op: "%", X: m.X, Y: expr.Var("kStreams")}
 	}
-	return b.scope.index(e)
+	return b.index(e)
 }
 
 // getCurrentStream names the current stream. Where it is the caller's, run() has a
@@ -191,38 +191,4 @@ func (b *builder) sameIteration(loops []loop) expr.Expr {
 		same[i].name, same[i].at = b.loops[i].name, b.loops[i].at
 	}
 	return iteration(same)
-}
-
-// usesRank reports whether an expression of the body depends on the rank.
-func usesRank(body []hostir.Stmt) bool {
-	found := false
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		for _, e := range expressions(s) {
-			found = found || e != nil && mentions(e, "rank")
-		}
-		return !found
-	})
-	return found
-}
-
-// expressions lists the expressions of a statement.
-func expressions(s hostir.Stmt) []expr.Expr {
-	switch s := s.(type) {
-	case *hostir.If:
-		return []expr.Expr{s.Cond}
-	case *hostir.Select:
-		return []expr.Expr{s.Index}
-	case *hostir.SetCurrentStream:
-		return []expr.Expr{s.Stream.Index}
-	case *hostir.Synchronize:
-		return []expr.Expr{s.Stream.Index}
-	case *hostir.P2PCommunication:
-		return []expr.Expr{s.Peer}
-	case *hostir.Wait:
-		return []expr.Expr{s.Iteration}
-	case *hostir.Communication:
-		return []expr.Expr{s.Root}
-	default:
-		return nil
-	}
 }

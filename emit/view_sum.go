@@ -41,7 +41,7 @@ func (b *builder) sumLoans(s *hostir.SumLoans) ([]node, error) {
 	}
 	src := b.computed(s)
 	sum := &loanSumNode{
-		source: source{Text: src.Text, Note: src.Note}, Name: b.names.local(s.Out.Name + "_sum"), Rank: b.scope.rename(expr.Var("rank")).String(),
+		source: source{Text: src.Text, Note: src.Note}, Name: b.names.local(s.Out.Name + "_sum"), Rank: b.index(expr.Var("rank")),
 		Own: own.name, DType: out.typ.DType,
 	}
 	b.sumsLoans, b.loanSum = true, sum.Name

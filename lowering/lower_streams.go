@@ -124,7 +124,7 @@ func (l *streamLowering) forks(g *group) {
 	}
 	first := g.steps[0].stmt
 	l.emit(&hostir.For{
-		Info: info(first, "every worker waits for the caller, before the work: there the wait would inherit earlier joins"),
+		Info: info(first, "every worker waits for the caller, before the work: there it would inherit earlier joins"),
 		Var:  l.loop, First: l.firstStep(g), Count: l.steps(g),
 		Body: []hostir.Stmt{
 			&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()},

@@ -42,13 +42,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D,
-    .n = N,
-    .k = K,
-    .transpose_b = true,
-    .bias = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K, .transpose_b = true, .bias = true, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
@@ -117,7 +111,7 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -127,6 +121,8 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    const int64_t to = (D + rank - s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [M / D, K]
 
@@ -134,15 +130,12 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
-      bf16* A_all_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
 
-      // ShareMemHandles(receive, send)
-      // The memory is mapped before: peers_ exchanges the handles once.
-
+      // ShareMemHandles(receive, send): done once, by peers_.
       // Moved, so that Linear is local to a rank.
       // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.lent_at((D + rank - s) % D, s),
-                                            A_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.lent_at(to, s), A_shared.call(), 0),
                kSend);
 
       // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
@@ -151,10 +144,10 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_shared.lent(s), A_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
-      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>((rank + s) % D), M / D * K * sizeof(bf16),
+      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_shared.copied_at((rank + s) % D, s),
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_shared.copied_at(from, s),
                                             A_shared.call(), 0),
                kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
@@ -167,10 +160,10 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
-      A_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      A_s = A_all_ + from * (M / D) * K;  // [M / D, K]
     }
 
-    bf16* C_s = C + (rank + s) % D * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
 
     // C_s = Linear(A_s, W, bias)
     C_plan_.set_bias(bias, kLinearC);
@@ -193,38 +186,25 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K,
-      },
-      {
-          .name = "W",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{N}, {K}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = K,
-      },
-      {
-          .name = "bias",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{N}},
-          .output = false,
-          .where = "spec.yaml:11:3",
-          .contraction = 1,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:12:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:9:3",
+       .contraction = K},
+      {.name = "W",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{N}, {K}},
+       .where = "spec.yaml:10:3",
+       .contraction = K},
+      {.name = "bias",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{N}},
+       .where = "spec.yaml:11:3"},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:12:3"},
   };
 }
 
@@ -240,7 +220,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_linear_p2p",
               .spec = "spec.yaml",
-              .digest = "5964b861c1af2bf33e824daecbba2a1932ab31133cc24f5ea0997bca67198cd9",
+              .digest = "ca7406a66effabab46973913c5f5e4bcc81055f40514af5c1e0936bbb256b197",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = D * (M / D) * K * 2,

@@ -41,11 +41,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCLocalShape = {
-    .m = M / (S * D),
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / (S * D), .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
@@ -100,7 +96,7 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* C = static_cast<bf16*>(tensors[2]);              // [S, D, M / (S * D), N]
   cudaStream_t stream = caller;                          // the current stream
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < S; ++s) {
     stream = workers_[s % kStreams];
 
@@ -146,30 +142,21 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{S}, {D, D, x}, {M / (S * D)}, {K}},
-          .output = false,
-          .where = "spec.yaml:8:3",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{S}, {D}, {M / (S * D)}, {N}},
-          .output = true,
-          .where = "spec.yaml:10:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{S}, {D, D, x}, {M / (S * D)}, {K}},
+       .where = "spec.yaml:8:3",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "spec.yaml:9:3",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{S}, {D}, {M / (S * D)}, {N}},
+       .output = true,
+       .where = "spec.yaml:10:3"},
   };
 }
 
@@ -185,7 +172,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_after",
               .spec = "spec.yaml",
-              .digest = "7dcc818c3ae25eca1d4bb291c2320a8526c46ef1cf9c5f1722eab7a31b1e4896",
+              .digest = "17d238399b5047f86e6b2007a58c6c12074fd0480e333a8fe0da8edf96122b7b",
               .mesh_size = D,
               .products = {{S * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * N * 2,

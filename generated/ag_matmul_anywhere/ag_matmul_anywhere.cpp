@@ -43,11 +43,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D,
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
@@ -124,38 +120,36 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  // StartCoalescing
   hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    // ShareMemHandles(receive, send)
-    // The memory is mapped before: peers_ exchanges the handles once.
+    const int64_t to = (D + rank - s) % D;
 
+    // ShareMemHandles(receive, send): done once, by peers_.
     // Moved, so that Matmul is local to a rank.
     // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-    lends.add(A_shared.lent_at((D + rank - s) % D, s), A_shared.number());
+    lends.add(A_shared.lent_at(to, s), A_shared.number());
   }
 
-  // lends = EndCoalescing
   lends.submit(stream, kLends);
   for (int64_t s = 1; s < D; ++s) {
-    bf16* A_all_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+    const int64_t from = (rank + s) % D;
+    bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
 
     // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
     HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.lent(s), A_shared.call(),
                                          CU_STREAM_WAIT_VALUE_GEQ),
              kReceive);
-    HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>((rank + s) % D), M / D * K * sizeof(bf16),
+    HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, stream),
              kReceive);
-    HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.copied_at((rank + s) % D, s),
-                                          A_shared.call(), 0),
+    HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.copied_at(from, s), A_shared.call(), 0),
              kReceive);
     HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
   }
 
   stream = caller;
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -165,6 +159,7 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t slice = (rank + s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [M / D, K]
 
@@ -174,10 +169,10 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
     } else {
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
-      A_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
     }
 
-    bf16* C_s = C + (rank + s) % D * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + slice * (M / D) * N;  // [M / D, N]
 
     // C_s = Matmul(A_s, B)
     HG_CHECK(
@@ -193,7 +188,6 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
   }
 
-  // StartCoalescing
   hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
 
   // When the call is over, the caller may change what it lent.
@@ -202,7 +196,6 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
     returns.add(A_shared.copied(s), A_shared.number());
   }
 
-  // returns = EndCoalescing
   returns.submit(stream, kReturns);
   HG_CHECK(cudaEventRecord(returns_[0], stream), kReturns);
   context_.call_issued(caller);
@@ -212,30 +205,21 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:8:3",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:10:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:8:3",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "spec.yaml:9:3",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:10:3"},
   };
 }
 
@@ -251,7 +235,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_anywhere",
               .spec = "spec.yaml",
-              .digest = "855d62b278cb569abeafbe95a490e66f8a52000ad884b3d7243b9b28a15b524e",
+              .digest = "2a3bd107568938147e5457312e0ec15470a3a6f96895e84c43d762cd37b1393c",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

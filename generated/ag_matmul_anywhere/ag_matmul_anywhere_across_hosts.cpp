@@ -46,11 +46,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D,
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
@@ -138,34 +134,33 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  // StartCoalescing
   hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    // ShareMemHandles(receive, send)
-    // The memory is mapped before: peers_ exchanges the handles once.
+    const int64_t to = (D + rank - s) % D;
 
-    if (peers_.reaches((D + rank - s) % D)) {
+    // ShareMemHandles(receive, send): done once, by peers_.
+    if (peers_.reaches(to)) {
       // Moved, so that Matmul is local to a rank.
       // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get within hosts)
-      lends.add(A_shared.lent_at((D + rank - s) % D, s), A_shared.number());
+      lends.add(A_shared.lent_at(to, s), A_shared.number());
     }
   }
 
-  // lends = EndCoalescing
   lends.submit(stream, kLends);
   for (int64_t s = 1; s < D; ++s) {
-    bf16* A_all_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
-    if (peers_.reaches((rank + s) % D)) {
+    const int64_t from = (rank + s) % D;
+    bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
+    if (peers_.reaches(from)) {
       // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get within hosts)
       HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.lent(s), A_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
-      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>((rank + s) % D), M / D * K * sizeof(bf16),
+      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, stream),
                kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.copied_at((rank + s) % D, s),
-                                            A_shared.call(), 0),
-               kReceive);
+      HG_CHECK(
+          driver_.cuStreamWriteValue32(stream, A_shared.copied_at(from, s), A_shared.call(), 0),
+          kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
     }
   }
@@ -174,23 +169,24 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
 
   // Transfers of what is there already are issued before the work.
   for (int64_t s = 1; s < D; ++s) {
-    bf16* A_all_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+    const int64_t from = (rank + s) % D;
+    const int64_t to = (D + rank - s) % D;
+    bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
 
     // StartCoalescing
     HG_CHECK(cudaEventRecord(exchange_ready_[s], stream), kExchange);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
     HG_CHECK(ncclGroupStart(), kExchange);
-    if (!peers_.reaches((rank + s) % D)) {
+    if (!peers_.reaches(from)) {
       // receive_2 = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, NCCL between hosts)
-      HG_CHECK(ncclRecv(A_all_s, M / D * K, ncclBfloat16, static_cast<int>((rank + s) % D), x_.comm,
-                        x_.stream),
-               kReceive2);
+      HG_CHECK(
+          ncclRecv(A_all_s, M / D * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
+          kReceive2);
     }
 
-    if (!peers_.reaches((D + rank - s) % D)) {
+    if (!peers_.reaches(to)) {
       // send_2 = P2PCommunication(send, buffer A, peer (D + rank - s) % D, NCCL between hosts)
-      HG_CHECK(ncclSend(A, M / D * K, ncclBfloat16, static_cast<int>((D + rank - s) % D), x_.comm,
-                        x_.stream),
+      HG_CHECK(ncclSend(A, M / D * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
                kSend2);
     }
 
@@ -198,7 +194,7 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
     HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
   }
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -208,6 +204,7 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [M / D, K]
 
@@ -215,17 +212,17 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
-      if (peers_.reaches((rank + s) % D)) {
+      if (peers_.reaches(from)) {
         // Wait(receive)
         HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
       }
 
       // Wait(exchange)
       HG_CHECK(cudaStreamWaitEvent(stream, exchange_done_[s], 0), kWaitExchange);
-      A_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      A_s = A_all_ + from * (M / D) * K;  // [M / D, K]
     }
 
-    bf16* C_s = C + (rank + s) % D * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
 
     // C_s = Matmul(A_s, B)
     HG_CHECK(
@@ -241,18 +238,17 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
   }
 
-  // StartCoalescing
   hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
 
   // When the call is over, the caller may change what it lent.
   for (int64_t s = 1; s < D; ++s) {
-    if (peers_.reaches((D + rank - s) % D)) {
+    const int64_t to = (D + rank - s) % D;
+    if (peers_.reaches(to)) {
       // Wait(send)
       returns.add(A_shared.copied(s), A_shared.number());
     }
   }
 
-  // returns = EndCoalescing
   returns.submit(stream, kReturns);
   HG_CHECK(cudaEventRecord(returns_[0], stream), kReturns);
   context_.call_issued(caller);

@@ -40,11 +40,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D,
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
@@ -101,7 +97,7 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   cudaStream_t stream = caller;                          // the current stream
   const int64_t rank = context_.rank();
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -111,6 +107,8 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    const int64_t to = (D + rank - s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [M / D, K]
 
@@ -118,7 +116,7 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
-      bf16* A_all_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
 
       // StartCoalescing
       HG_CHECK(cudaEventRecord(exchange_ready_[s], stream), kExchange);
@@ -126,24 +124,23 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(ncclGroupStart(), kExchange);
 
       // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, NCCL)
-      HG_CHECK(ncclRecv(A_all_s, M / D * K, ncclBfloat16, static_cast<int>((rank + s) % D), x_.comm,
-                        x_.stream),
-               kReceive);
+      HG_CHECK(
+          ncclRecv(A_all_s, M / D * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
+          kReceive);
 
       // Moved, so that Matmul is local to a rank.
       // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, NCCL)
-      HG_CHECK(ncclSend(A, M / D * K, ncclBfloat16, static_cast<int>((D + rank - s) % D), x_.comm,
-                        x_.stream),
+      HG_CHECK(ncclSend(A, M / D * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
                kSend);
       HG_CHECK(ncclGroupEnd(), kExchange);
       HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
 
       // Wait(exchange)
       HG_CHECK(cudaStreamWaitEvent(stream, exchange_done_[s], 0), kWaitExchange);
-      A_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      A_s = A_all_ + from * (M / D) * K;  // [M / D, K]
     }
 
-    bf16* C_s = C + (rank + s) % D * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
 
     // C_s = Matmul(A_s, B)
     HG_CHECK(
@@ -165,30 +162,21 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:11:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:9:3",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:11:3"},
   };
 }
 
@@ -204,7 +192,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_p2p",
               .spec = "spec.yaml",
-              .digest = "e5638749f1c15d0c9cfcbc4fd8a50f0c1f15ccc63de4190b0ca846a717896b06",
+              .digest = "99f5882179bf3fc6fd9aafb88a2f8671eedb8f3f657c9241a7a46d0bf09f1af6",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = D * (M / D) * K * 2,

@@ -7,8 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into A_all from rank to rank by IPC-put, one slice per iteration of the loops
-// over s and c.
+// Derived: transfers into A_all from rank to rank by IPC-put, one slice per iteration of s and c.
 // Schedule: pipeline ring, transport ipc-put, no worker streams, chunks 8.
 #include "ag_matmul_ring.hpp"
 
@@ -40,11 +39,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D / 2,
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D / 2, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all_s_2_c";
@@ -100,9 +95,12 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M / D, N]
   cudaStream_t stream = caller;                          // the current stream
   const int64_t rank = context_.rank();
+  const int64_t from = (D + rank - 1) % D;
+  const int64_t to = (rank + 1) % D;
   const hirgen::Shared& A_all_shared = peers_.begin_call(A_all_, kAAllShared);
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t slice = (D + rank - s) % D;
     for (int64_t c = 0; c < 2; ++c) {
       const bf16* A_s_c = nullptr;  // [M / D / 2, K]
 
@@ -111,23 +109,18 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         const bf16* A_s = A;                // [M / D, K]
         A_s_c = A_s + c * (M / D / 2) * K;  // [M / D / 2, K]
       } else {
-        bf16* A_all_s = A_all_ + (D + rank - s) % D * (M / D) * K;  // [M / D, K]
-        A_s_c = A_all_s + c * (M / D / 2) * K;                      // [M / D / 2, K]
+        bf16* A_all_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
+        A_s_c = A_all_s + c * (M / D / 2) * K;         // [M / D / 2, K]
       }
 
       // The last slice goes no further.
       if (s != D - 1) {
-        // ShareMemHandles(receive, send)
-        // The memory is mapped before: peers_ exchanges the handles once.
-
+        // ShareMemHandles(receive, send): done once, by peers_.
         // receive = P2PCommunication(recv, buffer A_all_s_2_c, peer (D + rank - 1) % D, IPC-put)
-        HG_CHECK(driver_.cuStreamWriteValue32(stream,
-                                              A_all_shared.lent_at((D + rank - 1) % D, s * 2 + c),
+        HG_CHECK(driver_.cuStreamWriteValue32(stream, A_all_shared.lent_at(from, s * 2 + c),
                                               A_all_shared.call(), 0),
                  kReceive);
-        // [M / D / 2, K] of rank (rank + 1) % D
-        bf16* A_all_there = A_all_shared.of<bf16>((rank + 1) % D) +
-                            (D + rank - s) % D * (M / D) * K + c * (M / D / 2) * K;
+        bf16* A_all_there = A_all_shared.of<bf16>(to) + slice * (M / D) * K + c * (M / D / 2) * K;
 
         // Moved, so that Matmul is local to a rank.
         // send = P2PCommunication(send, buffer A_s_c, peer (rank + 1) % D, IPC-put)
@@ -139,15 +132,15 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(cudaMemcpyAsync(A_all_there, A_s_c, M / D / 2 * K * sizeof(bf16),
                                  cudaMemcpyDeviceToDevice, peers_.copies()),
                  kSend);
-        HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(),
-                                              A_all_shared.copied_at((rank + 1) % D, s * 2 + c),
-                                              A_all_shared.call(), 0),
-                 kSend);
+        HG_CHECK(
+            driver_.cuStreamWriteValue32(peers_.copies(), A_all_shared.copied_at(to, s * 2 + c),
+                                         A_all_shared.call(), 0),
+            kSend);
         HG_CHECK(cudaEventRecord(send_done_[s * 2 + c], peers_.copies()), kSend);
       }
 
-      bf16* C_s = C + (D + rank - s) % D * (M / D) * N;  // [M / D, N]
-      bf16* C_s_c = C_s + c * (M / D / 2) * N;           // [M / D / 2, N]
+      bf16* C_s = C + slice * (M / D) * N;      // [M / D, N]
+      bf16* C_s_c = C_s + c * (M / D / 2) * N;  // [M / D / 2, N]
 
       // C_s_c = Matmul(A_s_c, B)
       HG_CHECK(cublasLtMatmul(context_.cublas(), C_plan_.op, &hirgen::kOne, B, C_plan_.b, A_s_c,
@@ -173,30 +166,21 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:11:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:9:3",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:11:3"},
   };
 }
 

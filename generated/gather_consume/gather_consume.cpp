@@ -41,11 +41,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D,
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
@@ -113,7 +109,7 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -123,6 +119,8 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    const int64_t to = (D + rank - s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [M / D, K]
 
@@ -130,15 +128,12 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
-      bf16* A_all_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
 
-      // ShareMemHandles(receive, send)
-      // The memory is mapped before: peers_ exchanges the handles once.
-
+      // ShareMemHandles(receive, send): done once, by peers_.
       // Moved, so that Matmul is local to a rank.
       // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.lent_at((D + rank - s) % D, s),
-                                            A_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.lent_at(to, s), A_shared.call(), 0),
                kSend);
 
       // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
@@ -147,10 +142,10 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
       HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_shared.lent(s), A_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
-      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>((rank + s) % D), M / D * K * sizeof(bf16),
+      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_shared.copied_at((rank + s) % D, s),
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_shared.copied_at(from, s),
                                             A_shared.call(), 0),
                kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
@@ -163,10 +158,10 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
-      A_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      A_s = A_all_ + from * (M / D) * K;  // [M / D, K]
     }
 
-    bf16* C_s = C + (rank + s) % D * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
 
     // C_s = Matmul(A_s, B)
     HG_CHECK(
@@ -191,30 +186,21 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:11:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:9:3",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:11:3"},
   };
 }
 
@@ -230,7 +216,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "gather_consume",
               .spec = "spec.yaml",
-              .digest = "ceff7dbec3d900d3c44eea853d564e11a1d413adea4d86f620bd9f013a54004a",
+              .digest = "5b1ee45a8a7a0bcf63dacbef0700988b7ef1e6b71af1c1a14e35d1f182ede979",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = D * (M / D) * K * 2,

@@ -46,11 +46,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPSShape = {
-    .m = M / D,
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
@@ -145,7 +141,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -155,6 +151,8 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t to = (rank + s) % D;
+    const int64_t from = (D + rank - s) % D;
     stream = workers_[s % kStreams];
     bf16* P_s = nullptr;  // [1, M / D, N]
 
@@ -162,11 +160,11 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     if (s == 0) {
       P_s = P_parts_ + rank * (M / D) * N;  // [1, M / D, N]
     } else {
-      P_s = P_ + (rank + s) % D * (M / D) * N;  // [1, M / D, N]
+      P_s = P_ + to * (M / D) * N;  // [1, M / D, N]
     }
 
-    const bf16* A_s = A + (rank + s) % D * (M / D) * (K / D);  // [1, M / D, K / D]
-    const bf16* Bb_s = Bb;                                     // [1, K / D, N]
+    const bf16* A_s = A + to * (M / D) * (K / D);  // [1, M / D, K / D]
+    const bf16* Bb_s = Bb;                         // [1, K / D, N]
 
     // P_s = Matmul(A_s, Bb_s)
     HG_CHECK(cublasLtMatmul(context_.cublas(), P_s_plan_.op, &hirgen::kOne, Bb_s, P_s_plan_.b, A_s,
@@ -177,17 +175,13 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
     // Step 0 is the own slice.
     if (s != 0) {
-      bf16* P_parts_s = P_parts_ + (D + rank - s) % D * (M / D) * N;  // [1, M / D, N]
+      bf16* P_parts_s = P_parts_ + from * (M / D) * N;  // [1, M / D, N]
 
-      // ShareMemHandles(receive, send)
-      // The memory is mapped before: peers_ exchanges the handles once.
-
+      // ShareMemHandles(receive, send): done once, by peers_.
       // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_shared.lent_at((rank + s) % D, s),
-                                            P_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_shared.lent_at(to, s), P_shared.call(), 0),
                kSend);
-      // [1, M / D, N] of rank (D + rank - s) % D
-      const bf16* P_there = P_shared.of<bf16>((D + rank - s) % D) + rank * (M / D) * N;
+      const bf16* P_there = P_shared.of<bf16>(from) + rank * (M / D) * N;
 
       // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-get)
       HG_CHECK(cudaEventRecord(receive_ready_[s], stream), kReceive);
@@ -198,10 +192,9 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaMemcpyAsync(P_parts_s, P_there, M / D * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kReceive);
-      HG_CHECK(
-          driver_.cuStreamWriteValue32(peers_.copies(), P_shared.copied_at((D + rank - s) % D, s),
-                                       P_shared.call(), 0),
-          kReceive);
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), P_shared.copied_at(from, s),
+                                            P_shared.call(), 0),
+               kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
 
       // Wait(send)
@@ -227,7 +220,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                         {4, {1, 1, M / D, N}, {0, M / D * N, N, 1}}, P_parts_, hirgen::DType::kBf16,
                         {4, {D, 1, M / D, N}, {M / D * N, M / D * N, N, 1}}, stream, kReduceR);
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -237,8 +230,10 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    const int64_t to = (D + rank - s) % D;
     stream = workers_[s % kStreams];
-    bf16* C_s = C + (rank + s) % D * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
 
     // Step 0 is the own slice.
     if (s == 0) {
@@ -249,12 +244,9 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
           cudaMemcpyAsync(C_s, R_s, M / D * N * sizeof(bf16), cudaMemcpyDeviceToDevice, stream),
           kSetCS);
     } else {
-      // ShareMemHandles(receive_2, send_2)
-      // The memory is mapped before: peers_ exchanges the handles once.
-
+      // ShareMemHandles(receive_2, send_2): done once, by peers_.
       // send_2 = P2PCommunication(send, buffer R, peer (D + rank - s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, R_shared.lent_at((D + rank - s) % D, s),
-                                            R_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, R_shared.lent_at(to, s), R_shared.call(), 0),
                kSend2);
 
       // receive_2 = P2PCommunication(recv, buffer C_s, peer (rank + s) % D, IPC-get)
@@ -263,10 +255,10 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), R_shared.lent(s), R_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive2);
-      HG_CHECK(cudaMemcpyAsync(C_s, R_shared.of<bf16>((rank + s) % D), M / D * N * sizeof(bf16),
+      HG_CHECK(cudaMemcpyAsync(C_s, R_shared.of<bf16>(from), M / D * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kReceive2);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), R_shared.copied_at((rank + s) % D, s),
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), R_shared.copied_at(from, s),
                                             R_shared.call(), 0),
                kReceive2);
       HG_CHECK(cudaEventRecord(receive_2_done_[s], peers_.copies()), kReceive2);
@@ -295,30 +287,21 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K / D * 4,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K / D}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 8192,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:13:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
+       .where = "spec.yaml:9:3",
+       .contraction = K / D * 4},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K / D}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = 8192},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:13:3"},
   };
 }
 
@@ -334,7 +317,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_p2p",
               .spec = "spec.yaml",
-              .digest = "0d64acfd9304e128374d9f9f04c08a1f1c7cfb1cf4ff3f8752de56e22df0199d",
+              .digest = "9e24dbf9181871be9156883d2214f24138be37d19867ae90419a85441a709eaa",
               .mesh_size = D,
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = D * (M / D) * N * 2,

@@ -10,10 +10,9 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of the
-// loops over piece and s.
-// Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of the loops over
-// piece and s.
+// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of piece
+// and s.
+// Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of piece and s.
 // Schedule: pipeline p2p, transport ipc-put, no worker streams, transfers ahead, own_step last,
 // pieces 2, signals batched.
 #include "matmul_ar_pieces.hpp"
@@ -47,11 +46,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPSPieceShape = {
-    .m = M / D / 2,
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D / 2, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
@@ -143,34 +138,33 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  // StartCoalescing
   hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
   for (int64_t piece = 0; piece < 2; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
-      // ShareMemHandles(receive, send)
-      // The memory is mapped before: peers_ exchanges the handles once.
+      const int64_t from = (D + rank - s) % D;
 
+      // ShareMemHandles(receive, send): done once, by peers_.
       // receive = P2PCommunication(recv, buffer P_parts_s_2_piece_2, peer (D + rank - s) % D,
       // IPC-put)
-      lends.add(P_parts_shared.lent_at((D + rank - s) % D, piece * D + s), P_parts_shared.number());
+      lends.add(P_parts_shared.lent_at(from, piece * D + s), P_parts_shared.number());
     }
 
     for (int64_t s = 1; s < D; ++s) {
-      // ShareMemHandles(receive_2, send_2)
-      // The memory is mapped before: peers_ exchanges the handles once.
+      const int64_t from = (rank + s) % D;
 
+      // ShareMemHandles(receive_2, send_2): done once, by peers_.
       // receive_2 = P2PCommunication(recv, buffer C_s_piece_2, peer (rank + s) % D, IPC-put)
-      lends.add(C_shared.lent_at((rank + s) % D, piece * D + s), C_shared.number());
+      lends.add(C_shared.lent_at(from, piece * D + s), C_shared.number());
     }
   }
 
-  // lends = EndCoalescing
   lends.submit(stream, kLends);
   stream = caller;
 
   // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 2; ++piece) {
     for (int64_t s = 1; s < D + 1; ++s) {
+      const int64_t to = (rank + s) % D;
       bf16* P_s_piece = nullptr;  // [1, M / D / 2, N]
 
       // The last step is the own slice.
@@ -178,11 +172,11 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
         bf16* P_parts_s = P_parts_ + rank * (M / D) * N;  // [1, M / D, N]
         P_s_piece = P_parts_s + piece * (M / D / 2) * N;  // [1, M / D / 2, N]
       } else {
-        bf16* P_s = P_ + (rank + s) % D * (M / D) * N;  // [1, M / D, N]
-        P_s_piece = P_s + piece * (M / D / 2) * N;      // [1, M / D / 2, N]
+        bf16* P_s = P_ + to * (M / D) * N;          // [1, M / D, N]
+        P_s_piece = P_s + piece * (M / D / 2) * N;  // [1, M / D / 2, N]
       }
 
-      const bf16* A_s = A + (rank + s) % D * (M / D) * (K / D);     // [1, M / D, K / D]
+      const bf16* A_s = A + to * (M / D) * (K / D);                 // [1, M / D, K / D]
       const bf16* A_s_piece = A_s + piece * (M / D / 2) * (K / D);  // [1, M / D / 2, K / D]
       const bf16* Bb_s = Bb;                                        // [1, K / D, N]
 
@@ -196,11 +190,10 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
 
       // The last step is the own slice.
       if (s != D) {
-        bf16* P_s_2 = P_ + (rank + s) % D * (M / D) * N;      // [1, M / D, N]
+        bf16* P_s_2 = P_ + to * (M / D) * N;                  // [1, M / D, N]
         bf16* P_s_2_piece = P_s_2 + piece * (M / D / 2) * N;  // [1, M / D / 2, N]
-        // [1, M / D / 2, N] of rank (rank + s) % D
         bf16* P_parts_there =
-            P_parts_shared.of<bf16>((rank + s) % D) + rank * (M / D) * N + piece * (M / D / 2) * N;
+            P_parts_shared.of<bf16>(to) + rank * (M / D) * N + piece * (M / D / 2) * N;
 
         // send = P2PCommunication(send, buffer P_s_2_piece, peer (rank + s) % D, IPC-put)
         HG_CHECK(cudaEventRecord(send_ready_[piece * (D + 1) + s], stream), kSend);
@@ -211,22 +204,20 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
         HG_CHECK(cudaMemcpyAsync(P_parts_there, P_s_2_piece, M / D / 2 * N * sizeof(bf16),
                                  cudaMemcpyDeviceToDevice, peers_.copies()),
                  kSend);
-        HG_CHECK(driver_.cuStreamWriteValue32(
-                     peers_.copies(), P_parts_shared.copied_at((rank + s) % D, piece * D + s),
-                     P_parts_shared.call(), 0),
+        HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(),
+                                              P_parts_shared.copied_at(to, piece * D + s),
+                                              P_parts_shared.call(), 0),
                  kSend);
         HG_CHECK(cudaEventRecord(send_done_[piece * (D + 1) + s], peers_.copies()), kSend);
       }
     }
 
-    // StartCoalescing
     hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
     for (int64_t s = 1; s < D; ++s) {
       // Wait(receive)
       returns.add(P_parts_shared.copied(piece * D + s), P_parts_shared.number());
     }
 
-    // returns = EndCoalescing
     returns.submit(stream, kReturns);
     HG_CHECK(cudaEventRecord(returns_[piece], stream), kReturns);
     bf16* P_parts_piece = P_parts_ + piece * (M / D / 2) * N;  // [D, 1, M / D / 2, N]
@@ -246,11 +237,10 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady2);
     HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
     for (int64_t s = 1; s < D; ++s) {
+      const int64_t to = (D + rank - s) % D;
       bf16* R_s_2 = R_;                                     // [M / D, N]
       bf16* R_s_2_piece = R_s_2 + piece * (M / D / 2) * N;  // [M / D / 2, N]
-      // [M / D / 2, N] of rank (D + rank - s) % D
-      bf16* C_there =
-          C_shared.of<bf16>((D + rank - s) % D) + rank * (M / D) * N + piece * (M / D / 2) * N;
+      bf16* C_there = C_shared.of<bf16>(to) + rank * (M / D) * N + piece * (M / D / 2) * N;
 
       // send_2 = P2PCommunication(send, buffer R_s_2_piece, peer (D + rank - s) % D, IPC-put)
       HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.lent(piece * D + s), C_shared.call(),
@@ -259,8 +249,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
       HG_CHECK(cudaMemcpyAsync(C_there, R_s_2_piece, M / D / 2 * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, stream),
                kSend2);
-      HG_CHECK(driver_.cuStreamWriteValue32(stream,
-                                            C_shared.copied_at((D + rank - s) % D, piece * D + s),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.copied_at(to, piece * D + s),
                                             C_shared.call(), 0),
                kSend2);
       HG_CHECK(cudaEventRecord(send_2_done_[piece * D + s], stream), kSend2);
@@ -296,7 +285,6 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     }
   }
 
-  // StartCoalescing
   hirgen::WordBatch returns_2(hirgen::WordUse::kAwait, driver_);
   for (int64_t piece = 0; piece < 2; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
@@ -305,7 +293,6 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     }
   }
 
-  // returns_2 = EndCoalescing
   returns_2.submit(stream, kReturns2);
   HG_CHECK(cudaEventRecord(returns_2_[0], stream), kReturns2);
   context_.call_issued(caller);
@@ -315,30 +302,21 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K / D * 4,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K / D}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 8192,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:13:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
+       .where = "spec.yaml:9:3",
+       .contraction = K / D * 4},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K / D}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = 8192},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:13:3"},
   };
 }
 

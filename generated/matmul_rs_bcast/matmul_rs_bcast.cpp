@@ -43,11 +43,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPShape = {
-    .m = D * (M / (S * D)),
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = D * (M / (S * D)), .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
@@ -103,7 +99,7 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < S; ++s) {
     stream = workers_[s % kStreams];
 
@@ -150,30 +146,21 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{S}, {D, D, x}, {D}, {M / (S * D)}, {K / D}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K / D * 4,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K / D}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 8192,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{S}, {D, D, x}, {M / (S * D)}, {N}},
-          .output = true,
-          .where = "spec.yaml:12:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{S}, {D, D, x}, {D}, {M / (S * D)}, {K / D}},
+       .where = "spec.yaml:9:3",
+       .contraction = K / D * 4},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K / D}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = 8192},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{S}, {D, D, x}, {M / (S * D)}, {N}},
+       .output = true,
+       .where = "spec.yaml:12:3"},
   };
 }
 
@@ -189,7 +176,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_rs_bcast",
               .spec = "spec.yaml",
-              .digest = "fe19efcdc180d30058c8dc172099c97c9cb768bb1bbd026aa8af6a40ea7ce6b8",
+              .digest = "735936afcccb6a4eda5db8aea10fb673cea4c89a22029d01154f152d34ba8d51",
               .mesh_size = D,
               .products = {{S * D * (M / (S * D)), N, K / D, 1}},
               .bytes = S * D * (M / (S * D)) * N * 2,

@@ -43,11 +43,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPShape = {
-    .m = D * (M / D),
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = D * (M / D), .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P";
@@ -113,17 +109,15 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
                           P_plan_.workspace_bytes, stream),
            kMatmulP);
 
-  // StartCoalescing
   hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    // ShareMemHandles(receive, send)
-    // The memory is mapped before: peers_ exchanges the handles once.
+    const int64_t to = (rank + s) % D;
 
+    // ShareMemHandles(receive, send): done once, by peers_.
     // send = P2PCommunication(send, buffer P_s, peer (rank + s) % D, IPC-get)
-    lends.add(P_shared.lent_at((rank + s) % D, s), P_shared.number());
+    lends.add(P_shared.lent_at(to, s), P_shared.number());
   }
 
-  // lends = EndCoalescing
   lends.submit(stream, kLends);
   bf16* P_own = P_ + rank * (M / D) * N;  // [1, M / D, N]
 
@@ -131,17 +125,16 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   // C = SumLoans(P_own):
   hirgen::LoanSum C_sum(rank, P_own, hirgen::DType::kBf16);
   for (int64_t s = 1; s < D; ++s) {
-    // [1, M / D, N] of rank (D + rank - s) % D
-    const bf16* P_there = P_shared.of<bf16>((D + rank - s) % D) + rank * (M / D) * N;
+    const int64_t from = (D + rank - s) % D;
+    const bf16* P_there = P_shared.of<bf16>(from) + rank * (M / D) * N;
 
     // receive = P2PCommunication(recv, buffer C, peer (D + rank - s) % D, IPC-get)
-    C_sum.add((D + rank - s) % D, P_there, M / D * N, P_shared.loan((D + rank - s) % D, s));
+    C_sum.add(from, P_there, M / D * N, P_shared.loan(from, s));
   }
 
   C_sum.submit(C, M / D * N, stream, kSumLoansC);
   HG_CHECK(cudaEventRecord(sum_C_[0], stream), kSumLoansC);
 
-  // StartCoalescing
   hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
 
   // What was lent is not to change before the peers have read it.
@@ -150,7 +143,6 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
     returns.add(P_shared.copied(s), P_shared.number());
   }
 
-  // returns = EndCoalescing
   returns.submit(stream, kReturns);
   HG_CHECK(cudaEventRecord(returns_[0], stream), kReturns);
   context_.call_issued(caller);
@@ -160,30 +152,21 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K / D * 4,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K / D}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 8192,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:12:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
+       .where = "spec.yaml:9:3",
+       .contraction = K / D * 4},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K / D}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = 8192},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:12:3"},
   };
 }
 

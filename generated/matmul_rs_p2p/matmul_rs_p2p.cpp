@@ -44,11 +44,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPSShape = {
-    .m = M / D,
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
@@ -121,7 +117,7 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -131,6 +127,8 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t to = (rank + s) % D;
+    const int64_t from = (D + rank - s) % D;
     stream = workers_[s % kStreams];
     bf16* P_s = nullptr;  // [1, M / D, N]
 
@@ -138,11 +136,11 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     if (s == 0) {
       P_s = P_parts_ + rank * (M / D) * N;  // [1, M / D, N]
     } else {
-      P_s = P_ + (rank + s) % D * (M / D) * N;  // [1, M / D, N]
+      P_s = P_ + to * (M / D) * N;  // [1, M / D, N]
     }
 
-    const bf16* A_s = A + (rank + s) % D * (M / D) * (K / D);  // [1, M / D, K / D]
-    const bf16* Bb_s = Bb;                                     // [1, K / D, N]
+    const bf16* A_s = A + to * (M / D) * (K / D);  // [1, M / D, K / D]
+    const bf16* Bb_s = Bb;                         // [1, K / D, N]
 
     // P_s = Matmul(A_s, Bb_s)
     HG_CHECK(cublasLtMatmul(context_.cublas(), P_s_plan_.op, &hirgen::kOne, Bb_s, P_s_plan_.b, A_s,
@@ -153,17 +151,14 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
     // Step 0 is the own slice.
     if (s != 0) {
-      bf16* P_s_2 = P_ + (rank + s) % D * (M / D) * N;  // [1, M / D, N]
+      bf16* P_s_2 = P_ + to * (M / D) * N;  // [1, M / D, N]
 
-      // ShareMemHandles(receive, send)
-      // The memory is mapped before: peers_ exchanges the handles once.
-
+      // ShareMemHandles(receive, send): done once, by peers_.
       // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-put)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at((D + rank - s) % D, s),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at(from, s),
                                             P_parts_shared.call(), 0),
                kReceive);
-      // [1, M / D, N] of rank (rank + s) % D
-      bf16* P_parts_there = P_parts_shared.of<bf16>((rank + s) % D) + rank * (M / D) * N;
+      bf16* P_parts_there = P_parts_shared.of<bf16>(to) + rank * (M / D) * N;
 
       // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-put)
       HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
@@ -174,10 +169,9 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaMemcpyAsync(P_parts_there, P_s_2, M / D * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kSend);
-      HG_CHECK(
-          driver_.cuStreamWriteValue32(peers_.copies(), P_parts_shared.copied_at((rank + s) % D, s),
-                                       P_parts_shared.call(), 0),
-          kSend);
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), P_parts_shared.copied_at(to, s),
+                                            P_parts_shared.call(), 0),
+               kSend);
       HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
 
       // Wait(send)
@@ -209,30 +203,21 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K / D * 4,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K / D}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 8192,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:12:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
+       .where = "spec.yaml:9:3",
+       .contraction = K / D * 4},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K / D}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = 8192},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:12:3"},
   };
 }
 
@@ -248,7 +233,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_rs_p2p",
               .spec = "spec.yaml",
-              .digest = "ac0534a24d54063b5a174f5a267bb788e08244300af811741d4b55cd81e40f82",
+              .digest = "d9ed90863a6de332d954d625273c404d4d3c102de26203f701141427b558ed10",
               .mesh_size = D,
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = D * (M / D) * N * 2,

@@ -42,11 +42,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPShape = {
-    .m = M / D,
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
@@ -101,7 +97,7 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -149,30 +145,21 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K / D * 4,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K / D}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 8192,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:12:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
+       .where = "spec.yaml:9:3",
+       .contraction = K / D * 4},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K / D}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = 8192},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:12:3"},
   };
 }
 
@@ -188,7 +175,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_rs_reduce",
               .spec = "spec.yaml",
-              .digest = "a7da1b1ad570fe9f013defc1079cc36589004c3d75f4c80bcd04908c76ce8652",
+              .digest = "ebd5e07b5814a95f285c21c6de4999ebf6ace826fe5e9e287e0877ed335cf9a2",
               .mesh_size = D,
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = D * (M / D) * N * 2,

@@ -9,8 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into P_sums from rank to rank by IPC-put, one slice per iteration of the loops
-// over s and c.
+// Derived: transfers into P_sums from rank to rank by IPC-put, one slice per iteration of s and c.
 // Schedule: pipeline ring, transport ipc-put, no worker streams, chunks 8.
 #include "matmul_rs_ring.hpp"
 
@@ -43,11 +42,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPShape = {
-    .m = M / D / 2,
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D / 2, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_sums_s_c";
@@ -106,27 +101,26 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[2]);              // [1, M / D, N]
   cudaStream_t stream = caller;                          // the current stream
   const int64_t rank = context_.rank();
+  const int64_t from = (D + rank - 1) % D;
+  const int64_t to = (rank + 1) % D;
   const hirgen::Shared& P_sums_shared = peers_.begin_call(P_sums_, kPSumsShared);
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t slice = (D + rank - (s + 1)) % D;
     for (int64_t c = 0; c < 2; ++c) {
       // Step 0 has no sum to add to yet.
       if (s != 0) {
         bf16* P_s = P_ + (D + rank - s) % D * (M / D) * N;  // [1, M / D, N]
         bf16* P_s_c = P_s + c * (M / D / 2) * N;            // [1, M / D / 2, N]
 
-        // ShareMemHandles(receive, send)
-        // The memory is mapped before: peers_ exchanges the handles once.
-
+        // ShareMemHandles(receive, send): done once, by peers_.
         // receive = P2PCommunication(recv, buffer P_sums_s_c, peer (D + rank - 1) % D, IPC-put)
-        HG_CHECK(driver_.cuStreamWriteValue32(stream,
-                                              P_sums_shared.lent_at((D + rank - 1) % D, s * 2 + c),
+        HG_CHECK(driver_.cuStreamWriteValue32(stream, P_sums_shared.lent_at(from, s * 2 + c),
                                               P_sums_shared.call(), 0),
                  kReceive);
-        // [1, M / D / 2, N] of rank (rank + 1) % D
-        bf16* P_sums_there = P_sums_shared.of<bf16>((rank + 1) % D) +
-                             (D + rank - s) % D * (M / D) * N + c * (M / D / 2) * N;
+        bf16* P_sums_there =
+            P_sums_shared.of<bf16>(to) + (D + rank - s) % D * (M / D) * N + c * (M / D / 2) * N;
 
         // send = P2PCommunication(send, buffer P_s_c, peer (rank + 1) % D, IPC-put)
         HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], stream), kSend);
@@ -137,18 +131,18 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(cudaMemcpyAsync(P_sums_there, P_s_c, M / D / 2 * N * sizeof(bf16),
                                  cudaMemcpyDeviceToDevice, peers_.copies()),
                  kSend);
-        HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(),
-                                              P_sums_shared.copied_at((rank + 1) % D, s * 2 + c),
-                                              P_sums_shared.call(), 0),
-                 kSend);
+        HG_CHECK(
+            driver_.cuStreamWriteValue32(peers_.copies(), P_sums_shared.copied_at(to, s * 2 + c),
+                                         P_sums_shared.call(), 0),
+            kSend);
         HG_CHECK(cudaEventRecord(send_done_[s * 2 + c], peers_.copies()), kSend);
       }
 
-      const bf16* A_s = A + (D + rank - (s + 1)) % D * (M / D) * (K / D);  // [1, M / D, K / D]
-      const bf16* A_s_c = A_s + c * (M / D / 2) * (K / D);                 // [1, M / D / 2, K / D]
-      const bf16* Bb_s = Bb;                                               // [1, K / D, N]
-      bf16* P_s_2 = P_ + (D + rank - (s + 1)) % D * (M / D) * N;           // [1, M / D, N]
-      bf16* P_s_2_c = P_s_2 + c * (M / D / 2) * N;                         // [1, M / D / 2, N]
+      const bf16* A_s = A + slice * (M / D) * (K / D);      // [1, M / D, K / D]
+      const bf16* A_s_c = A_s + c * (M / D / 2) * (K / D);  // [1, M / D / 2, K / D]
+      const bf16* Bb_s = Bb;                                // [1, K / D, N]
+      bf16* P_s_2 = P_ + slice * (M / D) * N;               // [1, M / D, N]
+      bf16* P_s_2_c = P_s_2 + c * (M / D / 2) * N;          // [1, M / D / 2, N]
 
       // P_s_2_c = Matmul(A_s_c, Bb_s)
       HG_CHECK(cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, Bb_s, P_plan_.b, A_s_c,
@@ -166,8 +160,8 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                              P_sums_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReceive);
         HG_CHECK(cudaEventRecord(wait_receive_[s * 2 + c], stream), kWaitReceive);
-        bf16* P_sums_s_2 = P_sums_ + (D + rank - (s + 1)) % D * (M / D) * N;  // [1, M / D, N]
-        bf16* P_sums_s_2_c = P_sums_s_2 + c * (M / D / 2) * N;                // [1, M / D / 2, N]
+        bf16* P_sums_s_2 = P_sums_ + slice * (M / D) * N;       // [1, M / D, N]
+        bf16* P_sums_s_2_c = P_sums_s_2 + c * (M / D / 2) * N;  // [1, M / D / 2, N]
 
         // P_s_2_c = Binary(add, P_s_2_c, P_sums_s_2_c)
         hirgen::launch_binary(hirgen::BinaryFn::kAdd, P_s_2_c, hirgen::DType::kBf16,
@@ -194,30 +188,21 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K / D * 4,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K / D}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 8192,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:12:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
+       .where = "spec.yaml:9:3",
+       .contraction = K / D * 4},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K / D}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = 8192},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:12:3"},
   };
 }
 

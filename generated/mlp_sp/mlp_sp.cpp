@@ -52,19 +52,9 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kZShape = {
-    .m = M,
-    .n = N / D,
-    .k = K,
-    .transpose_b = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M, .n = N / D, .k = K, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPShape = {
-    .m = M,
-    .n = K,
-    .k = N / D,
-    .transpose_b = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M, .n = K, .k = N / D, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCastUXFp32 = "spec.yaml:17:5 Cast of U_X_fp32";
@@ -285,57 +275,36 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "X",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = 1,
-      },
-      {
-          .name = "gamma",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 1,
-      },
-      {
-          .name = "beta",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}},
-          .output = false,
-          .where = "spec.yaml:11:3",
-          .contraction = 1,
-      },
-      {
-          .name = "W1",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {N / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:12:3",
-          .contraction = K,
-          .deviation = 0.0110485,
-      },
-      {
-          .name = "W2",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K}, {N / D}},
-          .output = false,
-          .where = "spec.yaml:13:3",
-          .contraction = N / D * 8,
-          .deviation = 0.015625,
-      },
-      {
-          .name = "Y",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = true,
-          .where = "spec.yaml:15:3",
-          .contraction = 1,
-          .tolerance = 0.0765466,
-      },
+      {.name = "X",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:9:3"},
+      {.name = "gamma",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}},
+       .where = "spec.yaml:10:3"},
+      {.name = "beta",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}},
+       .where = "spec.yaml:11:3"},
+      {.name = "W1",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {N / D}, {K}},
+       .where = "spec.yaml:12:3",
+       .contraction = K,
+       .deviation = 0.0110485},
+      {.name = "W2",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K}, {N / D}},
+       .where = "spec.yaml:13:3",
+       .contraction = N / D * 8,
+       .deviation = 0.015625},
+      {.name = "Y",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .output = true,
+       .where = "spec.yaml:15:3",
+       .tolerance = 0.0765466},
   };
 }
 

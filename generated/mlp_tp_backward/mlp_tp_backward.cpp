@@ -54,31 +54,13 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kDAShape = {
-    .m = M,
-    .n = N / D,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M, .n = N / D, .k = K, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDW2Shape = {
-    .m = K,
-    .n = N / D,
-    .k = M,
-    .transpose_a = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = K, .n = N / D, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDW1Shape = {
-    .m = N / D,
-    .n = K,
-    .k = M,
-    .transpose_a = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = N / D, .n = K, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDPShape = {
-    .m = M,
-    .n = K,
-    .k = N / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M, .n = K, .k = N / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:17:5 gather: Allgather of dY";
@@ -230,75 +212,50 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "dY",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:8:3",
-          .contraction = 8192,
-      },
-      {
-          .name = "X",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = 8192,
-      },
-      {
-          .name = "Z",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M}, {N / D}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 1,
-      },
-      {
-          .name = "W1",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {N / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:11:3",
-          .contraction = N / D * 8,
-          .deviation = 0.015625,
-      },
-      {
-          .name = "W2",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K}, {N / D}},
-          .output = false,
-          .where = "spec.yaml:12:3",
-          .contraction = K,
-          .deviation = 0.0110485,
-      },
-      {
-          .name = "dX",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = true,
-          .where = "spec.yaml:13:3",
-          .contraction = 1,
-          .tolerance = 0.0625,
-      },
-      {
-          .name = "dW1",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {N / D}, {K}},
-          .output = true,
-          .where = "spec.yaml:14:3",
-          .contraction = 1,
-          .tolerance = 0.0541266,
-      },
-      {
-          .name = "dW2",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K}, {N / D}},
-          .output = true,
-          .where = "spec.yaml:15:3",
-          .contraction = 1,
-          .tolerance = 0.0441942,
-      },
+      {.name = "dY",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:8:3",
+       .contraction = 8192},
+      {.name = "X",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:9:3",
+       .contraction = 8192},
+      {.name = "Z",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M}, {N / D}},
+       .where = "spec.yaml:10:3"},
+      {.name = "W1",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {N / D}, {K}},
+       .where = "spec.yaml:11:3",
+       .contraction = N / D * 8,
+       .deviation = 0.015625},
+      {.name = "W2",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K}, {N / D}},
+       .where = "spec.yaml:12:3",
+       .contraction = K,
+       .deviation = 0.0110485},
+      {.name = "dX",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .output = true,
+       .where = "spec.yaml:13:3",
+       .tolerance = 0.0625},
+      {.name = "dW1",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {N / D}, {K}},
+       .output = true,
+       .where = "spec.yaml:14:3",
+       .tolerance = 0.0541266},
+      {.name = "dW2",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K}, {N / D}},
+       .output = true,
+       .where = "spec.yaml:15:3",
+       .tolerance = 0.0441942},
   };
 }
 

@@ -45,11 +45,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPSShape = {
-    .m = M / D,
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
@@ -123,7 +119,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 1; s < D + 1; ++s) {
     stream = workers_[s % kStreams];
 
@@ -133,6 +129,8 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
   }
 
   for (int64_t s = 1; s < D + 1; ++s) {
+    const int64_t to = (rank + s) % D;
+    const int64_t from = (D + rank - s) % D;
     stream = workers_[s % kStreams];
 
     // So that all ranks begin with the same product.
@@ -147,11 +145,11 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
     if (s == D) {
       P_s = P_parts_ + rank * (M / D) * N;  // [1, M / D, N]
     } else {
-      P_s = P_ + (rank + s) % D * (M / D) * N;  // [1, M / D, N]
+      P_s = P_ + to * (M / D) * N;  // [1, M / D, N]
     }
 
-    const bf16* A_s = A + (rank + s) % D * (M / D) * (K / D);  // [1, M / D, K / D]
-    const bf16* Bb_s = Bb;                                     // [1, K / D, N]
+    const bf16* A_s = A + to * (M / D) * (K / D);  // [1, M / D, K / D]
+    const bf16* Bb_s = Bb;                         // [1, K / D, N]
 
     // P_s = Matmul(A_s, Bb_s)
     HG_CHECK(cublasLtMatmul(context_.cublas(), P_s_plan_.op, &hirgen::kOne, Bb_s, P_s_plan_.b, A_s,
@@ -162,17 +160,13 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
 
     // The last step is the own slice.
     if (s != D) {
-      bf16* P_parts_s = P_parts_ + (D + rank - s) % D * (M / D) * N;  // [1, M / D, N]
+      bf16* P_parts_s = P_parts_ + from * (M / D) * N;  // [1, M / D, N]
 
-      // ShareMemHandles(receive, send)
-      // The memory is mapped before: peers_ exchanges the handles once.
-
+      // ShareMemHandles(receive, send): done once, by peers_.
       // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_shared.lent_at((rank + s) % D, s),
-                                            P_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_shared.lent_at(to, s), P_shared.call(), 0),
                kSend);
-      // [1, M / D, N] of rank (D + rank - s) % D
-      const bf16* P_there = P_shared.of<bf16>((D + rank - s) % D) + rank * (M / D) * N;
+      const bf16* P_there = P_shared.of<bf16>(from) + rank * (M / D) * N;
 
       // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-get)
       HG_CHECK(cudaEventRecord(receive_ready_[s], stream), kReceive);
@@ -183,10 +177,9 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
       HG_CHECK(cudaMemcpyAsync(P_parts_s, P_there, M / D * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kReceive);
-      HG_CHECK(
-          driver_.cuStreamWriteValue32(peers_.copies(), P_shared.copied_at((D + rank - s) % D, s),
-                                       P_shared.call(), 0),
-          kReceive);
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), P_shared.copied_at(from, s),
+                                            P_shared.call(), 0),
+               kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
 
       // Wait(send)
@@ -220,30 +213,21 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = K / D * 4,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K / D}, {N}},
-          .output = false,
-          .where = "spec.yaml:11:3",
-          .contraction = 8192,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:13:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
+       .where = "spec.yaml:10:3",
+       .contraction = K / D * 4},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K / D}, {N}},
+       .where = "spec.yaml:11:3",
+       .contraction = 8192},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:13:3"},
   };
 }
 
@@ -259,7 +243,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "produce_exchange",
               .spec = "spec.yaml",
-              .digest = "c3097b1f89969f4ba056f006b738a2c2be4b16354818fa39bf1d50be19902f7e",
+              .digest = "a1007ee629c89d8ac19c46771236853092f3f0f397767adc9b7c098b6b0012e1",
               .mesh_size = D,
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = D * (M / D) * N * 2,

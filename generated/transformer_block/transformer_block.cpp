@@ -61,26 +61,11 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kUqShape = {
-    .m = B * L,
-    .n = E / D,
-    .k = E,
-    .transpose_b = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = B * L, .n = E / D, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kUkShape = {
-    .m = B * L,
-    .n = E / D,
-    .k = E,
-    .transpose_b = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = B * L, .n = E / D, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kUvShape = {
-    .m = B * L,
-    .n = E / D,
-    .k = E,
-    .transpose_b = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = B * L, .n = E / D, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kScoresShape = {
     .m = L,
     .n = L,
@@ -102,26 +87,11 @@ constexpr hirgen::MatmulShape kPVShape = {
     .dtype = hirgen::DType::kBf16,
 };
 constexpr hirgen::MatmulShape kWopShape = {
-    .m = B * L,
-    .n = E,
-    .k = E / D,
-    .transpose_b = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = B * L, .n = E, .k = E / D, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kZShape = {
-    .m = B * L,
-    .n = F / D,
-    .k = E,
-    .transpose_b = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = B * L, .n = F / D, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kW2pShape = {
-    .m = B * L,
-    .n = E,
-    .k = F / D,
-    .transpose_b = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = B * L, .n = E, .k = F / D, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCastU1XFp32 = "spec.yaml:24:5 Cast of U1_X_fp32";
@@ -676,109 +646,68 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "X",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{B * L}, {E}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 1,
-      },
-      {
-          .name = "gamma1",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{E}},
-          .output = false,
-          .where = "spec.yaml:11:3",
-          .contraction = 1,
-      },
-      {
-          .name = "beta1",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{E}},
-          .output = false,
-          .where = "spec.yaml:12:3",
-          .contraction = 1,
-      },
-      {
-          .name = "Wq",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {E / D}, {E}},
-          .output = false,
-          .where = "spec.yaml:13:3",
-          .contraction = E,
-          .deviation = 0.0110485,
-      },
-      {
-          .name = "Wk",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {E / D}, {E}},
-          .output = false,
-          .where = "spec.yaml:14:3",
-          .contraction = E,
-          .deviation = 0.0110485,
-      },
-      {
-          .name = "Wv",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {E / D}, {E}},
-          .output = false,
-          .where = "spec.yaml:15:3",
-          .contraction = E,
-          .deviation = 0.0110485,
-      },
-      {
-          .name = "Wo",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {E}, {E / D}},
-          .output = false,
-          .where = "spec.yaml:16:3",
-          .contraction = E / D * 8,
-          .deviation = 0.03125,
-      },
-      {
-          .name = "gamma2",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{E}},
-          .output = false,
-          .where = "spec.yaml:17:3",
-          .contraction = 1,
-      },
-      {
-          .name = "beta2",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{E}},
-          .output = false,
-          .where = "spec.yaml:18:3",
-          .contraction = 1,
-      },
-      {
-          .name = "W1",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {F / D}, {E}},
-          .output = false,
-          .where = "spec.yaml:19:3",
-          .contraction = E,
-          .deviation = 0.0110485,
-      },
-      {
-          .name = "W2",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {E}, {F / D}},
-          .output = false,
-          .where = "spec.yaml:20:3",
-          .contraction = F / D * 8,
-          .deviation = 0.015625,
-      },
-      {
-          .name = "Y",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{B * L}, {E}},
-          .output = true,
-          .where = "spec.yaml:21:3",
-          .contraction = 1,
-          .tolerance = 0.121031,
-      },
+      {.name = "X",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{B * L}, {E}},
+       .where = "spec.yaml:10:3"},
+      {.name = "gamma1",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{E}},
+       .where = "spec.yaml:11:3"},
+      {.name = "beta1",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{E}},
+       .where = "spec.yaml:12:3"},
+      {.name = "Wq",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {E / D}, {E}},
+       .where = "spec.yaml:13:3",
+       .contraction = E,
+       .deviation = 0.0110485},
+      {.name = "Wk",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {E / D}, {E}},
+       .where = "spec.yaml:14:3",
+       .contraction = E,
+       .deviation = 0.0110485},
+      {.name = "Wv",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {E / D}, {E}},
+       .where = "spec.yaml:15:3",
+       .contraction = E,
+       .deviation = 0.0110485},
+      {.name = "Wo",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {E}, {E / D}},
+       .where = "spec.yaml:16:3",
+       .contraction = E / D * 8,
+       .deviation = 0.03125},
+      {.name = "gamma2",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{E}},
+       .where = "spec.yaml:17:3"},
+      {.name = "beta2",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{E}},
+       .where = "spec.yaml:18:3"},
+      {.name = "W1",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {F / D}, {E}},
+       .where = "spec.yaml:19:3",
+       .contraction = E,
+       .deviation = 0.0110485},
+      {.name = "W2",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {E}, {F / D}},
+       .where = "spec.yaml:20:3",
+       .contraction = F / D * 8,
+       .deviation = 0.015625},
+      {.name = "Y",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{B * L}, {E}},
+       .output = true,
+       .where = "spec.yaml:21:3",
+       .tolerance = 0.121031},
   };
 }
 

@@ -45,6 +45,12 @@ std::vector<int> Mesh::team(int rank, int axis) const {
   return team;
 }
 
+int Mesh::rank_along(int rank, int axis, int64_t place) const {
+  const int64_t at = position(rank);
+  if (at < 0) return -1;
+  return ranks_[static_cast<size_t>(at + (place - coordinate(rank, axis)) * step(axis))];
+}
+
 std::vector<int> Mesh::team(int rank) const { return holds(rank) ? ranks_ : std::vector<int>(); }
 
 int Mesh::counterpart(int rank, const Mesh& other) const {

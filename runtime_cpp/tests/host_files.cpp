@@ -211,6 +211,9 @@ HG_TEST(a_mesh_knows_its_ranks) {
   HG_EXPECT((grid.team(6) == std::vector<int>{5, 1, 6, 2}));
   HG_EXPECT((grid.team(6, 1) == std::vector<int>{6, 2}));
   HG_EXPECT(grid.team(0).empty() && grid.team(0, 1).empty());
+  HG_EXPECT(grid.rank_along(6, 0, 0) == 5 && grid.rank_along(6, 0, 1) == 6);
+  HG_EXPECT(grid.rank_along(6, 1, 1) == 2 && grid.rank_along(1, 0, 1) == 2);
+  HG_EXPECT_EQ(grid.rank_along(0, 0, 1), -1);
   HG_EXPECT_EQ(grid.counterpart(6, Mesh({4})), 2);
   HG_EXPECT_EQ(grid.counterpart(0, Mesh({4})), -1);
 }

@@ -20,6 +20,8 @@ class Mesh {
   int coordinate(int rank, int axis) const;
   /// The ranks along `axis` that `rank` is one of, in order; empty when it is not in the mesh.
   std::vector<int> team(int rank, int axis) const;
+  /// The rank at `place` along `axis`, among those; -1 when `rank` is not in the mesh.
+  int rank_along(int rank, int axis, int64_t place) const;
   /// All ranks, in order; empty when `rank` is not one of them.
   std::vector<int> team(int rank) const;
   /// The rank of `other` at the place that `rank` has in this mesh; -1 when it has none.

@@ -41,11 +41,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = D * (M / (S * D)),
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = D * (M / (S * D)), .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:11:5 Synchronize(caller)";
@@ -99,7 +95,7 @@ void AgMatmul::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[2]);              // [S, D, M / (S * D), N]
   cudaStream_t stream = caller;                          // the current stream
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < S; ++s) {
     stream = workers_[s % kStreams];
 
@@ -145,30 +141,21 @@ void AgMatmul::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{S}, {D, D, x}, {M / (S * D)}, {K}},
-          .output = false,
-          .where = "spec.yaml:7:3",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "spec.yaml:8:3",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{S}, {D}, {M / (S * D)}, {N}},
-          .output = true,
-          .where = "spec.yaml:9:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{S}, {D, D, x}, {M / (S * D)}, {K}},
+       .where = "spec.yaml:7:3",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "spec.yaml:8:3",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{S}, {D}, {M / (S * D)}, {N}},
+       .output = true,
+       .where = "spec.yaml:9:3"},
   };
 }
 
@@ -184,7 +171,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul",
               .spec = "spec.yaml",
-              .digest = "4d3e68d10a2a95a06c06acab4653649a68b820d9505d5eafe00e06a4fa251402",
+              .digest = "9bf8b88c9f3bba9bb3616adb19484c58730a5f4b3bce29e5a9a5cba8b4c13fa3",
               .mesh_size = D,
               .products = {{S * D * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * K * 2,

@@ -41,11 +41,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = D * (M / (S * D)),
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kFp32,
-};
+    .m = D * (M / (S * D)), .n = N, .k = K, .dtype = hirgen::DType::kFp32};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:11:5 Synchronize(caller)";
@@ -110,7 +106,7 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   fp32* C = static_cast<fp32*>(tensors[2]);              // [S, D, M / (S * D), N]
   cudaStream_t stream = caller;                          // the current stream
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < S; ++s) {
     stream = workers_[s % kStreams];
 
@@ -155,30 +151,21 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kFp32,
-          .axes = {{S}, {D, D, x}, {M / (S * D)}, {K}},
-          .output = false,
-          .where = "spec.yaml:7:3",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kFp32,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "spec.yaml:8:3",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kFp32,
-          .axes = {{S}, {D}, {M / (S * D)}, {N}},
-          .output = true,
-          .where = "spec.yaml:9:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kFp32,
+       .axes = {{S}, {D, D, x}, {M / (S * D)}, {K}},
+       .where = "spec.yaml:7:3",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kFp32,
+       .axes = {{K}, {N}},
+       .where = "spec.yaml:8:3",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kFp32,
+       .axes = {{S}, {D}, {M / (S * D)}, {N}},
+       .output = true,
+       .where = "spec.yaml:9:3"},
   };
 }
 
@@ -194,7 +181,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_graph",
               .spec = "spec.yaml",
-              .digest = "fd3361680603c366c78b70190e3296d74af1d09d4aee345a5c8e7db5d4660e36",
+              .digest = "81cb693982c9b640c77b8df78199d94e447b941e275058866251e5c43240f6bd",
               .mesh_size = D,
               .products = {{S * D * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * K * 4,

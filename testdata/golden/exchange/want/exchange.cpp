@@ -42,11 +42,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M,
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "exchange.hir:3:5 Synchronize(caller)";
@@ -125,9 +121,11 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // Step s exchanges at distance s.
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t from = (D + rank - s) % D;
+    const int64_t to = (rank + s) % D;
     stream = workers_[s % kStreams];
-    const bf16* A_own = A;                                // [M, K]
-    bf16* A_slice = A_all_ + (D + rank - s) % D * M * K;  // [M, K]
+    const bf16* A_own = A;                  // [M, K]
+    bf16* A_slice = A_all_ + from * M * K;  // [M, K]
     if (s == 0) {
       // A_slice = Set(A_own)
       HG_CHECK(
@@ -140,13 +138,11 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(ncclGroupStart(), kStep);
 
       // receive = P2PCommunication(recv, buffer A_slice, peer (D + rank - s) % D, NCCL)
-      HG_CHECK(ncclRecv(A_slice, M * K, ncclBfloat16, static_cast<int>((D + rank - s) % D), x_.comm,
-                        x_.stream),
+      HG_CHECK(ncclRecv(A_slice, M * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
                kReceive);
 
       // send = P2PCommunication(send, buffer A_own, peer (rank + s) % D, NCCL)
-      HG_CHECK(ncclSend(A_own, M * K, ncclBfloat16, static_cast<int>((rank + s) % D), x_.comm,
-                        x_.stream),
+      HG_CHECK(ncclSend(A_own, M * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
                kSend);
       HG_CHECK(ncclGroupEnd(), kStep);
       HG_CHECK(cudaEventRecord(step_done_[s], x_.stream), kStep);
@@ -155,7 +151,7 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaStreamWaitEvent(stream, step_done_[s], 0), kWaitStep);
     }
 
-    bf16* C_slice = C + (D + rank - s) % D * M * N;  // [M, N]
+    bf16* C_slice = C + from * M * N;  // [M, N]
 
     // C_slice = Matmul(A_slice, B)
     HG_CHECK(
@@ -175,30 +171,21 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M}, {K}},
-          .output = false,
-          .where = "exchange.hir:1:1",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "exchange.hir:2:1",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M}, {N}},
-          .output = true,
-          .where = "exchange.hir:3:1",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M}, {K}},
+       .where = "exchange.hir:1:1",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "exchange.hir:2:1",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M}, {N}},
+       .output = true,
+       .where = "exchange.hir:3:1"},
   };
 }
 

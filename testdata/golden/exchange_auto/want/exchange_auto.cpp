@@ -46,11 +46,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPSShape = {
-    .m = M / D,
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
@@ -123,7 +119,7 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -133,6 +129,8 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t to = (rank + s) % D;
+    const int64_t from = (D + rank - s) % D;
     stream = workers_[s % kStreams];
     bf16* P_s = nullptr;  // [1, M / D, N]
 
@@ -140,11 +138,11 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     if (s == 0) {
       P_s = P_parts_ + rank * (M / D) * N;  // [1, M / D, N]
     } else {
-      P_s = P_ + (rank + s) % D * (M / D) * N;  // [1, M / D, N]
+      P_s = P_ + to * (M / D) * N;  // [1, M / D, N]
     }
 
-    const bf16* A_s = A + (rank + s) % D * (M / D) * (K / D);  // [1, M / D, K / D]
-    const bf16* Bb_s = Bb;                                     // [1, K / D, N]
+    const bf16* A_s = A + to * (M / D) * (K / D);  // [1, M / D, K / D]
+    const bf16* Bb_s = Bb;                         // [1, K / D, N]
 
     // P_s = Matmul(A_s, Bb_s)
     HG_CHECK(cublasLtMatmul(context_.cublas(), P_s_plan_.op, &hirgen::kOne, Bb_s, P_s_plan_.b, A_s,
@@ -155,23 +153,20 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
     // Step 0 is the own slice.
     if (s != 0) {
-      bf16* P_s_2 = P_ + (rank + s) % D * (M / D) * N;  // [1, M / D, N]
+      bf16* P_s_2 = P_ + to * (M / D) * N;  // [1, M / D, N]
 
-      // ShareMemHandles(receive, send)
-      // The memory is mapped before: peers_ exchanges the handles once.
-
+      // ShareMemHandles(receive, send): done once, by peers_.
       // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-put)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at((D + rank - s) % D, s),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at(from, s),
                                             P_parts_shared.call(), 0),
                kReceive);
-      // [1, M / D, N] of rank (rank + s) % D
-      bf16* P_parts_there = P_parts_shared.of<bf16>((rank + s) % D) + rank * (M / D) * N;
+      bf16* P_parts_there = P_parts_shared.of<bf16>(to) + rank * (M / D) * N;
 
       // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-put)
       HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
       HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s], 0), kSend);
       hirgen::launch_transfer(P_parts_there, P_s_2, M / D * N * sizeof(bf16),
-                              P_parts_shared.loan((rank + s) % D, s), peers_.copies(), kSend);
+                              P_parts_shared.loan(to, s), peers_.copies(), kSend);
       HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
 
       // Wait(send)
@@ -203,30 +198,21 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K / D * 2,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K / D}, {N}},
-          .output = false,
-          .where = "spec.yaml:10:3",
-          .contraction = 24,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:12:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
+       .where = "spec.yaml:9:3",
+       .contraction = K / D * 2},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K / D}, {N}},
+       .where = "spec.yaml:10:3",
+       .contraction = 24},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:12:3"},
   };
 }
 
@@ -242,7 +228,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "exchange_auto",
               .spec = "spec.yaml",
-              .digest = "7a8078ea2da21a452c30c60cd1db267280744d0c97a02d6c75ccf2c9e908a9d0",
+              .digest = "bfc96027bb5b52ff964a5ec4d983ed82c246eec2df4cc8d3da4449cd399409ea",
               .mesh_size = D,
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = D * (M / D) * N * 2,

@@ -49,11 +49,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPSShape = {
-    .m = M / D,
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
@@ -136,7 +132,7 @@ void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>&
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -146,6 +142,8 @@ void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>&
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t to = (rank + s) % D;
+    const int64_t from = (D + rank - s) % D;
     stream = workers_[s % kStreams];
     bf16* P_s = nullptr;  // [1, M / D, N]
 
@@ -153,11 +151,11 @@ void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>&
     if (s == 0) {
       P_s = P_parts_ + rank * (M / D) * N;  // [1, M / D, N]
     } else {
-      P_s = P_ + (rank + s) % D * (M / D) * N;  // [1, M / D, N]
+      P_s = P_ + to * (M / D) * N;  // [1, M / D, N]
     }
 
-    const bf16* A_s = A + (rank + s) % D * (M / D) * (K / D);  // [1, M / D, K / D]
-    const bf16* Bb_s = Bb;                                     // [1, K / D, N]
+    const bf16* A_s = A + to * (M / D) * (K / D);  // [1, M / D, K / D]
+    const bf16* Bb_s = Bb;                         // [1, K / D, N]
 
     // P_s = Matmul(A_s, Bb_s)
     HG_CHECK(cublasLtMatmul(context_.cublas(), P_s_plan_.op, &hirgen::kOne, Bb_s, P_s_plan_.b, A_s,
@@ -168,16 +166,14 @@ void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>&
 
     // Step 0 is the own slice.
     if (s != 0) {
-      bf16* P_s_2 = P_ + (rank + s) % D * (M / D) * N;                // [1, M / D, N]
-      bf16* P_parts_s = P_parts_ + (D + rank - s) % D * (M / D) * N;  // [1, M / D, N]
+      bf16* P_s_2 = P_ + to * (M / D) * N;              // [1, M / D, N]
+      bf16* P_parts_s = P_parts_ + from * (M / D) * N;  // [1, M / D, N]
 
-      // ShareMemHandles(receive, send)
-      // The memory is mapped before: peers_ exchanges the handles once.
-
-      if (peers_.reaches((D + rank - s) % D)) {
+      // ShareMemHandles(receive, send): done once, by peers_.
+      if (peers_.reaches(from)) {
         // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-put
         // within hosts)
-        HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at((D + rank - s) % D, s),
+        HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at(from, s),
                                               P_parts_shared.call(), 0),
                  kReceive);
       }
@@ -186,39 +182,37 @@ void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>&
       HG_CHECK(cudaEventRecord(exchange_ready_[s], stream), kExchange);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
       HG_CHECK(ncclGroupStart(), kExchange);
-      if (!peers_.reaches((D + rank - s) % D)) {
+      if (!peers_.reaches(from)) {
         // receive_2 = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, NCCL
         // between hosts)
-        HG_CHECK(ncclRecv(P_parts_s, M / D * N, ncclBfloat16, static_cast<int>((D + rank - s) % D),
-                          x_.comm, x_.stream),
+        HG_CHECK(ncclRecv(P_parts_s, M / D * N, ncclBfloat16, static_cast<int>(from), x_.comm,
+                          x_.stream),
                  kReceive2);
       }
 
-      if (!peers_.reaches((rank + s) % D)) {
+      if (!peers_.reaches(to)) {
         // send_2 = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, NCCL between hosts)
-        HG_CHECK(ncclSend(P_s_2, M / D * N, ncclBfloat16, static_cast<int>((rank + s) % D), x_.comm,
-                          x_.stream),
+        HG_CHECK(ncclSend(P_s_2, M / D * N, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
                  kSend2);
       }
 
       HG_CHECK(ncclGroupEnd(), kExchange);
       HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
-      if (peers_.reaches((rank + s) % D)) {
-        // [1, M / D, N] of rank (rank + s) % D
-        bf16* P_parts_there = P_parts_shared.of<bf16>((rank + s) % D) + rank * (M / D) * N;
+      if (peers_.reaches(to)) {
+        bf16* P_parts_there = P_parts_shared.of<bf16>(to) + rank * (M / D) * N;
 
         // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-put within hosts)
         HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
         HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s], 0), kSend);
         hirgen::launch_transfer(P_parts_there, P_s_2, M / D * N * sizeof(bf16),
-                                P_parts_shared.loan((rank + s) % D, s), peers_.copies(), kSend);
+                                P_parts_shared.loan(to, s), peers_.copies(), kSend);
         HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
 
         // Wait(send)
         HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
       }
 
-      if (peers_.reaches((D + rank - s) % D)) {
+      if (peers_.reaches(from)) {
         // Wait(receive)
         HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.copied(s),
                                              P_parts_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),

@@ -42,11 +42,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D,
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
@@ -123,36 +119,33 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  // StartCoalescing
   hirgen::WordKernel lends(hirgen::WordUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
-    // ShareMemHandles(receive, send)
-    // The memory is mapped before: peers_ exchanges the handles once.
+    const int64_t to = (D + rank - s) % D;
 
+    // ShareMemHandles(receive, send): done once, by peers_.
     // Moved, so that Matmul is local to a rank.
     // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-    lends.add(A_shared.lent_at((D + rank - s) % D, s), A_shared.number());
+    lends.add(A_shared.lent_at(to, s), A_shared.number());
   }
 
-  // lends = EndCoalescing
   lends.submit(stream, kLends);
 
-  // StartCoalescing
   hirgen::TransferKernel transfers;
   for (int64_t s = 1; s < D; ++s) {
-    bf16* A_all_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+    const int64_t from = (rank + s) % D;
+    bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
 
     // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
-    transfers.add(A_all_s, A_shared.of<bf16>((rank + s) % D), M / D * K * sizeof(bf16),
-                  A_shared.loan((rank + s) % D, s));
+    transfers.add(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
+                  A_shared.loan(from, s));
   }
 
-  // transfers = EndCoalescing
   transfers.submit(stream, kTransfers);
   HG_CHECK(cudaEventRecord(transfers_done_[0], stream), kTransfers);
   stream = caller;
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -162,6 +155,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t slice = (rank + s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [M / D, K]
 
@@ -171,10 +165,10 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     } else {
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, transfers_done_[0], 0), kWaitReceive);
-      A_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
     }
 
-    bf16* C_s = C + (rank + s) % D * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + slice * (M / D) * N;  // [M / D, N]
 
     // C_s = Matmul(A_s, B)
     HG_CHECK(
@@ -190,7 +184,6 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
   }
 
-  // StartCoalescing
   hirgen::WordKernel returns(hirgen::WordUse::kAwait);
 
   // When the call is over, the caller may change what it lent.
@@ -199,7 +192,6 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     returns.add(A_shared.copied(s), A_shared.number());
   }
 
-  // returns = EndCoalescing
   returns.submit(stream, kReturns);
   HG_CHECK(cudaEventRecord(returns_[0], stream), kReturns);
   context_.call_issued(caller);
@@ -209,30 +201,21 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:8:3",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:10:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:8:3",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "spec.yaml:9:3",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:10:3"},
   };
 }
 
@@ -248,7 +231,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "exchange_fused",
               .spec = "spec.yaml",
-              .digest = "65eeec01b9597782af8d694e5a3d2ed6a79244d2e831d598f0d28449042d1416",
+              .digest = "a8ffc8934838db99928f2a4ebbe271447b78c3e3533fb869eb244ad8d8cedada",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

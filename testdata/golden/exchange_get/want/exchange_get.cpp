@@ -41,11 +41,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M,
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "exchange_get.hir:3:5 Synchronize(caller)";
@@ -125,21 +121,20 @@ void ExchangeGet::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // Step s exchanges at distance s.
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t from = (D + rank - s) % D;
+    const int64_t to = (rank + s) % D;
     stream = workers_[s % kStreams];
-    const bf16* A_own = A;                                // [M, K]
-    bf16* A_slice = A_all_ + (D + rank - s) % D * M * K;  // [M, K]
+    const bf16* A_own = A;                  // [M, K]
+    bf16* A_slice = A_all_ + from * M * K;  // [M, K]
     if (s == 0) {
       // A_slice = Set(A_own)
       HG_CHECK(
           cudaMemcpyAsync(A_slice, A_own, M * K * sizeof(bf16), cudaMemcpyDeviceToDevice, stream),
           kSetASlice);
     } else {
-      // ShareMemHandles(receive, send)
-      // The memory is mapped before: peers_ exchanges the handles once.
-
+      // ShareMemHandles(receive, send): done once, by peers_.
       // send = P2PCommunication(send, buffer A_own, peer (rank + s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.lent_at((rank + s) % D, s),
-                                            A_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.lent_at(to, s), A_shared.call(), 0),
                kSend);
 
       // receive = P2PCommunication(recv, buffer A_slice, peer (D + rank - s) % D, IPC-get)
@@ -148,13 +143,12 @@ void ExchangeGet::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_shared.lent(s), A_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
-      HG_CHECK(cudaMemcpyAsync(A_slice, A_shared.of<bf16>((D + rank - s) % D), M * K * sizeof(bf16),
+      HG_CHECK(cudaMemcpyAsync(A_slice, A_shared.of<bf16>(from), M * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kReceive);
-      HG_CHECK(
-          driver_.cuStreamWriteValue32(peers_.copies(), A_shared.copied_at((D + rank - s) % D, s),
-                                       A_shared.call(), 0),
-          kReceive);
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_shared.copied_at(from, s),
+                                            A_shared.call(), 0),
+               kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
 
       // Wait(send)
@@ -167,7 +161,7 @@ void ExchangeGet::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
     }
 
-    bf16* C_slice = C + (D + rank - s) % D * M * N;  // [M, N]
+    bf16* C_slice = C + from * M * N;  // [M, N]
 
     // C_slice = Matmul(A_slice, B)
     HG_CHECK(
@@ -188,30 +182,21 @@ void ExchangeGet::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M}, {K}},
-          .output = false,
-          .where = "exchange_get.hir:1:1",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "exchange_get.hir:2:1",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M}, {N}},
-          .output = true,
-          .where = "exchange_get.hir:3:1",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M}, {K}},
+       .where = "exchange_get.hir:1:1",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "exchange_get.hir:2:1",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M}, {N}},
+       .output = true,
+       .where = "exchange_get.hir:3:1"},
   };
 }
 

@@ -43,11 +43,7 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D,
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
@@ -124,7 +120,7 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_captured(A, kAShared, caller);
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -134,6 +130,8 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    const int64_t to = (D + rank - s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [M / D, K]
 
@@ -141,25 +139,22 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
-      bf16* A_all_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
 
-      // ShareMemHandles(receive, send)
-      // The memory is mapped before: peers_ exchanges the handles once.
-
+      // ShareMemHandles(receive, send): done once, by peers_.
       // Moved, so that Matmul is local to a rank.
       // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-      hirgen::launch_write(A_shared.lent_at((D + rank - s) % D, s), A_shared.number(), stream,
-                           kSend);
+      hirgen::launch_write(A_shared.lent_at(to, s), A_shared.number(), stream, kSend);
 
       // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
       HG_CHECK(cudaEventRecord(receive_ready_[s], stream), kReceive);
       HG_CHECK(cudaStreamWaitEvent(peers_.copies(), receive_ready_[s], 0), kReceive);
       hirgen::launch_await(A_shared.lent(s), A_shared.number(), peers_.copies(), kReceive);
-      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>((rank + s) % D), M / D * K * sizeof(bf16),
+      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kReceive);
-      hirgen::launch_write(A_shared.copied_at((rank + s) % D, s), A_shared.number(),
-                           peers_.copies(), kReceive);
+      hirgen::launch_write(A_shared.copied_at(from, s), A_shared.number(), peers_.copies(),
+                           kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
 
       // Wait(send)
@@ -167,10 +162,10 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
 
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
-      A_s = A_all_ + (rank + s) % D * (M / D) * K;  // [M / D, K]
+      A_s = A_all_ + from * (M / D) * K;  // [M / D, K]
     }
 
-    bf16* C_s = C + (rank + s) % D * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
 
     // C_s = Matmul(A_s, B)
     HG_CHECK(
@@ -191,30 +186,21 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:8:3",
-          .contraction = K,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "spec.yaml:9:3",
-          .contraction = K,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:10:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:8:3",
+       .contraction = K},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "spec.yaml:9:3",
+       .contraction = K},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:10:3"},
   };
 }
 
@@ -230,7 +216,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "exchange_graph",
               .spec = "spec.yaml",
-              .digest = "3cffb92c3f3e4221142ff1373012d296056b8e875ba304e1a1d240e07d758366",
+              .digest = "c2cbeed32cf079fd9d0ec1ccd055336dacc93870f935b4f902aec867d298dfd9",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = D * (M / D) * K * 2,

@@ -47,11 +47,7 @@ const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D,
-    .n = N,
-    .k = K,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
@@ -141,7 +137,8 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* E = static_cast<bf16*>(tensors[2]);              // [R, D, M / D, N]
   cudaStream_t stream = caller;                          // the current stream
-  const int64_t rank = context_.rank();
+  const int64_t x = mesh_grid.coordinate(context_.rank(), 1);
+  const int64_t y = mesh_grid.coordinate(context_.rank(), 0);
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
   // Transfers of what is there already are issued before the work, on a stream of their own.
@@ -151,54 +148,46 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  // StartCoalescing
   hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    // ShareMemHandles(mesh grid axis x, receive, send)
-    // The memory is mapped before: peers_ exchanges the handles once.
+    const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
 
+    // ShareMemHandles(mesh grid axis x, receive, send): done once, by peers_.
     if (on_grid_) {
       // Moved, so that Matmul is local to a rank.
       // send = P2PCommunication(send, buffer A, peer (D + (rank - 1) % 3 - s) % D + (rank - 1 -
       // (rank - 1) % 3) / 3 * 3 + 1, IPC-get)
-      lends.add(A_shared.lent_at(
-                    (D + (rank - 1) % 3 - s) % D + (rank - 1 - (rank - 1) % 3) / 3 * 3 + 1, s),
-                A_shared.number());
+      lends.add(A_shared.lent_at(to, s), A_shared.number());
     }
   }
 
   if (on_grid_) {
-    // lends = EndCoalescing
     lends.submit(stream, kLends);
   }
 
   for (int64_t s = 1; s < D; ++s) {
-    // [1, M / D, K]
-    bf16* A_all_s = on_grid_ ? A_all_ + ((rank - 1) % 3 + s) % D * (M / D) * K : nullptr;
+    const int64_t from_x = (x + s) % D;
+    const int64_t from = mesh_grid.rank_along(context_.rank(), 1, from_x);
+    bf16* A_all_s = on_grid_ ? A_all_ + from_x * (M / D) * K : nullptr;  // [1, M / D, K]
     if (on_grid_) {
       // receive = P2PCommunication(recv, buffer A_all_s, peer ((rank - 1) % 3 + s) % D + (rank - 1
       // - (rank - 1) % 3) / 3 * 3 + 1, IPC-get)
       HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.lent(s), A_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
-      HG_CHECK(cudaMemcpyAsync(A_all_s,
-                               A_shared.of<bf16>(((rank - 1) % 3 + s) % D + (rank - 1 - (
-                                                                                 rank - 1) % 3) / 3 * 3 + 1),
-                               M / D * K * sizeof(bf16), cudaMemcpyDeviceToDevice, stream),
+      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
+                               cudaMemcpyDeviceToDevice, stream),
                kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(
-                   stream,
-                   A_shared.copied_at(
-                       ((rank - 1) % 3 + s) % D + (rank - 1 - (rank - 1) % 3) / 3 * 3 + 1, s),
-                   A_shared.call(), 0),
-               kReceive);
+      HG_CHECK(
+          driver_.cuStreamWriteValue32(stream, A_shared.copied_at(from, s), A_shared.call(), 0),
+          kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
     }
   }
 
   stream = caller;
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -208,6 +197,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t slice = (x + s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [1, M / D, K]
 
@@ -220,10 +210,10 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
       }
 
-      A_s = on_grid_ ? A_all_ + ((rank - 1) % 3 + s) % D * (M / D) * K : nullptr;  // [1, M / D, K]
+      A_s = on_grid_ ? A_all_ + slice * (M / D) * K : nullptr;  // [1, M / D, K]
     }
 
-    bf16* C_s = on_grid_ ? C_ + ((rank - 1) % 3 + s) % D * (M / D) * N : nullptr;  // [1, M / D, N]
+    bf16* C_s = on_grid_ ? C_ + slice * (M / D) * N : nullptr;  // [1, M / D, N]
     if (on_grid_) {
       // C_s = Matmul(A_s, B)
       HG_CHECK(
@@ -243,9 +233,10 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // Transfers of what is there already are issued before the work.
   for (int64_t s = 1; s < R; ++s) {
-    // [D, M / D, N]
-    bf16* E_s =
-        on_grid_ ? E + ((rank - 1 - (rank - 1) % 3) / 3 + s) % R * D * (M / D) * N : nullptr;
+    const int64_t from_y = (y + s) % R;
+    const int64_t from = mesh_grid.rank_along(context_.rank(), 0, from_y);
+    const int64_t to = mesh_grid.rank_along(context_.rank(), 0, (R + y - s) % R);
+    bf16* E_s = on_grid_ ? E + from_y * D * (M / D) * N : nullptr;  // [D, M / D, N]
     if (on_grid_) {
       // StartCoalescing
       HG_CHECK(cudaEventRecord(exchange_ready_[s], stream), kExchange);
@@ -255,26 +246,20 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // receive_2 = P2PCommunication(recv, buffer E_s, peer ((rank - 1 - (rank - 1) % 3) / 3 + s) %
       // R * 3 + (rank - 1) % 3 + 1, NCCL)
       HG_CHECK(
-          ncclRecv(
-              E_s, D * (M / D) * N, ncclBfloat16,
-              static_cast<int>(((rank - 1 - (rank - 1) % 3) / 3 + s) % R * 3 + (rank - 1) % 3 + 1),
-              x_.comm, x_.stream),
+          ncclRecv(E_s, D * (M / D) * N, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
           kReceive2);
 
       // send_2 = P2PCommunication(send, buffer C, peer (R + (rank - 1 - (rank - 1) % 3) / 3 - s) %
       // R * 3 + (rank - 1) % 3 + 1, NCCL)
       HG_CHECK(
-          ncclSend(C_, D * (M / D) * N, ncclBfloat16,
-                   static_cast<int>((R + (rank - 1 - (
-                                              rank - 1) % 3) / 3 - s) % R * 3 + (rank - 1) % 3 + 1),
-                   x_.comm, x_.stream),
+          ncclSend(C_, D * (M / D) * N, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
           kSend2);
       HG_CHECK(ncclGroupEnd(), kExchange);
       HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
     }
   }
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < R; ++s) {
     stream = workers_[s % kStreams];
 
@@ -285,9 +270,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   for (int64_t s = 0; s < R; ++s) {
     stream = workers_[s % kStreams];
-    // [D, M / D, N]
-    bf16* E_s =
-        on_grid_ ? E + ((rank - 1 - (rank - 1) % 3) / 3 + s) % R * D * (M / D) * N : nullptr;
+    bf16* E_s = on_grid_ ? E + (y + s) % R * D * (M / D) * N : nullptr;  // [D, M / D, N]
 
     // Step 0 is the own slice.
     if (s == 0) {
@@ -315,7 +298,6 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // StartCoalescing
   hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
 
   // When the call is over, the caller may change what it lent.
@@ -327,7 +309,6 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   if (on_grid_) {
-    // returns = EndCoalescing
     returns.submit(stream, kReturns);
     HG_CHECK(cudaEventRecord(returns_[0], stream), kReturns);
   }
@@ -339,33 +320,24 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int y = mesh_grid.coordinate(rank, 0);
   const int x = mesh_grid.coordinate(rank, 1);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{R, R, y}, {D, D, x}, {M / D}, {K}},
-          .output = false,
-          .where = "spec.yaml:11:3",
-          .contraction = K,
-          .present = mesh_grid.holds(rank),
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{K}, {N}},
-          .output = false,
-          .where = "spec.yaml:12:3",
-          .contraction = K,
-          .present = mesh_grid.holds(rank),
-      },
-      {
-          .name = "E",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{R}, {D}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:14:3",
-          .contraction = 1,
-          .present = mesh_grid.holds(rank),
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{R, R, y}, {D, D, x}, {M / D}, {K}},
+       .where = "spec.yaml:11:3",
+       .contraction = K,
+       .present = mesh_grid.holds(rank)},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{K}, {N}},
+       .where = "spec.yaml:12:3",
+       .contraction = K,
+       .present = mesh_grid.holds(rank)},
+      {.name = "E",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{R}, {D}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:14:3",
+       .present = mesh_grid.holds(rank)},
   };
 }
 
@@ -381,7 +353,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "exchange_rows",
               .spec = "spec.yaml",
-              .digest = "6f560b9f03187d14e8cfed8b8bafb744d9e2efc8456f6ab764ad4e1e2ad2374a",
+              .digest = "dceba0cf923645793ccb8e1ac7289b8f4e6a010291db005e7f385deebcceb868",
               .mesh_size = 6,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (R - 1) * D * (M / D) * N * 2,

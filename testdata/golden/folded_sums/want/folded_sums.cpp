@@ -9,8 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into P_sums from rank to rank by NCCL, one slice per iteration of the loops
-// over s and c.
+// Derived: transfers into P_sums from rank to rank by NCCL, one slice per iteration of s and c.
 // Schedule: pipeline ring, transport nccl, no worker streams, chunks 4, sums folded.
 #include "folded_sums.hpp"
 
@@ -41,18 +40,9 @@ const hirgen::Mesh mesh_world({D});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kPSCSumShape = {
-    .m = M / D / 2,
-    .n = N,
-    .k = K / D,
-    .addend = true,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D / 2, .n = N, .k = K / D, .addend = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPSCShape = {
-    .m = M / D / 2,
-    .n = N,
-    .k = K / D,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = M / D / 2, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kMatmulPSCSum = "spec.yaml:13:5 Matmul of P_s_c, added to what is there";
@@ -99,9 +89,12 @@ void FoldedSums::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[2]);              // [1, M / D, N]
   cudaStream_t stream = caller;                          // the current stream
   const int64_t rank = context_.rank();
+  const int64_t from = (D + rank - 1) % D;
+  const int64_t to = (rank + 1) % D;
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
   for (int64_t s = 0; s < D; ++s) {
+    const int64_t slice = (D + rank - (s + 1)) % D;
     for (int64_t c = 0; c < 2; ++c) {
       bf16* P_s_c = nullptr;  // [1, M / D / 2, N]
 
@@ -110,13 +103,13 @@ void FoldedSums::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         bf16* C_s = C;                      // [1, M / D, N]
         P_s_c = C_s + c * (M / D / 2) * N;  // [1, M / D / 2, N]
       } else {
-        bf16* P_s = P_ + (D + rank - (s + 1)) % D * (M / D) * N;  // [1, M / D, N]
-        P_s_c = P_s + c * (M / D / 2) * N;                        // [1, M / D / 2, N]
+        bf16* P_s = P_ + slice * (M / D) * N;  // [1, M / D, N]
+        P_s_c = P_s + c * (M / D / 2) * N;     // [1, M / D / 2, N]
       }
 
-      const bf16* A_s = A + (D + rank - (s + 1)) % D * (M / D) * (K / D);  // [1, M / D, K / D]
-      const bf16* A_s_c = A_s + c * (M / D / 2) * (K / D);                 // [1, M / D / 2, K / D]
-      const bf16* Bb_s = Bb;                                               // [1, K / D, N]
+      const bf16* A_s = A + slice * (M / D) * (K / D);      // [1, M / D, K / D]
+      const bf16* A_s_c = A_s + c * (M / D / 2) * (K / D);  // [1, M / D / 2, K / D]
+      const bf16* Bb_s = Bb;                                // [1, K / D, N]
 
       // What the ranks before have summed.
       if (s != 0) {
@@ -143,10 +136,10 @@ void FoldedSums::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
       // The next rank adds to it in its next step.
       if (s != D - 1) {
-        bf16* P_s_2 = P_ + (D + rank - (s + 1)) % D * (M / D) * N;  // [1, M / D, N]
-        bf16* P_s_2_c = P_s_2 + c * (M / D / 2) * N;                // [1, M / D / 2, N]
-        bf16* P_sums_s_2 = P_sums_ + s * (M / D) * N;               // [1, M / D, N]
-        bf16* P_sums_s_2_c = P_sums_s_2 + c * (M / D / 2) * N;      // [1, M / D / 2, N]
+        bf16* P_s_2 = P_ + slice * (M / D) * N;                 // [1, M / D, N]
+        bf16* P_s_2_c = P_s_2 + c * (M / D / 2) * N;            // [1, M / D / 2, N]
+        bf16* P_sums_s_2 = P_sums_ + s * (M / D) * N;           // [1, M / D, N]
+        bf16* P_sums_s_2_c = P_sums_s_2 + c * (M / D / 2) * N;  // [1, M / D / 2, N]
 
         // StartCoalescing
         HG_CHECK(cudaEventRecord(exchange_ready_[s * 2 + c], stream), kExchange);
@@ -154,13 +147,13 @@ void FoldedSums::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(ncclGroupStart(), kExchange);
 
         // receive = P2PCommunication(recv, buffer P_sums_s_2_c, peer (D + rank - 1) % D, NCCL)
-        HG_CHECK(ncclRecv(P_sums_s_2_c, M / D / 2 * N, ncclBfloat16,
-                          static_cast<int>((D + rank - 1) % D), x_.comm, x_.stream),
+        HG_CHECK(ncclRecv(P_sums_s_2_c, M / D / 2 * N, ncclBfloat16, static_cast<int>(from),
+                          x_.comm, x_.stream),
                  kReceive);
 
         // send = P2PCommunication(send, buffer P_s_2_c, peer (rank + 1) % D, NCCL)
-        HG_CHECK(ncclSend(P_s_2_c, M / D / 2 * N, ncclBfloat16, static_cast<int>((rank + 1) % D),
-                          x_.comm, x_.stream),
+        HG_CHECK(ncclSend(P_s_2_c, M / D / 2 * N, ncclBfloat16, static_cast<int>(to), x_.comm,
+                          x_.stream),
                  kSend);
         HG_CHECK(ncclGroupEnd(), kExchange);
         HG_CHECK(cudaEventRecord(exchange_done_[s * 2 + c], x_.stream), kExchange);
@@ -174,30 +167,21 @@ void FoldedSums::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-          .output = false,
-          .where = "spec.yaml:7:3",
-          .contraction = K / D * 2,
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {K / D}, {N}},
-          .output = false,
-          .where = "spec.yaml:8:3",
-          .contraction = 8,
-      },
-      {
-          .name = "C",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{D, D, x}, {M / D}, {N}},
-          .output = true,
-          .where = "spec.yaml:10:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
+       .where = "spec.yaml:7:3",
+       .contraction = K / D * 2},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {K / D}, {N}},
+       .where = "spec.yaml:8:3",
+       .contraction = 8},
+      {.name = "C",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{D, D, x}, {M / D}, {N}},
+       .output = true,
+       .where = "spec.yaml:10:3"},
   };
 }
 

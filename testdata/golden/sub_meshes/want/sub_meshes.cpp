@@ -48,11 +48,7 @@ const hirgen::Mesh mesh_ranks_2_1({2}, {2, 1});
 
 // The products, row-major.
 constexpr hirgen::MatmulShape kCShape = {
-    .m = 16,
-    .n = 12,
-    .k = 16,
-    .dtype = hirgen::DType::kBf16,
-};
+    .m = 16, .n = 12, .k = 16, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:19:5 Synchronize(caller)";
@@ -128,7 +124,7 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* spread = static_cast<bf16*>(tensors[4]);            // [12]
   cudaStream_t stream = caller;                             // the current stream
 
-  // Every worker waits for the caller, before the work: there the wait would inherit earlier joins.
+  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < 2; ++s) {
     stream = workers_[s % kStreams];
 
@@ -206,50 +202,34 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_pair.coordinate(rank, 0);
   return {
-      {
-          .name = "A",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{2}, {2, 2, x}, {8}, {16}},
-          .output = false,
-          .where = "spec.yaml:11:3",
-          .contraction = 16,
-          .present = mesh_pair.holds(rank),
-      },
-      {
-          .name = "B",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{16}, {12}},
-          .output = false,
-          .where = "spec.yaml:12:3",
-          .contraction = 16,
-          .present = mesh_pair.holds(rank),
-      },
-      {
-          .name = "bias",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{12}},
-          .output = false,
-          .where = "spec.yaml:14:3",
-          .contraction = 1,
-          .present = mesh_one.holds(rank),
-      },
-      {
-          .name = "out",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{2}, {2}, {8}, {12}},
-          .output = true,
-          .where = "spec.yaml:16:3",
-          .contraction = 1,
-          .present = mesh_one.holds(rank),
-      },
-      {
-          .name = "spread",
-          .dtype = hirgen::DType::kBf16,
-          .axes = {{12}},
-          .output = true,
-          .where = "spec.yaml:17:3",
-          .contraction = 1,
-      },
+      {.name = "A",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{2}, {2, 2, x}, {8}, {16}},
+       .where = "spec.yaml:11:3",
+       .contraction = 16,
+       .present = mesh_pair.holds(rank)},
+      {.name = "B",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{16}, {12}},
+       .where = "spec.yaml:12:3",
+       .contraction = 16,
+       .present = mesh_pair.holds(rank)},
+      {.name = "bias",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{12}},
+       .where = "spec.yaml:14:3",
+       .present = mesh_one.holds(rank)},
+      {.name = "out",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{2}, {2}, {8}, {12}},
+       .output = true,
+       .where = "spec.yaml:16:3",
+       .present = mesh_one.holds(rank)},
+      {.name = "spread",
+       .dtype = hirgen::DType::kBf16,
+       .axes = {{12}},
+       .output = true,
+       .where = "spec.yaml:17:3"},
   };
 }
 
@@ -265,7 +245,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "sub_meshes",
               .spec = "spec.yaml",
-              .digest = "f25cf3529ce8bfe064d1a1248fee0ea6515b5a80f3cbf149ce8d73d41f8c50ca",
+              .digest = "4c58627db5b81c6667dc98c7ba7f0b0bff99617acc80678abb9489d9565c393d",
               .mesh_size = 4,
               .products = {{32, 12, 16, 1}},
               .bytes = 1024,

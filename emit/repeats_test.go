@@ -1,0 +1,74 @@
+package emit_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/model"
+)
+
+// peersAcross are specs whose ranks exchange, along axes of grids and of meshes of some ranks,
+// too, with the orders that they can have.
+var peersAcross = map[string][]string{
+	"../testdata/specs/ag_matmul_p2p/spec.yaml":                {"rotation", "reverse", "pairwise"},
+	"../testdata/specs/matmul_ar_p2p/spec.yaml":                {"rotation", "reverse", "pairwise"},
+	"../testdata/grids/exchange_grid.yaml":                     {"rotation", "reverse", "pairwise"},
+	"../internal/e2e/testdata/moves/exchange_grid_inside.yaml": {"rotation", "reverse", "pairwise"},
+	"../internal/e2e/testdata/moves/exchange_halves.yaml":      {"rotation", "reverse"},
+	"../internal/e2e/testdata/moves/exchange_inside.yaml":      {"rotation", "reverse"},
+	"../internal/e2e/testdata/moves/exchange_turned.yaml":      {"rotation", "reverse", "pairwise"},
+}
+
+// Ranks to exchange with go by names: no line is longer than others, and no rank is computed in
+// the arguments of a call.
+func TestPeersHaveNames(t *testing.T) {
+	computed := regexp.MustCompile(`(of<\w+>|lent_at|copied_at|loan)\([^;]*[%^]`)
+	for path, orders := range peersAcross {
+		for _, transport := range []string{"ipc-get", "ipc-put"} {
+			for _, order := range orders {
+				program := body(t, emitFile(t, path, "pipeline", "p2p", "transport", transport, "order", order))
+				for line := range strings.Lines(program) {
+					if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > 100 {
+						t.Errorf("%s, %s, %s: %d columns:\n%s", path, transport, order, len(line), line)
+					}
+					if computed.MatchString(line) {
+						t.Errorf("%s, %s, %s: a rank without a name:\n%s", path, transport, order, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+// emitFile emits a spec of a file with fields of its schedule replaced.
+func emitFile(t *testing.T, path string, fields ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schedule []model.Setting
+	for field := range slices.Chunk(fields, 2) {
+		schedule = append(schedule, model.Setting{Name: field[0], Value: field[1]})
+	}
+	pipeline, err := model.Load(filepath.Base(path), text, nil, schedule...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := lowering.Lower(pipeline, lowering.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := emit.Render(program, emit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(files[indexOf(t, files, pipeline.Name+".cpp")].Data)
+}
