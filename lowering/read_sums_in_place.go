@@ -93,7 +93,7 @@ func (d *directSums) find() {
 			case *hostir.Wait:
 				waits[s.Handle] = s
 			case *hostir.P2PCommunication:
-				if into := root(d.base, s.Buffer); s.Backend == hostir.IPCGet && !s.Send && into.Role == hostir.Temp {
+				if into := root(d.base, s.Buffer); s.Backend == hostir.IPCGet && s.Reach == hostir.Anywhere && !s.Send && into.Role == hostir.Temp {
 					d.filled[into] = &summedParts{loop: loop, recv: s, piece: d.selects[s.Buffer], waits: waits}
 				}
 			}

@@ -26,6 +26,8 @@ func (f *flow) borrow(s *SumLoans, recv *P2PCommunication) {
 	switch {
 	case recv.Backend != IPCGet || recv.Send:
 		f.breach(recv.Pos, "sum", "%s is no receive over IPC-get: nothing is lent to it", recv.Handle)
+	case recv.Reach != Anywhere:
+		f.breach(recv.Pos, "sum", "%s takes place %s, and a sum needs all parts", recv.Handle, recv.Reach)
 	case f.root(recv.Buffer) != f.root(s.Out):
 		f.breach(recv.Pos, "sum", "%s goes into %s, which is no part of %s", recv.Handle, recv.Buffer.Name, s.Out.Name)
 	}
