@@ -52,6 +52,7 @@ type programView struct {
 	Products      []productView
 	Bytes         quantity
 	Communication string
+	TeamSize      quantity // ranks of the communication
 
 	Reference []refView
 	Runtime   []File

@@ -10,13 +10,14 @@ import (
 func (b *builder) branch(s *hostir.If) ([]node, error) {
 	views := b.declareViews(s)
 	before, products := b.current, len(b.view.Products)
-	body, err := b.list(s.Body)
+	cond := b.scope.rename(fold(s.Cond))
+	body, err := b.under(condition{holds: cond}, s.Body)
 	if err != nil {
 		return nil, err
 	}
 	after, both := b.current, len(b.view.Products)
 	b.current = before
-	otherwise, err := b.list(s.Else)
+	otherwise, err := b.under(condition{holds: cond, not: true}, s.Else)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +30,14 @@ func (b *builder) branch(s *hostir.If) ([]node, error) {
 		b.buffers[buf.tensor] = buf // what the sides knew holds on neither path alone
 		nodes = append(nodes, &declareNode{Const: buf.input, Type: buf.typ.Alias, Name: buf.name, Shape: buf.shape()})
 	}
-	return append(nodes, &ifNode{b.source(s), b.index(s.Cond), body, otherwise}), nil
+	return append(nodes, &ifNode{b.source(s), b.spell(cond), body, otherwise}), nil
+}
+
+// under prints one side of an If.
+func (b *builder) under(c condition, side []hostir.Stmt) ([]node, error) {
+	b.conditions = append(b.conditions, c)
+	defer func() { b.conditions = b.conditions[:len(b.conditions)-1] }()
+	return b.list(side)
 }
 
 // sameProducts reports whether both sides of an If compute as much.

@@ -39,14 +39,15 @@ type builder struct {
 	places    map[string]string                   // names of constants, by text
 	derived   []string                            // communications in words, for the summary
 
-	loops    []loop
-	earlier  []earlierWait    // of the outermost loop
-	guard    string           // of the statement at hand: who runs it; empty for all
-	declared []*hostir.Tensor // in the innermost statement list
-	current  streamRef        // what the next statement runs on
-	group    *transfer        // the open group of communications
-	signals  *signalGroup     // the open group of transfers through shared memory
-	loanSum  string           // the variable of the sum at hand that reads what peers lend; empty outside of one
+	loops      []loop
+	earlier    []earlierWait    // of the outermost loop
+	conditions []condition      // around the statement at hand
+	guard      string           // of the statement at hand: who runs it; empty for all
+	declared   []*hostir.Tensor // in the innermost statement list
+	current    streamRef        // what the next statement runs on
+	group      *transfer        // the open group of communications
+	signals    *signalGroup     // the open group of transfers through shared memory
+	loanSum    string           // the variable of the sum at hand that reads what peers lend; empty outside of one
 
 	kernels         bool // the program launches kernels of the runtime
 	sumsLoans       bool // it sums what peers lend

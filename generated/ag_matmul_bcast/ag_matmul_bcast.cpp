@@ -175,6 +175,7 @@ const hirgen::ProgramTable& table() {
               .products = {{D * (M / D), N, K, 1}},
               .bytes = D * (M / D) * K * 2,
               .communication = "broadcast",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },

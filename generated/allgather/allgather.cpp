@@ -141,6 +141,7 @@ const hirgen::ProgramTable& table() {
               .products = {},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .communication = "allgather",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}},
           },

@@ -142,6 +142,7 @@ const hirgen::ProgramTable& table() {
               .products = {},
               .bytes = S * (M / S) * N * 2,
               .communication = "allreduce",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}},
           },

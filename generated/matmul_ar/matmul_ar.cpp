@@ -174,6 +174,7 @@ const hirgen::ProgramTable& table() {
               .products = {{S * (M / S), N, K / D, 1}},
               .bytes = S * (M / S) * N * 2,
               .communication = "allreduce",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
           },

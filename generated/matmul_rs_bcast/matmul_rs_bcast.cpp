@@ -181,6 +181,7 @@ const hirgen::ProgramTable& table() {
               .products = {{S * D * (M / (S * D)), N, K / D, 1}},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .communication = "reducescatter",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
           },

@@ -182,6 +182,7 @@ const hirgen::ProgramTable& table() {
               .products = {{S * (M / S), K / D, N, 1}},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .communication = "allgather",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
           },

@@ -191,6 +191,7 @@ const hirgen::ProgramTable& table() {
               .products = {{S * (K / D), N, M / S, 1}},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .communication = "allgather",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
           },

@@ -180,6 +180,7 @@ const hirgen::ProgramTable& table() {
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = D * (M / D) * N * 2,
               .communication = "reduce",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },

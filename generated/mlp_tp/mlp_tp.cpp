@@ -236,6 +236,7 @@ const hirgen::ProgramTable& table() {
               .products = {{S * (M / S), N / D, K, 1}, {S * (M / S), K, N / D, 1}},
               .bytes = S * D * (M / (S * D)) * K * 2,
               .communication = "allgather",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}},
           },

@@ -276,6 +276,7 @@ const hirgen::ProgramTable& table() {
               .products = {{M, N / D, K, 1}, {K, N / D, M, 1}, {N / D, K, M, 1}, {M, K, N / D, 1}},
               .bytes = D * (M / D) * K * 2,
               .communication = "allgather",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}},
           },

@@ -144,6 +144,7 @@ const hirgen::ProgramTable& table() {
               .products = {},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .communication = "reducescatter",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}},
           },

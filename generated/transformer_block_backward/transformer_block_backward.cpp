@@ -1414,6 +1414,7 @@ const hirgen::ProgramTable& table() {
                            {B * L, E, E / D, 1}},
               .bytes = B * L * E * 2,
               .communication = "allreduce",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"C", C}, {"E", E}, {"F", F}},
           },

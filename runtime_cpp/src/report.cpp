@@ -22,7 +22,7 @@ int64_t count(const Report& report) {
   const ProgramInfo& info = *report.info;
   const auto elements = info.bytes / static_cast<int64_t>(size_of(report.dtype));
   for (const char* sliced : {"allgather", "reducescatter", "alltoall", "gather", "scatter"}) {
-    if (info.communication == sliced) return elements / info.mesh_size;
+    if (info.communication == sliced) return elements / info.team_size;
   }
   return elements;
 }
@@ -37,7 +37,7 @@ Rates rates(const Report& report) {
   const double seconds = median(report.repeat_seconds);
   const double algbw = static_cast<double>(info.bytes) / seconds / 1e9;
   return {seconds, flops(info) / seconds / 1e12, algbw,
-          algbw * bus_factor(info.communication, info.mesh_size)};
+          algbw * bus_factor(info.communication, info.team_size)};
 }
 
 std::string wrong_text(const Report& report) {

@@ -254,7 +254,8 @@ HG_TEST(rates_follow_from_the_median) {
   ProgramInfo info;
   info.name = "ag_matmul";
   info.communication = "allgather";
-  info.mesh_size = 4;
+  info.mesh_size = 8;
+  info.team_size = 4;  // along one axis of a grid
   info.bytes = 8'000'000;
   info.products = {{1000, 1000, 1000, 2}};
   info.parameters = {{"M", 1000}};

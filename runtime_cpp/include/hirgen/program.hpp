@@ -38,8 +38,11 @@ struct ProgramInfo {
   std::string digest;  ///< of the host IR text: equal on every rank or the start fails
   int mesh_size = 1;
   std::vector<ProductInfo> products;
-  int64_t bytes = 0;           ///< size of the largest communicated tensor, as nccl-tests counts it
+  /// Of the largest communication in a call, as nccl-tests counts: the whole tensor of a
+  /// collective; of sends and receives what one rank receives, without the slice that it has.
+  int64_t bytes = 0;
   std::string communication;   ///< "allgather", for the report
+  int team_size = 1;           ///< ranks of that communication: those along one mesh axis, often
   std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get" or "ipc-put"
   /// Parameters of the spec by name, as generated; they go into the JSON report.
   std::vector<std::pair<std::string, int64_t>> parameters = {};

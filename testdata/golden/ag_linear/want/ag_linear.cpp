@@ -189,6 +189,7 @@ const hirgen::ProgramTable& table() {
               .products = {{S * D * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * K * 2,
               .communication = "allgather",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
           },

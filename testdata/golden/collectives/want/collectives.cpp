@@ -309,6 +309,7 @@ const hirgen::ProgramTable& table() {
               .products = {},
               .bytes = X * X * N * 4,
               .communication = "allgather",
+              .team_size = X,
               .transport = "nccl",
               .parameters = {{"X", X}, {"Y", Y}, {"N", N}},
           },

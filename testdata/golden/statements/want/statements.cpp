@@ -355,6 +355,7 @@ const hirgen::ProgramTable& table() {
               .products = {{M, N, K, B}},
               .bytes = N * 4,
               .communication = "sendrecv",
+              .team_size = D,
               .transport = "nccl",
               .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}},
           },

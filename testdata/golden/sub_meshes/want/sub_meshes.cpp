@@ -250,6 +250,7 @@ const hirgen::ProgramTable& table() {
               .products = {{32, 12, 16, 1}},
               .bytes = 1024,
               .communication = "allgather",
+              .team_size = 2,
               .transport = "nccl",
               .parameters = {},
           },

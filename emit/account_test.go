@@ -1,0 +1,70 @@
+package emit_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/expr"
+)
+
+// The size of a communication does not depend on how the pipeline is arranged: what one rank
+// receives, or the whole tensor of a collective.
+func TestBytes(t *testing.T) {
+	const slice = 8192 / 4 * 8192 * 2
+	arrangements := [][]string{
+		{}, {"own_step", "last"}, {"transfers", "ahead"}, {"transfers", "ahead", "own_step", "last"}, {"chunks", "2"},
+		{"chunks", "8"}, {"order", "pairwise"}, {"transport", "ipc-get"}, {"transport", "ipc-put"},
+		{"transport", "ipc-put", "transfers", "ahead", "copy", "fused"}, {"pipeline", "ring", "chunks", "8"}, {"pipeline", "ring"},
+	}
+	for _, spec := range []string{"ag_matmul_p2p", "matmul_rs_p2p", "matmul_ar_p2p", "allgather_p2p"} {
+		for _, fields := range arrangements {
+			if spec == "allgather_p2p" && slices.Contains(fields, "8") {
+				continue
+			}
+			schedule := append([]string{"transport", "nccl"}, fields...)
+			program := emitFile(t, "../testdata/specs/"+spec+"/spec.yaml", schedule...)
+			if got := evaluated(t, program, "bytes"); got != 3*slice {
+				t.Errorf("%s, %q: %d bytes, want %d", spec, fields, got, 3*slice)
+			}
+		}
+	}
+	for _, fields := range [][]string{{}, {"pipeline", "eager"}, {"sync", "fused"}} {
+		program := emitFile(t, "../testdata/specs/ag_matmul/spec.yaml", fields...)
+		if got := evaluated(t, program, "bytes"); got != 4*slice {
+			t.Errorf("ag_matmul, %q: %d bytes, want %d", fields, got, 4*slice)
+		}
+	}
+}
+
+// The ranks of a collective along an axis of a grid are those along the axis.
+func TestTeamSize(t *testing.T) {
+	program := emitFile(t, "../testdata/grids/ag_matmul_grid.yaml", "pipeline", "eager")
+	if got, all := evaluated(t, program, "team_size"), evaluated(t, program, "mesh_size"); got >= all || all%got != 0 {
+		t.Errorf("%d of %d ranks", got, all)
+	}
+}
+
+// evaluated is the value of a field of the program's table, over the program's parameters.
+func evaluated(t *testing.T, program, field string) int64 {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^ {14}\.` + field + ` = (.*),$`).FindStringSubmatch(program)
+	if found == nil {
+		t.Fatalf("there is no %s in\n%s", field, program)
+	}
+	e, err := expr.Parse(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := expr.Eval(e, func(name string) (v int64, ok bool) {
+		_, rest, ok := strings.Cut(program, "constexpr int64_t "+name+" = ")
+		_, err := fmt.Sscanf(rest, "%d;", &v)
+		return v, ok && err == nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}

@@ -1,0 +1,129 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// account notes a communication for the summary, and keeps the largest one for the
+// columns of the report.
+func (b *builder) account(s *hostir.Communication, in, out *buffer) {
+	whole := out
+	if in.elements().size > out.elements().size {
+		whole = in
+	}
+	kind := strings.ToLower(string(s.Type))
+	over := "mesh axis " + s.MeshAxis
+	switch {
+	case s.Type == hostir.SendRecv:
+		over = fmt.Sprintf("meshes %s and %s", s.In.Mesh.Name, s.Out.Mesh.Name)
+	case s.MeshAxis == "":
+		over = "mesh " + s.Mesh.Name
+	}
+	ranks := number(int64(s.Mesh.Size()))
+	if axis := s.Mesh.Axis(s.MeshAxis); axis != nil {
+		ranks = b.scope.extent(axis.Extent)
+	}
+	b.accountFor(fmt.Sprintf("%s of %s over %s", kind, in.root.Name, over), kind, whole, ranks)
+}
+
+// accountTransfer notes what a rank receives from another one.
+func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
+	if !s.Send {
+		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Reach))
+		b.accountFor(fmt.Sprintf("transfers into %s from rank to rank by %s", buf.root.Name, by), "sendrecv", buf, number(2))
+	}
+}
+
+// accountFor notes a communication between so many ranks in words, once for neighbours that are
+// alike. Its size is that of nccl-tests: of the whole tensor that a collective is about, or of what
+// one rank receives from others. What a rank has already is no communication.
+func (b *builder) accountFor(text, kind string, whole *buffer, ranks quantity) {
+	text += b.perIteration()
+	if len(b.derived) == 0 || b.derived[len(b.derived)-1] != text {
+		b.derived = append(b.derived, text)
+	}
+	bytes := times(b.happens(), whole.elements(), number(whole.tensor.DType.Size()))
+	if bytes.size > b.view.Bytes.size {
+		b.view.Bytes, b.view.Communication, b.view.TeamSize = bytes, kind, ranks
+	}
+}
+
+// perIteration says in which loops a communication stands.
+func (b *builder) perIteration() string {
+	names := make([]string, len(b.loops))
+	for i, l := range b.loops {
+		names[i] = l.name
+	}
+	switch last := len(names) - 1; last {
+	case -1:
+		return ""
+	case 0:
+		return ", one slice per iteration of " + names[0]
+	default:
+		return ", one slice per iteration of " + strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+}
+
+// A condition stands around the statement at hand: one of the spec's, which holds or does not.
+type condition struct {
+	holds expr.Expr // of C++ names
+	not   bool      // on the other side of the branch
+}
+
+// happens is how often the statement at hand is done in a call: not in the iterations that a
+// condition on loop variables leaves out, as the one of the own slice does.
+func (b *builder) happens() quantity {
+	alone := func(c condition) bool {
+		return 1 == len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !mentions(c.holds, l.name) }))
+	}
+	if slices.ContainsFunc(b.conditions, func(c condition) bool { return !alone(c) }) {
+		runs := b.runs()
+		return without(runs, runs.size-b.passes(b.loops, b.conditions, map[string]int64{}))
+	}
+	count := number(1)
+	for _, l := range b.loops {
+		own := slices.DeleteFunc(slices.Clone(b.conditions), func(c condition) bool { return !mentions(c.holds, l.name) })
+		if len(own) > 0 {
+			l.runs = without(l.runs, l.runs.size-b.passes([]loop{l}, own, map[string]int64{}))
+		}
+		count = times(count, l.runs)
+	}
+	return count
+}
+
+// passes counts the iterations of loops in which conditions hold, as far as they depend on loops.
+func (b *builder) passes(loops []loop, conditions []condition, values map[string]int64) int64 {
+	if len(loops) == 0 {
+		for _, c := range conditions {
+			value, err := expr.Eval(c.holds, func(name string) (int64, bool) {
+				if v, ok := values[name]; ok {
+					return v, true
+				}
+				return b.constantValue(name)
+			})
+			if err == nil && (value == 0) != c.not {
+				return 0
+			}
+		}
+		return 1
+	}
+	count, l := int64(0), loops[0]
+	for i := l.count.size - l.runs.size; i < l.count.size; i++ {
+		values[l.name] = i
+		count += b.passes(loops[1:], conditions, values)
+	}
+	return count
+}
+
+// without is a quantity less a number.
+func without(q quantity, number int64) quantity {
+	if number == 0 {
+		return q
+	}
+	return quantity{fold(&expr.Binary{Op: "-", X: q.expr, Y: expr.Int(number)}), q.size - number}
+}
