@@ -189,7 +189,7 @@ def parse():
     parser.add_argument("--iters", type=int, default=5, help="calls of a repeat, at least")
     parser.add_argument("--seconds", type=float, default=0.2, help="of a round's repeats together")
     parser.add_argument("--bounds-seconds", type=float, default=0.05, help="of a round of each measurement of what bounds a shape")
-    parser.add_argument("--bounds-limit", type=float, default=60, help="seconds of what bounds all shapes together")
+    parser.add_argument("--bounds-limit", type=float, default=80, help="seconds of what bounds all shapes together")
     parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds at a time")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script, with small --shapes")

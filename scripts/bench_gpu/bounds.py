@@ -49,6 +49,16 @@ def names(ranks, operations):
     return [*made, SUM, AS_MANY_BYTES, ONE_SLICE]
 
 
+def turn(names, back):
+    """(busy, idle): the measurements in the order of a round, forth or back.
+
+    Products take a GPU to its power limit, and for some hundred milliseconds after copies or sums it would run at
+    clocks that do not last. So those follow when all products are timed."""
+    busy = [name for name in names if name.split(" beside ")[0].split()[-1] in ("whole", "products")]
+    idle = [name for name in names if name not in busy]
+    return (busy[::-1], idle[::-1]) if back else (busy, idle)
+
+
 def parts_of(operation, label, ranks):
     """How many products a rank makes in a program of variants.py: one in each slice where its schedule says nothing."""
     schedule = table_of.schedules(operation).get((label or "").removesuffix(", tuned"), (None, {}))[1]

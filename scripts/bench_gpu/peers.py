@@ -32,10 +32,13 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 import torch.distributed._symmetric_memory as symm_mem  # noqa: E402
 
+import bounds  # noqa: E402
 import cells  # noqa: E402
 import products  # noqa: E402
 from on_gpu import empty, normal, symmetric, timed  # noqa: E402
 
+
+WARM_SECONDS = 0.4
 
 # Each operation returns its peers' calls by name.
 
@@ -118,7 +121,8 @@ class Server:
         return {"peers": list(self.calls)}
 
     def bounds(self, operations, m, n, k, seconds, rounds):
-        """Times what bounds a shape, each for so many seconds of a round, in one order and then in the other."""
+        """Times what bounds a shape, each for so many seconds of a round, in one order and then in the other. A round
+        begins with the whole product, until the GPUs are as warm as they stay."""
         self.calls = {}
         torch.cuda.empty_cache()
         try:
@@ -126,7 +130,9 @@ class Server:
             iters = {name: max(3, math.ceil(seconds * 1e6 / timed(call, 1, 2, 1)[0])) for name, call in calls.items()}
             times = {name: [] for name in calls}
             for i in range(rounds):
-                for name in calls if i % 2 == 0 else reversed(calls):
+                busy, idle = bounds.turn(list(calls), back=i % 2 == 1)
+                timed(calls[bounds.product(1)], 0, math.ceil(WARM_SECONDS / seconds) * iters[bounds.product(1)], 1)
+                for name in busy + idle:
                     times[name] += timed(calls[name], iters[name] // 2, iters[name], 1)
             return {"items": {name: {"us": us, "iters": iters[name]} for name, us in times.items()}}
         except Exception as error:  # noqa: BLE001

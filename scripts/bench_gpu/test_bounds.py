@@ -42,16 +42,19 @@ class Products(WithoutTorch):
             self.assertEqual(taken, expected, operation)
 
     def test_bounds_are_timed_in_turns_forth_and_back(self):
-        """Calls of 10 ms: five in 50 ms, after one that says how long it takes."""
+        """Calls of 10 ms: five in 50 ms, after one that says how long it takes; 0.4 s of products warm the GPUs."""
         order = []
         self.peers.timed = lambda call, warmup, iters, repeats: order.append((call, warmup, iters, repeats)) or [10e3]
         answer = self.peers.Server(self.group).bounds(["ag_matmul"], 64, 32, 16, seconds=0.05, rounds=2)
         names = bounds.names(4, ["ag_matmul"])
         self.assertEqual(answer["items"], {name: {"us": [10e3, 10e3], "iters": 5} for name in names})
-        tries, forth, back = order[:len(names)], order[len(names):2 * len(names)], order[2 * len(names):]
-        self.assertEqual(back, forth[::-1])
-        self.assertEqual([call for call, *_ in tries], [call for call, *_ in forth])
-        self.assertEqual({tuple(counts) for _, *counts in forth}, {(2, 5, 1)})
+        tries, rounds = order[:len(names)], order[len(names):]
+        call_of = {name: call for name, (call, *_) in zip(names, tries)}
+        for i in range(2):
+            (warm, *counts), *timed = rounds[i * (len(names) + 1):][:len(names) + 1]
+            self.assertEqual((warm, counts), (call_of["whole"], [0, 40, 1]))
+            self.assertEqual([call for call, *_ in timed], [call_of[name] for name in sum(bounds.turn(names, back=i == 1), [])])
+            self.assertEqual({tuple(counts) for _, *counts in timed}, {(2, 5, 1)})
 
     def test_bounds_that_fail_are_an_answer(self):
         self.peers.products.calls = mock.Mock(side_effect=RuntimeError("out of memory"))
@@ -71,6 +74,12 @@ class Bounds(unittest.TestCase):
             made = bounds.names(ranks, cells.OPERATIONS)
             self.assertEqual(len(set(made)), len(made))
             self.assertLessEqual(set(bounds.cuts_beside(ranks)), set(bounds.cuts(ranks)), "each has its product alone")
+
+    def test_products_are_timed_before_what_lets_a_gpu_rest(self):
+        names = ["whole", "8 products", "copies of matmul_rs", "8 products beside copies of matmul_rs", bounds.SUM, bounds.ONE_SLICE]
+        busy, idle = ["whole", names[1], names[3]], [names[2], bounds.SUM, bounds.ONE_SLICE]
+        self.assertEqual(bounds.turn(names, back=False), (busy, idle))
+        self.assertEqual(bounds.turn(names, back=True), (busy[::-1], idle[::-1]))
 
     def test_products_of_a_program(self):
         for label, parts in (("eager", 1), ("put, own last", 8), ("put, ring folded, 2 a slice", 16), ("put, own last, tuned", 8),
