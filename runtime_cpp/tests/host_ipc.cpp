@@ -23,7 +23,7 @@ constexpr const char* kWhere = "gather.yaml:1:1 transfer";
 constexpr const char* kSharing = "gather.yaml:1:1 sharing A with the other ranks";
 
 /// C = allgather(A), step s at distance s, through a buffer of the program that peers read
-/// (get of A) or write (put into it).
+/// (get of A) or write (put into it); over NCCL where a peer is no neighbour.
 class Gather final : public Program {
  public:
   explicit Gather(Context& context) : context_(context) {
@@ -44,19 +44,13 @@ class Gather final : public Program {
       const int to = (me + kWorld - step) % kWorld;
       const int from = (me + step) % kWorld;
       // The owner lends; the copier copies on the stream of copies and says so.
-      lend(shared, put_ ? from : to, step, caller);
-      HG_CHECK(cudaEventRecord(ready_[step], caller), kWhere);
-      HG_CHECK(cudaStreamWaitEvent(peers_.copies(), ready_[step], 0), kWhere);
-      await(shared.lent(step), shared, peers_.copies());
-      if (put_) {
-        copy(shared.of<float>(to) + me * kColumns, a);
-      } else {
-        copy(all_ + from * kColumns, shared.of<float>(from));
-      }
-      signal(shared.copied_at(put_ ? to : from, step), shared, peers_.copies());
-      HG_CHECK(cudaEventRecord(done_[step], peers_.copies()), kWhere);
-      await(shared.copied(step), shared, caller);
-      HG_CHECK(cudaStreamWaitEvent(caller, done_[step], 0), kWhere);
+      const int borrower = put_ ? from : to;
+      const int lender = put_ ? to : from;
+      if (peers_.reaches(borrower)) signal(shared.lent_at(borrower, step), shared, caller);
+      pass_over_nccl(a, to, from, caller);
+      if (peers_.reaches(lender)) copy_from(lender, a, shared, step, caller);
+      if (peers_.reaches(borrower)) await(shared.copied(step), shared, caller);
+      if (peers_.reaches(lender)) HG_CHECK(cudaStreamWaitEvent(caller, done_[step], 0), kWhere);
     }
     HG_CHECK(cudaMemcpyAsync(tensors[1], all_, kWorld * kBytes, cudaMemcpyDeviceToDevice, caller),
              kWhere);
@@ -73,8 +67,29 @@ class Gather final : public Program {
     HG_CHECK(cudaMemcpyAsync(turn, a, kBytes, cudaMemcpyDeviceToDevice, caller), kWhere);
     return turn;
   }
-  void lend(const Shared& shared, int peer, int step, cudaStream_t stream) {
-    signal(shared.lent_at(peer, step), shared, stream);
+  /// Copies what `lender` lends, or into it, behind what is on the caller's stream.
+  void copy_from(int lender, const float* a, const Shared& shared, int step, cudaStream_t caller) {
+    HG_CHECK(cudaEventRecord(ready_[step], caller), kWhere);
+    HG_CHECK(cudaStreamWaitEvent(peers_.copies(), ready_[step], 0), kWhere);
+    await(shared.lent(step), shared, peers_.copies());
+    if (put_) {
+      copy(shared.of<float>(lender) + context_.rank() * kColumns, a);
+    } else {
+      copy(all_ + lender * kColumns, shared.of<float>(lender));
+    }
+    signal(shared.copied_at(lender, step), shared, peers_.copies());
+    HG_CHECK(cudaEventRecord(done_[step], peers_.copies()), kWhere);
+  }
+  /// Exchanges with those of both peers that are no neighbours.
+  void pass_over_nccl(const float* a, int to, int from, cudaStream_t caller) {
+    ncclComm_t comm = world_.comm;
+    float* into = all_ + from * kColumns;
+    HG_CHECK(ncclGroupStart(), kWhere);
+    if (!peers_.reaches(to)) HG_CHECK(ncclSend(a, kColumns, ncclFloat32, to, comm, caller), kWhere);
+    if (!peers_.reaches(from)) {
+      HG_CHECK(ncclRecv(into, kColumns, ncclFloat32, from, comm, caller), kWhere);
+    }
+    HG_CHECK(ncclGroupEnd(), kWhere);
   }
   void signal(CUdeviceptr word, const Shared& shared, cudaStream_t stream) {
     HG_CHECK(peers_.memory().cuStreamWriteValue32(stream, word, shared.call(), 0), kWhere);
@@ -91,6 +106,7 @@ class Gather final : public Program {
   Context& context_;
   const bool put_ = chosen("GATHER_PUT");
   Peers peers_{context_, "gather.yaml"};
+  Team& world_ = context_.team({0, 1, 2}, kWhere);
   float* all_ = context_.allocate<float>(kWorld * kColumns, "A_all", kWhere);
   const SharedShape shape_{put_ ? kWorld * kBytes : kBytes, kWorld, put_ ? "A_all" : "A", kSharing};
   Events ready_ = context_.events("ready", kWhere, kWorld);
@@ -144,7 +160,7 @@ ProgramTable gather_table() {
   table.info.transport = chosen("GATHER_PUT") ? "ipc-put" : "ipc-get";
   if (chosen("GATHER_BOTH")) {
     table.create_across_hosts = [](Context& context) -> std::unique_ptr<Program> {
-      return std::make_unique<GatherOverNccl>(context);
+      return std::make_unique<Gather>(context);
     };
   }
   return table;
@@ -219,6 +235,19 @@ HG_TEST(ranks_share_memory_within_hosts) {
       said_over("nccl", {{"HIRGEN_BOOT_ID@2", "another"}, {"HIRGEN_CPU_NO_IPC@1", "1"}}),
       "runs over NCCL, not ipc-get: rank 1 cannot open memory of rank 0");
   said_over("nccl", {{"HIRGEN_BOOT_ID@1", "another"}, {"HIRGEN_BOOT_ID@2", "third"}});
+}
+
+// Ranks of one host exchange handles of a new buffer by themselves, while what goes to other hosts
+// is under way.
+HG_TEST(callers_may_change_their_pointers_within_hosts) {
+  for (const char* seed : {"0", "1", "2", "3", "4", "5"}) {
+    test::Environment environment{{"GATHER_COPIES", "1"}, {"HIRGEN_CPU_SEED", seed}};
+    said_over("nccl", environment, {"--checks", "20", "--transport", "nccl"});
+    environment["HIRGEN_BOOT_ID@1"] = "another";
+    said_over("ipc-get within hosts, nccl between them", environment, {"--checks", "20"});
+    environment["GATHER_PUT"] = "1";
+    said_over("ipc-put within hosts, nccl between them", environment, {"--checks", "20"});
+  }
 }
 
 HG_TEST(what_is_asked_for_is_not_looked_for) {
