@@ -37,6 +37,7 @@ HUGE = {
     ],
     "matmul_rs": [
         ("put, own last, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO_EACH}),
+        ("put, own last, 4 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **FOUR_EACH}),
         ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
     ],
     "matmul_ar": [
