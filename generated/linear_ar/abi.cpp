@@ -19,6 +19,10 @@ int hirgen_linear_ar_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* 
   return hirgen::abi_tensor(handle, index, tensor);
 }
 
+const char* hirgen_linear_ar_transport(const hirgen_handle* handle) {
+  return hirgen::abi_transport(handle);
+}
+
 int hirgen_linear_ar_destroy(hirgen_handle* handle) { return hirgen::abi_destroy(handle); }
 
 const char* hirgen_linear_ar_last_error(const hirgen_handle* handle) {

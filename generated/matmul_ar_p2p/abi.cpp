@@ -19,6 +19,10 @@ int hirgen_matmul_ar_p2p_tensor(hirgen_handle* handle, size_t index, hirgen_tens
   return hirgen::abi_tensor(handle, index, tensor);
 }
 
+const char* hirgen_matmul_ar_p2p_transport(const hirgen_handle* handle) {
+  return hirgen::abi_transport(handle);
+}
+
 int hirgen_matmul_ar_p2p_destroy(hirgen_handle* handle) { return hirgen::abi_destroy(handle); }
 
 const char* hirgen_matmul_ar_p2p_last_error(const hirgen_handle* handle) {

@@ -19,6 +19,10 @@ int hirgen_transformer_block_tensor(hirgen_handle* handle, size_t index, hirgen_
   return hirgen::abi_tensor(handle, index, tensor);
 }
 
+const char* hirgen_transformer_block_transport(const hirgen_handle* handle) {
+  return hirgen::abi_transport(handle);
+}
+
 int hirgen_transformer_block_destroy(hirgen_handle* handle) { return hirgen::abi_destroy(handle); }
 
 const char* hirgen_transformer_block_last_error(const hirgen_handle* handle) {

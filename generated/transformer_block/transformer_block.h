@@ -54,6 +54,10 @@ HIRGEN_EXPORT int hirgen_transformer_block_run(hirgen_handle* handle, void* stre
 HIRGEN_EXPORT int hirgen_transformer_block_tensor(hirgen_handle* handle, size_t index,
                                                   hirgen_tensor* tensor);
 
+/* What carries the transfers from rank to rank: "nccl", "ipc-get", "ipc-put" or, with `transport:
+ * auto` on several hosts, "ipc-get within hosts, nccl between them". Valid until destroy. */
+HIRGEN_EXPORT const char* hirgen_transformer_block_transport(const hirgen_handle* handle);
+
 /* Waits for the calls that were issued, leaves the other ranks and frees everything. */
 HIRGEN_EXPORT int hirgen_transformer_block_destroy(hirgen_handle* handle);
 

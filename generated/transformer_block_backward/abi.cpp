@@ -22,6 +22,10 @@ int hirgen_transformer_block_backward_tensor(hirgen_handle* handle, size_t index
   return hirgen::abi_tensor(handle, index, tensor);
 }
 
+const char* hirgen_transformer_block_backward_transport(const hirgen_handle* handle) {
+  return hirgen::abi_transport(handle);
+}
+
 int hirgen_transformer_block_backward_destroy(
     hirgen_handle* handle) { return hirgen::abi_destroy(handle); }
 

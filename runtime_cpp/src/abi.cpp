@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "current_error.hpp"
@@ -17,6 +18,7 @@
 struct hirgen_handle {
   std::unique_ptr<hirgen::Context> context;
   std::vector<hirgen::TensorDesc> tensors;
+  std::string transport;
   std::unique_ptr<hirgen::Program> program;
   std::vector<void*> pointers;  ///< of the call being issued; kept for its memory
   hirgen::Code failed = hirgen::Code::kOk;
@@ -72,7 +74,9 @@ void build(const ProgramTable& table, const char* plans, hirgen_handle* handle) 
     Context& context = *handle->context;
     if (plans != nullptr) context.plans().load(plans, library_of(context.options().device));
     handle->tensors = table.tensors(context.rank());
-    handle->program = make_program(context, table, "").program;
+    MadeProgram made = make_program(context, table, "");
+    handle->program = std::move(made.program);
+    handle->transport = made.transport;
     for (const std::string& note : context.plans().notes()) {
       std::fprintf(stderr, "hirgen: %s (rank %d)\n", note.c_str(), context.rank());
     }
@@ -156,6 +160,10 @@ int abi_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor) {
   }
   tensor->local_bytes = desc.local_bytes();
   return HIRGEN_OK;
+}
+
+const char* abi_transport(const hirgen_handle* handle) {
+  return handle == nullptr ? "" : handle->transport.c_str();
 }
 
 int abi_destroy(hirgen_handle* handle) {

@@ -19,6 +19,10 @@ int hirgen_exchange_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* t
   return hirgen::abi_tensor(handle, index, tensor);
 }
 
+const char* hirgen_exchange_transport(const hirgen_handle* handle) {
+  return hirgen::abi_transport(handle);
+}
+
 int hirgen_exchange_destroy(hirgen_handle* handle) { return hirgen::abi_destroy(handle); }
 
 const char* hirgen_exchange_last_error(const hirgen_handle* handle) {

@@ -19,6 +19,10 @@ int hirgen_exchange_graph_tensor(hirgen_handle* handle, size_t index, hirgen_ten
   return hirgen::abi_tensor(handle, index, tensor);
 }
 
+const char* hirgen_exchange_graph_transport(const hirgen_handle* handle) {
+  return hirgen::abi_transport(handle);
+}
+
 int hirgen_exchange_graph_destroy(hirgen_handle* handle) { return hirgen::abi_destroy(handle); }
 
 const char* hirgen_exchange_graph_last_error(const hirgen_handle* handle) {
