@@ -9,11 +9,11 @@ import (
 
 // ReadSumsInPlace lets a sum over ranks read the parts of the others where they are, as
 // sums: direct asks for: the sum waits for the loans itself, so nothing is copied and no memory
-// is needed for the parts. Owners wait at the end of the program, since what makes a rank sum
-// earlier than its peers is not to be waited for.
+// is needed for the parts. Owners wait for the return of their loans at the end of the program: if
+// they did so before their own sum, ranks would wait for each other.
 //
-// Requires: the sum of a pipeline follows its work loop and, over CUDA IPC, the joins; the own
-// part is copied to the others.
+// Requires: the sum of a pipeline follows its work loop and the joins; transfers and their waits
+// stand where they were lowered; the own part is copied to the others.
 // Establishes: with sums: direct, no part of such a sum is copied.
 //
 //	before: For s: (P_s = Matmul(A_s, B); If s == 0: (P_parts_s = Set(P_s))
@@ -48,63 +48,10 @@ func ReadSumsInPlace(p *hostir.Program) error {
 		d.refuse(firstPos(p.Body), "no sum over ranks can read the parts of its peers here").
 			WithHint("sums: direct goes with pipeline: p2p and transport: ipc-get, without pieces, and a reduction over an axis DIDx")
 	}
-	p.Body = append(body, returns...)
+	body = append(body, returns...)
+	p.Body = body
 	d.forget()
 	return d.errors.Err()
-}
-
-// directSums finds the sums to be read in place.
-type directSums struct {
-	*motion
-	filled map[*hostir.Tensor]*summedParts
-	errors diag.List
-}
-
-// summedParts is the buffer of the parts of one sum, and what fills it.
-type summedParts struct {
-	loop  *hostir.For
-	recv  *hostir.P2PCommunication
-	piece *hostir.Select // of what the receive fills
-	own   ownCopy
-	waits map[string]*hostir.Wait
-}
-
-// ownCopy copies the own part to the others.
-type ownCopy struct {
-	set      *hostir.Set
-	from, to *hostir.Select // that take the two sides from their buffers; nil where none does
-}
-
-// find looks for buffers that receives over IPC-get fill in a loop of the program.
-func (d *directSums) find() {
-	for _, s := range d.program.Body {
-		loop, ok := s.(*hostir.For)
-		if !ok {
-			continue
-		}
-		var own []ownCopy
-		waits := map[string]*hostir.Wait{}
-		hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-			switch s := s.(type) {
-			case *hostir.Select:
-				d.selects[s.Out] = s
-			case *hostir.Set:
-				own = append(own, ownCopy{s, d.outermost(s.In), d.outermost(s.Out)})
-			case *hostir.Wait:
-				waits[s.Handle] = s
-			case *hostir.P2PCommunication:
-				if into := root(d.base, s.Buffer); s.Backend == hostir.IPCGet && s.Reach == hostir.Anywhere && !s.Send && into.Role == hostir.Temp {
-					d.filled[into] = &summedParts{loop: loop, recv: s, piece: d.selects[s.Buffer], waits: waits}
-				}
-			}
-			return true
-		})
-		for _, s := range own {
-			if f := d.filled[root(d.base, s.set.Out)]; f != nil {
-				f.own = s
-			}
-		}
-	}
 }
 
 // read gives the sum that takes the place of r, and the waits of what it reads.
@@ -139,62 +86,6 @@ func (d *directSums) turn(loop *hostir.For) {
 	})
 }
 
-// ownPart names the rank's own part of a sum, where it was made; nil, with an error, where a sum
-// cannot read what it has to.
-func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
-	switch {
-	case r.Fn != "sum":
-		d.refuse(r.Pos, "sums: direct adds, and does not reduce by %q", r.Fn).WithHint("choose sums: added")
-		return nil
-	case r.In.DType != r.Out.DType:
-		d.refuse(r.Pos, "sums: direct does not make %s of %s", r.Out.DType, r.In.DType).WithHint("choose sums: added")
-		return nil
-	}
-	from := f.own.from
-	if from == nil || from.Parts != 0 {
-		d.refuse(r.Pos, "the parts of this sum are views that are made slice by slice").WithHint("choose sums: added")
-		return nil
-	}
-	view := *from.Out
-	view.Name = d.names.fresh(from.In.Name + "_own")
-	if !liesLike(&view, r.Out) {
-		d.refuse(r.Pos, "a part of the sum does not lie in memory as %s does", r.Out.Name).WithHint("choose sums: added")
-		return nil
-	}
-	d.program.Tensors = append(d.program.Tensors, &view)
-	return &hostir.Select{Info: info(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.own.to.Index}
-}
-
-// outermost is the Select that takes a view, or what it is a view of, from memory that is named
-// outside of the loop.
-func (d *directSums) outermost(t *hostir.Tensor) *hostir.Select {
-	sel := d.selects[t]
-	for sel != nil && d.selects[sel.In] != nil {
-		sel = d.selects[sel.In]
-	}
-	return sel
-}
-
-// into lets a receive go to the result of a sum, or to the piece of it that it received.
-func (d *directSums) into(r *hostir.Reduce, f *summedParts) {
-	piece, recv := f.piece, f.recv
-	recv.Buffer = r.Out
-	if piece.Parts == 0 {
-		return
-	}
-	along := piece.Axis
-	if along >= r.Axis {
-		along++ // of all parts
-	}
-	axis := hostir.AxisMap(r)[0][along]
-	view := *r.Out
-	view.Name, view.Role, view.Axes = d.names.fresh(r.Out.Name+"_piece"), hostir.View, slices.Clone(r.Out.Axes)
-	view.Axes[axis].Extent = piece.Out.Axes[piece.Axis].Extent
-	d.program.Tensors = append(d.program.Tensors, &view)
-	d.selects[&view] = &hostir.Select{Info: info(r, ""), Out: &view, In: r.Out, Axis: axis, Index: piece.Index, Parts: piece.Parts}
-	recv.Buffer = &view
-}
-
 // forget takes the buffers of parts that nothing names any more out of the program.
 func (d *directSums) forget() {
 	named := map[*hostir.Tensor]bool{}
@@ -216,24 +107,6 @@ func (d *directSums) forget() {
 
 func (d *directSums) refuse(pos diag.Pos, format string, args ...any) *diag.Diagnostic {
 	return d.errors.Add(pos, diag.NotLowerable, format, args...)
-}
-
-// liesLike reports whether two tensors have the same elements in the same order in memory.
-func liesLike(t, other *hostir.Tensor) bool {
-	return slices.Equal(memoryOrder(t), memoryOrder(other))
-}
-
-// memoryOrder lists the axes of a rank's buffer that have several elements, outermost first: each
-// with its place among the axes that the buffer has, and its extent.
-func memoryOrder(t *hostir.Tensor) [][2]int64 {
-	live := hostir.Live(t)
-	var list [][2]int64
-	for _, axis := range layout(t) {
-		if at := slices.Index(live, axis); at >= 0 && t.Axes[axis].LocalSize() > 1 {
-			list = append(list, [2]int64{int64(at), t.Axes[axis].LocalSize()})
-		}
-	}
-	return list
 }
 
 // firstPos is where the first statement that moves data comes from.

@@ -1,5 +1,84 @@
 package lowering
 
-import "testing"
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+)
 
 func TestReadSumsInPlace(t *testing.T) { passCases(t, "read-sums-in-place") }
+
+// TestSumsReadInPlaceShareAPipeline reads sums in place beside other exchanges, of batches and of
+// views, whole and in pieces.
+func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
+	refused := map[string]string{
+		"two reductions of the same parts": `sums: direct adds, and does not reduce by "max"`,
+		"parts that are a view":            "the parts of this sum are views that are made slice by slice",
+	}
+	for _, s := range append(sharedSpecs, cutSpecs...) {
+		if !strings.Contains(s.pipelines, "p2p") || !strings.Contains(s.ops, "sum") {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			for _, transfers := range []string{"inline", "ahead"} {
+				for _, chunks := range []int{0, 4, 2, 1} {
+					p := cutPipeline(t, 2, s.tensors, s.ops)
+					p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "p2p", "ipc-get", "direct"
+					p.Schedule.Transfers, p.Schedule.Chunks, p.Schedule.Signals = transfers, chunks, "batched"
+					why := refused[s.name]
+					// One product makes all slices, and the views of them.
+					if why != "" && (chunks != 1 || !strings.Contains(why, "slice by slice")) {
+						wantRefused(t, p, why)
+						continue
+					}
+					if text := hostir.Print(keepsResult(t, p, 12)); strings.Contains(text, "Reduce(") || !strings.Contains(text, "SumLoans(") {
+						t.Errorf("a sum is not read in place:\n%s", text)
+					}
+				}
+			}
+		})
+	}
+}
+
+// wantRefused checks that a pipeline is refused once, with a hint and a place in the spec.
+func wantRefused(t *testing.T, p *model.Pipeline, why string) {
+	t.Helper()
+	_, err := Lower(p, Options{})
+	var all *diag.Errors
+	if !errors.As(err, &all) || len(all.Items) != 1 {
+		t.Fatalf("%v, not once %q", err, why)
+	}
+	if d := all.Items[0]; !strings.Contains(d.Error(), why) || d.Hint == "" || !d.Pos.IsValid() {
+		t.Errorf("%v, hint %q, not %q with a place and a hint", d, d.Hint, why)
+	}
+}
+
+// TestSumsThatCannotBeReadInPlace holds what is said where no peer lends its parts.
+func TestSumsThatCannotBeReadInPlace(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec string
+		set  func(*model.Schedule)
+	}{
+		"NCCL":      {"matmul_rs_p2p", func(s *model.Schedule) { s.Transport = "nccl" }},
+		"put":       {"matmul_rs_p2p", func(s *model.Schedule) { s.Transport = "ipc-put" }},
+		"a ring":    {"matmul_rs_p2p", func(s *model.Schedule) { s.Pipeline = "ring" }},
+		"hosts":     {"matmul_rs_p2p", func(s *model.Schedule) { s.Hosts = "x" }},
+		"pieces":    {"matmul_ar_p2p", func(s *model.Schedule) { s.Pieces = 3 }},
+		"no sum":    {"ag_matmul_p2p", func(*model.Schedule) {}},
+		"only sets": {"allgather_p2p", func(*model.Schedule) {}},
+	} {
+		for _, s := range specTexts(t) {
+			if s.name != c.spec {
+				continue
+			}
+			p := s.onMesh(t, "{x: D}", sizes(2, 3))
+			p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "p2p", "ipc-get", "direct"
+			c.set(&p.Schedule)
+			t.Run(name, func(t *testing.T) { wantRefused(t, p, "no sum over ranks can read the parts of its peers here") })
+		}
+	}
+}

@@ -60,7 +60,7 @@ func combination(seed uint64) string {
 		chosen["order"] = "rotation" // a ring has no pairs
 	}
 	sums := slices.Contains([]string{"matmul_rs_p2p", "matmul_ar_p2p"}, exchangeSpec(seed))
-	if chosen["sums"] == "direct" && !(sums && readsInPlace(chosen)) {
+	if chosen["sums"] == "direct" && (!sums || !readsInPlace(chosen)) {
 		chosen["sums"] = "added"
 	}
 	switch {

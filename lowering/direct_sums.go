@@ -1,0 +1,118 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// directSums finds the sums to be read in place.
+type directSums struct {
+	*motion
+	filled map[*hostir.Tensor]*summedParts
+	errors diag.List
+}
+
+// summedParts is the buffer of the parts of one sum, and what fills it.
+type summedParts struct {
+	loop  *hostir.For
+	recv  *hostir.P2PCommunication
+	piece *hostir.Select // of what the receive fills
+	own   ownCopy
+	waits map[string]*hostir.Wait
+}
+
+// ownCopy copies the own part to the others.
+type ownCopy struct {
+	set      *hostir.Set
+	from, to *hostir.Select // that take the two sides from their buffers; nil where none does
+}
+
+// find looks for buffers that receives over IPC-get fill in a loop of the program.
+func (d *directSums) find() {
+	for _, s := range d.program.Body {
+		loop, ok := s.(*hostir.For)
+		if !ok {
+			continue
+		}
+		var own []ownCopy
+		waits := map[string]*hostir.Wait{}
+		hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+			switch s := s.(type) {
+			case *hostir.Select:
+				d.selects[s.Out] = s
+			case *hostir.Set:
+				own = append(own, ownCopy{s, d.outermost(s.In), d.outermost(s.Out)})
+			case *hostir.Wait:
+				waits[s.Handle] = s
+			case *hostir.P2PCommunication:
+				if into := root(d.base, s.Buffer); s.Backend == hostir.IPCGet && s.Reach == hostir.Anywhere && !s.Send && into.Role == hostir.Temp {
+					d.filled[into] = &summedParts{loop: loop, recv: s, piece: d.selects[s.Buffer], waits: waits}
+				}
+			}
+			return true
+		})
+		for _, s := range own {
+			if f := d.filled[root(d.base, s.set.Out)]; f != nil {
+				f.own = s
+			}
+		}
+	}
+}
+
+// ownPart names the rank's own part of a sum, where it was made; nil, with an error, where a sum
+// cannot read what it has to.
+func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
+	switch {
+	case r.Fn != "sum":
+		d.refuse(r.Pos, "sums: direct adds, and does not reduce by %q", r.Fn).WithHint("choose sums: added")
+		return nil
+	case r.In.DType != r.Out.DType:
+		d.refuse(r.Pos, "sums: direct does not make %s of %s", r.Out.DType, r.In.DType).WithHint("choose sums: added")
+		return nil
+	}
+	from := f.own.from
+	if from == nil || from.Parts != 0 || f.own.to == nil {
+		d.refuse(r.Pos, "the parts of this sum are views that are made slice by slice").WithHint("choose sums: added")
+		return nil
+	}
+	view := *from.Out
+	view.Name = d.names.fresh(from.In.Name + "_own")
+	if !liesAs(&view, r.Out) {
+		d.refuse(r.Pos, "a part of the sum does not lie in memory as %s does", r.Out.Name).WithHint("choose sums: added")
+		return nil
+	}
+	d.program.Tensors = append(d.program.Tensors, &view)
+	return &hostir.Select{Info: info(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.own.to.Index}
+}
+
+// outermost is the Select that takes a view, or what it is a view of, from memory that is named
+// outside of the loop.
+func (d *directSums) outermost(t *hostir.Tensor) *hostir.Select {
+	sel := d.selects[t]
+	for sel != nil && d.selects[sel.In] != nil {
+		sel = d.selects[sel.In]
+	}
+	return sel
+}
+
+// into lets a receive go to the result of a sum, or to the piece of it that it received.
+func (d *directSums) into(r *hostir.Reduce, f *summedParts) {
+	piece, recv := f.piece, f.recv
+	recv.Buffer = r.Out
+	if piece.Parts == 0 {
+		return
+	}
+	along := piece.Axis
+	if along >= r.Axis {
+		along++ // of all parts
+	}
+	axis := hostir.AxisMap(r)[0][along]
+	view := *r.Out
+	view.Name, view.Role, view.Axes = d.names.fresh(r.Out.Name+"_piece"), hostir.View, slices.Clone(r.Out.Axes)
+	view.Axes[axis].Extent = piece.Out.Axes[piece.Axis].Extent
+	d.program.Tensors = append(d.program.Tensors, &view)
+	d.selects[&view] = &hostir.Select{Info: info(r, ""), Out: &view, In: r.Out, Axis: axis, Index: piece.Index, Parts: piece.Parts}
+	recv.Buffer = &view
+}
