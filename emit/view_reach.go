@@ -24,22 +24,9 @@ func (b *builder) reached(handle string, by map[string]expr.Expr, nodes []node) 
 	if t == nil {
 		return nodes
 	}
-	condition := b.peers() + ".reaches(" + b.spell(atIterations(b.peerOf(t).rank, by)) + ")"
+	condition := b.peers() + ".reaches(" + b.spell(substitute(b.peerOf(t).rank, by)) + ")"
 	if t.Reach == hostir.BetweenHosts {
 		condition = "!" + condition
 	}
 	return []node{&guardNode{condition, nodes}}
-}
-
-// atIterations puts other iterations in the places of loop variables.
-func atIterations(e expr.Expr, by map[string]expr.Expr) expr.Expr {
-	switch e := e.(type) {
-	case expr.Var:
-		if other, ok := by[string(e)]; ok {
-			return other
-		}
-	case *expr.Binary:
-		return &expr.Binary{Op: e.Op, X: atIterations(e.X, by), Y: atIterations(e.Y, by)}
-	}
-	return e
 }

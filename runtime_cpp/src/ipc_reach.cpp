@@ -22,8 +22,8 @@ namespace {
 // The driver interface that the calls are taken from: that of CUDA 12.0.
 constexpr unsigned kDriverVersion = 12000;
 constexpr const char* kSharingHint =
-    "\n  write `transport: nccl` in the schedule, and emit the program again; one that was emitted "
-    "with `transport: auto` takes NCCL with HIRGEN_TRANSPORT=nccl";
+    "\n  write `transport: auto`, or `transport: nccl`, in the schedule, and emit it again; what "
+    "was emitted with `transport: auto` takes NCCL with HIRGEN_TRANSPORT=nccl";
 
 // Tells hosts apart, which containers with names of their own do not hide. Tests of several hosts
 // on one name each with HIRGEN_BOOT_ID.
