@@ -187,7 +187,11 @@ func (b *builder) share(s *hostir.P2PCommunication, buf *buffer, by *hostir.Shar
 		share.Mesh, share.Axis, share.Along = b.meshes[by.Mesh], axisIndex(by.Mesh, by.MeshAxis), "the ranks along "+by.MeshAxis
 		words += " along " + by.MeshAxis
 	}
-	share.Where = b.place("share_"+root.Name, at(s.Pos, words))
+	pos := s.Pos
+	if !share.Own {
+		pos = root.Pos // whose memory may not be fit for it
+	}
+	share.Where = b.place("share_"+root.Name, at(pos, words))
 	b.shares[key], b.view.Shares = share, append(b.view.Shares, share)
 	return share
 }

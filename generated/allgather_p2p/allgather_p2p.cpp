@@ -40,7 +40,7 @@ const hirgen::Mesh mesh_world({D});
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kSetCS = "spec.yaml:12:5 Set of C_s";
 constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of C_s";
-constexpr const char* kShareC = "spec.yaml:12:5 sharing C with the other ranks";
+constexpr const char* kShareC = "spec.yaml:10:3 sharing C with the other ranks";
 constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
 constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";

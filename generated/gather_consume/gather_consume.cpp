@@ -46,7 +46,7 @@ constexpr hirgen::MatmulShape kCShape = {
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kSend = "spec.yaml:13:5 send: send of A";
-constexpr const char* kShareA = "spec.yaml:13:5 sharing A with the other ranks";
+constexpr const char* kShareA = "spec.yaml:9:3 sharing A with the other ranks";
 constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all_s";
 constexpr const char* kWaitSend = "spec.yaml:13:5 Wait(send)";
 constexpr const char* kWaitReceive = "spec.yaml:13:5 Wait(receive)";

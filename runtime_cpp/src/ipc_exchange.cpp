@@ -25,8 +25,8 @@ std::string refusal(cudaError_t status) {
   return std::string(cudaGetErrorName(status)) + ": " + cudaGetErrorString(status);
 }
 
-// Why `memory` cannot be exported; "" if it was.
-std::string export_memory(void* memory, size_t bytes, const SharedShape& shape,
+// Why `memory` of `rank` cannot be exported; "" if it was.
+std::string export_memory(void* memory, size_t bytes, const SharedShape& shape, int rank,
                           MemoryHandle* handle) {
   using Range = decltype(&::cuMemGetAddressRange);
   static const Range range = driver_call<Range>("cuMemGetAddressRange", shape.where);
@@ -38,13 +38,14 @@ std::string export_memory(void* memory, size_t bytes, const SharedShape& shape,
                                                    : static_cast<cudaError_t>(known);
   if (status != cudaSuccess) {
     return format(
-        "the memory of %s cannot be shared (%s): it must come from cudaMalloc, not from "
-        "a pool, managed or mapped memory",
-        shape.name, refusal(status).c_str());
+        "rank %d: the memory of %s cannot be shared (%s): allocate it by cudaMalloc, not from a "
+        "pool (cudaMallocAsync), as virtual memory (cuMemMap, expandable segments), managed or "
+        "mapped",
+        rank, shape.name, refusal(status).c_str());
   }
   handle->offset = address - base;
   if (handle->offset + bytes <= size) return "";
-  return format("%s needs %zu bytes, and its pointer has %zu", shape.name, bytes,
+  return format("rank %d: %s needs %zu bytes, and its pointer has %zu", rank, shape.name, bytes,
                 static_cast<size_t>(size - handle->offset));
 }
 
@@ -89,8 +90,8 @@ std::vector<Mapped> exchange(Context& context, const std::vector<int>& ranks, co
   const std::string what = format("handles of %s", shape.name);
   MemoryHandle buffer;
   MemoryHandle words;
-  std::string problem = export_memory(mine.buffer, shape.bytes, shape, &buffer);
-  if (problem.empty()) problem = export_memory(mine.words, 0, shape, &words);
+  std::string problem = export_memory(mine.buffer, shape.bytes, shape, context.rank(), &buffer);
+  if (problem.empty()) problem = export_memory(mine.words, 0, shape, context.rank(), &words);
   Mailbox mailbox(context, ranks, shape.where);
   agree(mailbox.allgather(problem, what), shape.where);
   const std::vector<std::string> all =

@@ -187,7 +187,8 @@ HG_TEST(memory_that_cannot_be_shared_is_named_on_every_rank) {
   const auto ended = run_ranks({"--timeout", "2"}, {{"GATHER_PUT", "1"}, {"GATHER_PINNED@1", "1"}});
   for (const Ended& rank : ended) {
     HG_EXPECT_EQ(rank.code, 3);
-    HG_EXPECT_CONTAINS(rank.err, "the memory of A_all cannot be shared");
+    HG_EXPECT_CONTAINS(rank.err, "rank 1: the memory of A_all cannot be shared");
+    HG_EXPECT_CONTAINS(rank.err, "allocate it by cudaMalloc");
     HG_EXPECT_CONTAINS(rank.err, "transport: nccl");
   }
 }
