@@ -56,8 +56,8 @@ func TestDirectSums(t *testing.T) {
 func TestDirectSumsNeedTheirOrder(t *testing.T) {
 	early := func(source string) string {
 		before, rest, _ := strings.Cut(source, "  // P = Matmul(")
-		product, rest, _ := strings.Cut(rest, "  // StartCoalescing\n  hirgen::WordBatch lends")
-		lends, rest, _ := strings.Cut(rest, "  // lends = EndCoalescing\n  lends.submit(stream, kLends);\n")
+		product, rest, _ := strings.Cut(rest, "  hirgen::WordBatch lends")
+		lends, rest, _ := strings.Cut(rest, "  lends.submit(stream, kLends);\n")
 		return before + "  hirgen::WordBatch lends" + lends + "  lends.submit(stream, kLends);\n  // P = Matmul(" + product + rest
 	}
 	unread := func(source string) string {
