@@ -45,7 +45,7 @@ func keepsResultAcrossHosts(t *testing.T, p *model.Pipeline, orders uint64) {
 }
 
 func TestAcrossHostsKeepsTheResult(t *testing.T) {
-	for _, d := range []int64{1, 2, 4} {
+	for _, d := range []int64{1, 4} {
 		t.Run(fmt.Sprintf("D=%d", d), func(t *testing.T) {
 			pointToPointVariants(t, d, func(t *testing.T, p *model.Pipeline) {
 				t.Helper()
@@ -57,7 +57,7 @@ func TestAcrossHostsKeepsTheResult(t *testing.T) {
 		onTeams(t, func(t *testing.T, p *model.Pipeline) {
 			t.Helper()
 			p.Schedule.Signals, p.Schedule.Copy = "batched", "fused"
-			keepsResultAcrossHosts(t, p, 2)
+			keepsResultAcrossHosts(t, p, 1)
 		})
 	})
 	t.Run("pieces", func(t *testing.T) {

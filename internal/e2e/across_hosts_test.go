@@ -27,16 +27,17 @@ func TestAcrossHosts(t *testing.T) {
 		fields    []string
 		seeds     int64
 	}{
-		{"ag_matmul_p2p", "ipc-get", []string{"transfers: ahead", "signals: batched"}, 8},
-		{"ag_linear_p2p", "ipc-get", []string{"transfers: ahead", "copy: fused", "chunks: 8"}, 4},
-		{"allgather_p2p", "ipc-get", []string{"order: pairwise", "graph: true"}, 4},
-		{"matmul_rs_p2p", "ipc-put", []string{"copy: kernel", "own_step: last", "graph: true"}, 8},
-		{"matmul_ar_p2p", "ipc-put", []string{"transfers: ahead", "pieces: 2"}, 4},
-		{"matmul_ar_p2p", "ipc-put", []string{"chunks: 2", "copy: fused", "signals: batched"}, 4},
-		{"gather_consume", "ipc-get", []string{"joins: after"}, 4},
-		{"produce_exchange", "ipc-put", []string{"joins: after", "own_step: last", "delay: 5"}, 4},
-		{"ag_matmul_p2p", "ipc-get", []string{"pipeline: ring"}, 4},
-		{"matmul_rs_p2p", "ipc-put", []string{"pipeline: ring", "sums: folded", "chunks: 8"}, 4},
+		{"ag_matmul_p2p", "ipc-get", []string{"transfers: ahead", "signals: batched"}, 4},
+		{"ag_linear_p2p", "ipc-get", []string{"transfers: ahead", "copy: fused", "chunks: 8"}, 2},
+		{"allgather_p2p", "ipc-get", []string{"order: pairwise", "graph: true"}, 2},
+		{"matmul_rs_p2p", "ipc-put", []string{"copy: kernel", "own_step: last", "graph: true"}, 4},
+		{"matmul_rs_p2p", "ipc-get", []string{"sums: direct"}, 2},
+		{"matmul_ar_p2p", "ipc-put", []string{"transfers: ahead", "pieces: 2"}, 2},
+		{"matmul_ar_p2p", "ipc-put", []string{"chunks: 2", "copy: fused", "signals: batched"}, 2},
+		{"gather_consume", "ipc-get", []string{"joins: after"}, 2},
+		{"produce_exchange", "ipc-put", []string{"joins: after", "own_step: last", "delay: 5"}, 2},
+		{"ag_matmul_p2p", "ipc-get", []string{"pipeline: ring"}, 2},
+		{"matmul_rs_p2p", "ipc-put", []string{"pipeline: ring", "sums: folded", "chunks: 8"}, 2},
 	} {
 		t.Run(c.spec+"/"+strings.Join(c.fields, ", "), func(t *testing.T) {
 			spec := pointToPoint(t, c.spec, "auto", "in-place", c.fields...)
