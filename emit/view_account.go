@@ -35,7 +35,11 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 	if !s.Send {
 		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Reach))
-		b.accountFor(fmt.Sprintf("transfers into %s from rank to rank by %s", buf.root.Name, by), "sendrecv", buf, number(2))
+		what := "transfers into"
+		if b.loanSum != "" {
+			what = "peers' parts read for"
+		}
+		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), "sendrecv", buf, number(2))
 	}
 }
 

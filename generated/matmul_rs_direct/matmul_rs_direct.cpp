@@ -9,7 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into C from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: peers' parts read for C from rank to rank by IPC-get, one slice per iteration of s.
 // Schedule: pipeline p2p, transport ipc-get, no worker streams, chunks 1, sums direct, signals
 // batched.
 #include "matmul_rs_direct.hpp"
