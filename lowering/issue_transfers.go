@@ -36,7 +36,7 @@ func (m *motion) issue(list []hostir.Stmt) []hostir.Stmt {
 	body := make([]hostir.Stmt, 0, len(list)+8)
 	for i := 0; i < len(list); i++ {
 		loop, ok := list[i].(*hostir.For)
-		if !ok || !works(loop) {
+		if !ok || !m.works(loop) {
 			body = append(body, list[i])
 			continue
 		}

@@ -93,7 +93,8 @@ func TestOnlyTheLastPieceIsWaitedFor(t *testing.T) {
 				}
 				hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
 					if wait, ok := s.(*hostir.Wait); ok {
-						waits[works(loop)] = append(waits[works(loop)], wait.Handle)
+						works := newMotion(program).works(loop)
+						waits[works] = append(waits[works], wait.Handle)
 					}
 					return true
 				})

@@ -80,11 +80,14 @@ func (m *motion) inside(loop *hostir.For, do func()) {
 	m.scopes = m.scopes[:len(m.scopes)-1]
 }
 
-// works reports whether a loop does more than name memory and move data.
-func works(loop *hostir.For) bool {
+// works reports whether a loop does more than name memory and move data. A reshape into memory of
+// its own is work.
+func (m *motion) works(loop *hostir.For) bool {
 	found := false
 	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-		found = found || len(hostir.Defs(s)) > 0 && !isTransfer(s) && !hostir.MakesView(s)
+		view, known := m.makes[s]
+		names := view || !known && hostir.MakesView(s) // the pass itself adds views alone
+		found = found || len(hostir.Defs(s)) > 0 && !isTransfer(s) && !names
 		return !found
 	})
 	return found
