@@ -73,7 +73,7 @@ func (b *builder) perIteration() string {
 	}
 }
 
-// A condition stands around the statement at hand: one of the spec's, which holds or does not.
+// A condition stands around the statement at hand: it holds there, or does not.
 type condition struct {
 	holds expr.Expr // of C++ names
 	not   bool      // on the other side of the branch
@@ -83,7 +83,7 @@ type condition struct {
 // condition on loop variables leaves out, as the one of the own slice does.
 func (b *builder) happens() quantity {
 	alone := func(c condition) bool {
-		return 1 == len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !mentions(c.holds, l.name) }))
+		return len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !mentions(c.holds, l.name) })) == 1
 	}
 	if slices.ContainsFunc(b.conditions, func(c condition) bool { return !alone(c) }) {
 		runs := b.runs()

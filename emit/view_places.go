@@ -106,10 +106,10 @@ func (b *builder) isPlace(m *domain.Mesh, axis int, e expr.Expr) bool {
 // onRank gives names the values that they have on a rank of a mesh, and "?" the given one.
 func (b *builder) onRank(m *domain.Mesh, rank, position int, unknown int64) func(string) (int64, bool) {
 	return func(name string) (int64, bool) {
-		switch {
-		case name == "rank":
+		switch name {
+		case "rank":
 			return int64(rank), true
-		case name == "?":
+		case "?":
 			return unknown, true
 		}
 		for _, p := range b.along {
