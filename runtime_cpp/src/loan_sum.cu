@@ -1,6 +1,6 @@
 // Sums of parts that peers lend. Reads go over the links between GPUs, which take microseconds: so
-// each thread has eight of 16 bytes under way before it adds, and there are as many threads as the
-// GPU has room for.
+// each thread has four of 16 bytes under way before it adds, and there are 1024 of them on each
+// multiprocessor.
 #include <algorithm>
 #include <string>
 
@@ -22,56 +22,47 @@ struct LoanSumList {
   void* out;
   int64_t elements;
   CallNumber call;
-  uint32_t* blocks;  // see Loan; null where there are no words
-  int words, count;
+  uint32_t* blocks;                   // see Loan; null where there are no words
+  int words, count, own;              // own: the place of this rank's part among the sources
   const void* sources[kMostSources];  // in the order of their ranks
   CUdeviceptr lent[kMostWords], read[kMostWords];
 };
 static_assert(sizeof(LoanSumList) <= 4000);
 
-/// Adds W elements from `at` on, C times, `step` apart, of all sources. `left` of the C are there.
-template <typename T, int W, int C>
-HG_HOST_DEVICE void add_columns(const LoanSumList& list, int64_t at, int64_t step, int left) {
+/// Adds W elements from `at` on, of all sources. No read waits for a branch: where no source is
+/// left the own part is read again, and not used.
+template <typename T, int W>
+HG_HOST_DEVICE void add_elements(const LoanSumList& list, int64_t at) {
   constexpr int kAtOnce = 4;
-  float sum[C][W] = {};
+  float sum[W] = {};
   for (int first = 0; first < list.count; first += kAtOnce) {
-    Pack<T, W> part[kAtOnce][C];
+    Pack<T, W> part[kAtOnce];
     for (int k = 0; k < kAtOnce; ++k) {
-      for (int c = 0; c < C; ++c) {
-        if (first + k >= list.count || c >= left) continue;
-        const T* source = static_cast<const T*>(list.sources[first + k]);
-        part[k][c] = *reinterpret_cast<const Pack<T, W>*>(source + at + c * step);
-      }
+      const int next = first + k < list.count ? first + k : list.own;
+      const T* source = static_cast<const T*>(list.sources[next]);
+      part[k] = *reinterpret_cast<const Pack<T, W>*>(source + at);
     }
     for (int k = 0; k < kAtOnce && first + k < list.count; ++k) {
-      for (int c = 0; c < C && c < left; ++c) {
-        for (int j = 0; j < W; ++j) sum[c][j] += widen(part[k][c].value[j]);
-      }
+      for (int j = 0; j < W; ++j) sum[j] += widen(part[k].value[j]);
     }
   }
-  for (int c = 0; c < C && c < left; ++c) store_as<T>(list.out, at + c * step, sum[c]);
+  store_as<T>(list.out, at, sum);
 }
 
 /// Adds the elements of thread `me` of `threads`: in packs of W, and then what is left, one by one.
 template <typename T, int W>
 HG_HOST_DEVICE void add_share(const LoanSumList& list, int64_t me, int64_t threads) {
-  constexpr int kColumns = 2;
   const int64_t packs = list.elements / W;
-  for (int64_t i = me; i < packs; i += kColumns * threads) {
-    add_columns<T, W, kColumns>(list, i * W, threads * W, i + threads < packs ? 2 : 1);
-  }
+  for (int64_t i = me; i < packs; i += threads) add_elements<T, W>(list, i * W);
   if constexpr (W > 1) {
-    for (int64_t i = packs * W + me; i < list.elements; i += threads) {
-      add_columns<T, 1, 1>(list, i, 0, 1);
-    }
+    for (int64_t i = packs * W + me; i < list.elements; i += threads) add_elements<T, 1>(list, i);
   }
 }
 
 #ifdef __CUDACC__
 
 constexpr int kSumThreads = 512;
-constexpr int kSumBlocks =
-    1;  // of a multiprocessor: more would not have the registers for their reads
+constexpr int kSumBlocks = 2;  // of a multiprocessor
 
 template <typename T, int W>
 __global__ void __launch_bounds__(kSumThreads, kSumBlocks)
@@ -175,6 +166,7 @@ void LoanSum::submit(void* out, int64_t elements, cudaStream_t stream, const cha
     if (source.part != own_ && source.elements != elements) {
       throw Error(Code::kInternal, std::string(where) + ": a sum reads a part of another size");
     }
+    if (source.part == own_) list.own = list.count;
     list.sources[list.count++] = source.part;
   }
   if (loans_.size() <= kWordsInKernel) {
