@@ -52,7 +52,7 @@ type programView struct {
 	Products      []productView
 	Bytes         quantity
 	Communication string
-	TeamSize      quantity // ranks of the communication
+	Team          string // ranks of a collective; empty for other communications
 
 	Reference []refView
 	Runtime   []File

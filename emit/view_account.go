@@ -39,11 +39,11 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 		if b.loanSum != "" {
 			what = "peers' parts read for"
 		}
-		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), "sendrecv", buf, number(2))
+		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), "sendrecv", buf, number(1))
 	}
 }
 
-// accountFor notes a communication between so many ranks in words, once for neighbours that are
+// accountFor notes a communication, a collective of so many ranks or another one, in words, once for neighbours that are
 // alike. Its size is that of nccl-tests: of the whole tensor that a collective is about, or of what
 // one rank receives from others. What a rank has already is no communication.
 func (b *builder) accountFor(text, kind string, whole *buffer, ranks quantity) {
@@ -53,7 +53,7 @@ func (b *builder) accountFor(text, kind string, whole *buffer, ranks quantity) {
 	}
 	bytes := times(b.happens(), whole.elements(), number(whole.tensor.DType.Size()))
 	if bytes.size > b.view.Bytes.size {
-		b.view.Bytes, b.view.Communication, b.view.TeamSize = bytes, kind, ranks
+		b.view.Bytes, b.view.Communication, b.view.Team = bytes, kind, unlessOne(ranks)
 	}
 }
 

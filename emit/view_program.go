@@ -128,7 +128,7 @@ func (b *builder) finish() error {
 	v.Summary = b.summary()
 	v.Description = b.description()
 	if v.Bytes.expr == nil {
-		v.Bytes, v.TeamSize = number(0), number(1)
+		v.Bytes = number(0)
 	}
 	if v.Communication == "" {
 		v.Communication = "none"

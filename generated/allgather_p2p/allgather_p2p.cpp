@@ -188,7 +188,6 @@ const hirgen::ProgramTable& table() {
               .products = {},
               .bytes = (D - 1) * (M / D) * K * 2,
               .communication = "sendrecv",
-              .team_size = 2,
               .transport = "ipc-put",
               .parameters = {{"D", D}, {"M", M}, {"K", K}},
           },

@@ -215,7 +215,6 @@ const hirgen::ProgramTable& table() {
               .products = {{S * (M / S), K / D, N, 1}, {S * N, K / D, M / S, 1}},
               .bytes = 0,
               .communication = "none",
-              .team_size = 1,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
           },

@@ -223,7 +223,6 @@ const hirgen::ProgramTable& table() {
               .products = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .bytes = (D - 1) * (M / D / 2) * N * 4,
               .communication = "sendrecv",
-              .team_size = 2,
               .transport = "ipc-put",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },

@@ -248,7 +248,6 @@ const hirgen::ProgramTable& table() {
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = (D - 1) * (M / D) * N * 2,
               .communication = "sendrecv",
-              .team_size = 2,
               .transport = "ipc-get",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },

@@ -206,7 +206,6 @@ const hirgen::ProgramTable& table() {
               .products = {{D * M, N, K, 1}},
               .bytes = (D - 1) * M * K * 2,
               .communication = "sendrecv",
-              .team_size = 2,
               .transport = "nccl",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },

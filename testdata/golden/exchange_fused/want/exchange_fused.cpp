@@ -236,7 +236,6 @@ const hirgen::ProgramTable& table() {
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,
               .communication = "sendrecv",
-              .team_size = 2,
               .transport = "ipc-get",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },

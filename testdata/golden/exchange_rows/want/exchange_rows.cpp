@@ -358,7 +358,6 @@ const hirgen::ProgramTable& table() {
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (R - 1) * D * (M / D) * N * 2,
               .communication = "sendrecv",
-              .team_size = 2,
               .transport = "ipc-get",
               .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}},
           },
