@@ -1,6 +1,7 @@
 package lowering
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -59,6 +60,13 @@ func (d *directSums) find() {
 			}
 		}
 	}
+	maps.DeleteFunc(d.filled, func(_ *hostir.Tensor, f *summedParts) bool { return f.isGathered() })
+}
+
+// isGathered says that a buffer is no sum's: it has the slice of each rank, the own one too, where
+// the step at hand has its slice, while the parts of a sum have the rank's own at a place of its own.
+func (f *summedParts) isGathered() bool {
+	return f.own.set == nil || f.own.to != nil && mentions(f.own.to.Index, f.loop.Var)
 }
 
 // ownPart names the rank's own part of a sum, where it was made; nil, with an error, where a sum

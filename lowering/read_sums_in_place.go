@@ -1,6 +1,7 @@
 package lowering
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -45,8 +46,8 @@ func ReadSumsInPlace(p *hostir.Program) error {
 		}
 	}
 	if !done {
-		d.refuse(firstPos(p.Body), "no sum over ranks can read the parts of its peers here").
-			WithHint("sums: direct goes with pipeline: p2p and transport: ipc-get, without pieces, and a reduction over an axis DIDx")
+		d.refuse(d.nearest(), "no sum over ranks can read the parts of its peers here").
+			WithHint("sums: direct goes with pipeline: p2p and transport: ipc-get, without pieces, and a reduction over an axis DIDx that is not that of hosts")
 	}
 	body = append(body, returns...)
 	p.Body = body
@@ -109,17 +110,25 @@ func (d *directSums) refuse(pos diag.Pos, format string, args ...any) *diag.Diag
 	return d.errors.Add(pos, diag.NotLowerable, format, args...)
 }
 
-// firstPos is where the first statement that moves data comes from.
-func firstPos(body []hostir.Stmt) diag.Pos {
-	var pos diag.Pos
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		if isTransfer(s) && !pos.IsValid() {
-			pos = s.Meta().Pos
+// nearest is where a program reduces what peers sent, or else where it first sends anything, or
+// does anything.
+func (d *directSums) nearest() diag.Pos {
+	var reduced, sent, done diag.Pos
+	first := func(pos *diag.Pos, s hostir.Stmt, holds bool) {
+		if holds && !pos.IsValid() {
+			*pos = s.Meta().Pos
 		}
-		return !pos.IsValid()
-	})
-	if !pos.IsValid() && len(body) > 0 {
-		pos = body[len(body)-1].Meta().Pos
 	}
-	return pos
+	received := map[*hostir.Tensor]bool{}
+	hostir.Walk(d.program.Body, func(s hostir.Stmt) bool {
+		if p, ok := s.(*hostir.P2PCommunication); ok && !p.Send {
+			received[root(d.base, p.Buffer)] = true
+		}
+		r, isReduce := s.(*hostir.Reduce)
+		first(&reduced, s, isReduce && received[r.In])
+		first(&sent, s, isTransfer(s))
+		first(&done, s, true)
+		return true
+	})
+	return cmp.Or(reduced, sent, done)
 }

@@ -2,6 +2,7 @@ package lowering
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,6 +45,28 @@ func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 	}
 }
 
+// TestReductionsOfWhatIsGathered leaves alone what each rank reduces by itself: that a peer filled the
+// buffer does not make it one of parts.
+func TestReductionsOfWhatIsGathered(t *testing.T) {
+	for local, axes := range map[string]string{"sum(F, axis=0)": "6, 4", "sum(F, axis=1)": "D, 4", "max(F, axis=0)": "6, 4"} {
+		for _, fields := range []string{"ipc-get inline in-place", "auto ahead copied"} {
+			t.Run(local+" "+fields, func(t *testing.T) {
+				p := cutPipeline(t, 3, "A: [DIDx, D, 6, 2], B: [DIDx, 2, 6], P: [DIDx, Stream(D), 6, 6], C: [r(D), DIDx, 6, 6], E: [DIDx, 6, 4], F: [Stream(D), 6, 4], G: ["+axes+"]",
+					"Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0), F = set(E), G = "+local)
+				p.Schedule.Pipeline, p.Schedule.Sums = "p2p", "direct"
+				if _, err := fmt.Sscan(fields, &p.Schedule.Transport, &p.Schedule.Transfers, &p.Schedule.Own); err != nil {
+					t.Fatal(err)
+				}
+				text := hostir.Print(keepsResult(t, p, 12))
+				text, _, _ = strings.Cut(text, "\notherwise:")
+				if strings.Count(text, "SumLoans(") != 1 || strings.Count(text, "Reduce(") != 1 {
+					t.Errorf("not one sum read in place and one of the rank's own:\n%s", text)
+				}
+			})
+		}
+	}
+}
+
 // wantRefused checks that a pipeline is refused once, with a hint and a place in the spec.
 func wantRefused(t *testing.T, p *model.Pipeline, why string) {
 	t.Helper()
@@ -79,6 +102,20 @@ func TestSumsThatCannotBeReadInPlace(t *testing.T) {
 			p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "p2p", "ipc-get", "direct"
 			c.set(&p.Schedule)
 			t.Run(name, func(t *testing.T) { wantRefused(t, p, "no sum over ranks can read the parts of its peers here") })
+		}
+	}
+}
+
+// TestRefusedSumIsNamed holds that the place is that of the sum, not of another exchange before it.
+func TestRefusedSumIsNamed(t *testing.T) {
+	for _, transport := range []string{"ipc-put", "nccl"} {
+		p := cutPipeline(t, 2, "E: [DIDx, 6, 4], F: [Stream(D), 6, 4], A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], C: [r(D), DIDx, 6, 4]",
+			"F = set(E), Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0)")
+		p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "p2p", transport, "direct"
+		_, err := Lower(p, Options{})
+		var all *diag.Errors
+		if !errors.As(err, &all) || all.Items[0].Pos != p.Ops[len(p.Ops)-1].Pos {
+			t.Errorf("%s: %v, not at the sum", transport, err)
 		}
 	}
 }
