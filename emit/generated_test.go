@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // TestGeneratedIsFresh compares generated/ with what would be emitted now, but for the
@@ -27,6 +29,27 @@ func TestGeneratedIsFresh(t *testing.T) {
 			path := filepath.Join(generated, name, f.Path)
 			if data, err := os.ReadFile(path); err != nil || !bytes.Equal(data, f.Data) {
 				t.Errorf("%s is not what is emitted now; run: make gen", path)
+			}
+		}
+	}
+}
+
+// TestConstantsAreUsed holds that a program declares no name of a statement that it never mentions.
+func TestConstantsAreUsed(t *testing.T) {
+	var cases []*hostir.Program
+	for _, name := range folders(t, "../testdata/specs") {
+		cases = append(cases, lowerSpec(t, filepath.Join("../testdata/specs", name, "spec.yaml")))
+	}
+	for _, name := range goldenCases(t) {
+		cases = append(cases, loadCase(t, name))
+	}
+	constant := regexp.MustCompile(`constexpr const char\* (k\w+) =`)
+	for _, p := range cases {
+		for _, f := range render(t, p) {
+			for _, found := range constant.FindAllSubmatch(f.Data, -1) {
+				if varies(f.Path) && len(regexp.MustCompile(`\b`+string(found[1])+`\b`).FindAll(f.Data, -1)) == 1 {
+					t.Errorf("%s of %s declares %s and does not use it", f.Path, p.Name, found[1])
+				}
 			}
 		}
 	}

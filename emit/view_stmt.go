@@ -175,10 +175,13 @@ func (b *builder) source(s hostir.Stmt) source {
 }
 
 // located is source for a statement that makes calls: what an error calls it, in
-// words, becomes a constant with a name like the label.
+// words, becomes a constant with a name like the label. A part of a group of signals, or of a sum
+// of loans, makes none of its own.
 func (b *builder) located(s hostir.Stmt, label, words string) source {
 	src := b.source(s)
-	src.Where = b.place(label, at(s.Meta().Pos, words))
+	if b.signals == nil && b.loanSum == "" {
+		src.Where = b.place(label, at(s.Meta().Pos, words))
+	}
 	return src
 }
 

@@ -51,7 +51,6 @@ constexpr hirgen::MatmulShape kCShape = {
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:12:5 lends: group";
-constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
 constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all_s";
 constexpr const char* kExchange = "spec.yaml:12:5 exchange: group";
@@ -62,7 +61,6 @@ constexpr const char* kWaitExchange = "spec.yaml:12:5 Wait(exchange)";
 constexpr const char* kMatmulC = "spec.yaml:12:5 Matmul of C_s";
 constexpr const char* kWorkerDone = "spec.yaml:12:5 Synchronize(worker s % 2)";
 constexpr const char* kReturns = "spec.yaml:12:5 returns: group";
-constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kAShared = {

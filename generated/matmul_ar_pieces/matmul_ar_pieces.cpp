@@ -51,14 +51,11 @@ constexpr hirgen::MatmulShape kPSPieceShape = {
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:16:5 lends: group";
-constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts_s_2_piece_2";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
-constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C_s_piece_2";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kMatmulPSPiece = "spec.yaml:16:5 Matmul of P_s_piece";
 constexpr const char* kSend = "spec.yaml:17:5 send: send of P_s_2_piece";
 constexpr const char* kReturns = "spec.yaml:16:5 returns: group";
-constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
 constexpr const char* kReduceRPiece = "spec.yaml:17:5 Reduce of R_piece";
 constexpr const char* kCallerReady2 = "spec.yaml:18:5 Synchronize(caller)";
 constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of R_s_2_piece";
@@ -66,7 +63,6 @@ constexpr const char* kSetCSPiece = "spec.yaml:18:5 Set of C_s_piece";
 constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
 constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
 constexpr const char* kReturns2 = "spec.yaml:16:5 returns_2: group";
-constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kPPartsShared = {

@@ -48,12 +48,9 @@ constexpr hirgen::MatmulShape kPShape = {
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P";
 constexpr const char* kLends = "spec.yaml:16:5 lends: group";
-constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s";
 constexpr const char* kShareP = "spec.yaml:16:5 sharing P with the other ranks";
 constexpr const char* kSumLoansC = "spec.yaml:16:5 SumLoans of C";
-constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of C";
 constexpr const char* kReturns = "spec.yaml:16:5 returns: group";
-constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kPShared = {

@@ -52,7 +52,6 @@ constexpr hirgen::MatmulShape kCShape = {
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:16:5 lends: group";
-constexpr const char* kSend = "spec.yaml:16:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:11:3 sharing A with the other ranks along x";
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of A_all_s";
 constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
@@ -66,7 +65,6 @@ constexpr const char* kSetES = "spec.yaml:17:5 Set of E_s";
 constexpr const char* kWorkerDone2 = "spec.yaml:17:5 Synchronize(worker s % 2)";
 constexpr const char* kWaitExchange = "spec.yaml:17:5 Wait(exchange)";
 constexpr const char* kReturns = "spec.yaml:16:5 returns: group";
-constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kAShared = {
