@@ -26,7 +26,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "bench_gpu"))
 
-from paced import free_port  # noqa: E402
+from paced import reserved_port  # noqa: E402
 from programs import NOT_BUILT, SPECS, Builder, Program, Variant, quiet  # noqa: E402
 from tables import table  # noqa: E402
 
@@ -85,13 +85,12 @@ def check(program, args, ranks, checks):
 
 def memcheck(program, args, ranks, checks):
     """Runs every rank under memcheck; what to report."""
-    port = free_port()
     # Libraries probe for kernels and files that are not there: such answers of the API are no errors.
     command = ["compute-sanitizer", "--tool", "memcheck", "--report-api-errors", "no", "--error-exitcode", MEMORY_ERROR, program.binary,
                "--checks", checks, "--iters", 1, "--repeats", 1, "--warmup", 0, "--timeout", 120]
-    env = [{"HIRGEN_RANK": str(rank), "HIRGEN_WORLD": str(ranks), "HIRGEN_LOCAL_RANK": str(rank),
-            "HIRGEN_ADDR": "127.0.0.1", "HIRGEN_PORT": str(port)} for rank in range(ranks)]
-    with pool(ranks) as threads:
+    with reserved_port() as port, pool(ranks) as threads:
+        env = [{"HIRGEN_RANK": str(rank), "HIRGEN_WORLD": str(ranks), "HIRGEN_LOCAL_RANK": str(rank),
+                "HIRGEN_ADDR": "127.0.0.1", "HIRGEN_PORT": str(port)} for rank in range(ranks)]
         ended = list(threads.map(lambda own: quiet(command, env=own, seconds=args.limit), env))
     found = [f"rank {rank}, exit code {code}: {errors(output)}" for rank, (code, output) in enumerate(ended) if code]
     return {"failed": "; ".join(found)} if found else {"errors": 0, "calls": checks}

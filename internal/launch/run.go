@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
-	"net/netip"
 	"os"
 	"runtime"
 	"strconv"
@@ -41,10 +39,11 @@ const (
 // the ranks' (128 + signal for a rank that a signal killed); cancelling ctx kills all.
 // The error is for what keeps the ranks from starting.
 func Run(ctx context.Context, options Options) (exit int, err error) {
-	port, err := freePort()
+	port, release, err := reservePort()
 	if err != nil {
 		return 0, &EnvironmentError{Message: fmt.Sprintf("no free TCP port on 127.0.0.1: %v", err), Err: err}
 	}
+	defer release()
 	// The kernel kills a rank when the thread that started it ends, so that nothing is
 	// left even if this process is killed; that thread must therefore live as long as the run.
 	runtime.LockOSThread()
@@ -59,17 +58,6 @@ func Run(ctx context.Context, options Options) (exit int, err error) {
 		}
 	}
 	return g.wait(ctx), nil
-}
-
-// freePort asks the kernel for a TCP port that nothing listens on.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer listener.Close()
-	address, err := netip.ParseAddrPort(listener.Addr().String())
-	return int(address.Port()), err
 }
 
 // environment is the launch variables of one rank on top of this process's.

@@ -1,4 +1,5 @@
 """Processes that wait for a line before they do the next piece of work, so that several can take turns on one machine."""
+import contextlib
 import queue
 import socket
 import subprocess
@@ -74,6 +75,15 @@ def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
+
+
+@contextlib.contextmanager
+def reserved_port():
+    """A TCP port of this machine that no other program is given meanwhile: its socket is bound and does not listen, so rank 0 may."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 def launch_variables(rank, ranks, port):

@@ -1,7 +1,9 @@
 """Tests of what the benchmark computes: sizes, numbers of calls, tables. python3 -m unittest discover scripts/bench_gpu"""
+import contextlib
 import importlib
 import os
 import re
+import socket
 import sys
 import tempfile
 import unittest
@@ -211,6 +213,14 @@ class Programs(unittest.TestCase):
             built = programs.Builder("hirgen", work).build([one, two, one, programs.Variant("ag_matmul", {"D": 2}, {}, tuned=True)], 2)
             self.assertEqual([p.failure for p in built], [""] * 4)
             self.assertEqual(build.call_count, 2)
+
+
+class Ports(unittest.TestCase):
+    def test_a_reserved_port_is_no_other_programs_and_may_be_listened_on(self):
+        with contextlib.ExitStack() as held:
+            ports = [held.enter_context(paced.reserved_port()) for _ in range(500)]
+            self.assertEqual(len(set(ports)), 500)
+            socket.create_server(("127.0.0.1", ports[0])).close()  # says SO_REUSEADDR, as the runtime does
 
 
 class PacedProcesses(unittest.TestCase):

@@ -1,0 +1,38 @@
+package launch
+
+import (
+	"os"
+	"syscall"
+)
+
+// reservePort takes a TCP port of 127.0.0.1 that nothing else is given until release: its
+// socket is bound and does not listen, so rank 0 may, as long as both say SO_REUSEADDR. A port
+// that is closed again at once would sooner or later be that of two launchers which start at
+// the same time.
+func reservePort() (port int, release func(), err error) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, nil, os.NewSyscallError("socket", err)
+	}
+	release = func() { _ = syscall.Close(fd) }
+	if port, err = bindAny(fd); err != nil {
+		release()
+		return 0, nil, err
+	}
+	return port, release, nil
+}
+
+// bindAny binds a socket to a port that the kernel chooses.
+func bindAny(fd int) (int, error) {
+	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		return 0, os.NewSyscallError("setsockopt", err)
+	}
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return 0, os.NewSyscallError("bind", err)
+	}
+	address, err := syscall.Getsockname(fd)
+	if err != nil {
+		return 0, os.NewSyscallError("getsockname", err)
+	}
+	return address.(*syscall.SockaddrInet4).Port, nil
+}

@@ -1,0 +1,45 @@
+package launch
+
+import (
+	"net"
+	"strconv"
+	"testing"
+)
+
+// Launchers that start at the same time must not have the same port: the ranks of one would
+// meet those of the other.
+func TestLaunchersHavePortsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	const launchers = 500 // of some 28,000 ports: by chance alone two of them would be the same
+	ports := map[int]bool{}
+	for range launchers {
+		port, release, err := reservePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(release)
+		ports[port] = true
+	}
+	if len(ports) != launchers {
+		t.Errorf("%d launchers have %d ports", launchers, len(ports))
+	}
+}
+
+func TestRankListensOnTheReservedPort(t *testing.T) {
+	t.Parallel()
+	port, release, err := reservePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	listener, err := net.Listen("tcp", ":"+strconv.Itoa(port)) // says SO_REUSEADDR, as the runtime does
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	client, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Close()
+}
