@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 )
@@ -34,5 +35,9 @@ func bindAny(fd int) (int, error) {
 	if err != nil {
 		return 0, os.NewSyscallError("getsockname", err)
 	}
-	return address.(*syscall.SockaddrInet4).Port, nil
+	bound, ok := address.(*syscall.SockaddrInet4)
+	if !ok {
+		return 0, fmt.Errorf("a socket of IPv4 has the address %v", address)
+	}
+	return bound.Port, nil
 }
