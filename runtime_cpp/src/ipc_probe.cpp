@@ -16,14 +16,6 @@ namespace hirgen {
 
 namespace {
 
-// The first rank's problem, and on how many others there is one.
-std::string first_of(const std::vector<std::string>& problems) {
-  if (problems.empty()) return "";
-  const size_t more = problems.size() - 1;
-  if (more == 0) return problems[0];
-  return problems[0] + format(" (and the like on %zu more rank%s)", more, more == 1 ? "" : "s");
-}
-
 // A refusal belongs to the machine, and must not show in a later call.
 std::string refused(const char* what, int rank, cudaError_t status) {
   static_cast<void>(cudaGetLastError());
@@ -51,7 +43,7 @@ class Search {
       if (rank == context_.rank() || (open() && on_my_host(rank))) found.ranks.push_back(rank);
     }
     gather(unreached(context_, places_, far_), /*closes=*/false);
-    found.obstacle = first_of(problems_);
+    found.obstacle = hindrance();
     return found;
   }
 
@@ -65,9 +57,18 @@ class Search {
     const auto all = context_.rendezvous().allgather(problem, "problems with shared memory");
     for (size_t rank = 0; rank < all.size(); ++rank) {
       if (all[rank].empty()) continue;
-      problems_.push_back(all[rank]);
+      if (hindered_.empty()) first_problem_ = all[rank];
+      hindered_.insert(rank);
       if (closes) closed_.insert(places_[rank].boot);
     }
+  }
+
+  // The first problem, and how many ranks beside that one have any.
+  std::string hindrance() const {
+    if (hindered_.size() < 2) return first_problem_;
+    const size_t more = hindered_.size() - 1;
+    return first_problem_ +
+           format(" (and the like on %zu more rank%s)", more, more == 1 ? "" : "s");
   }
 
   bool any(bool here) {
@@ -108,7 +109,8 @@ class Search {
   std::vector<int> near_;  // peers of this host
   std::vector<int> far_;   // and of others
   std::set<std::string> closed_;
-  std::vector<std::string> problems_;
+  std::string first_problem_;
+  std::set<size_t> hindered_;  // ranks
 };
 
 }  // namespace
