@@ -36,9 +36,10 @@ func TestGeneratedIsFresh(t *testing.T) {
 
 // TestConstantsAreUsed holds that a program declares no name of a statement that it never mentions.
 func TestConstantsAreUsed(t *testing.T) {
+	const specs = "../testdata/specs"
 	var cases []*hostir.Program
-	for _, name := range folders(t, "../testdata/specs") {
-		cases = append(cases, lowerSpec(t, filepath.Join("../testdata/specs", name, "spec.yaml")))
+	for _, name := range folders(t, specs) {
+		cases = append(cases, lowerSpec(t, filepath.Join(specs, name, "spec.yaml")))
 	}
 	for _, name := range goldenCases(t) {
 		cases = append(cases, loadCase(t, name))
