@@ -99,7 +99,7 @@ func (c *repeats) find(body []hostir.Stmt, inner []string) {
 		switch s := s.(type) {
 		case *hostir.Select:
 			if c.b.used[s.Out] {
-				c.add(c.b.indexOf(s), 1, inner)
+				c.add(c.b.indexOf(s), inner)
 			}
 		case *hostir.P2PCommunication:
 			c.addPeer(s, inner)
@@ -125,12 +125,12 @@ func (c *repeats) find(body []hostir.Stmt, inner []string) {
 func (c *repeats) addPeer(s *hostir.P2PCommunication, inner []string) {
 	p := c.b.peerOf(s)
 	if p.asked {
-		if r := c.add(p.place, 1, inner); r != nil {
+		if r := c.add(p.place, inner); r != nil {
 			r.axis = p.mesh.Axes[p.axis].Name
 			c.role(r, s)
 		}
 	}
-	if r := c.add(p.rank, 1, inner); r != nil {
+	if r := c.add(p.rank, inner); r != nil {
 		c.role(r, s)
 		if p.asked {
 			r.peer = &p
@@ -143,7 +143,7 @@ func (c *repeats) role(r *repeated, s *hostir.P2PCommunication) {
 }
 
 // add counts an expression, if it depends on the rank and belongs to the loop.
-func (c *repeats) add(e expr.Expr, count int, inner []string) *repeated {
+func (c *repeats) add(e expr.Expr, inner []string) *repeated {
 	if _, ok := e.(*expr.Binary); !ok || !c.b.ofRank(e) || c.variable != "" && !mentions(e, c.b.scope.names[c.variable]) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (c *repeats) add(e expr.Expr, count int, inner []string) *repeated {
 		i = len(c.list)
 		c.list = append(c.list, &repeated{value: e, key: key})
 	}
-	c.list[i].count += count
+	c.list[i].count++
 	return c.list[i]
 }
 
