@@ -24,8 +24,7 @@ constexpr unsigned kDriverVersion = 12000;
 constexpr const char* kSharingHint =
     "\n  write `transport: auto`, or `transport: nccl`, in the schedule, and emit it again; what "
     "was emitted with `transport: auto` chooses by itself unless it is told to, and takes NCCL "
-    "with "
-    "HIRGEN_TRANSPORT=nccl";
+    "with HIRGEN_TRANSPORT=nccl";
 
 // Tells hosts apart, which containers with names of their own do not hide. Tests of several hosts
 // on one name each with HIRGEN_BOOT_ID.
