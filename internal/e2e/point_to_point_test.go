@@ -75,9 +75,9 @@ type exchangeCase struct {
 func exchangeCases() []exchangeCase {
 	if !full {
 		return []exchangeCase{
-			{"ag_matmul_p2p", "p2p", "in-place", 4, 16, nil}, {"ag_linear_p2p", "p2p", "copied", 2, 16, nil},
-			{"allgather_p2p", "p2p", "copied", 4, 16, nil}, {"matmul_rs_p2p", "p2p", "in-place", 4, 16, nil},
-			{"matmul_rs_p2p", "p2p", "copied", 2, 16, nil}, {"matmul_ar_p2p", "p2p", "in-place", 4, 16, nil},
+			{"ag_matmul_p2p", "p2p", "in-place", 4, 8, nil}, {"ag_linear_p2p", "p2p", "copied", 2, 8, nil},
+			{"allgather_p2p", "p2p", "copied", 4, 8, nil}, {"matmul_rs_p2p", "p2p", "in-place", 4, 8, nil},
+			{"matmul_rs_p2p", "p2p", "copied", 2, 8, nil}, {"matmul_ar_p2p", "p2p", "in-place", 4, 8, nil},
 			{"ag_matmul_p2p", "ring", "in-place", 4, 8, nil}, {"matmul_rs_p2p", "ring", "in-place", 4, 8, nil},
 		}
 	}
@@ -116,7 +116,7 @@ func TestFormsOfTransfers(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%s/%s", c.spec, c.transport, strings.Join(c.fields, "/")), func(t *testing.T) {
 			spec := pointToPoint(t, c.spec, c.transport, "in-place", c.fields...)
 			program := exchanges.make(t, spec, small(c.spec, c.ranks))
-			for seed := range int64(12) { // 0 is in order
+			for seed := range int64(6) { // 0 is in order
 				run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: manyCalls}).mustPass(t)
 			}
 		})
