@@ -75,7 +75,7 @@ func (b *builder) selectSlice(s *hostir.Select) ([]node, error) {
 	if s.Parts == 0 {
 		dims = slices.Delete(dims, at, at+1)
 	} else {
-		dims[at].extent = b.scope.local(s.Out.Axes[s.Axis])
+		dims[at].extent = b.scope.local(s.Out.Axes[hostir.Live(s.Out)[at]])
 		apart = times(dims[at].extent, apart)
 	}
 	if !sameShape(s.Out, dims) {

@@ -95,16 +95,6 @@ func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
 	return &hostir.Select{Info: info(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.own.to.Index}
 }
 
-// outermost is the Select that takes a view, or what it is a view of, from memory that is named
-// outside of the loop.
-func (d *directSums) outermost(t *hostir.Tensor) *hostir.Select {
-	sel := d.selects[t]
-	for sel != nil && d.selects[sel.In] != nil {
-		sel = d.selects[sel.In]
-	}
-	return sel
-}
-
 // into lets a receive go to the result of a sum, or to the piece of it that it received.
 func (d *directSums) into(r *hostir.Reduce, f *summedParts) {
 	piece, recv := f.piece, f.recv

@@ -1,6 +1,8 @@
 package lowering
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -25,44 +27,69 @@ func IssueTransfers(p *hostir.Program) error {
 	if p.Choices.Transfers != "ahead" {
 		return nil
 	}
-	p.Body = newMotion(p).issue(p.Body)
+	m := newMotion(p)
+	p.Body = m.issue(p.Body, hostir.StreamRef{Var: m.caller})
 	return nil
 }
 
 // issue moves transfers and waits out of the work loops of a list. A loop over pieces holds
-// work loops of its own: what cannot leave the outer one may leave the inner one.
-func (m *motion) issue(list []hostir.Stmt) []hostir.Stmt {
+// work loops of its own: what cannot leave the outer one may leave the inner one. The list begins
+// on the stream given.
+func (m *motion) issue(list []hostir.Stmt, current hostir.StreamRef) []hostir.Stmt {
 	var end []hostir.Stmt
+	copies := false // the stream of copies is current: what moves is where it belongs
 	body := make([]hostir.Stmt, 0, len(list)+8)
 	for i := 0; i < len(list); i++ {
+		if set, ok := list[i].(*hostir.SetCurrentStream); ok {
+			current = set.Stream
+		}
+		if to, ok := list[i].(*hostir.SetCurrentStream); ok {
+			copies = to.Stream.Var == hostir.CopyStream
+		}
 		loop, ok := list[i].(*hostir.For)
-		if !ok || !m.works(loop) {
+		if !ok || !m.works(loop) && (copies || !movesData(loop)) {
 			body = append(body, list[i])
 			continue
 		}
-		ahead, late, last := m.split(loop)
+		ahead, late, last := m.split(loop, current)
 		if m.program.Choices.Pieces > 0 {
-			loop.Body = m.issue(loop.Body)
+			loop.Body = m.issue(loop.Body, current)
 		}
 		end = append(end, last...)
 		at := len(body)
 		if at > 0 && forkOf(body[at-1], loop) != nil {
 			at--
 		}
-		forks := body[at:]
-		body = append(append(body[:at:at], ahead...), append(forks, loop)...)
+		pipeline := append(slices.Clone(body[at:]), loop)
 		if i+1 < len(list) && isJoinLoop(list[i+1]) {
 			i++
-			body = append(body, list[i])
+			pipeline = append(pipeline, list[i])
 		}
-		body = append(body, late...)
+		if !hasWork(loop.Body) {
+			pipeline = nil // transfers were all that it had
+		}
+		body = slices.Concat(body[:at], ahead, pipeline, late)
 	}
 	return append(body, end...)
 }
 
+// hasWork reports whether statements do more than name memory and order streams.
+func hasWork(body []hostir.Stmt) bool {
+	found := false
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		switch s.(type) {
+		case *hostir.For, *hostir.If, *hostir.Select, *hostir.SetCurrentStream, *hostir.Synchronize:
+		default:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
 // split takes out of a loop what goes before it, what goes after it, and what goes to the end
 // of the program.
-func (m *motion) split(loop *hostir.For) (ahead, late, last []hostir.Stmt) {
+func (m *motion) split(loop *hostir.For, current hostir.StreamRef) (ahead, late, last []hostir.Stmt) {
 	m.examine(loop)
 	lends := m.take(loop, lend)
 	copies := m.take(loop, copyAhead)
@@ -72,7 +99,7 @@ func (m *motion) split(loop *hostir.For) (ahead, late, last []hostir.Stmt) {
 	read := m.take(loop, atTheEnd)
 	m.tidy(loop)
 	if lends != nil || copies != nil {
-		ahead = m.onCopyStream(loop, lends, copies)
+		ahead = m.onCopyStream(loop, lends, copies, current)
 	}
 	ahead = appendLoop(ahead, others, "transfers of what is there already are issued before the work")
 	late = appendLoop(late, sent, "")
@@ -80,17 +107,17 @@ func (m *motion) split(loop *hostir.For) (ahead, late, last []hostir.Stmt) {
 	return ahead, late, appendLoop(nil, read, "when the call is over, the caller may change what it lent")
 }
 
-// onCopyStream makes the copy stream follow the caller's and issues there what is lent, then
+// onCopyStream makes the copy stream follow the current one and issues there what is lent, then
 // what is copied: a rank lends before it waits for what others lend.
-func (m *motion) onCopyStream(loop *hostir.For, lends, copies *hostir.For) []hostir.Stmt {
+func (m *motion) onCopyStream(loop *hostir.For, lends, copies *hostir.For, current hostir.StreamRef) []hostir.Stmt {
 	why := "transfers of what is there already are issued before the work, on a stream of their own"
 	list := []hostir.Stmt{
 		&hostir.SetCurrentStream{Info: info(loop, why), Stream: hostir.StreamRef{Var: hostir.CopyStream}},
-		&hostir.Synchronize{Info: info(loop, ""), Stream: hostir.StreamRef{Var: m.caller}},
+		&hostir.Synchronize{Info: info(loop, ""), Stream: current},
 	}
 	list = appendLoop(list, lends, "")
 	list = appendLoop(list, copies, "")
-	return append(list, &hostir.SetCurrentStream{Info: info(loop, ""), Stream: hostir.StreamRef{Var: m.caller}})
+	return append(list, &hostir.SetCurrentStream{Info: info(loop, ""), Stream: current})
 }
 
 // appendLoop appends a loop, if there is one.

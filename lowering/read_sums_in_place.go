@@ -77,16 +77,6 @@ func (d *directSums) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, 
 	}}, returns
 }
 
-// turn puts the other side of a branch first where nothing is left to do on the first one.
-func (d *directSums) turn(loop *hostir.For) {
-	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-		if branch, ok := s.(*hostir.If); ok && len(branch.Else) > 0 && d.namesOnly(branch.Body, branch, loop) {
-			branch.Cond, branch.Body, branch.Else = opposite(branch.Cond), branch.Else, nil
-		}
-		return true
-	})
-}
-
 // forget takes the buffers of parts that nothing names any more out of the program.
 func (d *directSums) forget() {
 	named := map[*hostir.Tensor]bool{}

@@ -165,6 +165,16 @@ func isEmpty(s hostir.Stmt) bool {
 	return len(bodies) > 0 && !slices.ContainsFunc(bodies, func(b *[]hostir.Stmt) bool { return len(*b) > 0 })
 }
 
+// turn puts the other side of a branch first where nothing is left to do on the first one.
+func (m *motion) turn(loop *hostir.For) {
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		if branch, ok := s.(*hostir.If); ok && len(branch.Else) > 0 && m.namesOnly(branch.Body, branch, loop) {
+			branch.Cond, branch.Body, branch.Else = opposite(branch.Cond), branch.Else, nil
+		}
+		return true
+	})
+}
+
 // opposite is the opposite of a comparison.
 func opposite(cond expr.Expr) expr.Expr {
 	if c, ok := cond.(*expr.Binary); ok && c.Op == "==" {

@@ -29,7 +29,7 @@ type motion struct {
 	exchanges map[string]*hostir.Exchange
 	params    map[string]int64
 	makes     map[hostir.Stmt]bool              // whether a statement makes a view
-	base      map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it; of one that is the own slice in one step, that of the other steps
+	base      map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it; of one that is the own slice in one step, that of the other steps; the own slice of all is one by itself
 	ways      map[hostir.Stmt]way
 	selects   map[*hostir.Tensor]*hostir.Select // view -> what makes it in the loops at hand
 	sent      map[string][]*hostir.Tensor       // handle -> what its transfers read on this rank
@@ -51,7 +51,7 @@ func newMotion(p *hostir.Program) *motion {
 		if get, ok := s.(*hostir.GetCurrentStream); ok {
 			m.caller = get.Var
 		}
-		if m.makes[s] {
+		if sel, ok := s.(*hostir.Select); m.makes[s] && (!ok || !sel.Owns()) {
 			m.base[hostir.Result(s)] = root(m.base, hostir.Uses(s)[0])
 		}
 		return true
@@ -88,6 +88,17 @@ func (m *motion) works(loop *hostir.For) bool {
 		view, known := m.makes[s]
 		names := view || !known && hostir.MakesView(s) // the pass itself adds views alone
 		found = found || len(hostir.Defs(s)) > 0 && !isTransfer(s) && !names
+		return !found
+	})
+	return found
+}
+
+// movesData reports whether a loop moves data between ranks, and does not only lend it.
+func movesData(loop *hostir.For) bool {
+	found := false
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		p, isP2P := s.(*hostir.P2PCommunication)
+		found = found || isTransfer(s) && (!isP2P || !p.Owns())
 		return !found
 	})
 	return found
@@ -200,4 +211,14 @@ func (m *motion) sliced(t *hostir.Tensor, loop *scope) bool {
 		}
 	}
 	return false
+}
+
+// outermost is the Select that takes a view, or what it is a view of, from memory that is named
+// outside of the loop.
+func (m *motion) outermost(t *hostir.Tensor) *hostir.Select {
+	sel := m.selects[t]
+	for sel != nil && m.selects[sel.In] != nil {
+		sel = m.selects[sel.In]
+	}
+	return sel
 }

@@ -59,9 +59,8 @@ constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
 constexpr const char* kWorkerDone = "spec.yaml:17:5 Synchronize(worker s % 4)";
 constexpr const char* kReduceR = "spec.yaml:17:5 Reduce of R";
 constexpr const char* kCallerReady2 = "spec.yaml:18:5 Synchronize(caller)";
-constexpr const char* kSetCS = "spec.yaml:18:5 Set of C_s";
 constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of R";
-constexpr const char* kShareR = "spec.yaml:18:5 sharing R with the other ranks";
+constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C_s";
 constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
 constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
@@ -74,11 +73,11 @@ constexpr hirgen::SharedShape kPShared = {
     .name = "P",
     .where = kShareP,
 };
-constexpr hirgen::SharedShape kRShared = {
-    .bytes = M / D * N * sizeof(bf16),
+constexpr hirgen::SharedShape kCShared = {
+    .bytes = D * (M / D) * N * sizeof(bf16),
     .transfers = D,
-    .name = "R",
-    .where = kShareR,
+    .name = "C",
+    .where = kShareC,
 };
 
 /// One rank's program. What can be made before the first call is a data member.
@@ -100,7 +99,6 @@ class MatmulArP2p final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "P", "spec.yaml:16:5 P");  // [1, D, M / D, N]
-  bf16* R_ = context_.allocate<bf16>(M / D * N, "R", "spec.yaml:17:5 R");        // [1, M / D, N]
   // [D, 1, M / D, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "P_parts", "spec.yaml:17:5 P_parts");
 
@@ -127,7 +125,6 @@ MatmulArP2p::MatmulArP2p(hirgen::Context& context) : context_(context) {
         context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml matmul_ar_p2p");
   }
   peers_.share(P_, kPShared);
-  peers_.share(R_, kRShared);
 }
 
 void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -137,9 +134,12 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   cudaStream_t stream = caller;                          // the current stream
   const int64_t rank = context_.rank();
   const hirgen::Shared& P_shared = peers_.begin_call(P_, kPShared);
-  const hirgen::Shared& R_shared = peers_.begin_call(R_, kRShared);
+  const hirgen::Shared& C_shared = peers_.begin_call(C, kCShared);
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
+
+  // Made where the slices of the other ranks arrive.
+  bf16* R = C + rank * (M / D) * N;  // [1, M / D, N]
 
   // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {
@@ -216,7 +216,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // R = Reduce(sum, P_parts, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, R_, hirgen::DType::kBf16,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, R, hirgen::DType::kBf16,
                         {4, {1, 1, M / D, N}, {0, M / D * N, N, 1}}, P_parts_, hirgen::DType::kBf16,
                         {4, {D, 1, M / D, N}, {M / D * N, M / D * N, N, 1}}, stream, kReduceR);
 
@@ -236,35 +236,29 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
 
     // Step 0 is the own slice.
-    if (s == 0) {
-      bf16* R_s = R_;  // [M / D, N]
-
-      // C_s = Set(R_s)
-      HG_CHECK(
-          cudaMemcpyAsync(C_s, R_s, M / D * N * sizeof(bf16), cudaMemcpyDeviceToDevice, stream),
-          kSetCS);
-    } else {
+    if (s != 0) {
       // ShareMemHandles(receive_2, send_2): done once, by peers_.
       // send_2 = P2PCommunication(send, buffer R, peer (D + rank - s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, R_shared.lent_at(to, s), R_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.lent_at(to, s), C_shared.call(), 0),
                kSend2);
+      const bf16* C_there = C_shared.of<bf16>(from) + from * (M / D) * N;
 
       // receive_2 = P2PCommunication(recv, buffer C_s, peer (rank + s) % D, IPC-get)
       HG_CHECK(cudaEventRecord(receive_2_ready_[s], stream), kReceive2);
       HG_CHECK(cudaStreamWaitEvent(peers_.copies(), receive_2_ready_[s], 0), kReceive2);
-      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), R_shared.lent(s), R_shared.call(),
+      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), C_shared.lent(s), C_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive2);
-      HG_CHECK(cudaMemcpyAsync(C_s, R_shared.of<bf16>(from), M / D * N * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, peers_.copies()),
+      HG_CHECK(cudaMemcpyAsync(C_s, C_there, M / D * N * sizeof(bf16), cudaMemcpyDeviceToDevice,
+                               peers_.copies()),
                kReceive2);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), R_shared.copied_at(from, s),
-                                            R_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), C_shared.copied_at(from, s),
+                                            C_shared.call(), 0),
                kReceive2);
       HG_CHECK(cudaEventRecord(receive_2_done_[s], peers_.copies()), kReceive2);
 
       // Wait(send_2)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, R_shared.copied(s), R_shared.call(),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.copied(s), C_shared.call(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitSend2);
       HG_CHECK(cudaEventRecord(wait_send_2_[s], stream), kWaitSend2);
@@ -317,7 +311,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_p2p",
               .spec = "spec.yaml",
-              .digest = "9e24dbf9181871be9156883d2214f24138be37d19867ae90419a85441a709eaa",
+              .digest = "0abdaf8afc46ab46aa9d75fb0c22bd4a36eefe819093d1fb7c31a403a1c33a4e",
               .mesh_size = D,
               .products = {{D * (M / D), N, K / D, 1}},
               .bytes = (D - 1) * (M / D) * N * 2,

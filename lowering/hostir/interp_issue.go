@@ -113,7 +113,7 @@ func (r *rank) buffer(s Stmt) error {
 			return r.fail(s, "index %d is outside of axis %d of %s", index, s.Axis, s.In.Name)
 		}
 		if s.Parts != 0 {
-			r.views[s.Out] = in.part(s.Axis, index, s.Parts)
+			r.views[s.Out] = in.part(s.Axis, index, s.Parts).listing(s.In, s.Out)
 		} else {
 			r.views[s.Out] = in.slice(s.Axis, index)
 		}

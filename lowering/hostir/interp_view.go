@@ -71,6 +71,20 @@ func (v *view) part(axis int, index, parts int64) *view {
 	return p
 }
 
+// listing adds the reduced axes that a part of a tensor lists and the tensor does not.
+func (v *view) listing(whole, part *Tensor) *view {
+	live := Live(whole)
+	if len(whole.Axes) == len(part.Axes) || len(live) != len(Live(part)) {
+		return v
+	}
+	wide := newView(part)
+	wide.data, wide.offset = v.data, v.offset
+	for i, axis := range Live(part) {
+		wide.size[axis], wide.stride[axis] = v.size[live[i]], v.stride[live[i]]
+	}
+	return wide
+}
+
 // contiguous gives the window as one piece of memory, if it is.
 func (v *view) contiguous() ([]float64, bool) {
 	axes := make([]int, 0, len(v.size))

@@ -85,7 +85,8 @@ type (
 	}
 	// Select makes Out a view of In with Axis fixed at Index. A Device axis of In
 	// has one local slice: its index is 0. With Parts, Axis stays, and Out has part Index
-	// of that many equal parts.
+	// of that many equal parts; where Out has the axis split over ranks, that is this rank's
+	// part of what In has whole. Out may list reduced axes that In does not.
 	Select struct {
 		Info
 		Out, In *Tensor
@@ -215,6 +216,11 @@ type (
 		Comms    []string // handles of the P2P communications
 	}
 )
+
+// Owns reports whether a Select gives a rank its own part of what lies whole on every rank.
+func (s *Select) Owns() bool {
+	return s.Parts != 0 && s.part().Kind == domain.Device
+}
 
 // Op names, one per statement type.
 func (*Allocate) Op() string         { return "Allocate" }

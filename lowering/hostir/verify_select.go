@@ -22,17 +22,21 @@ func (v *verifier) selects(s *Select) {
 		return
 	}
 	want, layout := slices.Delete(slices.Clone(s.In.Axes), s.Axis, s.Axis+1), without(order(s.In), s.Axis)
+	axes, lies := s.Out.Axes, order(s.Out)
 	if s.Parts != 0 {
 		if s.In.Axes[s.Axis].LocalSize()%s.Parts != 0 {
 			v.breach(s.Pos, "shape", "axis %d of %s has %d elements, which are not %d equal parts",
 				s.Axis, s.In.Name, s.In.Axes[s.Axis].LocalSize(), s.Parts)
 			return
 		}
-		want, layout = slices.Clone(s.In.Axes), order(s.In)
-		want[s.Axis] = domain.Axis{Extent: domain.Extent{Size: s.In.Axes[s.Axis].LocalSize() / s.Parts}}
+		want = slices.Clone(s.In.Axes)
+		want[s.Axis] = s.part()
+		want, layout = alive(want, order(s.In))
+		axes, lies = alive(axes, lies)
 	}
-	same := slices.EqualFunc(want, s.Out.Axes, func(a, b domain.Axis) bool {
-		return a.Kind == b.Kind && a.Mesh == b.Mesh && a.Extent.Size == b.Extent.Size
+	same := slices.EqualFunc(want, axes, func(a, b domain.Axis) bool {
+		sameKind := a.Kind == b.Kind || s.Parts != 0 && splitOver(a) == splitOver(b)
+		return sameKind && a.Mesh == b.Mesh && a.Extent.Size == b.Extent.Size
 	})
 	switch {
 	case !same:
@@ -40,9 +44,32 @@ func (v *verifier) selects(s *Select) {
 			s.Out.Name, domain.FormatAxes(s.Out.Axes), s.In.Name, s.Axis, domain.FormatAxes(want))
 	case s.Out.DType != s.In.DType:
 		v.breach(s.Pos, "shape", "%s is %s and %s is %s", s.Out.Name, s.Out.DType, s.In.Name, s.In.DType)
-	case !slices.Equal(order(s.Out), layout):
+	case !slices.Equal(lies, layout):
 		v.breach(s.Pos, "shape", "the layout of %s is not that of what is selected of %s along axis %d", s.Out.Name, s.In.Name, s.Axis)
 	}
+}
+
+// part is the axis of which Out has a part: a plain one, or the whole axis of In split over ranks.
+func (s *Select) part() domain.Axis {
+	in := s.In.Axes[s.Axis]
+	live := slices.Index(Live(s.In), s.Axis)
+	if axes := Live(s.Out); live >= 0 && live < len(axes) {
+		out := s.Out.Axes[axes[live]]
+		if out.Kind == domain.Device && out.Extent.Size == in.Extent.Size && out.LocalSize() == in.LocalSize()/s.Parts {
+			return out
+		}
+	}
+	return domain.Axis{Extent: domain.Extent{Size: in.LocalSize() / s.Parts}}
+}
+
+// alive gives axes and their layout without those that are reduced.
+func alive(axes []domain.Axis, layout []int) ([]domain.Axis, []int) {
+	for i := len(axes) - 1; i >= 0; i-- {
+		if axes[i].Kind == domain.Reduction {
+			axes, layout = slices.Delete(slices.Clone(axes), i, i+1), without(layout, i)
+		}
+	}
+	return axes, layout
 }
 
 func without(order []int, axis int) []int {

@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestMakeOwnSlicesInPlace(t *testing.T) { passCases(t, "make-own-slices-in-place") }
