@@ -47,28 +47,11 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
 		return nil, internalError(s.Meta().Pos, s.Op(), "the operands have too few axes")
 	}
-	// Where the second operand is one matrix, all leading axes of the first are rows.
-	// Otherwise those that stand before its last two are batches, as NumPy has it.
-	batch := out.dims[:max(0, len(out.dims)-2)]
-	if extentOf(y.dims[:len(y.dims)-2]).isOne() {
-		batch = nil
+	p, misfit := productOf(out, x, y)
+	if misfit != nil {
+		return nil, notContiguous(s.Meta().Pos, misfit.tensor, "a product")
 	}
-	rows := out.dims[len(batch) : len(out.dims)-1]
-	p := product{
-		m: extentOf(rows), n: last(out.dims).extent, k: last(x.dims).extent, batch: extentOf(batch), bias: bias != "", addend: addend != nil,
-	}
-	var fits [3]bool
-	var turned bool
-	p.strideC, turned, fits[0] = matrix(out.dims, len(rows)+1, batch)
-	fits[0] = fits[0] && !turned
-	p.strideA, p.transposeA, fits[1] = matrix(x.dims, min(len(rows)+1, len(x.dims)), batch)
-	p.strideB, p.transposeB, fits[2] = matrix(y.dims, 2, batch)
-	p.transposeB = p.transposeB != columnsFirst
-	for i, u := range []*buffer{out, x, y} {
-		if !fits[i] {
-			return nil, notContiguous(s.Meta().Pos, u.tensor, "a product")
-		}
-	}
+	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != "", addend != nil
 	call, err := b.product(s, p, out, x, y)
 	if err != nil {
 		return nil, err
@@ -78,6 +61,40 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 		call.Added, err = b.addend(s, addend, out)
 	}
 	return []node{call}, err
+}
+
+// productOf finds the rows and the batches of a product of x and y, or the buffer that has none that
+// cuBLASLt can read. Where the second operand is one matrix, all leading axes of the first are
+// rows, or, where these do not lie in one run of memory, the outermost of them are batches.
+// Otherwise those that stand before its last two are batches, as NumPy has it.
+func productOf(out, x, y *buffer) (p product, misfit *buffer) {
+	inner := max(0, len(out.dims)-2)
+	if !extentOf(y.dims[:len(y.dims)-2]).isOne() {
+		return batched(out, x, y, inner)
+	}
+	for batches := range inner + 1 {
+		if p, misfit = batched(out, x, y, batches); misfit == nil {
+			return p, nil
+		}
+	}
+	return p, misfit
+}
+
+// batched is a product whose outermost axes, so many, are batches, or the buffer that does not lie so.
+func batched(out, x, y *buffer, batches int) (p product, misfit *buffer) {
+	batch, rows := out.dims[:batches], out.dims[batches:len(out.dims)-1]
+	p = product{m: extentOf(rows), n: last(out.dims).extent, k: last(x.dims).extent, batch: extentOf(batch)}
+	var fits, turned bool
+	if p.strideC, turned, fits = matrix(out.dims, len(rows)+1, batch); !fits || turned {
+		return p, out
+	}
+	if p.strideA, p.transposeA, fits = matrix(x.dims, min(len(rows)+1, len(x.dims)), batch); !fits {
+		return p, x
+	}
+	if p.strideB, p.transposeB, fits = matrix(y.dims, 2, batch); !fits {
+		return p, y
+	}
+	return p, nil
 }
 
 // addend is the pointer to what a product adds to, which lies as its result does.

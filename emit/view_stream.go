@@ -37,10 +37,17 @@ func (r streamRef) outside() streamRef {
 }
 
 // keepsStream reports whether every iteration of a loop leaves the stream current that it began
-// with: it sets none, or goes back to the caller's.
+// with: it sets none, or goes back to the caller's, or to the worker of an iteration around the loop.
 func (b *builder) keepsStream(s *hostir.For) bool {
 	last, sets := lastStream(s.Body)
-	return !sets || last.Index == nil && last.Var != "" && b.current.text == b.streams[last.Var]
+	switch {
+	case !sets:
+		return true
+	case last.Index != nil:
+		return !mentions(last.Index, s.Var) && b.current.worker != "" && b.workerIndex(last.Index) == b.current.worker
+	default:
+		return last.Var != "" && b.current.text == b.streams[last.Var]
+	}
 }
 
 // lastStream gives the stream that a list of statements leaves current, if it sets any. One that

@@ -11,13 +11,15 @@ import (
 // depends on the problem. So a pipeline may cut each slice into pieces, with an inner loop
 // around all that an iteration does, or compute on several slices at once, with an inner loop
 // around their transfers. A sum from rank to rank, and what gathers it, may also take the pieces
-// one after the other: fuse-pieces then turns their loops inside out.
+// one after the other, of one slice at a time or of several: fuse-pieces then turns their loops
+// inside out.
 
-// cut is how the slices of a pipeline become products. One of its numbers is 1.
+// cut is how the slices of a pipeline become products: each of a piece of so many slices.
 type cut struct {
 	pieces int64  // of each slice
 	width  int64  // slices of each product
-	inner  string // variable of the inner loop
+	piece  string // variable of the loop over the pieces of a slice
+	inner  string // variable of the loop over the slices of a product
 }
 
 // chunk reads what the schedule asks of a pipeline: a number of products that divides the
@@ -25,31 +27,42 @@ type cut struct {
 func (l *streamLowering) chunk(g *group) cut {
 	slices, products := g.axis.Extent.Size, int64(l.program.Choices.Chunks)
 	whole := cut{pieces: 1, width: 1}
+	if l.byPieces(g) {
+		whole.pieces, whole.piece = int64(l.program.Choices.Pieces), l.piece
+		if products > slices || !g.computes() {
+			return whole // which choosePieces refuses, or there is nothing to do for several slices at once
+		}
+	}
 	switch {
-	case l.byPieces(g):
-		return cut{pieces: int64(l.program.Choices.Pieces), width: 1, inner: l.piece}
 	case products == 0 || products == slices || !g.exchanges():
 		return whole
 	case products%slices == 0:
-		return cut{pieces: products / slices, width: 1, inner: l.names.fresh("c")}
+		return cut{pieces: products / slices, width: 1, piece: l.names.fresh("c")}
 	case g.isRing():
 		l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
 			"%d chunks cannot be passed on along a ring of %d ranks: each of them has to pass on as many", products, slices).
 			WithHint("choose a multiple of %d, or pipeline: p2p", slices)
 		return whole
 	case products == 1:
-		return cut{pieces: 1, width: slices, inner: l.loop}
+		whole.width, whole.inner = slices, l.loop
+		return whole
 	case slices%products == 0:
-		return cut{pieces: 1, width: slices / products, inner: l.names.fresh("c")}
+		whole.width, whole.inner = slices/products, l.names.fresh("c")
+		return whole
 	}
 	l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
 		"%d chunks cannot be made of %d slices: one of the numbers has to divide the other", products, slices)
 	return whole
 }
 
-// innerLoop puts a loop over pieces, or over the slices of a product, around statements.
-func (c *slicer) innerLoop(s hostir.Stmt, body []hostir.Stmt) []hostir.Stmt {
-	count := domain.Extent{Size: c.cut.pieces * c.cut.width} // one of them is 1
+// overPieces puts a loop over the pieces of a slice around statements.
+func (c *slicer) overPieces(s hostir.Stmt, body ...hostir.Stmt) *hostir.For {
+	return &hostir.For{Info: info(s, ""), Var: c.cut.piece, Count: domain.Extent{Size: c.cut.pieces}, Body: body}
+}
+
+// overSlices puts a loop over the slices of a product around statements.
+func (c *slicer) overSlices(s hostir.Stmt, body ...hostir.Stmt) []hostir.Stmt {
+	count := domain.Extent{Size: c.cut.width}
 	if c.group.atOnce() {
 		count = c.group.axis.Extent
 	}
@@ -121,30 +134,40 @@ func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index exp
 
 // piece makes a view of the piece at hand of t along an axis.
 func (c *slicer) piece(s hostir.Stmt, view, t *hostir.Tensor, rows int) (*hostir.Tensor, hostir.Stmt) {
-	return c.part(s, view, t, rows, expr.Var(c.cut.inner), c.cut.pieces)
-}
-
-// part makes a view of one of equal parts of t along an axis.
-func (c *slicer) part(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr, parts int64) (*hostir.Tensor, hostir.Stmt) {
-	suffix := c.lowering.loop
-	if c.cut.pieces > 1 {
-		suffix = c.cut.inner
-	}
-	if parts == 1 && view == nil {
-		return t, nil
-	}
-	if t.Axes[axis].LocalSize()%parts != 0 {
-		c.uneven(s, t, axis, parts)
+	if t.Axes[rows].LocalSize()%c.cut.pieces != 0 {
+		c.uneven(s, t, rows)
 	}
 	if view == nil {
-		view = c.declare(t, suffix, t.Axes, t.Layout)
-		view.Axes[axis] = domain.Axis{Extent: oneOf(t.Axes[axis].Extent, parts)}
+		view = c.partOf(t, c.cut.piece, rows, c.cut.pieces)
 	}
-	return view, &hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: index, Parts: parts}
+	return view, &hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: rows, Index: expr.Var(c.cut.piece), Parts: c.cut.pieces}
 }
 
-// uneven complains of an axis whose parts would not be equal, once for all tensors that have it.
-func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int, parts int64) {
+// block makes a view of the slices of t along an axis that this iteration computes on at once, and
+// the statements that make it; where slices are cut, of the piece at hand of each of them.
+func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, rows int) (view *hostir.Tensor, made []hostir.Stmt) {
+	view = t
+	if !c.group.atOnce() {
+		parts := c.group.axis.Extent.Size / c.cut.width
+		view = c.partOf(t, c.lowering.loop, axis, parts)
+		made = []hostir.Stmt{&hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: c.together(), Parts: parts}}
+	}
+	if rows == none {
+		return view, made
+	}
+	view, piece := c.piece(s, nil, view, rows)
+	return view, append(made, piece)
+}
+
+// partOf declares a view of one of equal parts of t along an axis.
+func (c *slicer) partOf(t *hostir.Tensor, loop string, axis int, parts int64) *hostir.Tensor {
+	view := c.declare(t, loop, t.Axes, t.Layout)
+	view.Axes[axis] = domain.Axis{Extent: oneOf(t.Axes[axis].Extent, parts)}
+	return view
+}
+
+// uneven complains of an axis whose pieces would not be equal, once for all tensors that have it.
+func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	l, extent := c.lowering, t.Axes[axis].Extent
 	if l.uncut[extent] {
 		return
@@ -155,7 +178,7 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int, parts int64) 
 		field = "pieces"
 	}
 	l.errors.Add(s.Meta().Pos, diag.NotLowerable, "axis %d (%s, %d elements) of %s cannot be cut into %d equal pieces",
-		axis, t.Axes[axis], extent.Size, t.Name, parts).
+		axis, t.Axes[axis], extent.Size, t.Name, c.cut.pieces).
 		AddNote(t.Pos, "%s is declared here", t.Name).WithHint("choose other %s", field)
 }
 

@@ -28,14 +28,14 @@ func IssueTransfers(p *hostir.Program) error {
 		return nil
 	}
 	m := newMotion(p)
-	p.Body = m.issue(p.Body, hostir.StreamRef{Var: m.caller})
+	p.Body = m.issue(p.Body, hostir.StreamRef{Var: m.caller}, p.Choices.Pieces > 0)
 	return nil
 }
 
-// issue moves transfers and waits out of the work loops of a list. A loop over pieces holds
-// work loops of its own: what cannot leave the outer one may leave the inner one. The list begins
-// on the stream given.
-func (m *motion) issue(list []hostir.Stmt, current hostir.StreamRef) []hostir.Stmt {
+// issue moves transfers and waits out of the work loops of a list, which begins on the stream
+// given. A loop over pieces holds work loops of its own: what cannot leave the outer one may leave
+// the inner one.
+func (m *motion) issue(list []hostir.Stmt, current hostir.StreamRef, pieces bool) []hostir.Stmt {
 	var end []hostir.Stmt
 	copies := false // the stream of copies is current: what moves is where it belongs
 	body := make([]hostir.Stmt, 0, len(list)+8)
@@ -52,8 +52,8 @@ func (m *motion) issue(list []hostir.Stmt, current hostir.StreamRef) []hostir.St
 			continue
 		}
 		ahead, late, last := m.split(loop, current)
-		if m.program.Choices.Pieces > 0 {
-			loop.Body = m.issue(loop.Body, current)
+		if pieces {
+			loop.Body = m.issue(loop.Body, current, false)
 		}
 		end = append(end, last...)
 		at := len(body)

@@ -104,7 +104,9 @@ func (l *streamLowering) lower(g *group) {
 		return
 	}
 	l.start(g.steps[0].stmt)
-	l.forks(g)
+	if l.onWorkers(g) {
+		l.emit(l.turns(g).forks(g.steps[0].stmt))
+	}
 	l.work(g)
 }
 
@@ -117,20 +119,9 @@ func (l *streamLowering) start(s hostir.Stmt) {
 	}
 }
 
-// forks makes every worker wait for the caller's stream. Without workers there is nothing to do.
-func (l *streamLowering) forks(g *group) {
-	if !l.onWorkers(g) {
-		return
-	}
-	first := g.steps[0].stmt
-	l.emit(&hostir.For{
-		Info: info(first, "every worker waits for the caller, before the work: there it would inherit earlier joins"),
-		Var:  l.loop, First: l.firstStep(g), Count: l.steps(g),
-		Body: []hostir.Stmt{
-			&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()},
-			&hostir.Synchronize{Info: info(first, ""), Stream: l.callerRef()},
-		},
-	})
+// turns is how the iterations of a pipeline take turns on the workers.
+func (l *streamLowering) turns(g *group) turns {
+	return turns{l.program, hostir.StreamRef{Var: l.caller}, l.loop, l.firstStep(g), l.steps(g)}
 }
 
 // work runs the steps slice by slice and joins the caller's stream.
@@ -145,42 +136,23 @@ func (l *streamLowering) work(g *group) {
 		slicer.step(st)
 	}
 	slicer.body = append(slicer.body, slicer.arrived...)
+	if g.cut.pieces > 1 {
+		slicer.body = []hostir.Stmt{slicer.overPieces(first, slicer.body...)}
+	}
 	if g.atOnce() {
 		l.body = append(append(l.body, slicer.body...), slicer.after...)
 		return
 	}
-	if g.cut.pieces > 1 {
-		slicer.body = slicer.innerLoop(first, slicer.body)
-	}
 	if l.onWorkers(g) {
-		slicer.body = append(l.onWorker(g, first), slicer.body...)
-	}
-	if l.onWorkers(g) {
-		slicer.body = append(slicer.body,
-			&hostir.SetCurrentStream{Info: info(last, ""), Stream: l.callerRef()},
-			&hostir.Synchronize{Info: info(last, "the caller waits for this iteration"), Stream: l.worker()})
+		slicer.body = l.turns(g).work(slicer.body, first, last)
 	}
 	l.emit(&hostir.For{Info: info(first, ""), Var: l.loop, First: l.firstStep(g), Count: l.steps(g), Body: slicer.body})
 	l.body = append(l.body, slicer.after...)
 }
 
-// onWorker begins an iteration: on its worker stream, the second of which may have to let the
-// first one start on every rank.
-func (l *streamLowering) onWorker(g *group, first hostir.Stmt) []hostir.Stmt {
-	list := []hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()}}
-	if microseconds := l.program.Choices.Delay; microseconds > 0 && l.program.Streams > 1 {
-		list = append(list, &hostir.If{
-			Info: info(first, "so that all ranks begin with the same product"),
-			Cond: binary("==", expr.Var(l.loop), expr.Int(l.firstStep(g)+1)),
-			Body: []hostir.Stmt{&hostir.Delay{Info: info(first, ""), Microseconds: int64(microseconds)}},
-		})
-	}
-	return list
-}
-
 // onWorkers reports whether the iterations of a pipeline take turns on worker streams.
 func (l *streamLowering) onWorkers(g *group) bool {
-	return l.program.Streams > 0 && !g.atOnce() && !g.isRing()
+	return l.program.Streams > 0 && !g.atOnce() && !g.isRing() && !l.takesTurns(g)
 }
 
 // firstStep and steps bound the loop of a pipeline. One that exchanges at distance s and has
@@ -206,14 +178,6 @@ func (l *streamLowering) steps(g *group) domain.Extent {
 func (l *streamLowering) ownLast(g *group) bool {
 	return l.program.Choices.OwnStep == "last" && g.exchanges() && !g.isRing() && !g.atOnce()
 }
-
-func (l *streamLowering) worker() hostir.StreamRef {
-	return hostir.StreamRef{Index: &expr.Binary{
-		Op: "%", X: expr.Var(l.loop), Y: expr.Int(l.program.Streams),
-	}}
-}
-
-func (l *streamLowering) callerRef() hostir.StreamRef { return hostir.StreamRef{Var: l.caller} }
 
 func info(s hostir.Stmt, note string) hostir.Info {
 	return hostir.Info{Pos: s.Meta().Pos, Note: note}

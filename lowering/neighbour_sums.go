@@ -79,8 +79,7 @@ func (c *slicer) ownSum(r hostir.Stmt, view *hostir.Tensor, i, rows int) []hosti
 		list = append(list, piece)
 	case len(list) == 0:
 		whole := slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Serial })
-		_, all := c.part(r, view, t, whole, expr.Int(0), 1)
-		list = append(list, all)
+		list = append(list, &hostir.Select{Info: info(r, ""), Out: view, In: t, Axis: whole, Index: expr.Int(0), Parts: 1})
 	}
 	return list
 }
@@ -128,7 +127,7 @@ func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, rows int
 	})
 	if late := waits[:late]; len(late) > 0 {
 		if c.cut.pieces > 1 {
-			late = c.innerLoop(r, late)
+			late = []hostir.Stmt{c.overPieces(r, late...)}
 		}
 		steps := domain.Extent{Text: expr.Compact(c.lastStep()), Size: c.ring.size - 1}
 		c.after = append(c.after, &hostir.For{Info: info(r, ""), Var: c.lowering.loop, Count: steps, Body: late})

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // What a sum from rank to rank makes is gathered when all of it is there, and nothing is left
@@ -25,16 +24,17 @@ func (l *streamLowering) choosePieces(groups []*group) {
 		}
 	}
 	products := int64(l.program.Choices.Chunks)
-	switch at := slices.IndexFunc(groups, l.byPieces); {
-	case at < 0:
+	at := slices.IndexFunc(groups, l.byPieces)
+	if at < 0 {
 		l.errors.Add(exchangeIn(groups), diag.NotLowerable,
 			"there is nothing to do piece by piece: pieces are those of a sum that each rank sends to the ranks at a distance").
 			WithHint("pieces go with pipeline: p2p and a reduction over an axis DIDx")
-	case products != 0 && slices.ContainsFunc(groups, func(g *group) bool {
-		return g.exchanges() && products != g.axis.Extent.Size
-	}):
-		l.errors.Add(exchangeIn(groups[at:]), diag.NotLowerable, "chunks and pieces both cut slices: a schedule has one of them").
-			WithHint("leave out chunks: %d, or pieces: %d", products, l.program.Choices.Pieces)
+		return
+	}
+	if count := groups[at].axis.Extent.Size; products > count {
+		l.errors.Add(exchangeIn(groups[at:]), diag.NotLowerable,
+			"%d chunks are more than %d slices: where slices are cut into pieces, a product takes a piece of one of them, or of several", products, count).
+			WithHint("choose chunks that divide %d, or other pieces", count)
 	}
 }
 
@@ -58,6 +58,12 @@ func (l *streamLowering) byPieces(g *group) bool {
 	})
 }
 
+// takesTurns reports whether the pieces of a pipeline take turns on worker streams, which fuse-pieces
+// gives them, in place of the slices: chunks say how many products a piece is made in.
+func (l *streamLowering) takesTurns(g *group) bool {
+	return l.byPieces(g) && l.program.Choices.Chunks > 0
+}
+
 // isSummed reports whether what a step gathers is a sum from rank to rank.
 func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st.stmt)[0]] }
 
@@ -75,7 +81,5 @@ func (c *slicer) sumOfPieces(r hostir.Stmt, rows int) hostir.Stmt {
 	sum, made := c.piece(r, nil, hostir.Result(r), axis)
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return parts })
 	hostir.SubstituteDefs(r, func(*hostir.Tensor) *hostir.Tensor { return sum })
-	return &hostir.For{
-		Info: info(r, ""), Var: c.cut.inner, Count: domain.Extent{Size: c.cut.pieces}, Body: []hostir.Stmt{selected, made, r},
-	}
+	return c.overPieces(r, selected, made, r)
 }

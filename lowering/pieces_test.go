@@ -12,13 +12,19 @@ import (
 // pieceForms are choices of a schedule with pieces that change the program.
 var pieceForms = []struct {
 	own, transfers, order, ownStep, signals, buffers string
-	streams, pieces                                  int
+	streams, pieces, chunks                          int
 }{
-	{"in-place", "ahead", "rotation", "last", "batched", "keep", 0, 2},
-	{"in-place", "inline", "rotation", "first", "single", "keep", 0, 3},
-	{"copied", "ahead", "reverse", "first", "batched", "free", 2, 2},
-	{"in-place", "ahead", "reverse", "last", "single", "keep", 3, 3},
-	{"copied", "inline", "rotation", "last", "batched", "free", 1, 2},
+	{"in-place", "ahead", "rotation", "last", "batched", "keep", 0, 2, 0},
+	{"in-place", "inline", "rotation", "first", "single", "keep", 0, 3, 0},
+	{"copied", "ahead", "reverse", "first", "batched", "free", 2, 2, 0},
+	{"in-place", "ahead", "reverse", "last", "single", "keep", 3, 3, 0},
+	{"copied", "inline", "rotation", "last", "batched", "free", 1, 2, 0},
+	{"in-place", "ahead", "rotation", "last", "batched", "keep", 2, 2, 1},
+	{"in-place", "inline", "reverse", "first", "single", "free", 2, 3, 1},
+	{"copied", "ahead", "rotation", "first", "single", "keep", 0, 2, 1},
+	{"in-place", "ahead", "reverse", "last", "batched", "free", 4, 3, 2},
+	{"copied", "inline", "rotation", "last", "single", "keep", 1, 2, 2},
+	{"in-place", "ahead", "rotation", "first", "batched", "keep", 2, 3, 12},
 }
 
 // withPieces visits the example specs of sums from rank to rank with every transport.
@@ -36,11 +42,22 @@ func withPieces(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipelin
 					p.Schedule.Transport, p.Schedule.Own, p.Schedule.Transfers = transport, form.own, form.transfers
 					p.Schedule.Order, p.Schedule.OwnStep, p.Schedule.Signals = form.order, form.ownStep, form.signals
 					p.Schedule.Buffers, p.Schedule.Pieces = form.buffers, form.pieces
+					p.Schedule.Chunks = common(form.chunks, int(d))
 					visit(t, p)
 				})
 			}
 		}
 	}
+}
+
+// common is the largest number that divides two, and 0 where one of them is.
+func common(a, b int) int {
+	for n := min(a, b); n > 1; n-- {
+		if a%n == 0 && b%n == 0 {
+			return n
+		}
+	}
+	return min(a, b, 1)
 }
 
 func TestPiecesKeepTheResult(t *testing.T) {
@@ -118,7 +135,7 @@ func TestPiecesThatCannotBe(t *testing.T) {
 	}{
 		{"ag_matmul_p2p", "nothing to do piece by piece", func(*model.Schedule) {}},
 		{"matmul_ar_p2p", "nothing to do piece by piece", func(s *model.Schedule) { s.Pipeline = "ring" }},
-		{"matmul_ar_p2p", "a schedule has one of them", func(s *model.Schedule) { s.Chunks = 4 }},
+		{"matmul_ar_p2p", "4 chunks are more than 2 slices", func(s *model.Schedule) { s.Chunks = 4 }},
 		{"matmul_rs_p2p", "nothing to do piece by piece", func(s *model.Schedule) { s.Pipeline, s.Chunks = "ring", 4 }},
 		{"matmul_rs_p2p", "cannot be cut into 5 equal pieces", func(s *model.Schedule) { s.Pieces = 5 }},
 	} {

@@ -84,7 +84,7 @@ func (c *slicer) passFromRank(st step) {
 	split.Else = append(split.Else, c.receive(set, sent, slice)...)
 	exchange = append(exchange, split)
 	if c.cut.width > 1 {
-		exchange = c.innerLoop(set, exchange)
+		exchange = c.overSlices(set, exchange...)
 	}
 	c.body = append(c.body, exchange...)
 	if c.transport() == "nccl" && c.cut.width == 1 {

@@ -94,7 +94,7 @@ func (c *slicer) passToRank(st step) {
 		split.Else = exchange
 	}
 	if c.cut.width > 1 {
-		c.body = append(c.body, c.innerLoop(r, []hostir.Stmt{split})...)
+		c.body = append(c.body, c.overSlices(r, split)...)
 	} else {
 		c.body = append(c.body, split)
 	}

@@ -107,7 +107,10 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 // that has no such axis.
 func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.Tensor {
 	key := sliceKey{t, axis, rows}
-	if axis == none && rows == none || axis != none && c.cut.width > 1 && t.Axes[axis].LocalSize() == 1 {
+	if c.cut.width > 1 && axis != none && t.Axes[axis].LocalSize() == 1 {
+		axis = none // one element stands for those of all slices
+	}
+	if axis == none && rows == none {
 		return t
 	}
 	if view := c.slices[key]; view != nil {
@@ -128,11 +131,7 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 	var view *hostir.Tensor
 	var made []hostir.Stmt
 	if c.cut.width > 1 {
-		var several hostir.Stmt
-		view, several = c.part(s, nil, t, axis, c.together(), c.group.axis.Extent.Size/c.cut.width)
-		if several != nil {
-			made = []hostir.Stmt{several}
-		}
+		view, made = c.block(s, t, axis, rows)
 	} else {
 		view, made = c.pick(s, nil, t, axis, index, rows)
 	}
@@ -143,18 +142,17 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 // made declares the view of a slice, of a piece of it, or of several slices, that a statement
 // makes itself.
 func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
+	var view *hostir.Tensor
+	at := rows
 	if c.cut.width > 1 {
-		view := c.declare(t, c.lowering.loop, t.Axes, t.Layout)
-		view.Axes[axis] = domain.Axis{Extent: oneOf(t.Axes[axis].Extent, c.group.axis.Extent.Size/c.cut.width)}
-		c.slices[sliceKey{t, axis, rows}] = view
-		return view
-	}
-	view := c.declared(nil, t, axis)
-	if rows != none {
-		at := rows
+		view = c.partOf(t, c.lowering.loop, axis, c.group.axis.Extent.Size/c.cut.width)
+	} else {
+		view = c.declared(nil, t, axis)
 		if rows > axis {
 			at--
 		}
+	}
+	if rows != none {
 		view.Axes[at].Extent = oneOf(t.Axes[rows].Extent, c.cut.pieces)
 	}
 	c.slices[sliceKey{t, axis, rows}] = view

@@ -34,6 +34,11 @@ func (g *group) exchanges() bool {
 	return g.any(func(o order) bool { return o.kind != onSlices })
 }
 
+// computes reports whether the pipeline does more than exchange slices.
+func (g *group) computes() bool {
+	return g.any(func(o order) bool { return o.kind == onSlices })
+}
+
 // isRing reports whether they do so along a ring: then steps are in order, on the caller's stream.
 func (g *group) isRing() bool {
 	return g.any(func(o order) bool { return o.kind.alongRing() })
