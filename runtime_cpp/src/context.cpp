@@ -250,6 +250,10 @@ void* Context::allocate(size_t bytes, const char* name, const char* where) {
   return buffer;
 }
 
+void Context::watch(std::shared_ptr<LoanBook> loans) {
+  resources_->monitor->watch(std::move(loans));
+}
+
 void Context::begin_call() {
   const int64_t call = watchdog_->begin_call();
   clock_.call.store(call);

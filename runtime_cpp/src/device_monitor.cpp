@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "hirgen/error.hpp"
 
@@ -14,8 +15,10 @@ namespace {
 constexpr std::chrono::milliseconds kBusyPeriod(5);
 constexpr std::chrono::milliseconds kIdlePeriod(50);
 
+constexpr const char* kLoans = "watching loans";
+
 // The events of the set that are not complete in `call`.
-Incomplete ask(const Events& set, int64_t call) {
+Incomplete late_events(const Events& set, int64_t call) {
   Incomplete incomplete{set.name(), set.where(), set.size(), {}, 0, UINT64_MAX};
   for (int64_t i = 0; i < set.size(); ++i) {
     if (cudaEventQuery(set.of_call(call, i)) != cudaErrorNotReady) continue;
@@ -48,6 +51,7 @@ DeviceMonitor::~DeviceMonitor() {
   thread_.join();
   for (const Call& call : calls_) cudaEventDestroy(call.event);
   for (cudaEvent_t event : free_events_) cudaEventDestroy(event);
+  if (words_ != nullptr) cudaStreamDestroy(words_);
 }
 
 void DeviceMonitor::watch(const Events& events) {
@@ -58,6 +62,22 @@ void DeviceMonitor::watch(const Events& events) {
 void DeviceMonitor::watch(ncclComm_t comm) {
   const std::lock_guard lock(mutex_);
   comms_.push_back(comm);
+}
+
+void DeviceMonitor::watch(std::shared_ptr<LoanBook> loans) {
+  cudaStream_t words = words_;  // only here written
+  if (words == nullptr) {
+    // Streams of one priority can share a queue of the device. No stream that may be stuck has
+    // this one.
+    int lowest = 0;
+    int highest = 0;
+    HG_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest), kLoans);
+    HG_CHECK(cudaStreamCreateWithPriority(&words, cudaStreamNonBlocking, (lowest + highest) / 2),
+             kLoans);
+  }
+  const std::lock_guard lock(mutex_);
+  words_ = words;
+  loans_.push_back(std::move(loans));
 }
 
 void DeviceMonitor::forget_all() {
@@ -110,13 +130,23 @@ std::string DeviceMonitor::failure() const {
   return failure_;
 }
 
+bool DeviceMonitor::ask(Question question, double seconds, std::unique_lock<std::mutex>& lock) {
+  question_ = question;
+  wake_.notify_all();
+  return answered_.wait_until(lock, after(seconds),
+                              [this] { return question_ == Question::kNone; });
+}
+
 std::optional<OldestCall> DeviceMonitor::ask_oldest_call(double seconds) {
   std::unique_lock lock(mutex_);
-  snapshot_wanted_ = true;
-  wake_.notify_all();
-  const bool answered =
-      answered_.wait_until(lock, after(seconds), [this] { return !snapshot_wanted_; });
-  return answered ? std::optional(snapshot_) : std::nullopt;
+  return ask(Question::kEvents, seconds, lock) ? std::optional(oldest_) : std::nullopt;
+}
+
+std::optional<std::vector<MissingLoan>> DeviceMonitor::ask_missing_loans(int64_t call,
+                                                                         double seconds) {
+  std::unique_lock lock(mutex_);
+  asked_call_ = call;
+  return ask(Question::kLoans, seconds, lock) ? std::optional(missing_) : std::nullopt;
 }
 
 void DeviceMonitor::run() {
@@ -127,13 +157,15 @@ void DeviceMonitor::run() {
   cudaThreadExchangeStreamCaptureMode(&mode);
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    if (!snapshot_wanted_) wake_.wait_for(lock, calls_.empty() ? kIdlePeriod : kBusyPeriod);
+    if (question_ == Question::kNone) {
+      wake_.wait_for(lock, calls_.empty() ? kIdlePeriod : kBusyPeriod);
+    }
     if (stop_) break;
-    const bool snapshot = snapshot_wanted_;
+    const Question question = question_;
     lock.unlock();
     poll_calls();
     poll_comms();
-    if (snapshot) take_snapshot();
+    if (question != Question::kNone) answer(question);
     lock.lock();
   }
 }
@@ -178,7 +210,24 @@ void DeviceMonitor::poll_comms() {
   }
 }
 
-void DeviceMonitor::take_snapshot() {
+void DeviceMonitor::answer(Question question) {
+  OldestCall oldest;
+  std::vector<MissingLoan> missing;
+  if (question == Question::kEvents) {
+    oldest = find_events();
+  } else {
+    missing = find_missing();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    oldest_ = std::move(oldest);
+    missing_ = std::move(missing);
+    question_ = Question::kNone;
+  }
+  answered_.notify_all();
+}
+
+OldestCall DeviceMonitor::find_events() {
   std::vector<Events> sets;
   OldestCall found;
   {
@@ -187,15 +236,25 @@ void DeviceMonitor::take_snapshot() {
     found.call = completed_ + 1;
   }
   for (const Events& set : sets) {
-    Incomplete incomplete = ask(set, found.call);
+    Incomplete incomplete = late_events(set, found.call);
     if (!incomplete.indices.empty()) found.events.push_back(std::move(incomplete));
   }
+  return found;
+}
+
+std::vector<MissingLoan> DeviceMonitor::find_missing() {
+  std::vector<std::shared_ptr<LoanBook>> books;
+  cudaStream_t words = nullptr;
+  int64_t call = 0;
   {
     const std::lock_guard lock(mutex_);
-    snapshot_ = std::move(found);
-    snapshot_wanted_ = false;
+    books = loans_;
+    words = words_;
+    call = asked_call_;
   }
-  answered_.notify_all();
+  std::vector<MissingLoan> missing;
+  for (const auto& book : books) find_missing_loans(*book, call, words, &missing);
+  return missing;
 }
 
 void DeviceMonitor::set_failure(const std::string& text) {

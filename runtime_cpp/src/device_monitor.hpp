@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@
 #include <vector>
 
 #include "hirgen/context.hpp"
+#include "hirgen/loan_book.hpp"
+#include "missing_loans.hpp"
 #include "socket.hpp"
 
 namespace hirgen {
@@ -50,6 +53,7 @@ class DeviceMonitor {
 
   void watch(const Events& events);
   void watch(ncclComm_t comm);
+  void watch(std::shared_ptr<LoanBook> loans);
   /// Forgets events and communicators: they are about to be destroyed.
   void forget_all();
 
@@ -71,8 +75,12 @@ class DeviceMonitor {
   /// Asks the device about the oldest call that is not complete, and waits for the answer at
   /// most `seconds`.
   std::optional<OldestCall> ask_oldest_call(double seconds);
+  /// The same about what peers have not lent, or not returned, of what `call` needs: one that
+  /// is under way.
+  std::optional<std::vector<MissingLoan>> ask_missing_loans(int64_t call, double seconds);
 
  private:
+  enum class Question { kNone, kEvents, kLoans };
   struct Call {
     cudaEvent_t event;
     Clock::time_point issued;
@@ -80,7 +88,10 @@ class DeviceMonitor {
   void run();
   void poll_calls();
   void poll_comms();
-  void take_snapshot();
+  bool ask(Question question, double seconds, std::unique_lock<std::mutex>& lock);
+  void answer(Question question);
+  OldestCall find_events();
+  std::vector<MissingLoan> find_missing();
   void set_failure(const std::string& text);
 
   const int device_;
@@ -88,12 +99,16 @@ class DeviceMonitor {
   std::condition_variable wake_;
   std::condition_variable answered_;
   bool stop_ = false;
-  bool snapshot_wanted_ = false;
+  Question question_ = Question::kNone;
+  int64_t asked_call_ = 0;
   std::deque<Call> calls_;
   std::vector<cudaEvent_t> free_events_;
   std::vector<Events> events_;
   std::vector<ncclComm_t> comms_;
-  OldestCall snapshot_;
+  std::vector<std::shared_ptr<LoanBook>> loans_;
+  cudaStream_t words_ = nullptr;  ///< carries the copies of words; made with the first loans
+  OldestCall oldest_;
+  std::vector<MissingLoan> missing_;
   int64_t completed_ = 0;
   Clock::time_point last_completion_ = Clock::now();
   std::string failure_;

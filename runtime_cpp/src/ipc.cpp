@@ -84,6 +84,9 @@ void Peers::close() {
   context_.rendezvous().barrier("shared memory is idle");
   for (void* base : opened_) HG_CHECK(cudaIpcCloseMemHandle(base), kEndOfSharing);
   context_.rendezvous().barrier("shared memory is closed");
+  for (const auto& entry : entries_) {
+    if (entry->shared.loans_ != nullptr) entry->shared.loans_->close();
+  }
   for (void* words : owned_) HG_CHECK(cudaFree(words), kEndOfSharing);
   HG_CHECK(cudaStreamDestroy(copies_), kEndOfSharing);
 }
@@ -101,6 +104,10 @@ Shared& Peers::share(void* own, const SharedShape& shape) {
     shared.buffers_.push_back(rank.buffer);
     shared.words_.push_back(reinterpret_cast<CUdeviceptr>(rank.words));
   }
+  shared.loans_ = std::make_shared<LoanBook>(shape.name, shape.where, shape.transfers,
+                                             static_cast<const uint32_t*>(words),
+                                             Shared::words(shape.transfers));
+  context_.watch(shared.loans_);
   return shared;
 }
 
@@ -113,6 +120,7 @@ Shared& Peers::find(const void* own, const SharedShape& shape) {
 const Shared& Peers::begin_call(const void* own, const SharedShape& shape) {
   Shared& shared = find(own, shape);
   ++shared.call_;
+  if (shared.loans_ != nullptr) shared.loans_->begin_call(context_.call(), shared.call_);
   return shared;
 }
 
@@ -121,6 +129,7 @@ const Shared& Peers::begin_captured(const void* own, const SharedShape& shape,
   Shared& shared = find(own, shape);
   if (shared.words_.empty()) return shared;
   shared.counter_ = Shared::pointer(shared.word(shared.rank_, 3 * shared.transfers_));
+  shared.loans_->begin_captured();
   launch_count(shared.counter_, stream, shape.where);
   return shared;
 }

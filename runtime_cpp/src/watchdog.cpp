@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "stuck_call.hpp"
 #include "text.hpp"
 
 namespace hirgen {
@@ -26,7 +27,6 @@ constexpr double kLingerSeconds = 1;
 // fail() returns in any case.
 constexpr double kFailSeconds = kVerdictSeconds + kLingerSeconds + 1;
 
-constexpr double kDeviceAnswerSeconds = 0.5;
 constexpr size_t kLongestText = 4096;
 
 }  // namespace
@@ -249,33 +249,13 @@ void Watchdog::conclude() {
   concluded_wake_.notify_all();
 }
 
-// What the oldest call that is not complete waits for on the device.
-std::string Watchdog::device_report(const Progress& self) const {
-  const auto answer = monitor_.ask_oldest_call(kDeviceAnswerSeconds);
-  if (!answer) return "  the device does not answer\n";
-  const auto call = static_cast<long>(answer->call);
-  if (answer->call > self.begun) return "";
-  if (self.begun - answer->call >= Events::kCalls) {
-    return format("  waits in call %ld; its events are in use again by later calls\n", call);
-  }
-  if (answer->events.empty()) return format("  waits in call %ld\n", call);
-  const Incomplete first = first_incomplete(answer->events);
-  std::string text = format("  waits in call %ld for %s[%ld] (%s)\n", call, first.name.c_str(),
-                            static_cast<long>(first.first), first.where.c_str());
-  for (const Incomplete& event : answer->events) {
-    text += format("    not complete: %s[%s] of %ld\n", event.name.c_str(),
-                   list_ranges(event.indices).c_str(), static_cast<long>(event.count));
-  }
-  return text;
-}
-
 std::string Watchdog::report() const {
   const Progress& self = ranks_[static_cast<size_t>(options_.rank)].progress;
   std::string text = format("hirgen: %s rank %d of %d stops: %s\n", options_.program.c_str(),
                             options_.rank, options_.world, verdict_->text.c_str());
   text += format("  calls begun %ld, issued %ld, completed %ld\n", static_cast<long>(self.begun),
                  static_cast<long>(self.issued), static_cast<long>(self.completed));
-  text += device_report(self);
+  text += describe_stuck_call(monitor_, self.begun);
   text += "  host at " + self.position + "\n";
   return text + format("  exit code %d\n", static_cast<int>(exit_code(*verdict_, options_.rank)));
 }

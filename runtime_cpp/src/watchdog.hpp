@@ -61,7 +61,6 @@ class Watchdog {
   /// Prints and exits, or hands the verdict to the host thread that waits in fail().
   void conclude();
   std::string report() const;
-  std::string device_report(const Progress& self) const;
   bool host_answers_for_itself() const;
 
   const ContextOptions options_;

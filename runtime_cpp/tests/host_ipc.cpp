@@ -183,6 +183,27 @@ HG_TEST(ranks_that_change_pointers_at_different_times_are_told) {
   HG_EXPECT(told);
 }
 
+// Rank 1 does not come to call 4. In each step a rank lends, copies and waits, so one of its
+// neighbours is stuck before it lends in the last step.
+HG_TEST(a_stuck_call_names_peers_and_tensor) {
+  for (const bool put : {false, true}) {
+    test::Environment environment{{"HIRGEN_FAULT", "stall:1:4"}, {"GATHER_COPIES", "1"}};
+    if (put) environment["GATHER_PUT"] = "1";
+    const auto ended = run_ranks({"--timeout", "1"}, environment);
+    const auto line = [&](const char* ranks, const char* what) {
+      return format("  call 4 waits for %s to %s %s (%s)\n", ranks, what, put ? "A_all" : "A",
+                    kSharing);
+    };
+    const Ended& before = ended[put ? 2 : 0];
+    HG_EXPECT_CONTAINS(before.err, line(put ? "ranks 0, 1" : "ranks 1, 2", "lend"));
+    HG_EXPECT_CONTAINS(before.err, line("rank 1", "return"));
+    const Ended& behind = ended[put ? 0 : 2];
+    HG_EXPECT_CONTAINS(behind.err, line("rank 1", "lend"));
+    HG_EXPECT_CONTAINS(behind.err, line(put ? "ranks 1, 2" : "ranks 0, 1", "return"));
+    HG_EXPECT(ended[1].err.find("call 4 waits for") == std::string::npos);
+  }
+}
+
 HG_TEST(memory_that_cannot_be_shared_is_named_on_every_rank) {
   const auto ended = run_ranks({"--timeout", "2"}, {{"GATHER_PUT", "1"}, {"GATHER_PINNED@1", "1"}});
   for (const Ended& rank : ended) {

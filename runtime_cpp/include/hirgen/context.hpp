@@ -17,6 +17,7 @@
 
 namespace hirgen {
 
+class LoanBook;
 class PlanBook;
 class Rendezvous;
 class Watchdog;
@@ -135,8 +136,13 @@ class Context {
     return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), name, where));
   }
 
+  /// Lets the watchdog read what a stuck call waits for in a buffer that ranks share.
+  void watch(std::shared_ptr<LoanBook> loans);
+
   /// Tells the watchdog that the host starts to issue a call. run_call() does this.
   void begin_call();
+  /// The number of that call, from 1.
+  int64_t call() const { return clock_.call; }
 
   /// Tells the watchdog that a call was issued on `caller` (records an event there):
   /// it must complete within the deadline. Every emitted run() ends with this.

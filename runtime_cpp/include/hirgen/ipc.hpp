@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hirgen/context.hpp"
+#include "hirgen/loan_book.hpp"
 #include "hirgen/mesh.hpp"
 #include "hirgen/transfers.hpp"
 #include "hirgen/words.hpp"
@@ -32,11 +33,17 @@ class Shared {
     return static_cast<T*>(buffers_[static_cast<size_t>(rank)]);
   }
   /// Words of this rank: the peer of its i-th transfer lends it a buffer; has copied.
-  CUdeviceptr lent(int64_t i) const { return lent_at(rank_, i); }
-  CUdeviceptr copied(int64_t i) const { return copied_at(rank_, i); }
+  CUdeviceptr lent(int64_t i) const { return awaited(loans_->lends, i, 0); }
+  CUdeviceptr copied(int64_t i) const { return awaited(loans_->returns, i, transfers_); }
   /// The same words of `rank`, which this rank writes: "I lend you", "I have copied".
-  CUdeviceptr lent_at(int64_t rank, int64_t i) const { return word(rank, i); }
-  CUdeviceptr copied_at(int64_t rank, int64_t i) const { return word(rank, transfers_ + i); }
+  CUdeviceptr lent_at(int64_t rank, int64_t i) const {
+    loans_->returns[static_cast<size_t>(i)].peer = static_cast<int>(rank);
+    return word(rank, i);
+  }
+  CUdeviceptr copied_at(int64_t rank, int64_t i) const {
+    loans_->lends[static_cast<size_t>(i)].peer = static_cast<int>(rank);
+    return word(rank, transfers_ + i);
+  }
   /// The call under way, counted from 1: what its signals write, and wait for.
   uint32_t call() const { return call_; }
   /// The same for kernels, which also know a call that the device counts.
@@ -54,6 +61,12 @@ class Shared {
   CUdeviceptr word(int64_t rank, int64_t i) const {
     return words_[static_cast<size_t>(rank)] + static_cast<CUdeviceptr>(i) * sizeof(uint32_t);
   }
+  // A word of this rank that it waits for. Who writes it is told by what this rank writes to: the
+  // copier of a transfer returns what it was lent, and who lends gets it back.
+  CUdeviceptr awaited(std::vector<LoanBook::Entry>& entries, int64_t i, int64_t first) const {
+    entries[static_cast<size_t>(i)].awaited = call_;
+    return word(rank_, first + i);
+  }
   static uint32_t* pointer(CUdeviceptr word) {
     return reinterpret_cast<uint32_t*>(word);  // NOLINT(performance-no-int-to-ptr)
   }
@@ -63,7 +76,8 @@ class Shared {
   int64_t transfers_ = 0;
   int64_t rank_ = 0;
   uint32_t call_ = 0;
-  uint32_t* counter_ = nullptr;  // of the calls, where the device counts them
+  uint32_t* counter_ = nullptr;      // of the calls, where the device counts them
+  std::shared_ptr<LoanBook> loans_;  // null on a rank that has nothing here
 };
 
 /// What a buffer is shared for, and by whom: the ranks along an axis of a mesh, or all.
