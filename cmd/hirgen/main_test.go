@@ -127,11 +127,12 @@ func TestLowerReadsStandardInput(t *testing.T) {
 	}
 }
 
-func TestLowerJSONHasNameAndBody(t *testing.T) {
+func TestLowerJSONHasNameChoicesAndBody(t *testing.T) {
 	_, text, _ := hirgen(t, "", "lower", agMatmul, "--json")
 	var program struct {
-		Name string
-		Body []struct {
+		Name    string
+		Choices struct{ Pipeline, Joins string }
+		Body    []struct {
 			Op   string
 			Body []struct{ Op string }
 		}
@@ -145,6 +146,9 @@ func TestLowerJSONHasNameAndBody(t *testing.T) {
 	}
 	if got, want := strings.Join(ops, " "), "GetCurrentStream Allocate Allocate For For"; program.Name != "ag_matmul" || got != want {
 		t.Errorf("program %q is %s, want %s", program.Name, got, want)
+	}
+	if program.Choices.Pipeline != "collective" || program.Choices.Joins != "body" {
+		t.Errorf("choices %+v, want pipeline collective and joins body", program.Choices)
 	}
 }
 

@@ -93,26 +93,31 @@ func (p *parser) autoLine() {
 	p.program.Auto = a
 }
 
-func formatChoices(c Choices) string {
-	text := fmt.Sprintf("pipeline %s, transport %s, reshard %s, sync %s, joins %s, buffers %s, graph %t",
-		c.Pipeline, c.Transport, c.Reshard, c.Sync, c.Joins, c.Buffers, c.Graph)
-	for _, f := range []struct{ name, value string }{
+// list are the choices in the order of the text form: all that every pipeline has, though left open,
+// and of the others those that are made.
+func (c Choices) list() []member {
+	list := []member{
+		{"pipeline", c.Pipeline}, {"transport", c.Transport}, {"reshard", c.Reshard}, {"sync", c.Sync},
+		{"joins", c.Joins}, {"buffers", c.Buffers}, {"graph", c.Graph},
+	}
+	for _, m := range []member{
 		{"own", c.Own}, {"order", c.Order}, {"own_step", c.OwnStep}, {"sums", c.Sums}, {"transfers", c.Transfers},
 		{"copy", c.Copy}, {"signals", c.Signals}, {"fallback", c.Fallback}, {"elsewhere", c.Elsewhere}, {"hosts", c.Hosts},
+		{"chunks", c.Chunks}, {"pieces", c.Pieces}, {"delay", c.Delay},
 	} {
-		if f.value != "" {
-			text += ", " + f.name + " " + f.value
+		if m.value != "" && m.value != 0 {
+			list = append(list, m)
 		}
 	}
-	for _, f := range []struct {
-		name  string
-		value int
-	}{{"chunks", c.Chunks}, {"pieces", c.Pieces}, {"delay", c.Delay}} {
-		if f.value != 0 {
-			text += fmt.Sprintf(", %s %d", f.name, f.value)
-		}
+	return list
+}
+
+func formatChoices(c Choices) string {
+	var texts []string
+	for _, m := range c.list() {
+		texts = append(texts, fmt.Sprint(m.key, " ", m.value))
 	}
-	return text
+	return strings.Join(texts, ", ")
 }
 
 func (p *parser) choicesLine() {

@@ -9,7 +9,9 @@ import (
 )
 
 // JSON gives a program for other tools: an object with "name" and "body" (and what
-// the body names: "file", "params", "meshes", "streams", "tensors"). A statement is
+// the body names: "file", "params", "meshes", "streams", "tensors"). "choices" are those of
+// the schedule that are made; "auto", where they were chosen by size, says which were "given" and
+// the "basis" of the others. A statement is
 // an object whose first key is "op"; For has "body", If has "body" and "else". What runs
 // otherwise is such an object under "otherwise".
 // Expressions are strings; the keys of each object have a fixed order.
@@ -81,10 +83,24 @@ func programObject(p *Program) object {
 	}
 	o := object{
 		{"name", p.Name}, {"file", p.File}, {"params", params}, {"meshes", meshes},
-		{"streams", p.Streams}, {"tensors", tensors}, {"body", bodyObjects(p.Body, worldSize(p))},
+		{"streams", p.Streams}, {"choices", choicesObject(p.Choices)},
 	}
+	if p.Auto != nil {
+		o = append(o, member{"auto", object{{"given", append([]string{}, p.Auto.Given...)}, {"basis", p.Auto.Basis}}})
+	}
+	o = append(o, member{"tensors", tensors}, member{"body", bodyObjects(p.Body, worldSize(p))})
 	if p.Otherwise != nil {
 		o = append(o, member{"otherwise", programObject(p.Otherwise)})
+	}
+	return o
+}
+
+func choicesObject(c Choices) object {
+	o := object{}
+	for _, m := range c.list() {
+		if m.value != "" {
+			o = append(o, m)
+		}
 	}
 	return o
 }

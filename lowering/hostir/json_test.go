@@ -12,6 +12,8 @@ func TestJSONKeepsTheOrderOfKeys(t *testing.T) {
 param S = 2
 mesh world: x = 2, ranks 0..1
 streams 2
+choices pipeline p2p, transport ipc-get, graph true, order reverse, chunks 8
+auto given chunks by "a measurement"
 tensor A: bf16 [S, DIDx(2)], mesh world, input, layout [0, 1] @3:4
 
 If rank == 0: @5:6  # only there
@@ -46,6 +48,19 @@ Else:
     }
   ],
   "streams": 2,
+  "choices": {
+    "pipeline": "p2p",
+    "transport": "ipc-get",
+    "graph": true,
+    "order": "reverse",
+    "chunks": 8
+  },
+  "auto": {
+    "given": [
+      "chunks"
+    ],
+    "basis": "a measurement"
+  },
   "tensors": [
     {
       "name": "A",
