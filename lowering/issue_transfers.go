@@ -37,17 +37,14 @@ func IssueTransfers(p *hostir.Program) error {
 // the inner one.
 func (m *motion) issue(list []hostir.Stmt, current hostir.StreamRef, pieces bool) []hostir.Stmt {
 	var end []hostir.Stmt
-	copies := false // the stream of copies is current: what moves is where it belongs
 	body := make([]hostir.Stmt, 0, len(list)+8)
 	for i := 0; i < len(list); i++ {
 		if set, ok := list[i].(*hostir.SetCurrentStream); ok {
 			current = set.Stream
 		}
-		if to, ok := list[i].(*hostir.SetCurrentStream); ok {
-			copies = to.Stream.Var == hostir.CopyStream
-		}
 		loop, ok := list[i].(*hostir.For)
-		if !ok || !m.works(loop) && (copies || !movesData(loop)) {
+		alreadyThere := current.Var == hostir.CopyStream // what moves is where it belongs
+		if !ok || !m.works(loop) && (alreadyThere || !movesData(loop)) {
 			body = append(body, list[i])
 			continue
 		}
@@ -70,7 +67,21 @@ func (m *motion) issue(list []hostir.Stmt, current hostir.StreamRef, pieces bool
 		}
 		body = slices.Concat(body[:at], ahead, pipeline, late)
 	}
-	return append(body, end...)
+	return usedStreams(append(body, end...))
+}
+
+// usedStreams leaves out each stream that is current for no statement of a list.
+func usedStreams(list []hostir.Stmt) []hostir.Stmt {
+	out := make([]hostir.Stmt, 0, len(list))
+	for _, s := range list {
+		if _, sets := s.(*hostir.SetCurrentStream); sets && len(out) > 0 {
+			if _, unused := out[len(out)-1].(*hostir.SetCurrentStream); unused {
+				out = out[:len(out)-1]
+			}
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // hasWork reports whether statements do more than name memory and order streams.
