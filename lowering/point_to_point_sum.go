@@ -70,7 +70,7 @@ func (c *slicer) partAxis(st step) int {
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
 //	after:  P_s = Select(P, axis 1, index (rank + s) % D)
-//	        If s == 0: (P_s is the part of this rank)
+//	        If s == 0: (P_s is the part of this rank, made there or copied)
 //	        Else: (send P_s to rank (rank + s) % D, receive a part from rank (D + rank - s) % D)
 //	        and after the loop: C = Reduce(sum, P_parts, axis 0)
 func (c *slicer) passToRank(st step) {
@@ -85,19 +85,18 @@ func (c *slicer) passToRank(st step) {
 	}
 	into, collected := c.pick(r, nil, c.parts[r], part, from, rows)
 	split := c.ownStep(r)
-	exchange := append(append(slices.Clone(slice), collected...), c.exchange(r, sent, into, to, from)...)
+	exchange := append(collected, c.exchange(r, sent, into, to, from)...)
 	if c.sumsInPlace(in) {
-		split.Cond, split.Body = opposite(split.Cond), exchange // the own step made it where it belongs
+		split.Cond, split.Body, slice = opposite(split.Cond), append(slice, exchange...), nil // the own step made it where it belongs
 	} else {
-		_, own := c.pick(r, into, c.parts[r], part, c.ring.place, rows)
-		split.Body = append(append(slice, own...), &hostir.Set{Info: *r.Meta(), Out: into, In: sent})
-		split.Else = exchange
+		own, made := c.pick(r, nil, c.parts[r], part, c.ring.place, rows)
+		split.Body, split.Else = append(made, &hostir.Set{Info: *r.Meta(), Out: own, In: sent}), exchange
 	}
+	passed := append(slice, split)
 	if c.cut.width > 1 {
-		c.body = append(c.body, c.overSlices(r, split)...)
-	} else {
-		c.body = append(c.body, split)
+		passed = c.overSlices(r, passed...)
 	}
+	c.body = append(c.body, passed...)
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts[r] })
 	if c.lowering.byPieces(c.group) {
 		c.after = append(c.after, c.sumOfPieces(r, rows))

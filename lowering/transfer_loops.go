@@ -183,27 +183,33 @@ func opposite(cond expr.Expr) expr.Expr {
 	return binary("==", cond, expr.Int(0))
 }
 
-// narrow makes a loop over all steps whose body leaves out the first one, or the last one,
-// a loop over the others. What leaves out a step may stand in loops that hold nothing else:
-// around, from the outermost on.
+// narrow makes a loop over all steps whose body does nothing in the first one, or the last one, but
+// name memory, a loop over the others. What leaves out a step may stand in loops that do nothing
+// else: around, from the outermost on.
 //
 //	before: For s in D: If s != 0: x
 //	after:  For s in 1..D: x
 func (m *motion) narrow(loop *hostir.For, around ...*hostir.For) {
 	around = append(around, loop)
-	if len(loop.Body) > 1 {
+	named := slices.IndexFunc(loop.Body, func(s hostir.Stmt) bool { return !isSelect(s) })
+	if named < len(loop.Body)-1 {
 		around = nil
 	}
-	for _, s := range loop.Body {
+	for i, s := range loop.Body {
 		switch s := s.(type) {
 		case *hostir.For:
 			m.narrow(s, around...)
 		case *hostir.If:
 			if len(around) > 0 && len(s.Else) == 0 && m.leavesOut(s.Cond, around) {
-				loop.Body = s.Body
+				loop.Body = slices.Concat(loop.Body[:i], s.Body)
 			}
 		}
 	}
+}
+
+func isSelect(s hostir.Stmt) bool {
+	_, ok := s.(*hostir.Select)
+	return ok
 }
 
 // leavesOut takes the first or last iteration from the loop that a condition leaves it out of.
