@@ -101,7 +101,7 @@ func (f *pieceFusion) turn(s hostir.Stmt) *hostir.For {
 	}
 	slice.Body = slices.Concat(slice.Body[:at], piece.Body, slice.Body[at+1:])
 	return &hostir.For{
-		Info: info(slice, "piece by piece, so that one travels while the next one is computed"),
+		Info: info(slice, pieceByPiece),
 		Var:  piece.Var, Count: piece.Count, Body: []hostir.Stmt{slice},
 	}
 }

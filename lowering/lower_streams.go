@@ -137,7 +137,11 @@ func (l *streamLowering) work(g *group) {
 	}
 	slicer.body = append(slicer.body, slicer.arrived...)
 	if g.cut.pieces > 1 {
-		slicer.body = []hostir.Stmt{slicer.overPieces(first, slicer.body...)}
+		loop := slicer.overPieces(first, slicer.body...)
+		if g.atOnce() {
+			loop.Note = pieceByPiece
+		}
+		slicer.body = []hostir.Stmt{loop}
 	}
 	if g.atOnce() {
 		l.body = append(append(l.body, slicer.body...), slicer.after...)

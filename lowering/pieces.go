@@ -11,6 +11,9 @@ import (
 // to hide that transfer. So the slices of both pipelines may be cut into the same pieces: a
 // piece is summed when its parts are there, and gathered while the products of the next one run.
 
+// pieceByPiece is what the order is for.
+const pieceByPiece = "piece by piece, so that one travels while the next one is computed"
+
 // choosePieces names the variable of the loops over pieces, where the schedule asks for them,
 // and complains where no pipeline can take them.
 func (l *streamLowering) choosePieces(groups []*group) {

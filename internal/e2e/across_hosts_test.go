@@ -33,6 +33,7 @@ func TestAcrossHosts(t *testing.T) {
 		{"matmul_rs_p2p", "ipc-put", []string{"copy: kernel", "own_step: last", "graph: true"}, 4},
 		{"matmul_rs_p2p", "ipc-get", []string{"sums: direct"}, 2},
 		{"matmul_ar_p2p", "ipc-put", []string{"transfers: ahead", "pieces: 2"}, 2},
+		{"matmul_ar_p2p", "ipc-put", []string{"transfers: ahead", "pieces: 2", "chunks: 1"}, 2},
 		{"matmul_ar_p2p", "ipc-put", []string{"chunks: 2", "copy: fused", "signals: batched"}, 2},
 		{"gather_consume", "ipc-get", []string{"joins: after"}, 2},
 		{"produce_exchange", "ipc-put", []string{"joins: after", "own_step: last", "delay: 5"}, 2},

@@ -65,14 +65,18 @@ func combination(seed uint64) string {
 	}
 	switch {
 	case chosen["pieces"] == "1":
-	case sums && chosen["pipeline"] == "p2p":
-		chosen["chunks"] = "D" // slices are cut in one way
-	default:
+	case !sums || chosen["pipeline"] != "p2p":
 		chosen["pieces"] = "1" // pieces are those of a sum at a distance
+	case chosen["chunks"] == "8":
+		delete(chosen, "chunks") // slices take turns, and not pieces
+	case chosen["chunks"] == "4":
+		chosen["chunks"] = "D"
 	}
-	fields := make([]string, len(scheduleChoices))
-	for i, c := range scheduleChoices {
-		fields[i] = c.field + ": " + chosen[c.field]
+	var fields []string
+	for _, c := range scheduleChoices {
+		if value, given := chosen[c.field]; given {
+			fields = append(fields, c.field+": "+value)
+		}
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
 }

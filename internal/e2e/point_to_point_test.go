@@ -112,6 +112,9 @@ func TestFormsOfTransfers(t *testing.T) {
 		{"matmul_ar_p2p", "ipc-put", 4, []string{"transfers: ahead", "copy: fused", "signals: batched", "graph: true"}},
 		{"matmul_ar_p2p", "ipc-put", 4, []string{"transfers: ahead", "signals: batched", "own_step: last", "order: pairwise", "pieces: 2"}},
 		{"matmul_ar_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: fused", "joins: after", "graph: true", "pieces: 4"}},
+		{"matmul_ar_p2p", "ipc-put", 4, []string{"transfers: ahead", "signals: batched", "pieces: 4", "chunks: 1"}},
+		{"matmul_ar_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: fused", "joins: after", "graph: true", "pieces: 2", "chunks: 2"}},
+		{"matmul_rs_p2p", "nccl", 4, []string{"own_step: last", "pieces: 4", "chunks: 2"}},
 	} {
 		t.Run(fmt.Sprintf("%s/%s/%s", c.spec, c.transport, strings.Join(c.fields, "/")), func(t *testing.T) {
 			spec := pointToPoint(t, c.spec, c.transport, "in-place", c.fields...)
@@ -136,6 +139,7 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		{"ag_matmul_p2p", "ipc-get", "launch_await(", 2, []string{"graph: true"}},
 		{"ag_matmul_p2p", "ipc-get", "returns.submit(", 1, []string{"transfers: ahead", "copy: fused", "signals: batched"}}, // the owner's
 		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"transfers: ahead", "signals: batched", "pieces: 2"}},   // before a piece is summed
+		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"transfers: ahead", "signals: batched", "pieces: 2", "chunks: 1"}},
 	} {
 		exchanges.emit(t, pointToPoint(t, c.spec, c.transport, "in-place", c.fields...), small(c.spec, 2))
 		path := filepath.Join(exchanges.dir(), "exchange.cpp")

@@ -54,6 +54,7 @@ func TestTeamsShareMemory(t *testing.T) {
 		{"matmul_rs_p2p", "ipc-get", 4, []string{"order: reverse", "own_step: last", "graph: true"}},
 		{"ag_matmul_p2p", "ipc-put", 4, []string{"transfers: ahead", "chunks: 2*D"}},
 		{"allgather_p2p", "ipc-put", 3, []string{"copy: kernel"}},
+		{"matmul_ar_p2p", "ipc-put", 2, []string{"transfers: ahead", "pieces: 4", "chunks: 1"}},
 	} {
 		for m, where := range settings[1:] {
 			if !full && n%(len(settings)-1) != m {
