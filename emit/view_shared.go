@@ -156,8 +156,12 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 		named, theirs = []node{there}, there.Name
 	}
 	if b.loanSum != "" {
+		member := "add"
+		if s.Send {
+			member = "store"
+		}
 		return append(named, &borrowNode{
-			src, b.loanSum, e.share.Name, peer, b.transfer(e), theirs, buf.elements().String(),
+			src, b.loanSum, member, e.share.Name, peer, b.transfer(e), theirs, buf.elements().String(),
 		}), nil
 	}
 	out, in := buf.name, theirs

@@ -11,10 +11,11 @@ type (
 		source
 		Name, Rank, Own, DType string
 	}
-	// borrowNode adds the part of a peer.
+	// borrowNode adds the part of a peer or, with the name of the other member, has the sum stored
+	// at a peer's place.
 	borrowNode struct {
 		source
-		Sum, Shared, Peer, Transfer, In, Elements string
+		Sum, Member, Shared, Peer, Transfer, There, Elements string
 	}
 	// sumNode issues the sum.
 	sumNode struct {

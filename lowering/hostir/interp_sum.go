@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// borrowed is what one loan adds to a sum: the elements of the result that it covers.
+// borrowed is what one loan is to a sum: the elements of the result that it adds to, or takes.
 type borrowed struct {
-	rank int // that lends
-	into *view
+	rank int   // that lends
+	of   *view // the result, or a part of it
 	loan *loan // nil for the part of the rank that sums
 }
 
-// sumLoans issues one task that waits for all loans of the body, adds what they lend, and is the
-// signal that all of it was read.
+// sumLoans issues one task that waits for all loans of the body, adds what they lend or stores the
+// sum there, and is the signal that all of it was read and written.
 func (r *rank) sumLoans(s *SumLoans) error {
 	if !r.holds(s.Out) {
 		return nil
@@ -26,7 +26,7 @@ func (r *rank) sumLoans(s *SumLoans) error {
 	if err != nil {
 		return err
 	}
-	r.borrows = []borrowed{{rank: r.number, into: out}}
+	r.borrows = []borrowed{{rank: r.number, of: out}}
 	err = r.block(s.Body)
 	list := r.borrows
 	r.borrows = nil
@@ -43,7 +43,7 @@ func (r *rank) sumLoans(s *SumLoans) error {
 	return nil
 }
 
-// borrow notes that the sum at hand reads what a peer lends.
+// borrow notes that the sum at hand reads or writes what a peer lends.
 func (r *rank) borrow(p *part, l *loan) {
 	l.copier = p
 	r.borrows = append(r.borrows, borrowed{p.peer(), p.in[0], l})
@@ -57,21 +57,34 @@ func (r *rank) sum(s *SumLoans, out, own *view, parts []borrowed) error {
 	}
 	values := make([]float64, len(result))
 	for _, b := range parts {
+		if b.stores() {
+			continue
+		}
 		from := own
 		if b.loan != nil {
 			from = b.loan.owner.in[0]
 		}
 		part, ok := from.contiguous()
-		if !ok || b.into.offset+int64(len(part)) > out.offset+int64(len(result)) {
+		if !ok || b.of.offset+int64(len(part)) > out.offset+int64(len(result)) {
 			return r.fail(s, "a part is not contiguous, or reaches behind the result")
 		}
 		for i, x := range part {
-			at := b.into.offset - out.offset + int64(i)
+			at := b.of.offset - out.offset + int64(i)
 			values[at] = float64(float32(values[at] + x))
 		}
 	}
 	for i, x := range values {
 		result[i] = s.Out.DType.Round(x)
 	}
+	for _, b := range parts {
+		if b.stores() {
+			if err := b.loan.move(); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
+
+// stores reports whether the sum goes to what is lent, and does not come from there.
+func (b borrowed) stores() bool { return b.loan != nil && b.loan.puts }

@@ -184,7 +184,9 @@ type (
 	// into Out or a part of it, adds what its peer has lent. The elements are read where they
 	// are, in one operation of the current stream that waits for all of the loans, adds in fp32
 	// in the order of the ranks, In as the part of this one, and then says that it has read.
-	// Nobody waits for the receives.
+	// Each send over IPC-put in Body, of Out or a part of it, stores the result in what its peer
+	// has lent, in the same operation, which then says that it has written. Nobody waits for the
+	// receives and sends.
 	SumLoans struct {
 		Info
 		Out, In *Tensor

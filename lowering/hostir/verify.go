@@ -28,7 +28,7 @@ var Invariants = []Invariant{
 	{"range", "an index, a peer, a root or a worker's number is within range"},
 	{"wait", "a communication is waited for, once, after it was started"},
 	{"shared", "a transfer over CUDA IPC is paired with its counterpart before it starts; the one that lends stands first"},
-	{"sum", "a sum of loans holds receives over IPC-get into its result, and what names their memory"},
+	{"sum", "a sum of loans holds receives over IPC-get into its result, sends of that over IPC-put, and what names their memory"},
 	{"group", "a group holds communications, or what one operation does for several transfers over CUDA IPC, and is closed where it was opened"},
 	{"shape", "operands and results of a statement fit each other"},
 	{"communication", "a communication's type is what its domains say"},

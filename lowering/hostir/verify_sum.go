@@ -8,7 +8,7 @@ func (f *flow) sum(s *SumLoans) {
 		switch inner := inner.(type) {
 		case *For, *If, *Select:
 		case *P2PCommunication:
-			found = true
+			found = found || !inner.Send
 			f.borrow(s, inner)
 		default:
 			f.breach(inner.Meta().Pos, "sum", "%s stands in a sum, which only borrows", inner.Op())
@@ -21,16 +21,16 @@ func (f *flow) sum(s *SumLoans) {
 	f.undo(mark, func(c change) bool { return c.fact.kind == viewed })
 }
 
-// borrow checks one receive of a sum.
-func (f *flow) borrow(s *SumLoans, recv *P2PCommunication) {
+// borrow checks one transfer of a sum.
+func (f *flow) borrow(s *SumLoans, t *P2PCommunication) {
 	switch {
-	case recv.Backend != IPCGet || recv.Send:
-		f.breach(recv.Pos, "sum", "%s is no receive over IPC-get: nothing is lent to it", recv.Handle)
-	case recv.Reach != Anywhere:
-		f.breach(recv.Pos, "sum", "%s takes place %s, and a sum needs all parts", recv.Handle, recv.Reach)
-	case f.root(recv.Buffer) != f.root(s.Out):
-		f.breach(recv.Pos, "sum", "%s goes into %s, which is no part of %s", recv.Handle, recv.Buffer.Name, s.Out.Name)
+	case t.Owns() || !t.Backend.IPC():
+		f.breach(t.Pos, "sum", "%s is no receive over IPC-get, nor a send over IPC-put: nothing is lent to it", t.Handle)
+	case t.Reach != Anywhere:
+		f.breach(t.Pos, "sum", "%s takes place %s, and a sum needs all parts", t.Handle, t.Reach)
+	case f.root(t.Buffer) != f.root(s.Out):
+		f.breach(t.Pos, "sum", "%s is about %s, which is no part of %s", t.Handle, t.Buffer.Name, s.Out.Name)
 	}
-	f.set(started, recv.Handle, false)
-	f.set(waitedFor, recv.Handle, true)
+	f.set(started, t.Handle, false)
+	f.set(waitedFor, t.Handle, true)
 }

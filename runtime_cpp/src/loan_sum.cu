@@ -1,6 +1,7 @@
 // Sums of parts that peers lend. Reads go over the links between GPUs, which take microseconds: so
 // each thread has four of 16 bytes under way before it adds, and there are 1024 of them on each
-// multiprocessor.
+// multiprocessor. Nothing waits for what is written to peers but the word at the end, so it goes
+// the other way over the links while the next elements are read.
 #include <algorithm>
 #include <string>
 
@@ -13,24 +14,26 @@
 namespace hirgen {
 namespace {
 
-constexpr size_t kMostSources = 64;
+constexpr size_t kMostRanks = 64;
 
 /// What the kernel takes by value: at most 4 KB.
 struct LoanSumList {
-  static constexpr size_t kMostWords = 192;
+  static constexpr size_t kMostWords = 144;
 
   void* out;
   int64_t elements;
-  CallNumber call;
-  uint32_t* blocks;                   // see Loan; null where there are no words
-  int words, count, own;              // own: the place of this rank's part among the sources
-  const void* sources[kMostSources];  // in the order of their ranks
-  CUdeviceptr lent[kMostWords], read[kMostWords];
+  CallNumber read, written;  // the calls of the words of parts, and of those of places
+  uint32_t* blocks;          // see Loan; null where there are no words
+  // The first words are those of parts. own: the place of this rank's part among the sources.
+  int words, parts, count, own, copies;
+  const void* sources[kMostRanks];  // in the order of their ranks
+  void* targets[kMostRanks];        // of peers, in the order of store()
+  CUdeviceptr lent[kMostWords], done[kMostWords];
 };
 static_assert(sizeof(LoanSumList) <= 4000);
 
-/// Adds W elements from `at` on, of all sources. No read waits for a branch: where no source is
-/// left the own part is read again, and not used.
+/// Adds W elements from `at` on, of all sources, and stores them. No read waits for a branch: where
+/// no source is left the own part is read again, and not used.
 template <typename T, int W>
 HG_HOST_DEVICE void add_elements(const LoanSumList& list, int64_t at) {
   constexpr int kAtOnce = 4;
@@ -47,6 +50,7 @@ HG_HOST_DEVICE void add_elements(const LoanSumList& list, int64_t at) {
     }
   }
   store_as<T>(list.out, at, sum);
+  for (int i = 0; i < list.copies; ++i) store_as<T>(list.targets[i], at, sum);
 }
 
 /// Adds the elements of thread `me` of `threads`: in packs of W, and then what is left, one by one.
@@ -67,16 +71,16 @@ constexpr int kSumBlocks = 2;  // of a multiprocessor
 template <typename T, int W>
 __global__ void __launch_bounds__(kSumThreads, kSumBlocks)
     loan_sum_kernel(const __grid_constant__ LoanSumList list) {
-  const uint32_t number = number_of(list.call);
+  const uint32_t read = number_of(list.read), written = number_of(list.written);
   for (int i = static_cast<int>(threadIdx.x); i < list.words; i += kSumThreads) {
-    spin(list.lent[i], number);
+    spin(list.lent[i], i < list.parts ? read : written);
   }
   __syncthreads();
   add_share<T, W>(list, blockIdx.x * int64_t{kSumThreads} + threadIdx.x,
                   gridDim.x * int64_t{kSumThreads});
   if (list.words == 0 || !is_last_block(list.blocks)) return;
   for (int i = static_cast<int>(threadIdx.x); i < list.words; i += kSumThreads) {
-    publish(list.read[i], number);
+    publish(list.done[i], i < list.parts ? read : written);
   }
 }
 
@@ -117,7 +121,8 @@ template <typename T>
 void launch_sum_of(const LoanSumList& list, cudaStream_t stream, const char* where) {
   constexpr int kWidth = static_cast<int>(16 / sizeof(T));
   const auto aligned = [](const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; };
-  if (aligned(list.out) && std::all_of(list.sources, list.sources + list.count, aligned)) {
+  if (aligned(list.out) && std::all_of(list.sources, list.sources + list.count, aligned) &&
+      std::all_of(list.targets, list.targets + list.copies, aligned)) {
     return launch_sum<T, kWidth>(list, stream, where);
   }
   launch_sum<T, 1>(list, stream, where);
@@ -134,58 +139,85 @@ void launch_sum(const LoanSumList& list, DType type, cudaStream_t stream, const 
   }
 }
 
+/// Puts the words of parts, or of places, behind those that the list has.
+CallNumber add_words(LoanSumList& list, const std::vector<Loan>& loans) {
+  for (const Loan& loan : loans) {
+    list.lent[list.words] = loan.lent;
+    list.done[list.words++] = loan.copied;
+    list.blocks = loan.blocks;
+  }
+  return loans.empty() ? CallNumber{} : loans[0].call;  // those of one buffer have one
+}
+
 }  // namespace
 
-void LoanSum::add(int64_t rank, const void* part, int64_t elements, const Loan& loan) {
-  loans_.push_back(loan);
-  const auto same = [rank](const Source& source) { return source.rank == rank; };
-  const auto found = std::find_if(sources_.begin(), sources_.end(), same);
-  if (found == sources_.end()) {
-    sources_.push_back({rank, part, elements});
+void LoanSum::extend(std::vector<Lent>& all, int64_t rank, const void* memory,
+                     int64_t elements) const {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [rank](const Lent& l) { return l.rank == rank; });
+  if (found == all.end()) {
+    all.push_back({rank, memory, elements});
     return;
   }
   const auto bytes = found->elements * static_cast<int64_t>(size_of(type_));
-  if (static_cast<const char*>(found->part) + bytes != part) {
-    throw Error(Code::kInternal, "the pieces of a part that a sum reads do not follow each other");
+  if (static_cast<const char*>(found->memory) + bytes != memory) {
+    throw Error(Code::kInternal,
+                "the pieces of what a sum reads or writes do not follow each other");
   }
   found->elements += elements;
 }
 
+void LoanSum::add(int64_t rank, const void* part, int64_t elements, const Loan& loan) {
+  read_.push_back(loan);
+  extend(sources_, rank, part, elements);
+}
+
+void LoanSum::store(int64_t rank, void* place, int64_t elements, const Loan& loan) {
+  written_.push_back(loan);
+  extend(targets_, rank, place, elements);
+}
+
 void LoanSum::submit(void* out, int64_t elements, cudaStream_t stream, const char* where) {
-  if (sources_.size() > kMostSources) {
-    throw Error(Code::kInternal, std::string(where) + ": a sum reads the memory of " +
-                                     std::to_string(sources_.size()) + " ranks, and at most " +
-                                     std::to_string(kMostSources) + " are possible");
+  if (sources_.size() > kMostRanks || targets_.size() > kMostRanks) {
+    throw Error(Code::kInternal, std::string(where) + ": a sum is about the memory of " +
+                                     std::to_string(std::max(sources_.size(), targets_.size())) +
+                                     " ranks, and at most " + std::to_string(kMostRanks) +
+                                     " are possible");
   }
   std::sort(sources_.begin(), sources_.end(),
-            [](const Source& a, const Source& b) { return a.rank < b.rank; });
+            [](const Lent& a, const Lent& b) { return a.rank < b.rank; });
   LoanSumList list = {};
   list.out = out;
   list.elements = elements;
-  for (const Source& source : sources_) {
-    if (source.part != own_ && source.elements != elements) {
-      throw Error(Code::kInternal, std::string(where) + ": a sum reads a part of another size");
-    }
-    if (source.part == own_) list.own = list.count;
-    list.sources[list.count++] = source.part;
+  const auto whole = [&](const Lent& lent) {
+    return lent.memory == own_ || lent.elements == elements;
+  };
+  if (!std::all_of(sources_.begin(), sources_.end(), whole) ||
+      !std::all_of(targets_.begin(), targets_.end(), whole)) {
+    throw Error(Code::kInternal, std::string(where) + ": a sum is about a part of another size");
   }
-  if (loans_.size() <= kWordsInKernel) {
-    for (const Loan& loan : loans_) {
-      list.lent[list.words] = loan.lent;
-      list.read[list.words++] = loan.copied;
-      list.call = loan.call;
-      list.blocks = loan.blocks;
-    }
+  for (const Lent& source : sources_) {
+    if (source.memory == own_) list.own = list.count;
+    list.sources[list.count++] = source.memory;
+  }
+  for (const Lent& target : targets_)
+    list.targets[list.copies++] = const_cast<void*>(target.memory);
+  if (read_.size() + written_.size() <= kWordsInKernel) {
+    list.read = add_words(list, read_);
+    list.parts = list.words;
+    list.written = add_words(list, written_);
     return launch_sum(list, type_, stream, where);
   }
-  WordKernel lent(WordUse::kAwait), read(WordUse::kWrite);
-  for (const Loan& loan : loans_) {
-    lent.add(loan.lent, loan.call);
-    read.add(loan.copied, loan.call);
+  WordKernel lent(WordUse::kAwait), done(WordUse::kWrite);
+  for (const std::vector<Loan>* loans : {&read_, &written_}) {
+    for (const Loan& loan : *loans) {
+      lent.add(loan.lent, loan.call);
+      done.add(loan.copied, loan.call);
+    }
   }
   lent.submit(stream, where);
   launch_sum(list, type_, stream, where);
-  read.submit(stream, where);
+  done.submit(stream, where);
 }
 
 }  // namespace hirgen

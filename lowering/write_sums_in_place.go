@@ -1,0 +1,135 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// WriteSumsInPlace lets a sum that reads the parts of its peers in place (sums: direct) also write
+// its result where peers gather it: they lend their slices for that before, and nothing is copied
+// after. Where the sum is not made in place among what is gathered, or a peer's slice is reached in
+// another way, the copies stay.
+//
+// Requires: sums are read in place; transfers and their waits stand where they were lowered.
+// Establishes: with sums: direct, no slice of such a sum is copied from rank to rank.
+//
+//	before: R = Select(C, axis 0, index rank, parts D)
+//	        R = SumLoans(P_own): For s in 1..D: (receive R)
+//	        For s in 1..D: C_s = Select(C, ...); lend R over IPC-get; receive C_s; both waits
+//	after:  For s in 1..D: C_s = Select(C, ...); lend C_s over IPC-put
+//	        R = SumLoans(P_own): For s in 1..D: (receive R); For s in 1..D: (send R)
+//	        For s in 1..D: Wait(receive)
+func WriteSumsInPlace(p *hostir.Program) error {
+	if p.Choices.Sums != "direct" {
+		return nil
+	}
+	w := &sumWriter{motion: newMotion(p), sums: map[*hostir.Tensor]*hostir.SumLoans{}, among: map[*hostir.Tensor]*hostir.Tensor{}}
+	for _, s := range p.Body {
+		w.body = append(w.body, s)
+		switch s := s.(type) {
+		case *hostir.Select:
+			if s.Owns() {
+				w.among[s.Out] = root(w.base, s.In)
+			}
+		case *hostir.SumLoans:
+			w.sums[s.Out] = s
+		case *hostir.For:
+			w.gather(s)
+		}
+	}
+	p.Body = w.body
+	return nil
+}
+
+// sumWriter finds where sums are gathered.
+type sumWriter struct {
+	*motion
+	sums  map[*hostir.Tensor]*hostir.SumLoans // by their result
+	among map[*hostir.Tensor]*hostir.Tensor   // own slice -> the buffer of all slices
+	body  []hostir.Stmt                       // the program, as far as the statement at hand
+	idle  bool                                // the statement before was a pipeline with nothing left to do
+}
+
+// gather lets sums do what a loop, the statement at hand, does to gather them.
+func (w *sumWriter) gather(loop *hostir.For) {
+	if w.idle && isJoinLoop(loop) {
+		w.body = w.body[:len(w.body)-1]
+	}
+	w.idle = false
+	waits := map[string]*hostir.Wait{}
+	var sends []*hostir.P2PCommunication
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		switch s := s.(type) {
+		case *hostir.Select:
+			w.selects[s.Out] = s
+		case *hostir.Wait:
+			waits[s.Handle] = s
+		case *hostir.P2PCommunication:
+			if s.Send && s.Backend == hostir.IPCGet && s.Reach == hostir.Anywhere {
+				sends = append(sends, s)
+			}
+		}
+		return true
+	})
+	for _, send := range sends {
+		e := w.exchanges[send.Handle]
+		sum := w.sums[root(w.base, send.Buffer)]
+		if sum != nil && waits[send.Handle] != nil && waits[e.Recv.Handle] != nil && w.among[sum.Out] == root(w.base, e.Recv.Buffer) {
+			w.write(loop, sum, e, waits[send.Handle])
+		}
+	}
+}
+
+// write makes an exchange of a loop a part of the sum.
+func (w *sumWriter) write(loop *hostir.For, sum *hostir.SumLoans, e *hostir.Exchange, sent *hostir.Wait) {
+	e.Send.Backend, e.Recv.Backend = hostir.IPCPut, hostir.IPCPut
+	w.ways[e.Shared], w.ways[e.Recv], w.ways[e.Send], w.ways[sent] = lend, lend, borrowed, dropped
+	lends, sends := w.take(loop, lend), w.take(loop, borrowed)
+	w.take(loop, dropped)
+	lends.Note = "peers write their sums here"
+	sum.Body = append(sum.Body, sends)
+	sum.Note = "the parts of the other ranks are read where they are, and the sum is written where the others need it"
+	at := slices.Index(w.body, hostir.Stmt(sum))
+	if sel, ok := w.body[at-1].(*hostir.Select); ok && sel.Out == sum.In {
+		at--
+	}
+	w.body = slices.Insert(w.body, at, hostir.Stmt(lends))
+	if hasWork(withoutWaits(loop.Body)) {
+		w.tidy(loop)
+		w.turn(loop)
+		w.narrow(loop)
+		return
+	}
+	w.waitOnly(loop)
+}
+
+// waitOnly replaces a pipeline, the statement at hand and its forks, by the waits that are all it
+// has left.
+func (w *sumWriter) waitOnly(loop *hostir.For) {
+	last := len(w.body) - 1
+	forks := last
+	if forkOf(w.body[last-1], loop) != nil {
+		forks--
+	}
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		if _, ok := s.(*hostir.Wait); ok {
+			w.ways[s] = atTheEnd
+		}
+		return true
+	})
+	w.body = append(w.body[:forks], w.take(loop, atTheEnd))
+	w.idle = true
+}
+
+// withoutWaits lists the statements of loops and branches, but not those that wait for transfers.
+func withoutWaits(body []hostir.Stmt) []hostir.Stmt {
+	var list []hostir.Stmt
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		if _, waits := s.(*hostir.Wait); !waits && len(hostir.Bodies(s)) == 0 {
+			list = append(list, s)
+		}
+		return true
+	})
+	return list
+}

@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestWriteSumsInPlace(t *testing.T) { passCases(t, "write-sums-in-place") }
