@@ -12,7 +12,7 @@
 namespace device_test {
 
 /// What the ranks of a case share: of each rank a source and a result for every other one, and
-/// the words of a transfer with each.
+/// the words of two transfers with each.
 struct Exchange {
   Exchange(const Rank& of, size_t bytes) : rank(of), slice(bytes) {
     OK(cudaMalloc(&own, size()));
@@ -45,11 +45,12 @@ struct Exchange {
   size_t slots() const { return static_cast<size_t>(rank.size); }
   size_t size() const { return kWordBytes + 2 * slots() * slice; }
   void fill_words(uint32_t value) {
-    std::vector<uint32_t> words(3 * slots(), value);
-    std::fill(words.begin() + static_cast<ptrdiff_t>(2 * slots()), words.end(), 0U);
+    std::vector<uint32_t> words(6 * slots(), value);
+    for (size_t i = 0; i < slots(); ++i) words[2 * slots() + i] = words[5 * slots() + i] = 0;
     OK(cudaMemcpy(own, words.data(), words.size() * sizeof(uint32_t), cudaMemcpyHostToDevice));
   }
-  /// Words of a rank for its transfer with `peer`: 0 lent, 1 copied, 2 blocks.
+  /// Words of a rank for its transfer with `peer`: 0 lent, 1 copied, 2 blocks; from 3 on those of
+  /// the other transfer.
   CUdeviceptr word(int of, int which, int peer) const {
     return address(reinterpret_cast<uint32_t*>(bases[static_cast<size_t>(of)]) +
                    static_cast<size_t>(which) * slots() + static_cast<size_t>(peer));
@@ -59,9 +60,9 @@ struct Exchange {
     return data(of) + (slots() + static_cast<size_t>(from)) * slice;
   }
   char* data(int of) const { return bases[static_cast<size_t>(of)] + kWordBytes; }
-  hirgen::Loan loan(int peer, hirgen::CallNumber call) const {
-    return {word(rank.rank, 0, peer), word(peer, 1, rank.rank),
-            reinterpret_cast<uint32_t*>(word(rank.rank, 2, peer)), call};
+  hirgen::Loan loan(int peer, hirgen::CallNumber call, int first = 0) const {
+    return {word(rank.rank, first, peer), word(peer, first + 1, rank.rank),
+            reinterpret_cast<uint32_t*>(word(rank.rank, first + 2, peer)), call};
   }
 
   const Rank& rank;

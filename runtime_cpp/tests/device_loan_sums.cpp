@@ -1,5 +1,6 @@
-// Sums of parts that peers lend, as emitted programs launch them: of all sizes and types, in the
-// order of the ranks, in calls that follow each other, and in graphs.
+// Sums of parts that peers lend, as emitted programs launch them, also with places of peers for the
+// result: of all sizes and types, in the order of the ranks, in calls that follow each other, and
+// in graphs.
 #include <cstdint>
 #include <vector>
 
@@ -47,14 +48,24 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
                     [](T x, T y) { return widen(x) == widen(y); });
 }
 
-/// One rank among others whose parts lie on the same device, `shift` elements behind a multiple of
-/// 16 bytes: the sum waits for every word, adds in the order of the ranks whatever the order of
-/// add(), writes nothing around the result, and tells every lender. Parts may come in pieces.
+/// What the tests of one sum have in common.
+struct Shape {
+  int ranks, own;
+  size_t count;
+  size_t shift = 0;   // of parts and places: elements behind a multiple of 16 bytes
+  size_t pieces = 1;  // that parts and places come in
+  int places = 0;     // of so many peers the sum is written to, too
+};
+
+/// One rank among others whose parts and places lie on the same device: the sum waits for every
+/// word, adds in the order of the ranks whatever the order of add(), writes nothing around the
+/// result and the places, and tells every lender.
 template <class T>
-void check_sum(DType type, int ranks, int own, size_t count, size_t shift, size_t pieces) {
+void check_sum(DType type, const Shape& shape) {
   constexpr size_t kMargin = 16;
+  const auto [ranks, own, count, shift, pieces, places] = shape;
   cudaStream_t stream = make_stream(), writer = make_stream();
-  const auto lenders = static_cast<size_t>(ranks - 1) * pieces;
+  const auto lenders = static_cast<size_t>(ranks - 1 + places) * pieces;
   std::vector<uint32_t> before(3 * lenders, 4);
   std::fill(before.begin() + static_cast<ptrdiff_t>(2 * lenders), before.end(), 0U);
   auto* words = upload(before);
@@ -66,37 +77,47 @@ void check_sum(DType type, int ranks, int own, size_t count, size_t shift, size_
     room.insert(room.end(), values.back().begin(), values.back().end());
     parts.push_back(upload(room) + shift);
   }
-  const std::vector<T> rest = elements_of<T>(0, 7, 0, count + 2 * kMargin);
-  T* out = upload(rest);
+  const std::vector<T> rest = elements_of<T>(0, 7, 0, shift + count + 2 * kMargin);
+  std::vector<T*> results;  // the own one first
+  for (int i = 0; i <= places; ++i) results.push_back(upload(rest));
   LoanSum sum(own, parts[static_cast<size_t>(own)], type);
   size_t word = 0;
+  const auto each_piece = [&](T* first, auto use) {
+    for (size_t piece = 0; piece < pieces; ++piece, ++word) {
+      use(first + piece * (count / pieces), static_cast<int64_t>(count / pieces),
+          Loan{address(words + word),
+               address(words + lenders + word),
+               words + 2 * lenders + word,
+               {5, nullptr}});
+    }
+  };
   for (int step = 1; step < ranks; ++step) {
     const int peer = (own + ranks - step) % ranks;
-    for (size_t piece = 0; piece < pieces; ++piece, ++word) {
-      const Loan loan{address(words + word),
-                      address(words + lenders + word),
-                      words + 2 * lenders + word,
-                      {5, nullptr}};
-      sum.add(peer, parts[static_cast<size_t>(peer)] + piece * (count / pieces),
-              static_cast<int64_t>(count / pieces), loan);
-    }
+    each_piece(parts[static_cast<size_t>(peer)],
+               [&](T* part, int64_t n, const Loan& loan) { sum.add(peer, part, n, loan); });
+    if (step > places) continue;
+    each_piece(results[static_cast<size_t>(step)] + kMargin + shift,
+               [&](T* place, int64_t n, const Loan& loan) { sum.store(peer, place, n, loan); });
   }
-  sum.submit(out + kMargin, static_cast<int64_t>(count), stream, kWhere);
+  sum.submit(results[0] + kMargin, static_cast<int64_t>(count), stream, kWhere);
   for (size_t i = 0; i < lenders; ++i) {
     EXPECT(is_blocked(stream));
     OK(driver().cuStreamWriteValue32(writer, address(words + i), 5, 0));
     OK(cudaStreamSynchronize(writer));
   }
   OK(cudaStreamSynchronize(stream));
-  std::vector<T> want = rest;
   const std::vector<T> made = sum_of(values);
-  std::copy(made.begin(), made.end(), want.begin() + kMargin);
-  EXPECT(same(download(out, want.size()), want));
+  for (T* result : results) {
+    std::vector<T> want = rest;
+    const size_t first = kMargin + (result == results[0] ? 0 : shift);
+    std::copy(made.begin(), made.end(), want.begin() + static_cast<ptrdiff_t>(first));
+    EXPECT(same(download(result, want.size()), want));
+    OK(cudaFree(result));
+  }
   std::vector<uint32_t> after(3 * lenders, 5);
   std::fill(after.begin() + static_cast<ptrdiff_t>(2 * lenders), after.end(), 0U);
   EXPECT(download(words, after.size()) == after);
   for (T* part : parts) OK(cudaFree(part - shift));
-  OK(cudaFree(out));
   OK(cudaFree(words));
   OK(cudaStreamDestroy(stream));
   OK(cudaStreamDestroy(writer));
@@ -104,11 +125,22 @@ void check_sum(DType type, int ranks, int own, size_t count, size_t shift, size_
 
 template <class T>
 void sums_of_all_sizes(DType type) {
-  for (size_t count : {1, 7, 8, 4096, 70'001, 2'000'000}) check_sum<T>(type, 4, 1, count, 0, 1);
-  for (size_t shift : {1, 2, 3}) check_sum<T>(type, 3, 0, 1003, shift, 1);
-  for (int ranks : {1, 2, 5, 9}) check_sum<T>(type, ranks, ranks - 1, 1000, 0, 1);
-  check_sum<T>(type, 4, 2, 4000, 0, 4);
-  check_sum<T>(type, 4, 2, 6400, 0, 100);  // more words than a kernel takes
+  for (int places : {0, 3}) {
+    for (size_t count : {1, 7, 8, 4096, 70'001, 2'000'000}) {
+      check_sum<T>(type, {.ranks = 4, .own = 1, .count = count, .places = places});
+    }
+    for (size_t shift : {1, 2, 3}) {
+      check_sum<T>(type, {.ranks = 4, .own = 0, .count = 1003, .shift = shift, .places = places});
+    }
+    check_sum<T>(type, {.ranks = 4, .own = 2, .count = 4000, .pieces = 4, .places = places});
+    // More words than a kernel takes.
+    check_sum<T>(type, {.ranks = 4, .own = 2, .count = 6400, .pieces = 100, .places = places});
+  }
+  for (int ranks : {1, 2, 5, 9}) {
+    check_sum<T>(type, {.ranks = ranks, .own = ranks - 1, .count = 1000});
+    check_sum<T>(type, {.ranks = ranks, .own = 0, .count = 1000, .places = ranks - 1});
+  }
+  check_sum<T>(type, {.ranks = 4, .own = 3, .count = 1000, .places = 1});
 }
 
 void what_is_no_sum() {
@@ -128,6 +160,11 @@ void what_is_no_sum() {
   EXPECT(throws([&] { gap.add(1, data + 30, 10, loan); }));
   small.add(1, data + 10, 10, loan);
   EXPECT(throws([&] { small.submit(data + 50, 20, nullptr, kWhere); }));
+  LoanSum apart(0, data, DType::kFp32), short_place(0, data, DType::kFp32);
+  apart.store(1, data + 10, 10, loan);
+  EXPECT(throws([&] { apart.store(1, data + 30, 10, loan); }));
+  short_place.store(1, data + 10, 10, loan);
+  EXPECT(throws([&] { short_place.submit(data + 50, 20, nullptr, kWhere); }));
   for (int rank = 1; rank < 65; ++rank) many.add(rank, data + 10, 10, loan);
   EXPECT(throws([&] { many.submit(data + 50, 10, nullptr, kWhere); }));
   OK(cudaFree(data));
@@ -136,19 +173,23 @@ void what_is_no_sum() {
 
 constexpr uint32_t kCalls = 16;
 
-/// One call: lends a part to every peer, sums those of the peers and waits until all have read.
+/// One call: lends a part and a place to every peer, sums those of the peers, writes the sum to
+/// their places and waits until all have read and written.
 template <class T>
-void sum_of_call(const Exchange& x, size_t count, DType type, CallNumber call, T* out,
+void sum_of_call(const Exchange& x, size_t count, DType type, CallNumber call,
                  cudaStream_t stream) {
   const int me = x.rank.rank;
   words_with_all(WordKernel(WordUse::kWrite), x, true, 0, call, stream);
+  words_with_all(WordKernel(WordUse::kWrite), x, true, 3, call, stream);
   LoanSum sum(me, x.source(me, me), type);
   for (int step = 1; step < x.rank.size; ++step) {
     const int peer = (me + x.rank.size - step) % x.rank.size;
     sum.add(peer, x.source(peer, me), static_cast<int64_t>(count), x.loan(peer, call));
+    sum.store(peer, x.result(peer, me), static_cast<int64_t>(count), x.loan(peer, call, 3));
   }
-  sum.submit(out, static_cast<int64_t>(count), stream, kWhere);
+  sum.submit(x.result(me, me), static_cast<int64_t>(count), stream, kWhere);
   words_with_all(WordKernel(WordUse::kAwait), x, false, 1, call, stream);
+  words_with_all(WordKernel(WordUse::kAwait), x, false, 4, call, stream);
 }
 
 /// Calls in a row, without the host in between, each with other data; `graph`: of a graph that is
@@ -159,13 +200,12 @@ void calls_in_a_row(int size, size_t count, DType type, bool graph) {
     Exchange x(rank, count * sizeof(T));
     cudaStream_t stream = make_stream();
     auto* counter = upload(std::vector<uint32_t>{Exchange::start});
-    T* out = upload(std::vector<T>(count));
     cudaGraphExec_t exec = nullptr;
     if (graph) {
       cudaGraph_t captured = nullptr;
       OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
       launch_count(counter, stream, kWhere);
-      sum_of_call(x, count, type, {0, counter}, out, stream);
+      sum_of_call<T>(x, count, type, {0, counter}, stream);
       OK(cudaStreamEndCapture(stream, &captured));
       OK(cudaGraphInstantiate(&exec, captured, 0));
       OK(cudaGraphDestroy(captured));
@@ -175,7 +215,7 @@ void calls_in_a_row(int size, size_t count, DType type, bool graph) {
     for (uint32_t call = 0; call < kCalls; ++call) {
       inputs.push_back(upload(elements_of<T>(rank.rank, call, 0, ranks * count)));
     }
-    T* kept = upload(std::vector<T>(kCalls * count));
+    T* kept = upload(std::vector<T>(kCalls * ranks * count));
     rank.barrier();
     for (uint32_t call = 0; call < kCalls; ++call) {
       OK(cudaMemcpyAsync(x.source(rank.rank, 0), inputs[call], ranks * count * sizeof(T),
@@ -183,18 +223,16 @@ void calls_in_a_row(int size, size_t count, DType type, bool graph) {
       if (graph) {
         OK(cudaGraphLaunch(exec, stream));
       } else {
-        sum_of_call(x, count, type, {Exchange::start + 1 + call, nullptr}, out, stream);
+        sum_of_call<T>(x, count, type, {Exchange::start + 1 + call, nullptr}, stream);
       }
-      OK(cudaMemcpyAsync(kept + call * count, out, count * sizeof(T), cudaMemcpyDeviceToDevice,
-                         stream));
+      OK(cudaMemcpyAsync(kept + call * ranks * count, x.result(rank.rank, 0),
+                         ranks * count * sizeof(T), cudaMemcpyDeviceToDevice, stream));
     }
     OK(cudaStreamSynchronize(stream));
     for (uint32_t call = 0; call < kCalls; ++call) {
-      std::vector<std::vector<T>> parts;
-      for (int r = 0; r < size; ++r) {
-        parts.push_back(elements_of<T>(r, call, static_cast<size_t>(rank.rank) * count, count));
-      }
-      EXPECT(same(download(kept + call * count, count), sum_of(parts)));
+      std::vector<std::vector<T>> whole;
+      for (int r = 0; r < size; ++r) whole.push_back(elements_of<T>(r, call, 0, ranks * count));
+      EXPECT(same(download(kept + call * ranks * count, ranks * count), sum_of(whole)));
     }
     if (graph) OK(cudaGraphExecDestroy(exec));
   });
