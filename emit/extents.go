@@ -81,6 +81,27 @@ func divided(q, by quantity) quantity {
 	return quantity{fold(&expr.Binary{Op: "/", X: q.expr, Y: by.expr}), q.size / by.size}
 }
 
+// together multiplies quantities; so many parts of an extent are all of it ("K / D" and "D" are
+// "K").
+func together(parts, count quantity) quantity {
+	factors := multiplied(parts.expr)
+	for i, f := range factors {
+		part, ok := f.(*expr.Binary)
+		if !ok || part.Op != "/" || part.Y.String() != count.String() {
+			continue
+		}
+		whole := number(1)
+		for j, e := range factors {
+			if j == i {
+				e = part.X
+			}
+			whole = times(whole, quantity{e, 1})
+		}
+		return quantity{whole.expr, mustMultiply(parts.size, count.size)}
+	}
+	return times(parts, count)
+}
+
 // multiplied takes a product apart.
 func multiplied(e expr.Expr) []expr.Expr {
 	if b, ok := e.(*expr.Binary); ok && b.Op == "*" {

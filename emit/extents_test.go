@@ -56,6 +56,28 @@ func TestTimesReadsWell(t *testing.T) {
 	}
 }
 
+func TestPartsTogetherAreTheWhole(t *testing.T) {
+	s := &scope{values: map[string]int64{"D": 4, "K": 32, "S": 2}}
+	of := func(text string, size int64) quantity { return s.extent(domain.Extent{Text: text, Size: size}) }
+	for _, c := range []struct {
+		parts, count quantity
+		want         string
+	}{
+		{of("K/D", 8), of("D", 4), "K"},
+		{of("K/D", 8), of("S", 2), "K / D * S"},
+		{of("S*K/D", 16), of("D", 4), "S * K"},
+		{times(of("K/D", 8), of("S", 2)), of("D", 4), "K * S"},
+		{of("K/(D*S)", 4), of("D*S", 8), "K"},
+		{of("D", 4), of("K/D", 8), "D * (K / D)"},
+		{number(3), number(4), "12"},
+	} {
+		got := together(c.parts, c.count)
+		if got.String() != c.want || got.size != c.parts.size*c.count.size {
+			t.Errorf("%s and %s are %s = %d, want %s", c.parts, c.count, got, got.size, c.want)
+		}
+	}
+}
+
 func TestTimesPanicsOnOverflow(t *testing.T) {
 	defer func() {
 		if _, ok := recover().(errOverflow); !ok {

@@ -216,28 +216,23 @@ func (p product) fields(typ cppType) []fieldView {
 // contraction is the largest number of terms that products which read an input sum: see
 // domain.Contractions. It bounds how many non-zero integers the check may fill the input with.
 func (b *builder) contraction(t *hostir.Tensor) quantity {
-	terms, read := b.terms[t.Name]
-	switch {
-	case !read:
-		return number(1)
-	case terms.Axis < 0:
-		return number(terms.Times)
-	default:
-		axis := hostir.Live(t)[terms.Axis]
-		return times(b.scope.extent(t.Axes[axis].Extent), number(terms.Times))
+	product := number(1)
+	for _, f := range b.terms[t.Name].Factors {
+		product = together(product, b.scope.extent(f))
 	}
+	return product
 }
 
 // terms finds the sums that the operations of the model take.
 func terms(p *hostir.Program) map[string]domain.Terms {
-	shapes := make(map[string][]int64, len(p.Tensors))
+	shapes := make(map[string][]domain.Extent, len(p.Tensors))
 	for _, t := range p.Tensors {
-		shapes[t.Name] = domain.Shape(t.Axes)
+		shapes[t.Name] = domain.Extents(t.Axes)
 	}
 	ops := make([]domain.Operation, len(p.Reference))
 	for i, op := range p.Reference {
 		shapes[op.Out] = op.Shape
 		ops[i] = domain.Operation{Kind: op.Kind, Fn: op.Fn, In: op.In, Out: op.Out, Axis: op.Axis}
 	}
-	return domain.Contractions(ops, func(tensor string) []int64 { return shapes[tensor] })
+	return domain.Contractions(ops, func(tensor string) []domain.Extent { return shapes[tensor] })
 }

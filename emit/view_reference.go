@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // reference prints the model's operations as calls of hirgen::Reference.
@@ -41,7 +42,7 @@ func referenceArgs(op hostir.RefOp) []string {
 	case "permute":
 		return append(args, intList(op.Perm))
 	case "reshape":
-		return append(args, intList(op.Shape))
+		return append(args, sizeList(op.Shape))
 	case "reduce":
 		return append(args, fmt.Sprint(op.Axis), dtype)
 	case "set":
@@ -53,6 +54,15 @@ func referenceArgs(op hostir.RefOp) []string {
 
 // referenceKinds are the operations that hirgen::Reference has a member for.
 var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape cast unary binary reduce")
+
+// sizeList prints sizes as numbers: the source of the reference has no parameters.
+func sizeList(extents []domain.Extent) string {
+	sizes := make([]int64, len(extents))
+	for i, e := range extents {
+		sizes[i] = e.Size
+	}
+	return intList(sizes)
+}
 
 func intList[T int | int64](values []T) string {
 	parts := make([]string, len(values))

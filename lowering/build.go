@@ -173,10 +173,6 @@ func reference(op *model.Op) hostir.RefOp {
 	for _, t := range op.In {
 		ref.In = append(ref.In, t.Name)
 	}
-	for _, a := range op.Out.Axes {
-		if a.Kind != domain.Reduction {
-			ref.Shape = append(ref.Shape, a.Extent.Size)
-		}
-	}
+	ref.Shape = domain.Extents(op.Out.Axes)
 	return ref
 }

@@ -53,9 +53,9 @@ func Fill(p *Pipeline, seed uint64) map[string]*Array {
 // Contractions gives, for each input, the largest number of terms that a product which reads
 // it sums, and 1 where none does: see domain.Contractions.
 func Contractions(p *Pipeline) map[*Tensor]int64 {
-	shapes := make(map[string][]int64, len(p.Tensors))
+	shapes := make(map[string][]domain.Extent, len(p.Tensors))
 	for _, t := range p.Tensors {
-		shapes[t.Name] = domain.Shape(t.Axes)
+		shapes[t.Name] = domain.Extents(t.Axes)
 	}
 	ops := make([]domain.Operation, len(p.Ops))
 	for i, op := range p.Ops {
@@ -64,12 +64,12 @@ func Contractions(p *Pipeline) map[*Tensor]int64 {
 			ops[i].In = append(ops[i].In, t.Name)
 		}
 	}
-	terms := domain.Contractions(ops, func(tensor string) []int64 { return shapes[tensor] })
+	terms := domain.Contractions(ops, func(tensor string) []domain.Extent { return shapes[tensor] })
 	widest := make(map[*Tensor]int64, len(p.Inputs))
 	for _, t := range p.Inputs {
 		widest[t] = 1
 		if sum, ok := terms[t.Name]; ok {
-			widest[t] = sum.Of(shapes[t.Name])
+			widest[t] = sum.Size
 		}
 	}
 	return widest

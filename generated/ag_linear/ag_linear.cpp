@@ -184,7 +184,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_linear",
               .spec = "spec.yaml",
-              .digest = "5fc4ecc03fa72546957db764d1d97875f0975c696e8df06143061317a96d5dce",
+              .digest = "dbd7ea8494efe4906ec070e6e3b030b77d6e88e342a61348f8e094f48edf5e23",
               .mesh_size = D,
               .products = {{S * D * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * K * 2,

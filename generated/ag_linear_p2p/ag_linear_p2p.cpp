@@ -220,7 +220,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_linear_p2p",
               .spec = "spec.yaml",
-              .digest = "ca7406a66effabab46973913c5f5e4bcc81055f40514af5c1e0936bbb256b197",
+              .digest = "ec581111e0c48418f9e1e0c96a7aee0f409df9f54f4e225147b5d60526c79826",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

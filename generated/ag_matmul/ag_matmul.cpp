@@ -171,7 +171,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul",
               .spec = "spec.yaml",
-              .digest = "6c1995eed21417e65dbb493d4ac0e6cabbda89ddc5772dd9db4c69eae134174d",
+              .digest = "05d0e17bf9f2b309aa9dc215f740faee1586e5e4b36be8dae826948ec616d648",
               .mesh_size = D,
               .products = {{S * D * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * K * 2,

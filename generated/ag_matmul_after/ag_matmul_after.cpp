@@ -172,7 +172,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_after",
               .spec = "spec.yaml",
-              .digest = "17d238399b5047f86e6b2007a58c6c12074fd0480e333a8fe0da8edf96122b7b",
+              .digest = "01de2a5f0ccfefd3860af03b478a61f137d3c545b56573a4edf2e42d0b24ddd0",
               .mesh_size = D,
               .products = {{S * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * N * 2,

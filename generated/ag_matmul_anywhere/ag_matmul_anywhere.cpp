@@ -233,7 +233,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_anywhere",
               .spec = "spec.yaml",
-              .digest = "2a3bd107568938147e5457312e0ec15470a3a6f96895e84c43d762cd37b1393c",
+              .digest = "c163130268ad6c158f01b3d592919e56466f912127b3458908a28755f971af1f",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

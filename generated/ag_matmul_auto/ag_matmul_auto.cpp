@@ -202,7 +202,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_auto",
               .spec = "spec.yaml",
-              .digest = "81aba71af2e348b5df0d9404dc6acf461f97e75c2174920fc9a3b62e5729f9bc",
+              .digest = "927564fd26a50fe54142185c94d233a6c4f08e3d8eb2edccf4b164bf839212f4",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

@@ -170,7 +170,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_bcast",
               .spec = "spec.yaml",
-              .digest = "b89fb600b4a2dc99f7bddf4365ab79df34a1647b2f43eede29f4236828222da2",
+              .digest = "068ebf1e922865bf988bdd7ffcf6a340a3c6c5ac26a3efbd90736acc5dcf4ee2",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = D * (M / D) * K * 2,

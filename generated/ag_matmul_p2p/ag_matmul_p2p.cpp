@@ -192,7 +192,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_p2p",
               .spec = "spec.yaml",
-              .digest = "99f5882179bf3fc6fd9aafb88a2f8671eedb8f3f657c9241a7a46d0bf09f1af6",
+              .digest = "744e0af4ff498642c7a2179af7246fa93c8c45b0bf854fe6182db3857f90f434",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

@@ -196,7 +196,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_ring",
               .spec = "spec.yaml",
-              .digest = "913020820aa519be413f8950bb9a9f69fa697da4f905d93c3f5479c79856e572",
+              .digest = "b12faca1b76754313362b110493d7d2b4586676b22582e3b13e13dec4964ff5d",
               .mesh_size = D,
               .products = {{D * (M / D / 2) * 2, N, K, 1}},
               .bytes = (D - 1) * (M / D / 2) * K * 4,

@@ -216,7 +216,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "gather_consume",
               .spec = "spec.yaml",
-              .digest = "5b1ee45a8a7a0bcf63dacbef0700988b7ef1e6b71af1c1a14e35d1f182ede979",
+              .digest = "56b988208c667700b50e82d12ac09c71dd61508d67cb90d7d41c14c793a1da5c",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

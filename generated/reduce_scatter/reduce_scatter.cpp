@@ -139,7 +139,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "reduce_scatter",
               .spec = "spec.yaml",
-              .digest = "d0b62747e9e33f225aeec350f29139ee0a409ab42fb9ee86f46bfdde4834023b",
+              .digest = "fe8cde6657a9bc8159b7173e4e5ab66eee5df35d5a724175257a0e6e3452467f",
               .mesh_size = D,
               .products = {},
               .bytes = S * D * (M / (S * D)) * N * 2,

@@ -75,11 +75,11 @@ func (g *generator) makeTensor(i int) *Tensor {
 }
 
 func (g *generator) refOp(i int) RefOp {
-	op := RefOp{Out: fmt.Sprintf("R%d", i), Shape: []int64{}, DType: domain.FP16, Pos: g.pos()}
+	op := RefOp{Out: fmt.Sprintf("R%d", i), Shape: []domain.Extent{}, DType: domain.FP16, Pos: g.pos()}
 	op.Kind = g.pick("matmul", "unary", "binary", "reduce", "permute", "broadcast", "linear", "set")
 	for range 1 + g.IntN(3) {
 		op.In = append(op.In, g.pick("A", "perm", "axis"))
-		op.Shape = append(op.Shape, int64(1+g.IntN(9)))
+		op.Shape = append(op.Shape, g.extent())
 	}
 	switch op.Kind {
 	case "unary", "binary":

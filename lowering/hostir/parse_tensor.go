@@ -137,6 +137,19 @@ func (p *parser) extent(stops string) domain.Extent {
 	return domain.Extent{Text: text, Size: size}
 }
 
+// extents takes "[S, M/S]".
+func (p *parser) extents() []domain.Extent {
+	list := []domain.Extent{}
+	p.expect("[")
+	for p.err == nil && !p.accept("]") {
+		if len(list) > 0 {
+			p.expect(",")
+		}
+		list = append(list, p.extent(",]"))
+	}
+	return list
+}
+
 func (p *parser) referenceLine() {
 	op := RefOp{Out: p.name("a tensor")}
 	p.expect("=")
@@ -159,7 +172,7 @@ func (p *parser) referenceLine() {
 	p.expect(")")
 	p.expect(",")
 	p.keyword("shape")
-	op.Shape = p.integers()
+	op.Shape = p.extents()
 	p.expect(",")
 	op.DType = p.dtype()
 	op.Pos = p.trailer(p.program.File).Pos

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-func formatInts[T int | int64](values []T) string {
+func formatInts[T int | int64 | domain.Extent](values []T) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
 		parts[i] = fmt.Sprint(v)

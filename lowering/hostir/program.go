@@ -57,10 +57,10 @@ type RefOp struct {
 	Fn    string // of a unary, binary or reduce operation
 	Out   string
 	In    []string
-	Axis  int          // reduce, broadcast: the logical axis
-	Perm  []int        // permute
-	Shape []int64      // the logical shape of Out, without reduced axes
-	DType domain.DType // of Out
+	Axis  int             // reduce, broadcast: the logical axis
+	Perm  []int           // permute
+	Shape []domain.Extent // the logical shape of Out, without reduced axes
+	DType domain.DType    // of Out
 	Pos   diag.Pos
 }
 

@@ -12,6 +12,17 @@ func Shape(axes []Axis) []int64 {
 	return shape
 }
 
+// Extents lists the same with what the spec says of them.
+func Extents(axes []Axis) []Extent {
+	extents := make([]Extent, 0, len(axes))
+	for _, a := range axes {
+		if a.Kind != Reduction {
+			extents = append(extents, a.Extent)
+		}
+	}
+	return extents
+}
+
 // WithoutReductions returns the axes that an operation sees: all but the reduction
 // axes.
 func WithoutReductions(axes []Axis) []Axis {
