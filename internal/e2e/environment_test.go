@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,8 +60,13 @@ func TestWrongNumberOfRanks(t *testing.T) {
 // TestMissingRankIsNamed starts one rank of two: the other never comes.
 func TestMissingRankIsNamed(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
+	port, release, err := launch.ReservePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
 	exit, stderr := start(t, program, "HIRGEN_RANK=0", "HIRGEN_WORLD=2", "HIRGEN_LOCAL_RANK=0",
-		"HIRGEN_ADDR=127.0.0.1", "HIRGEN_PORT=29871")
+		"HIRGEN_ADDR=127.0.0.1", "HIRGEN_PORT="+strconv.Itoa(port))
 	if exit == 0 || !strings.Contains(stderr, "rank 1") {
 		t.Errorf("exit code %d:\n%s", exit, stderr)
 	}

@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// reservePort takes a TCP port of 127.0.0.1 that nothing else is given until release: its
+// ReservePort takes a TCP port of 127.0.0.1 that nothing else is given until release: its
 // socket is bound and does not listen, so rank 0 may, as long as both say SO_REUSEADDR. A port
 // that is closed again at once would sooner or later be that of two launchers which start at
 // the same time.
-func reservePort() (port int, release func(), err error) {
+func ReservePort() (port int, release func(), err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, nil, os.NewSyscallError("socket", err)

@@ -13,7 +13,7 @@ func TestLaunchersHavePortsOfTheirOwn(t *testing.T) {
 	const launchers = 500 // of some 28,000 ports: by chance alone two of them would be the same
 	ports := map[int]bool{}
 	for range launchers {
-		port, release, err := reservePort()
+		port, release, err := ReservePort()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestLaunchersHavePortsOfTheirOwn(t *testing.T) {
 
 func TestRankListensOnTheReservedPort(t *testing.T) {
 	t.Parallel()
-	port, release, err := reservePort()
+	port, release, err := ReservePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// reservePort asks the kernel for a TCP port that nothing listens on.
-func reservePort() (port int, release func(), err error) {
+// ReservePort asks the kernel for a TCP port of 127.0.0.1 that nothing listens on.
+func ReservePort() (port int, release func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, nil, err

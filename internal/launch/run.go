@@ -39,7 +39,7 @@ const (
 // the ranks' (128 + signal for a rank that a signal killed); cancelling ctx kills all.
 // The error is for what keeps the ranks from starting.
 func Run(ctx context.Context, options Options) (exit int, err error) {
-	port, release, err := reservePort()
+	port, release, err := ReservePort()
 	if err != nil {
 		return 0, &EnvironmentError{Message: fmt.Sprintf("no free TCP port on 127.0.0.1: %v", err), Err: err}
 	}

@@ -70,13 +70,6 @@ class Paced:
             self.process.wait()
 
 
-def free_port():
-    """A TCP port of this machine that nothing listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 @contextlib.contextmanager
 def reserved_port():
     """A TCP port of this machine that no other program is given meanwhile: its socket is bound and does not listen, so rank 0 may."""

@@ -7,7 +7,7 @@ import pathlib
 import sys
 import time
 
-from paced import Paced, Silence, free_port, launch_variables
+from paced import Paced, Silence, launch_variables, reserved_port
 
 START_SECONDS = 90  # a program's start and its check
 ROUND_SECONDS = 60  # a round of a program or a peer, or all that bounds a shape
@@ -63,14 +63,15 @@ class Peers:
         self._start()
 
     def _start(self):
-        script, port = pathlib.Path(__file__).with_name("peers.py"), free_port()
-        self.processes = [Paced([sys.executable, script, "--serve"], {**os.environ, **launch_variables(rank, self.ranks, port)})
-                          for rank in range(self.ranks)]
-        try:
-            self.about = json.loads(self.processes[0].wait_for("PEER ", START_SECONDS))
-        except Silence as silence:
-            print(f"no peers: {silence}", file=sys.stderr)
-            self.stop()
+        script = pathlib.Path(__file__).with_name("peers.py")
+        with reserved_port() as port:
+            self.processes = [Paced([sys.executable, script, "--serve"], {**os.environ, **launch_variables(rank, self.ranks, port)})
+                              for rank in range(self.ranks)]
+            try:
+                self.about = json.loads(self.processes[0].wait_for("PEER ", START_SECONDS))
+            except Silence as silence:
+                print(f"no peers: {silence}", file=sys.stderr)
+                self.stop()
 
     def ask(self, **command):
         """Rank 0's answer; raises Silence. Peers that hang are stopped, and started afresh for the next cell or bounds."""
