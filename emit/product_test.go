@@ -42,3 +42,37 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 }
+
+// TestProductOf holds that rows are batches only where they do not lie in one run of memory.
+func TestProductOf(t *testing.T) {
+	y := &buffer{dims: dense([]int64{8, 6}, 0, 1)}
+	many := &buffer{dims: dense([]int64{3, 8, 6}, 0, 1, 2)}
+	out, x := dense([]int64{1, 3, 4, 6}, 0, 1, 2, 3), dense([]int64{1, 3, 4, 8}, 0, 1, 2, 3)
+	half := func(dims []dim) *buffer { // of the rows of each slice
+		cut := append([]dim(nil), dims...)
+		cut[2].extent = number(2)
+		return &buffer{dims: cut}
+	}
+	turned := half(dense([]int64{1, 3, 4, 8}, 0, 2, 1, 3))
+	for name, c := range map[string]struct {
+		out, x, y *buffer
+		m, batch  int64
+		strides   [3]int64 // of A, B, C
+		misfit    *buffer
+	}{
+		"one run of rows":            {&buffer{dims: out}, &buffer{dims: x}, y, 12, 1, [3]int64{}, nil},
+		"some rows of each slice":    {half(out), half(x), y, 2, 3, [3]int64{32, 0, 24}, nil},
+		"a matrix for each batch":    {&buffer{dims: out[1:]}, &buffer{dims: x[1:]}, many, 4, 3, [3]int64{32, 48, 24}, nil},
+		"some rows, and all of them": {half(out), &buffer{dims: dense([]int64{1, 3, 2, 8}, 0, 1, 2, 3)}, y, 2, 3, [3]int64{16, 0, 24}, nil},
+		"rows that lie no row apart": {half(out), turned, y, 0, 0, [3]int64{}, turned},
+	} {
+		p, misfit := productOf(c.out, c.x, c.y)
+		switch {
+		case misfit != c.misfit:
+			t.Errorf("%s: %v does not fit, want %v", name, misfit, c.misfit)
+		case misfit != nil:
+		case p.m.size != c.m || p.batch.size != c.batch || [3]int64{p.strideA.size, p.strideB.size, p.strideC.size} != c.strides:
+			t.Errorf("%s: m %s, batch %s, strides %s, %s, %s", name, p.m, p.batch, p.strideA, p.strideB, p.strideC)
+		}
+	}
+}

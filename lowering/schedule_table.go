@@ -60,7 +60,7 @@ func (m measurement) time() string {
 	return fmt.Sprintf("%.2f ms", m.us/1000)
 }
 
-// cuts are the choices that say how slices are cut: a schedule has one of them.
+// cuts are the choices that say how slices are cut, which go together.
 var cuts = []string{"chunks", "pieces"}
 
 // set makes the choices of a measurement, but for those that are given.
@@ -76,14 +76,15 @@ func (m measurement) set(p *hostir.Program, given []string) {
 }
 
 // fits reports whether a problem can have the schedule of a measurement: its pipeline where one
-// is asked for, and its chunks, which are a divisor of the slices, or a multiple that cuts each
-// into equally many rows, as pieces do. A ring takes multiples alone, and sums where the parts are.
+// is asked for, and its chunks, which are a divisor of the slices, or without pieces a multiple that
+// cuts each into equally many rows, as pieces do. A ring takes multiples alone, and sums where the
+// parts are.
 func (m measurement) fits(p problem, pipeline string) bool {
 	made := hostir.Program{}
 	m.set(&made, nil)
 	chunks := int64(made.Choices.Chunks)
 	switch pieces := int64(made.Choices.Pieces); {
-	case pieces > 0 && p.rows%pieces != 0:
+	case pieces > 0 && (p.rows%pieces != 0 || chunks > 0 && p.ranks%chunks != 0):
 		return false
 	case pipeline != "" && pipeline != made.Choices.Pipeline:
 		return false

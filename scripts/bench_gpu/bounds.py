@@ -60,10 +60,11 @@ def turn(names, back):
 
 
 def parts_of(operation, label, ranks):
-    """How many products a rank makes in a program of variants.py: one in each slice where its schedule says nothing."""
+    """How many products a rank makes in a program of variants.py: one in each slice, or in each slice of a piece, where its
+    schedule says nothing."""
     schedule = table_of.schedules(operation).get((label or "").removesuffix(", tuned"), (None, {}))[1]
     schedule = table_of.counted(schedule, ranks)
-    return 1 if schedule.get("pipeline") == "eager" else schedule.get("chunks", ranks * schedule.get("pieces", 1))
+    return 1 if schedule.get("pipeline") == "eager" else schedule.get("chunks", ranks) * schedule.get("pieces", 1)
 
 
 def shares(bound, operation, row):

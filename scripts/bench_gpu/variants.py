@@ -20,7 +20,7 @@ FOLDED = {"pipeline": "ring", "sums": "folded"}
 TWO_EACH, FOUR_EACH = {"chunks": "2*D"}, {"chunks": "4*D"}  # products of a slice
 
 DIRECT = {**GET, "sums": "direct"}
-ONE, HALVES = {"chunks": 1}, {"chunks": 2}  # products of a rank
+ONE, HALVES = {"chunks": 1}, {"chunks": 2}  # products of a rank, or of a piece
 
 SMALL_SECONDS, HUGE_SECONDS = 0.4e-3, 5e-3
 
@@ -43,6 +43,8 @@ HUGE = {
     "matmul_ar": [
         ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
         ("put, own last, 4 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 4}),
+        ("put, own last, 2 pieces, 1 product each", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO, **ONE, "pieces": 2}),
+        ("put, own last, 4 pieces, 1 product each", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO, **ONE, "pieces": 4}),
     ],
 }
 
@@ -57,6 +59,8 @@ LARGE = {
     ],
     "matmul_ar": [
         ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
+        ("put, own last, 2 pieces, 1 product each", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO, **ONE, "pieces": 2}),
+        ("put, own last, 4 pieces, 1 product each", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO, **ONE, "pieces": 4}),
         ("get, direct sum, 1 product", "matmul_ar_p2p", {}, {**DIRECT, **ONE}),
     ],
 }
