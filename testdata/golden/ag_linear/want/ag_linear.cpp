@@ -184,7 +184,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_linear",
               .spec = "spec.yaml",
-              .digest = "2af67a963300bd1f250a1099317fc460d213e4a613bb99f951156d90dbad9181",
+              .digest = "3d8b4fa8debd22c708c2e4a950172acce423faf0c1d0e14e21a461f8e1c8aeac",
               .mesh_size = D,
               .products = {{S * D * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * K * 2,

@@ -171,7 +171,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul",
               .spec = "spec.yaml",
-              .digest = "9bf8b88c9f3bba9bb3616adb19484c58730a5f4b3bce29e5a9a5cba8b4c13fa3",
+              .digest = "1a0da2a66114236a224201d99f534972b5a22f9aafe5986d24a7aa346343253b",
               .mesh_size = D,
               .products = {{S * D * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * K * 2,

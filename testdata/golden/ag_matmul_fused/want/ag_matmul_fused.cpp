@@ -171,7 +171,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_fused",
               .spec = "spec.yaml",
-              .digest = "66d2dcba92a1b5b949857f49abf1f19b7bcab2c04efec2dced5ab7ef6d8d8dde",
+              .digest = "98539ab892dc1adb4ba84961e829cce0ecdd10a2675ecc11a4cc4408db98601b",
               .mesh_size = D,
               .products = {{S * D * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * K * 2,

@@ -181,7 +181,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_graph",
               .spec = "spec.yaml",
-              .digest = "81cb693982c9b640c77b8df78199d94e447b941e275058866251e5c43240f6bd",
+              .digest = "6cf06fe317506503e7a9dc2bf45bdd0efcb1c6004718f7bf729a16689a425b9e",
               .mesh_size = D,
               .products = {{S * D * (M / (S * D)), N, K, 1}},
               .bytes = S * D * (M / (S * D)) * K * 4,

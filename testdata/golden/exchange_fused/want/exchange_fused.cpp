@@ -228,7 +228,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "exchange_fused",
               .spec = "spec.yaml",
-              .digest = "a8ffc8934838db99928f2a4ebbe271447b78c3e3533fb869eb244ad8d8cedada",
+              .digest = "e576f15cf76a2fada62f703c9a427088520d8e9d4772b5b63d07617cc727d680",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

@@ -216,7 +216,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "exchange_graph",
               .spec = "spec.yaml",
-              .digest = "c2cbeed32cf079fd9d0ec1ccd055336dacc93870f935b4f902aec867d298dfd9",
+              .digest = "8d454eb21cf100372542cb4b49b389902b8afac20acd4075ebac0f12e83f964c",
               .mesh_size = D,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (D - 1) * (M / D) * K * 2,

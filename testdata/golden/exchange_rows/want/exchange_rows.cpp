@@ -314,7 +314,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "exchange_rows",
               .spec = "spec.yaml",
-              .digest = "d55210fd84d1357109f68a267bdcce6bf77147e6e7c031af9a6782e89b848fac",
+              .digest = "969442bbe735754662f57a9aa6a5ea91e2c1230b9068c48516ec58787ba894a6",
               .mesh_size = 6,
               .products = {{D * (M / D), N, K, 1}},
               .bytes = (R - 1) * D * (M / D) * N * 2,
