@@ -1,5 +1,91 @@
 package lowering
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+)
 
 func TestWriteSumsInPlace(t *testing.T) { passCases(t, "write-sums-in-place") }
+
+// writtenSums visits products whose sums over ranks are written to all of them, in the forms of
+// chunks, orders and transfers. The second operation on the gathered sum uses it slice by slice.
+func writtenSums(t *testing.T, d int, visit func(t *testing.T, p *model.Pipeline)) {
+	t.Helper()
+	const tensors = "A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], R: [r(D), DIDx, 6, 4], C: [Stream(D), 6, 4]"
+	const ops = "Bb = broadcast(B, axis=1), P = matmul(A, Bb), R = sum(P, axis=0), C = set(R)"
+	for name, more := range map[string][2]string{
+		"gathered": {},
+		"consumed": {", E: [Stream(D), 6, 4], F: [DIDx, 6, 4]", ", E = relu(C), F = relu(R)"},
+		"whole":    {", G: [D, 6, 4]", ", G = relu(C)"},
+		"twice":    {", E: [Stream(D), 6, 4]", ", E = set(R)"},
+	} {
+		for _, transfers := range []string{"inline", "ahead"} {
+			for _, order := range []string{"rotation", "reverse"} {
+				for _, ownStep := range []string{"first", "last"} {
+					for _, chunks := range []int{0, 1, 2 * d} {
+						t.Run(strings.Join([]string{name, transfers, order, ownStep}, "/"), func(t *testing.T) {
+							p := cutPipeline(t, int64(d), tensors+more[0], ops+more[1])
+							p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "p2p", "ipc-get", "direct"
+							p.Schedule.Transfers, p.Schedule.Order, p.Schedule.OwnStep = transfers, order, ownStep
+							p.Schedule.Chunks, p.Schedule.Signals, p.Schedule.Buffers = chunks, "batched", "free"
+							visit(t, p)
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestWrittenSums holds that sums are written in all of these forms, and that the result stays.
+func TestWrittenSums(t *testing.T) {
+	for _, d := range []int{1, 2, 3, 4} {
+		writtenSums(t, d, func(t *testing.T, p *model.Pipeline) {
+			t.Helper()
+			program := keepsResult(t, p, 8)
+			written := 0
+			hostir.Walk(program.Body, func(s hostir.Stmt) bool {
+				if sum, ok := s.(*hostir.SumLoans); ok {
+					hostir.Walk(sum.Body, func(s hostir.Stmt) bool {
+						if send, ok := s.(*hostir.P2PCommunication); ok && send.Send {
+							written++
+						}
+						return true
+					})
+				}
+				return true
+			})
+			if written != 1 {
+				t.Errorf("the sum is written by %d sends, not by one:\n%s", written, hostir.Print(program))
+			}
+		})
+	}
+}
+
+// TestWrittenSumsNeedTheirWaits leaves out all waits for peers, each of whose sums has read and
+// written: some order of execution then gives wrong data.
+func TestWrittenSumsNeedTheirWaits(t *testing.T) {
+	writtenSums(t, 3, func(t *testing.T, p *model.Pipeline) {
+		t.Helper()
+		o := newOracle(t, p, 5)
+		program, err := Lower(p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		program.Body = hostir.Rewrite(program.Body, func(s hostir.Stmt) []hostir.Stmt {
+			if _, waits := s.(*hostir.Wait); waits {
+				return nil
+			}
+			return []hostir.Stmt{s}
+		})
+		for seed := range uint64(200) {
+			if o.check(program, seed) != nil {
+				return
+			}
+		}
+		t.Errorf("without waits nothing goes wrong\n%s", hostir.Print(program))
+	})
+}
