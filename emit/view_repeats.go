@@ -196,6 +196,22 @@ func (b *builder) withNames(e expr.Expr) expr.Expr {
 	}
 }
 
+// withUsedNames puts the names of repeats in an expression that is only shown: those that are used
+// anyway.
+func (b *builder) withUsedNames(e expr.Expr) expr.Expr {
+	binary, ok := e.(*expr.Binary)
+	if !ok {
+		return e
+	}
+	key := e.String()
+	for _, r := range slices.Backward(b.named) {
+		if r.key == key && r.used {
+			return expr.Var(r.name)
+		}
+	}
+	return &expr.Binary{Op: binary.Op, X: b.withUsedNames(binary.X), Y: b.withUsedNames(binary.Y)}
+}
+
 // shortened prints (x - x % n) / n, as host programs have it, whose division is exact, as x / n,
 // which C++ rounds down: x is a rank or a place.
 func shortened(e expr.Expr) expr.Expr {

@@ -120,7 +120,11 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]node, error) {
 		verb = "send of "
 	}
 	b.accountTransfer(s, buf)
-	src := b.located(s, s.Handle, s.Handle+": "+verb+s.Buffer.Name)
+	what := s.Buffer.Name
+	if buf.name == "" {
+		what = buf.root.Name // of which the program names no part
+	}
+	src := b.located(s, s.Handle, s.Handle+": "+verb+what)
 	if s.Owns() {
 		return b.lend(s, src, buf, pair), nil
 	}
@@ -135,7 +139,20 @@ func (b *builder) lend(s *hostir.P2PCommunication, src source, buf *buffer, pair
 	b.exchanges[pair] = e
 	b.handles[s.Handle] = &transfer{loops: append([]loop(nil), b.loops...), lent: e, guard: b.guard}
 	word := fmt.Sprintf("%s.lent_at(%s, %s)", share.Name, b.spell(b.peerOf(s).rank), b.transfer(e))
+	if buf.name == "" {
+		shown := *s
+		shown.Buffer = &hostir.Tensor{Name: b.address(buf)}
+		src.Text = hostir.FormatStmt(&shown)
+	}
 	return []node{b.word(src, "stmt/lend", share.Name, word)}
+}
+
+// address tells in a comment where a view begins that has no name.
+func (b *builder) address(buf *buffer) string {
+	if buf.at == nil {
+		return buf.memory
+	}
+	return buf.memory + " + " + shortened(b.withUsedNames(buf.at)).String()
 }
 
 // copyBetween prints the copier's side.

@@ -42,7 +42,7 @@ constexpr hirgen::MatmulShape kCShape = {
     .m = M / D / 2, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
-constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all_s_2_c";
+constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all";
 constexpr const char* kShareAAll = "spec.yaml:13:5 sharing A_all with the other ranks";
 constexpr const char* kSend = "spec.yaml:13:5 send: send of A_s_c";
 constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s_c";
@@ -116,7 +116,8 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // The last slice goes no further.
       if (s != D - 1) {
         // ShareMemHandles(receive, send): done once, by peers_.
-        // receive = P2PCommunication(recv, buffer A_all_s_2_c, peer (D + rank - 1) % D, IPC-put)
+        // receive = P2PCommunication(recv, buffer A_all_ + (D + rank - (s + 1)) % D * (M / D) * K +
+        // c * (M / D / 2) * K, peer (D + rank - 1) % D, IPC-put)
         HG_CHECK(driver_.cuStreamWriteValue32(stream, A_all_shared.lent_at(from, s * 2 + c),
                                               A_all_shared.call(), 0),
                  kReceive);

@@ -124,7 +124,7 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
     const int64_t to = (rank + s) % D;
 
     // ShareMemHandles(receive, send): done once, by peers_.
-    // send = P2PCommunication(send, buffer P_s, peer (rank + s) % D, IPC-get)
+    // send = P2PCommunication(send, buffer P_ + to * (M / D) * N, peer (rank + s) % D, IPC-get)
     lends.add(P_shared.lent_at(to, s), P_shared.number());
   }
 
@@ -133,7 +133,8 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
     const int64_t from = (rank + s) % D;
 
     // ShareMemHandles(receive_2, send_2): done once, by peers_.
-    // receive_2 = P2PCommunication(recv, buffer C_s_2, peer (rank + s) % D, IPC-put)
+    // receive_2 = P2PCommunication(recv, buffer C + from * (M / D) * N, peer (rank + s) % D,
+    // IPC-put)
     lends.add(C_shared.lent_at(from, s), C_shared.number());
   }
 

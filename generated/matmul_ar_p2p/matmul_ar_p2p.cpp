@@ -51,7 +51,7 @@ constexpr hirgen::MatmulShape kPSShape = {
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kMatmulPS = "spec.yaml:16:5 Matmul of P_s";
-constexpr const char* kSend = "spec.yaml:17:5 send: send of P_s_2";
+constexpr const char* kSend = "spec.yaml:17:5 send: send of P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts_s";
 constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
@@ -178,7 +178,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       bf16* P_parts_s = P_parts_ + from * (M / D) * N;  // [1, M / D, N]
 
       // ShareMemHandles(receive, send): done once, by peers_.
-      // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-get)
+      // send = P2PCommunication(send, buffer P_ + to * (M / D) * N, peer (rank + s) % D, IPC-get)
       HG_CHECK(driver_.cuStreamWriteValue32(stream, P_shared.lent_at(to, s), P_shared.call(), 0),
                kSend);
       const bf16* P_there = P_shared.of<bf16>(from) + rank * (M / D) * N;

@@ -141,8 +141,8 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
       const int64_t from = (D + rank - s) % D;
 
       // ShareMemHandles(receive, send): done once, by peers_.
-      // receive = P2PCommunication(recv, buffer P_parts_s_2_piece_2, peer (D + rank - s) % D,
-      // IPC-put)
+      // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N + piece * (M / D / 2)
+      // * N, peer (D + rank - s) % D, IPC-put)
       lends.add(P_parts_shared.lent_at(from, piece * D + s), P_parts_shared.number());
     }
 
@@ -150,7 +150,8 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
       const int64_t from = (rank + s) % D;
 
       // ShareMemHandles(receive_2, send_2): done once, by peers_.
-      // receive_2 = P2PCommunication(recv, buffer C_s_piece_2, peer (rank + s) % D, IPC-put)
+      // receive_2 = P2PCommunication(recv, buffer C + from * (M / D) * N + piece * (M / D / 2) * N,
+      // peer (rank + s) % D, IPC-put)
       lends.add(C_shared.lent_at(from, piece * D + s), C_shared.number());
     }
   }

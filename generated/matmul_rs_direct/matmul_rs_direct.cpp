@@ -111,7 +111,7 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
     const int64_t to = (rank + s) % D;
 
     // ShareMemHandles(receive, send): done once, by peers_.
-    // send = P2PCommunication(send, buffer P_s, peer (rank + s) % D, IPC-get)
+    // send = P2PCommunication(send, buffer P_ + to * (M / D) * N, peer (rank + s) % D, IPC-get)
     lends.add(P_shared.lent_at(to, s), P_shared.number());
   }
 

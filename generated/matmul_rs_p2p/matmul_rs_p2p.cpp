@@ -49,7 +49,7 @@ constexpr hirgen::MatmulShape kPSShape = {
 // What the statements are called in errors and by the watchdog, with their place in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
-constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts_s";
+constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
 constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_2";
 constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
@@ -154,7 +154,8 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       bf16* P_s_2 = P_ + to * (M / D) * N;  // [1, M / D, N]
 
       // ShareMemHandles(receive, send): done once, by peers_.
-      // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-put)
+      // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N, peer (D + rank - s)
+      // % D, IPC-put)
       HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at(from, s),
                                             P_parts_shared.call(), 0),
                kReceive);

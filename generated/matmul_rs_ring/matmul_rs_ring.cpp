@@ -45,7 +45,7 @@ constexpr hirgen::MatmulShape kPShape = {
     .m = M / D / 2, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
-constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_sums_s_c";
+constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_sums";
 constexpr const char* kSharePSums = "spec.yaml:16:5 sharing P_sums with the other ranks";
 constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_c";
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s_2_c";
@@ -115,7 +115,8 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         bf16* P_s_c = P_s + c * (M / D / 2) * N;            // [1, M / D / 2, N]
 
         // ShareMemHandles(receive, send): done once, by peers_.
-        // receive = P2PCommunication(recv, buffer P_sums_s_c, peer (D + rank - 1) % D, IPC-put)
+        // receive = P2PCommunication(recv, buffer P_sums_ + (D + rank - (s + 1)) % D * (M / D) * N
+        // + c * (M / D / 2) * N, peer (D + rank - 1) % D, IPC-put)
         HG_CHECK(driver_.cuStreamWriteValue32(stream, P_sums_shared.lent_at(from, s * 2 + c),
                                               P_sums_shared.call(), 0),
                  kReceive);

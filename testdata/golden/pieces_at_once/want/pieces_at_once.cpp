@@ -182,7 +182,8 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t to = (rank + s) % D;
 
       // ShareMemHandles(receive, send): done once, by peers_.
-      // send = P2PCommunication(send, buffer P_s_piece_2, peer (rank + s) % D, IPC-get)
+      // send = P2PCommunication(send, buffer P_ + to * (M / D) * N + piece * (M / D / 4) * N, peer
+      // (rank + s) % D, IPC-get)
       lends.add(P_shared.lent_at(to, piece * D + s), P_shared.number());
     }
 
@@ -251,7 +252,8 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t to = (D + rank - s) % D;
 
       // ShareMemHandles(receive_2, send_2): done once, by peers_.
-      // send_2 = P2PCommunication(send, buffer R_s_2_piece_2, peer (D + rank - s) % D, IPC-get)
+      // send_2 = P2PCommunication(send, buffer C + rank * (M / D) * N + piece * (M / D / 4) * N,
+      // peer (D + rank - s) % D, IPC-get)
       lends_2.add(C_shared.lent_at(to, piece * D + s), C_shared.number());
     }
 
@@ -317,12 +319,12 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
        .dtype = hirgen::DType::kFp16,
        .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
        .where = "spec.yaml:9:3",
-       .contraction = K / D * 4},
+       .contraction = K},
       {.name = "B",
        .dtype = hirgen::DType::kFp16,
        .axes = {{D, D, x}, {K / D}, {N}},
        .where = "spec.yaml:10:3",
-       .contraction = 16},
+       .contraction = K},
       {.name = "C",
        .dtype = hirgen::DType::kFp16,
        .axes = {{D}, {M / D}, {N}},
@@ -343,7 +345,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "pieces_at_once",
               .spec = "spec.yaml",
-              .digest = "1979ed3fa6b07b661b04f91ab9f9d2145a8cb2b062b8f824bfc5eccc3be1d8f1",
+              .digest = "c4f21b2147bb6485115671a7e0686c52ec962ec8fc9e2de6276bb17b6a0add7b",
               .mesh_size = D,
               .products = {{M / D / 4 * 4, N, K / D, D}},
               .bytes = (D - 1) * (M / D / 4) * N * 8,
