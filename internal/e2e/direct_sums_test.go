@@ -10,8 +10,9 @@ import (
 	"github.com/hirgen/hirgen/internal/launch"
 )
 
-// TestDirectSums runs sums that read the parts of other ranks where they are, in calls that follow
-// each other, at round and odd sizes, in many orders of execution.
+// TestDirectSums runs sums that read the parts of other ranks where they are, and are written where
+// the others gather them, in calls that follow each other, at round and odd sizes, in many orders of
+// execution.
 func TestDirectSums(t *testing.T) {
 	odd := params{"M": 42, "N": 13, "K": 21}
 	for _, c := range []struct {
@@ -29,6 +30,10 @@ func TestDirectSums(t *testing.T) {
 		{"matmul_rs_p2p", 1, nil, []string{"chunks: 1"}},
 		{"matmul_ar_p2p", 4, nil, []string{"chunks: 1", "transfers: ahead", "copy: fused", "signals: batched"}},
 		{"matmul_ar_p2p", 2, odd, []string{"copy: kernel", "buffers: free"}},
+		{"matmul_ar_p2p", 3, odd, []string{"chunks: 1", "signals: batched", "graph: true"}},
+		{"matmul_ar_p2p", 4, odd, []string{"chunks: 2*D", "own_step: last", "order: reverse"}},
+		{"matmul_ar_p2p", 4, nil, []string{"chunks: 2", "joins: after", "order: pairwise", "graph: true"}},
+		{"matmul_ar_p2p", 1, nil, []string{"chunks: 1"}},
 	} {
 		t.Run(fmt.Sprintf("%s/D=%d/%s", c.spec, c.ranks, strings.Join(c.fields, "/")), func(t *testing.T) {
 			values := small(c.spec, c.ranks)
@@ -64,22 +69,75 @@ func TestDirectSumsNeedTheirOrder(t *testing.T) {
 		return strings.Replace(source, "  returns.submit(stream, kReturns);\n", "", 1)
 	}
 	for name, change := range map[string]func(string) string{"lent too early": early, "not waited for": unread} {
+		t.Run(name, func(t *testing.T) { mustBeWrong(t, changed(t, "matmul_rs_p2p", change)) })
+	}
+}
+
+// TestWrittenSums runs sums that are written to other ranks in all element types, along an axis of a
+// grid, where the program itself uses what it gathers, and as what the transport is found out for.
+func TestWrittenSums(t *testing.T) {
+	for name, c := range map[string]struct {
+		transport string
+		ranks     int
+		change    []string // pairs of old and new text of the spec
+	}{
+		"fp32":     {"ipc-get", 2, []string{"dtype: bf16", "dtype: fp32"}},
+		"fp16":     {"ipc-get", 4, []string{"dtype: bf16", "dtype: fp16"}},
+		"columns":  {"ipc-get", 4, []string{"mesh: {x: D}", "mesh: {x: D, y: 2}"}},
+		"rows":     {"ipc-get", 4, []string{"mesh: {x: D}", "mesh: {y: 2, x: D}"}},
+		"auto":     {"auto", 2, nil},
+		"consumed": {"ipc-get", 4, []string{"  C: [Stream(D), M/D, N]", "  C: [Stream(D), M/D, N]\n  E: [Stream(D), M/D, N]\n  F: [DIDx, M/D, N]", "  - C = set(R)", "  - C = set(R)\n  - E = relu(C)\n  - F = relu(R)"}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			spec := pointToPoint(t, "matmul_rs_p2p", "ipc-get", "in-place", "sums: direct", "chunks: 1", "signals: batched")
-			exchanges.emit(t, spec, small("matmul_rs_p2p", 2))
-			path := filepath.Join(exchanges.dir(), "exchange.cpp")
-			source, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
+			spec := pointToPoint(t, "matmul_ar_p2p", c.transport, "in-place", "sums: direct", "chunks: 1", "signals: batched")
+			spec = strings.NewReplacer(c.change...).Replace(spec)
+			d := int64(c.ranks)
+			if strings.Contains(spec, "y: 2") {
+				d /= 2
 			}
-			changed := change(string(source))
-			if changed == string(source) {
-				t.Fatalf("the program has nothing of that kind\n%s", source)
+			program := exchanges.make(t, spec, small("matmul_ar_p2p", d))
+			if source := emitted(t); !strings.Contains(source, ".store(") {
+				t.Fatalf("the sum is not written to other ranks\n%s", source)
 			}
-			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
-				t.Fatal(err)
+			for seed := range int64(4) {
+				run(t, launch.Options{Program: program, N: c.ranks, Seed: seed, Args: manyCalls}).mustPass(t)
 			}
-			mustBeWrong(t, exchanges.build(t))
 		})
 	}
+}
+
+// TestWrittenSumsNeedTheirWaits ends the calls of an emitted program before the peers have written
+// their sums: for some seed elements must then be wrong.
+func TestWrittenSumsNeedTheirWaits(t *testing.T) {
+	mustBeWrong(t, changed(t, "matmul_ar_p2p", func(source string) string {
+		return strings.Replace(source, "  returns.submit(stream, kReturns);\n", "", 1)
+	}))
+}
+
+// changed builds a program of direct sums on two ranks after a change to its source.
+func changed(t *testing.T, spec string, change func(string) string) string {
+	t.Helper()
+	exchanges.emit(t, pointToPoint(t, spec, "ipc-get", "in-place", "sums: direct", "chunks: 1", "signals: batched"), small(spec, 2))
+	source := emitted(t)
+	other := change(source)
+	if other == source {
+		t.Fatalf("the program has nothing of that kind\n%s", source)
+	}
+	if err := os.WriteFile(exchangeSource(), []byte(other), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return exchanges.build(t)
+}
+
+// exchangeSource is where the source of a point-to-point program is emitted.
+func exchangeSource() string { return filepath.Join(exchanges.dir(), "exchange.cpp") }
+
+// emitted reads the source of the point-to-point program that was emitted last.
+func emitted(t *testing.T) string {
+	t.Helper()
+	source, err := os.ReadFile(exchangeSource())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(source)
 }
