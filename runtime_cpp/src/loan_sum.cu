@@ -49,8 +49,10 @@ HG_HOST_DEVICE void add_elements(const LoanSumList& list, int64_t at) {
       for (int j = 0; j < W; ++j) sum[j] += widen(part[k].value[j]);
     }
   }
-  store_as<T>(list.out, at, sum);
-  for (int i = 0; i < list.copies; ++i) store_as<T>(list.targets[i], at, sum);
+  Pack<T, W> result;
+  for (int j = 0; j < W; ++j) narrow(sum[j], result.value[j]);
+  store_pack(static_cast<T*>(list.out) + at, result);
+  for (int i = 0; i < list.copies; ++i) store_pack(static_cast<T*>(list.targets[i]) + at, result);
 }
 
 /// Adds the elements of thread `me` of `threads`: in packs of W, and then what is left, one by one.

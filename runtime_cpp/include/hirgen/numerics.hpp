@@ -29,6 +29,21 @@ struct alignas(W == 1 ? alignof(T) : 16) Pack {
   T value[W];
 };
 
+/// Writes a pack to an aligned address, by one access: the compiler makes one of each element where
+/// it writes a pack in a loop, and over links between GPUs those take several times as long.
+template <typename T, int W>
+HG_HOST_DEVICE inline void store_pack(T* data, const Pack<T, W>& pack) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(pack) == sizeof(uint4)) {
+    uint4 bits;
+    memcpy(&bits, &pack, sizeof(bits));
+    __stwb(reinterpret_cast<uint4*>(data), bits);
+    return;
+  }
+#endif
+  *reinterpret_cast<Pack<T, W>*>(data) = pack;
+}
+
 /// x = W elements from element `at` on; for W > 1 the address is 16-byte aligned.
 template <typename T, int W>
 HG_HOST_DEVICE inline void load_as(const void* data, int64_t at, float (&x)[W]) {
@@ -41,7 +56,7 @@ template <typename T, int W>
 HG_HOST_DEVICE inline void store_as(void* data, int64_t at, const float (&x)[W]) {
   Pack<T, W> pack;
   for (int j = 0; j < W; ++j) narrow(x[j], pack.value[j]);
-  *reinterpret_cast<Pack<T, W>*>(static_cast<T*>(data) + at) = pack;
+  store_pack(static_cast<T*>(data) + at, pack);
 }
 
 /// load_as, with the element type known at run time only.
