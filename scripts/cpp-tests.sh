@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the runtime and the CPU device and runs their tests; with an argument, under the
-# thread or the address sanitizer. What the tools print is shown only if one fails.
+# thread or the address sanitizer, and with them an emitted program. What the tools print is shown
+# only if one fails.
 source "$(dirname "$0")/common.sh"
 
 sanitizer="${1:-}"
@@ -14,10 +15,16 @@ quietly() {
 }
 
 : >"$log"
-quietly cmake -S runtime_cpp -B "$folder" -G Ninja -DHIRGEN_SANITIZE="$sanitizer"
+program=
+if [ -n "$sanitizer" ]; then
+  program="$PWD/build/sanitized"
+  quietly go run ./cmd/hirgen emit testdata/specs/ag_linear/spec.yaml -p D=2 -p M=128 -p N=24 -p K=32 -o "$program"
+fi
+quietly cmake -S runtime_cpp -B "$folder" -G Ninja -DHIRGEN_SANITIZE="$sanitizer" -DHIRGEN_PROGRAM="$program"
 quietly cmake --build "$folder"
 # These hold programs that race on purpose, to see the device catch them by itself.
 racing='^device_(orders|products|memops)$'
 [ "$sanitizer" = thread ] || racing='^$'
 quietly ctest --test-dir "$folder" -j2 --output-on-failure -E "$racing"
 grep 'tests passed' "$log"
+[ -z "$program" ] || HIRGEN_SANITIZED_PROGRAM="$PWD/$folder/program" go test -count=1 -run '^TestSanitizers$' ./internal/e2e

@@ -28,12 +28,12 @@ using Change = std::function<void(ContextOptions&, Identity&)>;
 /// Runs `ranks` of a world as threads; what each of them threw.
 std::vector<test::Thrown> run_ranks(const std::vector<int>& ranks, int world, const Body& body,
                                     const Change& change) {
-  const int port = test::free_port();
+  const test::ReservedPort port;
   std::vector<test::Thrown> thrown(ranks.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < ranks.size(); ++i) {
     threads.emplace_back([&, i] {
-      ContextOptions options = options_of(ranks[i], world, port);
+      ContextOptions options = options_of(ranks[i], world, port.number());
       Identity identity = identify(options, 22803);
       identity.pid = 100 + static_cast<int>(i);
       identity.device = "0000:0" + std::to_string(i) + ":00.0";
@@ -133,7 +133,8 @@ HG_TEST(nobody_at_rank_zeros_address) {
 }
 
 HG_TEST(a_taken_port_says_what_to_set) {
-  const int port = test::free_port();
+  const test::ReservedPort reserved;
+  const int port = reserved.number();
   const Socket other = listen_at("127.0.0.1", port);
   const auto make = [&] {
     Rendezvous rendezvous(options_of(0, 2, port), identify(options_of(0, 2, port), 1));
@@ -145,7 +146,8 @@ HG_TEST(a_taken_port_says_what_to_set) {
 }
 
 HG_TEST(strangers_do_not_disturb) {
-  const int port = test::free_port();
+  const test::ReservedPort reserved;
+  const int port = reserved.number();
   std::vector<test::Thrown> thrown(2);
   std::thread zero([&] {
     const ContextOptions options = options_of(0, 2, port);

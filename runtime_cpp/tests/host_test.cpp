@@ -29,6 +29,11 @@ void expect(bool holds, const std::string& what, const char* file, int line) {
   std::fprintf(stderr, "%s:%d: %s\n", file, line, what.c_str());
 }
 
+void expect_contains(const std::string& text, const std::string& part, const char* file, int line) {
+  if (text.find(part) != std::string::npos) return;
+  expect(false, "no " + show(part) + " in:\n" + text, file, line);
+}
+
 int run_all(int argc, char** argv) {
   const std::string filter = argc > 1 ? argv[1] : "";
   for (const Block& block : blocks()) {

@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "host_test.hpp"
-#include "socket.hpp"
 #include "text.hpp"
 
 namespace hirgen::test {
@@ -29,12 +28,18 @@ std::string scratch(int rank, const char* what) {
   return format("/tmp/hirgen_test_%d_%d.%s", static_cast<int>(getpid()), rank, what);
 }
 
-int free_port() {
-  const Socket listener = listen_at("127.0.0.1", 0);  // the system chooses
+ReservedPort::ReservedPort() : holder_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  const int one = 1;
+  setsockopt(holder_.fd(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
   sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);  // port 0: the system chooses
   socklen_t size = sizeof(address);
-  getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.sin_port);
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  if (bind(holder_.fd(), any, size) != 0 || getsockname(holder_.fd(), any, &size) != 0) {
+    throw Error(Code::kEnvironment, "no free port");
+  }
+  number_ = ntohs(address.sin_port);
 }
 
 namespace {
@@ -95,10 +100,10 @@ void wait_all(const std::vector<pid_t>& pids, std::vector<Ended>* ended) {
 
 std::vector<Ended> run_ranks(const std::vector<std::string>& arguments,
                              const Environment& environment) {
-  const int port = free_port();
+  const ReservedPort port;
   std::vector<pid_t> pids;
   for (int rank = 0; rank < kWorld; ++rank) {
-    pids.push_back(start_rank(rank, port, arguments, environment));
+    pids.push_back(start_rank(rank, port.number(), arguments, environment));
   }
   std::vector<Ended> ended(kWorld);
   wait_all(pids, &ended);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hirgen/program.hpp"
+#include "socket.hpp"
 
 namespace hirgen::test {
 
@@ -46,7 +47,16 @@ std::string scratch(int rank, const char* what);
 /// The content of a file, "" if there is none.
 std::string read_file(const std::string& path);
 
-/// A port of the loopback interface that nothing listens on.
-int free_port();
+/// A port of the loopback interface that no other program is given meanwhile: its socket is bound
+/// and does not listen, so rank 0 may.
+class ReservedPort {
+ public:
+  ReservedPort();
+  int number() const { return number_; }
+
+ private:
+  Socket holder_;
+  int number_ = 0;
+};
 
 }  // namespace hirgen::test
