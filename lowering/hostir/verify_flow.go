@@ -132,6 +132,7 @@ func (f *flow) transfers(s Stmt) {
 	case *Select:
 		if s.Axis < len(s.In.Axes) {
 			f.expressionOn(s.Pos, s.In.Mesh, "the index", s.Index, s.choices())
+			f.ownPart(s)
 		}
 	}
 }

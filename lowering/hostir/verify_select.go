@@ -62,6 +62,21 @@ func (s *Select) part() domain.Axis {
 	return domain.Axis{Extent: domain.Extent{Size: in.LocalSize() / s.Parts}}
 }
 
+// ownPart checks that a rank's own part of what is whole is the one at its place.
+func (f *flow) ownPart(s *Select) {
+	if !s.Owns() || s.In.Mesh == nil {
+		return
+	}
+	axis := s.part().Mesh
+	f.bounds.each(s.Index, s.In.Mesh.Ranks, func(rank int, index int64) bool {
+		place := s.In.Mesh.Coordinate(rank, axis)
+		if index != int64(place) {
+			f.breach(s.Pos, "local", "%s of rank %d, whose place along %s is %d, is part %d of %s", s.Out.Name, rank, axis, place, index, s.In.Name)
+		}
+		return index == int64(place)
+	})
+}
+
 // alive gives axes and their layout without those that are reduced.
 func alive(axes []domain.Axis, layout []int) ([]domain.Axis, []int) {
 	for i := len(axes) - 1; i >= 0; i-- {
