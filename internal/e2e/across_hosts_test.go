@@ -49,7 +49,7 @@ func TestAcrossHosts(t *testing.T) {
 			for _, hosts := range hostsOfFour {
 				over := onRanks(t, program, hosts.ranks, hosts.variable)
 				transport := strings.Replace(hosts.transport, "IPC", c.ipc, 1)
-				for seed := range c.seeds { // 0 is in order
+				for seed := range seedsOf(c.seeds) { // 0 is in order
 					r := run(t, launch.Options{Program: over, N: 4, Seed: seed, Args: manyCalls})
 					r.mustRunOver(t, transport)
 					if (r.stderr == "") != (transport == c.ipc) || strings.Count(r.stderr, "\n") > 1 {

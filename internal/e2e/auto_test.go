@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/launch"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
 )
@@ -31,17 +30,12 @@ func TestAuto(t *testing.T) {
 	for _, spec := range []string{"ag_matmul_p2p", "ag_linear_p2p", "matmul_rs_p2p", "matmul_ar_p2p", "allgather_p2p"} {
 		t.Run(spec, func(t *testing.T) {
 			program := exchanges.make(t, automatic(t, spec), small(spec, 2))
-			source, err := os.ReadFile(filepath.Join(exchanges.dir(), "exchange.cpp"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := exchanges.source(t, "exchange.cpp")
 			operation := strings.Replace(strings.TrimSuffix(spec, "_p2p"), "linear", "matmul", 1)
-			if want := "// Chosen by auto: " + operation; !strings.Contains(string(source), want) {
+			if want := "// Chosen by auto: " + operation; !strings.Contains(source, want) {
 				t.Errorf("the program's first lines do not say %q:\n%.1500s", want, source)
 			}
-			for seed := range int64(8) { // 0 is in order
-				run(t, launch.Options{Program: program, N: 2, Seed: seed, Args: manyCalls}).mustPass(t)
-			}
+			mustPassInOrders(t, program, 2, transferSeedsOf(8))
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/launch"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
 )
@@ -131,19 +130,13 @@ func TestCombinations(t *testing.T) {
 		t.Run(fmt.Sprintf("%d/%s/%s", seed, name, combination(seed)), func(t *testing.T) {
 			program := exchanges.make(t, spec, values)
 			for _, transport := range exchanges.transports() {
-				for order := range int64(4) { // 0 is in order
-					args := append(slices.Clone(manyCalls), transport...)
-					run(t, launch.Options{Program: program, N: 4, Seed: order, Args: args}).mustPass(t)
-				}
+				mustPassInOrders(t, program, 4, 4, transport...)
 			}
 			if len(exchanges.transports()) == 1 {
 				return // it does not find out which ranks share memory
 			}
 			for _, ranks := range []string{"2|3", "1"} {
-				over := onRanks(t, program, ranks, "HIRGEN_BOOT_ID=another")
-				for order := range int64(2) {
-					run(t, launch.Options{Program: over, N: 4, Seed: order, Args: manyCalls}).mustPass(t)
-				}
+				mustPassInOrders(t, onRanks(t, program, ranks, "HIRGEN_BOOT_ID=another"), 4, 2)
 			}
 		})
 	}

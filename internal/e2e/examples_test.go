@@ -49,17 +49,6 @@ func (p place) seeds() int64 {
 	return seedsOf(4)
 }
 
-// full asks for everything that is claimed of the examples; see make test-full.
-var full = os.Getenv("HIRGEN_TEST_FULL") != ""
-
-// seedsOf is some orders of execution, or all that are claimed.
-func seedsOf(some int64) int64 {
-	if full {
-		return 20
-	}
-	return some
-}
-
 // placesOf is where the n-th example runs: everywhere, or on 2 and 4 ranks and, in turn with
 // the other examples, somewhere else.
 func placesOf(n int) []place {
@@ -97,7 +86,7 @@ func example(t *testing.T, path string, at place) (spec string, values params) {
 }
 
 // examples is the folder that they take turns in.
-var examples = folder{name: "examples", cache: []string{quick}}
+var examples = folder{"examples"}
 
 // TestExampleSpecs runs every spec under testdata/specs on rows and grids of ranks, in
 // several orders of execution.

@@ -2,12 +2,8 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/hirgen/hirgen/internal/launch"
 )
 
 // foldedSums reads a reduce-scatter, or an allreduce, whose sums travel along a ring and are
@@ -38,13 +34,7 @@ func TestFoldedSums(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s/%s/D=%d/%s", c.spec, c.transport, c.ranks, strings.Join(c.fields, "/")), func(t *testing.T) {
 			program := exchanges.make(t, foldedSums(t, c.spec, c.transport, c.fields...), small(c.spec, c.ranks))
-			seeds := int64(8)
-			if full {
-				seeds = 50
-			}
-			for seed := range seeds { // 0 is in order
-				run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: manyCalls}).mustPass(t)
-			}
+			mustPassInOrders(t, program, c.ranks, transferSeedsOf(8))
 		})
 	}
 }
@@ -54,22 +44,15 @@ func TestFoldedSums(t *testing.T) {
 func TestAFoldedProductNeedsItsWait(t *testing.T) {
 	for transport, call := range map[string]string{"ipc-put": "cuStreamWaitValue32(stream, ", "nccl": "cudaStreamWaitEvent(stream, exchange_done_"} {
 		exchanges.emit(t, foldedSums(t, "matmul_rs_p2p", transport, "chunks: 2*D"), small("matmul_rs_p2p", 2))
-		path := filepath.Join(exchanges.dir(), "exchange.cpp")
-		source, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, after, found := strings.Cut(string(source), "        // Wait(")
+		source := exchanges.source(t, "exchange.cpp")
+		before, after, found := strings.Cut(source, "        // Wait(")
 		wait := withoutComment(after)
 		if first, _, _ := strings.Cut(wait, ";"); !found || !strings.Contains(first, call) {
 			t.Fatalf("%s: the program has no %s in front of the product\n%s", transport, call, source)
 		}
 		t.Run(transport, func(t *testing.T) {
 			mutated := before + withoutFirst(strings.SplitAfter(wait, "\n"))
-			if err := os.WriteFile(path, []byte(mutated), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			mustBeWrong(t, exchanges.build(t))
+			mustBeWrong(t, exchanges.rebuild(t, "exchange.cpp", mutated))
 		})
 	}
 }

@@ -19,22 +19,21 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// scratch is where this run of the tests emits and builds: HIRGEN_E2E_DIR, which then
-// saves the next run most of the compilation, or a temporary folder.
+// scratch is where this run of the tests emits and builds: HIRGEN_E2E_DIR, an absolute path, which
+// then saves the next run most of the compilation, or a temporary folder.
 var scratch = os.Getenv("HIRGEN_E2E_DIR")
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
-		if scratch != "" {
-			return m.Run()
+		if scratch == "" {
+			dir, err := os.MkdirTemp("", "hirgen-e2e-")
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+			defer os.RemoveAll(dir)
+			scratch = dir
 		}
-		dir, err := os.MkdirTemp("", "hirgen-e2e-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		scratch = dir
 		return m.Run()
 	}())
 }
@@ -42,24 +41,11 @@ func TestMain(m *testing.M) {
 // params is values of a spec's parameters.
 type params map[string]int64
 
-// folder is an emitted folder that cases take turns in. Folders with equal compiler flags share
-// one compiled runtime.
-type folder struct {
-	name  string
-	cache []string // CMake cache entries
-}
+// folder is an emitted folder that cases take turns in. All folders share one compiled runtime.
+type folder struct{ name string }
 
-// Entries of a folder's cache.
-const (
-	// quick compiles with little optimisation: the tests run for less time than they compile.
-	quick = "CMAKE_CXX_FLAGS_RELEASE=-O1"
-	// alone lets a folder compile a runtime of its own, as it does where nothing is said.
-	alone = "HIRGEN_RUNTIME_DIR:PATH="
-)
-
-// shared is the folder of all cases that need no build of their own. It has its own
-// runtime: a user's first program is built like that.
-var shared = folder{name: "shared", cache: []string{quick, alone}}
+// shared is the folder of all cases that need no build of their own.
+var shared = folder{"shared"}
 
 func (f folder) dir() string { return filepath.Join(scratch, f.name) }
 
@@ -90,7 +76,11 @@ func (f folder) emit(t *testing.T, spec string, values params) *model.Pipeline {
 // build builds what lies in the folder and returns the program's path.
 func (f folder) build(t *testing.T) string {
 	t.Helper()
-	cache := append([]string{"HIRGEN_RUNTIME_DIR:PATH=" + runtimes()}, f.cache...)
+	flags, err := compilerFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := []string{"HIRGEN_RUNTIME_DIR:PATH=" + runtimes(), "CMAKE_CXX_FLAGS_RELEASE=" + flags}
 	program, err := launch.Build(t.Context(), launch.BuildOptions{Dir: f.dir(), Device: launch.CPU, Cache: cache})
 	if err != nil {
 		if failure := (*launch.EnvironmentError)(nil); errors.As(err, &failure) {
@@ -99,6 +89,28 @@ func (f folder) build(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return program
+}
+
+// source reads an emitted file.
+func (f folder) source(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.dir(), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// rebuild builds the program with another text of an emitted file.
+func (f folder) rebuild(t *testing.T, name, text string) string {
+	t.Helper()
+	if was := f.source(t, name); was == text {
+		t.Fatalf("%s has nothing to change\n%s", name, was)
+	}
+	if err := os.WriteFile(filepath.Join(f.dir(), name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return f.build(t)
 }
 
 // transports are the options by which what lies in the folder goes through each of the transports

@@ -20,7 +20,7 @@ func TestMoves(t *testing.T) {
 	if err != nil || len(specs) == 0 {
 		t.Fatalf("no specs: %v", err)
 	}
-	moves := folder{name: "moves", cache: []string{quick}}
+	moves := folder{"moves"}
 	for _, path := range specs {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
 			spec, err := os.ReadFile(path)
@@ -39,7 +39,7 @@ func TestDumpOfSomeRanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moves, dir := folder{name: "moves", cache: []string{quick}}, t.TempDir()
+	moves, dir := folder{"moves"}, t.TempDir()
 	pipeline := moves.emit(t, string(spec), nil)
 	program := moves.build(t)
 	random := rand.New(rand.NewPCG(3, 4))

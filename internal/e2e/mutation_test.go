@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,12 +11,7 @@ import (
 // some seed the CPU device must then give wrong elements: a check is worth what it catches.
 func TestEveryWaitIsNeeded(t *testing.T) {
 	shared.emit(t, agMatmul(plain), params{"D": 2})
-	path := filepath.Join(shared.dir(), "ag_matmul.cpp")
-	source, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.SplitAfter(string(source), "\n")
+	lines := strings.SplitAfter(shared.source(t, "ag_matmul.cpp"), "\n")
 	waits := 0
 	for i, line := range lines {
 		if !strings.Contains(line, "cudaStreamWaitEvent(") {
@@ -27,10 +20,7 @@ func TestEveryWaitIsNeeded(t *testing.T) {
 		waits++
 		t.Run(strings.TrimSpace(line), func(t *testing.T) {
 			mutated := strings.Join(lines[:i], "") + withoutFirst(lines[i:])
-			if err := os.WriteFile(path, []byte(mutated), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			program := shared.build(t)
+			program := shared.rebuild(t, "ag_matmul.cpp", mutated)
 			for seed := int64(1); seed <= 40; seed++ {
 				r := run(t, launch.Options{Program: program, N: 2, Seed: seed, Args: brief})
 				if r.exit == 1 && r.wrong(t) > 0 {

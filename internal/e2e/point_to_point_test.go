@@ -11,7 +11,7 @@ import (
 )
 
 // exchanges is the folder of the point-to-point programs, which all have one name.
-var exchanges = folder{name: "exchanges", cache: []string{quick}}
+var exchanges = folder{"exchanges"}
 
 // pointToPoint reads an example of a point-to-point pipeline with another schedule, to which
 // more fields may be added.
@@ -44,10 +44,6 @@ func small(spec string, d int64) params {
 	return values
 }
 
-// manyCalls checks twenty calls that follow each other without the host, each on other
-// inputs: data of the call before, or of the call after, shows.
-var manyCalls = []string{"--checks", "20", "--warmup", "1", "--iters", "2", "--repeats", "1"}
-
 // TestPointToPoint runs point-to-point pipelines over every transport, with the own slice
 // in place and copied, in many orders of execution.
 func TestPointToPoint(t *testing.T) {
@@ -56,9 +52,7 @@ func TestPointToPoint(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s/%s/%s/D=%d", c.spec, c.pipeline, transport, c.own, c.ranks), func(t *testing.T) {
 				spec := strings.Replace(pointToPoint(t, c.spec, transport, c.own, c.fields...), "pipeline: p2p", "pipeline: "+c.pipeline, 1)
 				program := exchanges.make(t, spec, small(c.spec, c.ranks))
-				for seed := range c.seeds { // 0 is in order
-					run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: manyCalls}).mustPass(t)
-				}
+				mustPassInOrders(t, program, c.ranks, transferSeedsOf(8))
 			})
 		}
 	}
@@ -67,7 +61,7 @@ func TestPointToPoint(t *testing.T) {
 // exchangeCase is a pipeline whose ranks exchange slices.
 type exchangeCase struct {
 	spec, pipeline, own string
-	ranks, seeds        int64
+	ranks               int64
 	fields              []string // of the schedule, beside those that all have
 }
 
@@ -75,23 +69,23 @@ type exchangeCase struct {
 func exchangeCases() []exchangeCase {
 	if !full {
 		return []exchangeCase{
-			{"ag_matmul_p2p", "p2p", "in-place", 4, 8, nil}, {"ag_linear_p2p", "p2p", "copied", 2, 8, nil},
-			{"allgather_p2p", "p2p", "copied", 4, 8, nil}, {"matmul_rs_p2p", "p2p", "in-place", 4, 8, nil},
-			{"matmul_rs_p2p", "p2p", "copied", 2, 8, nil}, {"matmul_ar_p2p", "p2p", "in-place", 4, 8, nil},
-			{"ag_matmul_p2p", "ring", "in-place", 4, 8, nil}, {"matmul_rs_p2p", "ring", "in-place", 4, 8, nil},
+			{"ag_matmul_p2p", "p2p", "in-place", 4, nil}, {"ag_linear_p2p", "p2p", "copied", 2, nil},
+			{"allgather_p2p", "p2p", "copied", 4, nil}, {"matmul_rs_p2p", "p2p", "in-place", 4, nil},
+			{"matmul_rs_p2p", "p2p", "copied", 2, nil}, {"matmul_ar_p2p", "p2p", "in-place", 4, nil},
+			{"ag_matmul_p2p", "ring", "in-place", 4, nil}, {"matmul_rs_p2p", "ring", "in-place", 4, nil},
 		}
 	}
 	var cases []exchangeCase
 	for _, spec := range []string{"ag_matmul_p2p", "ag_linear_p2p", "allgather_p2p", "matmul_rs_p2p", "matmul_ar_p2p"} {
 		for _, pipeline := range []string{"p2p", "ring"} {
 			for _, ranks := range []int64{2, 4, 8} {
-				cases = append(cases, exchangeCase{spec, pipeline, "in-place", ranks, 50, nil})
+				cases = append(cases, exchangeCase{spec, pipeline, "in-place", ranks, nil})
 			}
 		}
 	}
 	for _, ranks := range []int64{2, 4, 8} {
-		cases = append(cases, exchangeCase{"gather_consume", "p2p", "in-place", ranks, 50, []string{"joins: after"}},
-			exchangeCase{"produce_exchange", "p2p", "in-place", ranks, 50, []string{"joins: after", "own_step: last", "delay: 5"}})
+		cases = append(cases, exchangeCase{"gather_consume", "p2p", "in-place", ranks, []string{"joins: after"}},
+			exchangeCase{"produce_exchange", "p2p", "in-place", ranks, []string{"joins: after", "own_step: last", "delay: 5"}})
 	}
 	return cases
 }
@@ -119,9 +113,7 @@ func TestFormsOfTransfers(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%s/%s", c.spec, c.transport, strings.Join(c.fields, "/")), func(t *testing.T) {
 			spec := pointToPoint(t, c.spec, c.transport, "in-place", c.fields...)
 			program := exchanges.make(t, spec, small(c.spec, c.ranks))
-			for seed := range int64(6) { // 0 is in order
-				run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: manyCalls}).mustPass(t)
-			}
+			mustPassInOrders(t, program, c.ranks, transferSeedsOf(6))
 		})
 	}
 }
@@ -142,12 +134,7 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"transfers: ahead", "signals: batched", "pieces: 2", "chunks: 1"}},
 	} {
 		exchanges.emit(t, pointToPoint(t, c.spec, c.transport, "in-place", c.fields...), small(c.spec, 2))
-		path := filepath.Join(exchanges.dir(), "exchange.cpp")
-		source, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.SplitAfter(string(source), "\n")
+		lines := strings.SplitAfter(exchanges.source(t, "exchange.cpp"), "\n")
 		waits := 0
 		for i, line := range lines {
 			if !strings.Contains(line, c.call) {
@@ -156,10 +143,7 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 			waits++
 			t.Run(c.transport+"/"+strings.TrimSpace(line), func(t *testing.T) {
 				mutated := strings.Join(lines[:i], "") + withoutFirst(lines[i:])
-				if err := os.WriteFile(path, []byte(mutated), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				mustBeWrong(t, exchanges.build(t))
+				mustBeWrong(t, exchanges.rebuild(t, "exchange.cpp", mutated))
 			})
 		}
 		if waits != c.waits {
@@ -176,19 +160,9 @@ func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
 		"returns[0] (spec.yaml:":   {"transfers: ahead", "copy: fused", "signals: batched"},
 	} {
 		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", "ipc-get", "in-place", fields...), small("ag_matmul_p2p", 2))
-		path := filepath.Join(exchanges.dir(), "exchange.cpp")
-		source, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
 		const right, never = ".copied(s)", ".copied(0)" // there is no transfer of the own slice
-		if !strings.Contains(string(source), right) {
-			t.Fatalf("the program has no %s", right)
-		}
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(source), right, never)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		r := run(t, launch.Options{Program: exchanges.build(t), N: 2, Args: []string{"--timeout", "2"}})
+		stuck := exchanges.rebuild(t, "exchange.cpp", strings.ReplaceAll(exchanges.source(t, "exchange.cpp"), right, never))
+		r := run(t, launch.Options{Program: stuck, N: 2, Args: []string{"--timeout", "4"}})
 		if want := "waits in call 1 for " + named; r.exit == 0 || !strings.Contains(r.stderr, want) {
 			t.Errorf("want a report that has %q, got %s", want, r)
 		}

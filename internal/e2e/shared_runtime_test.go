@@ -11,12 +11,11 @@ import (
 // TestSharedRuntime builds two programs that share a compiled runtime: the second one
 // compiles none of it, until its own runtime is another.
 func TestSharedRuntime(t *testing.T) {
-	first, second := folder{name: "runtime_first", cache: []string{quick}}, folder{name: "runtime_second", cache: []string{quick}}
-
-	first.make(t, agMatmul(plain), params{"D": 2})
+	shared.make(t, agMatmul(plain), params{"D": 2})
 	if len(matches(t, runtimes(), "libhirgen_runtime_cpu_*.a")) == 0 {
 		t.Fatal("the first program left no runtime")
 	}
+	second := folder{"second"}
 	program := second.make(t, agLinear(plain), params{"D": 2})
 	run(t, launch.Options{Program: program, N: 2, Args: brief}).mustPass(t)
 	if got := matches(t, filepath.Dir(program), "CMakeFiles/*_runtime.dir"); len(got) != 0 {

@@ -22,7 +22,7 @@ func TestAStuckCallNamesItsPeer(t *testing.T) {
 		{"ipc-put", "graph: true", "A_all", []string{"stall", "stop"}},
 		{"ipc-get", "transfers: ahead, copy: fused, signals: batched, graph: true", "A", []string{"stall"}},
 	} {
-		program := folder{name: "stuck", cache: []string{quick}}.make(t, gatherInCalls(c.transport, c.extra), nil)
+		program := folder{"stuck"}.make(t, gatherInCalls(c.transport, c.extra), nil)
 		for _, kind := range c.kinds {
 			t.Run(fmt.Sprint(c.transport, ", ", c.extra, ", ", kind), func(t *testing.T) {
 				r := run(t, launch.Options{

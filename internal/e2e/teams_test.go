@@ -65,9 +65,7 @@ func TestTeamsShareMemory(t *testing.T) {
 				values := small(c.spec, c.d)
 				values["M"] = 16 * c.d
 				program := exchanges.make(t, spec, values)
-				for seed := range seedsOf(8) { // 0 is in order
-					run(t, launch.Options{Program: program, N: int(2 * c.d), Seed: seed, Args: manyCalls}).mustPass(t)
-				}
+				mustPassInOrders(t, program, 2*c.d, seedsOf(8))
 			})
 		}
 	}
@@ -106,16 +104,12 @@ func onHosts(t *testing.T, program string, ranks int) string {
 // sum or a pipeline. Where one over CUDA IPC crosses hosts, the program must say so and stop.
 func TestHosts(t *testing.T) {
 	within := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{y: R, x: D}"), nil)
-	for seed := range seedsOf(8) {
-		run(t, launch.Options{Program: onHosts(t, within, 2), N: 4, Seed: seed, Args: manyCalls}).mustPass(t)
-	}
+	mustPassInOrders(t, onHosts(t, within, 2), 4, seedsOf(8))
 	both := strings.NewReplacer("S: [r(R), D, M/D, N]", "S: [Stream(R), D, M/D, N]", "sum(C, axis=0)", "set(C)", "ipc-get,", "ipc-get, hosts: y,")
 	mixed := exchanges.make(t, both.Replace(fmt.Sprintf(rowsOfHosts, "{y: R, x: D}")), nil)
-	for seed := range seedsOf(8) {
-		run(t, launch.Options{Program: onHosts(t, mixed, 2), N: 4, Seed: seed, Args: manyCalls}).mustPass(t)
-	}
+	mustPassInOrders(t, onHosts(t, mixed, 2), 4, seedsOf(8))
 	across := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{x: D, y: R}"), nil)
-	run(t, launch.Options{Program: across, N: 4, Args: manyCalls}).mustPass(t)
+	mustPassInOrders(t, across, 4, 1)
 	r := run(t, launch.Options{Program: onHosts(t, across, 2), N: 4, Args: []string{"--timeout", "5"}})
 	for _, want := range []string{"ranks 0 and 2 cannot share memory: they are on different hosts", "`transport: nccl`"} {
 		if r.exit != 3 || !strings.Contains(r.stderr, want) {
@@ -131,19 +125,9 @@ func TestHosts(t *testing.T) {
 // peers are then ranks whose memory is not there.
 func TestMemoryOfAnotherTeam(t *testing.T) {
 	exchanges.emit(t, fmt.Sprintf(rowsOfHosts, "{y: R, x: D}"), nil)
-	path := filepath.Join(exchanges.dir(), "exchange.cpp")
-	source, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mutated := strings.Replace(string(source), ".axis = 1,", ".axis = 0,", 1)
-	if mutated == string(source) {
-		t.Fatal("the program does not say along which axis it shares memory")
-	}
-	if err := os.WriteFile(path, []byte(mutated), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if r := run(t, launch.Options{Program: exchanges.build(t), N: 4, Args: []string{"--timeout", "3"}}); r.exit == 0 {
+	other := strings.Replace(exchanges.source(t, "exchange.cpp"), ".axis = 1,", ".axis = 0,", 1)
+	program := exchanges.rebuild(t, "exchange.cpp", other)
+	if r := run(t, launch.Options{Program: program, N: 4, Args: []string{"--timeout", "3"}}); r.exit == 0 {
 		t.Errorf("the program uses memory that it does not share: %s", r)
 	}
 }

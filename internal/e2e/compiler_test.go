@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// quick is how programs are compiled here: with little optimisation, as they run for less time than
+// they compile, and with checks of every index into a vector or an array.
+const quick = "-O1 -D_GLIBCXX_ASSERTIONS"
+
+// standardHeaders are those that emitted programs and the runtime's headers include.
+var standardHeaders = []string{
+	"algorithm", "array", "atomic", "cmath", "cstdint", "cstring", "functional", "list", "map", "memory",
+	"optional", "stdexcept", "string", "string_view", "utility", "vector",
+}
+
+// compilerFlags are quick and, with GCC, a precompiled header of the standard library, which is half of
+// what there is to compile in a program. Where it does not fit, as for the executable's main.cpp, GCC
+// takes the header itself, which is empty. A program that lacks an include is compiled all the same;
+// those under generated/ are compiled with CUDA's headers and without this one.
+var compilerFlags = sync.OnceValues(func() (string, error) {
+	compiler := cmp.Or(os.Getenv("CXX"), "c++")
+	version, err := exec.Command(compiler, "--version").Output()
+	if err != nil || strings.Contains(string(version), "clang") {
+		return quick, err
+	}
+	header, headers := filepath.Join(scratch, "precompiled.hpp"), filepath.Join(scratch, "standard.hpp")
+	includes := "#include <" + strings.Join(standardHeaders, ">\n#include <") + ">\n"
+	if err := cmp.Or(os.WriteFile(header, nil, 0o600), os.WriteFile(headers, []byte(includes), 0o600)); err != nil {
+		return "", err
+	}
+	args := append(strings.Fields(quick), "-std=c++20", "-fPIC", "-fvisibility=hidden", "-x", "c++-header", headers, "-o", header+".gch")
+	if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("precompiling headers: %w\n%s", err, text)
+	}
+	return quick + " -include " + header, nil
+})
