@@ -1,5 +1,52 @@
 package lowering
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
 
 func TestMakeOwnSlicesInPlace(t *testing.T) { passCases(t, "make-own-slices-in-place") }
+
+// TestOwnSlicesAreMadeInPlace gathers what ranks make, once and twice, for the caller and for the
+// program, beside other uses of the own slice, over every transport.
+func TestOwnSlicesAreMadeInPlace(t *testing.T) {
+	tensors := "A: [DIDx, 6, 4], U: [DIDx, 6, 4], V: [DIDx, 6, 4], C: [Stream(D), 6, 4]"
+	for name, c := range map[string]struct {
+		tensors, ops string
+		copies       int // that remain, over a transport that leaves own slices where they are
+	}{
+		"for the caller":   {"", "U = relu(A), C = set(U), V = relu(U)", 0},
+		"for the program":  {", E: [D, 6, 4]", "U = relu(A), C = set(U), E = relu(C), V = relu(U)", 0},
+		"in its pipeline":  {", E: [Stream(D), 6, 4]", "U = relu(A), C = set(U), E = relu(C), V = relu(U)", 0},
+		"twice":            {", E: [Stream(D), 6, 4]", "U = relu(A), C = set(U), E = set(U), V = relu(U)", 1},
+		"what is output":   {"", "U = relu(A), V = relu(U), C = set(V)", 0},
+		"one after other":  {", E: [Stream(D), 6, 4]", "U = relu(A), V = relu(U), C = set(V), E = set(U)", 0},
+		"an input as well": {", E: [Stream(D), 6, 4]", "U = relu(A), V = relu(U), C = set(V), E = set(A)", 1},
+	} {
+		for _, pipeline := range []string{"p2p", "ring"} {
+			for _, transport := range []string{"nccl", "ipc-get", "ipc-put", "auto"} {
+				for n, form := range []string{"inline first keep", "ahead last free", "ahead first free"} {
+					for _, d := range []int64{1, 2, 3} {
+						t.Run(fmt.Sprint(name, "/", pipeline, "/", transport, "/", form, "/", d), func(t *testing.T) {
+							p := cutPipeline(t, d, tensors+c.tensors, c.ops)
+							p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Streams = pipeline, transport, n
+							if _, err := fmt.Sscan(form, &p.Schedule.Transfers, &p.Schedule.OwnStep, &p.Schedule.Buffers); err != nil {
+								t.Fatal(err)
+							}
+							if pipeline == "ring" {
+								p.Schedule.OwnStep = "first"
+							}
+							text, _, _ := strings.Cut(hostir.Print(keepsResult(t, p, 6)), "\notherwise:")
+							if got := strings.Count(text, " = Set("); got != c.copies {
+								t.Errorf("%d copies, not %d\n%s", got, c.copies, text)
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+}
