@@ -40,9 +40,21 @@ func strideAlong(operand *buffer, axes []int, out dim) quantity {
 	return number(0)
 }
 
-// merged drops axes of one element and joins an axis to the one inside it where all
-// strides allow it.
+// merged is the walk along as few axes as strides allow, at least one.
 func (w walk) merged() walk {
+	m := w.joined()
+	if len(m.extents) == 0 {
+		m.extents = []quantity{number(1)}
+		for v := range m.strides {
+			m.strides[v] = []quantity{number(1)}
+		}
+	}
+	return m
+}
+
+// joined drops axes of one element and joins an axis to the one inside it where all
+// strides allow it.
+func (w walk) joined() walk {
 	m := walk{strides: make([][]quantity, len(w.strides))}
 	for i, extent := range w.extents {
 		if extent.isOne() {
@@ -59,12 +71,6 @@ func (w walk) merged() walk {
 		m.extents = append(m.extents, extent)
 		for v := range m.strides {
 			m.strides[v] = append(m.strides[v], w.strides[v][i])
-		}
-	}
-	if len(m.extents) == 0 {
-		m.extents = []quantity{number(1)}
-		for v := range m.strides {
-			m.strides[v] = []quantity{number(1)}
 		}
 	}
 	return m
@@ -88,7 +94,15 @@ func (w walk) dense() bool {
 
 // operand is view v of the walk, as a kernel takes it.
 func (w walk) operand(v int, u *buffer) operand {
-	return operand{u.name, u.typ.DType, texts(w.extents), texts(w.strides[v])}
+	return operand{u.name, texts(w.extents), texts(w.strides[v])}
+}
+
+// elements is their number where every operand is one run; empty where one is not.
+func (w walk) elements() string {
+	if !w.dense() {
+		return ""
+	}
+	return w.extents[0].String()
 }
 
 func texts(list []quantity) []string {
@@ -161,7 +175,7 @@ func (b *builder) copyLike(s hostir.Stmt) ([]node, error) {
 		b.kernels = kernels
 		return []node{&copyNode{b.computed(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
 	}
-	return []node{&unaryNode{b.computed(s), copyFn, w.operand(0, out), w.operand(1, in)}}, nil
+	return []node{&unaryNode{b.computed(s), copyFn, w.operand(0, out), w.operand(1, in), w.elements()}}, nil
 }
 
 // copy copies in to out, whose axes correspond one to one.
@@ -175,7 +189,7 @@ func (b *builder) copy(s hostir.Stmt, out, in *buffer) ([]node, error) {
 		return []node{&copyNode{b.computed(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
 	}
 	b.kernels = true
-	return []node{&unaryNode{b.computed(s), copyFn, w.operand(0, out), w.operand(1, in)}}, w.check(s)
+	return []node{&unaryNode{b.computed(s), copyFn, w.operand(0, out), w.operand(1, in), w.elements()}}, w.check(s)
 }
 
 // unary applies a function to every element.
@@ -188,7 +202,7 @@ func (b *builder) unary(s *hostir.Unary) ([]node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []node{&unaryNode{b.computed(s), fn, w.operand(0, buffers[0]), w.operand(1, buffers[1])}}, nil
+	return []node{&unaryNode{b.computed(s), fn, w.operand(0, buffers[0]), w.operand(1, buffers[1]), w.elements()}}, nil
 }
 
 // binary applies a function to two operands.
@@ -206,10 +220,12 @@ func (b *builder) binary(s *hostir.Binary) ([]node, error) {
 	}
 	return []node{&binaryNode{
 		b.computed(s), fn, w.operand(0, buffers[0]), w.operand(1, buffers[1]), w.operand(2, buffers[2]),
+		w.elements(),
 	}}, nil
 }
 
-// reduce folds one axis. The kernel wants it as an axis of extent 1 in the result.
+// reduce folds one axis, which the kernel wants as an axis of extent 1 in the result. Those around
+// it are joined.
 func (b *builder) reduce(s *hostir.Reduce) ([]node, error) {
 	fn, ok := reduceFns[s.Fn]
 	if !ok {
@@ -224,17 +240,33 @@ func (b *builder) reduce(s *hostir.Reduce) ([]node, error) {
 	if axis < 0 || len(in.dims) != len(out.dims)+1 || len(in.dims) > maxAxes {
 		return nil, internalError(s.Pos, s.Op(), "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
 	}
-	result := slices.Insert(slices.Clone(out.dims), axis, dim{extent: number(1), stride: number(0)})
 	b.kernels = true
-	return []node{&reduceNode{b.computed(s), fn, axis, strided(out, result), strided(in, in.dims)}}, nil
+	before := along(out.dims[:axis], in.dims[:axis])
+	after := along(out.dims[axis:], in.dims[axis+1:])
+	folded := walk{[]quantity{number(1)}, [][]quantity{{number(0)}, {in.dims[axis].stride}}}
+	w := before.then(folded).then(after)
+	result, operand := w.operand(0, out), w.operand(1, in)
+	at := len(before.extents)
+	operand.Extents[at] = in.dims[axis].extent.String()
+	return []node{&reduceNode{b.computed(s), fn, at, result, operand}}, nil
 }
 
-// strided is a buffer with these axes, none merged.
-func strided(u *buffer, dims []dim) operand {
-	view := operand{Name: u.name, DType: u.typ.DType}
-	for _, d := range dims {
-		view.Extents = append(view.Extents, d.extent.String())
-		view.Strides = append(view.Strides, d.stride.String())
+// along walks two buffers along axes of equal extents.
+func along(out, in []dim) walk {
+	w := walk{strides: make([][]quantity, 2)}
+	for i := range out {
+		w.extents = append(w.extents, out[i].extent)
+		w.strides[0] = append(w.strides[0], out[i].stride)
+		w.strides[1] = append(w.strides[1], in[i].stride)
 	}
-	return view
+	return w.joined()
+}
+
+// then walks along the axes of w, and inside of them along those of inner.
+func (w walk) then(inner walk) walk {
+	both := walk{slices.Concat(w.extents, inner.extents), make([][]quantity, len(w.strides))}
+	for v := range both.strides {
+		both.strides[v] = slices.Concat(w.strides[v], inner.strides[v])
+	}
+	return both
 }

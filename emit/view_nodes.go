@@ -118,20 +118,22 @@ type (
 	}
 	// operand is a strided view as the kernels take it.
 	operand struct {
-		Name, DType      string
+		Name             string
 		Extents, Strides []string
 	}
 	// unaryNode is an elementwise function, a cast or a strided copy.
 	unaryNode struct {
 		source
-		Fn      string
-		Out, In operand
+		Fn       string
+		Out, In  operand
+		Elements string // where both are one run of memory; empty where they are not
 	}
 	// binaryNode is an elementwise function of two operands.
 	binaryNode struct {
 		source
 		Fn        string
 		Out, A, B operand
+		Elements  string // as for unaryNode
 	}
 	// reduceNode folds one axis.
 	reduceNode struct {

@@ -144,9 +144,9 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
     // The bias, once.
     // Y_s = Binary(add, Y_sum_s, bias)
-    hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y_s, hirgen::DType::kBf16,
-                          {2, {M / S, N}, {N, 1}}, Y_sum_s, {2, {M / S, N}, {N, 1}}, bias,
-                          {2, {M / S, N}, {0, 1}}, hirgen::DType::kBf16, stream, kBinaryYS);
+    hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y_s, {2, {M / S, N}, {N, 1}}, Y_sum_s,
+                          {2, {M / S, N}, {N, 1}}, bias, {2, {M / S, N}, {0, 1}}, stream,
+                          kBinaryYS);
     stream = caller;
 
     // The caller waits for this iteration.

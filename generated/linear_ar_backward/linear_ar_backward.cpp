@@ -149,15 +149,13 @@ void LinearArBackward::run(cudaStream_t caller, const std::vector<void*>& tensor
   }
 
   // dW = Reduce(sum, P, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dW, hirgen::DType::kBf16,
-                        {4, {1, 1, N, K / D}, {0, N * (K / D), K / D, 1}}, P_, hirgen::DType::kBf16,
-                        {4, {S, 1, N, K / D}, {N * (K / D), N * (K / D), K / D, 1}}, stream,
-                        kReduceDW);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dW, {2, {1, N * (K / D)}, {0, 1}}, P_,
+                        {2, {S, N * (K / D)}, {N * (K / D), 1}}, stream, kReduceDW);
   const bf16* Ym = dY;  // [M, N]
 
   // dbias = Reduce(sum, Ym, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbias, hirgen::DType::kBf16, {2, {1, N}, {0, 1}},
-                        Ym, hirgen::DType::kBf16, {2, {M, N}, {N, 1}}, stream, kReduceDbias);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbias, {2, {1, N}, {0, 1}}, Ym,
+                        {2, {M, N}, {N, 1}}, stream, kReduceDbias);
   context_.call_issued(caller);
 }
 

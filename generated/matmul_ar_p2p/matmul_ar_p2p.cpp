@@ -216,9 +216,8 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // R = Reduce(sum, P_parts, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, R, hirgen::DType::kBf16,
-                        {4, {1, 1, M / D, N}, {0, M / D * N, N, 1}}, P_parts_, hirgen::DType::kBf16,
-                        {4, {D, 1, M / D, N}, {M / D * N, M / D * N, N, 1}}, stream, kReduceR);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, R, {2, {1, M / D * N}, {0, 1}}, P_parts_,
+                        {2, {D, M / D * N}, {M / D * N, 1}}, stream, kReduceR);
 
   // Every worker waits for the caller, before the work: there it would inherit earlier joins.
   for (int64_t s = 0; s < D; ++s) {

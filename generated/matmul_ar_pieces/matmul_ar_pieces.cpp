@@ -222,10 +222,8 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     bf16* R_piece = R + piece * (M / D / 2) * N;               // [1, M / D / 2, N]
 
     // R_piece = Reduce(sum, P_parts_piece, axis 0)
-    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, R_piece, hirgen::DType::kBf16,
-                          {4, {1, 1, M / D / 2, N}, {0, M / D * N, N, 1}}, P_parts_piece,
-                          hirgen::DType::kBf16,
-                          {4, {D, 1, M / D / 2, N}, {M / D * N, M / D * N, N, 1}}, stream,
+    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, R_piece, {2, {1, M / D / 2 * N}, {0, 1}},
+                          P_parts_piece, {2, {D, M / D / 2 * N}, {M / D * N, 1}}, stream,
                           kReduceRPiece);
 
     // Transfers of what is there already are issued before the work, on a stream of their own.

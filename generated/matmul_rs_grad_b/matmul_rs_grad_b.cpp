@@ -146,9 +146,8 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
 
   // dB = Reduce(sum, P, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dB, hirgen::DType::kBf16,
-                        {4, {1, 1, K / D, N}, {0, K / D * N, N, 1}}, P_, hirgen::DType::kBf16,
-                        {4, {S, 1, K / D, N}, {K / D * N, K / D * N, N, 1}}, stream, kReduceDB);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dB, {2, {1, K / D * N}, {0, 1}}, P_,
+                        {2, {S, K / D * N}, {K / D * N, 1}}, stream, kReduceDB);
   context_.call_issued(caller);
 }
 

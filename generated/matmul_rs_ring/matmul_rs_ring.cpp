@@ -165,10 +165,8 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         bf16* P_sums_s_2_c = P_sums_s_2 + c * (M / D / 2) * N;  // [1, M / D / 2, N]
 
         // P_s_2_c = Binary(add, P_s_2_c, P_sums_s_2_c)
-        hirgen::launch_binary(hirgen::BinaryFn::kAdd, P_s_2_c, hirgen::DType::kBf16,
-                              {1, {M / D / 2 * N}, {1}}, P_s_2_c, {1, {M / D / 2 * N}, {1}},
-                              P_sums_s_2_c, {1, {M / D / 2 * N}, {1}}, hirgen::DType::kBf16, stream,
-                              kBinaryPS2C);
+        hirgen::launch_binary(hirgen::BinaryFn::kAdd, P_s_2_c, P_s_2_c, P_sums_s_2_c, M / D / 2 * N,
+                              stream, kBinaryPS2C);
       }
     }
   }

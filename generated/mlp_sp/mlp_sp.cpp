@@ -154,77 +154,65 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   cudaStream_t stream = caller;                              // the current stream
 
   // U_X_fp32 = Cast(X)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_X_fp32_, hirgen::DType::kFp32,
-                       {1, {M / D * K}, {1}}, X, hirgen::DType::kBf16, {1, {M / D * K}, {1}},
-                       stream, kCastUXFp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_X_fp32_, X, M / D * K, stream, kCastUXFp32);
 
   // U_x = Reduce(sum, U_X_fp32, axis 2)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 2, U_x_, hirgen::DType::kFp32,
-                        {3, {1, M / D, 1}, {M / D, 1, 0}}, U_X_fp32_, hirgen::DType::kFp32,
-                        {3, {1, M / D, K}, {M / D * K, K, 1}}, stream, kReduceUX);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U_x_, {2, {M / D, 1}, {1, 0}}, U_X_fp32_,
+                        {2, {M / D, K}, {K, 1}}, stream, kReduceUX);
   fp32* U_x_b = U_x_;  // [1, M / D, 1]
 
   // U_x_mean = Unary(scale(0.00012207031), U_x_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U_x_mean_, hirgen::DType::kFp32,
-                       {1, {M / D}, {1}}, U_x_b, hirgen::DType::kFp32, {1, {M / D}, {1}}, stream,
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U_x_mean_, U_x_b, M / D, stream,
                        kUnaryUXMean);
 
   // U_centered = Binary(sub, U_X_fp32, U_x_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, U_centered_, hirgen::DType::kFp32,
-                        {2, {M / D, K}, {K, 1}}, U_X_fp32_, {2, {M / D, K}, {K, 1}}, U_x_mean_,
-                        {2, {M / D, K}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryUCentered);
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, U_centered_, {2, {M / D, K}, {K, 1}}, U_X_fp32_,
+                        {2, {M / D, K}, {K, 1}}, U_x_mean_, {2, {M / D, K}, {1, 0}}, stream,
+                        kBinaryUCentered);
 
   // U_square = Binary(mul, U_centered, U_centered)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U_square_, hirgen::DType::kFp32,
-                        {1, {M / D * K}, {1}}, U_centered_, {1, {M / D * K}, {1}}, U_centered_,
-                        {1, {M / D * K}, {1}}, hirgen::DType::kFp32, stream, kBinaryUSquare);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, U_square_, U_centered_, U_centered_, M / D * K,
+                        stream, kBinaryUSquare);
 
   // U_square2 = Reduce(sum, U_square, axis 2)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 2, U_square2_, hirgen::DType::kFp32,
-                        {3, {1, M / D, 1}, {M / D, 1, 0}}, U_square_, hirgen::DType::kFp32,
-                        {3, {1, M / D, K}, {M / D * K, K, 1}}, stream, kReduceUSquare2);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U_square2_, {2, {M / D, 1}, {1, 0}}, U_square_,
+                        {2, {M / D, K}, {K, 1}}, stream, kReduceUSquare2);
   fp32* U_square_b = U_square2_;  // [1, M / D, 1]
 
   // U_square_mean = Unary(scale(0.00012207031), U_square_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U_square_mean_,
-                       hirgen::DType::kFp32, {1, {M / D}, {1}}, U_square_b, hirgen::DType::kFp32,
-                       {1, {M / D}, {1}}, stream, kUnaryUSquareMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U_square_mean_, U_square_b, M / D,
+                       stream, kUnaryUSquareMean);
 
   // U_var = Unary(shift(1e-05), U_square_mean)
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, U_var_, hirgen::DType::kFp32,
-                       {1, {M / D}, {1}}, U_square_mean_, hirgen::DType::kFp32, {1, {M / D}, {1}},
-                       stream, kUnaryUVar);
+  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, U_var_, U_square_mean_, M / D, stream,
+                       kUnaryUVar);
 
   // U_rstd = Unary(rsqrt, U_var)
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, U_rstd_, hirgen::DType::kFp32, {1, {M / D}, {1}},
-                       U_var_, hirgen::DType::kFp32, {1, {M / D}, {1}}, stream, kUnaryURstd);
+  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, U_rstd_, U_var_, M / D, stream, kUnaryURstd);
 
   // U_y = Binary(mul, U_centered, U_rstd)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U_y_, hirgen::DType::kFp32, {2, {M / D, K}, {K, 1}},
-                        U_centered_, {2, {M / D, K}, {K, 1}}, U_rstd_, {2, {M / D, K}, {1, 0}},
-                        hirgen::DType::kFp32, stream, kBinaryUY);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, U_y_, {2, {M / D, K}, {K, 1}}, U_centered_,
+                        {2, {M / D, K}, {K, 1}}, U_rstd_, {2, {M / D, K}, {1, 0}}, stream,
+                        kBinaryUY);
 
   // U_gamma_fp32 = Cast(gamma)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_gamma_fp32_, hirgen::DType::kFp32, {1, {K}, {1}},
-                       gamma, hirgen::DType::kBf16, {1, {K}, {1}}, stream, kCastUGammaFp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_gamma_fp32_, gamma, K, stream, kCastUGammaFp32);
 
   // U_scaled = Binary(mul, U_y, U_gamma_fp32)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U_scaled_, hirgen::DType::kFp32,
-                        {2, {M / D, K}, {K, 1}}, U_y_, {2, {M / D, K}, {K, 1}}, U_gamma_fp32_,
-                        {2, {M / D, K}, {0, 1}}, hirgen::DType::kFp32, stream, kBinaryUScaled);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, U_scaled_, {2, {M / D, K}, {K, 1}}, U_y_,
+                        {2, {M / D, K}, {K, 1}}, U_gamma_fp32_, {2, {M / D, K}, {0, 1}}, stream,
+                        kBinaryUScaled);
 
   // U_beta_fp32 = Cast(beta)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_beta_fp32_, hirgen::DType::kFp32, {1, {K}, {1}},
-                       beta, hirgen::DType::kBf16, {1, {K}, {1}}, stream, kCastUBetaFp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_beta_fp32_, beta, K, stream, kCastUBetaFp32);
 
   // U_add = Binary(add, U_scaled, U_beta_fp32)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U_add_, hirgen::DType::kFp32,
-                        {2, {M / D, K}, {K, 1}}, U_scaled_, {2, {M / D, K}, {K, 1}}, U_beta_fp32_,
-                        {2, {M / D, K}, {0, 1}}, hirgen::DType::kFp32, stream, kBinaryUAdd);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U_add_, {2, {M / D, K}, {K, 1}}, U_scaled_,
+                        {2, {M / D, K}, {K, 1}}, U_beta_fp32_, {2, {M / D, K}, {0, 1}}, stream,
+                        kBinaryUAdd);
 
   // U = Cast(U_add)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_, hirgen::DType::kBf16, {1, {M / D * K}, {1}},
-                       U_add_, hirgen::DType::kFp32, {1, {M / D * K}, {1}}, stream, kCastU);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_, U_add_, M / D * K, stream, kCastU);
 
   // Moved, so that Reshape is local to a rank.
   // gather = Communication(Allgather, mesh world axis x, in U, out U_all, NCCL)
@@ -244,8 +232,7 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
            kLinearZ);
 
   // A = Unary(gelu, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, hirgen::DType::kBf16, {1, {M * (N / D)}, {1}},
-                       Z_, hirgen::DType::kBf16, {1, {M * (N / D)}, {1}}, stream, kUnaryA);
+  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z_, M * (N / D), stream, kUnaryA);
 
   // P = Linear(A, W2)
   HG_CHECK(cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, W2, P_plan_.b, A_,
@@ -265,9 +252,7 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaStreamWaitEvent(stream, reduce_scatter_done_[0], 0), kWaitReduceScatter);
 
   // Y = Binary(add, X, V)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, hirgen::DType::kBf16, {1, {M / D * K}, {1}}, X,
-                        {1, {M / D * K}, {1}}, V_, {1, {M / D * K}, {1}}, hirgen::DType::kBf16,
-                        stream, kBinaryY);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X, V_, M / D * K, stream, kBinaryY);
   context_.call_issued(caller);
 }
 

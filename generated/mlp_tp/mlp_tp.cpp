@@ -154,9 +154,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* A_s = A_ + s * (M / S) * (N / D);  // [1, M / S, N / D]
 
     // A_s = Unary(gelu, Z_s)
-    hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_s, hirgen::DType::kBf16,
-                         {1, {M / S * (N / D)}, {1}}, Z_s, hirgen::DType::kBf16,
-                         {1, {M / S * (N / D)}, {1}}, stream, kUnaryAS);
+    hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_s, Z_s, M / S * (N / D), stream, kUnaryAS);
     bf16* P_s = P_ + s * (M / S) * K;  // [1, M / S, K]
 
     // P_s = Linear(A_s, W2)

@@ -161,18 +161,13 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
            kMatmulDA);
 
   // slope = Unary(gelu_grad, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, hirgen::DType::kBf16,
-                       {1, {M * (N / D)}, {1}}, Z, hirgen::DType::kBf16, {1, {M * (N / D)}, {1}},
-                       stream, kUnarySlope);
+  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, Z, M * (N / D), stream, kUnarySlope);
 
   // dZ = Binary(mul, dA, slope)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, hirgen::DType::kBf16, {1, {M * (N / D)}, {1}},
-                        dA_, {1, {M * (N / D)}, {1}}, slope_, {1, {M * (N / D)}, {1}},
-                        hirgen::DType::kBf16, stream, kBinaryDZ);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, dA_, slope_, M * (N / D), stream, kBinaryDZ);
 
   // A = Unary(gelu, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, hirgen::DType::kBf16, {1, {M * (N / D)}, {1}}, Z,
-                       hirgen::DType::kBf16, {1, {M * (N / D)}, {1}}, stream, kUnaryA);
+  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, M * (N / D), stream, kUnaryA);
   bf16* Gt = G;  // [K, M]
 
   // dW2 = Matmul(Gt, A)

@@ -203,9 +203,8 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
   }
 
   // C = Reduce(sum, P_parts, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, hirgen::DType::kBf16,
-                        {4, {1, 1, M / D, N}, {0, M / D * N, N, 1}}, P_parts_, hirgen::DType::kBf16,
-                        {4, {D, 1, M / D, N}, {M / D * N, M / D * N, N, 1}}, stream, kReduceC);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, M / D * N}, {0, 1}}, P_parts_,
+                        {2, {D, M / D * N}, {M / D * N, 1}}, stream, kReduceC);
   context_.call_issued(caller);
 }
 

@@ -317,78 +317,66 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   cudaStream_t stream = caller;                               // the current stream
 
   // U1_X_fp32 = Cast(X)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_X_fp32_, hirgen::DType::kFp32,
-                       {1, {B * L * E}, {1}}, X, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       stream, kCastU1XFp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_X_fp32_, X, B * L * E, stream, kCastU1XFp32);
 
   // U1_x = Reduce(sum, U1_X_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U1_x_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, U1_X_fp32_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U1_x_, {2, {B * L, 1}, {1, 0}}, U1_X_fp32_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceU1X);
   fp32* U1_x_b = U1_x_;  // [B * L, 1]
 
   // U1_x_mean = Unary(scale(0.00012207031), U1_x_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U1_x_mean_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, U1_x_b, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream,
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U1_x_mean_, U1_x_b, B * L, stream,
                        kUnaryU1XMean);
 
   // U1_centered = Binary(sub, U1_X_fp32, U1_x_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, U1_centered_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, U1_X_fp32_, {2, {B * L, E}, {E, 1}}, U1_x_mean_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryU1Centered);
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, U1_centered_, {2, {B * L, E}, {E, 1}}, U1_X_fp32_,
+                        {2, {B * L, E}, {E, 1}}, U1_x_mean_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryU1Centered);
 
   // U1_square = Binary(mul, U1_centered, U1_centered)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U1_square_, hirgen::DType::kFp32,
-                        {1, {B * L * E}, {1}}, U1_centered_, {1, {B * L * E}, {1}}, U1_centered_,
-                        {1, {B * L * E}, {1}}, hirgen::DType::kFp32, stream, kBinaryU1Square);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, U1_square_, U1_centered_, U1_centered_, B * L * E,
+                        stream, kBinaryU1Square);
 
   // U1_square2 = Reduce(sum, U1_square, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U1_square2_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, U1_square_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U1_square2_, {2, {B * L, 1}, {1, 0}}, U1_square_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceU1Square2);
   fp32* U1_square_b = U1_square2_;  // [B * L, 1]
 
   // U1_square_mean = Unary(scale(0.00012207031), U1_square_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U1_square_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, U1_square_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryU1SquareMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U1_square_mean_, U1_square_b,
+                       B * L, stream, kUnaryU1SquareMean);
 
   // U1_var = Unary(shift(1e-05), U1_square_mean)
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, U1_var_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, U1_square_mean_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       stream, kUnaryU1Var);
+  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, U1_var_, U1_square_mean_, B * L, stream,
+                       kUnaryU1Var);
 
   // U1_rstd = Unary(rsqrt, U1_var)
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, U1_rstd_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       U1_var_, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream, kUnaryU1Rstd);
+  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, U1_rstd_, U1_var_, B * L, stream, kUnaryU1Rstd);
 
   // U1_y = Binary(mul, U1_centered, U1_rstd)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U1_y_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, U1_centered_, {2, {B * L, E}, {E, 1}}, U1_rstd_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryU1Y);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, U1_y_, {2, {B * L, E}, {E, 1}}, U1_centered_,
+                        {2, {B * L, E}, {E, 1}}, U1_rstd_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryU1Y);
 
   // U1_gamma1_fp32 = Cast(gamma1)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_gamma1_fp32_, hirgen::DType::kFp32, {1, {E}, {1}},
-                       gamma1, hirgen::DType::kBf16, {1, {E}, {1}}, stream, kCastU1Gamma1Fp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_gamma1_fp32_, gamma1, E, stream,
+                       kCastU1Gamma1Fp32);
 
   // U1_scaled = Binary(mul, U1_y, U1_gamma1_fp32)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U1_scaled_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, U1_y_, {2, {B * L, E}, {E, 1}}, U1_gamma1_fp32_,
-                        {2, {B * L, E}, {0, 1}}, hirgen::DType::kFp32, stream, kBinaryU1Scaled);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, U1_scaled_, {2, {B * L, E}, {E, 1}}, U1_y_,
+                        {2, {B * L, E}, {E, 1}}, U1_gamma1_fp32_, {2, {B * L, E}, {0, 1}}, stream,
+                        kBinaryU1Scaled);
 
   // U1_beta1_fp32 = Cast(beta1)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_beta1_fp32_, hirgen::DType::kFp32, {1, {E}, {1}},
-                       beta1, hirgen::DType::kBf16, {1, {E}, {1}}, stream, kCastU1Beta1Fp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_beta1_fp32_, beta1, E, stream, kCastU1Beta1Fp32);
 
   // U1_add = Binary(add, U1_scaled, U1_beta1_fp32)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U1_add_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, U1_scaled_, {2, {B * L, E}, {E, 1}},
-                        U1_beta1_fp32_, {2, {B * L, E}, {0, 1}}, hirgen::DType::kFp32, stream,
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U1_add_, {2, {B * L, E}, {E, 1}}, U1_scaled_,
+                        {2, {B * L, E}, {E, 1}}, U1_beta1_fp32_, {2, {B * L, E}, {0, 1}}, stream,
                         kBinaryU1Add);
 
   // U1 = Cast(U1_add)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       U1_add_, hirgen::DType::kFp32, {1, {B * L * E}, {1}}, stream, kCastU1);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_, U1_add_, B * L * E, stream, kCastU1);
 
   // Uq = Linear(U1, Wq)
   HG_CHECK(cublasLtMatmul(context_.cublas(), Uq_plan_.op, &hirgen::kOne, Wq, Uq_plan_.b, U1_,
@@ -417,15 +405,15 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   // In the order in which Matmul reads it.
   // Q_packed = Set(Q)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Q_packed_, hirgen::DType::kBf16,
-                       {4, {B, H / D, L, C}, {H / D * L * C, L * C, C, 1}}, Q, hirgen::DType::kBf16,
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Q_packed_,
+                       {4, {B, H / D, L, C}, {H / D * L * C, L * C, C, 1}}, Q,
                        {4, {B, H / D, L, C}, {L * (H / D) * C, C, H / D * C, 1}}, stream,
                        kSetQPacked);
 
   // In the order in which Matmul reads it.
   // Kt_packed = Set(Kt)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Kt_packed_, hirgen::DType::kBf16,
-                       {3, {B, H / D * C, L}, {H / D * C * L, L, 1}}, Kt, hirgen::DType::kBf16,
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Kt_packed_,
+                       {3, {B, H / D * C, L}, {H / D * C * L, L, 1}}, Kt,
                        {3, {B, H / D * C, L}, {L * (H / D) * C, 1, H / D * C}}, stream,
                        kSetKtPacked);
 
@@ -437,59 +425,44 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
            kMatmulScores);
 
   // scaled = Unary(scale(0.08838835), scores)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.08838835F}, scaled_, hirgen::DType::kBf16,
-                       {1, {B * (H / D) * L * L}, {1}}, scores_, hirgen::DType::kBf16,
-                       {1, {B * (H / D) * L * L}, {1}}, stream, kUnaryScaled);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.08838835F}, scaled_, scores_,
+                       B * (H / D) * L * L, stream, kUnaryScaled);
 
   // P_scaled_fp32 = Cast(scaled)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, P_scaled_fp32_, hirgen::DType::kFp32,
-                       {1, {B * (H / D) * L * L}, {1}}, scaled_, hirgen::DType::kBf16,
-                       {1, {B * (H / D) * L * L}, {1}}, stream, kCastPScaledFp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, P_scaled_fp32_, scaled_, B * (H / D) * L * L, stream,
+                       kCastPScaledFp32);
 
   // P_max = Reduce(max, P_scaled_fp32, axis 4)
-  hirgen::launch_reduce(hirgen::ReduceFn::kMax, 4, P_max_, hirgen::DType::kFp32,
-                        {5, {1, B, H / D, L, 1}, {B * (H / D) * L, H / D * L, L, 1, 0}},
-                        P_scaled_fp32_, hirgen::DType::kFp32,
-                        {5, {1, B, H / D, L, L}, {B * (H / D) * L * L, H / D * L * L, L * L, L, 1}},
-                        stream, kReducePMax);
+  hirgen::launch_reduce(hirgen::ReduceFn::kMax, 1, P_max_, {2, {B * (H / D) * L, 1}, {1, 0}},
+                        P_scaled_fp32_, {2, {B * (H / D) * L, L}, {L, 1}}, stream, kReducePMax);
   fp32* P_max_b = P_max_;  // [1, B, H / D, L, 1]
 
   // P_shifted = Binary(sub, P_scaled_fp32, P_max_b)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, P_shifted_, hirgen::DType::kFp32,
-                        {2, {B * (H / D) * L, L}, {L, 1}}, P_scaled_fp32_,
-                        {2, {B * (H / D) * L, L}, {L, 1}}, P_max_b,
-                        {2, {B * (H / D) * L, L}, {1, 0}}, hirgen::DType::kFp32, stream,
-                        kBinaryPShifted);
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, P_shifted_, {2, {B * (H / D) * L, L}, {L, 1}},
+                        P_scaled_fp32_, {2, {B * (H / D) * L, L}, {L, 1}}, P_max_b,
+                        {2, {B * (H / D) * L, L}, {1, 0}}, stream, kBinaryPShifted);
 
   // P_exp = Unary(exp, P_shifted)
-  hirgen::launch_unary(hirgen::UnaryFn::kExp, P_exp_, hirgen::DType::kFp32,
-                       {1, {B * (H / D) * L * L}, {1}}, P_shifted_, hirgen::DType::kFp32,
-                       {1, {B * (H / D) * L * L}, {1}}, stream, kUnaryPExp);
+  hirgen::launch_unary(hirgen::UnaryFn::kExp, P_exp_, P_shifted_, B * (H / D) * L * L, stream,
+                       kUnaryPExp);
 
   // P_sum = Reduce(sum, P_exp, axis 4)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 4, P_sum_, hirgen::DType::kFp32,
-                        {5, {1, B, H / D, L, 1}, {B * (H / D) * L, H / D * L, L, 1, 0}}, P_exp_,
-                        hirgen::DType::kFp32,
-                        {5, {1, B, H / D, L, L}, {B * (H / D) * L * L, H / D * L * L, L * L, L, 1}},
-                        stream, kReducePSum);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, P_sum_, {2, {B * (H / D) * L, 1}, {1, 0}},
+                        P_exp_, {2, {B * (H / D) * L, L}, {L, 1}}, stream, kReducePSum);
   fp32* P_sum_b = P_sum_;  // [1, B, H / D, L, 1]
 
   // P_div = Binary(div, P_exp, P_sum_b)
-  hirgen::launch_binary(hirgen::BinaryFn::kDiv, P_div_, hirgen::DType::kFp32,
-                        {2, {B * (H / D) * L, L}, {L, 1}}, P_exp_,
+  hirgen::launch_binary(hirgen::BinaryFn::kDiv, P_div_, {2, {B * (H / D) * L, L}, {L, 1}}, P_exp_,
                         {2, {B * (H / D) * L, L}, {L, 1}}, P_sum_b,
-                        {2, {B * (H / D) * L, L}, {1, 0}}, hirgen::DType::kFp32, stream,
-                        kBinaryPDiv);
+                        {2, {B * (H / D) * L, L}, {1, 0}}, stream, kBinaryPDiv);
 
   // P = Cast(P_div)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, P_, hirgen::DType::kBf16,
-                       {1, {B * (H / D) * L * L}, {1}}, P_div_, hirgen::DType::kFp32,
-                       {1, {B * (H / D) * L * L}, {1}}, stream, kCastP);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, P_, P_div_, B * (H / D) * L * L, stream, kCastP);
 
   // In the order in which Matmul reads it.
   // V_packed = Set(V)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, V_packed_, hirgen::DType::kBf16,
-                       {4, {B, H / D, L, C}, {H / D * L * C, L * C, C, 1}}, V, hirgen::DType::kBf16,
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, V_packed_,
+                       {4, {B, H / D, L, C}, {H / D * L * C, L * C, C, 1}}, V,
                        {4, {B, H / D, L, C}, {L * (H / D) * C, C, H / D * C, 1}}, stream,
                        kSetVPacked);
 
@@ -502,10 +475,10 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   // In the order in which Reshape reads it.
   // heads_packed = Set(heads)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, heads_packed_, hirgen::DType::kBf16,
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, heads_packed_,
                        {4, {B, L, H / D, C}, {L * (H / D) * C, H / D * C, C, 1}}, heads,
-                       hirgen::DType::kBf16, {4, {B, L, H / D, C}, {H / D * L * C, C, L * C, 1}},
-                       stream, kSetHeadsPacked);
+                       {4, {B, L, H / D, C}, {H / D * L * C, C, L * C, 1}}, stream,
+                       kSetHeadsPacked);
 
   // O = Reshape(heads_packed)
   HG_CHECK(cudaMemcpyAsync(O_, heads_packed_, B * L * (E / D) * sizeof(bf16),
@@ -530,83 +503,69 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(cudaStreamWaitEvent(stream, allreduce_done_[0], 0), kWaitAllreduce);
 
   // X1 = Binary(add, X, attention)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, X1_, hirgen::DType::kBf16, {1, {B * L * E}, {1}}, X,
-                        {1, {B * L * E}, {1}}, attention_, {1, {B * L * E}, {1}},
-                        hirgen::DType::kBf16, stream, kBinaryX1);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, X1_, X, attention_, B * L * E, stream, kBinaryX1);
 
   // U2_X1_fp32 = Cast(X1)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_X1_fp32_, hirgen::DType::kFp32,
-                       {1, {B * L * E}, {1}}, X1_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       stream, kCastU2X1Fp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_X1_fp32_, X1_, B * L * E, stream, kCastU2X1Fp32);
 
   // U2_x = Reduce(sum, U2_X1_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U2_x_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, U2_X1_fp32_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U2_x_, {2, {B * L, 1}, {1, 0}}, U2_X1_fp32_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceU2X);
   fp32* U2_x_b = U2_x_;  // [B * L, 1]
 
   // U2_x_mean = Unary(scale(0.00012207031), U2_x_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U2_x_mean_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, U2_x_b, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream,
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U2_x_mean_, U2_x_b, B * L, stream,
                        kUnaryU2XMean);
 
   // U2_centered = Binary(sub, U2_X1_fp32, U2_x_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, U2_centered_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, U2_X1_fp32_, {2, {B * L, E}, {E, 1}}, U2_x_mean_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryU2Centered);
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, U2_centered_, {2, {B * L, E}, {E, 1}}, U2_X1_fp32_,
+                        {2, {B * L, E}, {E, 1}}, U2_x_mean_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryU2Centered);
 
   // U2_square = Binary(mul, U2_centered, U2_centered)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U2_square_, hirgen::DType::kFp32,
-                        {1, {B * L * E}, {1}}, U2_centered_, {1, {B * L * E}, {1}}, U2_centered_,
-                        {1, {B * L * E}, {1}}, hirgen::DType::kFp32, stream, kBinaryU2Square);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, U2_square_, U2_centered_, U2_centered_, B * L * E,
+                        stream, kBinaryU2Square);
 
   // U2_square2 = Reduce(sum, U2_square, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U2_square2_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, U2_square_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U2_square2_, {2, {B * L, 1}, {1, 0}}, U2_square_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceU2Square2);
   fp32* U2_square_b = U2_square2_;  // [B * L, 1]
 
   // U2_square_mean = Unary(scale(0.00012207031), U2_square_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U2_square_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, U2_square_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryU2SquareMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U2_square_mean_, U2_square_b,
+                       B * L, stream, kUnaryU2SquareMean);
 
   // U2_var = Unary(shift(1e-05), U2_square_mean)
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, U2_var_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, U2_square_mean_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       stream, kUnaryU2Var);
+  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, U2_var_, U2_square_mean_, B * L, stream,
+                       kUnaryU2Var);
 
   // U2_rstd = Unary(rsqrt, U2_var)
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, U2_rstd_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       U2_var_, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream, kUnaryU2Rstd);
+  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, U2_rstd_, U2_var_, B * L, stream, kUnaryU2Rstd);
 
   // U2_y = Binary(mul, U2_centered, U2_rstd)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U2_y_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, U2_centered_, {2, {B * L, E}, {E, 1}}, U2_rstd_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryU2Y);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, U2_y_, {2, {B * L, E}, {E, 1}}, U2_centered_,
+                        {2, {B * L, E}, {E, 1}}, U2_rstd_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryU2Y);
 
   // U2_gamma2_fp32 = Cast(gamma2)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_gamma2_fp32_, hirgen::DType::kFp32, {1, {E}, {1}},
-                       gamma2, hirgen::DType::kBf16, {1, {E}, {1}}, stream, kCastU2Gamma2Fp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_gamma2_fp32_, gamma2, E, stream,
+                       kCastU2Gamma2Fp32);
 
   // U2_scaled = Binary(mul, U2_y, U2_gamma2_fp32)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U2_scaled_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, U2_y_, {2, {B * L, E}, {E, 1}}, U2_gamma2_fp32_,
-                        {2, {B * L, E}, {0, 1}}, hirgen::DType::kFp32, stream, kBinaryU2Scaled);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, U2_scaled_, {2, {B * L, E}, {E, 1}}, U2_y_,
+                        {2, {B * L, E}, {E, 1}}, U2_gamma2_fp32_, {2, {B * L, E}, {0, 1}}, stream,
+                        kBinaryU2Scaled);
 
   // U2_beta2_fp32 = Cast(beta2)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_beta2_fp32_, hirgen::DType::kFp32, {1, {E}, {1}},
-                       beta2, hirgen::DType::kBf16, {1, {E}, {1}}, stream, kCastU2Beta2Fp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_beta2_fp32_, beta2, E, stream, kCastU2Beta2Fp32);
 
   // U2_add = Binary(add, U2_scaled, U2_beta2_fp32)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U2_add_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, U2_scaled_, {2, {B * L, E}, {E, 1}},
-                        U2_beta2_fp32_, {2, {B * L, E}, {0, 1}}, hirgen::DType::kFp32, stream,
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U2_add_, {2, {B * L, E}, {E, 1}}, U2_scaled_,
+                        {2, {B * L, E}, {E, 1}}, U2_beta2_fp32_, {2, {B * L, E}, {0, 1}}, stream,
                         kBinaryU2Add);
 
   // U2 = Cast(U2_add)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       U2_add_, hirgen::DType::kFp32, {1, {B * L * E}, {1}}, stream, kCastU2);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_, U2_add_, B * L * E, stream, kCastU2);
 
   // Z = Linear(U2, W1)
   HG_CHECK(cublasLtMatmul(context_.cublas(), Z_plan_.op, &hirgen::kOne, W1, Z_plan_.b, U2_,
@@ -615,9 +574,7 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
            kLinearZ);
 
   // A = Unary(gelu, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, hirgen::DType::kBf16,
-                       {1, {B * L * (F / D)}, {1}}, Z_, hirgen::DType::kBf16,
-                       {1, {B * L * (F / D)}, {1}}, stream, kUnaryA);
+  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z_, B * L * (F / D), stream, kUnaryA);
 
   // W2p = Linear(A, W2)
   HG_CHECK(cublasLtMatmul(context_.cublas(), W2p_plan_.op, &hirgen::kOne, W2, W2p_plan_.b, A_,
@@ -636,9 +593,7 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(cudaStreamWaitEvent(stream, allreduce_2_done_[0], 0), kWaitAllreduce2);
 
   // Y = Binary(add, X1, mlp)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, hirgen::DType::kBf16, {1, {B * L * E}, {1}}, X1_,
-                        {1, {B * L * E}, {1}}, mlp_, {1, {B * L * E}, {1}}, hirgen::DType::kBf16,
-                        stream, kBinaryY);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X1_, mlp_, B * L * E, stream, kBinaryY);
   context_.call_issued(caller);
 }
 

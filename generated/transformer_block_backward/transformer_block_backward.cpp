@@ -566,74 +566,61 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   cudaStream_t stream = caller;                                // the current stream
 
   // N2_X1_fp32 = Cast(X1)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N2_X1_fp32_, hirgen::DType::kFp32,
-                       {1, {B * L * E}, {1}}, X1, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       stream, kCastN2X1Fp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N2_X1_fp32_, X1, B * L * E, stream, kCastN2X1Fp32);
 
   // N2_x = Reduce(sum, N2_X1_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N2_x_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, N2_X1_fp32_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N2_x_, {2, {B * L, 1}, {1, 0}}, N2_X1_fp32_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceN2X);
   fp32* N2_x_b = N2_x_;  // [B * L, 1]
 
   // N2_x_mean = Unary(scale(0.00012207031), N2_x_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N2_x_mean_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, N2_x_b, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream,
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N2_x_mean_, N2_x_b, B * L, stream,
                        kUnaryN2XMean);
 
   // N2_centered = Binary(sub, N2_X1_fp32, N2_x_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, N2_centered_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, N2_X1_fp32_, {2, {B * L, E}, {E, 1}}, N2_x_mean_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryN2Centered);
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, N2_centered_, {2, {B * L, E}, {E, 1}}, N2_X1_fp32_,
+                        {2, {B * L, E}, {E, 1}}, N2_x_mean_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryN2Centered);
 
   // N2_square = Binary(mul, N2_centered, N2_centered)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N2_square_, hirgen::DType::kFp32,
-                        {1, {B * L * E}, {1}}, N2_centered_, {1, {B * L * E}, {1}}, N2_centered_,
-                        {1, {B * L * E}, {1}}, hirgen::DType::kFp32, stream, kBinaryN2Square);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, N2_square_, N2_centered_, N2_centered_, B * L * E,
+                        stream, kBinaryN2Square);
 
   // N2_square2 = Reduce(sum, N2_square, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N2_square2_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, N2_square_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N2_square2_, {2, {B * L, 1}, {1, 0}}, N2_square_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceN2Square2);
   fp32* N2_square_b = N2_square2_;  // [B * L, 1]
 
   // N2_square_mean = Unary(scale(0.00012207031), N2_square_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N2_square_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, N2_square_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryN2SquareMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N2_square_mean_, N2_square_b,
+                       B * L, stream, kUnaryN2SquareMean);
 
   // N2_var = Unary(shift(1e-05), N2_square_mean)
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, N2_var_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, N2_square_mean_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       stream, kUnaryN2Var);
+  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, N2_var_, N2_square_mean_, B * L, stream,
+                       kUnaryN2Var);
 
   // N2_rstd = Unary(rsqrt, N2_var)
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, N2_rstd_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       N2_var_, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream, kUnaryN2Rstd);
+  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, N2_rstd_, N2_var_, B * L, stream, kUnaryN2Rstd);
 
   // N2_mul = Binary(mul, N2_centered, N2_rstd)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N2_mul_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, N2_centered_, {2, {B * L, E}, {E, 1}}, N2_rstd_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryN2Mul);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, N2_mul_, {2, {B * L, E}, {E, 1}}, N2_centered_,
+                        {2, {B * L, E}, {E, 1}}, N2_rstd_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryN2Mul);
 
   // N2 = Cast(N2_mul)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N2_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       N2_mul_, hirgen::DType::kFp32, {1, {B * L * E}, {1}}, stream, kCastN2);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N2_, N2_mul_, B * L * E, stream, kCastN2);
 
   // S2 = Binary(mul, N2, gamma2)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, S2_, hirgen::DType::kBf16, {2, {B * L, E}, {E, 1}},
-                        N2_, {2, {B * L, E}, {E, 1}}, gamma2, {2, {B * L, E}, {0, 1}},
-                        hirgen::DType::kBf16, stream, kBinaryS2);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, S2_, {2, {B * L, E}, {E, 1}}, N2_,
+                        {2, {B * L, E}, {E, 1}}, gamma2, {2, {B * L, E}, {0, 1}}, stream,
+                        kBinaryS2);
 
   // U2 = Binary(add, S2, beta2)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U2_, hirgen::DType::kBf16, {2, {B * L, E}, {E, 1}},
-                        S2_, {2, {B * L, E}, {E, 1}}, beta2, {2, {B * L, E}, {0, 1}},
-                        hirgen::DType::kBf16, stream, kBinaryU2);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U2_, {2, {B * L, E}, {E, 1}}, S2_,
+                        {2, {B * L, E}, {E, 1}}, beta2, {2, {B * L, E}, {0, 1}}, stream, kBinaryU2);
 
   // A = Unary(gelu, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, hirgen::DType::kBf16,
-                       {1, {B * L * (F / D)}, {1}}, Z, hirgen::DType::kBf16,
-                       {1, {B * L * (F / D)}, {1}}, stream, kUnaryA);
+  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, B * L * (F / D), stream, kUnaryA);
   const bf16* dYt = dY;  // [E, B * L]
 
   // dW2 = Matmul(dYt, A)
@@ -649,14 +636,11 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
            kMatmulDA);
 
   // slope = Unary(gelu_grad, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, hirgen::DType::kBf16,
-                       {1, {B * L * (F / D)}, {1}}, Z, hirgen::DType::kBf16,
-                       {1, {B * L * (F / D)}, {1}}, stream, kUnarySlope);
+  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, Z, B * L * (F / D), stream, kUnarySlope);
 
   // dZ = Binary(mul, dA, slope)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, hirgen::DType::kBf16,
-                        {1, {B * L * (F / D)}, {1}}, dA_, {1, {B * L * (F / D)}, {1}}, slope_,
-                        {1, {B * L * (F / D)}, {1}}, hirgen::DType::kBf16, stream, kBinaryDZ);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, dA_, slope_, B * L * (F / D), stream,
+                        kBinaryDZ);
   bf16* dZt = dZ_;  // [1, F / D, B * L]
 
   // dW1 = Matmul(dZt, U2)
@@ -682,140 +666,115 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   HG_CHECK(cudaStreamWaitEvent(stream, allreduce_done_[0], 0), kWaitAllreduce);
 
   // dS2 = Binary(mul, dU2, N2)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS2_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                        dU2_, {1, {B * L * E}, {1}}, N2_, {1, {B * L * E}, {1}},
-                        hirgen::DType::kBf16, stream, kBinaryDS2);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS2_, dU2_, N2_, B * L * E, stream, kBinaryDS2);
 
   // dgamma2 = Reduce(sum, dS2, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma2, hirgen::DType::kBf16,
-                        {2, {1, E}, {0, 1}}, dS2_, hirgen::DType::kBf16, {2, {B * L, E}, {E, 1}},
-                        stream, kReduceDgamma2);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma2, {2, {1, E}, {0, 1}}, dS2_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceDgamma2);
 
   // dbeta2 = Reduce(sum, dU2, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta2, hirgen::DType::kBf16,
-                        {2, {1, E}, {0, 1}}, dU2_, hirgen::DType::kBf16, {2, {B * L, E}, {E, 1}},
-                        stream, kReduceDbeta2);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta2, {2, {1, E}, {0, 1}}, dU2_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceDbeta2);
 
   // dN2 = Binary(mul, dU2, gamma2)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dN2_, hirgen::DType::kBf16, {2, {B * L, E}, {E, 1}},
-                        dU2_, {2, {B * L, E}, {E, 1}}, gamma2, {2, {B * L, E}, {0, 1}},
-                        hirgen::DType::kBf16, stream, kBinaryDN2);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dN2_, {2, {B * L, E}, {E, 1}}, dU2_,
+                        {2, {B * L, E}, {E, 1}}, gamma2, {2, {B * L, E}, {0, 1}}, stream,
+                        kBinaryDN2);
 
   // dX1n_dN2_fp32 = Cast(dN2)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dX1n_dN2_fp32_, hirgen::DType::kFp32,
-                       {1, {B * L * E}, {1}}, dN2_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       stream, kCastDX1nDN2Fp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dX1n_dN2_fp32_, dN2_, B * L * E, stream,
+                       kCastDX1nDN2Fp32);
 
   // dX1n_X1_fp32 = Cast(X1)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dX1n_X1_fp32_, hirgen::DType::kFp32,
-                       {1, {B * L * E}, {1}}, X1, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       stream, kCastDX1nX1Fp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dX1n_X1_fp32_, X1, B * L * E, stream,
+                       kCastDX1nX1Fp32);
 
   // dX1n_x = Reduce(sum, dX1n_X1_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_x_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, dX1n_X1_fp32_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_x_, {2, {B * L, 1}, {1, 0}}, dX1n_X1_fp32_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceDX1nX);
   fp32* dX1n_x_b = dX1n_x_;  // [B * L, 1]
 
   // dX1n_x_mean = Unary(scale(0.00012207031), dX1n_x_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_x_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, dX1n_x_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryDX1nXMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_x_mean_, dX1n_x_b, B * L,
+                       stream, kUnaryDX1nXMean);
 
   // dX1n_centered = Binary(sub, dX1n_X1_fp32, dX1n_x_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dX1n_centered_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, dX1n_X1_fp32_, {2, {B * L, E}, {E, 1}},
-                        dX1n_x_mean_, {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream,
-                        kBinaryDX1nCentered);
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, dX1n_centered_, {2, {B * L, E}, {E, 1}},
+                        dX1n_X1_fp32_, {2, {B * L, E}, {E, 1}}, dX1n_x_mean_,
+                        {2, {B * L, E}, {1, 0}}, stream, kBinaryDX1nCentered);
 
   // dX1n_square = Binary(mul, dX1n_centered, dX1n_centered)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_square_, hirgen::DType::kFp32,
-                        {1, {B * L * E}, {1}}, dX1n_centered_, {1, {B * L * E}, {1}},
-                        dX1n_centered_, {1, {B * L * E}, {1}}, hirgen::DType::kFp32, stream,
-                        kBinaryDX1nSquare);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_square_, dX1n_centered_, dX1n_centered_,
+                        B * L * E, stream, kBinaryDX1nSquare);
 
   // dX1n_square2 = Reduce(sum, dX1n_square, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_square2_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, dX1n_square_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceDX1nSquare2);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_square2_, {2, {B * L, 1}, {1, 0}},
+                        dX1n_square_, {2, {B * L, E}, {E, 1}}, stream, kReduceDX1nSquare2);
   fp32* dX1n_square_b = dX1n_square2_;  // [B * L, 1]
 
   // dX1n_square_mean = Unary(scale(0.00012207031), dX1n_square_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_square_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, dX1n_square_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryDX1nSquareMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_square_mean_, dX1n_square_b,
+                       B * L, stream, kUnaryDX1nSquareMean);
 
   // dX1n_var = Unary(shift(1e-05), dX1n_square_mean)
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, dX1n_var_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, dX1n_square_mean_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryDX1nVar);
+  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, dX1n_var_, dX1n_square_mean_, B * L,
+                       stream, kUnaryDX1nVar);
 
   // dX1n_rstd = Unary(rsqrt, dX1n_var)
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, dX1n_rstd_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       dX1n_var_, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream, kUnaryDX1nRstd);
+  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, dX1n_rstd_, dX1n_var_, B * L, stream,
+                       kUnaryDX1nRstd);
 
   // dX1n_y = Binary(mul, dX1n_centered, dX1n_rstd)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_y_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, dX1n_centered_, {2, {B * L, E}, {E, 1}},
-                        dX1n_rstd_, {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream,
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_y_, {2, {B * L, E}, {E, 1}}, dX1n_centered_,
+                        {2, {B * L, E}, {E, 1}}, dX1n_rstd_, {2, {B * L, E}, {1, 0}}, stream,
                         kBinaryDX1nY);
 
   // dX1n_weighted = Binary(mul, dX1n_dN2_fp32, dX1n_y)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_weighted_, hirgen::DType::kFp32,
-                        {1, {B * L * E}, {1}}, dX1n_dN2_fp32_, {1, {B * L * E}, {1}}, dX1n_y_,
-                        {1, {B * L * E}, {1}}, hirgen::DType::kFp32, stream, kBinaryDX1nWeighted);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_weighted_, dX1n_dN2_fp32_, dX1n_y_, B * L * E,
+                        stream, kBinaryDX1nWeighted);
 
   // dX1n_along = Reduce(sum, dX1n_weighted, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_along_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, dX1n_weighted_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceDX1nAlong);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_along_, {2, {B * L, 1}, {1, 0}},
+                        dX1n_weighted_, {2, {B * L, E}, {E, 1}}, stream, kReduceDX1nAlong);
   fp32* dX1n_along_b = dX1n_along_;  // [B * L, 1]
 
   // dX1n_along_mean = Unary(scale(0.00012207031), dX1n_along_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_along_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, dX1n_along_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryDX1nAlongMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_along_mean_, dX1n_along_b,
+                       B * L, stream, kUnaryDX1nAlongMean);
 
   // dX1n_dy = Reduce(sum, dX1n_dN2_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_dy_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, dX1n_dN2_fp32_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceDX1nDy);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_dy_, {2, {B * L, 1}, {1, 0}},
+                        dX1n_dN2_fp32_, {2, {B * L, E}, {E, 1}}, stream, kReduceDX1nDy);
   fp32* dX1n_dy_b = dX1n_dy_;  // [B * L, 1]
 
   // dX1n_dy_mean = Unary(scale(0.00012207031), dX1n_dy_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_dy_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, dX1n_dy_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryDX1nDyMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_dy_mean_, dX1n_dy_b, B * L,
+                       stream, kUnaryDX1nDyMean);
 
   // dX1n_away = Binary(sub, dX1n_dN2_fp32, dX1n_dy_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dX1n_away_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, dX1n_dN2_fp32_, {2, {B * L, E}, {E, 1}},
-                        dX1n_dy_mean_, {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream,
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, dX1n_away_, {2, {B * L, E}, {E, 1}}, dX1n_dN2_fp32_,
+                        {2, {B * L, E}, {E, 1}}, dX1n_dy_mean_, {2, {B * L, E}, {1, 0}}, stream,
                         kBinaryDX1nAway);
 
   // dX1n_radial = Binary(mul, dX1n_y, dX1n_along_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_radial_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, dX1n_y_, {2, {B * L, E}, {E, 1}}, dX1n_along_mean_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryDX1nRadial);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_radial_, {2, {B * L, E}, {E, 1}}, dX1n_y_,
+                        {2, {B * L, E}, {E, 1}}, dX1n_along_mean_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryDX1nRadial);
 
   // dX1n_tangent = Binary(sub, dX1n_away, dX1n_radial)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dX1n_tangent_, hirgen::DType::kFp32,
-                        {1, {B * L * E}, {1}}, dX1n_away_, {1, {B * L * E}, {1}}, dX1n_radial_,
-                        {1, {B * L * E}, {1}}, hirgen::DType::kFp32, stream, kBinaryDX1nTangent);
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, dX1n_tangent_, dX1n_away_, dX1n_radial_, B * L * E,
+                        stream, kBinaryDX1nTangent);
 
   // dX1n_mul = Binary(mul, dX1n_rstd, dX1n_tangent)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_mul_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, dX1n_rstd_, {2, {B * L, E}, {1, 0}}, dX1n_tangent_,
-                        {2, {B * L, E}, {E, 1}}, hirgen::DType::kFp32, stream, kBinaryDX1nMul);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_mul_, {2, {B * L, E}, {E, 1}}, dX1n_rstd_,
+                        {2, {B * L, E}, {1, 0}}, dX1n_tangent_, {2, {B * L, E}, {E, 1}}, stream,
+                        kBinaryDX1nMul);
 
   // dX1n = Cast(dX1n_mul)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dX1n_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       dX1n_mul_, hirgen::DType::kFp32, {1, {B * L * E}, {1}}, stream, kCastDX1n);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dX1n_, dX1n_mul_, B * L * E, stream, kCastDX1n);
 
   // dX1 = Binary(add, dY, dX1n)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dX1_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                        dY, {1, {B * L * E}, {1}}, dX1n_, {1, {B * L * E}, {1}},
-                        hirgen::DType::kBf16, stream, kBinaryDX1);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dX1_, dY, dX1n_, B * L * E, stream, kBinaryDX1);
   bf16* dX1t = dX1_;  // [E, B * L]
 
   // dWo = Matmul(dX1t, O)
@@ -835,9 +794,8 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
 
   // In the order in which Matmul reads it.
   // dPV_packed = Set(dPV)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dPV_packed_, hirgen::DType::kBf16,
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dPV_packed_,
                        {4, {B, H / D, L, C}, {H / D * L * C, L * C, C, 1}}, dPV,
-                       hirgen::DType::kBf16,
                        {4, {B, H / D, L, C}, {L * (H / D) * C, C, H / D * C, 1}}, stream,
                        kSetDPVPacked);
 
@@ -850,9 +808,8 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
 
   // In the order in which Matmul reads it.
   // dPV_packed_2 = Set(dPV)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dPV_packed_2_, hirgen::DType::kBf16,
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dPV_packed_2_,
                        {4, {B, H / D, L, C}, {H / D * L * C, L * C, C, 1}}, dPV,
-                       hirgen::DType::kBf16,
                        {4, {B, H / D, L, C}, {L * (H / D) * C, C, H / D * C, 1}}, stream,
                        kSetDPVPacked2);
 
@@ -863,53 +820,40 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
            kMatmulDV);
 
   // dscaled_dP_fp32 = Cast(dP)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dscaled_dP_fp32_, hirgen::DType::kFp32,
-                       {1, {B * (H / D) * L * L}, {1}}, dP_, hirgen::DType::kBf16,
-                       {1, {B * (H / D) * L * L}, {1}}, stream, kCastDscaledDPFp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dscaled_dP_fp32_, dP_, B * (H / D) * L * L, stream,
+                       kCastDscaledDPFp32);
 
   // dscaled_P_fp32 = Cast(P)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dscaled_P_fp32_, hirgen::DType::kFp32,
-                       {1, {B * (H / D) * L * L}, {1}}, P, hirgen::DType::kBf16,
-                       {1, {B * (H / D) * L * L}, {1}}, stream, kCastDscaledPFp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dscaled_P_fp32_, P, B * (H / D) * L * L, stream,
+                       kCastDscaledPFp32);
 
   // dscaled_weighted = Binary(mul, dscaled_dP_fp32, dscaled_P_fp32)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dscaled_weighted_, hirgen::DType::kFp32,
-                        {1, {B * (H / D) * L * L}, {1}}, dscaled_dP_fp32_,
-                        {1, {B * (H / D) * L * L}, {1}}, dscaled_P_fp32_,
-                        {1, {B * (H / D) * L * L}, {1}}, hirgen::DType::kFp32, stream,
-                        kBinaryDscaledWeighted);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dscaled_weighted_, dscaled_dP_fp32_,
+                        dscaled_P_fp32_, B * (H / D) * L * L, stream, kBinaryDscaledWeighted);
 
   // dscaled_sum = Reduce(sum, dscaled_weighted, axis 4)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 4, dscaled_sum_, hirgen::DType::kFp32,
-                        {5, {1, B, H / D, L, 1}, {B * (H / D) * L, H / D * L, L, 1, 0}},
-                        dscaled_weighted_, hirgen::DType::kFp32,
-                        {5, {1, B, H / D, L, L}, {B * (H / D) * L * L, H / D * L * L, L * L, L, 1}},
-                        stream, kReduceDscaledSum);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dscaled_sum_, {2, {B * (H / D) * L, 1}, {1, 0}},
+                        dscaled_weighted_, {2, {B * (H / D) * L, L}, {L, 1}}, stream,
+                        kReduceDscaledSum);
   fp32* dscaled_sum_b = dscaled_sum_;  // [1, B, H / D, L, 1]
 
   // dscaled_centered = Binary(sub, dscaled_dP_fp32, dscaled_sum_b)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dscaled_centered_, hirgen::DType::kFp32,
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, dscaled_centered_,
                         {2, {B * (H / D) * L, L}, {L, 1}}, dscaled_dP_fp32_,
                         {2, {B * (H / D) * L, L}, {L, 1}}, dscaled_sum_b,
-                        {2, {B * (H / D) * L, L}, {1, 0}}, hirgen::DType::kFp32, stream,
-                        kBinaryDscaledCentered);
+                        {2, {B * (H / D) * L, L}, {1, 0}}, stream, kBinaryDscaledCentered);
 
   // dscaled_mul = Binary(mul, dscaled_P_fp32, dscaled_centered)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dscaled_mul_, hirgen::DType::kFp32,
-                        {1, {B * (H / D) * L * L}, {1}}, dscaled_P_fp32_,
-                        {1, {B * (H / D) * L * L}, {1}}, dscaled_centered_,
-                        {1, {B * (H / D) * L * L}, {1}}, hirgen::DType::kFp32, stream,
-                        kBinaryDscaledMul);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dscaled_mul_, dscaled_P_fp32_, dscaled_centered_,
+                        B * (H / D) * L * L, stream, kBinaryDscaledMul);
 
   // dscaled = Cast(dscaled_mul)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dscaled_, hirgen::DType::kBf16,
-                       {1, {B * (H / D) * L * L}, {1}}, dscaled_mul_, hirgen::DType::kFp32,
-                       {1, {B * (H / D) * L * L}, {1}}, stream, kCastDscaled);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dscaled_, dscaled_mul_, B * (H / D) * L * L, stream,
+                       kCastDscaled);
 
   // dscores = Unary(scale(0.08838835), dscaled)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.08838835F}, dscores_, hirgen::DType::kBf16,
-                       {1, {B * (H / D) * L * L}, {1}}, dscaled_, hirgen::DType::kBf16,
-                       {1, {B * (H / D) * L * L}, {1}}, stream, kUnaryDscores);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.08838835F}, dscores_, dscaled_,
+                       B * (H / D) * L * L, stream, kUnaryDscores);
 
   // dQ = Matmul(dscores, K)
   HG_CHECK(cublasLtMatmul(context_.cublas(), dQ_plan_.op, &hirgen::kOne, K, dQ_plan_.b, dscores_,
@@ -929,10 +873,9 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
 
   // In the order in which Reshape reads it.
   // dHq_packed = Set(dHq)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHq_packed_, hirgen::DType::kBf16,
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHq_packed_,
                        {4, {B, L, H / D, C}, {L * (H / D) * C, H / D * C, C, 1}}, dHq,
-                       hirgen::DType::kBf16, {4, {B, L, H / D, C}, {H / D * L * C, C, L * C, 1}},
-                       stream, kSetDHqPacked);
+                       {4, {B, L, H / D, C}, {H / D * L * C, C, L * C, 1}}, stream, kSetDHqPacked);
 
   // dUq = Reshape(dHq_packed)
   HG_CHECK(cudaMemcpyAsync(dUq_, dHq_packed_, B * L * (E / D) * sizeof(bf16),
@@ -941,10 +884,9 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
 
   // In the order in which Reshape reads it.
   // dHk_packed = Set(dHk)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHk_packed_, hirgen::DType::kBf16,
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHk_packed_,
                        {4, {B, L, H / D, C}, {L * (H / D) * C, H / D * C, C, 1}}, dHk,
-                       hirgen::DType::kBf16, {4, {B, L, H / D, C}, {H / D * L * C, C, L * C, 1}},
-                       stream, kSetDHkPacked);
+                       {4, {B, L, H / D, C}, {H / D * L * C, C, L * C, 1}}, stream, kSetDHkPacked);
 
   // dUk = Reshape(dHk_packed)
   HG_CHECK(cudaMemcpyAsync(dUk_, dHk_packed_, B * L * (E / D) * sizeof(bf16),
@@ -953,10 +895,9 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
 
   // In the order in which Reshape reads it.
   // dHv_packed = Set(dHv)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHv_packed_, hirgen::DType::kBf16,
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHv_packed_,
                        {4, {B, L, H / D, C}, {L * (H / D) * C, H / D * C, C, 1}}, dHv,
-                       hirgen::DType::kBf16, {4, {B, L, H / D, C}, {H / D * L * C, C, L * C, 1}},
-                       stream, kSetDHvPacked);
+                       {4, {B, L, H / D, C}, {H / D * L * C, C, L * C, 1}}, stream, kSetDHvPacked);
 
   // dUv = Reshape(dHv_packed)
   HG_CHECK(cudaMemcpyAsync(dUv_, dHv_packed_, B * L * (E / D) * sizeof(bf16),
@@ -964,69 +905,58 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
            kReshapeDUv);
 
   // N1_X_fp32 = Cast(X)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N1_X_fp32_, hirgen::DType::kFp32,
-                       {1, {B * L * E}, {1}}, X, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       stream, kCastN1XFp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N1_X_fp32_, X, B * L * E, stream, kCastN1XFp32);
 
   // N1_x = Reduce(sum, N1_X_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N1_x_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, N1_X_fp32_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N1_x_, {2, {B * L, 1}, {1, 0}}, N1_X_fp32_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceN1X);
   fp32* N1_x_b = N1_x_;  // [B * L, 1]
 
   // N1_x_mean = Unary(scale(0.00012207031), N1_x_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N1_x_mean_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, N1_x_b, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream,
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N1_x_mean_, N1_x_b, B * L, stream,
                        kUnaryN1XMean);
 
   // N1_centered = Binary(sub, N1_X_fp32, N1_x_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, N1_centered_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, N1_X_fp32_, {2, {B * L, E}, {E, 1}}, N1_x_mean_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryN1Centered);
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, N1_centered_, {2, {B * L, E}, {E, 1}}, N1_X_fp32_,
+                        {2, {B * L, E}, {E, 1}}, N1_x_mean_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryN1Centered);
 
   // N1_square = Binary(mul, N1_centered, N1_centered)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N1_square_, hirgen::DType::kFp32,
-                        {1, {B * L * E}, {1}}, N1_centered_, {1, {B * L * E}, {1}}, N1_centered_,
-                        {1, {B * L * E}, {1}}, hirgen::DType::kFp32, stream, kBinaryN1Square);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, N1_square_, N1_centered_, N1_centered_, B * L * E,
+                        stream, kBinaryN1Square);
 
   // N1_square2 = Reduce(sum, N1_square, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N1_square2_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, N1_square_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N1_square2_, {2, {B * L, 1}, {1, 0}}, N1_square_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceN1Square2);
   fp32* N1_square_b = N1_square2_;  // [B * L, 1]
 
   // N1_square_mean = Unary(scale(0.00012207031), N1_square_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N1_square_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, N1_square_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryN1SquareMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N1_square_mean_, N1_square_b,
+                       B * L, stream, kUnaryN1SquareMean);
 
   // N1_var = Unary(shift(1e-05), N1_square_mean)
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, N1_var_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, N1_square_mean_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       stream, kUnaryN1Var);
+  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, N1_var_, N1_square_mean_, B * L, stream,
+                       kUnaryN1Var);
 
   // N1_rstd = Unary(rsqrt, N1_var)
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, N1_rstd_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       N1_var_, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream, kUnaryN1Rstd);
+  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, N1_rstd_, N1_var_, B * L, stream, kUnaryN1Rstd);
 
   // N1_mul = Binary(mul, N1_centered, N1_rstd)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N1_mul_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, N1_centered_, {2, {B * L, E}, {E, 1}}, N1_rstd_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryN1Mul);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, N1_mul_, {2, {B * L, E}, {E, 1}}, N1_centered_,
+                        {2, {B * L, E}, {E, 1}}, N1_rstd_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryN1Mul);
 
   // N1 = Cast(N1_mul)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N1_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       N1_mul_, hirgen::DType::kFp32, {1, {B * L * E}, {1}}, stream, kCastN1);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N1_, N1_mul_, B * L * E, stream, kCastN1);
 
   // S1 = Binary(mul, N1, gamma1)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, S1_, hirgen::DType::kBf16, {2, {B * L, E}, {E, 1}},
-                        N1_, {2, {B * L, E}, {E, 1}}, gamma1, {2, {B * L, E}, {0, 1}},
-                        hirgen::DType::kBf16, stream, kBinaryS1);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, S1_, {2, {B * L, E}, {E, 1}}, N1_,
+                        {2, {B * L, E}, {E, 1}}, gamma1, {2, {B * L, E}, {0, 1}}, stream,
+                        kBinaryS1);
 
   // U1 = Binary(add, S1, beta1)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U1_, hirgen::DType::kBf16, {2, {B * L, E}, {E, 1}},
-                        S1_, {2, {B * L, E}, {E, 1}}, beta1, {2, {B * L, E}, {0, 1}},
-                        hirgen::DType::kBf16, stream, kBinaryU1);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U1_, {2, {B * L, E}, {E, 1}}, S1_,
+                        {2, {B * L, E}, {E, 1}}, beta1, {2, {B * L, E}, {0, 1}}, stream, kBinaryU1);
   bf16* dUqt = dUq_;  // [1, E / D, B * L]
   bf16* dUkt = dUk_;  // [1, E / D, B * L]
   bf16* dUvt = dUv_;  // [1, E / D, B * L]
@@ -1068,14 +998,12 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
            kMatmulDU1v);
 
   // dU1qk = Binary(add, dU1q, dU1k)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dU1qk_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                        dU1q_, {1, {B * L * E}, {1}}, dU1k_, {1, {B * L * E}, {1}},
-                        hirgen::DType::kBf16, stream, kBinaryDU1qk);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dU1qk_, dU1q_, dU1k_, B * L * E, stream,
+                        kBinaryDU1qk);
 
   // dU1p = Binary(add, dU1qk, dU1v)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dU1p_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                        dU1qk_, {1, {B * L * E}, {1}}, dU1v_, {1, {B * L * E}, {1}},
-                        hirgen::DType::kBf16, stream, kBinaryDU1p);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dU1p_, dU1qk_, dU1v_, B * L * E, stream,
+                        kBinaryDU1p);
 
   // allreduce_2 = Communication(Allreduce, mesh world axis x, reduce sum, in dU1p, out dU1, NCCL)
   HG_CHECK(cudaEventRecord(allreduce_2_ready_[0], stream), kAllreduce2);
@@ -1088,137 +1016,113 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   HG_CHECK(cudaStreamWaitEvent(stream, allreduce_2_done_[0], 0), kWaitAllreduce2);
 
   // dS1 = Binary(mul, dU1, N1)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS1_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                        dU1_, {1, {B * L * E}, {1}}, N1_, {1, {B * L * E}, {1}},
-                        hirgen::DType::kBf16, stream, kBinaryDS1);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS1_, dU1_, N1_, B * L * E, stream, kBinaryDS1);
 
   // dgamma1 = Reduce(sum, dS1, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma1, hirgen::DType::kBf16,
-                        {2, {1, E}, {0, 1}}, dS1_, hirgen::DType::kBf16, {2, {B * L, E}, {E, 1}},
-                        stream, kReduceDgamma1);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma1, {2, {1, E}, {0, 1}}, dS1_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceDgamma1);
 
   // dbeta1 = Reduce(sum, dU1, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta1, hirgen::DType::kBf16,
-                        {2, {1, E}, {0, 1}}, dU1_, hirgen::DType::kBf16, {2, {B * L, E}, {E, 1}},
-                        stream, kReduceDbeta1);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta1, {2, {1, E}, {0, 1}}, dU1_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceDbeta1);
 
   // dN1 = Binary(mul, dU1, gamma1)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dN1_, hirgen::DType::kBf16, {2, {B * L, E}, {E, 1}},
-                        dU1_, {2, {B * L, E}, {E, 1}}, gamma1, {2, {B * L, E}, {0, 1}},
-                        hirgen::DType::kBf16, stream, kBinaryDN1);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dN1_, {2, {B * L, E}, {E, 1}}, dU1_,
+                        {2, {B * L, E}, {E, 1}}, gamma1, {2, {B * L, E}, {0, 1}}, stream,
+                        kBinaryDN1);
 
   // dXn_dN1_fp32 = Cast(dN1)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_dN1_fp32_, hirgen::DType::kFp32,
-                       {1, {B * L * E}, {1}}, dN1_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       stream, kCastDXnDN1Fp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_dN1_fp32_, dN1_, B * L * E, stream,
+                       kCastDXnDN1Fp32);
 
   // dXn_X_fp32 = Cast(X)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_X_fp32_, hirgen::DType::kFp32,
-                       {1, {B * L * E}, {1}}, X, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       stream, kCastDXnXFp32);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_X_fp32_, X, B * L * E, stream, kCastDXnXFp32);
 
   // dXn_x = Reduce(sum, dXn_X_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_x_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, dXn_X_fp32_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_x_, {2, {B * L, 1}, {1, 0}}, dXn_X_fp32_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceDXnX);
   fp32* dXn_x_b = dXn_x_;  // [B * L, 1]
 
   // dXn_x_mean = Unary(scale(0.00012207031), dXn_x_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_x_mean_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, dXn_x_b, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream,
-                       kUnaryDXnXMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_x_mean_, dXn_x_b, B * L,
+                       stream, kUnaryDXnXMean);
 
   // dXn_centered = Binary(sub, dXn_X_fp32, dXn_x_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_centered_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, dXn_X_fp32_, {2, {B * L, E}, {E, 1}}, dXn_x_mean_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryDXnCentered);
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_centered_, {2, {B * L, E}, {E, 1}}, dXn_X_fp32_,
+                        {2, {B * L, E}, {E, 1}}, dXn_x_mean_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryDXnCentered);
 
   // dXn_square = Binary(mul, dXn_centered, dXn_centered)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_square_, hirgen::DType::kFp32,
-                        {1, {B * L * E}, {1}}, dXn_centered_, {1, {B * L * E}, {1}}, dXn_centered_,
-                        {1, {B * L * E}, {1}}, hirgen::DType::kFp32, stream, kBinaryDXnSquare);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_square_, dXn_centered_, dXn_centered_,
+                        B * L * E, stream, kBinaryDXnSquare);
 
   // dXn_square2 = Reduce(sum, dXn_square, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_square2_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, dXn_square_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceDXnSquare2);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_square2_, {2, {B * L, 1}, {1, 0}},
+                        dXn_square_, {2, {B * L, E}, {E, 1}}, stream, kReduceDXnSquare2);
   fp32* dXn_square_b = dXn_square2_;  // [B * L, 1]
 
   // dXn_square_mean = Unary(scale(0.00012207031), dXn_square_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_square_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, dXn_square_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryDXnSquareMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_square_mean_, dXn_square_b,
+                       B * L, stream, kUnaryDXnSquareMean);
 
   // dXn_var = Unary(shift(1e-05), dXn_square_mean)
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, dXn_var_, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, dXn_square_mean_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       stream, kUnaryDXnVar);
+  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, dXn_var_, dXn_square_mean_, B * L, stream,
+                       kUnaryDXnVar);
 
   // dXn_rstd = Unary(rsqrt, dXn_var)
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, dXn_rstd_, hirgen::DType::kFp32, {1, {B * L}, {1}},
-                       dXn_var_, hirgen::DType::kFp32, {1, {B * L}, {1}}, stream, kUnaryDXnRstd);
+  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, dXn_rstd_, dXn_var_, B * L, stream, kUnaryDXnRstd);
 
   // dXn_y = Binary(mul, dXn_centered, dXn_rstd)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_y_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, dXn_centered_, {2, {B * L, E}, {E, 1}}, dXn_rstd_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryDXnY);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_y_, {2, {B * L, E}, {E, 1}}, dXn_centered_,
+                        {2, {B * L, E}, {E, 1}}, dXn_rstd_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryDXnY);
 
   // dXn_weighted = Binary(mul, dXn_dN1_fp32, dXn_y)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_weighted_, hirgen::DType::kFp32,
-                        {1, {B * L * E}, {1}}, dXn_dN1_fp32_, {1, {B * L * E}, {1}}, dXn_y_,
-                        {1, {B * L * E}, {1}}, hirgen::DType::kFp32, stream, kBinaryDXnWeighted);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_weighted_, dXn_dN1_fp32_, dXn_y_, B * L * E,
+                        stream, kBinaryDXnWeighted);
 
   // dXn_along = Reduce(sum, dXn_weighted, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_along_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, dXn_weighted_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceDXnAlong);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_along_, {2, {B * L, 1}, {1, 0}},
+                        dXn_weighted_, {2, {B * L, E}, {E, 1}}, stream, kReduceDXnAlong);
   fp32* dXn_along_b = dXn_along_;  // [B * L, 1]
 
   // dXn_along_mean = Unary(scale(0.00012207031), dXn_along_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_along_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, dXn_along_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryDXnAlongMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_along_mean_, dXn_along_b,
+                       B * L, stream, kUnaryDXnAlongMean);
 
   // dXn_dy = Reduce(sum, dXn_dN1_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_dy_, hirgen::DType::kFp32,
-                        {2, {B * L, 1}, {1, 0}}, dXn_dN1_fp32_, hirgen::DType::kFp32,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_dy_, {2, {B * L, 1}, {1, 0}}, dXn_dN1_fp32_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceDXnDy);
   fp32* dXn_dy_b = dXn_dy_;  // [B * L, 1]
 
   // dXn_dy_mean = Unary(scale(0.00012207031), dXn_dy_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_dy_mean_,
-                       hirgen::DType::kFp32, {1, {B * L}, {1}}, dXn_dy_b, hirgen::DType::kFp32,
-                       {1, {B * L}, {1}}, stream, kUnaryDXnDyMean);
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_dy_mean_, dXn_dy_b, B * L,
+                       stream, kUnaryDXnDyMean);
 
   // dXn_away = Binary(sub, dXn_dN1_fp32, dXn_dy_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_away_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, dXn_dN1_fp32_, {2, {B * L, E}, {E, 1}},
-                        dXn_dy_mean_, {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream,
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_away_, {2, {B * L, E}, {E, 1}}, dXn_dN1_fp32_,
+                        {2, {B * L, E}, {E, 1}}, dXn_dy_mean_, {2, {B * L, E}, {1, 0}}, stream,
                         kBinaryDXnAway);
 
   // dXn_radial = Binary(mul, dXn_y, dXn_along_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_radial_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, dXn_y_, {2, {B * L, E}, {E, 1}}, dXn_along_mean_,
-                        {2, {B * L, E}, {1, 0}}, hirgen::DType::kFp32, stream, kBinaryDXnRadial);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_radial_, {2, {B * L, E}, {E, 1}}, dXn_y_,
+                        {2, {B * L, E}, {E, 1}}, dXn_along_mean_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryDXnRadial);
 
   // dXn_tangent = Binary(sub, dXn_away, dXn_radial)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_tangent_, hirgen::DType::kFp32,
-                        {1, {B * L * E}, {1}}, dXn_away_, {1, {B * L * E}, {1}}, dXn_radial_,
-                        {1, {B * L * E}, {1}}, hirgen::DType::kFp32, stream, kBinaryDXnTangent);
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_tangent_, dXn_away_, dXn_radial_, B * L * E,
+                        stream, kBinaryDXnTangent);
 
   // dXn_mul = Binary(mul, dXn_rstd, dXn_tangent)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_mul_, hirgen::DType::kFp32,
-                        {2, {B * L, E}, {E, 1}}, dXn_rstd_, {2, {B * L, E}, {1, 0}}, dXn_tangent_,
-                        {2, {B * L, E}, {E, 1}}, hirgen::DType::kFp32, stream, kBinaryDXnMul);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_mul_, {2, {B * L, E}, {E, 1}}, dXn_rstd_,
+                        {2, {B * L, E}, {1, 0}}, dXn_tangent_, {2, {B * L, E}, {E, 1}}, stream,
+                        kBinaryDXnMul);
 
   // dXn = Cast(dXn_mul)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                       dXn_mul_, hirgen::DType::kFp32, {1, {B * L * E}, {1}}, stream, kCastDXn);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_, dXn_mul_, B * L * E, stream, kCastDXn);
 
   // dX = Binary(add, dX1, dXn)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dX, hirgen::DType::kBf16, {1, {B * L * E}, {1}},
-                        dX1_, {1, {B * L * E}, {1}}, dXn_, {1, {B * L * E}, {1}},
-                        hirgen::DType::kBf16, stream, kBinaryDX);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dX, dX1_, dXn_, B * L * E, stream, kBinaryDX);
   context_.call_issued(caller);
 }
 

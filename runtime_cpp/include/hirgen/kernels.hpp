@@ -79,4 +79,51 @@ void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strid
                    const void* in, DType in_type, const Strided& in_view, cudaStream_t stream,
                    const char* where);
 
+/// The element type of a pointer's elements.
+template <typename T>
+constexpr DType dtype_of() = delete;
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::kFp32;
+}
+template <>
+constexpr DType dtype_of<__half>() {
+  return DType::kFp16;
+}
+template <>
+constexpr DType dtype_of<__nv_bfloat16>() {
+  return DType::kBf16;
+}
+
+/// The same kernels on pointers that know their type; without views, `elements` of them lie in one
+/// run.
+template <typename O, typename I>
+void launch_unary(UnaryFn fn, O* out, const Strided& out_view, const I* in, const Strided& in_view,
+                  cudaStream_t stream, const char* where) {
+  launch_unary(fn, out, dtype_of<O>(), out_view, in, dtype_of<I>(), in_view, stream, where);
+}
+template <typename O, typename I>
+void launch_unary(UnaryFn fn, O* out, const I* in, int64_t elements, cudaStream_t stream,
+                  const char* where) {
+  const Strided run{1, {elements}, {1}};
+  launch_unary(fn, out, run, in, run, stream, where);
+}
+template <typename O, typename I>
+void launch_binary(BinaryFn fn, O* out, const Strided& out_view, const I* a, const Strided& a_view,
+                   const I* b, const Strided& b_view, cudaStream_t stream, const char* where) {
+  launch_binary(fn, out, dtype_of<O>(), out_view, a, a_view, b, b_view, dtype_of<I>(), stream,
+                where);
+}
+template <typename O, typename I>
+void launch_binary(BinaryFn fn, O* out, const I* a, const I* b, int64_t elements,
+                   cudaStream_t stream, const char* where) {
+  const Strided run{1, {elements}, {1}};
+  launch_binary(fn, out, run, a, run, b, run, stream, where);
+}
+template <typename O, typename I>
+void launch_reduce(ReduceFn fn, int axis, O* out, const Strided& out_view, const I* in,
+                   const Strided& in_view, cudaStream_t stream, const char* where) {
+  launch_reduce(fn, axis, out, dtype_of<O>(), out_view, in, dtype_of<I>(), in_view, stream, where);
+}
+
 }  // namespace hirgen

@@ -170,27 +170,23 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaStreamWaitEvent(stream, send_done_[0], 0), kWaitSend);
 
   // out_permute = Permute(X, perm [1, 0])
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_permute, hirgen::DType::kFp32,
-                       {2, {N, M}, {M, 1}}, X, hirgen::DType::kFp32, {2, {N, M}, {1, N}}, stream,
-                       kPermuteOutPermute);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_permute, {2, {N, M}, {M, 1}}, X,
+                       {2, {N, M}, {1, N}}, stream, kPermuteOutPermute);
 
   // out_cast = Cast(X)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_cast, hirgen::DType::kFp16, {1, {M * N}, {1}}, X,
-                       hirgen::DType::kFp32, {1, {M * N}, {1}}, stream, kCastOutCast);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_cast, X, M * N, stream, kCastOutCast);
 
   // The ranks take different paths to the same result.
   if (rank == 0) {
     // out_relu = Unary(relu, X)
-    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, hirgen::DType::kFp32, {1, {M * N}, {1}},
-                         X, hirgen::DType::kFp32, {1, {M * N}, {1}}, stream, kUnaryOutRelu);
+    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, X, M * N, stream, kUnaryOutRelu);
   } else {
     // out_relu = Set(X)
     HG_CHECK(cudaMemcpyAsync(out_relu, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, stream),
              kSetOutRelu);
 
     // out_relu = Unary(relu, out_relu)
-    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, hirgen::DType::kFp32, {1, {M * N}, {1}},
-                         out_relu, hirgen::DType::kFp32, {1, {M * N}, {1}}, stream, kUnaryOutRelu);
+    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, out_relu, M * N, stream, kUnaryOutRelu);
   }
 
   // A buffer that is made in a loop has one part for each iteration.
@@ -215,9 +211,7 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kSetRows);
 
     // product_i = Binary(mul, rows, Y_i)
-    hirgen::launch_binary(hirgen::BinaryFn::kMul, product_i, hirgen::DType::kFp32, {1, {N}, {1}},
-                          rows, {1, {N}, {1}}, Y_i, {1, {N}, {1}}, hirgen::DType::kFp32, stream,
-                          kBinaryProductI);
+    hirgen::launch_binary(hirgen::BinaryFn::kMul, product_i, rows, Y_i, N, stream, kBinaryProductI);
 
     // Deallocate(rows)
     // The memory of rows stays with the program, for the next call.
@@ -229,14 +223,12 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // out_sum = Binary(add, product, V)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, out_sum, hirgen::DType::kFp32, {2, {M, N}, {N, 1}},
-                        product_, {2, {M, N}, {N, 1}}, V, {2, {M, N}, {0, 1}}, hirgen::DType::kFp32,
-                        stream, kBinaryOutSum);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, out_sum, {2, {M, N}, {N, 1}}, product_,
+                        {2, {M, N}, {N, 1}}, V, {2, {M, N}, {0, 1}}, stream, kBinaryOutSum);
 
   // out_reduce = Reduce(sum, X, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, out_reduce, hirgen::DType::kFp32,
-                        {2, {M, 1}, {1, 0}}, X, hirgen::DType::kFp32, {2, {M, N}, {N, 1}}, stream,
-                        kReduceOutReduce);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, out_reduce, {2, {M, 1}, {1, 0}}, X,
+                        {2, {M, N}, {N, 1}}, stream, kReduceOutReduce);
   const fp32* flat = X;  // [M * N]
 
   // out_reshape = Set(flat)

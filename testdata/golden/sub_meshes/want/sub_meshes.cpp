@@ -182,9 +182,8 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   if (on_one_) {
     // out = Binary(add, moved, bias)
-    hirgen::launch_binary(hirgen::BinaryFn::kAdd, out, hirgen::DType::kBf16, {2, {32, 12}, {12, 1}},
-                          moved_, {2, {32, 12}, {12, 1}}, bias, {2, {32, 12}, {0, 1}},
-                          hirgen::DType::kBf16, stream, kBinaryOut);
+    hirgen::launch_binary(hirgen::BinaryFn::kAdd, out, {2, {32, 12}, {12, 1}}, moved_,
+                          {2, {32, 12}, {12, 1}}, bias, {2, {32, 12}, {0, 1}}, stream, kBinaryOut);
   }
 
   // broadcast_2 = Communication(Broadcast, mesh world axis x, root 2, in bias, out spread, NCCL)

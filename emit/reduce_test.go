@@ -1,0 +1,59 @@
+package emit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/model"
+)
+
+// TestReduceJoinsAxes: a kernel folds one axis between those before it, joined, and those behind
+// it; an axis of one element is not there.
+func TestReduceJoinsAxes(t *testing.T) {
+	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
+name: folds
+params: {D: 2, M: 6, N: 5, K: 4, R: 3}
+mesh: {x: D}
+dtype: fp32
+tensors:
+  X: [DIDx, M, K, N, R]
+  P: [DIDx, K, M, N]
+  first: [DIDx, K, N, R]
+  middle: [DIDx, M, N, R]
+  last: [DIDx, M, K, N]
+  apart: [DIDx, M, N]
+ops:
+  - first = sum(X, axis=1)
+  - middle = sum(X, axis=2)
+  - last = max(X, axis=4)
+  - Q = permute(P, perm=[0, 2, 1, 3])
+  - apart = sum(Q, axis=2)
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := lowering.Lower(pipeline, lowering.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, f := range render(t, program) {
+		if f.Path == "folds.cpp" {
+			text = strings.Join(strings.Fields(string(f.Data)), " ")
+		}
+	}
+	for _, want := range []string{
+		"kSum, 0, first, {2, {1, K * N * R}, {0, 1}}, X, {2, {M, K * N * R}, {K * N * R, 1}}, stream",
+		"kSum, 1, middle, {3, {M, 1, N * R}, {N * R, 0, 1}}, X, {3, {M, K, N * R}, {K * N * R, N * R, 1}}, stream",
+		"kMax, 1, last, {2, {M * K * N, 1}, {1, 0}}, X, {2, {M * K * N, R}, {R, 1}}, stream",
+		"kSum, 1, apart, {3, {M, 1, N}, {N, 0, 1}}, Q, {3, {M, K, N}, {N, M * N, 1}}, stream",
+	} {
+		if !strings.Contains(text, "hirgen::launch_reduce(hirgen::ReduceFn::"+want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text[strings.Index(text, "hirgen::launch_reduce"):])
+	}
+}
