@@ -2,12 +2,8 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/hirgen/hirgen/internal/launch"
 )
 
 // TestDirectSums runs sums that read the parts of other ranks where they are, and are written where
@@ -44,13 +40,7 @@ func TestDirectSums(t *testing.T) {
 				}
 			}
 			program := exchanges.make(t, pointToPoint(t, c.spec, "ipc-get", "in-place", append(c.fields, "sums: direct")...), values)
-			seeds := int64(6)
-			if full {
-				seeds = 50
-			}
-			for seed := range seeds { // 0 is in order
-				run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: manyCalls}).mustPass(t)
-			}
+			mustPassInOrders(t, program, c.ranks, transferSeedsOf(6))
 		})
 	}
 }
@@ -78,7 +68,7 @@ func TestDirectSumsNeedTheirOrder(t *testing.T) {
 func TestWrittenSums(t *testing.T) {
 	for name, c := range map[string]struct {
 		transport string
-		ranks     int
+		ranks     int64
 		change    []string // pairs of old and new text of the spec
 	}{
 		"fp32":     {"ipc-get", 2, []string{"dtype: bf16", "dtype: fp32"}},
@@ -91,17 +81,15 @@ func TestWrittenSums(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := pointToPoint(t, "matmul_ar_p2p", c.transport, "in-place", "sums: direct", "chunks: 1", "signals: batched")
 			spec = strings.NewReplacer(c.change...).Replace(spec)
-			d := int64(c.ranks)
+			d := c.ranks
 			if strings.Contains(spec, "y: 2") {
 				d /= 2
 			}
 			program := exchanges.make(t, spec, small("matmul_ar_p2p", d))
-			if source := emitted(t); !strings.Contains(source, ".store(") {
+			if source := exchanges.source(t, "exchange.cpp"); !strings.Contains(source, ".store(") {
 				t.Fatalf("the sum is not written to other ranks\n%s", source)
 			}
-			for seed := range int64(4) {
-				run(t, launch.Options{Program: program, N: c.ranks, Seed: seed, Args: manyCalls}).mustPass(t)
-			}
+			mustPassInOrders(t, program, c.ranks, transferSeedsOf(4))
 		})
 	}
 }
@@ -118,26 +106,5 @@ func TestWrittenSumsNeedTheirWaits(t *testing.T) {
 func changed(t *testing.T, spec string, change func(string) string) string {
 	t.Helper()
 	exchanges.emit(t, pointToPoint(t, spec, "ipc-get", "in-place", "sums: direct", "chunks: 1", "signals: batched"), small(spec, 2))
-	source := emitted(t)
-	other := change(source)
-	if other == source {
-		t.Fatalf("the program has nothing of that kind\n%s", source)
-	}
-	if err := os.WriteFile(exchangeSource(), []byte(other), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return exchanges.build(t)
-}
-
-// exchangeSource is where the source of a point-to-point program is emitted.
-func exchangeSource() string { return filepath.Join(exchanges.dir(), "exchange.cpp") }
-
-// emitted reads the source of the point-to-point program that was emitted last.
-func emitted(t *testing.T) string {
-	t.Helper()
-	source, err := os.ReadFile(exchangeSource())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(source)
+	return exchanges.rebuild(t, "exchange.cpp", change(exchanges.source(t, "exchange.cpp")))
 }

@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -42,16 +40,8 @@ func TestDumpOfSomeRanks(t *testing.T) {
 	moves, dir := folder{"moves"}, t.TempDir()
 	pipeline := moves.emit(t, string(spec), nil)
 	program := moves.build(t)
-	random := rand.New(rand.NewPCG(3, 4))
-	inputs := map[string]*model.Array{}
-	args := slices.Clone(brief)
-	for _, tensor := range pipeline.Inputs {
-		array := randomArray(random, tensor)
-		inputs[tensor.Name] = array
-		path := filepath.Join(dir, tensor.Name+".safetensors")
-		writeSafetensors(t, path, tensor.Name, tensor.DType, array)
-		args = append(args, "--load", tensor.Name+"="+path)
-	}
+	inputs, args := randomInputs(t, pipeline, dir)
+	args = append(args, brief...)
 	names := []string{"sent", "broadcast_turned", "gathered_elsewhere", "reduced_scattered"}
 	for _, name := range names {
 		args = append(args, "--dump", name+"="+filepath.Join(dir, name))

@@ -11,31 +11,42 @@ import (
 // some seed the CPU device must then give wrong elements: a check is worth what it catches.
 func TestEveryWaitIsNeeded(t *testing.T) {
 	shared.emit(t, agMatmul(plain), params{"D": 2})
-	lines := strings.SplitAfter(shared.source(t, "ag_matmul.cpp"), "\n")
-	waits := 0
-	for i, line := range lines {
-		if !strings.Contains(line, "cudaStreamWaitEvent(") {
-			continue
-		}
-		waits++
-		t.Run(strings.TrimSpace(line), func(t *testing.T) {
-			mutated := strings.Join(lines[:i], "") + withoutFirst(lines[i:])
-			program := shared.rebuild(t, "ag_matmul.cpp", mutated)
-			for seed := int64(1); seed <= 40; seed++ {
-				r := run(t, launch.Options{Program: program, N: 2, Seed: seed, Args: brief})
-				if r.exit == 1 && r.wrong(t) > 0 {
-					return
-				}
-				if r.exit != 0 {
-					t.Fatalf("seed %d: the program must run to its end, got %s", seed, r)
-				}
-			}
-			t.Error("no seed shows that this wait is missing")
-		})
-	}
-	if waits < 4 {
+	if waits := shared.mustNeedEach(t, "cudaStreamWaitEvent(", "ag_matmul.cpp"); waits < 4 {
 		t.Errorf("found %d waits in the emitted program, want those of fork, gather and join", waits)
 	}
+}
+
+// mustNeedEach builds a program on two ranks without each statement of a source that has this text, one
+// at a time: elements must then be wrong. It returns how many there are.
+func (f folder) mustNeedEach(t *testing.T, text, source string) int {
+	t.Helper()
+	lines := strings.SplitAfter(f.source(t, source), "\n")
+	found := 0
+	for i, line := range lines {
+		if !strings.Contains(line, text) {
+			continue
+		}
+		found++
+		t.Run(strings.TrimSpace(line), func(t *testing.T) {
+			mustBeWrong(t, f.rebuild(t, source, strings.Join(lines[:i], "")+withoutFirst(lines[i:])))
+		})
+	}
+	return found
+}
+
+// mustBeWrong finds a seed for which a program on two ranks runs to its end and is wrong.
+func mustBeWrong(t *testing.T, program string) {
+	t.Helper()
+	for seed := int64(1); seed <= 60; seed++ {
+		r := run(t, launch.Options{Program: program, N: 2, Seed: seed, Args: manyCalls})
+		if r.exit == 1 && r.wrong(t) > 0 {
+			return
+		}
+		if r.exit != 0 {
+			t.Fatalf("seed %d: the program must run to its end, got %s", seed, r)
+		}
+	}
+	t.Error("no seed shows that this wait is missing")
 }
 
 // withoutFirst drops the first statement of the lines, to its semicolon.

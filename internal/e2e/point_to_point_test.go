@@ -134,18 +134,7 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"transfers: ahead", "signals: batched", "pieces: 2", "chunks: 1"}},
 	} {
 		exchanges.emit(t, pointToPoint(t, c.spec, c.transport, "in-place", c.fields...), small(c.spec, 2))
-		lines := strings.SplitAfter(exchanges.source(t, "exchange.cpp"), "\n")
-		waits := 0
-		for i, line := range lines {
-			if !strings.Contains(line, c.call) {
-				continue
-			}
-			waits++
-			t.Run(c.transport+"/"+strings.TrimSpace(line), func(t *testing.T) {
-				mutated := strings.Join(lines[:i], "") + withoutFirst(lines[i:])
-				mustBeWrong(t, exchanges.rebuild(t, "exchange.cpp", mutated))
-			})
-		}
+		waits := exchanges.mustNeedEach(t, c.call, "exchange.cpp")
 		if waits != c.waits {
 			t.Errorf("%s %v: found %d waits for a peer in the emitted program, want %d", c.transport, c.fields, waits, c.waits)
 		}
@@ -167,19 +156,4 @@ func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
 			t.Errorf("want a report that has %q, got %s", want, r)
 		}
 	}
-}
-
-// mustBeWrong finds a seed for which a program on two ranks runs to its end and is wrong.
-func mustBeWrong(t *testing.T, program string) {
-	t.Helper()
-	for seed := int64(1); seed <= 60; seed++ {
-		r := run(t, launch.Options{Program: program, N: 2, Seed: seed, Args: manyCalls})
-		if r.exit == 1 && r.wrong(t) > 0 {
-			return
-		}
-		if r.exit != 0 {
-			t.Fatalf("seed %d: the program must run to its end, got %s", seed, r)
-		}
-	}
-	t.Error("no seed shows that this wait is missing")
 }

@@ -18,16 +18,7 @@ func TestLoadAndDumpAgreeWithTheModel(t *testing.T) {
 	dir := t.TempDir()
 	pipeline := shared.emit(t, agLinear(plain), nil)
 	program := shared.build(t)
-	random := rand.New(rand.NewPCG(1, 2))
-	inputs := map[string]*model.Array{}
-	var args []string
-	for _, tensor := range pipeline.Inputs {
-		array := randomArray(random, tensor)
-		inputs[tensor.Name] = array
-		path := filepath.Join(dir, tensor.Name+".safetensors")
-		writeSafetensors(t, path, tensor.Name, tensor.DType, array)
-		args = append(args, "--load", tensor.Name+"="+path)
-	}
+	inputs, args := randomInputs(t, pipeline, dir)
 	dumped := filepath.Join(dir, "C.safetensors")
 	args = append(args, "--dump", "C="+dumped)
 	run(t, launch.Options{Program: program, N: 4, Seed: 5, Args: append(args, brief...)}).mustPass(t)
@@ -40,6 +31,21 @@ func TestLoadAndDumpAgreeWithTheModel(t *testing.T) {
 	if err := sameArray(got, outputs["C"]); err != nil {
 		t.Error(err)
 	}
+}
+
+// randomInputs writes inputs of a program into a folder; they, and the options that load them.
+func randomInputs(t *testing.T, pipeline *model.Pipeline, dir string) (inputs map[string]*model.Array, options []string) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	inputs = map[string]*model.Array{}
+	for _, tensor := range pipeline.Inputs {
+		array := randomArray(random, tensor)
+		inputs[tensor.Name] = array
+		path := filepath.Join(dir, tensor.Name+".safetensors")
+		writeSafetensors(t, path, tensor.Name, tensor.DType, array)
+		options = append(options, "--load", tensor.Name+"="+path)
+	}
+	return inputs, options
 }
 
 // randomArray fills a tensor with quarters between -2 and 2: every sum of their products
