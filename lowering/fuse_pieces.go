@@ -12,12 +12,10 @@ import (
 // gathered, before the next piece begins. What is gathered can then travel while the next piece
 // is computed. The loop over the pieces of a slice becomes the outer one, and neighbours over
 // the same pieces become one loop. Both change the order of pieces and slices, so they take
-// place only where all that is written is written and read by piece, along one axis. Where
-// chunks say how many products make a piece, pieces take turns on worker streams.
+// place only where all that is written is written and read by piece, along one axis.
 //
 // Requires: a pipeline of pieces is a loop over slices around one over their pieces.
-// Establishes: no two neighbours over pieces could be one loop; with chunks and streams, no loop
-// over pieces is on the caller's stream that could be on workers.
+// Establishes: no two neighbours over pieces could be one loop.
 //
 //	before: For s: For piece: P_s_piece = ...; For piece: R_piece = Reduce(P_parts_piece); For s: For piece: C_s_piece = ...
 //	after:  For piece: (For s: P_s_piece = ...; R_piece = Reduce(P_parts_piece); For s: C_s_piece = ...)
@@ -39,7 +37,7 @@ func FusePieces(p *hostir.Program) error {
 		}
 		body = f.append(body, loop)
 	}
-	p.Body = f.takeTurns(p, body)
+	p.Body = body
 	return nil
 }
 
@@ -189,42 +187,4 @@ func (f *pieceFusion) within(s hostir.Stmt, t *hostir.Tensor, r region, variable
 		r.piece = r.axes[sel.Axis]
 	}
 	return r
-}
-
-// takeTurns puts loops over pieces on worker streams, where chunks say how many products make a
-// piece: if that is one, no other product of the piece hides how its parts travel, but that of the
-// next piece does.
-//
-//	before: For piece: P_piece = Matmul(A_piece, B); ...
-//	after:  For piece: SetCurrentStream(worker), Synchronize(caller)
-//	        For piece: SetCurrentStream(worker), P_piece = Matmul(A_piece, B), ..., SetCurrentStream(caller), Synchronize(worker)
-func (f *pieceFusion) takeTurns(p *hostir.Program, body []hostir.Stmt) []hostir.Stmt {
-	if p.Choices.Chunks == 0 || p.Streams == 0 {
-		return body
-	}
-	var caller hostir.StreamRef
-	out := make([]hostir.Stmt, 0, len(body)+1)
-	for _, s := range body {
-		if get, ok := s.(*hostir.GetCurrentStream); ok {
-			caller.Var = get.Var
-		}
-		if loop := f.overPieces(s); loop != nil && !setsStream(loop.Body) && f.independent(loop.Var, loop.Body) {
-			t := turns{p, caller, loop.Var, loop.First, loop.Count}
-			loop.Body = t.work(loop.Body, loop, loop.Body[len(loop.Body)-1])
-			out = append(out, t.forks(loop))
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// setsStream reports whether statements change the current stream.
-func setsStream(body []hostir.Stmt) bool {
-	found := false
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		_, sets := s.(*hostir.SetCurrentStream)
-		found = found || sets
-		return !found
-	})
-	return found
 }

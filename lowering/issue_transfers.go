@@ -65,9 +65,22 @@ func (m *motion) issue(list []hostir.Stmt, current hostir.StreamRef, pieces bool
 		if !hasWork(loop.Body) {
 			pipeline = nil // transfers were all that it had
 		}
+		if next := list[i+1:]; len(next) > 1 && handsOver(next[0], next[1]) {
+			i += 2
+			current = next[0].(*hostir.SetCurrentStream).Stream
+			late = append(next[:2:2], late...)
+		}
 		body = slices.Concat(body[:at], ahead, pipeline, late)
 	}
 	return usedStreams(append(body, end...))
+}
+
+// handsOver reports whether two statements let the work go on on a worker stream: waits for what
+// is needed there are better there, too.
+func handsOver(a, b hostir.Stmt) bool {
+	set, ok := a.(*hostir.SetCurrentStream)
+	_, ok2 := b.(*hostir.Synchronize)
+	return ok && ok2 && set.Stream.Index != nil
 }
 
 // usedStreams leaves out each stream that is current for no statement of a list.

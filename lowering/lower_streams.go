@@ -156,7 +156,7 @@ func (l *streamLowering) work(g *group) {
 
 // onWorkers reports whether the iterations of a pipeline take turns on worker streams.
 func (l *streamLowering) onWorkers(g *group) bool {
-	return l.program.Streams > 0 && !g.atOnce() && !g.isRing() && !l.takesTurns(g)
+	return l.program.Streams > 0 && !g.atOnce() && !g.isRing() && !l.inOrder(g)
 }
 
 // firstStep and steps bound the loop of a pipeline. One that exchanges at distance s and has

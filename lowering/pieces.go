@@ -61,9 +61,9 @@ func (l *streamLowering) byPieces(g *group) bool {
 	})
 }
 
-// takesTurns reports whether the pieces of a pipeline take turns on worker streams, which fuse-pieces
-// gives them, in place of the slices: chunks say how many products a piece is made in.
-func (l *streamLowering) takesTurns(g *group) bool {
+// inOrder reports whether the products of a pipeline stay on the caller's stream: chunks say how many
+// of them make a piece, and what follows them gets the worker streams, from overlap-pieces.
+func (l *streamLowering) inOrder(g *group) bool {
 	return l.byPieces(g) && l.program.Choices.Chunks > 0
 }
 

@@ -37,7 +37,7 @@ CHOICES = [{"streams": 0}, {"chunks": 1}, {"chunks": "3*D"}, {"transfers": "ahea
            {"own_step": "last"}, {"copy": "kernel"}, {"signals": "batched"}, {"delay": 20}, {"graph": "true"},
            {"transfers": "ahead", "streams": 0, "own_step": "last"},
            {"transfers": "ahead", "streams": 0, "own_step": "last", "pieces": 3},
-           {"transfers": "ahead", "streams": 2, "pieces": 3, "chunks": 1}, {"own_step": "last", "pieces": 3, "chunks": "D/2"},
+           {"transfers": "ahead", "streams": 2, "pieces": 3, "chunks": 1}, {"own_step": "last", "pieces": 3, "chunks": "D"},
            {"pipeline": "ring", "sums": "folded", "chunks": "2*D", "transfers": "ahead"},
            FUSED, {**FUSED, "streams": 0, "graph": "true"},
            {"sums": "direct"}, {"sums": "direct", "chunks": 1, "transfers": "ahead", "streams": 0, "graph": "true"}]

@@ -41,8 +41,8 @@ def entries(row):
 
 
 def counted(schedule, ranks):
-    """A schedule with numbers in place of multiples of D: the table has one line for a number of ranks."""
-    return {name: int(value.removesuffix("*D")) * ranks if str(value).endswith("*D") else value
+    """A schedule with numbers in place of D and its multiples: the table has one line for a number of ranks."""
+    return {name: int(value.removesuffix("D").removesuffix("*") or 1) * ranks if str(value).endswith("D") else value
             for name, value in schedule.items()}
 
 

@@ -86,7 +86,7 @@ class Bounds(unittest.TestCase):
                              ("get, direct sum, 2 products", 2), (None, 8)):
             self.assertEqual(bounds.parts_of("matmul_rs", label, 8), parts, label)
         self.assertEqual(bounds.parts_of("matmul_ar", "put, own last, 4 pieces", 8), 32)
-        self.assertEqual(bounds.parts_of("matmul_ar", "put, own last, 4 pieces, 1 product each", 8), 4)
+        self.assertEqual(bounds.parts_of("matmul_ar", "put, own last, 4 pieces, sums beside", 8), 32)
 
     def test_shares_make_up_the_whole_difference(self):
         """The row's product took 90 us and the program 108: 20 % above, 4 by the cut, 5 by sharing, 11 by the rest."""

@@ -20,7 +20,8 @@ FOLDED = {"pipeline": "ring", "sums": "folded"}
 TWO_EACH, FOUR_EACH = {"chunks": "2*D"}, {"chunks": "4*D"}  # products of a slice
 
 DIRECT = {**GET, "sums": "direct"}
-ONE, HALVES = {"chunks": 1}, {"chunks": 2}  # products of a rank, or of a piece
+ONE, HALVES = {"chunks": 1}, {"chunks": 2}  # products of a rank
+BESIDE = {"chunks": "D", "streams": 1}  # the sum of a piece on a stream beside that of the products
 
 SMALL_SECONDS, HUGE_SECONDS = 0.4e-3, 5e-3
 
@@ -38,13 +39,12 @@ HUGE = {
     "matmul_rs": [
         ("put, own last, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO_EACH}),
         ("put, own last, 4 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **FOUR_EACH}),
+        ("put, own last, 4 pieces, sums beside", "matmul_rs_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 4}),
         ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
     ],
     "matmul_ar": [
-        ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
         ("put, own last, 4 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 4}),
-        ("put, own last, 2 pieces, 1 product each", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO, **ONE, "pieces": 2}),
-        ("put, own last, 4 pieces, 1 product each", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO, **ONE, "pieces": 4}),
+        ("put, own last, 4 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 4}),
     ],
 }
 
@@ -54,13 +54,14 @@ LARGE = {
         ("put, ring", "ag_matmul_p2p", {}, {**PUT, **RING}),
     ],
     "matmul_rs": [
+        ("put, own last, 2 pieces, sums beside", "matmul_rs_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 2}),
         ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
         ("get, direct sum, 1 product", "matmul_rs_p2p", {}, {**DIRECT, **ONE}),
     ],
     "matmul_ar": [
         ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
-        ("put, own last, 2 pieces, 1 product each", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO, **ONE, "pieces": 2}),
-        ("put, own last, 4 pieces, 1 product each", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO, **ONE, "pieces": 4}),
+        ("put, own last, 2 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 2}),
+        ("put, own last, 4 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 4}),
         ("get, direct sum, 1 product", "matmul_ar_p2p", {}, {**DIRECT, **ONE}),
     ],
 }
@@ -83,6 +84,7 @@ SMALL = {
     "matmul_ar": [
         ("eager", "matmul_ar", {"S": 1}, EAGER),
         ("eager, graph", "matmul_ar", {"S": 1}, {**EAGER, **GRAPH}),
+        ("put, own last, 2 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 2}),
         ("put, own last, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **GRAPH}),
         ("put by kernels, own last, 2 streams, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
         ("get, direct sum, 1 product", "matmul_ar_p2p", {}, {**DIRECT, **ONE}),

@@ -1,0 +1,94 @@
+package lowering
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// OverlapPieces lets the sum of a piece, and what follows it, run on a worker stream beside the
+// products of the next piece, where chunks say how many products a piece is made in. Products stay
+// in order on the caller's stream: two at a time would end at the same time, and none of them
+// would hide what the other one sends.
+//
+// Requires: loops over pieces are fused; they do not change the current stream.
+// Establishes: with pieces, chunks and streams, no sum of a piece is on the stream of the products.
+//
+//	before: For piece: P_piece = Matmul(A_piece, B); R_piece = Reduce(P_parts_piece); ...
+//	after:  For piece: SetCurrentStream(caller), P_piece = Matmul(A_piece, B)
+//	          SetCurrentStream(worker), Synchronize(caller), R_piece = Reduce(P_parts_piece), ...
+//	        For piece: SetCurrentStream(caller), Synchronize(worker)
+func OverlapPieces(p *hostir.Program) error {
+	if p.Choices.Pieces == 0 || p.Choices.Chunks == 0 || p.Streams == 0 {
+		return nil
+	}
+	f := newPieceFusion(p)
+	var caller hostir.StreamRef
+	body := make([]hostir.Stmt, 0, len(p.Body)+1)
+	for _, s := range p.Body {
+		if get, ok := s.(*hostir.GetCurrentStream); ok {
+			caller.Var = get.Var
+		}
+		body = append(body, s)
+		loop := f.overPieces(s)
+		if loop == nil || setsStream(loop.Body) || !f.independent(loop.Var, loop.Body) {
+			continue
+		}
+		cut := behindProducts(loop.Body)
+		if !slices.ContainsFunc(loop.Body[cut:], func(s hostir.Stmt) bool { return !isSelect(s) }) {
+			continue
+		}
+		rest, last := loop.Body[cut:], loop.Body[len(loop.Body)-1]
+		worker := hostir.StreamRef{Index: binary("%", expr.Var(loop.Var), expr.Int(p.Streams))}
+		loop.Body = slices.Concat([]hostir.Stmt{
+			&hostir.SetCurrentStream{Info: info(loop.Body[0], ""), Stream: caller},
+		}, loop.Body[:cut], []hostir.Stmt{
+			&hostir.SetCurrentStream{Info: info(rest[0], "what follows runs beside the products of the next piece"), Stream: worker},
+			&hostir.Synchronize{Info: info(rest[0], ""), Stream: caller},
+		}, rest)
+		body = append(body, &hostir.For{
+			Info: info(last, "the caller waits for what follows the products"),
+			Var:  loop.Var, First: loop.First, Count: loop.Count,
+			Body: []hostir.Stmt{
+				&hostir.SetCurrentStream{Info: info(last, ""), Stream: caller},
+				&hostir.Synchronize{Info: info(last, ""), Stream: worker},
+			},
+		})
+	}
+	p.Body = body
+	return nil
+}
+
+// behindProducts is the place behind the last product of a list.
+func behindProducts(body []hostir.Stmt) int {
+	at := len(body)
+	for at > 0 && !makesProduct(body[at-1]) {
+		at--
+	}
+	return at
+}
+
+// makesProduct reports whether a statement is, or holds, a product.
+func makesProduct(s hostir.Stmt) bool {
+	found := false
+	hostir.Walk([]hostir.Stmt{s}, func(s hostir.Stmt) bool {
+		switch s.(type) {
+		case *hostir.Matmul, *hostir.Linear:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// setsStream reports whether statements change the current stream.
+func setsStream(body []hostir.Stmt) bool {
+	found := false
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		_, sets := s.(*hostir.SetCurrentStream)
+		found = found || sets
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,5 @@
+package lowering
+
+import "testing"
+
+func TestOverlapPieces(t *testing.T) { passCases(t, "overlap-pieces") }
