@@ -156,8 +156,8 @@ type (
 	}
 	// bufferMember is the memory of a Temp, on the ranks that hold it.
 	bufferMember struct {
-		Name, Tensor, Type, Elements, Shape, Where string
-		Guard                                      string
+		Name, Type, Elements, Shape, Where string
+		Guard                              string
 	}
 	// workspaceMember is the memory of products on the caller's stream.
 	workspaceMember struct{ Where string }

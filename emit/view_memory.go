@@ -22,7 +22,7 @@ func (b *builder) allocate(s *hostir.Allocate) ([]node, error) {
 	buf := b.newBuffer(t, b.names.member(t.Name))
 	elements := buf.elements()
 	b.view.Buffers = append(b.view.Buffers, &bufferMember{
-		Name: buf.name, Tensor: t.Name, Type: buf.typ.Alias, Shape: b.allocationShape(buf),
+		Name: buf.name, Type: buf.typ.Alias, Shape: b.allocationShape(buf),
 		Elements: times(b.iterations(), elements).String(), Where: at(s.Pos, t.Name), Guard: b.guard,
 	})
 	if len(b.loops) == 0 {

@@ -80,8 +80,7 @@ class AgLinearP2p final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  // [D, M / D, K]
-  bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "A_all", "spec.yaml:14:5 A_all");
+  bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:14:5 A_all");  // [D, M / D, K]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kLinearC};
@@ -97,8 +96,7 @@ class AgLinearP2p final : public hirgen::Program {
 AgLinearP2p::AgLinearP2p(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
-    workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml ag_linear_p2p");
+    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_linear_p2p workspace");
   }
 }
 

@@ -69,8 +69,7 @@ class AgMatmulAfter final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [S, 1, M / (S * D), N]
-  bf16* C_local_ =
-      context_.allocate<bf16>(S * (M / (S * D)) * N, "C_local", "spec.yaml:12:5 C_local");
+  bf16* C_local_ = context_.allocate<bf16>(S * (M / (S * D)) * N, "spec.yaml:12:5 C_local");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_local_plan_{context_, kCLocalShape, kMatmulCLocal};
@@ -86,7 +85,7 @@ AgMatmulAfter::AgMatmulAfter(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml ag_matmul_after");
+        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_after workspace");
   }
 }
 

@@ -81,8 +81,7 @@ class AgMatmulAnywhere final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  // [D, M / D, K]
-  bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "A_all", "spec.yaml:12:5 A_all");
+  bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:12:5 A_all");  // [D, M / D, K]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
@@ -99,7 +98,7 @@ AgMatmulAnywhere::AgMatmulAnywhere(hirgen::Context& context) : context_(context)
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml ag_matmul_anywhere");
+        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_anywhere workspace");
   }
 }
 

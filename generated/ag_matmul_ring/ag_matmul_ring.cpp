@@ -71,10 +71,8 @@ class AgMatmulRing final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
   // Buffers, kept from call to call.
-  // [D, M / D, K]
-  bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "A_all", "spec.yaml:13:5 A_all");
-  void* workspace_ =
-      context_.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml:13:5 workspace");
+  bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:13:5 A_all");  // [D, M / D, K]
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};

@@ -74,9 +74,8 @@ class LinearAr final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [S, 1, M / S, N]
-  bf16* Y_parts_ = context_.allocate<bf16>(S * (M / S) * N, "Y_parts", "spec.yaml:16:5 Y_parts");
-  // [S, M / S, N]
-  bf16* Y_sum_ = context_.allocate<bf16>(S * (M / S) * N, "Y_sum", "spec.yaml:16:5 Y_sum");
+  bf16* Y_parts_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:16:5 Y_parts");
+  bf16* Y_sum_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:16:5 Y_sum");  // [S, M / S, N]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearYParts};
@@ -91,7 +90,7 @@ class LinearAr final : public hirgen::Program {
 LinearAr::LinearAr(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml linear_ar");
+    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml linear_ar workspace");
   }
 }
 

@@ -78,7 +78,7 @@ class LinearArBackward final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(S * N * (K / D), "P", "spec.yaml:22:5 P");  // [S, 1, N, K / D]
+  bf16* P_ = context_.allocate<bf16>(S * N * (K / D), "spec.yaml:22:5 P");  // [S, 1, N, K / D]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dX_plan_{context_, kDXShape, kMatmulDX};
@@ -93,7 +93,7 @@ LinearArBackward::LinearArBackward(hirgen::Context& context) : context_(context)
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml linear_ar_backward");
+        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml linear_ar_backward workspace");
   }
 }
 

@@ -69,7 +69,7 @@ class MatmulAr final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(S * (M / S) * N, "P", "spec.yaml:13:5 P");  // [S, 1, M / S, N]
+  bf16* P_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:13:5 P");  // [S, 1, M / S, N]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -84,7 +84,7 @@ class MatmulAr final : public hirgen::Program {
 MatmulAr::MatmulAr(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml matmul_ar");
+    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_ar workspace");
   }
 }
 

@@ -13,8 +13,8 @@
 // Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of piece
 // and s.
 // Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of piece and s.
-// Schedule: pipeline p2p, transport ipc-put, no worker streams, transfers ahead, own_step last,
-// pieces 2, signals batched.
+// Schedule: pipeline p2p, transport ipc-put, 1 worker stream, sync split, joins body, transfers
+// ahead, own_step last, chunks 4, pieces 2, signals batched.
 #include "matmul_ar_pieces.hpp"
 
 #include <cuda_bf16.h>
@@ -39,6 +39,8 @@ constexpr int64_t M = 8192;
 constexpr int64_t N = 8192;
 constexpr int64_t K = 8192;
 
+constexpr int kStreams = 1;  // worker streams
+
 using bf16 = __nv_bfloat16;
 
 // Mesh world: x of D ranks.
@@ -55,9 +57,10 @@ constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the ot
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kMatmulPSPiece = "spec.yaml:16:5 Matmul of P_s_piece";
 constexpr const char* kSend = "spec.yaml:17:5 send: send of P_s_2_piece";
+constexpr const char* kCallerReady2 = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kReturns = "spec.yaml:16:5 returns: group";
 constexpr const char* kReduceRPiece = "spec.yaml:17:5 Reduce of R_piece";
-constexpr const char* kCallerReady2 = "spec.yaml:18:5 Synchronize(caller)";
+constexpr const char* kWorkerDone = "spec.yaml:18:5 Synchronize(worker piece % 1)";
 constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of R_s_2_piece";
 constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
 constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
@@ -90,12 +93,14 @@ class MatmulArPieces final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_pieces"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
+  // The streams that iterations take turns on.
+  std::array<cudaStream_t, kStreams> workers_;
+
   // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "P", "spec.yaml:16:5 P");  // [1, D, M / D, N]
+  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P");  // [1, D, M / D, N]
   // [D, 1, M / D, N]
-  bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "P_parts", "spec.yaml:17:5 P_parts");
-  void* workspace_ =
-      context_.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml:16:5 workspace");
+  bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:17:5 P_parts");
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_piece_plan_{context_, kPSPieceShape, kMatmulPSPiece};
@@ -104,13 +109,18 @@ class MatmulArPieces final : public hirgen::Program {
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, (D + 1) * 2);
   hirgen::Events send_done_ = context_.events("send_done", kSend, (D + 1) * 2);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 2);
   hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady2, 1);
+  hirgen::Events returns_ = context_.events("returns", kReturns, 2);
+  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
   hirgen::Events send_2_done_ = context_.events("send_2_done", kSend2, D * 2);
+  hirgen::Events worker_done2_ = context_.events("worker_done", kWorkerDone, kStreams);
   hirgen::Events returns_2_ = context_.events("returns_2", kReturns2, 1);
 };
 
 MatmulArPieces::MatmulArPieces(hirgen::Context& context) : context_(context) {
+  for (int i = 0; i < kStreams; ++i) {
+    workers_[i] = context.worker(i);
+  }
   peers_.share(P_parts_, kPPartsShared);
 }
 
@@ -161,6 +171,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
 
   // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 2; ++piece) {
+    stream = caller;
     for (int64_t s = 1; s < D + 1; ++s) {
       const int64_t to = (rank + s) % D;
       bf16* P_s_piece = nullptr;  // [1, M / D / 2, N]
@@ -210,6 +221,13 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
       }
     }
 
+    // What follows runs beside the products of the next piece.
+    stream = workers_[piece % kStreams];
+
+    // Synchronize(caller)
+    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady2);
+    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
+
     hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
     for (int64_t s = 1; s < D; ++s) {
       // Wait(receive)
@@ -229,9 +247,10 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     // Transfers of what is there already are issued before the work, on a stream of their own.
     stream = peers_.copies();
 
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady2);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
+    // Synchronize(worker piece % 1)
+    HG_CHECK(cudaEventRecord(worker_done_[piece % kStreams], workers_[piece % kStreams]),
+             kWorkerDone);
+    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[piece % kStreams], 0), kWorkerDone);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (D + rank - s) % D;
       bf16* R_s_2 = R;                                      // [M / D, N]
@@ -251,7 +270,17 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
       HG_CHECK(cudaEventRecord(send_2_done_[piece * D + s], stream), kSend2);
     }
 
+    stream = workers_[piece % kStreams];
+  }
+
+  // The caller waits for what follows the products.
+  for (int64_t piece = 0; piece < 2; ++piece) {
     stream = caller;
+
+    // Synchronize(worker piece % 1)
+    HG_CHECK(cudaEventRecord(worker_done2_[piece % kStreams], workers_[piece % kStreams]),
+             kWorkerDone);
+    HG_CHECK(cudaStreamWaitEvent(stream, worker_done2_[piece % kStreams], 0), kWorkerDone);
   }
 
   for (int64_t piece = 0; piece < 2; ++piece) {
@@ -313,7 +342,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_pieces",
               .spec = "spec.yaml",
-              .digest = "b1ac2bd8520194f2c89205c391cbdbb79a17191ae2d806573913ebfbf2f48ce8",
+              .digest = "b331920c82bc234b225dcaf38ba01c2972074284ce540fb3e5331dca804b8550",
               .mesh_size = D,
               .products = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .bytes = (D - 1) * (M / D / 2) * N * 4,

@@ -70,7 +70,7 @@ class MatmulRs final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(S * (M / S) * N, "P", "spec.yaml:13:5 P");  // [S, 1, M / S, N]
+  bf16* P_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:13:5 P");  // [S, 1, M / S, N]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -85,7 +85,7 @@ class MatmulRs final : public hirgen::Program {
 MatmulRs::MatmulRs(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml matmul_rs");
+    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs workspace");
   }
 }
 

@@ -71,7 +71,7 @@ class MatmulRsBcast final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [S, 1, D, M / (S * D), N]
-  bf16* P_ = context_.allocate<bf16>(S * D * (M / (S * D)) * N, "P", "spec.yaml:15:5 P");
+  bf16* P_ = context_.allocate<bf16>(S * D * (M / (S * D)) * N, "spec.yaml:15:5 P");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -87,7 +87,7 @@ MatmulRsBcast::MatmulRsBcast(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml matmul_rs_bcast");
+        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_bcast workspace");
   }
 }
 

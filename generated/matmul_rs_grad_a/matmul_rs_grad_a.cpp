@@ -71,8 +71,7 @@ class MatmulRsGradA final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [S, D, M / (S * D), N]
-  bf16* dC_all_ =
-      context_.allocate<bf16>(S * D * (M / (S * D)) * N, "dC_all", "spec.yaml:13:5 dC_all");
+  bf16* dC_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * N, "spec.yaml:13:5 dC_all");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
@@ -88,7 +87,7 @@ MatmulRsGradA::MatmulRsGradA(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml matmul_rs_grad_a");
+        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_grad_a workspace");
   }
 }
 

@@ -74,9 +74,8 @@ class MatmulRsGradB final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [S, D, M / (S * D), N]
-  bf16* dC_all_ =
-      context_.allocate<bf16>(S * D * (M / (S * D)) * N, "dC_all", "spec.yaml:15:5 dC_all");
-  bf16* P_ = context_.allocate<bf16>(S * (K / D) * N, "P", "spec.yaml:16:5 P");  // [S, 1, K / D, N]
+  bf16* dC_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * N, "spec.yaml:15:5 dC_all");
+  bf16* P_ = context_.allocate<bf16>(S * (K / D) * N, "spec.yaml:16:5 P");  // [S, 1, K / D, N]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -92,7 +91,7 @@ MatmulRsGradB::MatmulRsGradB(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml matmul_rs_grad_b");
+        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_grad_b workspace");
   }
 }
 

@@ -69,7 +69,7 @@ class MatmulRsReduce final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "P", "spec.yaml:15:5 P");  // [1, D, M / D, N]
+  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:15:5 P");  // [1, D, M / D, N]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -85,7 +85,7 @@ MatmulRsReduce::MatmulRsReduce(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml matmul_rs_reduce");
+        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_reduce workspace");
   }
 }
 

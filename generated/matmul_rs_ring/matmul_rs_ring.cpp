@@ -76,11 +76,10 @@ class MatmulRsRing final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
   // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "P", "spec.yaml:15:5 P");  // [1, D, M / D, N]
+  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:15:5 P");  // [1, D, M / D, N]
   // [1, D, M / D, N]
-  bf16* P_sums_ = context_.allocate<bf16>(D * (M / D) * N, "P_sums", "spec.yaml:16:5 P_sums");
-  void* workspace_ =
-      context_.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml:15:5 workspace");
+  bf16* P_sums_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P_sums");
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};

@@ -95,41 +95,29 @@ class MlpSp final : public hirgen::Program {
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
 
   // Buffers, kept from call to call.
+  fp32* U_X_fp32_ = context_.allocate<fp32>(M / D * K, "spec.yaml:17:5 U_X_fp32");  // [1, M / D, K]
+  fp32* U_x_ = context_.allocate<fp32>(M / D, "spec.yaml:17:5 U_x");                // [1, M / D]
+  fp32* U_x_mean_ = context_.allocate<fp32>(M / D, "spec.yaml:17:5 U_x_mean");      // [1, M / D, 1]
   // [1, M / D, K]
-  fp32* U_X_fp32_ = context_.allocate<fp32>(M / D * K, "U_X_fp32", "spec.yaml:17:5 U_X_fp32");
-  fp32* U_x_ = context_.allocate<fp32>(M / D, "U_x", "spec.yaml:17:5 U_x");  // [1, M / D]
+  fp32* U_centered_ = context_.allocate<fp32>(M / D * K, "spec.yaml:17:5 U_centered");
+  fp32* U_square_ = context_.allocate<fp32>(M / D * K, "spec.yaml:17:5 U_square");  // [1, M / D, K]
+  fp32* U_square2_ = context_.allocate<fp32>(M / D, "spec.yaml:17:5 U_square2");    // [1, M / D]
   // [1, M / D, 1]
-  fp32* U_x_mean_ = context_.allocate<fp32>(M / D, "U_x_mean", "spec.yaml:17:5 U_x_mean");
-  // [1, M / D, K]
-  fp32* U_centered_ = context_.allocate<fp32>(M / D * K, "U_centered", "spec.yaml:17:5 U_centered");
-  // [1, M / D, K]
-  fp32* U_square_ = context_.allocate<fp32>(M / D * K, "U_square", "spec.yaml:17:5 U_square");
-  // [1, M / D]
-  fp32* U_square2_ = context_.allocate<fp32>(M / D, "U_square2", "spec.yaml:17:5 U_square2");
-  // [1, M / D, 1]
-  fp32* U_square_mean_ =
-      context_.allocate<fp32>(M / D, "U_square_mean", "spec.yaml:17:5 U_square_mean");
-  fp32* U_var_ = context_.allocate<fp32>(M / D, "U_var", "spec.yaml:17:5 U_var");  // [1, M / D, 1]
-  // [1, M / D, 1]
-  fp32* U_rstd_ = context_.allocate<fp32>(M / D, "U_rstd", "spec.yaml:17:5 U_rstd");
-  fp32* U_y_ = context_.allocate<fp32>(M / D * K, "U_y", "spec.yaml:17:5 U_y");  // [1, M / D, K]
-  // [K]
-  fp32* U_gamma_fp32_ = context_.allocate<fp32>(K, "U_gamma_fp32", "spec.yaml:17:5 U_gamma_fp32");
-  // [1, M / D, K]
-  fp32* U_scaled_ = context_.allocate<fp32>(M / D * K, "U_scaled", "spec.yaml:17:5 U_scaled");
-  // [K]
-  fp32* U_beta_fp32_ = context_.allocate<fp32>(K, "U_beta_fp32", "spec.yaml:17:5 U_beta_fp32");
-  // [1, M / D, K]
-  fp32* U_add_ = context_.allocate<fp32>(M / D * K, "U_add", "spec.yaml:17:5 U_add");
-  bf16* U_ = context_.allocate<bf16>(M / D * K, "U", "spec.yaml:17:5 U");  // [1, M / D, K]
-  // [D, M / D, K]
-  bf16* U_all_ = context_.allocate<bf16>(D * (M / D) * K, "U_all", "spec.yaml:18:5 U_all");
-  bf16* Z_ = context_.allocate<bf16>(M * (N / D), "Z", "spec.yaml:19:5 Z");  // [1, M, N / D]
-  void* workspace_ =
-      context_.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml:19:5 workspace");
-  bf16* A_ = context_.allocate<bf16>(M * (N / D), "A", "spec.yaml:20:5 A");  // [1, M, N / D]
-  bf16* P_ = context_.allocate<bf16>(M * K, "P", "spec.yaml:21:5 P");        // [1, M, K]
-  bf16* V_ = context_.allocate<bf16>(M / D * K, "V", "spec.yaml:23:5 V");    // [1, M / D, K]
+  fp32* U_square_mean_ = context_.allocate<fp32>(M / D, "spec.yaml:17:5 U_square_mean");
+  fp32* U_var_ = context_.allocate<fp32>(M / D, "spec.yaml:17:5 U_var");            // [1, M / D, 1]
+  fp32* U_rstd_ = context_.allocate<fp32>(M / D, "spec.yaml:17:5 U_rstd");          // [1, M / D, 1]
+  fp32* U_y_ = context_.allocate<fp32>(M / D * K, "spec.yaml:17:5 U_y");            // [1, M / D, K]
+  fp32* U_gamma_fp32_ = context_.allocate<fp32>(K, "spec.yaml:17:5 U_gamma_fp32");  // [K]
+  fp32* U_scaled_ = context_.allocate<fp32>(M / D * K, "spec.yaml:17:5 U_scaled");  // [1, M / D, K]
+  fp32* U_beta_fp32_ = context_.allocate<fp32>(K, "spec.yaml:17:5 U_beta_fp32");    // [K]
+  fp32* U_add_ = context_.allocate<fp32>(M / D * K, "spec.yaml:17:5 U_add");        // [1, M / D, K]
+  bf16* U_ = context_.allocate<bf16>(M / D * K, "spec.yaml:17:5 U");                // [1, M / D, K]
+  bf16* U_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:18:5 U_all");  // [D, M / D, K]
+  bf16* Z_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:19:5 Z");              // [1, M, N / D]
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
+  bf16* A_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:20:5 A");  // [1, M, N / D]
+  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");        // [1, M, K]
+  bf16* V_ = context_.allocate<bf16>(M / D * K, "spec.yaml:23:5 V");    // [1, M / D, K]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};

@@ -83,13 +83,12 @@ class MlpTp final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [S, D, M / (S * D), K]
-  bf16* X_all_ =
-      context_.allocate<bf16>(S * D * (M / (S * D)) * K, "X_all", "spec.yaml:14:5 X_all");
+  bf16* X_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * K, "spec.yaml:14:5 X_all");
   // [S, 1, M / S, N / D]
-  bf16* Z_ = context_.allocate<bf16>(S * (M / S) * (N / D), "Z", "spec.yaml:15:5 Z");
+  bf16* Z_ = context_.allocate<bf16>(S * (M / S) * (N / D), "spec.yaml:15:5 Z");
   // [S, 1, M / S, N / D]
-  bf16* A_ = context_.allocate<bf16>(S * (M / S) * (N / D), "A", "spec.yaml:16:5 A");
-  bf16* P_ = context_.allocate<bf16>(S * (M / S) * K, "P", "spec.yaml:17:5 P");  // [S, 1, M / S, K]
+  bf16* A_ = context_.allocate<bf16>(S * (M / S) * (N / D), "spec.yaml:16:5 A");
+  bf16* P_ = context_.allocate<bf16>(S * (M / S) * K, "spec.yaml:17:5 P");  // [S, 1, M / S, K]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
@@ -107,7 +106,7 @@ class MlpTp final : public hirgen::Program {
 MlpTp::MlpTp(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml mlp_tp");
+    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml mlp_tp workspace");
   }
 }
 

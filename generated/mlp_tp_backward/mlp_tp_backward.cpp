@@ -92,17 +92,14 @@ class MlpTpBackward final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [D, M / D, K]
-  bf16* dY_all_ = context_.allocate<bf16>(D * (M / D) * K, "dY_all", "spec.yaml:17:5 dY_all");
-  // [D, M / D, K]
-  bf16* X_all_ = context_.allocate<bf16>(D * (M / D) * K, "X_all", "spec.yaml:18:5 X_all");
-  bf16* dA_ = context_.allocate<bf16>(M * (N / D), "dA", "spec.yaml:19:5 dA");  // [1, M, N / D]
-  void* workspace_ =
-      context_.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml:19:5 workspace");
-  // [1, M, N / D]
-  bf16* slope_ = context_.allocate<bf16>(M * (N / D), "slope", "spec.yaml:20:5 slope");
-  bf16* dZ_ = context_.allocate<bf16>(M * (N / D), "dZ", "spec.yaml:21:5 dZ");  // [1, M, N / D]
-  bf16* A_ = context_.allocate<bf16>(M * (N / D), "A", "spec.yaml:22:5 A");     // [1, M, N / D]
-  bf16* dP_ = context_.allocate<bf16>(M * K, "dP", "spec.yaml:27:5 dP");        // [1, M, K]
+  bf16* dY_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:17:5 dY_all");
+  bf16* X_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:18:5 X_all");  // [D, M / D, K]
+  bf16* dA_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:19:5 dA");            // [1, M, N / D]
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
+  bf16* slope_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:20:5 slope");  // [1, M, N / D]
+  bf16* dZ_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:21:5 dZ");        // [1, M, N / D]
+  bf16* A_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:22:5 A");          // [1, M, N / D]
+  bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");              // [1, M, K]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};

@@ -167,120 +167,94 @@ class TransformerBlock final : public hirgen::Program {
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:44:5 mesh world axis x");
 
   // Buffers, kept from call to call.
+  fp32* U1_X_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_X_fp32");  // [B * L, E]
+  fp32* U1_x_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_x");                // [B * L]
+  fp32* U1_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_x_mean");      // [B * L, 1]
   // [B * L, E]
-  fp32* U1_X_fp32_ = context_.allocate<fp32>(B * L * E, "U1_X_fp32", "spec.yaml:24:5 U1_X_fp32");
-  fp32* U1_x_ = context_.allocate<fp32>(B * L, "U1_x", "spec.yaml:24:5 U1_x");  // [B * L]
+  fp32* U1_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_centered");
+  fp32* U1_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_square");  // [B * L, E]
+  fp32* U1_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_square2");    // [B * L]
   // [B * L, 1]
-  fp32* U1_x_mean_ = context_.allocate<fp32>(B * L, "U1_x_mean", "spec.yaml:24:5 U1_x_mean");
-  // [B * L, E]
-  fp32* U1_centered_ =
-      context_.allocate<fp32>(B * L * E, "U1_centered", "spec.yaml:24:5 U1_centered");
-  // [B * L, E]
-  fp32* U1_square_ = context_.allocate<fp32>(B * L * E, "U1_square", "spec.yaml:24:5 U1_square");
-  // [B * L]
-  fp32* U1_square2_ = context_.allocate<fp32>(B * L, "U1_square2", "spec.yaml:24:5 U1_square2");
+  fp32* U1_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_square_mean");
   // [B * L, 1]
-  fp32* U1_square_mean_ =
-      context_.allocate<fp32>(B * L, "U1_square_mean", "spec.yaml:24:5 U1_square_mean");
-  fp32* U1_var_ = context_.allocate<fp32>(B * L, "U1_var", "spec.yaml:24:5 U1_var");  // [B * L, 1]
+  fp32* U1_var_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_var");
   // [B * L, 1]
-  fp32* U1_rstd_ = context_.allocate<fp32>(B * L, "U1_rstd", "spec.yaml:24:5 U1_rstd");
-  fp32* U1_y_ = context_.allocate<fp32>(B * L * E, "U1_y", "spec.yaml:24:5 U1_y");  // [B * L, E]
-  // [E]
-  fp32* U1_gamma1_fp32_ =
-      context_.allocate<fp32>(E, "U1_gamma1_fp32", "spec.yaml:24:5 U1_gamma1_fp32");
+  fp32* U1_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_rstd");
   // [B * L, E]
-  fp32* U1_scaled_ = context_.allocate<fp32>(B * L * E, "U1_scaled", "spec.yaml:24:5 U1_scaled");
-  // [E]
-  fp32* U1_beta1_fp32_ =
-      context_.allocate<fp32>(E, "U1_beta1_fp32", "spec.yaml:24:5 U1_beta1_fp32");
+  fp32* U1_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_y");
+  fp32* U1_gamma1_fp32_ = context_.allocate<fp32>(E, "spec.yaml:24:5 U1_gamma1_fp32");  // [E]
   // [B * L, E]
-  fp32* U1_add_ = context_.allocate<fp32>(B * L * E, "U1_add", "spec.yaml:24:5 U1_add");
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "U1", "spec.yaml:24:5 U1");  // [B * L, E]
+  fp32* U1_scaled_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_scaled");
+  fp32* U1_beta1_fp32_ = context_.allocate<fp32>(E, "spec.yaml:24:5 U1_beta1_fp32");  // [E]
+  fp32* U1_add_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_add");        // [B * L, E]
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");                // [B * L, E]
   // [1, B * L, E / D]
-  bf16* Uq_ = context_.allocate<bf16>(B * L * (E / D), "Uq", "spec.yaml:25:5 Uq");
-  void* workspace_ =
-      context_.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml:25:5 workspace");
-  // [1, B * L, E / D]
-  bf16* Uk_ = context_.allocate<bf16>(B * L * (E / D), "Uk", "spec.yaml:26:5 Uk");
-  // [1, B * L, E / D]
-  bf16* Uv_ = context_.allocate<bf16>(B * L * (E / D), "Uv", "spec.yaml:27:5 Uv");
+  bf16* Uq_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:25:5 Uq");
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:25:5 workspace");
+  bf16* Uk_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:26:5 Uk");  // [1, B * L, E / D]
+  bf16* Uv_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:27:5 Uv");  // [1, B * L, E / D]
   // [1, B, H / D, L, C]
-  bf16* Q_packed_ =
-      context_.allocate<bf16>(B * (H / D) * L * C, "Q_packed", "spec.yaml:37:5 Q_packed");
+  bf16* Q_packed_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:37:5 Q_packed");
   // [1, B, H / D, C, L]
-  bf16* Kt_packed_ =
-      context_.allocate<bf16>(B * (H / D) * C * L, "Kt_packed", "spec.yaml:37:5 Kt_packed");
+  bf16* Kt_packed_ = context_.allocate<bf16>(B * (H / D) * C * L, "spec.yaml:37:5 Kt_packed");
   // [1, B, H / D, L, L]
-  bf16* scores_ = context_.allocate<bf16>(B * (H / D) * L * L, "scores", "spec.yaml:37:5 scores");
+  bf16* scores_ = context_.allocate<bf16>(B * (H / D) * L * L, "spec.yaml:37:5 scores");
   // [1, B, H / D, L, L]
-  bf16* scaled_ = context_.allocate<bf16>(B * (H / D) * L * L, "scaled", "spec.yaml:38:5 scaled");
+  bf16* scaled_ = context_.allocate<bf16>(B * (H / D) * L * L, "spec.yaml:38:5 scaled");
   // [1, B, H / D, L, L]
   fp32* P_scaled_fp32_ =
-      context_.allocate<fp32>(B * (H / D) * L * L, "P_scaled_fp32", "spec.yaml:39:5 P_scaled_fp32");
+      context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:39:5 P_scaled_fp32");
   // [1, B, H / D, L]
-  fp32* P_max_ = context_.allocate<fp32>(B * (H / D) * L, "P_max", "spec.yaml:39:5 P_max");
+  fp32* P_max_ = context_.allocate<fp32>(B * (H / D) * L, "spec.yaml:39:5 P_max");
   // [1, B, H / D, L, L]
-  fp32* P_shifted_ =
-      context_.allocate<fp32>(B * (H / D) * L * L, "P_shifted", "spec.yaml:39:5 P_shifted");
+  fp32* P_shifted_ = context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:39:5 P_shifted");
   // [1, B, H / D, L, L]
-  fp32* P_exp_ = context_.allocate<fp32>(B * (H / D) * L * L, "P_exp", "spec.yaml:39:5 P_exp");
+  fp32* P_exp_ = context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:39:5 P_exp");
   // [1, B, H / D, L]
-  fp32* P_sum_ = context_.allocate<fp32>(B * (H / D) * L, "P_sum", "spec.yaml:39:5 P_sum");
+  fp32* P_sum_ = context_.allocate<fp32>(B * (H / D) * L, "spec.yaml:39:5 P_sum");
   // [1, B, H / D, L, L]
-  fp32* P_div_ = context_.allocate<fp32>(B * (H / D) * L * L, "P_div", "spec.yaml:39:5 P_div");
+  fp32* P_div_ = context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:39:5 P_div");
   // [1, B, H / D, L, L]
-  bf16* P_ = context_.allocate<bf16>(B * (H / D) * L * L, "P", "spec.yaml:39:5 P");
+  bf16* P_ = context_.allocate<bf16>(B * (H / D) * L * L, "spec.yaml:39:5 P");
   // [1, B, H / D, L, C]
-  bf16* V_packed_ =
-      context_.allocate<bf16>(B * (H / D) * L * C, "V_packed", "spec.yaml:40:5 V_packed");
+  bf16* V_packed_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:40:5 V_packed");
   // [1, B, H / D, L, C]
-  bf16* PV_ = context_.allocate<bf16>(B * (H / D) * L * C, "PV", "spec.yaml:40:5 PV");
+  bf16* PV_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:40:5 PV");
   // [1, B, L, H / D, C]
-  bf16* heads_packed_ =
-      context_.allocate<bf16>(B * L * (H / D) * C, "heads_packed", "spec.yaml:42:5 heads_packed");
+  bf16* heads_packed_ = context_.allocate<bf16>(B * L * (H / D) * C, "spec.yaml:42:5 heads_packed");
   // [1, B * L, E / D]
-  bf16* O_ = context_.allocate<bf16>(B * L * (E / D), "O", "spec.yaml:42:5 O");
-  bf16* Wop_ = context_.allocate<bf16>(B * L * E, "Wop", "spec.yaml:43:5 Wop");  // [1, B * L, E]
+  bf16* O_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:42:5 O");
+  // [1, B * L, E]
+  bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 Wop");
+  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 attention");  // [B * L, E]
+  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:45:5 X1");                // [B * L, E]
   // [B * L, E]
-  bf16* attention_ = context_.allocate<bf16>(B * L * E, "attention", "spec.yaml:44:5 attention");
-  bf16* X1_ = context_.allocate<bf16>(B * L * E, "X1", "spec.yaml:45:5 X1");  // [B * L, E]
+  fp32* U2_X1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_X1_fp32");
+  fp32* U2_x_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_x");            // [B * L]
+  fp32* U2_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_x_mean");  // [B * L, 1]
   // [B * L, E]
-  fp32* U2_X1_fp32_ = context_.allocate<fp32>(B * L * E, "U2_X1_fp32", "spec.yaml:48:5 U2_X1_fp32");
-  fp32* U2_x_ = context_.allocate<fp32>(B * L, "U2_x", "spec.yaml:48:5 U2_x");  // [B * L]
+  fp32* U2_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_centered");
+  fp32* U2_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_square");  // [B * L, E]
+  fp32* U2_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_square2");    // [B * L]
   // [B * L, 1]
-  fp32* U2_x_mean_ = context_.allocate<fp32>(B * L, "U2_x_mean", "spec.yaml:48:5 U2_x_mean");
-  // [B * L, E]
-  fp32* U2_centered_ =
-      context_.allocate<fp32>(B * L * E, "U2_centered", "spec.yaml:48:5 U2_centered");
-  // [B * L, E]
-  fp32* U2_square_ = context_.allocate<fp32>(B * L * E, "U2_square", "spec.yaml:48:5 U2_square");
-  // [B * L]
-  fp32* U2_square2_ = context_.allocate<fp32>(B * L, "U2_square2", "spec.yaml:48:5 U2_square2");
+  fp32* U2_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_square_mean");
   // [B * L, 1]
-  fp32* U2_square_mean_ =
-      context_.allocate<fp32>(B * L, "U2_square_mean", "spec.yaml:48:5 U2_square_mean");
-  fp32* U2_var_ = context_.allocate<fp32>(B * L, "U2_var", "spec.yaml:48:5 U2_var");  // [B * L, 1]
+  fp32* U2_var_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_var");
   // [B * L, 1]
-  fp32* U2_rstd_ = context_.allocate<fp32>(B * L, "U2_rstd", "spec.yaml:48:5 U2_rstd");
-  fp32* U2_y_ = context_.allocate<fp32>(B * L * E, "U2_y", "spec.yaml:48:5 U2_y");  // [B * L, E]
-  // [E]
-  fp32* U2_gamma2_fp32_ =
-      context_.allocate<fp32>(E, "U2_gamma2_fp32", "spec.yaml:48:5 U2_gamma2_fp32");
+  fp32* U2_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_rstd");
   // [B * L, E]
-  fp32* U2_scaled_ = context_.allocate<fp32>(B * L * E, "U2_scaled", "spec.yaml:48:5 U2_scaled");
-  // [E]
-  fp32* U2_beta2_fp32_ =
-      context_.allocate<fp32>(E, "U2_beta2_fp32", "spec.yaml:48:5 U2_beta2_fp32");
+  fp32* U2_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_y");
+  fp32* U2_gamma2_fp32_ = context_.allocate<fp32>(E, "spec.yaml:48:5 U2_gamma2_fp32");  // [E]
   // [B * L, E]
-  fp32* U2_add_ = context_.allocate<fp32>(B * L * E, "U2_add", "spec.yaml:48:5 U2_add");
-  bf16* U2_ = context_.allocate<bf16>(B * L * E, "U2", "spec.yaml:48:5 U2");  // [B * L, E]
+  fp32* U2_scaled_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_scaled");
+  fp32* U2_beta2_fp32_ = context_.allocate<fp32>(E, "spec.yaml:48:5 U2_beta2_fp32");  // [E]
+  fp32* U2_add_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_add");        // [B * L, E]
+  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 U2");                // [B * L, E]
   // [1, B * L, F / D]
-  bf16* Z_ = context_.allocate<bf16>(B * L * (F / D), "Z", "spec.yaml:49:5 Z");
-  // [1, B * L, F / D]
-  bf16* A_ = context_.allocate<bf16>(B * L * (F / D), "A", "spec.yaml:50:5 A");
-  bf16* W2p_ = context_.allocate<bf16>(B * L * E, "W2p", "spec.yaml:51:5 W2p");  // [1, B * L, E]
-  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "mlp", "spec.yaml:52:5 mlp");  // [B * L, E]
+  bf16* Z_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:49:5 Z");
+  bf16* A_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:50:5 A");  // [1, B * L, F / D]
+  bf16* W2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:51:5 W2p");    // [1, B * L, E]
+  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 mlp");    // [B * L, E]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};

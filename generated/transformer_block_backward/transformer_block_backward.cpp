@@ -282,228 +282,160 @@ class TransformerBlockBackward final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [B * L, E]
-  fp32* N2_X1_fp32_ = context_.allocate<fp32>(B * L * E, "N2_X1_fp32", "spec.yaml:41:5 N2_X1_fp32");
-  fp32* N2_x_ = context_.allocate<fp32>(B * L, "N2_x", "spec.yaml:41:5 N2_x");  // [B * L]
-  // [B * L, 1]
-  fp32* N2_x_mean_ = context_.allocate<fp32>(B * L, "N2_x_mean", "spec.yaml:41:5 N2_x_mean");
+  fp32* N2_X1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_X1_fp32");
+  fp32* N2_x_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_x");            // [B * L]
+  fp32* N2_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_x_mean");  // [B * L, 1]
   // [B * L, E]
-  fp32* N2_centered_ =
-      context_.allocate<fp32>(B * L * E, "N2_centered", "spec.yaml:41:5 N2_centered");
-  // [B * L, E]
-  fp32* N2_square_ = context_.allocate<fp32>(B * L * E, "N2_square", "spec.yaml:41:5 N2_square");
-  // [B * L]
-  fp32* N2_square2_ = context_.allocate<fp32>(B * L, "N2_square2", "spec.yaml:41:5 N2_square2");
+  fp32* N2_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_centered");
+  fp32* N2_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_square");  // [B * L, E]
+  fp32* N2_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_square2");    // [B * L]
   // [B * L, 1]
-  fp32* N2_square_mean_ =
-      context_.allocate<fp32>(B * L, "N2_square_mean", "spec.yaml:41:5 N2_square_mean");
-  fp32* N2_var_ = context_.allocate<fp32>(B * L, "N2_var", "spec.yaml:41:5 N2_var");  // [B * L, 1]
-  // [B * L, 1]
-  fp32* N2_rstd_ = context_.allocate<fp32>(B * L, "N2_rstd", "spec.yaml:41:5 N2_rstd");
-  // [B * L, E]
-  fp32* N2_mul_ = context_.allocate<fp32>(B * L * E, "N2_mul", "spec.yaml:41:5 N2_mul");
-  bf16* N2_ = context_.allocate<bf16>(B * L * E, "N2", "spec.yaml:41:5 N2");  // [B * L, E]
-  bf16* S2_ = context_.allocate<bf16>(B * L * E, "S2", "spec.yaml:42:5 S2");  // [B * L, E]
-  bf16* U2_ = context_.allocate<bf16>(B * L * E, "U2", "spec.yaml:43:5 U2");  // [B * L, E]
+  fp32* N2_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_square_mean");
+  fp32* N2_var_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_var");      // [B * L, 1]
+  fp32* N2_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_rstd");    // [B * L, 1]
+  fp32* N2_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_mul");  // [B * L, E]
+  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");          // [B * L, E]
+  bf16* S2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:42:5 S2");          // [B * L, E]
+  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 U2");          // [B * L, E]
+  bf16* A_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:44:5 A");      // [1, B * L, F / D]
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:46:5 workspace");
+  bf16* dA_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:47:5 dA");  // [1, B * L, F / D]
   // [1, B * L, F / D]
-  bf16* A_ = context_.allocate<bf16>(B * L * (F / D), "A", "spec.yaml:44:5 A");
-  void* workspace_ =
-      context_.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml:46:5 workspace");
-  // [1, B * L, F / D]
-  bf16* dA_ = context_.allocate<bf16>(B * L * (F / D), "dA", "spec.yaml:47:5 dA");
-  // [1, B * L, F / D]
-  bf16* slope_ = context_.allocate<bf16>(B * L * (F / D), "slope", "spec.yaml:48:5 slope");
-  // [1, B * L, F / D]
-  bf16* dZ_ = context_.allocate<bf16>(B * L * (F / D), "dZ", "spec.yaml:49:5 dZ");
-  bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "dU2p", "spec.yaml:52:5 dU2p");  // [1, B * L, E]
-  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "dU2", "spec.yaml:53:5 dU2");     // [B * L, E]
-  bf16* dS2_ = context_.allocate<bf16>(B * L * E, "dS2", "spec.yaml:54:5 dS2");     // [B * L, E]
-  bf16* dN2_ = context_.allocate<bf16>(B * L * E, "dN2", "spec.yaml:57:5 dN2");     // [B * L, E]
+  bf16* slope_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:48:5 slope");
+  bf16* dZ_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:49:5 dZ");  // [1, B * L, F / D]
+  bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 dU2p");    // [1, B * L, E]
+  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");      // [B * L, E]
+  bf16* dS2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:54:5 dS2");      // [B * L, E]
+  bf16* dN2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:57:5 dN2");      // [B * L, E]
   // [B * L, E]
-  fp32* dX1n_dN2_fp32_ =
-      context_.allocate<fp32>(B * L * E, "dX1n_dN2_fp32", "spec.yaml:58:5 dX1n_dN2_fp32");
+  fp32* dX1n_dN2_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_dN2_fp32");
   // [B * L, E]
-  fp32* dX1n_X1_fp32_ =
-      context_.allocate<fp32>(B * L * E, "dX1n_X1_fp32", "spec.yaml:58:5 dX1n_X1_fp32");
-  fp32* dX1n_x_ = context_.allocate<fp32>(B * L, "dX1n_x", "spec.yaml:58:5 dX1n_x");  // [B * L]
+  fp32* dX1n_X1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_X1_fp32");
+  fp32* dX1n_x_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_x");            // [B * L]
+  fp32* dX1n_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_x_mean");  // [B * L, 1]
+  // [B * L, E]
+  fp32* dX1n_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_centered");
+  // [B * L, E]
+  fp32* dX1n_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_square");
+  fp32* dX1n_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_square2");  // [B * L]
   // [B * L, 1]
-  fp32* dX1n_x_mean_ = context_.allocate<fp32>(B * L, "dX1n_x_mean", "spec.yaml:58:5 dX1n_x_mean");
+  fp32* dX1n_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_square_mean");
+  fp32* dX1n_var_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_var");    // [B * L, 1]
+  fp32* dX1n_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_rstd");  // [B * L, 1]
+  fp32* dX1n_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_y");    // [B * L, E]
   // [B * L, E]
-  fp32* dX1n_centered_ =
-      context_.allocate<fp32>(B * L * E, "dX1n_centered", "spec.yaml:58:5 dX1n_centered");
-  // [B * L, E]
-  fp32* dX1n_square_ =
-      context_.allocate<fp32>(B * L * E, "dX1n_square", "spec.yaml:58:5 dX1n_square");
-  // [B * L]
-  fp32* dX1n_square2_ =
-      context_.allocate<fp32>(B * L, "dX1n_square2", "spec.yaml:58:5 dX1n_square2");
+  fp32* dX1n_weighted_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_weighted");
+  fp32* dX1n_along_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_along");  // [B * L]
   // [B * L, 1]
-  fp32* dX1n_square_mean_ =
-      context_.allocate<fp32>(B * L, "dX1n_square_mean", "spec.yaml:58:5 dX1n_square_mean");
+  fp32* dX1n_along_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_along_mean");
+  fp32* dX1n_dy_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_dy");  // [B * L]
   // [B * L, 1]
-  fp32* dX1n_var_ = context_.allocate<fp32>(B * L, "dX1n_var", "spec.yaml:58:5 dX1n_var");
-  // [B * L, 1]
-  fp32* dX1n_rstd_ = context_.allocate<fp32>(B * L, "dX1n_rstd", "spec.yaml:58:5 dX1n_rstd");
+  fp32* dX1n_dy_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_dy_mean");
+  fp32* dX1n_away_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_away");  // [B * L, E]
   // [B * L, E]
-  fp32* dX1n_y_ = context_.allocate<fp32>(B * L * E, "dX1n_y", "spec.yaml:58:5 dX1n_y");
+  fp32* dX1n_radial_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_radial");
   // [B * L, E]
-  fp32* dX1n_weighted_ =
-      context_.allocate<fp32>(B * L * E, "dX1n_weighted", "spec.yaml:58:5 dX1n_weighted");
-  // [B * L]
-  fp32* dX1n_along_ = context_.allocate<fp32>(B * L, "dX1n_along", "spec.yaml:58:5 dX1n_along");
-  // [B * L, 1]
-  fp32* dX1n_along_mean_ =
-      context_.allocate<fp32>(B * L, "dX1n_along_mean", "spec.yaml:58:5 dX1n_along_mean");
-  fp32* dX1n_dy_ = context_.allocate<fp32>(B * L, "dX1n_dy", "spec.yaml:58:5 dX1n_dy");  // [B * L]
-  // [B * L, 1]
-  fp32* dX1n_dy_mean_ =
-      context_.allocate<fp32>(B * L, "dX1n_dy_mean", "spec.yaml:58:5 dX1n_dy_mean");
-  // [B * L, E]
-  fp32* dX1n_away_ = context_.allocate<fp32>(B * L * E, "dX1n_away", "spec.yaml:58:5 dX1n_away");
-  // [B * L, E]
-  fp32* dX1n_radial_ =
-      context_.allocate<fp32>(B * L * E, "dX1n_radial", "spec.yaml:58:5 dX1n_radial");
-  // [B * L, E]
-  fp32* dX1n_tangent_ =
-      context_.allocate<fp32>(B * L * E, "dX1n_tangent", "spec.yaml:58:5 dX1n_tangent");
-  // [B * L, E]
-  fp32* dX1n_mul_ = context_.allocate<fp32>(B * L * E, "dX1n_mul", "spec.yaml:58:5 dX1n_mul");
-  bf16* dX1n_ = context_.allocate<bf16>(B * L * E, "dX1n", "spec.yaml:58:5 dX1n");  // [B * L, E]
-  bf16* dX1_ = context_.allocate<bf16>(B * L * E, "dX1", "spec.yaml:59:5 dX1");     // [B * L, E]
+  fp32* dX1n_tangent_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_tangent");
+  fp32* dX1n_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_mul");  // [B * L, E]
+  bf16* dX1n_ = context_.allocate<bf16>(B * L * E, "spec.yaml:58:5 dX1n");          // [B * L, E]
+  bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");            // [B * L, E]
   // [1, B * L, E / D]
-  bf16* dO_ = context_.allocate<bf16>(B * L * (E / D), "dO", "spec.yaml:64:5 dO");
+  bf16* dO_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:64:5 dO");
   // [1, B, H / D, L, C]
-  bf16* dPV_packed_ =
-      context_.allocate<bf16>(B * (H / D) * L * C, "dPV_packed", "spec.yaml:70:5 dPV_packed");
+  bf16* dPV_packed_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:70:5 dPV_packed");
   // [1, B, H / D, L, L]
-  bf16* dP_ = context_.allocate<bf16>(B * (H / D) * L * L, "dP", "spec.yaml:70:5 dP");
+  bf16* dP_ = context_.allocate<bf16>(B * (H / D) * L * L, "spec.yaml:70:5 dP");
   // [1, B, H / D, L, C]
-  bf16* dPV_packed_2_ =
-      context_.allocate<bf16>(B * (H / D) * L * C, "dPV_packed_2", "spec.yaml:72:5 dPV_packed_2");
+  bf16* dPV_packed_2_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:72:5 dPV_packed_2");
   // [1, B, H / D, L, C]
-  bf16* dV_ = context_.allocate<bf16>(B * (H / D) * L * C, "dV", "spec.yaml:72:5 dV");
+  bf16* dV_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:72:5 dV");
   // [1, B, H / D, L, L]
-  fp32* dscaled_dP_fp32_ = context_.allocate<fp32>(B * (H / D) * L * L, "dscaled_dP_fp32",
-                                                   "spec.yaml:73:5 dscaled_dP_fp32");
+  fp32* dscaled_dP_fp32_ =
+      context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:73:5 dscaled_dP_fp32");
   // [1, B, H / D, L, L]
-  fp32* dscaled_P_fp32_ = context_.allocate<fp32>(B * (H / D) * L * L, "dscaled_P_fp32",
-                                                  "spec.yaml:73:5 dscaled_P_fp32");
+  fp32* dscaled_P_fp32_ =
+      context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:73:5 dscaled_P_fp32");
   // [1, B, H / D, L, L]
-  fp32* dscaled_weighted_ = context_.allocate<fp32>(B * (H / D) * L * L, "dscaled_weighted",
-                                                    "spec.yaml:73:5 dscaled_weighted");
+  fp32* dscaled_weighted_ =
+      context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:73:5 dscaled_weighted");
   // [1, B, H / D, L]
-  fp32* dscaled_sum_ =
-      context_.allocate<fp32>(B * (H / D) * L, "dscaled_sum", "spec.yaml:73:5 dscaled_sum");
+  fp32* dscaled_sum_ = context_.allocate<fp32>(B * (H / D) * L, "spec.yaml:73:5 dscaled_sum");
   // [1, B, H / D, L, L]
-  fp32* dscaled_centered_ = context_.allocate<fp32>(B * (H / D) * L * L, "dscaled_centered",
-                                                    "spec.yaml:73:5 dscaled_centered");
+  fp32* dscaled_centered_ =
+      context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:73:5 dscaled_centered");
   // [1, B, H / D, L, L]
-  fp32* dscaled_mul_ =
-      context_.allocate<fp32>(B * (H / D) * L * L, "dscaled_mul", "spec.yaml:73:5 dscaled_mul");
+  fp32* dscaled_mul_ = context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:73:5 dscaled_mul");
   // [1, B, H / D, L, L]
-  bf16* dscaled_ =
-      context_.allocate<bf16>(B * (H / D) * L * L, "dscaled", "spec.yaml:73:5 dscaled");
+  bf16* dscaled_ = context_.allocate<bf16>(B * (H / D) * L * L, "spec.yaml:73:5 dscaled");
   // [1, B, H / D, L, L]
-  bf16* dscores_ =
-      context_.allocate<bf16>(B * (H / D) * L * L, "dscores", "spec.yaml:74:5 dscores");
+  bf16* dscores_ = context_.allocate<bf16>(B * (H / D) * L * L, "spec.yaml:74:5 dscores");
   // [1, B, H / D, L, C]
-  bf16* dQ_ = context_.allocate<bf16>(B * (H / D) * L * C, "dQ", "spec.yaml:75:5 dQ");
+  bf16* dQ_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:75:5 dQ");
   // [1, B, H / D, L, C]
-  bf16* dK_ = context_.allocate<bf16>(B * (H / D) * L * C, "dK", "spec.yaml:77:5 dK");
+  bf16* dK_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:77:5 dK");
   // [1, B, L, H / D, C]
-  bf16* dHq_packed_ =
-      context_.allocate<bf16>(B * L * (H / D) * C, "dHq_packed", "spec.yaml:81:5 dHq_packed");
-  // [1, B * L, E / D]
-  bf16* dUq_ = context_.allocate<bf16>(B * L * (E / D), "dUq", "spec.yaml:81:5 dUq");
+  bf16* dHq_packed_ = context_.allocate<bf16>(B * L * (H / D) * C, "spec.yaml:81:5 dHq_packed");
+  bf16* dUq_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:81:5 dUq");  // [1, B * L, E / D]
   // [1, B, L, H / D, C]
-  bf16* dHk_packed_ =
-      context_.allocate<bf16>(B * L * (H / D) * C, "dHk_packed", "spec.yaml:82:5 dHk_packed");
-  // [1, B * L, E / D]
-  bf16* dUk_ = context_.allocate<bf16>(B * L * (E / D), "dUk", "spec.yaml:82:5 dUk");
+  bf16* dHk_packed_ = context_.allocate<bf16>(B * L * (H / D) * C, "spec.yaml:82:5 dHk_packed");
+  bf16* dUk_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:82:5 dUk");  // [1, B * L, E / D]
   // [1, B, L, H / D, C]
-  bf16* dHv_packed_ =
-      context_.allocate<bf16>(B * L * (H / D) * C, "dHv_packed", "spec.yaml:83:5 dHv_packed");
+  bf16* dHv_packed_ = context_.allocate<bf16>(B * L * (H / D) * C, "spec.yaml:83:5 dHv_packed");
   // [1, B * L, E / D]
-  bf16* dUv_ = context_.allocate<bf16>(B * L * (E / D), "dUv", "spec.yaml:83:5 dUv");
+  bf16* dUv_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:83:5 dUv");
+  fp32* N1_X_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_X_fp32");  // [B * L, E]
+  fp32* N1_x_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_x");                // [B * L]
+  fp32* N1_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_x_mean");      // [B * L, 1]
   // [B * L, E]
-  fp32* N1_X_fp32_ = context_.allocate<fp32>(B * L * E, "N1_X_fp32", "spec.yaml:86:5 N1_X_fp32");
-  fp32* N1_x_ = context_.allocate<fp32>(B * L, "N1_x", "spec.yaml:86:5 N1_x");  // [B * L]
+  fp32* N1_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_centered");
+  fp32* N1_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_square");  // [B * L, E]
+  fp32* N1_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_square2");    // [B * L]
   // [B * L, 1]
-  fp32* N1_x_mean_ = context_.allocate<fp32>(B * L, "N1_x_mean", "spec.yaml:86:5 N1_x_mean");
+  fp32* N1_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_square_mean");
+  fp32* N1_var_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_var");      // [B * L, 1]
+  fp32* N1_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_rstd");    // [B * L, 1]
+  fp32* N1_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_mul");  // [B * L, E]
+  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:86:5 N1");          // [B * L, E]
+  bf16* S1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:87:5 S1");          // [B * L, E]
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:88:5 U1");          // [B * L, E]
+  bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:95:5 dU1q");      // [1, B * L, E]
+  bf16* dU1k_ = context_.allocate<bf16>(B * L * E, "spec.yaml:96:5 dU1k");      // [1, B * L, E]
+  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "spec.yaml:97:5 dU1v");      // [1, B * L, E]
+  bf16* dU1qk_ = context_.allocate<bf16>(B * L * E, "spec.yaml:98:5 dU1qk");    // [1, B * L, E]
+  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:99:5 dU1p");      // [1, B * L, E]
+  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:100:5 dU1");       // [B * L, E]
+  bf16* dS1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:101:5 dS1");       // [B * L, E]
+  bf16* dN1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:104:5 dN1");       // [B * L, E]
   // [B * L, E]
-  fp32* N1_centered_ =
-      context_.allocate<fp32>(B * L * E, "N1_centered", "spec.yaml:86:5 N1_centered");
+  fp32* dXn_dN1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_dN1_fp32");
   // [B * L, E]
-  fp32* N1_square_ = context_.allocate<fp32>(B * L * E, "N1_square", "spec.yaml:86:5 N1_square");
-  // [B * L]
-  fp32* N1_square2_ = context_.allocate<fp32>(B * L, "N1_square2", "spec.yaml:86:5 N1_square2");
+  fp32* dXn_X_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_X_fp32");
+  fp32* dXn_x_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_x");            // [B * L]
+  fp32* dXn_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_x_mean");  // [B * L, 1]
+  // [B * L, E]
+  fp32* dXn_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_centered");
+  // [B * L, E]
+  fp32* dXn_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_square");
+  fp32* dXn_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_square2");  // [B * L]
   // [B * L, 1]
-  fp32* N1_square_mean_ =
-      context_.allocate<fp32>(B * L, "N1_square_mean", "spec.yaml:86:5 N1_square_mean");
-  fp32* N1_var_ = context_.allocate<fp32>(B * L, "N1_var", "spec.yaml:86:5 N1_var");  // [B * L, 1]
+  fp32* dXn_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_square_mean");
+  fp32* dXn_var_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_var");    // [B * L, 1]
+  fp32* dXn_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_rstd");  // [B * L, 1]
+  fp32* dXn_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_y");    // [B * L, E]
+  // [B * L, E]
+  fp32* dXn_weighted_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_weighted");
+  fp32* dXn_along_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_along");  // [B * L]
   // [B * L, 1]
-  fp32* N1_rstd_ = context_.allocate<fp32>(B * L, "N1_rstd", "spec.yaml:86:5 N1_rstd");
+  fp32* dXn_along_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_along_mean");
+  fp32* dXn_dy_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_dy");            // [B * L]
+  fp32* dXn_dy_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_dy_mean");  // [B * L, 1]
+  fp32* dXn_away_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_away");    // [B * L, E]
   // [B * L, E]
-  fp32* N1_mul_ = context_.allocate<fp32>(B * L * E, "N1_mul", "spec.yaml:86:5 N1_mul");
-  bf16* N1_ = context_.allocate<bf16>(B * L * E, "N1", "spec.yaml:86:5 N1");        // [B * L, E]
-  bf16* S1_ = context_.allocate<bf16>(B * L * E, "S1", "spec.yaml:87:5 S1");        // [B * L, E]
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "U1", "spec.yaml:88:5 U1");        // [B * L, E]
-  bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "dU1q", "spec.yaml:95:5 dU1q");  // [1, B * L, E]
-  bf16* dU1k_ = context_.allocate<bf16>(B * L * E, "dU1k", "spec.yaml:96:5 dU1k");  // [1, B * L, E]
-  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "dU1v", "spec.yaml:97:5 dU1v");  // [1, B * L, E]
-  // [1, B * L, E]
-  bf16* dU1qk_ = context_.allocate<bf16>(B * L * E, "dU1qk", "spec.yaml:98:5 dU1qk");
-  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "dU1p", "spec.yaml:99:5 dU1p");  // [1, B * L, E]
-  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "dU1", "spec.yaml:100:5 dU1");    // [B * L, E]
-  bf16* dS1_ = context_.allocate<bf16>(B * L * E, "dS1", "spec.yaml:101:5 dS1");    // [B * L, E]
-  bf16* dN1_ = context_.allocate<bf16>(B * L * E, "dN1", "spec.yaml:104:5 dN1");    // [B * L, E]
+  fp32* dXn_radial_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_radial");
   // [B * L, E]
-  fp32* dXn_dN1_fp32_ =
-      context_.allocate<fp32>(B * L * E, "dXn_dN1_fp32", "spec.yaml:105:5 dXn_dN1_fp32");
-  // [B * L, E]
-  fp32* dXn_X_fp32_ =
-      context_.allocate<fp32>(B * L * E, "dXn_X_fp32", "spec.yaml:105:5 dXn_X_fp32");
-  fp32* dXn_x_ = context_.allocate<fp32>(B * L, "dXn_x", "spec.yaml:105:5 dXn_x");  // [B * L]
-  // [B * L, 1]
-  fp32* dXn_x_mean_ = context_.allocate<fp32>(B * L, "dXn_x_mean", "spec.yaml:105:5 dXn_x_mean");
-  // [B * L, E]
-  fp32* dXn_centered_ =
-      context_.allocate<fp32>(B * L * E, "dXn_centered", "spec.yaml:105:5 dXn_centered");
-  // [B * L, E]
-  fp32* dXn_square_ =
-      context_.allocate<fp32>(B * L * E, "dXn_square", "spec.yaml:105:5 dXn_square");
-  // [B * L]
-  fp32* dXn_square2_ = context_.allocate<fp32>(B * L, "dXn_square2", "spec.yaml:105:5 dXn_square2");
-  // [B * L, 1]
-  fp32* dXn_square_mean_ =
-      context_.allocate<fp32>(B * L, "dXn_square_mean", "spec.yaml:105:5 dXn_square_mean");
-  // [B * L, 1]
-  fp32* dXn_var_ = context_.allocate<fp32>(B * L, "dXn_var", "spec.yaml:105:5 dXn_var");
-  // [B * L, 1]
-  fp32* dXn_rstd_ = context_.allocate<fp32>(B * L, "dXn_rstd", "spec.yaml:105:5 dXn_rstd");
-  // [B * L, E]
-  fp32* dXn_y_ = context_.allocate<fp32>(B * L * E, "dXn_y", "spec.yaml:105:5 dXn_y");
-  // [B * L, E]
-  fp32* dXn_weighted_ =
-      context_.allocate<fp32>(B * L * E, "dXn_weighted", "spec.yaml:105:5 dXn_weighted");
-  // [B * L]
-  fp32* dXn_along_ = context_.allocate<fp32>(B * L, "dXn_along", "spec.yaml:105:5 dXn_along");
-  // [B * L, 1]
-  fp32* dXn_along_mean_ =
-      context_.allocate<fp32>(B * L, "dXn_along_mean", "spec.yaml:105:5 dXn_along_mean");
-  fp32* dXn_dy_ = context_.allocate<fp32>(B * L, "dXn_dy", "spec.yaml:105:5 dXn_dy");  // [B * L]
-  // [B * L, 1]
-  fp32* dXn_dy_mean_ = context_.allocate<fp32>(B * L, "dXn_dy_mean", "spec.yaml:105:5 dXn_dy_mean");
-  // [B * L, E]
-  fp32* dXn_away_ = context_.allocate<fp32>(B * L * E, "dXn_away", "spec.yaml:105:5 dXn_away");
-  // [B * L, E]
-  fp32* dXn_radial_ =
-      context_.allocate<fp32>(B * L * E, "dXn_radial", "spec.yaml:105:5 dXn_radial");
-  // [B * L, E]
-  fp32* dXn_tangent_ =
-      context_.allocate<fp32>(B * L * E, "dXn_tangent", "spec.yaml:105:5 dXn_tangent");
-  // [B * L, E]
-  fp32* dXn_mul_ = context_.allocate<fp32>(B * L * E, "dXn_mul", "spec.yaml:105:5 dXn_mul");
-  bf16* dXn_ = context_.allocate<bf16>(B * L * E, "dXn", "spec.yaml:105:5 dXn");  // [B * L, E]
+  fp32* dXn_tangent_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_tangent");
+  fp32* dXn_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_mul");  // [B * L, E]
+  bf16* dXn_ = context_.allocate<bf16>(B * L * E, "spec.yaml:105:5 dXn");          // [B * L, E]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};

@@ -231,18 +231,18 @@ Events Context::events(const char* name, const char* where, int64_t count) {
   return made;
 }
 
-void* Context::allocate(size_t bytes, const char* name, const char* where) {
+void* Context::allocate(size_t bytes, const std::string& what) {
   if (bytes == 0) return nullptr;
   void* buffer = nullptr;
   const cudaError_t status = cudaMalloc(&buffer, bytes);
-  // The position of the host is a literal: the watchdog may read it when `where` is gone.
+  // The position of the host is a literal: the watchdog may read it when `what` is gone.
   constexpr const char* kAllocate = "allocate";
   if (status == cudaErrorMemoryAllocation) {
     size_t free = 0;
     size_t total = 0;
     HG_CHECK(cudaMemGetInfo(&free, &total), kAllocate);
     throw Error(Code::kEnvironment,
-                format("%s: %s needs %zu bytes of GPU memory and %zu of %zu are free", where, name,
+                format("%s needs %zu bytes of GPU memory and %zu of %zu are free", what.c_str(),
                        bytes, free, total));
   }
   HG_CHECK(status, kAllocate);

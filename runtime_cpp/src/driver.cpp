@@ -101,15 +101,14 @@ Code Driver::run() {
 
 void Driver::allocate_tensors() {
   for (const TensorDesc& desc : descs_) {
-    tensors_.push_back(
-        context_.allocate(desc.local_bytes(), desc.name.c_str(), desc.where.c_str()));
+    tensors_.push_back(context_.allocate(desc.local_bytes(), desc.where + " " + desc.name));
   }
   if (!options_.check) return;
   for (int64_t i = 0; i < options_.checks; ++i) {
     std::vector<void*>& kept = kept_.emplace_back(descs_.size(), nullptr);
     for (size_t t = 0; t < descs_.size(); ++t) {
       if (!descs_[t].output) continue;
-      kept[t] = context_.allocate(descs_[t].local_bytes(), "a checked output", kDriver);
+      kept[t] = context_.allocate(descs_[t].local_bytes(), "a checked output");
     }
   }
   reference_ = std::make_unique<DeviceReference>(stream_);

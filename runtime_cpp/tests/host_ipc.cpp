@@ -63,7 +63,7 @@ class Gather final : public Program {
   /// The caller's data in one of two buffers in turn, as callers with several have it.
   const float* copy_of(const float* a, cudaStream_t caller) {
     float*& turn = copies_[calls_++ % 2];
-    if (turn == nullptr) turn = context_.allocate<float>(kColumns, "A", kWhere);
+    if (turn == nullptr) turn = context_.allocate<float>(kColumns, "A");
     HG_CHECK(cudaMemcpyAsync(turn, a, kBytes, cudaMemcpyDeviceToDevice, caller), kWhere);
     return turn;
   }
@@ -107,7 +107,7 @@ class Gather final : public Program {
   const bool put_ = chosen("GATHER_PUT");
   Peers peers_{context_, "gather.yaml"};
   Team& world_ = context_.team({0, 1, 2}, kWhere);
-  float* all_ = context_.allocate<float>(kWorld * kColumns, "A_all", kWhere);
+  float* all_ = context_.allocate<float>(kWorld * kColumns, "A_all");
   const SharedShape shape_{put_ ? kWorld * kBytes : kBytes, kWorld, put_ ? "A_all" : "A", kSharing};
   Events ready_ = context_.events("ready", kWhere, kWorld);
   Events done_ = context_.events("done", kWhere, kWorld);

@@ -65,7 +65,7 @@ class Pair final : public Program {
   /// The caller's data in one of three buffers in turn, as callers with several have it.
   const float* copy_of(const float* a, cudaStream_t caller) {
     float*& turn = copies_[calls_++ % 3];
-    if (turn == nullptr) turn = context_.allocate<float>(kColumns, "A", kWhere);
+    if (turn == nullptr) turn = context_.allocate<float>(kColumns, "A");
     HG_CHECK(cudaMemcpyAsync(turn, a, kBytes, cudaMemcpyDeviceToDevice, caller), kWhere);
     return turn;
   }

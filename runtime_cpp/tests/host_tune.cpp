@@ -82,9 +82,9 @@ class Chain final : public Program {
   MatmulPlan first_{context_, kFirst, kWhere}, second_{context_, kSecond, kWhere};
   Events ready_ = context_.events("ready", kWhere, 1);
   Events gathered_ = context_.events("gathered", kWhere, 1);
-  float* all_ = context_.allocate<float>(kWorld * kRows * kDepth, "A_all", kWhere);
-  float* middle_ = context_.allocate<float>(kWorld * kRows * kMiddle, "middle", kWhere);
-  void* workspace_ = context_.allocate(kWorkspaceBytes, "workspace", kWhere);
+  float* all_ = context_.allocate<float>(kWorld * kRows * kDepth, "A_all");
+  float* middle_ = context_.allocate<float>(kWorld * kRows * kMiddle, "middle");
+  void* workspace_ = context_.allocate(kWorkspaceBytes, "workspace");
   GraphCache graphs_{kWhere};
 };
 

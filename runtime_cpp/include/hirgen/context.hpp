@@ -128,12 +128,13 @@ class Context {
   /// `count` events for one statement of a call.
   Events events(const char* name, const char* where, int64_t count);
 
-  /// Device memory that lives as long as the context; zero bytes give nullptr.
-  void* allocate(size_t bytes, const char* name, const char* where);
+  /// Device memory that lives as long as the context; zero bytes give nullptr. `what` names it in
+  /// errors, with its place in the spec.
+  void* allocate(size_t bytes, const std::string& what);
   /// allocate() with an element type.
   template <typename T>
-  T* allocate(int64_t elements, const char* name, const char* where) {
-    return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), name, where));
+  T* allocate(int64_t elements, const std::string& what) {
+    return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), what));
   }
 
   /// Lets the watchdog read what a stuck call waits for in a buffer that ranks share.

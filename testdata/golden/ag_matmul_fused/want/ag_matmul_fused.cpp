@@ -69,8 +69,7 @@ class AgMatmulFused final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [S, D, M / (S * D), K]
-  bf16* A_all_ =
-      context_.allocate<bf16>(S * D * (M / (S * D)) * K, "A_all", "spec.yaml:11:5 A_all");
+  bf16* A_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * K, "spec.yaml:11:5 A_all");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
@@ -86,7 +85,7 @@ AgMatmulFused::AgMatmulFused(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml ag_matmul_fused");
+        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_fused workspace");
   }
 }
 

@@ -72,8 +72,7 @@ class AgMatmulGraph final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [S, D, M / (S * D), K]
-  fp32* A_all_ =
-      context_.allocate<fp32>(S * D * (M / (S * D)) * K, "A_all", "spec.yaml:11:5 A_all");
+  fp32* A_all_ = context_.allocate<fp32>(S * D * (M / (S * D)) * K, "spec.yaml:11:5 A_all");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
@@ -89,7 +88,7 @@ AgMatmulGraph::AgMatmulGraph(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml ag_matmul_graph");
+        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_graph workspace");
   }
 }
 

@@ -85,11 +85,9 @@ class Collectives final : public hirgen::Program {
       context_.team(mesh_world.team(context_.rank(), 0), "collectives.hir:3:5 mesh world axis x");
 
   // Buffers, kept from call to call.
-  // [X, X, N]
-  fp32* at_root_ = context_.allocate<fp32>(X * X * N, "at_root", "collectives.hir:11:5 at_root");
+  fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");  // [X, X, N]
   // [X, N]
-  fp32* sum_at_root_ =
-      context_.allocate<fp32>(X * N, "sum_at_root", "collectives.hir:12:5 sum_at_root");
+  fp32* sum_at_root_ = context_.allocate<fp32>(X * N, "collectives.hir:12:5 sum_at_root");
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);

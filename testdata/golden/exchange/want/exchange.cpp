@@ -75,8 +75,7 @@ class Exchange final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  // [D, M, K]
-  bf16* A_all_ = context_.allocate<bf16>(D * M * K, "A_all", "exchange.hir:4:5 A_all");
+  bf16* A_all_ = context_.allocate<bf16>(D * M * K, "exchange.hir:4:5 A_all");  // [D, M, K]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
@@ -91,8 +90,7 @@ class Exchange final : public hirgen::Program {
 Exchange::Exchange(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
-    workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "exchange.hir exchange");
+    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "exchange.hir exchange workspace");
   }
 }
 

@@ -96,9 +96,9 @@ class ExchangeAutoAcrossHosts final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "P", "spec.yaml:15:5 P");  // [1, D, M / D, N]
+  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:15:5 P");  // [1, D, M / D, N]
   // [D, 1, M / D, N]
-  bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "P_parts", "spec.yaml:16:5 P_parts");
+  bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P_parts");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
@@ -116,8 +116,7 @@ class ExchangeAutoAcrossHosts final : public hirgen::Program {
 ExchangeAutoAcrossHosts::ExchangeAutoAcrossHosts(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
-    workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml exchange_auto");
+    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml exchange_auto workspace");
   }
   peers_.share(P_parts_, kPPartsShared);
 }

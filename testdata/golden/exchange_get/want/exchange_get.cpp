@@ -80,8 +80,7 @@ class ExchangeGet final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  // [D, M, K]
-  bf16* A_all_ = context_.allocate<bf16>(D * M * K, "A_all", "exchange_get.hir:4:5 A_all");
+  bf16* A_all_ = context_.allocate<bf16>(D * M * K, "exchange_get.hir:4:5 A_all");  // [D, M, K]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
@@ -98,7 +97,7 @@ ExchangeGet::ExchangeGet(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "exchange_get.hir exchange_get");
+        context.allocate(hirgen::kWorkspaceBytes, "exchange_get.hir exchange_get workspace");
   }
 }
 

@@ -80,8 +80,7 @@ class ExchangePut final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  // [D, M, K]
-  bf16* A_all_ = context_.allocate<bf16>(D * M * K, "A_all", "exchange_put.hir:4:5 A_all");
+  bf16* A_all_ = context_.allocate<bf16>(D * M * K, "exchange_put.hir:4:5 A_all");  // [D, M, K]
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
@@ -98,7 +97,7 @@ ExchangePut::ExchangePut(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "exchange_put.hir exchange_put");
+        context.allocate(hirgen::kWorkspaceBytes, "exchange_put.hir exchange_put workspace");
   }
   peers_.share(A_all_, kAAllShared);
 }

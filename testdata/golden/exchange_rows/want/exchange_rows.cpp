@@ -99,8 +99,7 @@ class ExchangeRows final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [1, D, M / D, K]
-  bf16* A_all_ =
-      context_.allocate<bf16>(on_grid_ ? D * (M / D) * K : 0, "A_all", "spec.yaml:16:5 A_all");
+  bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? D * (M / D) * K : 0, "spec.yaml:16:5 A_all");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulE};
@@ -118,8 +117,7 @@ class ExchangeRows final : public hirgen::Program {
 ExchangeRows::ExchangeRows(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
-    workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml exchange_rows");
+    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml exchange_rows workspace");
   }
 }
 

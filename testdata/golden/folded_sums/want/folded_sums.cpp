@@ -66,11 +66,10 @@ class FoldedSums final : public hirgen::Program {
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world");
 
   // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "P", "spec.yaml:13:5 P");  // [1, D, M / D, N]
+  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:13:5 P");  // [1, D, M / D, N]
   // [1, D, M / D, N]
-  bf16* P_sums_ = context_.allocate<bf16>(D * (M / D) * N, "P_sums", "spec.yaml:14:5 P_sums");
-  void* workspace_ =
-      context_.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml:13:5 workspace");
+  bf16* P_sums_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:14:5 P_sums");
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_c_sum_plan_{context_, kPSCSumShape, kMatmulPSCSum};

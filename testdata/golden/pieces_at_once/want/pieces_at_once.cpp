@@ -107,9 +107,9 @@ class PiecesAtOnce final : public hirgen::Program {
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
-  fp16* P_ = context_.allocate<fp16>(D * (M / D) * N, "P", "spec.yaml:16:5 P");  // [1, D, M / D, N]
+  fp16* P_ = context_.allocate<fp16>(D * (M / D) * N, "spec.yaml:16:5 P");  // [1, D, M / D, N]
   // [D, 1, M / D, N]
-  fp16* P_parts_ = context_.allocate<fp16>(D * (M / D) * N, "P_parts", "spec.yaml:17:5 P_parts");
+  fp16* P_parts_ = context_.allocate<fp16>(D * (M / D) * N, "spec.yaml:17:5 P_parts");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -128,7 +128,7 @@ PiecesAtOnce::PiecesAtOnce(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml pieces_at_once");
+        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml pieces_at_once workspace");
   }
   peers_.share(P_, kPShared);
 }

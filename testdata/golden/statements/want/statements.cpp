@@ -112,11 +112,9 @@ class Statements final : public hirgen::Program {
   std::array<cudaStream_t, kStreams> workers_;
 
   // Buffers, kept from call to call.
-  // [M, N]
-  fp32* product_ = context_.allocate<fp32>(M * N, "product", "statements.hir:14:5 product");
-  fp32* rows_ = context_.allocate<fp32>(M * N, "rows", "statements.hir:15:5 rows");  // M x [N]
-  void* workspace_ =
-      context_.allocate(hirgen::kWorkspaceBytes, "workspace", "statements.hir:13:5 workspace");
+  fp32* product_ = context_.allocate<fp32>(M * N, "statements.hir:14:5 product");  // [M, N]
+  fp32* rows_ = context_.allocate<fp32>(M * N, "statements.hir:15:5 rows");        // M x [N]
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "statements.hir:13:5 workspace");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan out_batched_plan_{context_, kOutBatchedShape, kMatmulOutBatched};

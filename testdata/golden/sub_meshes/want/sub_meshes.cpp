@@ -90,10 +90,10 @@ class SubMeshes final : public hirgen::Program {
 
   // Buffers, kept from call to call.
   // [2, 2, 8, 16]
-  bf16* A_all_ = context_.allocate<bf16>(on_pair_ ? 512 : 0, "A_all", "spec.yaml:19:5 A_all");
-  bf16* C_ = context_.allocate<bf16>(on_pair_ ? 384 : 0, "C", "spec.yaml:19:5 C");  // [2, 2, 8, 12]
+  bf16* A_all_ = context_.allocate<bf16>(on_pair_ ? 512 : 0, "spec.yaml:19:5 A_all");
+  bf16* C_ = context_.allocate<bf16>(on_pair_ ? 384 : 0, "spec.yaml:19:5 C");  // [2, 2, 8, 12]
   // [2, 2, 8, 12]
-  bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "moved", "spec.yaml:20:5 moved");
+  bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
@@ -112,7 +112,7 @@ class SubMeshes final : public hirgen::Program {
 SubMeshes::SubMeshes(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "workspace", "spec.yaml sub_meshes");
+    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml sub_meshes workspace");
   }
 }
 
