@@ -54,6 +54,7 @@ func TestProductOf(t *testing.T) {
 		return &buffer{dims: cut}
 	}
 	turned := half(dense([]int64{1, 3, 4, 8}, 0, 2, 1, 3))
+	apart := half(dense([]int64{1, 3, 4, 6}, 0, 2, 1, 3))
 	for name, c := range map[string]struct {
 		out, x, y *buffer
 		m, batch  int64
@@ -65,6 +66,7 @@ func TestProductOf(t *testing.T) {
 		"a matrix for each batch":    {&buffer{dims: out[1:]}, &buffer{dims: x[1:]}, many, 4, 3, [3]int64{32, 48, 24}, nil},
 		"some rows, and all of them": {half(out), &buffer{dims: dense([]int64{1, 3, 2, 8}, 0, 1, 2, 3)}, y, 2, 3, [3]int64{16, 0, 24}, nil},
 		"rows that lie no row apart": {half(out), turned, y, 0, 0, [3]int64{}, turned},
+		"rows in another order":      {apart, turned, y, 6, 1, [3]int64{}, nil},
 	} {
 		p, misfit := productOf(c.out, c.x, c.y)
 		switch {

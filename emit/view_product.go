@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -65,36 +66,64 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 
 // productOf finds the rows and the batches of a product of x and y, or the buffer that has none that
 // cuBLASLt can read. Where the second operand is one matrix, all leading axes of the first are
-// rows, or, where these do not lie in one run of memory, the outermost of them are batches.
-// Otherwise those that stand before its last two are batches, as NumPy has it.
+// rows, in the order in which they lie in memory, or, where they are not one run of it, the
+// outermost of them are batches. Otherwise those that stand before its last two are batches, as
+// NumPy has it.
 func productOf(out, x, y *buffer) (p product, misfit *buffer) {
-	inner := max(0, len(out.dims)-2)
-	if !extentOf(y.dims[:len(y.dims)-2]).isOne() {
-		return batched(out, x, y, inner)
+	operands := [3]*buffer{out, x, y}
+	dims := [3][]dim{out.dims, x.dims, y.dims}
+	least, most := 0, max(0, len(out.dims)-2)
+	if extentOf(y.dims[:len(y.dims)-2]).isOne() {
+		dims[0], dims[1] = asTheyLie(out.dims, x.dims)
+		most = max(0, len(dims[0])-2)
+	} else {
+		least = most
 	}
-	for batches := range inner + 1 {
-		if p, misfit = batched(out, x, y, batches); misfit == nil {
+	at := 0
+	for batches := least; batches <= most; batches++ {
+		if p, at = batched(dims, batches); at < 0 {
 			return p, nil
 		}
 	}
-	return p, misfit
+	return p, operands[at]
 }
 
-// batched is a product whose outermost axes, so many, are batches, or the buffer that does not lie so.
-func batched(out, x, y *buffer, batches int) (p product, misfit *buffer) {
-	batch, rows := out.dims[:batches], out.dims[batches:len(out.dims)-1]
-	p = product{m: extentOf(rows), n: last(out.dims).extent, k: last(x.dims).extent, batch: extentOf(batch)}
+// asTheyLie puts the leading axes of a result and its first operand in the order in which those of
+// the result lie in memory, outermost first. Axes of one element are left out.
+func asTheyLie(out, x []dim) (sortedOut, sortedX []dim) {
+	if len(out) != len(x) {
+		return out, x
+	}
+	var order []int
+	for i := range len(out) - 1 {
+		if !out[i].extent.isOne() {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(out[j].stride.size, out[i].stride.size) })
+	for _, i := range append(order, len(out)-1) {
+		sortedOut, sortedX = append(sortedOut, out[i]), append(sortedX, x[i])
+	}
+	return sortedOut, sortedX
+}
+
+// batched is a product whose outermost axes, so many, are batches. misfit says which of the result
+// and the operands does not lie so, and is negative if all do.
+func batched(dims [3][]dim, batches int) (p product, misfit int) {
+	out, x, y := dims[0], dims[1], dims[2]
+	batch, rows := out[:batches], out[batches:len(out)-1]
+	p = product{m: extentOf(rows), n: last(out).extent, k: last(x).extent, batch: extentOf(batch)}
 	var fits, turned bool
-	if p.strideC, turned, fits = matrix(out.dims, len(rows)+1, batch); !fits || turned {
-		return p, out
+	if p.strideC, turned, fits = matrix(out, len(rows)+1, batch); !fits || turned {
+		return p, 0
 	}
-	if p.strideA, p.transposeA, fits = matrix(x.dims, min(len(rows)+1, len(x.dims)), batch); !fits {
-		return p, x
+	if p.strideA, p.transposeA, fits = matrix(x, min(len(rows)+1, len(x)), batch); !fits {
+		return p, 1
 	}
-	if p.strideB, p.transposeB, fits = matrix(y.dims, 2, batch); !fits {
-		return p, y
+	if p.strideB, p.transposeB, fits = matrix(y, 2, batch); !fits {
+		return p, 2
 	}
-	return p, nil
+	return p, -1
 }
 
 // addend is the pointer to what a product adds to, which lies as its result does.

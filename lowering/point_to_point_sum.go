@@ -3,7 +3,7 @@ package lowering
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -16,17 +16,19 @@ func (c *slicer) collectParts(st step) {
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
 	parts := &hostir.Tensor{
 		Name: l.names.fresh(in.Name + "_parts"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: out.Mesh,
-		Role: hostir.Temp, Layout: slices.Clone(in.Layout), Pos: in.Pos,
+		Role: hostir.Temp, Pos: in.Pos,
 	}
 	part := c.partAxis(st)
-	c.between(r, in, part, i)
+	if in.Layout != nil {
+		parts.Layout = append([]int{part}, slices.DeleteFunc(slices.Clone(in.Layout), func(a int) bool { return a == part })...)
+	}
 	parts.Axes[part].Kind, parts.Axes[part].Mesh = domain.Serial, ""
 	parts.Axes[i].Kind, parts.Axes[i].Mesh = domain.Device, in.Axes[part].Mesh
 	l.program.Tensors = append(l.program.Tensors, parts)
 	c.parts[r] = parts
 	forks := len(l.body) - 1 // the loop that stays next to the work
 	l.body = slices.Insert(l.body, forks, hostir.Stmt(&hostir.Allocate{Info: info(r, ""), Tensor: parts}))
-	if !c.sumsInPlace(in) {
+	if !c.sumsInPlace(in, part, i) {
 		return
 	}
 	rows := c.rows(in, i)
@@ -38,23 +40,17 @@ func (c *slicer) collectParts(st step) {
 	c.body = append(c.body, split)
 }
 
-// between complains of axes between that of the ranks and that of the pipeline: a part would not
-// have the axes that a slice has.
-func (c *slicer) between(r hostir.Stmt, t *hostir.Tensor, part, loop int) {
-	for a := min(part, loop) + 1; a < max(part, loop); a++ {
-		if t.Axes[a].LocalSize() > 1 {
-			c.lowering.errors.Add(r.Meta().Pos, diag.NotLowerable, "axis %d (%s) of %s lies between %s and %s, between which ranks exchange",
-				a, t.Axes[a], t.Name, t.Axes[part], t.Axes[loop]).
-				AddNote(t.Pos, "%s is declared here", t.Name).WithHint("put it behind them, or choose pipeline: ring")
-			return
-		}
-	}
+// between reports whether axes lie between that of the ranks and that of the pipeline: then the own
+// axis of the ranks has another place in a part than in a slice.
+func between(t *hostir.Tensor, part, loop int) bool {
+	axes := t.Axes[min(part, loop)+1 : max(part, loop)]
+	return slices.ContainsFunc(axes, func(a domain.Axis) bool { return a.LocalSize() > 1 })
 }
 
 // sumsInPlace reports whether the own part of a sum is made where the parts are collected.
-func (c *slicer) sumsInPlace(in *hostir.Tensor) bool {
+func (c *slicer) sumsInPlace(in *hostir.Tensor, part, loop int) bool {
 	choices := c.lowering.program.Choices
-	return choices.Own != "copied" && choices.Sums != "direct" && c.cut.width == 1 && in.Role == hostir.Temp &&
+	return !between(in, part, loop) && choices.Own != "copied" && choices.Sums != "direct" && c.cut.width == 1 && in.Role == hostir.Temp &&
 		c.group.makes[in] && c.lowering.uses.mayAddTo(in) // nothing else reads it
 }
 
@@ -80,27 +76,48 @@ func (c *slicer) passToRank(st step) {
 	rows, part := c.rows(in, i), c.partAxis(st)
 	to, from := c.ring.after(c.distance()), c.ring.before(c.distance())
 	sent, slice := c.slices[sliceKey{in, i, rows}], []hostir.Stmt(nil)
-	if sent == nil || c.sumsInPlace(in) || c.cut.width > 1 {
+	inPlace := c.sumsInPlace(in, part, i)
+	if sent == nil || inPlace || c.cut.width > 1 {
 		sent, slice = c.pick(r, nil, in, i, c.index(), rows)
 	}
 	into, collected := c.pick(r, nil, c.parts[r], part, from, rows)
 	split := c.ownStep(r)
-	exchange := append(collected, c.exchange(r, sent, into, to, from)...)
-	if c.sumsInPlace(in) {
-		split.Cond, split.Body, slice = opposite(split.Cond), append(slice, exchange...), nil // the own step made it where it belongs
+	exchange := slices.Concat(collected, c.exchange(r, sent, into, to, from))
+	if inPlace {
+		split.Cond, split.Body, slice = opposite(split.Cond), slices.Concat(slice, exchange), nil // the own step made it where it belongs
 	} else {
 		own, made := c.pick(r, nil, c.parts[r], part, c.ring.place, rows)
-		split.Body, split.Else = append(made, &hostir.Set{Info: *r.Meta(), Out: own, In: sent}), exchange
+		split.Body, split.Else = slices.Concat(made, c.copyPart(r, own, sent, part, i)), exchange
 	}
-	passed := append(slice, split)
+	slice = append(slice, split)
 	if c.cut.width > 1 {
-		passed = c.overSlices(r, passed...)
+		slice = c.overSlices(r, slice...)
 	}
-	c.body = append(c.body, passed...)
+	c.body = append(c.body, slice...)
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts[r] })
 	if c.lowering.byPieces(c.group) {
 		c.after = append(c.after, c.sumOfPieces(r, rows))
 		return
 	}
 	c.after = append(c.after, r)
+}
+
+// copyPart copies the own part of a sum to those of the other ranks, without the axis of the ranks
+// where it has another place there.
+func (c *slicer) copyPart(r hostir.Stmt, own, sent *hostir.Tensor, part, loop int) []hostir.Stmt {
+	var list []hostir.Stmt
+	if between(hostir.Uses(r)[0], part, loop) {
+		alone := func(t *hostir.Tensor, axis int) *hostir.Tensor {
+			view := c.declared(nil, t, axis)
+			list = append(list, &hostir.Select{Info: info(r, ""), Out: view, In: t, Axis: axis, Index: expr.Int(0)})
+			return view
+		}
+		if part > loop {
+			part--
+		} else {
+			loop--
+		}
+		own, sent = alone(own, loop), alone(sent, part)
+	}
+	return append(list, &hostir.Set{Info: *r.Meta(), Out: own, In: sent})
 }

@@ -118,6 +118,35 @@ func TestFormsOfTransfers(t *testing.T) {
 	}
 }
 
+// axesBetween has an axis between that of the ranks and that of the slices: parts of the sum have it elsewhere.
+const axesBetween = `hirgen: 1
+name: exchange
+params: {D: 4}
+mesh: {x: D}
+tensors:
+  A: [DIDx, 6, D, 4, 8]
+  B: [DIDx, 8, 4]
+  P: [DIDx, 6, Stream(D), 4, 4]
+  C: [r(D), 6, DIDx, 4, 4]
+ops:
+  - Bb = broadcast(B, axis=1)
+  - Bc = broadcast(Bb, axis=2)
+  - P = matmul(A, Bc)
+  - C = sum(P, axis=0)
+schedule: {pipeline: p2p, %s}
+`
+
+func TestAxesBetweenRanksAndSlices(t *testing.T) {
+	for _, fields := range []string{
+		"transport: ipc-get, streams: 2", "transport: ipc-put, streams: 2, transfers: ahead, pieces: 3, chunks: 1", "transport: nccl, chunks: 2",
+	} {
+		program := exchanges.make(t, fmt.Sprintf(axesBetween, fields), nil)
+		for seed := range int64(4) { // 0 is in order
+			run(t, launch.Options{Program: program, N: 4, Seed: seed, Args: manyCalls}).mustPass(t)
+		}
+	}
+}
+
 // TestEveryWaitOnAPeerIsNeeded takes the waits for a peer's signal out of an emitted
 // program, one at a time: for some seed elements must then be wrong.
 func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
