@@ -22,9 +22,13 @@ func TestSharedRuntime(t *testing.T) {
 		t.Errorf("the second program compiled %q", got)
 	}
 
-	source := filepath.Join(second.dir(), "runtime", "src", "text.cpp")
-	if err := os.WriteFile(source, []byte("#error another runtime\n"), 0o600); err != nil {
-		t.Fatal(err)
+	// Headers that the runtime alone includes: each of its translation units fails at once.
+	for _, headers := range []string{"src/*.hpp", "cpu/src/*.hpp"} {
+		for _, header := range matches(t, filepath.Join(second.dir(), "runtime"), headers) {
+			if err := os.WriteFile(header, []byte("#error another runtime\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	if _, err := launch.Build(t.Context(), launch.BuildOptions{Dir: second.dir(), Device: launch.CPU}); err == nil {
 		t.Error("a program with another runtime was linked with what the first one left")
