@@ -45,7 +45,9 @@ class Loans {
     HG_CHECK(
         cudaMemcpy(words_, words.data(), words.size() * sizeof(uint32_t), cudaMemcpyHostToDevice),
         kWhere);
+    HG_CHECK(cudaDeviceSynchronize(), kWhere);  // the copy may come after the call returns
   }
+
   /// "lend 5 7, return 4": what is missing of a call.
   std::string missing(int64_t call) {
     const auto loans = monitor.ask_missing_loans(call, kSeconds);
