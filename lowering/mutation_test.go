@@ -47,11 +47,14 @@ func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line str
 	}
 	for i := range orders(program) {
 		mutant, line := without(t, program, i)
+		if implied(i, line) {
+			continue
+		}
 		wrong := false
 		for seed := uint64(0); seed < 200 && !wrong; seed++ {
 			wrong = o.check(mutant, seed) != nil
 		}
-		if !wrong && !implied(i, line) {
+		if !wrong {
 			t.Errorf("without %s nothing goes wrong\n%s", line, hostir.Print(mutant))
 		}
 	}
