@@ -59,8 +59,8 @@ constexpr hirgen::MatmulShape kPShape = {
 };
 
 // What the statements are called in errors and by the watchdog, with their place in the spec.
-constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P_piece";
+constexpr const char* kCallerReady = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kWorkerDone = "spec.yaml:17:5 Synchronize(worker piece % 2)";
 constexpr const char* kLends = "spec.yaml:17:5 lends: group";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
@@ -102,14 +102,14 @@ class PiecesAtOnce final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml pieces_at_once"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on.
   std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   fp16* P_ = context_.allocate<fp16>(D * (M / D) * N, "spec.yaml:16:5 P");  // [1, D, M / D, N]
   // [D, 1, M / D, N]
   fp16* P_parts_ = context_.allocate<fp16>(D * (M / D) * N, "spec.yaml:17:5 P_parts");
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
 
   // Products: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -127,8 +127,6 @@ class PiecesAtOnce final : public hirgen::Program {
 PiecesAtOnce::PiecesAtOnce(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
-    workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml pieces_at_once workspace");
   }
   peers_.share(P_, kPShared);
 }
@@ -147,27 +145,24 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // Made where the slices of the other ranks arrive.
   fp16* R = C + rank * (M / D) * N;  // [1, M / D, N]
 
-  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
-  for (int64_t piece = 0; piece < 4; ++piece) {
-    stream = workers_[piece % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
-  }
-
   // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 4; ++piece) {
-    stream = workers_[piece % kStreams];
+    stream = caller;
     const fp16* A_piece = A + piece * (M / D / 4) * (K / D);  // [1, D, M / D / 4, K / D]
     fp16* P_piece = P_ + piece * (M / D / 4) * N;             // [1, D, M / D / 4, N]
 
     // P_piece = Matmul(A_piece, Bb)
     HG_CHECK(cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, Bb, P_plan_.b, A_piece,
                             P_plan_.a, &hirgen::kZero, P_piece, P_plan_.c, P_piece, P_plan_.c,
-                            &P_plan_.algo, workspaces_[piece % kStreams], P_plan_.workspace_bytes,
-                            stream),
+                            &P_plan_.algo, workspace_, P_plan_.workspace_bytes, stream),
              kMatmulP);
+
+    // What follows runs beside the products of the next piece.
+    stream = workers_[piece % kStreams];
+
+    // Synchronize(caller)
+    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
+    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
     // Transfers of what is there already are issued before the work, on a stream of their own.
     stream = peers_.copies();
@@ -275,9 +270,13 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaEventRecord(receive_2_done_[piece * D + s], stream), kReceive2);
     }
 
+    stream = workers_[piece % kStreams];
+  }
+
+  // The caller waits for what follows the products.
+  for (int64_t piece = 0; piece < 4; ++piece) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker piece % 2)
     HG_CHECK(cudaEventRecord(worker_done3_[piece % kStreams], workers_[piece % kStreams]),
              kWorkerDone2);
@@ -343,7 +342,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "pieces_at_once",
               .spec = "spec.yaml",
-              .digest = "c4f21b2147bb6485115671a7e0686c52ec962ec8fc9e2de6276bb17b6a0add7b",
+              .digest = "b11ebcfe022398003a812cd633e47a7d6f00c66a9a3fb518e7fb1781b4be94c8",
               .mesh_size = D,
               .products = {{M / D / 4 * 4, N, K / D, D}},
               .bytes = (D - 1) * (M / D / 4) * N * 8,
