@@ -65,22 +65,27 @@ func (m *motion) issue(list []hostir.Stmt, current hostir.StreamRef, pieces bool
 		if !hasWork(loop.Body) {
 			pipeline = nil // transfers were all that it had
 		}
-		if next := list[i+1:]; len(next) > 1 && handsOver(next[0], next[1]) {
-			i += 2
-			current = next[0].(*hostir.SetCurrentStream).Stream
-			late = append(next[:2:2], late...)
+		if worker, ok := handsOver(list[i+1:]); ok {
+			late = append(list[i+1:i+3:i+3], late...)
+			i, current = i+2, worker
 		}
 		body = slices.Concat(body[:at], ahead, pipeline, late)
 	}
 	return usedStreams(append(body, end...))
 }
 
-// handsOver reports whether two statements let the work go on on a worker stream: waits for what
-// is needed there are better there, too.
-func handsOver(a, b hostir.Stmt) bool {
-	set, ok := a.(*hostir.SetCurrentStream)
-	_, ok2 := b.(*hostir.Synchronize)
-	return ok && ok2 && set.Stream.Index != nil
+// handsOver gives the worker stream that the first two statements of a list let the work go on on:
+// waits for what is needed there are better there, too.
+func handsOver(list []hostir.Stmt) (worker hostir.StreamRef, ok bool) {
+	if len(list) < 2 {
+		return worker, false
+	}
+	set, sets := list[0].(*hostir.SetCurrentStream)
+	_, follows := list[1].(*hostir.Synchronize)
+	if !sets || !follows || set.Stream.Index == nil {
+		return worker, false
+	}
+	return set.Stream, true
 }
 
 // usedStreams leaves out each stream that is current for no statement of a list.
