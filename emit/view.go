@@ -69,6 +69,9 @@ func (v *programView) forms() []*programView {
 	return []*programView{v, v.Otherwise}
 }
 
+// Workspace is what errors call the memory of the workers' products.
+func (v *programView) Workspace() string { return v.Where + " workspace" }
+
 // Tensors lists inputs, then outputs: the order of the caller's pointers.
 func (v *programView) Tensors() []tensorView {
 	return append(append([]tensorView(nil), v.Inputs...), v.Outputs...)
