@@ -54,6 +54,6 @@ ops:
 		}
 	}
 	if t.Failed() {
-		t.Log(text[strings.Index(text, "hirgen::launch_reduce"):])
+		t.Log(text)
 	}
 }
