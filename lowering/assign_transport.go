@@ -47,13 +47,10 @@ func AssignTransport(p *hostir.Program) error {
 
 // sharesMemory reports whether any transfer of a program goes over CUDA IPC.
 func sharesMemory(p *hostir.Program) bool {
-	found := false
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	return hostir.Any(p.Body, func(s hostir.Stmt) bool {
 		transfer, ok := s.(*hostir.P2PCommunication)
-		found = found || ok && transfer.Backend.IPC()
-		return !found
+		return ok && transfer.Backend.IPC()
 	})
-	return found
 }
 
 // exchanges reports whether slices go from rank to rank in pipelines of a kind.

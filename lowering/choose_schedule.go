@@ -88,8 +88,7 @@ func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 			found.measureGather(t, hostir.Result(s))
 		}
 	}
-	switch s.(type) {
-	case *hostir.Matmul, *hostir.Linear:
+	if isProduct(s) {
 		steps = append(steps, "product")
 		found.measureProduct(hostir.Uses(s)[0], hostir.Result(s))
 	}

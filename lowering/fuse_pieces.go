@@ -65,12 +65,7 @@ func (f *pieceFusion) overPieces(s hostir.Stmt) *hostir.For {
 	if !ok || loop.First != 0 || loop.Count.Size != f.pieces {
 		return nil
 	}
-	cuts := false
-	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-		cuts = cuts || f.cuts(s, loop.Var)
-		return !cuts
-	})
-	if !cuts {
+	if !hostir.Any(loop.Body, func(s hostir.Stmt) bool { return f.cuts(s, loop.Var) }) {
 		return nil
 	}
 	return loop

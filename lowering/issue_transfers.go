@@ -104,16 +104,14 @@ func usedStreams(list []hostir.Stmt) []hostir.Stmt {
 
 // hasWork reports whether statements do more than name memory and order streams.
 func hasWork(body []hostir.Stmt) bool {
-	found := false
-	hostir.Walk(body, func(s hostir.Stmt) bool {
+	return hostir.Any(body, func(s hostir.Stmt) bool {
 		switch s.(type) {
 		case *hostir.For, *hostir.If, *hostir.Select, *hostir.SetCurrentStream, *hostir.Synchronize:
+			return false
 		default:
-			found = true
+			return true
 		}
-		return !found
 	})
-	return found
 }
 
 // split takes out of a loop what goes before it, what goes after it, and what goes to the end

@@ -44,13 +44,10 @@ func LowerStreams(p *hostir.Program) error {
 
 // isLowered reports whether buffers are allocated already: then streams are, too.
 func isLowered(body []hostir.Stmt) bool {
-	found := false
-	hostir.Walk(body, func(s hostir.Stmt) bool {
+	return hostir.Any(body, func(s hostir.Stmt) bool {
 		_, isAllocate := s.(*hostir.Allocate)
-		found = found || isAllocate
-		return !found
+		return isAllocate
 	})
-	return found
 }
 
 // modelNames lists the tensors that operations of the model make.

@@ -32,7 +32,7 @@ func OverlapPieces(p *hostir.Program) error {
 		}
 		body = append(body, s)
 		loop := f.overPieces(s)
-		if loop == nil || setsStream(loop.Body) || !f.independent(loop.Var, loop.Body) {
+		if loop == nil || hostir.Any(loop.Body, setsStream) || !f.independent(loop.Var, loop.Body) {
 			continue
 		}
 		cut := behindProducts(loop.Body)
@@ -63,32 +63,22 @@ func OverlapPieces(p *hostir.Program) error {
 // behindProducts is the place behind the last product of a list.
 func behindProducts(body []hostir.Stmt) int {
 	at := len(body)
-	for at > 0 && !makesProduct(body[at-1]) {
+	for at > 0 && !hostir.Any(body[at-1:at], isProduct) {
 		at--
 	}
 	return at
 }
 
-// makesProduct reports whether a statement is, or holds, a product.
-func makesProduct(s hostir.Stmt) bool {
-	found := false
-	hostir.Walk([]hostir.Stmt{s}, func(s hostir.Stmt) bool {
-		switch s.(type) {
-		case *hostir.Matmul, *hostir.Linear:
-			found = true
-		}
-		return !found
-	})
-	return found
+func isProduct(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Matmul, *hostir.Linear:
+		return true
+	default:
+		return false
+	}
 }
 
-// setsStream reports whether statements change the current stream.
-func setsStream(body []hostir.Stmt) bool {
-	found := false
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		_, sets := s.(*hostir.SetCurrentStream)
-		found = found || sets
-		return !found
-	})
-	return found
+func setsStream(s hostir.Stmt) bool {
+	_, sets := s.(*hostir.SetCurrentStream)
+	return sets
 }

@@ -83,25 +83,19 @@ func (m *motion) inside(loop *hostir.For, do func()) {
 // works reports whether a loop does more than name memory and move data. A reshape into memory of
 // its own is work.
 func (m *motion) works(loop *hostir.For) bool {
-	found := false
-	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+	return hostir.Any(loop.Body, func(s hostir.Stmt) bool {
 		view, known := m.makes[s]
 		names := view || !known && hostir.MakesView(s) // the pass itself adds views alone
-		found = found || len(hostir.Defs(s)) > 0 && !isTransfer(s) && !names
-		return !found
+		return len(hostir.Defs(s)) > 0 && !isTransfer(s) && !names
 	})
-	return found
 }
 
 // movesData reports whether a loop moves data between ranks, and does not only lend it.
 func movesData(loop *hostir.For) bool {
-	found := false
-	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+	return hostir.Any(loop.Body, func(s hostir.Stmt) bool {
 		p, isP2P := s.(*hostir.P2PCommunication)
-		found = found || isTransfer(s) && (!isP2P || !p.Owns())
-		return !found
+		return isTransfer(s) && (!isP2P || !p.Owns())
 	})
-	return found
 }
 
 // isTransfer reports whether a statement moves data between ranks.

@@ -40,12 +40,9 @@ func (m *motion) needed(handle string, rest []hostir.Stmt) bool {
 			return true
 		}
 	}
-	found := false
-	hostir.Walk(rest, func(s hostir.Stmt) bool {
-		found = found || m.among(hostir.Mentions(s), into) || !m.makes[s] && m.among(hostir.Defs(s), from)
-		return !found
+	return hostir.Any(rest, func(s hostir.Stmt) bool {
+		return m.among(hostir.Mentions(s), into) || !m.makes[s] && m.among(hostir.Defs(s), from)
 	})
-	return found
 }
 
 // apart reports whether tensors that a loop around the wait writes are other slices in each of

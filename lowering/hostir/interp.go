@@ -114,13 +114,10 @@ type stream struct {
 }
 
 func allocates(p *Program) bool {
-	found := false
-	Walk(p.Body, func(s Stmt) bool {
+	return Any(p.Body, func(s Stmt) bool {
 		_, ok := s.(*Allocate)
-		found = found || ok
-		return !found
+		return ok
 	})
-	return found
 }
 
 func (r *rank) stream(name string) *stream {

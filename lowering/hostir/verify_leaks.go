@@ -14,13 +14,10 @@ func (v *verifier) leaks() {
 }
 
 func frees(body []Stmt) bool {
-	found := false
-	Walk(body, func(s Stmt) bool {
+	return Any(body, func(s Stmt) bool {
 		_, isFree := s.(*Deallocate)
-		found = found || isFree
-		return !found
+		return isFree
 	})
-	return found
 }
 
 // lives is what a list of statements does to buffers: what it allocates and keeps, and

@@ -18,6 +18,16 @@ func Walk(body []Stmt, visit func(Stmt) bool) {
 	}
 }
 
+// Any reports whether is holds for a statement of the body, or for one inside of it.
+func Any(body []Stmt, is func(Stmt) bool) bool {
+	found := false
+	Walk(body, func(s Stmt) bool {
+		found = found || is(s)
+		return !found
+	})
+	return found
+}
+
 // Rewrite replaces every statement by what f returns for it, innermost first, and
 // returns the new body. The slices of the old body are not written to.
 func Rewrite(body []Stmt, f func(Stmt) []Stmt) []Stmt {
