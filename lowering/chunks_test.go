@@ -26,6 +26,11 @@ var cutSpecs = []struct{ name, tensors, ops, pipelines string }{
 		"Bb = broadcast(B, axis=1), Bc = broadcast(Bb, axis=2), P = matmul(A, Bc), C = sum(P, axis=0)", "p2p ring",
 	},
 	{
+		"one batch outside of the slices",
+		"A: [DIDx, 1, D, 12, 2], B: [DIDx, 2, 4], P: [DIDx, 1, Stream(D), 12, 4], C: [r(D), 1, DIDx, 12, 4]",
+		"Bb = broadcast(B, axis=1), Bc = broadcast(Bb, axis=2), P = matmul(A, Bc), C = sum(P, axis=0)", "p2p ring",
+	},
+	{
 		"what is summed, and then gathered, in batches",
 		"A: [DIDx, D, 6, 4, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4, 4], R: [r(D), DIDx, 6, 4, 4], C: [Stream(D), 6, 4, 4]",
 		"Bb = broadcast(B, axis=1), Bc = broadcast(Bb, axis=2), P = matmul(A, Bc), R = sum(P, axis=0), C = set(R)", "p2p ring",

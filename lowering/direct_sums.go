@@ -87,12 +87,23 @@ func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
 	}
 	view := *from.Out
 	view.Name = d.names.fresh(from.In.Name + "_own")
-	if !liesAs(&view, r.Out) {
-		d.refuse(r.Pos, "a part of the sum does not lie in memory as %s does", r.Out.Name).WithHint("choose sums: added")
+	if !liesAs(&view, r.Out) || !splitAs(&view, r.Out) {
+		d.refuse(r.Pos, "a part of the sum does not lie in memory as %s does, axis by axis", r.Out.Name).WithHint("choose sums: added")
 		return nil
 	}
 	d.program.Tensors = append(d.program.Tensors, &view)
 	return &hostir.Select{Info: info(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.own.to.Index}
+}
+
+// splitAs reports whether two tensors have the axes over which they are split at the same places.
+func splitAs(t, as *hostir.Tensor) bool {
+	axes := func(t *hostir.Tensor) (meshAxes []string) {
+		for _, i := range hostir.Live(t) {
+			meshAxes = append(meshAxes, device(t.Axes[i]))
+		}
+		return meshAxes
+	}
+	return slices.Equal(axes(t), axes(as))
 }
 
 // into lets a receive go to the result of a sum, or to the piece of it that it received.

@@ -41,10 +41,10 @@ func (c *slicer) collectParts(st step) {
 }
 
 // between reports whether axes lie between that of the ranks and that of the pipeline: then the own
-// axis of the ranks has another place in a part than in a slice.
+// axis of the ranks has another place in a part than in a slice, also where those have one element.
 func between(t *hostir.Tensor, part, loop int) bool {
 	axes := t.Axes[min(part, loop)+1 : max(part, loop)]
-	return slices.ContainsFunc(axes, func(a domain.Axis) bool { return a.LocalSize() > 1 })
+	return slices.ContainsFunc(axes, func(a domain.Axis) bool { return a.Kind != domain.Reduction })
 }
 
 // sumsInPlace reports whether the own part of a sum is made where the parts are collected.
