@@ -102,7 +102,7 @@ func (l *streamLowering) lower(g *group) {
 	}
 	l.start(g.steps[0].stmt)
 	if l.onWorkers(g) {
-		l.emit(l.turns(g).forks(g.steps[0].stmt))
+		l.emit(l.forks(g))
 	}
 	l.work(g)
 }
@@ -116,14 +116,9 @@ func (l *streamLowering) start(s hostir.Stmt) {
 	}
 }
 
-// turns is how the iterations of a pipeline take turns on the workers.
-func (l *streamLowering) turns(g *group) turns {
-	return turns{l.program, hostir.StreamRef{Var: l.caller}, l.loop, l.firstStep(g), l.steps(g)}
-}
-
 // work runs the steps slice by slice and joins the caller's stream.
 func (l *streamLowering) work(g *group) {
-	first, last := g.steps[0].stmt, g.steps[len(g.steps)-1].stmt
+	first := g.steps[0].stmt
 	slicer := &slicer{
 		lowering: l, group: g, cut: g.cut, slices: map[sliceKey]*hostir.Tensor{}, along: map[*hostir.Tensor]int{},
 		parts: map[hostir.Stmt]*hostir.Tensor{}, received: map[hostir.Stmt][]hostir.Stmt{},
@@ -145,15 +140,10 @@ func (l *streamLowering) work(g *group) {
 		return
 	}
 	if l.onWorkers(g) {
-		slicer.body = l.turns(g).work(slicer.body, first, last)
+		slicer.body = l.onWorker(g, slicer.body)
 	}
 	l.emit(&hostir.For{Info: info(first, ""), Var: l.loop, First: l.firstStep(g), Count: l.steps(g), Body: slicer.body})
 	l.body = append(l.body, slicer.after...)
-}
-
-// onWorkers reports whether the iterations of a pipeline take turns on worker streams.
-func (l *streamLowering) onWorkers(g *group) bool {
-	return l.program.Streams > 0 && !g.atOnce() && !g.isRing() && !l.inOrder(g)
 }
 
 // firstStep and steps bound the loop of a pipeline. One that exchanges at distance s and has

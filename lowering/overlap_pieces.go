@@ -3,7 +3,6 @@ package lowering
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -32,32 +31,37 @@ func OverlapPieces(p *hostir.Program) error {
 		}
 		body = append(body, s)
 		loop := f.overPieces(s)
-		if loop == nil || hostir.Any(loop.Body, setsStream) || !f.independent(loop.Var, loop.Body) {
-			continue
+		if loop != nil && !hostir.Any(loop.Body, setsStream) && f.independent(loop.Var, loop.Body) {
+			body = append(body, besideProducts(loop, caller, workerOf(p, loop.Var))...)
 		}
-		cut := behindProducts(loop.Body)
-		if !slices.ContainsFunc(loop.Body[cut:], func(s hostir.Stmt) bool { return !isSelect(s) }) {
-			continue
-		}
-		rest, last := loop.Body[cut:], loop.Body[len(loop.Body)-1]
-		worker := hostir.StreamRef{Index: binary("%", expr.Var(loop.Var), expr.Int(p.Streams))}
-		loop.Body = slices.Concat([]hostir.Stmt{
-			&hostir.SetCurrentStream{Info: info(loop.Body[0], ""), Stream: caller},
-		}, loop.Body[:cut], []hostir.Stmt{
-			&hostir.SetCurrentStream{Info: info(rest[0], "what follows runs beside the products of the next piece"), Stream: worker},
-			&hostir.Synchronize{Info: info(rest[0], ""), Stream: caller},
-		}, rest)
-		body = append(body, &hostir.For{
-			Info: info(last, "the caller waits for what follows the products"),
-			Var:  loop.Var, First: loop.First, Count: loop.Count,
-			Body: []hostir.Stmt{
-				&hostir.SetCurrentStream{Info: info(last, ""), Stream: caller},
-				&hostir.Synchronize{Info: info(last, ""), Stream: worker},
-			},
-		})
 	}
 	p.Body = body
 	return nil
+}
+
+// besideProducts lets what follows the products of a loop run on a worker stream, and gives the loop in
+// which the caller waits for it; nothing changes where only views follow.
+func besideProducts(loop *hostir.For, caller, worker hostir.StreamRef) []hostir.Stmt {
+	cut := behindProducts(loop.Body)
+	products, rest := loop.Body[:cut], loop.Body[cut:]
+	if !slices.ContainsFunc(rest, func(s hostir.Stmt) bool { return !isSelect(s) }) {
+		return nil
+	}
+	last := rest[len(rest)-1]
+	loop.Body = slices.Concat([]hostir.Stmt{
+		&hostir.SetCurrentStream{Info: info(loop.Body[0], ""), Stream: caller},
+	}, products, []hostir.Stmt{
+		&hostir.SetCurrentStream{Info: info(rest[0], "what follows runs beside the products of the next piece"), Stream: worker},
+		&hostir.Synchronize{Info: info(rest[0], ""), Stream: caller},
+	}, rest)
+	return []hostir.Stmt{&hostir.For{
+		Info: info(last, "the caller waits for what follows the products"),
+		Var:  loop.Var, First: loop.First, Count: loop.Count,
+		Body: []hostir.Stmt{
+			&hostir.SetCurrentStream{Info: info(last, ""), Stream: caller},
+			&hostir.Synchronize{Info: info(last, ""), Stream: worker},
+		},
+	}}
 }
 
 // behindProducts is the place behind the last product of a list.

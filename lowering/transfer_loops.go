@@ -191,8 +191,8 @@ func opposite(cond expr.Expr) expr.Expr {
 //	after:  For s in 1..D: x
 func (m *motion) narrow(loop *hostir.For, around ...*hostir.For) {
 	around = append(around, loop)
-	named := slices.IndexFunc(loop.Body, func(s hostir.Stmt) bool { return !isSelect(s) })
-	if named < len(loop.Body)-1 {
+	work := slices.IndexFunc(loop.Body, func(s hostir.Stmt) bool { return !isSelect(s) })
+	if work < len(loop.Body)-1 {
 		around = nil
 	}
 	for i, s := range loop.Body {

@@ -29,7 +29,7 @@ type motion struct {
 	exchanges map[string]*hostir.Exchange
 	params    map[string]int64
 	makes     map[hostir.Stmt]bool              // whether a statement makes a view
-	base      map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it; of one that is the own slice in one step, that of the other steps; the own slice of all is one by itself
+	base      map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it; of one that is the own slice in one step, that of the other steps. A view of the own slice in all steps has none: peers write the others alone
 	ways      map[hostir.Stmt]way
 	selects   map[*hostir.Tensor]*hostir.Select // view -> what makes it in the loops at hand
 	sent      map[string][]*hostir.Tensor       // handle -> what its transfers read on this rank

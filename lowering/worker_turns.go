@@ -3,46 +3,50 @@ package lowering
 import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
-// turns is a loop whose iterations take turns on the worker streams.
-type turns struct {
-	program  *hostir.Program
-	caller   hostir.StreamRef
-	variable string
-	first    int64
-	count    domain.Extent
+// The iterations of a pipeline take turns on the worker streams.
+
+// onWorkers reports whether those of a pipeline do.
+func (l *streamLowering) onWorkers(g *group) bool {
+	return l.program.Streams > 0 && !g.atOnce() && !g.isRing() && !l.inOrder(g)
 }
 
-func (t turns) worker() hostir.StreamRef {
-	return hostir.StreamRef{Index: binary("%", expr.Var(t.variable), expr.Int(t.program.Streams))}
-}
-
-// forks is the loop in which the workers wait for the caller, for statement s of the work.
-func (t turns) forks(s hostir.Stmt) *hostir.For {
+// forks is the loop in which the workers wait for the caller.
+func (l *streamLowering) forks(g *group) *hostir.For {
+	s := g.steps[0].stmt
 	return &hostir.For{
 		Info: info(s, "every worker waits for the caller, before the work: there it would inherit earlier joins"),
-		Var:  t.variable, First: t.first, Count: t.count,
+		Var:  l.loop, First: l.firstStep(g), Count: l.steps(g),
 		Body: []hostir.Stmt{
-			&hostir.SetCurrentStream{Info: info(s, ""), Stream: t.worker()},
-			&hostir.Synchronize{Info: info(s, ""), Stream: t.caller},
+			&hostir.SetCurrentStream{Info: info(s, ""), Stream: l.worker()},
+			&hostir.Synchronize{Info: info(s, ""), Stream: l.callerRef()},
 		},
 	}
 }
 
-// work puts an iteration, from statement first to last, on its worker stream, the second of which
-// may have to let the first one start on every rank.
-func (t turns) work(body []hostir.Stmt, first, last hostir.Stmt) []hostir.Stmt {
-	list := []hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: t.worker()}}
-	if microseconds := t.program.Choices.Delay; microseconds > 0 && t.program.Streams > 1 {
+// onWorker puts an iteration on its worker stream, the second of which may have to let the first one
+// start on every rank.
+func (l *streamLowering) onWorker(g *group, body []hostir.Stmt) []hostir.Stmt {
+	first, last := g.steps[0].stmt, g.steps[len(g.steps)-1].stmt
+	list := []hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()}}
+	if microseconds := l.program.Choices.Delay; microseconds > 0 && l.program.Streams > 1 {
 		list = append(list, &hostir.If{
 			Info: info(first, "so that all ranks begin with the same product"),
-			Cond: binary("==", expr.Var(t.variable), expr.Int(t.first+1)),
+			Cond: binary("==", expr.Var(l.loop), expr.Int(l.firstStep(g)+1)),
 			Body: []hostir.Stmt{&hostir.Delay{Info: info(first, ""), Microseconds: int64(microseconds)}},
 		})
 	}
 	return append(append(list, body...),
-		&hostir.SetCurrentStream{Info: info(last, ""), Stream: t.caller},
-		&hostir.Synchronize{Info: info(last, "the caller waits for this iteration"), Stream: t.worker()})
+		&hostir.SetCurrentStream{Info: info(last, ""), Stream: l.callerRef()},
+		&hostir.Synchronize{Info: info(last, "the caller waits for this iteration"), Stream: l.worker()})
+}
+
+func (l *streamLowering) worker() hostir.StreamRef { return workerOf(l.program, l.loop) }
+
+func (l *streamLowering) callerRef() hostir.StreamRef { return hostir.StreamRef{Var: l.caller} }
+
+// workerOf is the worker stream that an iteration of a loop has its turn on.
+func workerOf(p *hostir.Program, variable string) hostir.StreamRef {
+	return hostir.StreamRef{Index: binary("%", expr.Var(variable), expr.Int(p.Streams))}
 }
