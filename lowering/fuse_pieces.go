@@ -77,8 +77,8 @@ func (f *pieceFusion) cuts(s hostir.Stmt, variable string) bool {
 	return ok && sel.Parts == f.pieces && sel.Index == expr.Var(variable)
 }
 
-// turn makes a loop over slices around one over pieces one over pieces around one over slices;
-// nil for any other statement.
+// turn makes the loop over pieces inside of one over slices the outer one; nil for any other
+// statement.
 func (f *pieceFusion) turn(s hostir.Stmt) *hostir.For {
 	slice, ok := s.(*hostir.For)
 	if !ok {

@@ -183,8 +183,8 @@ func opposite(cond expr.Expr) expr.Expr {
 	return binary("==", cond, expr.Int(0))
 }
 
-// narrow makes a loop over all steps whose body does nothing in the first one, or the last one, but
-// name memory, a loop over the others. What leaves out a step may stand in loops that do nothing
+// narrow takes the first or the last step out of a loop over all steps, where the body does nothing
+// in it but name memory. The branch that leaves out the step may stand in loops that hold nothing
 // else: around, from the outermost on.
 //
 //	before: For s in D: If s != 0: x

@@ -141,9 +141,7 @@ func TestAxesBetweenRanksAndSlices(t *testing.T) {
 		"transport: ipc-get, streams: 2", "transport: ipc-put, streams: 2, transfers: ahead, pieces: 3, chunks: 1", "transport: nccl, chunks: 2",
 	} {
 		program := exchanges.make(t, fmt.Sprintf(axesBetween, fields), nil)
-		for seed := range int64(4) { // 0 is in order
-			run(t, launch.Options{Program: program, N: 4, Seed: seed, Args: manyCalls}).mustPass(t)
-		}
+		mustPassInOrders(t, program, 4, transferSeedsOf(4))
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // the body names: "file", "params", "meshes", "streams", "tensors"). "choices" are those of
 // the schedule that are made; "auto", where they were chosen by size, says which were "given" and
 // the "basis" of the others. A statement is
-// an object whose first key is "op"; For has "body", If has "body" and "else". What runs
-// otherwise is such an object under "otherwise".
+// an object whose first key is "op"; For and SumLoans have "body", If has "body" and "else". What
+// runs otherwise is such an object under "otherwise".
 // Expressions are strings; the keys of each object have a fixed order.
 func JSON(p *Program) ([]byte, error) {
 	compact, err := json.Marshal(programObject(p))

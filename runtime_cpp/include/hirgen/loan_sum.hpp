@@ -17,10 +17,10 @@ namespace hirgen {
 /// in fp32 in the order of the ranks, rounds once, stores the result here and where peers lend a
 /// place for it, and tells the peers that it has read and written.
 ///
-/// The kernel may take all of the GPU, and holds it while it waits. So the stream must have waited
-/// for everything on this GPU that peers need before they lend, its products and copies, and have
-/// lent all parts and places itself. No loan follows a sum of the same call, so sums that hold
-/// their GPUs and wait for each other's loans get all of them.
+/// The kernel may take all of the GPU, and holds it while it waits. So everything on this GPU that
+/// peers wait for must come before it on the stream: products, copies, and the loans of all parts
+/// and places. Then sums on several GPUs that wait for each other's loans get all of them, since no
+/// loan of a call is still to be issued behind its sum.
 class LoanSum {
  public:
   /// `own` is the part of `rank`, which sums; all parts have elements of `type`, as the result

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "hirgen/kernels.hpp"
 #include "hirgen/parallel_for.hpp"
