@@ -219,11 +219,6 @@ type (
 	}
 )
 
-// Owns reports whether a Select gives a rank its own part of what lies whole on every rank.
-func (s *Select) Owns() bool {
-	return s.Parts != 0 && s.part().Kind == domain.Device
-}
-
 // Op names, one per statement type.
 func (*Allocate) Op() string         { return "Allocate" }
 func (*Delay) Op() string            { return "Delay" }

@@ -49,6 +49,11 @@ func (v *verifier) selects(s *Select) {
 	}
 }
 
+// Owns reports whether a Select gives a rank its own part of what lies whole on every rank.
+func (s *Select) Owns() bool {
+	return s.Parts != 0 && s.part().Kind == domain.Device
+}
+
 // part is the axis of which Out has a part: a plain one, or the whole axis of In split over ranks.
 func (s *Select) part() domain.Axis {
 	in := s.In.Axes[s.Axis]
