@@ -4,16 +4,22 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // readably copies operands of the last statement of a list that it cannot read as they
-// lie: a product reads matrices by rows or by columns, a reshape reads rows.
+// lie: a product reads matrices by rows or by columns, a reshape reads rows. What the program makes
+// for a pipeline lies slice after slice: a product by itself reads that where its result lies so, too.
 func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 	s := list[len(list)-1]
 	for k := range hostir.Uses(s) {
 		t := hostir.Uses(s)[k]
-		if t.Role == hostir.View && !readable(s, k) {
+		inSlices := t.Role == hostir.Temp && streamAxis(hostir.Result(s)) < 0 && !rowsLieAsResult(s, k)
+		if (t.Role == hostir.View || inSlices) && !readable(s, k) {
 			list = append(list[:len(list)-1], c.before(s, k, logicalOrder(t))...)
+			if i := streamAxis(hostir.Uses(s)[k]); inSlices && i >= 0 {
+				hostir.Uses(s)[k].Axes[i].Kind = domain.Serial // it is made, and read, at once
+			}
 		}
 	}
 	return list
@@ -41,6 +47,20 @@ func readable(s hostir.Stmt, k int) bool {
 	columns = append(columns, live[len(live)-1])
 	columns = append(columns, live[batches:len(live)-1]...)
 	return inOrder(t, live) || inOrder(t, columns)
+}
+
+// rowsLieAsResult reports whether the axes of operand k lie in the order in which the result of s has
+// them. Those that the result has not may lie anywhere.
+func rowsLieAsResult(s hostir.Stmt, k int) bool {
+	t, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
+	var rows []int
+	for _, a := range layout(out) {
+		if i := slices.Index(row, a); i >= 0 && t.Axes[i].LocalSize() > 1 {
+			rows = append(rows, i)
+		}
+	}
+	lie := slices.DeleteFunc(slices.Clone(layout(t)), func(i int) bool { return !slices.Contains(rows, i) })
+	return slices.Equal(lie, rows)
 }
 
 // leading is the number of batch axes of an operand with the axes live: none when the
