@@ -64,6 +64,9 @@ func (m *motion) issue(list []hostir.Stmt, current hostir.StreamRef, pieces bool
 		}
 		if !hasWork(loop.Body) {
 			pipeline = nil // transfers were all that it had
+			if slices.IndexFunc(ahead, setsStream) == 0 {
+				ahead[0].Meta().Note = "transfers have a stream of their own"
+			}
 		}
 		if worker, ok := handsOver(list[i+1:]); ok {
 			late = append(list[i+1:i+3:i+3], late...)

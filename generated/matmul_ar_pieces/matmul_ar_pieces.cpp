@@ -244,7 +244,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
                           P_parts_piece, {2, {D, M / D / 2 * N}, {M / D * N, 1}}, stream,
                           kReduceRPiece);
 
-    // Transfers of what is there already are issued before the work, on a stream of their own.
+    // Transfers have a stream of their own.
     stream = peers_.copies();
 
     // Synchronize(worker piece % 1)
@@ -342,7 +342,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_pieces",
               .spec = "spec.yaml",
-              .digest = "b331920c82bc234b225dcaf38ba01c2972074284ce540fb3e5331dca804b8550",
+              .digest = "c379af3a30809ea3f8900d593445b5be1019bff577a4a5513bf3b0e5326f6c3e",
               .mesh_size = D,
               .products = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .bytes = (D - 1) * (M / D / 2) * N * 4,
