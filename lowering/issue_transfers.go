@@ -62,7 +62,7 @@ func (m *motion) issue(list []hostir.Stmt, current hostir.StreamRef, pieces bool
 			i++
 			pipeline = append(pipeline, list[i])
 		}
-		if !hasWork(loop.Body) {
+		if !hostir.Any(loop.Body, isWork) {
 			pipeline = nil // transfers were all that it had
 			if slices.IndexFunc(ahead, setsStream) == 0 {
 				ahead[0].Meta().Note = "transfers have a stream of their own"
@@ -105,16 +105,14 @@ func usedStreams(list []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-// hasWork reports whether statements do more than name memory and order streams.
-func hasWork(body []hostir.Stmt) bool {
-	return hostir.Any(body, func(s hostir.Stmt) bool {
-		switch s.(type) {
-		case *hostir.For, *hostir.If, *hostir.Select, *hostir.SetCurrentStream, *hostir.Synchronize:
-			return false
-		default:
-			return true
-		}
-	})
+// isWork reports whether a statement does more than name memory, order streams and hold others.
+func isWork(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.For, *hostir.If, *hostir.Select, *hostir.SetCurrentStream, *hostir.Synchronize:
+		return false
+	default:
+		return true
+	}
 }
 
 // split takes out of a loop what goes before it, what goes after it, and what goes to the end

@@ -95,7 +95,7 @@ func (w *sumWriter) write(loop *hostir.For, sum *hostir.SumLoans, e *hostir.Exch
 		at--
 	}
 	w.body = slices.Insert(w.body, at, hostir.Stmt(lends))
-	if hasWork(withoutWaits(loop.Body)) {
+	if hostir.Any(loop.Body, func(s hostir.Stmt) bool { return isWork(s) && !isWait(s) }) {
 		w.tidy(loop)
 		w.turn(loop)
 		w.narrow(loop)
@@ -113,7 +113,7 @@ func (w *sumWriter) waitOnly(loop *hostir.For) {
 		forks--
 	}
 	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-		if _, ok := s.(*hostir.Wait); ok {
+		if isWait(s) {
 			w.ways[s] = atTheEnd
 		}
 		return true
@@ -122,14 +122,7 @@ func (w *sumWriter) waitOnly(loop *hostir.For) {
 	w.idle = true
 }
 
-// withoutWaits lists the statements of loops and branches, but not those that wait for transfers.
-func withoutWaits(body []hostir.Stmt) []hostir.Stmt {
-	var list []hostir.Stmt
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		if _, waits := s.(*hostir.Wait); !waits && len(hostir.Bodies(s)) == 0 {
-			list = append(list, s)
-		}
-		return true
-	})
-	return list
+func isWait(s hostir.Stmt) bool {
+	_, waits := s.(*hostir.Wait)
+	return waits
 }
