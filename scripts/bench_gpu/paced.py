@@ -1,5 +1,6 @@
 """Processes that wait for a line before they do the next piece of work, so that several can take turns on one machine."""
 import contextlib
+import os
 import queue
 import socket
 import subprocess
@@ -70,6 +71,34 @@ class Paced:
             self.process.wait()
 
 
+class Ranks:
+    """The ranks of a program on this machine, started as `hirgen run` does: rank 0 is spoken to and answers for all."""
+
+    def __init__(self, command, ranks):
+        self._port = contextlib.ExitStack()
+        port = self._port.enter_context(reserved_port())
+        self.ranks = [Paced(command, {**os.environ, **own_variables(rank, ranks, port)}) for rank in range(ranks)]
+        self.wait_for, self.say = self.ranks[0].wait_for, self.ranks[0].say
+
+    def said(self):
+        """The end of what each rank printed."""
+        return "; ".join(f"[{rank}] {process.said()}" for rank, process in enumerate(self.ranks))
+
+    def finish(self, seconds):
+        """Ends the input and waits until all have ended; after seconds they are stopped."""
+        for process in self.ranks:
+            process.finish(seconds)
+        self._port.close()
+
+    def stop(self):
+        """Ends them now."""
+        for process in self.ranks:
+            process.process.terminate()
+        for process in self.ranks:
+            process.stop()
+        self._port.close()
+
+
 @contextlib.contextmanager
 def reserved_port():
     """A TCP port of this machine that no other program is given meanwhile: its socket is bound and does not listen, so rank 0 may."""
@@ -83,3 +112,9 @@ def launch_variables(rank, ranks, port):
     """The environment that torchrun gives a process of a single machine."""
     return {"RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(ranks),
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+
+
+def own_variables(rank, ranks, port):
+    """The environment that `hirgen run` gives a rank."""
+    return {"HIRGEN_RANK": str(rank), "HIRGEN_WORLD": str(ranks), "HIRGEN_LOCAL_RANK": str(rank), "HIRGEN_ADDR": "127.0.0.1",
+            "HIRGEN_PORT": str(port)}

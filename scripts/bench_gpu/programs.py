@@ -12,6 +12,8 @@ import re
 import signal
 import subprocess
 
+from paced import Paced
+
 NOT_BUILT = "not built"
 SPECS = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata" / "specs"
 
@@ -78,6 +80,15 @@ class Program:
         """The command line that runs all ranks on this machine."""
         return [self.builder.hirgen, "run", str(self.folder), "-n", str(ranks), "--device", self.builder.device,
                 "--", *map(str, options)]
+
+    @property
+    def tuned(self):
+        """Whether it searches its products' algorithms when it starts."""
+        return self.variant.tuned
+
+    def start(self, ranks, options):
+        """All ranks of it, which wait and are spoken to."""
+        return Paced(self.command(ranks, options))
 
     def measure(self, ranks, options, seconds=600):
         """Runs to the end; the program's report, or None with failure set."""

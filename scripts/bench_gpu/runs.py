@@ -20,11 +20,11 @@ class Ready:
 
     def __init__(self, program, ranks, options):
         self.program, self.item = program, {"us": []}
-        own = "tuned" if program.variant.tuned else "plain"
+        own = "tuned" if program.tuned else "plain"
         self.report, plans = program.folder / f"{own}.json", program.folder / "plans.json"
         self.report.unlink(missing_ok=True)
-        search = ["--tune", "--plans", plans] if program.variant.tuned else []
-        self.paced = Paced(program.command(ranks, ["--paced", "--json", self.report, "--timeout", 300, *search, *options]))
+        search = ["--tune", "--plans", plans] if program.tuned else []
+        self.paced = program.start(ranks, ["--paced", "--json", self.report, "--timeout", 300, *search, *options])
 
     def start(self):
         """Waits for the check."""

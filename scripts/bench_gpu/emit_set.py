@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Emits what versions.py times: the rows of one version of hirgen, as a set of folders that needs hirgen no more.
+
+    scripts/bench_gpu/emit_set.py SET --ranks 2 [--hirgen bin/hirgen] [--specs testdata/specs] [--only TEXT...] [--small]
+
+Rows are the best program of each operation and shape of cells.py, by docs/measured/bench_<ranks>_gpus.json where it is
+there, and the example specs of OWN with their own schedules. They have the same names in all versions. To emit those of an
+earlier version, give its hirgen and its specs; where its schedules are spelt otherwise, run this script from its checkout.
+"""
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import cells
+import programs
+import tables
+import variants
+from folders import ROWS, take_runtime
+
+MEASURED = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "measured"
+CHECK_FLOPS = 5e12  # of the reference, which takes a second then
+BLOCK = {"B": 1, "L": 2048, "H": 32, "C": 128}
+SQUARE = {"M": 8192, "N": 8192, "K": 8192}
+
+#: (spec, parameters beside the ranks, ms on 2 GPUs, roughly): with the schedules that the specs have.
+OWN = [
+    ("mlp_tp", {"M": 8192, "K": 4096, "N": 14336}, 1.6), ("mlp_sp", {"M": 8192, "K": 4096, "N": 14336}, 1.8),
+    ("mlp_tp_backward", {"M": 8192, "K": 4096, "N": 14336}, 3.5),
+    ("transformer_block", BLOCK, 3), ("transformer_block_backward", BLOCK, 7),
+    ("ag_linear", SQUARE, 1.8), ("ag_matmul", SQUARE, 1.8), ("ag_matmul_p2p", SQUARE, 1.8),
+    ("ag_matmul_bcast", SQUARE, 1.8), ("ag_matmul_anywhere", SQUARE, 1.6), ("gather_consume", SQUARE, 1.6),
+    ("produce_exchange", SQUARE, 1), ("matmul_rs", SQUARE, 1.1), ("matmul_rs_reduce", SQUARE, 1.2),
+    ("matmul_ar", SQUARE, 1.3), ("linear_ar_backward", SQUARE, 3),
+    ("allgather", {"M": 8192, "N": 8192}, 0.3), ("allreduce", {"M": 8192, "N": 8192}, 0.5),
+    ("reduce_scatter", {"M": 8192, "N": 8192}, 0.3),
+]
+
+
+def rows(ranks, small):
+    """(name, variant, expected microseconds, may it be checked) of all rows; small ones run on the CPU device in no time."""
+    for cell in cells.cells(ranks, cells.SHAPES, cells.OPERATIONS):
+        variant = best(cell)
+        if small:
+            cell = cells.Cell(cell.operation, cell.m // 64, cell.n // 64, cell.k // 64, ranks)
+            variant = variants.make(cell, variant.label, variant.spec, extra(variant), variant.schedule)
+        name = f"{cell.operation} {cell.m}, {cell.n}, {cell.k}: {variant.label}"
+        yield name, variant, cell.expected_seconds * 1e6, cell.check_flops <= CHECK_FLOPS
+    for spec, params, ms in OWN:
+        params = {name: less(n) if small else n for name, n in params.items()} | {"D": ranks}
+        yield f"{spec}, its own schedule", programs.Variant(spec, params, {}), ms * 1000, True
+
+
+def less(extent):
+    """Of a small row."""
+    return extent // 64 if extent >= 1024 else max(1, extent // 8)
+
+
+def extra(variant):
+    """A variant's parameters that are no sizes."""
+    return {name: value for name, value in variant.params.items() if name not in "DMNK"}
+
+
+def best(cell):
+    """The variant of a cell that was fastest on so many GPUs, or the first one."""
+    made = {variant.label: variant for variant in variants.of_cell(cell) if not variant.spec.startswith("allgather")}
+    file = MEASURED / f"bench_{cell.ranks}_gpus.json"
+    for row in json.loads(file.read_text())["rows"] if file.exists() else []:
+        if (row["operation"], row["m"], row["n"], row["k"]) == (cell.operation, cell.m, cell.n, cell.k):
+            label = tables.best({name: item for name, item in row["hirgen"].items() if name in made})[0]
+            return made.get(label) or next(iter(made.values()))
+    return next(iter(made.values()))
+
+
+def folder_name(row):
+    """A short name for a row's folder."""
+    return re.sub(r"[^\w]+", "_", row).strip("_")
+
+
+def emit(hirgen, specs, variant, folder):
+    """Writes a folder; what hirgen says if it refuses."""
+    command = [hirgen, "emit", specs / variant.spec / "spec.yaml", "-o", folder]
+    command += [x for k, v in variant.params.items() for x in ("-p", f"{k}={v}")]
+    command += [x for k, v in variant.schedule.items() for x in ("--schedule", f"{k}={v}")]
+    code, output = programs.quiet(command)
+    return "" if code == 0 else programs.first_error(output)
+
+
+def parse():
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("set", type=pathlib.Path, help="a new folder")
+    parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--hirgen", default="bin/hirgen")
+    parser.add_argument("--specs", type=pathlib.Path, default=programs.SPECS)
+    parser.add_argument("--only", nargs="*", help="rows whose name contains one of these texts")
+    parser.add_argument("--small", action="store_true", help="extents for the CPU device")
+    return parser.parse_args()
+
+
+def main():
+    """Emits the set."""
+    args = parse()
+    if args.set.exists():
+        if not (args.set / ROWS).exists():
+            sys.exit(f"{args.set} is there, and no set of folders")
+        shutil.rmtree(args.set)
+    args.set.mkdir(parents=True)
+    entries, refused = [], []
+    for name, variant, us, check in rows(args.ranks, args.small):
+        if args.only and not any(text in name for text in args.only):
+            continue
+        problem = emit(args.hirgen, args.specs, variant, args.set / folder_name(name))
+        if problem:
+            refused.append(f"{name}: {problem}")
+        else:
+            entries.append({"row": name, "folder": folder_name(name), "expected_us": round(us, 1), "check": check})
+    take_runtime(args.set)
+    version = subprocess.run([args.hirgen, "version"], capture_output=True, text=True).stdout.strip()
+    (args.set / ROWS).write_text(json.dumps({"ranks": args.ranks, "hirgen": version, "rows": entries}, indent=1) + "\n")
+    print(f"{len(entries)} rows in {args.set}", *(f"refused: {line}" for line in refused), sep="\n")
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
