@@ -2,6 +2,8 @@
 """The benchmark of overlapped products against PyTorch, on this machine's GPUs.
 
     scripts/bench_gpu/bench.py --ranks 8 [--json FILE] [--markdown FILE] [--budget SECONDS]
+    scripts/bench_gpu/bench.py --ranks 2 --sections layers       layers of a model, layers.py
+    scripts/bench_gpu/bench.py --ranks 2 --draw 1 2 3 [--drawn 4]  shapes from seeds with schedule: auto, drawn.py
     scripts/bench_gpu/bench.py --report FILE...     the tables of earlier runs, as of one
 
 Builds the programs of variants.py for every operation and shape of cells.py. Then, cell by cell: all
@@ -20,6 +22,7 @@ largest allreduce at the end. The JSON is written after each step. A step that -
 those that were taken before it, is listed as skipped; so are bounds beyond --bounds-limit.
 """
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -31,17 +34,20 @@ import typing
 
 import bounds
 import cells
+import drawn
+import layers
 import runs
 import tables
 import variants
 from programs import Builder
 
 
-SECTIONS = ["rows", "tiny", "bounds"]
+SECTIONS = ["rows", "tiny", "bounds", "layers", "drawn"]
+LISTS = ["rows", "layers", "drawn"]  # sections that are rows of the result
 
 
 class Step(typing.NamedTuple):
-    """A piece of the run: a row or the tiny row of a cell with its variants, or what bounds the cell's shape."""
+    """A piece of the run: a row of a section with its variants, or what bounds the cell's shape."""
 
     section: str
     cell: cells.Cell
@@ -59,13 +65,27 @@ def planned(args):
         if shape == args.shapes[0]:
             tiny = cells.tiny_cell(args.ranks)
             steps += [Step("tiny", tiny, chosen(tiny, args))]
+    own = [smaller(layer, args.divide) for layer in layers.layers(args.ranks, args.layers)]
+    steps += [Step("layers", layer, wanted(layers.of_layer(layer), args)) for layer in own]
+    own = [smaller(cell, args.divide) for cell in drawn.drawn(args.ranks, args.draw, args.drawn, args.operations)]
+    steps += [Step("drawn", cell, drawn.of_cell(cell)) for cell in own]
     steps = [step for step in steps if step.section in args.sections]
     return sorted(steps, key=lambda s: s.cell.operation == "matmul_ar" and s.cell.expected_seconds > variants.HUGE_SECONDS)
 
 
+def smaller(cell, divisor):
+    """A cell of other extents."""
+    return dataclasses.replace(cell, m=cell.m // divisor, n=cell.n // divisor, k=cell.k // divisor)
+
+
 def chosen(cell, args):
     """The variants of a cell that the command line asks for."""
-    return [v for v in variants.of_cell(cell, args.tuned) if not args.only or any(text in v.label for text in args.only)]
+    return wanted(variants.of_cell(cell, args.tuned), args)
+
+
+def wanted(made, args):
+    """Those of some variants that --only leaves."""
+    return [v for v in made if not args.only or any(text in v.label for text in args.only)]
 
 
 def expected(step, done):
@@ -137,7 +157,9 @@ def take(step, programs, peers, args, result):
     """Measures a step."""
     if step.section != "bounds":
         row = runs.measure(step.cell, [programs[id(v)] for v in step.variants], peers, args)
-        result.update(tiny=row) if step.section == "tiny" else result["rows"].append(row)
+        if step.section == "drawn":
+            row["choice"] = drawn.choice(programs[id(step.variants[0])])
+        result.update(tiny=row) if step.section == "tiny" else result[step.section].append(row)
         print(row_text(row), flush=True)
     elif not peers:
         skip(step, "it needs PyTorch", result)
@@ -149,10 +171,14 @@ def take(step, programs, peers, args, result):
 
 def merged(results):
     """Runs of one machine as one result."""
-    rows = kept([row for r in results for row in r["rows"] + r.get("skipped", [])], lambda row: (row["operation"], bounds.size(row)))
+    def key(row):
+        return row["operation"], bounds.size(row)
+
+    rows = kept([row for r in results for row in r["rows"] + r.get("skipped", [])], key)
     return {"machine": "; ".join(dict.fromkeys(r["machine"] for r in results)),
             "rows": [row for row in rows if "skipped" not in row], "skipped": [row for row in rows if "skipped" in row],
             "bounds": kept([entry for r in results for entry in r.get("bounds", [])], bounds.size),
+            **{name: kept([row for r in results for row in r.get(name, [])], key) for name in ("layers", "drawn")},
             "tiny": next((r["tiny"] for r in reversed(results) if r.get("tiny")), None)}
 
 
@@ -167,7 +193,8 @@ def kept(entries, key):
 
 def report(result):
     """The whole report in Markdown."""
-    return tables.markdown(result) + bounds.markdown(result.get("bounds", []), result["rows"])
+    return (tables.markdown(result) + bounds.markdown(result.get("bounds", []), result["rows"])
+            + layers.markdown(result.get("layers", [])) + drawn.markdown(result.get("drawn", [])))
 
 
 def parse():
@@ -182,7 +209,10 @@ def parse():
     parser.add_argument("--budget", type=float, default=3600, help="seconds, the build included")
     parser.add_argument("--shapes", nargs="*", type=lambda t: tuple(map(int, t.split(","))), default=cells.SHAPES, metavar="M,N,K")
     parser.add_argument("--operations", nargs="*", choices=cells.OPERATIONS, default=cells.OPERATIONS)
-    parser.add_argument("--sections", nargs="*", choices=SECTIONS, default=SECTIONS, help="these alone; bounds alone builds nothing")
+    parser.add_argument("--sections", nargs="*", choices=SECTIONS, default=SECTIONS[:3], help="these alone; bounds alone builds nothing")
+    parser.add_argument("--layers", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS, help="of the section layers")
+    parser.add_argument("--draw", nargs="*", type=int, default=[], metavar="SEED", help="the section drawn alone, of these seeds")
+    parser.add_argument("--drawn", type=int, default=12, metavar="N", help="shapes that each seed draws")
     parser.add_argument("--only", nargs="*", help="variants whose label contains one of these texts")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=7, help="timed repeats of a round")
@@ -193,10 +223,12 @@ def parse():
     parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds at a time")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script, with small --shapes")
+    parser.add_argument("--divide", type=int, default=1, metavar="N", help="the extents of layers and drawn shapes, to try the script")
     parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
     parser.add_argument("--tuned", action="store_true", help="time some programs with searched algorithms, too")
     parser.add_argument("--no-peers", action="store_true")
     args = parser.parse_args()
+    args.sections = ["drawn"] if args.draw else args.sections
     if not args.report and not args.ranks:
         parser.error("say how many GPUs: --ranks")
     return args
@@ -214,7 +246,7 @@ def main():
     flat = [v for step in steps for v in step.variants]
     built = Builder(args.hirgen, args.work, args.device, args.cmake).build(flat, args.jobs)
     programs = {id(v): p for v, p in zip(flat, built)}
-    result = {"command": " ".join(sys.argv), "machine": "", "rows": [], "tiny": None, "bounds": [], "skipped": [],
+    result = {"command": " ".join(sys.argv), "machine": "", "tiny": None, "bounds": [], "skipped": [], **{name: [] for name in LISTS},
               "build_seconds": time.monotonic() - begin}
     print(f"built {sum(not p.failure for p in built)} of {len(built)} programs in {result['build_seconds']:.0f} s", flush=True)
 
@@ -225,7 +257,8 @@ def main():
     collect(args, steps, programs, result, save)
     save()
     print(report(result))
-    every = [item for row in [*result["rows"], result["tiny"] or {}] for item in row.get("hirgen", {}).values()]
+    rows = [row for name in LISTS for row in result[name]]
+    every = [item for row in [*rows, result["tiny"] or {}] for item in row.get("hirgen", {}).values()]
     return 1 if any(item.get("wrong") for item in every) else 0
 
 

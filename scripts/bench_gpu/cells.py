@@ -47,6 +47,11 @@ class Cell:
         return {"D": self.ranks, "M": self.m, "N": self.n, "K": whole_k}
 
     @property
+    def sizes(self):
+        """What the peers need to know of it, beside the operation."""
+        return {"m": self.m, "n": self.n, "k": self.k}
+
+    @property
     def moved_bytes(self):
         """Bytes that a rank sends."""
         others = (self.ranks - 1) / self.ranks

@@ -12,7 +12,8 @@ same ones, and rank 0 answers with lines that begin with "PEER"; bench.py speaks
     async_tp             torch.ops.symm_mem.fused_all_gather_matmul or fused_matmul_reduce_scatter
     async_tp symmetric   the former with its input in symmetric memory already
 
-Under --serve, the products alone too, whole and cut, and beside copies (products.py).
+Under --serve, the layers of layers.py too (layer_peers.py), and the products alone, whole and cut, and beside copies
+(products.py).
 
 bf16, random normal data, in place before the clock starts. A time is the slowest rank's CUDA-event
 time of back-to-back calls over their number, after warm-up calls, as in the driver of an emitted
@@ -35,6 +36,7 @@ import torch.distributed._symmetric_memory as symm_mem  # noqa: E402
 import bounds  # noqa: E402
 import cells  # noqa: E402
 import products  # noqa: E402
+from layer_peers import LAYERS  # noqa: E402
 from on_gpu import empty, normal, symmetric, timed  # noqa: E402
 
 
@@ -103,7 +105,7 @@ def matmul_ar(_, m, n, k):
     }
 
 
-OPERATIONS = {"ag_matmul": ag_matmul, "matmul_rs": matmul_rs, "matmul_ar": matmul_ar}
+OPERATIONS = {"ag_matmul": ag_matmul, "matmul_rs": matmul_rs, "matmul_ar": matmul_ar, **LAYERS}
 
 
 class Server:
@@ -112,12 +114,13 @@ class Server:
     def __init__(self, group):
         self.group, self.calls = group, {}
 
-    def load(self, operation, m, n, k):
+    def load(self, operation, **sizes):
         """Replaces the cell; returns the names of its peers."""
         self.calls = {}
+        torch.compiler.reset()  # it would give up on a function that it has compiled for eight sizes
         torch.cuda.empty_cache()
         torch.manual_seed(self.group.rank())
-        self.calls = OPERATIONS[operation](self.group, m, n, k)
+        self.calls = OPERATIONS[operation](self.group, **sizes)
         return {"peers": list(self.calls)}
 
     def bounds(self, operations, m, n, k, seconds, rounds):
@@ -169,7 +172,7 @@ def alone(server, args, ranks):
     rows = []
     for cell in cells.cells(ranks, args.shapes, args.operations):
         warmup, iters = cell.calls(args.seconds, args.repeats, args.iters)
-        for peer in server.load(cell.operation, cell.m, cell.n, cell.k)["peers"]:
+        for peer in server.load(cell.operation, **cell.sizes)["peers"]:
             row = {"operation": cell.operation, "m": cell.m, "n": cell.n, "k": cell.k, "peer": peer,
                    **server.time(peer, warmup, iters, args.repeats)}
             rows.append(row)

@@ -16,11 +16,18 @@ from paced import Paced
 
 NOT_BUILT = "not built"
 SPECS = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata" / "specs"
+OWN_SPECS = pathlib.Path(__file__).resolve().parent / "specs"
+
+
+def spec_file(name):
+    """An example spec, or one that only the benchmark has."""
+    own = OWN_SPECS / name / "spec.yaml"
+    return own if own.exists() else SPECS / name / "spec.yaml"
 
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A spec of testdata/specs with parameters and schedule fields of its own; label names it in tables, and a
+    """A spec of testdata/specs, or of specs/ here, with parameters and schedule fields of its own; label names it in tables, and a
     tuned one searches its products' algorithms when it starts. Variants that differ in these share a folder."""
 
     spec: str
@@ -53,7 +60,7 @@ class Program:
     def emit(self):
         """Writes the folder; a spec or schedule that hirgen refuses is a failure with its message."""
         spec = self.builder.work / (self.variant.folder_name + ".yaml")
-        text = (SPECS / self.variant.spec / "spec.yaml").read_text()
+        text = spec_file(self.variant.spec).read_text()
         spec.write_text(re.sub(r"^dtype: \w+", f"dtype: {self.variant.dtype}", text, flags=re.MULTILINE))
         command = [self.builder.hirgen, "emit", str(spec), "-o", str(self.folder)]
         command += [x for k, v in self.variant.params.items() for x in ("-p", f"{k}={v}")]

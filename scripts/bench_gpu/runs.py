@@ -11,6 +11,7 @@ from paced import Paced, Silence, launch_variables, reserved_port
 
 START_SECONDS = 90  # a program's start and its check
 ROUND_SECONDS = 60  # a round of a program or a peer, or all that bounds a shape
+LOAD_SECONDS = 150  # a cell's tensors, and what PyTorch compiles for it
 BOUNDS_ROUNDS = 4
 CHECK_MEMORY = 100e9  # bytes of a GPU that checks may take at the same time
 
@@ -82,7 +83,7 @@ class Peers:
         for process in self.processes:
             process.say(json.dumps(command))
         try:
-            return json.loads(self.processes[0].wait_for("PEER ", ROUND_SECONDS))
+            return json.loads(self.processes[0].wait_for("PEER ", LOAD_SECONDS if command["do"] == "load" else ROUND_SECONDS))
         except Silence:
             self.stop()
             raise
@@ -90,7 +91,7 @@ class Peers:
     def load(self, cell):
         """Makes a cell's tensors; the names of its peers."""
         try:
-            return self.ask(do="load", operation=cell.operation, m=cell.m, n=cell.n, k=cell.k)["peers"]
+            return self.ask(do="load", operation=cell.operation, **cell.sizes)["peers"]
         except Silence:
             return []
 

@@ -9,7 +9,10 @@ import tempfile
 import unittest
 from unittest import mock
 
+import bench
 import cells
+import drawn
+import layers
 import paced
 import programs
 import table_of
@@ -88,6 +91,71 @@ class Variants(unittest.TestCase):
         self.assertEqual({v.folder_name for v in both}, {v.folder_name for v in plain})
 
 
+class Layers(unittest.TestCase):
+    def test_specs_parameters_and_labels_are_as_the_specs_say(self):
+        for layer in layers.layers(2, layers.OPERATIONS):
+            made = layers.of_layer(layer)
+            self.assertEqual(len({v.label for v in made}), len(made), "labels name columns")
+            self.assertEqual(len({v.folder_name for v in made}), len(made), "programs are not built twice")
+            for variant in made:
+                declared = re.search(r"^params: \{(.*)\}", programs.spec_file(variant.spec).read_text(), re.MULTILINE).group(1)
+                self.assertLessEqual(set(variant.params), {p.split(":")[0].strip() for p in declared.split(",")}, variant.spec)
+
+    def test_layers_with_goals_come_first(self):
+        made = layers.layers(2, layers.OPERATIONS)
+        self.assertEqual((len(made), {layer.operation for layer in made[:6]}), (13, {"mlp", "swiglu"}))
+
+    def test_sizes(self):
+        mlp, swiglu = layers.layers(2, ["mlp", "swiglu"])[:2]
+        self.assertEqual((mlp.flops, swiglu.flops), (4 * 8192 * 14336 * 4096 // 2, 6 * 8192 * 14336 * 4096 // 2))
+        block = layers.layers(2, ["block"])[0]
+        self.assertEqual(block.params, {"D": 2, "B": 2, "L": 2048, "H": 32, "C": 128, "F": 16384})
+        self.assertEqual(block.sizes, {"m": 4096, "n": 16384, "k": 4096, "sequences": 2})
+
+    def test_the_table_has_the_spread_of_repeats(self):
+        peers = {"compute": {"us": [80.0]}, "eager": {"us": [130.0, 100.0]}, "async_tp": {"refused": "no"}}
+        text = layers.markdown([a_row("mlp", peers=peers, hirgen={"get": {"us": [100.0, 105.0], "wrong": 0}})])
+        self.assertIn("| mlp | 1024, 512, 256 | 0.0800 | eager | 0.1150 | 30.0 | get | 0.1025 | 5.0 | 1.122 | 0.780 |", text)
+
+
+class Drawn(unittest.TestCase):
+    def test_a_seed_draws_the_same_shapes_everywhere(self):
+        self.assertEqual(drawn.shapes(1, 12)[:4], drawn.shapes(1, 4))
+        self.assertNotEqual(drawn.shapes(1, 4), drawn.shapes(2, 4))
+        self.assertEqual(drawn.shapes(1, 1), [(384, 10752, 8448)])
+
+    def test_extents_are_multiples_in_range(self):
+        for m, n, k in drawn.shapes(3, 500):
+            self.assertEqual((m % 128, n % 128, k % 128), (0, 0, 0))
+            self.assertTrue(256 <= m <= 16384 and 1024 <= n <= 16384 and 1024 <= k <= 16384)
+
+    def test_every_operation_at_every_shape(self):
+        made = drawn.drawn(2, [1, 2, 3], 4, cells.OPERATIONS)
+        self.assertEqual(len(made), 36)
+        for cell in made[:3]:
+            self.assertTrue(programs.spec_file(drawn.of_cell(cell)[0].spec).exists())
+
+    def test_the_choice_is_what_the_head_says(self):
+        with tempfile.TemporaryDirectory() as work:
+            program = programs.Program(programs.Builder("hirgen", work), programs.Variant("x", {}, {}))
+            self.assertEqual(drawn.choice(program), "not said")
+            program.folder.mkdir()
+            (program.folder / "x.cpp").write_text("// Schedule: s.\n// Chosen by auto: op 1 x 2: measured 1 ms with a,\n// b.\n#include\n")
+            self.assertEqual(drawn.choice(program), "op 1 x 2: measured 1 ms with a, b.")
+
+    def test_the_report_has_the_source_and_the_least_row(self):
+        row = a_row(hirgen={"auto": {"us": [100.0], "wrong": 0}}, choice="measured somewhere")
+        text = drawn.markdown([row])
+        self.assertIn("| eager | 0.1300 | 0.1000 | 1.300 | 0.900 | measured somewhere |", text)
+        self.assertIn("| all | 1 | 1.300 | 0.900 | 0.900 | 1.300 |", text)
+
+    def test_sections_are_planned(self):
+        with mock.patch.object(sys, "argv", ["bench.py", "--ranks", "2", "--draw", "1", "--drawn", "2"]):
+            self.assertEqual([s.section for s in bench.planned(bench.parse())], ["drawn"] * 6)
+        with mock.patch.object(sys, "argv", ["bench.py", "--ranks", "2", "--sections", "layers", "--layers", "mlp"]):
+            self.assertEqual([(s.section, s.cell.operation) for s in bench.planned(bench.parse())], [("layers", "mlp")] * 3)
+
+
 class Commands(unittest.TestCase):
     def test_the_environment_stays_where_nothing_is_added(self):
         for env in (None, {}, {"HIRGEN_OTHER": "1"}):
@@ -97,9 +165,9 @@ class Commands(unittest.TestCase):
 class WithoutTorch(unittest.TestCase):
     def setUp(self):
         """peers.py with a PyTorch that does nothing."""
-        stubs = dict.fromkeys(("torch", "torch.distributed", "torch.distributed._symmetric_memory"), mock.MagicMock())
+        stubs = dict.fromkeys(("torch", "torch.distributed", "torch.distributed._symmetric_memory", "torch.nn", "torch.nn.functional"), mock.MagicMock())
         with mock.patch.dict(sys.modules, stubs), mock.patch.dict(os.environ):
-            for name in ("peers", "products", "on_gpu"):
+            for name in ("peers", "products", "on_gpu", "layer_peers"):
                 sys.modules.pop(name, None)
             self.peers = importlib.import_module("peers")
         self.group = mock.MagicMock()
@@ -110,8 +178,14 @@ class Peers(WithoutTorch):
     def test_every_operation_has_peers_and_both_halves_alone(self):
         server = self.peers.Server(self.group)
         for operation in cells.OPERATIONS:
-            names = server.load(operation, 1024, 512, 256)["peers"]
+            names = server.load(operation, m=1024, n=512, k=256)["peers"]
             self.assertLess(set(tables.ALONE), set(names), operation)
+
+    def test_every_layer_has_peers_and_what_it_computes(self):
+        server = self.peers.Server(self.group)
+        for layer in layers.layers(4, layers.OPERATIONS):
+            names = server.load(layer.operation, **layer.sizes)["peers"]
+            self.assertLess({tables.COMPUTE, "eager", "compiled"}, {*names, "async_tp"}, layer)
 
     def test_a_peer_that_refuses_is_an_answer(self):
         server = self.peers.Server(self.group)
