@@ -34,6 +34,7 @@ import typing
 
 import bounds
 import cells
+import cublasmp
 import drawn
 import layers
 import runs
@@ -127,6 +128,8 @@ def collect(args, steps, programs, result, save):
     """Takes step after step into the result; those that the time does not suffice for are listed."""
     peers = None if args.no_peers or args.device == "cpu" else runs.Peers(args.ranks)
     result["machine"] = machine(args, peers and peers.about)
+    if peers and not args.no_cublasmp and any(step.section in ("rows", "drawn") for step in steps):
+        peers = cublasmp.joined(peers, args)
     done = []
     try:
         for step in steps:
@@ -227,6 +230,7 @@ def parse():
     parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
     parser.add_argument("--tuned", action="store_true", help="time some programs with searched algorithms, too")
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--no-cublasmp", action="store_true", help="no peer by cuBLASMp, even if it is there")
     args = parser.parse_args()
     args.sections = ["drawn"] if args.draw else args.sections
     if not args.report and not args.ranks:

@@ -61,27 +61,40 @@ class Peers:
 
     def __init__(self, ranks):
         self.ranks, self.processes, self.about = ranks, [], {}
-        self._start()
+        self.start()
 
-    def _start(self):
-        script = pathlib.Path(__file__).with_name("peers.py")
+    def command(self):
+        """A rank's command line."""
+        return [sys.executable, pathlib.Path(__file__).with_name("peers.py"), "--serve"]
+
+    def environment(self):
+        """What a rank's environment has beside this process's."""
+        return {}
+
+    def spelled(self, command):
+        """A command as the processes read it."""
+        return json.dumps(command)
+
+    def start(self):
+        """Starts the processes."""
+        command, more = self.command(), self.environment()
         with reserved_port() as port:
-            self.processes = [Paced([sys.executable, script, "--serve"], {**os.environ, **launch_variables(rank, self.ranks, port)})
+            self.processes = [Paced(command, {**os.environ, **more, **launch_variables(rank, self.ranks, port)})
                               for rank in range(self.ranks)]
             try:
                 self.about = json.loads(self.processes[0].wait_for("PEER ", START_SECONDS))
             except Silence as silence:
-                print(f"no peers: {silence}", file=sys.stderr)
+                print(f"no peers by {pathlib.Path(self.command()[0]).name}: {silence}", file=sys.stderr)
                 self.stop()
 
     def ask(self, **command):
         """Rank 0's answer; raises Silence. Peers that hang are stopped, and started afresh for the next cell or bounds."""
         if not self.processes and self.about and command["do"] != "time":
-            self._start()
+            self.start()
         if not self.processes:
             raise Silence("PyTorch does not run here")
         for process in self.processes:
-            process.say(json.dumps(command))
+            process.say(self.spelled(command))
         try:
             return json.loads(self.processes[0].wait_for("PEER ", LOAD_SECONDS if command["do"] == "load" else ROUND_SECONDS))
         except Silence:

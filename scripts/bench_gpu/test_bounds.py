@@ -127,7 +127,7 @@ class Bounds(unittest.TestCase):
 def settings(**more):
     """The command line's defaults, as far as the steps need them."""
     defaults = {"ranks": 8, "shapes": cells.SHAPES, "operations": cells.OPERATIONS, "sections": bench.SECTIONS[:3], "only": None,
-                "tuned": False, "no_peers": True, "device": "cuda", "bounds_limit": 60, "layers": [], "draw": [], "drawn": 0, "divide": 1,
+                "tuned": False, "no_peers": True, "device": "cuda", "bounds_limit": 60, "layers": [], "draw": [], "no_cublasmp": True, "drawn": 0, "divide": 1,
                 "bounds_seconds": 0.05, "deadline": 1e12}
     return argparse.Namespace(**{**defaults, **more})
 

@@ -1,0 +1,131 @@
+"""cuBLASMp's overlapped products as peers of bench.py, where nvcc and the libraries are there.
+
+They are Python packages: nvidia-cublasmp-cu13 (0.7.0.125 is the last one for NCCL 2.28 and cuBLAS 13.0), and
+nvidia-nvshmem-cu13 and nvidia-nccl-cu13, which come with PyTorch. What is missing is said in a line, and nothing else follows
+from it. cublasmp_peer.cpp is the program.
+"""
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+import cells
+import programs
+import runs
+from folders import NVCC
+from paced import Silence
+
+SOURCE = pathlib.Path(__file__).with_name("cublasmp_peer.cpp")
+#: Folder of a package below nvidia/, its header, its library.
+PARTS = [("cublasmp/cu13", "cublasmp.h", "libcublasmp.so*"), ("nvshmem", "nvshmem.h", "libnvshmem_host.so*"), ("nccl", "nccl.h", "libnccl.so*")]
+
+
+class Missing(Exception):
+    """Something that the peer needs is not there; the text says what."""
+
+
+def located(roots):
+    """[(include folder, library)] of PARTS below any of the folders; raises Missing."""
+    found = []
+    for package, header, library in PARTS:
+        folders = [root / "nvidia" / package for root in roots]
+        folder = next((f for f in folders if (f / "include" / header).exists() and list((f / "lib").glob(library))), None)
+        if folder is None:
+            raise Missing(f"no {header} with {library} in any nvidia/{package} of Python's packages")
+        found.append((folder / "include", sorted((folder / "lib").glob(library))[0]))
+    return found
+
+
+def build(work):
+    """The program; raises Missing."""
+    parts = located([pathlib.Path(path) for path in sys.path if path])
+    program = pathlib.Path(work).resolve() / "cublasmp_peer"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    command = [NVCC if NVCC.exists() else "nvcc", "-O2", "-std=c++17", SOURCE, "-o", program]
+    command += [word for include, library in parts for word in ("-I", include, library, f"-Xlinker=-rpath={library.parent}")]
+    code, output = programs.quiet([*command, "-lcublas", "-Xlinker=--allow-shlib-undefined"])
+    if code != 0:
+        raise Missing(f"{SOURCE.name} does not compile: {output.strip()[-500:]}")
+    return program
+
+
+class Cublasmp(runs.Peers):
+    """One process a rank, as PyTorch's side. Operations that end it are not tried again."""
+
+    def __init__(self, ranks, program):
+        self.program, self.broken, self.operation = program, set(), None
+        self.folder = tempfile.TemporaryDirectory()
+        self.starts = 0
+        super().__init__(ranks)
+
+    def command(self):
+        """A rank's command line. Each start has a file of its own to meet by."""
+        return [self.program, pathlib.Path(self.folder.name) / f"id{self.starts}"]
+
+    def environment(self):
+        """NVLink multicast stays off."""
+        return {"NVSHMEM_DISABLE_NVLS": "1", "NCCL_NVLS_ENABLE": os.environ.get("NCCL_NVLS_ENABLE", "0")}
+
+    def start(self):
+        """Starts the processes."""
+        self.starts += 1
+        super().start()
+
+    def spelled(self, command):
+        """A command as the program reads it: its values, a word each."""
+        return " ".join(str(value) for value in command.values())
+
+    def ask(self, **command):
+        """Rank 0's answer; raises Silence, and remembers what brought it about."""
+        try:
+            return super().ask(**command)
+        except Silence:
+            self.broken.add(self.operation)
+            raise
+
+    def load(self, cell):
+        """Makes a cell's tensors; the names of its peers. What was refused or ended the program has none."""
+        self.operation = cell.operation
+        if cell.is_tiny or cell.operation not in cells.OPERATIONS or cell.operation in self.broken:
+            return []
+        return super().load(cell)
+
+
+class Both:
+    """The peers of several libraries as those of one; the first one is PyTorch's."""
+
+    def __init__(self, parts):
+        self.parts, self.owner = parts, {}
+        self.about = parts[0].about
+
+    def load(self, cell):
+        """The names of all peers of a cell."""
+        self.owner = {name: part for part in self.parts for name in part.load(cell)}
+        return list(self.owner)
+
+    def round(self, peer, *rest):
+        """Times a round of a peer."""
+        self.owner[peer].round(peer, *rest)
+
+    def bounds(self, *rest):
+        """What bounds a shape, which is PyTorch's to measure."""
+        return self.parts[0].bounds(*rest)
+
+    def stop(self):
+        """Ends all processes."""
+        for part in self.parts:
+            part.stop()
+
+
+def joined(peers, args):
+    """The peers with cuBLASMp's, or without them and a line that says why."""
+    try:
+        own = Cublasmp(args.ranks, build(args.work))
+    except Missing as missing:
+        print(f"without cuBLASMp: {missing}", file=sys.stderr)
+        return peers
+    if not own.about:
+        return peers
+    print(f"with cuBLASMp {json.dumps(own.about)}", flush=True)
+    return Both([peers, own])
