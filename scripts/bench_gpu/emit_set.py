@@ -4,10 +4,11 @@
     scripts/bench_gpu/emit_set.py SET --ranks 2 [--hirgen bin/hirgen] [--specs testdata/specs] [--only TEXT...] [--small]
 
 Rows are the best program of each operation and shape of cells.py, by docs/measured/bench_<ranks>_gpus.json where it is
-there, and the example specs of OWN with their own schedules. They have the same names in all versions. To emit those of an
+there, some programs of layers.py, and the example specs of OWN with their own schedules. They have the same names in all versions. To emit those of an
 earlier version, give its hirgen and its specs; where its schedules are spelt otherwise, run this script from its checkout.
 """
 import argparse
+import dataclasses
 import json
 import pathlib
 import re
@@ -16,6 +17,7 @@ import subprocess
 import sys
 
 import cells
+import layers
 import programs
 import tables
 import variants
@@ -25,6 +27,9 @@ MEASURED = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "mea
 CHECK_FLOPS = 5e12  # of the reference, which takes a second then
 BLOCK = {"B": 1, "L": 2048, "H": 32, "C": 128}
 SQUARE = {"M": 8192, "N": 8192, "K": 8192}
+
+#: Programs of the layers mlp and swiglu, by label.
+FEED_FORWARD = ["collective, 4 slices", "get", "put, 2 a slice"]
 
 #: (spec, parameters beside the ranks, ms on 2 GPUs, roughly): with the schedules that the specs have.
 OWN = [
@@ -49,6 +54,11 @@ def rows(ranks, small):
             variant = variants.make(cell, variant.label, variant.spec, extra(variant), variant.schedule)
         name = f"{cell.operation} {cell.m}, {cell.n}, {cell.k}: {variant.label}"
         yield name, variant, cell.expected_seconds * 1e6, cell.check_flops <= CHECK_FLOPS
+    for layer in layers.layers(ranks, ["mlp", "swiglu"])[:2]:
+        if small:
+            layer = dataclasses.replace(layer, m=layer.m // 64, n=layer.n // 64, k=layer.k // 64)
+        for variant in (variant for variant in layers.of_layer(layer) if variant.label in FEED_FORWARD):
+            yield f"{layer.operation} {layer.m}, {layer.n}, {layer.k}: {variant.label}", variant, layer.expected_seconds * 1e6, True
     for spec, params, ms in OWN:
         params = {name: less(n) if small else n for name, n in params.items()} | {"D": ranks}
         yield f"{spec}, its own schedule", programs.Variant(spec, params, {}), ms * 1000, True
@@ -82,7 +92,8 @@ def folder_name(row):
 
 def emit(hirgen, specs, variant, folder):
     """Writes a folder; what hirgen says if it refuses."""
-    command = [hirgen, "emit", specs / variant.spec / "spec.yaml", "-o", folder]
+    file = specs / variant.spec / "spec.yaml"
+    command = [hirgen, "emit", file if file.exists() else programs.spec_file(variant.spec), "-o", folder]
     command += [x for k, v in variant.params.items() for x in ("-p", f"{k}={v}")]
     command += [x for k, v in variant.schedule.items() for x in ("--schedule", f"{k}={v}")]
     code, output = programs.quiet(command)

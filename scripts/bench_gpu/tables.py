@@ -117,7 +117,7 @@ def refusals(rows):
 def markdown(result):
     """The whole report."""
     rows = result["rows"]
-    parts = [f"{result['machine']}\n", main_table(rows), "\nGeometric means:\n", means_table(rows)]
+    parts = [f"{result['machine']}\n", *([main_table(rows), "\nGeometric means:\n", means_table(rows)] if rows else [])]
     for operation in dict.fromkeys(row["operation"] for row in rows):
         own = [row for row in rows if row["operation"] == operation]
         for group in ("peers", "hirgen", "allgather"):
