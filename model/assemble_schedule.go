@@ -35,29 +35,35 @@ var choices = []choice{
 	{"auto", func(s *Schedule, v string) { s.Auto = v == "true" }},
 }
 
-// A count is a field of the schedule that is a number from low to high.
+// A count is a field of the schedule that is a number.
 type count struct {
-	name      string
-	low, high int64
-	code      diag.Code
-	message   string // for any other number; takes that and high
-	of        func(*Schedule) *int
+	name    string
+	code    diag.Code
+	message string // for a number out of range; takes that and the highest
+	of      func(*Schedule) *int
+}
+
+// field is the range and the default.
+func (c count) field() domain.ScheduleField {
+	f, _ := domain.ScheduleFieldNamed(c.name)
+	return f
 }
 
 var counts = []count{
-	{"streams", 0, 64, diag.BadStreams, "%d worker streams are not possible; there are 0 to %d", func(s *Schedule) *int { return &s.Streams }},
-	{"chunks", 1, 1024, diag.BadChoice, "%d chunks are not possible; there are 1 to %d", func(s *Schedule) *int { return &s.Chunks }},
-	{"pieces", 1, 1024, diag.BadChoice, "%d pieces are not possible; there are 1 to %d", func(s *Schedule) *int { return &s.Pieces }},
-	{"delay", 0, 1000, diag.BadChoice, "a delay of %d microseconds is not possible; it is 0 to %d", func(s *Schedule) *int { return &s.Delay }},
+	{"streams", diag.BadStreams, "%d worker streams are not possible; there are 0 to %d", func(s *Schedule) *int { return &s.Streams }},
+	{"chunks", diag.BadChoice, "%d chunks are not possible; there are 1 to %d", func(s *Schedule) *int { return &s.Chunks }},
+	{"pieces", diag.BadChoice, "%d pieces are not possible; there are 1 to %d", func(s *Schedule) *int { return &s.Pieces }},
+	{"delay", diag.BadChoice, "a delay of %d microseconds is not possible; it is 0 to %d", func(s *Schedule) *int { return &s.Delay }},
 }
-
-const defaultStreams = 4
 
 // DefaultSchedule is the schedule of a spec that says nothing about it.
 func DefaultSchedule() Schedule {
-	s := Schedule{Streams: defaultStreams}
+	var s Schedule
 	for _, c := range choices {
 		c.set(&s, c.values()[0])
+	}
+	for _, c := range counts {
+		*c.of(&s) = int(c.field().Default)
 	}
 	return s
 }
@@ -93,8 +99,8 @@ func (a *assembler) count(t text, c count) {
 	if !ok {
 		return
 	}
-	if n.value < c.low || n.value > c.high {
-		a.list.Add(t.pos, c.code, c.message, n.value, c.high)
+	if f := c.field(); n.value < f.Low || n.value > f.High {
+		a.list.Add(t.pos, c.code, c.message, n.value, f.High)
 		return
 	}
 	*c.of(&a.p.Schedule) = int(n.value)
