@@ -25,6 +25,8 @@ var mayImport = map[string][]string{
 	"internal/launch":   {},
 	"internal/archtest": {},
 	"internal/e2e":      {},
+	"internal/soak":     {"model", "model/domain", "lowering", "lowering/hostir", "emit", "internal/diag", "internal/launch"},
+	"internal/soak/cmd": {"internal/soak"},
 	"model/domain":      {"internal/expr"},
 	"templates":         {},
 	"runtime_cpp":       {},

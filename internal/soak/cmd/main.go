@@ -1,0 +1,39 @@
+// Command soak looks for mistakes of hirgen with random specs; see docs/soak.md. It runs in the root
+// of the repository.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/hirgen/hirgen/internal/soak"
+)
+
+func main() {
+	seed := flag.Uint64("seed", 1, "what all specs are made of")
+	seconds := flag.Int("seconds", 60, "how long to look")
+	only := flag.Int64("only", -1, "the number of one spec, to repeat it")
+	findings := flag.Int("findings", 1, "distinct findings to collect before the end")
+	whole := flag.Bool("whole", false, "do not make findings small")
+	show := flag.Bool("show", false, "print the specs and what came of them; with -only")
+	flag.Parse()
+	examples, err := soak.Examples("testdata/specs/*/spec.yaml", "testdata/grids/*.yaml", "internal/e2e/testdata/moves/*.yaml")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+	o := soak.Options{
+		Seed: *seed, Seconds: *seconds, Only: *only, Findings: *findings, Whole: *whole, Examples: examples, Log: os.Stdout,
+		Repeat: fmt.Sprintf("make soak SEED=%d ONLY=%%d", *seed),
+	}
+	if *show && *only >= 0 {
+		fmt.Print(o.Make(uint64(*only)).Text())
+	}
+	counts, found := soak.Run(o)
+	counts.Print(os.Stdout)
+	if len(found) > 0 {
+		fmt.Printf("%d findings\n", len(found))
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,260 @@
+package soak
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// An Example is a spec that somebody wrote.
+type Example struct {
+	name, text string
+	params     []string
+}
+
+var paramNames = regexp.MustCompile(`(\w+): \d+[,}]`)
+
+// Examples reads the specs that patterns match. Long ones take too long and are left out.
+func Examples(patterns ...string) ([]Example, error) {
+	var list []Example
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			return nil, fmt.Errorf("no specs are at %s: %w", pattern, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			e := Example{name: file, text: string(text)}
+			for _, found := range paramNames.FindAllStringSubmatch(regexp.MustCompile(`params: .*`).FindString(e.text), -1) {
+				e.params = append(e.params, found[1])
+			}
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+// Vary is an example at a small size, in another form: on a grid or on some of the ranks, with other
+// element types, kinds of axes and schedules.
+func Vary(examples []Example, seed, number uint64) (Spec, bool) {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))}
+	for range 20 {
+		e := pick(g, examples...)
+		p, err := model.Load("spec.yaml", []byte(e.text), g.sizes(e))
+		if err != nil || !small(p) {
+			continue
+		}
+		g.spec = specOf(p)
+		g.spec.Name = fmt.Sprintf("soak%d", number)
+		g.vary(p)
+		return g.spec, true
+	}
+	return Spec{}, false
+}
+
+// sizes chooses parameters that divisions mostly allow, and that coincide.
+func (g *generator) sizes(e Example) map[string]int64 {
+	d, s := pick[int64](g, 2, 2, 2, 3, 4, 4, 1, 8), pick[int64](g, 1, 2, 2, 3, 4)
+	g.extents = []int64{d, s, 2, 1, 4}
+	values := map[string]int64{}
+	for _, name := range e.params {
+		switch name {
+		case "D":
+			values[name] = d
+		case "S":
+			values[name] = s
+		case "R":
+			values[name] = 2
+		case "M":
+			values[name] = d * s * pick[int64](g, 1, 2)
+		case "N", "K", "H":
+			values[name] = d * pick[int64](g, 1, 2, 3)
+		default:
+			values[name] = pick[int64](g, 1, 2, 3)
+		}
+	}
+	return values
+}
+
+func small(p *model.Pipeline) bool {
+	for _, t := range p.Tensors {
+		if product(domain.Shape(t.Axes)) > maxElements {
+			return false
+		}
+	}
+	return len(p.Ops) <= 60 && p.Meshes[0].Size() <= maxRanks
+}
+
+// vary changes an example.
+func (g *generator) vary(p *model.Pipeline) {
+	s := &g.spec
+	g.place()
+	if g.chance(0.3) {
+		s.DType = pick(g, domain.DTypes...)
+	}
+	if g.chance(0.15) {
+		t := &s.Tensors[g.IntN(len(s.Tensors))]
+		m := s.World
+		if at := slices.IndexFunc(s.Teams, func(m Mesh) bool { return m.Name == t.Mesh }); at >= 0 {
+			m = s.Teams[at]
+		}
+		t.Axes = g.placed(domain.Shape(t.Axes), m, 0.6, 0.3)
+	}
+	if g.chance(0.15) { // a result that is not declared
+		i := g.IntN(len(s.Ops))
+		s.Tensors = slices.DeleteFunc(s.Tensors, func(t Tensor) bool { return t.Name == s.Ops[i].Out })
+	}
+	if g.chance(0.1) { // a result of another type
+		out := s.Ops[g.IntN(len(s.Ops))].Out
+		if at := s.declared(out); at >= 0 {
+			s.Tensors[at].DType = domain.FP32
+		}
+	}
+	if g.chance(0.1) {
+		for _, t := range p.Tensors {
+			g.known = append(g.known, &value{name: t.Name, axes: domain.WithoutReductions(t.Axes), dtype: t.DType, mesh: g.spec.World})
+		}
+		g.results = 100
+		g.operation()
+	}
+	own := s.Schedule
+	if g.schedule(false); g.chance(0.6) { // what the example has, with a few other choices
+		for _, f := range own {
+			if g.chosen(f.Name) == "" || f.Name == "pipeline" || f.Name == "transport" && g.chance(0.5) {
+				g.unset(f.Name)
+				s.Schedule = append(s.Schedule, f)
+			}
+		}
+	}
+	if g.chance(0.5) && g.chosen("pipeline") == "" {
+		s.Schedule = append(s.Schedule, model.Setting{Name: "pipeline", Value: pick(g, "p2p", "ring", "broadcast", "reduce")})
+	}
+}
+
+// place puts a spec of one mesh axis on the rows or the columns of a grid, or on some of the ranks.
+func (g *generator) place() {
+	s := &g.spec
+	if len(s.World.Axes) != 1 || len(s.Teams) > 0 || s.World.Size()*2 > maxRanks {
+		return
+	}
+	switch n := s.World.Size(); {
+	case g.chance(0.15):
+		s.World.Axes = append([]MeshAxis{{"y", 2}}, s.World.Axes...)
+	case g.chance(0.15):
+		s.World.Axes = append(s.World.Axes, MeshAxis{"y", 2})
+	case g.chance(0.2):
+		s.Teams = []Mesh{{Name: "part", Axes: slices.Clone(s.World.Axes), Ranks: g.Perm(int(2 * n))[:n]}}
+		s.World.Axes[0].Size = 2 * n
+		for i := range s.Tensors {
+			s.Tensors[i].Mesh = "part"
+		}
+	}
+}
+
+// specOf is a pipeline as a spec: with the operations that it consists of, and numbers for extents.
+func specOf(p *model.Pipeline) Spec {
+	s := Spec{Name: p.Name, DType: p.Tensors[0].DType, World: meshOf(p.Meshes[0])}
+	for _, m := range p.Meshes[1:] {
+		s.Teams = append(s.Teams, meshOf(m))
+	}
+	for _, t := range p.Tensors {
+		if t.Producer != nil && !t.Annotated {
+			continue
+		}
+		d := Tensor{Name: t.Name}
+		for _, a := range t.Axes {
+			a.Extent.Text = ""
+			d.Axes = append(d.Axes, a)
+		}
+		if t.DType != s.DType {
+			d.DType = t.DType
+		}
+		if t.Mesh != p.Meshes[0] {
+			d.Mesh = t.Mesh.Name
+		}
+		s.Tensors = append(s.Tensors, d)
+	}
+	for _, op := range p.Ops {
+		s.Ops = append(s.Ops, opOf(op))
+	}
+	for _, f := range domain.ScheduleFields {
+		if value := scheduled(p.Schedule, f.Name); value != "" && !f.IsDefault(value) {
+			s.Schedule = append(s.Schedule, model.Setting{Name: f.Name, Value: value})
+		}
+	}
+	return s
+}
+
+func meshOf(m *domain.Mesh) Mesh {
+	mesh := Mesh{Name: m.Name, Ranks: slices.Clone(m.Ranks)}
+	for _, a := range m.Axes {
+		mesh.Axes = append(mesh.Axes, MeshAxis{a.Name, a.Extent.Size})
+	}
+	return mesh
+}
+
+func opOf(op *model.Op) Op {
+	o := Op{Out: op.Out.Name, Fn: string(op.Kind)}
+	for _, in := range op.In {
+		o.In = append(o.In, in.Name)
+	}
+	switch op.Kind {
+	case model.OpUnary, model.OpBinary, model.OpReduce:
+		var constant string
+		if o.Fn, constant = domain.SplitFn(op.Fn); constant != "" {
+			o.Attrs = append(o.Attrs, Attr{Name: "by", Value: constant})
+		}
+	}
+	switch op.Kind {
+	case model.OpReduce, model.OpBroadcast:
+		o.Attrs = append(o.Attrs, Attr{Name: "axis", Value: strconv.Itoa(op.Axis)})
+	case model.OpPermute:
+		list := make([]int64, len(op.Perm))
+		for i, axis := range op.Perm {
+			list[i] = int64(axis)
+		}
+		o.Attrs = append(o.Attrs, Attr{Name: "perm", List: list})
+	case model.OpReshape:
+		o.Attrs = append(o.Attrs, Attr{Name: "shape", List: domain.Shape(op.Out.Axes), Sizes: true})
+	case model.OpCast:
+		o.Attrs = append(o.Attrs, Attr{Name: "dtype", Value: string(op.Out.DType)})
+	}
+	return o
+}
+
+// scheduled is what an example chooses of the fields that examples choose.
+func scheduled(s model.Schedule, field string) string {
+	switch field {
+	case "pipeline":
+		return s.Pipeline
+	case "transport":
+		return s.Transport
+	case "reshard":
+		return s.Reshard
+	case "sums":
+		return s.Sums
+	case "pieces":
+		if s.Pieces > 0 {
+			return strconv.Itoa(s.Pieces)
+		}
+	case "chunks":
+		if s.Chunks > 0 {
+			return strconv.Itoa(s.Chunks)
+		}
+	case "auto":
+		return strconv.FormatBool(s.Auto)
+	case "transfers":
+		return s.Transfers
+	}
+	return ""
+}

@@ -1,0 +1,57 @@
+package soak
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A Finding is a mistake of hirgen, shown by a spec.
+type Finding struct {
+	Spec   Spec
+	Kind   Kind
+	Detail string // what happened, in full
+	Host   string // the host program at fault, where there is one
+	Number uint64 // of the spec, under the seed
+}
+
+// A Kind is which property a spec breaks.
+type Kind string
+
+// The kinds of findings.
+const (
+	Panics    Kind = "panic"               // anywhere
+	Unbounded Kind = "no end"              // within the time for one spec
+	Internal  Kind = "a mistake of a pass" // an error that is no documented one of a spec
+	Disagrees Kind = "check accepts, and emit refuses"
+	Differs   Kind = "wrong elements"     // in the interpreter
+	Stuck     Kind = "does not run"       // the interpreter refuses a program, or nothing can go on in it
+	NoText    Kind = "does not read back" // the printed host program
+	NoBuild   Kind = "does not compile"
+	BadRun    Kind = "the program fails" // on the CPU device
+)
+
+var (
+	digits  = regexp.MustCompile(`-?\b\d[\d.e+-]*`)
+	bracket = regexp.MustCompile(`\[[^\]]*\]|\([^)]*\)`)
+)
+
+// Shape is what findings of one cause have in common: the kind, and the message without names, axes and
+// numbers.
+func (f *Finding) Shape() string {
+	var names []string
+	for _, t := range f.Spec.Tensors {
+		names = append(names, t.Name)
+	}
+	for _, op := range f.Spec.Ops {
+		names = append(names, op.Out)
+	}
+	text := regexp.MustCompile(`\b(`+strings.Join(names, "|")+`)(_\w+)?\b`).ReplaceAllString(firstLine(f.Detail), "T")
+	text = digits.ReplaceAllString(bracket.ReplaceAllString(text, "[]"), "#")
+	return fmt.Sprintf("%s: %.160s", f.Kind, text)
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}

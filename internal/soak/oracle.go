@@ -1,0 +1,150 @@
+package soak
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// oracle is what every rank must hold of the outputs, with the inputs for it.
+type oracle struct {
+	inputs, want []map[string]*hostir.Array
+	tolerance    map[string]float64
+	rms          map[string]float64 // of the whole outputs
+	unsure       map[string]bool    // outputs that say nothing: see unsure
+}
+
+// wrongError is a program that ran and computed something else.
+type wrongError struct{ message string }
+
+func (e *wrongError) Error() string { return e.message }
+
+func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
+	inputs := model.Fill(p, seed)
+	values, err := model.Evaluate(p, inputs)
+	if err != nil {
+		return nil, err
+	}
+	o := &oracle{
+		inputs: shards(p, p.Inputs, inputs), want: shards(p, p.Outputs, values),
+		tolerance: map[string]float64{}, rms: map[string]float64{}, unsure: map[string]bool{},
+	}
+	for out, tolerance := range model.Tolerances(p) {
+		o.tolerance[out.Name], o.rms[out.Name] = tolerance, model.RootMeanSquare(values[out.Name])
+	}
+	for _, a := range values {
+		for _, v := range a.Data {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				for _, out := range p.Outputs {
+					o.unsure[out.Name] = true
+				}
+			}
+		}
+	}
+	return o, o.perturb(p, inputs, values, seed)
+}
+
+// perturb finds the outputs that a small change of the inputs changes by more than the tolerance, such
+// as the reciprocal of a difference. Another order of a sum may do as much, so they are not compared.
+func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*model.Array, seed uint64) error {
+	if len(o.tolerance) == 0 {
+		return nil
+	}
+	eps := 0.0
+	for _, t := range p.Tensors {
+		eps = max(eps, map[domain.DType]float64{domain.BF16: 0x1p-8, domain.FP16: 0x1p-11, domain.FP32: 0x1p-23}[t.DType])
+	}
+	random := rand.New(rand.NewPCG(seed, 5))
+	for range 3 {
+		moved := map[string]*model.Array{}
+		for name, a := range inputs {
+			b := &model.Array{Shape: a.Shape, Data: make([]float64, len(a.Data))}
+			for i, v := range a.Data {
+				b.Data[i] = v * (1 + eps*(2*random.Float64()-1))
+			}
+			moved[name] = b
+		}
+		others, err := model.Evaluate(p, moved)
+		if err != nil {
+			return err
+		}
+		for name, tolerance := range o.tolerance {
+			if model.Wrong(others[name].Data, values[name].Data, tolerance*0.7, o.rms[name]) > 0 {
+				o.unsure[name] = true
+			}
+		}
+	}
+	return nil
+}
+
+// comparable reports whether every output says whether the program is right.
+func (o *oracle) comparable() bool { return len(o.unsure) == 0 }
+
+// shards gives what each rank holds of tensors.
+func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*hostir.Array {
+	ranks := make([]map[string]*hostir.Array, p.Meshes[0].Size())
+	for r := range ranks {
+		ranks[r] = map[string]*hostir.Array{}
+		for _, tensor := range list {
+			if a, ok := model.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r]); ok {
+				ranks[r][tensor.Name] = &hostir.Array{Shape: a.Shape, Data: a.Data}
+			}
+		}
+	}
+	return ranks
+}
+
+// check interprets a program on one host, and what runs otherwise on several: in one way to spread
+// ranks over hosts, or in all.
+func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) error {
+	if err := o.checkOn(nil, program, seed); err != nil || program.Otherwise == nil {
+		return err
+	}
+	ways := partitions(len(o.inputs))
+	if !everywhere {
+		ways = ways[seed%uint64(len(ways)):][:1]
+	}
+	for _, hosts := range ways {
+		if err := o.checkOn(hosts, program.Otherwise, seed); err != nil {
+			return fmt.Errorf("hosts %v: %w", hosts, err)
+		}
+	}
+	return nil
+}
+
+// partitions are ways to spread ranks over hosts: each on its own, halves, every other one, the last
+// one by itself, and all on one.
+func partitions(ranks int) [][]int {
+	one, own, halves, other, last := make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks)
+	for r := range ranks {
+		own[r], halves[r], other[r], last[r] = r, 2*r/ranks, r%2, (r+1)/ranks
+	}
+	return [][]int{own, halves, other, last, one}
+}
+
+func (o *oracle) checkOn(hosts []int, program *hostir.Program, seed uint64) error {
+	got, err := hostir.InterpretOn(hosts, program, o.inputs, seed)
+	if err != nil {
+		return err
+	}
+	for r, want := range o.want {
+		for name, a := range want {
+			b := got[r][name]
+			if b == nil || len(a.Data) != len(b.Data) {
+				return &wrongError{fmt.Sprintf("rank %d has no output %s of %d elements", r, name, len(a.Data))}
+			}
+			if o.unsure[name] {
+				continue
+			}
+			if wrong := model.Wrong(b.Data, a.Data, o.tolerance[name], o.rms[name]); wrong > 0 {
+				return &wrongError{fmt.Sprintf("rank %d: %d of %d elements of %s are wrong (seed %d)\n got %v\nwant %v",
+					r, wrong, len(a.Data), name, seed, b.Data[:min(16, len(b.Data))], a.Data[:min(16, len(a.Data))])}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package soak
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Limits of what is made up: programs must be interpreted many times a second.
+const (
+	maxElements = 512 // of a tensor
+	maxAxes     = 5
+	maxRanks    = 8
+)
+
+// generator makes up one spec. It follows the shapes of all tensors, so that operations fit,
+// and of their kinds of axes only what it declares: what is inferred is for the model to say.
+type generator struct {
+	*rand.Rand
+	spec    Spec
+	extents []int64 // to choose from: few, so that they coincide
+	known   []*value
+	results int
+}
+
+// value is a tensor that operations can read.
+type value struct {
+	name  string
+	axes  []domain.Axis // without reductions; kinds as declared, or as the operands have them
+	dtype domain.DType
+	mesh  Mesh
+}
+
+func (v *value) shape() []int64 { return domain.Shape(v.axes) }
+
+// MakeUp makes up the spec that a seed has under a number.
+func MakeUp(seed, number uint64) Spec {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))}
+	g.spec.Name = fmt.Sprintf("soak%d", number)
+	g.meshes()
+	g.spec.DType = pick(g, domain.DTypes...)
+	for range 1 + g.IntN(2) {
+		g.input(nil)
+	}
+	for range 1 + min(g.IntN(5), g.IntN(6)) {
+		g.operation()
+	}
+	g.spec = pruned(g.spec)
+	g.names()
+	g.schedule(g.chance(0.3))
+	if g.chance(0.04) {
+		g.spoil()
+	}
+	return g.spec
+}
+
+func (g *generator) chance(p float64) bool { return g.Float64() < p }
+
+func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
+
+// meshes chooses the ranks, and the extents that go with them.
+func (g *generator) meshes() {
+	sizes := []int64{1, 2, 2, 2, 2, 3, 4, 4}
+	axes := pick(g, 1, 1, 1, 1, 2, 2, 3)
+	for ranks := int64(maxRanks + 1); ranks > maxRanks; ranks = g.spec.World.Size() {
+		g.spec.World = Mesh{Name: "world"}
+		for _, name := range []string{"x", "y", "z"}[:axes] {
+			g.spec.World.Axes = append(g.spec.World.Axes, MeshAxis{name, pick(g, sizes...)})
+		}
+	}
+	if axes == 1 && g.chance(0.1) {
+		g.spec.World.Axes[0].Size = pick[int64](g, 5, 6, 8)
+	}
+	if world := int(g.spec.World.Size()); world > 1 && g.chance(0.2) {
+		g.team("part", world)
+		if g.chance(0.5) {
+			g.team("other", world)
+		}
+	}
+	g.extents = []int64{1, pick[int64](g, 2, 3, 4), pick[int64](g, 2, 4, 6)}
+	for _, m := range append([]Mesh{g.spec.World}, g.spec.Teams...) {
+		for _, a := range m.Axes {
+			g.extents = append(g.extents, a.Size, a.Size)
+		}
+	}
+}
+
+// team adds a mesh of some ranks, in any order.
+func (g *generator) team(name string, world int) {
+	m := Mesh{Name: name, Axes: []MeshAxis{{"x", int64(1 + g.IntN(world))}}}
+	if n := m.Axes[0].Size; n%2 == 0 && g.chance(0.3) {
+		m.Axes = []MeshAxis{{"x", n / 2}, {"y", 2}}
+	}
+	m.Ranks = g.Perm(world)[:m.Size()]
+	if g.chance(0.5) {
+		slices.Sort(m.Ranks)
+	}
+	g.spec.Teams = append(g.spec.Teams, m)
+}
+
+// mesh chooses where a tensor is: on the world, mostly.
+func (g *generator) mesh() Mesh {
+	if len(g.spec.Teams) > 0 && g.chance(0.5) {
+		return pick(g, g.spec.Teams...)
+	}
+	return g.spec.World
+}
+
+// shape makes up a shape that is not too large.
+func (g *generator) shape(axes int) []int64 {
+	for {
+		shape := make([]int64, axes)
+		for i := range shape {
+			shape[i] = pick(g, g.extents...)
+		}
+		if product(shape) <= maxElements {
+			return shape
+		}
+	}
+}
+
+func product(shape []int64) int64 {
+	n := int64(1)
+	for _, extent := range shape {
+		n *= extent
+	}
+	return n
+}
+
+// placed gives a shape kinds of axes: split over the mesh, or streamed.
+func (g *generator) placed(shape []int64, m Mesh, split, stream float64) []domain.Axis {
+	axes := make([]domain.Axis, len(shape))
+	for i, extent := range shape {
+		axes[i].Extent.Size = extent
+		if extent == 1 && g.chance(0.1) {
+			axes[i].Kind = domain.Broadcast
+		}
+	}
+	for _, a := range m.Axes {
+		if !g.chance(split) {
+			continue
+		}
+		if at := g.serial(axes, a.Size); at >= 0 {
+			axes[at].Kind, axes[at].Mesh = domain.Device, a.Name
+		}
+	}
+	if g.chance(stream) {
+		if at := g.serial(axes, 0); at >= 0 {
+			axes[at].Kind = domain.Stream
+		}
+	}
+	return axes
+}
+
+// serial chooses a serial axis with an extent, the first one more often than others; 0 is any.
+func (g *generator) serial(axes []domain.Axis, extent int64) int {
+	var fit []int
+	for i, a := range axes {
+		if a.Kind == domain.Serial && (a.Extent.Size == extent || extent == 0) {
+			fit = append(fit, i)
+		}
+	}
+	switch {
+	case len(fit) == 0:
+		return -1
+	case g.chance(0.4):
+		return fit[0]
+	}
+	return pick(g, fit...)
+}
+
+// input declares a tensor that is given: of a shape, or of any.
+func (g *generator) input(shape []int64) *value {
+	return g.inputOf(shape, g.spec.DType, g.mesh())
+}
+
+func (g *generator) inputOf(shape []int64, dtype domain.DType, m Mesh) *value {
+	if shape == nil {
+		shape = g.shape(1 + max(g.IntN(4), g.IntN(3)))
+		if len(m.Axes) > 0 && g.chance(0.5) { // surely one that can be split
+			shape[g.IntN(len(shape))] = pick(g, m.Axes...).Size
+		}
+	}
+	v := &value{name: fmt.Sprintf("A%d", len(g.spec.Tensors)), axes: g.placed(shape, m, 0.5, 0.08), dtype: dtype, mesh: m}
+	g.declare(v, v.axes)
+	g.known = append(g.known, v)
+	return v
+}
+
+// declare writes a tensor into the spec, with the axes that it lists.
+func (g *generator) declare(v *value, axes []domain.Axis) {
+	t := Tensor{Name: v.name, Axes: slices.Clone(axes)}
+	if v.dtype != g.spec.DType {
+		t.DType = v.dtype
+	}
+	if v.mesh.Name != "world" {
+		t.Mesh = v.mesh.Name
+	}
+	g.spec.Tensors = append(g.spec.Tensors, t)
+}
+
+// any chooses a tensor to read: rather one of the last.
+func (g *generator) any() *value {
+	return g.known[max(g.IntN(len(g.known)), g.IntN(len(g.known)))]
+}
+
+// names gives some extents the name of a parameter.
+func (g *generator) names() {
+	if g.chance(0.6) {
+		return
+	}
+	for i, extent := range g.extents[1:] {
+		name := fmt.Sprintf("%c", 'K'+i)
+		taken := slices.ContainsFunc(g.spec.Params, func(p Param) bool { return p.Value == extent })
+		if !taken && len(g.spec.Params) < 4 {
+			g.spec.Params = append(g.spec.Params, Param{name, extent})
+		}
+	}
+}
+
+// spoil makes one mistake that a user might make.
+func (g *generator) spoil() {
+	s := &g.spec
+	switch g.IntN(5) {
+	case 0:
+		t := &s.Tensors[g.IntN(len(s.Tensors))]
+		t.Axes[g.IntN(len(t.Axes))].Extent.Size++
+	case 1:
+		t := &s.Tensors[g.IntN(len(s.Tensors))]
+		t.DType = pick(g, domain.DTypes...)
+	case 2:
+		op := &s.Ops[g.IntN(len(s.Ops))]
+		op.In = append(op.In, op.In[0])
+	case 3:
+		op := &s.Ops[g.IntN(len(s.Ops))]
+		op.Attrs = append(op.Attrs, Attr{Name: "axis", Value: "7"})
+	default:
+		t := &s.Tensors[g.IntN(len(s.Tensors))]
+		t.Axes[g.IntN(len(t.Axes))] = domain.Axis{Kind: domain.Device, Mesh: pick(g, "x", "y", "z"), Extent: domain.Extent{Size: 2}}
+	}
+}

@@ -1,0 +1,176 @@
+package soak
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Options say how long to look, and where.
+type Options struct {
+	Seed     uint64
+	Seconds  int
+	Specs    uint64 // no more than these; 0: as many as there is time for
+	Only     int64  // this one alone; -1: all
+	Whole    bool   // findings are not made small
+	Findings int    // ends with so many distinct findings; 0 is one
+	Examples []Example
+	Yard     *Yard  // builds and runs; nil: nothing is built
+	Every    uint64 // one in so many specs is built, where it is accepted
+	Builds   int    // no more than these; 0: as many as there is time for
+	Repeat   string // a command that repeats a spec; takes its number
+	Log      io.Writer
+}
+
+// Make makes the spec of a number: every third one is an example in another form.
+func (o *Options) Make(number uint64) Spec {
+	if number%3 == 0 && len(o.Examples) > 0 {
+		if spec, ok := Vary(o.Examples, o.Seed, number); ok {
+			return spec
+		}
+	}
+	return MakeUp(o.Seed, number)
+}
+
+// search is a run.
+type search struct {
+	Options
+	deadline time.Time
+	mutex    sync.Mutex
+	next     uint64
+	counts   *Counts
+	found    map[string]*Finding // by shape
+	build    chan accepted
+}
+
+// accepted is a spec that is to be built.
+type accepted struct {
+	number  uint64
+	spec    Spec
+	outcome Outcome
+}
+
+// Run looks for findings until the time is over or there are enough. Each is made small and printed
+// with the command that repeats it.
+func Run(o Options) (*Counts, []*Finding) {
+	s := &search{Options: o, counts: newCounts(), found: map[string]*Finding{}, build: make(chan accepted, 64)}
+	s.deadline = time.Now().Add(time.Duration(o.Seconds) * time.Second)
+	if o.Only >= 0 {
+		s.next, s.Specs, s.Every = uint64(o.Only), uint64(o.Only)+1, 1
+	}
+	var workers, builder sync.WaitGroup
+	builder.Go(s.builds)
+	for range runtime.NumCPU() {
+		workers.Go(s.examines)
+	}
+	workers.Wait()
+	close(s.build)
+	builder.Wait()
+	var found []*Finding
+	for _, f := range s.found {
+		found = append(found, f)
+	}
+	return s.counts, found
+}
+
+// take gives the next number, if the search goes on.
+func (s *search) take() (uint64, bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.over() || s.Specs > 0 && s.next >= s.Specs {
+		return 0, false
+	}
+	s.next++
+	return s.next - 1, true
+}
+
+// over reports whether the search ends. The mutex is held.
+func (s *search) over() bool {
+	return time.Now().After(s.deadline) && s.Only < 0 || len(s.found) >= max(1, s.Findings)
+}
+
+func (s *search) examines() {
+	for number, ok := s.take(); ok; number, ok = s.take() {
+		spec := s.Make(number)
+		outcome := Examine(spec)
+		s.mutex.Lock()
+		s.counts.add(spec, outcome)
+		s.mutex.Unlock()
+		switch {
+		case outcome.Finding != nil:
+			outcome.Finding.Number = number
+			s.report(outcome.Finding, func(other Spec) *Finding { return Examine(other).Finding })
+		case s.Yard != nil && outcome.Compared && number%max(1, s.Every) == 0:
+			s.build <- accepted{number, spec, outcome}
+		}
+	}
+}
+
+// builds builds and runs what is accepted, many specs to a program.
+func (s *search) builds() {
+	var pack []accepted
+	flush := func() {
+		if len(pack) > 0 {
+			s.pack(pack)
+		}
+		pack = nil
+	}
+	for one := range s.build {
+		if s.mutex.Lock(); s.over() || s.Builds > 0 && s.counts.Built+len(pack) >= s.Builds {
+			s.mutex.Unlock()
+			continue // empties the channel
+		}
+		s.mutex.Unlock()
+		if pack = append(pack, one); len(pack) == packSize {
+			flush()
+		}
+	}
+	s.mutex.Lock()
+	over := len(s.found) >= max(1, s.Findings)
+	s.mutex.Unlock()
+	if !over {
+		flush()
+	}
+}
+
+func (s *search) pack(pack []accepted) {
+	findings := s.Yard.Try(pack)
+	s.mutex.Lock()
+	for _, one := range pack {
+		s.counts.built(one.outcome.Program)
+	}
+	s.mutex.Unlock()
+	for _, f := range findings {
+		s.report(f, s.Yard.Alone)
+	}
+}
+
+// report makes a finding small and prints it, unless it looks like one that is known.
+func (s *search) report(f *Finding, examine func(Spec) *Finding) {
+	s.mutex.Lock()
+	shape := f.Shape()
+	_, known := s.found[shape]
+	if !known {
+		s.found[shape] = f
+	}
+	s.mutex.Unlock()
+	if known {
+		return
+	}
+	small := f
+	if !s.Whole {
+		small = Shrink(f, examine)
+	}
+	small.Number = f.Number
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.found[shape] = small
+	if again := small.Shape(); again != shape {
+		if _, known := s.found[again]; known {
+			return
+		}
+	}
+	fmt.Fprintf(s.Log, "\nFOUND %s\n\n%s\n%s\nrepeat: "+s.Repeat+"\n", small.Kind, small.Spec.Text(), small.Detail, small.Number)
+}

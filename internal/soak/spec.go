@@ -1,0 +1,197 @@
+package soak
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A Spec is a spec as data: what is made up, changed and made small before it is text.
+type Spec struct {
+	Name     string
+	Params   []Param // extents that have a name; text alone
+	World    Mesh    // without axes: as many ranks as the teams need
+	Teams    []Mesh  // further meshes
+	DType    domain.DType
+	Tensors  []Tensor // declared ones
+	Ops      []Op
+	Outputs  []string // none: what no operation reads
+	Schedule []model.Setting
+}
+
+// A Param is a name that extents of its value are written with.
+type Param struct {
+	Name  string
+	Value int64
+}
+
+// A Mesh is axes, and of a team the ranks.
+type Mesh struct {
+	Name  string
+	Axes  []MeshAxis
+	Ranks []int
+}
+
+// A MeshAxis is an axis of a mesh.
+type MeshAxis struct {
+	Name string
+	Size int64
+}
+
+// Size is the number of ranks.
+func (m Mesh) Size() int64 {
+	n := int64(1)
+	for _, a := range m.Axes {
+		n *= a.Size
+	}
+	return n
+}
+
+// A Tensor is a declared tensor. Without a type it has the spec's, and without a mesh the world.
+type Tensor struct {
+	Name  string
+	Axes  []domain.Axis
+	DType domain.DType
+	Mesh  string
+}
+
+// An Op is an operation as a spec writes it.
+type Op struct {
+	Out, Fn string
+	In      []string
+	Attrs   []Attr
+}
+
+// An Attr is an attribute of an operation: one value, or a list. Sizes are extents.
+type Attr struct {
+	Name  string
+	Value string
+	List  []int64
+	Sizes bool
+}
+
+// Clone copies a spec, so that the copy can be changed.
+func (s Spec) Clone() Spec {
+	s.Params, s.Outputs, s.Schedule = slices.Clone(s.Params), slices.Clone(s.Outputs), slices.Clone(s.Schedule)
+	s.World.Axes = slices.Clone(s.World.Axes)
+	s.Teams = slices.Clone(s.Teams)
+	for i, m := range s.Teams {
+		s.Teams[i].Axes, s.Teams[i].Ranks = slices.Clone(m.Axes), slices.Clone(m.Ranks)
+	}
+	s.Tensors = slices.Clone(s.Tensors)
+	for i, t := range s.Tensors {
+		s.Tensors[i].Axes = slices.Clone(t.Axes)
+	}
+	s.Ops = slices.Clone(s.Ops)
+	for i, op := range s.Ops {
+		s.Ops[i].In, s.Ops[i].Attrs = slices.Clone(op.In), slices.Clone(op.Attrs)
+		for j, a := range op.Attrs {
+			s.Ops[i].Attrs[j].List = slices.Clone(a.List)
+		}
+	}
+	return s
+}
+
+// Text is the spec as a file.
+func (s Spec) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "hirgen: 1\nname: %s\n", s.Name)
+	if len(s.Params) > 0 {
+		var list []string
+		for _, p := range s.Params {
+			list = append(list, fmt.Sprintf("%s: %d", p.Name, p.Value))
+		}
+		fmt.Fprintf(&b, "params: {%s}\n", strings.Join(list, ", "))
+	}
+	if len(s.World.Axes) > 0 {
+		fmt.Fprintf(&b, "mesh: %s\n", s.axes(s.World))
+	}
+	if len(s.Teams) > 0 {
+		b.WriteString("meshes:\n")
+	}
+	for _, m := range s.Teams {
+		fmt.Fprintf(&b, "  %s: {axes: %s, ranks: [%s]}\n", m.Name, s.axes(m), join(m.Ranks, strconv.Itoa))
+	}
+	if s.DType != "" {
+		fmt.Fprintf(&b, "dtype: %s\n", s.DType)
+	}
+	b.WriteString("tensors:\n")
+	for _, t := range s.Tensors {
+		fmt.Fprintf(&b, "  %s: %s\n", t.Name, s.tensor(t))
+	}
+	b.WriteString("ops:\n")
+	for _, op := range s.Ops {
+		fmt.Fprintf(&b, "  - %s\n", s.op(op))
+	}
+	if len(s.Outputs) > 0 {
+		fmt.Fprintf(&b, "outputs: [%s]\n", strings.Join(s.Outputs, ", "))
+	}
+	if len(s.Schedule) > 0 {
+		fmt.Fprintf(&b, "schedule: {%s}\n", join(s.Schedule, func(f model.Setting) string { return f.Name + ": " + f.Value }))
+	}
+	return b.String()
+}
+
+func join[T any](list []T, text func(T) string) string {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = text(e)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// size writes an extent, by the name of a parameter where one has its value.
+func (s Spec) size(n int64) string {
+	for _, p := range s.Params {
+		if p.Value == n {
+			return p.Name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func (s Spec) axes(m Mesh) string {
+	return "{" + join(m.Axes, func(a MeshAxis) string { return a.Name + ": " + s.size(a.Size) }) + "}"
+}
+
+func (s Spec) tensor(t Tensor) string {
+	axes := "[" + join(t.Axes, func(a domain.Axis) string {
+		a.Extent.Text = s.size(a.Extent.Size)
+		return a.String()
+	}) + "]"
+	if t.DType == "" && t.Mesh == "" {
+		return axes
+	}
+	axes = "{axes: " + axes
+	if t.DType != "" {
+		axes += ", dtype: " + string(t.DType)
+	}
+	if t.Mesh != "" {
+		axes += ", mesh: " + t.Mesh
+	}
+	return axes + "}"
+}
+
+func (s Spec) op(op Op) string {
+	args := slices.Clone(op.In)
+	for _, a := range op.Attrs {
+		switch {
+		case a.List == nil:
+			args = append(args, a.Name+"="+a.Value)
+		case a.Sizes:
+			args = append(args, a.Name+"=["+join(a.List, s.size)+"]")
+		default:
+			args = append(args, a.Name+"=["+join(a.List, func(n int64) string { return strconv.FormatInt(n, 10) })+"]")
+		}
+	}
+	return fmt.Sprintf("%s = %s(%s)", op.Out, op.Fn, strings.Join(args, ", "))
+}
+
+// declared finds a declared tensor.
+func (s Spec) declared(name string) int {
+	return slices.IndexFunc(s.Tensors, func(t Tensor) bool { return t.Name == name })
+}
