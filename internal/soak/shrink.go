@@ -8,12 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// shrinkTime bounds how long a finding is made smaller.
-const shrinkTime = 60 * time.Second
-
-// Shrink makes the spec of a finding smaller as long as a finding of the same shape remains.
-func Shrink(f *Finding, examine func(Spec) *Finding) *Finding {
-	deadline, shape := time.Now().Add(shrinkTime), f.Shape()
+// Shrink makes the spec of a finding smaller as long as a finding of the same shape remains, for a time.
+func Shrink(f *Finding, examine func(Spec) *Finding, limit time.Duration) *Finding {
+	deadline, shape := time.Now().Add(limit), f.Shape()
 	for smaller := true; smaller; {
 		smaller = false
 		for _, spec := range smallerSpecs(f.Spec) {

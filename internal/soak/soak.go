@@ -101,9 +101,12 @@ func (s *search) examines() {
 		switch {
 		case outcome.Finding != nil:
 			outcome.Finding.Number = number
-			s.report(outcome.Finding, func(other Spec) *Finding { return Examine(other).Finding })
-		case s.Yard != nil && outcome.Compared && number%max(1, s.Every) == 0:
-			s.build <- accepted{number, spec, outcome}
+			s.report(outcome.Finding, func(other Spec) *Finding { return Examine(other).Finding }, time.Minute)
+		case s.Yard != nil && outcome.Compared && number%max(1, s.Every) == 0 && steady(spec):
+			select {
+			case s.build <- accepted{number, spec, outcome}:
+			default: // enough wait to be built
+			}
 		}
 	}
 }
@@ -143,12 +146,12 @@ func (s *search) pack(pack []accepted) {
 	}
 	s.mutex.Unlock()
 	for _, f := range findings {
-		s.report(f, s.Yard.Alone)
+		s.report(f, s.Yard.Alone, 4*time.Minute)
 	}
 }
 
 // report makes a finding small and prints it, unless it looks like one that is known.
-func (s *search) report(f *Finding, examine func(Spec) *Finding) {
+func (s *search) report(f *Finding, examine func(Spec) *Finding, limit time.Duration) {
 	s.mutex.Lock()
 	shape := f.Shape()
 	_, known := s.found[shape]
@@ -161,7 +164,7 @@ func (s *search) report(f *Finding, examine func(Spec) *Finding) {
 	}
 	small := f
 	if !s.Whole {
-		small = Shrink(f, examine)
+		small = Shrink(f, examine, limit)
 	}
 	small.Number = f.Number
 	s.mutex.Lock()

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/hirgen/hirgen/internal/soak"
 )
@@ -17,6 +18,8 @@ func main() {
 	findings := flag.Int("findings", 1, "distinct findings to collect before the end")
 	whole := flag.Bool("whole", false, "do not make findings small")
 	show := flag.Bool("show", false, "print the specs and what came of them; with -only")
+	dir := flag.String("dir", filepath.Join("build", "soak"), "folder for programs that are built; empty: none are")
+	every := flag.Uint64("every", 20, "one in so many specs is built, if it is accepted")
 	flag.Parse()
 	examples, err := soak.Examples("testdata/specs/*/spec.yaml", "testdata/grids/*.yaml", "internal/e2e/testdata/moves/*.yaml")
 	if err != nil {
@@ -26,6 +29,14 @@ func main() {
 	o := soak.Options{
 		Seed: *seed, Seconds: *seconds, Only: *only, Findings: *findings, Whole: *whole, Examples: examples, Log: os.Stdout,
 		Repeat: fmt.Sprintf("make soak SEED=%d ONLY=%%d", *seed),
+	}
+	if *dir != "" {
+		path, err := filepath.Abs(*dir)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(3)
+		}
+		o.Yard, o.Every = &soak.Yard{Dir: path, Orders: 3}, *every
 	}
 	if *show && *only >= 0 {
 		fmt.Print(o.Make(uint64(*only)).Text())

@@ -1,0 +1,76 @@
+package soak
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hirgen/hirgen/emit"
+)
+
+// packName is the name that a program has in a pack.
+func packName(i int) string { return fmt.Sprintf("pack%d", i) }
+
+// joinPrograms puts programs into the emitted folder of the first one. Its three translation units include
+// those of the others, and its main chooses a program by the first argument.
+func joinPrograms(dir string, programs [][]emit.File) error {
+	var program, reference, abi, headers, table strings.Builder
+	for i, files := range programs {
+		name := packName(i)
+		fmt.Fprintf(&headers, "#include \"%s.h\"\n", name)
+		fmt.Fprintf(&table, "  if (name == \"%s\") return hirgen_%s_main(argc - 1, argv + 1);\n", name, name)
+		if i == 0 {
+			continue
+		}
+		for _, file := range files {
+			to := ""
+			switch file.Path {
+			case name + ".h", name + ".hpp":
+				to = file.Path
+			case name + ".cpp":
+				to = file.Path
+				fmt.Fprintf(&program, "#include \"%s\"\n", to)
+			case name + "_across_hosts.cpp": // its names are those of the other form
+				to = file.Path
+				fmt.Fprintf(&abi, "#include \"%s\"\n", to)
+			case "reference.cpp", "abi.cpp":
+				to = name + "_" + file.Path
+				fmt.Fprintf(map[string]*strings.Builder{"reference.cpp": &reference, "abi.cpp": &abi}[file.Path], "#include \"%s\"\n", to)
+			default:
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(dir, to), file.Data, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	main := "#include <string>\n\n" + headers.String() + "\nint main(int argc, char** argv) {\n  const std::string name = argc > 1 ? argv[1] : \"\";\n" +
+		table.String() + "  return 2;\n}\n"
+	return cmp.Or(
+		extend(filepath.Join(dir, packName(0)+".cpp"), program.String()),
+		extend(filepath.Join(dir, "reference.cpp"), reference.String()),
+		extend(filepath.Join(dir, "abi.cpp"), abi.String()),
+		os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(main), 0o600))
+}
+
+// extend adds text to a file.
+func extend(path, text string) error {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return cmp.Or(err, file.Close())
+}
+
+// compilerError is the first error in what a compiler said.
+func compilerError(output string) string {
+	for line := range strings.Lines(output) {
+		if _, message, found := strings.Cut(line, "error: "); found {
+			return strings.TrimSpace(message)
+		}
+	}
+	return "the build failed"
+}
