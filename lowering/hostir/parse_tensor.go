@@ -160,10 +160,13 @@ func (p *parser) referenceLine() {
 		p.expect(",")
 	}
 	for more := true; more && p.err == nil; more = p.accept(",") {
+		at := p.at
 		switch word := p.name("a tensor"); {
-		case word == "axis" && !p.startsArgumentEnd():
+		case len(op.In) == 0 && !p.startsArgumentEnd():
+			p.failAt(at, "%q is no operand", word)
+		case word == "axis" && (op.Kind == "reduce" || op.Kind == "broadcast") && !p.startsArgumentEnd():
 			op.Axis = p.small()
-		case word == "perm" && !p.startsArgumentEnd():
+		case word == "perm" && op.Kind == "permute" && !p.startsArgumentEnd():
 			op.Perm = p.axes()
 		default:
 			op.In = append(op.In, word)
