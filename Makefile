@@ -4,7 +4,7 @@ SHELL := /bin/bash
 DEVICE ?= cpu
 RANKS ?= 8
 
-.PHONY: help setup build demo test test-full lint fmt golden gen bench-gpu verify-gpu clean
+.PHONY: help setup build demo test test-full soak lint fmt golden gen bench-gpu verify-gpu clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -23,6 +23,9 @@ test: setup ## Run the whole suite
 
 test-full: setup ## The end-to-end tests with all that is claimed: 2 to 8 ranks, rows and grids, 20 orders, transfers 50 (some 70 minutes on 2 cores)
 	@HIRGEN_TEST_FULL=1 go test -count=1 -timeout 6h -v ./internal/e2e
+
+soak: setup ## Look for mistakes with random specs (SECONDS=600 SEED=1; ONLY=NUMBER repeats one; ARGS="-findings 10")
+	@go run ./internal/soak/cmd -seconds $(or $(SECONDS),600) -seed $(or $(SEED),1) $(if $(ONLY),-only $(ONLY) -show) $(ARGS)
 
 lint: ## Check style: Go by golangci-lint, C++ by clang-format and clang-tidy
 	@scripts/lint.sh
