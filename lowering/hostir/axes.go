@@ -87,7 +87,7 @@ func aligned(in, out *Tensor, inner, outer int) []int {
 // matmulAxes maps rows (and batches) of A to all axes of the result but the last, and
 // the columns of B, with its batches if it has any, to the others.
 func matmulAxes(s *Matmul) [][]int {
-	columns := aligned(s.B, s.Out, 2, 2)
+	columns := aligned(s.B, s.Out, 2, inner(s.OneRow))
 	mapLast(columns, s.B, s.Out, 1)
 	rows := [][]int{aligned(s.A, s.Out, 1, 1), columns}
 	if s.Addend != nil {
@@ -98,11 +98,11 @@ func matmulAxes(s *Matmul) [][]int {
 
 // linearAxes is matmulAxes with a weight that is stored [n, k].
 func linearAxes(s *Linear) [][]int {
-	weight := aligned(s.W, s.Out, 2, 2)
+	weight := aligned(s.W, s.Out, 2, inner(s.OneRow))
 	mapLast(weight, s.W, s.Out, 2)
 	rows := [][]int{aligned(s.X, s.Out, 1, 1), weight}
 	if s.Bias != nil {
-		bias := aligned(s.Bias, s.Out, 1, 2)
+		bias := aligned(s.Bias, s.Out, 1, inner(s.OneRow))
 		mapLast(bias, s.Bias, s.Out, 1)
 		rows = append(rows, bias)
 	}
@@ -110,6 +110,14 @@ func linearAxes(s *Linear) [][]int {
 		rows = append(rows, aligned(s.Addend, s.Out, 0, 0))
 	}
 	return rows
+}
+
+// inner is how many axes of a product's result are not batches.
+func inner(oneRow bool) int {
+	if oneRow {
+		return 1
+	}
+	return 2
 }
 
 // mapLast maps axis -inner of in to the last axis of out.

@@ -161,10 +161,10 @@ func statementMakers() []func(g *generator, depth int) Stmt {
 		},
 		func(g *generator, _ int) Stmt { return &Set{g.info(), g.tensor(), g.tensor()} },
 		func(g *generator, _ int) Stmt {
-			return &Matmul{g.info(), g.tensor(), g.tensor(), g.tensor(), g.optional()}
+			return &Matmul{g.info(), g.tensor(), g.tensor(), g.tensor(), g.optional(), g.IntN(2) == 0}
 		},
 		func(g *generator, _ int) Stmt {
-			return &Linear{g.info(), g.tensor(), g.tensor(), g.tensor(), g.optional(), g.optional()}
+			return &Linear{g.info(), g.tensor(), g.tensor(), g.tensor(), g.optional(), g.optional(), g.IntN(2) == 0}
 		},
 		func(g *generator, _ int) Stmt { return &Broadcast{g.info(), g.tensor(), g.tensor(), g.IntN(4)} },
 		func(g *generator, _ int) Stmt { return &Permute{g.info(), g.tensor(), g.tensor(), g.Perm(g.IntN(4))} },

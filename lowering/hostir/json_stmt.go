@@ -122,9 +122,9 @@ func computeFields(s Stmt) object {
 		}
 		return o
 	case *Matmul:
-		return appendAddend(o, s.Addend)
+		return appendProduct(o, s.Addend, s.OneRow)
 	case *Linear:
-		return appendAddend(o, s.Addend)
+		return appendProduct(o, s.Addend, s.OneRow)
 	case *Broadcast:
 		return append(o, member{"axis", s.Axis})
 	case *Permute:
@@ -140,12 +140,16 @@ func computeFields(s Stmt) object {
 	}
 }
 
-// appendAddend names the operand that a product adds to, if it does.
-func appendAddend(o object, addend *Tensor) object {
-	if addend == nil {
-		return o
+// appendProduct names the operand that a product adds to, if it does, and says that its batches are
+// rows.
+func appendProduct(o object, addend *Tensor, oneRow bool) object {
+	if addend != nil {
+		o = append(o, member{"addend", addend.Name})
 	}
-	return append(o, member{"addend", addend.Name})
+	if oneRow {
+		o = append(o, member{"rows", 1})
+	}
+	return o
 }
 
 func text(e expr.Expr) string {

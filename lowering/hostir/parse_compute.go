@@ -13,9 +13,7 @@ func (p *parser) compute(op string, at int, out *Tensor) Stmt {
 		s := &Matmul{Out: out, A: p.tensor()}
 		p.expect(",")
 		s.B = p.tensor()
-		if p.accept(",") {
-			s.Addend = p.addend()
-		}
+		s.Addend, s.OneRow = p.productEnd(p.accept(","))
 		return s
 	case "Linear":
 		return p.linear(out)
@@ -60,26 +58,35 @@ func (p *parser) linear(out *Tensor) Stmt {
 	p.expect(",")
 	s.W = p.tensor()
 	more := p.accept(",")
-	if more && !p.startsAddend() {
+	if more && !p.starts("add") && !p.starts("rows") {
 		s.Bias = p.tensor()
 		more = p.accept(",")
 	}
-	if more {
-		s.Addend = p.addend()
-	}
+	s.Addend, s.OneRow = p.productEnd(more)
 	return s
 }
 
-// addend parses what a product adds to: "add P_sums".
-func (p *parser) addend() *Tensor {
-	p.keyword("add")
-	return p.tensor()
+// productEnd parses what a product adds to, "add P_sums", and "rows 1" if there is more.
+func (p *parser) productEnd(more bool) (addend *Tensor, oneRow bool) {
+	if more && !p.starts("rows") {
+		p.keyword("add")
+		addend = p.tensor()
+		more = p.accept(",")
+	}
+	if !more {
+		return addend, false
+	}
+	at := p.at
+	if p.attribute("rows") != 1 {
+		p.failAt(at, "a product has rows 1 or does not say it")
+	}
+	return addend, true
 }
 
-// startsAddend reports whether "add" comes next as a word of its own, not as a tensor's name.
-func (p *parser) startsAddend() bool {
+// starts reports whether a word comes next as one of its own, not as a tensor's name.
+func (p *parser) starts(word string) bool {
 	at := p.at
-	is := p.acceptWord("add") && !p.startsArgumentEnd()
+	is := p.acceptWord(word) && !p.startsArgumentEnd()
 	p.at = at
 	return is
 }

@@ -80,9 +80,9 @@ func computeHead(s Stmt) string {
 	case *Set:
 		out, args = s.Out, names(s.In)
 	case *Matmul:
-		out, args = s.Out, append(names(s.A, s.B), addend(s.Addend)...)
+		out, args = s.Out, append(names(s.A, s.B), productArgs(s.Addend, s.OneRow)...)
 	case *Linear:
-		out, args = s.Out, append(names(s.X, s.W, s.Bias), addend(s.Addend)...)
+		out, args = s.Out, append(names(s.X, s.W, s.Bias), productArgs(s.Addend, s.OneRow)...)
 	case *Broadcast:
 		out, args = s.Out, append(names(s.In), fmt.Sprintf("axis %d", s.Axis))
 	case *Permute:
@@ -103,12 +103,15 @@ func computeHead(s Stmt) string {
 	return out.Name + " = " + call(s.Op(), args...)
 }
 
-// addend prints what a product adds to, if it does.
-func addend(t *Tensor) []string {
-	if t == nil {
-		return nil
+// productArgs prints what a product adds to, if it does, and that its batches are rows.
+func productArgs(addend *Tensor, oneRow bool) (args []string) {
+	if addend != nil {
+		args = append(args, "add "+addend.Name)
 	}
-	return []string{"add " + t.Name}
+	if oneRow {
+		args = append(args, "rows 1")
+	}
+	return args
 }
 
 func communicationArgs(s *Communication) []string {

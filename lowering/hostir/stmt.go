@@ -102,16 +102,18 @@ type (
 	}
 	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]; batched when B has batch axes. An
 	// Addend, which has the axes, the layout and the element type of Out, is added before the
-	// result is rounded; it may be nil.
+	// result is rounded; it may be nil. With OneRow, A and Out have no axis m: a batch is a row.
 	Matmul struct {
 		Info
 		Out, A, B, Addend *Tensor
+		OneRow            bool
 	}
 	// Linear is Out[..., n] = X[..., k] W[n, k]^T + Bias[n]; Bias may be nil. An Addend is as
-	// that of a Matmul.
+	// that of a Matmul, and so is OneRow.
 	Linear struct {
 		Info
 		Out, X, W, Bias, Addend *Tensor
+		OneRow                  bool
 	}
 	// Broadcast adds an axis of one element: the logical axis Axis of Out.
 	Broadcast struct {
