@@ -1,6 +1,9 @@
 package emit
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // dense makes axes that are laid out in the order given, from outermost to innermost.
 func dense(extents []int64, order ...int) []dim {
@@ -55,6 +58,7 @@ func TestProductOf(t *testing.T) {
 	}
 	turned := half(dense([]int64{1, 3, 4, 8}, 0, 2, 1, 3))
 	apart := half(dense([]int64{1, 3, 4, 6}, 0, 2, 1, 3))
+	byColumns := &buffer{dims: dense([]int64{4, 6}, 1, 0)}
 	for name, c := range map[string]struct {
 		out, x, y *buffer
 		m, batch  int64
@@ -65,16 +69,59 @@ func TestProductOf(t *testing.T) {
 		"some rows of each slice":    {half(out), half(x), y, 2, 3, [3]int64{32, 0, 24}, nil},
 		"a matrix for each batch":    {&buffer{dims: out[1:]}, &buffer{dims: x[1:]}, many, 4, 3, [3]int64{32, 48, 24}, nil},
 		"some rows, and all of them": {half(out), &buffer{dims: dense([]int64{1, 3, 2, 8}, 0, 1, 2, 3)}, y, 2, 3, [3]int64{16, 0, 24}, nil},
-		"rows that lie no row apart": {half(out), turned, y, 0, 0, [3]int64{}, turned},
+		"columns that lie apart":     {byColumns, &buffer{dims: x[2:]}, y, 0, 0, [3]int64{}, byColumns},
 		"rows in another order":      {apart, turned, y, 6, 1, [3]int64{}, nil},
 	} {
-		p, misfit := productOf(c.out, c.x, c.y)
+		p, misfit := productOf(c.out, c.x, c.y, nil)
 		switch {
 		case misfit != c.misfit:
 			t.Errorf("%s: %v does not fit, want %v", name, misfit, c.misfit)
 		case misfit != nil:
 		case p.m.size != c.m || p.batch.size != c.batch || [3]int64{p.strideA.size, p.strideB.size, p.strideC.size} != c.strides:
 			t.Errorf("%s: m %s, batch %s, strides %s, %s, %s", name, p.m, p.batch, p.strideA, p.strideB, p.strideC)
+		}
+	}
+}
+
+// TestProductsInCalls holds which axes of a product are calls, which batches and which rows.
+func TestProductsInCalls(t *testing.T) {
+	of := func(extents ...int64) *buffer {
+		order := make([]int, len(extents))
+		for i := range order {
+			order[i] = i
+		}
+		return &buffer{dims: dense(extents, order...)}
+	}
+	for name, c := range map[string]struct {
+		out, x, y, bias *buffer
+		m, batch        int64
+		strides         [3]int64   // of A, B, C
+		calls           [][5]int64 // extent, and the strides of A, B, C and the bias
+	}{
+		"one batch of both":        {of(2, 3, 4, 5), of(2, 3, 4, 8), of(2, 3, 8, 5), nil, 4, 6, [3]int64{32, 40, 20}, nil},
+		"the inner batches of one": {of(2, 3, 4, 5), of(2, 3, 4, 8), of(3, 8, 5), nil, 4, 3, [3]int64{32, 40, 20}, [][5]int64{{2, 96, 0, 60, 0}}},
+		"the outer batches of one": {of(2, 3, 4, 5), of(2, 3, 4, 8), of(2, 1, 8, 5), nil, 12, 2, [3]int64{96, 40, 60}, nil},
+		"one matrix for all":       {of(2, 3, 4, 5), of(4, 8), of(2, 3, 8, 5), nil, 4, 6, [3]int64{0, 40, 20}, nil},
+		"a bias for each batch":    {of(3, 4, 5), of(3, 4, 8), of(3, 8, 5), of(3, 5), 4, 1, [3]int64{}, [][5]int64{{3, 32, 40, 20, 5}}},
+		"a bias for some batches": {
+			of(2, 3, 4, 5), of(2, 3, 4, 8), of(2, 1, 8, 5), of(2, 1, 5), 12, 1, [3]int64{}, [][5]int64{{2, 96, 40, 60, 5}},
+		},
+		"one bias for all":          {of(3, 4, 5), of(3, 4, 8), of(3, 8, 5), of(1, 5), 4, 3, [3]int64{32, 40, 20}, nil},
+		"batches of two operands":   {of(2, 3, 4, 5), of(2, 1, 4, 8), of(3, 8, 5), nil, 4, 3, [3]int64{0, 40, 20}, [][5]int64{{2, 32, 0, 60, 0}}},
+		"both by columns, in turns": {of(3, 4, 5), &buffer{dims: dense([]int64{3, 4, 8}, 2, 1, 0)}, of(3, 8, 5), nil, 0, 0, [3]int64{}, nil},
+	} {
+		p, misfit := productOf(c.out, c.x, c.y, c.bias)
+		var calls [][5]int64
+		for _, a := range p.calls {
+			calls = append(calls, [5]int64{a.extent.size, a.a.size, a.b.size, a.c.size, a.bias.size})
+		}
+		switch {
+		case c.m == 0 && misfit == c.x:
+		case misfit != nil:
+			t.Errorf("%s: %v does not fit", name, misfit)
+		case p.m.size != c.m || p.batch.size != c.batch || !slices.Equal(calls, c.calls) ||
+			[3]int64{p.strideA.size, p.strideB.size, p.strideC.size} != c.strides:
+			t.Errorf("%s: m %s, batch %s, strides %s, %s, %s, calls %v", name, p.m, p.batch, p.strideA, p.strideB, p.strideC, calls)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 		"a strided operand":     {"column = Select(B, axis 1, index 0) @6:5\ng = Communication(Broadcast, mesh world axis x, root 0, in column, out column, NCCL) @7:5\n", "spec.yaml:7:5: error HG102"},
 		"an unknown function":   {"C = Unary(frobnicate, C) @7:5\n", "spec.yaml:7:5: error HG100"},
 		"operands of two types": {"F = Allocate @6:5\nC = Binary(add, C, F) @7:5\n", "spec.yaml:7:5: error HG100"},
-		"a product that casts":  {"F = Allocate @6:5\nF = Matmul(A, B) @7:5\n", "spec.yaml:7:5: error HG100"},
+		"a product that casts":  {"F = Allocate @6:5\nC = Matmul(F, B) @7:5\n", "spec.yaml:7:5: error HG100"},
 		"too many axes":         {"wide = Allocate @6:5\nturned = Allocate @6:5\nturned = Permute(wide, perm [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]) @7:5\n", "spec.yaml:7:5: error HG100"},
 		"a group over two teams": {
 			"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\nh = Communication(Allgather, mesh grid axis y, in G, out H, NCCL) @8:5\ngroup = EndCoalescing @9:5\n",

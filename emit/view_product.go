@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -13,7 +12,8 @@ type product struct {
 	m, n, k, batch            quantity
 	strideA, strideB, strideC quantity
 	transposeA, transposeB    bool
-	bias, addend              bool
+	bias, addend, fp32Result  bool
+	calls                     []leadingAxis // outermost first: each of their elements is a call of its own
 }
 
 // matmul prints out[..., m, n] = a[..., m, k] b[..., k, n].
@@ -22,7 +22,7 @@ func (b *builder) matmul(s *hostir.Matmul) ([]node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.multiply(s, buffers, false, "", s.Addend)
+	return b.multiply(s, withRow(buffers, s.OneRow), false, nil, s.Addend)
 }
 
 // linear prints out[..., n] = x[..., k] w[..., n, k]^T + bias[n].
@@ -31,99 +31,58 @@ func (b *builder) linear(s *hostir.Linear) ([]node, error) {
 	if err != nil {
 		return nil, err
 	}
+	buffers = withRow(buffers, s.OneRow)
 	if s.Bias == nil {
-		return b.multiply(s, buffers, true, "", s.Addend)
+		return b.multiply(s, buffers, true, nil, s.Addend)
 	}
 	bias := buffers[3]
-	if s.Bias.DType != s.Out.DType || !bias.contiguous() || bias.elements().size != last(buffers[0].dims).extent.size {
-		return nil, errorAt(s.Pos, "the bias %q must be a dense vector of the result's type", s.Bias.Name)
+	if s.Bias.DType != s.Out.DType || !rowMajor(bias.dims[len(bias.dims)-1:]) {
+		return nil, errorAt(s.Pos, "the bias %q must have dense rows of the result's type", s.Bias.Name)
 	}
-	return b.multiply(s, buffers, true, bias.name, s.Addend)
+	return b.multiply(s, buffers, true, bias, s.Addend)
+}
+
+// withRow gives the result and the first operand of a product, which are the first buffers, an axis
+// of rows of one element where they have none.
+func withRow(buffers []*buffer, oneRow bool) []*buffer {
+	if !oneRow {
+		return buffers
+	}
+	buffers = slices.Clone(buffers)
+	for i, u := range buffers[:2] {
+		row := *u
+		row.dims = slices.Insert(slices.Clone(u.dims), max(0, len(u.dims)-1), dim{extent: number(1), stride: number(0)})
+		buffers[i] = &row
+	}
+	return buffers
 }
 
 // multiply prints the product of buffers[1] and buffers[2]; the second one is stored
-// [n, k] when columnsFirst is set. The addend, if there is one, lies as the result does.
-func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias string, addend *hostir.Tensor) ([]node, error) {
+// [n, k] when columnsFirst is set. The addend, if there is one, lies as the result does; the bias
+// may be nil.
+func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias *buffer, addend *hostir.Tensor) ([]node, error) {
 	out, x, y := buffers[0], buffers[1], buffers[2]
 	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
 		return nil, internalError(s.Meta().Pos, s.Op(), "the operands have too few axes")
 	}
-	p, misfit := productOf(out, x, y)
+	p, misfit := productOf(out, x, y, bias)
 	if misfit != nil {
 		return nil, notContiguous(s.Meta().Pos, misfit.tensor, "a product")
 	}
-	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != "", addend != nil
+	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != nil, addend != nil
+	p.fp32Result = out.typ != x.typ
 	call, err := b.product(s, p, out, x, y)
 	if err != nil {
 		return nil, err
 	}
-	if call.Bias = bias; addend != nil {
+	if bias != nil {
+		call.Bias = bias.name
+	}
+	if addend != nil {
 		call.Beta = "kOne"
 		call.Added, err = b.addend(s, addend, out)
 	}
-	return []node{call}, err
-}
-
-// productOf finds the rows and the batches of a product of x and y, or the buffer that has none that
-// cuBLASLt can read. Where the second operand is one matrix, all leading axes of the first are
-// rows, in the order in which they lie in memory, or, where they are not one run of it, the
-// outermost of them are batches. Otherwise those that stand before its last two are batches, as
-// NumPy has it.
-func productOf(out, x, y *buffer) (p product, misfit *buffer) {
-	operands := [3]*buffer{out, x, y}
-	dims := [3][]dim{out.dims, x.dims, y.dims}
-	least, most := 0, max(0, len(out.dims)-2)
-	if extentOf(y.dims[:len(y.dims)-2]).isOne() {
-		dims[0], dims[1] = asTheyLie(out.dims, x.dims)
-		most = max(0, len(dims[0])-2)
-	} else {
-		least = most
-	}
-	at := 0
-	for batches := least; batches <= most; batches++ {
-		if p, at = batched(dims, batches); at < 0 {
-			return p, nil
-		}
-	}
-	return p, operands[at]
-}
-
-// asTheyLie puts the leading axes of a result and its first operand in the order in which those of
-// the result lie in memory, outermost first. Axes of one element are left out.
-func asTheyLie(out, x []dim) (sortedOut, sortedX []dim) {
-	if len(out) != len(x) {
-		return out, x
-	}
-	var order []int
-	for i := range len(out) - 1 {
-		if !out[i].extent.isOne() {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(out[j].stride.size, out[i].stride.size) })
-	for _, i := range append(order, len(out)-1) {
-		sortedOut, sortedX = append(sortedOut, out[i]), append(sortedX, x[i])
-	}
-	return sortedOut, sortedX
-}
-
-// batched is a product whose outermost axes, so many, are batches. misfit says which of the result
-// and the operands does not lie so, and is negative if all do.
-func batched(dims [3][]dim, batches int) (p product, misfit int) {
-	out, x, y := dims[0], dims[1], dims[2]
-	batch, rows := out[:batches], out[batches:len(out)-1]
-	p = product{m: extentOf(rows), n: last(out).extent, k: last(x).extent, batch: extentOf(batch)}
-	var fits, turned bool
-	if p.strideC, turned, fits = matrix(out, len(rows)+1, batch); !fits || turned {
-		return p, 0
-	}
-	if p.strideA, p.transposeA, fits = matrix(x, min(len(rows)+1, len(x)), batch); !fits {
-		return p, 1
-	}
-	if p.strideB, p.transposeB, fits = matrix(y, 2, batch); !fits {
-		return p, 2
-	}
-	return p, -1
+	return b.calls(p, call), err
 }
 
 // addend is the pointer to what a product adds to, which lies as its result does.
@@ -132,8 +91,8 @@ func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) (string, 
 	if err != nil {
 		return "", err
 	}
-	same := slices.EqualFunc(buf.dims, out.dims, func(d, o dim) bool {
-		return d.extent.size == o.extent.size && (d.extent.isOne() || d.stride.size == o.stride.size)
+	same := slices.EqualFunc(long(buf.dims), long(out.dims), func(d, o dim) bool {
+		return d.extent.size == o.extent.size && d.stride.size == o.stride.size
 	})
 	if !same || buf.typ != out.typ {
 		return "", errorAt(s.Meta().Pos, "%q, to which the product is added, does not lie in memory as %q does", t.Name, out.tensor.Name)
@@ -141,53 +100,17 @@ func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) (string, 
 	return buf.name, nil
 }
 
-// matrix reads the last `inner` axes of a buffer as a matrix: the last one is its
-// columns, the ones before are its rows. It gives the distance of the matrices of a
-// batch, 0 where they are one and the same, and whether each is stored by columns; ok
-// is false when cuBLASLt, as we call it, cannot read the buffer.
-func matrix(dims []dim, inner int, batch []dim) (stride quantity, transposed, ok bool) {
-	own, axes := dims[:len(dims)-inner], dims[len(dims)-inner:]
-	stride, ok = batchStride(own, batch)
-	if !ok {
-		return number(0), false, false
-	}
-	if rowMajor(axes) {
-		return stride, false, true
-	}
-	byColumns := append([]dim{last(axes)}, axes[:len(axes)-1]...)
-	return stride, true, rowMajor(byColumns)
-}
-
-// batchStride is the distance between the matrices of a batch, when there is one. The
-// operand's own batch axes are aligned with the batch from the last one; where it has
-// no axis, or one of one element, its matrix is used again.
-func batchStride(own, batch []dim) (stride quantity, ok bool) {
-	stride = number(0)
-	next, first := int64(0), true // the stride that continues the run
-	for i, d := range slices.Backward(batch) {
-		if d.extent.isOne() {
-			continue
-		}
-		step := number(0)
-		if at := len(own) - (len(batch) - i); at >= 0 && !own[at].extent.isOne() {
-			step = own[at].stride
-		}
-		if first {
-			stride, first = step, false
-		} else if step.size != next {
-			return number(0), false
-		}
-		next = mustMultiply(step.size, d.extent.size)
-	}
-	return stride, true
-}
-
 func last(dims []dim) dim { return dims[len(dims)-1] }
+
+// long leaves out axes of one element.
+func long(dims []dim) []dim {
+	return slices.DeleteFunc(slices.Clone(dims), func(d dim) bool { return d.extent.isOne() })
+}
 
 // product declares the plan and prints the call.
 func (b *builder) product(s hostir.Stmt, p product, out, x, y *buffer) (*productNode, error) {
-	if out.typ != x.typ || out.typ != y.typ {
-		return nil, errorAt(s.Meta().Pos, "the operands and the result of a product have one type; cast %q", out.tensor.Name)
+	if x.typ != y.typ || out.typ != x.typ && out.typ != cppTypes[domain.FP32] {
+		return nil, errorAt(s.Meta().Pos, "the operands of a product have one type, and so has its result unless it is fp32; cast %q", out.tensor.Name)
 	}
 	workspace, err := b.workspace(s)
 	if err != nil {
@@ -199,10 +122,10 @@ func (b *builder) product(s hostir.Stmt, p product, out, x, y *buffer) (*product
 	}
 	src := b.located(s, s.Op()+"_"+name, words)
 	plan, shape := b.names.member(name+"_plan"), b.names.constant(name+"_shape")
-	b.view.Shapes = append(b.view.Shapes, shapeView{shape, p.fields(out.typ)})
+	b.view.Shapes = append(b.view.Shapes, shapeView{shape, p.fields(x.typ)})
 	b.view.Plans = append(b.view.Plans, &planMember{plan, shape, src.Where})
 	b.view.Products = append(b.view.Products, productView{
-		M: times(b.runs(), p.m), N: p.n, K: p.k, Batch: p.batch,
+		M: times(b.runs(), p.m), N: p.n, K: p.k, Batch: p.products(),
 	})
 	return &productNode{source: src, Plan: plan, Out: out.name, A: x.name, B: y.name, Added: out.name, Beta: "kZero", Workspace: workspace}, nil
 }
@@ -234,7 +157,7 @@ func (p product) fields(typ cppType) []fieldView {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"transpose_a", p.transposeA}, {"transpose_b", p.transposeB}, {"bias", p.bias}, {"addend", p.addend}} {
+	}{{"transpose_a", p.transposeA}, {"transpose_b", p.transposeB}, {"bias", p.bias}, {"addend", p.addend}, {"fp32_result", p.fp32Result}} {
 		if flag.set {
 			list = append(list, fieldView{flag.name, "true"})
 		}

@@ -84,8 +84,8 @@ class Preference {
     // cuBLASLt's A is our B: the operands are swapped.
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, operand_b(shape).alignment(shape.dtype));
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, operand_a(shape).alignment(shape.dtype));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, result(shape).alignment(shape.dtype));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, result(shape).alignment(shape.dtype));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, result(shape).alignment(shape.result()));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, result(shape).alignment(shape.result()));
   }
   ~Preference() { static_cast<void>(cublasLtMatmulPreferenceDestroy(preference_)); }
   Preference(const Preference&) = delete;
@@ -116,6 +116,7 @@ std::string describe(const MatmulShape& s) {
          matrix("B", b.rows, b.cols, s.transpose_b) +
          (s.bias ? " + bias[" + std::to_string(s.n) + "]" : "") +
          (s.addend ? matrix(" + addend", s.m, s.n, false) : "") + ", " + spelling(s.dtype) +
+         (s.result() == s.dtype ? "" : std::string(" to ") + spelling(s.result())) +
          (s.batch > 1
               ? ", " + std::to_string(s.batch) + " times at strides " + std::to_string(s.stride_a) +
                     ", " + std::to_string(s.stride_b) + ", " + std::to_string(s.stride_c)
@@ -132,7 +133,7 @@ MatmulPlan::MatmulPlan(const MatmulShape& shape, const char* where)
   if (shape.bias) set(op, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS, where);
   a = operand_a(shape).layout(shape.dtype, where);
   b = operand_b(shape).layout(shape.dtype, where);
-  c = result(shape).layout(shape.dtype, where);
+  c = result(shape).layout(shape.result(), where);
 }
 
 MatmulPlan::MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where)

@@ -68,18 +68,19 @@ void check(MatmulShape s) {
   const std::vector<float> b = integers(index(s.batch * s.k * s.n), 2);
   const std::vector<float> bias = integers(index(s.n), 3);
   const std::vector<float> addend = integers(index(s.batch * s.m * s.n), 10);
-  const Elements left(s.dtype, a), right(s.dtype, b), row(s.dtype, bias), added(s.dtype, addend);
-  const Elements out(s.dtype, s.batch * s.m * s.n);
+  const Elements left(s.dtype, a), right(s.dtype, b);
+  const Elements row(s.result(), bias), added(s.result(), addend);
+  const Elements out(s.result(), s.batch * s.m * s.n);
   MatmulPlan plan(cublas(), s, kWhere);
   if (s.bias) plan.set_bias(row.get(), kWhere);
   multiply(plan, left.get(), right.get(), out.get(), s.addend ? added.get() : nullptr);
-  expect_equal(out.read(), rounded(s.dtype, product(s, a, b, bias, addend)), describe(s));
+  expect_equal(out.read(), rounded(s.result(), product(s, a, b, bias, addend)), describe(s));
 }
 
 /// All types, storages and epilogues; 48 x 80 x 112 is aligned and 5 x 7 x 11 is not.
 void test_every_form() {
   for (const DType type : kTypes) {
-    for (int form = 0; form < 32; ++form) {
+    for (int form = 0; form < 64; ++form) {
       MatmulShape shape;
       shape.dtype = type;
       shape.transpose_a = (form & 1) != 0;
@@ -87,6 +88,8 @@ void test_every_form() {
       shape.bias = (form & 4) != 0;
       shape.batch = (form & 8) != 0 ? 3 : 1;
       shape.addend = (form & 16) != 0;
+      shape.fp32_result = (form & 32) != 0;
+      if (shape.fp32_result && type == DType::kFp32) continue;
       for (const bool aligned : {true, false}) {
         shape.m = aligned ? 48 : 5;
         shape.n = aligned ? 80 : 7;
@@ -155,6 +158,9 @@ void test_descriptions() {
   const std::string sum = "C[4, 8] = A[4, 16] B[8, 16]^T + bias[8] + addend[4, 8], bf16";
   expect(describe(shape) == sum, describe(shape));
   shape.addend = false;
+  shape.fp32_result = true;
+  expect(describe(shape) == one + " to fp32", describe(shape));
+  shape.fp32_result = false;
   shape.batch = 2;
   shape.stride_a = 64;
   shape.stride_c = 32;

@@ -26,7 +26,10 @@ struct MatmulShape {
   bool transpose_b = false;                          ///< B is stored [n, k], as linear's weight is
   bool bias = false;    ///< adds bias[n], of the output's type, to every row
   bool addend = false;  ///< adds a matrix of the output's type
-  DType dtype = DType::kBf16;
+  bool fp32_result = false;  ///< the output is fp32, and so are bias and addend
+  DType dtype = DType::kBf16;  ///< of A and B and, unless it is fp32, of the output
+
+  DType result() const { return fp32_result ? DType::kFp32 : dtype; }
 };
 
 /// The product in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". Equal shapes have equal words,
