@@ -11,9 +11,10 @@ import (
 )
 
 // Build gives the first host IR of a pipeline: one statement per operation, in the
-// model's order, on whole logical tensors. It names no stream and allocates
-// nothing; a statement whose operands are sharded differently from its result
-// still hides the communication that it needs.
+// model's order, on whole logical tensors, and one that casts the bias of a product whose
+// result is fp32 and operands are not: it is added to what is summed in fp32. It names no
+// stream and allocates nothing; a statement whose operands are sharded differently from its
+// result still hides the communication that it needs.
 func Build(p *model.Pipeline) (*hostir.Program, error) {
 	b := &builder{tensors: make(map[*model.Tensor]*hostir.Tensor, len(p.Tensors))}
 	b.program = &hostir.Program{
@@ -39,6 +40,7 @@ type builder struct {
 	program *hostir.Program
 	tensors map[*model.Tensor]*hostir.Tensor
 	errors  diag.List
+	names   *namer // of tensors that the model does not have; nil until there are any
 }
 
 func choices(s model.Schedule) hostir.Choices {
@@ -110,12 +112,29 @@ func (b *builder) statement(op *model.Op) {
 	for i, t := range op.In {
 		in[i] = b.tensors[t]
 	}
+	if out := b.tensors[op.Out]; op.Kind == model.OpLinear && len(in) > 2 && in[2].DType != out.DType {
+		in[2] = b.cast(op, in[2], out.DType)
+	}
 	s := statement(op, in, b.tensors[op.Out])
 	if s == nil {
 		b.errors.Add(op.Pos, diag.NotLowerable, "operation %s has no host IR statement", op.Kind)
 		return
 	}
 	b.program.Body = append(b.program.Body, s)
+}
+
+// cast converts an operand of an operation, which lies as the operand does.
+func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.Tensor {
+	if b.names == nil {
+		b.names = newNamer(b.program)
+	}
+	out := &hostir.Tensor{
+		Name: b.names.fresh(t.Name + "_" + string(to)), DType: to, Axes: slices.Clone(t.Axes), Mesh: t.Mesh,
+		Role: hostir.Temp, Pos: t.Pos,
+	}
+	b.program.Tensors = append(b.program.Tensors, out)
+	b.program.Body = append(b.program.Body, &hostir.Cast{Info: hostir.Info{Pos: op.Pos, Note: "added before the sum is rounded"}, Out: out, In: t})
+	return out
 }
 
 // statement is the host IR statement of an operation, or nil for an unknown one.

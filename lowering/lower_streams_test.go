@@ -3,17 +3,33 @@ package lowering
 import (
 	"strings"
 	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 func TestLowerStreams(t *testing.T) { passCases(t, "lower-streams") }
 
-// TestRowsOfBatchesAreNotStreamed has a Stream axis where slices would have no rows: products took
-// batches for them, and their results were wrong.
-func TestRowsOfBatchesAreNotStreamed(t *testing.T) {
+// TestRowsOfBatchesAreStreamed has a Stream axis where slices have no rows: products once took their
+// batches for rows, and the results were wrong.
+func TestRowsOfBatchesAreStreamed(t *testing.T) {
 	const tensors = "A: [3, D, 2], B: [3, 2, 4], C: [3, Stream(D), 4]"
-	want := "runs along the rows of a product that has batches, those of B"
-	if _, err := Lower(cutPipeline(t, 2, tensors, "C = matmul(A, B)"), Options{Verify: true}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v", err)
+	for batches, oneRow := range map[string]bool{"B: [3,": true, "B: [1,": false} {
+		program := keepsResult(t, cutPipeline(t, 2, strings.Replace(tensors, "B: [3,", batches, 1), "C = matmul(A, B)"), 2)
+		if text := hostir.Print(program); strings.Contains(text, "rows 1") != oneRow {
+			t.Errorf("%s\n%s", batches, text)
+		}
 	}
-	keepsResult(t, cutPipeline(t, 2, strings.Replace(tensors, "B: [3,", "B: [1,", 1), "C = matmul(A, B)"), 2)
+}
+
+// TestColumnsAreNotStreamed holds what is said where a Stream axis runs along columns.
+func TestColumnsAreNotStreamed(t *testing.T) {
+	for _, tensors := range []string{
+		"A: [3, 6, 2], B: [3, 2, D], C: [3, 6, Stream(D)]",
+		"A: [6, 2], B: [3, 2, D], C: [3, 6, Stream(D)]",
+	} {
+		want := "runs along the columns of B"
+		if _, err := Lower(cutPipeline(t, 2, tensors, "C = matmul(A, B)"), Options{Verify: true}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+	}
 }

@@ -23,6 +23,7 @@ type slicer struct {
 	slices   map[sliceKey]*hostir.Tensor
 	along    map[*hostir.Tensor]int // where slices are cut: the axis of a tensor that its pieces lie along
 	body     []hostir.Stmt
+	whole    bool // the statement at hand needs slices that are whole pieces of memory
 }
 
 // sliceKey names a view: of a slice along axis, or a piece of it along rows.
@@ -33,6 +34,7 @@ type sliceKey struct {
 
 // step appends what an iteration does for one step.
 func (c *slicer) step(st step) {
+	c.whole = needsWholeSlices(st.stmt) // asked while its operands are whole tensors
 	switch st.kind {
 	case broadcastFromRank:
 		c.broadcast(st)
@@ -55,7 +57,7 @@ func (c *slicer) step(st step) {
 // attributes, too.
 func (c *slicer) statement(st step) {
 	s, rows := st.stmt, hostir.AxisMap(st.stmt)
-	next, inAxis := 0, -1
+	next, inAxis, oneRow := 0, -1, rowOfBatches(s, st.loop)
 	c.follow(s)
 	live, cut := hostir.Live(hostir.Uses(s)[0]), c.rows(hostir.Result(s), st.loop)
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
@@ -79,6 +81,9 @@ func (c *slicer) statement(st step) {
 		return c.slice(s, t, st.loop, cut)
 	})
 	if c.cut.width == 1 {
+		if oneRow {
+			ofOneRow(s)
+		}
 		dropAxis(s, st.loop, inAxis, slices.Index(live, inAxis))
 	}
 	c.body = append(c.body, s)
@@ -121,7 +126,7 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 		c.slices[key], c.body = view, append(c.body, made)
 		return view
 	}
-	if inner := outside(t, axis); inner >= 0 && needsWholeSlices(s) {
+	if inner := outside(t, axis); inner >= 0 && c.whole {
 		c.complain(s, t, axis, inner)
 	}
 	index := c.index()

@@ -71,13 +71,9 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	rows := hostir.AxisMap(s)
 	switch s := s.(type) {
 	case *hostir.Matmul, *hostir.Linear:
-		if slices.Index(rows[0], loop) < 0 {
+		if rows[1][columnAxis(s)] == loop {
 			return l.complain(s, "the Stream axis of %s runs along the columns of %s: a pipeline takes rows",
 				out.Name, hostir.Uses(s)[1].Name)
-		}
-		if batched := hostir.Uses(s)[1]; innermostRows(hostir.Uses(s)[0], rows[0], loop) && hasBatches(batched) {
-			return l.complain(s, "the Stream axis of %s runs along the rows of a product that has batches, those of %s: "+
-				"a pipeline takes batches, or rows of a product with a matrix", out.Name, batched.Name)
 		}
 	case *hostir.Reshape:
 		if slices.Index(rows[0], loop) < 0 {
@@ -94,19 +90,6 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 		}
 	}
 	return st
-}
-
-// innermostRows reports whether the last axis of rows of a product's first operand runs along axis loop
-// of the result. A slice has none: its batches would become its rows.
-func innermostRows(t *hostir.Tensor, row []int, loop int) bool {
-	live := hostir.Live(t)
-	return len(live) > 1 && row[live[len(live)-2]] == loop
-}
-
-// hasBatches reports whether the second operand of a product is more than one matrix on a rank.
-func hasBatches(t *hostir.Tensor) bool {
-	live := hostir.Live(t)
-	return slices.ContainsFunc(live[:max(0, len(live)-2)], func(i int) bool { return t.Axes[i].LocalSize() > 1 })
 }
 
 // complain reports that a statement cannot be pipelined.
@@ -142,16 +125,12 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
 	kind, asked := map[string]stepKind{"reduce": reduceToRank, "p2p": toRankAtDistance, "ring": toNeighbour}[l.program.Choices.Pipeline]
 	r, ok := s.(*hostir.Reduce)
-	if !ok || !asked || !reshards(s) {
+	if !ok || !asked || !reshards(s) || !scattersSlices(r) {
 		return step{}, false
 	}
 	m := describe(s)
-	i := m.scattered()
-	if len(m.shifts) != 1 || i < 0 || r.In.Axes[i].Kind != domain.Stream {
-		return step{}, false
-	}
 	if kind == toNeighbour && !l.uses.mayAddTo(r.In) {
 		return l.complainOfSums(r), true
 	}
-	return step{stmt: s, kind: kind, loop: m.shifts[0].to, axis: &r.In.Axes[i]}, true
+	return step{stmt: s, kind: kind, loop: m.shifts[0].to, axis: &r.In.Axes[m.scattered()]}, true
 }

@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/model"
+)
+
+// productSchedules are the schedules under which products and sums of every form and type are built
+// and run, by the name of their spec.
+var productSchedules = map[string][]string{
+	"batches":          {"{streams: 2}"},
+	"streamed_batches": {"{pipeline: collective}"},
+	"gathered_rows":    {"{pipeline: p2p, transport: ipc-get}"},
+	"summed_rows":      {"{pipeline: p2p, transport: ipc-put}", "{pipeline: ring, sums: folded}"},
+	"wide_products":    {"{joins: after}"},
+	"wide_gather":      {"{pipeline: ring, transport: ipc-put}"},
+	"wide_scatter": {
+		"{pipeline: p2p, transport: ipc-get, sums: direct}", "{pipeline: p2p, transport: auto}",
+		"{pipeline: ring, sums: folded, transport: ipc-put, transfers: ahead}",
+	},
+	"wide_sums": {"{pipeline: collective}", "{pipeline: p2p, transport: ipc-get, sums: direct}"},
+}
+
+// productSpecs reads the specs of products, with a schedule.
+func productSpecs(t *testing.T, visit func(t *testing.T, name, spec string)) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "products", "*.yaml"))
+	if err != nil || len(files) != len(productSchedules) {
+		t.Fatalf("there are %d specs, not %d: %v", len(files), len(productSchedules), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, schedule := range productSchedules[name] {
+			t.Run(name+"/"+schedule, func(t *testing.T) { visit(t, name, string(text)+"schedule: "+schedule+"\n") })
+		}
+	}
+}
+
+// TestProductsAreEmitted renders products and sums of every form and type, for several numbers of
+// ranks.
+func TestProductsAreEmitted(t *testing.T) {
+	productSpecs(t, func(t *testing.T, _, spec string) {
+		t.Helper()
+		for _, d := range []int64{1, 2, 3, 4} {
+			pipeline, err := model.Load("spec.yaml", []byte(spec), params{"D": d})
+			if err != nil {
+				t.Fatal(err)
+			}
+			program, err := lowering.Lower(pipeline, lowering.Options{Verify: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := emit.Render(program, emit.Options{}); err != nil {
+				t.Errorf("%d ranks: %v", d, err)
+			}
+		}
+	})
+}
+
+// TestProducts builds and runs them.
+func TestProducts(t *testing.T) {
+	products := folder{"products"}
+	productSpecs(t, func(t *testing.T, _, spec string) {
+		t.Helper()
+		products.runs(t, renamed.ReplaceAllString(spec, "name: products"), nil, seedsOf(3))
+	})
+}
