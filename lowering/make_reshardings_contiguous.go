@@ -64,7 +64,7 @@ func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
 			list = c.before(s, 0, packed(m, m.scattered()))
 		}
 	}
-	list = c.readably(list)
+	list = c.multipliably(c.readably(list))
 	if !needsWholeSlices(s) {
 		return list
 	}

@@ -181,8 +181,8 @@ func (r *rank) operands(s Stmt) ([]*view, error) {
 // alias makes the result of a Reshape, Broadcast or Permute a view of its operand.
 func (r *rank) alias(s Stmt, in *view) (*view, error) {
 	out := newView(Result(s))
-	if p, ok := s.(*Permute); ok {
-		for i, j := range AxisMap(p)[0] {
+	if _, reshapes := s.(*Reshape); !reshapes {
+		for i, j := range AxisMap(s)[0] {
 			if j != Unmapped {
 				out.stride[j] = in.stride[i]
 			}
