@@ -15,12 +15,10 @@ import (
 //   - Between meshes, a whole tensor is broadcast, and a split one goes rank by rank. One
 //     split axis is gathered on one rank of the operand's mesh, or scattered by one rank
 //     of the result's. Everything else goes by way of whole tensors.
-//   - What ranks reduce to fp32 is fp32 on its way: parts of another type are cast first.
 //
 // Requires: a Set or Reduce does nothing but move data, or is local.
 // Establishes: a movement has one shift on one mesh, or none between two, or one that a
-// single rank gathers, reduces or scatters; it changes no element type, unless a
-// pipeline collects the parts of a sum.
+// single rank gathers, reduces or scatters.
 //
 //	before: B = Set(A)                       A [DIDx(X), DIDy(Y), M], B [X, Y, M]
 //	after:  B_part = Set(A); B = Set(B_part)       B_part [DIDx(X), Y, M]
@@ -28,16 +26,14 @@ func DecomposeReshardings(p *hostir.Program) error {
 	if isLowered(p.Body) {
 		return nil
 	}
-	d := &decomposer{program: p, names: newNamer(p), casts: map[string]*hostir.Tensor{}}
+	d := &decomposer{program: p, names: newNamer(p)}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
 		if !reshards(s) {
 			body = append(body, s)
 			continue
 		}
-		for _, step := range d.steps(s) {
-			body = append(body, d.sameTypes(step)...)
-		}
+		body = append(body, d.steps(s)...)
 	}
 	p.Body = body
 	return nil
@@ -46,7 +42,6 @@ func DecomposeReshardings(p *hostir.Program) error {
 type decomposer struct {
 	program *hostir.Program
 	names   *namer
-	casts   map[string]*hostir.Tensor // by operand and type: parts are cast once
 }
 
 // steps gives the statements that do what s does, through tensors in between.

@@ -12,11 +12,12 @@ import (
 // order of its result. A pipeline takes slices along the Stream axis, which are in pieces
 // when another axis lies outside of it: a Temp is laid out with the Stream axis
 // outermost, and what the caller lays out is copied slice by slice. Elementwise
-// operations take pieces as they are.
+// operations take pieces as they are. And a communication converts nothing: the parts of
+// a sum over ranks get the type of its result.
 //
 // Requires: gathered and scattered axes are outermost.
 // Establishes: both sides of a movement list their axes in one order; slices that are
-// moved, multiplied or reshaped are whole.
+// moved, multiplied or reshaped are whole, and have one type where they are moved.
 //
 //	before: B = Set(A)                       A layout [1, 0], B layout [0, 1]
 //	after:  A_packed = Set(A); B = Set(A_packed)       A_packed layout [0, 1]
@@ -24,10 +25,12 @@ func MakeReshardingsContiguous(p *hostir.Program) error {
 	if isLowered(p.Body) {
 		return nil
 	}
-	c := &contiguity{copier{p, newNamer(p)}, viewed(p.Body)}
+	c := &contiguity{copier{p, newNamer(p)}, viewed(p.Body), map[string]*hostir.Tensor{}}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
-		body = append(body, c.statement(s)...)
+		for _, s := range c.statement(s) {
+			body = append(body, c.sameTypes(s)...)
+		}
 	}
 	p.Body = body
 	return nil
@@ -35,7 +38,8 @@ func MakeReshardingsContiguous(p *hostir.Program) error {
 
 type contiguity struct {
 	copier
-	viewed map[*hostir.Tensor]bool // tensors that some view is a view of
+	viewed map[*hostir.Tensor]bool   // tensors that some view is a view of
+	casts  map[string]*hostir.Tensor // by operand and type: parts are cast once
 }
 
 // viewed finds the operands of statements that make views.

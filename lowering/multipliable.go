@@ -18,9 +18,9 @@ func (c *contiguity) multipliably(list []hostir.Stmt) []hostir.Stmt {
 		if multipliable(s, k) {
 			continue
 		}
-		streamed := slices.Index(hostir.AxisMap(s)[k], streamAxis(hostir.Result(s)))
+		row, loop := hostir.AxisMap(s)[k], streamAxis(hostir.Result(s))
 		order := inFront(logicalOrder(hostir.Uses(s)[k]), func(a int) int {
-			if a == streamed {
+			if loop >= 0 && row[a] == loop {
 				return 0
 			}
 			return 1

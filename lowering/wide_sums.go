@@ -11,22 +11,22 @@ import (
 // them on their way, and a sum of 16-bit numbers would be rounded at every rank. Parts that a
 // point-to-point pipeline sends to the rank that reduces them stay as they are: that rank does so
 // in fp32.
-func (d *decomposer) sameTypes(s hostir.Stmt) []hostir.Stmt {
+func (c *contiguity) sameTypes(s hostir.Stmt) []hostir.Stmt {
 	r, ok := s.(*hostir.Reduce)
-	if !ok || r.In.DType == r.Out.DType || !reshards(r) || d.collectsParts(r) {
+	if !ok || r.In.DType == r.Out.DType || !reshards(r) || c.collectsParts(r) {
 		return []hostir.Stmt{s}
 	}
 	key := r.In.Name + " " + string(r.Out.DType)
-	if t := d.casts[key]; t != nil {
+	if t := c.casts[key]; t != nil {
 		r.In = t
 		return []hostir.Stmt{r}
 	}
 	t := &hostir.Tensor{
-		Name: d.names.fresh(r.In.Name + "_" + string(r.Out.DType)), DType: r.Out.DType, Axes: slices.Clone(r.In.Axes), Mesh: r.In.Mesh,
+		Name: c.names.fresh(r.In.Name + "_" + string(r.Out.DType)), DType: r.Out.DType, Axes: slices.Clone(r.In.Axes), Mesh: r.In.Mesh,
 		Role: hostir.Temp, Layout: slices.Clone(r.In.Layout), Pos: r.In.Pos,
 	}
-	d.program.Tensors = append(d.program.Tensors, t)
-	d.casts[key] = t
+	c.program.Tensors = append(c.program.Tensors, t)
+	c.casts[key] = t
 	cast := &hostir.Cast{Info: info(r, "ranks add "+string(t.DType)+": nothing converts it on its way"), Out: t, In: r.In}
 	r.In = t
 	return []hostir.Stmt{cast, r}
@@ -34,8 +34,8 @@ func (d *decomposer) sameTypes(s hostir.Stmt) []hostir.Stmt {
 
 // collectsParts reports whether a reduction over ranks will be a local one, of the parts that a
 // point-to-point pipeline has collected.
-func (d *decomposer) collectsParts(r *hostir.Reduce) bool {
-	choices := d.program.Choices
+func (c *contiguity) collectsParts(r *hostir.Reduce) bool {
+	choices := c.program.Choices
 	return choices.Pipeline == "p2p" && choices.Sums != "direct" && scattersSlices(r)
 }
 
