@@ -37,8 +37,8 @@ func (c *slicer) makeSums(st step) {
 	c.slices[sliceKey{in, i, rows}] = sum
 }
 
-// madeInPlace reports whether the own sum can be made where the result is: it lies there as a
-// slice of the operand does.
+// madeInPlace reports whether the own sum can be made where the result is: this pipeline makes the
+// parts, and it lies there as a slice of them does.
 func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
 	i := slices.Index(hostir.AxisMap(st.stmt)[0], st.loop)
 	slice, order := slices.Delete(slices.Clone(in.Axes), i, i+1), dropFrom(layout(in), i)
@@ -46,7 +46,7 @@ func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
 	for a := firstReduced(axes); a >= 0; a = firstReduced(axes) {
 		axes, places = slices.Delete(axes, a, a+1), dropFrom(places, a)
 	}
-	return in.Role == hostir.Temp && in.DType == out.DType && slices.Equal(order, places) &&
+	return c.group.makes[in] && in.Role == hostir.Temp && in.DType == out.DType && slices.Equal(order, places) &&
 		slices.EqualFunc(slice, axes, func(a, b domain.Axis) bool {
 			return a.Kind == b.Kind && a.Mesh == b.Mesh && a.Extent.Size == b.Extent.Size
 		})
