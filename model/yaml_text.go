@@ -14,10 +14,16 @@ type lineTable struct {
 	file   string
 	src    []byte
 	starts []int // byte offset of each line
+	// marks are, by line, the offsets of every markEvery-th character of it: to count the
+	// characters before each key anew would take quadratic time where all stand on one line.
+	marks map[int][]int
 }
 
+// markEvery is how many characters of a line are counted at most to find one of them.
+const markEvery = 64
+
 func newLineTable(file string, src []byte) *lineTable {
-	t := &lineTable{file: file, src: src, starts: []int{0}}
+	t := &lineTable{file: file, src: src, starts: []int{0}, marks: map[int][]int{}}
 	for i, c := range src {
 		if c == '\n' {
 			t.starts = append(t.starts, i+1)
@@ -45,15 +51,38 @@ func (t *lineTable) offset(line, column int) int {
 	if line < 1 || line > len(t.starts) {
 		return len(t.src)
 	}
-	at := t.starts[line-1]
-	if line == 1 {
-		at += len(t.src) - len(bytes.TrimPrefix(t.src, byteOrderMark))
-	}
-	for ; column > 1 && at < len(t.src); column-- {
+	marks := t.marksOf(line)
+	mark := min(max(column-1, 0)/markEvery, len(marks)-1)
+	at := marks[mark]
+	for left := column - 1 - mark*markEvery; left > 0 && at < len(t.src); left-- {
 		_, size := utf8.DecodeRune(t.src[at:])
 		at += size
 	}
 	return at
+}
+
+// marksOf returns the marks of a line, the first of them where it begins.
+func (t *lineTable) marksOf(line int) []int {
+	if marks, known := t.marks[line]; known {
+		return marks
+	}
+	at, end := t.starts[line-1], len(t.src)
+	if line < len(t.starts) {
+		end = t.starts[line]
+	}
+	if line == 1 {
+		at += len(t.src) - len(bytes.TrimPrefix(t.src, byteOrderMark))
+	}
+	var marks []int
+	for count := 0; count == 0 || at < end; count++ {
+		if count%markEvery == 0 {
+			marks = append(marks, at)
+		}
+		_, size := utf8.DecodeRune(t.src[at:])
+		at += size
+	}
+	t.marks[line] = marks
+	return marks
 }
 
 // node is the position where n begins.

@@ -1,0 +1,69 @@
+package model_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model"
+)
+
+// onOneLine is a spec with n elements on one line, by what they are elements of. Some of
+// the specs are wrong in every one of them.
+var onOneLine = map[string]func(n int) string{
+	"parameters":       func(n int) string { return "params: {" + repeated(n, "p%d: 1") + "}\n" },
+	"wrong parameters": func(n int) string { return "params: {" + repeated(n, "p%d: q%[1]d") + "}\n" },
+	"unknown fields":   func(n int) string { return "schedule: {" + repeated(n, "f%d: 1") + "}\n" },
+	"one key":          func(n int) string { return "params: {" + repeated(n, "p%.0d: 1") + "}\n" },
+	"mesh axes":        func(n int) string { return "mesh: {" + repeated(n, "x%d: 1") + "}\n" },
+	"wide characters":  func(n int) string { return "outputs: [" + repeated(n, "\"é%d\"") + "]\n" },
+}
+
+func repeated(n int, format string) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(items, ", ")
+}
+
+// TestTimeIsLinearInTheKeysOfALine: eight times the keys may take three times as long per
+// key, since a busy computer measures badly. Quadratic time takes eight times as long.
+func TestTimeIsLinearInTheKeysOfALine(t *testing.T) {
+	load := func(section string) time.Duration {
+		spec := "hirgen: 1\nname: p\n" + section + "tensors: {A: [8]}\nops: [B = relu(A)]\n"
+		best := time.Duration(1 << 62)
+		for range 2 {
+			start := time.Now()
+			_, _ = model.Load("spec.yaml", []byte(spec), nil)
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	const few, many = 2_000, 16_000
+	for what, section := range onOneLine {
+		if short, long := load(section(few)), load(section(many)); long > 3*many/few*short {
+			t.Errorf("%s: %d take %v, and %d take %v", what, few, short, many, long)
+		}
+	}
+}
+
+// Columns far along a line are counted in characters, and reported in bytes.
+func TestColumnsOfALongLine(t *testing.T) {
+	head := "hirgen: 1\nname: p\nparams: {"
+	for _, before := range []int{0, 1, 62, 63, 64, 65, 127, 128, 129, 1000} {
+		line := strings.Repeat("é", before)
+		spec := head + "\"" + line + "\": 1, Q: R}\ntensors: {A: [8]}\nops: [B = relu(A)]\n"
+		_, err := model.Load("spec.yaml", []byte(spec), nil)
+		errs, ok := diag.Diagnostics(err)
+		if !ok || len(errs.Items) != 2 {
+			t.Fatalf("%d characters: %v", before, err)
+		}
+		want := len("params: {\"\": 1, Q: R") + len(line)
+		if got := errs.Items[1].Pos; got.Line != 3 || got.Col != want {
+			t.Errorf("%d characters before: the unknown parameter is at %v, want column %d", before, got, want)
+		}
+	}
+}
