@@ -55,6 +55,7 @@ command line, 3 the machine is not as needed, 4 internal error.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(newEmit(), newLower(), newCheck(), newExportGo(), newRun(), newPasses(), newExplain(), newVersion())
+	beStrict(root)
 	return root
 }
 

@@ -148,8 +148,8 @@ func parseParams(settings []string) (map[string]int64, error) {
 		if err != nil {
 			return nil, usagef("-p %s: %q is not a 64-bit integer", setting, text)
 		}
-		if previous, twice := overrides[name]; twice && previous != value {
-			return nil, usagef("-p sets %s twice, to %d and to %d", name, previous, value)
+		if previous, twice := overrides[name]; twice {
+			return nil, usagef("-p sets %s twice, to %d and to %d; give it once", name, previous, value)
 		}
 		overrides[name] = value
 	}
@@ -163,6 +163,9 @@ func parseSchedule(settings []string) ([]model.Setting, error) {
 		name, value, found := strings.Cut(setting, "=")
 		if !found || name == "" {
 			return nil, usagef("--schedule %s: write FIELD=VALUE, as in --schedule sync=fused", setting)
+		}
+		if i := slices.IndexFunc(schedule, func(s model.Setting) bool { return s.Name == name }); i >= 0 {
+			return nil, usagef("--schedule sets %s twice, to %s and to %s; give it once", name, schedule[i].Value, value)
 		}
 		schedule = append(schedule, model.Setting{Name: name, Value: value})
 	}
