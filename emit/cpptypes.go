@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -54,13 +55,20 @@ func unaryFn(spelling string) (text string, ok bool) {
 	return braces(kind, floatLiteral(constant)), domain.UnaryFn(spelling) != nil
 }
 
-// floatLiteral is a decimal number as C++ spells an fp32 constant.
+// floatLiteral is a decimal number as C++ spells an fp32 constant. A number below the normal
+// ones is spelled by its bits: some compilers complain of decimal digits that they round there.
 func floatLiteral(number string) string {
+	if v, err := strconv.ParseFloat(number, 32); err == nil && v != 0 && math.Abs(v) < smallestNormal {
+		return strconv.FormatFloat(v, 'x', -1, 32) + "F"
+	}
 	if !strings.ContainsAny(number, ".e") {
 		number += ".0"
 	}
 	return number + "F"
 }
+
+// smallestNormal is the smallest fp32 number above 0 with all its digits.
+const smallestNormal = 0x1p-126
 
 // decimal prints a number as C++ spells a double; empty for 0.
 func decimal(v float64) string {

@@ -3,7 +3,6 @@ package model
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -126,7 +125,7 @@ func keepsIntegers(op *Op) bool {
 	case OpUnary:
 		name, constant := domain.SplitFn(op.Fn)
 		if constant != "" {
-			by, err := strconv.ParseFloat(constant, 32)
+			by, err := domain.ParseDecimal(constant)
 			return err == nil && by == math.Trunc(by) && math.Abs(by) <= 16
 		}
 		return slices.Contains([]string{"neg", "relu", "relu_grad"}, name)

@@ -63,9 +63,16 @@ func (e *expansion) attributes() bool {
 		axis = attr.values[0]
 	}
 	if attr := e.src.attr("eps"); attr != nil {
-		eps, err := strconv.ParseFloat(attr.values[0].value, 32)
-		if attr.list || err != nil || !(eps >= 0) {
-			e.a.list.Add(attr.name.pos, diag.BadAttribute, "eps is a number of at least 0")
+		if attr.list {
+			e.a.list.Add(attr.name.pos, diag.BadAttribute, "eps is one number, not a list")
+			return false
+		}
+		eps, ok := e.decimal(attr.values[0])
+		if !ok {
+			return false
+		}
+		if eps < 0 {
+			e.a.list.Add(attr.values[0].pos, diag.BadAttribute, "eps is %s; it is at least 0", attr.values[0].value)
 			return false
 		}
 		e.eps = attr.values[0].value

@@ -53,15 +53,17 @@ func TestMistakesInComposites(t *testing.T) {
 		"softmax(X, axis=[0])":             "axis is one axis, not a list",
 		"softmax(X, eps=1)":                `softmax has no attribute "eps"`,
 		"softmax(X, X)":                    "softmax takes 1 operand, not 2",
-		"normalize(X, eps=-1)":             "eps is a number of at least 0",
-		"normalize(X, eps=tiny)":           "eps is a number of at least 0",
+		"normalize(X, eps=-1)":             "eps is -1; it is at least 0",
+		"normalize(X, eps=tiny)":           `"tiny" is no decimal number`,
+		"normalize(X, eps=1e-50)":          "1e-50 is 0 when it is rounded to fp32",
+		"normalize(X, eps=inf)":            `"inf" is no decimal number`,
 		"layer_norm(X, G, X)":              "the axes 3 of Y_y and 4 of G meet and have different extents",
 		"softmax(Z)":                       `there is no tensor "Z"`,
 		"scale(X)":                         "scale needs one constant",
 		"scale(X, by=[1])":                 "scale needs one constant",
-		"shift(X, by=1e60)":                `"1e60" is no number that fp32 holds`,
+		"shift(X, by=1e60)":                "1e60 is no number that fp32 holds",
 		"normalize(X, axis=0, axis=0)":     `attribute "axis" is given twice`,
-		"normalize_grad(X, X, eps=[1, 2])": "eps is a number of at least 0",
+		"normalize_grad(X, X, eps=[1, 2])": "eps is one number, not a list",
 	} {
 		_, err := Load("spec.yaml", []byte(spec("X: [2, 3], G: [4]", "- Y = "+op+"\n- U = neg(Y)\n- W = neg(G)\n- V = neg(X)")), nil)
 		var list *diag.Errors

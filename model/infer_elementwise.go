@@ -1,10 +1,9 @@
 package model
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/domain"
@@ -25,14 +24,23 @@ func inferConstant(in *inference) bool {
 		in.fail(diag.BadAttribute, "%s needs one constant", name).WithHint("write %s(%s, by=0.5)", name, in.op.In[0].Name)
 		return false
 	}
-	by, err := strconv.ParseFloat(attr.values[0].value, 32)
-	if err != nil || math.IsInf(by, 0) || math.IsNaN(by) {
-		in.a.list.Add(attr.values[0].pos, diag.BadAttribute, "%q is no number that fp32 holds", attr.values[0].value)
+	by, ok := in.decimal(attr.values[0])
+	if !ok {
 		return false
 	}
 	in.rule.fn = domain.JoinFn(name, by)
 	in.axes = in.axesOf(0)
 	return true
+}
+
+// decimal reads a number of an attribute, rounded to fp32.
+func (in *inference) decimal(t text) (float64, bool) {
+	v, err := domain.ParseDecimal(t.value)
+	var fault *domain.DecimalError
+	if errors.As(err, &fault) {
+		in.a.list.Add(t.pos, diag.BadAttribute, "%s", fault.Message).WithHint("%s", fault.Hint)
+	}
+	return v, err == nil
 }
 
 func inferCast(in *inference) bool {

@@ -69,7 +69,7 @@ func UnaryFn(spelling string) func(float64) float64 {
 	if constant == "" {
 		return UnaryFns[name]
 	}
-	by, err := strconv.ParseFloat(constant, 32)
+	by, err := ParseDecimal(constant)
 	fn := ConstantFns[name]
 	if err != nil || fn == nil {
 		return nil

@@ -1,6 +1,9 @@
 #include "hirgen/tensor.hpp"
 
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "hirgen/error.hpp"
@@ -17,6 +20,18 @@ int index_of(const std::array<const char*, N>& names, std::string_view spelling,
   }
   throw Error(Code::kInternal,
               std::string("there is no ") + what + " function " + std::string(spelling));
+}
+
+/// The constant of a function, whose parenthesis ends `text`. std::stof would refuse a number below
+/// the normal ones, which strtof rounds as it does others.
+float constant_of(std::string_view text) {
+  const std::string copy(text);
+  char* end = nullptr;
+  const float constant = std::strtof(copy.c_str(), &end);
+  if (end == copy.c_str() || std::string_view(end) != ")" || !std::isfinite(constant)) {
+    throw Error(Code::kInternal, "there is no constant " + copy);
+  }
+  return constant;
 }
 
 }  // namespace
@@ -64,7 +79,7 @@ UnaryFn unary_fn(std::string_view spelling) {
   if (has_constant != (kind >= UnaryFn::kScale)) {
     throw Error(Code::kInternal, "there is no unary function " + std::string(spelling));
   }
-  return {kind, has_constant ? std::stof(std::string(spelling.substr(open + 1))) : 0.0F};
+  return {kind, has_constant ? constant_of(spelling.substr(open + 1)) : 0.0F};
 }
 
 BinaryFn binary_fn(std::string_view spelling) {

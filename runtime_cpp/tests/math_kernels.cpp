@@ -294,6 +294,25 @@ void test_misfits_are_errors() {
   expect(threw, "an unknown function is an error");
 }
 
+void test_constants_of_all_sizes() {
+  for (const auto& [spelling, want] : {std::pair<const char*, float>{"scale(0.125)", 0.125F},
+                                       {"shift(-3)", -3.0F},
+                                       {"scale(1e-40)", 0x1.16c2p-133F},
+                                       {"scale(1e-45)", 0x1p-149F},
+                                       {"shift(3.4028235e+38)", 0x1.fffffep+127F}}) {
+    expect(hirgen::unary_fn(spelling).by == want, spelling);
+  }
+  for (const char* spelling : {"scale()", "scale(x)", "scale(1", "scale(1)x", "scale(1e60)"}) {
+    bool threw = false;
+    try {
+      hirgen::unary_fn(spelling);
+    } catch (const hirgen::Error&) {
+      threw = true;
+    }
+    expect(threw, spelling);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -301,5 +320,6 @@ int main() {
              {test_unary_functions, test_nan_passes_through_relu_and_max,
               test_casts_round_to_nearest_even, test_copies_of_strided_views,
               test_binary_functions_broadcast, test_reductions, test_reductions_of_unaligned_slices,
-              test_sums_are_fp32_and_rounded_once, test_misfits_are_errors});
+              test_sums_are_fp32_and_rounded_once, test_misfits_are_errors,
+              test_constants_of_all_sizes});
 }

@@ -1,0 +1,53 @@
+package domain
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+)
+
+// decimalForm is what specs, and C++ with an ending, read as a decimal number. Go reads
+// more: hexadecimal digits, underscores, infinities.
+var decimalForm = regexp.MustCompile(`^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$`)
+
+// A DecimalError says why a text is no decimal number of fp32.
+type DecimalError struct{ Message, Hint string }
+
+func (e *DecimalError) Error() string { return e.Message }
+
+// ParseDecimal reads a decimal number and rounds it to fp32. What is too large for it, or
+// would become 0, is an error; the error is a *DecimalError.
+func ParseDecimal(text string) (float64, error) {
+	if !decimalForm.MatchString(text) {
+		return 0, &DecimalError{
+			fmt.Sprintf("%q is no decimal number", text), "write digits, with a point or an exponent where needed: 8, 0.125, 1e-5",
+		}
+	}
+	v, err := strconv.ParseFloat(text, 32)
+	switch {
+	case err != nil: // of range: the form is right
+		return 0, &DecimalError{
+			fmt.Sprintf("%s is no number that fp32 holds", text), fmt.Sprintf("the largest is %.8g", math.MaxFloat32),
+		}
+	case v == 0 && !isZero(text):
+		return 0, &DecimalError{
+			fmt.Sprintf("%s is 0 when it is rounded to fp32", text),
+			fmt.Sprintf("the smallest number above 0 is %.2g; write 0 if that is meant", math.SmallestNonzeroFloat32),
+		}
+	}
+	return v, nil
+}
+
+// isZero reports whether a decimal number has no digit but 0 before its exponent.
+func isZero(text string) bool {
+	for _, c := range text {
+		switch {
+		case c == 'e' || c == 'E':
+			return true
+		case c >= '1' && c <= '9':
+			return false
+		}
+	}
+	return true
+}
