@@ -26,9 +26,9 @@ func newRun() *cobra.Command {
 		Long: `Build an emitted folder if needed and run one process per rank on this machine. Rank 0's
 standard input and output pass as they are; every other line starts with its rank in brackets.
 On the first failure the other ranks may say what they were waiting for, and are then ended.
-The exit code is the worst of the ranks': 0 success, 1 wrong elements, 2 bad option, 3 the
+The exit code is the highest of the ranks': 0 success, 1 wrong elements, 2 bad option, 3 the
 machine is not as needed, 4 a device call failed, 5 another rank failed, 6 timeout, 7 internal
-error, 128 + N killed by signal N.`,
+error, 128 + N killed by signal N. A rank's 5 gives way to the code of the rank that failed.`,
 		Example: `  hirgen run out -n 4
   hirgen run out -n 4 --device cpu --seed 7
   hirgen run out -n 8 --device cuda -- --iters 100 --json result.json`,

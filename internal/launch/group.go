@@ -63,7 +63,7 @@ func (g *group) wait(ctx context.Context) int {
 			r.gone = true
 			killGroup(r.cmd.Process.Pid) // what it started and left behind
 			code := g.report(r)
-			worst = max(worst, code)
+			worst = worse(worst, code)
 			if code != 0 && left > 0 && patience == nil {
 				patience = time.After(g.options.grace())
 			}
@@ -76,6 +76,27 @@ func (g *group) wait(ctx context.Context) int {
 		}
 	}
 	return worst
+}
+
+// peerFailed is the exit code of a rank that ended because another one did.
+const peerFailed = 5
+
+// worse is the exit code of two that says more of why a run failed: the higher one, but any
+// other than that of a rank that only tells of a peer's failure.
+func worse(a, b int) int {
+	rank := func(code int) int {
+		if code == peerFailed {
+			return 0
+		}
+		return code
+	}
+	switch {
+	case a == 0 || b == 0:
+		return a + b
+	case rank(b) > rank(a):
+		return b
+	}
+	return a
 }
 
 // kill asks every rank that is left to end, and makes it shortly after.

@@ -36,7 +36,8 @@ const (
 // Run runs N ranks of the program on this machine and waits until all of them are
 // gone. When a rank fails the others get Grace to say what they were waiting for, and
 // are then killed with everything that they started. The exit code is the highest of
-// the ranks' (128 + signal for a rank that a signal killed); cancelling ctx kills all.
+// the ranks' (128 + signal for a rank that a signal killed), where 5, a peer failed, counts
+// only if no rank has another one: the cause is what counts. Cancelling ctx kills all.
 // The error is for what keeps the ranks from starting.
 func Run(ctx context.Context, options Options) (exit int, err error) {
 	port, release, err := ReservePort()

@@ -79,8 +79,26 @@ func TestOutputIsPrefixedByLine(t *testing.T) {
 func TestWorstExitCodeWins(t *testing.T) {
 	program := script(t, `exit $HIRGEN_RANK`)
 	exit, _, stderr := run(t, t.Context(), Options{Program: program, N: 6})
-	if exit != 5 || !strings.Contains(stderr, "rank 5 exited with code 5 (another rank failed)") {
+	if exit != 4 || !strings.Contains(stderr, "rank 5 exited with code 5 (another rank failed)") {
 		t.Errorf("exit code %d, output:\n%s", exit, stderr)
+	}
+}
+
+// TestTheCauseWinsOverItsEcho has one rank that fails, early or late, and others that
+// only say so.
+func TestTheCauseWinsOverItsEcho(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		want int
+	}{
+		{`[ $HIRGEN_RANK = 0 ] && exit 3; sleep 0.1; exit 5`, 3},
+		{`[ $HIRGEN_RANK = 1 ] && { sleep 0.2; exit 3; }; exit 5`, 3},
+		{`[ $HIRGEN_RANK = 1 ] && exit 2; [ $HIRGEN_RANK = 2 ] && exit 0; exit 5`, 2},
+		{`exit 5`, 5},
+	} {
+		if exit, _, stderr := run(t, t.Context(), Options{Program: script(t, c.body), N: 3}); exit != c.want {
+			t.Errorf("%s: exit code %d, want %d:\n%s", c.body, exit, c.want, stderr)
+		}
 	}
 }
 
@@ -102,8 +120,8 @@ case $HIRGEN_RANK in
 esac`)
 	start := time.Now()
 	exit, _, stderr := run(t, t.Context(), Options{Program: program, N: 4, Grace: time.Second})
-	if exit != 5 {
-		t.Errorf("exit code %d, want 5: ranks that the launcher stopped do not count", exit)
+	if exit != 4 {
+		t.Errorf("exit code %d, want 4: ranks that the launcher stopped do not count", exit)
 	}
 	for _, want := range []string{"[1] rank 0 is gone", "rank 2 was stopped", "rank 3 was stopped"} {
 		if !strings.Contains(stderr, want) {
