@@ -2,7 +2,6 @@ package emit
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -11,18 +10,23 @@ import (
 
 // stagingFolder holds new files before they take their places, and old ones until all
 // have. It is on the file system of the folder, so that every step is a rename, and
-// it keeps a second hirgen out.
+// where there are no locks it keeps a second hirgen out.
 const stagingFolder = ".hirgen-staging"
+
+// atStep is called after each change to the folder. Tests end the process there.
+var atStep = func() {}
 
 // apply carries out a plan, all or nothing: on failure every file is what it was.
 func apply(root *os.Root, p *plan) (err error) {
 	if err := root.Mkdir(stagingFolder, 0o755); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("another hirgen writes to %s, or one was interrupted: remove %s there",
-				root.Name(), stagingFolder)
+			return &FolderError{
+				root.Name(), "another hirgen writes to it, or one was interrupted", "if none is running, remove " + stagingFolder + " there",
+			}
 		}
 		return err
 	}
+	atStep()
 	t := &transaction{root: root, folders: map[string]bool{".": true}}
 	defer func() {
 		if err != nil {
@@ -35,16 +39,26 @@ func apply(root *os.Root, p *plan) (err error) {
 			return err
 		}
 	}
+	if err := writeJournal(root, p); err != nil {
+		return err
+	}
+	atStep()
 	for i, f := range p.write {
 		if err := t.replace(i, f.Path, p.missing[f.Path]); err != nil {
 			return err
 		}
 	}
-	for _, name := range p.remove {
-		if err := t.moveAway(name); err != nil {
+	for i, name := range p.remove {
+		if err := t.moveAway(name, keptName(len(p.write)+i)); err != nil {
 			return err
 		}
 	}
+	// From here on the new files stand: nothing is left to undo.
+	atStep()
+	if err := root.Remove(path.Join(stagingFolder, journalName)); err != nil {
+		return err
+	}
+	atStep()
 	t.removeEmptyFolders(p.remove)
 	return nil
 }
@@ -54,7 +68,6 @@ type transaction struct {
 	root    *os.Root
 	folders map[string]bool // known to exist
 	undo    []func() error
-	kept    int // files moved away
 }
 
 // stage writes a new file beside the others.
@@ -62,7 +75,9 @@ func (t *transaction) stage(i int, f File) error {
 	return t.root.WriteFile(stagedName(i), f.Data, 0o644)
 }
 
+// stagedName and keptName are where new file i and the one that it replaces lie meanwhile.
 func stagedName(i int) string { return path.Join(stagingFolder, "new"+strconv.Itoa(i)) }
+func keptName(i int) string   { return path.Join(stagingFolder, "old"+strconv.Itoa(i)) }
 
 // replace puts staged file i in its place, which is free if the file was missing.
 func (t *transaction) replace(i int, name string, missing bool) error {
@@ -70,13 +85,14 @@ func (t *transaction) replace(i int, name string, missing bool) error {
 		return err
 	}
 	if !missing {
-		if err := t.moveAway(name); err != nil {
+		if err := t.moveAway(name, keptName(i)); err != nil {
 			return err
 		}
 	}
 	if err := t.root.Rename(stagedName(i), name); err != nil {
 		return err
 	}
+	atStep()
 	t.undo = append(t.undo, func() error { return t.root.Remove(name) })
 	return nil
 }
@@ -99,9 +115,9 @@ func (t *transaction) makeFolders(folder string) error {
 	return nil
 }
 
-// moveAway keeps the file that has a name, if there is one. A symbolic link is kept
+// moveAway keeps the file that has a name, if there is one, under another. A symbolic link is kept
 // as a link; what it points at stays as it is.
-func (t *transaction) moveAway(name string) error {
+func (t *transaction) moveAway(name, kept string) error {
 	info, err := t.root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -109,15 +125,19 @@ func (t *transaction) moveAway(name string) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder where a file is to be", path.Join(t.root.Name(), name))
+		return isFolder(t.root, name)
 	}
-	kept := path.Join(stagingFolder, "old"+strconv.Itoa(t.kept))
-	t.kept++
 	if err := t.root.Rename(name, kept); err != nil {
 		return err
 	}
+	atStep()
 	t.undo = append(t.undo, func() error { return t.root.Rename(kept, name) })
 	return nil
+}
+
+// isFolder is about a folder in the place of a file.
+func isFolder(root *os.Root, name string) error {
+	return &FolderError{root.Name(), name + " is a folder, and a file of the program has that name", "remove it, or use another folder"}
 }
 
 // rollBack undoes everything, last step first.

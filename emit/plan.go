@@ -25,16 +25,6 @@ func (p *plan) changed() []string {
 	return list
 }
 
-// everything is the plan for a folder that holds nothing yet.
-func everything(files []File) *plan {
-	p := &plan{missing: map[string]bool{}}
-	for _, f := range files {
-		p.add(f, true)
-	}
-	p.sort()
-	return p
-}
-
 func (p *plan) add(f File, missing bool) {
 	p.write = append(p.write, f)
 	p.missing[f.Path] = missing
@@ -114,6 +104,9 @@ const (
 
 // inspect compares one file with what is on disk.
 func inspect(root *os.Root, f File, known map[string]string) (state, error) {
+	if info, err := root.Stat(f.Path); err == nil && info.IsDir() {
+		return same, isFolder(root, f.Path)
+	}
 	data, err := root.ReadFile(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

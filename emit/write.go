@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // WriteOptions say how Write treats what it finds.
@@ -24,22 +23,18 @@ type RefusalError struct {
 
 // Error names the files, a few at most, and the way out.
 func (e *RefusalError) Error() string {
-	shown := e.Files
-	more := ""
-	if len(shown) > 5 {
-		shown, more = shown[:5], fmt.Sprintf(", and %d more", len(e.Files)-5)
-	}
-	return fmt.Sprintf("%s: %s%s; nothing was written. Use --force to overwrite, or another folder",
-		e.Dir, strings.Join(shown, ", "), more)
+	return fmt.Sprintf("%s: %s; nothing was written. Use --force to overwrite, or another folder", e.Dir, fewOf(e.Files))
 }
 
 // Write brings a folder up to date with files and returns the paths that changed,
 // sorted; removed files are among them. It writes what differs, all or nothing, and
 // removes what an earlier Write left there that is no longer part of the program. A
-// file that hirgen did not write, or that was edited since, stops it (*RefusalError).
-// Symbolic links are followed only inside the folder.
+// file that hirgen did not write, or that was edited since, stops it (*RefusalError), and
+// so does a folder that is not for a program (*FolderError).
+// Symbolic links are followed only inside the folder. Of several at once each waits for
+// the one before it, and what one that was killed left half done is undone first.
 func Write(dir string, files []File, opt WriteOptions) (changed []string, err error) {
-	if err := checkPaths(files); err != nil {
+	if err := errors.Join(checkPaths(files), checkFolder(dir)); err != nil {
 		return nil, err
 	}
 	created, err := makeFolder(dir)
@@ -56,11 +51,14 @@ func Write(dir string, files []File, opt WriteOptions) (changed []string, err er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	plan := everything(files)
-	if len(created) == 0 {
-		if plan, err = compare(root, files, opt.Force); err != nil {
-			return nil, err
-		}
+	held, release, err := lock(root)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	plan, err := prepare(root, files, opt.Force, held)
+	if err != nil {
+		return nil, err
 	}
 	if len(plan.refused) > 0 && !opt.Force {
 		return nil, &RefusalError{Dir: dir, Files: plan.refused}
@@ -72,6 +70,21 @@ func Write(dir string, files []File, opt WriteOptions) (changed []string, err er
 		return nil, err
 	}
 	return plan.changed(), nil
+}
+
+// prepare undoes what a Write left that was killed, and compares the folder with files.
+func prepare(root *os.Root, files []File, force, locked bool) (*plan, error) {
+	if locked {
+		if err := cleanUp(root); err != nil {
+			return nil, err
+		}
+	}
+	if !force {
+		if err := checkForeign(root, files); err != nil {
+			return nil, err
+		}
+	}
+	return compare(root, files, force)
 }
 
 // makeFolder makes dir and returns the outermost folder that was not there before.
@@ -113,7 +126,11 @@ func readManifest(root *os.Root) (map[string]string, error) {
 	case err != nil:
 		return nil, err
 	}
-	return parseManifest(data)
+	digests, err := parseManifest(data)
+	if err != nil {
+		return nil, &FolderError{root.Name(), err.Error(), "use --force to write all files anew, or another folder"}
+	}
+	return digests, nil
 }
 
 // Check compares a folder with files and writes nothing. Stale files are missing or

@@ -85,12 +85,13 @@ func report(w io.Writer, cmd *cobra.Command, err error) int {
 func isEnvironment(err error) bool {
 	var (
 		refusal *emit.RefusalError
+		folder  *emit.FolderError
 		path    *fs.PathError
 		link    *os.LinkError
 		sys     *os.SyscallError
 		no      syscall.Errno
 	)
-	return errors.As(err, &refusal) || errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &sys) || errors.As(err, &no)
+	return errors.As(err, &refusal) || errors.As(err, &folder) || errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &sys) || errors.As(err, &no)
 }
 
 // reportPanic turns a panic into the internal error that it is.

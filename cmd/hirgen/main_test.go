@@ -75,6 +75,8 @@ func TestMistakesGetACodeAndAdvice(t *testing.T) {
 		{"wrong spec", []string{"check", bad}, exitSpec, bad + ":3:1: error HG008"},
 		{"caret", []string{"check", bad}, exitSpec, "prams: {D: 4}\n"},
 		{"output not writable", []string{"emit", agMatmul, "-o", blocked}, exitEnvironment, filepath.Dir(blocked) + ": not a directory"},
+		{"output is the root", []string{"emit", agMatmul, "-o", "/", "--force"}, exitEnvironment, `"-o out"`},
+		{"output holds other files", []string{"emit", agMatmul, "-o", filepath.Dir(bad)}, exitEnvironment, `holds "bad.yaml"`},
 		{"unknown code", []string{"explain", "HG999"}, exitUsage, `no error code "HG999"`},
 		{"no ranks", []string{"run", "out"}, exitUsage, "-n RANKS"},
 		{"negative ranks", []string{"run", "out", "-n", "-2"}, exitUsage, "at least 1"},
@@ -205,6 +207,16 @@ func TestEmitWritesOnceAndGuardsEdits(t *testing.T) {
 	}
 	if text, err := os.ReadFile(source); err != nil || string(text) != "// mine\n" {
 		t.Errorf("a refused emit changed the file: %q, %v", text, err)
+	}
+	emit(exitOK, "--force")
+	emit(exitOK, "--check")
+	if err := os.WriteFile(filepath.Join(out, "hirgen.manifest.json"), []byte("{\"files\": 3"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{nil, {"--check"}} {
+		if text := emit(exitEnvironment, args...); !strings.Contains(text, "manifest.json is damaged") || !strings.Contains(text, "--force") {
+			t.Errorf("the refusal names the manifest and the way out: %s", text)
+		}
 	}
 	emit(exitOK, "--force")
 	emit(exitOK, "--check")

@@ -1,0 +1,96 @@
+package emit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A FolderError says why a folder cannot be written to, and what to do about it. Nothing
+// was written.
+type FolderError struct{ Dir, Reason, Advice string }
+
+func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s; %s", e.Dir, e.Reason, e.Advice) }
+
+// systemFolders are never taken for a program, even if they are empty.
+var systemFolders = strings.Fields(`/ /bin /boot /dev /etc /home /lib /lib64 /proc /root /run /sbin /sys /tmp /usr /var
+	/usr/bin /usr/lib /usr/local /usr/local/bin /usr/share /var/lib /var/tmp`)
+
+// checkFolder refuses the folders that no program is for: the root, folders of the system, the
+// user's home and those around it. Force does not help there.
+func checkFolder(dir string) error {
+	place, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	const advice = `name a folder for the program alone, as in "-o out"`
+	home, _ := os.UserHomeDir()
+	for _, path := range []string{place, resolved(place)} {
+		if slices.Contains(systemFolders, path) || path == filepath.VolumeName(path)+string(filepath.Separator) {
+			return &FolderError{dir, "it is a folder of the system", advice}
+		}
+		for around := home; around != "" && around != filepath.Dir(around); around = filepath.Dir(around) {
+			if path == around || path == resolved(around) {
+				return &FolderError{dir, "it is your home folder, or one around it", advice}
+			}
+		}
+	}
+	return nil
+}
+
+// resolved is a path without symbolic links, if there is such a folder.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// checkForeign refuses a folder that holds something and was never hirgen's: there is no
+// manifest, and there are names at its top that no file of the program has.
+func checkForeign(root *os.Root, files []File) error {
+	if _, err := root.Lstat(ManifestName); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	folder, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	found, err := folder.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	ours := map[string]bool{}
+	for _, f := range files {
+		top, _, _ := strings.Cut(f.Path, "/")
+		ours[top] = true
+	}
+	foreign := slices.DeleteFunc(found, func(name string) bool { return ours[name] })
+	if len(foreign) == 0 {
+		return nil
+	}
+	slices.Sort(foreign)
+	for i, name := range foreign {
+		foreign[i] = fmt.Sprintf("%q", name)
+	}
+	return &FolderError{
+		root.Name(), "it is not a program's folder, it holds " + fewOf(foreign), "use an empty or a new folder, or --force to write beside what is there",
+	}
+}
+
+// fewOf lists the first elements of a list.
+func fewOf(list []string) string {
+	if len(list) > 5 {
+		return fmt.Sprintf("%s, and %d more", strings.Join(list[:5], ", "), len(list)-5)
+	}
+	return strings.Join(list, ", ")
+}
+
+// lockPatience is how long Write waits for another one in the same folder, which takes
+// milliseconds unless something is wrong with it.
+var lockPatience = defaultLockPatience

@@ -1,0 +1,109 @@
+package emit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// journalName is the file of the staging folder that says which files are about to take
+// whose places. It is there from the first change to the folder to the last.
+const journalName = "journal.json"
+
+// A journalEntry is one file that is replaced, or removed: then it lies at Old meanwhile. Or it
+// is added, and lay at New before.
+type journalEntry struct {
+	Path string `json:"path"`
+	New  string `json:"new,omitempty"`
+	Old  string `json:"old,omitempty"`
+}
+
+// writeJournal notes what is about to change, so that a later Write can undo it.
+func writeJournal(root *os.Root, p *plan) error {
+	var entries []journalEntry
+	for i, f := range p.write {
+		entry := journalEntry{Path: f.Path, Old: keptName(i)}
+		if p.missing[f.Path] {
+			entry = journalEntry{Path: f.Path, New: stagedName(i)}
+		}
+		entries = append(entries, entry)
+	}
+	for i, name := range p.remove {
+		entries = append(entries, journalEntry{Path: name, Old: keptName(len(p.write) + i)})
+	}
+	data, err := json.Marshal(entries)
+	if err != nil {
+		return err
+	}
+	unfinished := path.Join(stagingFolder, "unfinished.json")
+	if err := root.WriteFile(unfinished, data, 0o644); err != nil {
+		return err
+	}
+	return root.Rename(unfinished, path.Join(stagingFolder, journalName))
+}
+
+// cleanUp undoes what a Write did that was killed, and removes what it left. The caller
+// holds the lock, so no other one is under way.
+func cleanUp(root *os.Root) error {
+	info, err := root.Lstat(stagingFolder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return &FolderError{root.Name(), stagingFolder + " is in the way", "remove it"}
+	}
+	data, err := root.ReadFile(path.Join(stagingFolder, journalName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil {
+		var entries []journalEntry
+		if err := json.Unmarshal(data, &entries); err != nil {
+			return &FolderError{
+				root.Name(), fmt.Sprintf("an interrupted hirgen left %s, and its journal is damaged: %v", stagingFolder, err),
+				"move what you need out of it and remove it",
+			}
+		}
+		if err := undo(root, entries); err != nil {
+			return err
+		}
+	}
+	return root.RemoveAll(stagingFolder)
+}
+
+// undo puts files back, whatever of the entries was carried out, or was undone already: an old
+// file was moved away if it is in the staging folder, and a new one has taken its place if it
+// is not.
+func undo(root *os.Root, entries []journalEntry) error {
+	t := &transaction{root: root}
+	for _, e := range entries {
+		var err error
+		switch {
+		case !isLocal(e.Path):
+			err = &FolderError{root.Name(), fmt.Sprintf("the journal in %s names %q", stagingFolder, e.Path), "remove " + stagingFolder}
+		case e.Old != "" && isThere(root, e.Old):
+			err = errors.Join(root.MkdirAll(path.Dir(e.Path), 0o755), root.Rename(e.Old, e.Path))
+		case e.New != "" && !isThere(root, e.New):
+			if err = root.Remove(e.Path); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+			t.removeEmptyFolders([]string{e.Path})
+		case e.New != "":
+			t.removeEmptyFolders([]string{e.Path})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isThere(root *os.Root, name string) bool {
+	_, err := root.Lstat(name)
+	return err == nil
+}
