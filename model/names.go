@@ -41,7 +41,7 @@ func reservedBy(name string, program bool) string {
 		if r.programOnly && !program {
 			continue
 		}
-		if r.names[name] {
+		if r.names[name] || r.anyCase && r.names[strings.ToLower(name)] {
 			return r.what
 		}
 	}
@@ -56,6 +56,17 @@ func reservedBy(name string, program bool) string {
 	return ""
 }
 
+// className spells a program's name as its C++ class: ag_matmul -> AgMatmul.
+func className(name string) string {
+	class := ""
+	for part := range strings.SplitSeq(name, "_") {
+		if part != "" {
+			class += strings.ToUpper(part[:1]) + part[1:]
+		}
+	}
+	return class
+}
+
 // checkName reports a name that cannot be used.
 func checkName(list *diag.List, t text, what string, program bool) bool {
 	if fault := nameFault(t.value); fault != "" {
@@ -65,6 +76,10 @@ func checkName(list *diag.List, t text, what string, program bool) bool {
 	}
 	if owner := reservedBy(t.value, program); owner != "" {
 		list.Add(t.pos, diag.ReservedName, "%s cannot be called %q: it is %s", what, t.value, owner)
+		return false
+	}
+	if class := className(t.value); program && class != t.value && reservedBy(class, false) != "" {
+		list.Add(t.pos, diag.ReservedName, "%s cannot be called %q: its class would be %s, %s", what, t.value, class, reservedBy(class, false))
 		return false
 	}
 	return true

@@ -8,6 +8,7 @@ type reservation struct {
 	what        string
 	names       map[string]bool
 	programOnly bool // reserved for the name of the program, not for its tensors
+	anyCase     bool // the names are in lower case and stand for all ways to write them
 }
 
 type reservedPrefix struct{ text, what string }
@@ -60,6 +61,11 @@ var reservations = []reservation{
 		caller stream streams workers worker tensors context call rank world size root peer host device issue run
 		table reference create destroy program bf16 fp16 fp32 kStreams workspaces Context Team Program Events
 		Reference MatmulPlan TensorDesc ProgramTable ProgramInfo`)},
+	// The namespace hirgen_NAME, the C functions hirgen_NAME_create and so on, and the constants
+	// HIRGEN_NAME_TENSOR stand beside these.
+	{what: "a name of the runtime behind hirgen_", programOnly: true, anyCase: true, names: words(`
+		options handle tensor plans cpu cpu_launch cpu_launch_words cpu_word abi c max export`)},
+	{what: "a header that the program includes", programOnly: true, anyCase: true, names: systemHeaders},
 	{what: "a target of CMake", programOnly: true, names: words(`
 		all test tests install uninstall clean help package package_source edit_cache rebuild_cache
 		list_install_components preinstall depend ALL_BUILD RUN_TESTS INSTALL PACKAGE ZERO_CHECK

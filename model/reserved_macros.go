@@ -35,3 +35,13 @@ var headerMacros = words(`
 	WORD_BIT WSTOPPED WSTOPSIG WTERMSIG WUNTRACED W_OK XATTR_LIST_MAX XATTR_NAME_MAX XATTR_SIZE_MAX X_OK alloca
 	assert_perror be16toh be32toh be64toh htobe16 htobe32 htobe64 htole16 htole32 htole64 issubnormal le16toh
 	le32toh le64toh math_errhandling sched_priority strdupa strndupa`)
+
+// systemHeaders are the headers NAME.h that generated programs include, themselves or by way of
+// others: NAME.h of a program lies in front of them. Those of CUDA begin otherwise in part.
+var systemHeaders = words(`
+	alloca ctype endian errno fcntl features limits locale math netdb poll pthread sched semaphore signal stdarg stdatomic
+	stdbool stddef stdint stdio stdlib string strings syscall syslimits time unistd wchar wctype inttypes fenv uchar
+	builtin_types channel_descriptor common_functions crt_functions device_atomic_functions device_functions
+	device_launch_parameters device_types driver_functions driver_types host_config host_defines library_types
+	math_constants math_functions surface_indirect_functions surface_types texture_indirect_functions texture_types
+	vector_functions vector_types`)

@@ -1,0 +1,75 @@
+package emit_test
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/emit"
+)
+
+// unqualified finds the identifiers of emitted C++ that are looked up where they stand: no
+// members, and none behind "::".
+func unqualified(code string) map[string]bool {
+	code = regexp.MustCompile(`(?m)//.*$|/\*(?s:.*?)\*/|"(?:[^"\\\n]|\\.)*"|^\s*#.*$`).ReplaceAllString(code, " ")
+	found := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(->|\.|::)?\s*\b([A-Za-z_]\w*)`).FindAllStringSubmatch(code, -1) {
+		if m[1] == "" {
+			found[m[2]] = true
+		}
+	}
+	return found
+}
+
+// handedOut are names that do not depend on the names of a spec, and are taken out of the same
+// names as those: of loops, mesh axes, workers' events and the statements about them.
+var handedOut = map[string]bool{
+	"i": true, "s": true, "x": true, "x2": true, "x_": true, "caller_ready_": true, "worker_done_": true,
+	"kCallerReady": true, "kWorkerDone": true, "kDelay": true,
+	"model": true, // of a function that names nothing else
+}
+
+// ofLibraries are names that no spec can have.
+var ofLibraries = regexp.MustCompile(`^(?:cuda|cublas|nccl|hirgen|__)`)
+
+// TestFixedNamesAreReserved emits every example twice, with all names of its spec exchanged.
+// What both texts name without a qualifier is spelled by templates: a name of a spec that is
+// the same would mean something else there, so none may come out of the names that are
+// handed out.
+func TestFixedNamesAreReserved(t *testing.T) {
+	fixed := map[string]string{}
+	for _, name := range goldenCases(t) {
+		var found []map[string]bool
+		for _, text := range []string{"benign", "zorkmid"} {
+			program := loadCase(t, name)
+			program.Name = text
+			rename(program, text)
+			all := map[string]bool{}
+			files, err := emit.Render(program, emit.Options{})
+			if err != nil { // a few conditions name what is renamed only here
+				t.Logf("%s: %v", name, err)
+			}
+			for _, f := range files {
+				if strings.HasPrefix(f.Path, text) && strings.HasSuffix(f.Path, "pp") {
+					maps.Copy(all, unqualified(string(f.Data)))
+				}
+			}
+			found = append(found, all)
+		}
+		for word := range found[0] {
+			if found[1][word] {
+				fixed[word] = name
+			}
+		}
+	}
+	if len(fixed) < 60 {
+		t.Fatalf("only %d names", len(fixed))
+	}
+	for _, word := range slices.Sorted(maps.Keys(fixed)) {
+		if !emit.IsReserved(word) && !handedOut[word] && !ofLibraries.MatchString(word) {
+			t.Errorf("%s is spelled in %s and is not reserved", word, fixed[word])
+		}
+	}
+}
