@@ -144,7 +144,7 @@ func (a *assembler) unknownOperation(fn text) {
 	} else if local, ok := collectives[fn.value]; ok {
 		d.WithHint("a communication follows from the axes: write %s, and declare the result with the axes that it shall have", local)
 	} else if !nearestHint(d, fn.value, operationNames()) {
-		d.WithHint("docs/spec.md lists the operations")
+		d.WithHint("there are: %s", strings.Join(operationNames(), ", "))
 	}
 }
 

@@ -114,12 +114,16 @@ func (r *yamlReader) wrongType(n *yaml.Node, what, want string) {
 	r.list.Add(r.lines.node(n), diag.WrongType, "%s is %s, not %s", what, have, want)
 }
 
+// maxListed bounds the candidates that a hint lists: all fields of a schedule, not all parameters
+// of a large spec.
+const maxListed = 40
+
 // hintNearest hints at the candidate that is closest to word, or lists a few.
 func hintNearest(d *diag.Diagnostic, word string, candidates []string) {
 	if nearestHint(d, word, candidates) {
 		return
 	}
-	if len(candidates) > 0 && len(candidates) <= 16 {
+	if len(candidates) > 0 && len(candidates) <= maxListed {
 		d.WithHint("known here: %s", strings.Join(candidates, ", "))
 	}
 }

@@ -46,14 +46,25 @@ func summary(p *hostir.Program) string {
 			fmt.Fprintf(&text, "  output  %s\n", describeTensor(t))
 		}
 	}
-	for _, c := range communications(p.Body, 1) {
-		fmt.Fprintf(&text, "  %s\n", c)
-	}
+	describeMovements(&text, p)
 	if p.Otherwise != nil {
 		fmt.Fprintf(&text, "  transfers by %s; where not all ranks can share memory, within hosts alone, and by %s between them\n",
 			p.Choices.Transport, p.Otherwise.Choices.Elsewhere)
+		fmt.Fprintf(&text, "  there instead:\n")
+		describeMovements(&text, p.Otherwise)
 	}
 	return text.String()
+}
+
+// describeMovements prints what moves between ranks, with how often a call does it.
+func describeMovements(text *strings.Builder, p *hostir.Program) {
+	movements := hostir.Movements(p)
+	for _, m := range movements {
+		fmt.Fprintf(text, "  %s\n", m)
+	}
+	if len(movements) == 0 {
+		fmt.Fprintf(text, "  no communication\n")
+	}
 }
 
 // describeTensor prints name, element type, axes as in the spec and one rank's share.
@@ -64,26 +75,4 @@ func describeTensor(t *hostir.Tensor) string {
 	}
 	return fmt.Sprintf("%s %s %s, one rank holds [%s]",
 		t.Name, t.DType, domain.FormatAxes(t.Axes), strings.Join(local, ", "))
-}
-
-// communications lists what moves between ranks, with how often a call does it.
-func communications(body []hostir.Stmt, times int64) []string {
-	var found []string
-	for _, stmt := range body {
-		switch s := stmt.(type) {
-		case *hostir.For:
-			found = append(found, communications(s.Body, times*s.Count.Size)...)
-		case *hostir.If:
-			found = append(found, communications(s.Body, times)...)
-			found = append(found, communications(s.Else, times)...)
-		case *hostir.Communication:
-			bytes := s.Out.DType.Size()
-			for _, axis := range s.Out.Axes {
-				bytes *= axis.LocalSize()
-			}
-			found = append(found, fmt.Sprintf("%d x %s over mesh axis %s by %s, %d bytes each (%s)",
-				times, s.Type, s.MeshAxis, s.Backend, bytes, s.Pos))
-		}
-	}
-	return found
 }

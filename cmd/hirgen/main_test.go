@@ -234,6 +234,34 @@ func TestCheckSummarises(t *testing.T) {
 	}
 }
 
+// TestCheckListsEveryCommunication has transfers along each axis of a grid, sums that read from
+// peers, a group of communications and what runs across hosts.
+func TestCheckListsEveryCommunication(t *testing.T) {
+	grid := "hirgen: 1\nname: p\nmesh: {x: 2, y: 3}\ntensors:\n  A: [DIDx, DIDy, 8]\n  C: [2, DIDy, 8]\n  E: [DIDx, 3, 8]\n" +
+		"ops:\n  - C = set(A)\n  - E = set(A)\n"
+	sums := "hirgen: 1\nname: p\nmesh: {x: 4}\ntensors:\n  A: [DIDx, Stream(4), 8, 16]\n  B: [DIDx, 16, 8]\n  C: [DIDx, 8, 8]\n" +
+		"ops:\n  - Bb = broadcast(B, axis=1)\n  - P = matmul(A, Bb)\n  - C = sum(P, axis=0)\n"
+	for _, c := range []struct {
+		spec  string
+		args  []string
+		wants []string
+	}{
+		{grid, nil, []string{"1 x Allgather over mesh axis x of world by NCCL", "1 x Allgather over mesh axis y of world by NCCL"}},
+		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "transport=ipc-get", "--schedule", "sums=direct"},
+			[]string{"3 x Transfer from rank to rank over mesh axis x of world by IPC-get, 128 bytes each"}},
+		{sums, []string{"--schedule", "pipeline=ring", "--schedule", "transport=auto"}, []string{"over mesh axis x of world by IPC"}},
+		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "transport=auto"}, []string{"there instead:", "by NCCL between hosts"}},
+		{"hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\n", nil, []string{"no communication"}},
+	} {
+		exit, text, stderr := hirgen(t, c.spec, append([]string{"check", "-"}, c.args...)...)
+		for _, want := range c.wants {
+			if exit != exitOK || !strings.Contains(text, want) {
+				t.Errorf("%v: exit code %d, no %q in:\n%s%s", c.args, exit, want, text, stderr)
+			}
+		}
+	}
+}
+
 func TestPassesVersionAndExplainSpeak(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -1,0 +1,208 @@
+package hostir
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A Movement is a communication of a program for readers of a summary: what a rank does of
+// it in a call.
+type Movement struct {
+	What  string // "Allgather", "Transfer"
+	Over  string // "mesh axis x of world"
+	By    string // "NCCL", "IPC-get within hosts"
+	Times int64  // how often in a call, at the rank with most
+	Bytes int64  // of a rank's result
+	Pos   diag.Pos
+}
+
+// String is the movement in a line.
+func (m Movement) String() string {
+	return fmt.Sprintf("%d x %s over %s by %s, %d bytes each (%s)", m.Times, m.What, m.Over, m.By, m.Bytes, m.Pos)
+}
+
+// Movements lists the communications of a program in its order, those of sums that read from
+// peers too. A send and its receive are one: that of the rank that receives.
+func Movements(p *Program) []Movement {
+	w := &movements{program: p, exchanges: Exchanges(p), params: map[string]int64{}}
+	for _, param := range p.Params {
+		w.params[param.Name] = param.Value
+	}
+	w.list(p.Body)
+	return w.found
+}
+
+type movements struct {
+	program    *Program
+	exchanges  map[string]*Exchange
+	params     map[string]int64
+	loops      []*For
+	conditions []condition
+	found      []Movement
+}
+
+// A condition stands around a statement: it holds there, or does not.
+type condition struct {
+	holds expr.Expr
+	not   bool
+}
+
+func (w *movements) list(body []Stmt) {
+	for _, stmt := range body {
+		switch s := stmt.(type) {
+		case *For:
+			w.loops = append(w.loops, s)
+			w.list(s.Body)
+			w.loops = w.loops[:len(w.loops)-1]
+		case *If:
+			w.under(condition{s.Cond, false}, s.Body)
+			w.under(condition{s.Cond, true}, s.Else)
+		case *SumLoans:
+			w.list(s.Body)
+		case *Communication:
+			times, _ := w.count(s.Mesh, nil)
+			w.add(s, string(s.Type), collectiveScope(s), string(s.Backend), times, s.Out)
+		case *P2PCommunication:
+			if !s.Send {
+				w.transfer(s)
+			}
+		}
+	}
+}
+
+func (w *movements) under(c condition, body []Stmt) {
+	w.conditions = append(w.conditions, c)
+	w.list(body)
+	w.conditions = w.conditions[:len(w.conditions)-1]
+}
+
+// collectiveScope says which ranks take part in a collective.
+func collectiveScope(s *Communication) string {
+	switch {
+	case s.Type == SendRecv && !s.In.Mesh.Same(s.Out.Mesh):
+		return "meshes " + s.In.Mesh.Name + " and " + s.Out.Mesh.Name
+	case s.MeshAxis == "":
+		return "mesh " + s.Mesh.Name
+	}
+	return "mesh axis " + s.MeshAxis + " of " + s.Mesh.Name
+}
+
+// transfer notes what a rank receives from its peers.
+func (w *movements) transfer(s *P2PCommunication) {
+	from := s.Buffer.Mesh
+	if e := w.exchanges[s.Handle]; e != nil {
+		from = e.Send.Buffer.Mesh
+	}
+	times, axes := w.count(s.Buffer.Mesh, s.Peer)
+	over := "mesh " + s.Buffer.Mesh.Name
+	switch {
+	case !from.Same(s.Buffer.Mesh):
+		over = "meshes " + from.Name + " and " + s.Buffer.Mesh.Name
+	case len(axes) == 1:
+		over = "mesh axis " + axes[0] + " of " + s.Buffer.Mesh.Name
+	case len(axes) > 1:
+		over = "mesh axes " + strings.Join(axes, " and ") + " of " + s.Buffer.Mesh.Name
+	}
+	w.add(s, "Transfer from rank to rank", over, strings.TrimSpace(string(s.Backend)+" "+string(s.Reach)), times, s.Buffer)
+}
+
+// add notes a movement, once for neighbours that are alike, as those of a step of a ring are.
+func (w *movements) add(s Stmt, what, over, by string, times int64, result *Tensor) {
+	bytes := result.DType.Size()
+	for _, axis := range result.Axes {
+		bytes *= axis.LocalSize()
+	}
+	m := Movement{what, over, by, times, bytes, s.Meta().Pos}
+	if last := len(w.found) - 1; last >= 0 {
+		alike := w.found[last]
+		alike.Times = m.Times
+		if _, transfer := s.(*P2PCommunication); transfer && alike == m {
+			w.found[last].Times += m.Times
+			return
+		}
+	}
+	w.found = append(w.found, m)
+}
+
+// maxIterations bounds the iterations that are looked at one by one, of all ranks together.
+const maxIterations = 1 << 16
+
+// count is how often the statement at hand is done in a call, at the rank of mesh that does it
+// most often, and the axes of mesh along which peer lies then.
+func (w *movements) count(mesh *domain.Mesh, peer expr.Expr) (most int64, axes []string) {
+	all := int64(1)
+	for _, l := range w.loops {
+		all *= l.Count.Size - l.First
+	}
+	along, bound := map[string]bool{}, int64(max(64, maxIterations/len(mesh.Ranks)))
+	for _, rank := range mesh.Ranks {
+		values := map[string]int64{"rank": int64(rank)}
+		left := bound
+		times := w.iterate(w.loops, values, &left, func(value func(expr.Expr) (int64, bool)) {
+			if to, ok := value(peer); peer != nil && ok {
+				apart(mesh, rank, int(to), along)
+			}
+		})
+		most = max(most, times)
+	}
+	if all > bound { // the conditions leave out few of many
+		most = all
+	}
+	for _, axis := range mesh.Axes {
+		if along[axis.Name] {
+			axes = append(axes, axis.Name)
+		}
+	}
+	return most, axes
+}
+
+// iterate calls visit in each iteration in which the conditions hold, and counts them.
+func (w *movements) iterate(loops []*For, values map[string]int64, left *int64, visit func(func(expr.Expr) (int64, bool))) int64 {
+	if *left <= 0 {
+		return 0
+	}
+	if len(loops) > 0 {
+		count := int64(0)
+		for i := loops[0].First; i < loops[0].Count.Size && *left > 0; i++ {
+			values[loops[0].Var] = i
+			count += w.iterate(loops[1:], values, left, visit)
+		}
+		return count
+	}
+	*left--
+	value := func(e expr.Expr) (int64, bool) {
+		if e == nil {
+			return 0, false
+		}
+		v, err := expr.Eval(e, func(name string) (int64, bool) {
+			if v, ok := values[name]; ok {
+				return v, true
+			}
+			v, ok := w.params[name]
+			return v, ok
+		})
+		return v, err == nil
+	}
+	if slices.ContainsFunc(w.conditions, func(c condition) bool { v, known := value(c.holds); return known && (v != 0) == c.not }) {
+		return 0
+	}
+	visit(value)
+	return 1
+}
+
+// apart notes the axes of a mesh along which two of its ranks differ.
+func apart(mesh *domain.Mesh, a, b int, along map[string]bool) {
+	if !slices.Contains(mesh.Ranks, b) {
+		return
+	}
+	for _, axis := range mesh.Axes {
+		if mesh.Coordinate(a, axis.Name) != mesh.Coordinate(b, axis.Name) {
+			along[axis.Name] = true
+		}
+	}
+}
