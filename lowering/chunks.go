@@ -51,7 +51,8 @@ func (l *streamLowering) chunk(g *group) cut {
 		return whole
 	}
 	l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
-		"%d chunks cannot be made of %d slices: one of the numbers has to divide the other", products, slices)
+		"%d chunks cannot be made of %d slices: one of the numbers has to divide the other", products, slices).
+		WithHint("choose chunks that divide %d, or a multiple of it", slices)
 	return whole
 }
 
@@ -177,9 +178,9 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	if l.byPieces(c.group) {
 		field = "pieces"
 	}
-	l.errors.Add(s.Meta().Pos, diag.NotLowerable, "axis %d (%s, %d elements) of %s cannot be cut into %d equal pieces",
-		axis, t.Axes[axis], extent.Size, t.Name, c.cut.pieces).
-		AddNote(t.Pos, "%s is declared here", t.Name).WithHint("choose other %s", field)
+	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, "axis %d (%s, %d elements) of %s cannot be cut into %d equal pieces",
+		axis, t.Axes[axis], extent.Size, called(l.program, t), c.cut.pieces)
+	noteDeclared(d, l.program, t).WithHint("choose other %s", field)
 }
 
 // oneOf is the extent of one of equal parts.
@@ -218,9 +219,10 @@ func (c *slicer) follow(s hostir.Stmt) {
 		}
 		axis := axes[i][along]
 		if other, known := c.along[out]; axis == none || known && other != axis {
-			c.lowering.errors.Add(s.Meta().Pos, diag.NotLowerable,
-				"%s is made piece by piece along axis %d (%s), and this needs all pieces of it at once", t.Name, along, t.Axes[along]).
-				AddNote(t.Pos, "%s is declared here", t.Name).WithHint("leave slices whole: choose no pieces, and as many chunks as slices or fewer")
+			p := c.lowering.program
+			d := c.lowering.errors.Add(s.Meta().Pos, diag.NotLowerable,
+				"%s is made piece by piece along axis %d (%s), and this needs all pieces of it at once", called(p, t), along, t.Axes[along])
+			noteDeclared(d, p, t).WithHint("leave slices whole: choose no pieces, and as many chunks as slices or fewer")
 			continue
 		}
 		c.along[out] = axis

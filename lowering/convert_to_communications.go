@@ -172,10 +172,11 @@ func (c *converter) outermost(s hostir.Stmt, m movement) bool {
 			continue
 		}
 		if outer := outside(side.whole, side.axis); outer >= 0 {
-			c.errors.Add(s.Meta().Pos, diag.NotContiguous,
+			d := c.errors.Add(s.Meta().Pos, diag.NotContiguous,
 				"axis %d (%s) of %s moves between ranks but is not outermost in its buffer: axis %d (%s) lies outside of it",
-				side.axis, side.whole.Axes[side.axis], side.whole.Name, outer, side.whole.Axes[outer]).
-				AddNote(side.whole.Pos, "%s is declared here", side.whole.Name)
+				side.axis, side.whole.Axes[side.axis], called(c.program, side.whole), outer, side.whole.Axes[outer])
+			noteDeclared(d, c.program, side.whole).
+				WithHint("put that axis first, with permute where the others are needed in this order, or leave in the pass make-reshardings-contiguous")
 			return false
 		}
 	}
@@ -185,6 +186,7 @@ func (c *converter) outermost(s hostir.Stmt, m movement) bool {
 	}
 	c.errors.Add(s.Meta().Pos, diag.NotContiguous,
 		"%s and %s lay out their axes in different orders: a communication moves memory as it lies",
-		m.in.Name, m.out.Name)
+		called(c.program, m.in), called(c.program, m.out)).
+		WithHint("reorder the axes with permute, in an operation of its own")
 	return false
 }

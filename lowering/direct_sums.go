@@ -88,7 +88,7 @@ func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
 	view := *from.Out
 	view.Name = d.names.fresh(from.In.Name + "_own")
 	if !liesAs(&view, r.Out) || !splitAs(&view, r.Out) {
-		d.refuse(r.Pos, "a part of the sum does not lie in memory as %s does, axis by axis", r.Out.Name).WithHint("choose sums: added")
+		d.refuse(r.Pos, "a part of the sum does not lie in memory as %s does, axis by axis", called(d.program, r.Out)).WithHint("choose sums: added")
 		return nil
 	}
 	d.program.Tensors = append(d.program.Tensors, &view)

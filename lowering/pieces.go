@@ -76,7 +76,8 @@ func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st
 //	after:  For piece in 2: C_piece = Reduce(sum, P_parts_piece, axis 0)
 func (c *slicer) sumOfPieces(r hostir.Stmt, rows int) hostir.Stmt {
 	if rows == none {
-		c.lowering.errors.Add(r.Meta().Pos, diag.NotLowerable, "a slice of %s is one element, and no pieces", c.parts[r].Name)
+		c.lowering.errors.Add(r.Meta().Pos, diag.NotLowerable, "a slice of %s is one element, and no pieces", called(c.lowering.program, c.parts[r])).
+			WithHint("choose pieces: 1")
 		return r
 	}
 	axis := hostir.AxisMap(r)[0][rows]

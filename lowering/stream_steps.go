@@ -72,8 +72,9 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	switch s := s.(type) {
 	case *hostir.Matmul, *hostir.Linear:
 		if rows[1][columnAxis(s)] == loop {
-			return l.complain(s, "the Stream axis of %s runs along the columns of %s: a pipeline takes rows",
-				out.Name, hostir.Uses(s)[1].Name)
+			return l.complain(s, "declare the result with the Stream axis along the rows of the first operand, or without one",
+				"the Stream axis of %s runs along the columns of %s: a pipeline takes rows",
+				called(l.program, out), called(l.program, hostir.Uses(s)[1]))
 		}
 	case *hostir.Reshape:
 		if slices.Index(rows[0], loop) < 0 {
@@ -86,16 +87,16 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	}
 	for _, a := range out.Axes[loop+1:] {
 		if a.Kind == domain.Stream {
-			return l.complain(s, "%s has two Stream axes: a pipeline runs along one", out.Name)
+			return l.complain(s, "leave one of them", "%s has two Stream axes: a pipeline runs along one", called(l.program, out))
 		}
 	}
 	return st
 }
 
-// complain reports that a statement cannot be pipelined.
-func (l *streamLowering) complain(s hostir.Stmt, format string, args ...any) step {
-	out := hostir.Result(s)
-	l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).AddNote(out.Pos, "%s is declared here", out.Name)
+// complain reports that a statement cannot be pipelined, and what to do about it.
+func (l *streamLowering) complain(s hostir.Stmt, hint, format string, args ...any) step {
+	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).WithHint("%s", hint)
+	noteDeclared(d, l.program, hostir.Result(s))
 	return step{stmt: s, kind: unpipelined, loop: none}
 }
 
@@ -112,9 +113,9 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 		st.kind = fromNeighbour
 		return st
 	}
-	l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
-		"the collective pipeline streams along an axis that is not split", s.In.Name, s.In.Axes[i].Mesh, s.Out.Name).
-		AddNote(s.Out.Pos, "%s is declared here", s.Out.Name).
+	d := l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
+		"the collective pipeline streams along an axis that is not split", called(l.program, s.In), s.In.Axes[i].Mesh, called(l.program, s.Out))
+	noteDeclared(d, l.program, s.Out).
 		WithHint("choose schedule: {pipeline: broadcast}, in which rank s broadcasts its slice in iteration s")
 	return step{stmt: s, kind: unpipelined, loop: none}
 }
