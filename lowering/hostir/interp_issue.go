@@ -137,6 +137,9 @@ func (r *rank) view(s Stmt, t *Tensor) (*view, error) {
 // compute issues a statement that computes on the current stream.
 func (r *rank) compute(s Stmt) error {
 	if crosses(s) {
+		if r.machine.allocates && !moves(s) {
+			return r.fail(s, "it needs elements of other ranks, and a lowered program computes on one rank")
+		}
 		return r.together(s)
 	}
 	out := Result(s)

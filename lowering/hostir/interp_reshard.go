@@ -20,10 +20,10 @@ func crosses(s Stmt) bool {
 		for axis, j := range row {
 			a := t.Axes[axis]
 			switch {
-			case j == Unmapped && a.Kind == domain.Device:
+			case j == Unmapped && partedOver(a) != "":
 				return true
 			case j == Unmapped:
-			case splitOver(a) != splitOver(out.Axes[j]) && (a.Extent.Size > 1 || a.Kind == domain.Device):
+			case partedOver(a) != partedOver(out.Axes[j]) && a.Extent.Size > 1:
 				return true
 			default:
 				covered[j] = true
@@ -31,11 +31,19 @@ func crosses(s Stmt) bool {
 		}
 	}
 	for j, a := range out.Axes {
-		if a.Kind == domain.Device && !covered[j] {
+		if partedOver(a) != "" && !covered[j] {
 			return true
 		}
 	}
 	return false
+}
+
+// partedOver is the mesh axis along which several ranks have parts of an axis, or "".
+func partedOver(a domain.Axis) string {
+	if a.Extent.Size == 1 {
+		return "" // one rank has all of it
+	}
+	return splitOver(a)
 }
 
 // together issues a statement that all ranks of its meshes do at one time.

@@ -32,7 +32,7 @@ var Invariants = []Invariant{
 	{"group", "a group holds communications, or what one operation does for several transfers over CUDA IPC, and is closed where it was opened"},
 	{"shape", "operands and results of a statement fit each other"},
 	{"communication", "a communication's type is what its domains say"},
-	{"local", "a statement that computes has all of its operands on the ranks of its result"},
+	{"local", "a statement that computes has all of its operands on the ranks of its result, and the parts of a rank fit each other"},
 	{"otherwise", "what runs otherwise has the same inputs, outputs and reference, and shares memory within hosts alone"},
 	{"reach", "what is sent or received within hosts is sent or received between them, too"},
 }

@@ -32,8 +32,12 @@ func (v *verifier) operation(s Stmt) {
 	for i, t := range Uses(s) {
 		if rows != nil && v.rank(s, t) {
 			v.operand(s, t, rows[i])
+			v.whole(s, t, rows[i])
 			v.present(s, t)
 		}
+	}
+	if rows != nil {
+		v.made(s, rows)
 	}
 	v.products(s)
 	v.addends(s)
@@ -91,47 +95,21 @@ func (v *verifier) rank(s Stmt, t *Tensor) bool {
 // the program is lowered, one set of ranks.
 func (v *verifier) operand(s Stmt, t *Tensor, row []int) {
 	out := Result(s)
-	_, moves := s.(*Set)
-	_, folds := s.(*Reduce)
 	for i, j := range row {
 		if j == Unmapped {
 			continue
 		}
 		a, b := t.Axes[i], out.Axes[j]
-		stretches := a.Extent.Size == 1 && a.Kind != domain.Device
+		stretched := stretches(s, a, b)
 		switch {
-		case a.Extent.Size != b.Extent.Size && !stretches:
+		case a.Extent.Size != b.Extent.Size && !stretched:
 			v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and axis %d of %s has %d",
 				i, t.Name, a.Extent.Size, j, out.Name, b.Extent.Size)
-		case v.lowered && !moves && !folds && !stretches && splitOver(a) != splitOver(b):
+		case v.lowered && !moves(s) && (!stretched || a.Kind == domain.Device) && splitOver(a) != splitOver(b):
 			v.breach(s.Meta().Pos, "local", "axis %d of %s and axis %d of %s are on different ranks: %s and %s",
 				i, t.Name, j, out.Name, a, b)
 		}
 	}
-}
-
-// present checks that every rank that runs a statement of a lowered program has the
-// operand.
-func (v *verifier) present(s Stmt, t *Tensor) {
-	out := Result(s)
-	_, moves := s.(*Set)
-	_, folds := s.(*Reduce)
-	if !v.lowered || moves || folds || t.Mesh == nil || out.Mesh == nil {
-		return
-	}
-	for _, r := range out.Mesh.Ranks {
-		if !slices.Contains(t.Mesh.Ranks, r) {
-			v.breach(s.Meta().Pos, "local", "rank %d computes %s and has no part of %s", r, out.Name, t.Name)
-			return
-		}
-	}
-}
-
-func splitOver(a domain.Axis) string {
-	if a.Kind == domain.Device {
-		return a.Mesh
-	}
-	return ""
 }
 
 // products checks the contracted axes.
@@ -216,5 +194,7 @@ func (v *verifier) reshape(s *Reshape) {
 	}
 	if size(s.In) != size(s.Out) {
 		v.breach(s.Pos, "shape", "%s has %d elements and %s has %d", s.In.Name, size(s.In), s.Out.Name, size(s.Out))
+		return
 	}
+	v.regroups(s)
 }

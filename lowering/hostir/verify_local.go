@@ -1,0 +1,134 @@
+package hostir
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A statement of a lowered program runs on each rank by itself, on the parts that the rank has, or
+// is one movement between ranks: a Set, or a Reduce over an axis that is split. What follows checks that
+// the parts of the former fit each other as the whole tensors do.
+
+// moves reports whether a statement may move data between ranks.
+func moves(s Stmt) bool {
+	switch s := s.(type) {
+	case *Set:
+		return true
+	case *Reduce:
+		return splitOver(s.In.Axes[s.Axis]) != ""
+	default:
+		return false
+	}
+}
+
+// stretches reports whether axis a of an operand is one element that stands for those of axis b of
+// the result.
+func stretches(s Stmt, a, b domain.Axis) bool {
+	if a.Extent.Size != 1 {
+		return false
+	}
+	switch s.(type) {
+	case *Binary, *Matmul, *Linear:
+		return true
+	default:
+		return b.Extent.Size == 1
+	}
+}
+
+// whole checks that a rank has all of the axes that it sums over by itself.
+func (v *verifier) whole(s Stmt, t *Tensor, row []int) {
+	if _, regroups := s.(*Reshape); regroups || !v.lowered || moves(s) {
+		return
+	}
+	for i, j := range row {
+		if over := splitOver(t.Axes[i]); j == Unmapped && over != "" {
+			v.breach(s.Meta().Pos, "local", "%s sums over axis %d of %s, of which each rank has a part along %s", s.Op(), i, t.Name, over)
+		}
+	}
+}
+
+// made checks that some operand has each axis of the result; that it has as many elements is
+// operand's to check, where it has more than one.
+func (v *verifier) made(s Stmt, rows [][]int) {
+	if _, regroups := s.(*Reshape); regroups {
+		return
+	}
+	out := Result(s)
+	for _, j := range Live(out) {
+		if out.Axes[j].Extent.Size == 1 {
+			continue
+		}
+		has := false
+		for k, t := range Uses(s) {
+			i := slices.Index(rows[k], j)
+			has = has || i >= 0 && (t.Axes[i].Extent.Size > 1 || !stretches(s, t.Axes[i], out.Axes[j]))
+		}
+		if !has {
+			v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and no operand of %s has them",
+				j, out.Name, out.Axes[j].Extent.Size, s.Op())
+		}
+	}
+}
+
+// regroups checks that a reshape keeps elements on their ranks: each mesh axis splits both sides into
+// the same runs of elements.
+func (v *verifier) regroups(s *Reshape) {
+	if !v.lowered {
+		return
+	}
+	in, out := runs(s.In), runs(s.Out)
+	for i, a := range s.In.Axes {
+		if over := splitOver(a); over != "" && in[over] != out[over] && a.Extent.Size > 1 {
+			v.breach(s.Pos, "local", "axis %d of %s is split over %s, and %s has no axis with the same elements that is", i, s.In.Name, over, s.Out.Name)
+		}
+	}
+	for j, b := range s.Out.Axes {
+		if over := splitOver(b); over != "" && in[over] == 0 && b.Extent.Size > 1 {
+			v.breach(s.Pos, "local", "axis %d of %s is split over %s, and %s is not split over it", j, s.Out.Name, over, s.In.Name)
+		}
+	}
+}
+
+// runs gives, for each mesh axis that splits t, how many elements in row-major order lie between
+// one rank's and the next one's.
+func runs(t *Tensor) map[string]int64 {
+	found, behind := map[string]int64{}, int64(1)
+	for _, i := range slices.Backward(Live(t)) {
+		if over := splitOver(t.Axes[i]); over != "" {
+			found[over] = behind
+		}
+		behind *= t.Axes[i].Extent.Size
+	}
+	return found
+}
+
+// present checks that every rank that runs a statement of a lowered program has the part of the
+// operand that goes with its part of the result.
+func (v *verifier) present(s Stmt, t *Tensor) {
+	out := Result(s)
+	if !v.lowered || moves(s) || t.Mesh == nil || out.Mesh == nil || t.Mesh.Same(out.Mesh) {
+		return
+	}
+	for _, r := range out.Mesh.Ranks {
+		if !slices.Contains(t.Mesh.Ranks, r) {
+			v.breach(s.Meta().Pos, "local", "rank %d computes %s and has no part of %s", r, out.Name, t.Name)
+			return
+		}
+		for _, a := range t.Axes {
+			over := splitOver(a)
+			if over != "" && out.Mesh.Axis(over) != nil && t.Mesh.Coordinate(r, over) != out.Mesh.Coordinate(r, over) {
+				v.breach(s.Meta().Pos, "local", "rank %d computes %s and has another part of %s: their meshes place it differently along %s",
+					r, out.Name, t.Name, over)
+				return
+			}
+		}
+	}
+}
+
+func splitOver(a domain.Axis) string {
+	if a.Kind == domain.Device {
+		return a.Mesh
+	}
+	return ""
+}
