@@ -139,7 +139,7 @@ func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt
 	xs, list := d.moved(s, "_x", x, n-2, batch, list)
 	ws, list := d.moved(s, "_w", w, len(w.Axes)-second.fromEnd-1, 0, list)
 	axes := hostir.Live(out)
-	product := d.temp(s, "_parts", slices.Insert(d.keep(out, axes), batch, first.split))
+	product := d.temp(s, "_parts", slices.Insert(d.unsplit(out, axes, first.split), batch, first.split))
 	sum, bias := out, biasOf(s)
 	if bias != nil {
 		sum = d.temp(s, "_sum", d.keep(out, axes))
@@ -173,6 +173,18 @@ func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
 	axes := make([]domain.Axis, 0, len(live)+1)
 	for _, i := range live {
 		axes = append(axes, t.Axes[i])
+	}
+	return axes
+}
+
+// unsplit gives the axes of t that its buffer has, without the split over the mesh axis of another
+// one: what a rank makes of its part is a sum for all ranks, and the reduction scatters it.
+func (d *contractions) unsplit(t *hostir.Tensor, live []int, split domain.Axis) []domain.Axis {
+	axes := d.keep(t, live)
+	for i := range axes {
+		if device(axes[i]) == split.Mesh {
+			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
+		}
 	}
 	return axes
 }

@@ -122,17 +122,25 @@ func follow(o operand, out *hostir.Tensor) []domain.Axis {
 		if o.row[i] == hostir.Unmapped && axes[i].Kind == domain.Device {
 			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
 		}
-		if j := o.row[i]; j != hostir.Unmapped && axes[i].Extent.Size == out.Axes[j].Extent.Size {
+		switch j := o.row[i]; {
+		case j == hostir.Unmapped:
+		case axes[i].Extent.Size == out.Axes[j].Extent.Size:
 			axes[i].Kind, axes[i].Mesh = out.Axes[j].Kind, out.Axes[j].Mesh
+		case axes[i].Kind == domain.Device: // the one element of a mesh axis of one rank stretches
+			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
 		}
 	}
 	return axes
 }
 
-// movable reports whether s can run where operand o is: no other operand runs along
-// the axes on which o and the result differ, and none of them is the Stream axis.
+// movable reports whether s can run where operand o is: each rank has all that it sums over, or
+// merges with other axes, no other operand runs along the axes on which o and the result
+// differ, none of them is the Stream axis, and no mesh axis would split two axes of what s makes there.
 func movable(s hostir.Stmt, o operand) bool {
 	out, rows := hostir.Result(s), hostir.AxisMap(s)
+	if len(contracted(o.tensor, o.row)) > 0 || splitsTwice(local(s, o)) {
+		return false
+	}
 	for _, i := range crossing(o.tensor, out, o.row) {
 		j := o.row[i]
 		if out.Axes[j].Kind == domain.Stream {
@@ -150,13 +158,36 @@ func movable(s hostir.Stmt, o operand) bool {
 // after computes a local result on the ranks of operand o, and moves that.
 func (r *resharder) after(s hostir.Stmt, o operand) []hostir.Stmt {
 	out := hostir.Result(s)
+	made := r.local(out, local(s, o), o.tensor.Mesh)
+	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return made })
+	return []hostir.Stmt{s, &hostir.Set{Info: moveInfo(s), Out: out, In: made}}
+}
+
+// local gives the axes of the result of s the kinds that operand o has where they differ.
+func local(s hostir.Stmt, o operand) []domain.Axis {
+	out := hostir.Result(s)
 	axes := slices.Clone(out.Axes)
 	for _, i := range crossing(o.tensor, out, o.row) {
-		axes[o.row[i]].Kind, axes[o.row[i]].Mesh = o.tensor.Axes[i].Kind, o.tensor.Axes[i].Mesh
+		a := o.tensor.Axes[i]
+		if a.Kind == domain.Stream && streamAxis(out) >= 0 {
+			a.Kind = domain.Serial // a pipeline runs along the axis that the result has for it
+		}
+		axes[o.row[i]].Kind, axes[o.row[i]].Mesh = a.Kind, a.Mesh
 	}
-	local := r.local(out, axes, o.tensor.Mesh)
-	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return local })
-	return []hostir.Stmt{s, &hostir.Set{Info: moveInfo(s), Out: out, In: local}}
+	return axes
+}
+
+// splitsTwice reports whether a mesh axis splits two of the axes.
+func splitsTwice(axes []domain.Axis) bool {
+	seen := map[string]bool{}
+	for _, a := range axes {
+		over := device(a)
+		if over != "" && seen[over] {
+			return true
+		}
+		seen[over] = true
+	}
+	return false
 }
 
 // local declares what is computed before out is moved to its ranks.
