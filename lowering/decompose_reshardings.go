@@ -61,6 +61,8 @@ func (d *decomposer) via(m movement) *hostir.Tensor {
 	switch {
 	case sameMesh(m.in, m.out) && len(m.shifts) > 1:
 		return d.tensor(m, m.in.Mesh, m.after(m.first()))
+	case sameMesh(m.in, m.out) && m.movesToPipeline():
+		return unstreamed(d.tensor(m, m.in.Mesh, m.after(m.first())))
 	case sameMesh(m.in, m.out):
 		return nil
 	case m.reduce != "" && (len(m.in.Mesh.Axes) > 1 || isSplit(m.out)):
@@ -78,6 +80,22 @@ func (d *decomposer) via(m movement) *hostir.Tensor {
 		return nil
 	}
 	return d.tensor(m, meshOf(d.program, d.names, m.out.Mesh.Ranks[:1]), nil)
+}
+
+// movesToPipeline reports whether what was split along the result's Stream axis is split along another
+// one afterwards: no slice of it can move by itself, so all of it does before the pipeline.
+func (m movement) movesToPipeline() bool {
+	return slices.ContainsFunc(m.shifts, func(sh shift) bool { return sh.from != none && sh.to != none && m.streams(sh.from) })
+}
+
+// unstreamed makes the Stream axes of t plain ones.
+func unstreamed(t *hostir.Tensor) *hostir.Tensor {
+	for i := range t.Axes {
+		if t.Axes[i].Kind == domain.Stream {
+			t.Axes[i].Kind = domain.Serial
+		}
+	}
+	return t
 }
 
 // isGather reports whether the operand's only split axis becomes whole, and its mesh is

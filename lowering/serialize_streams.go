@@ -2,7 +2,6 @@ package lowering
 
 import (
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // SerializeStreams makes Stream axes plain ones, as pipeline: eager asks for: then what
@@ -18,11 +17,7 @@ func SerializeStreams(p *hostir.Program) error {
 		return nil
 	}
 	for _, t := range p.Tensors {
-		for i := range t.Axes {
-			if t.Axes[i].Kind == domain.Stream {
-				t.Axes[i].Kind = domain.Serial
-			}
-		}
+		unstreamed(t)
 	}
 	return nil
 }

@@ -80,15 +80,34 @@ type order struct {
 	mesh  *domain.Mesh
 	along string   // step.along
 	kind  stepKind // of one that exchanges slices; others are onSlices
+	team  string   // the mesh axis whose ranks take part in a collective on one slice, "*" for others; empty for none
 }
 
 // order is that of the step.
 func (st step) order() order {
-	o := order{hostir.Result(st.stmt).Mesh, st.along, onSlices}
+	o := order{hostir.Result(st.stmt).Mesh, st.along, onSlices, st.team()}
 	if st.exchanges() {
 		o.kind = st.kind
 	}
 	return o
+}
+
+// team is the mesh axis of the ranks that are at the same slice in a step, or "*" where that are
+// others than those along one axis; empty where each rank works by itself.
+func (st step) team() string {
+	if st.exchanges() || st.axis == nil || !reshards(st.stmt) {
+		return ""
+	}
+	m := describe(st.stmt)
+	if !sameMesh(m.in, m.out) || len(m.shifts) != 1 {
+		return "*"
+	}
+	return m.shifts[0].mesh
+}
+
+// parts reports whether the ranks of a collective are at different slices along a mesh axis.
+func (o order) parts(along string) bool {
+	return along != "" && (o.team == along || o.team == "*")
 }
 
 // fits reports whether steps of both orders can go through the slices together.
@@ -98,6 +117,9 @@ func (o order) fits(other order) bool {
 	}
 	if o.along == "" && other.along == "" {
 		return true
+	}
+	if o.parts(other.along) || other.parts(o.along) {
+		return false
 	}
 	return o.mesh.Same(other.mesh) && (o.along == "" || other.along == "" || o.along == other.along)
 }
@@ -126,7 +148,7 @@ func orderSteps(steps []step) {
 		switch {
 		case st.exchanges():
 			st.along = describe(st.stmt).shifts[0].mesh
-		case st.axis != nil:
+		case st.axis != nil && !st.order().parts(wanted[hostir.Result(st.stmt)]):
 			st.along = wanted[hostir.Result(st.stmt)]
 		}
 		if st.along == "" || st.kind == fromRankAtDistance || st.kind == fromNeighbour {
