@@ -14,13 +14,18 @@ type copier struct {
 }
 
 // before makes operand k of s a copy in another layout, packed. Where s runs as a pipeline, so
-// does the copy.
+// does the copy; where it does not, the copy is made, and read, at once. What is scattered along a
+// Stream axis is left to the pipeline that may do it.
 func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 	in, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	t := c.like(in, "_packed", layout)
 	for i, j := range row {
-		if j != hostir.Unmapped && out.Axes[j].Kind == domain.Stream && t.Axes[i].Kind == domain.Serial {
-			t.Axes[i].Kind = domain.Stream
+		streams := j != hostir.Unmapped && out.Axes[j].Kind == domain.Stream
+		switch a := &t.Axes[i]; {
+		case streams && a.Kind == domain.Serial:
+			a.Kind = domain.Stream
+		case !streams && a.Kind == domain.Stream && !(reshards(s) && describe(s).scattered() == i):
+			a.Kind = domain.Serial
 		}
 	}
 	pack := &hostir.Set{Info: info(s, "in the order in which "+s.Op()+" reads it"), Out: t, In: in}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // MakeReshardingsContiguous copies what a communication, a product or a reshape could
@@ -60,11 +59,14 @@ func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
 		return list
 	}
 	axis := streamAxis(out)
+	if r, ok := s.(*hostir.Reshape); ok && slicedAlong(r) == none {
+		axis = none
+	}
 	if axis >= 0 && outside(out, axis) >= 0 && out.Role == hostir.Temp && !c.viewed[out] {
 		out.Layout = outermost(out, axis)
 	}
 	if reshards(s) {
-		if m := describe(s); !inOneOrder(m) {
+		if m := describe(s); !inOneOrder(m) || m.scattered() >= 0 && !isOutermost(m.in, m.scattered(), m.streams) {
 			list = c.before(s, 0, packed(m, m.scattered()))
 		}
 	}
@@ -75,7 +77,12 @@ func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
 	for k := range hostir.Uses(s) {
 		t, row := hostir.Uses(s)[k], hostir.AxisMap(s)[k]
 		if i := slices.Index(row, axis); axis >= 0 && i >= 0 && outside(t, i) >= 0 {
-			list = append(list[:len(list)-1], c.before(s, k, sliced(t, i))...)
+			order := sliced(t, i)
+			if reshards(s) {
+				m := describe(s)
+				order = packed(m, m.scattered())
+			}
+			list = append(list[:len(list)-1], c.before(s, k, order)...)
 		}
 	}
 	if axis >= 0 && outside(out, axis) >= 0 && out.Role != hostir.View {
@@ -101,10 +108,15 @@ func needsWholeSlices(s hostir.Stmt) bool {
 	}
 }
 
-// sliced is t's layout with the axis that a pipeline slices outermost.
+// sliced is t's layout with the axis that a pipeline slices outermost. What was laid out for a
+// pipeline along another axis is in rows again behind it.
 func sliced(t *hostir.Tensor, axis int) []int {
-	return inFront(layout(t), func(a int) int {
-		if a == axis || t.Axes[a].Kind == domain.Stream {
+	order := layout(t)
+	if own := streamAxis(t); own >= 0 && own != axis {
+		order = logicalOrder(t)
+	}
+	return inFront(order, func(a int) int {
+		if a == axis {
 			return 0
 		}
 		return 1

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // readably copies operands of the last statement of a list that it cannot read as they
@@ -12,17 +11,44 @@ import (
 // for a pipeline lies slice after slice: a product by itself reads that where its result lies so, too.
 func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 	s := list[len(list)-1]
+	if r, ok := s.(*hostir.Reshape); ok {
+		return c.inRows(list, r)
+	}
 	for k := range hostir.Uses(s) {
 		t := hostir.Uses(s)[k]
 		inSlices := t.Role == hostir.Temp && streamAxis(hostir.Result(s)) < 0 && !rowsLieAsResult(s, k)
 		if (t.Role == hostir.View || inSlices) && !readable(s, k) {
 			list = append(list[:len(list)-1], c.before(s, k, logicalOrder(t))...)
-			if i := streamAxis(hostir.Uses(s)[k]); inSlices && i >= 0 {
-				hostir.Uses(s)[k].Axes[i].Kind = domain.Serial // it is made, and read, at once
-			}
 		}
 	}
 	return list
+}
+
+// inRows copies the operand of the reshape that ends a list where that is not in rows: those of the
+// whole tensor or, in a pipeline, those of each slice.
+func (c *contiguity) inRows(list []hostir.Stmt, r *hostir.Reshape) []hostir.Stmt {
+	along := slicedAlong(r)
+	rows := inFront(logicalOrder(r.In), func(a int) int {
+		if a == along {
+			return 0
+		}
+		return 1
+	})
+	if inOrder(r.In, rows) {
+		return list
+	}
+	return append(list[:len(list)-1], c.before(r, 0, rows)...)
+}
+
+// slicedAlong is the axis of its operand along which a reshape runs as a pipeline. It is none where
+// the reshape makes the Stream axis from others, and where it makes a view whose slices would be in
+// pieces: then it does all at once, and what comes after runs along the axis.
+func slicedAlong(r *hostir.Reshape) int {
+	loop := streamAxis(r.Out)
+	if loop < 0 || r.Out.Role == hostir.View && outside(r.Out, loop) >= 0 {
+		return none
+	}
+	return slices.Index(hostir.AxisMap(r)[0], loop)
 }
 
 // readable reports whether statement s can read operand k in its layout.
@@ -31,7 +57,7 @@ func readable(s hostir.Stmt, k int) bool {
 	live := hostir.Live(t)
 	var batches int
 	switch s := s.(type) {
-	case *hostir.Reshape, *hostir.Broadcast:
+	case *hostir.Broadcast:
 		return inOrder(t, live)
 	case *hostir.Matmul:
 		batches = leading(s.B, live)
@@ -50,7 +76,7 @@ func readable(s hostir.Stmt, k int) bool {
 }
 
 // rowsLieAsResult reports whether the axes of operand k lie in the order in which the result of s has
-// them. Those that the result has not may lie anywhere.
+// them, those of its rows one after the other: its last axis is the innermost.
 func rowsLieAsResult(s hostir.Stmt, k int) bool {
 	t, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	var rows []int
@@ -60,7 +86,14 @@ func rowsLieAsResult(s hostir.Stmt, k int) bool {
 		}
 	}
 	lie := slices.DeleteFunc(slices.Clone(layout(t)), func(i int) bool { return !slices.Contains(rows, i) })
-	return slices.Equal(lie, rows)
+	live := hostir.Live(t)
+	return slices.Equal(lie, rows) && (len(live) == 0 || !hasInside(t, live[len(live)-1]))
+}
+
+// hasInside reports whether axes of more than one element lie inside of axis in t's buffer.
+func hasInside(t *hostir.Tensor, axis int) bool {
+	order := layout(t)
+	return t.Axes[axis].LocalSize() > 1 && slices.ContainsFunc(order[slices.Index(order, axis)+1:], func(a int) bool { return t.Axes[a].LocalSize() > 1 })
 }
 
 // leading is the number of batch axes of an operand with the axes live: none when the

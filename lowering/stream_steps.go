@@ -77,8 +77,12 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 				called(l.program, out), called(l.program, hostir.Uses(s)[1]))
 		}
 	case *hostir.Reshape:
-		if slices.Index(rows[0], loop) < 0 {
+		if slicedAlong(s) == none {
 			return once // it makes the axis; what comes after runs along it
+		}
+	case *hostir.Broadcast:
+		if s.Axis == loop {
+			return once
 		}
 	case *hostir.Set:
 		if i := slices.Index(rows[0], loop); i >= 0 && device(s.In.Axes[i]) != "" {
