@@ -150,6 +150,17 @@ func TestCoincidingExtentsKeepTheResult(t *testing.T) {
 	}
 }
 
+// TestCollectivesBehindExchangesKeepTheResult scatters slices that ranks have in different orders.
+func TestCollectivesBehindExchangesKeepTheResult(t *testing.T) {
+	for _, pipeline := range []string{"p2p", "ring"} {
+		text := "hirgen: 1\nname: small\nmesh: {x: 4}\ntensors:\n  A: [DIDx, 1, 8]\n  C: [Stream(4), 2, DIDx]\n" +
+			"ops:\n  - C = reshape(A, shape=[4, 2, 4])\nschedule: {pipeline: " + pipeline + "}\n"
+		if refused, err := smallSpec(text, true); refused != "" || err != nil {
+			t.Errorf("%s %v\n%s", refused, err, text)
+		}
+	}
+}
+
 // TestRowsThatAreAsManyAsRanks runs the example specs at sizes at which axes have as many elements as
 // there are ranks or slices, communicating results.
 func TestRowsThatAreAsManyAsRanks(t *testing.T) {
