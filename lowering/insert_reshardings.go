@@ -130,6 +130,11 @@ func follow(o operand, out *hostir.Tensor) []domain.Axis {
 			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
 		}
 	}
+	for i := range axes {
+		if o.row[i] == hostir.Unmapped && axes[i].Kind == domain.Stream && streamAxis(out) >= 0 {
+			axes[i].Kind = domain.Serial // the pipeline runs along the axis of the result
+		}
+	}
 	return axes
 }
 
