@@ -24,9 +24,9 @@ struct MatmulShape {
   int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements between batches
   bool transpose_a = false;                          ///< A is stored [k, m]
   bool transpose_b = false;                          ///< B is stored [n, k], as linear's weight is
-  bool bias = false;    ///< adds bias[n], of the output's type, to every row
-  bool addend = false;  ///< adds a matrix of the output's type
-  bool fp32_result = false;  ///< the output is fp32, and so are bias and addend
+  bool bias = false;           ///< adds bias[n], of the output's type, to every row
+  bool addend = false;         ///< adds a matrix of the output's type
+  bool fp32_result = false;    ///< the output is fp32, and so are bias and addend
   DType dtype = DType::kBf16;  ///< of A and B and, unless it is fp32, of the output
 
   DType result() const { return fp32_result ? DType::kFp32 : dtype; }
