@@ -33,3 +33,10 @@ func TestColumnsAreNotStreamed(t *testing.T) {
 		}
 	}
 }
+
+// TestSlicesWithOneMoreAxis adds an axis to slices that are not one run of memory.
+func TestSlicesWithOneMoreAxis(t *testing.T) {
+	keepsResult(t, cutPipeline(t, 3, "A: [2, 4, DIDx], B: [DIDx, 1], C: [2, Stream(4), 1]", "C = matmul(A, B)"), 3)
+	keepsResult(t, cutPipeline(t, 2, "A: [3, 4, 2], T: [4, Stream(3), 2], C: [4, Stream(3), 1, 2]",
+		"T = permute(A, perm=[1, 0, 2]), C = broadcast(T, axis=2)"), 3)
+}
