@@ -24,7 +24,7 @@ struct Identity {
   std::string device;   ///< PCI bus id: two ranks may not share a GPU
   std::string problem;  ///< why this rank cannot run, "" if it can: all ranks then say so
 
-  static constexpr uint32_t kProtocol = 1;
+  static constexpr uint32_t kProtocol = 2;
 };
 
 /// The identity of this process without `device` and `problem`.

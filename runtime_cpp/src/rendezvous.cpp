@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lobby.hpp"
+#include "bootstrap.hpp"
 #include "text.hpp"
 #include "wire.hpp"
 
@@ -16,6 +16,7 @@ constexpr uint64_t kPayloadLimit = uint64_t{1} << 40;
 
 Rendezvous::Rendezvous(const ContextOptions& options, const Identity& identity)
     : rank_(options.rank), world_(options.world), timeout_(options.timeout_seconds) {
+  check_secret(options);
   std::vector<Connections> connections;
   if (rank_ != 0) {
     connections.push_back(join_rank_zero(options, identity));

@@ -1,5 +1,6 @@
 #include "socket.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -8,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -22,18 +24,11 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-int milliseconds_left(Deadline deadline) {
-  const auto left =
-      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  if (left < 0) return 0;
-  return left > 60'000 ? 60'000 : static_cast<int>(left) + 1;
-}
-
 // Waits until `fd` is ready for `events`; false after the deadline.
 bool wait_ready(int fd, short events, Deadline deadline) {
   while (true) {
     pollfd waiting{fd, events, 0};
-    const int ready = poll(&waiting, 1, milliseconds_left(deadline));
+    const int ready = poll(&waiting, 1, milliseconds_until(deadline));
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return true;  // the transfer itself reports the error
     if (Clock::now() >= deadline) return false;
@@ -60,9 +55,8 @@ Addresses resolve(const std::string& address, int port, int flags, int* status) 
   return {*status == 0 ? found : nullptr, &freeaddrinfo};
 }
 
-bool is_loopback(const std::string& address) {
-  return address == "localhost" || address == "::1" || address.rfind("127.", 0) == 0;
-}
+// One of several addresses may lead nowhere: it does not get all the time that there is.
+constexpr double kAttemptSeconds = 5;
 
 // One attempt; 0 on success, else the error number.
 int try_connect(const addrinfo& target, Deadline deadline, Socket* connected) {
@@ -99,6 +93,13 @@ int try_listen(const addrinfo& target, Socket* listening) {
 }
 
 }  // namespace
+
+int milliseconds_until(Deadline deadline) {
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  if (left < 0) return 0;
+  return left > 60'000 ? 60'000 : static_cast<int>(left) + 1;
+}
 
 Socket& Socket::operator=(Socket&& other) noexcept {
   if (this != &other) {
@@ -176,18 +177,36 @@ Socket listen_at(const std::string& address, int port) {
                      port, std::strerror(error)));
 }
 
-Socket accept_from(const Socket& listener, Deadline deadline) {
-  while (true) {
-    const int fd = accept(listener.fd(), nullptr, nullptr);
-    if (fd >= 0) {
-      prepare(fd);
-      return Socket(fd);
-    }
-    if (!wait_ready(listener.fd(), POLLIN, deadline)) return {};
-  }
+Socket accept_waiting(const Socket& listener, int* error) {
+  const int fd = accept(listener.fd(), nullptr, nullptr);
+  *error = fd < 0 ? errno : 0;
+  if (fd < 0) return {};
+  prepare(fd);
+  return Socket(fd);
 }
 
-Socket connect_to(const std::string& address, int port, Deadline deadline) {
+std::string peer_address(const Socket& socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  char name[NI_MAXHOST] = "";
+  if (getpeername(socket.fd(), any, &size) != 0 ||
+      getnameinfo(any, size, name, sizeof(name), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "an unknown address";
+  }
+  return name;
+}
+
+bool is_loopback(const std::string& address) {
+  in_addr four{};
+  in6_addr six{};
+  if (inet_pton(AF_INET, address.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  if (inet_pton(AF_INET6, address.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six);
+  return address == "localhost";
+}
+
+Socket connect_to(const std::string& address, int port, Deadline deadline,
+                  const std::string& hint) {
   int status = 0;
   int error = 0;
   do {
@@ -196,7 +215,7 @@ Socket connect_to(const std::string& address, int port, Deadline deadline) {
     if (!targets && status != EAI_AGAIN) break;
     for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
       Socket connected;
-      error = try_connect(*target, deadline, &connected);
+      error = try_connect(*target, std::min(deadline, after(kAttemptSeconds)), &connected);
       if (error == 0) return connected;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -208,8 +227,8 @@ Socket connect_to(const std::string& address, int port, Deadline deadline) {
   }
   throw Error(Code::kPeer,
               format("rank 0 did not answer at %s port %d: %s; is rank 0 running, and do "
-                     "HIRGEN_ADDR and HIRGEN_PORT (or MASTER_ADDR and MASTER_PORT) name its host?",
-                     address.c_str(), port, std::strerror(error)),
+                     "HIRGEN_ADDR and HIRGEN_PORT (or MASTER_ADDR and MASTER_PORT) name its host?%s",
+                     address.c_str(), port, std::strerror(error), hint.c_str()),
               0);
 }
 

@@ -17,6 +17,9 @@ inline Deadline after(double seconds) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
+/// What poll() may wait until `deadline`, at least 0 and at most a minute: then one looks again.
+int milliseconds_until(Deadline deadline);
+
 /// How long ago `start` was, in seconds.
 inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -62,12 +65,20 @@ class Socket {
 /// else on all. Throws Error(kEnvironment) if the port is taken, naming the variable to set.
 Socket listen_at(const std::string& address, int port);
 
-/// The next connection; not valid if none came before the deadline.
-Socket accept_from(const Socket& listener, Deadline deadline);
+/// A connection that waits at the listener; if none does, or none can be taken, not valid, and `error`
+/// is the error number.
+Socket accept_waiting(const Socket& listener, int* error);
+
+/// The address of the other side, for messages.
+std::string peer_address(const Socket& socket);
+
+/// Whether only processes of this host can reach `address`.
+bool is_loopback(const std::string& address);
 
 /// Connects to address:port, trying again while nobody listens there. Throws
 /// Error(kEnvironment) if the name does not resolve, and Error(kPeer, suspect 0) after
-/// the deadline: only rank 0 listens.
-Socket connect_to(const std::string& address, int port, Deadline deadline);
+/// the deadline: only rank 0 listens. `hint` ends the latter's message.
+Socket connect_to(const std::string& address, int port, Deadline deadline,
+                  const std::string& hint = "");
 
 }  // namespace hirgen

@@ -3,24 +3,13 @@
 
 #include "host_test.hpp"
 #include "host_test_ranks.hpp"
+#include "host_test_threads.hpp"
 #include "rendezvous.hpp"
 
 namespace hirgen {
 namespace {
 
-ContextOptions options_of(int rank, int world, int port) {
-  ContextOptions options;
-  options.rank = rank;
-  options.world = world;
-  options.mesh_size = world;
-  options.address = "127.0.0.1";
-  options.port = port;
-  options.timeout_seconds = 3;
-  options.program = "test";
-  options.digest = "d1";
-  options.job = "job";
-  return options;
-}
+using test::options_of;
 
 using Body = std::function<void(Rendezvous&, int rank)>;
 using Change = std::function<void(ContextOptions&, Identity&)>;

@@ -31,6 +31,9 @@ struct ContextOptions {
   std::string address;          ///< host of rank 0; unused when world is 1
   int port = 0;                 ///< TCP port of rank 0; unused when world is 1
   std::string job;              ///< id of the launcher's job: a stranger at the port is turned away
+  std::string secret;           ///< what only this job's ranks know; empty: none is given
+  bool require_secret = false;  ///< several ranks do not start without one
+  std::string meeting_hint;     ///< for messages, where the address was not given; or empty
   double timeout_seconds = 60;  ///< bound of every wait
   std::string program;          ///< name of the program
   std::string digest;           ///< of program text and parameters: equal on every rank

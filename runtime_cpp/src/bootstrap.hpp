@@ -1,5 +1,5 @@
-// The handshake of the rendezvous: rank 0 waits in the lobby for the others, checks that
-// they fit together, and tells everybody the outcome.
+// The start of a job: the other ranks come to rank 0, prove that they know the job's secret and say
+// who they are; rank 0 checks that all fit together and tells everybody the outcome.
 #pragma once
 
 #include <string>
@@ -21,12 +21,17 @@ struct Connections {
   Socket control;
 };
 
+/// Throws Error(kEnvironment) if several ranks are to have a secret and this one has none.
+void check_secret(const ContextOptions& options);
+
 /// Rank 0's side: the other ranks' connections by rank, rank 0's own not valid. Throws
 /// Error(kEnvironment) when the port is taken and Error(kPeer) when ranks are missing at
-/// the deadline or do not fit together; those who came are told the same message.
+/// the deadline or do not fit together; those who came are told the same message. Returns or
+/// throws at the deadline, whoever else connects and whatever they send.
 std::vector<Connections> receive_ranks(const ContextOptions& options, const Identity& identity);
 
-/// Every other rank's side. Throws the message that rank 0 sends, or Error(kPeer, 0).
+/// Every other rank's side. Throws the message that rank 0 sends, or Error(kPeer, 0), or
+/// Error(kEnvironment) if what answers does not know the job's secret.
 Connections join_rank_zero(const ContextOptions& options, const Identity& identity);
 
 }  // namespace hirgen
