@@ -13,6 +13,7 @@ import (
 type group struct {
 	options Options
 	out     *printer
+	secret  string // of this run, 128 random bits or more
 	ranks   []*rank
 	exits   chan *rank
 }
@@ -33,7 +34,7 @@ func (g *group) start(index, port int) error {
 		g.exits = make(chan *rank, g.options.N)
 	}
 	cmd := exec.Command(g.options.Program, g.options.arguments()...)
-	cmd.Env = g.options.environment(index, port)
+	cmd.Env = g.options.environment(index, port, g.secret)
 	cmd.Stdout, cmd.Stderr = g.out.stdout(index), g.out.stderr(index)
 	if index == 0 {
 		cmd.Stdin = g.options.Stdin

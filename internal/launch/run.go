@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
@@ -50,7 +51,7 @@ func Run(ctx context.Context, options Options) (exit int, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	g := &group{options: options, out: newPrinter(options)}
+	g := &group{options: options, out: newPrinter(options), secret: rand.Text()}
 	for rank := range options.N {
 		if err := g.start(rank, port); err != nil {
 			g.kill()
@@ -61,14 +62,16 @@ func Run(ctx context.Context, options Options) (exit int, err error) {
 	return g.wait(ctx), nil
 }
 
-// environment is the launch variables of one rank on top of this process's.
-func (o *Options) environment(rank, port int) []string {
+// environment is the launch variables of one rank on top of this process's. The secret keeps other
+// processes of this machine out of the job: it goes by the environment, which nobody else can read.
+func (o *Options) environment(rank, port int, secret string) []string {
 	env := append(os.Environ(),
 		"HIRGEN_RANK="+strconv.Itoa(rank),
 		"HIRGEN_WORLD="+strconv.Itoa(o.N),
 		"HIRGEN_LOCAL_RANK="+strconv.Itoa(rank),
 		"HIRGEN_ADDR=127.0.0.1",
-		"HIRGEN_PORT="+strconv.Itoa(port))
+		"HIRGEN_PORT="+strconv.Itoa(port),
+		"HIRGEN_JOB_SECRET="+secret)
 	if o.Seed != 0 {
 		env = append(env, "HIRGEN_CPU_SEED="+strconv.FormatInt(o.Seed, 10))
 	}

@@ -59,6 +59,28 @@ func TestRanksGetTheirLaunchVariables(t *testing.T) {
 	}
 }
 
+// Ranks of one run share a secret that no other run has, whatever the launcher's own environment says.
+func TestRanksShareASecretOfTheirRun(t *testing.T) {
+	t.Setenv("HIRGEN_JOB_SECRET", "of another job")
+	program := script(t, `echo "secret=$HIRGEN_JOB_SECRET" >&2`)
+	seen := map[string]int{}
+	for range 2 {
+		_, _, stderr := run(t, t.Context(), Options{Program: program, N: 3})
+		for line := range strings.Lines(stderr) {
+			_, secret, _ := strings.Cut(strings.TrimSpace(line), "secret=")
+			seen[secret]++
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("two runs have the secrets %v", seen)
+	}
+	for secret, ranks := range seen {
+		if ranks != 3 || len(secret) < 22 {
+			t.Errorf("%d ranks have the secret %q", ranks, secret)
+		}
+	}
+}
+
 func TestOutputIsPrefixedByLine(t *testing.T) {
 	program := script(t, `[ $HIRGEN_RANK = 0 ] && printf 'table' ; printf 'one\ntwo' >&2`)
 	_, stdout, stderr := run(t, t.Context(), Options{Program: program, N: 2})
