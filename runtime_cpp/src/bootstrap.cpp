@@ -63,11 +63,12 @@ class Bootstrap {
  private:
   void say_what_is_trusted() const {
     if (!options_.secret.empty() || is_loopback(options_.address)) return;
-    std::fprintf(stderr,
-                 "hirgen: %s rank 0: this job has no secret, so any process that can reach port %d "
-                 "of this host is taken for a rank that it says to be; HIRGEN_JOB_SECRET, the same on "
-                 "every rank, keeps strangers out\n",
-                 options_.program.c_str(), options_.port);
+    std::fprintf(
+        stderr,
+        "hirgen: %s rank 0: this job has no secret, so any process that can reach port %d "
+        "of this host is taken for a rank that it says to be; HIRGEN_JOB_SECRET, the same on "
+        "every rank, keeps strangers out\n",
+        options_.program.c_str(), options_.port);
   }
 
   bool complete() const {
@@ -206,10 +207,11 @@ class Bootstrap {
 
 void check_secret(const ContextOptions& options) {
   if (!options.require_secret || options.world < 2 || !options.secret.empty()) return;
-  throw Error(Code::kEnvironment,
-              "a job secret is required and none is given: set HIRGEN_JOB_SECRET to the same random "
-              "text on every rank, as in\n  export HIRGEN_JOB_SECRET=$(openssl rand -hex 16)\n"
-              "before the launcher; `hirgen run` gives one by itself");
+  throw Error(
+      Code::kEnvironment,
+      "a job secret is required and none is given: set HIRGEN_JOB_SECRET to the same random "
+      "text on every rank, as in\n  export HIRGEN_JOB_SECRET=$(openssl rand -hex 16)\n"
+      "before the launcher; `hirgen run` gives one by itself");
 }
 
 std::vector<Connections> receive_ranks(const ContextOptions& options, const Identity& identity) {

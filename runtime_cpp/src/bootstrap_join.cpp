@@ -13,10 +13,10 @@ namespace hirgen {
 
 namespace {
 
-// Rank 0 answers at once. Where it does not, the connection was lost on the way, or is in a queue that
-// was given up; another one may get through.
-constexpr double kAnswerSeconds = 5;
-constexpr std::chrono::milliseconds kPause(20);
+// Rank 0 answers at once. Where it does not, the connection was lost on the way, or is in a queue
+// that was given up; another one may get through.
+constexpr double kKnockSeconds = 5;
+constexpr std::chrono::milliseconds kRetryPause(20);
 
 struct Joined {
   Socket socket;
@@ -50,12 +50,12 @@ class Join {
       const Io io = knock(&joined, tag);
       if (io == Io::kDone) return joined;
       if (Clock::now() >= deadline_) fail(io);
-      std::this_thread::sleep_for(kPause);
+      std::this_thread::sleep_for(kRetryPause);
     }
   }
 
   Io knock(Joined* joined, HandshakeTag tag) const {
-    const Deadline deadline = std::min(deadline_, after(kAnswerSeconds));
+    const Deadline deadline = std::min(deadline_, after(kKnockSeconds));
     uint32_t theirs = 0;
     std::string payload;
     Io io = receive_message(joined->socket, kHandshakeLimit, &theirs, &payload, deadline);
@@ -100,9 +100,10 @@ class Join {
 
   [[noreturn]] void give_up(const std::string& payload) const {
     if (payload == Writer().put(Refusal::kOtherJob).bytes()) {
-      throw Error(Code::kEnvironment,
-                  "another job's rank 0 listens at this address and port: set HIRGEN_PORT to a free "
-                  "port, the same on every rank");
+      throw Error(
+          Code::kEnvironment,
+          "another job's rank 0 listens at this address and port: set HIRGEN_PORT to a free "
+          "port, the same on every rank");
     }
     throw Error(Code::kEnvironment,
                 "rank 0 at " + place() + " has another job secret than this rank" +

@@ -102,7 +102,7 @@ Context::Context(const ContextOptions& options)
   // share, a crashed process can leave its multicast objects behind.
   setenv("NCCL_NVLS_ENABLE", "0", 0);
   std::iota(neighbours_.begin(), neighbours_.end(), 0);
-  fault::arm_from_environment(options_.rank);
+  fault::arm_from_environment(options_.rank, options_.world);
   Identity identity = identify(options_, nccl_version());
   options_.device = open_rank_device(options_, &identity);
   rendezvous_ = std::make_unique<Rendezvous>(options_, identity);

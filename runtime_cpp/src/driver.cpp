@@ -92,7 +92,9 @@ Code Driver::run() {
   if (context_.rank() == 0) {
     say(columns(report_));
     const std::string json = to_json(report_);
-    if (!options_.json.empty()) write_file(options_.json, {{json.data(), json.size()}});
+    if (!options_.json.empty()) {
+      write_file(options_.json, {{json.data(), json.size()}}, options_.timeout);
+    }
   }
   // Nobody leaves while others still work: a rank that fails now is still heard.
   context_.rendezvous().barrier("end of the program");
@@ -227,7 +229,7 @@ void Driver::dump_tensor(const std::string& name, const std::string& path) {
   for (int rank = 0; rank < context_.world(); ++rank) {
     put_slice(&whole, table_.tensors(rank)[index], slices[static_cast<size_t>(rank)].data());
   }
-  write_safetensors(path, descs_[index], whole);
+  write_safetensors(path, descs_[index], whole, options_.timeout);
 }
 
 void Driver::describe_machine() {

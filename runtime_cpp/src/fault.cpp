@@ -79,10 +79,14 @@ Plan parse(const std::string& text) {
   return plan;
 }
 
-void arm_from_environment(int rank) {
+void arm_from_environment(int rank, int world) {
   const char* text = std::getenv("HIRGEN_FAULT");
   if (text == nullptr || *text == '\0') return;
   g_plan = parse(text);
+  if (g_plan.rank >= world) {
+    throw Error(Code::kUsage, format("HIRGEN_FAULT=%s: there is no rank %d, the last one is %d",
+                                     text, g_plan.rank, world - 1));
+  }
   armed.store(g_plan.rank == rank);
 }
 

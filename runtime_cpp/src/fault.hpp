@@ -29,8 +29,8 @@ struct Plan {
 /// Reads "kind:rank:call[:statement]"; throws Error(kUsage) with the accepted form.
 Plan parse(const std::string& text);
 
-/// Arms HIRGEN_FAULT if it names this rank.
-void arm_from_environment(int rank);
+/// Arms HIRGEN_FAULT if it names this rank. Throws Error(kUsage) if it names none of the world's.
+void arm_from_environment(int rank, int world);
 
 /// The host starts to issue call `call`.
 void begin_call(int64_t call);

@@ -24,7 +24,7 @@ constexpr double kHelloSeconds = 2;
 // New connections of a round, so that those that are there are read in between.
 constexpr int kAcceptsPerRound = 32;
 // The system has no file to give; others may give some back.
-constexpr std::chrono::milliseconds kPause(10);
+constexpr std::chrono::milliseconds kSystemPause(10);
 
 }  // namespace
 
@@ -71,8 +71,8 @@ void HalfOpen::read_ready(const std::vector<bool>& ready) {
     if (state != State::kWhole) continue;
     Header header;
     std::memcpy(&header, one.inbox.data(), sizeof(header));
-    whole.push_back({std::move(one.socket), one.challenge, header.tag,
-                     one.inbox.substr(sizeof(header))});
+    whole.push_back(
+        {std::move(one.socket), one.challenge, header.tag, one.inbox.substr(sizeof(header))});
   }
   connections_ = std::move(left);
   std::move(whole.rbegin(), whole.rend(), std::back_inserter(arrived_));
@@ -114,7 +114,7 @@ void HalfOpen::accept_new() {
                   "limit (ulimit -n), each rank needs two");
     } else if (error == ENFILE || error == ENOBUFS || error == ENOMEM) {
       make_room();
-      std::this_thread::sleep_for(kPause);
+      std::this_thread::sleep_for(kSystemPause);
       return;
     }
   }

@@ -1,5 +1,5 @@
-// Connections that have not said who they are. Anybody can open one, so they are served side by side
-// in one poll loop, live for a bounded time and are bounded in number and size.
+// Connections that have not said who they are. Anybody can open one, so they are served side by
+// side in one poll loop, live for a bounded time and are bounded in number and size.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct Arrival {
 
 class HalfOpen {
  public:
-  /// Keeps at most `most` connections of the listener: for one more the oldest that has said nothing
-  /// is dropped, or the oldest of all.
+  /// Keeps at most `most` connections of the listener: for one more the oldest that has said
+  /// nothing is dropped, or the oldest of all.
   HalfOpen(Socket listener, size_t most) : listener_(std::move(listener)), most_(most) {}
 
   /// The next connection whose first message is whole; nothing at the deadline, whatever comes.

@@ -1,5 +1,6 @@
-// What is said on a new connection between rank 0 and another rank, and how each proves that it knows
-// the job's secret, which itself is never sent. Every message below is a Header and a payload:
+// What is said on a new connection between rank 0 and another rank, and how each proves that it
+// knows the job's secret, which itself is never sent. Every message below is a Header and a
+// payload:
 //
 //   rank 0  challenge   a random number of this connection
 //   rank    hello       a random number of its own, a proof, its identity
@@ -7,8 +8,8 @@
 //   rank 0  admission   a proof, whether the job starts; once every rank has come
 //
 // A proof is a keyed hash of the tag, both random numbers and what follows it, so that a message of
-// another connection, of another step or of the other side proves nothing. Without a secret the key is
-// empty: the messages are the same, and prove only that they belong to this connection.
+// another connection, of another step or of the other side proves nothing. Without a secret the key
+// is empty: the messages are the same, and prove only that they belong to this connection.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,8 @@ std::optional<std::string> unseal(const std::string& secret, HandshakeTag tag, c
 std::string seal_hello(const std::string& secret, HandshakeTag tag, const Nonces& nonces,
                        const std::string& text);
 
-/// Reads a hello on a connection with the challenge nonces->of_rank_zero, and sets the other number.
+/// Reads a hello on a connection with the challenge nonces->of_rank_zero, and sets the other
+/// number.
 std::optional<std::string> unseal_hello(const std::string& secret, HandshakeTag tag, Nonces* nonces,
                                         const std::string& payload);
 

@@ -6,60 +6,18 @@
 #include <optional>
 #include <vector>
 
+#include "launch_families.hpp"
+#include "socket.hpp"
 #include "text.hpp"
 
 namespace hirgen {
 
 namespace {
 
-// One launcher's variables. An alternative is for another version of the launcher.
-struct Family {
-  const char* name;
-  const char* rank;
-  const char* world;
-  const char* world_alternative;
-  const char* local_rank;
-  const char* local_world;  ///< ranks on this host: equal to the world on a one-host job
-  const char* job;
-  const char* line;  ///< how to start 4 ranks of %s
-};
-
-constexpr const char* kNone = nullptr;
-
-constexpr Family kExplicit = {"HIRGEN_*",
-                              "HIRGEN_RANK",
-                              "HIRGEN_WORLD",
-                              kNone,
-                              "HIRGEN_LOCAL_RANK",
-                              kNone,
-                              "HIRGEN_JOB",
-                              "HIRGEN_RANK=0 HIRGEN_WORLD=4 HIRGEN_LOCAL_RANK=0 "
-                              "HIRGEN_ADDR=127.0.0.1 HIRGEN_PORT=23456 %s   (once for each rank)"};
-
-// A family that comes first is the inner launcher where two are nested in agreement.
-constexpr Family kLaunchers[] = {
-    {"torchrun", "RANK", "WORLD_SIZE", kNone, "LOCAL_RANK", "LOCAL_WORLD_SIZE",
-     "TORCHELASTIC_RUN_ID", "torchrun --nproc-per-node 4 --no-python %s"},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", kNone,
-     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE",
-     "mpirun -n 4 %s"},
-    {"PMI", "PMI_RANK", "PMI_SIZE", kNone, "MPI_LOCALRANKID", "MPI_LOCALNRANKS", kNone,
-     "mpiexec -n 4 %s"},
-};
-
-// Slurm is outer: its variables are also set where another launcher runs inside a job.
-constexpr Family kSlurm = {"Slurm",
-                           "SLURM_PROCID",
-                           "SLURM_STEP_NUM_TASKS",
-                           "SLURM_NTASKS",
-                           "SLURM_LOCALID",
-                           kNone,
-                           "SLURM_JOB_ID",
-                           "srun --ntasks=4 --gpus-per-node=4 %s"};
-
 constexpr int kFirstPort = 20000;  // below the range that systems give to clients
 constexpr int kPorts = 12000;
 constexpr int kLastPort = 65535;
+constexpr const char* kLoopback = "127.0.0.1";
 
 class LaunchReader {
  public:
@@ -71,6 +29,7 @@ class LaunchReader {
     Launch launch = read_family(family);
     check_singleton(launch);
     launch.job = job(family);
+    launch.secret = secret(family);
     if (launch.world > 1) find_meeting_point(family, &launch);
     return launch;
   }
@@ -198,37 +157,71 @@ class LaunchReader {
     return id;
   }
 
-  // Where rank 0 listens. Left empty if the launcher does not say.
+  std::string secret(const Family& family) const {
+    if (is_set(kSecretVariable)) return value(kSecretVariable);
+    const std::string given = value(family.secret);
+    return is_job_number(given) ? "" : given;
+  }
+
+  // Under srun Open MPI's key is no random one of mpirun's but made of the number of the job:
+  // 012cc14200000000-012cc14200000000.
+  static bool is_job_number(const std::string& key) {
+    constexpr size_t kHalf = 16;
+    return key.size() == 2 * kHalf + 1 && key.substr(0, kHalf) == key.substr(kHalf + 1);
+  }
+
+  // Where rank 0 listens. Left empty if the launcher does not say, but for how many hosts there
+  // are.
   void find_meeting_point(const Family& family, Launch* launch) const {
-    const bool one_host = is_one_host(family, *launch);
+    const std::optional<bool> one_host = is_one_host(family, *launch);
     if (is_set("HIRGEN_ADDR")) {
       launch->address = value("HIRGEN_ADDR");
+    } else if (one_host == true) {
+      launch->address = kLoopback;  // nobody else is to come
     } else if (&family != &kExplicit && is_set("MASTER_ADDR")) {
       launch->address = value("MASTER_ADDR");
-    } else if (one_host) {
-      launch->address = "127.0.0.1";
-    } else if (&family == &kSlurm) {
+    } else if (&family == &kSlurm && is_set("SLURM_STEP_NODELIST")) {
       launch->address = first_host(value("SLURM_STEP_NODELIST"));
+    } else if (!one_host) {
+      launch->address = kLoopback;
+      launch->hint =
+          "; no address is given, so the ranks met on this host alone: if they are on several, set "
+          "HIRGEN_ADDR and HIRGEN_PORT";
     }
+    find_port(family, launch);
+  }
+
+  void find_port(const Family& family, Launch* launch) const {
     if (is_set("HIRGEN_PORT")) {
       launch->port = number("HIRGEN_PORT", 1, kLastPort);
     } else if (&family != &kExplicit && is_set("MASTER_PORT")) {
       // torchrun's own store listens at MASTER_PORT.
       const int port = number("MASTER_PORT", 1, kLastPort);
       launch->port = port == kLastPort ? port - 1 : port + 1;
-    } else if (!launch->job.empty() || one_host) {
-      const std::string seed =
-          launch->job.empty() ? "parent " + std::to_string(parent_) : launch->job;
-      launch->port = kFirstPort + static_cast<int>(stable_hash(seed) % kPorts);
+    } else if (!launch->job.empty()) {
+      launch->port = port_of(launch->job);
+    } else if (is_loopback(launch->address)) {
+      launch->port = port_of("parent " + std::to_string(parent_));
+      launch->hint +=
+          "; no port is given, so it follows from the process that started the ranks: if that is "
+          "not "
+          "one for all, set HIRGEN_PORT";
     }
   }
 
-  bool is_one_host(const Family& family, const Launch& launch) const {
+  static int port_of(const std::string& seed) {
+    return kFirstPort + static_cast<int>(stable_hash(seed) % kPorts);
+  }
+
+  // Nothing where the launcher does not say.
+  std::optional<bool> is_one_host(const Family& family, const Launch& launch) const {
     if (&family == &kSlurm) {
       const char* nodes = is_set("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES";
+      if (!is_set(nodes)) return std::nullopt;
       return value(nodes) == "1";
     }
-    return is_set(family.local_world) && number(family.local_world, 1, 1 << 20) == launch.world;
+    if (!is_set(family.local_world)) return std::nullopt;
+    return number(family.local_world, 1, 1 << 20) == launch.world;
   }
 
   // "gpu[03-05,09],login" -> "gpu03".
@@ -246,6 +239,12 @@ class LaunchReader {
   int parent_;
 };
 
+// For a host program that says itself who its rank is.
+std::string environment_secret() {
+  const char* text = std::getenv(kSecretVariable);
+  return text == nullptr ? "" : text;
+}
+
 }  // namespace
 
 Launch read_launch(const Getenv& get, const std::string& program, int parent) {
@@ -261,6 +260,8 @@ ContextOptions context_options(const Launch& launch, const ProgramInfo& info,
   options.address = launch.address;
   options.port = launch.port;
   options.job = launch.job;
+  options.secret = launch.secret.empty() ? environment_secret() : launch.secret;
+  options.meeting_hint = launch.hint;
   options.timeout_seconds = timeout_seconds;
   options.program = info.name;
   options.digest = info.digest;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "hirgen/error.hpp"
 #include "text.hpp"
@@ -33,12 +34,20 @@ double seconds(const std::string& name, const std::string& text) {
   return *value;
 }
 
-std::pair<std::string, std::string> named_file(const std::string& name, const std::string& text) {
+[[noreturn]] void twice(const std::string& what) {
+  throw Error(Code::kUsage, what + " is given twice; which of them holds?");
+}
+
+void add_file(NamedFiles* files, const std::string& name, const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     throw Error(Code::kUsage, name + " " + text + ": expected NAME=FILE with a tensor's name");
   }
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  const std::string tensor = text.substr(0, equals);
+  for (const auto& [other, path] : *files) {
+    if (other == tensor) twice(name + " " + tensor);
+  }
+  files->emplace_back(tensor, text.substr(equals + 1));
 }
 
 // An option that takes a value.
@@ -47,6 +56,7 @@ struct Spec {
   const char* placeholder;
   const char* help;
   void (*set)(Options&, const std::string& name, const std::string& text);
+  bool repeats = false;  ///< given once for each tensor
 };
 
 constexpr Spec kSpecs[] = {
@@ -77,16 +87,37 @@ constexpr Spec kSpecs[] = {
      }},
     {"--load", "NAME=FILE",
      "read input NAME from a safetensors file; the check is then approximate",
-     [](Options& o, const std::string& n, const std::string& t) {
-       o.load.push_back(named_file(n, t));
-     }},
+     [](Options& o, const std::string& n, const std::string& t) { add_file(&o.load, n, t); }, true},
     {"--dump", "NAME=FILE",
      "write tensor NAME, as it is after the last checked call, to a "
      "safetensors file",
-     [](Options& o, const std::string& n, const std::string& t) {
-       o.dump.push_back(named_file(n, t));
-     }},
+     [](Options& o, const std::string& n, const std::string& t) { add_file(&o.dump, n, t); }, true},
 };
+
+// An option without a value.
+struct Switch {
+  const char* name;
+  bool Options::* member;
+  bool value;
+  const char* help;
+};
+
+constexpr Switch kSwitches[] = {
+    {"--no-check", &Options::check, false, "do not compare with the reference"},
+    {"--paced", &Options::paced, true,
+     "warm up and time the repeats for each line on standard input, until it ends"},
+    {"--tune", &Options::tune, true,
+     "time the products' algorithms and write the best to --plans, or to PROGRAM.plans.json"},
+    {"--require-secret", &Options::require_secret, true,
+     "refuse to start several ranks without a job secret (HIRGEN_JOB_SECRET)"},
+};
+
+const Switch* find_switch(const std::string& name) {
+  for (const Switch& one : kSwitches) {
+    if (name == one.name) return &one;
+  }
+  return nullptr;
+}
 
 const Spec* find(const std::string& name) {
   for (const Spec& spec : kSpecs) {
@@ -99,20 +130,20 @@ const Spec* find(const std::string& name) {
 
 Options parse_options(int argc, const char* const* argv) {
   Options options;
+  std::set<std::string> given;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
     if (argument == "--help" || argument == "-h") {
       options.help = true;
-    } else if (argument == "--no-check") {
-      options.check = false;
-    } else if (argument == "--paced") {
-      options.paced = true;
-    } else if (argument == "--tune") {
-      options.tune = true;
+    } else if (const Switch* found = find_switch(argument); found != nullptr) {
+      if (!given.insert(name).second) twice(name);
+      options.*found->member = found->value;
     } else if (const Spec* spec = find(name); spec == nullptr) {
       throw Error(Code::kUsage, "unknown option " + argument + "; --help lists all");
+    } else if (!spec->repeats && !given.insert(name).second) {
+      twice(name);
     } else if (equals != std::string::npos) {
       spec->set(options, name, argument.substr(equals + 1));
     } else if (++i == argc) {
@@ -136,12 +167,7 @@ std::string usage(const std::string& program) {
     const std::string left = std::string(spec.name) + " " + spec.placeholder;
     text += format("  %-20s %s\n", left.c_str(), spec.help);
   }
-  text += format("  %-20s %s\n", "--no-check", "do not compare with the reference");
-  text += format("  %-20s %s\n", "--paced",
-                 "warm up and time the repeats for each line on standard input, until it ends");
-  text += format("  %-20s %s\n", "--tune",
-                 "time the products' algorithms and write the best to --plans, or to "
-                 "PROGRAM.plans.json");
+  for (const Switch& one : kSwitches) text += format("  %-20s %s\n", one.name, one.help);
   text += format("  %-20s %s\n", "--help", "this text");
   text +=
       "\nExit codes: 0 ok, 1 wrong elements, 2 usage, 3 environment, 4 device, 5 another rank "

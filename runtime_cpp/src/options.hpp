@@ -22,6 +22,7 @@ struct Options {
   bool check = true;    ///< compare with the reference
   bool paced = false;   ///< each line on rank 0's standard input has a round of repeats timed
   bool tune = false;    ///< choose the products' algorithms by timing them
+  bool require_secret = false;  ///< several ranks do not start without a job secret
   bool help = false;
   std::string json;       ///< report file; "" for none
   std::string plans;      ///< file of chosen algorithms; "" for none

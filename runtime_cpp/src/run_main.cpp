@@ -47,7 +47,8 @@ int run_main(int argc, char** argv, const ProgramTable& table) {
       std::fputs(usage(table.info.name).c_str(), stdout);
       return 0;
     }
-    const ContextOptions joining = options_from_environment(table.info, options.timeout);
+    ContextOptions joining = options_from_environment(table.info, options.timeout);
+    joining.require_secret = options.require_secret;
     who += format(" rank %d", joining.rank);
     check_tensor_names(table.tensors(joining.rank), options);
     Context context(joining);

@@ -1,7 +1,10 @@
 #include "safetensors.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include "hirgen/error.hpp"
 #include "json.hpp"
@@ -26,6 +29,22 @@ const char* stored_name(DType type) {
   return "BF16";
 }
 
+// Of every type that the format has; 0 for another name.
+size_t element_bytes(const std::string& type) {
+  static const std::map<std::string, size_t> sizes{
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1},
+      {"U16", 2},  {"I16", 2}, {"F16", 2}, {"BF16", 2},    {"U32", 4},     {"I32", 4},
+      {"F32", 4},  {"U64", 8}, {"I64", 8}, {"F64", 8},     {"C64", 8}};
+  const auto found = sizes.find(type);
+  return found == sizes.end() ? 0 : found->second;
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "[" + text + "]";
+}
+
 class HeaderReader {
  public:
   HeaderReader(const std::string& path, const MappedFile& file) : path_(path), file_(file) {}
@@ -38,18 +57,58 @@ class HeaderReader {
       fail("its header is longer than the file");
     }
     begin_ = kLengthBytes + length;
-    const JsonValue header = parse_json({file_.data() + kLengthBytes, length});
+    const JsonValue header = parse_header({file_.data() + kLengthBytes, length});
     if (header.kind != JsonValue::Kind::kObject) fail("its header is not an object");
     std::vector<StoredTensor> tensors;
     for (const auto& [name, entry] : header.members) {
       if (name != "__metadata__") tensors.push_back(read_entry(name, entry));
     }
+    check_coverage(tensors);
     return tensors;
   }
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(Code::kEnvironment, path_ + " is not a safetensors file: " + what);
+  }
+
+  JsonValue parse_header(const std::string& text) const {
+    try {
+      return parse_json(text);
+    } catch (const JsonError& error) {
+      fail(format("its header is no JSON: %s at byte %zu", error.problem().c_str(),
+                  kLengthBytes + error.at()));
+    }
+  }
+
+  // The tensors' bytes follow each other from the end of the header to the end of the file.
+  void check_coverage(const std::vector<StoredTensor>& tensors) const {
+    std::vector<const StoredTensor*> order;
+    for (const StoredTensor& tensor : tensors) order.push_back(&tensor);
+    std::sort(order.begin(), order.end(), [](const StoredTensor* a, const StoredTensor* b) {
+      return std::pair(a->data, a->bytes) < std::pair(b->data, b->bytes);
+    });
+    const char* end = file_.data() + begin_;
+    std::string before = "the header";
+    for (const StoredTensor* tensor : order) {
+      if (tensor->data < end) fail("tensor " + tensor->name + " overlaps " + before);
+      if (tensor->data > end) fail("bytes between " + before + " and tensor " + tensor->name);
+      end += tensor->bytes;
+      before = tensor->name;
+    }
+    if (end != file_.data() + file_.size()) fail("bytes after " + before);
+  }
+
+  // Throws unless the shape's elements take the bytes that the tensor has.
+  void check_size(const StoredTensor& tensor) const {
+    size_t wanted = element_bytes(tensor.dtype);
+    if (wanted == 0) fail("tensor " + tensor.name + " has the unknown type " + tensor.dtype);
+    for (const int64_t extent : tensor.shape) {
+      if (__builtin_mul_overflow(wanted, static_cast<size_t>(extent), &wanted)) wanted = SIZE_MAX;
+    }
+    if (wanted == tensor.bytes) return;
+    fail(format("tensor %s, %s %s, has %zu bytes", tensor.name.c_str(), tensor.dtype.c_str(),
+                shape_text(tensor.shape).c_str(), tensor.bytes));
   }
 
   // A whole number that a double holds exactly.
@@ -66,7 +125,9 @@ class HeaderReader {
     const JsonValue* dtype = entry.find("dtype");
     const JsonValue* shape = entry.find("shape");
     const JsonValue* offsets = entry.find("data_offsets");
-    if (dtype == nullptr || shape == nullptr || offsets == nullptr || offsets->items.size() != 2) {
+    if (dtype == nullptr || dtype->kind != JsonValue::Kind::kString || shape == nullptr ||
+        shape->kind != JsonValue::Kind::kArray || offsets == nullptr ||
+        offsets->items.size() != 2) {
       fail("tensor " + name + " lacks dtype, shape or data_offsets");
     }
     StoredTensor tensor;
@@ -80,6 +141,7 @@ class HeaderReader {
     }
     tensor.data = file_.data() + begin_ + first;
     tensor.bytes = last - first;
+    check_size(tensor);
     return tensor;
   }
 
@@ -88,19 +150,13 @@ class HeaderReader {
   size_t begin_ = 0;
 };
 
-std::string shape_text(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "[" + text + "]";
-}
-
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::string& path)
     : path_(path), file_(path), tensors_(HeaderReader(path_, file_).read()) {}
 
 const char* SafetensorsFile::elements_of(const TensorDesc& desc) const {
-  const StoredTensor* found = tensors_.size() == 1 ? tensors_.data() : nullptr;
+  const StoredTensor* found = nullptr;
   std::string names;
   for (const StoredTensor& tensor : tensors_) {
     if (tensor.name == desc.name) found = &tensor;
@@ -110,28 +166,27 @@ const char* SafetensorsFile::elements_of(const TensorDesc& desc) const {
     throw Error(Code::kEnvironment, path_ + " has no tensor " + desc.name + "; it has " +
                                         (names.empty() ? "none" : names));
   }
-  const auto bytes = static_cast<size_t>(desc.elements()) * size_of(desc.dtype);
-  if (found->dtype != stored_name(desc.dtype) || found->bytes != bytes) {
+  if (found->dtype != stored_name(desc.dtype) || found->shape != desc.shape()) {
     throw Error(Code::kEnvironment,
-                format("%s: tensor %s is %s %s (%zu bytes) and %s needs %s %s (%zu bytes)",
-                       path_.c_str(), found->name.c_str(), found->dtype.c_str(),
-                       shape_text(found->shape).c_str(), found->bytes, desc.name.c_str(),
-                       stored_name(desc.dtype), shape_text(desc.shape()).c_str(), bytes));
+                format("%s: tensor %s is %s %s and the program needs %s %s", path_.c_str(),
+                       found->name.c_str(), found->dtype.c_str(), shape_text(found->shape).c_str(),
+                       stored_name(desc.dtype), shape_text(desc.shape()).c_str()));
   }
   return found->data;
 }
 
 void write_safetensors(const std::string& path, const TensorDesc& desc,
-                       const std::vector<char>& elements) {
+                       const std::vector<char>& elements, double seconds) {
   std::string header = format("{%s:{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[0,%zu]}}",
                               json_quote(desc.name).c_str(), stored_name(desc.dtype),
                               shape_text(desc.shape()).c_str(), elements.size());
   // Elements start at a multiple of 8.
   header.resize((header.size() + 7) / 8 * 8, ' ');
   const uint64_t length = header.size();
-  write_file(path, {{&length, kLengthBytes},
-                    {header.data(), header.size()},
-                    {elements.data(), elements.size()}});
+  write_file(
+      path,
+      {{&length, kLengthBytes}, {header.data(), header.size()}, {elements.data(), elements.size()}},
+      seconds);
 }
 
 }  // namespace hirgen

@@ -21,17 +21,17 @@ struct StoredTensor {
   size_t bytes = 0;
 };
 
-/// A file opened for reading. Throws Error(kEnvironment) if it cannot be read or its header
-/// does not describe its content.
+/// A file opened for reading. Throws Error(kEnvironment) with the path if it cannot be read or its
+/// header does not describe its content: each byte belongs to one tensor, and each tensor has the
+/// bytes of its type and shape.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);
 
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
 
-  /// The elements of the whole tensor `desc`: the tensor of that name, or the only one.
-  /// Its type must match, and its number of elements; its shape may differ. Throws
-  /// Error(kEnvironment) with both sides of a mismatch.
+  /// The elements of the whole tensor `desc`: that of its name, which must have its type and shape.
+  /// Throws Error(kEnvironment) with both sides of a mismatch.
   const char* elements_of(const TensorDesc& desc) const;
 
  private:
@@ -40,8 +40,8 @@ class SafetensorsFile {
   std::vector<StoredTensor> tensors_;
 };
 
-/// Writes one whole tensor under its name and logical shape.
+/// Writes one whole tensor under its name and logical shape, as write_file() does.
 void write_safetensors(const std::string& path, const TensorDesc& desc,
-                       const std::vector<char>& elements);
+                       const std::vector<char>& elements, double seconds = 60);
 
 }  // namespace hirgen

@@ -20,7 +20,7 @@ constexpr std::array<uint32_t, 64> kRounds = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-using State = std::array<uint32_t, 8>;
+using HashState = std::array<uint32_t, 8>;
 
 uint32_t big_endian(const uint8_t* bytes) {
   return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
@@ -40,7 +40,7 @@ std::array<uint32_t, 64> schedule(const uint8_t* block) {
   return words;
 }
 
-void compress(State* state, const uint8_t* block) {
+void compress(HashState* state, const uint8_t* block) {
   const std::array<uint32_t, 64> words = schedule(block);
   auto [a, b, c, d, e, f, g, h] = *state;
   for (size_t i = 0; i < 64; ++i) {
@@ -57,7 +57,7 @@ void compress(State* state, const uint8_t* block) {
     b = a;
     a = first + second;
   }
-  const State mixed{a, b, c, d, e, f, g, h};
+  const HashState mixed{a, b, c, d, e, f, g, h};
   for (size_t i = 0; i < mixed.size(); ++i) (*state)[i] += mixed[i];
 }
 
@@ -80,8 +80,8 @@ std::string xored(std::string block, char with) {
 }  // namespace
 
 Digest sha256(const std::string& bytes) {
-  State state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  HashState state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const std::string text = padded(bytes);
   for (size_t at = 0; at < text.size(); at += kBlock) {
     compress(&state, reinterpret_cast<const uint8_t*>(text.data()) + at);

@@ -225,11 +225,12 @@ Socket connect_to(const std::string& address, int port, Deadline deadline,
                                            "HIRGEN_ADDR to the host of rank 0",
                                            address.c_str(), gai_strerror(status)));
   }
-  throw Error(Code::kPeer,
-              format("rank 0 did not answer at %s port %d: %s; is rank 0 running, and do "
-                     "HIRGEN_ADDR and HIRGEN_PORT (or MASTER_ADDR and MASTER_PORT) name its host?%s",
-                     address.c_str(), port, std::strerror(error), hint.c_str()),
-              0);
+  throw Error(
+      Code::kPeer,
+      format("rank 0 did not answer at %s port %d: %s; is rank 0 running, and do "
+             "HIRGEN_ADDR and HIRGEN_PORT (or MASTER_ADDR and MASTER_PORT) name its host?%s",
+             address.c_str(), port, std::strerror(error), hint.c_str()),
+      0);
 }
 
 }  // namespace hirgen

@@ -65,8 +65,8 @@ class Socket {
 /// else on all. Throws Error(kEnvironment) if the port is taken, naming the variable to set.
 Socket listen_at(const std::string& address, int port);
 
-/// A connection that waits at the listener; if none does, or none can be taken, not valid, and `error`
-/// is the error number.
+/// A connection that waits at the listener; if none does, or none can be taken, not valid, and
+/// `error` is the error number.
 Socket accept_waiting(const Socket& listener, int* error);
 
 /// The address of the other side, for messages.

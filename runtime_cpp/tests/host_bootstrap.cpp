@@ -23,6 +23,17 @@ using test::Thrown;
 
 const std::string kSecret = "a secret of this job";
 
+// The deadline where nothing may reach it, and what that takes at most on a machine with other
+// work.
+constexpr double kFar = 20;
+constexpr double kPatience = 10;
+
+ContextOptions patient(int rank, int world, int port) {
+  ContextOptions options = options_of(rank, world, port);
+  options.timeout_seconds = kFar;
+  return options;
+}
+
 /// How one rank's start ended.
 struct Start {
   Thrown thrown;
@@ -46,18 +57,19 @@ Socket stranger(int port) { return connect_to("127.0.0.1", port, after(5)); }
 /// Rank 0 and rank 1 of a world of two, the latter after the strangers; both must start.
 void expect_start_after(const std::function<void(int port)>& strangers) {
   const ReservedPort port;
-  auto zero = start_beside(options_of(0, 2, port.number()));
+  auto zero = start_beside(patient(0, 2, port.number()));
   strangers(port.number());
-  const Start one = start(options_of(1, 2, port.number()));
+  const Start one = start(patient(1, 2, port.number()));
   HG_EXPECT_EQ(one.thrown.message, "");
   HG_EXPECT_EQ(zero.get().thrown.message, "");
-  HG_EXPECT(one.seconds < 2);
+  HG_EXPECT(one.seconds < kPatience);
 }
 
 /// A world of two whose rank 1 never comes, with these strangers: rank 0 fails at its deadline.
-void expect_deadline_with(const std::function<void(int port, const std::atomic<bool>&)>& strangers) {
+void expect_deadline_with(
+    const std::function<void(int port, const std::atomic<bool>&)>& strangers) {
   const ReservedPort port;
-  ContextOptions options = options_of(0, 2, port.number());
+  ContextOptions options = patient(0, 2, port.number());
   options.timeout_seconds = 2;
   auto zero = start_beside(options);
   std::atomic<bool> over{false};
@@ -66,7 +78,7 @@ void expect_deadline_with(const std::function<void(int port, const std::atomic<b
   over = true;
   others.join();
   HG_EXPECT_CONTAINS(result.thrown.message, "missing rank 1");
-  test::expect(result.seconds < 3, format("it took %g s", result.seconds), __FILE__, __LINE__);
+  test::expect(result.seconds < 5, format("it took %g s", result.seconds), __FILE__, __LINE__);
 }
 
 HG_TEST(silent_connections_do_not_put_off_the_deadline) {
@@ -139,7 +151,7 @@ HG_TEST(a_rank_gets_in_after_thousands_that_come_and_go) {
 HG_TEST(a_rank_gets_in_while_others_come_and_go) {
   const ReservedPort port;
   std::atomic<bool> over{false};
-  auto zero = start_beside(options_of(0, 2, port.number()));
+  auto zero = start_beside(patient(0, 2, port.number()));
   std::vector<std::thread> crowd;
   for (int i = 0; i < 4; ++i) {
     crowd.emplace_back([&] {
@@ -152,7 +164,7 @@ HG_TEST(a_rank_gets_in_while_others_come_and_go) {
       }
     });
   }
-  const Start one = start(options_of(1, 2, port.number()));
+  const Start one = start(patient(1, 2, port.number()));
   HG_EXPECT_EQ(one.thrown.message, "");
   HG_EXPECT_EQ(zero.get().thrown.message, "");
   over = true;
@@ -166,32 +178,32 @@ ContextOptions with_secret(ContextOptions options, const std::string& secret) {
 
 HG_TEST(ranks_with_the_secret_meet) {
   const ReservedPort port;
-  auto zero = start_beside(with_secret(options_of(0, 3, port.number()), kSecret));
-  auto one = start_beside(with_secret(options_of(1, 3, port.number()), kSecret));
-  HG_EXPECT_EQ(start(with_secret(options_of(2, 3, port.number()), kSecret)).thrown.message, "");
+  auto zero = start_beside(with_secret(patient(0, 3, port.number()), kSecret));
+  auto one = start_beside(with_secret(patient(1, 3, port.number()), kSecret));
+  HG_EXPECT_EQ(start(with_secret(patient(2, 3, port.number()), kSecret)).thrown.message, "");
   HG_EXPECT_EQ(one.get().thrown.message, "");
   HG_EXPECT_EQ(zero.get().thrown.message, "");
 }
 
 HG_TEST(a_rank_without_the_secret_is_refused_and_the_real_one_gets_in) {
   const ReservedPort port;
-  auto zero = start_beside(with_secret(options_of(0, 2, port.number()), kSecret));
+  auto zero = start_beside(with_secret(patient(0, 2, port.number()), kSecret));
   for (const char* secret : {"", "another secret", "a secret of this jo"}) {
-    const Start wrong = start(with_secret(options_of(1, 2, port.number()), secret));
+    const Start wrong = start(with_secret(patient(1, 2, port.number()), secret));
     HG_EXPECT_EQ(wrong.thrown.code, Code::kEnvironment);
     HG_EXPECT_CONTAINS(wrong.thrown.message, "HIRGEN_JOB_SECRET");
-    HG_EXPECT(wrong.seconds < 1);
+    HG_EXPECT(wrong.seconds < kPatience);
   }
-  HG_EXPECT_EQ(start(with_secret(options_of(1, 2, port.number()), kSecret)).thrown.message, "");
+  HG_EXPECT_EQ(start(with_secret(patient(1, 2, port.number()), kSecret)).thrown.message, "");
   HG_EXPECT_EQ(zero.get().thrown.message, "");
 }
 
 HG_TEST(rank_zero_says_that_it_refused_somebody) {
   const ReservedPort port;
-  ContextOptions options = with_secret(options_of(0, 2, port.number()), kSecret);
+  ContextOptions options = with_secret(patient(0, 2, port.number()), kSecret);
   options.timeout_seconds = 1;
   auto zero = start_beside(options);
-  HG_EXPECT_CONTAINS(start(options_of(1, 2, port.number())).thrown.message, "which has none");
+  HG_EXPECT_CONTAINS(start(patient(1, 2, port.number())).thrown.message, "which has none");
   const std::string message = zero.get().thrown.message;
   HG_EXPECT_CONTAINS(message, "1 connection without this job's secret was refused");
   HG_EXPECT_CONTAINS(message, "127.0.0.1");
@@ -214,9 +226,9 @@ void relay(const Socket& here, const Socket& there, std::string* noted) {
 std::vector<std::string> eavesdrop(const std::string& secret) {
   const ReservedPort inner;
   const ReservedPort outer;
-  auto zero = start_beside(with_secret(options_of(0, 2, inner.number()), secret));
+  auto zero = start_beside(with_secret(patient(0, 2, inner.number()), secret));
   const Socket listener = listen_at("127.0.0.1", outer.number());
-  auto one = start_beside(with_secret(options_of(1, 2, outer.number()), secret));
+  auto one = start_beside(with_secret(patient(1, 2, outer.number()), secret));
   std::vector<std::string> sent(2);
   std::vector<Socket> sockets(4);
   std::vector<std::thread> threads;
@@ -240,7 +252,7 @@ void expect_replay_refused(const std::string& secret) {
   HG_EXPECT(sent[0].find("test") != std::string::npos);
   if (!secret.empty()) HG_EXPECT(sent[0].find(secret) == std::string::npos);
   const ReservedPort port;
-  auto zero = start_beside(with_secret(options_of(0, 2, port.number()), secret));
+  auto zero = start_beside(with_secret(patient(0, 2, port.number()), secret));
   std::vector<Socket> replayed;
   for (const std::string& bytes : sent) {
     replayed.push_back(stranger(port.number()));
@@ -252,7 +264,7 @@ void expect_replay_refused(const std::string& secret) {
     receive_message(replayed.back(), kHandshakeLimit, &tag, &payload, after(1));
     HG_EXPECT_EQ(tag, static_cast<uint32_t>(kRefusal));
   }
-  HG_EXPECT_EQ(start(with_secret(options_of(1, 2, port.number()), secret)).thrown.message, "");
+  HG_EXPECT_EQ(start(with_secret(patient(1, 2, port.number()), secret)).thrown.message, "");
   HG_EXPECT_EQ(zero.get().thrown.message, "");
 }
 
@@ -276,7 +288,7 @@ Start meet_false_rank_zero(const std::function<void(const Socket&)>& serve, doub
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   });
-  ContextOptions options = with_secret(options_of(1, 2, port.number()), kSecret);
+  ContextOptions options = with_secret(patient(1, 2, port.number()), kSecret);
   options.timeout_seconds = timeout;
   const Start result = start(options);
   over = true;
@@ -296,10 +308,10 @@ HG_TEST(a_false_rank_zero_is_not_believed) {
       const std::string proof = hello.size() < 64 ? "" : hello.substr(32, 32);
       send_message(socket, answer, proof, after(1));
     };
-    const Start result = meet_false_rank_zero(pretend, 3);
+    const Start result = meet_false_rank_zero(pretend, kFar);
     HG_EXPECT_EQ(result.thrown.code, Code::kEnvironment);
     HG_EXPECT_CONTAINS(result.thrown.message, "does not know this job's secret");
-    HG_EXPECT(result.seconds < 1);
+    HG_EXPECT(result.seconds < kPatience);
   }
 }
 
@@ -309,12 +321,12 @@ HG_TEST(a_silent_or_babbling_rank_zero_is_left_at_the_deadline) {
     const std::string banner = "220 mail.example.org\r\n";
     socket.send(banner.data(), banner.size(), after(1));
   };
-  for (const auto& serve : {std::function<void(const Socket&)>(silent),
-                            std::function<void(const Socket&)>(babble)}) {
+  for (const auto& serve :
+       {std::function<void(const Socket&)>(silent), std::function<void(const Socket&)>(babble)}) {
     const Start result = meet_false_rank_zero(serve, 1);  // and the patience of the other ranks
     HG_EXPECT_EQ(result.thrown.code, Code::kPeer);
     HG_EXPECT_EQ(result.thrown.suspect, 0);
-    HG_EXPECT(result.seconds < 4);
+    HG_EXPECT(result.seconds < 6);
   }
 }
 

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "files.hpp"
 #include "hirgen/abi.hpp"
@@ -18,6 +20,7 @@ namespace hirgen {
 namespace {
 
 using test::Ended;
+using test::Environment;
 using test::kWorld;
 using test::read_file;
 using test::run_ranks;
@@ -30,6 +33,14 @@ const std::vector<std::string> kShort{"--iters",   "2", "--warmup",  "1",
 
 std::vector<std::string> with(std::vector<std::string> more) {
   more.insert(more.begin(), kShort.begin(), kShort.end());
+  return more;
+}
+
+// Where no wait may reach its bound, even on a machine with other work.
+constexpr double kPatience = 20;
+
+std::vector<std::string> patient(std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {"--iters", "2", "--warmup", "1", "--repeats", "3", "--timeout", "20"});
   return more;
 }
 
@@ -94,16 +105,32 @@ HG_TEST(wrong_elements_are_counted_exactly) {
   HG_EXPECT_CONTAINS(ended[1].err, "2 of 576 elements of C are wrong; the first is element 0");
 }
 
-HG_TEST(what_is_loaded_is_computed_on_and_can_be_dumped) {
+/// Writes a file with the sample's input under this name; its tensor and elements.
+std::pair<TensorDesc, std::vector<char>> write_input(const std::string& path, const char* name) {
   TensorDesc whole = test::sample_table().tensors(0)[0];
   for (Axis& axis : whole.axes) axis.mesh_extent = 1;
+  whole.name = name;
   std::vector<float> values(static_cast<size_t>(whole.elements()));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.37F;
   std::vector<char> bytes(values.size() * sizeof(float));
   std::memcpy(bytes.data(), values.data(), bytes.size());
+  write_safetensors(path, whole, bytes);
+  return {whole, bytes};
+}
+
+HG_TEST(a_file_without_the_tensor_is_refused) {
+  const std::string in = scratch(9, "in");
+  write_input(in, "B");
+  const auto ended = run_ranks(patient({"--load", "A=" + in}));
+  expect_codes(ended, {3, 3, 3});
+  HG_EXPECT_CONTAINS(ended[1].err, in + " has no tensor A; it has B");
+  unlink(in.c_str());
+}
+
+HG_TEST(what_is_loaded_is_computed_on_and_can_be_dumped) {
   const std::string in = scratch(9, "in");
   const std::string out = scratch(9, "result");
-  write_safetensors(in, whole, bytes);
+  auto [whole, bytes] = write_input(in, "A");
   const auto ended = run_ranks(with({"--load", "A=" + in, "--dump", "C=" + out}));
   expect_codes(ended, {0, 0, 0});
   HG_EXPECT_CONTAINS(ended[0].out, "within rounding, relative tolerance");
@@ -124,6 +151,32 @@ HG_TEST(a_file_that_one_rank_cannot_read_ends_all) {
   const auto ended = run_ranks(with({"--load", "A=/nonexistent"}));
   expect_codes(ended, {3, 3, 3});
   HG_EXPECT_CONTAINS(ended[2].err, "/nonexistent");
+}
+
+HG_TEST(a_file_error_of_one_rank_is_its_code_alone) {
+  auto ended = run_ranks(patient({"--json", "/nonexistent/report.json"}));
+  expect_codes(ended, {3, 5, 5});
+  HG_EXPECT_CONTAINS(ended[0].err, "cannot write /nonexistent/report.json");
+  HG_EXPECT_CONTAINS(ended[2].err, "rank 0 failed: cannot write /nonexistent/report.json");
+  ended = run_ranks(patient({"--dump", "C=/nonexistent/c.safetensors"}));
+  expect_codes(ended, {3, 5, 5});
+  // A file that rank 2 alone does not find.
+  const std::string in = scratch(9, "in");
+  write_input(in, "A");
+  const size_t slash = in.rfind('/');
+  ended = run_ranks(patient({"--load", "A=" + in.substr(slash + 1)}),
+                    {{"SAMPLE_FOLDER", in.substr(0, slash)}, {"SAMPLE_FOLDER@2", "/"}});
+  expect_codes(ended, {5, 5, 3});
+  HG_EXPECT_CONTAINS(ended[0].err, "rank 2 failed: cannot read " + in.substr(slash + 1));
+  for (const Ended& rank : ended) HG_EXPECT(rank.seconds < kPatience);
+  unlink(in.c_str());
+}
+
+HG_TEST(a_report_can_go_to_standard_output) {
+  const auto ended = run_ranks(patient({"--json", "/dev/stdout"}));
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_CONTAINS(ended[0].out, "# 0 wrong elements");
+  HG_EXPECT_CONTAINS(ended[0].out, "\"time_us\": {");
 }
 
 HG_TEST(ranks_of_two_programs_do_not_start) {
@@ -199,6 +252,44 @@ HG_TEST(a_bad_fault_is_a_usage_error) {
   const auto ended = run_ranks(kShort, {{"HIRGEN_FAULT", "burn:1:1"}});
   expect_codes(ended, {2, 2, 2});
   HG_EXPECT_CONTAINS(ended[0].err, "HIRGEN_FAULT=burn:1:1");
+  const auto unknown = run_ranks(kShort, {{"HIRGEN_FAULT", "kill:3:1"}});
+  expect_codes(unknown, {2, 2, 2});
+  HG_EXPECT_CONTAINS(unknown[0].err, "HIRGEN_FAULT=kill:3:1: there is no rank 3");
+}
+
+/// Ranks without an address and a port meet where all of them look.
+HG_TEST(ranks_of_one_host_meet_without_an_address) {
+  const auto ended = run_ranks(patient(), {{"HIRGEN_ADDR", ""}, {"HIRGEN_PORT", ""}});
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_EQ(ended[0].err, "");
+  for (const char* missing : {"HIRGEN_ADDR", "HIRGEN_PORT"}) {
+    expect_codes(run_ranks(patient(), {{missing, ""}}), {0, 0, 0});
+  }
+}
+
+HG_TEST(a_job_without_a_secret_says_once_that_it_trusts_the_network) {
+  // Every address of this host, which counts as reachable from outside.
+  const Environment open{{"HIRGEN_ADDR", "0.0.0.0"}};
+  auto ended = run_ranks(patient(), open);
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_CONTAINS(ended[0].err, "this job has no secret");
+  HG_EXPECT_EQ(ended[1].err + ended[2].err, "");
+  Environment secret = open;
+  secret["HIRGEN_JOB_SECRET"] = "one for all";
+  ended = run_ranks(patient({"--require-secret"}), secret);
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_EQ(ended[0].err + ended[1].err + ended[2].err, "");
+  ended = run_ranks(patient({"--require-secret"}), open);
+  expect_codes(ended, {3, 3, 3});
+  HG_EXPECT_CONTAINS(ended[2].err, "HIRGEN_JOB_SECRET");
+}
+
+HG_TEST(a_rank_with_another_secret_does_not_get_in) {
+  const auto ended =
+      run_ranks(kShort, {{"HIRGEN_JOB_SECRET", "one for all"}, {"HIRGEN_JOB_SECRET@2", "its own"}});
+  expect_codes(ended, {5, 5, 3});
+  HG_EXPECT_CONTAINS(ended[0].err, "missing rank 2; 1 connection without this job's secret");
+  HG_EXPECT_CONTAINS(ended[2].err, "another job secret");
 }
 
 /// What a framework does: a handle, its own buffers, its own stream.
@@ -261,6 +352,8 @@ HG_TEST(a_failed_call_returns_its_code_to_the_host_program) {
 
 int main(int argc, char** argv) {
   if (argc < 2 || std::string(argv[1]) != "--rank") return hirgen::test::run_all(argc, argv);
+  const char* folder = std::getenv("SAMPLE_FOLDER");
+  if (folder != nullptr && chdir(folder) != 0) return 98;
   if (argc > 2 && std::string(argv[2]) == "--embedded") {
     // An expectation that fails shows on stderr, which the parent compares.
     return hirgen::run_embedded();

@@ -138,13 +138,18 @@ HG_TEST(a_tensor_survives_its_file) {
   HG_EXPECT_EQ(file.tensors().front().shape.size(), 2U);
   HG_EXPECT_EQ(std::memcmp(file.elements_of(desc), elements.data(), elements.size()), 0);
   HG_EXPECT_EQ(reinterpret_cast<uintptr_t>(file.elements_of(desc)) % 8, 0U);
-  // Another shape with as many elements is the same tensor; the only one needs no name.
-  file.elements_of(tensor("B", DType::kBf16, {{6, 1, 0}}));
+  // Type, shape and name are the tensor's, even where the bytes would do.
   const auto load = [&](const TensorDesc& wanted) {
     return test::thrown_by([&] { file.elements_of(wanted); }).message;
   };
-  HG_EXPECT_CONTAINS(load(tensor("A", DType::kFp16, {{6, 1, 0}})), "BF16 [2, 3] (12 bytes)");
-  HG_EXPECT_CONTAINS(load(tensor("A", DType::kBf16, {{7, 1, 0}})), "BF16 [7] (14 bytes)");
+  const char* name = "A \"1\"";
+  HG_EXPECT_CONTAINS(load(tensor(name, DType::kFp16, {{2, 1, 0}, {3, 1, 0}})), "BF16 [2, 3]");
+  HG_EXPECT_CONTAINS(load(tensor(name, DType::kFp16, {{2, 1, 0}, {3, 1, 0}})), "F16 [2, 3]");
+  HG_EXPECT_CONTAINS(load(tensor(name, DType::kBf16, {{7, 1, 0}})), "needs BF16 [7]");
+  HG_EXPECT_CONTAINS(load(tensor(name, DType::kBf16, {{6, 1, 0}})), "needs BF16 [6]");
+  HG_EXPECT_CONTAINS(load(tensor(name, DType::kBf16, {{3, 1, 0}, {2, 1, 0}})), "needs BF16 [3, 2]");
+  HG_EXPECT_CONTAINS(load(tensor("B", DType::kBf16, {{2, 1, 0}, {3, 1, 0}})), "has no tensor B");
+  HG_EXPECT_CONTAINS(load(tensor("B", DType::kBf16, {{2, 1, 0}, {3, 1, 0}})), path.get());
 }
 
 HG_TEST(files_that_lie_are_refused) {
@@ -157,17 +162,42 @@ HG_TEST(files_that_lie_are_refused) {
         file_with(R"({"A": {"dtype": "F16", "shape": [1], "data_offsets": [0, 3]}})"),
         file_with(R"({"A": {"dtype": "F16", "shape": [1], "data_offsets": [2, 1]}})"),
         file_with(R"({"A": {"dtype": "F16", "shape": [-1], "data_offsets": [0, 2]}})"),
-        file_with(R"({"A": {"dtype": "F16", "shape": [1.5], "data_offsets": [0, 2]}})")}) {
+        file_with(R"({"A": {"dtype": "F16", "shape": [1.5], "data_offsets": [0, 2]}})"),
+        // Bytes that do not make up the shape, or the type.
+        file_with(R"({"A": {"dtype": "F16", "shape": [2], "data_offsets": [0, 2]}})"),
+        file_with(R"({"A": {"dtype": "F16", "shape": [], "data_offsets": [0, 1]}})"),
+        file_with(R"({"A": {"dtype": "F16", "shape": [4294967296, 4294967297],
+                            "data_offsets": [0, 2]}})"),
+        file_with(R"({"A": {"dtype": "F99", "shape": [1], "data_offsets": [0, 2]}})"),
+        file_with(R"({"A": {"dtype": 16, "shape": [1], "data_offsets": [0, 2]}})"),
+        file_with(R"({"A": {"dtype": "F16", "shape": 1, "data_offsets": [0, 2]}})"),
+        file_with(R"({"A": {"dtype": "F16", "shape": [1], "data_offsets": 2}})"),
+        file_with(R"({"A": []})"),
+        // Bytes of two tensors, and of none.
+        file_with(R"({"A": {"dtype": "F16", "shape": [1], "data_offsets": [0, 2]},
+                      "B": {"dtype": "F16", "shape": [1], "data_offsets": [0, 2]}})"),
+        file_with(R"({"A": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}})"),
+        file_with(R"({"A": {"dtype": "U8", "shape": [1], "data_offsets": [1, 2]}})"),
+        file_with("{}")}) {
     path.write(content);
-    HG_EXPECT_EQ(test::thrown_by(open).code, Code::kEnvironment);
+    const test::Thrown thrown = test::thrown_by(open);
+    HG_EXPECT_EQ(thrown.code, Code::kEnvironment);
+    HG_EXPECT_CONTAINS(thrown.message, path.get());
   }
+  path.write("");
+  HG_EXPECT_CONTAINS(test::thrown_by(open).message, path.get());
+}
+
+HG_TEST(a_file_may_hold_other_tensors_in_any_order) {
+  const TemporaryPath path;
   path.write(file_with(R"({"__metadata__": {"by": "x"},
-      "A": {"dtype": "F16", "shape": [1], "data_offsets": [0, 2]},
-      "B": {"dtype": "F16", "shape": [1], "data_offsets": [0, 2]}})"));
-  const SafetensorsFile two(path.get());
-  HG_EXPECT_EQ(two.tensors().size(), 2U);
+      "A": {"dtype": "U8", "shape": [1, 1], "data_offsets": [1, 2]},
+      "B": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+      "E": {"dtype": "I64", "shape": [0, 7], "data_offsets": [1, 1]}})"));
+  const SafetensorsFile file(path.get());
+  HG_EXPECT_EQ(file.tensors().size(), 3U);
   const TensorDesc other = tensor("C", DType::kFp16, {{1, 1, 0}});
-  HG_EXPECT_CONTAINS(test::thrown_by([&] { two.elements_of(other); }).message, "it has A, B");
+  HG_EXPECT_CONTAINS(test::thrown_by([&] { file.elements_of(other); }).message, "it has A, B, E");
 }
 
 HG_TEST(an_unwritable_file_is_an_environment_error) {
@@ -175,6 +205,20 @@ HG_TEST(an_unwritable_file_is_an_environment_error) {
   const auto write = [&] { write_safetensors("/nonexistent/a.st", desc, {1, 2}); };
   HG_EXPECT_EQ(test::thrown_by(write).code, Code::kEnvironment);
   HG_EXPECT_CONTAINS(test::thrown_by(write).message, "/nonexistent/a.st");
+}
+
+HG_TEST(options_given_twice_are_refused) {
+  HG_EXPECT_CONTAINS(usage_error({"--iters", "3", "--iters=4"}), "--iters is given twice");
+  HG_EXPECT_CONTAINS(usage_error({"--json", "a", "--json", "a"}), "--json is given twice");
+  HG_EXPECT_CONTAINS(usage_error({"--no-check", "--no-check"}), "--no-check is given twice");
+  HG_EXPECT_CONTAINS(usage_error({"--load", "A=a", "--load", "A=b"}), "--load A is given twice");
+  HG_EXPECT_CONTAINS(usage_error({"--dump", "C=a", "--dump=C=b"}), "--dump C is given twice");
+  HG_EXPECT_EQ(parse({"--load", "A=a", "--load", "B=a", "--dump", "A=c"}).load.size(), 2U);
+}
+
+HG_TEST(a_secret_is_required_by_option) {
+  HG_EXPECT(!parse({}).require_secret && parse({"--require-secret"}).require_secret);
+  HG_EXPECT_CONTAINS(usage("chain"), "--require-secret");
 }
 
 // Slices of a tensor with any axis split, put back together, are the tensor.

@@ -173,11 +173,77 @@ HG_TEST(a_singleton_of_mpi_under_slurm_is_refused) {
   HG_EXPECT_CONTAINS(message, "srun --ntasks=4");
 }
 
+// What docs/running.md lists for each launcher, without an address and a port: one host.
+HG_TEST(ranks_of_one_host_need_no_address_and_no_port) {
+  const std::vector<std::pair<Environment, std::string>> launchers{
+      {{{"HIRGEN_WORLD", "2"}, {"HIRGEN_LOCAL_RANK", "0"}}, "HIRGEN_RANK"},
+      {{{"HIRGEN_WORLD", "2"}}, "HIRGEN_RANK"},
+      {{{"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}}, "RANK"},
+      {{{"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}},
+       "OMPI_COMM_WORLD_RANK"},
+      {{{"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}}, "PMI_RANK"},
+      {{{"SLURM_NTASKS", "2"}, {"SLURM_LOCALID", "1"}}, "SLURM_PROCID"}};
+  for (auto [environment, rank] : launchers) {
+    environment[rank] = "0";
+    const Launch zero = read(environment);
+    environment[rank] = "1";
+    const Launch one = read(environment);
+    HG_EXPECT_EQ(one.address, "127.0.0.1");
+    HG_EXPECT(one.port >= 20000 && one.port == zero.port);
+    HG_EXPECT_CONTAINS(one.hint, "HIRGEN_ADDR");
+    HG_EXPECT_CONTAINS(one.hint, "HIRGEN_PORT");
+  }
+}
+
+HG_TEST(all_ranks_of_one_host_meet_at_the_loopback_address) {
+  const Environment torchrun{{"RANK", "1"},
+                             {"WORLD_SIZE", "2"},
+                             {"LOCAL_RANK", "1"},
+                             {"LOCAL_WORLD_SIZE", "2"},
+                             {"MASTER_ADDR", "node0"},
+                             {"MASTER_PORT", "29500"}};
+  HG_EXPECT_EQ(read(torchrun).address, "127.0.0.1");
+  HG_EXPECT_EQ(read(torchrun).port, 29501);
+  HG_EXPECT_EQ(read(torchrun).hint, "");
+  Environment said = torchrun;
+  said["HIRGEN_ADDR"] = "node0";
+  HG_EXPECT_EQ(read(said).address, "node0");
+  Environment two = torchrun;
+  two["LOCAL_WORLD_SIZE"] = "1";
+  HG_EXPECT_EQ(read(two).address, "node0");
+}
+
+HG_TEST(a_secret_is_taken_from_the_user_or_the_launcher) {
+  const std::string key = "4a0f9ccb4c13cd0e-6255330fbb0289f9";
+  Environment mpi{{"OMPI_COMM_WORLD_RANK", "1"},
+                  {"OMPI_COMM_WORLD_SIZE", "4"},
+                  {"OMPI_MCA_orte_precondition_transports", key}};
+  HG_EXPECT_EQ(read(mpi).secret, key);
+  mpi["HIRGEN_JOB_SECRET"] = "mine";
+  HG_EXPECT_EQ(read(mpi).secret, "mine");
+  mpi["HIRGEN_JOB_SECRET"] = "";
+  // Made of the number of the job, which anybody can guess.
+  mpi["OMPI_MCA_orte_precondition_transports"] = "012cc14200000000-012cc14200000000";
+  HG_EXPECT_EQ(read(mpi).secret, "");
+  Environment slurm{{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_LOCALID", "1"},
+                    {"SLURM_NNODES", "1"}, {"SLURM_JOB_ID", "99"},        {"SLURM_STEP_ID", "0"}};
+  HG_EXPECT_EQ(read(slurm).secret, "");
+  slurm["PMI_SHARED_SECRET"] = "1234567890123456789";
+  HG_EXPECT_EQ(read(slurm).secret, "1234567890123456789");
+  slurm["PMI_RANK"] = "1";
+  slurm["PMI_SIZE"] = "2";
+  HG_EXPECT_EQ(read(slurm).secret, "1234567890123456789");
+  HG_EXPECT_EQ(read({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "job7"}}).secret,
+               "");
+}
+
 HG_TEST(ranks_without_a_meeting_point_are_refused) {
   ProgramInfo info;
   info.name = "ag_matmul";
   info.mesh_size = 2;
-  const Launch launch = read({{"HIRGEN_RANK", "0"}, {"HIRGEN_WORLD", "2"}});
+  const Launch launch = read({{"OMPI_COMM_WORLD_RANK", "0"},
+                              {"OMPI_COMM_WORLD_SIZE", "2"},
+                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}});
   const auto make = [&] { context_options(launch, info, 5); };
   HG_EXPECT_CONTAINS(test::thrown_by(make).message, "HIRGEN_ADDR and HIRGEN_PORT");
   info.mesh_size = 3;

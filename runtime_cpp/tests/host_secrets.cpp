@@ -40,9 +40,8 @@ HG_TEST(hmac_gives_the_published_digests) {
   HG_EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
                "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
   const std::string long_key(131, '\xaa');
-  HG_EXPECT_EQ(
-      hex(hmac_sha256(long_key, "Test Using Larger Than Block-Size Key - Hash Key First")),
-      "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+  HG_EXPECT_EQ(hex(hmac_sha256(long_key, "Test Using Larger Than Block-Size Key - Hash Key First")),
+               "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
   HG_EXPECT_EQ(hex(hmac_sha256(long_key,
                                "This is a test using a larger than block-size key and a larger "
                                "than block-size data. The key needs to be hashed before being "

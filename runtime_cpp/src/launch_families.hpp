@@ -1,0 +1,59 @@
+// The variables of the launchers that are known.
+#pragma once
+
+namespace hirgen {
+
+// One launcher's variables. An alternative is for another version of the launcher.
+struct Family {
+  const char* name;
+  const char* rank;
+  const char* world;
+  const char* world_alternative;
+  const char* local_rank;
+  const char* local_world;  ///< ranks on this host: equal to the world on a one-host job
+  const char* job;
+  const char* secret;  ///< random, the same on all ranks, and readable by their user alone
+  const char* line;    ///< how to start 4 ranks of %s
+};
+
+constexpr const char* kNone = nullptr;
+
+constexpr Family kExplicit = {"HIRGEN_*",
+                              "HIRGEN_RANK",
+                              "HIRGEN_WORLD",
+                              kNone,
+                              "HIRGEN_LOCAL_RANK",
+                              kNone,
+                              "HIRGEN_JOB",
+                              kNone,
+                              "HIRGEN_RANK=0 HIRGEN_WORLD=4 HIRGEN_LOCAL_RANK=0 "
+                              "HIRGEN_ADDR=127.0.0.1 HIRGEN_PORT=23456 %s   (once for each rank)"};
+
+constexpr const char* kSecretVariable = "HIRGEN_JOB_SECRET";
+// Of 64 random bits from mpi/cray_shasta of Slurm, PALS and Flux.
+constexpr const char* kCraySecret = "PMI_SHARED_SECRET";
+
+// A family that comes first is the inner launcher where two are nested in agreement. torchrun has
+// no secret: its run id stands in its output, and often is a fixed word.
+constexpr Family kLaunchers[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", kNone, "LOCAL_RANK", "LOCAL_WORLD_SIZE",
+     "TORCHELASTIC_RUN_ID", kNone, "torchrun --nproc-per-node 4 --no-python %s"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", kNone,
+     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE",
+     "OMPI_MCA_orte_precondition_transports", "mpirun -n 4 %s"},
+    {"PMI", "PMI_RANK", "PMI_SIZE", kNone, "MPI_LOCALRANKID", "MPI_LOCALNRANKS", kNone,
+     kCraySecret, "mpiexec -n 4 %s"},
+};
+
+// Slurm is outer: its variables are also set where another launcher runs inside a job.
+constexpr Family kSlurm = {"Slurm",
+                           "SLURM_PROCID",
+                           "SLURM_STEP_NUM_TASKS",
+                           "SLURM_NTASKS",
+                           "SLURM_LOCALID",
+                           kNone,
+                           "SLURM_JOB_ID",
+                           kCraySecret,
+                           "srun --ntasks=4 --gpus-per-node=4 %s"};
+
+}  // namespace hirgen
