@@ -55,13 +55,15 @@ ControlChannel::ControlChannel(int rank, int world, std::vector<Socket> sockets)
 
 bool ControlChannel::fill(Peer* peer) {
   char bytes[4096];
-  while (true) {
+  // A peer that sends without end is read on in the next round.
+  while (peer->inbox.size() <= kMessageLimit + sizeof(Header)) {
     size_t received = 0;
     const Io io = peer->socket.receive_some(bytes, sizeof(bytes), &received);
     peer->inbox.append(bytes, received);
     if (io == Io::kTimeout) return true;
     if (io == Io::kClosed) return false;
   }
+  return true;
 }
 
 bool ControlChannel::take_message(Peer* peer, uint32_t* tag, std::string* payload, bool* broken) {
@@ -85,13 +87,17 @@ void ControlChannel::receive(std::vector<RankView>* ranks, std::vector<Failure>*
     bool broken = false;
     uint32_t tag = 0;
     std::string payload;
-    while (take_message(&peer, &tag, &payload, &broken)) {
-      Reader reader(std::move(payload));
+    while (!broken && take_message(&peer, &tag, &payload, &broken)) {
       view.silent_seconds = 0;
-      if (tag == kHeartbeat) view.progress = read_progress(reader);
-      if (tag == kGoodbye) view.left = true;
-      if (tag == kFailure) failures->push_back(read_failure(reader));
-      if (tag == kVerdict) *verdict = read_verdict(reader);
+      try {
+        Reader reader(std::move(payload));
+        if (tag == kHeartbeat) view.progress = read_progress(reader);
+        if (tag == kGoodbye) view.left = true;
+        if (tag == kFailure) failures->push_back(read_failure(reader));
+        if (tag == kVerdict) *verdict = read_verdict(reader);
+      } catch (const Error&) {
+        broken = true;  // cut short: no rank of this program says that
+      }
     }
     closed = closed || broken;
     if (closed) peer.socket.close();

@@ -1,8 +1,15 @@
 #include "wire.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace hirgen {
+
+namespace {
+
+constexpr size_t kFirstStep = size_t{16} << 20;
+
+}  // namespace
 
 void Reader::read(void* value, uint64_t size) { std::memcpy(value, take(size), size); }
 
@@ -27,8 +34,17 @@ Io receive_message(const Socket& socket, uint64_t limit, uint32_t* tag, std::str
   if (io != Io::kDone) return io;
   if (header.magic != Header::kMagic || header.size > limit) return Io::kClosed;
   *tag = header.tag;
-  payload->resize(header.size);
-  return socket.receive(payload->data(), payload->size(), deadline);
+  payload->clear();
+  // A length is only a claim: there is never more memory than twice what came, and a little.
+  while (payload->size() < header.size) {
+    const size_t begin = payload->size();
+    const uint64_t step = std::min<uint64_t>(header.size - begin, std::max(begin, kFirstStep));
+    payload->resize(begin + step);
+    if (const Io got = socket.receive(payload->data() + begin, step, deadline); got != Io::kDone) {
+      return got;
+    }
+  }
+  return Io::kDone;
 }
 
 }  // namespace hirgen
