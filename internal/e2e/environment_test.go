@@ -14,7 +14,13 @@ import (
 // start runs the program directly, without the launcher, with these variables alone.
 func start(t *testing.T, program string, env ...string) (exit int, stderr string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, "--timeout", "3")
+	return startWithin(t, 3, program, env...)
+}
+
+// startWithin is start with a bound, in seconds, of every wait.
+func startWithin(t *testing.T, seconds int, program string, env ...string) (exit int, stderr string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, "--timeout", strconv.Itoa(seconds))
 	cmd.Env = append([]string{"PATH=/usr/bin:/bin"}, env...)
 	var output bytes.Buffer
 	cmd.Stderr = &output
