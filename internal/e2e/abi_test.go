@@ -19,7 +19,7 @@ func (f folder) client(t *testing.T, source, program, library string) string {
 		filepath.Join("testdata", source),
 		"-I"+f.dir(), "-I"+filepath.Join(f.dir(), "runtime", "include"),
 		"-I"+filepath.Join(f.dir(), "runtime", "cpu", "include"),
-		"-L"+libraries, "-l"+library, "-Wl,-rpath,"+libraries)
+		"-L"+libraries, "-l"+library, "-lhirgen_cpu", "-Wl,-rpath,"+libraries)
 	if text, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

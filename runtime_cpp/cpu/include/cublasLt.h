@@ -111,7 +111,7 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif
-#pragma GCC visibility push(default)  // callers of an emitted library use these, too
+#pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
 
 const char* cublasLtGetStatusName(cublasStatus_t status);
 const char* cublasLtGetStatusString(cublasStatus_t status);

@@ -73,7 +73,7 @@ typedef union CUstreamBatchMemOpParams_union {
 #ifdef __cplusplus
 extern "C" {
 #endif
-#pragma GCC visibility push(default)  // callers of an emitted library use these, too
+#pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
 
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                              unsigned int flags);
@@ -102,6 +102,6 @@ struct hirgen_cpu_word {
 };
 
 /// The launch of a kernel that waits until all of `words` are there, or writes them; at least one.
-CUresult hirgen_cpu_launch_words(CUstream stream, bool wait,
-                                 const std::vector<hirgen_cpu_word>& words);
+__attribute__((visibility("default"))) CUresult
+hirgen_cpu_launch_words(CUstream stream, bool wait, const std::vector<hirgen_cpu_word>& words);
 #endif

@@ -132,7 +132,7 @@ extern "C" {
 #else
 #define HIRGEN_CPU_DEFAULT(value)
 #endif
-#pragma GCC visibility push(default)  // callers of an emitted library use these, too
+#pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
 
 // Errors. The text of cudaGetErrorString says what was wrong with this thread's last failed call.
 const char* cudaGetErrorName(cudaError_t error);
@@ -230,5 +230,5 @@ inline cudaError_t cudaHostAlloc(T** ptr, size_t size, unsigned int flags) {
 /// What a kernel launch is here: runs `work` once, in order, on `stream`. `work` holds
 /// copies of all kernel arguments: a graph runs it again at every launch. Failures show as those of
 /// a launch do: cudaGetLastError.
-void hirgen_cpu_launch(cudaStream_t stream, std::function<void()> work);
+__attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t stream, std::function<void()> work);
 #endif

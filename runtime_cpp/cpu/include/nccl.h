@@ -70,7 +70,7 @@ typedef struct ncclConfig {
 #ifdef __cplusplus
 extern "C" {
 #endif
-#pragma GCC visibility push(default)  // callers of an emitted library use these, too
+#pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
 
 ncclResult_t ncclGetVersion(int* version);
 const char* ncclGetErrorString(ncclResult_t result);

@@ -69,6 +69,6 @@ void run_call(Context& context, Program& program, cudaStream_t caller,
               const std::vector<void*>& tensors);
 
 /// main() of an emitted program: options, inputs, check, timing, report. Returns the exit code.
-HIRGEN_EXPORT int run_main(int argc, char** argv, const ProgramTable& table);
+int run_main(int argc, char** argv, const ProgramTable& table);
 
 }  // namespace hirgen

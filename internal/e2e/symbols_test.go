@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// exports are the symbols that a library gives to those who link it, weak ones included.
+func exports(t *testing.T, library string) []string {
+	t.Helper()
+	text, err := exec.CommandContext(t.Context(), "nm", "-D", "--defined-only", "--format=posix", library).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var symbols []string
+	for line := range strings.Lines(string(text)) {
+		symbols = append(symbols, strings.Fields(line)[0])
+	}
+	return symbols
+}
+
+// TestExports: a program's library exports the functions of its header and nothing else, and what
+// stands in for CUDA's libraries their functions and the launch of a kernel.
+func TestExports(t *testing.T) {
+	program := shared.make(t, agMatmul(plain), params{"D": 2})
+	folder := filepath.Dir(program)
+
+	var declared []string
+	for _, match := range regexp.MustCompile(`\bHIRGEN_EXPORT .*?\b(hirgen_\w+)\(`).
+		FindAllStringSubmatch(shared.source(t, "ag_matmul.h"), -1) {
+		declared = append(declared, match[1])
+	}
+	slices.Sort(declared)
+	if got := exports(t, filepath.Join(folder, "libhirgen_ag_matmul.so")); !slices.Equal(got, declared) {
+		t.Errorf("the program's library exports %d symbols, %q; its header declares %q", len(got), got, declared)
+	}
+
+	allowed := regexp.MustCompile(`^(cuda[A-Z]\w+|cu[A-Z]\w+|cublasLt[A-Z]\w+|nccl[A-Z]\w+|_Z\d+hirgen_cpu_launch\w+)$`)
+	got := exports(t, filepath.Join(folder, "libhirgen_cpu.so"))
+	for _, symbol := range got {
+		if !allowed.MatchString(symbol) {
+			t.Errorf("libhirgen_cpu.so exports %s", symbol)
+		}
+	}
+	for _, want := range []string{"cudaMalloc", "ncclAllGather", "cublasLtMatmul"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("libhirgen_cpu.so lacks %s", want)
+		}
+	}
+}
