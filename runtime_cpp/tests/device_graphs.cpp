@@ -134,6 +134,24 @@ void events_from_outside_are_refused() {
   static_cast<void>(cudaGetLastError());
 }
 
+/// The legacy default stream would wait for a blocking stream; a question about it breaks nothing.
+void default_stream_beside_a_capture() {
+  cudaStreamCaptureStatus status{};
+  for (const bool blocking : {true, false}) {
+    cudaStream_t stream = nullptr;
+    OK(cudaStreamCreateWithFlags(&stream, blocking ? cudaStreamDefault : cudaStreamNonBlocking));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_STATUS(blocking ? cudaErrorStreamCaptureImplicit : cudaSuccess,
+                  cudaStreamIsCapturing(nullptr, &status));
+    cudaGraph_t graph = nullptr;
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+  }
+  OK(cudaStreamIsCapturing(nullptr, &status));
+  EXPECT(status == cudaStreamCaptureStatusNone);
+}
+
 void captured_event_cannot_be_queried() {
   cudaStream_t stream = make_stream();
   cudaEvent_t event = make_event();
@@ -222,6 +240,7 @@ int main(int argc, char** argv) {
                        {"synchronising_breaks_a_capture", synchronising_breaks_a_capture},
                        {"events_from_outside_are_refused", events_from_outside_are_refused},
                        {"captured_event_cannot_be_queried", captured_event_cannot_be_queried},
+                       {"default_stream_beside_a_capture", default_stream_beside_a_capture},
                        {"unsafe_calls", unsafe_calls},
                        {"unsafe_calls_of_a_relaxed_thread", unsafe_calls_of_a_relaxed_thread},
                        {"collective_in_a_graph_1", [] { collective_in_a_graph(1); }},

@@ -115,6 +115,37 @@ void refused_copies() {
   static_cast<void>(cudaGetLastError());
 }
 
+/// What the device says of a pointer: the type, and where it reaches the memory.
+void pointer_attributes() {
+  char *data = nullptr, *pinned = nullptr;
+  OK(cudaMalloc(&data, 1000));
+  OK(cudaMallocHost(&pinned, 1000));
+  cudaPointerAttributes found{};
+  OK(cudaPointerGetAttributes(&found, data + 999));
+  EXPECT(found.type == cudaMemoryTypeDevice && found.devicePointer == data + 999);
+  int device = -1;
+  OK(cudaGetDevice(&device));
+  EXPECT(found.device == device);
+  OK(cudaPointerGetAttributes(&found, pinned + 1));
+  EXPECT(found.type == cudaMemoryTypeHost && found.hostPointer == pinned + 1);
+  std::vector<char> pageable(1000);
+  OK(cudaPointerGetAttributes(&found, pageable.data()));
+  EXPECT(found.type == cudaMemoryTypeUnregistered);
+  OK(cudaPointerGetAttributes(&found, nullptr));
+  EXPECT(found.type == cudaMemoryTypeUnregistered);
+  // It is no stream's work: a capture goes on.
+  cudaStream_t stream = make_stream();
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  OK(cudaPointerGetAttributes(&found, data));
+  OK(cudaStreamEndCapture(stream, &graph));
+  OK(cudaGraphDestroy(graph));
+  OK(cudaFree(data));
+  OK(cudaPointerGetAttributes(&found, data));
+  EXPECT(found.type == cudaMemoryTypeUnregistered);
+  OK(cudaFreeHost(pinned));
+}
+
 #ifdef HIRGEN_CPU_DEVICE
 /// A GPU does these silently; the CPU device refuses them and says what is wrong.
 void out_of_bounds() {
@@ -157,6 +188,7 @@ int main(int argc, char** argv) {
                        {"default_stream_calls", default_stream_calls},
                        {"free_waits", free_waits},
                        {"refused_copies", refused_copies},
+                       {"pointer_attributes", pointer_attributes},
 #ifdef HIRGEN_CPU_DEVICE
                        {"out_of_bounds", out_of_bounds},
                        {"fresh_memory_is_poisoned", fresh_memory_is_poisoned},

@@ -56,6 +56,20 @@ typedef enum cudaMemcpyKind {
   cudaMemcpyDefault = 4
 } cudaMemcpyKind;
 
+typedef enum cudaMemoryType {
+  cudaMemoryTypeUnregistered = 0,
+  cudaMemoryTypeHost = 1,
+  cudaMemoryTypeDevice = 2,
+  cudaMemoryTypeManaged = 3
+} cudaMemoryType;
+
+typedef struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+  void* devicePointer;
+  void* hostPointer;
+} cudaPointerAttributes;
+
 typedef enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal = 0,
   cudaStreamCaptureModeThreadLocal = 1,
@@ -96,6 +110,7 @@ typedef enum cudaDeviceAttr {
 #define cudaHostAllocMapped 0x02
 #define cudaIpcMemLazyEnablePeerAccess 0x01
 #define cudaEnableDefault 0x0
+#define cudaInvalidDeviceId ((int)-2)
 #define CUDA_IPC_HANDLE_SIZE 64
 
 typedef struct CUstream_st* cudaStream_t;
@@ -160,6 +175,7 @@ cudaError_t cudaFree(void* devPtr);
 cudaError_t cudaMallocHost(void** ptr, size_t size);
 cudaError_t cudaHostAlloc(void** pHost, size_t size, unsigned int flags);
 cudaError_t cudaFreeHost(void* ptr);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* ptr);
 cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, cudaMemcpyKind kind,
                             cudaStream_t stream HIRGEN_CPU_DEFAULT(0));
@@ -230,5 +246,6 @@ inline cudaError_t cudaHostAlloc(T** ptr, size_t size, unsigned int flags) {
 /// What a kernel launch is here: runs `work` once, in order, on `stream`. `work` holds
 /// copies of all kernel arguments: a graph runs it again at every launch. Failures show as those of
 /// a launch do: cudaGetLastError.
-__attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t stream, std::function<void()> work);
+__attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t stream,
+                                                              std::function<void()> work);
 #endif

@@ -29,7 +29,9 @@ void merge(LaneClock& into, const LaneClock& other) {
 }  // namespace
 
 Capture::Capture(cudaStream_t origin, cudaStreamCaptureMode mode)
-    : mode_(mode), thread_(std::this_thread::get_id()) {
+    : mode_(mode),
+      thread_(std::this_thread::get_id()),
+      blocks_default_stream_((origin->stream->flags & cudaStreamNonBlocking) == 0) {
   lanes_.push_back({origin, origin->stream.get(), LaneClock(1), 0});
 }
 
@@ -153,6 +155,14 @@ void forbid_unsafe_call() {
   }
 }
 
+void forbid_default_stream_beside_capture() {
+  QuietLock lock(active().mutex);
+  for (const auto& capture : active().captures) {
+    if (!capture->blocks_default_stream()) continue;
+    throw Failure{cudaErrorStreamCaptureImplicit, "a stream that it waits for is being captured"};
+  }
+}
+
 }  // namespace hirgen_cpu
 
 using namespace hirgen_cpu;
@@ -179,6 +189,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* pCaptureStatus) {
   return api("cudaStreamIsCapturing", [&] {
     require(pCaptureStatus != nullptr, "null result");
+    if (stream == nullptr) forbid_default_stream_beside_capture();
     std::shared_ptr<Capture> capture = capture_of(stream);
     *pCaptureStatus = !capture           ? cudaStreamCaptureStatusNone
                       : capture->valid() ? cudaStreamCaptureStatusActive

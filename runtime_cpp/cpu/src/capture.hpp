@@ -49,6 +49,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
   /// Whether an unsafe call in this thread, whose own mode is `callers`, breaks the capture.
   bool forbids_unsafe_calls(cudaStreamCaptureMode callers) const;
+  /// Whether the legacy default stream would wait for the stream that the capture began on.
+  bool blocks_default_stream() const { return blocks_default_stream_; }
   /// Ends the capture; throws what cudaStreamEndCapture returns.
   void end(cudaStream_t handle);
 
@@ -69,6 +71,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
   const cudaStreamCaptureMode mode_;
   const std::thread::id thread_;
+  const bool blocks_default_stream_;
   std::vector<Lane> lanes_;
   std::vector<GraphStep> steps_;
   size_t slots_ = 0;
@@ -86,5 +89,9 @@ void forbid_in_capture(cudaStream_t handle);
 /// Throws if a capture forbids calls such as cudaMalloc in this thread (mode global or
 /// thread-local), and invalidates it.
 void forbid_unsafe_call();
+
+/// Throws if the legacy default stream, asked for its state, stands beside a capture that it would
+/// wait for; that capture goes on.
+void forbid_default_stream_beside_capture();
 
 }  // namespace hirgen_cpu

@@ -130,3 +130,19 @@ cudaError_t cudaFreeHost(void* ptr) {
     if (ptr != nullptr) remove_allocation(ptr, MemoryKind::kPinned);
   });
 }
+
+// Memory that the device does not know is no error, and belongs to no device.
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* ptr) {
+  return api("cudaPointerGetAttributes", [&] {
+    require(attributes != nullptr, "null result");
+    *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr,
+                   const_cast<void*>(ptr)};
+    std::shared_ptr<const Allocation> allocation = find_allocation(ptr);
+    if (!allocation) return;
+    const auto* base = static_cast<const char*>(allocation->block.data());
+    if (static_cast<const char*>(ptr) >= base + allocation->block.bytes()) return;
+    bool pinned = allocation->kind == MemoryKind::kPinned;
+    *attributes = {pinned ? cudaMemoryTypeHost : cudaMemoryTypeDevice, allocation->device,
+                   const_cast<void*>(ptr), pinned ? const_cast<void*>(ptr) : nullptr};
+  });
+}
