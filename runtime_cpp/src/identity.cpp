@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "text.hpp"
 
@@ -11,10 +13,41 @@ namespace hirgen {
 
 namespace {
 
+constexpr size_t kDigestShown = 12;
+
 std::string host_name() {
   char name[256] = "";
   gethostname(name, sizeof(name) - 1);
   return name;
+}
+
+// The words of `text` that `other` lacks.
+std::string words_beyond(const std::string& text, const std::string& other) {
+  const std::vector<std::string> known = split_text(other, ' ');
+  std::string words;
+  for (const std::string& word : split_text(text, ' ')) {
+    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    words += (words.empty() ? "" : " ") + word;
+  }
+  return words;
+}
+
+// How the program of `other` differs from that of rank 0: the first of name, parameters and text.
+std::string program_differences(const Identity& first, const Identity& other) {
+  const auto line = [&](const char* what, const std::string& mine, const std::string& theirs,
+                        const char* hint) {
+    return describe(other) + " has " + what + " " + theirs + " where rank 0 has " + mine + hint +
+           ": give every rank the same folder\n";
+  };
+  if (first.program != other.program) return line("program", first.program, other.program, "");
+  if (first.parameters != other.parameters) {
+    return line("parameters", words_beyond(first.parameters, other.parameters),
+                words_beyond(other.parameters, first.parameters), "");
+  }
+  if (first.digest == other.digest) return "";
+  return line("program digest", first.digest.substr(0, kDigestShown),
+              other.digest.substr(0, kDigestShown),
+              ", from another spec, schedule or version of hirgen");
 }
 
 // How `other` differs from rank 0, one line for each field.
@@ -25,12 +58,10 @@ std::string differences(const Identity& first, const Identity& other) {
     text += describe(other) + " has " + what + " " + theirs + " where rank 0 has " + mine + "\n";
   };
   compare("runtime protocol", std::to_string(first.protocol), std::to_string(other.protocol));
-  compare("program", first.program, other.program);
-  compare("program digest", first.digest, other.digest);
   compare("world size", std::to_string(first.world), std::to_string(other.world));
   compare("mesh size", std::to_string(first.mesh_size), std::to_string(other.mesh_size));
   compare("NCCL version", std::to_string(first.nccl_version), std::to_string(other.nccl_version));
-  return text;
+  return text + program_differences(first, other);
 }
 
 std::string shared_devices(const std::vector<Identity>& ranks) {
@@ -58,6 +89,7 @@ Identity identify(const ContextOptions& options, int nccl_version) {
   identity.job = options.job;
   identity.program = options.program;
   identity.digest = options.digest;
+  identity.parameters = options.parameters;
   identity.host = host_name();
   return identity;
 }
@@ -65,7 +97,8 @@ Identity identify(const ContextOptions& options, int nccl_version) {
 void write_identity(Writer& writer, const Identity& identity) {
   writer.put(identity.protocol).put(identity.rank).put(identity.world).put(identity.mesh_size);
   writer.put(identity.nccl_version).put(identity.pid).put(identity.job).put(identity.program);
-  writer.put(identity.digest).put(identity.host).put(identity.device).put(identity.problem);
+  writer.put(identity.digest).put(identity.parameters).put(identity.host);
+  writer.put(identity.device).put(identity.problem);
 }
 
 Identity read_identity(Reader& reader) {
@@ -76,8 +109,9 @@ Identity read_identity(Reader& reader) {
   identity.mesh_size = reader.get<int>();
   identity.nccl_version = reader.get<int>();
   identity.pid = reader.get<int>();
-  for (std::string* text : {&identity.job, &identity.program, &identity.digest, &identity.host,
-                            &identity.device, &identity.problem}) {
+  for (std::string* text :
+       {&identity.job, &identity.program, &identity.digest, &identity.parameters, &identity.host,
+        &identity.device, &identity.problem}) {
     *text = reader.get_text();
   }
   return identity;

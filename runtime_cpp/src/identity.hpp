@@ -20,6 +20,7 @@ struct Identity {
   std::string job;      ///< a connection from another job is turned away
   std::string program;  ///< name
   std::string digest;
+  std::string parameters;
   std::string host;
   std::string device;   ///< PCI bus id: two ranks may not share a GPU
   std::string problem;  ///< why this rank cannot run, "" if it can: all ranks then say so

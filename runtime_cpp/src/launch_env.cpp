@@ -251,6 +251,22 @@ Launch read_launch(const Getenv& get, const std::string& program, int parent) {
   return LaunchReader(get, program, parent).read();
 }
 
+namespace {
+
+// As many parameters as a message has room for.
+std::string parameters_text(const ProgramInfo& info) {
+  constexpr size_t kMost = 4096;
+  std::string text;
+  for (const auto& [name, value] : info.parameters) {
+    const std::string word = (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
+    if (text.size() + word.size() > kMost) break;
+    text += word;
+  }
+  return text;
+}
+
+}  // namespace
+
 ContextOptions context_options(const Launch& launch, const ProgramInfo& info,
                                double timeout_seconds) {
   ContextOptions options;
@@ -265,6 +281,7 @@ ContextOptions context_options(const Launch& launch, const ProgramInfo& info,
   options.timeout_seconds = timeout_seconds;
   options.program = info.name;
   options.digest = info.digest;
+  options.parameters = parameters_text(info);
   options.mesh_size = info.mesh_size;
   if (launch.world == 1 || (!launch.address.empty() && launch.port != 0)) return options;
   if (launch.world != info.mesh_size) {

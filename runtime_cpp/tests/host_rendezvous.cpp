@@ -80,7 +80,12 @@ HG_TEST(a_rank_that_differs_is_named_to_all) {
     });
   };
   expect_all_say(differing([](ContextOptions&, Identity& i) { i.digest = "d2"; }),
-                 "pid 102) has program digest d2 where rank 0 has d1");
+                 "pid 102) has program digest d2 where rank 0 has d1, from another spec");
+  const auto sized = [](Identity& i, const char* n) { i.parameters = std::string("D=3 N=") + n; };
+  expect_all_say(
+      run_ranks({0, 1, 2}, 3, nothing,
+                [&](ContextOptions& o, Identity& i) { sized(i, o.rank == 2 ? "48" : "8"); }),
+      "pid 102) has parameters N=48 where rank 0 has N=8: give every rank the same");
   expect_all_say(differing([](ContextOptions&, Identity& i) { i.program = "other"; }),
                  "has program other where rank 0 has test");
   expect_all_say(differing([](ContextOptions&, Identity& i) { i.world = 5; }),

@@ -37,6 +37,7 @@ struct ContextOptions {
   double timeout_seconds = 60;  ///< bound of every wait
   std::string program;          ///< name of the program
   std::string digest;           ///< of program text and parameters: equal on every rank
+  std::string parameters;       ///< of its spec, "D=2 M=128": says how two digests differ
   int mesh_size = 1;            ///< ranks that the program was generated for
 };
 
