@@ -9,17 +9,25 @@ import (
 	"github.com/hirgen/hirgen/internal/launch"
 )
 
-// client compiles a plain C program of testdata against a folder's header and library, where
-// its program was built.
-func (f folder) client(t *testing.T, source, program, library string) string {
+// library is a program's library, where it was built.
+type library struct {
+	folder        folder
+	program, name string
+}
+
+// client compiles a plain C program of testdata against the headers and libraries of programs and
+// against that of the CPU device, as against CUDA's.
+func client(t *testing.T, source string, libraries ...library) string {
 	t.Helper()
-	libraries := filepath.Dir(program)
 	client := filepath.Join(t.TempDir(), "client")
-	compile := exec.CommandContext(t.Context(), "cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", client,
-		filepath.Join("testdata", source),
-		"-I"+f.dir(), "-I"+filepath.Join(f.dir(), "runtime", "include"),
-		"-I"+filepath.Join(f.dir(), "runtime", "cpu", "include"),
-		"-L"+libraries, "-l"+library, "-lhirgen_cpu", "-Wl,-rpath,"+libraries)
+	args := []string{"-std=c11", "-Wall", "-Wextra", "-Werror", "-o", client, filepath.Join("testdata", source)}
+	for _, l := range libraries {
+		built := filepath.Dir(l.program)
+		args = append(args, "-I"+l.folder.dir(), "-I"+filepath.Join(l.folder.dir(), "runtime", "include"),
+			"-I"+filepath.Join(l.folder.dir(), "runtime", "cpu", "include"),
+			"-L"+built, "-l"+l.name, "-Wl,-rpath,"+built)
+	}
+	compile := exec.CommandContext(t.Context(), "cc", append(args, "-lhirgen_cpu", "-lpthread")...)
 	if text, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -29,8 +37,8 @@ func (f folder) client(t *testing.T, source, program, library string) string {
 // TestCallsFromC runs a C program that owns its buffers and its stream on every rank.
 func TestCallsFromC(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
-	client := shared.client(t, "client.c", program, "hirgen_ag_matmul")
-	r := run(t, launch.Options{Program: client, N: 2})
+	caller := client(t, "client.c", library{shared, program, "hirgen_ag_matmul"})
+	r := run(t, launch.Options{Program: caller, N: 2})
 	if r.exit != 0 || strings.Count(r.stdout, "0 wrong of 3072") != 2 {
 		t.Error(r)
 	}
@@ -40,10 +48,10 @@ func TestCallsFromC(t *testing.T) {
 func TestTransportFromC(t *testing.T) {
 	spec := pointToPoint(t, "ag_matmul_p2p", "auto", "in-place")
 	program := exchanges.make(t, spec, small("ag_matmul_p2p", 2))
-	client := exchanges.client(t, "transport.c", program, "hirgen_exchange")
+	caller := client(t, "transport.c", library{exchanges, program, "hirgen_exchange"})
 	for asked, want := range map[string]string{"auto": "ipc-get", "nccl": "nccl"} {
 		t.Setenv("HIRGEN_TRANSPORT", asked)
-		r := run(t, launch.Options{Program: client, N: 2})
+		r := run(t, launch.Options{Program: caller, N: 2})
 		if r.exit != 0 || strings.Count(r.stdout, "transport "+want+"\n") != 2 {
 			t.Errorf("asked for %s: %s", asked, r)
 		}

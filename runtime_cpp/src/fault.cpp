@@ -18,8 +18,9 @@ namespace {
 
 Plan g_plan;
 // Written and read by the thread that issues calls; only `armed` is shared.
-int64_t g_call = 0;
-int64_t g_statement = 0;
+// Of the thread that issues the call: threads with a handle each issue calls at a time.
+thread_local int64_t g_call = 0;
+thread_local int64_t g_statement = 0;
 
 struct Name {
   const char* text;

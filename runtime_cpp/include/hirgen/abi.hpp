@@ -1,5 +1,6 @@
 // The C ABI's functions over a program table. An emitted abi.cpp forwards to them, one
-// line each; no exception leaves them.
+// line each; no exception leaves them. Calls on one handle come one after another, whatever
+// threads make them; with a handle that is null or destroyed they return HIRGEN_USAGE.
 #pragma once
 
 #include "hirgen/c_api.h"
@@ -12,9 +13,10 @@ namespace hirgen {
 int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_handle** handle);
 
 /// hirgen_<name>_run: issues one call on `stream` (a cudaStream_t) of the create's device.
-/// `tensors` are `count` device pointers, inputs first. Does not block the host. After a
-/// code other than HIRGEN_OK and HIRGEN_USAGE the other ranks have been told, and every
-/// later run returns the same code.
+/// `tensors` are `count` device pointers, inputs first. Does not block the host. HIRGEN_USAGE,
+/// for pointers to memory of the host and streams that are being captured among others, leaves the
+/// handle as it was and the other ranks waiting, within their deadline. After a code other than
+/// that and HIRGEN_OK they have been told, and every later run returns the same code.
 int abi_run(hirgen_handle* handle, void* stream, void* const* tensors, size_t count);
 
 /// hirgen_<name>_tensor_count: inputs and outputs; 0 for a null handle.
@@ -29,12 +31,12 @@ int abi_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
 const char* abi_transport(const hirgen_handle* handle);
 
 /// hirgen_<name>_destroy: waits for issued calls, says goodbye to the other ranks and
-/// frees everything. A null handle is fine.
+/// frees everything. A null handle is fine; one that was destroyed is HIRGEN_USAGE.
 int abi_destroy(hirgen_handle* handle);
 
-/// hirgen_<name>_last_error: message of the last failure on this handle; for a null handle
-/// that of the calling thread's last failed create or destroy. Never null; valid until the
-/// next call on the handle (or, for null, on the thread).
+/// hirgen_<name>_last_error: message of the last failure on this handle, in any thread; for one
+/// that is null or destroyed that of the calling thread's last failed create, or use of such a
+/// handle. Never null; valid until the thread's next call of a function of the library.
 const char* abi_last_error(const hirgen_handle* handle);
 
 /// hirgen_<name>_abi_version: HIRGEN_ABI_VERSION that the library was built with.

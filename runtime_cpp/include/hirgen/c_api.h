@@ -24,7 +24,7 @@ extern "C" {
 enum {
   HIRGEN_OK = 0,
   HIRGEN_WRONG = 1,       /* the check counted wrong elements (program only) */
-  HIRGEN_USAGE = 2,       /* a bad argument; nothing was issued */
+  HIRGEN_USAGE = 2,       /* a bad argument; nothing was issued, the handle is as it was */
   HIRGEN_ENVIRONMENT = 3, /* launch variables, GPU, port: the machine is not as needed */
   HIRGEN_DEVICE = 4,      /* a CUDA, NCCL or cuBLAS call failed */
   HIRGEN_PEER = 5,        /* another rank died, stalled or runs another program */
@@ -32,7 +32,11 @@ enum {
   HIRGEN_INTERNAL = 7     /* a mistake of hirgen */
 };
 
-/* A program on one rank. Opaque; use it from the thread that created it. */
+/* A program on one rank. Opaque. Functions on one handle may be called from several threads: they
+ * come one after another, in the order in which the threads get in, on the device of the handle.
+ * All ranks must make the same calls in the same order, so threads that call run need an order of
+ * their own; so do several handles, whose calls the ranks issue in the same order. A handle
+ * that is destroyed or null, or that another library made, gives HIRGEN_USAGE. */
 typedef struct hirgen_handle hirgen_handle;
 
 /* How this process joins. Zero-initialise, then set version. With world == 0 rank, world,

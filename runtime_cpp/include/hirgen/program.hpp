@@ -63,6 +63,9 @@ struct ProgramTable {
   std::vector<int> (*sharers)(const Context& context) = nullptr;
 };
 
+/// Throws Error(kUsage) if `caller` is being captured, or would break another stream's capture.
+void refuse_capture(cudaStream_t caller);
+
 /// One call of `program` as the watchdog sees it: announced, then issued. All calls of a
 /// program go through here, whoever makes them (the driver, the C ABI).
 void run_call(Context& context, Program& program, cudaStream_t caller,

@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// widen is a second program on the output of agMatmul.
+const widen = `hirgen: 1
+name: widen
+params: {D: 4, S: 4, M: 128, N: 24}
+mesh: {x: D}
+dtype: bf16
+tensors:
+  F: [S, D, M/(S*D), N]
+  E: [S, D, M/(S*D), N]
+ops:
+  - E = scale(F, by=4)
+`
+
+// others is a second folder, for what runs beside the program in the first.
+var others = folder{"others"}
+
+// TestTwoProgramsInOneProcess: a client hands its buffers, stream and events to two programs, and to
+// two handles of one of them.
+func TestTwoProgramsInOneProcess(t *testing.T) {
+	first := shared.make(t, agMatmul(plain), params{"D": 2})
+	second := others.make(t, widen, params{"D": 2})
+	caller := client(t, "two.c", library{shared, first, "hirgen_ag_matmul"}, library{others, second, "hirgen_widen"})
+	for seed := range seedsOf(3) {
+		r := run(t, launch.Options{Program: caller, N: 2, Seed: seed})
+		if r.exit != 0 || strings.Count(r.stdout, "0 wrong of 6144") != 2 {
+			t.Fatal(r)
+		}
+	}
+}
+
+// TestMisuse: what a client does wrong is an error of that call, and calls after it are right.
+func TestMisuse(t *testing.T) {
+	for _, graph := range []bool{false, true} {
+		s := plain
+		s.graph = graph
+		program := shared.make(t, agMatmul(s), params{"D": 2})
+		caller := client(t, "misuse.c", library{shared, program, "hirgen_ag_matmul"})
+		for _, what := range []string{"host pointer", "capture", "threads", "destroyed"} {
+			t.Run(fmt.Sprintf("%s, graph %t", what, graph), func(t *testing.T) {
+				r := run(t, launch.Options{Program: caller, N: 2, Args: []string{what}})
+				if r.exit != 0 || strings.Count(r.stdout, "right\n") != 2 {
+					t.Error(r)
+				}
+			})
+		}
+	}
+}
+
+// TestPeersOfMisuse: the peers of a rank whose call was refused wait no longer than the deadline.
+func TestPeersOfMisuse(t *testing.T) {
+	program := shared.make(t, agMatmul(plain), params{"D": 2})
+	caller := client(t, "misuse.c", library{shared, program, "hirgen_ag_matmul"})
+	for _, what := range []string{"host pointer, then leaves", "host pointer, then nothing"} {
+		r := run(t, launch.Options{Program: caller, N: 2, Args: []string{what}})
+		if code := r.exits()[0]; code != 5 && code != 6 || r.took > 11*time.Second {
+			t.Errorf("%s: %s", what, r)
+		}
+	}
+}
+
+// TestRanksOfDifferentFolders: every rank says how the folders differ.
+func TestRanksOfDifferentFolders(t *testing.T) {
+	links := t.TempDir()
+	start := filepath.Join(links, "start")
+	script := "#!/bin/sh\nexec " + links + "/$HIRGEN_RANK \"$@\"\n"
+	if err := os.WriteFile(start, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	first := shared.make(t, agMatmul(plain), params{"D": 2})
+	if err := os.Symlink(first, filepath.Join(links, "0")); err != nil {
+		t.Fatal(err)
+	}
+	fused := plain
+	fused.sync = "fused"
+	for _, test := range []struct {
+		spec   string
+		values params
+		want   []string
+	}{
+		{widen, params{"D": 2}, []string{"has program widen where rank 0 has ag_matmul"}},
+		{agMatmul(plain), params{"D": 2, "N": 48}, []string{"has parameters N=48 where rank 0 has N=24: "}},
+		{agMatmul(fused), params{"D": 2}, []string{"has program digest ", "schedule", "the same folder"}},
+	} {
+		second := others.make(t, test.spec, test.values)
+		link := filepath.Join(links, "1")
+		if err := os.Symlink(second, link); err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, launch.Options{Program: start, N: 2, Args: brief})
+		for _, part := range append(test.want, "rank 0: ", "rank 1: ") {
+			if codes := r.exits(); codes[0] != 3 || codes[1] != 3 || !strings.Contains(r.stderr, part) {
+				t.Errorf("want code 3 of both and %q: %s", part, r)
+			}
+		}
+		if strings.Count(r.stderr, test.want[0]) != 2 {
+			t.Errorf("both ranks should say %q: %s", test.want[0], r)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
