@@ -4,38 +4,6 @@
 # nccl.h and cublasLt.h. Ranks are processes, streams are threads. No CUDA is needed.
 find_package(Threads REQUIRED)
 set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
-set(device_sources
-    runtime/cpu/src/blaslt_algorithm.cpp
-    runtime/cpu/src/blaslt_descriptor.cpp
-    runtime/cpu/src/blaslt_handle.cpp
-    runtime/cpu/src/blaslt_matmul.cpp
-    runtime/cpu/src/blaslt_product.cpp
-    runtime/cpu/src/blaslt_shapes.cpp
-    runtime/cpu/src/block.cpp
-    runtime/cpu/src/capture.cpp
-    runtime/cpu/src/copy.cpp
-    runtime/cpu/src/device.cpp
-    runtime/cpu/src/error.cpp
-    runtime/cpu/src/event.cpp
-    runtime/cpu/src/gemm.cpp
-    runtime/cpu/src/graph.cpp
-    runtime/cpu/src/ipc.cpp
-    runtime/cpu/src/memop.cpp
-    runtime/cpu/src/memory.cpp
-    runtime/cpu/src/nccl_calls.cpp
-    runtime/cpu/src/nccl_collective.cpp
-    runtime/cpu/src/nccl_comm.cpp
-    runtime/cpu/src/nccl_group.cpp
-    runtime/cpu/src/nccl_init.cpp
-    runtime/cpu/src/nccl_names.cpp
-    runtime/cpu/src/nccl_point_to_point.cpp
-    runtime/cpu/src/nccl_reduce.cpp
-    runtime/cpu/src/nccl_split.cpp
-    runtime/cpu/src/order.cpp
-    runtime/cpu/src/scheduler.cpp
-    runtime/cpu/src/stream.cpp
-    runtime/cpu/src/words.cpp
-    runtime/cpu/src/worker.cpp)
 
 add_library(hirgen_ag_linear_p2p_device INTERFACE)
 target_include_directories(hirgen_ag_linear_p2p_device BEFORE INTERFACE runtime/cpu/include)
@@ -47,4 +15,51 @@ if(HIRGEN_SANITIZE)
   endif()
   target_compile_options(hirgen_ag_linear_p2p_device INTERFACE -fsanitize=${HIRGEN_SANITIZE} -fno-omit-frame-pointer -g)
   target_link_options(hirgen_ag_linear_p2p_device INTERFACE -fsanitize=${HIRGEN_SANITIZE})
+endif()
+
+# The device is a library of its own, as CUDA is: programs and their clients in one process share its
+# streams, events and memory. The loader takes the first of that name for all of them.
+set(device_library hirgen_ag_linear_p2p_cpu)
+if(runtime_found)
+  set(device_file ${CMAKE_CURRENT_BINARY_DIR}/libhirgen_cpu.so)
+  file(COPY_FILE ${shared_device} ${device_file} ONLY_IF_DIFFERENT)
+  add_library(${device_library} SHARED IMPORTED)
+  set_target_properties(${device_library} PROPERTIES IMPORTED_LOCATION ${device_file})
+else()
+  add_library(${device_library} SHARED
+      runtime/cpu/src/blaslt_algorithm.cpp
+      runtime/cpu/src/blaslt_descriptor.cpp
+      runtime/cpu/src/blaslt_handle.cpp
+      runtime/cpu/src/blaslt_matmul.cpp
+      runtime/cpu/src/blaslt_product.cpp
+      runtime/cpu/src/blaslt_shapes.cpp
+      runtime/cpu/src/block.cpp
+      runtime/cpu/src/capture.cpp
+      runtime/cpu/src/copy.cpp
+      runtime/cpu/src/device.cpp
+      runtime/cpu/src/error.cpp
+      runtime/cpu/src/event.cpp
+      runtime/cpu/src/gemm.cpp
+      runtime/cpu/src/graph.cpp
+      runtime/cpu/src/ipc.cpp
+      runtime/cpu/src/memop.cpp
+      runtime/cpu/src/memory.cpp
+      runtime/cpu/src/nccl_calls.cpp
+      runtime/cpu/src/nccl_collective.cpp
+      runtime/cpu/src/nccl_comm.cpp
+      runtime/cpu/src/nccl_group.cpp
+      runtime/cpu/src/nccl_init.cpp
+      runtime/cpu/src/nccl_names.cpp
+      runtime/cpu/src/nccl_point_to_point.cpp
+      runtime/cpu/src/nccl_reduce.cpp
+      runtime/cpu/src/nccl_split.cpp
+      runtime/cpu/src/order.cpp
+      runtime/cpu/src/scheduler.cpp
+      runtime/cpu/src/stream.cpp
+      runtime/cpu/src/words.cpp
+      runtime/cpu/src/worker.cpp)
+  set_target_properties(${device_library} PROPERTIES OUTPUT_NAME hirgen_cpu UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  target_compile_options(${device_library} PRIVATE -Wall -Wextra -Werror)
+  target_link_libraries(${device_library} PRIVATE hirgen_ag_linear_p2p_device)
+  export_only(${device_library} cuda[A-Z]* cu[A-Z]* cublasLt[A-Z]* nccl[A-Z]* _Z*hirgen_cpu_launch*)
 endif()

@@ -29,12 +29,21 @@ enum {
 };
 
 /* Joins the other ranks and makes the program of this one. `options` may be null: rank, world
- * and rendezvous then come from the launcher's environment. On failure `*handle` is null. */
+ * and rendezvous then come from the launcher's environment. On failure `*handle` is null. Ranks
+ * that do not run the same folder all get HIRGEN_ENVIRONMENT, and a message that says what differs. */
 HIRGEN_EXPORT int hirgen_linear_ar_backward_create(const hirgen_options* options,
                                                    hirgen_handle** handle);
 
 /* Issues one call on `stream`, a cudaStream_t, with this rank's device pointers. Does not block
- * the host. Calls of one handle share buffers: issue them on one stream, or order the streams. */
+ * the host. Calls of one handle share buffers: issue them on one stream, or order the streams.
+ * Several handles may share a stream.
+ *
+ * HIRGEN_USAGE, with the tensor's name, for a pointer that is null or to memory of the host,
+ * page-locked or not; and for a stream that is being captured, whose capture goes on. Nothing was
+ * issued then, and the other ranks are not told: their call waits for this rank's, so call again
+ * with what is right within the deadline. After it, and when this process ends before, they end
+ * with HIRGEN_TIMEOUT or HIRGEN_PEER. After any other code the other ranks have been told, and
+ * every later run returns that code. */
 HIRGEN_EXPORT int hirgen_linear_ar_backward_run(hirgen_handle* handle, void* stream,
                                                 void* const* tensors);
 
@@ -46,10 +55,12 @@ HIRGEN_EXPORT int hirgen_linear_ar_backward_tensor(hirgen_handle* handle, size_t
  * auto` on several hosts, "ipc-get within hosts, nccl between them". Valid until destroy. */
 HIRGEN_EXPORT const char* hirgen_linear_ar_backward_transport(const hirgen_handle* handle);
 
-/* Waits for the calls that were issued, leaves the other ranks and frees everything. */
+/* Waits for the calls that were issued, leaves the other ranks and frees everything. The handle is
+ * no more: all that is done with it gives HIRGEN_USAGE. Null is fine. */
 HIRGEN_EXPORT int hirgen_linear_ar_backward_destroy(hirgen_handle* handle);
 
-/* The message of the last failure; with a null handle that of the last create of this thread. */
+/* The message of the last failure on the handle, in any thread; with a null or destroyed one that of
+ * this thread's last failed create, or use of such a handle. Valid until this thread asks again. */
 HIRGEN_EXPORT const char* hirgen_linear_ar_backward_last_error(const hirgen_handle* handle);
 
 /* The program over the library: options, launch, check, timing, report. Returns its exit code. */

@@ -8,7 +8,7 @@ endif()
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 90)  # Hopper; for others: -DCMAKE_CUDA_ARCHITECTURES=80
 endif()
-if(NOT EXISTS "${runtime_archive}")
+if(NOT runtime_found)
   enable_language(CUDA)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     # CMake before 3.26 does not know that nvcc compiles C++20.
@@ -21,7 +21,7 @@ if(NOT EXISTS "${runtime_archive}")
 endif()
 find_package(CUDAToolkit REQUIRED)
 find_package(Threads REQUIRED)
-set(device_sources)
+set(device_library)  # CUDA's own, below
 
 # The kernels are one translation unit: nvcc reads CUDA's headers three times for each.
 list(TRANSFORM kernels REPLACE "(.+)" "#include \"${CMAKE_CURRENT_SOURCE_DIR}/\\1\"\n")

@@ -2,8 +2,9 @@
 # To regenerate: hirgen emit spec.yaml -o .
 # The runtime is most of what there is to compile, and the same in the folders of one version of
 # hirgen. With -DHIRGEN_RUNTIME_DIR=<folder>, or the environment variable of that name, the
-# first program leaves it there as an archive, and the next ones link that. The archive's name is a
-# digest of all that it is made of: a program never links a runtime other than its own.
+# first program leaves it there as an archive, and the next ones link that; the CPU device lies beside
+# it, and is copied beside each program. Their names hold a digest of all that they are made of: a
+# program never links a runtime other than its own.
 file(GLOB_RECURSE runtime_files ${CMAKE_CURRENT_SOURCE_DIR}/runtime/*)
 list(SORT runtime_files)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${runtime_files})
@@ -22,15 +23,28 @@ endforeach()
 string(SHA256 digest "${ingredients}")
 string(SUBSTRING ${digest} 0 16 digest)
 set(runtime_archive ${HIRGEN_RUNTIME_DIR}/libhirgen_runtime_${HIRGEN_DEVICE}_${digest}.a)
+set(shared_device ${HIRGEN_RUNTIME_DIR}/libhirgen_cpu_${digest}.so)
+if(EXISTS ${runtime_archive} AND (HIRGEN_DEVICE STREQUAL cuda OR EXISTS ${shared_device}))
+  set(runtime_found TRUE)
+endif()
 
-# Leaves the objects of a library as the archive. It appears whole, also where several programs
-# are built at the same time.
+# Leaves the objects of a library as the archive, and the CPU device, if it is one. They appear whole,
+# also where several programs are built at the same time, and the archive last.
 function(share_runtime objects)
-  add_library(hirgen_mlp_tp_archive STATIC $<TARGET_OBJECTS:${objects}>)
-  set_target_properties(hirgen_mlp_tp_archive PROPERTIES LINKER_LANGUAGE CXX)
+  set(archive hirgen_mlp_tp_archive)
+  add_library(${archive} STATIC $<TARGET_OBJECTS:${objects}>)
+  set_target_properties(${archive} PROPERTIES LINKER_LANGUAGE CXX)
   string(RANDOM LENGTH 12 suffix)
-  add_custom_command(TARGET hirgen_mlp_tp_archive POST_BUILD VERBATIM
+  set(leave_device)
+  if(device_library)
+    add_dependencies(${archive} ${device_library})
+    set(leave_device
+        COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${device_library}> ${shared_device}.${suffix}
+        COMMAND ${CMAKE_COMMAND} -E rename ${shared_device}.${suffix} ${shared_device})
+  endif()
+  add_custom_command(TARGET ${archive} POST_BUILD VERBATIM
       COMMAND ${CMAKE_COMMAND} -E make_directory ${HIRGEN_RUNTIME_DIR}
-      COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:hirgen_mlp_tp_archive> ${runtime_archive}.${suffix}
+      ${leave_device}
+      COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${archive}> ${runtime_archive}.${suffix}
       COMMAND ${CMAKE_COMMAND} -E rename ${runtime_archive}.${suffix} ${runtime_archive})
 endfunction()
