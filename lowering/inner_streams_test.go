@@ -1,0 +1,30 @@
+package lowering
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hirgen/hirgen/model"
+)
+
+// TestStreamAxesAnywhere: pipelines along axes that lie inside of others, in operations that fold,
+// stretch or move the axes beside them.
+func TestStreamAxesAnywhere(t *testing.T) {
+	for _, c := range []struct{ name, tensors, op, schedule string }{
+		{"a reduction of an axis behind it", "{A: [2, 2, 3], C: [2, Stream(2)]}", "C = min(A, axis=2)", ""},
+		{"a rank's slices, scattered", "{A: [DIDx, 4], C: [Stream(2), DIDx, 2]}", "C = reshape(A)", "pipeline: eager"},
+		{"a split axis that is left", "{A: [DIDx, 2, 3], C: [Stream(2), DIDx, 3]}", "C = set(A)", "pipeline: broadcast"},
+		{"the same at a distance", "{A: [DIDx, 2, 3], C: [Stream(2), DIDx, 3]}", "C = set(A)", "pipeline: p2p"},
+		{"the same over CUDA IPC", "{A: [DIDx, 2, 3], C: [Stream(2), DIDx, 3]}", "C = set(A)", "pipeline: p2p, transport: ipc-put"},
+		{"the same along a ring", "{A: [DIDx, 2, 3], C: [Stream(2), DIDx, 3]}", "C = set(A)", "pipeline: ring"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := fmt.Sprintf("hirgen: 1\nname: p\nmesh: {x: 2}\ndtype: fp32\ntensors: %s\nops:\n  - %s\nschedule: {%s}\n", c.tensors, c.op, c.schedule)
+			p, err := model.Load("spec.yaml", []byte(text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			followPasses(t, p, newOracle(t, p, 7))
+		})
+	}
+}
