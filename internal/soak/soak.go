@@ -12,10 +12,10 @@ import (
 type Options struct {
 	Seed     uint64
 	Seconds  int
-	Specs    uint64 // no more than these; 0: as many as there is time for
-	Only     int64  // this one alone; -1: all
-	Whole    bool   // findings are not made small
-	Findings int    // ends with so many distinct findings; 0 is one
+	Specs    uint64  // no more than these; 0: as many as there is time for
+	Only     *uint64 // this one alone
+	Whole    bool    // findings are not made small
+	Findings int     // ends with so many distinct findings; 0 is one
 	Examples []Example
 	Yard     *Yard  // builds and runs; nil: nothing is built
 	Every    uint64 // one in so many specs is built, where it is accepted
@@ -57,8 +57,8 @@ type accepted struct {
 func Run(o Options) (*Counts, []*Finding) {
 	s := &search{Options: o, counts: newCounts(), found: map[string]*Finding{}, build: make(chan accepted, 64)}
 	s.deadline = time.Now().Add(time.Duration(o.Seconds) * time.Second)
-	if o.Only >= 0 {
-		s.next, s.Specs, s.Every = uint64(o.Only), uint64(o.Only)+1, 1
+	if o.Only != nil {
+		s.next, s.Specs, s.Every = *o.Only, *o.Only+1, 1
 	}
 	var workers, builder sync.WaitGroup
 	builder.Go(s.builds)
@@ -88,7 +88,7 @@ func (s *search) take() (uint64, bool) {
 
 // over reports whether the search ends. The mutex is held.
 func (s *search) over() bool {
-	return time.Now().After(s.deadline) && s.Only < 0 || len(s.found) >= max(1, s.Findings)
+	return time.Now().After(s.deadline) && s.Only == nil || len(s.found) >= max(1, s.Findings)
 }
 
 func (s *search) examines() {

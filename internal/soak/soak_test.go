@@ -2,7 +2,9 @@ package soak
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
 
 func examples(t testing.TB) []Example {
@@ -27,5 +29,44 @@ func TestMakeIsRepeatable(t *testing.T) {
 		if copied := first.Clone(); copied.Text() != first.Text() {
 			t.Fatalf("a copy differs:\n%s", copied.Text())
 		}
+	}
+}
+
+// TestFindingsAreMadeSmall: what does not show a mistake is left out of its spec.
+func TestFindingsAreMadeSmall(t *testing.T) {
+	o := Options{Seed: 1}
+	for number := range uint64(50) {
+		spec := o.Make(number)
+		hasSum := func(s Spec) *Finding { // a made-up mistake: a sum is there
+			for _, op := range s.Ops {
+				if outcome := Examine(s); op.Fn == "sum" && outcome.Refused == "" {
+					return &Finding{Spec: s, Kind: Differs}
+				}
+			}
+			return nil
+		}
+		f := hasSum(spec)
+		if f == nil {
+			continue
+		}
+		if small := Shrink(f, hasSum, time.Minute).Spec; len(small.Ops) != 1 || len(small.Schedule) != 0 || len(small.Tensors) > 2 {
+			t.Errorf("number %d stays\n%s", number, small.Text())
+		}
+	}
+}
+
+// TestRunReportsWhatItFinds: a search ends at the first finding, says how to repeat it, and counts.
+func TestRunReportsWhatItFinds(t *testing.T) {
+	var log strings.Builder
+	s := &search{Options: Options{Log: &log, Repeat: "make soak SEED=4 ONLY=%d"}, found: map[string]*Finding{}}
+	spec := s.Make(7)
+	for range 2 {
+		s.report(&Finding{Spec: spec, Kind: Panics, Detail: "out of range [3] with length 2", Number: 7}, func(Spec) *Finding { return nil }, time.Second)
+	}
+	if got := strings.Count(log.String(), "make soak SEED=4 ONLY=7"); got != 1 {
+		t.Errorf("the finding is printed %d times:\n%s", got, log.String())
+	}
+	if s.Seconds = 100; !s.over() {
+		t.Error("the search goes on after a finding")
 	}
 }

@@ -27,7 +27,7 @@ func main() {
 		os.Exit(3)
 	}
 	o := soak.Options{
-		Seed: *seed, Seconds: *seconds, Only: *only, Findings: *findings, Whole: *whole, Examples: examples, Log: os.Stdout,
+		Seed: *seed, Seconds: *seconds, Findings: *findings, Whole: *whole, Examples: examples, Log: os.Stdout,
 		Repeat: fmt.Sprintf("make soak SEED=%d ONLY=%%d", *seed),
 	}
 	if *dir != "" {
@@ -38,8 +38,12 @@ func main() {
 		}
 		o.Yard, o.Every = &soak.Yard{Dir: path, Orders: 3}, *every
 	}
-	if *show && *only >= 0 {
-		fmt.Print(o.Make(uint64(*only)).Text())
+	if *only >= 0 {
+		number := uint64(*only)
+		o.Only = &number
+		if *show {
+			fmt.Print(o.Make(number).Text())
+		}
 	}
 	counts, found := soak.Run(o)
 	counts.Print(os.Stdout)
