@@ -1,6 +1,11 @@
 package hostir
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
 
 // block issues statements in order.
 func (r *rank) block(body []Stmt) error {
@@ -193,9 +198,16 @@ func (r *rank) alias(s Stmt, in *view) (*view, error) {
 		out.data, out.offset = in.data, in.offset
 		return out, nil
 	}
-	if _, ok := in.contiguous(); !ok || !in.rowMajor() {
+	_, adds := s.(*Broadcast) // an axis of one element fits between any strides
+	if _, ok := in.contiguous(); (!ok || !in.rowMajor()) && !((adds || stillSliced(s)) && out.follow(in)) {
 		return nil, r.fail(s, "a view cannot reshape a buffer that is not row-major")
 	}
 	out.data, out.offset = in.data, in.offset
 	return out, nil
+}
+
+// stillSliced reports whether a pipeline has yet to slice a statement: its slices are then what it is
+// a view of, and not the whole buffer.
+func stillSliced(s Stmt) bool {
+	return slices.ContainsFunc(AxisMap(s)[0], func(j int) bool { return j != Unmapped && Result(s).Axes[j].Kind == domain.Stream })
 }

@@ -119,6 +119,47 @@ func (v *view) rowMajor() bool {
 	return true
 }
 
+// follow gives a view the strides by which it has the elements of in, in their logical order. It
+// reports whether there are such strides.
+func (v *view) follow(in *view) bool {
+	mine, other := v.longAxes(), in.longAxes()
+	for len(mine) > 0 && len(other) > 0 {
+		i, j := 1, 1
+		for a, b := v.size[mine[0]], in.size[other[0]]; a != b; {
+			if a < b {
+				a *= v.size[mine[i]]
+				i++
+			} else {
+				b *= in.size[other[j]]
+				j++
+			}
+		}
+		for k := 1; k < j; k++ { // axes that are joined have to be in one run
+			if in.stride[other[k-1]] != in.stride[other[k]]*in.size[other[k]] {
+				return false
+			}
+		}
+		step := in.stride[other[j-1]]
+		for _, axis := range slices.Backward(mine[:i]) {
+			v.stride[axis] = step
+			step *= v.size[axis]
+		}
+		mine, other = mine[i:], other[j:]
+	}
+	return len(mine) == len(other)
+}
+
+// longAxes lists the axes of more than one element.
+func (v *view) longAxes() []int {
+	var axes []int
+	for i, size := range v.size {
+		if size > 1 {
+			axes = append(axes, i)
+		}
+	}
+	return axes
+}
+
 // walk visits every index of a shape in row-major order with the offsets that several
 // sets of strides give.
 func walk(size []int64, strides [][]int64, start []int64, visit func(at []int64)) {
