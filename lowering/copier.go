@@ -29,12 +29,9 @@ func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 		}
 	}
 	pack := &hostir.Set{Info: info(s, "in the order in which "+s.Op()+" reads it"), Out: t, In: in}
-	hostir.SubstituteUses(s, func(u *hostir.Tensor) *hostir.Tensor {
-		if u == in {
-			return t
-		}
-		return u
-	})
+	operands := hostir.Uses(s) // the same tensor may be another operand, too, which is read in another way
+	operands[k] = t
+	hostir.ReplaceUses(s, operands)
 	return []hostir.Stmt{pack, s}
 }
 

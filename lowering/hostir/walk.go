@@ -102,6 +102,15 @@ func SubstituteUses(s Stmt, f func(*Tensor) *Tensor) {
 	}
 }
 
+// ReplaceUses gives a statement other operands, in the order of Uses. Unlike SubstituteUses it
+// tells two operands apart that are the same tensor.
+func ReplaceUses(s Stmt, operands []*Tensor) {
+	uses, _ := slots(s)
+	for i, u := range uses {
+		*u = operands[i]
+	}
+}
+
 // SubstituteDefs replaces each result t by f(t).
 func SubstituteDefs(s Stmt, f func(*Tensor) *Tensor) {
 	_, defs := slots(s)
