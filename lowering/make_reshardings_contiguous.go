@@ -55,8 +55,8 @@ func viewed(body []hostir.Stmt) map[*hostir.Tensor]bool {
 func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
 	list := []hostir.Stmt{s}
 	out := hostir.Result(s)
-	if out == nil || hostir.AxisMap(s) == nil {
-		return list
+	if out == nil || hostir.AxisMap(s) == nil || streamsColumns(s) {
+		return list // a Stream axis along columns is for lower-streams to refuse, in the words of the spec
 	}
 	axis := streamAxis(out)
 	if r, ok := s.(*hostir.Reshape); ok && slicedAlong(r) == none {

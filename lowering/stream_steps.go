@@ -69,13 +69,12 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	}
 	st := step{stmt: s, kind: onSlices, loop: loop, axis: &out.Axes[loop]}
 	rows := hostir.AxisMap(s)
+	if streamsColumns(s) {
+		return l.complain(s, "declare the result with the Stream axis along the rows of the first operand, or without one",
+			"the Stream axis of %s runs along the columns of %s: a pipeline takes rows",
+			called(l.program, out), called(l.program, hostir.Uses(s)[1]))
+	}
 	switch s := s.(type) {
-	case *hostir.Matmul, *hostir.Linear:
-		if rows[1][columnAxis(s)] == loop {
-			return l.complain(s, "declare the result with the Stream axis along the rows of the first operand, or without one",
-				"the Stream axis of %s runs along the columns of %s: a pipeline takes rows",
-				called(l.program, out), called(l.program, hostir.Uses(s)[1]))
-		}
 	case *hostir.Reshape:
 		if slicedAlong(s) == none {
 			return once // it makes the axis; what comes after runs along it
@@ -95,6 +94,14 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 		}
 	}
 	return st
+}
+
+// streamsColumns reports whether the Stream axis of a product's result runs along the columns of the
+// second operand, which no pipeline can do.
+func streamsColumns(s hostir.Stmt) bool {
+	second, _ := secondOperand(s)
+	loop := streamAxis(hostir.Result(s))
+	return second != nil && loop >= 0 && hostir.AxisMap(s)[1][columnAxis(s)] == loop
 }
 
 // complain reports that a statement cannot be pipelined, and what to do about it.
