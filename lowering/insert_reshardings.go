@@ -19,7 +19,7 @@ import (
 //	before: C = Matmul(A, B)                            A [S, DIDx(D), m, K], C [Stream(S), D, m, N]
 //	after:  A_all = Set(A); C = Matmul(A_all, B)        A_all [Stream(S), D, m, K]
 func InsertReshardings(p *hostir.Program) error {
-	r := &resharder{program: p, names: newNamer(p), moved: map[string]*hostir.Tensor{}}
+	r := &resharder{program: p, names: newNamer(p), moved: map[string][]*hostir.Tensor{}}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
 		body = append(body, r.statement(s)...)
@@ -31,11 +31,13 @@ func InsertReshardings(p *hostir.Program) error {
 type resharder struct {
 	program *hostir.Program
 	names   *namer
-	moved   map[string]*hostir.Tensor // by operand and new axes: a tensor is moved once
+	moved   map[string][]*hostir.Tensor // by operand and new axes, one for each mesh: a tensor is moved once
 }
 
-// operand is one operand of a statement with its row of the axis map.
+// operand is one operand of a statement with its row of the axis map. Its place tells it from
+// another operand that is the same tensor.
 type operand struct {
+	place  int
 	tensor *hostir.Tensor
 	row    []int
 }
@@ -52,7 +54,7 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	var apart []operand
 	for i, t := range hostir.Uses(s) {
 		if len(contracted(t, rows[i])) > 0 || len(crossing(t, out, rows[i])) > 0 || !sameMesh(t, out) {
-			apart = append(apart, operand{t, rows[i]})
+			apart = append(apart, operand{i, t, rows[i]})
 		}
 	}
 	switch {
@@ -69,26 +71,20 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 	out := hostir.Result(s)
 	var list []hostir.Stmt
-	replaced := map[*hostir.Tensor]*hostir.Tensor{}
+	operands := hostir.Uses(s)
 	for _, o := range apart {
-		if replaced[o.tensor] != nil {
-			continue
-		}
 		axes := follow(o, out)
 		key := o.tensor.Name + domain.FormatAxes(axes)
-		if r.moved[key] == nil {
+		i := slices.IndexFunc(r.moved[key], func(t *hostir.Tensor) bool { return sameMesh(t, out) })
+		if i < 0 {
+			i = len(r.moved[key])
 			t := r.tensor(o.tensor, "_all", axes, out.Mesh)
-			r.moved[key] = t
+			r.moved[key] = append(r.moved[key], t)
 			list = append(list, &hostir.Set{Info: moveInfo(s), Out: t, In: o.tensor})
 		}
-		replaced[o.tensor] = r.moved[key]
+		operands[o.place] = r.moved[key][i]
 	}
-	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
-		if n := replaced[t]; n != nil {
-			return n
-		}
-		return t
-	})
+	hostir.ReplaceUses(s, operands)
 	return append(list, s)
 }
 
@@ -151,8 +147,8 @@ func movable(s hostir.Stmt, o operand) bool {
 		if out.Axes[j].Kind == domain.Stream {
 			return false
 		}
-		for k, t := range hostir.Uses(s) {
-			if t != o.tensor && slices.Contains(rows[k], j) {
+		for k := range hostir.Uses(s) {
+			if k != o.place && slices.Contains(rows[k], j) {
 				return false
 			}
 		}

@@ -1,0 +1,33 @@
+package lowering
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hirgen/hirgen/model"
+)
+
+// TestReshardingsAnywhere: operands, results and meshes in forms that rules for the usual ones take for
+// something else. Each spec is its meshes, its tensors, its operations and its schedule.
+func TestReshardingsAnywhere(t *testing.T) {
+	for _, c := range []struct{ name, meshes, tensors, ops, schedule string }{
+		{"the split rows and sum of one operand", "mesh: {y: 2}", "A: [2, DIDy]", "T = matmul(A, A)", ""},
+		{"one operand, its rows are summed", "mesh: {x: 3}", "A: [DIDx, 3]", "T = matmul(A, A)", "reshard: after"},
+		{"split columns of one operand", "mesh: {x: 1}", "A: [1, 1], T: [1, DIDx]", "T = matmul(A, A)", ""},
+		{"split columns of a square", "mesh: {x: 2}", "A: [2, 2], T: [2, DIDx]", "T = linear(A, A)", ""},
+		{"batches of one operand", "mesh: {x: 4}", "A: [1, DIDx, 1]", "T = linear(A, A)", ""},
+		{"a view of one operand twice", "mesh: {x: 2}", "A: [3, 3], T: [3, 3]", "At = permute(A, perm=[1, 0])\n  - T = matmul(At, At)", ""},
+		{"rows, and both, of what is added to itself", "mesh: {x: 2}", "A: [DIDx, 2], T: [2, 2]", "T = add(A, A)", "reshard: after"},
+		{"one tensor to two meshes", "mesh: {x: 4}\nmeshes:\n  one: {axes: {x: 1}, ranks: [0]}\n  pair: {axes: {x: 2}, ranks: [0, 1]}",
+			"A: [2, 3], T: {axes: [3], mesh: one}, U: {axes: [3], mesh: pair}", "T = max(A, axis=0)\n  - U = prod(A, axis=0)", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := fmt.Sprintf("hirgen: 1\nname: p\n%s\ndtype: fp32\ntensors: {%s}\nops:\n  - %s\nschedule: {%s}\n", c.meshes, c.tensors, c.ops, c.schedule)
+			p, err := model.Load("spec.yaml", []byte(text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			followPasses(t, p, newOracle(t, p, 7))
+		})
+	}
+}
