@@ -139,7 +139,8 @@ func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt
 	xs, list := d.moved(s, "_x", x, n-2, batch, list)
 	ws, list := d.moved(s, "_w", w, len(w.Axes)-second.fromEnd-1, 0, list)
 	axes := hostir.Live(out)
-	product := d.temp(s, "_parts", slices.Insert(d.unsplit(out, axes, first.split), batch, first.split))
+	product := d.temp(s, "_parts", slices.Insert(d.unsplit(out, axes, first), batch, first.split))
+	product.Mesh = first.tensor.Mesh
 	sum, bias := out, biasOf(s)
 	if bias != nil {
 		sum = d.temp(s, "_sum", d.keep(out, axes))
@@ -177,12 +178,13 @@ func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
 	return axes
 }
 
-// unsplit gives the axes of t that its buffer has, without the split over the mesh axis of another
-// one: what a rank makes of its part is a sum for all ranks, and the reduction scatters it.
-func (d *contractions) unsplit(t *hostir.Tensor, live []int, split domain.Axis) []domain.Axis {
+// unsplit gives the axes of t that its buffer has, without the split over the mesh axis of an operand:
+// what a rank makes of its part is a sum for all ranks, and the reduction scatters it. On another mesh
+// than that of the operand t may be split in ways that the product is not.
+func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []domain.Axis {
 	axes := d.keep(t, live)
 	for i := range axes {
-		if device(axes[i]) == split.Mesh {
+		if over := device(axes[i]); over != "" && (over == operand.split.Mesh || !sameMesh(t, operand.tensor)) {
 			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
 		}
 	}

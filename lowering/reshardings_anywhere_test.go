@@ -20,6 +20,12 @@ func TestReshardingsAnywhere(t *testing.T) {
 		{"rows, and both, of what is added to itself", "mesh: {x: 2}", "A: [DIDx, 2], T: [2, 2]", "T = add(A, A)", "reshard: after"},
 		{"one tensor to two meshes", "mesh: {x: 4}\nmeshes:\n  one: {axes: {x: 1}, ranks: [0]}\n  pair: {axes: {x: 2}, ranks: [0, 1]}",
 			"A: [2, 3], T: {axes: [3], mesh: one}, U: {axes: [3], mesh: pair}", "T = max(A, axis=0)\n  - U = prod(A, axis=0)", ""},
+		{"parts on another mesh", "mesh: {x: 2, y: 3}\nmeshes:\n  other: {axes: {x: 3, y: 2}, ranks: [0, 1, 2, 3, 4, 5]}",
+			"A: {axes: [6, DIDx, 2], mesh: other}, W: {axes: [1, DIDx, 2], mesh: other}, T: [6, 1]",
+			"Ak = reshape(A, shape=[6, 6])\n  - Wk = reshape(W, shape=[1, 6])\n  - T = linear(Ak, Wk)", ""},
+		{"parts on another mesh, of a split result", "mesh: {x: 2, y: 2}\nmeshes:\n  part: {axes: {x: 2, y: 1}, ranks: [3, 1]}",
+			"A: {axes: [2, DIDx, 2], mesh: part}, B: {axes: [DIDx, 2, 2], mesh: part}, bias: [2], T: [DIDx, DIDy]",
+			"Ak = reshape(A, shape=[2, 4])\n  - Bk = reshape(B, shape=[4, 2])\n  - S = matmul(Ak, Bk)\n  - T = add(S, bias)", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := fmt.Sprintf("hirgen: 1\nname: p\n%s\ndtype: fp32\ntensors: {%s}\nops:\n  - %s\nschedule: {%s}\n", c.meshes, c.tensors, c.ops, c.schedule)
