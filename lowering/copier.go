@@ -15,24 +15,36 @@ type copier struct {
 
 // before makes operand k of s a copy in another layout, packed. Where s runs as a pipeline, so
 // does the copy; where it does not, the copy is made, and read, at once. What is scattered along a
-// Stream axis is left to the pipeline that may do it.
+// Stream axis is left to the pipeline that may do it, unless the result has a pipeline of its own.
 func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
-	in, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
+	operands := hostir.Uses(s)
+	in := operands[k]
 	t := c.like(in, "_packed", layout)
+	t.Axes = alongside(s, k)
+	pack := &hostir.Set{Info: info(s, "in the order in which "+s.Op()+" reads it"), Out: t, In: in}
+	for other := range operands { // where the same tensor is another operand, that may be read in another way
+		if other == k || operands[other] == in && slices.Equal(alongside(s, other), t.Axes) {
+			operands[other] = t
+		}
+	}
+	hostir.ReplaceUses(s, operands)
+	return []hostir.Stmt{pack, s}
+}
+
+// alongside gives the axes of operand k of s the Stream axis of the result, and no other.
+func alongside(s hostir.Stmt, k int) []domain.Axis {
+	in, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
+	axes := slices.Clone(in.Axes)
 	for i, j := range row {
 		streams := j != hostir.Unmapped && out.Axes[j].Kind == domain.Stream
-		switch a := &t.Axes[i]; {
+		switch a := &axes[i]; {
 		case streams && a.Kind == domain.Serial:
 			a.Kind = domain.Stream
-		case !streams && a.Kind == domain.Stream && !(reshards(s) && describe(s).scattered() == i):
+		case !streams && a.Kind == domain.Stream && !(streamAxis(out) < 0 && reshards(s) && describe(s).scattered() == i):
 			a.Kind = domain.Serial
 		}
 	}
-	pack := &hostir.Set{Info: info(s, "in the order in which "+s.Op()+" reads it"), Out: t, In: in}
-	operands := hostir.Uses(s) // the same tensor may be another operand, too, which is read in another way
-	operands[k] = t
-	hostir.ReplaceUses(s, operands)
-	return []hostir.Stmt{pack, s}
+	return axes
 }
 
 // after makes s, the last of the list, write in another layout, and copies from there.

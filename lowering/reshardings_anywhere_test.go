@@ -26,6 +26,8 @@ func TestReshardingsAnywhere(t *testing.T) {
 		{"parts on another mesh, of a split result", "mesh: {x: 2, y: 2}\nmeshes:\n  part: {axes: {x: 2, y: 1}, ranks: [3, 1]}",
 			"A: {axes: [2, DIDx, 2], mesh: part}, B: {axes: [DIDx, 2, 2], mesh: part}, bias: [2], T: [DIDx, DIDy]",
 			"Ak = reshape(A, shape=[2, 4])\n  - Bk = reshape(B, shape=[4, 2])\n  - S = matmul(Ak, Bk)\n  - T = add(S, bias)", ""},
+		{"an exchange beside a pipeline", "mesh: {x: 2}", "A: [2, DIDx, 2, 2], S: [2, Stream(2), DIDx], R: [Stream(2), DIDx, 2]",
+			"S = max(A, axis=1)\n  - R = relu(S)", "pipeline: broadcast"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := fmt.Sprintf("hirgen: 1\nname: p\n%s\ndtype: fp32\ntensors: {%s}\nops:\n  - %s\nschedule: {%s}\n", c.meshes, c.tensors, c.ops, c.schedule)
