@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -12,6 +13,19 @@ import (
 
 // packName is the name that a program has in a pack.
 func packName(i int) string { return fmt.Sprintf("pack%d", i) }
+
+// exportAll lets the library of the first program export the C ABIs of the others too.
+func exportAll(first []emit.File) error {
+	name := "hirgen_" + packName(0)
+	one, all := []byte("export_only("+name+" "+name+"_*)"), []byte("export_only("+name+" "+strings.TrimSuffix(name, "0")+"*)")
+	for i, file := range first {
+		if file.Path == "CMakeLists.txt" && bytes.Contains(file.Data, one) {
+			first[i].Data = bytes.Replace(file.Data, one, all, 1)
+			return nil
+		}
+	}
+	return fmt.Errorf("CMakeLists.txt has no line %s", one)
+}
 
 // joinPrograms puts programs into the emitted folder of the first one. Its three translation units include
 // those of the others, and its main chooses a program by the first argument.

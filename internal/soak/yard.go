@@ -94,6 +94,9 @@ func (y *Yard) build(folder string, specs []Spec) (string, error) {
 		}
 		programs[i] = files
 	}
+	if err := exportAll(programs[0]); err != nil {
+		return "", err
+	}
 	if _, err := emit.Write(dir, programs[0], emit.WriteOptions{Force: true}); err != nil {
 		return "", err
 	}
