@@ -6,11 +6,45 @@ import (
 )
 
 // productOf finds the rows and the batches of a product of x and y, or the buffer that has none that
-// cuBLASLt can read. Where the second operand is one matrix, all leading axes of the first are
+// cuBLASLt can read. The rows of the second operand's matrices may lie apart, where none but those of
+// dense ones would do: a product without rows is cut along its columns. The bias may be nil.
+func productOf(out, x, y, bias *buffer) (p product, misfit *buffer) {
+	p, misfit = productOfDense(out, x, y, bias)
+	if misfit == nil {
+		return p, nil
+	}
+	if together, row, byColumns := closedUp(y); together != nil {
+		if apart, misfit := productOfDense(out, x, together, bias); misfit == nil {
+			apart.rowB, apart.transposeB = row, byColumns
+			return apart, nil
+		}
+	}
+	return p, misfit
+}
+
+// closedUp is a buffer as if the rows of its matrices, or the columns of those stored by columns, were
+// next to each other, with the stride that they have. It is nil where they are, and where elements
+// within them are not.
+func closedUp(y *buffer) (together *buffer, row quantity, byColumns bool) {
+	closed := *y
+	closed.dims = slices.Clone(y.dims)
+	matrix := closed.dims[len(closed.dims)-2:]
+	outer, inner := &matrix[0], &matrix[1]
+	if outer.extent.isOne() || !inner.extent.isOne() && inner.stride.size > outer.stride.size {
+		outer, inner, byColumns = inner, outer, true
+	}
+	if !inner.extent.isOne() && inner.stride.size != 1 || outer.stride.size <= inner.extent.size {
+		return nil, row, false
+	}
+	row, outer.stride = outer.stride, inner.extent
+	return &closed, row, byColumns
+}
+
+// productOfDense finds the rows and the batches of a product whose matrices have no gaps. Where the second operand is one matrix, all leading axes of the first are
 // rows, in the order in which they lie in memory, or, where they are not one run of it, the
 // outermost of them are batches. Otherwise those that stand before its last two are batches, as
 // NumPy has it. What is no batch with one stride takes several calls: see inCalls. The bias may be nil.
-func productOf(out, x, y, bias *buffer) (p product, misfit *buffer) {
+func productOfDense(out, x, y, bias *buffer) (p product, misfit *buffer) {
 	operands := [3]*buffer{out, x, y}
 	dims := [3][]dim{out.dims, x.dims, y.dims}
 	least, most := 0, max(0, len(out.dims)-2)

@@ -83,6 +83,37 @@ func TestProductOf(t *testing.T) {
 	}
 }
 
+// TestRowsThatLieApart holds that a part of the columns of the second operand is read where it lies,
+// and a part of what is summed.
+func TestRowsThatLieApart(t *testing.T) {
+	matrix := func(k, rows, n, columns int64) *buffer {
+		return &buffer{dims: []dim{{0, number(k), number(rows)}, {1, number(n), number(columns)}}}
+	}
+	for name, c := range map[string]struct {
+		y         *buffer
+		row       int64
+		byColumns bool
+	}{
+		"dense":               {matrix(8, 6, 6, 1), 0, false},
+		"some columns":        {matrix(8, 6, 2, 1), 6, false},
+		"one column":          {matrix(8, 6, 1, 1), 6, false},
+		"stored by columns":   {matrix(2, 1, 6, 8), 8, true},
+		"one row by columns":  {matrix(1, 1, 6, 8), 8, true},
+		"every other element": {matrix(8, 6, 3, 2), -1, false},
+	} {
+		k, n := c.y.dims[0].extent.size, c.y.dims[1].extent.size
+		out, x := &buffer{dims: dense([]int64{1, n}, 0, 1)}, &buffer{dims: dense([]int64{1, k}, 0, 1)}
+		p, misfit := productOf(out, x, c.y, nil)
+		switch {
+		case c.row < 0 && misfit == c.y:
+		case misfit != nil:
+			t.Errorf("%s: %v does not fit", name, misfit)
+		case p.k.size != k || p.n.size != n || p.rowB.size != c.row || p.transposeB != c.byColumns:
+			t.Errorf("%s: k %s, n %s, rows of B at stride %d, by columns %v", name, p.k, p.n, p.rowB.size, p.transposeB)
+		}
+	}
+}
+
 // TestProductsInCalls holds which axes of a product are calls, which batches and which rows.
 func TestProductsInCalls(t *testing.T) {
 	of := func(extents ...int64) *buffer {

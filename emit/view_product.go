@@ -11,6 +11,7 @@ import (
 type product struct {
 	m, n, k, batch            quantity
 	strideA, strideB, strideC quantity
+	rowB                      quantity // elements between rows of B as it is stored; 0 where they are dense
 	transposeA, transposeB    bool
 	bias, addend, fp32Result  bool
 	calls                     []leadingAxis // outermost first: each of their elements is a call of its own
@@ -153,6 +154,9 @@ func (p product) fields(typ cppType) []fieldView {
 	if !p.batch.isOne() {
 		list = append(list, fieldView{"batch", p.batch.String()}, fieldView{"stride_a", p.strideA.String()},
 			fieldView{"stride_b", p.strideB.String()}, fieldView{"stride_c", p.strideC.String()})
+	}
+	if p.rowB.size > 0 {
+		list = append(list, fieldView{"row_b", p.rowB.String()})
 	}
 	for _, flag := range []struct {
 		name string

@@ -16,6 +16,7 @@ import (
 var productSchedules = map[string][]string{
 	"batches":          {"{streams: 2}"},
 	"streamed_batches": {"{pipeline: collective}"},
+	"cut_columns":      {"{pipeline: ring, chunks: 2*D}", "{pipeline: ring, chunks: 3*D, sums: folded, transport: ipc-get}", "{pipeline: p2p, pieces: 2}"},
 	"gathered_rows":    {"{pipeline: p2p, transport: ipc-get}"},
 	"summed_rows":      {"{pipeline: p2p, transport: ipc-put}", "{pipeline: ring, sums: folded}"},
 	"wide_products":    {"{joins: after}"},

@@ -24,15 +24,17 @@ cudaDataType_t cuda_type(DType type) {
   return CUDA_R_32F;
 }
 
-/// A row-major matrix [rows, cols], `batch` times.
+/// A row-major matrix [rows, cols], `batch` times. Rows are `apart` elements apart, or dense.
 struct Matrix {
-  int64_t rows, cols, batch, stride;
+  int64_t rows, cols, batch, stride, apart = 0;
+
+  int64_t leading() const { return apart == 0 ? cols : apart; }
 
   /// What cuBLASLt is told: the transposed, column-major matrix in the same memory.
   cublasLtMatrixLayout_t layout(DType type, const char* where) const {
     cublasLtMatrixLayout_t layout = nullptr;
     HG_CHECK(cublasLtMatrixLayoutCreate(&layout, cuda_type(type), static_cast<uint64_t>(cols),
-                                        static_cast<uint64_t>(rows), cols),
+                                        static_cast<uint64_t>(rows), leading()),
              where);
     if (batch == 1) return layout;
     const auto count = static_cast<int32_t>(batch);
@@ -48,7 +50,8 @@ struct Matrix {
   /// The alignment in bytes of every row, up to 16: slices start at rows, and the
   /// heuristic would otherwise take 256 for granted.
   uint32_t alignment(DType type) const {
-    const int64_t elements = batch == 1 ? cols : std::gcd(cols, stride);
+    const int64_t row = std::gcd(cols, leading());  // a slice may start at columns of its size
+    const int64_t elements = batch == 1 ? row : std::gcd(row, stride);
     return static_cast<uint32_t>(
         std::gcd(elements * static_cast<int64_t>(size_of(type)), int64_t{16}));
   }
@@ -60,8 +63,8 @@ Matrix operand_a(const MatmulShape& s) {
 }
 
 Matrix operand_b(const MatmulShape& s) {
-  return s.transpose_b ? Matrix{s.n, s.k, s.batch, s.stride_b}
-                       : Matrix{s.k, s.n, s.batch, s.stride_b};
+  return s.transpose_b ? Matrix{s.n, s.k, s.batch, s.stride_b, s.row_b}
+                       : Matrix{s.k, s.n, s.batch, s.stride_b, s.row_b};
 }
 
 Matrix result(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c}; }
@@ -117,6 +120,7 @@ std::string describe(const MatmulShape& s) {
          (s.bias ? " + bias[" + std::to_string(s.n) + "]" : "") +
          (s.addend ? matrix(" + addend", s.m, s.n, false) : "") + ", " + spelling(s.dtype) +
          (s.result() == s.dtype ? "" : std::string(" to ") + spelling(s.result())) +
+         (s.row_b > 0 ? ", rows of B at stride " + std::to_string(s.row_b) : "") +
          (s.batch > 1
               ? ", " + std::to_string(s.batch) + " times at strides " + std::to_string(s.stride_a) +
                     ", " + std::to_string(s.stride_b) + ", " + std::to_string(s.stride_c)

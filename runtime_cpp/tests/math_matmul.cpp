@@ -123,6 +123,25 @@ void test_slices_at_odd_rows() {
   expect_equal(out.read(), rounded(shape.dtype, product(whole, a, b, {})), "three slices");
 }
 
+/// Columns of B that lie apart are what a slice without rows is cut into.
+void test_columns_of_b() {
+  for (const bool transposed : {false, true}) {
+    MatmulShape whole{.m = 1, .n = 14, .k = 11, .transpose_b = transposed, .dtype = DType::kFp16};
+    const std::vector<float> a = integers(11, 4), b = integers(11 * 14, 5);
+    const Elements left(whole.dtype, a), right(whole.dtype, b), out(whole.dtype, 14);
+    MatmulShape shape = whole;
+    shape.n = 7;
+    shape.row_b = transposed ? 11 : 14;
+    MatmulPlan plan(cublas(), shape, kWhere);
+    for (size_t cut = 0; cut < 2; ++cut) {
+      const size_t start = cut * 7 * (transposed ? 11 : 1);
+      multiply(plan, left.get(), static_cast<char*>(right.get()) + start * 2,
+               static_cast<char*>(out.get()) + cut * 7 * 2);
+    }
+    expect_equal(out.read(), rounded(whole.dtype, product(whole, a, b, {})), describe(shape));
+  }
+}
+
 void test_plans_move() {
   const MatmulShape shape{.m = 8, .n = 8, .k = 8, .dtype = DType::kFp32};
   const std::vector<float> a = integers(64, 6), b = integers(64, 7);
@@ -165,6 +184,9 @@ void test_descriptions() {
   shape.stride_a = 64;
   shape.stride_c = 32;
   expect(describe(shape) == one + ", 2 times at strides 64, 0, 32", describe(shape));
+  shape.batch = 1;
+  shape.row_b = 24;
+  expect(describe(shape) == one + ", rows of B at stride 24", describe(shape));
 }
 
 /// What a file of choices gives: bytes that may fit or not.
@@ -183,6 +205,7 @@ void test_algorithms_are_checked() {
 int main() {
   return run(
       "math_matmul",
-      {test_every_form, test_batches_may_share_an_operand, test_slices_at_odd_rows, test_plans_move,
-       test_every_candidate_is_right, test_descriptions, test_algorithms_are_checked});
+      {test_every_form, test_batches_may_share_an_operand, test_slices_at_odd_rows,
+       test_columns_of_b, test_plans_move, test_every_candidate_is_right, test_descriptions,
+       test_algorithms_are_checked});
 }

@@ -22,6 +22,7 @@ struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;
   int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements between batches
+  int64_t row_b = 0;                                 ///< elements between rows of B; 0: dense
   bool transpose_a = false;                          ///< A is stored [k, m]
   bool transpose_b = false;                          ///< B is stored [n, k], as linear's weight is
   bool bias = false;           ///< adds bias[n], of the output's type, to every row
@@ -50,8 +51,8 @@ struct MatmulCandidate {
 };
 
 /// Descriptors, layouts and the algorithm of one product. Operands are contiguous within
-/// a batch and start at multiples of 16 bytes, or of a row if a row is not such a
-/// multiple. Sums are fp32 and rounded once. cuBLASLt is column-major: a
+/// a batch, unless row_b says otherwise, and start at multiples of 16 bytes, or of a row if a row
+/// is not such a multiple. Sums are fp32 and rounded once. cuBLASLt is column-major: a
 /// row-major C = A B is the column-major C' = B' A', so B is its first operand. The
 /// emitted call reads
 ///
