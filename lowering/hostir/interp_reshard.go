@@ -46,19 +46,42 @@ func partedOver(a domain.Axis) string {
 	return splitOver(a)
 }
 
-// together issues a statement that all ranks of its meshes do at one time.
-func (r *rank) together(s Stmt) error {
-	out := Result(s)
+// team lists the ranks that do a statement at one time: those of its meshes. On one mesh, ranks at
+// different places along an axis that splits none of its tensors work apart, as those of a
+// communication do: pipelines may be at different slices there.
+func (r *rank) team(s Stmt) []int {
 	var team []int
-	for _, t := range append(Uses(s), out) {
+	var first *domain.Mesh
+	split, apart := map[string]bool{}, false
+	for _, t := range append(Uses(s), Result(s)) {
 		mesh := t.Mesh
 		if mesh == nil {
 			mesh = r.machine.program.Meshes[0]
 		}
+		if first == nil {
+			first = mesh
+		}
+		apart = apart || !mesh.Same(first)
 		team = append(team, mesh.Ranks...)
+		for _, a := range t.Axes {
+			split[splitOver(a)] = true
+		}
 	}
 	slices.Sort(team)
 	team = slices.Compact(team)
+	if apart || !slices.Contains(team, r.number) {
+		return team
+	}
+	return slices.DeleteFunc(team, func(rank int) bool {
+		return slices.ContainsFunc(first.Axes, func(a domain.MeshAxis) bool {
+			return !split[a.Name] && first.Coordinate(rank, a.Name) != first.Coordinate(r.number, a.Name)
+		})
+	})
+}
+
+// together issues a statement that all ranks of its team do at one time.
+func (r *rank) together(s Stmt) error {
+	out, team := Result(s), r.team(s)
 	if !slices.Contains(team, r.number) {
 		return nil
 	}
