@@ -44,8 +44,8 @@ func checkFolder(dir string) error {
 
 // resolved is a path without symbolic links, if there is such a folder.
 func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
 	return path
 }

@@ -22,7 +22,7 @@ func killedWrite(t *testing.T, dir string, step int) bool {
 	cmd.Env = append(os.Environ(), "HIRGEN_TEST_KILLED_IN="+dir, "HIRGEN_TEST_KILLED_AT="+strconv.Itoa(step))
 	output, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL) {
+	if err != nil && (!errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL) {
 		t.Fatalf("%v:\n%s", err, output)
 	}
 	return err != nil

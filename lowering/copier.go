@@ -35,12 +35,16 @@ func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 func alongside(s hostir.Stmt, k int) []domain.Axis {
 	in, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	axes := slices.Clone(in.Axes)
+	scattered := none
+	if streamAxis(out) < 0 && reshards(s) {
+		scattered = describe(s).scattered()
+	}
 	for i, j := range row {
 		streams := j != hostir.Unmapped && out.Axes[j].Kind == domain.Stream
 		switch a := &axes[i]; {
 		case streams && a.Kind == domain.Serial:
 			a.Kind = domain.Stream
-		case !streams && a.Kind == domain.Stream && !(streamAxis(out) < 0 && reshards(s) && describe(s).scattered() == i):
+		case !streams && a.Kind == domain.Stream && i != scattered:
 			a.Kind = domain.Serial
 		}
 	}

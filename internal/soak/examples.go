@@ -47,7 +47,7 @@ func Examples(patterns ...string) ([]Example, error) {
 // Vary is an example at a small size, in another form: on a grid or on some of the ranks, with other
 // element types, kinds of axes and schedules.
 func Vary(examples []Example, seed, number uint64) (Spec, bool) {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))} //nolint:gosec // no secret depends on it
 	for range 20 {
 		e := pick(g, examples...)
 		p, err := model.Load("spec.yaml", []byte(e.text), g.sizes(e))
@@ -150,7 +150,7 @@ func (g *generator) place() {
 	switch n := s.World.Size(); {
 	case g.chance(0.15):
 		s.World.Axes = append([]MeshAxis{{"y", 2}}, s.World.Axes...)
-	case g.chance(0.15):
+	case g.chance(0.15): //nolint:gocritic // each draws anew
 		s.World.Axes = append(s.World.Axes, MeshAxis{"y", 2})
 	case g.chance(0.2):
 		s.Teams = []Mesh{{Name: "part", Axes: slices.Clone(s.World.Axes), Ranks: g.Perm(int(2 * n))[:n]}}

@@ -45,7 +45,8 @@ func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
 			}
 		}
 	}
-	return o, o.perturb(p, inputs, values, seed)
+	err = o.perturb(p, inputs, values, seed)
+	return o, err
 }
 
 // perturb finds the outputs that a small change of the inputs changes by more than the tolerance, such
@@ -58,7 +59,7 @@ func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*model.Arr
 	for _, t := range p.Tensors {
 		eps = max(eps, map[domain.DType]float64{domain.BF16: 0x1p-8, domain.FP16: 0x1p-11, domain.FP32: 0x1p-23}[t.DType])
 	}
-	random := rand.New(rand.NewPCG(seed, 5))
+	random := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // no secret depends on it
 	for range 3 {
 		moved := map[string]*model.Array{}
 		for name, a := range inputs {

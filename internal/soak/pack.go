@@ -39,15 +39,12 @@ func joinPrograms(dir string, programs [][]emit.File) error {
 			continue
 		}
 		for _, file := range files {
-			to := ""
+			to := file.Path
 			switch file.Path {
 			case name + ".h", name + ".hpp":
-				to = file.Path
 			case name + ".cpp":
-				to = file.Path
 				fmt.Fprintf(&program, "#include \"%s\"\n", to)
 			case name + "_across_hosts.cpp": // its names are those of the other form
-				to = file.Path
 				fmt.Fprintf(&abi, "#include \"%s\"\n", to)
 			case "reference.cpp", "abi.cpp":
 				to = name + "_" + file.Path

@@ -37,7 +37,7 @@ func (v *value) shape() []int64 { return domain.Shape(v.axes) }
 
 // MakeUp makes up the spec that a seed has under a number.
 func MakeUp(seed, number uint64) Spec {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))} //nolint:gosec // no secret depends on it
 	g.spec.Name = fmt.Sprintf("soak%d", number)
 	g.meshes()
 	g.spec.DType = pick(g, domain.DTypes...)

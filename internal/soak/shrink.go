@@ -141,16 +141,17 @@ func fewerRanks(s Spec) []Spec {
 		}))
 	}
 	for i, m := range s.Teams {
-		list = append(list, changed(s, func(c *Spec) {
-			c.Teams = slices.Delete(c.Teams, i, i+1)
-			for j, t := range c.Tensors {
-				if t.Mesh == m.Name {
-					c.Tensors[j].Mesh = ""
+		list = append(list,
+			changed(s, func(c *Spec) {
+				c.Teams = slices.Delete(c.Teams, i, i+1)
+				for j, t := range c.Tensors {
+					if t.Mesh == m.Name {
+						c.Tensors[j].Mesh = ""
+					}
 				}
-			}
-		}))
-		list = append(list, changed(s, func(c *Spec) { c.World.Axes = slices.Clone(m.Axes); c.Teams[i].Ranks = firstRanks(m.Size()) }))
-		list = append(list, changed(s, func(c *Spec) { c.Teams[i].Ranks = firstRanks(m.Size()) }))
+			}),
+			changed(s, func(c *Spec) { c.World.Axes = slices.Clone(m.Axes); c.Teams[i].Ranks = firstRanks(m.Size()) }),
+			changed(s, func(c *Spec) { c.Teams[i].Ranks = firstRanks(m.Size()) }))
 	}
 	return slices.DeleteFunc(list, func(c Spec) bool { return c.Text() == s.Text() })
 }

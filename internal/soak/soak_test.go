@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-func examples(t testing.TB) []Example {
-	t.Helper()
+func examples(tb testing.TB) []Example {
+	tb.Helper()
 	root := filepath.Join("..", "..")
-	list, err := Examples(filepath.Join(root, "testdata/specs/*/spec.yaml"), filepath.Join(root, "testdata/grids/*.yaml"),
-		filepath.Join(root, "internal/e2e/testdata/moves/*.yaml"))
+	list, err := Examples(filepath.Join(root, "testdata", "specs", "*", "spec.yaml"), filepath.Join(root, "testdata", "grids", "*.yaml"),
+		filepath.Join(root, "internal", "e2e", "testdata", "moves", "*.yaml"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return list
 }

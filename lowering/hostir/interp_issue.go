@@ -199,7 +199,7 @@ func (r *rank) alias(s Stmt, in *view) (*view, error) {
 		return out, nil
 	}
 	_, adds := s.(*Broadcast) // an axis of one element fits between any strides
-	if _, ok := in.contiguous(); (!ok || !in.rowMajor()) && !((adds || stillSliced(s)) && out.follow(in)) {
+	if _, ok := in.contiguous(); (!ok || !in.rowMajor()) && ((!adds && !stillSliced(s)) || !out.follow(in)) {
 		return nil, r.fail(s, "a view cannot reshape a buffer that is not row-major")
 	}
 	out.data, out.offset = in.data, in.offset
