@@ -41,19 +41,13 @@ constexpr Family kLaunchers[] = {
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", kNone,
      "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE",
      "OMPI_MCA_orte_precondition_transports", "mpirun -n 4 %s"},
-    {"PMI", "PMI_RANK", "PMI_SIZE", kNone, "MPI_LOCALRANKID", "MPI_LOCALNRANKS", kNone,
-     kCraySecret, "mpiexec -n 4 %s"},
+    {"PMI", "PMI_RANK", "PMI_SIZE", kNone, "MPI_LOCALRANKID", "MPI_LOCALNRANKS", kNone, kCraySecret,
+     "mpiexec -n 4 %s"},
 };
 
 // Slurm is outer: its variables are also set where another launcher runs inside a job.
-constexpr Family kSlurm = {"Slurm",
-                           "SLURM_PROCID",
-                           "SLURM_STEP_NUM_TASKS",
-                           "SLURM_NTASKS",
-                           "SLURM_LOCALID",
-                           kNone,
-                           "SLURM_JOB_ID",
-                           kCraySecret,
-                           "srun --ntasks=4 --gpus-per-node=4 %s"};
+constexpr Family kSlurm = {"Slurm",        "SLURM_PROCID",  "SLURM_STEP_NUM_TASKS",
+                           "SLURM_NTASKS", "SLURM_LOCALID", kNone,
+                           "SLURM_JOB_ID", kCraySecret,     "srun --ntasks=4 --gpus-per-node=4 %s"};
 
 }  // namespace hirgen

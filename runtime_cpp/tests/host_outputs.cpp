@@ -35,9 +35,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   std::string operator/(const char* name) const { return std::string(path_) + "/" + name; }
   /// How many files it has.
-  int64_t count() const {
-    return std::distance(std::filesystem::directory_iterator(path_), {});
-  }
+  int64_t count() const { return std::distance(std::filesystem::directory_iterator(path_), {}); }
 
  private:
   char path_[32] = "/tmp/hirgen_test_XXXXXX";

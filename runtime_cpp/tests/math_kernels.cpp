@@ -316,10 +316,10 @@ void test_constants_of_all_sizes() {
 }  // namespace
 
 int main() {
-  return run("math_kernels",
-             {test_unary_functions, test_nan_passes_through_relu_and_max,
-              test_casts_round_to_nearest_even, test_copies_of_strided_views,
-              test_binary_functions_broadcast, test_reductions, test_reductions_of_unaligned_slices,
-              test_sums_are_fp32_and_rounded_once, test_misfits_are_errors,
-              test_constants_of_all_sizes});
+  return run(
+      "math_kernels",
+      {test_unary_functions, test_nan_passes_through_relu_and_max, test_casts_round_to_nearest_even,
+       test_copies_of_strided_views, test_binary_functions_broadcast, test_reductions,
+       test_reductions_of_unaligned_slices, test_sums_are_fp32_and_rounded_once,
+       test_misfits_are_errors, test_constants_of_all_sizes});
 }

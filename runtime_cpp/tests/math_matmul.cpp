@@ -203,9 +203,8 @@ void test_algorithms_are_checked() {
 }  // namespace
 
 int main() {
-  return run(
-      "math_matmul",
-      {test_every_form, test_batches_may_share_an_operand, test_slices_at_odd_rows,
-       test_columns_of_b, test_plans_move, test_every_candidate_is_right, test_descriptions,
-       test_algorithms_are_checked});
+  return run("math_matmul",
+             {test_every_form, test_batches_may_share_an_operand, test_slices_at_odd_rows,
+              test_columns_of_b, test_plans_move, test_every_candidate_is_right, test_descriptions,
+              test_algorithms_are_checked});
 }
