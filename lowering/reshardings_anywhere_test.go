@@ -28,6 +28,12 @@ func TestReshardingsAnywhere(t *testing.T) {
 			"Ak = reshape(A, shape=[2, 4])\n  - Bk = reshape(B, shape=[4, 2])\n  - S = matmul(Ak, Bk)\n  - T = add(S, bias)", ""},
 		{"an exchange beside a pipeline", "mesh: {x: 2}", "A: [2, DIDx, 2, 2], S: [2, Stream(2), DIDx], R: [Stream(2), DIDx, 2]",
 			"S = max(A, axis=1)\n  - R = relu(S)", "pipeline: broadcast"},
+		{"teams at different slices", "mesh: {x: 2, y: 2}", "A: [2, DIDx, 3], T: [Stream(2), DIDy, 3], U: [Stream(2), 2, 3]",
+			"T = permute(A, perm=[1, 0, 2])\n  - U = relu(T)", "pipeline: ring"},
+		{"teams at different slices, at a distance", "mesh: {x: 2, y: 2}", "A: [DIDx, 2, 3], T: [Stream(2), 2, 3], U: [Stream(2), DIDy, 3]",
+			"T = reshape(A, shape=[2, 2, 3])\n  - U = set(T)", "pipeline: p2p"},
+		{"sums of teams at different slices", "mesh: {y: 2, x: 2}",
+			"A: [2, DIDx, 1, 2], B: [2, 2], C: [2, Stream(2), 1, 2], P: [DIDy, Stream(2), 2, 2]", "C = matmul(A, B)\n  - F = sum(P, axis=0)", "pipeline: p2p"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := fmt.Sprintf("hirgen: 1\nname: p\n%s\ndtype: fp32\ntensors: {%s}\nops:\n  - %s\nschedule: {%s}\n", c.meshes, c.tensors, c.ops, c.schedule)

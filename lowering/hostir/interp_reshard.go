@@ -9,33 +9,41 @@ import (
 
 // crosses reports whether a statement that computes takes elements of other ranks, as
 // statements do until communications are inserted.
-func crosses(s Stmt) bool {
+func crosses(s Stmt) bool { return !onOneMesh(s) || len(crossed(s)) > 0 }
+
+// onOneMesh reports whether operands and result live on the same mesh.
+func onOneMesh(s Stmt) bool {
 	out := Result(s)
-	covered := make([]bool, len(out.Axes))
+	return !slices.ContainsFunc(Uses(s), func(t *Tensor) bool {
+		return t.Mesh != nil && out.Mesh != nil && !t.Mesh.Same(out.Mesh)
+	})
+}
+
+// crossed tells the mesh axes along which a statement takes elements of other ranks.
+func crossed(s Stmt) map[string]bool {
+	out := Result(s)
+	covered, along := make([]bool, len(out.Axes)), map[string]bool{}
 	for i, row := range AxisMap(s) {
 		t := Uses(s)[i]
-		if t.Mesh != nil && out.Mesh != nil && !t.Mesh.Same(out.Mesh) {
-			return true
-		}
 		for axis, j := range row {
 			a := t.Axes[axis]
 			switch {
-			case j == Unmapped && partedOver(a) != "":
-				return true
 			case j == Unmapped:
+				along[partedOver(a)] = true
 			case partedOver(a) != partedOver(out.Axes[j]) && a.Extent.Size > 1:
-				return true
+				along[partedOver(a)], along[partedOver(out.Axes[j])] = true, true
 			default:
 				covered[j] = true
 			}
 		}
 	}
 	for j, a := range out.Axes {
-		if partedOver(a) != "" && !covered[j] {
-			return true
+		if !covered[j] {
+			along[partedOver(a)] = true
 		}
 	}
-	return false
+	delete(along, "") // what all ranks have
+	return along
 }
 
 // partedOver is the mesh axis along which several ranks have parts of an axis, or "".
@@ -46,42 +54,9 @@ func partedOver(a domain.Axis) string {
 	return splitOver(a)
 }
 
-// team lists the ranks that do a statement at one time: those of its meshes. On one mesh, ranks at
-// different places along an axis that splits none of its tensors work apart, as those of a
-// communication do: pipelines may be at different slices there.
-func (r *rank) team(s Stmt) []int {
-	var team []int
-	var first *domain.Mesh
-	split, apart := map[string]bool{}, false
-	for _, t := range append(Uses(s), Result(s)) {
-		mesh := t.Mesh
-		if mesh == nil {
-			mesh = r.machine.program.Meshes[0]
-		}
-		if first == nil {
-			first = mesh
-		}
-		apart = apart || !mesh.Same(first)
-		team = append(team, mesh.Ranks...)
-		for _, a := range t.Axes {
-			split[splitOver(a)] = true
-		}
-	}
-	slices.Sort(team)
-	team = slices.Compact(team)
-	if apart || !slices.Contains(team, r.number) {
-		return team
-	}
-	return slices.DeleteFunc(team, func(rank int) bool {
-		return slices.ContainsFunc(first.Axes, func(a domain.MeshAxis) bool {
-			return !split[a.Name] && first.Coordinate(rank, a.Name) != first.Coordinate(r.number, a.Name)
-		})
-	})
-}
-
-// together issues a statement that all ranks of its team do at one time.
+// together issues a statement that ranks do at one time.
 func (r *rank) together(s Stmt) error {
-	out, team := Result(s), r.team(s)
+	out, team := Result(s), r.teamOf(s)
 	if !slices.Contains(team, r.number) {
 		return nil
 	}
@@ -101,6 +76,30 @@ func (r *rank) together(s Stmt) error {
 	m.task.follow(begin)
 	r.issue(r.current, s, nil, m.task)
 	return nil
+}
+
+// teamOf lists the ranks whose elements a statement takes on this rank. On one mesh they are at the
+// same place on the axes along which nothing moves: others may be at another slice of a pipeline.
+func (r *rank) teamOf(s Stmt) []int {
+	var team []int
+	for _, t := range append(Uses(s), Result(s)) {
+		mesh := t.Mesh
+		if mesh == nil {
+			mesh = r.machine.program.Meshes[0]
+		}
+		team = append(team, mesh.Ranks...)
+	}
+	slices.Sort(team)
+	team = slices.Compact(team)
+	if mesh := Result(s).Mesh; mesh != nil && onOneMesh(s) {
+		along := crossed(s)
+		team = slices.DeleteFunc(team, func(other int) bool {
+			return slices.ContainsFunc(mesh.Axes, func(a domain.MeshAxis) bool {
+				return !along[a.Name] && mesh.Coordinate(other, a.Name) != mesh.Coordinate(r.number, a.Name)
+			})
+		})
+	}
+	return team
 }
 
 // reshard computes a statement on whole tensors, put together from all parts, and
