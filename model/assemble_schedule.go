@@ -78,10 +78,16 @@ func (a *assembler) schedule() {
 	for _, c := range choices {
 		names = append(names, c.name)
 	}
+	first := map[string]diag.Pos{} // a spec has a field once, a builder may get it again
 	for i, f := range a.src.schedule {
 		if i == 0 {
 			a.p.Schedule.Pos = f.name.pos
 		}
+		if pos, twice := first[f.name.value]; twice {
+			a.list.Add(f.name.pos, diag.DuplicateKey, "schedule has %q twice", f.name.value).AddNote(pos, "%q is here first", f.name.value)
+			continue
+		}
+		first[f.name.value] = f.name.pos
 		if at := slices.IndexFunc(counts, func(c count) bool { return c.name == f.name.value }); at >= 0 {
 			a.count(f.value, counts[at])
 		} else {

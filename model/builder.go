@@ -162,7 +162,7 @@ func (b *Builder) Outputs(names ...string) *Builder {
 
 // Schedule sets the choices of the schedule; fields that are zero keep their default, or
 // with Auto are chosen by the size of the problem.
-// Streams: OnCaller stands for streams: 0.
+// Streams: OnCaller stands for streams: 0. A second call may add fields, and repeat none.
 func (b *Builder) Schedule(s Schedule) *Builder {
 	add := func(name, value string) {
 		if value != "" {

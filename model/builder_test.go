@@ -114,6 +114,23 @@ func TestBuilderReportsTheCallersLine(t *testing.T) {
 	}
 }
 
+// TestBuilderTakesAFieldOnce gives the schedule in two calls, as a spec cannot.
+func TestBuilderTakesAFieldOnce(t *testing.T) {
+	b := New("p").At("model.dsl", 1, 1)
+	b.Tensor("A", "8")
+	b.Unary("relu", "B", "A").At("model.dsl", 7, 3).Schedule(Schedule{Streams: 3, Joins: "after"})
+	built, err := b.At("model.dsl", 8, 3).Schedule(Schedule{Sync: "fused"}).Build()
+	if err != nil || built.Schedule.Streams != 3 || built.Schedule.Sync != "fused" {
+		t.Errorf("%+v, %v", built, err)
+	}
+	_, err = b.At("model.dsl", 9, 3).Schedule(Schedule{Joins: "after", Streams: 3}).Build()
+	errs, ok := diag.Diagnostics(err)
+	if !ok || len(errs.Items) != 2 || len(errs.Items[0].Notes) != 1 || errs.Items[0].Notes[0].Pos.Line != 7 ||
+		errs.Items[0].Error() != `model.dsl:9:3: error HG007: schedule has "joins" twice` {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestBuilderAt(t *testing.T) {
 	b := New("p").At("/some/where/model.dsl", 7, 3).Param("M", 0)
 	_, err := b.Build()
