@@ -16,6 +16,9 @@ func TestSharedRuntime(t *testing.T) {
 		t.Fatal("the first program left no runtime")
 	}
 	second := folder{"second"}
+	if err := os.RemoveAll(second.dir()); err != nil { // a run before this one left its other runtime there
+		t.Fatal(err)
+	}
 	program := second.make(t, agLinear(plain), params{"D": 2})
 	run(t, launch.Options{Program: program, N: 2, Args: brief}).mustPass(t)
 	if got := matches(t, filepath.Dir(program), "CMakeFiles/*_runtime.dir"); len(got) != 0 {
