@@ -131,7 +131,8 @@ std::string follow_links(const std::string& path) {
     const ssize_t size = readlink(name.c_str(), bytes, sizeof(bytes));
     if (size < 0) return name;
     const std::string next(bytes, static_cast<size_t>(size));
-    name = next.starts_with('/') ? next : name.substr(0, name.rfind('/') + 1) + next;
+    name.resize(next.starts_with('/') ? 0 : name.rfind('/') + 1);
+    name += next;
   }
   errno = ELOOP;
   fail("write", path);

@@ -67,7 +67,10 @@ void HalfOpen::read_ready(const std::vector<bool>& ready) {
   for (size_t i = 0; i < connections_.size(); ++i) {
     Connection& one = connections_[i];
     const State state = ready[i] ? read_from(&one) : State::kPartial;
-    if (state == State::kPartial) left.push_back(std::move(one));
+    if (state == State::kPartial) {
+      left.push_back(std::move(one));
+      continue;
+    }
     if (state != State::kWhole) continue;
     Header header;
     std::memcpy(&header, one.inbox.data(), sizeof(header));

@@ -44,8 +44,9 @@ void add_file(NamedFiles* files, const std::string& name, const std::string& tex
     throw Error(Code::kUsage, name + " " + text + ": expected NAME=FILE with a tensor's name");
   }
   const std::string tensor = text.substr(0, equals);
+  const std::string flag = name + " " + tensor;
   for (const auto& [other, path] : *files) {
-    if (other == tensor) twice(name + " " + tensor);
+    if (other == tensor) twice(flag);
   }
   files->emplace_back(tensor, text.substr(equals + 1));
 }
