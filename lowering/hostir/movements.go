@@ -13,17 +13,52 @@ import (
 // A Movement is a communication of a program for readers of a summary: what a rank does of
 // it in a call.
 type Movement struct {
-	What  string // "Allgather", "Transfer"
-	Over  string // "mesh axis x of world"
-	By    string // "NCCL", "IPC-get within hosts"
-	Times int64  // how often in a call, at the rank with most
-	Bytes int64  // of a rank's result
-	Pos   diag.Pos
+	Type     CommType // SendRecv for what goes from rank to rank
+	Transfer bool     // from rank to rank
+	Axes     string   // of the mesh: "x", "x and y"; empty for all of it
+	Mesh     string
+	From     string // the mesh that sends, where it is another one
+	By       string // "NCCL", "IPC-get within hosts"
+	Times    int64  // how often in a call, at the rank with most
+	Bytes    int64  // of a rank's result
+	Pos      diag.Pos
 }
 
 // String is the movement in a line.
 func (m Movement) String() string {
-	return fmt.Sprintf("%d x %s over %s by %s, %d bytes each (%s)", m.Times, m.What, m.Over, m.By, m.Bytes, m.Pos)
+	what := string(m.Type)
+	if m.Transfer {
+		what = "Transfer from rank to rank"
+	}
+	return fmt.Sprintf("%d x %s over %s by %s, %d bytes each (%s)", m.Times, what, m.over(), m.By, m.Bytes, m.Pos)
+}
+
+// over says which ranks take part: "mesh axis x of world".
+func (m Movement) over() string {
+	switch {
+	case m.From != "":
+		return "meshes " + m.From + " and " + m.Mesh
+	case m.Axes == "":
+		return "mesh " + m.Mesh
+	case strings.Contains(m.Axes, " "):
+		return "mesh axes " + m.Axes + " of " + m.Mesh
+	}
+	return "mesh axis " + m.Axes + " of " + m.Mesh
+}
+
+// Short is the movement in a few words, for a column: "allgather x", "sendrecv x of left",
+// "broadcast of right", "sendrecv from left to right". The mesh that is called world goes without saying.
+func (m Movement) Short(world string) string {
+	kind := m.Type.Kind()
+	switch {
+	case m.From != "":
+		return kind + " from " + m.From + " to " + m.Mesh
+	case m.Axes == "":
+		return kind + " of " + m.Mesh
+	case m.Mesh == world:
+		return kind + " " + m.Axes
+	}
+	return kind + " " + m.Axes + " of " + m.Mesh
 }
 
 // Movements lists the communications of a program in its order, those of sums that read from
@@ -66,7 +101,11 @@ func (w *movements) list(body []Stmt) {
 			w.list(s.Body)
 		case *Communication:
 			times, _ := w.count(s.Mesh, nil)
-			w.add(s, string(s.Type), collectiveScope(s), string(s.Backend), times, s.Out)
+			m := Movement{Type: s.Type, Axes: s.MeshAxis, Mesh: s.Mesh.Name, By: string(s.Backend), Times: times}
+			if s.Type == SendRecv && !s.In.Mesh.Same(s.Out.Mesh) {
+				m.Axes, m.From, m.Mesh = "", s.In.Mesh.Name, s.Out.Mesh.Name
+			}
+			w.add(s, m, s.Out)
 		case *P2PCommunication:
 			if !s.Send {
 				w.transfer(s)
@@ -81,17 +120,6 @@ func (w *movements) under(c condition, body []Stmt) {
 	w.conditions = w.conditions[:len(w.conditions)-1]
 }
 
-// collectiveScope says which ranks take part in a collective.
-func collectiveScope(s *Communication) string {
-	switch {
-	case s.Type == SendRecv && !s.In.Mesh.Same(s.Out.Mesh):
-		return "meshes " + s.In.Mesh.Name + " and " + s.Out.Mesh.Name
-	case s.MeshAxis == "":
-		return "mesh " + s.Mesh.Name
-	}
-	return "mesh axis " + s.MeshAxis + " of " + s.Mesh.Name
-}
-
 // transfer notes what a rank receives from its peers.
 func (w *movements) transfer(s *P2PCommunication) {
 	from := s.Buffer.Mesh
@@ -99,29 +127,26 @@ func (w *movements) transfer(s *P2PCommunication) {
 		from = e.Send.Buffer.Mesh
 	}
 	times, axes := w.count(s.Buffer.Mesh, s.Peer)
-	over := "mesh " + s.Buffer.Mesh.Name
-	switch {
-	case !from.Same(s.Buffer.Mesh):
-		over = "meshes " + from.Name + " and " + s.Buffer.Mesh.Name
-	case len(axes) == 1:
-		over = "mesh axis " + axes[0] + " of " + s.Buffer.Mesh.Name
-	case len(axes) > 1:
-		over = "mesh axes " + strings.Join(axes, " and ") + " of " + s.Buffer.Mesh.Name
+	m := Movement{
+		Type: SendRecv, Transfer: true, Axes: strings.Join(axes, " and "), Mesh: s.Buffer.Mesh.Name,
+		By: strings.TrimSpace(string(s.Backend) + " " + string(s.Reach)), Times: times,
 	}
-	w.add(s, "Transfer from rank to rank", over, strings.TrimSpace(string(s.Backend)+" "+string(s.Reach)), times, s.Buffer)
+	if !from.Same(s.Buffer.Mesh) {
+		m.Axes, m.From = "", from.Name
+	}
+	w.add(s, m, s.Buffer)
 }
 
-// add notes a movement, once for neighbours that are alike, as those of a step of a ring are.
-func (w *movements) add(s Stmt, what, over, by string, times int64, result *Tensor) {
-	bytes := result.DType.Size()
+// add notes a movement into result, once for neighbours that are alike, as those of a step of a ring are.
+func (w *movements) add(s Stmt, m Movement, result *Tensor) {
+	m.Bytes, m.Pos = result.DType.Size(), s.Meta().Pos
 	for _, axis := range result.Axes {
-		bytes *= axis.LocalSize()
+		m.Bytes *= axis.LocalSize()
 	}
-	m := Movement{what, over, by, times, bytes, s.Meta().Pos}
 	if last := len(w.found) - 1; last >= 0 {
 		alike := w.found[last]
 		alike.Times = m.Times
-		if _, transfer := s.(*P2PCommunication); transfer && alike == m {
+		if m.Transfer && alike == m {
 			w.found[last].Times += m.Times
 			return
 		}

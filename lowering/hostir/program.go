@@ -20,6 +20,8 @@
 package hostir
 
 import (
+	"strings"
+
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -151,3 +153,6 @@ const (
 	SendRecv      CommType = "SendRecv"
 	AllToAll      CommType = "AllToAll"
 )
+
+// Kind is the type as reports call it, in nccl-tests' manner: "reducescatter".
+func (t CommType) Kind() string { return strings.ToLower(string(t)) }
