@@ -122,11 +122,16 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 			"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\nh = Communication(Allgather, mesh grid axis y, in G, out H, NCCL) @8:5\ngroup = EndCoalescing @9:5\n",
 			"spec.yaml:8:5: error HG100",
 		},
-		"a tensor without memory":  {"T = Unary(relu, C) @7:5\n", "T has no buffer here"},
-		"a wait for nothing":       {"Wait(g) @7:5\n", "nothing is named g"},
-		"a wait outside the loop":  {"T = Allocate @5:5\nFor s in D:\n  g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nWait(g) @7:5\n", "the wait is not in"},
-		"a product on some stream": {"If rank == 0:\n  SetCurrentStream(worker 0) @6:5\nC = Matmul(A, B) @7:5\n", "depends on the path taken"},
-		"a group without end":      {"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\n", "no end"},
+		"a copy that is strided":      {"column = Select(B, axis 1, index 0) @6:5\ng = Communication(Broadcast, mesh world axis x, root 0, in column, out column, NCCL) @7:5\n", "a communication reads or writes a copy of B, whose"},
+		"an unknown reduction":        {"T = Allocate @6:5\nT = Reduce(median, C, axis 0) @7:5\n", `there is no kernel for the reduction "median"`},
+		"a sum that NCCL has not":     {"T = Allocate @6:5\ng = Communication(Allreduce, mesh world axis x, reduce median, in C, out T, NCCL) @7:5\n", `NCCL cannot reduce by "median"`},
+		"a bias of another type":      {"F = Allocate @6:5\nC = Linear(A, B, F) @7:5\n", "the bias an intermediate result must have dense rows of the result's type, bf16"},
+		"a sum that lies differently": {"F = Allocate @6:5\nC = Matmul(A, B, add F) @7:5\n", "to which the product is added"},
+		"a tensor without memory":     {"T = Unary(relu, C) @7:5\n", "T has no buffer here"},
+		"a wait for nothing":          {"Wait(g) @7:5\n", "nothing is named g"},
+		"a wait outside the loop":     {"T = Allocate @5:5\nFor s in D:\n  g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nWait(g) @7:5\n", "the wait is not in"},
+		"a product on some stream":    {"If rank == 0:\n  SetCurrentStream(worker 0) @6:5\nC = Matmul(A, B) @7:5\n", "depends on the path taken"},
+		"a group without end":         {"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\n", "no end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files, err := emit.Render(parse(t, c.body), emit.Options{})

@@ -52,7 +52,7 @@ func (b *builder) communication(s *hostir.Communication) ([]node, error) {
 	out, in := buffers[0], buffers[1]
 	for _, u := range buffers {
 		if !u.contiguous() {
-			return nil, notContiguous(s.Pos, u.tensor, "a communication")
+			return nil, b.notContiguous(s, u.tensor, "a communication")
 		}
 	}
 	src := b.located(s, s.Handle, s.Handle+": "+string(s.Type)+" of "+s.In.Name)
@@ -160,7 +160,7 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]node, error) {
 		return nil, err
 	}
 	if !buf.contiguous() {
-		return nil, notContiguous(s.Pos, s.Buffer, "a communication")
+		return nil, b.notContiguous(s, s.Buffer, "a communication")
 	}
 	kind, verb := "recv", "receive of "
 	if s.Send {
@@ -210,7 +210,7 @@ func (b *builder) waitFor(s *hostir.Wait) ([]node, error) {
 // notCarried is the error for transports without templates.
 func notCarried(pos diag.Pos, backend hostir.Backend) error {
 	var list diag.List
-	d := list.Add(pos, diag.NotLowerable, "the transport %q cannot be emitted yet", backend)
-	d.Hint = "write `transport: nccl` in the schedule"
+	d := list.Add(pos, diag.NotLowerable, "no program can be emitted for the transport %q here", backend)
+	d.Hint = "choose transport: nccl"
 	return list.Err()
 }

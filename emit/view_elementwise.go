@@ -122,16 +122,16 @@ func (b *builder) elementwise(s hostir.Stmt) ([]*buffer, walk, error) {
 	}
 	w := newWalk(buffers[0], hostir.AxisMap(s), buffers[1:])
 	b.kernels = true
-	return buffers, w, w.check(s)
+	return buffers, w, b.check(s, w)
 }
 
-// check refuses a walk along more axes than the kernels take.
-func (w walk) check(s hostir.Stmt) error {
+// check refuses a walk of a statement along more axes than the kernels take.
+func (b *builder) check(s hostir.Stmt, w walk) error {
 	if len(w.extents) <= maxAxes {
 		return nil
 	}
-	return errorAt(s.Meta().Pos, "%q has more than %d axes that are not next to each other in memory",
-		hostir.Result(s).Name, maxAxes)
+	return errorAt(s.Meta().Pos, "%s has more than %d axes that are not next to each other in memory",
+		hostir.Called(b.program, s, hostir.Result(s)), maxAxes)
 }
 
 // computed locates a statement by what it computes: "Binary of Y".
@@ -189,7 +189,7 @@ func (b *builder) copy(s hostir.Stmt, out, in *buffer) ([]node, error) {
 		return []node{&copyNode{b.computed(s), out.name, in.name, w.extents[0].String(), out.typ.Alias}}, nil
 	}
 	b.kernels = true
-	return []node{&unaryNode{b.computed(s), copyFn, w.operand(0, out), w.operand(1, in), w.elements()}}, w.check(s)
+	return []node{&unaryNode{b.computed(s), copyFn, w.operand(0, out), w.operand(1, in), w.elements()}}, b.check(s, w)
 }
 
 // unary applies a function to every element.
@@ -212,7 +212,8 @@ func (b *builder) binary(s *hostir.Binary) ([]node, error) {
 		return nil, errorAt(s.Pos, "there is no kernel for the function %q", s.Fn)
 	}
 	if s.A.DType != s.B.DType {
-		return nil, errorAt(s.Pos, "%q is %s and %q is %s: cast one of them", s.A.Name, s.A.DType, s.B.Name, s.B.DType)
+		return nil, errorAt(s.Pos, "%s is %s and %s is %s: cast one of them",
+			hostir.Called(b.program, s, s.A), s.A.DType, hostir.Called(b.program, s, s.B), s.B.DType)
 	}
 	buffers, w, err := b.elementwise(s)
 	if err != nil {

@@ -148,7 +148,7 @@ func (b *builder) reshape(s *hostir.Reshape) ([]node, error) {
 		return nil, err
 	}
 	if !rowMajor(in.dims) {
-		return nil, notContiguous(s.Pos, s.In, "a reshape")
+		return nil, b.notContiguous(s, s.In, "a reshape")
 	}
 	shaped := b.newBuffer(&hostir.Tensor{Axes: s.Out.Axes, DType: s.Out.DType}, in.name)
 	if shaped.elements().size != in.elements().size {

@@ -38,7 +38,7 @@ func (b *builder) linear(s *hostir.Linear) ([]node, error) {
 	}
 	bias := buffers[3]
 	if s.Bias.DType != s.Out.DType || !rowMajor(bias.dims[len(bias.dims)-1:]) {
-		return nil, errorAt(s.Pos, "the bias %q must have dense rows of the result's type", s.Bias.Name)
+		return nil, errorAt(s.Pos, "the bias %s must have dense rows of the result's type, %s", hostir.Called(b.program, s, s.Bias), s.Out.DType)
 	}
 	return b.multiply(s, buffers, true, bias, s.Addend)
 }
@@ -68,7 +68,7 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	}
 	p, misfit := productOf(out, x, y, bias)
 	if misfit != nil {
-		return nil, notContiguous(s.Meta().Pos, misfit.tensor, "a product")
+		return nil, b.notContiguous(s, misfit.tensor, "a product")
 	}
 	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != nil, addend != nil
 	p.fp32Result = out.typ != x.typ
@@ -96,7 +96,8 @@ func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) (string, 
 		return d.extent.size == o.extent.size && d.stride.size == o.stride.size
 	})
 	if !same || buf.typ != out.typ {
-		return "", errorAt(s.Meta().Pos, "%q, to which the product is added, does not lie in memory as %q does", t.Name, out.tensor.Name)
+		return "", errorAt(s.Meta().Pos, "%s, to which the product is added, does not lie in memory as %s does",
+			hostir.Called(b.program, s, t), hostir.Called(b.program, s, out.tensor))
 	}
 	return buf.name, nil
 }
@@ -111,7 +112,7 @@ func long(dims []dim) []dim {
 // product declares the plan and prints the call.
 func (b *builder) product(s hostir.Stmt, p product, out, x, y *buffer) (*productNode, error) {
 	if x.typ != y.typ || out.typ != x.typ && out.typ != cppTypes[domain.FP32] {
-		return nil, errorAt(s.Meta().Pos, "the operands of a product have one type, and so has its result unless it is fp32; cast %q", out.tensor.Name)
+		return nil, errorAt(s.Meta().Pos, "the operands of a product have one type, and so has its result unless it is fp32; cast %s", hostir.Called(b.program, s, out.tensor))
 	}
 	workspace, err := b.workspace(s)
 	if err != nil {

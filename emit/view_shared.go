@@ -110,7 +110,7 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]node, error) {
 		return nil, err
 	}
 	if !buf.contiguous() {
-		return nil, notContiguous(s.Pos, s.Buffer, "a transfer")
+		return nil, b.notContiguous(s, s.Buffer, "a transfer")
 	}
 	if buf.memory == "" && s.Owns() {
 		return nil, internalError(s.Pos, s.Op(), "which memory %s is in depends on the path taken", s.Buffer.Name)

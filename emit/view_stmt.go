@@ -197,9 +197,10 @@ func (b *builder) place(label, text string) string {
 }
 
 // notContiguous is the error for an operand that a call would misread.
-func notContiguous(pos diag.Pos, t *hostir.Tensor, use string) error {
+func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) error {
 	var list diag.List
-	list.Add(pos, diag.NotContiguous, "%s reads or writes %q, whose elements are not in one run of memory", use, t.Name)
+	list.Add(s.Meta().Pos, diag.NotContiguous, "%s reads or writes %s, whose elements are not in one run of memory", use, hostir.Called(b.program, s, t)).
+		WithHint("copy it with set into a tensor of its own before")
 	return list.Err()
 }
 

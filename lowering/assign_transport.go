@@ -31,8 +31,8 @@ func AssignTransport(p *hostir.Program) error {
 			return true
 		}
 		if p.Choices.Transport != "nccl" && !exchanges(p.Choices.Pipeline) && p.Choices.Pipeline != "eager" {
-			errors.Add(s.Meta().Pos, diag.NotLowerable, "transport %q cannot carry this %s; \"nccl\" can",
-				p.Choices.Transport, s.Op())
+			errors.Add(s.Meta().Pos, diag.NotLowerable, "transport: %s cannot carry this %s: it is for what goes from rank to rank",
+				p.Choices.Transport, kindOf(s)).WithHint("choose transport: nccl, or pipeline: p2p")
 			return true
 		}
 		*backend = hostir.NCCL
@@ -43,6 +43,14 @@ func AssignTransport(p *hostir.Program) error {
 		p.Choices.Transport, p.Choices.Elsewhere, p.Choices.Copy, p.Choices.Signals = p.Choices.Elsewhere, "", "", ""
 	}
 	return errors.Err()
+}
+
+// kindOf is what an author calls a communication: "allgather".
+func kindOf(s hostir.Stmt) string {
+	if c, ok := s.(*hostir.Communication); ok {
+		return c.Type.Kind()
+	}
+	return "transfer"
 }
 
 // sharesMemory reports whether any transfer of a program goes over CUDA IPC.

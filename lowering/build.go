@@ -116,10 +116,6 @@ func (b *builder) statement(op *model.Op) {
 		in[2] = b.cast(op, in[2], out.DType)
 	}
 	s := statement(op, in, b.tensors[op.Out])
-	if s == nil {
-		b.errors.Add(op.Pos, diag.NotLowerable, "operation %s has no host IR statement", op.Kind)
-		return
-	}
 	b.program.Body = append(b.program.Body, s)
 }
 
@@ -137,7 +133,7 @@ func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.
 	return out
 }
 
-// statement is the host IR statement of an operation, or nil for an unknown one.
+// statement is the host IR statement of an operation; the model has no other ones.
 func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stmt {
 	info := hostir.Info{Pos: op.Pos}
 	switch op.Kind {
@@ -166,7 +162,7 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 	case model.OpReduce:
 		return &hostir.Reduce{Info: info, Fn: op.Fn, Out: out, In: in[0], Axis: liveAxis(in[0], op.Axis)}
 	default:
-		return nil
+		panic("no host IR statement for the operation " + string(op.Kind))
 	}
 }
 

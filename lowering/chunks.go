@@ -1,6 +1,8 @@
 package lowering
 
 import (
+	"strconv"
+
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -40,7 +42,7 @@ func (l *streamLowering) chunk(g *group) cut {
 		return cut{pieces: products / slices, width: 1, piece: l.names.fresh("c")}
 	case g.isRing():
 		l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
-			"%d chunks cannot be passed on along a ring of %d ranks: each of them has to pass on as many", products, slices).
+			"chunks: %d cannot be passed on along a ring of %d ranks: each of them has to pass on as many", products, slices).
 			WithHint("choose a multiple of %d, or pipeline: p2p", slices)
 		return whole
 	case products == 1:
@@ -51,7 +53,7 @@ func (l *streamLowering) chunk(g *group) cut {
 		return whole
 	}
 	l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
-		"%d chunks cannot be made of %d slices: one of the numbers has to divide the other", products, slices).
+		"chunks: %d cannot be made of %d slices: one of the numbers has to divide the other", products, slices).
 		WithHint("choose chunks that divide %d, or a multiple of it", slices)
 	return whole
 }
@@ -178,9 +180,13 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	if l.byPieces(c.group) {
 		field = "pieces"
 	}
-	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, "axis %d (%s, %d elements) of %s cannot be cut into %d equal pieces",
-		axis, t.Axes[axis], extent.Size, called(l.program, t), c.cut.pieces)
-	noteDeclared(d, l.program, t).WithHint("choose other %s", field)
+	elements := strconv.FormatInt(extent.Size, 10)
+	if extent.Text != "" {
+		elements = extent.Text + " = " + elements
+	}
+	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, "%s elements along an axis of %s cannot be cut into %d equal pieces",
+		elements, hostir.Called(l.program, s, t), c.cut.pieces)
+	noteDeclared(d, l.program, s, t).WithHint("choose other %s", field)
 }
 
 // oneOf is the extent of one of equal parts.
@@ -221,8 +227,8 @@ func (c *slicer) follow(s hostir.Stmt) {
 		if other, known := c.along[out]; axis == none || known && other != axis {
 			p := c.lowering.program
 			d := c.lowering.errors.Add(s.Meta().Pos, diag.NotLowerable,
-				"%s is made piece by piece along axis %d (%s), and this needs all pieces of it at once", called(p, t), along, t.Axes[along])
-			noteDeclared(d, p, t).WithHint("leave slices whole: choose no pieces, and as many chunks as slices or fewer")
+				"%s is made piece by piece along axis %d (%s), and this needs all pieces of it at once", hostir.Called(p, s, t), along, t.Axes[along])
+			noteDeclared(d, p, s, t).WithHint("leave slices whole: choose no pieces, and as many chunks as slices or fewer")
 			continue
 		}
 		c.along[out] = axis

@@ -154,7 +154,7 @@ func TestSlicesThatCannotBeCut(t *testing.T) {
 		},
 		{
 			"A: [DIDx, 7, 4], B: [4, 4], C: [Stream(D), 7, 4]", "C = matmul(A, B)",
-			"axis 0 (7, 7 elements) of the copy or view of A that is made for it cannot be cut into 2 equal pieces",
+			"7 elements along an axis of a copy of A cannot be cut into 2 equal pieces",
 		},
 	} {
 		p := cutPipeline(t, 2, c.tensors, c.ops)

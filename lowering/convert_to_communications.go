@@ -152,12 +152,10 @@ func (c *converter) broadcast(m movement, comm *hostir.Communication) {
 }
 
 func (c *converter) refuse(s hostir.Stmt, m movement) {
-	c.errors.Add(s.Meta().Pos, diag.NoCommunication,
-		"no communication takes %s %s to %s %s", m.in.Name, domain.FormatAxes(m.in.Axes),
-		m.out.Name, domain.FormatAxes(m.out.Axes)).
-		AddNote(m.in.Pos, "%s is declared here", m.in.Name).
-		AddNote(m.out.Pos, "%s is declared here", m.out.Name).
-		WithHint("change one split axis at a time, on one mesh")
+	d := c.errors.Add(s.Meta().Pos, diag.NoCommunication, "no communication takes %s %s to %s %s",
+		hostir.Called(c.program, s, m.in), domain.FormatAxes(m.in.Axes), hostir.Called(c.program, s, m.out), domain.FormatAxes(m.out.Axes))
+	noteDeclared(d, c.program, s, m.in)
+	noteDeclared(d, c.program, s, m.out).WithHint("change one split axis at a time, on one mesh")
 }
 
 // outermost checks that the slices a collective moves are whole pieces of memory: the
@@ -174,8 +172,8 @@ func (c *converter) outermost(s hostir.Stmt, m movement) bool {
 		if outer := outside(side.whole, side.axis); outer >= 0 {
 			d := c.errors.Add(s.Meta().Pos, diag.NotContiguous,
 				"axis %d (%s) of %s moves between ranks but is not outermost in its buffer: axis %d (%s) lies outside of it",
-				side.axis, side.whole.Axes[side.axis], called(c.program, side.whole), outer, side.whole.Axes[outer])
-			noteDeclared(d, c.program, side.whole).
+				side.axis, side.whole.Axes[side.axis], hostir.Called(c.program, s, side.whole), outer, side.whole.Axes[outer])
+			noteDeclared(d, c.program, s, side.whole).
 				WithHint("put that axis first, with permute where the others are needed in this order, or leave in the pass make-reshardings-contiguous")
 			return false
 		}
@@ -186,7 +184,7 @@ func (c *converter) outermost(s hostir.Stmt, m movement) bool {
 	}
 	c.errors.Add(s.Meta().Pos, diag.NotContiguous,
 		"%s and %s lay out their axes in different orders: a communication moves memory as it lies",
-		called(c.program, m.in), called(c.program, m.out)).
+		hostir.Called(c.program, s, m.in), hostir.Called(c.program, s, m.out)).
 		WithHint("reorder the axes with permute, in an operation of its own")
 	return false
 }

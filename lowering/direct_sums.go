@@ -74,21 +74,21 @@ func (f *summedParts) isGathered() bool {
 func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
 	switch {
 	case r.Fn != "sum":
-		d.refuse(r.Pos, "sums: direct adds, and does not reduce by %q", r.Fn).WithHint("choose sums: added")
+		d.refuse(r.Pos, "sums: direct supports only sums, and this is a %s", r.Fn).WithHint("choose sums: added")
 		return nil
 	case r.In.DType != r.Out.DType:
-		d.refuse(r.Pos, "sums: direct does not make %s of %s", r.Out.DType, r.In.DType).WithHint("choose sums: added")
+		d.refuse(r.Pos, "sums: direct does not convert, and makes no %s of %s", r.Out.DType, r.In.DType).WithHint("choose sums: added")
 		return nil
 	}
 	from := f.own.from
 	if from == nil || from.Parts != 0 || f.own.to == nil {
-		d.refuse(r.Pos, "the parts of this sum are views that are made slice by slice").WithHint("choose sums: added")
+		d.refuse(r.Pos, "sums: direct reads the parts of %s where they lie, and these are views that are made slice by slice", hostir.Called(d.program, r, r.Out)).WithHint("choose sums: added")
 		return nil
 	}
 	view := *from.Out
 	view.Name = d.names.fresh(from.In.Name + "_own")
 	if !liesAs(&view, r.Out) || !splitAs(&view, r.Out) {
-		d.refuse(r.Pos, "a part of the sum does not lie in memory as %s does, axis by axis", called(d.program, r.Out)).WithHint("choose sums: added")
+		d.refuse(r.Pos, "sums: direct adds parts as they lie, and a part does not lie in memory as %s does, axis by axis", hostir.Called(d.program, r, r.Out)).WithHint("choose sums: added")
 		return nil
 	}
 	d.program.Tensors = append(d.program.Tensors, &view)

@@ -158,8 +158,8 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 
 // complainOfSums reports parts of a sum that a ring would overwrite.
 func (l *streamLowering) complainOfSums(r *hostir.Reduce) step {
-	d := l.errors.Add(r.Pos, diag.NotLowerable, "the sums of a ring take the place of %s, which is needed as it is", called(l.program, r.In))
-	noteDeclared(d, l.program, r.In).
+	d := l.errors.Add(r.Pos, diag.NotLowerable, "the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))
+	noteDeclared(d, l.program, r, r.In).
 		WithHint("choose schedule: {pipeline: p2p}, which leaves it as it is")
 	return step{stmt: r, kind: unpipelined, loop: none}
 }

@@ -49,7 +49,7 @@ func TestPairsThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		ranks          int64
 		pipeline, want string
-	}{{3, "p2p", "3 ranks do not make pairs"}, {4, "ring", "a ring has neighbours and no pairs"}} {
+	}{{3, "p2p", "needs a power of two of ranks, and mesh axis x has 3"}, {4, "ring", "does not go with pipeline: ring"}} {
 		for _, s := range specTexts(t) {
 			if s.name != "matmul_rs_p2p" {
 				continue

@@ -30,14 +30,14 @@ func (l *streamLowering) choosePieces(groups []*group) {
 	at := slices.IndexFunc(groups, l.byPieces)
 	if at < 0 {
 		l.errors.Add(exchangeIn(groups), diag.NotLowerable,
-			"there is nothing to do piece by piece: pieces are those of a sum that each rank sends to the ranks at a distance").
-			WithHint("pieces go with pipeline: p2p and a reduction over an axis DIDx")
+			"pieces: %d has nothing to cut: pieces are those of a sum over ranks that a pipeline sends from rank to rank", l.program.Choices.Pieces).
+			WithHint("leave out pieces; they go with pipeline: p2p and a reduction over an axis DIDx whose result has another one")
 		return
 	}
 	if count := groups[at].axis.Extent.Size; products > count {
 		l.errors.Add(exchangeIn(groups[at:]), diag.NotLowerable,
-			"%d chunks are more than %d slices: where slices are cut into pieces, a product takes a piece of one of them, or of several", products, count).
-			WithHint("choose chunks that divide %d, or other pieces", count)
+			"chunks: %d are more than the %d slices: with pieces, a product takes a piece of one slice, or of several", products, count).
+			WithHint("choose chunks that divide %d, or more pieces", count)
 	}
 }
 
@@ -76,8 +76,9 @@ func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st
 //	after:  For piece in 2: C_piece = Reduce(sum, P_parts_piece, axis 0)
 func (c *slicer) sumOfPieces(r hostir.Stmt, rows int) hostir.Stmt {
 	if rows == none {
-		c.lowering.errors.Add(r.Meta().Pos, diag.NotLowerable, "a slice of %s is one element, and no pieces", called(c.lowering.program, c.parts[r])).
-			WithHint("choose pieces: 1")
+		c.lowering.errors.Add(r.Meta().Pos, diag.NotLowerable, "pieces: %d needs slices of more than one element: a part of the sum %s has one",
+			c.cut.pieces, hostir.Called(c.lowering.program, r, hostir.Result(r))).
+			WithHint("leave out pieces")
 		return r
 	}
 	axis := hostir.AxisMap(r)[0][rows]

@@ -133,10 +133,10 @@ func TestPiecesThatCannotBe(t *testing.T) {
 		spec, want string
 		set        func(*model.Schedule)
 	}{
-		{"ag_matmul_p2p", "nothing to do piece by piece", func(*model.Schedule) {}},
-		{"matmul_ar_p2p", "nothing to do piece by piece", func(s *model.Schedule) { s.Pipeline = "ring" }},
-		{"matmul_ar_p2p", "4 chunks are more than 2 slices", func(s *model.Schedule) { s.Chunks = 4 }},
-		{"matmul_rs_p2p", "nothing to do piece by piece", func(s *model.Schedule) { s.Pipeline, s.Chunks = "ring", 4 }},
+		{"ag_matmul_p2p", "has nothing to cut", func(*model.Schedule) {}},
+		{"matmul_ar_p2p", "has nothing to cut", func(s *model.Schedule) { s.Pipeline = "ring" }},
+		{"matmul_ar_p2p", "chunks: 4 are more than the 2 slices", func(s *model.Schedule) { s.Chunks = 4 }},
+		{"matmul_rs_p2p", "has nothing to cut", func(s *model.Schedule) { s.Pipeline, s.Chunks = "ring", 4 }},
 		{"matmul_rs_p2p", "cannot be cut into 5 equal pieces", func(s *model.Schedule) { s.Pieces = 5 }},
 	} {
 		for _, s := range specTexts(t) {

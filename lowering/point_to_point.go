@@ -43,10 +43,10 @@ func (l *streamLowering) inPairs(st step, r *ring) bool {
 	case l.program.Choices.Order != "pairwise":
 		return false
 	case st.kind.alongRing():
-		l.errors.Add(pos, diag.NotLowerable, "a ring has neighbours and no pairs").WithHint("choose order: rotation, or pipeline: p2p")
+		l.errors.Add(pos, diag.NotLowerable, "order: pairwise does not go with pipeline: ring, in which a rank passes on to the next one and makes no pairs").WithHint("choose order: rotation, or pipeline: p2p")
 		return false
 	case r.size&(r.size-1) != 0:
-		l.errors.Add(pos, diag.NotLowerable, "%d ranks do not make pairs in every step: their number has to be a power of two", r.size).
+		l.errors.Add(pos, diag.NotLowerable, "order: pairwise needs a power of two of ranks, and mesh axis %s has %d", r.axis, r.size).
 			WithHint("choose order: rotation")
 		return false
 	}

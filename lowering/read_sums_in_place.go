@@ -46,8 +46,8 @@ func ReadSumsInPlace(p *hostir.Program) error {
 		}
 	}
 	if !done {
-		d.refuse(d.nearest(), "no sum over ranks can read the parts of its peers here").
-			WithHint("sums: direct goes with pipeline: p2p and transport: ipc-get, without pieces, and a reduction over an axis DIDx that is not that of hosts")
+		d.refuse(d.nearest(), "sums: direct has no sum over ranks that can read the parts of its peers where they are").
+			WithHint("it goes with pipeline: p2p and transport: ipc-get, without pieces, and a reduction over an axis DIDx that is not that of hosts")
 	}
 	body = append(body, returns...)
 	p.Body = body

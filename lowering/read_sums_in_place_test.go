@@ -17,10 +17,10 @@ func TestReadSumsInPlace(t *testing.T) { passCases(t, "read-sums-in-place") }
 // views, whole and in pieces.
 func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 	refused := map[string]string{
-		"two reductions of the same parts": `sums: direct adds, and does not reduce by "max"`,
-		"parts that are a view":            "the parts of this sum are views that are made slice by slice",
-		"batches outside of the slices":    "a part of the sum does not lie in memory as C does, axis by axis",
-		"one batch outside of the slices":  "a part of the sum does not lie in memory as C does, axis by axis",
+		"two reductions of the same parts": "sums: direct supports only sums, and this is a max",
+		"parts that are a view":            "sums: direct reads the parts of C where they lie, and these are views that are made slice by slice",
+		"batches outside of the slices":    "a part does not lie in memory as C does, axis by axis",
+		"one batch outside of the slices":  "a part does not lie in memory as C does, axis by axis",
 	}
 	for _, s := range append(sharedSpecs, cutSpecs...) {
 		if !strings.Contains(s.pipelines, "p2p") || !strings.Contains(s.ops, "sum") {
@@ -103,7 +103,9 @@ func TestSumsThatCannotBeReadInPlace(t *testing.T) {
 			p := s.onMesh(t, "{x: D}", sizes(2, 3))
 			p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "p2p", "ipc-get", "direct"
 			c.set(&p.Schedule)
-			t.Run(name, func(t *testing.T) { wantRefused(t, p, "no sum over ranks can read the parts of its peers here") })
+			t.Run(name, func(t *testing.T) {
+				wantRefused(t, p, "has no sum over ranks that can read the parts of its peers where they are")
+			})
 		}
 	}
 }

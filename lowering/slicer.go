@@ -208,8 +208,8 @@ func (c *slicer) complain(s hostir.Stmt, t *hostir.Tensor, axis, outer int) {
 	p := c.lowering.program
 	d := c.lowering.errors.Add(s.Meta().Pos, diag.NotContiguous,
 		"a slice of %s %s along axis %d (%s) is not contiguous: axis %d (%s) lies outside of it",
-		called(p, t), domain.FormatAxes(t.Axes), axis, t.Axes[axis], outer, t.Axes[outer])
-	noteDeclared(d, p, t).WithHint("make the Stream axis the first axis of the tensor")
+		hostir.Called(p, s, t), domain.FormatAxes(t.Axes), axis, t.Axes[axis], outer, t.Axes[outer])
+	noteDeclared(d, p, s, t).WithHint("make the Stream axis the first axis of the tensor")
 }
 
 // dropFrom takes an axis out of a permutation and renumbers the others.

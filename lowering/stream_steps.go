@@ -72,7 +72,7 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	if streamsColumns(s) {
 		return l.complain(s, "declare the result with the Stream axis along the rows of the first operand, or without one",
 			"the Stream axis of %s runs along the columns of %s: a pipeline takes rows",
-			called(l.program, out), called(l.program, hostir.Uses(s)[1]))
+			hostir.Called(l.program, s, out), hostir.Called(l.program, s, hostir.Uses(s)[1]))
 	}
 	switch s := s.(type) {
 	case *hostir.Reshape:
@@ -93,7 +93,7 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	}
 	for _, a := range out.Axes[loop+1:] {
 		if a.Kind == domain.Stream {
-			return l.complain(s, "leave one of them", "%s has two Stream axes: a pipeline runs along one", called(l.program, out))
+			return l.complain(s, "leave one of them", "%s has two Stream axes: a pipeline runs along one", hostir.Called(l.program, s, out))
 		}
 	}
 	return st
@@ -110,7 +110,7 @@ func streamsColumns(s hostir.Stmt) bool {
 // complain reports that a statement cannot be pipelined, and what to do about it.
 func (l *streamLowering) complain(s hostir.Stmt, hint, format string, args ...any) step {
 	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).WithHint("%s", hint)
-	noteDeclared(d, l.program, hostir.Result(s))
+	noteDeclared(d, l.program, s, hostir.Result(s))
 	return step{stmt: s, kind: unpipelined, loop: none}
 }
 
@@ -128,8 +128,8 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 		return st
 	}
 	d := l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
-		"the collective pipeline streams along an axis that is not split", called(l.program, s.In), s.In.Axes[i].Mesh, called(l.program, s.Out))
-	noteDeclared(d, l.program, s.Out).
+		"the collective pipeline streams along an axis that is not split", hostir.Called(l.program, s, s.In), s.In.Axes[i].Mesh, hostir.Called(l.program, s, s.Out))
+	noteDeclared(d, l.program, s, s.Out).
 		WithHint("choose schedule: {pipeline: broadcast}, in which rank s broadcasts its slice in iteration s")
 	return step{stmt: s, kind: unpipelined, loop: none}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -36,6 +37,47 @@ func TestBadSpecs(t *testing.T) {
 	if err != nil || len(files) < 70 {
 		t.Fatalf("%d bad specs, %v", len(files), err)
 	}
+	reportAsExpected(t, files, load)
+}
+
+// TestSpecsThatDoNotLower does the same for specs that load, and that no host program is made of.
+func TestSpecsThatDoNotLower(t *testing.T) {
+	files, err := filepath.Glob("../testdata/errors/lowering/*.yaml")
+	if err != nil || len(files) < 15 {
+		t.Fatalf("%d bad specs, %v", len(files), err)
+	}
+	reportAsExpected(t, files, lower)
+}
+
+// load is what reading a bad spec says.
+func load(t *testing.T, src string) *diag.Errors {
+	t.Helper()
+	_, err := model.Load("spec.yaml", []byte(src), overrides(t, src))
+	errs, ok := diag.Diagnostics(err)
+	if !ok {
+		t.Fatalf("the spec loads: %v", err)
+	}
+	return errs
+}
+
+// lower is what lowering a spec that loads says.
+func lower(t *testing.T, src string) *diag.Errors {
+	t.Helper()
+	p, err := model.Load("spec.yaml", []byte(src), overrides(t, src))
+	if err != nil {
+		t.Fatalf("the spec does not load: %v", err)
+	}
+	_, err = lowering.Lower(p, lowering.Options{Verify: true})
+	errs, ok := diag.Diagnostics(err)
+	if !ok {
+		t.Fatalf("the spec lowers: %v", err)
+	}
+	return errs
+}
+
+// reportAsExpected compares what is said of bad specs with their comments.
+func reportAsExpected(t *testing.T, files []string, diagnose func(*testing.T, string) *diag.Errors) {
+	t.Helper()
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			src, err := os.ReadFile(file)
@@ -43,14 +85,14 @@ func TestBadSpecs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if *update {
-				annotate(t, file, string(src))
+				annotate(t, file, string(src), diagnose)
 				return
 			}
 			want := expected(string(src))
 			if len(want) == 0 {
 				t.Fatal("the file says nothing of a mistake")
 			}
-			if diff := cmp.Diff(want, reported(t, string(src))); diff != "" {
+			if diff := cmp.Diff(want, reported(diagnose(t, string(src)))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -81,14 +123,8 @@ func expected(src string) []string {
 	return want
 }
 
-// reported is what loading says, in the form of the comments.
-func reported(t *testing.T, src string) []string {
-	t.Helper()
-	_, err := model.Load("spec.yaml", []byte(src), overrides(t, src))
-	errs, ok := diag.Diagnostics(err)
-	if !ok {
-		t.Fatalf("the spec loads: %v", err)
-	}
+// reported is what was said, in the form of the comments.
+func reported(errs *diag.Errors) []string {
 	var got []string
 	for _, d := range errs.Items {
 		got = append(got, fmt.Sprintf("%d:%d: %s: %s", d.Pos.Line, d.Pos.Col, d.Code, d.Message))
@@ -125,7 +161,7 @@ func overrides(t *testing.T, src string) map[string]int64 {
 
 // annotate writes the comments of a bad spec anew. It does so twice, because the
 // comments move the lines that notes point at.
-func annotate(t *testing.T, file, src string) {
+func annotate(t *testing.T, file, src string, diagnose func(*testing.T, string) *diag.Errors) {
 	t.Helper()
 	for range 2 {
 		var bare []string
@@ -137,11 +173,7 @@ func annotate(t *testing.T, file, src string) {
 			bare = append(bare, line)
 			place[i+1] = len(bare)
 		}
-		_, err := model.Load("spec.yaml", []byte(src), overrides(t, src))
-		errs, ok := diag.Diagnostics(err)
-		if !ok {
-			t.Fatalf("the spec loads: %v", err)
-		}
+		errs := diagnose(t, src)
 		comments := map[int][]string{}
 		for _, d := range errs.Items {
 			head := "#" + strings.Repeat(" ", max(d.Pos.Col-2, 0)) + "^"
