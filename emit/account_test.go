@@ -47,6 +47,26 @@ func TestTeamSize(t *testing.T) {
 	}
 }
 
+// TestCommunications lists each communication of a program with its mesh axis, and names the one that
+// the bandwidths are of.
+func TestCommunications(t *testing.T) {
+	for spec, want := range map[string]struct{ list, largest string }{
+		"specs/mlp_tp_backward/spec.yaml":    {`{"allgather x", "allgather x", "reducescatter x"}`, `"allgather"`},
+		"specs/matmul_rs_ring/spec.yaml":     {`{"sendrecv x"}`, `"sendrecv"`},
+		"specs/matmul_ar_direct/spec.yaml":   {`{"sendrecv x", "sendrecv x"}`, `"sendrecv"`},
+		"grids/ag_matmul_grid.yaml":          {`{"allgather x"}`, `"allgather"`},
+		"specs/linear_ar_backward/spec.yaml": {"", ""},
+	} {
+		program := emitFile(t, "../testdata/"+spec)
+		for field, value := range map[string]string{"communications": want.list, "largest": want.largest} {
+			line := "\n              ." + field + " = " + value + ",\n"
+			if value == "" && strings.Contains(program, "."+field+" =") || value != "" && !strings.Contains(program, line) {
+				t.Errorf("%s: no%sin\n%s", spec, line, program)
+			}
+		}
+	}
+}
+
 // evaluated is the value of a field of the program's table, over the program's parameters.
 func evaluated(t *testing.T, program, field string) int64 {
 	t.Helper()

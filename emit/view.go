@@ -44,15 +44,16 @@ type programView struct {
 	Bindings                              []node // of the caller's pointers, then the rank
 	Body                                  []node
 
-	UsesRank      bool // the tensors differ from rank to rank
-	Coordinates   []coordinateView
-	Inputs        []tensorView
-	Outputs       []tensorView
-	WorldSize     quantity
-	Products      []productView
-	Bytes         quantity
-	Communication string
-	Team          string // ranks of a collective; empty for other communications
+	UsesRank       bool // the tensors differ from rank to rank
+	Coordinates    []coordinateView
+	Inputs         []tensorView
+	Outputs        []tensorView
+	WorldSize      quantity
+	Products       []productView
+	Communications []string // literals: kind, mesh axis and mesh of each one
+	Bytes          quantity // of the largest one
+	Largest        string   // its kind; empty where there is none
+	Team           string   // its ranks, of a collective; empty for other communications
 
 	Reference []refView
 	Runtime   []File

@@ -9,14 +9,14 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// account notes a communication for the summary, and keeps the largest one for the
-// columns of the report.
+// account notes a communication for the summary, and keeps the largest one: the size and the
+// bandwidths of the report are of that.
 func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	whole := out
 	if in.elements().size > out.elements().size {
 		whole = in
 	}
-	kind := strings.ToLower(string(s.Type))
+	kind := s.Type.Kind()
 	over := "mesh axis " + s.MeshAxis
 	switch {
 	case s.Type == hostir.SendRecv:
@@ -39,7 +39,7 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 		if b.loanSum != "" {
 			what = "peers' parts read for"
 		}
-		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), "sendrecv", buf, number(1))
+		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), hostir.SendRecv.Kind(), buf, number(1))
 	}
 }
 
@@ -53,8 +53,17 @@ func (b *builder) accountFor(text, kind string, whole *buffer, ranks quantity) {
 	}
 	bytes := times(b.happens(), whole.elements(), number(whole.tensor.DType.Size()))
 	if bytes.size > b.view.Bytes.size {
-		b.view.Bytes, b.view.Communication, b.view.Team = bytes, kind, unlessOne(ranks)
+		b.view.Bytes, b.view.Largest, b.view.Team = bytes, kind, unlessOne(ranks)
 	}
+}
+
+// communications lists those of the program for the report, in its order.
+func (b *builder) communications() []string {
+	var list []string
+	for _, m := range hostir.Movements(b.program) {
+		list = append(list, cstr(m.Short(b.program.Meshes[0].Name)))
+	}
+	return list
 }
 
 // perIteration says in which loops a communication stands.

@@ -130,9 +130,7 @@ func (b *builder) finish() error {
 	if v.Bytes.expr == nil {
 		v.Bytes = number(0)
 	}
-	if v.Communication == "" {
-		v.Communication = "none"
-	}
+	v.Communications = b.communications()
 	var err error
 	if v.Reference, err = b.reference(); err != nil {
 		return err

@@ -17,14 +17,17 @@ std::string nccl_version(int number) {
   return format("%d.%d.%d", number / 10000, number % 10000 / 100, number % 100);
 }
 
+// Whether each rank contributes or receives a slice of the tensor that a kind is about.
+bool is_sliced(const std::string& kind) {
+  return kind == "allgather" || kind == "reducescatter" || kind == "alltoall" ||
+         kind == "gather" || kind == "scatter";
+}
+
 // nccl-tests counts one rank's elements where ranks contribute or receive slices.
 int64_t count(const Report& report) {
   const ProgramInfo& info = *report.info;
   const auto elements = info.bytes / static_cast<int64_t>(size_of(report.dtype));
-  for (const char* sliced : {"allgather", "reducescatter", "alltoall", "gather", "scatter"}) {
-    if (info.communication == sliced) return elements / info.team_size;
-  }
-  return elements;
+  return is_sliced(info.largest) ? elements / info.team_size : elements;
 }
 
 // Rates of the median repeat.
@@ -37,7 +40,7 @@ Rates rates(const Report& report) {
   const double seconds = median(report.repeat_seconds);
   const double algbw = static_cast<double>(info.bytes) / seconds / 1e9;
   return {seconds, flops(info) / seconds / 1e12, algbw,
-          algbw * bus_factor(info.communication, info.team_size)};
+          algbw * bus_factor(info.largest, info.team_size)};
 }
 
 std::string wrong_text(const Report& report) {
@@ -61,7 +64,15 @@ void write_program(JsonWriter& json, const Report& report) {
   json.begin_object("parameters");
   for (const auto& [name, number] : info.parameters) json.value(name.c_str(), number);
   json.end_object();
-  json.value("communication", info.communication).value("transport", report.transport);
+  json.value("communication", communications(info)).begin_array("communications");
+  for (const std::string& text : info.communications) json.value(nullptr, text);
+  json.end_array();
+  if (info.largest.empty()) {
+    json.null("largest_communication");
+  } else {
+    json.value("largest_communication", info.largest);
+  }
+  json.value("transport", report.transport);
   json.value("bytes", info.bytes);
   json.value("count", count(report)).value("type", spelling(report.dtype));
   json.begin_array("products");
@@ -123,13 +134,29 @@ double flops(const ProgramInfo& info) {
   return total;
 }
 
-double bus_factor(const std::string& communication, int ranks) {
+double bus_factor(const std::string& kind, int ranks) {
   const double n = ranks;
-  if (communication == "allreduce") return 2 * (n - 1) / n;
-  for (const char* sliced : {"allgather", "reducescatter", "alltoall", "gather", "scatter"}) {
-    if (communication == sliced) return (n - 1) / n;
+  if (kind == "allreduce") return 2 * (n - 1) / n;
+  return is_sliced(kind) ? (n - 1) / n : 1;
+}
+
+std::string communications(const ProgramInfo& info) {
+  std::vector<std::pair<std::string, int>> kinds;
+  for (const std::string& text : info.communications) {
+    const auto known = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const auto& kind) { return kind.first == text; });
+    if (known != kinds.end()) {
+      ++known->second;
+    } else {
+      kinds.emplace_back(text, 1);
+    }
   }
-  return 1;
+  std::string line;
+  for (const auto& [text, number] : kinds) {
+    line += (line.empty() ? "" : ", ") + text;
+    if (number > 1) line += format(" (%d)", number);
+  }
+  return line.empty() ? "none" : line;
 }
 
 std::string header(const Report& report) {
@@ -144,6 +171,10 @@ std::string header(const Report& report) {
       cuda_version(report.versions.runtime).c_str(), cuda_version(report.versions.driver).c_str(),
       nccl_version(report.versions.nccl).c_str(), static_cast<long>(report.options.warmup),
       static_cast<long>(report.options.repeats), static_cast<long>(report.options.iters));
+  text += "# Communication: " + communications(info) + "\n";
+  if (info.communications.size() > 1 && !info.largest.empty()) {
+    text += "# Size and bandwidths are those of the largest, " + info.largest + "\n";
+  }
   if (!report.transport.empty()) text += "# Transport: " + report.transport + "\n";
   text += "# Using devices\n";
   for (const RankInfo& rank : report.ranks) {

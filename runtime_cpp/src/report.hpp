@@ -49,9 +49,13 @@ double median(std::vector<double> values);
 /// Floating-point operations of one call on one rank.
 double flops(const ProgramInfo& info);
 
-/// What busbw is to algbw, as nccl-tests defines it: the share of the tensor that crosses
-/// each link of an ideal machine.
-double bus_factor(const std::string& communication, int ranks);
+/// What busbw is to algbw, as nccl-tests defines it for a kind of communication of so many
+/// ranks: the share of the tensor that crosses each link of an ideal machine.
+double bus_factor(const std::string& kind, int ranks);
+
+/// The communications of a program in one line, those that are alike once, with their number:
+/// "allgather x (2), reducescatter x", or "none".
+std::string communications(const ProgramInfo& info);
 
 /// The lines that precede a run: "#"-comments on program, ranks and versions.
 std::string header(const Report& report);

@@ -297,7 +297,7 @@ Report sample(const ProgramInfo& info) {
 HG_TEST(rates_follow_from_the_median) {
   ProgramInfo info;
   info.name = "ag_matmul";
-  info.communication = "allgather";
+  info.largest = "allgather";
   info.mesh_size = 8;
   info.team_size = 4;  // along one axis of a grid
   info.bytes = 8'000'000;
@@ -324,6 +324,26 @@ HG_TEST(rates_follow_from_the_median) {
   HG_EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
   HG_EXPECT_EQ(bus_factor("allreduce", 4), 1.5);
   HG_EXPECT_EQ(bus_factor("broadcast", 4), 1.0);
+}
+
+HG_TEST(the_report_lists_every_communication) {
+  ProgramInfo info;
+  info.bytes = 8'000'000;
+  Report report = sample(info);
+  HG_EXPECT_EQ(communications(info), "none");
+  HG_EXPECT(parse_json(to_json(report)).find("largest_communication")->kind == JsonValue::Kind::kNull);
+  info.communications = {"allgather x", "reducescatter x", "allgather x", "sendrecv y of left"};
+  info.largest = "reducescatter";
+  info.team_size = 4;
+  HG_EXPECT_CONTAINS(header(report),
+                     "# Communication: allgather x (2), reducescatter x, sendrecv y of left\n");
+  HG_EXPECT_CONTAINS(header(report), "those of the largest, reducescatter\n");
+  const JsonValue json = parse_json(to_json(report));
+  HG_EXPECT_EQ(json.find("communication")->text,
+               "allgather x (2), reducescatter x, sendrecv y of left");
+  HG_EXPECT_EQ(json.find("communications")->items.size(), 4U);
+  HG_EXPECT_EQ(json.find("largest_communication")->text, "reducescatter");
+  HG_EXPECT_EQ(json.find("busbw_gbs")->number, 3.0);  // of the largest alone
 }
 
 HG_TEST(the_report_says_who_chose_each_algorithm) {

@@ -150,7 +150,7 @@ ProgramTable gather_table() {
   table.info.digest = "d0";
   table.info.mesh_size = kWorld;
   table.info.bytes = kWorld * kColumns * 4;
-  table.info.communication = "allgather";
+  table.info.largest = "allgather";
   table.tensors = gather_tensors;
   table.create = [](Context& context) -> std::unique_ptr<Program> {
     if (chosen("GATHER_STRAYS")) return std::make_unique<GatherOverNccl>(context);

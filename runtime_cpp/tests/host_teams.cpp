@@ -96,7 +96,7 @@ ProgramTable pair_table() {
   table.info.digest = "d0";
   table.info.mesh_size = kWorld;
   table.info.bytes = 2 * kBytes;
-  table.info.communication = "allgather";
+  table.info.largest = "allgather";
   table.tensors = pair_tensors;
   table.create = [](Context& context) -> std::unique_ptr<Program> {
     return std::make_unique<Pair>(context);

@@ -80,7 +80,7 @@ ProgramTable sample_table() {
   table.info.digest = std::getenv("SAMPLE_DIGEST") == nullptr ? "d0" : std::getenv("SAMPLE_DIGEST");
   table.info.mesh_size = kWorld;
   table.info.bytes = kSlices * kWorld * kColumns * 4;
-  table.info.communication = "allgather";
+  table.info.largest = "allgather";
   table.tensors = sample_tensors;
   table.create = [](Context& context) -> std::unique_ptr<Program> {
     return std::make_unique<Sample>(context);

@@ -112,7 +112,7 @@ ProgramTable chain_table() {
   table.info.digest = "d0";
   table.info.mesh_size = kWorld;
   table.info.bytes = kWorld * kRows * kDepth * 4;
-  table.info.communication = "allgather";
+  table.info.largest = "allgather";
   table.tensors = chain_tensors;
   table.create = [](Context& context) -> std::unique_ptr<Program> {
     return std::make_unique<Chain>(context);

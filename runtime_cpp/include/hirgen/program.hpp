@@ -38,11 +38,13 @@ struct ProgramInfo {
   std::string digest;  ///< of the host IR text: equal on every rank or the start fails
   int mesh_size = 1;
   std::vector<ProductInfo> products;
+  /// Kind, mesh axis and mesh of every communication: "allgather x", "sendrecv x of left".
+  std::vector<std::string> communications = {};
   /// Of the largest communication in a call, as nccl-tests counts: the whole tensor of a
   /// collective; of sends and receives what one rank receives, without the slice that it has.
   int64_t bytes = 0;
-  std::string communication;   ///< "allgather", for the report
-  int team_size = 1;           ///< ranks of that communication: those along one mesh axis, often
+  std::string largest = {};    ///< kind of that communication: "allgather"; empty for none
+  int team_size = 1;           ///< its ranks: those along one mesh axis, often
   std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get" or "ipc-put"
   /// Parameters of the spec by name, as generated; they go into the JSON report.
   std::vector<std::pair<std::string, int64_t>> parameters = {};
