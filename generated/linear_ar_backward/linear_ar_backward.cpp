@@ -212,7 +212,6 @@ const hirgen::ProgramTable& table() {
               .mesh_size = D,
               .products = {{S * (M / S), K / D, N, 1}, {S * N, K / D, M / S, 1}},
               .bytes = 0,
-              .communication = "none",
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
           },
