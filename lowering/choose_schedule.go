@@ -68,7 +68,7 @@ func recognise(body []hostir.Stmt) (problem, bool) {
 	}
 	found.kept = keepsParts(body)
 	found.operation = operations[strings.Join(steps, " ")]
-	return found, found.operation != ""
+	return found, found.operation != "" && found.ranks > 0 // whose slices are a pipeline's
 }
 
 // recogniseStep names what a statement does of an operation, and notes its sizes. It is not ok

@@ -51,6 +51,25 @@ func autoParams(p problem) map[string]int64 {
 	return params
 }
 
+// TestAutoWithoutPipelines: products and sums that are in no pipeline look like an operation of the table.
+func TestAutoWithoutPipelines(t *testing.T) {
+	const spec = `hirgen: 1
+name: apart
+params: {D: 1, M: 2, N: 2, K: 2}
+mesh: {x: D}
+tensors: {A: [M, K], B: [N, K], R: [DIDx, M, N], P: [DIDx, Stream(M), N], S: [DIDx, N]}
+ops:
+  - C = linear(A, B)
+  - P = neg(R)
+  - S = sum(P, axis=0)
+schedule: auto
+`
+	program := lowerAt(t, spec, problem{ranks: 1, m: 1, n: 1, k: 1})
+	if !strings.Contains(program.Auto.Basis, "not measured") {
+		t.Error(program.Auto.Basis)
+	}
+}
+
 // TestMeasuredSchedules lowers each line of the table at its own size: auto is what the same
 // schedule is when it is written out.
 func TestMeasuredSchedules(t *testing.T) {
