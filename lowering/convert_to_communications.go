@@ -154,7 +154,7 @@ func (c *converter) broadcast(m movement, comm *hostir.Communication) {
 func (c *converter) refuse(s hostir.Stmt, m movement) {
 	d := c.errors.Add(s.Meta().Pos, diag.NoCommunication, "no communication takes %s %s to %s %s",
 		hostir.Called(c.program, s, m.in), domain.FormatAxes(m.in.Axes), hostir.Called(c.program, s, m.out), domain.FormatAxes(m.out.Axes))
-	noteDeclared(d, c.program, s, m.in)
+	_ = noteDeclared(d, c.program, s, m.in)
 	noteDeclared(d, c.program, s, m.out).WithHint("change one split axis at a time, on one mesh")
 }
 

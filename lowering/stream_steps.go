@@ -110,7 +110,7 @@ func streamsColumns(s hostir.Stmt) bool {
 // complain reports that a statement cannot be pipelined, and what to do about it.
 func (l *streamLowering) complain(s hostir.Stmt, hint, format string, args ...any) step {
 	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).WithHint("%s", hint)
-	noteDeclared(d, l.program, s, hostir.Result(s))
+	_ = noteDeclared(d, l.program, s, hostir.Result(s))
 	return step{stmt: s, kind: unpipelined, loop: none}
 }
 

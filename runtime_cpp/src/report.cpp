@@ -19,8 +19,8 @@ std::string nccl_version(int number) {
 
 // Whether each rank contributes or receives a slice of the tensor that a kind is about.
 bool is_sliced(const std::string& kind) {
-  return kind == "allgather" || kind == "reducescatter" || kind == "alltoall" ||
-         kind == "gather" || kind == "scatter";
+  return kind == "allgather" || kind == "reducescatter" || kind == "alltoall" || kind == "gather" ||
+         kind == "scatter";
 }
 
 // nccl-tests counts one rank's elements where ranks contribute or receive slices.

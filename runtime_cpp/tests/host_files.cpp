@@ -331,7 +331,8 @@ HG_TEST(the_report_lists_every_communication) {
   info.bytes = 8'000'000;
   Report report = sample(info);
   HG_EXPECT_EQ(communications(info), "none");
-  HG_EXPECT(parse_json(to_json(report)).find("largest_communication")->kind == JsonValue::Kind::kNull);
+  HG_EXPECT(parse_json(to_json(report)).find("largest_communication")->kind ==
+            JsonValue::Kind::kNull);
   info.communications = {"allgather x", "reducescatter x", "allgather x", "sendrecv y of left"};
   info.largest = "reducescatter";
   info.team_size = 4;

@@ -43,7 +43,7 @@ def build(work):
     program = pathlib.Path(work).resolve() / "cublasmp_peer"
     program.parent.mkdir(parents=True, exist_ok=True)
     command = [NVCC if NVCC.exists() else "nvcc", "-O2", "-std=c++17", SOURCE, "-o", program]
-    command += [word for include, library in parts for word in ("-I", include, library, f"-Xlinker=-rpath={library.parent}")]
+    command += [word for include, library in parts for word in ("-I", include, f"-Xlinker={library}", f"-Xlinker=-rpath={library.parent}")]
     code, output = programs.quiet([*command, "-lcublas", "-Xlinker=--allow-shlib-undefined"])
     if code != 0:
         raise Missing(f"{SOURCE.name} does not compile: {output.strip()[-500:]}")

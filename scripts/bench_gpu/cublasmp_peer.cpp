@@ -1,11 +1,14 @@
-// cuBLASMp's overlapped products as a peer of bench.py: one process for each GPU, which reads commands from standard
-// input, all ranks the same ones, and of which rank 0 answers in lines that begin with "PEER". cublasmp.py builds and starts it.
+// cuBLASMp's overlapped products as a peer of bench.py: one process for each GPU, which reads
+// commands from standard input, all ranks the same ones, and of which rank 0 answers in lines that
+// begin with "PEER". cublasmp.py builds and starts it.
 //
 //   load OPERATION M N K             makes the tensors; answers with the names of its peers
-//   time PEER WARMUP ITERS REPEATS   answers with the microseconds of a call, of the slowest rank, one number for each repeat
+//   time PEER WARMUP ITERS REPEATS   answers with the microseconds of a call, of the slowest rank,
+//   one number for each repeat
 //
-// M, N and K are those of one GPU's product, as in cells.py. The library is column-major: its A are our weights, transposed,
-// its B our rows, and its D the transposed result. What ranks exchange lies in NVSHMEM's memory.
+// M, N and K are those of one GPU's product, as in cells.py. The library is column-major: its A are
+// our weights, transposed, its B our rows, and its D the transposed result. What ranks exchange
+// lies in NVSHMEM's memory.
 #include <cublasmp.h>
 #include <cuda_runtime.h>
 #include <nccl.h>
@@ -33,7 +36,8 @@ constexpr size_t kPattern = 1 << 20;
 // A call of one of the libraries failed.
 template <typename Status>
 void check(Status status, const char* call) {
-  if (static_cast<int>(status) != 0) throw std::runtime_error("error " + std::to_string(static_cast<int>(status)) + " of " + call);
+  if (static_cast<int>(status) != 0)
+    throw std::runtime_error("error " + std::to_string(static_cast<int>(status)) + " of " + call);
 }
 #define CHECK(call) check(call, #call)
 
@@ -60,12 +64,14 @@ void fill(void* memory, size_t elements, int seed) {
   for (uint16_t& value : pattern) {
     const float number = std::uniform_real_distribution<float>(-1, 1)(random);
     uint32_t bits = 0;
-    std::copy_n(reinterpret_cast<const char*>(&number), sizeof bits, reinterpret_cast<char*>(&bits));
+    std::copy_n(reinterpret_cast<const char*>(&number), sizeof bits,
+                reinterpret_cast<char*>(&bits));
     value = static_cast<uint16_t>(bits >> 16);
   }
   for (size_t begin = 0; begin < elements; begin += kPattern) {
     const size_t count = std::min(kPattern, elements - begin);
-    CHECK(cudaMemcpy(static_cast<char*>(memory) + begin * kElement, pattern.data(), count * kElement, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(static_cast<char*>(memory) + begin * kElement, pattern.data(),
+                     count * kElement, cudaMemcpyHostToDevice));
   }
 }
 
@@ -77,14 +83,16 @@ std::shared_ptr<void> own_memory(size_t bytes) {
 }
 std::shared_ptr<void> shared_memory(size_t bytes) {
   void* memory = nvshmem_malloc(std::max<size_t>(bytes, 1));
-  if (memory == nullptr) throw std::runtime_error("nvshmem_malloc of " + std::to_string(bytes) + " bytes failed");
+  if (memory == nullptr)
+    throw std::runtime_error("nvshmem_malloc of " + std::to_string(bytes) + " bytes failed");
   return {memory, [](void* p) { nvshmem_free(p); }};
 }
 
 // The ranks, what the library needs on each, and a clock that all ranks share.
 class Ranks {
  public:
-  explicit Ranks(const std::string& id_file) : rank(number_of("RANK")), world(number_of("WORLD_SIZE")) {
+  explicit Ranks(const std::string& id_file)
+      : rank(number_of("RANK")), world(number_of("WORLD_SIZE")) {
     CHECK(cudaSetDevice(number_of("LOCAL_RANK")));
     CHECK(cudaStreamCreate(&stream));
     CHECK(ncclCommInitRank(&comm_, world, id(id_file), rank));
@@ -120,8 +128,10 @@ class Ranks {
     if (rank == 0) {
       CHECK(ncclGetUniqueId(&made));
       FILE* out = std::fopen((file + ".new").c_str(), "wb");
-      if (out == nullptr || std::fwrite(&made, sizeof made, 1, out) != 1 || std::fclose(out) != 0) throw std::runtime_error("cannot write " + file);
-      if (std::rename((file + ".new").c_str(), file.c_str()) != 0) throw std::runtime_error("cannot write " + file);
+      if (out == nullptr || std::fwrite(&made, sizeof made, 1, out) != 1 || std::fclose(out) != 0)
+        throw std::runtime_error("cannot write " + file);
+      if (std::rename((file + ".new").c_str(), file.c_str()) != 0)
+        throw std::runtime_error("cannot write " + file);
       return made;
     }
     FILE* in = nullptr;
@@ -147,14 +157,17 @@ class Ranks {
 // The tensors of an operation at a shape, and its call by each algorithm.
 class Problem {
  public:
-  Problem(Ranks* ranks, const std::string& operation, int64_t m, int64_t n, int64_t k) : ranks_(ranks) {
+  Problem(Ranks* ranks, const std::string& operation, int64_t m, int64_t n, int64_t k)
+      : ranks_(ranks) {
     const int64_t world = ranks->world;
     const bool gathers = operation == "ag_matmul";
     reduces_all_ = operation == "matmul_ar";
-    if (!gathers && !reduces_all_ && operation != "matmul_rs") throw std::runtime_error("no operation " + operation);
+    if (!gathers && !reduces_all_ && operation != "matmul_rs")
+      throw std::runtime_error("no operation " + operation);
     const int64_t own_rows = gathers ? m / world : m;
     rows_ = gathers ? n * world : n, columns_ = m, inner_ = gathers ? k : k * world;
-    const int64_t block = reduces_all_ ? m : m / world;  // rows of ours that a rank of the grid holds
+    const int64_t block =
+        reduces_all_ ? m : m / world;  // rows of ours that a rank of the grid holds
     weights_ = own_memory(kElement * k * n);
     tokens_ = shared_memory(kElement * k * own_rows);
     result_ = shared_memory(kElement * n * (operation == "matmul_rs" ? m / world : m));
@@ -173,20 +186,28 @@ class Problem {
   std::vector<float> time(cublasMpMatmulAlgoType_t algorithm, int warmup, int iters, int repeats) {
     cublasMpMatmulDescriptor_t descriptor = nullptr;
     CHECK(cublasMpMatmulDescriptorCreate(&descriptor, CUBLAS_COMPUTE_32F));
-    const std::shared_ptr<void> destroyed(descriptor, [](void* p) { cublasMpMatmulDescriptorDestroy(static_cast<cublasMpMatmulDescriptor_t>(p)); });
+    const std::shared_ptr<void> destroyed(descriptor, [](void* p) {
+      cublasMpMatmulDescriptorDestroy(static_cast<cublasMpMatmulDescriptor_t>(p));
+    });
     set(descriptor, CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_TRANSA, CUBLAS_OP_T);
     set(descriptor, CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_TRANSB, CUBLAS_OP_N);
     set(descriptor, CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_ALGO_TYPE, algorithm);
-    if (reduces_all_) set(descriptor, CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE, CUBLASMP_MATMUL_EPILOGUE_ALLREDUCE);
+    if (reduces_all_)
+      set(descriptor, CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE,
+          CUBLASMP_MATMUL_EPILOGUE_ALLREDUCE);
     const float one = 1, zero = 0;
     size_t on_device = 0, on_host = 0;
-    CHECK(cublasMpMatmul_bufferSize(ranks_->handle, descriptor, rows_, columns_, inner_, &one, weights_.get(), 1, 1, a_, tokens_.get(), 1, 1, b_,
-                                    &zero, nullptr, 1, 1, nullptr, result_.get(), 1, 1, d_, &on_device, &on_host));
+    CHECK(cublasMpMatmul_bufferSize(ranks_->handle, descriptor, rows_, columns_, inner_, &one,
+                                    weights_.get(), 1, 1, a_, tokens_.get(), 1, 1, b_, &zero,
+                                    nullptr, 1, 1, nullptr, result_.get(), 1, 1, d_, &on_device,
+                                    &on_host));
     const std::shared_ptr<void> workspace = shared_memory(on_device);
     std::vector<char> host(on_host);
     const auto call = [&] {
-      CHECK(cublasMpMatmul(ranks_->handle, descriptor, rows_, columns_, inner_, &one, weights_.get(), 1, 1, a_, tokens_.get(), 1, 1, b_, &zero,
-                           nullptr, 1, 1, nullptr, result_.get(), 1, 1, d_, workspace.get(), on_device, host.data(), on_host));
+      CHECK(cublasMpMatmul(ranks_->handle, descriptor, rows_, columns_, inner_, &one,
+                           weights_.get(), 1, 1, a_, tokens_.get(), 1, 1, b_, &zero, nullptr, 1, 1,
+                           nullptr, result_.get(), 1, 1, d_, workspace.get(), on_device,
+                           host.data(), on_host));
     };
     for (int i = 0; i < warmup; ++i) call();
     std::vector<float> times;
@@ -196,13 +217,16 @@ class Problem {
 
  private:
   // Of a matrix in blocks, each of the size of a rank's part.
-  static cublasMpMatrixDescriptor_t descriptor(int64_t rows, int64_t columns, int64_t block_rows, int64_t block_columns, cublasMpGrid_t grid) {
+  static cublasMpMatrixDescriptor_t descriptor(int64_t rows, int64_t columns, int64_t block_rows,
+                                               int64_t block_columns, cublasMpGrid_t grid) {
     cublasMpMatrixDescriptor_t made = nullptr;
-    CHECK(cublasMpMatrixDescriptorCreate(rows, columns, block_rows, block_columns, 0, 0, block_rows, CUDA_R_16BF, grid, &made));
+    CHECK(cublasMpMatrixDescriptorCreate(rows, columns, block_rows, block_columns, 0, 0, block_rows,
+                                         CUDA_R_16BF, grid, &made));
     return made;
   }
   template <typename Value>
-  static void set(cublasMpMatmulDescriptor_t descriptor, cublasMpMatmulDescriptorAttribute_t attribute, Value value) {
+  static void set(cublasMpMatmulDescriptor_t descriptor,
+                  cublasMpMatmulDescriptorAttribute_t attribute, Value value) {
     CHECK(cublasMpMatmulDescriptorAttributeSet(descriptor, attribute, &value, sizeof value));
   }
 
@@ -213,7 +237,9 @@ class Problem {
   cublasMpMatrixDescriptor_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
 };
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }  // of names and messages without quotes
+std::string quoted(const std::string& text) {
+  return "\"" + text + "\"";
+}  // of names and messages without quotes
 
 // The answer to a command, as JSON. What the library refuses, on all ranks alike, is an answer.
 std::string answer(const std::string& line, Ranks* ranks, std::unique_ptr<Problem>* problem) try {
@@ -226,14 +252,18 @@ std::string answer(const std::string& line, Ranks* ranks, std::unique_ptr<Proble
     words >> m >> n >> k;
     problem->reset();
     *problem = std::make_unique<Problem>(ranks, name, m, n, k);
-    for (const Algorithm& algorithm : kAlgorithms) list += (list.empty() ? "" : ", ") + quoted(algorithm.name);
+    for (const Algorithm& algorithm : kAlgorithms)
+      list += (list.empty() ? "" : ", ") + quoted(algorithm.name);
     return "{\"peers\": [" + list + "]}";
   }
   int warmup = 0, iters = 0, repeats = 0;
   words >> warmup >> iters >> repeats;
-  const auto* found = std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms), [&](const Algorithm& one) { return one.name == name; });
-  if (found == std::end(kAlgorithms) || *problem == nullptr) throw std::runtime_error("no peer " + name);
-  for (const float us : (*problem)->time(found->type, warmup, iters, repeats)) list += (list.empty() ? "" : ", ") + std::to_string(us);
+  const auto* found = std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms),
+                                   [&](const Algorithm& one) { return one.name == name; });
+  if (found == std::end(kAlgorithms) || *problem == nullptr)
+    throw std::runtime_error("no peer " + name);
+  for (const float us : (*problem)->time(found->type, warmup, iters, repeats))
+    list += (list.empty() ? "" : ", ") + std::to_string(us);
   return "{\"us\": [" + list + "]}";
 } catch (const std::exception& error) {
   return "{\"refused\": " + quoted(std::string(error.what()).substr(0, 100)) + ", \"peers\": []}";
