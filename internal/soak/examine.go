@@ -113,6 +113,9 @@ func (e *examination) refused(stage string, err error) {
 			return
 		}
 	}
+	if e.spec.Legal {
+		e.outcome.Finding = e.finding(Unwelcome, "%s: %v", stage, err)
+	}
 	e.outcome.Refused = errs.Items[0].Code
 }
 

@@ -23,6 +23,7 @@ const (
 	Panics    Kind = "panic"               // anywhere
 	Unbounded Kind = "no end"              // within the time for one spec
 	Internal  Kind = "a mistake of a pass" // an error that is no documented one of a spec
+	Unwelcome Kind = "legal, and refused"  // a spec that must be accepted
 	Disagrees Kind = "check accepts, and emit refuses"
 	Differs   Kind = "wrong elements"     // in the interpreter
 	Stuck     Kind = "does not run"       // the interpreter refuses a program, or nothing can go on in it

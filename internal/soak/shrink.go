@@ -32,9 +32,10 @@ func smallerSpecs(s Spec) []Spec {
 	return slices.Concat(fewerOps(s), lessSchedule(s), fewerRanks(s), smallerExtents(s), plainerTensors(s))
 }
 
-// changed is a changed copy.
+// changed is a changed copy, which may be refused: a change of a legal spec may not be legal.
 func changed(s Spec, change func(*Spec)) Spec {
 	c := s.Clone()
+	c.Legal = false
 	change(&c)
 	return c
 }

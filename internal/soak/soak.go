@@ -24,8 +24,12 @@ type Options struct {
 	Log      io.Writer
 }
 
-// Make makes the spec of a number: every third one is an example in another form.
+// Make makes the spec of a number: every third one is an example in another form, and some are
+// specs that must be accepted.
 func (o *Options) Make(number uint64) Spec {
+	if number%everyLegal == everyLegal-2 {
+		return MakeLegal(o.Seed, number)
+	}
 	if number%3 == 0 && len(o.Examples) > 0 {
 		if spec, ok := Vary(o.Examples, o.Seed, number); ok {
 			return spec

@@ -85,3 +85,38 @@ func TestSoak(t *testing.T) {
 		t.Errorf("of %d specs %d are accepted, and %d built", counts.Specs, counts.Accepted, counts.Built)
 	}
 }
+
+// TestLegalSpecsAreAccepted: no refusal is right for them, and each form occurs.
+func TestLegalSpecsAreAccepted(t *testing.T) {
+	forms := map[string]int{"Stream": 0, "permute": 0, "DIDx": 0, "matmul": 0, "linear": 0}
+	for number := range uint64(300) {
+		spec := MakeLegal(1, number)
+		outcome := Examine(spec)
+		if outcome.Finding != nil || outcome.Refused != "" {
+			t.Fatalf("%v %v\n%s", outcome.Refused, outcome.Finding, spec.Text())
+		}
+		text := spec.Text()
+		for form := range forms {
+			if strings.Contains(text, form) {
+				forms[form]++
+			}
+		}
+	}
+	for form, count := range forms {
+		if count < 30 {
+			t.Errorf("%s occurs in %d of 300 specs", form, count)
+		}
+	}
+}
+
+// TestRefusalsOfLegalSpecsAreFindings: what is a mistake of the user elsewhere is none here.
+func TestRefusalsOfLegalSpecsAreFindings(t *testing.T) {
+	spec := MakeLegal(1, 0)
+	spec.Tensors[0].Axes[0].Extent.Size += 7
+	if f := Examine(spec).Finding; f == nil || f.Kind != Unwelcome {
+		t.Errorf("a refusal is %v\n%s", f, spec.Text())
+	}
+	if spec.Legal = false; Examine(spec).Finding != nil {
+		t.Error("it is a finding in a spec that may be refused")
+	}
+}

@@ -21,6 +21,7 @@ type Spec struct {
 	Ops      []Op
 	Outputs  []string // none: what no operation reads
 	Schedule []model.Setting
+	Legal    bool // it must be accepted
 }
 
 // A Param is a name that extents of its value are written with.
