@@ -30,7 +30,8 @@ func repeated(n int, format string) string {
 }
 
 // TestTimeIsLinearInTheKeysOfALine: eight times the keys may take three times as long per
-// key, since a busy computer measures badly. Quadratic time takes eight times as long.
+// key, and a second in all, since a busy computer measures badly. Quadratic time takes eight
+// times as long per key, and took five seconds.
 func TestTimeIsLinearInTheKeysOfALine(t *testing.T) {
 	load := func(section string) time.Duration {
 		spec := "hirgen: 1\nname: p\n" + section + "tensors: {A: [8]}\nops: [B = relu(A)]\n"
@@ -44,7 +45,7 @@ func TestTimeIsLinearInTheKeysOfALine(t *testing.T) {
 	}
 	const few, many = 2_000, 16_000
 	for what, section := range onOneLine {
-		if short, long := load(section(few)), load(section(many)); long > 3*many/few*short {
+		if short, long := load(section(few)), load(section(many)); long > 3*many/few*short && long > time.Second {
 			t.Errorf("%s: %d take %v, and %d take %v", what, few, short, many, long)
 		}
 	}
