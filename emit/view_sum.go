@@ -37,7 +37,7 @@ func (b *builder) sumLoans(s *hostir.SumLoans) ([]node, error) {
 	out, own := buffers[0], buffers[1]
 	for _, u := range buffers {
 		if !u.contiguous() {
-			return nil, b.notContiguous(s, u.tensor, "a sum of loans")
+			return nil, b.notContiguous(s, u.tensor, "a peer-read reduction")
 		}
 	}
 	src := b.computed(s)

@@ -88,7 +88,7 @@ func (c *Counts) program(p *hostir.Program) {
 			case *hostir.P2PCommunication:
 				met[fmt.Sprintf("%s by %s", p2pName(s), s.Backend)] = true
 			case *hostir.SumLoans:
-				met["sum of loans by IPC"] = true
+				met["peer-read reduction by IPC"] = true
 			}
 			return true
 		})
