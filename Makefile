@@ -36,7 +36,7 @@ fmt: ## Format Go and C++
 golden: setup ## Rewrite the golden files; emitted programs are built and checked first
 	@scripts/golden.sh
 
-gen: build ## Bring generated/ up to date with testdata/specs/
+gen: ## Bring generated/ up to date with testdata/specs/
 	@scripts/gen.sh
 
 bench-gpu: build ## Compare with PyTorch on this machine's GPUs (RANKS=8); tables and JSON under build/bench/

@@ -93,14 +93,14 @@ func giveStream(r *hostir.StreamRef, give func(*string)) {
 }
 
 func TestNoTextBecomesCode(t *testing.T) {
-	benign := loadCase(t, "ag_linear")
+	benign := loadExample(t, "ag_linear")
 	rename(benign, "benign")
 	want := map[string][]string{}
 	for _, f := range render(t, benign) {
 		want[f.Path] = codeTokens(f)
 	}
 	for _, attack := range attacks {
-		hostile := loadCase(t, "ag_linear")
+		hostile := loadExample(t, "ag_linear")
 		rename(hostile, attack)
 		files, err := emit.Render(hostile, emit.Options{Version: attack, Flags: []string{"-p", attack}})
 		if err != nil {

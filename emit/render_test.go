@@ -194,7 +194,7 @@ func TestSameBytesAnywhere(t *testing.T) {
 var machine = regexp.MustCompile(`(^|[\s"'=(])/(home|root|tmp|work|Users|var)/|20[0-9]{2}-[01][0-9]-[0-3][0-9]`)
 
 func TestNothingOfTheMachineLeaks(t *testing.T) {
-	p := loadCase(t, "ag_matmul")
+	p := loadExample(t, "ag_matmul")
 	p.File = "/home/someone/secret/spec.yaml"
 	for _, tensor := range p.Tensors {
 		tensor.Pos.File = p.File
@@ -211,7 +211,7 @@ func TestNothingOfTheMachineLeaks(t *testing.T) {
 }
 
 func TestManifestListsEveryFile(t *testing.T) {
-	files := render(t, loadCase(t, "ag_matmul"))
+	files := render(t, loadExample(t, "ag_matmul"))
 	var m struct {
 		Program, Spec, Hirgen string
 		Files                 []struct{ Path, SHA256 string }
@@ -232,7 +232,7 @@ func TestManifestListsEveryFile(t *testing.T) {
 // A reader of the emitted program should find about one comment in five lines.
 func TestProgramsAreReadable(t *testing.T) {
 	for _, name := range []string{"ag_matmul", "ag_linear"} {
-		for _, f := range render(t, loadCase(t, name)) {
+		for _, f := range render(t, loadExample(t, name)) {
 			if f.Path != name+".cpp" {
 				continue
 			}

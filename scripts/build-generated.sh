@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Compiles and links every folder under generated/ with the real CUDA toolchain. Nothing
-# runs: this machine needs no GPU. The first folder is built as it is; the others share one
+# Compiles and links the programs of generated/, those named or all, with the real CUDA toolchain. Each is
+# emitted whole for that: the sources are the same, since a test holds that generated/ is what is emitted.
+# Nothing runs: this machine needs no GPU. The first folder is built as it is; the others share one
 # compiled runtime, which the first of them leaves.
 source "$(dirname "$0")/common.sh"
 
-mkdir -p build
-mapfile -t settings < <(scripts/cuda-toolchain.sh)
+folders=$(scripts/emit-examples.sh "$@")
+settings=$(scripts/cuda-toolchain.sh)
+mapfile -t settings <<<"$settings"
 unset HIRGEN_RUNTIME_DIR
 runtimes=
-for folder in generated/*/; do
+for folder in $folders; do
   name=$(basename "$folder")
-  say "compiling generated/$name with nvcc"
+  say "compiling $name with nvcc"
   start=$SECONDS
   (cd "$folder" && cmake --preset cuda -B "$OLDPWD/build/cuda/$name" "${settings[@]}" -DHIRGEN_RUNTIME_DIR:PATH="$runtimes") >"build/cuda-$name.log" 2>&1 &&
     cmake --build "build/cuda/$name" >>"build/cuda-$name.log" 2>&1 ||
