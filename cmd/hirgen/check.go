@@ -13,24 +13,31 @@ import (
 
 func newCheck() *cobra.Command {
 	var flags specFlags
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check SPEC",
 		Short: "Check a spec without emitting anything",
 		Long: `Read, validate and lower a spec, and say in a few lines what came of it: tensors with
-one rank's shape, and the communication that was derived. SPEC may be - for standard input.`,
-		Example:           "  hirgen check testdata/specs/ag_matmul/spec.yaml -p M=4096",
+one rank's shape, and the communication that was derived. With --json all of it, for scripts:
+parameters, meshes, schedule, tensors, operations and communications. SPEC may be - for standard input.`,
+		Example: `  hirgen check testdata/specs/ag_matmul/spec.yaml -p M=4096
+  hirgen check testdata/specs/ag_matmul_auto/spec.yaml --json`,
 		Args:              exactly("SPEC"),
 		ValidArgsFunction: completeSpec,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			program, _, err := flags.lower(cmd, args[0])
+			program, src, err := flags.lower(cmd, args[0])
 			if err != nil {
 				return err
+			}
+			if asJSON {
+				return printReport(cmd.OutOrStdout(), src.pipeline, program)
 			}
 			_, err = fmt.Fprint(cmd.OutOrStdout(), summary(program))
 			return err
 		},
 	}
 	flags.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object instead of text")
 	return cmd
 }
 

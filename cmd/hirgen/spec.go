@@ -99,6 +99,7 @@ func (f *specFlags) lower(cmd *cobra.Command, path string) (*hostir.Program, *so
 	if err != nil {
 		return nil, nil, err
 	}
+	src.pipeline = pipeline
 	program, err := lowering.Lower(pipeline, options)
 	if err != nil {
 		return nil, nil, src.locate(err)
@@ -108,8 +109,9 @@ func (f *specFlags) lower(cmd *cobra.Command, path string) (*hostir.Program, *so
 
 // source is a spec as it was read.
 type source struct {
-	path string // as the user typed it
-	text []byte
+	path     string // as the user typed it
+	text     []byte
+	pipeline *model.Pipeline // what lower made of it
 }
 
 // locate turns diagnostics, which name the spec by its base name so that output does

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// checkReport is what hirgen check --json prints; docs/running.md describes it for scripts. Keys may be
+// added. One is renamed or removed only with the scripts that read it, under scripts/.
+type checkReport struct {
+	Name       string           `json:"name"`
+	Ranks      int              `json:"ranks"`
+	Params     map[string]int64 `json:"params"`
+	Meshes     []meshReport     `json:"meshes"`
+	Schedule   map[string]any   `json:"schedule"`
+	Auto       *autoReport      `json:"auto"`
+	Tensors    []tensorReport   `json:"tensors"`
+	Operations []opReport       `json:"operations"`
+	formReport
+	Otherwise *formReport `json:"otherwise"`
+}
+
+// formReport is what differs in the program that runs where not all ranks can share memory.
+type formReport struct {
+	Communications []communicationReport `json:"communications"`
+}
+
+type meshReport struct {
+	Name  string           `json:"name"`
+	Axes  []meshAxisReport `json:"axes"`
+	Ranks []int            `json:"ranks"`
+}
+
+type meshAxisReport struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+}
+
+type autoReport struct {
+	Given []string `json:"given"`
+	Basis string   `json:"basis"`
+}
+
+type tensorReport struct {
+	Name  string   `json:"name"`
+	Role  string   `json:"role"`
+	DType string   `json:"dtype"`
+	Mesh  string   `json:"mesh"`
+	Axes  []string `json:"axes"`
+	Shape []int64  `json:"shape"`
+	Local []int64  `json:"local_shape"`
+	At    string   `json:"at"`
+}
+
+type opReport struct {
+	Op      string         `json:"op"`
+	Fn      string         `json:"fn,omitempty"`
+	Out     string         `json:"out"`
+	In      []string       `json:"in"`
+	Product *productReport `json:"product,omitempty"`
+	At      string         `json:"at"`
+}
+
+// productReport has the extents of all matrices that an operation multiplies: batch products of [m, k] by [k, n].
+type productReport struct {
+	M     int64 `json:"m"`
+	N     int64 `json:"n"`
+	K     int64 `json:"k"`
+	Batch int64 `json:"batch"`
+}
+
+type communicationReport struct {
+	Type  string   `json:"type"`
+	Peers bool     `json:"point_to_point"`
+	Mesh  string   `json:"mesh"`
+	Axes  []string `json:"axes"`
+	From  string   `json:"from,omitempty"`
+	By    string   `json:"by"`
+	Times int64    `json:"times"`
+	Bytes int64    `json:"bytes"`
+	At    string   `json:"at"`
+}
+
+// printReport prints what came of a spec as JSON.
+func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program) error {
+	r := checkReport{
+		Name: p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
+		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p),
+	}
+	for _, param := range p.Params {
+		r.Params[param.Name] = param.Value
+	}
+	for _, m := range spec.Meshes {
+		mesh := meshReport{Name: m.Name, Axes: []meshAxisReport{}, Ranks: m.Ranks}
+		for _, a := range m.Axes {
+			mesh.Axes = append(mesh.Axes, meshAxisReport{a.Name, a.Extent.Size})
+		}
+		r.Meshes = append(r.Meshes, mesh)
+	}
+	if p.Auto != nil {
+		r.Auto = &autoReport{Given: append([]string{}, p.Auto.Given...), Basis: p.Auto.Basis}
+	}
+	for _, t := range spec.Tensors {
+		r.Tensors = append(r.Tensors, reportTensor(spec, t))
+	}
+	for _, op := range spec.Ops {
+		r.Operations = append(r.Operations, reportOp(op))
+	}
+	if p.Otherwise != nil {
+		other := reportForm(p.Otherwise)
+		r.Otherwise = &other
+	}
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(r)
+}
+
+// scheduleReport gives every field of the schedule the value that the program was made with: a number, nil
+// where that is left open, a boolean, or one of the field's words.
+func scheduleReport(p *hostir.Program) map[string]any {
+	fields := map[string]any{}
+	for _, f := range domain.ScheduleFields {
+		value := p.Choices.Get(f.Name)
+		switch {
+		case f.Name == "auto": // has a key of its own
+		case f.Name == "streams":
+			fields[f.Name] = p.Streams
+		case slices.Contains(f.Values, "true"):
+			fields[f.Name] = value == "true"
+		case f.IsNumber():
+			fields[f.Name] = nil
+			if n, err := strconv.Atoi(value); err == nil || f.Low == 0 {
+				fields[f.Name] = n
+			}
+		case value == "":
+			fields[f.Name] = f.Values[0]
+		default:
+			fields[f.Name] = value
+		}
+	}
+	return fields
+}
+
+func reportTensor(spec *model.Pipeline, t *model.Tensor) tensorReport {
+	r := tensorReport{
+		Name: t.Name, Role: "intermediate", DType: string(t.DType), Mesh: t.Mesh.Name,
+		Axes: []string{}, Shape: domain.Shape(t.Axes), Local: []int64{}, At: t.Pos.String(),
+	}
+	if slices.Contains(spec.Inputs, t) {
+		r.Role = "input"
+	} else if slices.Contains(spec.Outputs, t) {
+		r.Role = "output"
+	}
+	for _, axis := range t.Axes {
+		r.Axes = append(r.Axes, axis.String())
+	}
+	for _, axis := range domain.WithoutReductions(t.Axes) {
+		r.Local = append(r.Local, axis.LocalSize())
+	}
+	return r
+}
+
+func reportOp(op *model.Op) opReport {
+	r := opReport{Op: string(op.Kind), Fn: op.Fn, Out: op.Out.Name, In: []string{}, At: op.Pos.String()}
+	for _, in := range op.In {
+		r.In = append(r.In, in.Name)
+	}
+	if op.Kind == model.OpMatmul || op.Kind == model.OpLinear {
+		r.Product = reportProduct(op)
+	}
+	return r
+}
+
+// reportProduct sees the result as batches of matrices, one for each of the second operand.
+func reportProduct(op *model.Op) *productReport {
+	left, right, out := domain.Shape(op.In[0].Axes), domain.Shape(op.In[1].Axes), domain.Shape(op.Out.Axes)
+	r := &productReport{M: 1, N: out[len(out)-1], K: left[len(left)-1], Batch: 1}
+	for _, size := range right[:len(right)-2] {
+		r.Batch *= size
+	}
+	for _, size := range out[:len(out)-1] {
+		r.M *= size
+	}
+	r.M /= r.Batch
+	return r
+}
+
+func reportForm(p *hostir.Program) formReport {
+	list := []communicationReport{}
+	for _, m := range hostir.Movements(p) {
+		c := communicationReport{
+			Type: m.Type.Kind(), Peers: m.Transfer, Mesh: m.Mesh, Axes: []string{}, From: m.From,
+			By: m.By, Times: m.Times, Bytes: m.Bytes, At: m.Pos.String(),
+		}
+		if m.Axes != "" {
+			c.Axes = strings.Split(m.Axes, " and ")
+		}
+		list = append(list, c)
+	}
+	return formReport{Communications: list}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// checked is what hirgen check --json says of a spec.
+func checked(t *testing.T, stdin string, args ...string) checkReport {
+	t.Helper()
+	exit, text, stderr := hirgen(t, stdin, append([]string{"check", "--json"}, args...)...)
+	if exit != exitOK {
+		t.Fatalf("exit code %d:\n%s", exit, stderr)
+	}
+	var r checkReport
+	read := json.NewDecoder(strings.NewReader(text))
+	read.DisallowUnknownFields()
+	if err := read.Decode(&r); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	return r
+}
+
+func example(name string) string { return filepath.Join("../../testdata/specs", name, "spec.yaml") }
+
+func TestCheckAsJSON(t *testing.T) {
+	r := checked(t, "", example("matmul_rs_p2p"), "-p", "D=2", "-p", "M=64", "-p", "N=16", "-p", "K=32", "--schedule", "chunks=4")
+	if r.Name != "matmul_rs_p2p" || r.Ranks != 2 || !reflect.DeepEqual(r.Params, map[string]int64{"D": 2, "M": 64, "N": 16, "K": 32}) {
+		t.Errorf("name %s, %d ranks, parameters %v", r.Name, r.Ranks, r.Params)
+	}
+	if want := []meshReport{{"world", []meshAxisReport{{"x", 2}}, []int{0, 1}}}; !reflect.DeepEqual(r.Meshes, want) {
+		t.Errorf("meshes %v, want %v", r.Meshes, want)
+	}
+	for name, want := range map[string]any{
+		"pipeline": "p2p", "transport": "ipc-put", "streams": 4.0, "chunks": 4.0, "pieces": nil, "delay": 0.0, "graph": false, "order": "rotation",
+	} {
+		if got, ok := r.Schedule[name]; !ok || got != want {
+			t.Errorf("schedule: %s is %v, want %v", name, got, want)
+		}
+	}
+	parts := tensorReport{"P", "intermediate", "bf16", "world", []string{"DIDx(D)", "Stream(D)", "M/D", "N"}, []int64{2, 2, 32, 16}, []int64{1, 2, 32, 16}, ""}
+	sum := tensorReport{"C", "output", "bf16", "world", []string{"r(D)", "DIDx(D)", "M/D", "N"}, []int64{2, 32, 16}, []int64{1, 32, 16}, ""}
+	for _, want := range []tensorReport{parts, sum} {
+		if got := tensorOf(r, want.Name); !reflect.DeepEqual(got, want) {
+			t.Errorf("tensor %v, want %v", got, want)
+		}
+	}
+	if op := r.Operations[1]; op.Op != "matmul" || op.Out != "P" || !reflect.DeepEqual(op.In, []string{"A", "Bb"}) ||
+		op.Product == nil || *op.Product != (productReport{M: 64, N: 16, K: 16, Batch: 2}) {
+		t.Errorf("operation %v %v", op, op.Product)
+	}
+	if op := r.Operations[2]; op.Op != "reduce" || op.Fn != "sum" || op.Product != nil || !strings.HasPrefix(op.At, "spec.yaml:") {
+		t.Errorf("operation %v", op)
+	}
+	if len(r.Communications) != 1 || r.Auto != nil || r.Otherwise != nil {
+		t.Fatalf("communications %v, auto %v, otherwise %v", r.Communications, r.Auto, r.Otherwise)
+	}
+	if c := r.Communications[0]; c.Type != "sendrecv" || !c.Peers || c.Mesh != "world" || !reflect.DeepEqual(c.Axes, []string{"x"}) ||
+		c.By != "IPC-put" || c.Times*c.Bytes != 32*16*2 {
+		t.Errorf("communication %v", c)
+	}
+}
+
+// tensorOf finds a tensor, without its position.
+func tensorOf(r checkReport, name string) tensorReport {
+	for _, tensor := range r.Tensors {
+		if tensor.Name == name {
+			tensor.At = ""
+			return tensor
+		}
+	}
+	return tensorReport{}
+}
+
+func TestCheckAsJSONSaysWhatAutoChose(t *testing.T) {
+	r := checked(t, "", example("ag_matmul_auto"), "--schedule", "streams=3")
+	if r.Auto == nil || !reflect.DeepEqual(r.Auto.Given, []string{"streams"}) || !strings.HasPrefix(r.Auto.Basis, "ag_matmul ") {
+		t.Fatalf("auto %v", r.Auto)
+	}
+	if r.Schedule["streams"] != 3.0 || !strings.Contains(r.Auto.Basis, "pipeline "+r.Schedule["pipeline"].(string)) {
+		t.Errorf("schedule %v, by %s", r.Schedule, r.Auto.Basis)
+	}
+}
+
+func TestCheckAsJSONOfSeveralHosts(t *testing.T) {
+	r := checked(t, "", example("ag_matmul_anywhere"))
+	if r.Otherwise == nil || len(r.Otherwise.Communications) != 2 || r.Otherwise.Communications[1].By != "NCCL between hosts" {
+		t.Errorf("otherwise %v", r.Otherwise)
+	}
+}
+
+// TestCheckAsJSONCountsProducts has operands with and without batches, and a layer whose weights are [n, k].
+func TestCheckAsJSONCountsProducts(t *testing.T) {
+	spec := "hirgen: 1\nname: p\nmesh: {x: 1}\ntensors:\n  A: [2, 3, 8, 16]\n  B: [16, 12]\n  E: [2, 3, 16, 12]\n  W: [12, 16]\n" +
+		"ops:\n  - C = matmul(A, B)\n  - F = matmul(A, E)\n  - G = linear(A, W)\n"
+	r := checked(t, spec, "-")
+	want := []productReport{{48, 12, 16, 1}, {8, 12, 16, 6}, {48, 12, 16, 1}}
+	for i, op := range r.Operations {
+		if *op.Product != want[i] {
+			t.Errorf("%s: %v, want %v", op.Out, *op.Product, want[i])
+		}
+	}
+}
+
+// TestCheckAsJSONHasEveryField: scripts read all fields of the schedule but auto, which has its own key.
+func TestCheckAsJSONHasEveryField(t *testing.T) {
+	schedule := checked(t, "", agMatmul).Schedule
+	if len(schedule) != len(domain.ScheduleFields)-1 {
+		t.Errorf("%d fields, want %d", len(schedule), len(domain.ScheduleFields)-1)
+	}
+	for _, f := range domain.ScheduleFields {
+		if value, ok := schedule[f.Name]; ok == (f.Name == "auto") || value == "" {
+			t.Errorf("%s: %q", f.Name, value)
+		}
+	}
+}
+
+func TestCheckAsJSONSaysNothingOfAWrongSpec(t *testing.T) {
+	if exit, stdout, stderr := hirgen(t, "hirgen: 1\n", "check", "--json", "-"); exit != exitSpec || stdout != "" || stderr == "" {
+		t.Errorf("exit code %d, standard output %q, standard error %q", exit, stdout, stderr)
+	}
+}
