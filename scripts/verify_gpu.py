@@ -27,7 +27,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "bench_gpu"))
 
 from paced import reserved_port  # noqa: E402
-from programs import NOT_BUILT, SPECS, Builder, Program, Variant, quiet  # noqa: E402
+from programs import NOT_BUILT, SPECS, Builder, Program, Variant, checked, quiet  # noqa: E402
 from tables import table  # noqa: E402
 
 TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
@@ -41,7 +41,7 @@ CHOICES = [{"streams": 0}, {"chunks": 1}, {"chunks": "3*D"}, {"transfers": "ahea
            {"pipeline": "ring", "sums": "folded", "chunks": "2*D", "transfers": "ahead"},
            FUSED, {**FUSED, "streams": 0, "graph": "true"},
            {"sums": "direct"}, {"sums": "direct", "chunks": 1, "transfers": "ahead", "streams": 0, "graph": "true"}]
-PIPELINES = r"pipeline: (p2p|ring)"
+PIPELINES = ["p2p", "ring"]
 pool = concurrent.futures.ThreadPoolExecutor
 MEMORY_ERROR = 99  # compute-sanitizer's exit code
 
@@ -52,17 +52,11 @@ def sizes(ranks):
             "odd": {"D": ranks, "M": 42 * ranks, "N": 13, "K": 7 * ranks}}
 
 
-def declared(text):
-    """The names of a spec's parameters."""
-    params = re.search(r"^params: \{(.*)\}", text, re.MULTILINE).group(1)
-    return {part.split(":")[0].strip() for part in params.split(",")}
-
-
-def variants(ranks, specs):
+def variants(hirgen, ranks, specs):
     """(size name, variant): spec after spec over every transport, and then with every choice over CUDA IPC."""
-    texts = {folder.name: (folder / "spec.yaml").read_text() for folder in sorted(SPECS.iterdir())}
-    own = {spec: {name: {k: v for k, v in params.items() if k in declared(text)} for name, params in sizes(ranks).items()}
-           for spec, text in texts.items() if re.search(PIPELINES, text) and (not specs or spec in specs)}
+    found = {folder.name: checked(hirgen, folder / "spec.yaml") for folder in sorted(SPECS.iterdir()) if not specs or folder.name in specs}
+    own = {spec: {name: {k: v for k, v in params.items() if k in says["params"]} for name, params in sizes(ranks).items()}
+           for spec, says in found.items() if says["schedule"]["pipeline"] in PIPELINES and not says["auto"]}
     for spec, params in own.items():
         for transport in TRANSPORTS:
             for name in params:
@@ -231,9 +225,9 @@ def main():
 
     if not args.only_memcheck:
         title = f"{args.checks} calls in a row with new inputs, {args.ranks} ranks"
-        bad += step(title, "checks", variants(args.ranks, args.specs), args.ranks, check, args.checks)
+        bad += step(title, "checks", variants(builder.hirgen, args.ranks, args.specs), args.ranks, check, args.checks)
     if not args.skip_memcheck and args.device == "cuda":
-        odd = [(size, v) for size, v in variants(2, args.specs) if size == "odd" and copies(v.schedule)]
+        odd = [(size, v) for size, v in variants(builder.hirgen, 2, args.specs) if size == "odd" and copies(v.schedule)]
         bad += step("compute-sanitizer memcheck, 2 ranks", "memcheck", odd, 2, memcheck, 3)
     return 1 if bad else 0
 

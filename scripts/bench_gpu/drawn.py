@@ -4,7 +4,6 @@ A seed gives so many shapes, the same on every machine: M, N and K are log-unifo
 """
 import math
 import random
-import re
 
 import cells
 import programs
@@ -38,10 +37,11 @@ def of_cell(cell):
 
 
 def choice(program):
-    """What the head of an emitted program says of where its schedule is from."""
-    source = program.folder / f"{program.variant.spec}.cpp"
-    found = re.search(r"^// (Chosen by auto: .*(?:\n// .*)*)", source.read_text(), re.MULTILINE) if source.exists() else None
-    return re.sub(r"\s*\n// ", " ", found.group(1)).removeprefix("Chosen by auto: ") if found else "not said"
+    """What hirgen says of where a program's schedule is from."""
+    try:
+        return program.checked()["auto"]["basis"]
+    except programs.Refused as refusal:
+        return f"refused: {refusal}"
 
 
 def table(rows):

@@ -93,10 +93,8 @@ def folder_name(row):
 def emit(hirgen, specs, variant, folder):
     """Writes a folder; what hirgen says if it refuses."""
     file = specs / variant.spec / "spec.yaml"
-    command = [hirgen, "emit", file if file.exists() else programs.spec_file(variant.spec), "-o", folder]
-    command += [x for k, v in variant.params.items() for x in ("-p", f"{k}={v}")]
-    command += [x for k, v in variant.schedule.items() for x in ("--schedule", f"{k}={v}")]
-    code, output = programs.quiet(command)
+    file = file if file.exists() else programs.spec_file(variant.spec)
+    code, output = programs.quiet([hirgen, "emit", file, "-o", folder, *variant.options])
     return "" if code == 0 else programs.first_error(output)
 
 

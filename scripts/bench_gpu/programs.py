@@ -25,6 +25,18 @@ def spec_file(name):
     return own if own.exists() else SPECS / name / "spec.yaml"
 
 
+class Refused(Exception):
+    """What hirgen says of a spec or a schedule that it refuses."""
+
+
+def checked(hirgen, spec, options=()):
+    """What comes of a spec file with options of hirgen, parsed: docs/running.md lists the keys. Raises Refused."""
+    done = subprocess.run([str(hirgen), "check", "--json", str(spec), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Refused(first_error(done.stderr))
+    return json.loads(done.stdout)
+
+
 @dataclasses.dataclass(frozen=True)
 class Variant:
     """A spec of testdata/specs, or of specs/ here, with parameters and schedule fields of its own; label names it in tables, and a
@@ -43,6 +55,12 @@ class Variant:
         return ", ".join(f"{k} {v}" for k, v in self.schedule.items()) or "default"
 
     @property
+    def options(self):
+        """The options of hirgen that make it from its spec."""
+        flags = [("-p", f"{k}={v}") for k, v in self.params.items()] + [("--schedule", f"{k}={v}") for k, v in self.schedule.items()]
+        return [word for flag in flags for word in flag]
+
+    @property
     def folder_name(self):
         """A name that no other program has."""
         parts = [f"{k}-{v}" for k, v in (*self.params.items(), *self.schedule.items(), ("dtype", self.dtype))]
@@ -55,18 +73,19 @@ class Program:
     def __init__(self, builder, variant):
         self.builder, self.variant = builder, variant
         self.folder = builder.work / variant.folder_name
+        self.spec = builder.work / (variant.folder_name + ".yaml")
         self.failure = NOT_BUILT
 
     def emit(self):
         """Writes the folder; a spec or schedule that hirgen refuses is a failure with its message."""
-        spec = self.builder.work / (self.variant.folder_name + ".yaml")
         text = spec_file(self.variant.spec).read_text()
-        spec.write_text(re.sub(r"^dtype: \w+", f"dtype: {self.variant.dtype}", text, flags=re.MULTILINE))
-        command = [self.builder.hirgen, "emit", str(spec), "-o", str(self.folder)]
-        command += [x for k, v in self.variant.params.items() for x in ("-p", f"{k}={v}")]
-        command += [x for k, v in self.variant.schedule.items() for x in ("--schedule", f"{k}={v}")]
-        code, output = quiet(command)
+        self.spec.write_text(re.sub(r"^dtype: \w+", f"dtype: {self.variant.dtype}", text, flags=re.MULTILINE))
+        code, output = quiet([self.builder.hirgen, "emit", self.spec, "-o", self.folder, *self.variant.options])
         self.failure = "" if code == 0 else "refused: " + first_error(output)
+
+    def checked(self):
+        """What comes of the spec that it was emitted from, as of checked."""
+        return checked(self.builder.hirgen, self.spec, self.variant.options)
 
     def build(self):
         """Emits and compiles."""

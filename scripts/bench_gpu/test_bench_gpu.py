@@ -10,6 +10,7 @@ import unittest
 from unittest import mock
 
 import bench
+import built
 import cells
 import drawn
 import layers
@@ -29,23 +30,32 @@ def a_row(operation="ag_matmul", us=100.0, peer_us=130.0, **more):
     return {**row, **more}
 
 
+def checked(spec, cell):
+    """What hirgen says of an example spec at the size of a cell."""
+    return programs.checked(built.hirgen(), programs.spec_file(spec), programs.Variant(spec, cell.params, {}).options)
+
+
 class Cells(unittest.TestCase):
     def test_parameters_are_of_the_whole_problem(self):
         self.assertEqual(cells.Cell("ag_matmul", 1024, 512, 256, 4).params, {"D": 4, "M": 1024, "N": 512, "K": 256})
         self.assertEqual(cells.Cell("matmul_rs", 1024, 512, 256, 4).params, {"D": 4, "M": 1024, "N": 512, "K": 1024})
 
     def test_a_rank_multiplies_what_the_shape_says(self):
-        """K of matmul_rs and matmul_ar is split over ranks in the specs, and M, N, K of ag_matmul are not."""
-        for operation, texts in (("ag_matmul", ["A: [DIDx, M/D, K]", "B: [K, N]"]),
-                                 ("matmul_rs", ["A: [DIDx, D, M/D, K/D]", "B: [DIDx, K/D, N]"]),
-                                 ("matmul_ar", ["A: [DIDx, D, M/D, K/D]", "B: [DIDx, K/D, N]"])):
-            spec = (programs.SPECS / f"{operation}_p2p" / "spec.yaml").read_text()
-            for text in texts:
-                self.assertIn(text, re.sub(" +", " ", spec), operation)
+        """K of matmul_rs and matmul_ar is split over ranks in the specs, a batch on each, and M, N, K of ag_matmul are not."""
+        for cell in cells.cells(4, [(1024, 512, 256)], cells.OPERATIONS):
+            says = checked(f"{cell.operation}_p2p", cell)
+            products = [op["product"] for op in says["operations"] if "product" in op]
+            self.assertEqual(products, [{"m": 1024, "n": 512, "k": 256, "batch": 1 if cell.operation == "ag_matmul" else 4}])
+            self.assertEqual(says["ranks"], cell.ranks)
 
     def test_moved_bytes(self):
         moved = [cells.Cell(operation, 1024, 512, 256, 4).moved_bytes for operation in cells.OPERATIONS]
         self.assertEqual(moved, [1024 * 256 * 2 * 3 / 4, 1024 * 512 * 2 * 3 / 4, 1024 * 512 * 2 * 3 / 2])
+
+    def test_moved_bytes_are_those_of_the_programs(self):
+        for cell in cells.cells(4, [(1024, 512, 256)], cells.OPERATIONS):
+            says = checked(f"{cell.operation}_p2p", cell)
+            self.assertEqual(sum(c["times"] * c["bytes"] for c in says["communications"]), cell.moved_bytes, cell)
 
     def test_calls_last_as_long_as_asked(self):
         large, small = (cells.Cell("ag_matmul", *shape, 8) for shape in ((32768, 8192, 16384), (1024, 8192, 8192)))
@@ -80,9 +90,7 @@ class Variants(unittest.TestCase):
             self.assertEqual(len({v.label for v in made}), len(made), "labels name columns")
             self.assertEqual(len({v.folder_name for v in made}), len(made), "programs are not built twice")
             for variant in made:
-                text = (programs.SPECS / variant.spec / "spec.yaml").read_text()
-                declared = re.search(r"^params: \{(.*)\}", text, re.MULTILINE).group(1)
-                self.assertLessEqual(set(variant.params), {p.split(":")[0].strip() for p in declared.split(",")}, variant.spec)
+                self.assertLessEqual(set(variant.params), set(built.params(variant.spec)), variant.spec)
 
     def test_tuned_programs_are_timed_beside_the_plain_ones(self):
         cell = cells.Cell("matmul_rs", *cells.SHAPES[0], 8)
@@ -98,8 +106,7 @@ class Layers(unittest.TestCase):
             self.assertEqual(len({v.label for v in made}), len(made), "labels name columns")
             self.assertEqual(len({v.folder_name for v in made}), len(made), "programs are not built twice")
             for variant in made:
-                declared = re.search(r"^params: \{(.*)\}", programs.spec_file(variant.spec).read_text(), re.MULTILINE).group(1)
-                self.assertLessEqual(set(variant.params), {p.split(":")[0].strip() for p in declared.split(",")}, variant.spec)
+                self.assertLessEqual(set(variant.params), set(built.params(variant.spec)), variant.spec)
 
     def test_layers_with_goals_come_first(self):
         made = layers.layers(2, layers.OPERATIONS)
@@ -135,13 +142,17 @@ class Drawn(unittest.TestCase):
         for cell in made[:3]:
             self.assertTrue(programs.spec_file(drawn.of_cell(cell)[0].spec).exists())
 
-    def test_the_choice_is_what_the_head_says(self):
+    def test_the_choice_is_what_hirgen_says(self):
+        cell = cells.Cell("matmul_rs", 1024, 512, 256, 2)
         with tempfile.TemporaryDirectory() as work:
-            program = programs.Program(programs.Builder("hirgen", work), programs.Variant("x", {}, {}))
-            self.assertEqual(drawn.choice(program), "not said")
-            program.folder.mkdir()
-            (program.folder / "x.cpp").write_text("// Schedule: s.\n// Chosen by auto: op 1 x 2: measured 1 ms with a,\n// b.\n#include\n")
-            self.assertEqual(drawn.choice(program), "op 1 x 2: measured 1 ms with a, b.")
+            builder = programs.Builder(built.hirgen(), work)
+            program = programs.Program(builder, drawn.of_cell(cell)[0])
+            program.emit()
+            self.assertEqual(program.failure, "")
+            self.assertRegex(drawn.choice(program), r"^matmul_rs \d+ x \d+ x \d+, bf16, \d ranks: measured .* with pipeline ")
+            odd = programs.Program(builder, programs.Variant("matmul_rs_auto", {**cell.params, "M": 7}, {}))
+            odd.emit()
+            self.assertRegex(drawn.choice(odd), "^refused: error HG")
 
     def test_the_report_has_the_source_and_the_least_row(self):
         row = a_row(hirgen={"auto": {"us": [100.0], "wrong": 0}}, choice="measured somewhere")

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+import built
 from programs import Variant
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -16,12 +17,12 @@ NAMED = [("odd", Variant("spec", {}, {"transport": transport})) for transport in
 
 class Variants(unittest.TestCase):
     def test_rows_are_of_one_program(self):
-        named = list(verify_gpu.variants(4, None))
+        named = list(verify_gpu.variants(built.hirgen(), 4, None))
         rows = [(v.spec, v.choices, name) for name, v in named]
         self.assertEqual((len(set(rows)), len({v.folder_name for _, v in named})), (len(rows), len(rows)))
 
     def test_specs_come_one_after_the_other(self):
-        specs = [v.spec for _, v in verify_gpu.variants(4, None)]
+        specs = [v.spec for _, v in verify_gpu.variants(built.hirgen(), 4, None)]
         self.assertEqual(len(set(specs)), 1 + sum(a != b for a, b in zip(specs, specs[1:])))
 
 
@@ -91,7 +92,7 @@ class Resuming(unittest.TestCase):
         arguments = ["verify_gpu.py", "--ranks", "2", "--skip-memcheck", "--at-once", "1", "--budget", str(budget), *files, *options]
         with mock.patch.object(sys, "argv", arguments), mock.patch.object(verify_gpu.time, "monotonic", lambda: clock[0]), \
                 mock.patch.object(verify_gpu.Program, "build", build), mock.patch.object(verify_gpu, "check", check), \
-                mock.patch.object(verify_gpu, "variants", lambda ranks, specs: iter(NAMED)), mock.patch("builtins.print"):
+                mock.patch.object(verify_gpu, "variants", lambda hirgen, ranks, specs: iter(NAMED)), mock.patch("builtins.print"):
             self.assertEqual(verify_gpu.main(), 0)
         return ran
 

@@ -1,0 +1,22 @@
+"""hirgen as tests use it: that of this checkout."""
+import functools
+import pathlib
+import subprocess
+
+import programs
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+@functools.cache
+def hirgen():
+    """The command, which the first call builds."""
+    binary = ROOT / "build" / "python-tests" / "hirgen"
+    subprocess.run(["go", "build", "-o", str(binary), "./cmd/hirgen"], cwd=ROOT, check=True)
+    return binary
+
+
+@functools.cache
+def params(spec):
+    """The parameters of a spec, by its name."""
+    return programs.checked(hirgen(), programs.spec_file(spec))["params"]
