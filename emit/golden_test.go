@@ -70,11 +70,11 @@ func render(t *testing.T, p *hostir.Program) []emit.File {
 	return files
 }
 
-// varying are the files that want/ holds: C++ of which no example is the same but for the name and positions.
+// varying are the files that want/ holds: sources of which no example has the same but for the name and positions.
 func varying(program string, files []emit.File, shown map[string]bool) []emit.File {
 	return slices.DeleteFunc(slices.Clone(files), func(f emit.File) bool {
-		ext := filepath.Ext(f.Path)
-		return strings.Contains(f.Path, "/") || ext != ".cpp" && ext != ".hpp" || shown[unnamed(program, f)]
+		isSource := slices.Contains([]string{".cpp", ".hpp", ".cu", ".cuh"}, filepath.Ext(f.Path))
+		return strings.Contains(f.Path, "/") || !isSource || shown[unnamed(program, f)]
 	})
 }
 
