@@ -15,6 +15,8 @@ import (
 	"github.com/hirgen/hirgen/internal/launch"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/hostir/verify"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -34,8 +36,8 @@ func goldenCases(t *testing.T) []string {
 func loadCase(t *testing.T, name string) *hostir.Program {
 	t.Helper()
 	dir := filepath.Join(goldenDir, name)
-	if text, err := os.ReadFile(filepath.Join(dir, "program.hir")); err == nil {
-		p, err := hostir.Parse("program.hir", string(text))
+	if source, err := os.ReadFile(filepath.Join(dir, "program.hir")); err == nil {
+		p, err := text.Parse("program.hir", string(source))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +85,7 @@ func TestGolden(t *testing.T) {
 	for _, name := range goldenCases(t) {
 		t.Run(name, func(t *testing.T) {
 			program := loadCase(t, name)
-			if err := hostir.Verify(program); err != nil {
+			if err := verify.Program(program); err != nil {
 				t.Fatalf("the case itself is wrong:\n%v", err)
 			}
 			files := render(t, program)

@@ -13,6 +13,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 // header declares what the bodies below use.
@@ -38,7 +39,7 @@ tensor turned: bf16 [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], mesh world, temp @4:1
 
 func parse(t *testing.T, body string) *hostir.Program {
 	t.Helper()
-	p, err := hostir.Parse("test", header+body)
+	p, err := text.Parse("test", header+body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 // newProgramView decides everything about the emitted program, and about the one that runs
@@ -65,7 +66,7 @@ func (b *builder) describe(suffix string, opt Options) {
 	if v.Version == "" {
 		v.Version = "devel"
 	}
-	v.HostIR = hostir.Print(p)
+	v.HostIR = text.Print(p)
 	sum := sha256.Sum256([]byte(v.HostIR))
 	v.Digest = hex.EncodeToString(sum[:])
 	v.Where = v.Spec + " " + v.Name

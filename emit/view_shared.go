@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -142,7 +143,7 @@ func (b *builder) lend(s *hostir.P2PCommunication, src source, buf *buffer, pair
 	if buf.name == "" {
 		shown := *s
 		shown.Buffer = &hostir.Tensor{Name: b.address(buf)}
-		src.Text = hostir.FormatStmt(&shown)
+		src.Text = text.Statement(&shown)
 	}
 	return []node{b.word(src, "stmt/lend", share.Name, word)}
 }

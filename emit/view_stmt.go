@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 // list prints statements in order. Names that they declare end with the list.
@@ -171,7 +172,7 @@ func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) ([]*b
 // source tells where a statement comes from.
 func (b *builder) source(s hostir.Stmt) source {
 	info := s.Meta()
-	return source{Text: hostir.FormatStmt(s), Note: info.Note}
+	return source{Text: text.Statement(s), Note: info.Note}
 }
 
 // located is source for a statement that makes calls: what an error calls it, in

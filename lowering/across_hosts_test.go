@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -38,7 +39,7 @@ func keepsResultAcrossHosts(t *testing.T, p *model.Pipeline, orders uint64) {
 	for _, hosts := range partitions(len(o.inputs)) {
 		for seed := range orders {
 			if err := o.checkOn(hosts, program, seed); err != nil {
-				t.Fatalf("hosts %v: %v\n%s", hosts, err, hostir.Print(program))
+				t.Fatalf("hosts %v: %v\n%s", hosts, err, text.Print(program))
 			}
 		}
 	}
@@ -93,7 +94,7 @@ func TestAcrossHostsNeedsItsWaits(t *testing.T) {
 				return false
 			})
 			if !wrong {
-				t.Errorf("without %s nothing goes wrong\n%s", line, hostir.Print(mutant))
+				t.Errorf("without %s nothing goes wrong\n%s", line, text.Print(mutant))
 			}
 		}
 	})

@@ -75,7 +75,7 @@ func recognise(body []hostir.Stmt) (problem, bool) {
 // for what crosses ranks in another way.
 func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 	rows := hostir.AxisMap(s)
-	if reduce, isReduce := s.(*hostir.Reduce); isReduce && device(reduce.In.Axes[reduce.Axis]) != "" {
+	if reduce, isReduce := s.(*hostir.Reduce); isReduce && hostir.SplitOver(reduce.In.Axes[reduce.Axis]) != "" {
 		return []string{"sum"}, reduce.Fn == "sum" && handsOut(reduce, rows[0])
 	}
 	for i, t := range hostir.Uses(s) {
@@ -112,7 +112,7 @@ func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
 func handsOut(s *hostir.Reduce, row []int) bool {
 	across := crossing(s.In, s.Out, row)
 	return sameMesh(s.In, s.Out) && len(across) == 1 && s.In.Axes[across[0]].Kind == domain.Stream &&
-		device(s.Out.Axes[row[across[0]]]) == device(s.In.Axes[s.Axis])
+		hostir.SplitOver(s.Out.Axes[row[across[0]]]) == hostir.SplitOver(s.In.Axes[s.Axis])
 }
 
 // measureGather notes the size of a gathered tensor, unless a product has noted its own.

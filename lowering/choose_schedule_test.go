@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -84,7 +85,7 @@ func TestMeasuredSchedules(t *testing.T) {
 				t.Errorf("the program says %v of what it was chosen by", auto.Auto)
 			}
 			auto.Auto = nil
-			if diff := cmp.Diff(hostir.Print(want), hostir.Print(auto)); diff != "" {
+			if diff := cmp.Diff(text.Print(want), text.Print(auto)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 // ChooseTransport makes two programs of one where the schedule leaves the transport to the machine:
@@ -28,7 +29,7 @@ func ChooseTransport(p *hostir.Program) error {
 	if fallback == "" || p.Choices.Transport == fallback {
 		return nil
 	}
-	other, err := hostir.Parse(p.File, hostir.Print(p))
+	other, err := text.Parse(p.File, text.Print(p))
 	if err != nil {
 		return fmt.Errorf("copying the program %s: %w", p.Name, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 func TestChooseTransport(t *testing.T) { passCases(t, "choose-transport") }
@@ -27,8 +28,8 @@ func TestWhatRunsOtherwise(t *testing.T) {
 			continue
 		}
 		both.Otherwise = nil
-		if want := hostir.Print(lowered(", copy: kernel, signals: batched, transport: " + preferred)); hostir.Print(both) != want {
-			t.Errorf("%s: over CUDA IPC it is\n%s\nnot\n%s", spec, hostir.Print(both), want)
+		if want := text.Print(lowered(", copy: kernel, signals: batched, transport: " + preferred)); text.Print(both) != want {
+			t.Errorf("%s: over CUDA IPC it is\n%s\nnot\n%s", spec, text.Print(both), want)
 		}
 	}
 }
@@ -43,7 +44,7 @@ func TestNothingRunsOtherwiseWithoutSharedMemory(t *testing.T) {
 		}
 		program := lowerAt(t, spec, p)
 		if program.Otherwise != nil || program.Choices.Transport != "nccl" {
-			t.Errorf("%s gives\n%s", schedule, hostir.Print(program))
+			t.Errorf("%s gives\n%s", schedule, text.Print(program))
 		}
 	}
 }

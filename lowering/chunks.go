@@ -205,7 +205,7 @@ func (c *slicer) rows(t *hostir.Tensor, loop int) int {
 		return axis
 	}
 	c.along[t] = none
-	for _, axis := range layout(t) {
+	for _, axis := range hostir.Layout(t) {
 		if axis != loop && t.Axes[axis].LocalSize() > 1 {
 			c.along[t] = axis
 			break

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -84,11 +85,11 @@ meshes:
 func TestCommunicationsFollowFromDomains(t *testing.T) {
 	for _, m := range movesOfOneOperation {
 		t.Run(m.name, func(t *testing.T) {
-			text := "hirgen: 1\nname: p\nmesh: " + m.mesh + subMeshes + "tensors: {" + m.tensors + "}\nops:\n  - B = " + m.op + "\n"
+			source := "hirgen: 1\nname: p\nmesh: " + m.mesh + subMeshes + "tensors: {" + m.tensors + "}\nops:\n  - B = " + m.op + "\n"
 			if strings.Contains(m.mesh, "x: 2, y: 4") || strings.Contains(m.mesh, "z:") {
-				text = strings.Replace(text, subMeshes, "\n", 1)
+				source = strings.Replace(source, subMeshes, "\n", 1)
 			}
-			p, err := model.Load("spec.yaml", []byte(text), nil)
+			p, err := model.Load("spec.yaml", []byte(source), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +99,7 @@ func TestCommunicationsFollowFromDomains(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(m.want, communications(program)); diff != "" {
-				t.Errorf("-want +got:\n%s\n%s", diff, hostir.Print(program))
+				t.Errorf("-want +got:\n%s\n%s", diff, text.Print(program))
 			}
 		})
 	}

@@ -83,7 +83,7 @@ func (d *contractions) parts(t *hostir.Tensor, fromEnd int) *parts {
 		return &parts{in, in.Axes[len(in.Axes)-fromEnd-1], fromEnd, false}
 	}
 	live := hostir.Live(t)
-	if a := t.Axes[live[len(live)-fromEnd]]; device(a) != "" && len(live) == len(t.Axes) {
+	if a := t.Axes[live[len(live)-fromEnd]]; hostir.SplitOver(a) != "" && len(live) == len(t.Axes) {
 		return &parts{t, a, fromEnd, true}
 	}
 	return nil
@@ -111,7 +111,7 @@ func (d *contractions) merged(t *hostir.Tensor, fromEnd int) *hostir.Tensor {
 	}
 	in, live := hostir.Live(r.In), hostir.Live(r.Out)
 	at := len(live) - fromEnd
-	if at < 0 || len(in) != len(live)+1 || len(in) != len(r.In.Axes) || device(r.In.Axes[in[at]]) == "" {
+	if at < 0 || len(in) != len(live)+1 || len(in) != len(r.In.Axes) || hostir.SplitOver(r.In.Axes[in[at]]) == "" {
 		return nil
 	}
 	for n, j := range live {
@@ -184,7 +184,7 @@ func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
 func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []domain.Axis {
 	axes := d.keep(t, live)
 	for i := range axes {
-		if over := device(axes[i]); over != "" && (over == operand.split.Mesh || !sameMesh(t, operand.tensor)) {
+		if over := hostir.SplitOver(axes[i]); over != "" && (over == operand.split.Mesh || !sameMesh(t, operand.tensor)) {
 			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
 		}
 	}

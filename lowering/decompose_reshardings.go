@@ -205,7 +205,7 @@ func (m movement) after(sh shift) map[int]string {
 func (d *decomposer) tensor(m movement, mesh *domain.Mesh, splits map[int]string) *hostir.Tensor {
 	t := &hostir.Tensor{
 		Name: d.names.fresh(m.out.Name + "_part"), DType: m.out.DType, Axes: slices.Clone(m.out.Axes), Mesh: mesh,
-		Role: hostir.Temp, Layout: slices.Clone(layout(m.out)), Pos: m.out.Pos,
+		Role: hostir.Temp, Layout: slices.Clone(hostir.Layout(m.out)), Pos: m.out.Pos,
 	}
 	for j := range t.Axes {
 		a := &t.Axes[j]

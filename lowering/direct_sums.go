@@ -87,7 +87,7 @@ func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
 	}
 	view := *from.Out
 	view.Name = d.names.fresh(from.In.Name + "_own")
-	if !liesAs(&view, r.Out) || !splitAs(&view, r.Out) {
+	if !hostir.SameLayout(&view, r.Out) || !splitAs(&view, r.Out) {
 		d.refuse(r.Pos, "sums: direct adds parts as they lie, and a part does not lie in memory as %s does, axis by axis", hostir.Called(d.program, r, r.Out)).WithHint("choose sums: added")
 		return nil
 	}
@@ -99,7 +99,7 @@ func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
 func splitAs(t, as *hostir.Tensor) bool {
 	axes := func(t *hostir.Tensor) (meshAxes []string) {
 		for _, i := range hostir.Live(t) {
-			meshAxes = append(meshAxes, device(t.Axes[i]))
+			meshAxes = append(meshAxes, hostir.SplitOver(t.Axes[i]))
 		}
 		return meshAxes
 	}

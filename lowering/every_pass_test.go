@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -41,16 +42,16 @@ func TestEveryPassKeepsTheResult(t *testing.T) {
 func followPasses(t *testing.T, p *model.Pipeline, o *oracle) {
 	t.Helper()
 	var program *hostir.Program
-	options := Options{Verify: true, DumpAfter: func(pass, text string, changed bool) {
+	options := Options{Verify: true, DumpAfter: func(pass, source string, changed bool) {
 		if !changed {
 			return
 		}
 		var err error
-		if program, err = hostir.Parse(pass, text); err != nil {
+		if program, err = text.Parse(pass, source); err != nil {
 			t.Fatalf("after %s: %v", pass, err)
 		}
 		if err := o.check(program, 1); err != nil {
-			t.Fatalf("after %s: %v\n%s", pass, err, text)
+			t.Fatalf("after %s: %v\n%s", pass, err, source)
 		}
 	}}
 	if _, err := Lower(p, options); err != nil {
@@ -58,7 +59,7 @@ func followPasses(t *testing.T, p *model.Pipeline, o *oracle) {
 	}
 	for seed := range uint64(4) {
 		if err := o.check(program, seed); err != nil {
-			t.Fatalf("%v\n%s", err, hostir.Print(program))
+			t.Fatalf("%v\n%s", err, text.Print(program))
 		}
 	}
 }

@@ -49,7 +49,7 @@ func foldInto(split *hostir.If, product hostir.Stmt) bool {
 	if sum.B == sum.Out {
 		addend = sum.A
 	}
-	if sum.A != sum.Out && sum.B != sum.Out || addend == sum.Out || !liesAs(addend, sum.Out) || !onlyWaits(split.Body[:n-1], sum.Out) {
+	if sum.A != sum.Out && sum.B != sum.Out || addend == sum.Out || !hostir.SameLayout(addend, sum.Out) || !onlyWaits(split.Body[:n-1], sum.Out) {
 		return false
 	}
 	folded := adding(product, addend)
@@ -74,24 +74,6 @@ func adding(product hostir.Stmt, addend *hostir.Tensor) hostir.Stmt {
 		}
 	}
 	return nil
-}
-
-// liesAs reports whether one tensor lies in memory as another one does.
-func liesAs(t, as *hostir.Tensor) bool {
-	return t.DType == as.DType && slices.Equal(inMemory(t), inMemory(as))
-}
-
-// inMemory lists the axes of a rank's buffer, outermost first: each with its place among those that
-// the buffer has, and its extent.
-func inMemory(t *hostir.Tensor) [][2]int64 {
-	live := hostir.Live(t)
-	list := make([][2]int64, 0, len(live))
-	for _, axis := range layout(t) {
-		if at := slices.Index(live, axis); at >= 0 {
-			list = append(list, [2]int64{int64(at), t.Axes[axis].LocalSize()})
-		}
-	}
-	return list
 }
 
 // onlyWaits reports whether statements wait and name memory, but not that of a tensor.

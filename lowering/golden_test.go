@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/interp"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/hostir/verify"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -33,7 +36,7 @@ func passCases(t *testing.T, name string) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".in.hir"), func(t *testing.T) {
 			program := parseFile(t, file)
-			if err := hostir.Verify(program); err != nil {
+			if err := verify.Program(program); err != nil {
 				t.Fatalf("the case itself: %v", err)
 			}
 			before := interpret(t, program)
@@ -56,19 +59,19 @@ func after(t *testing.T, pass *Pass, program *hostir.Program) string {
 	if err := runOnForms(*pass, program); err != nil {
 		return "error:\n" + err.Error() + "\n"
 	}
-	if err := hostir.Verify(program); err != nil {
+	if err := verify.Program(program); err != nil {
 		t.Errorf("after the pass: %v", err)
 	}
-	return hostir.Print(program)
+	return text.Print(program)
 }
 
 func parseFile(t *testing.T, file string) *hostir.Program {
 	t.Helper()
-	text, err := os.ReadFile(file)
+	source, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := hostir.Parse(file, string(text))
+	program, err := text.Parse(file, string(source))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +93,13 @@ func compare(t *testing.T, file, got string) {
 }
 
 // interpret runs a program on small integers.
-func interpret(t *testing.T, program *hostir.Program) []map[string]*hostir.Array {
+func interpret(t *testing.T, program *hostir.Program) []map[string]*interp.Array {
 	t.Helper()
-	var first []map[string]*hostir.Array
+	var first []map[string]*interp.Array
 	for _, form := range program.Forms() {
-		outputs, err := hostir.Interpret(form, integers(form), 1)
+		outputs, err := interp.Run(form, integers(form), 1)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, hostir.Print(form))
+			t.Fatalf("%v\n%s", err, text.Print(form))
 		}
 		if first == nil {
 			first = outputs
@@ -110,13 +113,13 @@ func interpret(t *testing.T, program *hostir.Program) []map[string]*hostir.Array
 
 // integers gives every rank its part of inputs whose elements are small functions of
 // their place in the whole tensor.
-func integers(program *hostir.Program) []map[string]*hostir.Array {
-	ranks := make([]map[string]*hostir.Array, program.Meshes[0].Size())
+func integers(program *hostir.Program) []map[string]*interp.Array {
+	ranks := make([]map[string]*interp.Array, program.Meshes[0].Size())
 	for r := range ranks {
-		ranks[r] = map[string]*hostir.Array{}
+		ranks[r] = map[string]*interp.Array{}
 		for k, tensor := range program.Tensors {
 			if tensor.Role == hostir.Input {
-				a := &hostir.Array{Shape: hostir.LocalShape(tensor)}
+				a := &interp.Array{Shape: hostir.LocalShape(tensor)}
 				fillPart(a, tensor, program.Meshes[0].Ranks[r], 0, 0, k)
 				ranks[r][tensor.Name] = a
 			}
@@ -127,7 +130,7 @@ func integers(program *hostir.Program) []map[string]*hostir.Array {
 
 // fillPart appends the elements of the axes from the given one on; place is the
 // row-major index so far.
-func fillPart(a *hostir.Array, t *hostir.Tensor, rank, axis int, place int64, salt int) {
+func fillPart(a *interp.Array, t *hostir.Tensor, rank, axis int, place int64, salt int) {
 	if axis == len(t.Axes) {
 		a.Data = append(a.Data, float64((place*7+int64(salt)*3)%5-2))
 		return

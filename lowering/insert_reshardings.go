@@ -182,7 +182,7 @@ func local(s hostir.Stmt, o operand) []domain.Axis {
 func splitsTwice(axes []domain.Axis) bool {
 	seen := map[string]bool{}
 	for _, a := range axes {
-		over := device(a)
+		over := hostir.SplitOver(a)
 		if over != "" && seen[over] {
 			return true
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/hostir/verify"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -40,7 +42,7 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 	}
 	d := &dumper{after: opt.DumpAfter}
 	d.dump("build", program)
-	if err := verify(program, "build", opt); err != nil {
+	if err := check(program, "build", opt); err != nil {
 		return err
 	}
 	for _, pass := range passes {
@@ -51,7 +53,7 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 			return err
 		}
 		d.dump(pass.Name, program)
-		if err := verify(program, pass.Name, opt); err != nil {
+		if err := check(program, pass.Name, opt); err != nil {
 			return err
 		}
 	}
@@ -69,11 +71,12 @@ func runOnForms(pass Pass, program *hostir.Program) error {
 	return nil
 }
 
-func verify(program *hostir.Program, pass string, opt Options) error {
+// check verifies a program after a pass, where that is asked for.
+func check(program *hostir.Program, pass string, opt Options) error {
 	if !opt.Verify {
 		return nil
 	}
-	if err := hostir.Verify(program); err != nil {
+	if err := verify.Program(program); err != nil {
 		return fmt.Errorf("after pass %s: %w", pass, err)
 	}
 	return nil
@@ -89,9 +92,9 @@ func (d *dumper) dump(pass string, program *hostir.Program) {
 	if d.after == nil {
 		return
 	}
-	text := hostir.Print(program)
-	d.after(pass, text, text != d.last)
-	d.last = text
+	printed := text.Print(program)
+	d.after(pass, printed, printed != d.last)
+	d.last = printed
 }
 
 // checkDisabled refuses to leave out what is required or unknown.

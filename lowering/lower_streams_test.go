@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 func TestLowerStreams(t *testing.T) { passCases(t, "lower-streams") }
@@ -15,8 +15,8 @@ func TestRowsOfBatchesAreStreamed(t *testing.T) {
 	const tensors = "A: [3, D, 2], B: [3, 2, 4], C: [3, Stream(D), 4]"
 	for batches, oneRow := range map[string]bool{"B: [3,": true, "B: [1,": false} {
 		program := keepsResult(t, cutPipeline(t, 2, strings.Replace(tensors, "B: [3,", batches, 1), "C = matmul(A, B)"), 2)
-		if text := hostir.Print(program); strings.Contains(text, "rows 1") != oneRow {
-			t.Errorf("%s\n%s", batches, text)
+		if printed := text.Print(program); strings.Contains(printed, "rows 1") != oneRow {
+			t.Errorf("%s\n%s", batches, printed)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (o *ownSlices) fits(from, to *hostir.Select) bool {
 	slice := *all
 	slice.Axes = slices.Clone(all.Axes)
 	slice.Axes[to.Axis] = split
-	return liesAs(own, &slice)
+	return hostir.SameLayout(own, &slice)
 }
 
 // place makes the buffer of own slices a view of all slices, which are allocated before.

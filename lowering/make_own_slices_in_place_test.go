@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 func TestMakeOwnSlicesInPlace(t *testing.T) { passCases(t, "make-own-slices-in-place") }
@@ -39,9 +39,9 @@ func TestOwnSlicesAreMadeInPlace(t *testing.T) {
 							if pipeline == "ring" {
 								p.Schedule.OwnStep = "first"
 							}
-							text, _, _ := strings.Cut(hostir.Print(keepsResult(t, p, 6)), "\notherwise:")
-							if got := strings.Count(text, " = Set("); got != c.copies {
-								t.Errorf("%d copies, not %d\n%s", got, c.copies, text)
+							printed, _, _ := strings.Cut(text.Print(keepsResult(t, p, 6)), "\notherwise:")
+							if got := strings.Count(printed, " = Set("); got != c.copies {
+								t.Errorf("%d copies, not %d\n%s", got, c.copies, printed)
 							}
 						})
 					}

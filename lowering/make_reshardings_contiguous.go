@@ -111,7 +111,7 @@ func needsWholeSlices(s hostir.Stmt) bool {
 // sliced is t's layout with the axis that a pipeline slices outermost. What was laid out for a
 // pipeline along another axis is in rows again behind it.
 func sliced(t *hostir.Tensor, axis int) []int {
-	order := layout(t)
+	order := hostir.Layout(t)
 	if own := streamAxis(t); own >= 0 && own != axis {
 		order = logicalOrder(t)
 	}

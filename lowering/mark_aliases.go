@@ -52,7 +52,7 @@ func mark(in, out *hostir.Tensor) bool {
 func carried(s *hostir.Permute) []int {
 	row := hostir.AxisMap(s)[0]
 	order := make([]int, 0, len(row))
-	for _, i := range layout(s.In) {
+	for _, i := range hostir.Layout(s.In) {
 		if row[i] != hostir.Unmapped {
 			order = append(order, row[i])
 		}

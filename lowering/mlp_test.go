@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -50,6 +51,6 @@ func TestEndsOfAnMLPAreEnough(t *testing.T) {
 		}
 	}
 	if loops != 2 {
-		t.Errorf("there are %d loops, not the forks and the work of one pipeline\n%s", loops, hostir.Print(program))
+		t.Errorf("there are %d loops, not the forks and the work of one pipeline\n%s", loops, text.Print(program))
 	}
 }

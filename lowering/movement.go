@@ -30,7 +30,7 @@ const none = -1
 func describe(s hostir.Stmt) movement {
 	m := movement{in: hostir.Uses(s)[0], out: hostir.Result(s), row: hostir.AxisMap(s)[0]}
 	folded := none
-	if r, ok := s.(*hostir.Reduce); ok && device(m.in.Axes[r.Axis]) != "" {
+	if r, ok := s.(*hostir.Reduce); ok && hostir.SplitOver(m.in.Axes[r.Axis]) != "" {
 		m.reduce, folded = r.Fn, r.Axis
 	}
 	for i, a := range m.in.Axes {
@@ -52,7 +52,7 @@ func describe(s hostir.Stmt) movement {
 
 // splitBy is the axis of t that a mesh axis splits, or none.
 func splitBy(t *hostir.Tensor, meshAxis string) int {
-	return slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return device(a) == meshAxis })
+	return slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return hostir.SplitOver(a) == meshAxis })
 }
 
 // streams reports whether a pipeline slices axis i of the operand.

@@ -55,7 +55,7 @@ func multipliable(s hostir.Stmt, k int) bool {
 // element and those that a pipeline slices away.
 func inProduct(s hostir.Stmt, t *hostir.Tensor, row []int) []int {
 	out := hostir.Result(s)
-	return slices.DeleteFunc(slices.Clone(layout(t)), func(a int) bool {
+	return slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(a int) bool {
 		return t.Axes[a].LocalSize() == 1 || row[a] != hostir.Unmapped && out.Axes[row[a]].Kind == domain.Stream
 	})
 }

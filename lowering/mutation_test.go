@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -28,7 +29,7 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 							return
 						}
 					}
-					t.Errorf("without statement %d nothing goes wrong\n%s", i, hostir.Print(mutant))
+					t.Errorf("without statement %d nothing goes wrong\n%s", i, text.Print(mutant))
 				})
 			}
 		}
@@ -55,7 +56,7 @@ func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line str
 			wrong = o.check(mutant, seed) != nil
 		}
 		if !wrong {
-			t.Errorf("without %s nothing goes wrong\n%s", line, hostir.Print(mutant))
+			t.Errorf("without %s nothing goes wrong\n%s", line, text.Print(mutant))
 		}
 	}
 }
@@ -84,7 +85,7 @@ func ordersStreams(s hostir.Stmt) bool {
 // without gives a copy of a program that lacks the i-th of those statements.
 func without(t *testing.T, p *hostir.Program, i int) (mutant *hostir.Program, removed string) {
 	t.Helper()
-	mutant, err := hostir.Parse("mutant", hostir.Print(p))
+	mutant, err := text.Parse("mutant", text.Print(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func without(t *testing.T, p *hostir.Program, i int) (mutant *hostir.Program, re
 		if ordersStreams(s) {
 			n++
 			if n == i {
-				removed = hostir.FormatStmt(s)
+				removed = text.Statement(s)
 				return nil
 			}
 		}

@@ -41,10 +41,10 @@ func (c *slicer) makeSums(st step) {
 // parts, and it lies there as a slice of them does.
 func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
 	i := slices.Index(hostir.AxisMap(st.stmt)[0], st.loop)
-	slice, order := slices.Delete(slices.Clone(in.Axes), i, i+1), dropFrom(layout(in), i)
-	axes, places := slices.Clone(out.Axes), layout(out)
+	slice, order := slices.Delete(slices.Clone(in.Axes), i, i+1), hostir.DropAxis(hostir.Layout(in), i)
+	axes, places := slices.Clone(out.Axes), hostir.Layout(out)
 	for a := firstReduced(axes); a >= 0; a = firstReduced(axes) {
-		axes, places = slices.Delete(axes, a, a+1), dropFrom(places, a)
+		axes, places = slices.Delete(axes, a, a+1), hostir.DropAxis(places, a)
 	}
 	return c.group.makes[in] && in.Role == hostir.Temp && in.DType == out.DType && slices.Equal(order, places) &&
 		slices.EqualFunc(slice, axes, func(a, b domain.Axis) bool {

@@ -5,18 +5,20 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/interp"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
 // shards gives what each rank holds of the tensors named in values.
-func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*hostir.Array {
-	ranks := make([]map[string]*hostir.Array, p.Meshes[0].Size())
+func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*interp.Array {
+	ranks := make([]map[string]*interp.Array, p.Meshes[0].Size())
 	for r := range ranks {
-		ranks[r] = map[string]*hostir.Array{}
+		ranks[r] = map[string]*interp.Array{}
 		for _, tensor := range list {
 			a, ok := model.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r])
 			if ok {
-				ranks[r][tensor.Name] = &hostir.Array{Shape: a.Shape, Data: a.Data}
+				ranks[r][tensor.Name] = &interp.Array{Shape: a.Shape, Data: a.Data}
 			}
 		}
 	}
@@ -26,7 +28,7 @@ func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Ar
 // oracle is what every rank must hold of the outputs, with the inputs for it. Outputs
 // that cannot be exact are compared within the tolerance that the program has, too.
 type oracle struct {
-	inputs, want []map[string]*hostir.Array
+	inputs, want []map[string]*interp.Array
 	tolerance    map[string]float64
 	rms          map[string]float64 // of the whole outputs
 }
@@ -67,7 +69,7 @@ func keepsResult(t *testing.T, p *model.Pipeline, orders uint64) *hostir.Program
 	o := newOracle(t, p, 3)
 	for seed := range orders {
 		if err := o.check(program, seed); err != nil {
-			t.Fatalf("%v\n%s", err, hostir.Print(program))
+			t.Fatalf("%v\n%s", err, text.Print(program))
 		}
 	}
 	return program
@@ -98,7 +100,7 @@ func partitions(ranks int) [][]int {
 }
 
 func (o *oracle) checkOn(hosts []int, program *hostir.Program, seed uint64) error {
-	got, err := hostir.InterpretOn(hosts, program, o.inputs, seed)
+	got, err := interp.RunOn(hosts, program, o.inputs, seed)
 	if err != nil {
 		return err
 	}

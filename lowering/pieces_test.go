@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -118,7 +119,7 @@ func TestOnlyTheLastPieceIsWaitedFor(t *testing.T) {
 				return false
 			})
 			if len(waits[true]) != 1 || strings.HasSuffix(waits[true][0], "_2") {
-				t.Errorf("%s: the work waits for %v, not for the parts of a sum alone\n%s", transport, waits[true], hostir.Print(program))
+				t.Errorf("%s: the work waits for %v, not for the parts of a sum alone\n%s", transport, waits[true], text.Print(program))
 			}
 			if len(waits[false]) == 0 {
 				t.Errorf("%s: nothing is waited for after the work", transport)

@@ -96,7 +96,7 @@ func (c *slicer) passFromRank(st step) {
 // the own slice does, which then need not be where the others are.
 func (c *slicer) usesInPlace(t, own *hostir.Tensor, loop int) bool {
 	return c.lowering.program.Choices.Own != "copied" && c.cut.width == 1 && t.Role == hostir.Temp &&
-		c.group.last[t] <= c.group.number && slices.Equal(layout(own), dropFrom(layout(t), loop))
+		c.group.last[t] <= c.group.number && slices.Equal(hostir.Layout(own), hostir.DropAxis(hostir.Layout(t), loop))
 }
 
 // inPlace appends the step in which one view names the own slice, or the one received.

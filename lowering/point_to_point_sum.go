@@ -57,7 +57,7 @@ func (c *slicer) sumsInPlace(in *hostir.Tensor, part, loop int) bool {
 // partAxis is the axis along which the ranks have parts of the sum.
 func (c *slicer) partAxis(st step) int {
 	return slices.IndexFunc(hostir.Uses(st.stmt)[0].Axes, func(a domain.Axis) bool {
-		return device(a) == describe(st.stmt).shifts[0].mesh
+		return hostir.SplitOver(a) == describe(st.stmt).shifts[0].mesh
 	})
 }
 

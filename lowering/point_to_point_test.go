@@ -7,6 +7,8 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/hostir/verify"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -167,10 +169,10 @@ ops:
 				t.Run(mesh+"/"+pipeline+"/"+transport, func(t *testing.T) {
 					p := spec.onMesh(t, mesh, nil)
 					p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Hosts = pipeline, transport, "y"
-					text := hostir.Print(keepsResult(t, p, 12))
-					shares := strings.Count(text, "ShareMemHandles(mesh world axis x, receive")
-					if all := strings.Count(text, "ShareMemHandles("); shares != 1 || all != 1 || strings.Count(text, ", NCCL)") != 2 {
-						t.Errorf("one pipeline shares memory along x, the other one sends and receives:\n%s", text)
+					printed := text.Print(keepsResult(t, p, 12))
+					shares := strings.Count(printed, "ShareMemHandles(mesh world axis x, receive")
+					if all := strings.Count(printed, "ShareMemHandles("); shares != 1 || all != 1 || strings.Count(printed, ", NCCL)") != 2 {
+						t.Errorf("one pipeline shares memory along x, the other one sends and receives:\n%s", printed)
 					}
 				})
 			}
@@ -200,12 +202,12 @@ func TestPeersOfAnotherTeam(t *testing.T) {
 			}
 			return true
 		})
-		err = hostir.Verify(program)
+		err = verify.Program(program)
 		if noticed := err != nil && strings.Contains(err.Error(), "which is not along axis"); noticed != shares {
 			t.Errorf("Verify says %v", err)
 		}
 		if o.check(program, 1) == nil {
-			t.Errorf("nothing goes wrong\n%s", hostir.Print(program))
+			t.Errorf("nothing goes wrong\n%s", text.Print(program))
 		}
 	})
 }

@@ -138,7 +138,7 @@ func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows []
 		case found == nil:
 			found = &wish{axis: j, kind: a, from: t}
 		case same(found.kind, a):
-		case device(found.kind) != "" && device(a) != "":
+		case hostir.SplitOver(found.kind) != "" && hostir.SplitOver(a) != "":
 			pr.contradict(s, out, *found, wish{axis: j, kind: a, from: t})
 			return
 		case a.Kind == domain.Stream && found.kind.Kind != domain.Device:
@@ -175,7 +175,7 @@ func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 		}
 	}
 	for k, t := range hostir.Uses(s) {
-		if i := slices.Index(rows[k], axis); i >= 0 && device(t.Axes[i]) != "" && !pr.rooted {
+		if i := slices.Index(rows[k], axis); i >= 0 && hostir.SplitOver(t.Axes[i]) != "" && !pr.rooted {
 			return false // along ranks
 		}
 	}
@@ -223,7 +223,7 @@ func (pr *propagation) settle(s hostir.Stmt) {
 	pr.wishes[out] = wishes
 	for n, w := range wishes {
 		for _, other := range wishes[:n] {
-			if device(w.kind) != "" && device(other.kind) != "" && (other.axis == w.axis) != same(other.kind, w.kind) {
+			if hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && (other.axis == w.axis) != same(other.kind, w.kind) {
 				pr.contradict(s, out, other, w)
 				return
 			}

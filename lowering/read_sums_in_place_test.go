@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -38,8 +38,8 @@ func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 						wantRefused(t, p, why)
 						continue
 					}
-					if text := hostir.Print(keepsResult(t, p, 12)); strings.Contains(text, "Reduce(") || !strings.Contains(text, "SumLoans(") {
-						t.Errorf("a sum is not read in place:\n%s", text)
+					if printed := text.Print(keepsResult(t, p, 12)); strings.Contains(printed, "Reduce(") || !strings.Contains(printed, "SumLoans(") {
+						t.Errorf("a sum is not read in place:\n%s", printed)
 					}
 				}
 			}
@@ -59,10 +59,10 @@ func TestReductionsOfWhatIsGathered(t *testing.T) {
 				if _, err := fmt.Sscan(fields, &p.Schedule.Transport, &p.Schedule.Transfers, &p.Schedule.Own); err != nil {
 					t.Fatal(err)
 				}
-				text := hostir.Print(keepsResult(t, p, 12))
-				text, _, _ = strings.Cut(text, "\notherwise:")
-				if strings.Count(text, "SumLoans(") != 1 || strings.Count(text, "Reduce(") != 1 {
-					t.Errorf("not one sum read in place and one of the rank's own:\n%s", text)
+				printed := text.Print(keepsResult(t, p, 12))
+				printed, _, _ = strings.Cut(printed, "\notherwise:")
+				if strings.Count(printed, "SumLoans(") != 1 || strings.Count(printed, "Reduce(") != 1 {
+					t.Errorf("not one sum read in place and one of the rank's own:\n%s", printed)
 				}
 			})
 		}

@@ -80,19 +80,19 @@ func readable(s hostir.Stmt, k int) bool {
 func rowsLieAsResult(s hostir.Stmt, k int) bool {
 	t, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	var rows []int
-	for _, a := range layout(out) {
+	for _, a := range hostir.Layout(out) {
 		if i := slices.Index(row, a); i >= 0 && t.Axes[i].LocalSize() > 1 {
 			rows = append(rows, i)
 		}
 	}
-	lie := slices.DeleteFunc(slices.Clone(layout(t)), func(i int) bool { return !slices.Contains(rows, i) })
+	lie := slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(i int) bool { return !slices.Contains(rows, i) })
 	live := hostir.Live(t)
 	return slices.Equal(lie, rows) && (len(live) == 0 || !hasInside(t, live[len(live)-1]))
 }
 
 // hasInside reports whether axes of more than one element lie inside of axis in t's buffer.
 func hasInside(t *hostir.Tensor, axis int) bool {
-	order := layout(t)
+	order := hostir.Layout(t)
 	return t.Axes[axis].LocalSize() > 1 && slices.ContainsFunc(order[slices.Index(order, axis)+1:], func(a int) bool { return t.Axes[a].LocalSize() > 1 })
 }
 
@@ -111,7 +111,7 @@ func inOrder(t *hostir.Tensor, axes []int) bool {
 	long := func(order []int) []int {
 		return slices.DeleteFunc(slices.Clone(order), func(a int) bool { return t.Axes[a].LocalSize() < 2 })
 	}
-	return slices.Equal(long(layout(t)), long(axes))
+	return slices.Equal(long(hostir.Layout(t)), long(axes))
 }
 
 // logicalOrder is the layout of a tensor that nothing permutes.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -42,7 +42,7 @@ func TestStatementsOfAGLinear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := hostir.JSON(program)
+		printed, err := text.JSON(program)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestStatementsOfAGLinear(t *testing.T) {
 			Name string          `json:"name"`
 			Body []jsonStatement `json:"body"`
 		}
-		if err := json.Unmarshal(text, &read); err != nil {
+		if err := json.Unmarshal(printed, &read); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -108,14 +108,14 @@ func statements(t *testing.T, p *model.Pipeline) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := hostir.JSON(program)
+	printed, err := text.JSON(program)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var read struct {
 		Body []nestedStatement `json:"body"`
 	}
-	if err := json.Unmarshal(text, &read); err != nil {
+	if err := json.Unmarshal(printed, &read); err != nil {
 		t.Fatal(err)
 	}
 	return flatten(read.Body, "")

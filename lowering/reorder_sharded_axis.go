@@ -45,7 +45,7 @@ func streamed(t *hostir.Tensor) func(int) bool {
 // isOutermost reports whether nothing but sliced axes and axes of one element lies
 // outside of axis.
 func isOutermost(t *hostir.Tensor, axis int, sliced func(int) bool) bool {
-	for _, a := range layout(t) {
+	for _, a := range hostir.Layout(t) {
 		if a == axis {
 			return true
 		}
@@ -58,7 +58,7 @@ func isOutermost(t *hostir.Tensor, axis int, sliced func(int) bool) bool {
 
 // outermost is t's layout with its Stream axes first, axis next, then the others.
 func outermost(t *hostir.Tensor, axis int) []int {
-	return inFront(layout(t), func(a int) int {
+	return inFront(hostir.Layout(t), func(a int) int {
 		switch {
 		case t.Axes[a].Kind == domain.Stream:
 			return 0
@@ -74,7 +74,7 @@ func outermost(t *hostir.Tensor, axis int) []int {
 // scattered one next, then the others in the order of the result.
 func packed(m movement, scattered int) []int {
 	order := make([]int, 0, len(m.row))
-	for _, j := range layout(m.out) {
+	for _, j := range hostir.Layout(m.out) {
 		if i := slices.Index(m.row, j); i >= 0 {
 			order = append(order, i)
 		}

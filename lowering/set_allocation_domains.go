@@ -14,7 +14,7 @@ import (
 //	after:  tensor C: bf16 [S, M, N], output, layout [0, 1, 2]
 func SetAllocationDomains(p *hostir.Program) error {
 	for _, t := range p.Tensors {
-		t.Layout = layout(t)
+		t.Layout = hostir.Layout(t)
 	}
 	return nil
 }

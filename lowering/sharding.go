@@ -7,14 +7,6 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// device is the mesh axis that an axis is split over, or "".
-func device(a domain.Axis) string {
-	if a.Kind == domain.Device {
-		return a.Mesh
-	}
-	return ""
-}
-
 // agree reports whether an axis of an operand and the axis of the result that runs
 // along with it are held by the same ranks. One element that is broadcast along the
 // result is everywhere.
@@ -22,7 +14,7 @@ func agree(operand, result domain.Axis) bool {
 	if operand.Extent.Size == 1 && result.Extent.Size != 1 && operand.Kind != domain.Device {
 		return true
 	}
-	return device(operand) == device(result)
+	return hostir.SplitOver(operand) == hostir.SplitOver(result)
 }
 
 // crossing lists the axes of an operand that are split over other ranks than the
@@ -71,30 +63,18 @@ func streamAxis(t *hostir.Tensor) int {
 	return slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Stream })
 }
 
-// layout is t's layout, the logical order where none is set.
-func layout(t *hostir.Tensor) []int {
-	if t.Layout != nil {
-		return t.Layout
-	}
-	order := make([]int, len(t.Axes))
-	for i := range order {
-		order[i] = i
-	}
-	return order
-}
-
 // stayingOrder lists the axes that a movement of data leaves on their ranks, as axes
 // of the result: in the order of the operand's buffer, and of the result's. Axes of
 // one element lie anywhere and are left out.
 func stayingOrder(in, out *hostir.Tensor, row []int) (from, to []int) {
 	stays := map[int]bool{}
-	for _, i := range layout(in) {
+	for _, i := range hostir.Layout(in) {
 		if j := row[i]; j != hostir.Unmapped && in.Axes[i].LocalSize() > 1 && agree(in.Axes[i], out.Axes[j]) {
 			from = append(from, j)
 			stays[j] = true
 		}
 	}
-	for _, j := range layout(out) {
+	for _, j := range hostir.Layout(out) {
 		if stays[j] {
 			to = append(to, j)
 		}

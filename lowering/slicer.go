@@ -102,7 +102,7 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 			s.Axis--
 		}
 	case *hostir.Permute:
-		s.Perm = dropFrom(s.Perm, live)
+		s.Perm = hostir.DropAxis(s.Perm, live)
 	}
 }
 
@@ -171,7 +171,7 @@ func (c *slicer) declared(view, t *hostir.Tensor, axis int) *hostir.Tensor {
 	}
 	var layout []int
 	if t.Layout != nil {
-		layout = dropFrom(t.Layout, axis)
+		layout = hostir.DropAxis(t.Layout, axis)
 	}
 	return c.declare(t, c.lowering.loop, slices.Delete(slices.Clone(t.Axes), axis, axis+1), layout)
 }
@@ -193,7 +193,7 @@ func outside(t *hostir.Tensor, axis int) int {
 	if t.Axes[axis].LocalSize() == 1 {
 		return -1
 	}
-	for _, a := range layout(t) {
+	for _, a := range hostir.Layout(t) {
 		if a == axis {
 			break
 		}
@@ -210,18 +210,4 @@ func (c *slicer) complain(s hostir.Stmt, t *hostir.Tensor, axis, outer int) {
 		"a slice of %s %s along axis %d (%s) is not contiguous: axis %d (%s) lies outside of it",
 		hostir.Called(p, s, t), domain.FormatAxes(t.Axes), axis, t.Axes[axis], outer, t.Axes[outer])
 	noteDeclared(d, p, s, t).WithHint("make the Stream axis the first axis of the tensor")
-}
-
-// dropFrom takes an axis out of a permutation and renumbers the others.
-func dropFrom(order []int, axis int) []int {
-	out := make([]int, 0, len(order))
-	for _, a := range order {
-		switch {
-		case a < axis || axis < 0:
-			out = append(out, a)
-		case a > axis:
-			out = append(out, a-1)
-		}
-	}
-	return out
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -77,13 +77,13 @@ func smallSpec(text string, follow bool) (refused diag.Code, err error) {
 }
 
 // checkText reads the program after a pass and compares its outputs.
-func (o *oracle) checkText(pass, text string) error {
-	program, err := hostir.Parse(pass, text)
+func (o *oracle) checkText(pass, source string) error {
+	program, err := text.Parse(pass, source)
 	if err == nil {
 		err = o.check(program, 1)
 	}
 	if err != nil {
-		return fmt.Errorf("after %s: %w\n%s", pass, err, text)
+		return fmt.Errorf("after %s: %w\n%s", pass, err, source)
 	}
 	return nil
 }

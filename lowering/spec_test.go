@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -177,7 +177,7 @@ func lowerText(t *testing.T, p *model.Pipeline) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hostir.Print(program)
+	return text.Print(program)
 }
 
 // checkWithout lowers without some passes, checks the program in a few orders of execution,
@@ -193,7 +193,7 @@ func checkWithout(t *testing.T, p *model.Pipeline, o *oracle, passes ...string) 
 			t.Fatal(err)
 		}
 	}
-	return hostir.Print(program)
+	return text.Print(program)
 }
 
 // TestSpecsInAnyOrderOfPasses shuffles the table within its constraints.

@@ -84,7 +84,7 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 			return once
 		}
 	case *hostir.Set:
-		if i := slices.Index(rows[0], loop); i >= 0 && device(s.In.Axes[i]) != "" {
+		if i := slices.Index(rows[0], loop); i >= 0 && hostir.SplitOver(s.In.Axes[i]) != "" {
 			if slices.Contains([]string{"p2p", "ring"}, l.program.Choices.Pipeline) && !sameMesh(s.In, s.Out) {
 				return once // it goes to ranks that are no ring; what comes after runs along the axis
 			}

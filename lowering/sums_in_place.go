@@ -47,7 +47,7 @@ func keepsParts(body []hostir.Stmt) bool {
 	u := usesIn(body, hostir.MakesView)
 	for _, s := range body {
 		r, ok := s.(*hostir.Reduce)
-		if ok && device(r.In.Axes[r.Axis]) != "" && !u.mayAddTo(r.In) {
+		if ok && hostir.SplitOver(r.In.Axes[r.Axis]) != "" && !u.mayAddTo(r.In) {
 			return true
 		}
 	}

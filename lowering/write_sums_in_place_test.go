@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -59,7 +60,7 @@ func TestWrittenSums(t *testing.T) {
 				return true
 			})
 			if written != 1 {
-				t.Errorf("the sum is written by %d sends, not by one:\n%s", written, hostir.Print(program))
+				t.Errorf("the sum is written by %d sends, not by one:\n%s", written, text.Print(program))
 			}
 		})
 	}
@@ -86,6 +87,6 @@ func TestWrittenSumsNeedTheirWaits(t *testing.T) {
 				return
 			}
 		}
-		t.Errorf("without waits nothing goes wrong\n%s", hostir.Print(program))
+		t.Errorf("without waits nothing goes wrong\n%s", text.Print(program))
 	})
 }

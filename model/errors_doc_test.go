@@ -12,6 +12,8 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/hostir/verify"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -28,8 +30,8 @@ func diagnose(e diag.Entry) *diag.Errors {
 		}
 	} else {
 		var p *hostir.Program
-		if p, err = hostir.Parse("p.hir", e.Example); err == nil {
-			err = hostir.Verify(p)
+		if p, err = text.Parse("p.hir", e.Example); err == nil {
+			err = verify.Program(p)
 		}
 	}
 	errs, ok := diag.Diagnostics(err)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 func newLower() *cobra.Command {
@@ -38,14 +39,14 @@ SPEC may be - for standard input.`,
 
 func printProgram(w io.Writer, program *hostir.Program, asJSON bool) error {
 	if !asJSON {
-		_, err := io.WriteString(w, hostir.Print(program))
+		_, err := io.WriteString(w, text.Print(program))
 		return err
 	}
-	text, err := hostir.JSON(program)
+	printed, err := text.JSON(program)
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(text, '\n'))
+	_, err = w.Write(append(printed, '\n'))
 	return err
 }
 

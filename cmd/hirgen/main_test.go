@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 const agMatmul = "../../testdata/specs/ag_matmul/spec.yaml"
@@ -101,15 +101,15 @@ func TestMistakesGetACodeAndAdvice(t *testing.T) {
 }
 
 func TestLowerPrintsWhatTheParserReads(t *testing.T) {
-	exit, text, stderr := hirgen(t, "", "lower", agMatmul, "-p", "S=8")
+	exit, source, stderr := hirgen(t, "", "lower", agMatmul, "-p", "S=8")
 	if exit != exitOK {
 		t.Fatalf("exit code %d:\n%s", exit, stderr)
 	}
-	program, err := hostir.Parse("lowered", text)
+	program, err := text.Parse("lowered", source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := hostir.Print(program); again != text {
+	if again := text.Print(program); again != source {
 		t.Errorf("printing what was parsed gives another text:\n%s", again)
 	}
 }

@@ -19,7 +19,7 @@ const (
 	modelPath    = "github.com/hirgen/hirgen/model"
 	domainPath   = "github.com/hirgen/hirgen/model/domain"
 	loweringPath = "github.com/hirgen/hirgen/lowering"
-	hostirPath   = "github.com/hirgen/hirgen/lowering/hostir"
+	textPath     = "github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 // Export prints a Go program that builds p, lowers it and prints its host program:
@@ -31,7 +31,7 @@ func Export(p *model.Pipeline) ([]byte, error) {
 	f.ImportName(modelPath, "model")
 	f.ImportName(domainPath, "domain")
 	f.ImportName(loweringPath, "lowering")
-	f.ImportName(hostirPath, "hostir")
+	f.ImportName(textPath, "text")
 	f.Add(mainFunc())
 	f.Commentf("pipeline is %s in Go.", line(path.Base(p.File)))
 	f.Add(pipelineFunc(p))
@@ -60,7 +60,7 @@ func mainFunc() jen.Code {
 		jen.List(jen.Id("program"), jen.Err()).Op(":=").
 			Qual(loweringPath, "Lower").Call(jen.Id("p"), jen.Qual(loweringPath, "Options").Values()),
 		fail,
-		jen.Qual("fmt", "Print").Call(jen.Qual(hostirPath, "Print").Call(jen.Id("program"))),
+		jen.Qual("fmt", "Print").Call(jen.Qual(textPath, "Print").Call(jen.Id("program"))),
 	).Line()
 }
 

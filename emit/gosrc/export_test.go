@@ -11,7 +11,7 @@ import (
 
 	"github.com/hirgen/hirgen/emit/gosrc"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -46,11 +46,11 @@ schedule: {streams: 3, sync: fused, joins: after}
 func TestExportedProgramIsTheSpec(t *testing.T) {
 	cases := map[string]string{"several": several}
 	for _, name := range []string{"ag_matmul", "ag_linear"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
+		source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		cases[name] = string(text)
+		cases[name] = string(source)
 	}
 	for name, spec := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestExportedProgramIsTheSpec(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(hostir.Print(program), runExported(t, p)); diff != "" {
+			if diff := cmp.Diff(text.Print(program), runExported(t, p)); diff != "" {
 				t.Errorf("the spec's host program (-) and that of the exported program (+):\n%s", diff)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/verify"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -18,7 +19,7 @@ func lower(tb testing.TB, p *model.Pipeline) *hostir.Program {
 	tb.Helper()
 	program, err := lowering.Lower(p, lowering.Options{})
 	if err == nil {
-		err = hostir.Verify(program)
+		err = verify.Program(program)
 	}
 	if err != nil {
 		tb.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -120,12 +121,12 @@ func (e *examination) refused(stage string, err error) {
 }
 
 // afterPass interprets the program that a pass left, as it is read back from its text.
-func (e *examination) afterPass(pass, text string, changed bool) {
+func (e *examination) afterPass(pass, listing string, changed bool) {
 	if !changed || e.outcome.Finding != nil {
 		return
 	}
-	e.host = text
-	program, err := hostir.Parse(pass, text)
+	e.host = listing
+	program, err := text.Parse(pass, listing)
 	if err != nil {
 		e.outcome.Finding = e.finding(NoText, "after %s: %v", pass, err)
 		return

@@ -6,13 +6,14 @@ import (
 	"math/rand/v2"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/interp"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // oracle is what every rank must hold of the outputs, with the inputs for it.
 type oracle struct {
-	inputs, want []map[string]*hostir.Array
+	inputs, want []map[string]*interp.Array
 	tolerance    map[string]float64
 	rms          map[string]float64 // of the whole outputs
 	unsure       map[string]bool    // outputs that say nothing: see unsure
@@ -101,13 +102,13 @@ func steady(spec Spec) bool {
 }
 
 // shards gives what each rank holds of tensors.
-func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*hostir.Array {
-	ranks := make([]map[string]*hostir.Array, p.Meshes[0].Size())
+func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*interp.Array {
+	ranks := make([]map[string]*interp.Array, p.Meshes[0].Size())
 	for r := range ranks {
-		ranks[r] = map[string]*hostir.Array{}
+		ranks[r] = map[string]*interp.Array{}
 		for _, tensor := range list {
 			if a, ok := model.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r]); ok {
-				ranks[r][tensor.Name] = &hostir.Array{Shape: a.Shape, Data: a.Data}
+				ranks[r][tensor.Name] = &interp.Array{Shape: a.Shape, Data: a.Data}
 			}
 		}
 	}
@@ -143,7 +144,7 @@ func partitions(ranks int) [][]int {
 }
 
 func (o *oracle) checkOn(hosts []int, program *hostir.Program, seed uint64) error {
-	got, err := hostir.InterpretOn(hosts, program, o.inputs, seed)
+	got, err := interp.RunOn(hosts, program, o.inputs, seed)
 	if err != nil {
 		return err
 	}

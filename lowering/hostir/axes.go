@@ -1,7 +1,5 @@
 package hostir
 
-import "github.com/hirgen/hirgen/model/domain"
-
 // Unmapped marks an axis of an operand that has no axis in the result: it is
 // contracted, or broadcast.
 const Unmapped = -1
@@ -37,33 +35,12 @@ func AxisMap(s Stmt) [][]int {
 		return [][]int{dropping(s.In, s.Out, s.Axis)}
 	case *Communication:
 		if s.ReduceFn != "" {
-			return [][]int{dropping(s.In, s.Out, splitAxis(s.In, s.MeshAxis))}
+			return [][]int{dropping(s.In, s.Out, SplitAxis(s.In, s.MeshAxis))}
 		}
 		return [][]int{aligned(s.In, s.Out, 0, 0)}
 	default:
 		return nil
 	}
-}
-
-// Live lists the logical axes of t that its buffer has: all but reduced ones.
-func Live(t *Tensor) []int {
-	live := make([]int, 0, len(t.Axes))
-	for i, a := range t.Axes {
-		if a.Kind != domain.Reduction {
-			live = append(live, i)
-		}
-	}
-	return live
-}
-
-// LocalShape is the shape of t's buffer on one rank, without reduced axes, in the
-// logical order.
-func LocalShape(t *Tensor) []int64 {
-	shape := make([]int64, 0, len(t.Axes))
-	for _, i := range Live(t) {
-		shape = append(shape, t.Axes[i].LocalSize())
-	}
-	return shape
 }
 
 // unmapped gives a row of Unmapped for the axes of t.
@@ -163,16 +140,6 @@ func dropping(in, out *Tensor, axis int) []int {
 		}
 	}
 	return row
-}
-
-// splitAxis is the first axis of t that is split over a mesh axis, or Unmapped.
-func splitAxis(t *Tensor, meshAxis string) int {
-	for i, a := range t.Axes {
-		if a.Kind == domain.Device && a.Mesh == meshAxis {
-			return i
-		}
-	}
-	return Unmapped
 }
 
 // reshaped maps the axes that a reshape leaves whole: those with the same extent

@@ -156,3 +156,17 @@ const (
 
 // Kind is the type as reports call it, in nccl-tests' manner: "reducescatter".
 func (t CommType) Kind() string { return strings.ToLower(string(t)) }
+
+var roleNames = map[Role]string{Temp: "temp", Input: "input", Output: "output", View: "view"}
+
+// String prints a role as the text form does.
+func (r Role) String() string { return roleNames[r] }
+
+// Allocates reports whether a program makes its buffers itself, as every program does once its streams
+// are lowered.
+func Allocates(p *Program) bool {
+	return Any(p.Body, func(s Stmt) bool {
+		_, ok := s.(*Allocate)
+		return ok
+	})
+}

@@ -74,3 +74,15 @@ func (s *ShareMemHandles) Joins(rank, other int) bool {
 		return a.Name != s.MeshAxis && s.Mesh.Coordinate(rank, a.Name) != s.Mesh.Coordinate(other, a.Name)
 	})
 }
+
+// MayMove reports whether a statement may move data between ranks.
+func MayMove(s Stmt) bool {
+	switch s := s.(type) {
+	case *Set:
+		return true
+	case *Reduce:
+		return SplitOver(s.In.Axes[s.Axis]) != ""
+	default:
+		return false
+	}
+}

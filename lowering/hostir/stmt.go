@@ -24,17 +24,6 @@ type Info struct {
 // Meta lets Info serve as the embedded part of each statement.
 func (i *Info) Meta() *Info { return i }
 
-// CopyStream is the name of the stream that carries all copies between the memories that
-// ranks share, in the order of issue.
-const CopyStream = "copies"
-
-// StreamRef names a stream: a variable that GetCurrentStream defined, the copy stream, or
-// the worker stream with the given index.
-type StreamRef struct {
-	Var   string    // "caller", or CopyStream; empty for a worker
-	Index expr.Expr // worker index; nil when Var is set
-}
-
 // The statements.
 type (
 	// Allocate makes the buffer of a tensor. The buffer of an Output is the

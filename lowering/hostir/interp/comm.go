@@ -1,0 +1,201 @@
+package interp
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// transfer issues the statements that concern communication. Each runs on the stream
+// of its team: it starts after what was issued to the current stream, and Wait makes
+// the current stream follow its end.
+func (r *rank) transfer(s hostir.Stmt) error {
+	switch s := s.(type) {
+	case *hostir.StartCoalescing:
+		r.grouping = true
+	case *hostir.EndCoalescing:
+		r.grouping = false
+		group := r.group
+		r.group = nil
+		if len(group) == 0 {
+			r.skip(s.Handle, s)
+		}
+		return r.start(s.Handle, s, group)
+	case *hostir.Wait:
+		return r.wait(s)
+	case *hostir.ShareMemHandles: // memory is shared already
+	case *hostir.Communication, *hostir.P2PCommunication:
+		if t, ok := s.(*hostir.P2PCommunication); ok && t.Backend.IPC() {
+			return r.ipc(t)
+		}
+		parts, err := r.parts(s)
+		if err != nil || len(parts) == 0 {
+			return err
+		}
+		if r.grouping {
+			r.group = append(r.group, parts...)
+			return nil
+		}
+		return r.start(hostir.Handle(s), s, parts)
+	}
+	return nil
+}
+
+// wait makes the current stream follow what a communication started. A rank that took no
+// part in it waits for nothing.
+func (r *rank) wait(s *hostir.Wait) error {
+	c := r.handles[s.Handle]
+	if c == nil {
+		return nil
+	}
+	iteration := r.iteration(c.loops)
+	if s.Iteration != nil {
+		var err error
+		if iteration, err = r.earlier(s, c.loops); err != nil {
+			return err
+		}
+	}
+	t := c.tasks[iteration]
+	if t == nil {
+		return r.fail(s, "%s was not started in this iteration", s.Handle)
+	}
+	r.issue(r.current, s, nil, t)
+	return nil
+}
+
+// earlier names the iteration that a Wait with one is for.
+func (r *rank) earlier(s *hostir.Wait, loops []string) (string, error) {
+	value, err := r.eval(s, s.Iteration)
+	if err != nil || len(loops) == 0 {
+		return "", r.fail(s, "%s was started in no loop with such an iteration", s.Handle)
+	}
+	now := r.env[loops[0]]
+	r.env[loops[0]] = value
+	defer func() { r.env[loops[0]] = now }()
+	return r.iteration(loops), nil
+}
+
+// parts gathers what this rank brings to a communication; none if it takes no part.
+func (r *rank) parts(s hostir.Stmt) ([]*part, error) {
+	switch s := s.(type) {
+	case *hostir.Communication:
+		if s.Type == hostir.SendRecv {
+			return r.sendRecv(s)
+		}
+		if s.Team(r.number) == nil {
+			return nil, nil
+		}
+		p, err := r.collective(s)
+		return []*part{p}, err
+	case *hostir.P2PCommunication:
+		if !r.holds(s.Buffer) {
+			return nil, nil
+		}
+		p, err := r.pair(s)
+		if err == nil && !s.Reach.Joins(r.machine.sameHost(r.number, p.peer())) {
+			if !r.grouping {
+				r.skip(s.Handle, s)
+			}
+			return nil, nil
+		}
+		return []*part{p}, err
+	default:
+		return nil, r.fail(s, "this is no communication")
+	}
+}
+
+func (r *rank) collective(s *hostir.Communication) (*part, error) {
+	p := &part{rank: r, stmt: s, root: -1, team: s.Team(r.number)}
+	p.key = fmt.Sprint(p.team)
+	in, err := r.view(s, s.In)
+	if err != nil {
+		return nil, err
+	}
+	p.in = []*view{in}
+	if p.out, err = r.view(s, s.Out); err != nil || s.Root == nil {
+		return p, err
+	}
+	p.root, err = r.eval(s, s.Root)
+	return p, err
+}
+
+// sendRecv gives this rank's part as a sender and its part as a receiver, as far as it
+// has them. A rank that is at one place in both meshes meets itself.
+func (r *rank) sendRecv(s *hostir.Communication) ([]*part, error) {
+	in, err := r.view(s, s.In)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.view(s, s.Out)
+	if err != nil {
+		return nil, err
+	}
+	from, to := slices.Index(s.In.Mesh.Ranks, r.number), slices.Index(s.Out.Mesh.Ranks, r.number)
+	if from >= 0 && from == to {
+		self := &part{rank: r, stmt: s, root: -1, in: []*view{in}, out: out, team: []int{r.number}, key: fmt.Sprint(r.number)}
+		return []*part{self}, nil
+	}
+	var parts []*part
+	add := func(v *view, from, to int) {
+		parts = append(parts, &part{rank: r, stmt: s, root: -1, in: []*view{v}, team: []int{from, to}, key: pairKey(from, to)})
+	}
+	if from >= 0 {
+		add(in, r.number, s.Out.Mesh.Ranks[from])
+	}
+	if to >= 0 {
+		add(out, s.In.Mesh.Ranks[to], r.number)
+	}
+	return parts, nil
+}
+
+func (r *rank) pair(s *hostir.P2PCommunication) (*part, error) {
+	peer, err := r.eval(s, s.Peer)
+	if err != nil {
+		return nil, err
+	}
+	if int(peer) == r.number {
+		return nil, r.fail(s, "a rank cannot exchange with itself")
+	}
+	buffer, err := r.view(s, s.Buffer)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{rank: r, stmt: s, in: []*view{buffer}, root: -1, team: []int{r.number, int(peer)}}
+	if !s.Send {
+		slices.Reverse(p.team)
+	}
+	p.key = pairKey(p.team[0], p.team[1])
+	return p, nil
+}
+
+// carrier is the stream that communications of a team run on; pairs share one.
+func (r *rank) carrier(p *part) *stream {
+	switch s := p.stmt.(type) {
+	case *hostir.P2PCommunication:
+		return r.stream("communication of pairs")
+	case *hostir.Communication:
+		if s.Type == hostir.SendRecv {
+			return r.stream("communication of pairs")
+		}
+	}
+	return r.stream("communication of " + p.key)
+}
+
+// start issues the parts of a communication or group: one task that begins it, one
+// meeting for each part, one task that ends it.
+func (r *rank) start(handle string, s hostir.Stmt, parts []*part) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	carrier := r.carrier(parts[0])
+	begin := r.issue(carrier, s, nil, r.current.last)
+	var meetings []*task
+	for _, p := range parts {
+		m := r.join(p, carrier)
+		m.task.follow(begin)
+		meetings = append(meetings, m.task)
+	}
+	r.handle(handle, r.issue(carrier, s, nil, meetings...))
+	return nil
+}

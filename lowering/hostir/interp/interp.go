@@ -1,0 +1,149 @@
+// Package interp runs a host program on the CPU: all ranks, with every buffer, in one of the orders of
+// execution that its streams, events and communications allow. It is the oracle of the passes.
+package interp
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Array is what one rank holds of a tensor, row-major over LocalShape.
+type Array struct {
+	Shape []int64
+	Data  []float64
+}
+
+// Run runs a program on every rank of its world and gives each rank's outputs.
+// inputs[r] has an array for every input that rank r holds; values must be exact in
+// the tensor's element type.
+//
+// Every rank's statements are issued in order and become tasks; a task runs after the
+// tasks before it on its stream and after what Synchronize and Wait name, and in no
+// other order: seed picks one of all orders that this leaves. Buffers start as NaN. The
+// program is called three times in a row, before and after with other inputs, and the
+// caller spoils the inputs after each call, so that an order that is missing shows as wrong
+// data for some seed. A communication takes place when all of its ranks have reached it, but a transfer
+// over CUDA IPC when what it waits for is signalled; when nothing can run, the error names
+// ranks and statements.
+//
+// A program is interpreted after any pass: as long as nothing allocates, buffers are
+// there; a statement that still crosses ranks is done by all of them together.
+func Run(p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
+	return RunOn(nil, p, inputs, seed)
+}
+
+// RunOn is Run on several hosts: ranks share memory where hosts has the same number for
+// them. Without hosts, all ranks do.
+func RunOn(hosts []int, p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
+	if len(p.Meshes) == 0 {
+		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
+	}
+	if ranks := p.Meshes[0].Size(); len(inputs) != ranks {
+		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, ranks, len(inputs))
+	}
+	if hosts != nil && len(hosts) != len(inputs) {
+		return nil, fmt.Errorf("program %s runs on %d ranks, and there are hosts for %d", p.Name, len(inputs), len(hosts))
+	}
+	m := &machine{
+		program: p, hosts: hosts, meetings: map[meetingKey]*meeting{}, allocates: hostir.Allocates(p),
+		exchanges: hostir.Exchanges(p), loans: map[string]*loan{},
+	}
+	for r := range inputs {
+		m.ranks = append(m.ranks, newRank(m, p.Meshes[0].Ranks[r]))
+	}
+	for call := range 3 {
+		for r, rank := range m.ranks {
+			if err := rank.call(inputs[r], call != 1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := m.matchMeetings(); err != nil {
+		return nil, err
+	}
+	if err := m.matchLoans(); err != nil {
+		return nil, err
+	}
+	if err := m.run(seed); err != nil {
+		return nil, err
+	}
+	outputs := make([]map[string]*Array, len(m.ranks))
+	for r, rank := range m.ranks {
+		outputs[r] = rank.outputs
+	}
+	return outputs, nil
+}
+
+// machine holds the tasks of all ranks.
+type machine struct {
+	program   *hostir.Program
+	hosts     []int // of the ranks, in the order of the world's; nil: there is one
+	allocates bool  // the program has statements that allocate
+	ranks     []*rank
+	tasks     []*task
+	meetings  map[meetingKey]*meeting
+	order     []*meeting // as they were first reached
+	exchanges map[string]*hostir.Exchange
+	loans     map[string]*loan
+	lendings  []*loan // as they were first reached
+}
+
+// underway is what a communication started in this call, one task for each iteration of the
+// loops that it stands in.
+type underway struct {
+	loops []string
+	tasks map[string]*task
+}
+
+// task is a piece of work on one stream of one rank.
+type task struct {
+	number int
+	rank   int
+	stmt   hostir.Stmt // nil for what the caller does between calls
+	stream *stream
+	run    func() error // nil: it only orders others
+	before int          // tasks that have to run first
+	after  []*task
+	done   bool
+}
+
+// stream is a queue of one rank.
+type stream struct {
+	name string
+	last *task
+}
+
+func (r *rank) stream(name string) *stream {
+	s := r.streams[name]
+	if s == nil {
+		s = &stream{name: name}
+		r.streams[name] = s
+	}
+	return s
+}
+
+func (m *machine) task(rank int, stmt hostir.Stmt, s *stream, run func() error) *task {
+	t := &task{number: len(m.tasks), rank: rank, stmt: stmt, stream: s, run: run}
+	m.tasks = append(m.tasks, t)
+	return t
+}
+
+// follow makes t wait for other.
+func (t *task) follow(other *task) {
+	if other != nil {
+		other.after = append(other.after, t)
+		t.before++
+	}
+}
+
+func where(pos diag.Pos) string {
+	if !pos.IsValid() {
+		return "somewhere"
+	}
+	return pos.String()
+}
+
+var nan = math.NaN()

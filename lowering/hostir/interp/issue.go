@@ -1,0 +1,214 @@
+package interp
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// block issues statements in order.
+func (r *rank) block(body []hostir.Stmt) error {
+	for _, s := range body {
+		if err := r.statement(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rank) statement(s hostir.Stmt) error {
+	switch s := s.(type) {
+	case *hostir.For:
+		return r.loop(s)
+	case *hostir.If:
+		cond, err := r.eval(s, s.Cond)
+		if err != nil {
+			return err
+		}
+		if cond != 0 {
+			return r.block(s.Body)
+		}
+		return r.block(s.Else)
+	case *hostir.GetCurrentStream:
+		r.named[s.Var] = r.current
+		return nil
+	case *hostir.SetCurrentStream:
+		target, err := r.target(s, s.Stream)
+		r.current = target
+		return err
+	case *hostir.Delay:
+		r.issue(r.current, s, nil)
+		return nil
+	case *hostir.Synchronize:
+		target, err := r.target(s, s.Stream)
+		if err == nil {
+			r.issue(r.current, s, nil, target.last)
+		}
+		return err
+	case *hostir.SumLoans:
+		return r.sumLoans(s)
+	case *hostir.Allocate, *hostir.Deallocate, *hostir.Select:
+		return r.buffer(s)
+	case *hostir.Communication, *hostir.P2PCommunication, *hostir.StartCoalescing, *hostir.EndCoalescing, *hostir.Wait, *hostir.ShareMemHandles:
+		return r.transfer(s)
+	default:
+		return r.compute(s)
+	}
+}
+
+func (r *rank) loop(s *hostir.For) error {
+	r.loops = append(r.loops, s.Var)
+	for i := s.First; i < s.Count.Size; i++ {
+		r.env[s.Var] = i
+		if err := r.block(s.Body); err != nil {
+			return err
+		}
+	}
+	r.loops = r.loops[:len(r.loops)-1]
+	delete(r.env, s.Var)
+	return nil
+}
+
+func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (*stream, error) {
+	if ref.Var == hostir.CopyStream {
+		return r.stream(hostir.CopyStream), nil
+	}
+	if ref.Index == nil {
+		named := r.named[ref.Var]
+		if named == nil {
+			return nil, r.fail(s, "stream %s is not named before", ref.Var)
+		}
+		return named, nil
+	}
+	index, err := r.eval(s, ref.Index)
+	if err != nil {
+		return nil, err
+	}
+	if index < 0 || index >= int64(r.machine.program.Streams) {
+		return nil, r.fail(s, "there is no worker %d among %d", index, r.machine.program.Streams)
+	}
+	return r.stream("worker " + strconv.FormatInt(index, 10)), nil
+}
+
+// buffer handles the statements that make and free buffers and views.
+func (r *rank) buffer(s hostir.Stmt) error {
+	switch s := s.(type) {
+	case *hostir.Allocate:
+		if r.views[s.Tensor] == nil && r.holds(s.Tensor) {
+			r.views[s.Tensor] = newBuffer(s.Tensor)
+		}
+	case *hostir.Deallocate:
+		v, err := r.view(s, s.Tensor)
+		if err != nil || v == nil {
+			return err
+		}
+		delete(r.views, s.Tensor)
+		r.issue(r.current, s, func() error { v.spoil(); return nil })
+	case *hostir.Select:
+		in, err := r.view(s, s.In)
+		if err != nil || in == nil {
+			return err
+		}
+		index, err := r.eval(s, s.Index)
+		if err != nil {
+			return err
+		}
+		if s.Axis >= len(in.size) || index < 0 || index >= s.Indices() {
+			return r.fail(s, "index %d is outside of axis %d of %s", index, s.Axis, s.In.Name)
+		}
+		if s.Parts != 0 {
+			r.views[s.Out] = in.part(s.Axis, index, s.Parts).listing(s.In, s.Out)
+		} else {
+			r.views[s.Out] = in.slice(s.Axis, index)
+		}
+	}
+	return nil
+}
+
+// view is the buffer of t as it stands; nil on a rank that has no part of t.
+func (r *rank) view(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
+	v := r.views[t]
+	if v == nil && r.holds(t) && !r.machine.allocates && t.Role == hostir.Temp {
+		v = newBuffer(t) // before streams are lowered, buffers need no statement
+		r.views[t] = v
+	}
+	if v == nil && r.holds(t) {
+		return nil, r.fail(s, "%s has no buffer", t.Name)
+	}
+	return v, nil
+}
+
+// compute issues a statement that computes on the current stream.
+func (r *rank) compute(s hostir.Stmt) error {
+	if crosses(s) {
+		if r.machine.allocates && !hostir.MayMove(s) {
+			return r.fail(s, "it needs elements of other ranks, and a lowered program computes on one rank")
+		}
+		return r.together(s)
+	}
+	out := hostir.Result(s)
+	if !r.holds(out) {
+		return nil
+	}
+	in, err := r.operands(s)
+	if err != nil {
+		return err
+	}
+	if out.Role == hostir.View && (r.views[out] == nil || r.aliases[out]) {
+		v, err := r.alias(s, in[0])
+		r.views[out], r.aliases[out] = v, true
+		return err
+	}
+	v, err := r.view(s, out)
+	if err != nil {
+		return err
+	}
+	k, err := kernel(s, v, in)
+	if err != nil {
+		return r.fail(s, "%v", err)
+	}
+	r.issue(r.current, s, k)
+	return nil
+}
+
+// operands gives the buffers that a statement reads; nil for one that this rank has
+// no part of.
+func (r *rank) operands(s hostir.Stmt) ([]*view, error) {
+	in := make([]*view, 0, 3)
+	for _, t := range hostir.Uses(s) {
+		v, err := r.view(s, t)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, v)
+	}
+	return in, nil
+}
+
+// alias makes the result of a Reshape, Broadcast or Permute a view of its operand.
+func (r *rank) alias(s hostir.Stmt, in *view) (*view, error) {
+	out := newView(hostir.Result(s))
+	if _, reshapes := s.(*hostir.Reshape); !reshapes {
+		for i, j := range hostir.AxisMap(s)[0] {
+			if j != hostir.Unmapped {
+				out.stride[j] = in.stride[i]
+			}
+		}
+		out.data, out.offset = in.data, in.offset
+		return out, nil
+	}
+	_, adds := s.(*hostir.Broadcast) // an axis of one element fits between any strides
+	if _, ok := in.contiguous(); (!ok || !in.rowMajor()) && ((!adds && !stillSliced(s)) || !out.follow(in)) {
+		return nil, r.fail(s, "a view cannot reshape a buffer that is not row-major")
+	}
+	out.data, out.offset = in.data, in.offset
+	return out, nil
+}
+
+// stillSliced reports whether a pipeline has yet to slice a statement: its slices are then what it is
+// a view of, and not the whole buffer.
+func stillSliced(s hostir.Stmt) bool {
+	return slices.ContainsFunc(hostir.AxisMap(s)[0], func(j int) bool { return j != hostir.Unmapped && hostir.Result(s).Axes[j].Kind == domain.Stream })
+}

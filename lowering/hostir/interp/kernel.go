@@ -1,0 +1,109 @@
+package interp
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// kernel gives the work of a statement that computes. Products and reductions
+// accumulate in fp32; a result is rounded to its element type.
+func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
+	dtype := hostir.Result(s).DType
+	if _, ok := s.(*hostir.Reshape); ok {
+		return func() error {
+			values, i := in[0].read().Data, 0
+			out.each(func(at int64) { out.data[at] = dtype.Round(values[i]); i++ })
+			return nil
+		}, nil
+	}
+	element, err := elementFn(s, in)
+	if err != nil {
+		return nil, err
+	}
+	strides, start := [][]int64{out.stride}, []int64{out.offset}
+	for i, row := range hostir.AxisMap(s) {
+		strides = append(strides, along(in[i], row, out))
+		start = append(start, in[i].offset)
+	}
+	return func() error {
+		walk(out.size, strides, start, func(at []int64) { out.data[at[0]] = dtype.Round(element(at[1:])) })
+		return nil
+	}, nil
+}
+
+// along gives an operand's stride for each axis of the result: zero where the operand
+// has no such axis, or one element that stretches.
+func along(in *view, row []int, out *view) []int64 {
+	strides := make([]int64, len(out.size))
+	for i, j := range row {
+		if j != hostir.Unmapped && in.size[i] > 1 {
+			strides[j] = in.stride[i]
+		}
+	}
+	return strides
+}
+
+// elementFn gives the function that computes one element of the result from the
+// offsets of the operands.
+func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
+	switch s := s.(type) {
+	case *hostir.Set, *hostir.Cast, *hostir.Broadcast, *hostir.Permute:
+		return func(at []int64) float64 { return in[0].data[at[0]] }, nil
+	case *hostir.Unary:
+		fn := domain.UnaryFn(s.Fn)
+		if fn == nil {
+			return nil, fmt.Errorf("there is no function %q", s.Fn)
+		}
+		return func(at []int64) float64 { return fn(in[0].data[at[0]]) }, nil
+	case *hostir.Binary:
+		fn := domain.BinaryFns[s.Fn]
+		if fn == nil {
+			return nil, fmt.Errorf("there is no function %q", s.Fn)
+		}
+		return func(at []int64) float64 { return fn(in[0].data[at[0]], in[1].data[at[1]]) }, nil
+	case *hostir.Reduce:
+		return reduction(s, in[0])
+	case *hostir.Matmul:
+		return product(s.A, s.B, 2, in), nil
+	case *hostir.Linear:
+		return product(s.X, s.W, 1, in), nil
+	default:
+		return nil, fmt.Errorf("the interpreter does not know %s", s.Op())
+	}
+}
+
+func reduction(s *hostir.Reduce, in *view) (func(at []int64) float64, error) {
+	fn := domain.BinaryFns[s.Fn]
+	if fn == nil {
+		return nil, fmt.Errorf("there is no function %q", s.Fn)
+	}
+	count, step := in.size[s.Axis], in.stride[s.Axis]
+	return func(at []int64) float64 {
+		value := in.data[at[0]]
+		for i := int64(1); i < count; i++ {
+			value = float64(float32(fn(value, in.data[at[0]+i*step])))
+		}
+		return value
+	}, nil
+}
+
+// product sums over the last axis of x and axis -fromEnd of y, and adds the other
+// operands.
+func product(x, y *hostir.Tensor, fromEnd int, in []*view) func(at []int64) float64 {
+	a, b := hostir.Live(x), hostir.Live(y)
+	i, j := a[len(a)-1], b[len(b)-fromEnd]
+	count, stepX, stepY := in[0].size[i], in[0].stride[i], in[1].stride[j]
+	return func(at []int64) float64 {
+		sum := float32(0)
+		for k := range count {
+			sum += float32(in[0].data[at[0]+k*stepX] * in[1].data[at[1]+k*stepY])
+		}
+		value := float64(sum)
+		for i := 2; i < len(in); i++ {
+			value += in[i].data[at[i]]
+		}
+		return value
+	}
+}

@@ -1,0 +1,104 @@
+package interp
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+)
+
+// part is one rank's share of what several ranks do together.
+type part struct {
+	rank *rank
+	stmt hostir.Stmt
+	key  string // of the team; its meetings take place in order
+	team []int  // world ranks; sender and receiver for a point-to-point pair
+	in   []*view
+	out  *view
+	root int64 // team rank; -1 where there is none
+}
+
+// meeting is where the parts of one communication come together. It takes place when
+// every member of its team has got there.
+type meeting struct {
+	team  []int // world ranks; sender and receiver for a point-to-point pair
+	parts []*part
+	task  *task
+}
+
+// meetingKey numbers the communications of a team; a team's communications take place
+// in the order in which each rank issues them.
+type meetingKey struct {
+	team string
+	turn int
+}
+
+// pairKey names the messages from one rank to another.
+func pairKey(from, to int) string { return fmt.Sprintf("%d to %d", from, to) }
+
+// join brings a part to its meeting, and makes the meeting when it is the first.
+func (r *rank) join(p *part, on *stream) *meeting {
+	id := meetingKey{p.key, r.turns[p.key]}
+	r.turns[p.key]++
+	m := r.machine.meetings[id]
+	if m == nil {
+		m = &meeting{team: p.team}
+		m.task = r.machine.task(-1, p.stmt, on, m.exchange)
+		r.machine.meetings[id] = m
+		r.machine.order = append(r.machine.order, m)
+	}
+	m.parts = append(m.parts, p)
+	return m
+}
+
+// matchMeetings checks that the ranks of each meeting bring the same communication.
+// One that a rank never reaches can never take place.
+func (m *machine) matchMeetings() error {
+	for _, meeting := range m.order {
+		if err := meeting.match(); err != nil {
+			return err
+		}
+		if len(meeting.parts) < len(meeting.team) {
+			meeting.task.before++
+		}
+	}
+	return nil
+}
+
+// missing lists the ranks that never reach the meeting.
+func (m *meeting) missing() []int {
+	var ranks []int
+	for _, r := range m.team {
+		if !slices.ContainsFunc(m.parts, func(p *part) bool { return p.rank.number == r }) {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+func (m *meeting) match() error {
+	first := m.parts[0]
+	for _, p := range m.parts[1:] {
+		if !compatible(first, p) {
+			return fmt.Errorf("ranks %d and %d meet in different communications: %s (%s) and %s (%s)",
+				first.rank.number, p.rank.number, text.Statement(first.stmt), where(first.stmt.Meta().Pos),
+				text.Statement(p.stmt), where(p.stmt.Meta().Pos))
+		}
+	}
+	return nil
+}
+
+func compatible(a, b *part) bool {
+	switch s := a.stmt.(type) {
+	case *hostir.Communication:
+		o, ok := b.stmt.(*hostir.Communication)
+		return ok && s.Type == o.Type && s.ReduceFn == o.ReduceFn && a.root == b.root &&
+			hostir.LocalElements(s.In) == hostir.LocalElements(o.In) && s.In.DType == o.In.DType
+	case *hostir.P2PCommunication:
+		o, ok := b.stmt.(*hostir.P2PCommunication)
+		return ok && s.Send != o.Send && a.in[0].elements() == b.in[0].elements() && s.Buffer.DType == o.Buffer.DType
+	default:
+		return a.stmt == b.stmt
+	}
+}

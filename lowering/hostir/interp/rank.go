@@ -1,0 +1,160 @@
+package interp
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+)
+
+// rank issues the statements of one rank.
+type rank struct {
+	machine  *machine
+	number   int // world rank
+	calls    int // that were begun
+	env      map[string]int64
+	streams  map[string]*stream
+	named    map[string]*stream // by GetCurrentStream
+	current  *stream
+	views    map[*hostir.Tensor]*view
+	aliases  map[*hostir.Tensor]bool // views that a Reshape, Broadcast or Permute made
+	handles  map[string]*underway    // what Wait waits for
+	loops    []string                // the variables of the loops around
+	turns    map[string]int          // how many meetings of a team this rank has joined
+	group    []*part                 // communications of the open group
+	borrows  []borrowed              // of the sum at hand; nil outside of one
+	grouping bool
+	outputs  map[string]*Array
+}
+
+func newRank(m *machine, number int) *rank {
+	r := &rank{
+		machine: m, number: number, streams: map[string]*stream{}, named: map[string]*stream{},
+		views: map[*hostir.Tensor]*view{}, aliases: map[*hostir.Tensor]bool{}, turns: map[string]int{},
+		env: map[string]int64{"rank": int64(number)}, outputs: map[string]*Array{},
+	}
+	for _, param := range m.program.Params {
+		r.env[param.Name] = param.Value
+	}
+	return r
+}
+
+// handle notes the task that a Wait for the communication of this iteration waits for.
+func (r *rank) handle(name string, t *task) {
+	c := r.handles[name]
+	if c == nil {
+		c = &underway{loops: slices.Clone(r.loops), tasks: map[string]*task{}}
+		r.handles[name] = c
+	}
+	c.tasks[r.iteration(c.loops)] = t
+}
+
+// iteration names the iteration at hand of the given loops.
+func (r *rank) iteration(loops []string) string {
+	values := make([]int64, len(loops))
+	for i, name := range loops {
+		values[i] = r.env[name]
+	}
+	return fmt.Sprint(values)
+}
+
+// issue appends a task to a stream, after the tasks named as well.
+func (r *rank) issue(s *stream, stmt hostir.Stmt, run func() error, after ...*task) *task {
+	t := r.machine.task(r.number, stmt, s, run)
+	t.follow(s.last)
+	for _, other := range after {
+		t.follow(other)
+	}
+	s.last = t
+	return t
+}
+
+// call issues one call of the program: the caller fills the inputs, the statements
+// run, the caller reads the outputs, all on the caller's stream.
+func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
+	r.calls++
+	r.handles = map[string]*underway{}
+	r.current = r.stream("caller's stream")
+	for _, t := range r.machine.program.Tensors {
+		if !r.holds(t) || t.Role != hostir.Input && t.Role != hostir.Output {
+			continue
+		}
+		if r.views[t] == nil {
+			r.views[t] = newBuffer(t)
+		}
+		if err := r.fill(t, inputs[t.Name], rehearsal); err != nil {
+			return err
+		}
+	}
+	if err := r.block(r.machine.program.Body); err != nil {
+		return err
+	}
+	for _, t := range r.machine.program.Tensors {
+		if t.Role == hostir.Output && r.holds(t) && !rehearsal {
+			v := r.views[t]
+			r.issue(r.stream("caller's stream"), nil, func() error {
+				r.outputs[t.Name] = v.read()
+				return nil
+			})
+		}
+	}
+	r.reuse()
+	return nil
+}
+
+// reuse issues what a caller may do with its inputs after a call: write over them.
+func (r *rank) reuse() {
+	for _, t := range r.machine.program.Tensors {
+		if v := r.views[t]; t.Role == hostir.Input && r.holds(t) {
+			r.issue(r.stream("caller's stream"), nil, func() error { v.spoil(); return nil })
+		}
+	}
+}
+
+// fill issues the caller's writing of a tensor: inputs get their values (others in the
+// rehearsal), outputs are spoilt.
+func (r *rank) fill(t *hostir.Tensor, in *Array, rehearsal bool) error {
+	v := r.views[t]
+	if t.Role == hostir.Output {
+		r.issue(r.current, nil, func() error { v.spoil(); return nil })
+		return nil
+	}
+	if in == nil || int64(len(in.Data)) != v.elements() {
+		return fmt.Errorf("rank %d has no input %s with %d elements", r.number, t.Name, v.elements())
+	}
+	r.issue(r.current, nil, func() error {
+		i := 0
+		v.each(func(at int64) {
+			v.data[at] = in.Data[i]
+			if rehearsal {
+				v.data[at] = t.DType.Round(1 - 2*in.Data[i])
+			}
+			i++
+		})
+		return nil
+	})
+	return nil
+}
+
+// holds reports whether the rank has a part of t.
+func (r *rank) holds(t *hostir.Tensor) bool {
+	return t.Mesh == nil || len(t.Mesh.Axes) == 0 || t.Mesh.Coordinate(r.number, t.Mesh.Axes[0].Name) >= 0
+}
+
+// eval computes an expression on this rank, here.
+func (r *rank) eval(s hostir.Stmt, e expr.Expr) (int64, error) {
+	v, err := expr.Eval(e, func(name string) (int64, bool) {
+		v, ok := r.env[name]
+		return v, ok
+	})
+	if err != nil {
+		return 0, r.fail(s, "%v", err)
+	}
+	return v, nil
+}
+
+func (r *rank) fail(s hostir.Stmt, format string, args ...any) error {
+	return fmt.Errorf("%s, rank %d, %s: %s", where(s.Meta().Pos), r.number, text.Statement(s), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,161 @@
+package interp
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// crosses reports whether a statement that computes takes elements of other ranks, as
+// statements do until communications are inserted.
+func crosses(s hostir.Stmt) bool { return !onOneMesh(s) || len(crossed(s)) > 0 }
+
+// onOneMesh reports whether operands and result live on the same mesh.
+func onOneMesh(s hostir.Stmt) bool {
+	out := hostir.Result(s)
+	return !slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool {
+		return t.Mesh != nil && out.Mesh != nil && !t.Mesh.Same(out.Mesh)
+	})
+}
+
+// crossed tells the mesh axes along which a statement takes elements of other ranks.
+func crossed(s hostir.Stmt) map[string]bool {
+	out := hostir.Result(s)
+	covered, along := make([]bool, len(out.Axes)), map[string]bool{}
+	for i, row := range hostir.AxisMap(s) {
+		t := hostir.Uses(s)[i]
+		for axis, j := range row {
+			a := t.Axes[axis]
+			switch {
+			case j == hostir.Unmapped:
+				along[partedOver(a)] = true
+			case partedOver(a) != partedOver(out.Axes[j]) && a.Extent.Size > 1:
+				along[partedOver(a)], along[partedOver(out.Axes[j])] = true, true
+			default:
+				covered[j] = true
+			}
+		}
+	}
+	for j, a := range out.Axes {
+		if !covered[j] {
+			along[partedOver(a)] = true
+		}
+	}
+	delete(along, "") // what all ranks have
+	return along
+}
+
+// partedOver is the mesh axis along which several ranks have parts of an axis, or "".
+func partedOver(a domain.Axis) string {
+	if a.Extent.Size == 1 {
+		return "" // one rank has all of it
+	}
+	return hostir.SplitOver(a)
+}
+
+// together issues a statement that ranks do at one time.
+func (r *rank) together(s hostir.Stmt) error {
+	out, team := hostir.Result(s), r.teamOf(s)
+	if !slices.Contains(team, r.number) {
+		return nil
+	}
+	in, err := r.operands(s)
+	if err != nil {
+		return err
+	}
+	if out.Role == hostir.View && r.views[out] == nil && r.holds(out) {
+		r.views[out] = newBuffer(out)
+	}
+	v, err := r.view(s, out)
+	if err != nil {
+		return err
+	}
+	begin := r.issue(r.current, s, nil)
+	m := r.join(&part{rank: r, stmt: s, key: "all of " + fmt.Sprint(team), team: team, in: in, out: v, root: -1}, r.current)
+	m.task.follow(begin)
+	r.issue(r.current, s, nil, m.task)
+	return nil
+}
+
+// teamOf lists the ranks whose elements a statement takes on this rank. On one mesh they are at the
+// same place on the axes along which nothing moves: others may be at another slice of a pipeline.
+func (r *rank) teamOf(s hostir.Stmt) []int {
+	var team []int
+	for _, t := range append(hostir.Uses(s), hostir.Result(s)) {
+		mesh := t.Mesh
+		if mesh == nil {
+			mesh = r.machine.program.Meshes[0]
+		}
+		team = append(team, mesh.Ranks...)
+	}
+	slices.Sort(team)
+	team = slices.Compact(team)
+	if mesh := hostir.Result(s).Mesh; mesh != nil && onOneMesh(s) {
+		along := crossed(s)
+		team = slices.DeleteFunc(team, func(other int) bool {
+			return slices.ContainsFunc(mesh.Axes, func(a domain.MeshAxis) bool {
+				return !along[a.Name] && mesh.Coordinate(other, a.Name) != mesh.Coordinate(r.number, a.Name)
+			})
+		})
+	}
+	return team
+}
+
+// reshard computes a statement on whole tensors, put together from all parts, and
+// gives every rank its share of the result.
+func reshard(s hostir.Stmt, parts []*part) error {
+	whole := make([]*view, len(hostir.Uses(s)))
+	for i, t := range hostir.Uses(s) {
+		whole[i] = wholeView(t)
+		for _, p := range parts {
+			if p.in[i] != nil {
+				window := share(whole[i], t, p.rank.number)
+				walk(window.size, [][]int64{window.stride, p.in[i].stride}, []int64{window.offset, p.in[i].offset},
+					func(at []int64) { window.data[at[0]] = p.in[i].data[at[1]] })
+			}
+		}
+	}
+	out := hostir.Result(s)
+	result := wholeView(out)
+	run, err := kernel(s, result, whole)
+	if err != nil {
+		return parts[0].rank.fail(s, "%v", err)
+	}
+	if err := run(); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.out != nil {
+			window := share(result, out, p.rank.number)
+			walk(window.size, [][]int64{window.stride, p.out.stride}, []int64{window.offset, p.out.offset},
+				func(at []int64) { p.out.data[at[1]] = window.data[at[0]] })
+		}
+	}
+	return nil
+}
+
+// wholeView is a buffer for all ranks' elements of t.
+func wholeView(t *hostir.Tensor) *view {
+	all := *t
+	all.Axes = slices.Clone(t.Axes)
+	for i := range all.Axes {
+		if all.Axes[i].Kind == domain.Device {
+			all.Axes[i].Kind = domain.Serial
+		}
+	}
+	return newBuffer(&all)
+}
+
+// share is the window of a rank on the whole of t.
+func share(whole *view, t *hostir.Tensor, rank int) *view {
+	w := &view{data: whole.data, offset: whole.offset, size: slices.Clone(whole.size), stride: whole.stride}
+	for i, a := range t.Axes {
+		if a.Kind == domain.Device {
+			w.offset += int64(t.Mesh.Coordinate(rank, a.Mesh)) * w.stride[i]
+			w.size[i] = 1
+		}
+	}
+	return w
+}

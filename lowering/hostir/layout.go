@@ -1,0 +1,99 @@
+package hostir
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Live lists the logical axes of t that its buffer has: all but reduced ones.
+func Live(t *Tensor) []int {
+	live := make([]int, 0, len(t.Axes))
+	for i, a := range t.Axes {
+		if a.Kind != domain.Reduction {
+			live = append(live, i)
+		}
+	}
+	return live
+}
+
+// LocalShape is the shape of t's buffer on one rank, without reduced axes, in the
+// logical order.
+func LocalShape(t *Tensor) []int64 {
+	shape := make([]int64, 0, len(t.Axes))
+	for _, i := range Live(t) {
+		shape = append(shape, t.Axes[i].LocalSize())
+	}
+	return shape
+}
+
+// LocalElements is how many elements the buffer of t has on one rank.
+func LocalElements(t *Tensor) int64 {
+	n := int64(1)
+	for _, extent := range LocalShape(t) {
+		n *= extent
+	}
+	return n
+}
+
+// Layout is t's layout, the logical order where none is set.
+func Layout(t *Tensor) []int {
+	if t.Layout != nil {
+		return t.Layout
+	}
+	list := make([]int, len(t.Axes))
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// SameLayout reports whether two tensors lie in memory alike: element type, and extents in order.
+func SameLayout(a, b *Tensor) bool {
+	return a.DType == b.DType && slices.Equal(buffer(a), buffer(b))
+}
+
+// buffer lists the extents of a rank's buffer of t, outermost first, each with its place among
+// the axes.
+func buffer(t *Tensor) [][2]int64 {
+	live := Live(t)
+	var list [][2]int64
+	for _, axis := range Layout(t) {
+		if i := slices.Index(live, axis); i >= 0 {
+			list = append(list, [2]int64{int64(i), t.Axes[axis].LocalSize()})
+		}
+	}
+	return list
+}
+
+// SplitAxis is the first axis of t that is split over a mesh axis, or Unmapped.
+func SplitAxis(t *Tensor, meshAxis string) int {
+	for i, a := range t.Axes {
+		if a.Kind == domain.Device && a.Mesh == meshAxis {
+			return i
+		}
+	}
+	return Unmapped
+}
+
+// SplitOver is the mesh axis that an axis is split over, or "".
+func SplitOver(a domain.Axis) string {
+	if a.Kind == domain.Device {
+		return a.Mesh
+	}
+	return ""
+}
+
+// DropAxis takes an axis out of a layout and renumbers the others; a negative axis is none of them.
+func DropAxis(layout []int, axis int) []int {
+	list := make([]int, 0, len(layout))
+	for _, a := range layout {
+		switch {
+		case a < axis || axis < 0:
+			list = append(list, a)
+		case a > axis:
+			list = append(list, a-1)
+		}
+	}
+	return list
+}

@@ -1,0 +1,251 @@
+package text
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// generator makes programs that use every statement and attribute of the text form.
+// They are well formed as text and mean nothing.
+type generator struct {
+	*rand.Rand
+	p *hostir.Program
+}
+
+func generate(seed uint64) *hostir.Program {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), p: &hostir.Program{Name: "made-up", File: "a spec.yaml"}}
+	g.p.Params = []hostir.Param{{Name: "D", Value: 4}, {Name: "S", Value: 2}, {Name: "M", Value: -64}}
+	g.p.Streams = g.IntN(5)
+	g.p.Choices = hostir.Choices{
+		Pipeline: "collective", Transport: "nccl", Reshard: "before", Sync: "split", Joins: g.pick("body", ""), Buffers: "keep",
+		Graph: g.IntN(2) == 0, Own: g.pick("in-place", ""), Order: g.pick("reverse", ""), OwnStep: g.pick("last", ""),
+		Sums: g.pick("folded", "direct", ""), Fallback: g.pick("nccl", ""), Elsewhere: g.pick("nccl", ""), Hosts: g.pick("y", ""),
+		Transfers: g.pick("ahead", ""), Chunks: g.IntN(3), Pieces: g.IntN(3), Delay: g.IntN(2),
+	}
+	g.p.Auto = []*hostir.Auto{nil, {}, {Given: []string{"streams", "own_step"}}, {Basis: "1 x 2, \"3\""}}[g.IntN(4)]
+	g.p.Meshes = []*domain.Mesh{
+		{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Text: "D", Size: 4}}}, Ranks: []int{0, 1, 2, 3}},
+		{Name: "other", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}, {Name: "y", Extent: domain.Extent{Text: "S", Size: 2}}}, Ranks: []int{4, 6, 0, 1}},
+	}
+	for i := range 3 + g.IntN(4) {
+		g.p.Tensors = append(g.p.Tensors, g.makeTensor(i))
+	}
+	for i := range g.IntN(4) {
+		g.p.Reference = append(g.p.Reference, g.refOp(i))
+	}
+	const second = 1 << 32 // seeds of programs that run otherwise
+	if seed < second && seed%4 == 0 {
+		g.p.Otherwise = generate(seed + second)
+	}
+	g.p.Body = g.block(3)
+	return g.p
+}
+
+func (g *generator) pick(words ...string) string { return words[g.IntN(len(words))] }
+
+func (g *generator) extent() domain.Extent {
+	return []domain.Extent{{Size: 5}, {Text: "S", Size: 2}, {Text: "D*S", Size: 8}, {Text: "D / (S * 2)", Size: 1}}[g.IntN(4)]
+}
+
+func (g *generator) makeTensor(i int) *hostir.Tensor {
+	t := &hostir.Tensor{Name: fmt.Sprintf("axis%d", i), DType: domain.DTypes[g.IntN(3)], Role: hostir.Role(g.IntN(4)), Pos: g.pos()}
+	if i == 0 {
+		t.Name = "axis" // a name that is a keyword elsewhere
+	}
+	for range g.IntN(5) {
+		a := domain.Axis{Kind: domain.Kind(g.IntN(5)), Extent: g.extent()}
+		if a.Kind == domain.Device {
+			a.Mesh = g.pick("x", "y", "z")
+		}
+		t.Axes = append(t.Axes, a)
+	}
+	if g.IntN(2) == 0 {
+		t.Mesh = g.p.Meshes[g.IntN(2)]
+	}
+	if g.IntN(2) == 0 {
+		t.Layout = g.Perm(len(t.Axes))
+	}
+	t.Inferred = g.IntN(4) == 0
+	t.Tolerance, t.Deviation = []float64{0, 0.25, 1e-7}[g.IntN(3)], []float64{0, 0.0883}[g.IntN(2)]
+	return t
+}
+
+func (g *generator) refOp(i int) hostir.RefOp {
+	op := hostir.RefOp{Out: fmt.Sprintf("R%d", i), Shape: []domain.Extent{}, DType: domain.FP16, Pos: g.pos()}
+	op.Kind = g.pick("matmul", "unary", "binary", "reduce", "permute", "broadcast", "linear", "set")
+	for range 1 + g.IntN(3) {
+		op.In = append(op.In, g.pick("A", "perm", "axis"))
+		op.Shape = append(op.Shape, g.extent())
+	}
+	switch op.Kind {
+	case "unary", "binary":
+		op.Fn = g.pick("relu", "scale(-1e-05)")
+	case "reduce":
+		op.Fn, op.Axis = "sum", g.IntN(3)
+	case "broadcast":
+		op.Axis = g.IntN(3)
+	case "permute":
+		op.Perm = g.Perm(3)
+	}
+	return op
+}
+
+func (g *generator) pos() diag.Pos {
+	return []diag.Pos{{}, {File: "a spec.yaml", Line: 3, Col: 4}, {File: "a spec.yaml", Line: 9}, {File: "main.go", Line: 12, Col: 1}}[g.IntN(4)]
+}
+
+func (g *generator) info() hostir.Info {
+	return hostir.Info{Pos: g.pos(), Note: g.pick("", "because of #5, @3:4", "For s in S:")}
+}
+
+func (g *generator) expr(depth int) expr.Expr {
+	switch k := g.IntN(4); {
+	case depth == 0 || k == 0:
+		return []expr.Expr{expr.Int(3), expr.Var("rank"), expr.Var("s"), expr.Int(-1)}[g.IntN(4)]
+	default:
+		return &expr.Binary{Op: g.pick("+", "-", "*", "/", "%", "=="), X: g.expr(depth - 1), Y: g.expr(depth - 1)}
+	}
+}
+
+func (g *generator) tensor() *hostir.Tensor { return g.p.Tensors[g.IntN(len(g.p.Tensors))] }
+
+// optional is a tensor or none.
+func (g *generator) optional() *hostir.Tensor {
+	if g.IntN(2) == 0 {
+		return nil
+	}
+	return g.tensor()
+}
+
+func (g *generator) stream() hostir.StreamRef {
+	if g.IntN(2) == 0 {
+		return hostir.StreamRef{Var: g.pick("caller", "worker")}
+	}
+	return hostir.StreamRef{Index: g.expr(2)}
+}
+
+func (g *generator) block(depth int) []hostir.Stmt {
+	var body []hostir.Stmt
+	for range g.IntN(12) {
+		body = append(body, g.statement(depth))
+	}
+	return body
+}
+
+// makers has one entry per statement; TestGeneratorMakesEveryStatement holds it.
+var makers []func(g *generator, depth int) hostir.Stmt
+
+func init() { makers = statementMakers() }
+
+func statementMakers() []func(g *generator, depth int) hostir.Stmt {
+	return []func(g *generator, depth int) hostir.Stmt{
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Delay{Info: g.info(), Microseconds: 1 + g.Int64N(9)}
+		},
+		func(g *generator, _ int) hostir.Stmt { return &hostir.Allocate{Info: g.info(), Tensor: g.tensor()} },
+		func(g *generator, _ int) hostir.Stmt { return &hostir.Deallocate{Info: g.info(), Tensor: g.tensor()} },
+		func(g *generator, _ int) hostir.Stmt { return &hostir.GetCurrentStream{Info: g.info(), Var: "caller"} },
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.SetCurrentStream{Info: g.info(), Stream: g.stream()}
+		},
+		func(g *generator, _ int) hostir.Stmt { return &hostir.Synchronize{Info: g.info(), Stream: g.stream()} },
+		func(g *generator, depth int) hostir.Stmt {
+			return &hostir.For{Info: g.info(), Var: "s", First: g.Int64N(2), Count: g.extent(), Body: g.block(depth)}
+		},
+		func(g *generator, depth int) hostir.Stmt {
+			return &hostir.If{Info: g.info(), Cond: g.expr(2), Body: g.block(depth), Else: g.block(depth)}
+		},
+		func(g *generator, depth int) hostir.Stmt {
+			return &hostir.SumLoans{Info: g.info(), Out: g.tensor(), In: g.tensor(), Body: g.block(depth)}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Select{Info: g.info(), Out: g.tensor(), In: g.tensor(), Axis: g.IntN(4), Index: g.expr(3), Parts: g.Int64N(3)}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Set{Info: g.info(), Out: g.tensor(), In: g.tensor()}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Matmul{Info: g.info(), Out: g.tensor(), A: g.tensor(), B: g.tensor(), Addend: g.optional(), OneRow: g.IntN(2) == 0}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Linear{Info: g.info(), Out: g.tensor(), X: g.tensor(), W: g.tensor(), Bias: g.optional(), Addend: g.optional(), OneRow: g.IntN(2) == 0}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Broadcast{Info: g.info(), Out: g.tensor(), In: g.tensor(), Axis: g.IntN(4)}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Permute{Info: g.info(), Out: g.tensor(), In: g.tensor(), Perm: g.Perm(g.IntN(4))}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Reshape{Info: g.info(), Out: g.tensor(), In: g.tensor()}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Unary{Info: g.info(), Fn: g.pick("gelu", "shift(0.5)"), Out: g.tensor(), In: g.tensor()}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Binary{Info: g.info(), Fn: "add", Out: g.tensor(), A: g.tensor(), B: g.tensor()}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Cast{Info: g.info(), Out: g.tensor(), In: g.tensor()}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Reduce{Info: g.info(), Fn: "sum", Out: g.tensor(), In: g.tensor(), Axis: g.IntN(4)}
+		},
+		func(g *generator, _ int) hostir.Stmt { return g.communication() },
+		func(g *generator, _ int) hostir.Stmt {
+			s := &hostir.P2PCommunication{Info: g.info(), Handle: "send_1", Send: g.IntN(2) == 0, Buffer: g.tensor(), Peer: g.expr(3), Backend: g.backend(), Reach: g.reach()}
+			if s.Backend == hostir.None {
+				s.Reach = hostir.Anywhere
+			}
+			return s
+		},
+		func(g *generator, _ int) hostir.Stmt { return &hostir.StartCoalescing{Info: g.info()} },
+		func(g *generator, _ int) hostir.Stmt { return &hostir.EndCoalescing{Info: g.info(), Handle: "group"} },
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Wait{Info: g.info(), Handle: "gather", Iteration: nil}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Wait{Info: g.info(), Handle: "gather", Iteration: g.expr(2)}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			s := &hostir.ShareMemHandles{Info: g.info(), Comms: []string{"send_1", "mesh"}[:1+g.IntN(2)]}
+			if g.IntN(2) == 0 {
+				s.Mesh, s.MeshAxis = g.p.Meshes[g.IntN(2)], g.pick("x", "y")
+			}
+			return s
+		},
+	}
+}
+
+func (g *generator) statement(depth int) hostir.Stmt {
+	for {
+		s := makers[g.IntN(len(makers))](g, max(depth-1, 0))
+		if depth > 0 || hostir.Bodies(s) == nil {
+			return s
+		}
+	}
+}
+
+func (g *generator) reach() hostir.Reach {
+	return []hostir.Reach{hostir.Anywhere, hostir.WithinHosts, hostir.BetweenHosts}[g.IntN(3)]
+}
+
+func (g *generator) backend() hostir.Backend {
+	return append(backends, hostir.None)[g.IntN(len(backends)+1)]
+}
+
+func (g *generator) communication() hostir.Stmt {
+	s := &hostir.Communication{
+		Info: g.info(), Handle: "gather", Type: commTypes[g.IntN(len(commTypes))], Mesh: g.p.Meshes[g.IntN(2)],
+		MeshAxis: g.pick("", "x", "y"), ReduceFn: g.pick("", "sum", "max"), Out: g.tensor(), In: g.tensor(), Backend: g.backend(),
+	}
+	if g.IntN(2) == 0 {
+		s.Root = g.expr(2)
+	}
+	return s
+}

@@ -1,0 +1,143 @@
+package text
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// JSON gives a program for other tools: an object with "name" and "body" (and what
+// the body names: "file", "params", "meshes", "streams", "tensors"). "choices" are those of
+// the schedule that are made; "auto", where they were chosen by size, says which were "given" and
+// the "basis" of the others. A statement is
+// an object whose first key is "op"; For and SumLoans have "body", If has "body" and "else". What
+// runs otherwise is such an object under "otherwise".
+// Expressions are strings; the keys of each object have a fixed order.
+func JSON(p *hostir.Program) ([]byte, error) {
+	compact, err := json.Marshal(programObject(p))
+	if err != nil {
+		return nil, fmt.Errorf("host IR as JSON: %w", err)
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, compact, "", "  "); err != nil {
+		return nil, fmt.Errorf("host IR as JSON: %w", err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// object is a JSON object whose keys keep their order.
+type object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// MarshalJSON writes the members in order.
+func (o object) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	for i, m := range o {
+		separator := byte(',')
+		if i == 0 {
+			separator = '{'
+		}
+		out.WriteByte(separator)
+		key, err := json.Marshal(m.key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(key)
+		out.WriteByte(':')
+		out.Write(value)
+	}
+	if len(o) == 0 {
+		out.WriteByte('{')
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+func programObject(p *hostir.Program) object {
+	params := object{}
+	for _, param := range p.Params {
+		params = append(params, member{param.Name, param.Value})
+	}
+	meshes := []object{}
+	for _, m := range p.Meshes {
+		axes := object{}
+		for _, a := range m.Axes {
+			axes = append(axes, member{a.Name, a.Extent.Size})
+		}
+		meshes = append(meshes, object{{"name", m.Name}, {"axes", axes}, {"ranks", m.Ranks}})
+	}
+	tensors := []object{}
+	for _, t := range p.Tensors {
+		tensors = append(tensors, tensorObject(t))
+	}
+	o := object{
+		{"name", p.Name}, {"file", p.File}, {"params", params}, {"meshes", meshes},
+		{"streams", p.Streams}, {"choices", choicesObject(p.Choices)},
+	}
+	if p.Auto != nil {
+		o = append(o, member{"auto", object{{"given", append([]string{}, p.Auto.Given...)}, {"basis", p.Auto.Basis}}})
+	}
+	o = append(o, member{"tensors", tensors}, member{"body", bodyObjects(p.Body, worldSize(p))})
+	if p.Otherwise != nil {
+		o = append(o, member{"otherwise", programObject(p.Otherwise)})
+	}
+	return o
+}
+
+func choicesObject(c hostir.Choices) object {
+	o := object{}
+	for _, m := range madeChoices(c) {
+		if m.value != "" {
+			o = append(o, m)
+		}
+	}
+	return o
+}
+
+func tensorObject(t *hostir.Tensor) object {
+	axes := []string{}
+	for _, a := range t.Axes {
+		axes = append(axes, a.String())
+	}
+	o := object{
+		{"name", t.Name}, {"dtype", string(t.DType)}, {"role", t.Role.String()},
+		{"axes", axes}, {"local_shape", hostir.LocalShape(t)},
+	}
+	if t.Mesh != nil {
+		o = append(o, member{"mesh", t.Mesh.Name})
+	}
+	if t.Layout != nil {
+		o = append(o, member{"layout", t.Layout})
+	}
+	if t.Tolerance != 0 {
+		o = append(o, member{"tolerance", t.Tolerance})
+	}
+	return appendPos(o, t.Pos)
+}
+
+func appendPos(o object, pos diag.Pos) object {
+	if !pos.IsValid() {
+		return o
+	}
+	return append(o, member{"pos", pos.String()})
+}
+
+// worldSize is the number of ranks.
+func worldSize(p *hostir.Program) int {
+	if len(p.Meshes) == 0 {
+		return 0
+	}
+	return p.Meshes[0].Size()
+}

@@ -1,0 +1,165 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Parse reads the text form that Print gives: Parse(Print(p)) is p. Empty lines and
+// lines that start with "#" may stand anywhere in the body. Errors are *diag.Errors
+// with positions in the text, one per wrong line.
+func Parse(filename, text string) (*hostir.Program, error) {
+	program := &hostir.Program{}
+	p := &parser{file: filename}
+	p.begin(program, 0)
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, " \t\r\n")
+		p.scanner = &scanner{pos: diag.Pos{File: filename, Line: number}, text: line}
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(line), "#"):
+		case line == "":
+			p.inHeader = p.inHeader && p.program.Name == ""
+		case p.inHeader:
+			p.headerLine()
+		case line == otherwise:
+			p.program.Otherwise = &hostir.Program{}
+			p.begin(p.program.Otherwise, number)
+		default:
+			p.bodyLine()
+		}
+		p.report(p.err)
+	}
+	p.named()
+	if err := p.errors.Err(); err != nil {
+		return nil, err
+	}
+	return program, nil
+}
+
+type parser struct {
+	*scanner // of the current line
+	file     string
+	program  *hostir.Program // under way
+	start    int             // its first line
+	inHeader bool
+	errors   diag.List
+	params   map[string]int64
+	meshes   map[string]*domain.Mesh
+	tensors  map[string]*hostir.Tensor
+	blocks   []*[]hostir.Stmt // the statement list open at each depth
+}
+
+// begin starts a program behind a line of the text.
+func (p *parser) begin(program *hostir.Program, line int) {
+	p.program, p.start, p.inHeader = program, line+1, true
+	p.params, p.meshes, p.tensors = map[string]int64{}, map[string]*domain.Mesh{}, map[string]*hostir.Tensor{}
+	p.blocks = []*[]hostir.Stmt{&program.Body}
+}
+
+// named reports a text that ends before it says what program it is.
+func (p *parser) named() {
+	if p.program.Name == "" && p.errors.Len() == 0 {
+		p.errors.Add(diag.Pos{File: p.file, Line: p.start, Col: 1}, diag.HostIRSyntax, `the text has no line "program NAME from FILE"`)
+	}
+}
+
+func (p *parser) report(d *diag.Diagnostic) {
+	if d != nil {
+		p.errors.Add(d.Pos, d.Code, "%s", d.Message)
+	}
+}
+
+func (p *parser) headerLine() {
+	at := p.at
+	switch word := p.name("a header line"); word {
+	case "program":
+		p.programLine()
+	case "param":
+		p.paramLine()
+	case "mesh":
+		p.meshLine()
+	case "streams":
+		p.program.Streams = p.small()
+		p.end()
+	case "choices":
+		p.choicesLine()
+	case "auto":
+		p.autoLine()
+	case "tensor":
+		p.tensorLine()
+	case "reference":
+		p.referenceLine()
+	default:
+		p.failAt(at, "%q starts no header line; an empty line ends the header", word)
+	}
+}
+
+func (p *parser) end() { p.trailer(p.program.File) }
+
+func (p *parser) programLine() {
+	p.program.Name = p.spelling("the program")
+	p.keyword("from")
+	p.program.File = p.quoted()
+	p.end()
+}
+
+func (p *parser) paramLine() {
+	at := p.at
+	param := hostir.Param{Name: p.name("a parameter")}
+	p.expect("=")
+	param.Value = p.integer()
+	p.end()
+	if _, twice := p.params[param.Name]; twice {
+		p.failAt(at, "parameter %s is there twice", param.Name)
+	}
+	p.params[param.Name] = param.Value
+	p.program.Params = append(p.program.Params, param)
+}
+
+func (p *parser) meshLine() {
+	m := &domain.Mesh{Name: p.name("a mesh")}
+	p.expect(":")
+	size := int64(1)
+	for p.err == nil && p.peek() != "ranks" {
+		axis := domain.MeshAxis{Name: p.name("a mesh axis")}
+		p.expect("=")
+		axis.Extent = p.extent(",")
+		p.expect(",")
+		m.Axes = append(m.Axes, axis)
+		size *= axis.Extent.Size
+	}
+	p.keyword("ranks")
+	for p.skipSpace(); p.err == nil && p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9'; p.skipSpace() {
+		p.rankRange(m)
+	}
+	p.end()
+	if p.err == nil && int64(len(m.Ranks)) != size {
+		p.fail("mesh %s has %d ranks, and its axes hold %d", m.Name, len(m.Ranks), size)
+	}
+	p.meshes[m.Name] = m
+	p.program.Meshes = append(p.program.Meshes, m)
+}
+
+// maxRanks bounds the ranks that one line can ask for.
+const maxRanks = 1 << 16
+
+func (p *parser) rankRange(m *domain.Mesh) {
+	at := p.at
+	first := p.small()
+	last := first
+	if p.accept("..") {
+		last = p.small()
+	}
+	if last < first || last-first >= maxRanks {
+		p.failAt(at, "%d..%d is no range of ranks", first, last)
+		return
+	}
+	for r := first; r <= last; r++ {
+		m.Ranks = append(m.Ranks, r)
+	}
+}

@@ -1,0 +1,91 @@
+package text
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+var backends = []hostir.Backend{hostir.NCCL, hostir.IPCGet, hostir.IPCPut}
+
+// backend takes ", NCCL", if it comes next.
+func (p *parser) backend() hostir.Backend {
+	if !p.accept(",") {
+		return hostir.None
+	}
+	at := p.at
+	word := p.spelling("a backend")
+	if !slices.Contains(backends, hostir.Backend(word)) {
+		p.failAt(at, "%q is no backend", word)
+	}
+	return hostir.Backend(word)
+}
+
+var commTypes = []hostir.CommType{
+	hostir.Allgather, hostir.Gather, hostir.Scatter, hostir.Reduction, hostir.Allreduce, hostir.ReduceScatter, hostir.BroadcastComm, hostir.SendRecv, hostir.AllToAll,
+}
+
+func (p *parser) communication(op, handle string) hostir.Stmt {
+	if op == "P2PCommunication" {
+		return p.p2p(handle)
+	}
+	at := p.at
+	s := &hostir.Communication{Handle: handle, Type: hostir.CommType(p.name("a type of communication"))}
+	if !slices.Contains(commTypes, s.Type) {
+		p.failAt(at, "%q is no type of communication", s.Type)
+	}
+	p.expect(",")
+	p.keyword("mesh")
+	s.Mesh = p.mesh()
+	if p.acceptWord("axis") {
+		s.MeshAxis = p.name("a mesh axis")
+	}
+	p.expect(",")
+	if p.acceptWord("root") {
+		s.Root = p.expression(",")
+		p.expect(",")
+	}
+	if p.acceptWord("reduce") {
+		s.ReduceFn = p.name("a function")
+		p.expect(",")
+	}
+	p.keyword("in")
+	s.In = p.tensor()
+	p.expect(",")
+	p.keyword("out")
+	s.Out = p.tensor()
+	s.Backend = p.backend()
+	return s
+}
+
+func (p *parser) p2p(handle string) hostir.Stmt {
+	at := p.at
+	direction := p.name("send or recv")
+	s := &hostir.P2PCommunication{Handle: handle, Send: direction == "send"}
+	if direction != "send" && direction != "recv" {
+		p.failAt(at, "%q is neither send nor recv", direction)
+	}
+	p.expect(",")
+	p.keyword("buffer")
+	s.Buffer = p.tensor()
+	p.expect(",")
+	p.keyword("peer")
+	s.Peer = p.expression(",)")
+	if s.Backend = p.backend(); s.Backend != hostir.None {
+		s.Reach = p.reach()
+	}
+	return s
+}
+
+// reach takes "within hosts" or "between hosts", if it comes next.
+func (p *parser) reach() hostir.Reach {
+	for _, reach := range []hostir.Reach{hostir.WithinHosts, hostir.BetweenHosts} {
+		where, hosts, _ := strings.Cut(string(reach), " ")
+		if p.acceptWord(where) {
+			p.keyword(hosts)
+			return reach
+		}
+	}
+	return hostir.Anywhere
+}

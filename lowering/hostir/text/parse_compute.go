@@ -1,0 +1,124 @@
+package text
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// compute parses the arguments of "out = Op(...)".
+func (p *parser) compute(op string, at int, out *hostir.Tensor) hostir.Stmt {
+	switch op {
+	case "Select":
+		return p.selection(out)
+	case "Set":
+		return &hostir.Set{Out: out, In: p.tensor()}
+	case "SumLoans":
+		return &hostir.SumLoans{Out: out, In: p.tensor()}
+	case "Matmul":
+		s := &hostir.Matmul{Out: out, A: p.tensor()}
+		p.expect(",")
+		s.B = p.tensor()
+		s.Addend, s.OneRow = p.productEnd(p.accept(","))
+		return s
+	case "Linear":
+		return p.linear(out)
+	case "Broadcast":
+		s := &hostir.Broadcast{Out: out, In: p.tensor()}
+		p.expect(",")
+		s.Axis = p.attribute("axis")
+		return s
+	case "Permute":
+		s := &hostir.Permute{Out: out, In: p.tensor()}
+		p.expect(",")
+		p.keyword("perm")
+		s.Perm = p.axes()
+		return s
+	case "Reshape":
+		return &hostir.Reshape{Out: out, In: p.tensor()}
+	case "Cast":
+		return &hostir.Cast{Out: out, In: p.tensor()}
+	case "Unary", "Binary", "Reduce":
+		return p.function(op, out)
+	default:
+		p.failAt(at, "%q is no statement", op)
+		return nil
+	}
+}
+
+func (p *parser) selection(out *hostir.Tensor) hostir.Stmt {
+	s := &hostir.Select{Out: out, In: p.tensor()}
+	p.expect(",")
+	s.Axis = p.attribute("axis")
+	p.expect(",")
+	p.keyword("index")
+	s.Index = p.expression(",)")
+	if p.accept(",") {
+		s.Parts = int64(p.attribute("parts"))
+	}
+	return s
+}
+
+func (p *parser) linear(out *hostir.Tensor) hostir.Stmt {
+	s := &hostir.Linear{Out: out, X: p.tensor()}
+	p.expect(",")
+	s.W = p.tensor()
+	more := p.accept(",")
+	if more && !p.starts("add") && !p.starts("rows") {
+		s.Bias = p.tensor()
+		more = p.accept(",")
+	}
+	s.Addend, s.OneRow = p.productEnd(more)
+	return s
+}
+
+// productEnd parses what a product adds to, "add P_sums", and "rows 1" if there is more.
+func (p *parser) productEnd(more bool) (addend *hostir.Tensor, oneRow bool) {
+	if more && !p.starts("rows") {
+		p.keyword("add")
+		addend = p.tensor()
+		more = p.accept(",")
+	}
+	if !more {
+		return addend, false
+	}
+	at := p.at
+	if p.attribute("rows") != 1 {
+		p.failAt(at, "a product has rows 1 or does not say it")
+	}
+	return addend, true
+}
+
+// starts reports whether a word comes next as one of its own, not as a tensor's name.
+func (p *parser) starts(word string) bool {
+	at := p.at
+	is := p.acceptWord(word) && !p.startsArgumentEnd()
+	p.at = at
+	return is
+}
+
+// function parses the statements whose first argument names a function.
+func (p *parser) function(op string, out *hostir.Tensor) hostir.Stmt {
+	fn := p.functionName()
+	p.expect(",")
+	in := p.tensor()
+	switch op {
+	case "Unary":
+		return &hostir.Unary{Fn: fn, Out: out, In: in}
+	case "Binary":
+		p.expect(",")
+		return &hostir.Binary{Fn: fn, Out: out, A: in, B: p.tensor()}
+	default:
+		p.expect(",")
+		return &hostir.Reduce{Fn: fn, Out: out, In: in, Axis: p.attribute("axis")}
+	}
+}
+
+// functionName takes the spelling of a function: "gelu", "scale(0.125)".
+func (p *parser) functionName() string {
+	fn := p.name("a function")
+	if !p.accept("(") {
+		return fn
+	}
+	constant, _ := p.until(")")
+	p.expect(")")
+	return fn + "(" + constant + ")"
+}

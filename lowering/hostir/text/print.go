@@ -1,0 +1,119 @@
+// Package text is the written forms of a host program: the text that --dump-after prints and Parse reads
+// back, and JSON for other tools.
+package text
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Print gives the text form of a program: a header that declares everything the
+// statements name, an empty line, and one statement a line, nested by two spaces.
+// What runs otherwise follows in the same form, behind a line "otherwise:". Parse reads it back.
+//
+//	program ag_matmul from "spec.yaml"
+//	param D = 4
+//	mesh world: x = D, ranks 0..3
+//	streams 4
+//	choices pipeline collective, transport nccl, reshard before, ...
+//	tensor A: bf16 [S, DIDx(D), M/(S*D), K], mesh world, input @8:3
+//	reference C = matmul(A, B), shape [4, 4, 2, 8], bf16 @12:5
+//
+//	C = Allocate @12:5
+//	For s in S: @12:5
+//	  SetCurrentStream(worker s % 4) @12:5  # why
+func Print(p *hostir.Program) string {
+	w := &printer{file: p.File}
+	w.header(p)
+	w.out.WriteByte('\n')
+	w.block(p.Body, 0)
+	if p.Otherwise != nil {
+		w.out.WriteString("\n" + otherwise + "\n" + Print(p.Otherwise))
+	}
+	return w.out.String()
+}
+
+// Header is the part of a program's text that declares what its statements name.
+func Header(p *hostir.Program) string {
+	w := &printer{file: p.File}
+	w.header(p)
+	return w.out.String()
+}
+
+// otherwise is the line between a program and the one that runs otherwise.
+const otherwise = "otherwise:"
+
+type printer struct {
+	out  strings.Builder
+	file string // positions in this file are printed without its name
+}
+
+func (w *printer) header(p *hostir.Program) {
+	fmt.Fprintf(&w.out, "program %s from %s\n", p.Name, strconv.Quote(p.File))
+	for _, param := range p.Params {
+		fmt.Fprintf(&w.out, "param %s = %d\n", param.Name, param.Value)
+	}
+	for _, m := range p.Meshes {
+		fmt.Fprintf(&w.out, "mesh %s: %s\n", m.Name, formatMesh(m))
+	}
+	fmt.Fprintf(&w.out, "streams %d\n", p.Streams)
+	fmt.Fprintf(&w.out, "choices %s\n", formatChoices(p.Choices))
+	if p.Auto != nil {
+		fmt.Fprintf(&w.out, "auto%s\n", formatAuto(p.Auto))
+	}
+	for _, t := range p.Tensors {
+		fmt.Fprintf(&w.out, "tensor %s: %s%s\n", t.Name, formatTensor(t), w.position(t.Pos))
+	}
+	for _, op := range p.Reference {
+		fmt.Fprintf(&w.out, "reference %s%s\n", formatRefOp(op), w.position(op.Pos))
+	}
+}
+
+func (w *printer) block(body []hostir.Stmt, depth int) {
+	for _, s := range body {
+		w.line(depth, Statement(s), s.Meta())
+		switch s := s.(type) {
+		case *hostir.For:
+			w.block(s.Body, depth+1)
+		case *hostir.SumLoans:
+			w.block(s.Body, depth+1)
+		case *hostir.If:
+			w.block(s.Body, depth+1)
+			if len(s.Else) > 0 {
+				w.line(depth, "Else:", &hostir.Info{})
+				w.block(s.Else, depth+1)
+			}
+		}
+	}
+}
+
+func (w *printer) line(depth int, text string, info *hostir.Info) {
+	w.out.WriteString(strings.Repeat("  ", depth))
+	w.out.WriteString(text)
+	w.out.WriteString(w.position(info.Pos))
+	if info.Note != "" {
+		w.out.WriteString("  # " + strings.Join(strings.Fields(info.Note), " "))
+	}
+	w.out.WriteByte('\n')
+}
+
+// position prints " @line:col", with the file's name before it where that is not
+// the program's own file.
+func (w *printer) position(pos diag.Pos) string {
+	if !pos.IsValid() {
+		return ""
+	}
+	text := " @"
+	if pos.File != w.file {
+		text += strconv.Quote(pos.File) + ":"
+	}
+	text += strconv.Itoa(pos.Line)
+	if pos.Col > 0 {
+		text += ":" + strconv.Itoa(pos.Col)
+	}
+	return text
+}

@@ -1,0 +1,83 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Numbers prints a list of numbers: "[1, 0, 2]".
+func Numbers[T int | int64 | domain.Extent](values []T) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = fmt.Sprint(v)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+func formatMesh(m *domain.Mesh) string {
+	parts := make([]string, len(m.Axes))
+	for i, a := range m.Axes {
+		parts[i] = a.Name + " = " + a.Extent.String()
+	}
+	return strings.Join(parts, ", ") + ", ranks " + formatRanks(m.Ranks)
+}
+
+// formatRanks prints runs of consecutive ranks as "0..3".
+func formatRanks(ranks []int) string {
+	var parts []string
+	for i := 0; i < len(ranks); {
+		end := i
+		for end+1 < len(ranks) && ranks[end+1] == ranks[end]+1 {
+			end++
+		}
+		if end > i {
+			parts = append(parts, fmt.Sprintf("%d..%d", ranks[i], ranks[end]))
+		} else {
+			parts = append(parts, strconv.Itoa(ranks[i]))
+		}
+		i = end + 1
+	}
+	return strings.Join(parts, " ")
+}
+
+func formatTensor(t *hostir.Tensor) string {
+	text := string(t.DType) + " " + domain.FormatAxes(t.Axes)
+	if t.Mesh != nil {
+		text += ", mesh " + t.Mesh.Name
+	}
+	text += ", " + t.Role.String()
+	if t.Layout != nil {
+		text += ", layout " + Numbers(t.Layout)
+	}
+	if t.Inferred {
+		text += ", inferred"
+	}
+	if t.Tolerance != 0 {
+		text += ", tolerance " + formatFloat(t.Tolerance)
+	}
+	if t.Deviation != 0 {
+		text += ", deviation " + formatFloat(t.Deviation)
+	}
+	return text
+}
+
+func formatRefOp(op hostir.RefOp) string {
+	var args []string
+	if op.Fn != "" {
+		args = append(args, op.Fn)
+	}
+	args = append(args, op.In...)
+	switch op.Kind {
+	case "reduce", "broadcast":
+		args = append(args, fmt.Sprintf("axis %d", op.Axis))
+	case "permute":
+		args = append(args, "perm "+Numbers(op.Perm))
+	}
+	return fmt.Sprintf("%s = %s, shape %s, %s", op.Out, call(op.Kind, args...), Numbers(op.Shape), op.DType)
+}
+
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,0 +1,159 @@
+package verify
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// bounds gives the least and greatest value that an expression takes over all ranks
+// and iterations. It is exact for single variables and safe for the rest.
+type bounds struct {
+	names map[string]interval
+}
+
+type interval struct{ low, high int64 }
+
+func newBounds(p *hostir.Program) *bounds {
+	b := &bounds{names: map[string]interval{}}
+	for _, param := range p.Params {
+		b.names[param.Name] = interval{param.Value, param.Value}
+	}
+	low, high := int64(0), int64(0)
+	for i, m := range p.Meshes {
+		for j, r := range m.Ranks {
+			if i == 0 && j == 0 {
+				low, high = int64(r), int64(r)
+			}
+			low, high = min(low, int64(r)), max(high, int64(r))
+		}
+	}
+	b.names["rank"] = interval{low, high}
+	return b
+}
+
+// each visits the value that e takes on each of some ranks in each iteration, until visit says
+// false. Where those are too many, or a division is not exact, it reports false.
+func (b *bounds) each(e expr.Expr, ranks []int, visit func(rank int, value int64) bool) bool {
+	const most = 1 << 20
+	env, count := map[string]int64{}, int64(len(ranks))
+	var free []string
+	for _, name := range variables(e) {
+		i := b.names[name]
+		env[name] = i.low
+		if name != "rank" && i.low < i.high {
+			free = append(free, name)
+			count *= i.high - i.low + 1
+		}
+		if count > most {
+			return false
+		}
+	}
+	for _, rank := range ranks {
+		env["rank"] = int64(rank)
+		for more := true; more; more = b.step(env, free) {
+			value, err := expr.Eval(e, func(name string) (int64, bool) { v, ok := env[name]; return v, ok })
+			if err != nil {
+				return false
+			}
+			if !visit(rank, value) {
+				return true
+			}
+		}
+	}
+	return true
+}
+
+// step goes on to the next values of some variables; after the last ones it starts again and
+// reports false.
+func (b *bounds) step(env map[string]int64, free []string) bool {
+	for _, name := range free {
+		if env[name]++; env[name] <= b.names[name].high {
+			return true
+		}
+		env[name] = b.names[name].low
+	}
+	return false
+}
+
+// variables lists the names in e, each once.
+func variables(e expr.Expr) []string {
+	switch e := e.(type) {
+	case expr.Var:
+		return []string{string(e)}
+	case *expr.Binary:
+		names := append(variables(e.X), variables(e.Y)...)
+		slices.Sort(names)
+		return slices.Compact(names)
+	default:
+		return nil
+	}
+}
+
+// of gives the interval of e, or the first name in it that has no value.
+func (b *bounds) of(e expr.Expr) (value interval, unknown string) {
+	switch e := e.(type) {
+	case expr.Int:
+		return interval{int64(e), int64(e)}, ""
+	case expr.Var:
+		i, ok := b.names[string(e)]
+		if !ok {
+			return interval{}, string(e)
+		}
+		return i, ""
+	case *expr.Binary:
+		x, unknown := b.of(e.X)
+		if unknown != "" {
+			return x, unknown
+		}
+		y, unknown := b.of(e.Y)
+		if unknown != "" {
+			return y, unknown
+		}
+		return combine(e.Op, x, y), ""
+	default:
+		return interval{}, ""
+	}
+}
+
+func combine(op string, x, y interval) interval {
+	switch op {
+	case "==", "!=":
+		return interval{0, 1}
+	case "+":
+		return interval{x.low + y.low, x.high + y.high}
+	case "-":
+		return interval{x.low - y.high, x.high - y.low}
+	case "*":
+		return hull(x.low*y.low, x.low*y.high, x.high*y.low, x.high*y.high)
+	case "%":
+		if y.low < 1 { // a zero divisor is an error of its own when the program runs
+			return interval{0, max(y.high-1, 0)}
+		}
+		if x.low >= 0 && x.high < y.low {
+			return x
+		}
+		return interval{0, y.high - 1}
+	case "^":
+		if x.low < 0 || y.low < 0 {
+			return interval{math.MinInt64, math.MaxInt64}
+		}
+		return interval{0, int64(1)<<bits.Len64(uint64(max(x.high, y.high))) - 1}
+	default: // "/", exact
+		if y.low < 1 {
+			return hull(x.low, x.high, -x.low, -x.high)
+		}
+		return hull(x.low/y.low, x.low/y.high, x.high/y.low, x.high/y.high)
+	}
+}
+
+func hull(values ...int64) interval {
+	i := interval{values[0], values[0]}
+	for _, v := range values {
+		i = interval{min(i.low, v), max(i.high, v)}
+	}
+	return i
+}

@@ -1,0 +1,135 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// buffers follows allocation, views and writes along a path.
+func (f *flow) buffers(s hostir.Stmt) {
+	switch s := s.(type) {
+	case *hostir.Allocate:
+		f.allocate(s)
+		return
+	case *hostir.Deallocate:
+		f.deallocate(s)
+		return
+	case *hostir.Select:
+		f.ready(s, s.In)
+		f.view(s, s.Out, s.In)
+		return
+	}
+	for _, t := range hostir.Uses(s) {
+		f.ready(s, t)
+	}
+	for _, t := range hostir.Defs(s) {
+		if t.Role == hostir.View && hostir.MakesView(s) && !f.facts[fact{viewed, t}] {
+			f.view(s, t, hostir.Uses(s)[0])
+			continue
+		}
+		f.ready(s, t)
+		f.write(s, t)
+	}
+}
+
+func (f *flow) allocate(s *hostir.Allocate) {
+	t := s.Tensor
+	switch {
+	case t.Role == hostir.Input || t.Role == hostir.View:
+		f.breach(s.Pos, "buffer", "%s has no buffer to allocate: it is a tensor of role %s", t.Name, t.Role)
+	case f.facts[fact{allocated, t}]:
+		f.breach(s.Pos, "buffer", "%s is allocated twice", t.Name)
+	}
+	f.set(allocated, t, true)
+	f.set(freed, t, false)
+}
+
+func (f *flow) deallocate(s *hostir.Deallocate) {
+	t := s.Tensor
+	switch {
+	case t.Role != hostir.Temp:
+		f.breach(s.Pos, "buffer", "%s is not the program's to free: it is a tensor of role %s", t.Name, t.Role)
+	case f.facts[fact{freed, t}]:
+		f.breach(s.Pos, "buffer", "%s is freed twice", t.Name)
+	case !f.facts[fact{allocated, t}]:
+		f.breach(s.Pos, "buffer", "%s is freed before it is allocated", t.Name)
+	}
+	f.set(allocated, t, false)
+	f.set(freed, t, true)
+}
+
+// view makes out a view of the buffer behind in.
+func (f *flow) view(s hostir.Stmt, out, in *hostir.Tensor) {
+	if out.Role != hostir.View {
+		f.breach(s.Meta().Pos, "view", "%s makes %s a view, but its role is %s", s.Op(), out.Name, out.Role)
+	}
+	if p, ok := s.(*hostir.Permute); ok && !slices.Equal(hostir.Layout(out), carried(p)) {
+		f.breach(s.Meta().Pos, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
+	}
+	f.base[out] = f.root(in)
+	delete(f.other, out)
+	if other := f.other[in]; other != nil {
+		f.other[out] = other
+	}
+	f.set(viewed, out, true)
+}
+
+// carried is the order in which the result of a Permute steps through the buffer of its
+// operand.
+func carried(p *hostir.Permute) []int {
+	row := hostir.AxisMap(p)[0]
+	list := make([]int, 0, len(row))
+	for _, i := range hostir.Layout(p.In) {
+		if row[i] != hostir.Unmapped {
+			list = append(list, row[i])
+		}
+	}
+	return list
+}
+
+func (f *flow) root(t *hostir.Tensor) *hostir.Tensor {
+	if b := f.base[t]; b != nil {
+		return b
+	}
+	return t
+}
+
+// ready checks that t has a buffer at statement s.
+func (f *flow) ready(s hostir.Stmt, t *hostir.Tensor) {
+	if t.Role == hostir.View && !f.facts[fact{viewed, t}] {
+		f.breach(s.Meta().Pos, "view", "%s uses view %s before it is made", s.Op(), t.Name)
+		return
+	}
+	for _, base := range f.behind(t) {
+		f.available(s, base)
+	}
+}
+
+// behind lists the buffers that may be behind t.
+func (f *flow) behind(t *hostir.Tensor) []*hostir.Tensor {
+	if other := f.other[t]; other != nil {
+		return []*hostir.Tensor{f.root(t), other}
+	}
+	return []*hostir.Tensor{f.root(t)}
+}
+
+// available checks that a buffer is allocated at statement s.
+func (f *flow) available(s hostir.Stmt, base *hostir.Tensor) {
+	switch {
+	case base.Role == hostir.Input || base.Role == hostir.View:
+	case f.facts[fact{freed, base}]:
+		f.breach(s.Meta().Pos, "buffer", "%s uses %s after it was freed", s.Op(), base.Name)
+	case f.lowered && !f.facts[fact{allocated, base}]:
+		f.breach(s.Meta().Pos, "buffer", "%s uses %s before it is allocated", s.Op(), base.Name)
+	}
+}
+
+func (f *flow) write(s hostir.Stmt, t *hostir.Tensor) {
+	for _, base := range f.behind(t) {
+		if base.Role == hostir.Input {
+			f.breach(s.Meta().Pos, "written", "%s writes input %s", s.Op(), base.Name)
+		}
+		f.set(written, base, true)
+	}
+}

@@ -1,0 +1,79 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// fact is something that holds from a statement on, on the path being followed.
+type fact struct {
+	kind factKind
+	what any // *Tensor or a name
+}
+
+// String is the name of what the fact is about.
+func (k fact) String() string {
+	if t, ok := k.what.(*hostir.Tensor); ok {
+		return t.Name
+	}
+	return fmt.Sprint(k.what)
+}
+
+type factKind int
+
+const (
+	allocated factKind = iota
+	freed
+	viewed    // the view stands
+	written   // the buffer of the tensor was written at least in part
+	streamed  // the stream variable is named
+	started   // the handle is started and not yet waited for
+	waitedFor // the handle was waited for
+)
+
+// outlives reports whether a fact that a loop adds holds after it.
+func (k factKind) outlives() bool {
+	return k == written || k == freed || k == started || k == waitedFor
+}
+
+type change struct {
+	fact  fact
+	added bool
+}
+
+func (f *flow) set(kind factKind, what any, value bool) {
+	k := fact{kind, what}
+	if f.facts[k] == value {
+		return
+	}
+	f.log = append(f.log, change{k, value})
+	if value {
+		f.facts[k] = true
+	} else {
+		delete(f.facts, k)
+	}
+}
+
+// undo takes back the changes since mark that drop says, newest first, and returns
+// those that stay.
+func (f *flow) undo(mark int, drop func(change) bool) []change {
+	changes := slices.Clone(f.log[mark:])
+	f.log = f.log[:mark]
+	var kept []change
+	for i := len(changes) - 1; i >= 0; i-- {
+		c := changes[i]
+		switch {
+		case !drop(c):
+			kept = append(kept, c)
+		case c.added:
+			delete(f.facts, c.fact)
+		default:
+			f.facts[c.fact] = true
+		}
+	}
+	slices.Reverse(kept)
+	f.log = append(f.log, kept...)
+	return changes
+}

@@ -1,0 +1,195 @@
+package verify
+
+import (
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// flow follows a program along its paths. What a branch or loop body adds is undone
+// at its end unless it outlives it; the log makes that cost what was added, so that
+// checking is linear in the program.
+type flow struct {
+	*verifier
+	facts   map[fact]bool
+	log     []change
+	current string                            // the current stream, as text; "" is the caller's
+	base    map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it
+	other   map[*hostir.Tensor]*hostir.Tensor // view that both sides of an If made -> that of the first side, if it is another one
+	group   *hostir.StartCoalescing           // the open group
+	signal  bool                              // it holds transfers between shared memories
+	loops   []*hostir.For                     // that enclose the statement at hand
+	started map[string][]*hostir.For          // handle -> the loops that it was started in
+	shares  map[string]*hostir.Exchange
+	earlier []earlierWait // waits for earlier iterations of the outermost loop at hand
+}
+
+func (v *verifier) flow() {
+	f := &flow{
+		verifier: v, facts: map[fact]bool{}, started: map[string][]*hostir.For{},
+		base: map[*hostir.Tensor]*hostir.Tensor{}, other: map[*hostir.Tensor]*hostir.Tensor{},
+		shares: hostir.Exchanges(v.program),
+	}
+	f.block(v.program.Body)
+	for _, p := range f.pending(0) {
+		f.breach(f.position(v.program.Body), "wait", "%s is started and not waited for", p)
+	}
+	var end diag.Pos
+	if n := len(v.program.Body); n > 0 {
+		end = v.program.Body[n-1].Meta().Pos
+	}
+	if f.current != "" {
+		f.breach(end, "stream", "%s is current at the end, not the caller's stream", f.current)
+	}
+	for _, t := range v.program.Tensors {
+		if t.Role == hostir.Output && !f.facts[fact{written, t}] {
+			f.breach(t.Pos, "written", "output %s is never written", t.Name)
+		}
+	}
+}
+
+// block checks the statements of one list; groups end in the list that opens them.
+func (f *flow) block(body []hostir.Stmt) {
+	outer, signal := f.group, f.signal
+	f.group, f.signal = nil, false
+	for _, s := range body {
+		f.statement(s)
+	}
+	if f.group != nil {
+		f.breach(f.group.Pos, "group", "the group is not closed in the statements where it was opened")
+	}
+	f.group, f.signal = outer, signal
+}
+
+func (f *flow) position(body []hostir.Stmt) diag.Pos {
+	if len(body) == 0 {
+		return diag.Pos{}
+	}
+	return body[len(body)-1].Meta().Pos
+}
+
+func (f *flow) statement(s hostir.Stmt) {
+	if _, ok := s.(*hostir.P2PCommunication); !ok && f.group != nil && !f.signal {
+		switch s.(type) {
+		case *hostir.Communication, *hostir.EndCoalescing:
+		default:
+			f.breach(s.Meta().Pos, "group", "%s stands in an open group", s.Op())
+		}
+	}
+	f.buffers(s)
+	switch s := s.(type) {
+	case *hostir.For:
+		f.loop(s)
+	case *hostir.If:
+		f.branch(s)
+	case *hostir.SumLoans:
+		f.sum(s)
+	case *hostir.GetCurrentStream:
+		f.set(streamed, s.Var, true)
+		if f.current != "" {
+			f.breach(s.Pos, "stream", "%s would name %s, not the caller's stream", s.Var, f.current)
+		}
+	case *hostir.SetCurrentStream:
+		f.stream(s.Pos, s.Stream)
+		f.current = s.Stream.String()
+		if s.Stream.Index == nil && s.Stream.Var != hostir.CopyStream {
+			f.current = ""
+		}
+	case *hostir.Synchronize:
+		f.stream(s.Pos, s.Stream)
+	case *hostir.Wait:
+		f.wait(s)
+	default:
+		f.transfers(s)
+	}
+}
+
+// transfers follows communications and groups.
+func (f *flow) transfers(s hostir.Stmt) {
+	switch s := s.(type) {
+	case *hostir.StartCoalescing:
+		f.group, f.signal = s, f.signals[s]
+	case *hostir.EndCoalescing:
+		if f.group == nil {
+			f.breach(s.Pos, "group", "no group is open")
+		}
+		if !f.signal {
+			f.start(s.Handle)
+		}
+		f.group, f.signal = nil, false
+	case *hostir.Communication:
+		f.expression(s.Pos, "the root", s.Root, int64(len(s.Mesh.Ranks)))
+		if f.group == nil {
+			f.start(s.Handle)
+		}
+	case *hostir.P2PCommunication:
+		world := f.bounds.names["rank"].high + 1
+		f.expressionOn(s.Pos, s.Buffer.Mesh, "the peer", s.Peer, world)
+		f.teammate(s)
+		if f.group == nil || f.signal {
+			f.start(s.Handle)
+		}
+	case *hostir.Select:
+		if s.Axis < len(s.In.Axes) {
+			f.expressionOn(s.Pos, s.In.Mesh, "the index", s.Index, s.Indices())
+			f.ownPart(s)
+		}
+	}
+}
+
+func (f *flow) stream(pos diag.Pos, r hostir.StreamRef) {
+	switch {
+	case r.Index != nil:
+		f.expression(pos, "the worker", r.Index, int64(f.program.Streams))
+	case r.Var != hostir.CopyStream && !f.facts[fact{streamed, r.Var}]:
+		f.breach(pos, "stream", "stream %s is not named before", r.Var)
+	}
+}
+
+// expression checks names and range: 0 to limit-1. A nil expression is none.
+func (f *flow) expression(pos diag.Pos, what string, e expr.Expr, limit int64) {
+	if e == nil {
+		return
+	}
+	value, unknown := f.bounds.of(e)
+	switch {
+	case unknown != "":
+		f.breach(pos, "scope", "%s %s uses %s, which has no value here", what, e, unknown)
+	case value.low < 0 || value.high >= limit:
+		f.breach(pos, "range", "%s %s takes values from %d to %d; it must be between 0 and %d",
+			what, e, value.low, value.high, limit-1)
+	}
+}
+
+// expressionOn is expression for the ranks of a mesh. The interval of all of them is too wide
+// for what tells ranks apart one by one; their values then show.
+func (f *flow) expressionOn(pos diag.Pos, mesh *domain.Mesh, what string, e expr.Expr, limit int64) {
+	if mesh != nil && len(mesh.Ranks) > 0 && e != nil {
+		inside := true
+		value, unknown := f.bounds.of(e)
+		if unknown == "" && (value.low < 0 || value.high >= limit) && f.bounds.each(e, mesh.Ranks, func(_ int, value int64) bool {
+			inside = value >= 0 && value < limit
+			return inside
+		}) && inside {
+			return
+		}
+	}
+	f.expression(pos, what, e, limit)
+}
+
+// teammate checks that a transfer between shared memories stays among the ranks that share them.
+func (f *flow) teammate(s *hostir.P2PCommunication) {
+	e := f.shares[s.Handle]
+	if e == nil || e.Shared.Mesh == nil || e.Shared.Mesh.Axis(e.Shared.MeshAxis) == nil || s.Buffer.Mesh == nil {
+		return
+	}
+	f.bounds.each(s.Peer, s.Buffer.Mesh.Ranks, func(rank int, peer int64) bool {
+		joined := e.Shared.Joins(rank, int(peer))
+		if !joined {
+			f.breach(s.Pos, "shared", "%s of rank %d is with rank %d, which is not along axis %s of mesh %s",
+				s.Handle, rank, peer, e.Shared.MeshAxis, e.Shared.Mesh.Name)
+		}
+		return joined
+	})
+}

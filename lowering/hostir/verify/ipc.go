@@ -1,0 +1,105 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// shared checks the transfers over CUDA IPC: that each is paired by a ShareMemHandles
+// before it, and that no rank can wait for itself.
+func (v *verifier) shared() {
+	exchanges := hostir.Exchanges(v.program)
+	named := map[string]bool{}
+	hostir.Walk(v.program.Body, func(s hostir.Stmt) bool {
+		if share, ok := s.(*hostir.ShareMemHandles); ok {
+			v.pairs(share, exchanges, named)
+		}
+		return true
+	})
+	v.sharedIn(v.program.Body, exchanges, map[hostir.Stmt]bool{})
+}
+
+// pairs checks one ShareMemHandles by itself.
+func (v *verifier) pairs(s *hostir.ShareMemHandles, exchanges map[string]*hostir.Exchange, named map[string]bool) {
+	if s.Mesh != nil && s.Mesh.Axis(s.MeshAxis) == nil {
+		v.breach(s.Pos, "shared", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
+		return
+	}
+	for _, handle := range s.Comms {
+		e := exchanges[handle]
+		switch {
+		case named[handle]:
+			v.breach(s.Pos, "shared", "%s is shared twice", handle)
+			continue
+		case e == nil || e.Shared != s:
+			v.breach(s.Pos, "shared", "%s is no send or receive with a counterpart among %v", handle, s.Comms)
+			continue
+		}
+		named[handle] = true
+		if e.Send.Handle == handle {
+			v.pair(s, e)
+		}
+	}
+}
+
+func (v *verifier) pair(s *hostir.ShareMemHandles, e *hostir.Exchange) {
+	send, recv := e.Send, e.Recv
+	switch {
+	case send.Backend != recv.Backend || !send.Backend.IPC():
+		v.breach(s.Pos, "shared", "%s and %s are not of one backend that shares memory", send.Handle, recv.Handle)
+	case send.Reach != recv.Reach || send.Reach == hostir.BetweenHosts:
+		v.breach(s.Pos, "reach", "%s and %s take place with other peers than those that memory is shared with", send.Handle, recv.Handle)
+	case send.Buffer.DType != recv.Buffer.DType || hostir.LocalElements(send.Buffer) != hostir.LocalElements(recv.Buffer):
+		v.breach(s.Pos, "shared", "%s sends %d elements of %s and %s receives %d of %s", send.Handle,
+			hostir.LocalElements(send.Buffer), send.Buffer.DType, recv.Handle, hostir.LocalElements(recv.Buffer), recv.Buffer.DType)
+	}
+}
+
+// sharedIn checks where the statements of one list stand; seen are those before it.
+func (v *verifier) sharedIn(body []hostir.Stmt, exchanges map[string]*hostir.Exchange, seen map[hostir.Stmt]bool) {
+	for i, s := range body {
+		seen[s] = true
+		for _, inner := range hostir.Bodies(s) {
+			v.sharedIn(*inner, exchanges, seen)
+		}
+		switch s := s.(type) {
+		case *hostir.StartCoalescing:
+			v.signalGroup(s, body[i+1:], exchanges)
+		case *hostir.P2PCommunication:
+			if s.Backend.IPC() {
+				v.sharedAt(s, exchanges[s.Handle], seen)
+			}
+		}
+	}
+}
+
+func (v *verifier) sharedAt(s *hostir.P2PCommunication, e *hostir.Exchange, seen map[hostir.Stmt]bool) {
+	if e == nil || !slices.Contains(e.Shared.Comms, s.Handle) {
+		v.breach(s.Pos, "shared", "no ShareMemHandles pairs %s with its counterpart", s.Handle)
+		return
+	}
+	if !seen[e.Shared] {
+		v.breach(s.Pos, "shared", "%s does not follow its ShareMemHandles", s.Handle)
+	}
+	if s == e.Copier() && !seen[e.Owner()] {
+		v.breach(s.Pos, "shared", "%s copies before %s lends: two ranks would wait for each other", s.Handle, e.Owner().Handle)
+	}
+}
+
+// signalGroup notes a group of transfers between shared memories, which must be of one kind:
+// one operation does what is asked of all of them.
+func (v *verifier) signalGroup(s *hostir.StartCoalescing, rest []hostir.Stmt, exchanges map[string]*hostir.Exchange) {
+	members, _ := hostir.Group(rest)
+	kind := hostir.SignalKindOfAll(members, exchanges)
+	if kind != hostir.NoSignals {
+		v.signals[s] = true
+		return
+	}
+	hostir.Walk(members, func(m hostir.Stmt) bool {
+		if t, ok := m.(*hostir.P2PCommunication); ok && t.Backend.IPC() {
+			v.breach(t.Pos, "shared", "%s stands in a group that does not only lend, only copy or only wait for copies", t.Handle)
+		}
+		return true
+	})
+}

@@ -1,0 +1,116 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A statement of a lowered program runs on each rank by itself, on the parts that the rank has, or
+// is one movement between ranks: a Set, or a Reduce over an axis that is split. What follows checks that
+// the parts of the former fit each other as the whole tensors do.
+
+// stretches reports whether axis a of an operand is one element that stands for those of axis b of
+// the result.
+func stretches(s hostir.Stmt, a, b domain.Axis) bool {
+	if a.Extent.Size != 1 {
+		return false
+	}
+	switch s.(type) {
+	case *hostir.Binary, *hostir.Matmul, *hostir.Linear:
+		return true
+	default:
+		return b.Extent.Size == 1
+	}
+}
+
+// whole checks that a rank has all of the axes that it sums over by itself.
+func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
+	if _, regroups := s.(*hostir.Reshape); regroups || !v.lowered || hostir.MayMove(s) {
+		return
+	}
+	for i, j := range row {
+		if over := hostir.SplitOver(t.Axes[i]); j == hostir.Unmapped && over != "" {
+			v.breach(s.Meta().Pos, "local", "%s sums over axis %d of %s, of which each rank has a part along %s", s.Op(), i, t.Name, over)
+		}
+	}
+}
+
+// made checks that some operand has each axis of the result; that it has as many elements is
+// operand's to check, where it has more than one.
+func (v *verifier) made(s hostir.Stmt, rows [][]int) {
+	if _, regroups := s.(*hostir.Reshape); regroups {
+		return
+	}
+	out := hostir.Result(s)
+	for _, j := range hostir.Live(out) {
+		if out.Axes[j].Extent.Size == 1 {
+			continue
+		}
+		has := false
+		for k, t := range hostir.Uses(s) {
+			i := slices.Index(rows[k], j)
+			has = has || i >= 0 && (t.Axes[i].Extent.Size > 1 || !stretches(s, t.Axes[i], out.Axes[j]))
+		}
+		if !has {
+			v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and no operand of %s has them",
+				j, out.Name, out.Axes[j].Extent.Size, s.Op())
+		}
+	}
+}
+
+// regroups checks that a reshape keeps elements on their ranks: each mesh axis splits both sides into
+// the same runs of elements.
+func (v *verifier) regroups(s *hostir.Reshape) {
+	if !v.lowered {
+		return
+	}
+	in, out := runs(s.In), runs(s.Out)
+	for i, a := range s.In.Axes {
+		if over := hostir.SplitOver(a); over != "" && in[over] != out[over] && a.Extent.Size > 1 {
+			v.breach(s.Pos, "local", "axis %d of %s is split over %s, and %s has no axis with the same elements that is", i, s.In.Name, over, s.Out.Name)
+		}
+	}
+	for j, b := range s.Out.Axes {
+		if over := hostir.SplitOver(b); over != "" && in[over] == 0 && b.Extent.Size > 1 {
+			v.breach(s.Pos, "local", "axis %d of %s is split over %s, and %s is not split over it", j, s.Out.Name, over, s.In.Name)
+		}
+	}
+}
+
+// runs gives, for each mesh axis that splits t, how many elements in row-major order lie between
+// one rank's and the next one's.
+func runs(t *hostir.Tensor) map[string]int64 {
+	found, behind := map[string]int64{}, int64(1)
+	for _, i := range slices.Backward(hostir.Live(t)) {
+		if over := hostir.SplitOver(t.Axes[i]); over != "" {
+			found[over] = behind
+		}
+		behind *= t.Axes[i].Extent.Size
+	}
+	return found
+}
+
+// present checks that every rank that runs a statement of a lowered program has the part of the
+// operand that goes with its part of the result.
+func (v *verifier) present(s hostir.Stmt, t *hostir.Tensor) {
+	out := hostir.Result(s)
+	if !v.lowered || hostir.MayMove(s) || t.Mesh == nil || out.Mesh == nil || t.Mesh.Same(out.Mesh) {
+		return
+	}
+	for _, r := range out.Mesh.Ranks {
+		if !slices.Contains(t.Mesh.Ranks, r) {
+			v.breach(s.Meta().Pos, "local", "rank %d computes %s and has no part of %s", r, out.Name, t.Name)
+			return
+		}
+		for _, a := range t.Axes {
+			over := hostir.SplitOver(a)
+			if over != "" && out.Mesh.Axis(over) != nil && t.Mesh.Coordinate(r, over) != out.Mesh.Coordinate(r, over) {
+				v.breach(s.Meta().Pos, "local", "rank %d computes %s and has another part of %s: their meshes place it differently along %s",
+					r, out.Name, t.Name, over)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// operation checks what concerns one statement alone: shapes, ranks, communication.
+func (v *verifier) operation(s hostir.Stmt) {
+	switch s := s.(type) {
+	case *hostir.Select:
+		v.selects(s)
+		return
+	case *hostir.Communication:
+		v.communication(s)
+		return
+	case *hostir.Reshape:
+		v.reshape(s)
+	case *hostir.Permute:
+		if !isPermutation(s.Perm, len(hostir.Live(s.In))) {
+			v.breach(s.Pos, "shape", "perm %s is no permutation of the %d axes of %s", text.Numbers(s.Perm), len(hostir.Live(s.In)), s.In.Name)
+			return
+		}
+	case *hostir.Reduce:
+		if s.Axis >= len(s.In.Axes) || s.In.Axes[s.Axis].Kind == domain.Reduction {
+			v.breach(s.Pos, "shape", "%s has no axis %d to reduce", s.In.Name, s.Axis)
+			return
+		}
+	}
+	rows := hostir.AxisMap(s)
+	for i, t := range hostir.Uses(s) {
+		if rows != nil && v.rank(s, t) {
+			v.operand(s, t, rows[i])
+			v.whole(s, t, rows[i])
+			v.present(s, t)
+		}
+	}
+	if rows != nil {
+		v.made(s, rows)
+	}
+	v.products(s)
+	v.addends(s)
+	v.dtypes(s)
+}
+
+func isPermutation(perm []int, n int) bool {
+	sorted := slices.Sorted(slices.Values(perm))
+	for i, p := range sorted {
+		if p != i {
+			return false
+		}
+	}
+	return len(perm) == n
+}
+
+// rank checks that operand and result have as many axes as the statement needs.
+func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
+	in, out := len(hostir.Live(t)), len(hostir.Live(hostir.Result(s)))
+	ok := true
+	switch s := s.(type) {
+	case *hostir.Set, *hostir.SumLoans, *hostir.Unary, *hostir.Cast, *hostir.Permute:
+		ok = in == out
+	case *hostir.Broadcast:
+		ok = in+1 == out && s.Axis < len(s.Out.Axes)
+	case *hostir.Reduce:
+		ok = in == out+1
+	case *hostir.Binary:
+		ok = in <= out
+	case *hostir.Matmul:
+		ok = in > 0 && (t != s.B || in > 1) && (t != s.Addend || in == out)
+	case *hostir.Linear:
+		ok = in > 0 && (t != s.W || in > 1) && (t != s.Addend || in == out)
+	}
+	if !ok {
+		v.breach(s.Meta().Pos, "shape", "%s %s does not fit %s %s in %s",
+			t.Name, domain.FormatAxes(t.Axes), hostir.Result(s).Name, domain.FormatAxes(hostir.Result(s).Axes), s.Op())
+	}
+	return ok
+}
+
+// operand checks that axes which run along with each other have one extent, and, once
+// the program is lowered, one set of ranks.
+func (v *verifier) operand(s hostir.Stmt, t *hostir.Tensor, row []int) {
+	out := hostir.Result(s)
+	for i, j := range row {
+		if j == hostir.Unmapped {
+			continue
+		}
+		a, b := t.Axes[i], out.Axes[j]
+		stretched := stretches(s, a, b)
+		switch {
+		case a.Extent.Size != b.Extent.Size && !stretched:
+			v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and axis %d of %s has %d",
+				i, t.Name, a.Extent.Size, j, out.Name, b.Extent.Size)
+		case v.lowered && !hostir.MayMove(s) && (!stretched || a.Kind == domain.Device) && hostir.SplitOver(a) != hostir.SplitOver(b):
+			v.breach(s.Meta().Pos, "local", "axis %d of %s and axis %d of %s are on different ranks: %s and %s",
+				i, t.Name, j, out.Name, a, b)
+		}
+	}
+}
+
+// products checks the contracted axes.
+func (v *verifier) products(s hostir.Stmt) {
+	var x, y *hostir.Tensor
+	fromEnd := 2
+	switch s := s.(type) {
+	case *hostir.Matmul:
+		x, y = s.A, s.B
+	case *hostir.Linear:
+		x, y, fromEnd = s.X, s.W, 1
+	default:
+		return
+	}
+	a, b := hostir.Live(x), hostir.Live(y)
+	if len(a) < 1 || len(b) < 2 {
+		return // reported by rank
+	}
+	i, j := a[len(a)-1], b[len(b)-fromEnd]
+	if x.Axes[i].Extent.Size != y.Axes[j].Extent.Size {
+		v.breach(s.Meta().Pos, "shape", "%s sums over axis %d of %s with %d elements and axis %d of %s with %d",
+			s.Op(), i, x.Name, x.Axes[i].Extent.Size, j, y.Name, y.Axes[j].Extent.Size)
+	}
+}
+
+// addends checks that what a product adds to lies in memory as its result does.
+func (v *verifier) addends(s hostir.Stmt) {
+	var addend *hostir.Tensor
+	switch s := s.(type) {
+	case *hostir.Matmul:
+		addend = s.Addend
+	case *hostir.Linear:
+		addend = s.Addend
+	}
+	if out := hostir.Result(s); addend != nil && !hostir.SameLayout(addend, out) {
+		v.breach(s.Meta().Pos, "shape", "%s adds to %s %s %s, which does not lie in memory as %s %s %s does", s.Op(),
+			addend.Name, addend.DType, domain.FormatAxes(addend.Axes), out.Name, out.DType, domain.FormatAxes(out.Axes))
+	}
+}
+
+// dtypes checks that nothing but a Cast changes the element type; products and
+// reductions may give fp32, which they accumulate in.
+func (v *verifier) dtypes(s hostir.Stmt) {
+	out := hostir.Result(s)
+	if out == nil {
+		return
+	}
+	accumulates := false
+	switch s.(type) {
+	case *hostir.Cast:
+		return
+	case *hostir.Matmul, *hostir.Linear, *hostir.Reduce:
+		accumulates = out.DType == domain.FP32
+	}
+	for _, t := range hostir.Uses(s) {
+		if t.DType != out.DType && !accumulates {
+			v.breach(s.Meta().Pos, "shape", "%s takes %s %s to %s %s: that is a Cast", s.Op(), t.DType, t.Name, out.DType, out.Name)
+		}
+	}
+}
+
+func (v *verifier) reshape(s *hostir.Reshape) {
+	size := func(t *hostir.Tensor) int64 {
+		n := int64(1)
+		for _, i := range hostir.Live(t) {
+			n *= t.Axes[i].Extent.Size
+		}
+		return n
+	}
+	if size(s.In) != size(s.Out) {
+		v.breach(s.Pos, "shape", "%s has %d elements and %s has %d", s.In.Name, size(s.In), s.Out.Name, size(s.Out))
+		return
+	}
+	v.regroups(s)
+}

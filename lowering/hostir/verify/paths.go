@@ -1,0 +1,119 @@
+package verify
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// loop checks a body once. What it adds ends with it, but for what it wrote and what it
+// started: a later loop may wait for that.
+func (f *flow) loop(s *hostir.For) {
+	if s.Count.Size < 1 || s.First < 0 || s.First > s.Count.Size {
+		f.breach(s.Pos, "domain", "the loop runs %d times", s.Count.Size-s.First)
+	}
+	outer, shadowed := f.bounds.names[s.Var]
+	if shadowed {
+		f.breach(s.Pos, "scope", "loop variable %s is in use already", s.Var)
+	}
+	f.bounds.names[s.Var] = interval{s.First, max(s.First, s.Count.Size-1)}
+	mark := len(f.log)
+	f.loops = append(f.loops, s)
+	f.block(s.Body)
+	f.loops = f.loops[:len(f.loops)-1]
+	delete(f.bounds.names, s.Var)
+	if shadowed {
+		f.bounds.names[s.Var] = outer
+	}
+	if len(f.loops) == 0 {
+		for _, w := range f.earlier {
+			f.waitFor(w.Wait, w.loops)
+		}
+		f.earlier = nil
+	}
+	own := map[fact]bool{} // what the body itself adds, and may take away again
+	for _, c := range f.log[mark:] {
+		own[c.fact] = own[c.fact] || c.added
+	}
+	changes := f.undo(mark, func(c change) bool { return own[c.fact] && !c.fact.kind.outlives() })
+	for _, c := range changes {
+		if c.fact.kind == allocated && !own[c.fact] {
+			f.breach(s.Pos, "buffer", "the loop frees %s in every iteration", c.fact)
+		}
+	}
+}
+
+// branch checks both sides from the same start; what holds afterwards is what both
+// sides add, and what neither takes away.
+func (f *flow) branch(s *hostir.If) {
+	f.expression(s.Pos, "the condition", s.Cond, 1<<62)
+	start, mark := f.current, len(f.log)
+	all := func(change) bool { return true }
+	f.block(s.Body)
+	lasting := f.lasting(mark)
+	then, current := f.undo(mark, all), f.current
+	f.current = start
+	first := f.bases(then)
+	f.block(s.Else)
+	lasting = append(lasting, f.lasting(mark)...)
+	other := f.undo(mark, all)
+	if f.current != current {
+		f.breach(s.Pos, "stream", "the sides of the If leave different streams current")
+	}
+	both := map[fact]bool{}
+	for _, c := range then {
+		both[c.fact] = c.added
+	}
+	for _, c := range other {
+		if added, ok := both[c.fact]; c.added && ok && added {
+			f.set(c.fact.kind, c.fact.what, true)
+			if t, ok := c.fact.what.(*hostir.Tensor); ok && c.fact.kind == viewed && first[t] != f.base[t] {
+				f.other[t] = first[t]
+			}
+		}
+	}
+	for _, c := range append(then, other...) {
+		if !c.added {
+			f.set(c.fact.kind, c.fact.what, false)
+		} else if c.fact.kind == freed {
+			f.set(freed, c.fact.what, true)
+		}
+	}
+	for _, k := range lasting {
+		f.set(k.kind, k.what, true)
+	}
+}
+
+// bases gives the buffers behind the views that some changes have made.
+func (f *flow) bases(changes []change) map[*hostir.Tensor]*hostir.Tensor {
+	bases := map[*hostir.Tensor]*hostir.Tensor{}
+	for _, c := range changes {
+		if t, ok := c.fact.what.(*hostir.Tensor); ok && c.added && c.fact.kind == viewed {
+			bases[t] = f.base[t]
+		}
+	}
+	return bases
+}
+
+// pending lists what was started since mark and is not waited for: a branch may leave that to
+// what follows it, since the condition of a step is the same in a later loop.
+func (f *flow) pending(mark int) []fact { return f.added(mark, started) }
+
+// added lists the facts of a kind that were added since mark and still hold.
+func (f *flow) added(mark int, kind factKind) []fact {
+	var list []fact
+	for _, c := range f.log[mark:] {
+		if c.added && c.fact.kind == kind && f.facts[c.fact] {
+			list = append(list, c.fact)
+		}
+	}
+	return list
+}
+
+// lasting lists what holds behind one side of a branch, whichever side is taken: what it
+// started and, in a loop, whose iterations take both sides, what it wrote.
+func (f *flow) lasting(mark int) []fact {
+	list := f.pending(mark)
+	if len(f.loops) > 0 {
+		list = append(list, f.added(mark, written)...)
+	}
+	return list
+}

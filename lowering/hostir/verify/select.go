@@ -1,0 +1,68 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// selects checks that Out is In without the axis, or with a part of it, element type and
+// layout included.
+func (v *verifier) selects(s *hostir.Select) {
+	if s.Axis >= len(s.In.Axes) {
+		v.breach(s.Pos, "range", "%s has no axis %d", s.In.Name, s.Axis)
+		return
+	}
+	want, layout := slices.Delete(slices.Clone(s.In.Axes), s.Axis, s.Axis+1), hostir.DropAxis(hostir.Layout(s.In), s.Axis)
+	axes, lies := s.Out.Axes, hostir.Layout(s.Out)
+	if s.Parts != 0 {
+		if s.In.Axes[s.Axis].LocalSize()%s.Parts != 0 {
+			v.breach(s.Pos, "shape", "axis %d of %s has %d elements, which are not %d equal parts",
+				s.Axis, s.In.Name, s.In.Axes[s.Axis].LocalSize(), s.Parts)
+			return
+		}
+		want = slices.Clone(s.In.Axes)
+		want[s.Axis] = s.Part()
+		want, layout = alive(want, hostir.Layout(s.In))
+		axes, lies = alive(axes, lies)
+	}
+	same := slices.EqualFunc(want, axes, func(a, b domain.Axis) bool {
+		sameKind := (a.Kind == domain.Reduction) == (b.Kind == domain.Reduction) // a Stream axis is a plain one by now
+		return sameKind && hostir.SplitOver(a) == hostir.SplitOver(b) && a.Extent.Size == b.Extent.Size
+	})
+	switch {
+	case !same:
+		v.breach(s.Pos, "shape", "%s is %s, and what is selected of %s along axis %d is %s",
+			s.Out.Name, domain.FormatAxes(s.Out.Axes), s.In.Name, s.Axis, domain.FormatAxes(want))
+	case s.Out.DType != s.In.DType:
+		v.breach(s.Pos, "shape", "%s is %s and %s is %s", s.Out.Name, s.Out.DType, s.In.Name, s.In.DType)
+	case !slices.Equal(lies, layout):
+		v.breach(s.Pos, "shape", "the layout of %s is not that of what is selected of %s along axis %d", s.Out.Name, s.In.Name, s.Axis)
+	}
+}
+
+// ownPart checks that a rank's own part of what is whole is the one at its place.
+func (f *flow) ownPart(s *hostir.Select) {
+	if !s.Owns() || s.In.Mesh == nil {
+		return
+	}
+	axis := s.Part().Mesh
+	f.bounds.each(s.Index, s.In.Mesh.Ranks, func(rank int, index int64) bool {
+		place := s.In.Mesh.Coordinate(rank, axis)
+		if index != int64(place) {
+			f.breach(s.Pos, "local", "%s of rank %d, whose place along %s is %d, is part %d of %s", s.Out.Name, rank, axis, place, index, s.In.Name)
+		}
+		return index == int64(place)
+	})
+}
+
+// alive gives axes and their layout without those that are reduced.
+func alive(axes []domain.Axis, layout []int) ([]domain.Axis, []int) {
+	for i := len(axes) - 1; i >= 0; i-- {
+		if axes[i].Kind == domain.Reduction {
+			axes, layout = slices.Delete(slices.Clone(axes), i, i+1), hostir.DropAxis(layout, i)
+		}
+	}
+	return axes, layout
+}

@@ -1,0 +1,41 @@
+package verify
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+)
+
+// sum checks what a SumLoans borrows, and that it is what ends those receives.
+func (f *flow) sum(s *hostir.SumLoans) {
+	mark, found := len(f.log), false
+	f.block(s.Body)
+	hostir.Walk(s.Body, func(inner hostir.Stmt) bool {
+		switch inner := inner.(type) {
+		case *hostir.For, *hostir.If, *hostir.Select:
+		case *hostir.P2PCommunication:
+			found = found || !inner.Send
+			f.borrow(s, inner)
+		default:
+			f.breach(inner.Meta().Pos, "sum", "%s stands in a sum, which only borrows", inner.Op())
+		}
+		return true
+	})
+	if !found {
+		f.breach(s.Pos, "sum", "%s borrows nothing", text.Statement(s))
+	}
+	f.undo(mark, func(c change) bool { return c.fact.kind == viewed })
+}
+
+// borrow checks one transfer of a sum.
+func (f *flow) borrow(s *hostir.SumLoans, t *hostir.P2PCommunication) {
+	switch {
+	case t.Owns() || !t.Backend.IPC():
+		f.breach(t.Pos, "sum", "%s is no receive over IPC-get, nor a send over IPC-put: nothing is lent to it", t.Handle)
+	case t.Reach != hostir.Anywhere:
+		f.breach(t.Pos, "sum", "%s takes place %s, and a sum needs all parts", t.Handle, t.Reach)
+	case f.root(t.Buffer) != f.root(s.Out):
+		f.breach(t.Pos, "sum", "%s is about %s, which is no part of %s", t.Handle, t.Buffer.Name, s.Out.Name)
+	}
+	f.set(started, t.Handle, false)
+	f.set(waitedFor, t.Handle, true)
+}

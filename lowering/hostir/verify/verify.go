@@ -1,0 +1,186 @@
+// Package verify checks the invariants of a host program: what its statements are about, the life of its
+// buffers, what is waited for, and what ranks exchange.
+package verify
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Invariant is one thing that holds of every program, from the first pass to the last.
+// Those that speak of buffers and streams hold once there are any.
+type Invariant struct {
+	Name string
+	Text string
+}
+
+// Invariants lists what Program checks. A message of it starts with the name of the
+// one that is broken.
+var Invariants = []Invariant{
+	{"names", "every tensor, parameter, stream, loop variable and handle has a name of its own that is an identifier"},
+	{"declared", "a statement names tensors and meshes of the program"},
+	{"domain", "axes are positive and agree with their mesh; a layout is a permutation of them"},
+	{"view", "a view is made before it is used"},
+	{"buffer", "a buffer is allocated once, before its use, and freed at most once, after its last"},
+	{"written", "inputs are not written, and every output is"},
+	{"stream", "a stream is named before it is used, and the caller's is current at the end"},
+	{"scope", "an expression uses parameters, the rank and loop variables of enclosing loops"},
+	{"range", "an index, a peer, a root or a worker's number is within range"},
+	{"wait", "a communication is waited for, once, after it was started"},
+	{"shared", "a transfer over CUDA IPC is paired with its counterpart before it starts; the one that lends stands first"},
+	{"sum", "a sum of loans holds receives over IPC-get into its result, sends of that over IPC-put, and what names their memory"},
+	{"group", "a group holds communications, or what one operation does for several transfers over CUDA IPC, and is closed where it was opened"},
+	{"shape", "operands and results of a statement fit each other"},
+	{"communication", "a communication's type is what its domains say"},
+	{"local", "a statement that computes has all of its operands on the ranks of its result, and the parts of a rank fit each other"},
+	{"otherwise", "what runs otherwise has the same inputs, outputs and reference, and shares memory within hosts alone"},
+	{"reach", "what is sent or received within hosts is sent or received between them, too"},
+}
+
+// Program checks all invariants of a program, and of the one that runs otherwise, and returns
+// every breach as *diag.Errors.
+func Program(p *hostir.Program) error {
+	v := &verifier{program: p, bounds: newBounds(p), lowered: hostir.Allocates(p), signals: map[*hostir.StartCoalescing]bool{}}
+	v.names()
+	v.domains()
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		v.declared(s)
+		return true
+	})
+	if v.errors.Len() > 0 {
+		return v.errors.Err() // what follows relies on declarations
+	}
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		v.operation(s)
+		return true
+	})
+	v.shared()
+	v.reaches()
+	v.flow()
+	v.leaks()
+	v.otherwise()
+	return v.errors.Err()
+}
+
+type verifier struct {
+	program *hostir.Program
+	bounds  *bounds
+	lowered bool // buffers are allocated, so the invariants on them hold
+	errors  diag.List
+	tensors map[*hostir.Tensor]bool
+	meshes  map[*domain.Mesh]bool
+	signals map[*hostir.StartCoalescing]bool // groups of transfers between shared memories
+}
+
+// breach reports a broken invariant.
+func (v *verifier) breach(pos diag.Pos, invariant, format string, args ...any) {
+	v.errors.Add(pos, diag.HostIRInvalid, "%s: %s", invariant, fmt.Sprintf(format, args...))
+}
+
+func (v *verifier) names() {
+	seen := map[string]string{"rank": "the scalar rank"}
+	take := func(pos diag.Pos, name, what string) {
+		if !text.IsName(name) {
+			v.breach(pos, "names", "%q, the name of %s, is no identifier", name, what)
+		}
+		if other, taken := seen[name]; taken && other != what {
+			v.breach(pos, "names", "%s has the name of %s", what, other)
+		}
+		seen[name] = what
+	}
+	for _, param := range v.program.Params {
+		take(diag.Pos{}, param.Name, "parameter "+param.Name)
+	}
+	v.tensors = map[*hostir.Tensor]bool{}
+	for i, t := range v.program.Tensors {
+		take(t.Pos, t.Name, fmt.Sprintf("tensor %s (number %d)", t.Name, i))
+		v.tensors[t] = true
+	}
+	number := 0
+	hostir.Walk(v.program.Body, func(s hostir.Stmt) bool {
+		number++
+		switch s := s.(type) {
+		case *hostir.For:
+			take(s.Pos, s.Var, "loop variable "+s.Var)
+		case *hostir.GetCurrentStream:
+			take(s.Pos, s.Var, "stream "+s.Var)
+		default:
+			if h := hostir.Handle(s); h != "" {
+				take(s.Meta().Pos, h, fmt.Sprintf("%s %s (statement %d)", s.Op(), h, number))
+			}
+		}
+		return true
+	})
+}
+
+func (v *verifier) domains() {
+	v.meshes = map[*domain.Mesh]bool{}
+	for _, m := range v.program.Meshes {
+		v.meshes[m] = true
+	}
+	for _, t := range v.program.Tensors {
+		v.domain(t)
+		v.layout(t)
+	}
+}
+
+func (v *verifier) domain(t *hostir.Tensor) {
+	if t.Mesh != nil && !v.meshes[t.Mesh] {
+		v.breach(t.Pos, "declared", "tensor %s is on a mesh that the program does not declare", t.Name)
+	}
+	split := map[string]bool{}
+	for i, a := range t.Axes {
+		if a.Extent.Size < 1 {
+			v.breach(t.Pos, "domain", "axis %d of %s has %d elements", i, t.Name, a.Extent.Size)
+		}
+		if a.Kind != domain.Device {
+			continue
+		}
+		switch {
+		case t.Mesh == nil || t.Mesh.Axis(a.Mesh) == nil:
+			v.breach(t.Pos, "domain", "axis %d of %s is split over mesh axis %s, which its mesh does not have", i, t.Name, a.Mesh)
+		case t.Mesh.Axis(a.Mesh).Extent.Size != a.Extent.Size:
+			v.breach(t.Pos, "domain", "axis %d of %s has %d elements over the %d ranks of mesh axis %s",
+				i, t.Name, a.Extent.Size, t.Mesh.Axis(a.Mesh).Extent.Size, a.Mesh)
+		case split[a.Mesh]:
+			v.breach(t.Pos, "domain", "two axes of %s are split over mesh axis %s", t.Name, a.Mesh)
+		}
+		split[a.Mesh] = true
+	}
+}
+
+func (v *verifier) layout(t *hostir.Tensor) {
+	if t.Layout == nil {
+		return
+	}
+	seen := make([]bool, len(t.Axes))
+	ok := len(t.Layout) == len(t.Axes)
+	for _, a := range t.Layout {
+		ok = ok && a >= 0 && a < len(seen) && !seen[a]
+		if ok {
+			seen[a] = true
+		}
+	}
+	if !ok {
+		v.breach(t.Pos, "domain", "the layout %s of %s is no permutation of its %d axes", text.Numbers(t.Layout), t.Name, len(t.Axes))
+	}
+}
+
+// declared checks that a statement names what the program declares.
+func (v *verifier) declared(s hostir.Stmt) {
+	for _, t := range hostir.Mentions(s) {
+		switch {
+		case t == nil:
+			v.breach(s.Meta().Pos, "declared", "%s lacks an operand", s.Op())
+		case !v.tensors[t]:
+			v.breach(s.Meta().Pos, "declared", "%s names tensor %s, which the program does not declare", s.Op(), t.Name)
+		}
+	}
+	if c, ok := s.(*hostir.Communication); ok && !v.meshes[c.Mesh] {
+		v.breach(c.Pos, "declared", "the mesh of %s is not one of the program's", c.Handle)
+	}
+}

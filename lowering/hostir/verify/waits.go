@@ -1,0 +1,63 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// earlierWait is a Wait for an earlier iteration: what it waits for may be started behind it.
+type earlierWait struct {
+	*hostir.Wait
+	loops []*hostir.For // that enclose it
+}
+
+// start notes that a communication is under way, and in which loops.
+func (f *flow) start(handle string) {
+	f.set(started, handle, true)
+	f.started[handle] = slices.Clone(f.loops)
+}
+
+// within reports whether some loops begin with loops over the variables of the loops
+// given. Which iterations each of them leaves out shows when the program is interpreted.
+func within(enclosing, loops []*hostir.For) bool {
+	if len(loops) > len(enclosing) {
+		return false
+	}
+	for i, l := range loops {
+		if enclosing[i].Var != l.Var {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *flow) wait(s *hostir.Wait) {
+	if s.Iteration == nil {
+		f.waitFor(s, f.loops)
+		return
+	}
+	if _, unknown := f.bounds.of(s.Iteration); unknown != "" {
+		f.breach(s.Pos, "scope", "the iteration %s uses %s, which has no value here", s.Iteration, unknown)
+	}
+	if len(f.loops) == 0 {
+		f.breach(s.Pos, "wait", "%s is waited for in an iteration of no loop", s.Handle)
+		return
+	}
+	f.earlier = append(f.earlier, earlierWait{s, slices.Clone(f.loops)})
+}
+
+// waitFor checks a wait that stands in some loops.
+func (f *flow) waitFor(s *hostir.Wait, loops []*hostir.For) {
+	switch {
+	case f.facts[fact{waitedFor, s.Handle}]:
+		f.breach(s.Pos, "wait", "%s is waited for twice", s.Handle)
+	case !f.facts[fact{started, s.Handle}]:
+		f.breach(s.Pos, "wait", "%s is not started before it is waited for", s.Handle)
+		return
+	case !within(loops, f.started[s.Handle]):
+		f.breach(s.Pos, "wait", "%s is started in loops that the wait is not in, and in no loops like them", s.Handle)
+	}
+	f.set(started, s.Handle, false)
+	f.set(waitedFor, s.Handle, true)
+}
