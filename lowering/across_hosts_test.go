@@ -8,6 +8,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -35,10 +36,10 @@ func keepsResultAcrossHosts(t *testing.T, p *model.Pipeline, orders uint64) {
 	if p.Schedule.Transport == "nccl" {
 		return
 	}
-	program, o := acrossHosts(t, p), newOracle(t, p, 3)
-	for _, hosts := range partitions(len(o.inputs)) {
+	program, o := acrossHosts(t, p), lowertest.NewOracle(t, p, 3)
+	for _, hosts := range lowertest.Partitions(len(o.Inputs)) {
 		for seed := range orders {
-			if err := o.checkOn(hosts, program, seed); err != nil {
+			if err := o.CheckOn(hosts, program, seed); err != nil {
 				t.Fatalf("hosts %v: %v\n%s", hosts, err, text.Print(program))
 			}
 		}
@@ -77,7 +78,7 @@ func TestAcrossHostsNeedsItsWaits(t *testing.T) {
 		if p.Schedule.Transport == "nccl" || p.Schedule.Pipeline != "p2p" {
 			return
 		}
-		program, o := acrossHosts(t, p), newOracle(t, p, 5)
+		program, o := acrossHosts(t, p), lowertest.NewOracle(t, p, 5)
 		for i := range orders(program) {
 			mutant, line := without(t, program, i)
 			// A rank that has gathered its peers' sums knows that they have read its parts.
@@ -85,9 +86,9 @@ func TestAcrossHostsNeedsItsWaits(t *testing.T) {
 			if implied || !strings.HasPrefix(line, "Wait(") {
 				continue
 			}
-			wrong := slices.ContainsFunc(partitions(4), func(hosts []int) bool {
+			wrong := slices.ContainsFunc(lowertest.Partitions(4), func(hosts []int) bool {
 				for seed := range uint64(60) {
-					if o.checkOn(hosts, mutant, seed) != nil {
+					if o.CheckOn(hosts, mutant, seed) != nil {
 						return true
 					}
 				}

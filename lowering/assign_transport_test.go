@@ -1,5 +1,9 @@
 package lowering
 
-import "testing"
+import (
+	"testing"
 
-func TestAssignTransport(t *testing.T) { passCases(t, "assign-transport") }
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestAssignTransport(t *testing.T) { lowertest.PassCases(t, "assign-transport", AssignTransport) }

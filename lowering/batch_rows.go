@@ -7,30 +7,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// secondOperand is that of a product, and which of its axes, counted from the end, are columns of
-// the result; nil for other statements.
-func secondOperand(s hostir.Stmt) (t *hostir.Tensor, columns int) {
-	switch s := s.(type) {
-	case *hostir.Matmul:
-		return s.B, 1
-	case *hostir.Linear:
-		return s.W, 2
-	default:
-		return nil, 0
-	}
-}
-
-// columnAxis is the axis of a product's second operand that is its result's last one.
-func columnAxis(s hostir.Stmt) int {
-	t, columns := secondOperand(s)
-	live := hostir.Live(t)
-	return live[len(live)-columns]
-}
-
 // rowOfBatches reports whether a statement is a product with batches, and a pipeline along axis loop
 // of its result takes one row of each of them: then slices have no axis for it.
 func rowOfBatches(s hostir.Stmt, loop int) bool {
-	second, _ := secondOperand(s)
+	second, _ := hostir.SecondOperand(s)
 	if second == nil {
 		return false
 	}

@@ -16,7 +16,7 @@ import (
 //	after:  StartCoalescing; For s in 1..D: (lend A); lends = EndCoalescing
 func BatchSignals(p *hostir.Program) error {
 	b := &signalBatcher{
-		exchanges: hostir.Exchanges(p), names: newNamer(p),
+		exchanges: hostir.Exchanges(p), names: hostir.NewNamer(p),
 		groups: map[hostir.SignalKind]string{},
 	}
 	if p.Choices.Signals == "batched" {
@@ -33,7 +33,7 @@ func BatchSignals(p *hostir.Program) error {
 
 type signalBatcher struct {
 	exchanges map[string]*hostir.Exchange
-	names     *namer
+	names     *hostir.Namer
 	groups    map[hostir.SignalKind]string // the kinds to group, and what to call a group
 }
 
@@ -45,9 +45,9 @@ func (b *signalBatcher) block(body []hostir.Stmt) []hostir.Stmt {
 		run := body[:n]
 		body = body[n:]
 		if name := b.groups[kind]; name != "" && (n > 1 || isLoop(run[0])) {
-			out = append(out, &hostir.StartCoalescing{Info: info(run[0], "")})
+			out = append(out, &hostir.StartCoalescing{Info: hostir.InfoFrom(run[0], "")})
 			out = append(out, run...)
-			out = append(out, &hostir.EndCoalescing{Info: info(run[0], ""), Handle: b.names.fresh(name)})
+			out = append(out, &hostir.EndCoalescing{Info: hostir.InfoFrom(run[0], ""), Handle: b.names.Fresh(name)})
 			continue
 		}
 		if _, reads := run[0].(*hostir.SumLoans); n == 1 && !reads { // several are of one kind, as is all in them

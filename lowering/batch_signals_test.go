@@ -1,5 +1,9 @@
 package lowering
 
-import "testing"
+import (
+	"testing"
 
-func TestBatchSignals(t *testing.T) { passCases(t, "batch-signals") }
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestBatchSignals(t *testing.T) { lowertest.PassCases(t, "batch-signals", BatchSignals) }

@@ -40,7 +40,7 @@ type builder struct {
 	program *hostir.Program
 	tensors map[*model.Tensor]*hostir.Tensor
 	errors  diag.List
-	names   *namer // of tensors that the model does not have; nil until there are any
+	names   *hostir.Namer // of tensors that the model does not have; nil until there are any
 }
 
 func choices(s model.Schedule) hostir.Choices {
@@ -122,10 +122,10 @@ func (b *builder) statement(op *model.Op) {
 // cast converts an operand of an operation, which lies as the operand does.
 func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.Tensor {
 	if b.names == nil {
-		b.names = newNamer(b.program)
+		b.names = hostir.NewNamer(b.program)
 	}
 	out := &hostir.Tensor{
-		Name: b.names.fresh(t.Name + "_" + string(to)), DType: to, Axes: slices.Clone(t.Axes), Mesh: t.Mesh,
+		Name: b.names.Fresh(t.Name + "_" + string(to)), DType: to, Axes: slices.Clone(t.Axes), Mesh: t.Mesh,
 		Role: hostir.Temp, Pos: t.Pos,
 	}
 	b.program.Tensors = append(b.program.Tensors, out)
@@ -190,4 +190,21 @@ func reference(op *model.Op) hostir.RefOp {
 	}
 	ref.Shape = domain.Extents(op.Out.Axes)
 	return ref
+}
+
+// checks says how the program checks itself: which outputs need a tolerance, and what then
+// fills the inputs. A program whose check is exact says nothing.
+func (b *builder) checks(p *model.Pipeline) {
+	tolerances := model.Tolerances(p)
+	if len(tolerances) == 0 {
+		return
+	}
+	for t, tolerance := range tolerances {
+		b.tensors[t].Tolerance = tolerance
+	}
+	for t, deviation := range model.Deviations(p) {
+		if deviation != 1 {
+			b.tensors[t].Deviation = deviation
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -98,8 +99,8 @@ func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 // crossings reports whether an operand's slices on ranks become those of a pipeline, and
 // whether it is otherwise where the result is.
 func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
-	across := crossing(operand, result, row)
-	ok = sameMesh(operand, result) && len(contracted(operand, row)) == 0 && len(across) <= 1
+	across := shard.Crossing(operand, result, row)
+	ok = shard.SameMesh(operand, result) && len(shard.Contracted(operand, row)) == 0 && len(across) <= 1
 	for _, i := range across {
 		gathers = operand.Axes[i].Kind == domain.Device && result.Axes[row[i]].Kind == domain.Stream
 		ok = ok && gathers
@@ -110,8 +111,8 @@ func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
 // handsOut reports whether a sum over ranks takes slices of a pipeline and leaves each on the
 // rank of its number.
 func handsOut(s *hostir.Reduce, row []int) bool {
-	across := crossing(s.In, s.Out, row)
-	return sameMesh(s.In, s.Out) && len(across) == 1 && s.In.Axes[across[0]].Kind == domain.Stream &&
+	across := shard.Crossing(s.In, s.Out, row)
+	return shard.SameMesh(s.In, s.Out) && len(across) == 1 && s.In.Axes[across[0]].Kind == domain.Stream &&
 		hostir.SplitOver(s.Out.Axes[row[across[0]]]) == hostir.SplitOver(s.In.Axes[s.Axis])
 }
 
@@ -131,7 +132,7 @@ func (p *problem) measureProduct(a, out *hostir.Tensor) {
 
 // measureSlices notes how many slices a pipeline's tensor has, one of each rank, and their rows.
 func (p *problem) measureSlices(t *hostir.Tensor) {
-	stream := streamAxis(t)
+	stream := hostir.StreamAxis(t)
 	if stream < 0 {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -27,7 +28,7 @@ func TestChooseSchedule(t *testing.T) {
 	table := measured
 	measured = list
 	t.Cleanup(func() { measured = table })
-	passCases(t, "choose-schedule")
+	lowertest.PassCases(t, "choose-schedule", ChooseSchedule)
 }
 
 // autoSpec is an example with a schedule of its own.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/shard"
 )
 
 // ChooseTransport makes two programs of one where the schedule leaves the transport to the machine:
@@ -56,5 +57,5 @@ func preferred(p *hostir.Program) string {
 // scattersSums reports whether ranks sum parts of each other and keep a slice each.
 func scattersSums(s hostir.Stmt) bool {
 	_, reduces := s.(*hostir.Reduce)
-	return reduces && describe(s).scattered() != none
+	return reduces && shard.Describe(s).Scattered() != shard.NoAxis
 }

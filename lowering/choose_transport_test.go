@@ -6,9 +6,10 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-func TestChooseTransport(t *testing.T) { passCases(t, "choose-transport") }
+func TestChooseTransport(t *testing.T) { lowertest.PassCases(t, "choose-transport", ChooseTransport) }
 
 // TestWhatRunsOtherwise lowers each operation for CUDA IPC and for several hosts: the first program
 // is that of a schedule that names the transport, the other one is right on hosts of any size.

@@ -6,6 +6,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -39,7 +40,7 @@ func (l *streamLowering) chunk(g *group) cut {
 	case products == 0 || products == slices || !g.exchanges():
 		return whole
 	case products%slices == 0:
-		return cut{pieces: products / slices, width: 1, piece: l.names.fresh("c")}
+		return cut{pieces: products / slices, width: 1, piece: l.names.Fresh("c")}
 	case g.isRing():
 		l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
 			"chunks: %d cannot be passed on along a ring of %d ranks: each of them has to pass on as many", products, slices).
@@ -49,7 +50,7 @@ func (l *streamLowering) chunk(g *group) cut {
 		whole.width, whole.inner = slices, l.loop
 		return whole
 	case slices%products == 0:
-		whole.width, whole.inner = slices/products, l.names.fresh("c")
+		whole.width, whole.inner = slices/products, l.names.Fresh("c")
 		return whole
 	}
 	l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
@@ -60,7 +61,7 @@ func (l *streamLowering) chunk(g *group) cut {
 
 // overPieces puts a loop over the pieces of a slice around statements.
 func (c *slicer) overPieces(s hostir.Stmt, body ...hostir.Stmt) *hostir.For {
-	return &hostir.For{Info: info(s, ""), Var: c.cut.piece, Count: domain.Extent{Size: c.cut.pieces}, Body: body}
+	return &hostir.For{Info: hostir.InfoFrom(s, ""), Var: c.cut.piece, Count: domain.Extent{Size: c.cut.pieces}, Body: body}
 }
 
 // overSlices puts a loop over the slices of a product around statements.
@@ -69,7 +70,7 @@ func (c *slicer) overSlices(s hostir.Stmt, body ...hostir.Stmt) []hostir.Stmt {
 	if c.group.atOnce() {
 		count = c.group.axis.Extent
 	}
-	return []hostir.Stmt{&hostir.For{Info: info(s, ""), Var: c.cut.inner, Count: count, Body: body}}
+	return []hostir.Stmt{&hostir.For{Info: hostir.InfoFrom(s, ""), Var: c.cut.inner, Count: count, Body: body}}
 }
 
 // isOwn tests for the step of the own slice, the first one or the last. Steps count slices,
@@ -122,12 +123,12 @@ func (c *slicer) together() expr.Expr {
 // where slices are cut, of the piece at hand along axis rows, unless that is none. The view
 // given is made, or a new one.
 func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr, rows int) (*hostir.Tensor, []hostir.Stmt) {
-	if c.cut.pieces == 1 || rows == none {
+	if c.cut.pieces == 1 || rows == shard.NoAxis {
 		view = c.declared(view, t, axis)
-		return view, []hostir.Stmt{&hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: index}}
+		return view, []hostir.Stmt{&hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: axis, Index: index}}
 	}
 	whole := c.declared(nil, t, axis)
-	made := []hostir.Stmt{&hostir.Select{Info: info(s, ""), Out: whole, In: t, Axis: axis, Index: index}}
+	made := []hostir.Stmt{&hostir.Select{Info: hostir.InfoFrom(s, ""), Out: whole, In: t, Axis: axis, Index: index}}
 	if rows > axis {
 		rows--
 	}
@@ -143,7 +144,7 @@ func (c *slicer) piece(s hostir.Stmt, view, t *hostir.Tensor, rows int) (*hostir
 	if view == nil {
 		view = c.partOf(t, c.cut.piece, rows, c.cut.pieces)
 	}
-	return view, &hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: rows, Index: expr.Var(c.cut.piece), Parts: c.cut.pieces}
+	return view, &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: rows, Index: expr.Var(c.cut.piece), Parts: c.cut.pieces}
 }
 
 // block makes a view of the slices of t along an axis that this iteration computes on at once, and
@@ -153,9 +154,9 @@ func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, rows int) (view *h
 	if !c.group.atOnce() {
 		parts := c.group.axis.Extent.Size / c.cut.width
 		view = c.partOf(t, c.lowering.loop, axis, parts)
-		made = []hostir.Stmt{&hostir.Select{Info: info(s, ""), Out: view, In: t, Axis: axis, Index: c.together(), Parts: parts}}
+		made = []hostir.Stmt{&hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: axis, Index: c.together(), Parts: parts}}
 	}
-	if rows == none {
+	if rows == shard.NoAxis {
 		return view, made
 	}
 	view, piece := c.piece(s, nil, view, rows)
@@ -186,7 +187,7 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	}
 	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, "%s elements along an axis of %s cannot be cut into %d equal pieces",
 		elements, hostir.Called(l.program, s, t), c.cut.pieces)
-	noteDeclared(d, l.program, s, t).WithHint("choose other %s", field)
+	hostir.NoteDeclared(d, l.program, s, t).WithHint("choose other %s", field)
 }
 
 // oneOf is the extent of one of equal parts.
@@ -199,12 +200,12 @@ func oneOf(e domain.Extent, parts int64) domain.Extent {
 // than one element of. So a piece is one run of memory.
 func (c *slicer) rows(t *hostir.Tensor, loop int) int {
 	if c.cut.pieces == 1 {
-		return none
+		return shard.NoAxis
 	}
 	if axis, known := c.along[t]; known {
 		return axis
 	}
-	c.along[t] = none
+	c.along[t] = shard.NoAxis
 	for _, axis := range hostir.Layout(t) {
 		if axis != loop && t.Axes[axis].LocalSize() > 1 {
 			c.along[t] = axis
@@ -220,15 +221,15 @@ func (c *slicer) follow(s hostir.Stmt) {
 	out, axes := hostir.Result(s), hostir.AxisMap(s)
 	for i, t := range hostir.Uses(s) {
 		along, made := c.along[t]
-		if !made || along == none || c.cut.pieces == 1 {
+		if !made || along == shard.NoAxis || c.cut.pieces == 1 {
 			continue
 		}
 		axis := axes[i][along]
-		if other, known := c.along[out]; axis == none || known && other != axis {
+		if other, known := c.along[out]; axis == shard.NoAxis || known && other != axis {
 			p := c.lowering.program
 			d := c.lowering.errors.Add(s.Meta().Pos, diag.NotLowerable,
 				"%s is made piece by piece along axis %d (%s), and this needs all pieces of it at once", hostir.Called(p, s, t), along, t.Axes[along])
-			noteDeclared(d, p, s, t).WithHint("leave slices whole: choose no pieces, and as many chunks as slices or fewer")
+			hostir.NoteDeclared(d, p, s, t).WithHint("leave slices whole: choose no pieces, and as many chunks as slices or fewer")
 			continue
 		}
 		c.along[out] = axis

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
 // cutSpecs are pipelines whose pieces are not simply those of the first axis of every tensor.
@@ -37,41 +37,19 @@ var cutSpecs = []struct{ name, tensors, ops, pipelines string }{
 	},
 }
 
-// cutPipeline loads a pipeline in fp32 of one line each of tensors and operations, on d ranks.
-func cutPipeline(t *testing.T, d int64, tensors, ops string) *model.Pipeline {
-	t.Helper()
-	text := fmt.Sprintf("hirgen: 1\nname: cut\nparams: {D: %d}\nmesh: {x: D}\ndtype: fp32\ntensors: {%s}\nops: [%s]\n", d, tensors, quoteCalls(ops))
-	p, err := model.Load("spec.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// quoteCalls puts operations, whose operands have commas, in quotes.
-func quoteCalls(ops string) string {
-	calls := strings.SplitAfter(strings.ReplaceAll(ops, "'", ""), ")")
-	for i, call := range calls {
-		if call = strings.TrimPrefix(call, ", "); call != "" {
-			calls[i] = "'" + call + "'"
-		}
-	}
-	return strings.TrimSuffix(strings.Join(calls, ", "), ", ")
-}
-
 func TestCutSlicesKeepTheResult(t *testing.T) {
 	for _, s := range cutSpecs {
 		for pipeline := range strings.FieldsSeq(s.pipelines) {
 			for n, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
 				for _, sums := range []string{"added", "folded"} {
 					t.Run(fmt.Sprintf("%s/%s/%s/%s", s.name, pipeline, transport, sums), func(t *testing.T) {
-						p := cutPipeline(t, 2, s.tensors, s.ops)
+						p := lowertest.Pipeline(t, 2, s.tensors, s.ops)
 						p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = pipeline, transport, sums
 						p.Schedule.Chunks = 2 * (n + 1)
-						followPasses(t, p, newOracle(t, p, 3))
+						followPasses(t, p, lowertest.NewOracle(t, p, 3))
 						if pipeline == "p2p" && strings.Contains(s.ops, "sum") {
 							p.Schedule.Chunks, p.Schedule.Pieces = n%2, 3
-							followPasses(t, p, newOracle(t, p, 4))
+							followPasses(t, p, lowertest.NewOracle(t, p, 4))
 						}
 					})
 				}
@@ -121,21 +99,21 @@ func TestExchangesShareAPipeline(t *testing.T) {
 			for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
 				for _, form := range [][3]string{{"added", "inline", "in-place"}, {"folded", "ahead", "copied"}} {
 					t.Run(fmt.Sprintf("%s/%s/%s/%s", s.name, pipeline, transport, form), func(t *testing.T) {
-						p := cutPipeline(t, 3, s.tensors, s.ops)
+						p := lowertest.Pipeline(t, 3, s.tensors, s.ops)
 						p.Schedule.Pipeline, p.Schedule.Transport = pipeline, transport
 						p.Schedule.Sums, p.Schedule.Transfers, p.Schedule.Own = form[0], form[1], form[2]
-						followPasses(t, p, newOracle(t, p, 3))
+						followPasses(t, p, lowertest.NewOracle(t, p, 3))
 						p.Schedule.Chunks = 6
-						followPasses(t, p, newOracle(t, p, 4))
+						followPasses(t, p, lowertest.NewOracle(t, p, 4))
 						if pipeline == "p2p" {
 							p.Schedule.Chunks, p.Schedule.Pieces = 0, 3
-							followPasses(t, p, newOracle(t, p, 4))
-							wide := cutPipeline(t, 4, s.tensors, s.ops)
+							followPasses(t, p, lowertest.NewOracle(t, p, 4))
+							wide := lowertest.Pipeline(t, 4, s.tensors, s.ops)
 							wide.Schedule = p.Schedule
 							wide.Schedule.Chunks, wide.Schedule.Pieces = 2, 0
-							followPasses(t, wide, newOracle(t, wide, 5))
+							followPasses(t, wide, lowertest.NewOracle(t, wide, 5))
 							wide.Schedule.Chunks, wide.Schedule.Pieces = 1+len(transport)%2, 2
-							followPasses(t, wide, newOracle(t, wide, 6))
+							followPasses(t, wide, lowertest.NewOracle(t, wide, 6))
 						}
 					})
 				}
@@ -157,7 +135,7 @@ func TestSlicesThatCannotBeCut(t *testing.T) {
 			"7 elements along an axis of a copy of A cannot be cut into 2 equal pieces",
 		},
 	} {
-		p := cutPipeline(t, 2, c.tensors, c.ops)
+		p := lowertest.Pipeline(t, 2, c.tensors, c.ops)
 		p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Chunks = "p2p", "ipc-get", 4
 		_, err := Lower(p, Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "HG100") != 1 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -93,7 +94,7 @@ func TestCommunicationsFollowFromDomains(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			followPasses(t, p, newOracle(t, p, 3))
+			followPasses(t, p, lowertest.NewOracle(t, p, 3))
 			program, err := Lower(p, Options{Verify: true})
 			if err != nil {
 				t.Fatal(err)

@@ -1,5 +1,11 @@
 package lowering
 
-import "testing"
+import (
+	"testing"
 
-func TestConvertToCommunications(t *testing.T) { passCases(t, "convert-to-communications") }
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestConvertToCommunications(t *testing.T) {
+	lowertest.PassCases(t, "convert-to-communications", ConvertToCommunications)
+}

@@ -86,13 +86,13 @@ func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
 		return nil
 	}
 	view := *from.Out
-	view.Name = d.names.fresh(from.In.Name + "_own")
+	view.Name = d.names.Fresh(from.In.Name + "_own")
 	if !hostir.SameLayout(&view, r.Out) || !splitAs(&view, r.Out) {
 		d.refuse(r.Pos, "sums: direct adds parts as they lie, and a part does not lie in memory as %s does, axis by axis", hostir.Called(d.program, r, r.Out)).WithHint("choose sums: added")
 		return nil
 	}
 	d.program.Tensors = append(d.program.Tensors, &view)
-	return &hostir.Select{Info: info(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.own.to.Index}
+	return &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.own.to.Index}
 }
 
 // splitAs reports whether two tensors have the axes over which they are split at the same places.
@@ -119,9 +119,9 @@ func (d *directSums) into(r *hostir.Reduce, f *summedParts) {
 	}
 	axis := hostir.AxisMap(r)[0][along]
 	view := *r.Out
-	view.Name, view.Role, view.Axes = d.names.fresh(r.Out.Name+"_piece"), hostir.View, slices.Clone(r.Out.Axes)
+	view.Name, view.Role, view.Axes = d.names.Fresh(r.Out.Name+"_piece"), hostir.View, slices.Clone(r.Out.Axes)
 	view.Axes[axis].Extent = piece.Out.Axes[piece.Axis].Extent
 	d.program.Tensors = append(d.program.Tensors, &view)
-	d.selects[&view] = &hostir.Select{Info: info(r, ""), Out: &view, In: r.Out, Axis: axis, Index: piece.Index, Parts: piece.Parts}
+	d.selects[&view] = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: r.Out, Axis: axis, Index: piece.Index, Parts: piece.Parts}
 	recv.Buffer = &view
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -25,7 +26,7 @@ func TestEveryPassKeepsTheResult(t *testing.T) {
 		for _, d := range []int64{1, 2, 4, 8} {
 			for _, s := range []int64{1, 3, 4, 8} {
 				p := build(small(d, s))
-				o := newOracle(t, p, uint64(d*10+s))
+				o := lowertest.NewOracle(t, p, uint64(d*10+s))
 				for streams := range 4 {
 					form := forms[(streams+int(s))%len(forms)]
 					variant(p, streams+1, form[0], form[1], form[2])
@@ -39,7 +40,7 @@ func TestEveryPassKeepsTheResult(t *testing.T) {
 }
 
 // followPasses verifies and interprets the program after every pass that changed it.
-func followPasses(t *testing.T, p *model.Pipeline, o *oracle) {
+func followPasses(t *testing.T, p *model.Pipeline, o *lowertest.Oracle) {
 	t.Helper()
 	var program *hostir.Program
 	options := Options{Verify: true, DumpAfter: func(pass, source string, changed bool) {
@@ -50,7 +51,7 @@ func followPasses(t *testing.T, p *model.Pipeline, o *oracle) {
 		if program, err = text.Parse(pass, source); err != nil {
 			t.Fatalf("after %s: %v", pass, err)
 		}
-		if err := o.check(program, 1); err != nil {
+		if err := o.Check(program, 1); err != nil {
 			t.Fatalf("after %s: %v\n%s", pass, err, source)
 		}
 	}}
@@ -58,7 +59,7 @@ func followPasses(t *testing.T, p *model.Pipeline, o *oracle) {
 		t.Fatal(err)
 	}
 	for seed := range uint64(4) {
-		if err := o.check(program, seed); err != nil {
+		if err := o.Check(program, seed); err != nil {
 			t.Fatalf("%v\n%s", err, text.Print(program))
 		}
 	}
@@ -68,13 +69,13 @@ func followPasses(t *testing.T, p *model.Pipeline, o *oracle) {
 func TestEverySeedAgrees(t *testing.T) {
 	for _, form := range forms {
 		p := variant(agLinear(small(2, 8)), 3, form[0], form[1], form[2])
-		o := newOracle(t, p, 3)
+		o := lowertest.NewOracle(t, p, 3)
 		program, err := Lower(p, Options{Verify: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for seed := range uint64(100) {
-			if err := o.check(program, seed); err != nil {
+			if err := o.Check(program, seed); err != nil {
 				t.Fatalf("%s: %v", form, err)
 			}
 		}

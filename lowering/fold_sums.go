@@ -66,11 +66,11 @@ func adding(product hostir.Stmt, addend *hostir.Tensor) hostir.Stmt {
 	switch s := product.(type) {
 	case *hostir.Matmul:
 		if s.Addend == nil {
-			return &hostir.Matmul{Info: info(s, ""), Out: s.Out, A: s.A, B: s.B, Addend: addend, OneRow: s.OneRow}
+			return &hostir.Matmul{Info: hostir.InfoFrom(s, ""), Out: s.Out, A: s.A, B: s.B, Addend: addend, OneRow: s.OneRow}
 		}
 	case *hostir.Linear:
 		if s.Addend == nil {
-			return &hostir.Linear{Info: info(s, ""), Out: s.Out, X: s.X, W: s.W, Bias: s.Bias, Addend: addend, OneRow: s.OneRow}
+			return &hostir.Linear{Info: hostir.InfoFrom(s, ""), Out: s.Out, X: s.X, W: s.W, Bias: s.Bias, Addend: addend, OneRow: s.OneRow}
 		}
 	}
 	return nil

@@ -1,15 +1,19 @@
 package lowering
 
-import "testing"
+import (
+	"testing"
 
-func TestFoldSums(t *testing.T) { passCases(t, "fold-sums") }
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestFoldSums(t *testing.T) { lowertest.PassCases(t, "fold-sums", FoldSums) }
 
 // TestFoldedSumsOfPartsThatAreThere sums parts that another pipeline has made: no product of the ring
 // makes the last sum where the result is.
 func TestFoldedSumsOfPartsThatAreThere(t *testing.T) {
 	for _, d := range []int64{1, 2, 3} {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
-			p := cutPipeline(t, d, "A: [DIDx, D, 2], P: [DIDx, Stream(D), 2], G: [Stream(3), 2], E: [3, 2], C: [DIDx, 2]",
+			p := lowertest.Pipeline(t, d, "A: [DIDx, D, 2], P: [DIDx, Stream(D), 2], G: [Stream(3), 2], E: [3, 2], C: [DIDx, 2]",
 				"P = relu(A), G = relu(E), C = sum(P, axis=0)")
 			p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "ring", transport, "folded"
 			keepsResult(t, p, 4)

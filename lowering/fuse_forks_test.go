@@ -1,5 +1,9 @@
 package lowering
 
-import "testing"
+import (
+	"testing"
 
-func TestFuseForks(t *testing.T) { passCases(t, "fuse-forks") }
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestFuseForks(t *testing.T) { lowertest.PassCases(t, "fuse-forks", FuseForks) }

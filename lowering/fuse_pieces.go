@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 )
 
 // FusePieces makes pipelines whose slices are cut into the same pieces one loop over the
@@ -94,7 +95,7 @@ func (f *pieceFusion) turn(s hostir.Stmt) *hostir.For {
 	}
 	slice.Body = slices.Concat(slice.Body[:at], piece.Body, slice.Body[at+1:])
 	return &hostir.For{
-		Info: info(slice, pieceByPiece),
+		Info: hostir.InfoFrom(slice, pieceByPiece),
 		Var:  piece.Var, Count: piece.Count, Body: []hostir.Stmt{slice},
 	}
 }
@@ -128,7 +129,7 @@ func (f *pieceFusion) independent(variable string, body []hostir.Stmt) bool {
 		for _, t := range hostir.Mentions(s) {
 			for _, r := range f.regions(t, variable) {
 				axis, known := along[r.buffer]
-				mixed[r.buffer] = mixed[r.buffer] || r.piece == none || known && axis != r.piece
+				mixed[r.buffer] = mixed[r.buffer] || r.piece == shard.NoAxis || known && axis != r.piece
 				along[r.buffer] = r.piece
 				written[r.buffer] = written[r.buffer] || slices.Contains(hostir.Defs(s), t)
 			}
@@ -155,7 +156,7 @@ type region struct {
 func (f *pieceFusion) regions(t *hostir.Tensor, variable string) []region {
 	makers := f.makers[t]
 	if len(makers) == 0 {
-		whole := region{buffer: t, piece: none, axes: make([]int, len(t.Axes))}
+		whole := region{buffer: t, piece: shard.NoAxis, axes: make([]int, len(t.Axes))}
 		for i := range whole.axes {
 			whole.axes[i] = i
 		}
@@ -175,7 +176,7 @@ func (f *pieceFusion) within(s hostir.Stmt, t *hostir.Tensor, r region, variable
 	sel, ok := s.(*hostir.Select)
 	switch {
 	case !ok:
-		return region{r.buffer, r.piece, slices.Repeat([]int{none}, len(t.Axes))}
+		return region{r.buffer, r.piece, slices.Repeat([]int{shard.NoAxis}, len(t.Axes))}
 	case sel.Parts == 0:
 		r.axes = slices.Delete(slices.Clone(r.axes), sel.Axis, sel.Axis+1)
 	case f.cuts(sel, variable):

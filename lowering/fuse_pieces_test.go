@@ -1,5 +1,9 @@
 package lowering
 
-import "testing"
+import (
+	"testing"
 
-func TestFusePieces(t *testing.T) { passCases(t, "fuse-pieces") }
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestFusePieces(t *testing.T) { lowertest.PassCases(t, "fuse-pieces", FusePieces) }

@@ -25,7 +25,7 @@ func HoistJoins(p *hostir.Program) error {
 				joins := loop.Body[cut:]
 				loop.Body = loop.Body[:cut:cut]
 				out = append(out, &hostir.For{
-					Info: info(joins[0], "the caller waits for every worker, after all work was issued"),
+					Info: hostir.InfoFrom(joins[0], "the caller waits for every worker, after all work was issued"),
 					Var:  loop.Var, First: loop.First, Count: loop.Count, Body: joins,
 				})
 				joins[1].Meta().Note = ""

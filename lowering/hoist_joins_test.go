@@ -1,5 +1,9 @@
 package lowering
 
-import "testing"
+import (
+	"testing"
 
-func TestHoistJoins(t *testing.T) { passCases(t, "hoist-joins") }
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestHoistJoins(t *testing.T) { lowertest.PassCases(t, "hoist-joins", HoistJoins) }

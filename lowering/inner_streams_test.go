@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -27,7 +28,7 @@ func TestStreamAxesAnywhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			followPasses(t, p, newOracle(t, p, 7))
+			followPasses(t, p, lowertest.NewOracle(t, p, 7))
 		})
 	}
 }

@@ -27,7 +27,7 @@ func InsertDeallocations(p *hostir.Program) error {
 		body = append(body, s)
 		for _, t := range last[i] {
 			if !freed[t] {
-				body = append(body, &hostir.Deallocate{Info: info(s, ""), Tensor: t})
+				body = append(body, &hostir.Deallocate{Info: hostir.InfoFrom(s, ""), Tensor: t})
 			}
 		}
 	}

@@ -1,5 +1,11 @@
 package lowering
 
-import "testing"
+import (
+	"testing"
 
-func TestInsertDeallocations(t *testing.T) { passCases(t, "insert-deallocations") }
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestInsertDeallocations(t *testing.T) {
+	lowertest.PassCases(t, "insert-deallocations", InsertDeallocations)
+}

@@ -140,12 +140,12 @@ func (m *motion) split(loop *hostir.For, current hostir.StreamRef) (ahead, late,
 func (m *motion) onCopyStream(loop *hostir.For, lends, copies *hostir.For, current hostir.StreamRef) []hostir.Stmt {
 	why := "transfers of what is there already are issued before the work, on a stream of their own"
 	list := []hostir.Stmt{
-		&hostir.SetCurrentStream{Info: info(loop, why), Stream: hostir.StreamRef{Var: hostir.CopyStream}},
-		&hostir.Synchronize{Info: info(loop, ""), Stream: current},
+		&hostir.SetCurrentStream{Info: hostir.InfoFrom(loop, why), Stream: hostir.StreamRef{Var: hostir.CopyStream}},
+		&hostir.Synchronize{Info: hostir.InfoFrom(loop, ""), Stream: current},
 	}
 	list = appendLoop(list, lends, "")
 	list = appendLoop(list, copies, "")
-	return append(list, &hostir.SetCurrentStream{Info: info(loop, ""), Stream: current})
+	return append(list, &hostir.SetCurrentStream{Info: hostir.InfoFrom(loop, ""), Stream: current})
 }
 
 // appendLoop appends a loop, if there is one.

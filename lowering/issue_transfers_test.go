@@ -1,5 +1,9 @@
 package lowering
 
-import "testing"
+import (
+	"testing"
 
-func TestIssueTransfers(t *testing.T) { passCases(t, "issue-transfers") }
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestIssueTransfers(t *testing.T) { lowertest.PassCases(t, "issue-transfers", IssueTransfers) }

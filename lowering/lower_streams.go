@@ -24,13 +24,13 @@ import (
 //	before: C = Unary(relu, A)                                      C [Stream(S), M]
 //	after:  caller = GetCurrentStream; C = Allocate; For s: (fork); For s: (select, C_s = Unary(relu, A_s), join)
 func LowerStreams(p *hostir.Program) error {
-	if isLowered(p.Body) {
+	if hostir.Allocates(p) {
 		return nil
 	}
-	l := &streamLowering{program: p, names: newNamer(p), named: modelNames(p), uses: usesIn(p.Body, madeView), uncut: map[domain.Extent]bool{}}
+	l := &streamLowering{program: p, names: hostir.NewNamer(p), named: modelNames(p), uses: usesIn(p.Body, madeView), uncut: map[domain.Extent]bool{}}
 	groups := l.group(p.Body)
 	if slices.ContainsFunc(groups, func(g *group) bool { return g.pipelined() }) {
-		l.caller, l.loop = l.names.fresh("caller"), l.names.fresh("s")
+		l.caller, l.loop = l.names.Fresh("caller"), l.names.Fresh("s")
 	}
 	l.choosePieces(groups)
 	for _, g := range groups {
@@ -40,14 +40,6 @@ func LowerStreams(p *hostir.Program) error {
 		p.Body = l.body
 	}
 	return l.errors.Err()
-}
-
-// isLowered reports whether buffers are allocated already: then streams are, too.
-func isLowered(body []hostir.Stmt) bool {
-	return hostir.Any(body, func(s hostir.Stmt) bool {
-		_, isAllocate := s.(*hostir.Allocate)
-		return isAllocate
-	})
 }
 
 // modelNames lists the tensors that operations of the model make.
@@ -61,7 +53,7 @@ func modelNames(p *hostir.Program) map[string]bool {
 
 type streamLowering struct {
 	program      *hostir.Program
-	names        *namer
+	names        *hostir.Namer
 	named        map[string]bool // results of the model's operations
 	uses         *uses
 	errors       diag.List
@@ -94,7 +86,7 @@ func (l *streamLowering) lower(g *group) {
 		if !l.named[out.Name] && !l.pointToPoint() {
 			l.start(st.stmt)
 		}
-		l.emit(&hostir.Allocate{Info: info(st.stmt, ""), Tensor: out})
+		l.emit(&hostir.Allocate{Info: hostir.InfoFrom(st.stmt, ""), Tensor: out})
 	}
 	if !g.pipelined() {
 		l.emit(g.steps[0].stmt)
@@ -112,7 +104,7 @@ func (l *streamLowering) lower(g *group) {
 func (l *streamLowering) start(s hostir.Stmt) {
 	if l.caller != "" && !l.started {
 		l.started = true
-		l.emit(&hostir.GetCurrentStream{Info: info(s, ""), Var: l.caller})
+		l.emit(&hostir.GetCurrentStream{Info: hostir.InfoFrom(s, ""), Var: l.caller})
 	}
 }
 
@@ -142,7 +134,7 @@ func (l *streamLowering) work(g *group) {
 	if l.onWorkers(g) {
 		slicer.body = l.onWorker(g, slicer.body)
 	}
-	l.emit(&hostir.For{Info: info(first, ""), Var: l.loop, First: l.firstStep(g), Count: l.steps(g), Body: slicer.body})
+	l.emit(&hostir.For{Info: hostir.InfoFrom(first, ""), Var: l.loop, First: l.firstStep(g), Count: l.steps(g), Body: slicer.body})
 	l.body = append(l.body, slicer.after...)
 }
 
@@ -168,8 +160,4 @@ func (l *streamLowering) steps(g *group) domain.Extent {
 
 func (l *streamLowering) ownLast(g *group) bool {
 	return l.program.Choices.OwnStep == "last" && g.exchanges() && !g.isRing() && !g.atOnce()
-}
-
-func info(s hostir.Stmt, note string) hostir.Info {
-	return hostir.Info{Pos: s.Meta().Pos, Note: note}
 }

@@ -5,16 +5,17 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-func TestLowerStreams(t *testing.T) { passCases(t, "lower-streams") }
+func TestLowerStreams(t *testing.T) { lowertest.PassCases(t, "lower-streams", LowerStreams) }
 
 // TestRowsOfBatchesAreStreamed has a Stream axis where slices have no rows: products once took their
 // batches for rows, and the results were wrong.
 func TestRowsOfBatchesAreStreamed(t *testing.T) {
 	const tensors = "A: [3, D, 2], B: [3, 2, 4], C: [3, Stream(D), 4]"
 	for batches, oneRow := range map[string]bool{"B: [3,": true, "B: [1,": false} {
-		program := keepsResult(t, cutPipeline(t, 2, strings.Replace(tensors, "B: [3,", batches, 1), "C = matmul(A, B)"), 2)
+		program := keepsResult(t, lowertest.Pipeline(t, 2, strings.Replace(tensors, "B: [3,", batches, 1), "C = matmul(A, B)"), 2)
 		if printed := text.Print(program); strings.Contains(printed, "rows 1") != oneRow {
 			t.Errorf("%s\n%s", batches, printed)
 		}
@@ -28,7 +29,7 @@ func TestColumnsAreNotStreamed(t *testing.T) {
 		"A: [6, 2], B: [3, 2, D], C: [3, 6, Stream(D)]",
 	} {
 		want := "runs along the columns of B"
-		if _, err := Lower(cutPipeline(t, 2, tensors, "C = matmul(A, B)"), Options{Verify: true}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Lower(lowertest.Pipeline(t, 2, tensors, "C = matmul(A, B)"), Options{Verify: true}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -36,7 +37,7 @@ func TestColumnsAreNotStreamed(t *testing.T) {
 
 // TestSlicesWithOneMoreAxis adds an axis to slices that are not one run of memory.
 func TestSlicesWithOneMoreAxis(t *testing.T) {
-	keepsResult(t, cutPipeline(t, 3, "A: [2, 4, DIDx], B: [DIDx, 1], C: [2, Stream(4), 1]", "C = matmul(A, B)"), 3)
-	keepsResult(t, cutPipeline(t, 2, "A: [3, 4, 2], T: [4, Stream(3), 2], C: [4, Stream(3), 1, 2]",
+	keepsResult(t, lowertest.Pipeline(t, 3, "A: [2, 4, DIDx], B: [DIDx, 1], C: [2, Stream(4), 1]", "C = matmul(A, B)"), 3)
+	keepsResult(t, lowertest.Pipeline(t, 2, "A: [3, 4, 2], T: [4, Stream(3), 2], C: [4, Stream(3), 1, 2]",
 		"T = permute(A, perm=[1, 0, 2]), C = broadcast(T, axis=2)"), 3)
 }

@@ -91,7 +91,7 @@ func (o *ownSlices) fits(from, to *hostir.Select) bool {
 		return false
 	}
 	split, whole := own.Axes[from.Axis], all.Axes[to.Axis]
-	if split.Kind != domain.Device || whole.LocalSize() != split.Extent.Size || outside(all, to.Axis) >= 0 {
+	if split.Kind != domain.Device || whole.LocalSize() != split.Extent.Size || hostir.Outside(all, to.Axis) >= 0 {
 		return false
 	}
 	slice := *all
@@ -105,7 +105,7 @@ func (o *ownSlices) place(set *hostir.Set, from, to *hostir.Select) {
 	own, all := from.In, to.In
 	ranks := newRing(own.Mesh, own.Axes[from.Axis].Mesh)
 	view := &hostir.Select{
-		Info: info(set, "made where the slices of the other ranks arrive"), Out: own, In: all, Axis: to.Axis, Index: ranks.place, Parts: ranks.size,
+		Info: hostir.InfoFrom(set, "made where the slices of the other ranks arrive"), Out: own, In: all, Axis: to.Axis, Index: ranks.place, Parts: ranks.size,
 	}
 	p := o.program
 	before := slices.Index(p.Body, hostir.Stmt(o.allocates[own]))

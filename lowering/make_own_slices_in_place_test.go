@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-func TestMakeOwnSlicesInPlace(t *testing.T) { passCases(t, "make-own-slices-in-place") }
+func TestMakeOwnSlicesInPlace(t *testing.T) {
+	lowertest.PassCases(t, "make-own-slices-in-place", MakeOwnSlicesInPlace)
+}
 
 // TestOwnSlicesAreMadeInPlace gathers what ranks make, once and twice, for the caller and for the
 // program, beside other uses of the own slice, over every transport.
@@ -31,7 +34,7 @@ func TestOwnSlicesAreMadeInPlace(t *testing.T) {
 				for n, form := range []string{"inline first keep", "ahead last free", "ahead first free"} {
 					for _, d := range []int64{1, 2, 3} {
 						t.Run(fmt.Sprint(name, "/", pipeline, "/", transport, "/", form, "/", d), func(t *testing.T) {
-							p := cutPipeline(t, d, tensors+c.tensors, c.ops)
+							p := lowertest.Pipeline(t, d, tensors+c.tensors, c.ops)
 							p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Streams = pipeline, transport, n
 							if _, err := fmt.Sscan(form, &p.Schedule.Transfers, &p.Schedule.OwnStep, &p.Schedule.Buffers); err != nil {
 								t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -36,7 +37,7 @@ func TestEndsOfAnMLPAreEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	followPasses(t, p, newOracle(t, p, 11))
+	followPasses(t, p, lowertest.NewOracle(t, p, 11))
 	program, err := Lower(p, Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)

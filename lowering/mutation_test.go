@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -16,7 +17,7 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 	for _, form := range forms {
 		for _, streams := range []int{1, 4} {
 			p := variant(agLinear(small(2, 4)), streams, form[0], form[1], form[2])
-			o := newOracle(t, p, 5)
+			o := lowertest.NewOracle(t, p, 5)
 			program, err := Lower(p, Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -25,7 +26,7 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 				mutant, line := without(t, program, i)
 				t.Run(fmt.Sprintf("%s/streams=%d/%s", form, streams, line), func(t *testing.T) {
 					for seed := range uint64(60) {
-						if o.check(mutant, seed) != nil {
+						if o.Check(mutant, seed) != nil {
 							return
 						}
 					}
@@ -41,7 +42,7 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 // those, only says what others make sure of.
 func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line string) bool) {
 	t.Helper()
-	o := newOracle(t, p, 5)
+	o := lowertest.NewOracle(t, p, 5)
 	program, err := Lower(p, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line str
 		}
 		wrong := false
 		for seed := uint64(0); seed < 200 && !wrong; seed++ {
-			wrong = o.check(mutant, seed) != nil
+			wrong = o.Check(mutant, seed) != nil
 		}
 		if !wrong {
 			t.Errorf("without %s nothing goes wrong\n%s", line, text.Print(mutant))

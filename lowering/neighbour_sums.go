@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -31,7 +32,7 @@ func (c *slicer) makeSums(st step) {
 	rows := c.rows(in, i)
 	sum, made := c.pick(r, nil, in, i, c.index(), rows)
 	c.body = append(c.body, &hostir.If{
-		Info: info(r, "the last sum is the own one: the result"), Cond: c.stepIs("==", c.lastStep()),
+		Info: hostir.InfoFrom(r, "the last sum is the own one: the result"), Cond: c.stepIs("==", c.lastStep()),
 		Body: c.ownSum(r, sum, i, rows), Else: made,
 	})
 	c.slices[sliceKey{in, i, rows}] = sum
@@ -63,23 +64,23 @@ func (c *slicer) ownSum(r hostir.Stmt, view *hostir.Tensor, i, rows int) []hosti
 	var list []hostir.Stmt
 	for a := firstReduced(t.Axes); a >= 0; a = firstReduced(t.Axes) {
 		var alone *hostir.Tensor
-		if rows == none && firstReduced(slices.Delete(slices.Clone(t.Axes), a, a+1)) < 0 {
+		if rows == shard.NoAxis && firstReduced(slices.Delete(slices.Clone(t.Axes), a, a+1)) < 0 {
 			alone = view
 		}
 		alone = c.declared(alone, t, a)
-		list = append(list, &hostir.Select{Info: info(r, ""), Out: alone, In: t, Axis: a, Index: expr.Int(0)})
+		list = append(list, &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: alone, In: t, Axis: a, Index: expr.Int(0)})
 		t = alone
 	}
 	switch {
 	case rows > i:
 		_, piece := c.piece(r, view, t, rows-1)
 		list = append(list, piece)
-	case rows != none:
+	case rows != shard.NoAxis:
 		_, piece := c.piece(r, view, t, rows)
 		list = append(list, piece)
 	case len(list) == 0:
 		whole := slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Serial })
-		list = append(list, &hostir.Select{Info: info(r, ""), Out: view, In: t, Axis: whole, Index: expr.Int(0), Parts: 1})
+		list = append(list, &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: view, In: t, Axis: whole, Index: expr.Int(0), Parts: 1})
 	}
 	return list
 }
@@ -123,19 +124,19 @@ func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, rows int
 		}
 	}
 	add := append(append(slices.Clone(waits[late:]), selected...), &hostir.Binary{
-		Info: *r.Meta(), Fn: addends[describe(r).reduce], Out: computed, A: computed, B: received,
+		Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: received,
 	})
 	if late := waits[:late]; len(late) > 0 {
 		if c.cut.pieces > 1 {
 			late = []hostir.Stmt{c.overPieces(r, late...)}
 		}
 		steps := domain.Extent{Text: expr.Compact(c.lastStep()), Size: c.ring.size - 1}
-		c.after = append(c.after, &hostir.For{Info: info(r, ""), Var: c.lowering.loop, Count: steps, Body: late})
+		c.after = append(c.after, &hostir.For{Info: hostir.InfoFrom(r, ""), Var: c.lowering.loop, Count: steps, Body: late})
 	}
 	return []hostir.Stmt{
-		&hostir.If{Info: info(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: add},
+		&hostir.If{Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: add},
 		&hostir.If{
-			Info: info(r, "the next rank adds to it in its next step"), Cond: c.stepIs("!=", c.lastStep()),
+			Info: hostir.InfoFrom(r, "the next rank adds to it in its next step"), Cond: c.stepIs("!=", c.lastStep()),
 			Body: append(append(views, more...), start...),
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -25,12 +26,12 @@ func (c *slicer) passOn(st step) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
 	i, rows := slices.Index(row, st.loop), c.rows(out, st.loop)
-	along := none
-	if rows != none {
+	along := shard.NoAxis
+	if rows != shard.NoAxis {
 		along = slices.Index(row, rows)
 	}
 	own, made := c.pick(set, nil, in, i, expr.Int(0), along)
-	split := &hostir.If{Info: info(set, "step 0 is the own slice"), Cond: c.stepIs("==", expr.Int(0)), Body: made}
+	split := &hostir.If{Info: hostir.InfoFrom(set, "step 0 is the own slice"), Cond: c.stepIs("==", expr.Int(0)), Body: made}
 	sent := own
 	if c.usesInPlace(out, own, st.loop) && c.transport() != "ipc-get" {
 		_, split.Else = c.pick(set, own, out, st.loop, c.index(), rows)
@@ -38,7 +39,7 @@ func (c *slicer) passOn(st step) {
 	} else {
 		// A rank lends one piece of memory: the own slice has to be in it.
 		slice, selected := c.pick(set, nil, out, st.loop, c.index(), rows)
-		split.Body = append(split.Body, &hostir.Set{Info: info(set, ""), Out: slice, In: own})
+		split.Body = append(split.Body, &hostir.Set{Info: hostir.InfoFrom(set, ""), Out: slice, In: own})
 		c.body = append(append(c.body, selected...), split)
 		sent = slice
 	}
@@ -46,9 +47,9 @@ func (c *slicer) passOn(st step) {
 	next, selected := c.pick(set, nil, out, st.loop, c.ring.before(steps{far: c.following()}), rows)
 	start, waits := c.toNext(set, sent, next)
 	c.body = append(c.body, &hostir.If{
-		Info: info(set, "the last slice goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: append(selected, start...),
+		Info: hostir.InfoFrom(set, "the last slice goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: append(selected, start...),
 	})
-	c.arrived = append(c.arrived, &hostir.If{Info: info(set, ""), Cond: c.stepIs("!=", c.lastStep()), Body: waits})
+	c.arrived = append(c.arrived, &hostir.If{Info: hostir.InfoFrom(set, ""), Cond: c.stepIs("!=", c.lastStep()), Body: waits})
 }
 
 // stepIs compares the step with a number.
@@ -77,12 +78,12 @@ func (c *slicer) declareSums(st step) {
 	in := hostir.Uses(r)[0]
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
 	parts := &hostir.Tensor{
-		Name: l.names.fresh(in.Name + "_sums"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: in.Mesh,
+		Name: l.names.Fresh(in.Name + "_sums"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: in.Mesh,
 		Role: hostir.Temp, Layout: slices.Clone(in.Layout), Pos: in.Pos,
 	}
 	parts.Axes[i].Kind = domain.Serial
 	l.program.Tensors = append(l.program.Tensors, parts)
-	l.emit(&hostir.Allocate{Info: info(r, ""), Tensor: parts})
+	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
 	c.parts[r] = parts
 }
 
@@ -104,7 +105,7 @@ func (c *slicer) collectSums(st step) {
 	start, waits := c.toNext(r, sent, sum)
 	views = append(views, made...)
 	c.body = append(c.body, &hostir.If{
-		Info: info(r, "step 0 has no sum to add to yet"), Cond: c.stepIs("!=", expr.Int(0)), Body: append(views, start...),
+		Info: hostir.InfoFrom(r, "step 0 has no sum to add to yet"), Cond: c.stepIs("!=", expr.Int(0)), Body: append(views, start...),
 	})
 	c.received[r] = waits
 }
@@ -129,10 +130,10 @@ func (c *slicer) passSumOn(st step) {
 	computed := c.slice(r, in, i, rows)
 	sum, made := c.pick(r, nil, c.parts[r], i, c.index(), rows)
 	body := append(append(c.received[r], made...), &hostir.Binary{
-		Info: *r.Meta(), Fn: addends[describe(r).reduce], Out: computed, A: computed, B: sum,
+		Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: sum,
 	})
 	c.body = append(c.body, &hostir.If{
-		Info: info(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: body,
+		Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: body,
 	})
 	c.copyOut(st, in, out, i)
 }
@@ -150,16 +151,16 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 	alone := c.declared(nil, own, part) // of one rank
 	result := c.declared(nil, out, st.loop)
 	c.after = append(c.after,
-		&hostir.Select{Info: info(r, ""), Out: own, In: in, Axis: i, Index: c.ring.place},
-		&hostir.Select{Info: info(r, ""), Out: alone, In: own, Axis: part, Index: expr.Int(0)},
-		&hostir.Select{Info: info(r, ""), Out: result, In: out, Axis: st.loop, Index: expr.Int(0)},
-		&hostir.Set{Info: info(r, "the own sum"), Out: result, In: alone})
+		&hostir.Select{Info: hostir.InfoFrom(r, ""), Out: own, In: in, Axis: i, Index: c.ring.place},
+		&hostir.Select{Info: hostir.InfoFrom(r, ""), Out: alone, In: own, Axis: part, Index: expr.Int(0)},
+		&hostir.Select{Info: hostir.InfoFrom(r, ""), Out: result, In: out, Axis: st.loop, Index: expr.Int(0)},
+		&hostir.Set{Info: hostir.InfoFrom(r, "the own sum"), Out: result, In: alone})
 }
 
 // complainOfSums reports parts of a sum that a ring would overwrite.
 func (l *streamLowering) complainOfSums(r *hostir.Reduce) step {
 	d := l.errors.Add(r.Pos, diag.NotLowerable, "the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))
-	noteDeclared(d, l.program, r, r.In).
+	hostir.NoteDeclared(d, l.program, r, r.In).
 		WithHint("choose schedule: {pipeline: p2p}, which leaves it as it is")
-	return step{stmt: r, kind: unpipelined, loop: none}
+	return step{stmt: r, kind: unpipelined, loop: shard.NoAxis}
 }

@@ -5,12 +5,13 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
 // TestOneTensorTwiceInAProduct: a tensor that is both operands of a product is copied for the one that
 // needs it, and stays as it lies for the other.
 func TestOneTensorTwiceInAProduct(t *testing.T) {
-	program := keepsResult(t, cutPipeline(t, 2, "A: [2, 2, 3], b: [2, 2], C: [2, Stream(2), 2]", "C = linear(A, A, b)"), 2)
+	program := keepsResult(t, lowertest.Pipeline(t, 2, "A: [2, 2, 3], b: [2, 2], C: [2, Stream(2), 2]", "C = linear(A, A, b)"), 2)
 	hostir.Walk(program.Body, func(s hostir.Stmt) bool {
 		if l, ok := s.(*hostir.Linear); ok && l.W.Name != "A" {
 			t.Errorf("the weight of %s is %s", text.Statement(s), l.W.Name)

@@ -49,17 +49,17 @@ func besideProducts(loop *hostir.For, caller, worker hostir.StreamRef) []hostir.
 	}
 	last := rest[len(rest)-1]
 	loop.Body = slices.Concat([]hostir.Stmt{
-		&hostir.SetCurrentStream{Info: info(loop.Body[0], ""), Stream: caller},
+		&hostir.SetCurrentStream{Info: hostir.InfoFrom(loop.Body[0], ""), Stream: caller},
 	}, products, []hostir.Stmt{
-		&hostir.SetCurrentStream{Info: info(rest[0], "what follows runs beside the products of the next piece"), Stream: worker},
-		&hostir.Synchronize{Info: info(rest[0], ""), Stream: caller},
+		&hostir.SetCurrentStream{Info: hostir.InfoFrom(rest[0], "what follows runs beside the products of the next piece"), Stream: worker},
+		&hostir.Synchronize{Info: hostir.InfoFrom(rest[0], ""), Stream: caller},
 	}, rest)
 	return []hostir.Stmt{&hostir.For{
-		Info: info(last, "the caller waits for what follows the products"),
+		Info: hostir.InfoFrom(last, "the caller waits for what follows the products"),
 		Var:  loop.Var, First: loop.First, Count: loop.Count,
 		Body: []hostir.Stmt{
-			&hostir.SetCurrentStream{Info: info(last, ""), Stream: caller},
-			&hostir.Synchronize{Info: info(last, ""), Stream: worker},
+			&hostir.SetCurrentStream{Info: hostir.InfoFrom(last, ""), Stream: caller},
+			&hostir.Synchronize{Info: hostir.InfoFrom(last, ""), Stream: worker},
 		},
 	}}
 }

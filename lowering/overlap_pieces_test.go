@@ -1,5 +1,9 @@
 package lowering
 
-import "testing"
+import (
+	"testing"
 
-func TestOverlapPieces(t *testing.T) { passCases(t, "overlap-pieces") }
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestOverlapPieces(t *testing.T) { lowertest.PassCases(t, "overlap-pieces", OverlapPieces) }

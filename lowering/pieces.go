@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 )
 
 // What a sum from rank to rank makes is gathered when all of it is there, and nothing is left
@@ -20,7 +21,7 @@ func (l *streamLowering) choosePieces(groups []*group) {
 	if l.program.Choices.Pieces == 0 || len(groups) == 0 {
 		return
 	}
-	l.piece, l.summed = l.names.fresh("piece"), map[*hostir.Tensor]bool{}
+	l.piece, l.summed = l.names.Fresh("piece"), map[*hostir.Tensor]bool{}
 	for _, g := range groups {
 		for _, st := range g.steps {
 			l.summed[hostir.Result(st.stmt)] = st.kind == toRankAtDistance
@@ -75,7 +76,7 @@ func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st
 //	before: C = Reduce(sum, P_parts, axis 0)
 //	after:  For piece in 2: C_piece = Reduce(sum, P_parts_piece, axis 0)
 func (c *slicer) sumOfPieces(r hostir.Stmt, rows int) hostir.Stmt {
-	if rows == none {
+	if rows == shard.NoAxis {
 		c.lowering.errors.Add(r.Meta().Pos, diag.NotLowerable, "pieces: %d needs slices of more than one element: a part of the sum %s has one",
 			c.cut.pieces, hostir.Called(c.lowering.program, r, hostir.Result(r))).
 			WithHint("leave out pieces")

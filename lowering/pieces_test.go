@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -65,7 +66,7 @@ func TestPiecesKeepTheResult(t *testing.T) {
 	for _, d := range []int64{1, 2, 3, 4} {
 		withPieces(t, d, func(t *testing.T, p *model.Pipeline) {
 			t.Helper()
-			followPasses(t, p, newOracle(t, p, 3))
+			followPasses(t, p, lowertest.NewOracle(t, p, 3))
 		})
 	}
 }

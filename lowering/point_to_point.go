@@ -6,6 +6,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 )
 
 // A point-to-point pipeline exchanges at distance s in step s: a rank receives the slice of
@@ -23,7 +24,7 @@ func (c *slicer) rotate(g *group) {
 			continue
 		}
 		in := hostir.Uses(st.stmt)[0]
-		ring := newRing(in.Mesh, describe(st.stmt).shifts[0].mesh)
+		ring := newRing(in.Mesh, shard.Describe(st.stmt).Shifts[0].Mesh)
 		ring.reverse = c.lowering.program.Choices.Order == "reverse"
 		ring.pairs = c.lowering.inPairs(st, ring)
 		c.ring = ring
@@ -64,8 +65,8 @@ func (c *slicer) passFromRank(st step) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
 	i, rows := slices.Index(row, st.loop), c.rows(out, st.loop)
-	along := none
-	if rows != none {
+	along := shard.NoAxis
+	if rows != shard.NoAxis {
 		along = slices.Index(row, rows)
 	}
 	own, made := c.pick(set, nil, in, i, expr.Int(0), along)
@@ -78,7 +79,7 @@ func (c *slicer) passFromRank(st step) {
 	made = append(made, &hostir.Set{Info: *set.Meta(), Out: slice, In: own})
 	split.Body = made
 	sent := in
-	if along != none {
+	if along != shard.NoAxis {
 		sent, split.Else = c.pick(set, nil, in, i, expr.Int(0), along)
 	}
 	split.Else = append(split.Else, c.receive(set, sent, slice)...)
@@ -105,7 +106,7 @@ func (c *slicer) inPlace(st step, split *hostir.If, own *hostir.Tensor, made []h
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
 	rows, sent := c.rows(out, st.loop), in
 	received, views := c.pick(set, nil, out, st.loop, c.index(), rows)
-	if rows != none {
+	if rows != shard.NoAxis {
 		var piece []hostir.Stmt
 		sent, piece = c.pick(set, nil, in, slices.Index(row, st.loop), expr.Int(0), slices.Index(row, rows))
 		views = append(views, piece...)
@@ -123,7 +124,7 @@ func (c *slicer) ownStep(s hostir.Stmt) *hostir.If {
 	if c.lowering.ownLast(c.group) {
 		note = "the last step is the own slice"
 	}
-	return &hostir.If{Info: info(s, note), Cond: c.isOwn()}
+	return &hostir.If{Info: hostir.InfoFrom(s, note), Cond: c.isOwn()}
 }
 
 // receive sends what this rank has to the rank s places back, and receives from the rank s

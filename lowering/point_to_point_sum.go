@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -15,7 +16,7 @@ func (c *slicer) collectParts(st step) {
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
 	parts := &hostir.Tensor{
-		Name: l.names.fresh(in.Name + "_parts"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: out.Mesh,
+		Name: l.names.Fresh(in.Name + "_parts"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: out.Mesh,
 		Role: hostir.Temp, Pos: in.Pos,
 	}
 	part := c.partAxis(st)
@@ -27,7 +28,7 @@ func (c *slicer) collectParts(st step) {
 	l.program.Tensors = append(l.program.Tensors, parts)
 	c.parts[r] = parts
 	forks := len(l.body) - 1 // the loop that stays next to the work
-	l.body = slices.Insert(l.body, forks, hostir.Stmt(&hostir.Allocate{Info: info(r, ""), Tensor: parts}))
+	l.body = slices.Insert(l.body, forks, hostir.Stmt(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts}))
 	if !c.sumsInPlace(in, part, i) {
 		return
 	}
@@ -57,7 +58,7 @@ func (c *slicer) sumsInPlace(in *hostir.Tensor, part, loop int) bool {
 // partAxis is the axis along which the ranks have parts of the sum.
 func (c *slicer) partAxis(st step) int {
 	return slices.IndexFunc(hostir.Uses(st.stmt)[0].Axes, func(a domain.Axis) bool {
-		return hostir.SplitOver(a) == describe(st.stmt).shifts[0].mesh
+		return hostir.SplitOver(a) == shard.Describe(st.stmt).Shifts[0].Mesh
 	})
 }
 
@@ -109,7 +110,7 @@ func (c *slicer) copyPart(r hostir.Stmt, own, sent *hostir.Tensor, part, loop in
 	if between(hostir.Uses(r)[0], part, loop) {
 		alone := func(t *hostir.Tensor, axis int) *hostir.Tensor {
 			view := c.declared(nil, t, axis)
-			list = append(list, &hostir.Select{Info: info(r, ""), Out: view, In: t, Axis: axis, Index: expr.Int(0)})
+			list = append(list, &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: view, In: t, Axis: axis, Index: expr.Int(0)})
 			return view
 		}
 		if part > loop {

@@ -9,6 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/hostir/verify"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -186,7 +187,7 @@ ops:
 func TestPeersOfAnotherTeam(t *testing.T) {
 	onTeams(t, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
-		o := newOracle(t, p, 3)
+		o := lowertest.NewOracle(t, p, 3)
 		program, err := Lower(p, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -206,7 +207,7 @@ func TestPeersOfAnotherTeam(t *testing.T) {
 		if noticed := err != nil && strings.Contains(err.Error(), "which is not along axis"); noticed != shares {
 			t.Errorf("Verify says %v", err)
 		}
-		if o.check(program, 1) == nil {
+		if o.Check(program, 1) == nil {
 			t.Errorf("nothing goes wrong\n%s", text.Print(program))
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -57,7 +58,7 @@ func TestProductsKeepTheResult(t *testing.T) {
 						t.Fatal(err)
 					}
 					choose(&p.Schedule)
-					followPasses(t, p, newOracle(t, p, uint64(d)))
+					followPasses(t, p, lowertest.NewOracle(t, p, uint64(d)))
 				})
 			}
 		}

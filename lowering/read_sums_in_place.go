@@ -73,7 +73,7 @@ func (d *directSums) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, 
 	d.narrow(f.loop)
 	returns.Note = "what was lent is not to change before the peers have read it"
 	return []hostir.Stmt{own, &hostir.SumLoans{
-		Info: info(r, "the parts of the other ranks are read where they are"), Out: r.Out, In: own.Out, Body: []hostir.Stmt{loans},
+		Info: hostir.InfoFrom(r, "the parts of the other ranks are read where they are"), Out: r.Out, In: own.Out, Body: []hostir.Stmt{loans},
 	}}, returns
 }
 

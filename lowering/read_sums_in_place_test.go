@@ -8,10 +8,11 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
-func TestReadSumsInPlace(t *testing.T) { passCases(t, "read-sums-in-place") }
+func TestReadSumsInPlace(t *testing.T) { lowertest.PassCases(t, "read-sums-in-place", ReadSumsInPlace) }
 
 // TestSumsReadInPlaceShareAPipeline reads sums in place beside other exchanges, of batches and of
 // views, whole and in pieces.
@@ -29,7 +30,7 @@ func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			for _, transfers := range []string{"inline", "ahead"} {
 				for _, chunks := range []int{0, 4, 2, 1} {
-					p := cutPipeline(t, 2, s.tensors, s.ops)
+					p := lowertest.Pipeline(t, 2, s.tensors, s.ops)
 					p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "p2p", "ipc-get", "direct"
 					p.Schedule.Transfers, p.Schedule.Chunks, p.Schedule.Signals = transfers, chunks, "batched"
 					why := refused[s.name]
@@ -53,7 +54,7 @@ func TestReductionsOfWhatIsGathered(t *testing.T) {
 	for local, axes := range map[string]string{"sum(F, axis=0)": "6, 4", "sum(F, axis=1)": "D, 4", "max(F, axis=0)": "6, 4"} {
 		for _, fields := range []string{"ipc-get inline in-place", "auto ahead copied"} {
 			t.Run(local+" "+fields, func(t *testing.T) {
-				p := cutPipeline(t, 3, "A: [DIDx, D, 6, 2], B: [DIDx, 2, 6], P: [DIDx, Stream(D), 6, 6], C: [r(D), DIDx, 6, 6], E: [DIDx, 6, 4], F: [Stream(D), 6, 4], G: ["+axes+"]",
+				p := lowertest.Pipeline(t, 3, "A: [DIDx, D, 6, 2], B: [DIDx, 2, 6], P: [DIDx, Stream(D), 6, 6], C: [r(D), DIDx, 6, 6], E: [DIDx, 6, 4], F: [Stream(D), 6, 4], G: ["+axes+"]",
 					"Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0), F = set(E), G = "+local)
 				p.Schedule.Pipeline, p.Schedule.Sums = "p2p", "direct"
 				if _, err := fmt.Sscan(fields, &p.Schedule.Transport, &p.Schedule.Transfers, &p.Schedule.Own); err != nil {
@@ -113,7 +114,7 @@ func TestSumsThatCannotBeReadInPlace(t *testing.T) {
 // TestRefusedSumIsNamed holds that the place is that of the sum, not of another exchange before it.
 func TestRefusedSumIsNamed(t *testing.T) {
 	for _, transport := range []string{"ipc-put", "nccl"} {
-		p := cutPipeline(t, 2, "E: [DIDx, 6, 4], F: [Stream(D), 6, 4], A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], C: [r(D), DIDx, 6, 4]",
+		p := lowertest.Pipeline(t, 2, "E: [DIDx, 6, 4], F: [Stream(D), 6, 4], A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], C: [r(D), DIDx, 6, 4]",
 			"F = set(E), Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0)")
 		p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "p2p", transport, "direct"
 		_, err := Lower(p, Options{})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 )
 
 // broadcast appends: rank s of the team sends all that it has to slice s of the result.
@@ -17,7 +18,7 @@ func (c *slicer) broadcast(st step) {
 	in, out := hostir.Uses(s)[0], hostir.Result(s)
 	i := slices.Index(hostir.AxisMap(s)[0], st.loop)
 	c.communicate(s, &hostir.Communication{
-		Type: hostir.BroadcastComm, MeshAxis: in.Axes[i].Mesh, In: in, Out: c.slice(s, out, st.loop, none),
+		Type: hostir.BroadcastComm, MeshAxis: in.Axes[i].Mesh, In: in, Out: c.slice(s, out, st.loop, shard.NoAxis),
 	})
 }
 
@@ -30,16 +31,16 @@ func (c *slicer) reduce(st step) {
 	s := st.stmt
 	in, out := hostir.Uses(s)[0], hostir.Result(s)
 	i := slices.Index(hostir.AxisMap(s)[0], st.loop)
-	m := describe(s)
+	m := shard.Describe(s)
 	c.communicate(s, &hostir.Communication{
-		Type: hostir.Reduction, MeshAxis: m.shifts[0].mesh, ReduceFn: m.reduce,
-		In: c.slice(s, in, i, none), Out: c.slice(s, out, st.loop, none),
+		Type: hostir.Reduction, MeshAxis: m.Shifts[0].Mesh, ReduceFn: m.Reduce,
+		In: c.slice(s, in, i, shard.NoAxis), Out: c.slice(s, out, st.loop, shard.NoAxis),
 	})
 }
 
 // communicate appends a communication with root s and the wait for it.
 func (c *slicer) communicate(s hostir.Stmt, comm *hostir.Communication) {
 	comm.Info, comm.Mesh, comm.Root = *s.Meta(), comm.In.Mesh, expr.Var(c.lowering.loop)
-	comm.Handle = c.lowering.names.fresh(handles[comm.Type])
-	c.body = append(c.body, comm, &hostir.Wait{Info: info(s, ""), Handle: comm.Handle})
+	comm.Handle = c.lowering.names.Fresh(handles[comm.Type])
+	c.body = append(c.body, comm, &hostir.Wait{Info: hostir.InfoFrom(s, ""), Handle: comm.Handle})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -34,7 +35,7 @@ type sliceKey struct {
 
 // step appends what an iteration does for one step.
 func (c *slicer) step(st step) {
-	c.whole = needsWholeSlices(st.stmt) // asked while its operands are whole tensors
+	c.whole = shard.NeedsWholeSlices(st.stmt) // asked while its operands are whole tensors
 	switch st.kind {
 	case broadcastFromRank:
 		c.broadcast(st)
@@ -61,12 +62,12 @@ func (c *slicer) statement(st step) {
 	c.follow(s)
 	live, cut := hostir.Live(hostir.Uses(s)[0]), c.rows(hostir.Result(s), st.loop)
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
-		axis, along := slices.Index(rows[next], st.loop), none
-		if cut != none {
+		axis, along := slices.Index(rows[next], st.loop), shard.NoAxis
+		if cut != shard.NoAxis {
 			along = slices.Index(rows[next], cut)
 		}
-		if along != none && t.Axes[along].LocalSize() == 1 {
-			along = none // one element stands for those of all pieces
+		if along != shard.NoAxis && t.Axes[along].LocalSize() == 1 {
+			along = shard.NoAxis // one element stands for those of all pieces
 		}
 		if next == 0 {
 			inAxis = axis
@@ -112,21 +113,21 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 // that has no such axis.
 func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.Tensor {
 	key := sliceKey{t, axis, rows}
-	if c.cut.width > 1 && axis != none && t.Axes[axis].LocalSize() == 1 {
-		axis = none // one element stands for those of all slices
+	if c.cut.width > 1 && axis != shard.NoAxis && t.Axes[axis].LocalSize() == 1 {
+		axis = shard.NoAxis // one element stands for those of all slices
 	}
-	if axis == none && rows == none {
+	if axis == shard.NoAxis && rows == shard.NoAxis {
 		return t
 	}
 	if view := c.slices[key]; view != nil {
 		return view
 	}
-	if axis == none {
+	if axis == shard.NoAxis {
 		view, made := c.piece(s, nil, t, rows)
 		c.slices[key], c.body = view, append(c.body, made)
 		return view
 	}
-	if inner := outside(t, axis); inner >= 0 && c.whole {
+	if inner := hostir.Outside(t, axis); inner >= 0 && c.whole {
 		c.complain(s, t, axis, inner)
 	}
 	index := c.index()
@@ -157,7 +158,7 @@ func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
 			at--
 		}
 	}
-	if rows != none {
+	if rows != shard.NoAxis {
 		view.Axes[at].Extent = oneOf(t.Axes[rows].Extent, c.cut.pieces)
 	}
 	c.slices[sliceKey{t, axis, rows}] = view
@@ -180,28 +181,11 @@ func (c *slicer) declared(view, t *hostir.Tensor, axis int) *hostir.Tensor {
 func (c *slicer) declare(t *hostir.Tensor, loop string, axes []domain.Axis, layout []int) *hostir.Tensor {
 	l := c.lowering
 	view := &hostir.Tensor{
-		Name: l.names.fresh(t.Name + "_" + loop), DType: t.DType, Mesh: t.Mesh, Role: hostir.View,
+		Name: l.names.Fresh(t.Name + "_" + loop), DType: t.DType, Mesh: t.Mesh, Role: hostir.View,
 		Axes: slices.Clone(axes), Layout: slices.Clone(layout), Pos: t.Pos,
 	}
 	l.program.Tensors = append(l.program.Tensors, view)
 	return view
-}
-
-// outside is an axis of more than one local element that lies outside of axis in
-// t's buffer, or -1: a slice along axis would then be in pieces.
-func outside(t *hostir.Tensor, axis int) int {
-	if t.Axes[axis].LocalSize() == 1 {
-		return -1
-	}
-	for _, a := range hostir.Layout(t) {
-		if a == axis {
-			break
-		}
-		if t.Axes[a].LocalSize() > 1 {
-			return a
-		}
-	}
-	return -1
 }
 
 func (c *slicer) complain(s hostir.Stmt, t *hostir.Tensor, axis, outer int) {
@@ -209,5 +193,5 @@ func (c *slicer) complain(s hostir.Stmt, t *hostir.Tensor, axis, outer int) {
 	d := c.lowering.errors.Add(s.Meta().Pos, diag.NotContiguous,
 		"a slice of %s %s along axis %d (%s) is not contiguous: axis %d (%s) lies outside of it",
 		hostir.Called(p, s, t), domain.FormatAxes(t.Axes), axis, t.Axes[axis], outer, t.Axes[outer])
-	noteDeclared(d, p, s, t).WithHint("make the Stream axis the first axis of the tensor")
+	hostir.NoteDeclared(d, p, s, t).WithHint("make the Stream axis the first axis of the tensor")
 }

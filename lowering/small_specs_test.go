@@ -10,6 +10,7 @@ import (
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -45,7 +46,7 @@ func smallSpec(text string, follow bool) (refused diag.Code, err error) {
 	if err != nil {
 		return "", fmt.Errorf("the generator: %w", err)
 	}
-	o, err := oracleOf(p, 3)
+	o, err := lowertest.OracleOf(p, 3)
 	if err != nil {
 		return "", err
 	}
@@ -54,7 +55,7 @@ func smallSpec(text string, follow bool) (refused diag.Code, err error) {
 	if follow {
 		options.DumpAfter = func(pass, text string, changed bool) {
 			if changed && wrong == nil {
-				wrong = o.checkText(pass, text)
+				wrong = checkText(o, pass, text)
 			}
 		}
 	}
@@ -70,17 +71,17 @@ func smallSpec(text string, follow bool) (refused diag.Code, err error) {
 	}
 	for seed := range uint64(2) {
 		if wrong == nil {
-			wrong = o.check(program, seed)
+			wrong = o.Check(program, seed)
 		}
 	}
 	return "", wrong
 }
 
 // checkText reads the program after a pass and compares its outputs.
-func (o *oracle) checkText(pass, source string) error {
+func checkText(o *lowertest.Oracle, pass, source string) error {
 	program, err := text.Parse(pass, source)
 	if err == nil {
-		err = o.check(program, 1)
+		err = o.Check(program, 1)
 	}
 	if err != nil {
 		return fmt.Errorf("after %s: %w\n%s", pass, err, source)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -96,7 +97,7 @@ func TestSpecsKeepTheResult(t *testing.T) {
 		p := s.onMesh(t, mesh, sizes(d, slices))
 		p.Schedule.Sync, p.Schedule.Joins, p.Schedule.Streams = form[0], form[1], 1+n%4
 		p.Schedule.Buffers = []string{"keep", "free"}[n%2]
-		followPasses(t, p, newOracle(t, p, uint64(n)))
+		followPasses(t, p, lowertest.NewOracle(t, p, uint64(n)))
 	})
 }
 
@@ -118,7 +119,7 @@ func TestGridsKeepTheResult(t *testing.T) {
 					t.Fatal(err)
 				}
 				variant(p, 1+n, forms[n%len(forms)][0], forms[n%len(forms)][1], "before")
-				o := newOracle(t, p, uint64(n))
+				o := lowertest.NewOracle(t, p, uint64(n))
 				followPasses(t, p, o)
 				for _, pass := range Passes {
 					if !pass.Required {
@@ -152,7 +153,7 @@ func TestSpecsWithoutOptionalPasses(t *testing.T) {
 	missed := map[string]bool{}
 	for _, s := range specTexts(t) {
 		p := s.onMesh(t, "{x: D}", sizes(2, 3))
-		o := newOracle(t, p, 4)
+		o := lowertest.NewOracle(t, p, 4)
 		for form, schedule := range schedules(p) {
 			p.Schedule = schedule
 			whole := lowerText(t, p)
@@ -182,14 +183,14 @@ func lowerText(t *testing.T, p *model.Pipeline) string {
 
 // checkWithout lowers without some passes, checks the program in a few orders of execution,
 // and returns its text.
-func checkWithout(t *testing.T, p *model.Pipeline, o *oracle, passes ...string) string {
+func checkWithout(t *testing.T, p *model.Pipeline, o *lowertest.Oracle, passes ...string) string {
 	t.Helper()
 	program, err := Lower(p, Options{Disable: passes, Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for seed := range uint64(4) {
-		if err := o.check(program, seed); err != nil {
+		if err := o.Check(program, seed); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,7 +201,7 @@ func checkWithout(t *testing.T, p *model.Pipeline, o *oracle, passes ...string) 
 func TestSpecsInAnyOrderOfPasses(t *testing.T) {
 	for n, s := range specTexts(t) {
 		p := s.onMesh(t, "{x: D}", sizes(2, 3))
-		o := newOracle(t, p, 4)
+		o := lowertest.NewOracle(t, p, 4)
 		for form, schedule := range schedules(p) {
 			p.Schedule = schedule
 			t.Run(s.name+"/"+form, func(t *testing.T) {
@@ -212,14 +213,14 @@ func TestSpecsInAnyOrderOfPasses(t *testing.T) {
 	}
 }
 
-func checkOrdered(t *testing.T, p *model.Pipeline, o *oracle, passes []Pass, seed uint64) {
+func checkOrdered(t *testing.T, p *model.Pipeline, o *lowertest.Oracle, passes []Pass, seed uint64) {
 	t.Helper()
 	program, err := Build(p)
 	if err == nil {
 		err = Run(program, passes, Options{Verify: true})
 	}
 	if err == nil {
-		err = o.check(program, seed)
+		err = o.Check(program, seed)
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", names(passes), err)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -95,14 +96,14 @@ func (st step) order() order {
 // team is the mesh axis of the ranks that are at the same slice in a step, or "*" where that are
 // others than those along one axis; empty where each rank works by itself.
 func (st step) team() string {
-	if st.exchanges() || st.axis == nil || !reshards(st.stmt) {
+	if st.exchanges() || st.axis == nil || !shard.Reshards(st.stmt) {
 		return ""
 	}
-	m := describe(st.stmt)
-	if !sameMesh(m.in, m.out) || len(m.shifts) != 1 {
+	m := shard.Describe(st.stmt)
+	if !shard.SameMesh(m.In, m.Out) || len(m.Shifts) != 1 {
 		return "*"
 	}
-	return m.shifts[0].mesh
+	return m.Shifts[0].Mesh
 }
 
 // parts reports whether the ranks of a collective are at different slices along a mesh axis.
@@ -147,7 +148,7 @@ func orderSteps(steps []step) {
 		st := &steps[i]
 		switch {
 		case st.exchanges():
-			st.along = describe(st.stmt).shifts[0].mesh
+			st.along = shard.Describe(st.stmt).Shifts[0].Mesh
 		case st.axis != nil && !st.order().parts(wanted[hostir.Result(st.stmt)]):
 			st.along = wanted[hostir.Result(st.stmt)]
 		}
@@ -234,7 +235,7 @@ func (g *grouping) needs(s hostir.Stmt, of *group) bool {
 func (g *grouping) slicewise(st step, of *group) bool {
 	rows := hostir.AxisMap(st.stmt)
 	for k, t := range hostir.Uses(st.stmt) {
-		if i := slices.Index(rows[k], st.loop); g.made[t] == of && (i < 0 || i != streamAxis(t)) {
+		if i := slices.Index(rows[k], st.loop); g.made[t] == of && (i < 0 || i != hostir.StreamAxis(t)) {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -56,27 +57,27 @@ func (st step) exchanges() bool { return st.atDistance() || st.kind.alongRing() 
 // classify chooses the kind of step of a statement, and complains where its Stream axis
 // cannot be lowered.
 func (l *streamLowering) classify(s hostir.Stmt) step {
-	out, once := hostir.Result(s), step{stmt: s, kind: unpipelined, loop: none}
+	out, once := hostir.Result(s), step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
 	if out == nil || hostir.AxisMap(s) == nil {
 		return once
 	}
 	if st, ok := l.toRank(s); ok {
 		return st
 	}
-	loop := streamAxis(out)
+	loop := hostir.StreamAxis(out)
 	if loop < 0 {
 		return once
 	}
 	st := step{stmt: s, kind: onSlices, loop: loop, axis: &out.Axes[loop]}
 	rows := hostir.AxisMap(s)
-	if streamsColumns(s) {
+	if hostir.StreamsColumns(s) {
 		return l.complain(s, "declare the result with the Stream axis along the rows of the first operand, or without one",
 			"the Stream axis of %s runs along the columns of %s: a pipeline takes rows",
 			hostir.Called(l.program, s, out), hostir.Called(l.program, s, hostir.Uses(s)[1]))
 	}
 	switch s := s.(type) {
 	case *hostir.Reshape:
-		if slicedAlong(s) == none {
+		if shard.SlicedAlong(s) == shard.NoAxis {
 			return once // it makes the axis; what comes after runs along it
 		}
 	case *hostir.Broadcast:
@@ -85,7 +86,7 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 		}
 	case *hostir.Set:
 		if i := slices.Index(rows[0], loop); i >= 0 && hostir.SplitOver(s.In.Axes[i]) != "" {
-			if slices.Contains([]string{"p2p", "ring"}, l.program.Choices.Pipeline) && !sameMesh(s.In, s.Out) {
+			if slices.Contains([]string{"p2p", "ring"}, l.program.Choices.Pipeline) && !shard.SameMesh(s.In, s.Out) {
 				return once // it goes to ranks that are no ring; what comes after runs along the axis
 			}
 			return l.fromRank(s, i, st)
@@ -99,19 +100,11 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	return st
 }
 
-// streamsColumns reports whether the Stream axis of a product's result runs along the columns of the
-// second operand, which no pipeline can do.
-func streamsColumns(s hostir.Stmt) bool {
-	second, _ := secondOperand(s)
-	loop := streamAxis(hostir.Result(s))
-	return second != nil && loop >= 0 && hostir.AxisMap(s)[1][columnAxis(s)] == loop
-}
-
 // complain reports that a statement cannot be pipelined, and what to do about it.
 func (l *streamLowering) complain(s hostir.Stmt, hint, format string, args ...any) step {
 	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).WithHint("%s", hint)
-	_ = noteDeclared(d, l.program, s, hostir.Result(s))
-	return step{stmt: s, kind: unpipelined, loop: none}
+	_ = hostir.NoteDeclared(d, l.program, s, hostir.Result(s))
+	return step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
 }
 
 // fromRank is the step of a Set that takes axis i, split over ranks, to the Stream axis.
@@ -129,9 +122,9 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 	}
 	d := l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
 		"the collective pipeline streams along an axis that is not split", hostir.Called(l.program, s, s.In), s.In.Axes[i].Mesh, hostir.Called(l.program, s, s.Out))
-	noteDeclared(d, l.program, s, s.Out).
+	hostir.NoteDeclared(d, l.program, s, s.Out).
 		WithHint("choose schedule: {pipeline: broadcast}, in which rank s broadcasts its slice in iteration s")
-	return step{stmt: s, kind: unpipelined, loop: none}
+	return step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
 }
 
 // toRank is the step of a Reduce over ranks that scatters along the operand's Stream
@@ -140,12 +133,12 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
 	kind, asked := map[string]stepKind{"reduce": reduceToRank, "p2p": toRankAtDistance, "ring": toNeighbour}[l.program.Choices.Pipeline]
 	r, ok := s.(*hostir.Reduce)
-	if !ok || !asked || !reshards(s) || !scattersSlices(r) {
+	if !ok || !asked || !shard.Reshards(s) || !shard.ScattersSlices(r) {
 		return step{}, false
 	}
-	m := describe(s)
+	m := shard.Describe(s)
 	if kind == toNeighbour && !l.uses.mayAddTo(r.In) {
 		return l.complainOfSums(r), true
 	}
-	return step{stmt: s, kind: kind, loop: m.shifts[0].to, axis: &r.In.Axes[m.scattered()]}, true
+	return step{stmt: s, kind: kind, loop: m.Shifts[0].To, axis: &r.In.Axes[m.Scattered()]}, true
 }

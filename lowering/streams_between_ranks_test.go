@@ -3,6 +3,7 @@ package lowering
 import (
 	"testing"
 
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -33,7 +34,7 @@ schedule: {pipeline: ring}`,
 			if err != nil {
 				t.Fatal(err)
 			}
-			followPasses(t, p, newOracle(t, p, 7))
+			followPasses(t, p, lowertest.NewOracle(t, p, 7))
 		})
 	}
 }

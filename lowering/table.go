@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 )
 
 // Pass is one rewriting of the host IR. Run changes the program in place; it leaves
@@ -26,15 +27,15 @@ type Constraint struct {
 // Passes is the pass table, in the order in which Lower runs it.
 var Passes = []Pass{
 	{"choose-schedule", "what the spec leaves open is chosen by the size of the problem (schedule: auto)", true, ChooseSchedule},
-	{"serialize-streams", "without a pipeline, Stream axes are plain axes (pipeline: eager)", true, SerializeStreams},
-	{"decompose-contractions", "a product over a split axis is parts, one reduction, then the bias", false, DecomposeContractions},
-	{"mark-aliases", "a result that moves no element shares its operand's buffer", false, MarkAliases},
-	{"set-allocation-domains", "every buffer gets its layout", true, SetAllocationDomains},
-	{"propagate-shardings", "tensors that the user left open follow their operands", false, PropagateShardings},
-	{"insert-reshardings", "an operation is either local or one communication, never both", true, InsertReshardings},
-	{"decompose-reshardings", "one movement of data is one communication", true, DecomposeReshardings},
-	{"reorder-sharded-axis", "a collective moves slices of the outermost axis of a buffer", true, ReorderShardedAxis},
-	{"make-reshardings-contiguous", "a collective moves one contiguous piece of memory", true, MakeReshardingsContiguous},
+	{"serialize-streams", "without a pipeline, Stream axes are plain axes (pipeline: eager)", true, shard.SerializeStreams},
+	{"decompose-contractions", "a product over a split axis is parts, one reduction, then the bias", false, shard.DecomposeContractions},
+	{"mark-aliases", "a result that moves no element shares its operand's buffer", false, shard.MarkAliases},
+	{"set-allocation-domains", "every buffer gets its layout", true, shard.SetAllocationDomains},
+	{"propagate-shardings", "tensors that the user left open follow their operands", false, shard.PropagateShardings},
+	{"insert-reshardings", "an operation is either local or one communication, never both", true, shard.InsertReshardings},
+	{"decompose-reshardings", "one movement of data is one communication", true, shard.DecomposeReshardings},
+	{"reorder-sharded-axis", "a collective moves slices of the outermost axis of a buffer", true, shard.ReorderShardedAxis},
+	{"make-reshardings-contiguous", "a collective moves one contiguous piece of memory", true, shard.MakeReshardingsContiguous},
 	{"choose-transport", "what goes over CUDA IPC is made for several hosts, too, with NCCL between them (transport: auto)", true, ChooseTransport},
 	{"lower-streams", "operations on one Stream axis become a pipeline over worker streams", true, LowerStreams},
 	{"fuse-pieces", "a sum and what gathers it run piece by piece (pieces)", false, FusePieces},

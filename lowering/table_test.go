@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
 func TestOrderIsChecked(t *testing.T) {
@@ -25,7 +27,7 @@ func TestOrderIsChecked(t *testing.T) {
 // constraints allow: the result is the model's in every order.
 func TestOrderWithinConstraintsChangesNothing(t *testing.T) {
 	p := variant(agLinear(small(2, 4)), 3, "fused", "after", "before")
-	o := newOracle(t, p, 9)
+	o := lowertest.NewOracle(t, p, 9)
 	tried := map[string]bool{}
 	for seed := range uint64(40) {
 		passes := shuffled(seed)
@@ -39,7 +41,7 @@ func TestOrderWithinConstraintsChangesNothing(t *testing.T) {
 		if err := Run(program, passes, Options{Verify: true}); err != nil {
 			t.Fatalf("%s: %v", names(passes), err)
 		}
-		if err := o.check(program, seed); err != nil {
+		if err := o.Check(program, seed); err != nil {
 			t.Fatalf("%s: %v", names(passes), err)
 		}
 		tried[names(passes)] = true
@@ -77,7 +79,7 @@ func names(passes []Pass) string {
 func TestOptionalPassesChangeNoResult(t *testing.T) {
 	for _, form := range forms {
 		p := variant(agMatmul(small(4, 3)), 2, form[0], form[1], form[2])
-		o := newOracle(t, p, 2)
+		o := lowertest.NewOracle(t, p, 2)
 		for _, pass := range Passes {
 			if pass.Required {
 				continue
@@ -87,7 +89,7 @@ func TestOptionalPassesChangeNoResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			for seed := range uint64(6) {
-				if err := o.check(program, seed); err != nil {
+				if err := o.Check(program, seed); err != nil {
 					t.Errorf("%s without %s: %v", form, pass.Name, err)
 				}
 			}

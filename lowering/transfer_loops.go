@@ -15,7 +15,7 @@ func (m *motion) take(loop *hostir.For, which way) *hostir.For {
 	if len(taken) == 0 {
 		return nil
 	}
-	out := &hostir.For{Info: info(loop, ""), Var: loop.Var, First: loop.First, Count: loop.Count, Body: taken}
+	out := &hostir.For{Info: hostir.InfoFrom(loop, ""), Var: loop.Var, First: loop.First, Count: loop.Count, Body: taken}
 	m.addViews(out)
 	if which == lend {
 		m.renameViews(out)
@@ -31,7 +31,7 @@ func (m *motion) renameViews(loop *hostir.For) {
 	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
 		if sel, ok := s.(*hostir.Select); ok && renamed[sel.Out] == nil {
 			view := *sel.Out
-			view.Name = m.names.fresh(view.Name)
+			view.Name = m.names.Fresh(view.Name)
 			renamed[sel.Out] = &view
 			m.program.Tensors = append(m.program.Tensors, &view)
 		}
@@ -59,16 +59,16 @@ func (m *motion) filter(body *[]hostir.Stmt, which way) []hostir.Stmt {
 		switch s := s.(type) {
 		case *hostir.For:
 			if inner := m.filter(&s.Body, which); len(inner) > 0 {
-				taken = append(taken, &hostir.For{Info: info(s, ""), Var: s.Var, First: s.First, Count: s.Count, Body: inner})
+				taken = append(taken, &hostir.For{Info: hostir.InfoFrom(s, ""), Var: s.Var, First: s.First, Count: s.Count, Body: inner})
 			}
 			kept = append(kept, s)
 		case *hostir.If:
 			then, otherwise := m.filter(&s.Body, which), m.filter(&s.Else, which)
 			switch {
 			case len(then) > 0:
-				taken = append(taken, &hostir.If{Info: info(s, s.Note), Cond: s.Cond, Body: then, Else: otherwise})
+				taken = append(taken, &hostir.If{Info: hostir.InfoFrom(s, s.Note), Cond: s.Cond, Body: then, Else: otherwise})
 			case len(otherwise) > 0:
-				taken = append(taken, &hostir.If{Info: info(s, s.Note), Cond: opposite(s.Cond), Body: otherwise})
+				taken = append(taken, &hostir.If{Info: hostir.InfoFrom(s, s.Note), Cond: opposite(s.Cond), Body: otherwise})
 			}
 			kept = append(kept, s)
 		default:

@@ -24,7 +24,7 @@ const (
 // motion finds out which statements of a loop may leave it, and takes them out.
 type motion struct {
 	program   *hostir.Program
-	names     *namer
+	names     *hostir.Namer
 	caller    string
 	exchanges map[string]*hostir.Exchange
 	params    map[string]int64
@@ -39,7 +39,7 @@ type motion struct {
 
 func newMotion(p *hostir.Program) *motion {
 	m := &motion{
-		program: p, makes: hostir.ViewMakers(p.Body), names: newNamer(p), exchanges: hostir.Exchanges(p), params: map[string]int64{},
+		program: p, makes: hostir.ViewMakers(p.Body), names: hostir.NewNamer(p), exchanges: hostir.Exchanges(p), params: map[string]int64{},
 		base: map[*hostir.Tensor]*hostir.Tensor{},
 		ways: map[hostir.Stmt]way{}, selects: map[*hostir.Tensor]*hostir.Select{},
 		sent: map[string][]*hostir.Tensor{}, filled: map[string][]*hostir.Tensor{},

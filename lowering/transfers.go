@@ -37,26 +37,26 @@ type transferPair struct {
 func (p transferPair) transfers(backend hostir.Backend, reach hostir.Reach) (send, recv *hostir.P2PCommunication) {
 	names := p.c.lowering.names
 	return &hostir.P2PCommunication{
-			Info: *p.stmt.Meta(), Handle: names.fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Reach: reach,
+			Info: *p.stmt.Meta(), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Reach: reach,
 		}, &hostir.P2PCommunication{
-			Info: info(p.stmt, ""), Handle: names.fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend, Reach: reach,
+			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend, Reach: reach,
 		}
 }
 
 // grouped is the pair as one group, and the wait for that: each of the two waits for a peer.
 func (p transferPair) grouped(backend hostir.Backend, reach hostir.Reach) (start, waits []hostir.Stmt) {
 	send, recv := p.transfers(backend, reach)
-	end := &hostir.EndCoalescing{Info: info(p.stmt, ""), Handle: p.c.lowering.names.fresh("exchange")}
+	end := &hostir.EndCoalescing{Info: hostir.InfoFrom(p.stmt, ""), Handle: p.c.lowering.names.Fresh("exchange")}
 	if reach != hostir.Anywhere {
 		send.Note = "" // which the send within hosts has
 	}
-	return []hostir.Stmt{&hostir.StartCoalescing{Info: info(p.stmt, "")}, recv, send, end}, p.wait(end.Handle)
+	return []hostir.Stmt{&hostir.StartCoalescing{Info: hostir.InfoFrom(p.stmt, "")}, recv, send, end}, p.wait(end.Handle)
 }
 
 // shared is the pair through memory that ranks share: what lends it, what copies, and the waits.
 func (p transferPair) shared(backend hostir.Backend, reach hostir.Reach) (lend, copied, waits []hostir.Stmt) {
 	send, recv := p.transfers(backend, reach)
-	share := &hostir.ShareMemHandles{Info: info(p.stmt, ""), Comms: []string{recv.Handle, send.Handle}}
+	share := &hostir.ShareMemHandles{Info: hostir.InfoFrom(p.stmt, ""), Comms: []string{recv.Handle, send.Handle}}
 	if ring := p.c.ring; ring.size < int64(p.c.lowering.program.Meshes[0].Size()) {
 		share.Mesh, share.MeshAxis = ring.mesh, ring.axis
 	}
@@ -71,7 +71,7 @@ func (p transferPair) shared(backend hostir.Backend, reach hostir.Reach) (lend, 
 func (p transferPair) wait(handles ...string) []hostir.Stmt {
 	list := make([]hostir.Stmt, len(handles))
 	for i, handle := range handles {
-		list[i] = &hostir.Wait{Info: info(p.stmt, ""), Handle: handle}
+		list[i] = &hostir.Wait{Info: hostir.InfoFrom(p.stmt, ""), Handle: handle}
 	}
 	return list
 }

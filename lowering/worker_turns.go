@@ -16,11 +16,11 @@ func (l *streamLowering) onWorkers(g *group) bool {
 func (l *streamLowering) forks(g *group) *hostir.For {
 	s := g.steps[0].stmt
 	return &hostir.For{
-		Info: info(s, "every worker waits for the caller, before the work: there it would inherit earlier joins"),
+		Info: hostir.InfoFrom(s, "every worker waits for the caller, before the work: there it would inherit earlier joins"),
 		Var:  l.loop, First: l.firstStep(g), Count: l.steps(g),
 		Body: []hostir.Stmt{
-			&hostir.SetCurrentStream{Info: info(s, ""), Stream: l.worker()},
-			&hostir.Synchronize{Info: info(s, ""), Stream: l.callerRef()},
+			&hostir.SetCurrentStream{Info: hostir.InfoFrom(s, ""), Stream: l.worker()},
+			&hostir.Synchronize{Info: hostir.InfoFrom(s, ""), Stream: l.callerRef()},
 		},
 	}
 }
@@ -29,17 +29,17 @@ func (l *streamLowering) forks(g *group) *hostir.For {
 // start on every rank.
 func (l *streamLowering) onWorker(g *group, body []hostir.Stmt) []hostir.Stmt {
 	first, last := g.steps[0].stmt, g.steps[len(g.steps)-1].stmt
-	list := []hostir.Stmt{&hostir.SetCurrentStream{Info: info(first, ""), Stream: l.worker()}}
+	list := []hostir.Stmt{&hostir.SetCurrentStream{Info: hostir.InfoFrom(first, ""), Stream: l.worker()}}
 	if microseconds := l.program.Choices.Delay; microseconds > 0 && l.program.Streams > 1 {
 		list = append(list, &hostir.If{
-			Info: info(first, "so that all ranks begin with the same product"),
+			Info: hostir.InfoFrom(first, "so that all ranks begin with the same product"),
 			Cond: binary("==", expr.Var(l.loop), expr.Int(l.firstStep(g)+1)),
-			Body: []hostir.Stmt{&hostir.Delay{Info: info(first, ""), Microseconds: int64(microseconds)}},
+			Body: []hostir.Stmt{&hostir.Delay{Info: hostir.InfoFrom(first, ""), Microseconds: int64(microseconds)}},
 		})
 	}
 	return append(append(list, body...),
-		&hostir.SetCurrentStream{Info: info(last, ""), Stream: l.callerRef()},
-		&hostir.Synchronize{Info: info(last, "the caller waits for this iteration"), Stream: l.worker()})
+		&hostir.SetCurrentStream{Info: hostir.InfoFrom(last, ""), Stream: l.callerRef()},
+		&hostir.Synchronize{Info: hostir.InfoFrom(last, "the caller waits for this iteration"), Stream: l.worker()})
 }
 
 func (l *streamLowering) worker() hostir.StreamRef { return workerOf(l.program, l.loop) }

@@ -6,10 +6,13 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
-func TestWriteSumsInPlace(t *testing.T) { passCases(t, "write-sums-in-place") }
+func TestWriteSumsInPlace(t *testing.T) {
+	lowertest.PassCases(t, "write-sums-in-place", WriteSumsInPlace)
+}
 
 // writtenSums visits products whose sums over ranks are written to all of them, in the forms of
 // chunks, orders and transfers. The second operation on the gathered sum uses it slice by slice.
@@ -28,7 +31,7 @@ func writtenSums(t *testing.T, d int, visit func(t *testing.T, p *model.Pipeline
 				for _, ownStep := range []string{"first", "last"} {
 					for _, chunks := range []int{0, 1, 2 * d} {
 						t.Run(strings.Join([]string{name, transfers, order, ownStep}, "/"), func(t *testing.T) {
-							p := cutPipeline(t, int64(d), tensors+more[0], ops+more[1])
+							p := lowertest.Pipeline(t, int64(d), tensors+more[0], ops+more[1])
 							p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "p2p", "ipc-get", "direct"
 							p.Schedule.Transfers, p.Schedule.Order, p.Schedule.OwnStep = transfers, order, ownStep
 							p.Schedule.Chunks, p.Schedule.Signals, p.Schedule.Buffers = chunks, "batched", "free"
@@ -71,7 +74,7 @@ func TestWrittenSums(t *testing.T) {
 func TestWrittenSumsNeedTheirWaits(t *testing.T) {
 	writtenSums(t, 3, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
-		o := newOracle(t, p, 5)
+		o := lowertest.NewOracle(t, p, 5)
 		program, err := Lower(p, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +86,7 @@ func TestWrittenSumsNeedTheirWaits(t *testing.T) {
 			return []hostir.Stmt{s}
 		})
 		for seed := range uint64(200) {
-			if o.check(program, seed) != nil {
+			if o.Check(program, seed) != nil {
 				return
 			}
 		}

@@ -97,3 +97,25 @@ func DropAxis(layout []int, axis int) []int {
 	}
 	return list
 }
+
+// Outside is an axis of more than one local element that lies outside of axis in
+// t's buffer, or -1: a slice along axis would then be in pieces.
+func Outside(t *Tensor, axis int) int {
+	if t.Axes[axis].LocalSize() == 1 {
+		return -1
+	}
+	for _, a := range Layout(t) {
+		if a == axis {
+			break
+		}
+		if t.Axes[a].LocalSize() > 1 {
+			return a
+		}
+	}
+	return -1
+}
+
+// StreamAxis is the first Stream axis of t, or -1.
+func StreamAxis(t *Tensor) int {
+	return slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Stream })
+}

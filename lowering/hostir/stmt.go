@@ -24,6 +24,11 @@ type Info struct {
 // Meta lets Info serve as the embedded part of each statement.
 func (i *Info) Meta() *Info { return i }
 
+// InfoFrom is the Info of a statement that a pass makes from s, and why it does.
+func InfoFrom(s Stmt, note string) Info {
+	return Info{Pos: s.Meta().Pos, Note: note}
+}
+
 // The statements.
 type (
 	// Allocate makes the buffer of a tensor. The buffer of an Output is the

@@ -1,0 +1,49 @@
+package hostir
+
+import "strconv"
+
+// Namer gives names that nothing else in a program has: tensors, parameters,
+// handles, stream and loop variables share one space, since all of them become
+// identifiers of one emitted program.
+type Namer struct {
+	used map[string]bool
+	next map[string]int // the first suffix to try, so that n clashes cost n steps
+}
+
+// NewNamer is a namer that knows the names of a program.
+func NewNamer(p *Program) *Namer {
+	n := &Namer{used: map[string]bool{"rank": true, "worker": true}, next: map[string]int{}}
+	for _, param := range p.Params {
+		n.used[param.Name] = true
+	}
+	for _, m := range p.Meshes {
+		n.used[m.Name] = true
+	}
+	for _, t := range p.Tensors {
+		n.used[t.Name] = true
+	}
+	Walk(p.Body, func(s Stmt) bool {
+		switch s := s.(type) {
+		case *For:
+			n.used[s.Var] = true
+		case *GetCurrentStream:
+			n.used[s.Var] = true
+		}
+		if h := Handle(s); h != "" {
+			n.used[h] = true
+		}
+		return true
+	})
+	return n
+}
+
+// Fresh gives name, or name_2, name_3, ... and takes it.
+func (n *Namer) Fresh(name string) string {
+	candidate := name
+	for i := max(n.next[name], 2); n.used[candidate]; i++ {
+		candidate = name + "_" + strconv.Itoa(i)
+		n.next[name] = i + 1
+	}
+	n.used[candidate] = true
+	return candidate
+}

@@ -1,0 +1,129 @@
+package hostir
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+)
+
+// Called is what a message about a statement calls a tensor of it. A name that a pass made says
+// nothing to the author of a spec: operands and result of the operation that the statement comes from
+// have the names that the operation gives them, and a copy is one of what it copies.
+func Called(p *Program, s Stmt, t *Tensor) string {
+	op := operationOf(p, s)
+	if named := named(p, op, s, t); named != nil {
+		return named.Name
+	}
+	if from := copied(p, t); from != nil {
+		return "a copy of " + from.Name
+	}
+	if op == nil {
+		return "an intermediate result"
+	}
+	return fmt.Sprintf("an intermediate result of %s(%s)", spelled(op), strings.Join(op.In, ", "))
+}
+
+// Declared is the tensor of the spec that Called names as it is, or nil.
+func Declared(p *Program, s Stmt, t *Tensor) *Tensor { return named(p, operationOf(p, s), s, t) }
+
+// InSpec reports whether a tensor is one of the spec, which its author knows by its name.
+func InSpec(p *Program, t *Tensor) bool {
+	return t.Role == Input || t.Role == Output ||
+		slices.ContainsFunc(p.Reference, func(op RefOp) bool { return op.Out == t.Name })
+}
+
+// operationOf is the operation of the spec that a statement comes from, by its position; nil where no
+// operation, or more than one, has it.
+func operationOf(p *Program, s Stmt) *RefOp {
+	var found *RefOp
+	for i, op := range p.Reference {
+		if op.Pos != s.Meta().Pos {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = &p.Reference[i]
+	}
+	return found
+}
+
+// named is the tensor of the spec that a tensor is: itself, or the operand or result of the operation
+// whose place it takes in s.
+func named(p *Program, op *RefOp, s Stmt, t *Tensor) *Tensor {
+	if InSpec(p, t) {
+		return t
+	}
+	if op == nil || !strings.EqualFold(op.Kind, s.Op()) {
+		return nil
+	}
+	name := op.Out
+	if t != Result(s) {
+		at := slices.Index(Uses(s), t)
+		if at < 0 || at >= len(op.In) {
+			return nil
+		}
+		name = op.In[at]
+	}
+	at := slices.IndexFunc(p.Tensors, func(t *Tensor) bool { return t.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return p.Tensors[at]
+}
+
+// copied is the tensor of the spec that t is a copy or a view of, in one step or several; nil for one
+// that is computed.
+func copied(p *Program, t *Tensor) *Tensor {
+	for range p.Tensors {
+		var from *Tensor
+		Walk(p.Body, func(s Stmt) bool {
+			_, sets := s.(*Set)
+			if uses := Uses(s); from == nil && (sets || MakesView(s)) && Result(s) == t && uses[0] != t {
+				from = uses[0]
+			}
+			return from == nil
+		})
+		if from == nil {
+			break
+		}
+		if t = from; InSpec(p, t) {
+			return t
+		}
+	}
+	// What is not in the program yet has a name after what it is made of: A_s, A_all_s.
+	for name := t.Name; strings.Contains(name, "_"); {
+		name = name[:strings.LastIndexByte(name, '_')]
+		at := slices.IndexFunc(p.Tensors, func(o *Tensor) bool { return o.Name == name && InSpec(p, o) })
+		if at >= 0 && !isMade(p.Body, p.Tensors[at]) {
+			return p.Tensors[at]
+		}
+	}
+	return nil
+}
+
+// isMade reports whether a statement makes a tensor: then one that is named after it is not a copy of it,
+// but is on the way to it.
+func isMade(body []Stmt, t *Tensor) bool {
+	return Any(body, func(s Stmt) bool { return Result(s) == t })
+}
+
+// spelled is an operation without its operands, as a spec has it.
+func spelled(op *RefOp) string {
+	fn := op.Fn
+	if fn == "" {
+		fn = op.Kind
+	}
+	fn, _, _ = strings.Cut(fn, "(")
+	return op.Out + " = " + fn
+}
+
+// NoteDeclared points at where the tensor of the spec that a message calls by its name is declared.
+func NoteDeclared(d *diag.Diagnostic, p *Program, s Stmt, t *Tensor) *diag.Diagnostic {
+	if declared := Declared(p, s, t); declared != nil {
+		d.AddNote(declared.Pos, "%s is declared here", declared.Name)
+	}
+	return d
+}

@@ -1,0 +1,27 @@
+package lowering
+
+import (
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
+	"github.com/hirgen/hirgen/model"
+)
+
+// keepsResult lowers a pipeline, compares its outputs in some orders of execution, and gives its
+// program.
+func keepsResult(t *testing.T, p *model.Pipeline, orders uint64) *hostir.Program {
+	t.Helper()
+	program, err := Lower(p, Options{Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := lowertest.NewOracle(t, p, 3)
+	for seed := range orders {
+		if err := o.Check(program, seed); err != nil {
+			t.Fatalf("%v\n%s", err, text.Print(program))
+		}
+	}
+	return program
+}

@@ -1,0 +1,108 @@
+package lowertest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/interp"
+	"github.com/hirgen/hirgen/model"
+)
+
+// shards gives what each rank holds of the tensors named in values.
+func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*interp.Array {
+	ranks := make([]map[string]*interp.Array, p.Meshes[0].Size())
+	for r := range ranks {
+		ranks[r] = map[string]*interp.Array{}
+		for _, tensor := range list {
+			a, ok := model.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r])
+			if ok {
+				ranks[r][tensor.Name] = &interp.Array{Shape: a.Shape, Data: a.Data}
+			}
+		}
+	}
+	return ranks
+}
+
+// Oracle is what every rank must hold of the outputs, with the inputs for it. Outputs
+// that cannot be exact are compared within the tolerance that the program has, too.
+type Oracle struct {
+	Inputs, want []map[string]*interp.Array
+	tolerance    map[string]float64
+	rms          map[string]float64 // of the whole outputs
+}
+
+// NewOracle is OracleOf for a test, which fails where there is none.
+func NewOracle(t *testing.T, p *model.Pipeline, seed uint64) *Oracle {
+	t.Helper()
+	o, err := OracleOf(p, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// OracleOf evaluates a pipeline on inputs that a seed picks.
+func OracleOf(p *model.Pipeline, seed uint64) (*Oracle, error) {
+	inputs := model.Fill(p, seed)
+	values, err := model.Evaluate(p, inputs)
+	if err != nil {
+		return nil, err
+	}
+	o := &Oracle{
+		Inputs: shards(p, p.Inputs, inputs), want: shards(p, p.Outputs, values),
+		tolerance: map[string]float64{}, rms: map[string]float64{},
+	}
+	for out, tolerance := range model.Tolerances(p) {
+		o.tolerance[out.Name], o.rms[out.Name] = tolerance, model.RootMeanSquare(values[out.Name])
+	}
+	return o, nil
+}
+
+// Check interprets a program on one host, and what runs otherwise on several, and compares every
+// rank's outputs.
+func (o *Oracle) Check(program *hostir.Program, seed uint64) error {
+	if err := o.CheckOn(nil, program, seed); err != nil || program.Otherwise == nil {
+		return err
+	}
+	for _, hosts := range Partitions(len(o.Inputs)) {
+		if err := o.CheckOn(hosts, program.Otherwise, seed); err != nil {
+			return fmt.Errorf("hosts %v: %w", hosts, err)
+		}
+	}
+	return nil
+}
+
+// Partitions are ways to spread ranks over hosts: all on one, each on its own, halves, every other
+// one, and the last one by itself.
+func Partitions(ranks int) [][]int {
+	one, own, halves, other, last := make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks)
+	for r := range ranks {
+		own[r], halves[r], other[r], last[r] = r, 2*r/ranks, r%2, (r+1)/ranks
+	}
+	return [][]int{one, own, halves, other, last}
+}
+
+// CheckOn interprets one program on hosts, one number a rank, in the order of execution that a seed picks,
+// and compares every rank's outputs; without hosts, all ranks share memory.
+func (o *Oracle) CheckOn(hosts []int, program *hostir.Program, seed uint64) error {
+	got, err := interp.RunOn(hosts, program, o.Inputs, seed)
+	if err != nil {
+		return err
+	}
+	for r, want := range o.want {
+		for name, a := range want {
+			b := got[r][name]
+			if b == nil {
+				return fmt.Errorf("rank %d has no output %s", r, name)
+			}
+			if len(a.Data) != len(b.Data) {
+				return fmt.Errorf("rank %d: %s has %d elements, want %d", r, name, len(b.Data), len(a.Data))
+			}
+			if wrong := model.Wrong(b.Data, a.Data, o.tolerance[name], o.rms[name]); wrong > 0 {
+				return fmt.Errorf("rank %d: %d of %d elements of %s are wrong (seed %d)", r, wrong, len(a.Data), name, seed)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package lowertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/model"
+)
+
+// Pipeline loads a pipeline in fp32 of one line each of tensors and operations, on d ranks.
+func Pipeline(t *testing.T, d int64, tensors, ops string) *model.Pipeline {
+	t.Helper()
+	text := fmt.Sprintf("hirgen: 1\nname: cut\nparams: {D: %d}\nmesh: {x: D}\ndtype: fp32\ntensors: {%s}\nops: [%s]\n", d, tensors, quoteCalls(ops))
+	p, err := model.Load("spec.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// quoteCalls puts operations, whose operands have commas, in quotes.
+func quoteCalls(ops string) string {
+	calls := strings.SplitAfter(strings.ReplaceAll(ops, "'", ""), ")")
+	for i, call := range calls {
+		if call = strings.TrimPrefix(call, ", "); call != "" {
+			calls[i] = "'" + call + "'"
+		}
+	}
+	return strings.TrimSuffix(strings.Join(calls, ", "), ", ")
+}

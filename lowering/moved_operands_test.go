@@ -1,0 +1,27 @@
+package lowering
+
+import (
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+// TestMovedAlongTheStreamAxisOfTheResult moves what has a Stream axis that its reader sums over, and
+// runs as a pipeline along another one.
+func TestMovedAlongTheStreamAxisOfTheResult(t *testing.T) {
+	for _, pipeline := range []string{"collective", "p2p", "ring"} {
+		p := lowertest.Pipeline(t, 2, "A: [2, 3, 4], C: [2, Stream(3), 4], E: [DIDx, Stream(4)]", "C = relu(A), E = sum(C, axis=1)")
+		p.Schedule.Pipeline = pipeline
+		keepsResult(t, p, 3)
+	}
+}
+
+// TestWhatIsMadeInSlicesIsMultipliedWhole gathers inside of the rows of a product, which has them in
+// another order than the slices lie in.
+func TestWhatIsMadeInSlicesIsMultipliedWhole(t *testing.T) {
+	for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
+		p := lowertest.Pipeline(t, 3, "A: [6, DIDx, 4], G: [6, Stream(D), 4], V: [4, 2], C: [6, D, 2]", "G = set(A), C = matmul(G, V)")
+		p.Schedule.Pipeline, p.Schedule.Transport = "p2p", transport
+		keepsResult(t, p, 4)
+	}
+}

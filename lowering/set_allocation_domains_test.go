@@ -1,5 +1,0 @@
-package lowering
-
-import "testing"
-
-func TestSetAllocationDomains(t *testing.T) { passCases(t, "set-allocation-domains") }

@@ -1,0 +1,244 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// DecomposeContractions takes apart a product that sums over an axis of which each rank
+// has a part, such as a row-parallel linear: a product of the parts on each rank, one
+// reduction over the ranks, and then the bias, which must not be added once per rank. The
+// axis is split where both operands come from a reshape that merges an axis DIDx and the
+// local axis behind it, and where it is an axis DIDx itself, of which each rank has one
+// element. Without this pass both operands are gathered.
+//
+// Requires: nothing; it reads the operations as the model has them.
+// Establishes: no product sums over an axis that a reshape merged from two parts alike.
+//
+//	before: Xk = Reshape(X); Wk = Reshape(W); Y = Linear(Xk, Wk, bias)     X [M, DIDx(D), k], Xk [M, K]
+//	after:  Y_x = Permute(X); Y_w = Permute(W); Y_parts = Linear(Y_x, Y_w); Y_sum = Reduce(sum, Y_parts, axis 0)
+//	        Y = Binary(add, Y_sum, bias)                                   Y_parts [DIDx(D), M, N]
+func DecomposeContractions(p *hostir.Program) error {
+	if hostir.Allocates(p) {
+		return nil
+	}
+	d := &contractions{program: p, names: hostir.NewNamer(p), merges: map[*hostir.Tensor]*hostir.Reshape{}}
+	body := make([]hostir.Stmt, 0, len(p.Body))
+	for _, s := range p.Body {
+		if r, ok := s.(*hostir.Reshape); ok {
+			d.merges[r.Out] = r
+		}
+		body = append(body, d.statement(s)...)
+	}
+	if d.changed {
+		p.Body = body
+		d.dropUnread()
+	}
+	return nil
+}
+
+type contractions struct {
+	program *hostir.Program
+	names   *hostir.Namer
+	merges  map[*hostir.Tensor]*hostir.Reshape // by result
+	changed bool
+}
+
+func (d *contractions) statement(s hostir.Stmt) []hostir.Stmt {
+	var second *hostir.Tensor
+	fromEnd := 1 // the axis of the second operand that is summed over
+	switch s := s.(type) {
+	case *hostir.Linear:
+		second = s.W
+	case *hostir.Matmul:
+		second, fromEnd = s.B, 2
+	default:
+		return []hostir.Stmt{s}
+	}
+	first := hostir.Uses(s)[0]
+	if len(hostir.Live(second)) != 2 || len(hostir.Live(first)) < 2 {
+		return []hostir.Stmt{s}
+	}
+	x, w := d.parts(first, 1), d.parts(second, fromEnd)
+	if x == nil || w == nil || x.split.Mesh != w.split.Mesh || !SameMesh(x.tensor, w.tensor) {
+		return []hostir.Stmt{s}
+	}
+	d.changed = true
+	return d.parted(s, x, w)
+}
+
+// parts is an operand whose axis -fromEnd, which the product sums over, is split over ranks.
+type parts struct {
+	tensor  *hostir.Tensor // with an axis DIDx and, behind it, the local one; without that where bare
+	split   domain.Axis    // the axis DIDx
+	fromEnd int
+	bare    bool
+}
+
+// parts is nil where ranks do not have parts of axis -fromEnd of t.
+func (d *contractions) parts(t *hostir.Tensor, fromEnd int) *parts {
+	if in := d.merged(t, fromEnd); in != nil {
+		return &parts{in, in.Axes[len(in.Axes)-fromEnd-1], fromEnd, false}
+	}
+	live := hostir.Live(t)
+	if a := t.Axes[live[len(live)-fromEnd]]; hostir.SplitOver(a) != "" && len(live) == len(t.Axes) {
+		return &parts{t, a, fromEnd, true}
+	}
+	return nil
+}
+
+// local is the operand with a local axis, of one element where it had none; a statement
+// that makes it so is appended.
+func (d *contractions) local(s hostir.Stmt, suffix string, o *parts, list []hostir.Stmt) (*hostir.Tensor, []hostir.Stmt) {
+	if !o.bare {
+		return o.tensor, list
+	}
+	t := o.tensor
+	axis := len(t.Axes) - o.fromEnd + 1
+	one := domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}}
+	out := d.like(t, d.temp(s, suffix, slices.Insert(slices.Clone(t.Axes), axis, one)))
+	return out, append(list, &hostir.Broadcast{Info: hostir.InfoFrom(s, ""), Out: out, In: t, Axis: axis})
+}
+
+// merged is the operand of the reshape that makes t, if that merges an axis DIDx and the
+// one behind it into axis -fromEnd of t and does nothing else; nil otherwise.
+func (d *contractions) merged(t *hostir.Tensor, fromEnd int) *hostir.Tensor {
+	r := d.merges[t]
+	if r == nil {
+		return nil
+	}
+	in, live := hostir.Live(r.In), hostir.Live(r.Out)
+	at := len(live) - fromEnd
+	if at < 0 || len(in) != len(live)+1 || len(in) != len(r.In.Axes) || hostir.SplitOver(r.In.Axes[in[at]]) == "" {
+		return nil
+	}
+	for n, j := range live {
+		want := r.In.Axes[in[n]].Extent.Size
+		switch {
+		case n == at:
+			want *= r.In.Axes[in[n+1]].Extent.Size
+		case n > at:
+			want = r.In.Axes[in[n+1]].Extent.Size
+		}
+		if r.Out.Axes[j].Extent.Size != want {
+			return nil
+		}
+	}
+	return r.In
+}
+
+// parted gives the product of parts, the reduction and the bias.
+func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt {
+	out := hostir.Result(s)
+	x, list := d.local(s, "_x1", first, nil)
+	w, list := d.local(s, "_w1", second, list)
+	n := len(x.Axes)
+	batch := n - 3 // the parts go in front of the last axis of rows
+	xs, list := d.moved(s, "_x", x, n-2, batch, list)
+	ws, list := d.moved(s, "_w", w, len(w.Axes)-second.fromEnd-1, 0, list)
+	axes := hostir.Live(out)
+	product := d.temp(s, "_parts", slices.Insert(d.unsplit(out, axes, first), batch, first.split))
+	product.Mesh = first.tensor.Mesh
+	sum, bias := out, biasOf(s)
+	if bias != nil {
+		sum = d.temp(s, "_sum", d.keep(out, axes))
+	}
+	list = append(list, multiply(s, product, xs, ws),
+		&hostir.Reduce{Info: hostir.InfoFrom(s, "the parts of all ranks"), Fn: "sum", Out: sum, In: product, Axis: batch})
+	if bias != nil {
+		list = append(list, &hostir.Binary{Info: hostir.InfoFrom(s, "the bias, once"), Fn: "add", Out: out, A: sum, B: bias})
+	}
+	return list
+}
+
+// multiply is s on other operands, without a bias.
+func multiply(s hostir.Stmt, out, x, w *hostir.Tensor) hostir.Stmt {
+	i := hostir.InfoFrom(s, "each rank's part of the sum")
+	if _, ok := s.(*hostir.Linear); ok {
+		return &hostir.Linear{Info: i, Out: out, X: x, W: w}
+	}
+	return &hostir.Matmul{Info: i, Out: out, A: x, B: w}
+}
+
+func biasOf(s hostir.Stmt) *hostir.Tensor {
+	if l, ok := s.(*hostir.Linear); ok {
+		return l.Bias
+	}
+	return nil
+}
+
+// keep gives the axes of t that its buffer has.
+func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
+	axes := make([]domain.Axis, 0, len(live)+1)
+	for _, i := range live {
+		axes = append(axes, t.Axes[i])
+	}
+	return axes
+}
+
+// unsplit gives the axes of t that its buffer has, without the split over the mesh axis of an operand:
+// what a rank makes of its part is a sum for all ranks, and the reduction scatters it. On another mesh
+// than that of the operand t may be split in ways that the product is not.
+func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []domain.Axis {
+	axes := d.keep(t, live)
+	for i := range axes {
+		if over := hostir.SplitOver(axes[i]); over != "" && (over == operand.split.Mesh || !SameMesh(t, operand.tensor)) {
+			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
+		}
+	}
+	return axes
+}
+
+// moved brings an axis of t to another place, where it is not there already, and appends
+// the statement for it.
+func (d *contractions) moved(s hostir.Stmt, suffix string, t *hostir.Tensor, from, to int, list []hostir.Stmt) (*hostir.Tensor, []hostir.Stmt) {
+	if from == to {
+		return t, list
+	}
+	perm := logicalOrder(t)
+	perm = slices.Insert(slices.Delete(perm, from, from+1), to, from)
+	axes := make([]domain.Axis, len(perm))
+	for i, a := range perm {
+		axes[i] = t.Axes[a]
+	}
+	out := d.like(t, d.temp(s, suffix, axes))
+	return out, append(list, &hostir.Permute{Info: hostir.InfoFrom(s, ""), Out: out, In: t, Perm: perm})
+}
+
+// like gives a new tensor what another one has beside its axes.
+func (d *contractions) like(t, out *hostir.Tensor) *hostir.Tensor {
+	out.DType, out.Mesh, out.Pos = t.DType, t.Mesh, t.Pos
+	return out
+}
+
+// temp declares a Temp named after the result of s.
+func (d *contractions) temp(s hostir.Stmt, suffix string, axes []domain.Axis) *hostir.Tensor {
+	out := hostir.Result(s)
+	t := &hostir.Tensor{
+		Name: d.names.Fresh(out.Name + suffix), DType: out.DType, Axes: axes, Mesh: out.Mesh,
+		Role: hostir.Temp, Inferred: true, Pos: out.Pos,
+	}
+	d.program.Tensors = append(d.program.Tensors, t)
+	return t
+}
+
+// dropUnread removes reshapes whose result nothing reads any more.
+func (d *contractions) dropUnread() {
+	read := map[*hostir.Tensor]bool{}
+	for _, s := range d.program.Body {
+		for _, t := range hostir.Uses(s) {
+			read[t] = true
+		}
+	}
+	dead := map[*hostir.Tensor]bool{}
+	d.program.Body = slices.DeleteFunc(d.program.Body, func(s hostir.Stmt) bool {
+		r, ok := s.(*hostir.Reshape)
+		if ok && r.Out.Role == hostir.Temp && !read[r.Out] {
+			dead[r.Out] = true
+		}
+		return ok && dead[r.Out]
+	})
+	d.program.Tensors = slices.DeleteFunc(d.program.Tensors, func(t *hostir.Tensor) bool { return dead[t] })
+}

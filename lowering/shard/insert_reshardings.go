@@ -1,0 +1,215 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// InsertReshardings puts a Set before or after every operation whose operands and
+// result live on different ranks, so that each statement is either local to a rank
+// or nothing but data movement. The choice reshard says where: before moves the
+// operand, after computes on the operand's ranks and moves the result.
+//
+// Requires: every tensor's sharding is final.
+// Establishes: operands and results of every statement but Set and Reduce agree on
+// the ranks that hold each axis.
+//
+//	before: C = Matmul(A, B)                            A [S, DIDx(D), m, K], C [Stream(S), D, m, N]
+//	after:  A_all = Set(A); C = Matmul(A_all, B)        A_all [Stream(S), D, m, K]
+func InsertReshardings(p *hostir.Program) error {
+	r := &resharder{program: p, names: hostir.NewNamer(p), moved: map[string][]*hostir.Tensor{}}
+	body := make([]hostir.Stmt, 0, len(p.Body))
+	for _, s := range p.Body {
+		body = append(body, r.statement(s)...)
+	}
+	p.Body = body
+	return nil
+}
+
+type resharder struct {
+	program *hostir.Program
+	names   *hostir.Namer
+	moved   map[string][]*hostir.Tensor // by operand and new axes, one for each mesh: a tensor is moved once
+}
+
+// operand is one operand of a statement with its row of the axis map. Its place tells it from
+// another operand that is the same tensor.
+type operand struct {
+	place  int
+	tensor *hostir.Tensor
+	row    []int
+}
+
+func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
+	out := hostir.Result(s)
+	rows := hostir.AxisMap(s)
+	if _, isSet := s.(*hostir.Set); isSet || out == nil || rows == nil || Reshards(s) {
+		return []hostir.Stmt{s}
+	}
+	if reshape, ok := s.(*hostir.Reshape); ok && len(newSplits(reshape)) > 0 {
+		return r.spread(reshape)
+	}
+	var apart []operand
+	for i, t := range hostir.Uses(s) {
+		if len(Contracted(t, rows[i])) > 0 || len(Crossing(t, out, rows[i])) > 0 || !SameMesh(t, out) {
+			apart = append(apart, operand{i, t, rows[i]})
+		}
+	}
+	switch {
+	case len(apart) == 0:
+		return []hostir.Stmt{s}
+	case r.program.Choices.Reshard == "after" && len(apart) == 1 && movable(s, apart[0]):
+		return r.after(s, apart[0])
+	default:
+		return r.before(s, apart)
+	}
+}
+
+// before moves every operand to the ranks of the result.
+func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
+	out := hostir.Result(s)
+	var list []hostir.Stmt
+	operands := hostir.Uses(s)
+	for _, o := range apart {
+		axes := follow(o, out)
+		key := o.tensor.Name + domain.FormatAxes(axes)
+		i := slices.IndexFunc(r.moved[key], func(t *hostir.Tensor) bool { return SameMesh(t, out) })
+		if i < 0 {
+			i = len(r.moved[key])
+			t := r.tensor(o.tensor, "_all", axes, out.Mesh)
+			r.moved[key] = append(r.moved[key], t)
+			list = append(list, &hostir.Set{Info: moveInfo(s), Out: t, In: o.tensor})
+		}
+		operands[o.place] = r.moved[key][i]
+	}
+	hostir.ReplaceUses(s, operands)
+	return append(list, s)
+}
+
+// newSplits lists the axes of a result that are split over ranks and that the reshape
+// makes from axes that are not.
+func newSplits(s *hostir.Reshape) []int {
+	var axes []int
+	for j, a := range s.Out.Axes {
+		if a.Kind == domain.Device && !slices.Contains(hostir.AxisMap(s)[0], j) {
+			axes = append(axes, j)
+		}
+	}
+	return axes
+}
+
+// spread reshapes whole tensors and splits the result.
+func (r *resharder) spread(s *hostir.Reshape) []hostir.Stmt {
+	out, axes := s.Out, slices.Clone(s.Out.Axes)
+	for _, j := range newSplits(s) {
+		axes[j].Kind, axes[j].Mesh = domain.Serial, ""
+	}
+	s.Out = r.local(out, axes, out.Mesh)
+	return append(r.statement(s), &hostir.Set{Info: moveInfo(s), Out: out, In: s.Out})
+}
+
+// follow gives an operand's axes the kinds of the result's axes that they run along
+// with. What a reshape merges into another axis is whole.
+func follow(o operand, out *hostir.Tensor) []domain.Axis {
+	axes := slices.Clone(o.tensor.Axes)
+	for i := range axes {
+		if o.row[i] == hostir.Unmapped && axes[i].Kind == domain.Device {
+			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
+		}
+		switch j := o.row[i]; {
+		case j == hostir.Unmapped:
+		case axes[i].Extent.Size == out.Axes[j].Extent.Size:
+			axes[i].Kind, axes[i].Mesh = out.Axes[j].Kind, out.Axes[j].Mesh
+		case axes[i].Kind == domain.Device: // the one element of a mesh axis of one rank stretches
+			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
+		}
+	}
+	for i := range axes {
+		if o.row[i] == hostir.Unmapped && axes[i].Kind == domain.Stream && hostir.StreamAxis(out) >= 0 {
+			axes[i].Kind = domain.Serial // the pipeline runs along the axis of the result
+		}
+	}
+	return axes
+}
+
+// movable reports whether s can run where operand o is: each rank has all that it sums over, or
+// merges with other axes, no other operand runs along the axes on which o and the result
+// differ, none of them is the Stream axis, and no mesh axis would split two axes of what s makes there.
+func movable(s hostir.Stmt, o operand) bool {
+	out, rows := hostir.Result(s), hostir.AxisMap(s)
+	if len(Contracted(o.tensor, o.row)) > 0 || splitsTwice(local(s, o)) {
+		return false
+	}
+	for _, i := range Crossing(o.tensor, out, o.row) {
+		j := o.row[i]
+		if out.Axes[j].Kind == domain.Stream {
+			return false
+		}
+		for k := range hostir.Uses(s) {
+			if k != o.place && slices.Contains(rows[k], j) {
+				return false
+			}
+		}
+	}
+	return SameMesh(o.tensor, out)
+}
+
+// after computes a local result on the ranks of operand o, and moves that.
+func (r *resharder) after(s hostir.Stmt, o operand) []hostir.Stmt {
+	out := hostir.Result(s)
+	made := r.local(out, local(s, o), o.tensor.Mesh)
+	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return made })
+	return []hostir.Stmt{s, &hostir.Set{Info: moveInfo(s), Out: out, In: made}}
+}
+
+// local gives the axes of the result of s the kinds that operand o has where they differ.
+func local(s hostir.Stmt, o operand) []domain.Axis {
+	out := hostir.Result(s)
+	axes := slices.Clone(out.Axes)
+	for _, i := range Crossing(o.tensor, out, o.row) {
+		a := o.tensor.Axes[i]
+		if a.Kind == domain.Stream && hostir.StreamAxis(out) >= 0 {
+			a.Kind = domain.Serial // a pipeline runs along the axis that the result has for it
+		}
+		axes[o.row[i]].Kind, axes[o.row[i]].Mesh = a.Kind, a.Mesh
+	}
+	return axes
+}
+
+// splitsTwice reports whether a mesh axis splits two of the axes.
+func splitsTwice(axes []domain.Axis) bool {
+	seen := map[string]bool{}
+	for _, a := range axes {
+		over := hostir.SplitOver(a)
+		if over != "" && seen[over] {
+			return true
+		}
+		seen[over] = true
+	}
+	return false
+}
+
+// local declares what is computed before out is moved to its ranks.
+func (r *resharder) local(out *hostir.Tensor, axes []domain.Axis, mesh *domain.Mesh) *hostir.Tensor {
+	local := r.tensor(out, "_local", axes, mesh)
+	if out.Role == hostir.View { // what is moved is a buffer, what was a view stays one
+		local.Role, out.Role = hostir.View, hostir.Temp
+	}
+	return local
+}
+
+func moveInfo(s hostir.Stmt) hostir.Info {
+	return hostir.Info{Pos: s.Meta().Pos, Note: "moved, so that " + s.Op() + " is local to a rank"}
+}
+
+// tensor declares a Temp like t with other axes.
+func (r *resharder) tensor(t *hostir.Tensor, suffix string, axes []domain.Axis, mesh *domain.Mesh) *hostir.Tensor {
+	n := &hostir.Tensor{
+		Name: r.names.Fresh(t.Name + suffix), DType: t.DType, Axes: axes, Mesh: mesh,
+		Role: hostir.Temp, Layout: slices.Clone(t.Layout), Pos: t.Pos,
+	}
+	r.program.Tensors = append(r.program.Tensors, n)
+	return n
+}

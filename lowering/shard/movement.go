@@ -1,0 +1,86 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Movement is what a Set or Reduce does across ranks: which mesh axes split other axes
+// of the result than of the operand, and whether the two are on different meshes.
+type Movement struct {
+	In, Out *hostir.Tensor
+	Row     []int  // the operand's row of the axis map
+	Reduce  string // the function of a Reduce over a split axis
+	Shifts  []Shift
+}
+
+// Shift is one mesh axis that splits another axis after a movement than before.
+type Shift struct {
+	Mesh     string
+	From, To int  // axis of the operand and of the result; -1 where the mesh axis splits none
+	Reduced  bool // the operand's axis is the one that a Reduce folds
+}
+
+// NoAxis is the place of a mesh axis that splits no axis.
+const NoAxis = -1
+
+// Describe finds what s, a Set or a Reduce, moves.
+func Describe(s hostir.Stmt) Movement {
+	m := Movement{In: hostir.Uses(s)[0], Out: hostir.Result(s), Row: hostir.AxisMap(s)[0]}
+	folded := NoAxis
+	if r, ok := s.(*hostir.Reduce); ok && hostir.SplitOver(m.In.Axes[r.Axis]) != "" {
+		m.Reduce, folded = r.Fn, r.Axis
+	}
+	for i, a := range m.In.Axes {
+		if a.Kind != domain.Device {
+			continue
+		}
+		sh := Shift{Mesh: a.Mesh, From: i, To: splitBy(m.Out, a.Mesh), Reduced: i == folded}
+		if sh.To == NoAxis || m.Row[i] != sh.To {
+			m.Shifts = append(m.Shifts, sh)
+		}
+	}
+	for j, a := range m.Out.Axes {
+		if a.Kind == domain.Device && splitBy(m.In, a.Mesh) == NoAxis {
+			m.Shifts = append(m.Shifts, Shift{Mesh: a.Mesh, From: NoAxis, To: j})
+		}
+	}
+	return m
+}
+
+// splitBy is the axis of t that a mesh axis splits, or none.
+func splitBy(t *hostir.Tensor, meshAxis string) int {
+	return slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return hostir.SplitOver(a) == meshAxis })
+}
+
+// streams reports whether a pipeline slices axis i of the operand.
+func (m Movement) streams(i int) bool {
+	return m.Row[i] != hostir.Unmapped && m.Out.Axes[m.Row[i]].Kind == domain.Stream
+}
+
+// Scattered is the axis of the operand that the movement splits over ranks, or none.
+func (m Movement) Scattered() int {
+	for _, sh := range m.Shifts {
+		if sh.To != NoAxis {
+			return slices.Index(m.Row, sh.To)
+		}
+	}
+	return NoAxis
+}
+
+// Gathered is the axis of the result that the movement makes whole, or none.
+func (m Movement) Gathered() int {
+	for _, sh := range m.Shifts {
+		if sh.From != NoAxis && !sh.Reduced {
+			return m.Row[sh.From]
+		}
+	}
+	return NoAxis
+}
+
+// IsSplit reports whether a tensor is split over ranks at all.
+func IsSplit(t *hostir.Tensor) bool {
+	return slices.ContainsFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Device })
+}

@@ -1,0 +1,94 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// multipliably copies operands of the product that ends a list where no call of it could read their
+// matrices: what the program moved keeps the order of what it was moved from, which may be a view.
+func (c *contiguity) multipliably(list []hostir.Stmt) []hostir.Stmt {
+	s := list[len(list)-1]
+	if second, _ := hostir.SecondOperand(s); second == nil {
+		return list
+	}
+	for k := range hostir.Uses(s) {
+		if multipliable(s, k) {
+			continue
+		}
+		row, loop := hostir.AxisMap(s)[k], hostir.StreamAxis(hostir.Result(s))
+		order := inFront(logicalOrder(hostir.Uses(s)[k]), func(a int) int {
+			if loop >= 0 && row[a] == loop {
+				return 0
+			}
+			return 1
+		})
+		list = append(list[:len(list)-1], c.before(s, k, order)...)
+	}
+	return list
+}
+
+// multipliable reports whether some call can read operand k of a product as it lies. The matrices of
+// the second one are runs of memory, by rows or by columns. What is summed is innermost in the first
+// one, or has nothing but rows inside of it, as they lie in the result. A bias has its rows innermost.
+func multipliable(s hostir.Stmt, k int) bool {
+	t, row := hostir.Uses(s)[k], hostir.AxisMap(s)[k]
+	live, lies := hostir.Live(t), inProduct(s, t, row)
+	inside := func(axis int) []int { return lies[slices.Index(lies, axis)+1:] }
+	switch last := live[len(live)-1]; {
+	case k == 1:
+		matrix := slices.DeleteFunc(slices.Clone(live[len(live)-2:]), func(a int) bool { return !slices.Contains(lies, a) })
+		innermost := lies[len(lies)-len(matrix):]
+		return !slices.ContainsFunc(matrix, func(a int) bool { return !slices.Contains(innermost, a) })
+	case !slices.Contains(lies, last) || len(inside(last)) == 0:
+		return true
+	case k > 1:
+		return false
+	default:
+		return areRows(s, row, inside(last))
+	}
+}
+
+// inProduct lists the axes of an operand as they lie in memory, outermost first, without those of one
+// element and those that a pipeline slices away.
+func inProduct(s hostir.Stmt, t *hostir.Tensor, row []int) []int {
+	out := hostir.Result(s)
+	return slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(a int) bool {
+		return t.Axes[a].LocalSize() == 1 || row[a] != hostir.Unmapped && out.Axes[row[a]].Kind == domain.Stream
+	})
+}
+
+// areRows reports whether axes of a product's first operand, outermost first, are the innermost ones of
+// its result but for the columns, and no other operand has them.
+func areRows(s hostir.Stmt, row []int, axes []int) bool {
+	out := hostir.Result(s)
+	own := make([]int, len(out.Axes)) // each axis of the result by itself
+	for i := range own {
+		own[i] = i
+	}
+	lies := inProduct(s, out, own)
+	columns := hostir.AxisMap(s)[1][hostir.ColumnAxis(s)]
+	lies = slices.DeleteFunc(lies, func(a int) bool { return a == columns })
+	if len(axes) > len(lies) {
+		return false
+	}
+	for i, a := range lies[len(lies)-len(axes):] {
+		if row[axes[i]] != a || hasAxis(s, a) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasAxis reports whether an axis of a product's result is a batch of its second operand or its bias.
+func hasAxis(s hostir.Stmt, axis int) bool {
+	for k, t := range hostir.Uses(s)[1:] {
+		i := slices.Index(hostir.AxisMap(s)[k+1], axis)
+		if i >= 0 && t.Axes[i].LocalSize() > 1 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,247 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// PropagateShardings gives the program's own tensors, whose axes the user left open, the
+// Device and Stream axes of their neighbours: forward, from operands to results, then
+// backward, from results to operands, and again where that changed a neighbour, until nothing
+// changes. What the user wrote stays, and so does every output: its parts are what the
+// caller finds on each rank.
+//
+//   - Forward, an axis is split when all operands that have it agree, and streamed when
+//     one of them is.
+//   - Backward, it is split when all statements that read the tensor agree, and streamed
+//     when one of them is, unless what makes the tensor cannot run along that axis.
+//   - Two mesh axes that want one axis, or one that wants two, contradict each other.
+//
+// An axis gets its kind once, and only then are its tensor's neighbours looked at again: the
+// pass takes time linear in the number of operands, but for the order of its two queues.
+//
+// Requires: layouts are set.
+// Establishes: a temporary that was left open is split as its neighbours are.
+//
+//	before: H = Linear(X, W); C = Set(H)     X [S, DIDx(D), m, K], H [S, D, m, N] inferred, C [Stream(S), DIDx(D), m, N]
+//	after:  H = Linear(X, W); C = Set(H)     H [Stream(S), DIDx(D), m, N] inferred
+func PropagateShardings(p *hostir.Program) error {
+	if hostir.Allocates(p) {
+		return nil
+	}
+	pr := newPropagation(p)
+	for !pr.forwards.empty() && pr.errors.Len() == 0 {
+		for !pr.forwards.empty() {
+			pr.forward(p.Body[pr.forwards.next()])
+		}
+		for !pr.backwards.empty() {
+			pr.settle(p.Body[-pr.backwards.next()])
+		}
+	}
+	return pr.errors.Err()
+}
+
+type propagation struct {
+	rooted              bool                      // a pipeline may broadcast from rank to rank
+	makers              map[*hostir.Tensor]int    // the statement that makes a tensor, by its place
+	readers             map[*hostir.Tensor][]int  // the statements that read it
+	wishes              map[*hostir.Tensor][]wish // of these
+	forwards, backwards *queue                    // statements to look at: the first one first; the last one first, by -place
+	errors              diag.List
+}
+
+// newPropagation puts every open tensor on a mesh, and every statement in both queues.
+func newPropagation(p *hostir.Program) *propagation {
+	pr := &propagation{
+		rooted: p.Choices.Pipeline == "broadcast", makers: map[*hostir.Tensor]int{}, readers: map[*hostir.Tensor][]int{},
+		wishes: map[*hostir.Tensor][]wish{}, forwards: newQueue(), backwards: newQueue(),
+	}
+	for i, s := range p.Body {
+		pr.forwards.add(i)
+		pr.backwards.add(-i)
+		out := hostir.Result(s)
+		if out == nil || hostir.AxisMap(s) == nil {
+			continue
+		}
+		pr.makers[out] = i
+		for k, t := range hostir.Uses(s) {
+			if !slices.Contains(hostir.Uses(s)[:k], t) {
+				pr.readers[t] = append(pr.readers[t], i)
+			}
+		}
+		if isOpen(out) && out.Mesh == nil {
+			out.Mesh = hostir.Uses(s)[0].Mesh
+		}
+	}
+	for _, s := range slices.Backward(p.Body) {
+		if out := hostir.Result(s); out != nil {
+			for j := range out.Axes {
+				pr.ask(s, j)
+			}
+		}
+	}
+	return pr
+}
+
+// wish is what a neighbour has on an axis.
+type wish struct {
+	axis  int
+	kind  domain.Axis
+	from  *hostir.Tensor // the first neighbour that has it
+	votes int            // how many readers have it
+}
+
+// isOpen reports whether the passes may shard t.
+func isOpen(t *hostir.Tensor) bool {
+	return t.Inferred && (t.Role == hostir.Temp || t.Role == hostir.View)
+}
+
+// same reports whether two axes are split, or streamed, alike.
+func same(a, b domain.Axis) bool { return a.Kind == b.Kind && a.Mesh == b.Mesh }
+
+// has reports whether some axis of t is split, or streamed, like a.
+func has(t *hostir.Tensor, a domain.Axis) bool {
+	return slices.ContainsFunc(t.Axes, func(o domain.Axis) bool { return same(o, a) })
+}
+
+// places reports whether an axis says anything on where or when it runs.
+func places(a domain.Axis) bool { return a.Kind == domain.Device || a.Kind == domain.Stream }
+
+// forward gives an open result the kinds on which its operands agree.
+func (pr *propagation) forward(s hostir.Stmt) {
+	out, rows := hostir.Result(s), hostir.AxisMap(s)
+	if out == nil || rows == nil || !isOpen(out) {
+		return
+	}
+	for j := range out.Axes {
+		if out.Axes[j].Kind == domain.Serial {
+			pr.inherit(s, hostir.Uses(s), rows, out, j)
+		}
+	}
+}
+
+func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows [][]int, out *hostir.Tensor, j int) {
+	var found *wish
+	agree := true
+	for k, t := range operands {
+		i := slices.Index(rows[k], j)
+		if i < 0 || t.Axes[i].Extent.Size != out.Axes[j].Extent.Size {
+			continue
+		}
+		a := t.Axes[i]
+		switch {
+		case !SameMesh(t, out):
+			return
+		case found == nil:
+			found = &wish{axis: j, kind: a, from: t}
+		case same(found.kind, a):
+		case hostir.SplitOver(found.kind) != "" && hostir.SplitOver(a) != "":
+			pr.contradict(s, out, *found, wish{axis: j, kind: a, from: t})
+			return
+		case a.Kind == domain.Stream && found.kind.Kind != domain.Device:
+			found.kind = a
+		default:
+			agree = agree && found.kind.Kind == domain.Stream && a.Kind != domain.Device
+		}
+	}
+	if found != nil && agree {
+		pr.give(s, out, *found)
+	}
+}
+
+// give sets the kind of an axis, unless another axis has it already or s, which makes
+// the tensor, cannot run along it.
+func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
+	if !places(w.kind) || has(t, w.kind) || w.kind.Kind == domain.Stream && !pr.runsAlong(s, w.axis) {
+		return
+	}
+	t.Axes[w.axis].Kind, t.Axes[w.axis].Mesh = w.kind.Kind, w.kind.Mesh
+	for _, reader := range pr.readers[t] {
+		pr.forwards.add(reader)
+	}
+	pr.ask(s, w.axis)
+}
+
+// runsAlong reports whether a pipeline of s can run along an axis of its result.
+func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
+	rows := hostir.AxisMap(s)
+	switch s.(type) {
+	case *hostir.Matmul, *hostir.Linear:
+		if slices.Index(rows[0], axis) < 0 {
+			return false // along the columns
+		}
+	}
+	for k, t := range hostir.Uses(s) {
+		if i := slices.Index(rows[k], axis); i >= 0 && hostir.SplitOver(t.Axes[i]) != "" && !pr.rooted {
+			return false // along ranks
+		}
+	}
+	return true
+}
+
+// ask notes what s, a reader, wishes of its open operands along axis j of its result.
+func (pr *propagation) ask(s hostir.Stmt, j int) {
+	out, rows := hostir.Result(s), hostir.AxisMap(s)
+	if rows == nil || !places(out.Axes[j]) {
+		return
+	}
+	operands := hostir.Uses(s)
+	for k, t := range operands {
+		i := slices.Index(rows[k], j)
+		if i < 0 || !isOpen(t) || slices.Contains(operands[:k], t) || !SameMesh(t, out) || t.Axes[i].Extent.Size != out.Axes[j].Extent.Size {
+			continue
+		}
+		pr.wish(t, wish{axis: i, kind: out.Axes[j], from: out})
+		if maker, made := pr.makers[t]; made {
+			pr.backwards.add(-maker)
+		}
+	}
+}
+
+// wish counts a wish.
+func (pr *propagation) wish(t *hostir.Tensor, w wish) {
+	list := pr.wishes[t]
+	n := slices.IndexFunc(list, func(o wish) bool { return o.axis == w.axis && same(o.kind, w.kind) })
+	if n < 0 {
+		n = len(list)
+		list = append(list, w)
+	}
+	list[n].votes++
+	pr.wishes[t] = list
+}
+
+// settle gives the result of s what its readers wish.
+func (pr *propagation) settle(s hostir.Stmt) {
+	out := hostir.Result(s)
+	if out == nil {
+		return
+	}
+	wishes := slices.DeleteFunc(pr.wishes[out], func(w wish) bool { return out.Axes[w.axis].Kind != domain.Serial || has(out, w.kind) })
+	pr.wishes[out] = wishes
+	for n, w := range wishes {
+		for _, other := range wishes[:n] {
+			if hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && (other.axis == w.axis) != same(other.kind, w.kind) {
+				pr.contradict(s, out, other, w)
+				return
+			}
+		}
+	}
+	for _, w := range wishes {
+		if w.kind.Kind == domain.Stream || w.votes == len(pr.readers[out]) {
+			pr.give(s, out, w)
+		}
+	}
+}
+
+// contradict reports two neighbours that want different things of an open tensor.
+func (pr *propagation) contradict(s hostir.Stmt, t *hostir.Tensor, a, b wish) {
+	pr.errors.Add(s.Meta().Pos, diag.ShardingConflict, "%s cannot lie as %s %s and as %s %s do: axis %d would be %s, and axis %d %s",
+		t.Name, a.from.Name, domain.FormatAxes(a.from.Axes), b.from.Name, domain.FormatAxes(b.from.Axes),
+		a.axis, a.kind, b.axis, b.kind).
+		AddNote(a.from.Pos, "%s is declared here", a.from.Name).
+		AddNote(b.from.Pos, "%s is declared here", b.from.Name).
+		WithHint("declare %s with the axes that it shall have", t.Name)
+}

@@ -1,0 +1,124 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// readably copies operands of the last statement of a list that it cannot read as they
+// lie: a product reads matrices by rows or by columns, a reshape reads rows. What the program makes
+// for a pipeline lies slice after slice: a product by itself reads that where its result lies so, too.
+func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
+	s := list[len(list)-1]
+	if r, ok := s.(*hostir.Reshape); ok {
+		return c.inRows(list, r)
+	}
+	for k := range hostir.Uses(s) {
+		t := hostir.Uses(s)[k]
+		inSlices := t.Role == hostir.Temp && hostir.StreamAxis(hostir.Result(s)) < 0 && !rowsLieAsResult(s, k)
+		if (t.Role == hostir.View || inSlices) && !readable(s, k) {
+			list = append(list[:len(list)-1], c.before(s, k, logicalOrder(t))...)
+		}
+	}
+	return list
+}
+
+// inRows copies the operand of the reshape that ends a list where that is not in rows: those of the
+// whole tensor or, in a pipeline, those of each slice.
+func (c *contiguity) inRows(list []hostir.Stmt, r *hostir.Reshape) []hostir.Stmt {
+	along := SlicedAlong(r)
+	rows := inFront(logicalOrder(r.In), func(a int) int {
+		if a == along {
+			return 0
+		}
+		return 1
+	})
+	if inOrder(r.In, rows) {
+		return list
+	}
+	return append(list[:len(list)-1], c.before(r, 0, rows)...)
+}
+
+// SlicedAlong is the axis of its operand along which a reshape runs as a pipeline. It is none where
+// the reshape makes the Stream axis from others, and where it makes a view whose slices would be in
+// pieces: then it does all at once, and what comes after runs along the axis.
+func SlicedAlong(r *hostir.Reshape) int {
+	loop := hostir.StreamAxis(r.Out)
+	if loop < 0 || r.Out.Role == hostir.View && hostir.Outside(r.Out, loop) >= 0 {
+		return NoAxis
+	}
+	return slices.Index(hostir.AxisMap(r)[0], loop)
+}
+
+// readable reports whether statement s can read operand k in its layout.
+func readable(s hostir.Stmt, k int) bool {
+	t := hostir.Uses(s)[k]
+	live := hostir.Live(t)
+	var batches int
+	switch s := s.(type) {
+	case *hostir.Broadcast:
+		return inOrder(t, live)
+	case *hostir.Matmul:
+		batches = leading(s.B, live)
+	case *hostir.Linear:
+		batches = leading(s.W, live)
+	default:
+		return true
+	}
+	if k > 1 || len(live) < 2 {
+		return inOrder(t, live)
+	}
+	columns := slices.Clone(live[:batches])
+	columns = append(columns, live[len(live)-1])
+	columns = append(columns, live[batches:len(live)-1]...)
+	return inOrder(t, live) || inOrder(t, columns)
+}
+
+// rowsLieAsResult reports whether the axes of operand k lie in the order in which the result of s has
+// them, those of its rows one after the other: its last axis is the innermost.
+func rowsLieAsResult(s hostir.Stmt, k int) bool {
+	t, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
+	var rows []int
+	for _, a := range hostir.Layout(out) {
+		if i := slices.Index(row, a); i >= 0 && t.Axes[i].LocalSize() > 1 {
+			rows = append(rows, i)
+		}
+	}
+	lie := slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(i int) bool { return !slices.Contains(rows, i) })
+	live := hostir.Live(t)
+	return slices.Equal(lie, rows) && (len(live) == 0 || !hasInside(t, live[len(live)-1]))
+}
+
+// hasInside reports whether axes of more than one element lie inside of axis in t's buffer.
+func hasInside(t *hostir.Tensor, axis int) bool {
+	order := hostir.Layout(t)
+	return t.Axes[axis].LocalSize() > 1 && slices.ContainsFunc(order[slices.Index(order, axis)+1:], func(a int) bool { return t.Axes[a].LocalSize() > 1 })
+}
+
+// leading is the number of batch axes of an operand with the axes live: none when the
+// second operand is a matrix, and all leading axes are rows.
+func leading(second *hostir.Tensor, live []int) int {
+	if len(hostir.Live(second)) < 3 {
+		return 0
+	}
+	return max(len(live)-2, 0)
+}
+
+// inOrder reports whether t lies in the order of axes, where those of one element lie
+// anywhere.
+func inOrder(t *hostir.Tensor, axes []int) bool {
+	long := func(order []int) []int {
+		return slices.DeleteFunc(slices.Clone(order), func(a int) bool { return t.Axes[a].LocalSize() < 2 })
+	}
+	return slices.Equal(long(hostir.Layout(t)), long(axes))
+}
+
+// logicalOrder is the layout of a tensor that nothing permutes.
+func logicalOrder(t *hostir.Tensor) []int {
+	order := make([]int, len(t.Axes))
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}

@@ -1,0 +1,48 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// sameTypes casts the parts of a reduction over ranks to the type of its result: nothing converts
+// them on their way, and a sum of 16-bit numbers would be rounded at every rank. Parts that a
+// point-to-point pipeline sends to the rank that reduces them stay as they are: that rank does so
+// in fp32.
+func (c *contiguity) sameTypes(s hostir.Stmt) []hostir.Stmt {
+	r, ok := s.(*hostir.Reduce)
+	if !ok || r.In.DType == r.Out.DType || !Reshards(r) || c.collectsParts(r) {
+		return []hostir.Stmt{s}
+	}
+	key := r.In.Name + " " + string(r.Out.DType)
+	if t := c.casts[key]; t != nil {
+		r.In = t
+		return []hostir.Stmt{r}
+	}
+	t := &hostir.Tensor{
+		Name: c.names.Fresh(r.In.Name + "_" + string(r.Out.DType)), DType: r.Out.DType, Axes: slices.Clone(r.In.Axes), Mesh: r.In.Mesh,
+		Role: hostir.Temp, Layout: slices.Clone(r.In.Layout), Pos: r.In.Pos,
+	}
+	c.program.Tensors = append(c.program.Tensors, t)
+	c.casts[key] = t
+	cast := &hostir.Cast{Info: hostir.InfoFrom(r, "ranks add "+string(t.DType)+": nothing converts it on its way"), Out: t, In: r.In}
+	r.In = t
+	return []hostir.Stmt{cast, r}
+}
+
+// collectsParts reports whether a reduction over ranks will be a local one, of the parts that a
+// point-to-point pipeline has collected.
+func (c *contiguity) collectsParts(r *hostir.Reduce) bool {
+	choices := c.program.Choices
+	return choices.Pipeline == "p2p" && choices.Sums != "direct" && ScattersSlices(r)
+}
+
+// ScattersSlices reports whether a reduction over ranks leaves each rank one slice of a Stream axis,
+// so that a pipeline can reduce slice by slice.
+func ScattersSlices(r *hostir.Reduce) bool {
+	m := Describe(r)
+	i := m.Scattered()
+	return len(m.Shifts) == 1 && i >= 0 && r.In.Axes[i].Kind == domain.Stream
+}
