@@ -1,0 +1,179 @@
+#include "blaslt/gemm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/element.hpp"
+
+namespace hirgen_cpu {
+namespace {
+
+// A tile of the result is kept in fp32 while all of k passes by in blocks; kTile and kDepth are
+// the most that a tiling may ask for. Both operands of a block are packed into panels of kRows
+// and kColumns, zero-filled at the edges, in the order in which the innermost loop reads them.
+constexpr int64_t kRows = 8, kColumns = 4;
+constexpr int64_t kTile = 128, kDepth = 256;
+static_assert(kTile % kRows == 0 && kTile % kColumns == 0);
+
+using Quad __attribute__((vector_size(16), aligned(4), may_alias)) = float;
+
+/// Calls body with a null pointer of the element type.
+template <class Body>
+void with_type(cudaDataType_t type, Body body) {
+  switch (type) {
+    case CUDA_R_32F:
+      return body(static_cast<float*>(nullptr));
+    case CUDA_R_16F:
+      return body(static_cast<__half*>(nullptr));
+    case CUDA_R_16BF:
+      return body(static_cast<__nv_bfloat16*>(nullptr));
+  }
+}
+
+/// A block of a matrix: `count` lines (rows of A or columns of B) of `depth` elements.
+struct Lines {
+  int64_t first, count, line_stride;
+  int64_t first_depth, depth, depth_stride;
+};
+
+/// panels[panel][depth][width] = lines of the matrix.
+template <int64_t kWidth, class T>
+void pack(const T* data, const Lines& lines, float* panels) {
+  for (int64_t panel = 0; panel < lines.count; panel += kWidth) {
+    int64_t width = std::min(kWidth, lines.count - panel);
+    const T* corner =
+        data + (lines.first + panel) * lines.line_stride + lines.first_depth * lines.depth_stride;
+    for (int64_t p = 0; p < lines.depth; ++p, panels += kWidth) {
+      const T* element = corner + p * lines.depth_stride;
+      for (int64_t i = 0; i < width; ++i) panels[i] = to_float(element[i * lines.line_stride]);
+      std::fill(panels + width, panels + kWidth, 0.0F);
+    }
+  }
+}
+
+/// tile[column][row] += panel of A x panel of B. The panels and the tile belong to this thread,
+/// so the sanitizers have nothing to see here and would only slow it down.
+__attribute__((no_sanitize("thread", "address"))) void accumulate(const float* a, const float* b,
+                                                                  int64_t depth, float* tile) {
+  Quad sum[kColumns][2];
+  for (int64_t j = 0; j < kColumns; ++j) {
+    sum[j][0] = *reinterpret_cast<Quad*>(tile + j * kTile);
+    sum[j][1] = *reinterpret_cast<Quad*>(tile + j * kTile + 4);
+  }
+  for (int64_t p = 0; p < depth; ++p, a += kRows, b += kColumns) {
+    Quad low = *reinterpret_cast<const Quad*>(a), high = *reinterpret_cast<const Quad*>(a + 4);
+    for (int64_t j = 0; j < kColumns; ++j) {
+      sum[j][0] += low * b[j];
+      sum[j][1] += high * b[j];
+    }
+  }
+  for (int64_t j = 0; j < kColumns; ++j) {
+    *reinterpret_cast<Quad*>(tile + j * kTile) = sum[j][0];
+    *reinterpret_cast<Quad*>(tile + j * kTile + 4) = sum[j][1];
+  }
+}
+
+struct Scratch {
+  std::vector<float> a = std::vector<float>(kTile * kDepth);
+  std::vector<float> b = std::vector<float>(kTile * kDepth);
+  std::vector<float> tile = std::vector<float>(kTile * kTile);
+};
+
+/// A rectangle of the result.
+struct Place {
+  int64_t row, column, rows, columns;
+};
+
+/// Calls body with each tile of one batch, in the order of the tiling.
+template <class Body>
+void for_each_tile(const Product& p, Body body) {
+  const int64_t tile = p.tiling.tile;
+  const int64_t rows = (p.m + tile - 1) / tile, columns = (p.n + tile - 1) / tile;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t row = (p.tiling.rows_first ? i / columns : i % rows) * tile;
+    const int64_t column = (p.tiling.rows_first ? i % columns : i / rows) * tile;
+    body({row, column, std::min(tile, p.m - row), std::min(tile, p.n - column)});
+  }
+}
+
+template <class A, class B>
+void compute_tile(const Product& p, const A* a, const B* b, const Place& at, Scratch& scratch) {
+  std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
+  for (int64_t k = 0; k < p.k; k += p.tiling.depth) {
+    int64_t depth = std::min(p.tiling.depth, p.k - k);
+    pack<kRows>(a, {at.row, at.rows, p.a.row_stride, k, depth, p.a.column_stride},
+                scratch.a.data());
+    pack<kColumns>(b, {at.column, at.columns, p.b.column_stride, k, depth, p.b.row_stride},
+                   scratch.b.data());
+    for (int64_t j = 0; j < at.columns; j += kColumns) {
+      for (int64_t i = 0; i < at.rows; i += kRows) {
+        accumulate(scratch.a.data() + i * depth, scratch.b.data() + j * depth, depth,
+                   scratch.tile.data() + j * kTile + i);
+      }
+    }
+  }
+}
+
+float activate(const Product& p, float value) {
+  if (p.relu) return std::max(value, 0.0F);
+  if (!p.gelu) return value;
+  constexpr float kSqrtTwoOverPi = 0.7978845608028654F;
+  return 0.5F * value *
+         (1 + std::tanh(kSqrtTwoOverPi * (value + 0.044715F * value * value * value)));
+}
+
+std::vector<float> load_bias(const Product& p) {
+  std::vector<float> bias(static_cast<size_t>(p.m));
+  if (p.bias == nullptr) return bias;
+  with_type(p.bias_type, [&](auto* type) {
+    auto* source = static_cast<decltype(type)>(const_cast<void*>(p.bias));
+    std::transform(source, source + p.m, bias.begin(), [](auto value) { return to_float(value); });
+  });
+  return bias;
+}
+
+template <class T>
+void store_tile(const Product& p, const T* c, T* d, const Place& at, const float* tile,
+                const std::vector<float>& bias) {
+  for (int64_t j = 0; j < at.columns; ++j) {
+    for (int64_t i = 0; i < at.rows; ++i) {
+      int64_t row = at.row + i, column = at.column + j;
+      float value = p.alpha * tile[j * kTile + i];
+      if (p.beta != 0) {
+        value += p.beta * to_float(c[row * p.c.row_stride + column * p.c.column_stride]);
+      }
+      value = activate(p, value + bias[static_cast<size_t>(row)]);
+      from_float(value, d + row * p.d.row_stride + column * p.d.column_stride);
+    }
+  }
+}
+
+template <class In, class Out>
+void multiply_typed(const Product& p) {
+  Scratch scratch;
+  std::vector<float> bias = load_bias(p);
+  for (int64_t batch = 0; batch < p.batch; ++batch) {
+    const In* a = static_cast<const In*>(p.a.data) + batch * p.a.batch_stride;
+    const In* b = static_cast<const In*>(p.b.data) + batch * p.b.batch_stride;
+    const Out* c = static_cast<const Out*>(p.c.data) + batch * p.c.batch_stride;
+    Out* d = static_cast<Out*>(p.d.data) + batch * p.d.batch_stride;
+    for_each_tile(p, [&](const Place& at) {
+      compute_tile(p, a, b, at, scratch);
+      store_tile(p, c, d, at, scratch.tile.data(), bias);
+    });
+  }
+}
+
+}  // namespace
+
+void multiply(const Product& product) {
+  with_type(product.a.type, [&](auto* in) {
+    with_type(product.d.type, [&](auto* out) {
+      multiply_typed<std::remove_pointer_t<decltype(in)>, std::remove_pointer_t<decltype(out)>>(
+          product);
+    });
+  });
+}
+
+}  // namespace hirgen_cpu

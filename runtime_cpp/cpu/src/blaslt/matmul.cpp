@@ -1,0 +1,103 @@
+// cublasLtMatmul: everything that a GPU would get wrong silently is checked here.
+#include <cublasLt.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "blaslt/algorithm.hpp"
+#include "blaslt/descriptor.hpp"
+#include "blaslt/gemm.hpp"
+#include "blaslt/product.hpp"
+#include "blaslt/shapes.hpp"
+#include "core/error.hpp"
+#include "memory/memory.hpp"
+#include "stream/stream.hpp"
+
+using namespace hirgen_cpu;
+
+namespace {
+
+/// Bytes from the first to the last element of a layout.
+size_t span(const Layout& layout) {
+  auto lines =
+      static_cast<int64_t>(layout.order == CUBLASLT_ORDER_COL ? layout.columns : layout.rows);
+  auto along =
+      static_cast<int64_t>(layout.order == CUBLASLT_ORDER_COL ? layout.rows : layout.columns);
+  int64_t last = (layout.batch - 1) * layout.batch_stride + (lines - 1) * layout.leading + along;
+  return static_cast<size_t>(last) * size_of(layout.type);
+}
+
+Matrix matrix_of(const void* data, const Layout& layout, bool transposed) {
+  Matrix matrix{const_cast<void*>(data), layout.type, 1, layout.leading, layout.batch_stride};
+  if ((layout.order == CUBLASLT_ORDER_ROW) != transposed) {
+    std::swap(matrix.row_stride, matrix.column_stride);
+  }
+  return matrix;
+}
+
+/// That the call keeps to what the heuristic was told.
+void check_algorithm(const cublasLtMatmulAlgo_t* algo, const std::array<const void*, 4>& pointers,
+                     const void* workspace, size_t workspace_bytes) {
+  require(reinterpret_cast<uintptr_t>(workspace) % 16 == 0, "the workspace is not aligned");
+  if (algo == nullptr) return;
+  const Algorithm algorithm = open(*algo);
+  require(is_algorithm(algorithm), "the algorithm is no result of the heuristic");
+  require(algorithm.workspace_bytes <= workspace_bytes,
+          "the workspace is smaller than the algorithm's");
+  for (size_t i = 0; i < pointers.size(); ++i) {
+    uint32_t alignment = algorithm.alignment[i];
+    if (alignment == 0 || reinterpret_cast<uintptr_t>(pointers[i]) % alignment == 0) continue;
+    throw Failure{
+        cudaErrorInvalidValue,
+        format("%c is at %p, and the algorithm was chosen for pointers aligned to %u bytes",
+               "ABCD"[i], pointers[i], alignment)};
+  }
+}
+
+void set_epilogue(const Description& op, const Layout& d, Product& product) {
+  product.relu = (op.epilogue & CUBLASLT_EPILOGUE_RELU) != 0;
+  product.gelu = (op.epilogue & CUBLASLT_EPILOGUE_GELU) != 0;
+  product.bias_type = op.bias_type == kTypeOfD ? d.type : static_cast<cudaDataType_t>(op.bias_type);
+  if ((op.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) {
+    require(op.bias != nullptr, "an epilogue with bias, and no bias pointer");
+    product.bias = op.bias;
+    require_device_memory(op.bias, static_cast<size_t>(product.m) * size_of(product.bias_type),
+                          "bias");
+  }
+}
+
+}  // namespace
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t computeDesc,
+                              const void* alpha, const void* A, cublasLtMatrixLayout_t Adesc,
+                              const void* B, cublasLtMatrixLayout_t Bdesc, const void* beta,
+                              const void* C, cublasLtMatrixLayout_t Cdesc, void* D,
+                              cublasLtMatrixLayout_t Ddesc, const cublasLtMatmulAlgo_t* algo,
+                              void* workspace, size_t workspaceSizeInBytes, cudaStream_t stream) {
+  return blas_api("cublasLtMatmul", [&] {
+    require(lightHandle != nullptr && lightHandle->magic == kLiveHandle, "not a cuBLASLt handle");
+    require(alpha != nullptr && beta != nullptr, "null alpha or beta");
+    const Layout &a = open(Adesc), &b = open(Bdesc), &c = open(Cdesc), &d = open(Ddesc);
+    Product product = check_shapes(open(computeDesc), a, b, c, d);
+    memcpy(&product.alpha, alpha, sizeof(float));
+    memcpy(&product.beta, beta, sizeof(float));
+    require_device_memory(A, span(a), "A");
+    require_device_memory(B, span(b), "B");
+    require_device_memory(D, span(d), "D");
+    if (product.beta != 0) require_device_memory(C, span(c), "C");
+    require_device_memory(workspace, workspaceSizeInBytes, "workspace");
+    check_algorithm(algo, {A, B, C, D}, workspace, workspaceSizeInBytes);
+    product.a = matrix_of(A, a, open(computeDesc).transpose_a == CUBLAS_OP_T);
+    product.b = matrix_of(B, b, open(computeDesc).transpose_b == CUBLAS_OP_T);
+    product.c = matrix_of(C, c, false);
+    product.d = matrix_of(D, d, false);
+    set_epilogue(open(computeDesc), d, product);
+    if (algo != nullptr) product.tiling = tiling_of(open(*algo));
+    const auto extra = algo != nullptr ? extra_of(open(*algo)) : std::chrono::milliseconds(0);
+    submit(stream, [=](Stream& target) {
+      Scheduler::get().push(target,
+                            make_product_task(product, workspace, workspaceSizeInBytes, extra));
+    });
+  });
+}

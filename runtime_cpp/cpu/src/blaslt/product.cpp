@@ -1,0 +1,84 @@
+#include "blaslt/product.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace hirgen_cpu {
+namespace {
+
+/// A workspace is written when the product starts and compared when it ends, so a second product
+/// that uses it in between is found. The bytes differ from product to product.
+class WorkspaceWatch {
+ public:
+  WorkspaceWatch(void* workspace, size_t bytes)
+      : words_(static_cast<uint64_t*>(workspace)), count_(std::min(bytes, kUsedWorkspace) / 8) {}
+
+  void fill(uint64_t mark) {
+    mark_ = mark;
+    for (size_t i = 0; i < count_; ++i) words_[i] = mark * 0x9E3779B97F4A7C15u + i;
+  }
+  void check() const {
+    for (size_t i = 0; i < count_; ++i) {
+      if (words_[i] == mark_ * 0x9E3779B97F4A7C15u + i) continue;
+      throw Failure{cudaErrorLaunchFailure,
+                    format("cublasLtMatmul: the workspace at %p was written by other work while "
+                           "the product ran (two products at once need two workspaces)",
+                           static_cast<void*>(words_))};
+    }
+  }
+
+ private:
+  uint64_t* words_;
+  size_t count_;
+  uint64_t mark_ = 0;
+};
+
+/// The time that this thread has had a processor for.
+std::chrono::nanoseconds processor_time() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+/// Uses a processor for that long. To sleep would cost a busy machine next to nothing.
+void compute_for(std::chrono::nanoseconds time) {
+  if (time.count() == 0) return;
+  for (const auto end = processor_time() + time; processor_time() < end;) {
+  }
+}
+
+class ProductTask final : public Task {
+ public:
+  ProductTask(const Product& product, void* workspace, size_t bytes,
+              std::chrono::milliseconds extra)
+      : product_(product), watch_(workspace, bytes), extra_(extra) {}
+  bool step() override {
+    if (!started_) {
+      watch_.fill(reinterpret_cast<uint64_t>(this));
+      started_ = true;
+      return false;
+    }
+    multiply(product_);
+    compute_for(extra_);
+    watch_.check();
+    return true;
+  }
+
+ private:
+  Product product_;
+  WorkspaceWatch watch_;
+  std::chrono::milliseconds extra_;
+  bool started_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_product_task(const Product& product, void* workspace, size_t bytes,
+                                        std::chrono::milliseconds extra) {
+  return std::make_unique<ProductTask>(product, workspace, bytes, extra);
+}
+
+}  // namespace hirgen_cpu

@@ -1,0 +1,47 @@
+#include "blaslt/shapes.hpp"
+
+#include "core/error.hpp"
+
+namespace hirgen_cpu {
+namespace {
+
+void check_layout(const Layout& layout, const char* name) {
+  uint64_t along = layout.order == CUBLASLT_ORDER_COL ? layout.rows : layout.columns;
+  if (layout.rows == 0 || layout.columns == 0 || layout.batch < 1 || layout.leading < 0 ||
+      static_cast<uint64_t>(layout.leading) < along) {
+    throw Failure{cudaErrorInvalidValue,
+                  format("layout of %s: %llu x %llu, leading dimension %lld, batch %d", name,
+                         static_cast<unsigned long long>(layout.rows),
+                         static_cast<unsigned long long>(layout.columns),
+                         static_cast<long long>(layout.leading), layout.batch)};
+  }
+}
+
+}  // namespace
+
+Product check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
+                     const Layout& d) {
+  check_layout(a, "A");
+  check_layout(b, "B");
+  check_layout(c, "C");
+  check_layout(d, "D");
+  bool ta = op.transpose_a == CUBLAS_OP_T, tb = op.transpose_b == CUBLAS_OP_T;
+  Product product;
+  product.m = static_cast<int64_t>(ta ? a.columns : a.rows);
+  product.k = static_cast<int64_t>(ta ? a.rows : a.columns);
+  product.n = static_cast<int64_t>(tb ? b.rows : b.columns);
+  product.batch = d.batch;
+  auto k_of_b = static_cast<int64_t>(tb ? b.columns : b.rows);
+  auto m = static_cast<uint64_t>(product.m), n = static_cast<uint64_t>(product.n);
+  require(k_of_b == product.k, "A and B differ in k");
+  require(d.rows == m && d.columns == n, "D is not m x n");
+  require(c.rows == m && c.columns == n && c.type == d.type, "C is not like D");
+  require(a.batch == d.batch && b.batch == d.batch && c.batch == d.batch, "batch counts differ");
+  require(d.batch == 1 || d.batch_stride != 0, "all batches of D are the same memory");
+  if (a.type != b.type || (a.type != d.type && d.type != CUDA_R_32F)) {
+    throw Failure{cudaErrorNotSupported, "this combination of element types"};
+  }
+  return product;
+}
+
+}  // namespace hirgen_cpu

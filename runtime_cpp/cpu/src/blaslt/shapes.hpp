@@ -1,0 +1,29 @@
+// What every call of cuBLASLt that is given a product does first.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstdio>
+
+#include "blaslt/descriptor.hpp"
+#include "blaslt/gemm.hpp"
+#include "core/error.hpp"
+
+namespace hirgen_cpu {
+
+/// Shapes, types and batches of the four matrices; the pointers are not looked at.
+Product check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
+                     const Layout& d);
+
+/// cublas status of a failure, and its text on stderr: cuBLAS has no last error to ask for.
+template <class Body>
+cublasStatus_t blas_api(const char* name, Body body) {
+  cudaError_t status = api(name, body);
+  if (status == cudaSuccess) return CUBLAS_STATUS_SUCCESS;
+  fprintf(stderr, "hirgen CPU device: %s\n", cudaGetErrorString(cudaGetLastError()));
+  return status == cudaErrorInvalidValue   ? CUBLAS_STATUS_INVALID_VALUE
+         : status == cudaErrorNotSupported ? CUBLAS_STATUS_NOT_SUPPORTED
+                                           : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+}  // namespace hirgen_cpu

@@ -1,0 +1,104 @@
+// Graphs: a finished capture, and its launches. A launch plays the captured steps onto the launch
+// stream (lane 0) and onto hidden streams of the executable graph (the other lanes), with the
+// captured records and waits between them, so the scheduler sees the freedom that the capture had.
+#include <cuda_runtime.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/device.hpp"
+#include "core/error.hpp"
+#include "core/handles.hpp"
+#include "graph/capture.hpp"
+#include "stream/stream.hpp"
+
+using namespace hirgen_cpu;
+
+struct CUgraph_st {
+  std::shared_ptr<const Capture> capture;
+};
+
+struct CUgraphExec_st {
+  std::shared_ptr<const Capture> capture;
+  std::vector<std::shared_ptr<Stream>> lanes;  ///< of lane 1 and up
+  std::shared_ptr<Stream> last_stream;         ///< of the previous launch
+  uint64_t last_position = 0;
+};
+
+namespace {
+
+struct Point {
+  std::shared_ptr<Stream> stream;
+  uint64_t position = 0;
+};
+
+void launch(CUgraphExec_st& graph, const std::shared_ptr<Stream>& origin) {
+  Scheduler& scheduler = Scheduler::get();
+  // An executable graph never runs beside itself.
+  if (graph.last_stream) push_wait(*origin, graph.last_stream, graph.last_position);
+  std::vector<Point> slots(graph.capture->slots());
+  for (const GraphStep& step : graph.capture->steps()) {
+    const auto& stream = step.lane == 0 ? origin : graph.lanes[step.lane - 1];
+    switch (step.kind) {
+      case GraphStep::Kind::kCommand:
+        step.command(*stream);
+        break;
+      case GraphStep::Kind::kRecord:
+        slots[step.slot] = {stream, scheduler.submitted(*stream)};
+        break;
+      case GraphStep::Kind::kWait:
+        push_wait(*stream, slots[step.slot].stream, slots[step.slot].position);
+        break;
+    }
+  }
+  graph.last_stream = origin;
+  graph.last_position = scheduler.submitted(*origin);
+}
+
+}  // namespace
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* pGraph) {
+  return api("cudaStreamEndCapture", [&] {
+    require(pGraph != nullptr, "null result");
+    *pGraph = nullptr;
+    std::shared_ptr<Capture> capture = capture_of(stream);
+    if (!capture) throw Failure{cudaErrorIllegalState, "the stream is not capturing"};
+    capture->end(stream);
+    *pGraph = Handles<CUgraph_st>::get().add(new CUgraph_st{capture});
+  });
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* pGraphExec, cudaGraph_t graph,
+                                 unsigned long long flags) {
+  return api("cudaGraphInstantiate", [&] {
+    require(pGraphExec != nullptr && flags == 0, "null result or unknown flags");
+    auto exec = std::make_unique<CUgraphExec_st>();
+    exec->capture = Handles<CUgraph_st>::get().check(graph).capture;
+    for (size_t lane = 1; lane < exec->capture->lanes(); ++lane) {
+      exec->lanes.push_back(
+          Scheduler::get().create(current_device(), cudaStreamNonBlocking, clamp_priority(0)));
+    }
+    *pGraphExec = Handles<CUgraphExec_st>::get().add(exec.release());
+  });
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
+  return api("cudaGraphLaunch", [&] {
+    CUgraphExec_st& graph = Handles<CUgraphExec_st>::get().check(graphExec);
+    forbid_in_capture(stream);
+    std::shared_ptr<Stream> origin = resolve(stream);
+    submit(stream, [&](Stream&) { launch(graph, origin); });
+  });
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
+  return api("cudaGraphExecDestroy", [&] {
+    std::unique_ptr<CUgraphExec_st> graph(Handles<CUgraphExec_st>::get().remove(graphExec));
+    for (const auto& lane : graph->lanes) Scheduler::get().close(lane);
+  });
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  return api("cudaGraphDestroy", [&] { delete Handles<CUgraph_st>::get().remove(graph); });
+}

@@ -1,0 +1,101 @@
+// Copies and fills. What the host may do while they run is as CUDA documents it: a source in
+// pageable memory is read during the call, a destination in pageable memory is written before the
+// call returns, a copy from host memory to host memory is over when the call returns, everything
+// else happens when the stream gets there.
+#include <cuda_runtime.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/error.hpp"
+#include "graph/capture.hpp"
+#include "memory/memory.hpp"
+#include "stream/stream.hpp"
+
+using namespace hirgen_cpu;
+
+namespace {
+
+bool on_device(MemoryKind kind) { return kind == MemoryKind::kDevice || kind == MemoryKind::kPeer; }
+
+struct Route {
+  MemoryKind from, to;
+};
+
+/// Checks both ranges and that they are where `kind` says.
+Route check_copy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
+  Route route{classify(src, count, "source"), classify(dst, count, "destination")};
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
+    throw Failure{cudaErrorInvalidMemcpyDirection, "unknown kind of copy"};
+  }
+  bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  if (kind == cudaMemcpyDefault) return route;
+  if (to_device != on_device(route.to)) {
+    throw Failure{cudaErrorInvalidValue, format("the destination %p is %smemory of the device", dst,
+                                                to_device ? "not " : "")};
+  }
+  if (from_device != on_device(route.from)) {
+    throw Failure{cudaErrorInvalidValue, format("the source %p is %smemory of the device", src,
+                                                from_device ? "not " : "")};
+  }
+  return route;
+}
+
+void wait_for(cudaStream_t stream) {
+  std::shared_ptr<Stream> target = resolve(stream);
+  Scheduler::get().wait(target, Scheduler::get().submitted(*target));
+  throw_fault();
+}
+
+/// Enqueues the copy; a pageable source is staged now.
+void enqueue_copy(void* dst, const void* src, size_t count, MemoryKind from, cudaStream_t stream) {
+  if (from != MemoryKind::kPageable || capture_of(stream)) {
+    return submit_call(stream, [=] { memcpy(dst, src, count); });
+  }
+  const char* bytes = static_cast<const char*>(src);
+  auto staged = std::make_shared<const std::vector<char>>(bytes, bytes + count);
+  submit_call(stream, [=] { memcpy(dst, staged->data(), count); });
+}
+
+}  // namespace
+
+cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return api("cudaMemcpyAsync", [&] {
+    if (count == 0) return;
+    Route route = check_copy(dst, src, count, kind);
+    enqueue_copy(dst, src, count, route.from, stream);
+    bool within_host = !on_device(route.from) && !on_device(route.to);
+    bool returns_late = within_host || route.to == MemoryKind::kPageable;
+    if (returns_late && !capture_of(stream)) wait_for(stream);
+  });
+}
+
+cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
+  return api("cudaMemcpy", [&] {
+    if (count == 0) return;
+    forbid_unsafe_call();
+    Route route = check_copy(dst, src, count, kind);
+    enqueue_copy(dst, src, count, route.from, nullptr);
+    bool returns_early =
+        on_device(route.to) && (on_device(route.from) || route.from == MemoryKind::kPageable);
+    if (!returns_early) wait_for(nullptr);
+  });
+}
+
+cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count, cudaStream_t stream) {
+  return api("cudaMemsetAsync", [&] {
+    require_device_memory(devPtr, count, "destination");
+    if (count > 0) submit_call(stream, [=] { memset(devPtr, value, count); });
+  });
+}
+
+cudaError_t cudaMemset(void* devPtr, int value, size_t count) {
+  return api("cudaMemset", [&] {
+    forbid_unsafe_call();
+    require_device_memory(devPtr, count, "destination");
+    if (count > 0) submit_call(nullptr, [=] { memset(devPtr, value, count); });
+  });
+}

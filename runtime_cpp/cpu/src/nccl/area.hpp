@@ -1,0 +1,77 @@
+// The memory that the ranks of one communicator share. Every field has one writer, the rank that
+// it belongs to, except where it says otherwise.
+#pragma once
+
+#include <nccl.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "memory/block.hpp"
+
+namespace hirgen_cpu {
+
+constexpr int kMaxRanks = 64;
+constexpr uint64_t kSendDepth = 8;  ///< sends posted ahead from one rank to another
+
+/// A buffer that a peer reads: where it is here, and how another process maps it.
+struct BufferAddress {
+  const void* pointer = nullptr;
+  BlockAddress block;
+  uint64_t offset = 0;
+};
+
+enum class OpKind : uint32_t {
+  kAllGather,
+  kReduceScatter,
+  kAllReduce,
+  kBroadcast,
+  kReduce,
+  kSend,
+  kRecv
+};
+
+/// What a rank was asked to do; all ranks of a collective must post the same.
+struct OpPost {
+  OpKind kind;
+  ncclDataType_t type;
+  ncclRedOp_t reduction;  ///< ncclSum where there is none
+  int32_t root;           ///< the peer of a send or receive; 0 where there is none
+  uint64_t count;
+  BufferAddress send, receive;
+};
+
+/// One rank's part. A collective has kPhases phases: `phase` counts them over all collectives, so
+/// peers compare it with a target and nothing is ever reset.
+struct RankArea {
+  std::atomic<uint32_t> process;  ///< pid once the rank has joined
+  std::atomic<uint64_t> phase;
+  OpPost post;  ///< of the collective under way
+
+  std::atomic<uint64_t> split_posted, split_created, split_done;  ///< rounds of ncclCommSplit
+  int32_t split_color, split_key;
+  BlockAddress split_area;  ///< written by the first rank of each colour
+};
+constexpr uint64_t kPhases = 4;
+
+/// Messages from one rank to another, in order. `posted` and the slots are the sender's, `taken`
+/// is the receiver's.
+struct PairArea {
+  std::atomic<uint64_t> posted, taken;
+  OpPost slots[kSendDepth];
+};
+
+/// All of it. Fresh memory is zero, which is the initial state of every field.
+struct CommArea {
+  std::atomic<uint32_t> bell;    ///< any rank: changes whenever a waiting peer should look again
+  std::atomic<uint32_t> ranks;   ///< any rank: size of the communicator, set by the first to join
+  std::atomic<uint32_t> failed;  ///< any rank: 0, then 1 (message being written), then 2
+  char message[1024];
+  RankArea rank[kMaxRanks];
+  PairArea pair[kMaxRanks][kMaxRanks];  ///< [from][to]
+
+  /// Wakes all waiting ranks. What was written before is visible to whoever sees the ring.
+  void ring();
+};
+
+}  // namespace hirgen_cpu

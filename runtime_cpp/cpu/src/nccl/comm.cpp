@@ -1,0 +1,204 @@
+#include "nccl/comm.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <utility>
+
+#include "core/annotate.hpp"
+#include "core/error.hpp"
+#include "stream/futex.hpp"
+#include "stream/stream.hpp"
+
+namespace hirgen_cpu {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kPoll = 20ms;  // an abort must be seen even if nobody rings
+
+/// Areas mapped in this process, by inode, and those created here that nobody has joined yet.
+struct Areas {
+  std::mutex mutex;
+  std::map<uint64_t, std::weak_ptr<Block>> mapped;
+  std::map<uint64_t, std::shared_ptr<Block>> unclaimed;
+};
+Areas& areas() {
+  static Areas& state = *new Areas;
+  return state;
+}
+
+}  // namespace
+
+void CommArea::ring() {
+  bell.fetch_add(1, std::memory_order_release);
+  futex_wake(&bell);
+}
+
+std::shared_ptr<Block> create_area() {
+  auto area = std::make_shared<Block>(Block::create(sizeof(CommArea)));
+  QuietLock lock(areas().mutex);
+  areas().mapped[area->address().inode] = area;
+  areas().unclaimed[area->address().inode] = area;
+  return area;
+}
+
+std::shared_ptr<Block> open_area(const BlockAddress& address) {
+  QuietLock lock(areas().mutex);
+  std::shared_ptr<Block> area = areas().mapped[address.inode].lock();
+  areas().unclaimed.erase(address.inode);  // only now: it may be what keeps the area
+  if (!area) {
+    area = std::make_shared<Block>(Block::open(address));
+    areas().mapped[address.inode] = area;
+  }
+  return area;
+}
+
+Comm::~Comm() { settle(); }
+
+void Comm::wait_for_peers(const std::function<bool()>& done) const {
+  while (true) {
+    uint32_t seen = area().bell.load(std::memory_order_acquire);
+    if (aborted()) throw NcclFailure{ncclInternalError, "the communicator was aborted"};
+    if (done()) return;
+    futex_wait(&area().bell, seen, kPoll);
+  }
+}
+
+void Comm::join(std::shared_ptr<Block> area_block, int new_rank, int new_size) {
+  area_ = std::move(area_block);
+  rank = new_rank;
+  size = new_size;
+  next_send.resize(static_cast<size_t>(size));
+  next_receive.resize(static_cast<size_t>(size));
+  uint32_t ranks = 0;
+  area().ranks.compare_exchange_strong(ranks, static_cast<uint32_t>(size));
+  if (ranks != 0 && ranks != static_cast<uint32_t>(size)) {
+    throw NcclFailure{ncclInvalidArgument,
+                      format("rank %d says %d ranks, another one says %u", rank, size, ranks)};
+  }
+  uint32_t process = 0;
+  if (!mine().process.compare_exchange_strong(process, static_cast<uint32_t>(getpid()))) {
+    throw NcclFailure{ncclInvalidUsage,
+                      format("rank %d is already taken by process %u", rank, process)};
+  }
+  area().ring();
+  wait_for_peers([&] {
+    for (int r = 0; r < size; ++r) {
+      if (area().rank[r].process.load(std::memory_order_acquire) == 0) return false;
+    }
+    return true;
+  });
+}
+
+ncclResult_t Comm::run(std::function<void()> work) {
+  auto guarded = [this, work = std::move(work)] {
+    ncclResult_t result = nccl_api("ncclComm", [&] {
+      work();
+      return ncclSuccess;
+    });
+    if (result != ncclSuccess) fail(result, ncclGetLastError(nullptr));
+    ordered_before(this);  // what the work has set up is for whoever sees that it is done
+    QuietLock lock(mutex_);
+    if (status_ == ncclInProgress) status_ = ncclSuccess;
+  };
+  settle();
+  {
+    QuietLock lock(mutex_);
+    status_ = ncclInProgress;
+  }
+  background_ = std::thread(guarded);
+  return ncclInProgress;
+}
+
+void Comm::settle() {
+  if (background_.joinable()) background_.join();
+}
+
+ncclResult_t Comm::ask() {
+  if (!blocking && std::this_thread::get_id() != maker_) {
+    fail(ncclInvalidUsage,
+         "two threads ask a non-blocking communicator how it is: NCCL would end its call twice");
+  }
+  return status();
+}
+
+ncclResult_t Comm::status() const {
+  {
+    QuietLock lock(mutex_);
+    if (status_ != ncclSuccess) return status_;
+  }
+  ordered_after(this);
+  if (failed()) return ncclInvalidUsage;
+  return fault() != cudaSuccess ? ncclUnhandledCudaError : ncclSuccess;
+}
+
+std::string Comm::last_error() const {
+  {
+    QuietLock lock(mutex_);
+    if (!last_error_.empty()) return last_error_;
+  }
+  if (area_ && failed()) return area().message;
+  return fault_text();
+}
+
+void Comm::fail(ncclResult_t code, const std::string& text) {
+  QuietLock lock(mutex_);
+  status_ = code;
+  last_error_ = text;
+}
+
+void Comm::abort() {
+  aborted_.store(true, std::memory_order_relaxed);
+  if (area_) area().ring();
+}
+
+void Comm::fail_everywhere(const std::string& text) {
+  uint32_t expected = 0;
+  if (area().failed.compare_exchange_strong(expected, 1)) {
+    snprintf(area().message, sizeof area().message, "%s", text.c_str());
+    area().failed.store(2, std::memory_order_release);
+    area().ring();
+  }
+  throw Failure{cudaErrorLaunchFailure, text};
+}
+
+void Comm::check_failed() const {
+  if (failed()) throw Failure{cudaErrorLaunchFailure, area().message};
+}
+
+void Comm::order_after_last(Stream& stream) {
+  std::shared_ptr<Stream> last;
+  uint64_t position;
+  {
+    QuietLock lock(mutex_);
+    last = last_stream_;
+    position = last_position_;
+  }
+  if (last) push_wait(stream, last, position);
+}
+
+void Comm::set_last(Stream& stream, uint64_t position) {
+  QuietLock lock(mutex_);
+  last_stream_ = stream.shared_from_this();
+  last_position_ = position;
+}
+
+void Comm::drain() {
+  std::shared_ptr<Stream> last;
+  uint64_t position;
+  {
+    QuietLock lock(mutex_);
+    last = last_stream_;
+    position = last_position_;
+  }
+  if (last) Scheduler::get().wait(last, position);
+}
+
+const char* Comm::reach(const BufferAddress& address) {
+  if (address.block.pid == getpid()) return static_cast<const char*>(address.pointer);
+  auto& mapping = peers_[{address.block.pid, address.block.inode}];
+  if (!mapping) mapping = std::make_unique<Block>(Block::open(address.block));
+  return static_cast<const char*>(mapping->data()) + address.offset;
+}
+
+}  // namespace hirgen_cpu

@@ -1,0 +1,125 @@
+// A communicator as one rank sees it.
+#pragma once
+
+#include <nccl.h>
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "memory/block.hpp"
+#include "nccl/area.hpp"
+#include "stream/scheduler.hpp"
+
+namespace hirgen_cpu {
+
+/// Thrown inside NCCL calls.
+struct NcclFailure {
+  ncclResult_t code;
+  std::string text;
+};
+
+/// State that queued operations share with the handle; it outlives ncclCommAbort.
+class Comm {
+ public:
+  Comm(int device, bool blocking) : device(device), blocking(blocking) {}
+  ~Comm();
+
+  const int device;
+  const bool blocking;
+  int rank = -1, size = 0;
+
+  /// Joins the ranks of an area and waits until all are there. Throws NcclFailure.
+  void join(std::shared_ptr<Block> area, int rank, int size);
+  CommArea& area() const { return *static_cast<CommArea*>(area_->data()); }
+  RankArea& mine() const { return area().rank[rank]; }
+
+  /// Runs host-side work that waits for peers: now (blocking communicators), or in a thread of its
+  /// own while status() is ncclInProgress.
+  ncclResult_t run(std::function<void()> work);
+  /// Waits until the thread of run() has ended.
+  void settle();
+  /// What ncclCommGetAsyncError returns. Only the thread that made a communicator may ask a
+  /// non-blocking one: the question ends its last call, which two threads cannot do at once.
+  ncclResult_t ask();
+  ncclResult_t status() const;
+  std::string last_error() const;
+  void fail(ncclResult_t code, const std::string& text);
+
+  /// Waits on the host until `done`, or throws when the communicator is aborted.
+  void wait_for_peers(const std::function<bool()>& done) const;
+
+  void abort();
+  bool aborted() const { return aborted_.load(std::memory_order_relaxed); }
+
+  /// Reports a mismatch to every rank of the communicator, and throws it here.
+  [[noreturn]] void fail_everywhere(const std::string& text);
+  /// Throws the failure that some rank reported, if there is one.
+  void check_failed() const;
+  bool failed() const { return area().failed.load(std::memory_order_acquire) == 2; }
+
+  /// Operations of a communicator run in issue order, whatever streams they are on: makes `stream`
+  /// wait for the last one.
+  void order_after_last(Stream& stream);
+  void set_last(Stream& stream, uint64_t position);
+  /// Blocks the host until all operations issued so far are complete.
+  void drain();
+
+  /// Where this process sees a peer's buffer.
+  const char* reach(const BufferAddress& address);
+
+  // Numbers of the next operations, advanced when the operation starts on its stream.
+  uint64_t next_collective = 0;
+  std::vector<uint64_t> next_send, next_receive;  ///< by peer
+  uint64_t split_round = 0;
+
+ private:
+  std::shared_ptr<Block> area_;
+  std::atomic<bool> aborted_{false};
+  mutable std::mutex mutex_;
+  ncclResult_t status_ = ncclSuccess;
+  std::string last_error_;
+  std::thread background_;
+  const std::thread::id maker_ = std::this_thread::get_id();
+  std::shared_ptr<Stream> last_stream_;
+  uint64_t last_position_ = 0;
+  std::map<std::pair<pid_t, uint64_t>, std::unique_ptr<Block>> peers_;  ///< by pid and inode
+};
+
+/// Maps a communicator's memory; ranks of one process share one mapping.
+std::shared_ptr<Block> open_area(const BlockAddress& address);
+/// New memory for a communicator. It stays until a rank of this process has joined and left.
+std::shared_ptr<Block> create_area();
+
+/// Runs the body of an NCCL call and turns failures into results.
+ncclResult_t nccl_api(const char* name, const std::function<ncclResult_t()>& body);
+
+/// Throws NcclFailure(ncclInvalidArgument) unless `condition`.
+inline void nccl_require(bool condition, const char* text) {
+  if (!condition) throw NcclFailure{ncclInvalidArgument, text};
+}
+
+/// Whether calls with this configuration (null: none) block.
+bool is_blocking(const ncclConfig_t* config, bool inherited);
+
+/// Throws NcclFailure unless the configuration (may be null) was initialised.
+void check_config(const ncclConfig_t* config);
+
+/// A new handle for a communicator.
+ncclComm_t publish(const std::shared_ptr<Comm>& comm);
+
+/// Starts host-side work of a communicator; blocking ones wait for it, unless a group does.
+ncclResult_t start(const std::shared_ptr<Comm>& comm, std::function<void()> work);
+
+/// The live communicator of a handle; throws NcclFailure(ncclInvalidArgument).
+std::shared_ptr<Comm> comm_of(ncclComm_t handle);
+
+/// Inside ncclGroupStart/End: lets ncclGroupEnd wait for the communicator's run().
+bool defer_to_group(const std::shared_ptr<Comm>& comm);
+
+}  // namespace hirgen_cpu

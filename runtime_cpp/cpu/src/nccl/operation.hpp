@@ -1,0 +1,39 @@
+// NCCL operations as state machines: every wait for a peer is a state, never a blocked thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "nccl/area.hpp"
+#include "nccl/comm.hpp"
+
+namespace hirgen_cpu {
+
+/// An operation of one rank, while it runs.
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  /// Whether advance() can get on. Cheap and without side effects.
+  virtual bool can_advance() const = 0;
+  /// Gets on by one state; true when complete.
+  virtual bool advance() = 0;
+};
+
+/// What the caller passed, kept until the operation starts.
+struct OpCall {
+  OpPost post;
+  void* receive;  ///< this rank's buffers
+};
+
+std::unique_ptr<Operation> make_collective(const std::shared_ptr<Comm>& comm, const OpCall& call);
+/// Takes its number among the messages to or from the peer at once: order of calls is the order of
+/// messages.
+std::unique_ptr<Operation> make_point_to_point(const std::shared_ptr<Comm>& comm,
+                                               const OpCall& call);
+
+inline bool is_collective(OpKind kind) { return kind != OpKind::kSend && kind != OpKind::kRecv; }
+
+/// "ncclAllReduce(64 x ncclFloat32, ncclSum)".
+std::string describe(const OpPost& post);
+
+}  // namespace hirgen_cpu

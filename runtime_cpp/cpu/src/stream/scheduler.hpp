@@ -1,0 +1,113 @@
+// Streams and what runs on them: a queue and a worker thread each, one scheduler for all.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/annotate.hpp"
+#include "stream/order.hpp"
+#include "stream/task.hpp"
+
+namespace hirgen_cpu {
+
+/// A queue of tasks that run one after the other. A position is the number of tasks submitted up
+/// to and including one; it is reached when that many are complete.
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(int device, unsigned flags, int priority, uint64_t id)
+      : device(device), flags(flags), priority(priority), id(id) {}
+
+  const int device;
+  const unsigned flags;
+  const int priority;
+  const uint64_t id;
+
+ private:
+  friend class Scheduler;
+  struct Entry {
+    std::unique_ptr<Task> task;
+    uint64_t age;
+  };
+  std::deque<Entry> queue_;
+  uint64_t submitted_ = 0, completed_ = 0;
+  bool granted_ = false, running_ = false, closing_ = false;
+  std::condition_variable wake_;
+};
+
+/// Decides when each stream's next step runs. Without a seed, as soon as it can, all streams at
+/// once. With a seed, one step at a time in the order that Order picks, and work is held back
+/// until the host waits or makes no call for a while: a run is a function of the seed as far as
+/// other processes and other host threads allow.
+class Scheduler {
+ public:
+  static Scheduler& get();
+
+  /// A new stream with its worker thread.
+  std::shared_ptr<Stream> create(int device, unsigned flags, int priority);
+  /// The stream's thread ends once its queue is empty; it takes no further work.
+  void close(const std::shared_ptr<Stream>& stream);
+
+  /// Appends a task; returns its position.
+  uint64_t push(Stream& stream, std::unique_ptr<Task> task);
+  /// The position of the last task submitted so far.
+  uint64_t submitted(const Stream& stream);
+  bool done(const Stream& stream, uint64_t position);
+  /// done() for Task::ready(), which is called with the lock held.
+  static bool done_locked(const Stream& stream, uint64_t position) {
+    return stream.completed_ >= position;
+  }
+
+  /// Blocks the host thread.
+  void wait(const std::shared_ptr<const Stream>& stream, uint64_t position);
+  /// For all work of a device.
+  void wait_all(int device);
+  /// The host asked for a result that was not there: held-back work may go on a little. Only the
+  /// thread that submits work counts; a watchdog's polling must not change the order.
+  void host_polls();
+
+  /// The streams (of a device) that synchronise with the legacy default stream.
+  std::vector<std::shared_ptr<Stream>> blocking_streams(int device);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int kUnlimited = std::numeric_limits<int>::max();
+  Scheduler();
+  void work(const std::shared_ptr<Stream>& stream);
+  Task* next_task(const std::shared_ptr<Stream>& stream);
+  void sleep(QuietLock& lock, Stream& stream);
+  void finish_step(Stream& stream, bool complete);
+  void dispatch();
+  void dispatch_all();
+  void dispatch_one();
+  bool runnable(const Stream& stream) const;
+  void allow(int steps);
+  void pump(QuietLock& lock);
+  void release_hosts();
+
+  std::mutex mutex_;
+  std::condition_variable host_;
+  std::vector<std::shared_ptr<Stream>> streams_;
+  uint64_t next_stream_ = 0, next_age_ = 0;
+  Order order_;
+  const Stream* active_ = nullptr;  ///< with a seed: the one stream that runs a step
+  Clock::time_point active_since_;
+  int allowance_ = 0;  ///< with a seed: steps that may run before the host's next call
+  /// A host thread that waits, and what for.
+  struct Waiter {
+    std::vector<std::pair<std::shared_ptr<const Stream>, uint64_t>> targets;
+    bool done() const;
+  };
+  void block(Waiter& waiter);
+  std::vector<const Waiter*> waiters_;
+  std::thread::id submitter_;  ///< the host thread that pushed last
+  Clock::time_point last_call_ = Clock::now();
+};
+
+}  // namespace hirgen_cpu

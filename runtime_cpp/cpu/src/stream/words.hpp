@@ -1,0 +1,39 @@
+// Words of memory that order streams, also those of several processes: waiting for one and
+// writing one, as a task on a stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stream/task.hpp"
+
+namespace hirgen_cpu {
+
+/// One operation on a word of 4 or 8 bytes.
+struct WordOp {
+  bool wait;
+  size_t bytes;
+  void* address;
+  uint64_t value;
+  unsigned flags;                     ///< CU_STREAM_WAIT_VALUE_* of a wait
+  const uint32_t* counter = nullptr;  ///< of 4 bytes: what it holds at the time is added to value
+};
+
+/// Throws Failure unless the device can do it.
+void check_op(const WordOp& op);
+
+/// A batch, in order.
+class WordTask final : public Task {
+ public:
+  explicit WordTask(std::vector<WordOp> ops) : ops_(std::move(ops)) {}
+  bool ready() const override;
+  WaitHint hint() const override;
+  bool step() override;
+
+ private:
+  std::vector<WordOp> ops_;
+  size_t next_ = 0;
+};
+
+}  // namespace hirgen_cpu

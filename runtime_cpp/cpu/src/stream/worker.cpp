@@ -1,0 +1,92 @@
+// A stream's worker thread: sleeps until it is granted a step, runs it, says so.
+#include <thread>
+
+#include "core/error.hpp"
+#include "stream/futex.hpp"
+#include "stream/scheduler.hpp"
+
+namespace hirgen_cpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Memory words and peers are looked at this often even if nobody wakes the sleeper: a word may be
+// written by a plain copy, which wakes nobody.
+constexpr auto kIdlePoll = 5ms;
+// With a seed: held-back work goes on when the host has made no call for this long. Longer than a
+// busy machine keeps a thread from running, or the order would depend on the machine.
+constexpr auto kHostIdle = 50ms;
+
+/// Runs one step; a failure becomes the process's fault, and faulty work counts as complete.
+bool run_step(Task& task) {
+  if (fault() != cudaSuccess) return true;
+  try {
+    return task.step();
+  } catch (const Failure& failure) {
+    set_fault(failure.code, failure.text);
+  } catch (const std::exception& error) {
+    set_fault(cudaErrorLaunchFailure, error.what());
+  }
+  return true;
+}
+
+}  // namespace
+
+void Scheduler::work(const std::shared_ptr<Stream>& stream) {
+  while (Task* task = next_task(stream)) {
+    ordered_after(task);
+    bool complete = run_step(*task);
+    if (complete) ordered_before(stream.get());
+    finish_step(*stream, complete);
+  }
+}
+
+Task* Scheduler::next_task(const std::shared_ptr<Stream>& stream) {
+  QuietLock lock(mutex_);
+  while (!stream->granted_) {
+    if (stream->queue_.empty() && stream->closing_) {
+      std::erase(streams_, stream);
+      return nullptr;
+    }
+    sleep(lock, *stream);
+  }
+  stream->granted_ = false;
+  stream->running_ = true;
+  return stream->queue_.front().task.get();
+}
+
+void Scheduler::finish_step(Stream& stream, bool complete) {
+  Stream::Entry finished;  // destroyed outside the lock
+  QuietLock lock(mutex_);
+  stream.running_ = false;
+  if (active_ == &stream) active_ = nullptr;
+  if (complete) {
+    finished = std::move(stream.queue_.front());
+    stream.queue_.pop_front();
+    ++stream.completed_;
+    release_hosts();
+  }
+  dispatch();
+  host_.notify_all();
+}
+
+void Scheduler::sleep(QuietLock& lock, Stream& stream) {
+  if (stream.queue_.empty()) return stream.wake_.wait(lock.get());
+  WaitHint hint = stream.queue_.front().task->hint();
+  dispatch();
+  if (stream.granted_) return;
+  bool blocked = !runnable(stream);
+  if (!blocked && order_.fifo()) return;  // became ready after dispatch() looked: once more
+  if (blocked && hint.word != nullptr) {
+    lock.get().unlock();
+    futex_wait(hint.word, hint.seen, kIdlePoll);
+    lock.get().lock();
+  } else if (order_.fifo()) {
+    stream.wake_.wait(lock.get());
+  } else {
+    stream.wake_.wait_for(lock.get(), kHostIdle);
+  }
+  if (allowance_ == 0 && Clock::now() - last_call_ > kHostIdle) allowance_ = kUnlimited;
+}
+
+}  // namespace hirgen_cpu

@@ -1,0 +1,244 @@
+#include "hirgen/abi.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "abi/handle.hpp"
+#include "base/current_error.hpp"
+#include "base/text.hpp"
+#include "bootstrap/launch_env.hpp"
+#include "gemm/plan_book.hpp"
+#include "hirgen/error.hpp"
+#include "ipc/transport.hpp"
+
+namespace hirgen {
+
+namespace {
+
+constexpr double kDefaultTimeout = 60;
+
+// Of this thread's last failure that no live handle can keep.
+thread_local std::string g_last_error;
+// What abi_last_error gave this thread: another thread's failure does not change it.
+thread_local std::string g_shown_error;
+
+// Keeps the message where abi_last_error looks for it, and returns the code.
+int report(const hirgen_handle* handle, const Error& error) {
+  hirgen_handle* const known = known_handle(handle);
+  if (known == nullptr) {
+    g_last_error = error.what();
+  } else {
+    const std::lock_guard lock(known->error_mutex);
+    known->last_error = error.what();
+  }
+  return static_cast<int>(error.code());
+}
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(Code::kUsage, what); }
+
+double timeout_of(const hirgen_options* options) {
+  if (options == nullptr || options->timeout_seconds == 0) return kDefaultTimeout;
+  if (!(options->timeout_seconds >= 1)) refuse("timeout_seconds must be 0 or at least 1");
+  return options->timeout_seconds;
+}
+
+ContextOptions joining(const ProgramInfo& info, const hirgen_options* options) {
+  if (options != nullptr && options->version != HIRGEN_ABI_VERSION) {
+    refuse(format("options.version is %u and the library's HIRGEN_ABI_VERSION is %d",
+                  options->version, HIRGEN_ABI_VERSION));
+  }
+  const double timeout = timeout_of(options);
+  if (options == nullptr || options->world == 0) return options_from_environment(info, timeout);
+  if (options->world < 0 || options->rank < 0 || options->rank >= options->world) {
+    refuse(format("rank %d of world %d is out of range", options->rank, options->world));
+  }
+  Launch launch;
+  launch.family = "hirgen_options";
+  launch.rank = options->rank;
+  launch.world = options->world;
+  launch.address = options->address == nullptr ? "" : options->address;
+  launch.port = options->port;
+  ContextOptions joining = context_options(launch, info, timeout);
+  joining.device = options->device;
+  return joining;
+}
+
+// Builds the program, and tells the other ranks if that fails.
+void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
+  try {
+    Context& context = *embedded->context;
+    if (plans != nullptr) context.plans().load(plans, library_of(context.options().device));
+    embedded->tensors = table.tensors(context.rank());
+    MadeProgram made = make_program(context, table, "");
+    embedded->program = std::move(made.program);
+    embedded->transport = made.transport;
+    for (const std::string& note : context.plans().notes()) {
+      std::fprintf(stderr, "hirgen: %s (rank %d)\n", note.c_str(), context.rank());
+    }
+  } catch (...) {
+    embedded->context->fail(current_error());
+    throw;
+  }
+}
+
+// What the memory behind a pointer is, where the device is not to use it; null for its own.
+const char* host_memory(const void* pointer, const char* where) {
+  cudaPointerAttributes attributes{};
+  const cudaError_t status = cudaPointerGetAttributes(&attributes, pointer);
+  if (status != cudaErrorInvalidValue) {
+    HG_CHECK(status, where);
+    if (attributes.type == cudaMemoryTypeHost) return "page-locked memory of the host";
+    if (attributes.type != cudaMemoryTypeUnregistered) return nullptr;
+  } else {
+    (void)cudaGetLastError();  // so CUDA says of memory that it does not know, before 11.0
+  }
+  return "memory of the host, or was freed";
+}
+
+// Refuses what the device would fault on, in a kernel and for good. Memory whose address the last
+// call had is not looked up again.
+void check_pointers(const Embedded& embedded, cudaStream_t stream, void* const* tensors) {
+  bool may_ask = false;
+  for (size_t i = 0; i < embedded.tensors.size(); ++i) {
+    const TensorDesc& tensor = embedded.tensors[i];
+    if (tensor.local_bytes() == 0) continue;
+    if (tensors == nullptr || tensors[i] == nullptr) {
+      refuse("the pointer of tensor " + tensor.name + " is null");
+    }
+    if (!embedded.pointers.empty() && embedded.pointers[i] == tensors[i]) continue;
+    if (!may_ask) refuse_capture(stream);
+    may_ask = true;
+    if (const char* const what = host_memory(tensors[i], "begin of call")) {
+      refuse(format("the pointer of tensor %s, %p, is %s: run takes memory of cudaMalloc",
+                    tensor.name.c_str(), tensors[i], what));
+    }
+  }
+}
+
+void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t count) {
+  if (count != embedded.tensors.size()) {
+    refuse(format("%zu tensors are given and the program has %zu", count, embedded.tensors.size()));
+  }
+  check_pointers(embedded, stream, tensors);
+  embedded.pointers.assign(tensors, tensors + count);
+  run_call(*embedded.context, *embedded.program, stream, embedded.pointers);
+}
+
+// Issues a call. A failure that is not the caller's is for good, and the other ranks are told.
+int run_embedded(const hirgen_handle* handle, Embedded& embedded, cudaStream_t stream,
+                 void* const* tensors, size_t count) {
+  if (embedded.failed != Code::kOk) return static_cast<int>(embedded.failed);
+  try {
+    issue(embedded, stream, tensors, count);
+    return HIRGEN_OK;
+  } catch (...) {
+    const Error error = current_error();
+    if (error.code() != Code::kUsage) {
+      embedded.failed = error.code();
+      embedded.context->fail(error);
+    }
+    return report(handle, error);
+  }
+}
+
+hirgen_tensor description(const TensorDesc& desc) {
+  hirgen_tensor tensor{};
+  tensor.name = desc.name.c_str();
+  tensor.dtype = static_cast<int32_t>(desc.dtype);
+  tensor.output = desc.output ? 1 : 0;
+  tensor.axes = static_cast<int32_t>(std::min<size_t>(desc.axes.size(), HIRGEN_MAX_AXES));
+  for (int32_t axis = 0; axis < tensor.axes; ++axis) {
+    tensor.extent[axis] = desc.axes[static_cast<size_t>(axis)].extent;
+    tensor.local_extent[axis] = desc.present ? desc.axes[static_cast<size_t>(axis)].local() : 0;
+  }
+  tensor.local_bytes = desc.local_bytes();
+  return tensor;
+}
+
+// Runs the body of a function of the C ABI on its handle; what it throws becomes a code.
+template <typename Body>
+int with_handle(const hirgen_handle* handle, Body body) {
+  try {
+    HandleUse use(handle);
+    return body(use);
+  } catch (...) {
+    return report(handle, current_error());
+  }
+}
+
+}  // namespace
+
+int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_handle** handle) {
+  try {
+    if (handle == nullptr) refuse("the place for the handle is null");
+    *handle = nullptr;
+    auto made = std::make_unique<Embedded>();
+    made->context = std::make_unique<Context>(joining(table.info, options));
+    build(table, options == nullptr ? nullptr : options->plans, made.get());
+    *handle = add_handle(std::move(made));
+    return HIRGEN_OK;
+  } catch (...) {
+    return report(nullptr, current_error());
+  }
+}
+
+int abi_run(hirgen_handle* handle, void* stream, void* const* tensors, size_t count) {
+  return with_handle(handle, [&](HandleUse& use) {
+    return run_embedded(handle, *use, static_cast<cudaStream_t>(stream), tensors, count);
+  });
+}
+
+size_t abi_tensor_count(const hirgen_handle* handle) {
+  size_t count = 0;
+  static_cast<void>(with_handle(handle, [&](HandleUse& use) {
+    count = use->tensors.size();
+    return HIRGEN_OK;
+  }));
+  return count;
+}
+
+int abi_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor) {
+  return with_handle(handle, [&](HandleUse& use) {
+    if (tensor == nullptr) refuse("the place for the description is null");
+    if (index >= use->tensors.size()) {
+      refuse(format("there is no tensor %zu: the program has %zu", index, use->tensors.size()));
+    }
+    *tensor = description(use->tensors[index]);
+    return HIRGEN_OK;
+  });
+}
+
+const char* abi_transport(const hirgen_handle* handle) {
+  const char* transport = "";
+  static_cast<void>(with_handle(handle, [&](HandleUse& use) {
+    transport = use->transport.c_str();
+    return HIRGEN_OK;
+  }));
+  return transport;
+}
+
+int abi_destroy(hirgen_handle* handle) {
+  if (handle == nullptr) return HIRGEN_OK;
+  return with_handle(handle, [&](HandleUse& use) {
+    const Code failed = use->failed;
+    use.destroy();
+    return static_cast<int>(failed);
+  });
+}
+
+const char* abi_last_error(const hirgen_handle* handle) {
+  hirgen_handle* const known = known_handle(handle);
+  if (known == nullptr) return g_last_error.c_str();
+  const std::lock_guard lock(known->error_mutex);
+  g_shown_error = known->last_error;
+  return g_shown_error.c_str();
+}
+
+int abi_version() { return HIRGEN_ABI_VERSION; }
+
+}  // namespace hirgen

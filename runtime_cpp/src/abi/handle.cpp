@@ -1,0 +1,65 @@
+#include "abi/handle.hpp"
+
+#include <shared_mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+namespace {
+
+struct Registry {
+  std::shared_mutex mutex;
+  std::unordered_map<const hirgen_handle*, std::unique_ptr<hirgen_handle>> handles;
+};
+
+// Never freed: a host program may end with handles that it has not destroyed.
+Registry& registry() {
+  static Registry& all = *new Registry;
+  return all;
+}
+
+[[noreturn]] void refuse(const char* what) { throw Error(Code::kUsage, what); }
+
+hirgen_handle* require_handle(const hirgen_handle* handle) {
+  if (handle == nullptr) refuse("the handle is null");
+  hirgen_handle* known = known_handle(handle);
+  if (known == nullptr) refuse("the handle is not one that this library's create made");
+  return known;
+}
+
+}  // namespace
+
+hirgen_handle* add_handle(std::unique_ptr<Embedded> embedded) {
+  auto handle = std::make_unique<hirgen_handle>();
+  handle->embedded = std::move(embedded);
+  hirgen_handle* const address = handle.get();
+  const std::lock_guard lock(registry().mutex);
+  registry().handles.emplace(address, std::move(handle));
+  return address;
+}
+
+hirgen_handle* known_handle(const hirgen_handle* handle) {
+  const std::shared_lock lock(registry().mutex);
+  const auto found = registry().handles.find(handle);
+  return found == registry().handles.end() ? nullptr : found->second.get();
+}
+
+HandleUse::HandleUse(const hirgen_handle* handle)
+    : handle_(require_handle(handle)), lock_(handle_->mutex) {
+  if (handle_->embedded == nullptr) refuse("the handle was destroyed");
+  // Where the device says no here, the call that follows has the same error, and reports it.
+  const int device = handle_->embedded->context->options().device;
+  int current = device;
+  if (cudaGetDevice(&current) != cudaSuccess || current == device) return;
+  own_device_ = current;
+  (void)cudaSetDevice(device);
+}
+
+HandleUse::~HandleUse() {
+  if (own_device_ >= 0) (void)cudaSetDevice(own_device_);
+}
+
+}  // namespace hirgen

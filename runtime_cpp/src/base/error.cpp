@@ -1,0 +1,61 @@
+#include "hirgen/error.hpp"
+
+#include "base/text.hpp"
+#include "watchdog/fault.hpp"
+
+namespace hirgen {
+
+std::atomic<const char*> host_position{"start"};
+std::atomic<uint64_t> host_statements{0};
+
+namespace {
+
+[[noreturn]] void fail(Code code, const std::string& what, const char* call, const char* where,
+                       const char* file, int line) {
+  throw Error(code, format("%s: %s\n  in %s (%s:%d)", where, what.c_str(), call, file, line));
+}
+
+std::string describe(ncclResult_t status) {
+  std::string text = std::string("NCCL: ") + ncclGetErrorString(status);
+  const char* detail = ncclGetLastError(nullptr);
+  if (detail != nullptr && *detail != '\0') text += std::string(" (") + detail + ")";
+  return text;
+}
+
+// ncclRemoteError says that the cause is in another process.
+Code code_of(ncclResult_t status) {
+  return status == ncclRemoteError ? Code::kPeer : Code::kDevice;
+}
+
+}  // namespace
+
+void begin_statement(const char* where) {
+  host_position.store(where, std::memory_order_relaxed);
+  // One thread issues statements, so the counter needs no atomic read-modify-write.
+  host_statements.store(host_statements.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_relaxed);
+  fault::statement();
+}
+
+void check(cudaError_t status, const char* call, const char* where, const char* file, int line) {
+  if (status == cudaSuccess) [[likely]]
+    return;
+  fail(Code::kDevice,
+       std::string("CUDA: ") + cudaGetErrorName(status) + ": " + cudaGetErrorString(status), call,
+       where, file, line);
+}
+
+void check(ncclResult_t status, const char* call, const char* where, const char* file, int line) {
+  if (status == ncclSuccess) [[likely]]
+    return;
+  fail(code_of(status), describe(status), call, where, file, line);
+}
+
+void check(cublasStatus_t status, const char* call, const char* where, const char* file, int line) {
+  if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
+    return;
+  fail(Code::kDevice, std::string("cuBLAS: ") + cublasLtGetStatusString(status), call, where, file,
+       line);
+}
+
+}  // namespace hirgen

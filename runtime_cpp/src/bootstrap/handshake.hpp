@@ -1,0 +1,65 @@
+// What is said on a new connection between rank 0 and another rank, and how each proves that it
+// knows the job's secret, which itself is never sent. Every message below is a Header and a
+// payload:
+//
+//   rank 0  challenge   a random number of this connection
+//   rank    hello       a random number of its own, a proof, its identity
+//   rank 0  welcome     a proof; or a refusal, and the connection is closed
+//   rank 0  admission   a proof, whether the job starts; once every rank has come
+//
+// A proof is a keyed hash of the tag, both random numbers and what follows it, so that a message of
+// another connection, of another step or of the other side proves nothing. Without a secret the key
+// is empty: the messages are the same, and prove only that they belong to this connection.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/sha256.hpp"
+
+namespace hirgen {
+
+/// Tags of the handshake's messages. A hello's says which of a rank's two connections it is for.
+enum HandshakeTag : uint32_t {
+  kHelloData = 1,
+  kHelloControl = 2,
+  kRefusal = 3,
+  kChallenge = 4,
+  kWelcome = 5,
+  kAdmission = 6,
+};
+
+/// Why rank 0 refuses a connection.
+enum class Refusal : uint32_t { kOtherSecret = 1, kOtherJob = 2 };
+
+/// The longest payload of a handshake's message.
+constexpr uint64_t kHandshakeLimit = 64 << 10;
+
+/// The random numbers of one connection.
+struct Nonces {
+  Digest of_rank_zero{};
+  Digest of_other{};
+};
+
+/// Random bytes of the system. Throws Error(kEnvironment) if it has none.
+Digest random_nonce();
+
+/// The payload of a message with `text`: the proof, then the text.
+std::string seal(const std::string& secret, HandshakeTag tag, const Nonces& nonces,
+                 const std::string& text);
+
+/// The text of a sealed payload; nothing if its proof is wrong.
+std::optional<std::string> unseal(const std::string& secret, HandshakeTag tag, const Nonces& nonces,
+                                  const std::string& payload);
+
+/// The payload of a hello: the sender's random number, then the sealed text.
+std::string seal_hello(const std::string& secret, HandshakeTag tag, const Nonces& nonces,
+                       const std::string& text);
+
+/// Reads a hello on a connection with the challenge nonces->of_rank_zero, and sets the other
+/// number.
+std::optional<std::string> unseal_hello(const std::string& secret, HandshakeTag tag, Nonces* nonces,
+                                        const std::string& payload);
+
+}  // namespace hirgen

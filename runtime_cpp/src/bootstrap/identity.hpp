@@ -1,0 +1,44 @@
+// What a rank says about itself when it joins, and the check that all ranks fit together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bootstrap/wire.hpp"
+#include "hirgen/context.hpp"
+
+namespace hirgen {
+
+/// One rank's identity. Everything that must be equal, or different, on all ranks.
+struct Identity {
+  uint32_t protocol = kProtocol;  ///< of rendezvous and control messages
+  int rank = 0;
+  int world = 1;
+  int mesh_size = 1;
+  int nccl_version = 0;
+  int pid = 0;
+  std::string job;      ///< a connection from another job is turned away
+  std::string program;  ///< name
+  std::string digest;
+  std::string parameters;
+  std::string host;
+  std::string device;   ///< PCI bus id: two ranks may not share a GPU
+  std::string problem;  ///< why this rank cannot run, "" if it can: all ranks then say so
+
+  static constexpr uint32_t kProtocol = 2;
+};
+
+/// The identity of this process without `device` and `problem`.
+Identity identify(const ContextOptions& options, int nccl_version);
+
+void write_identity(Writer& writer, const Identity& identity);
+Identity read_identity(Reader& reader);
+
+/// "rank 2 (node7, pid 4711)".
+std::string describe(const Identity& identity);
+
+/// Empty if these ranks, all of a world, can run together; else one line for each thing
+/// that does not fit, naming the rank. `ranks[0]` is rank 0, which the others must equal.
+std::string find_misfits(const std::vector<Identity>& ranks);
+
+}  // namespace hirgen

@@ -1,0 +1,236 @@
+#include "bootstrap/socket.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "base/text.hpp"
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+namespace {
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+// Waits until `fd` is ready for `events`; false after the deadline.
+bool wait_ready(int fd, short events, Deadline deadline) {
+  while (true) {
+    pollfd waiting{fd, events, 0};
+    const int ready = poll(&waiting, 1, milliseconds_until(deadline));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return true;  // the transfer itself reports the error
+    if (Clock::now() >= deadline) return false;
+  }
+}
+
+bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+void prepare(int fd) {
+  const int one = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+Addresses resolve(const std::string& address, int port, int flags, int* status) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* found = nullptr;
+  const char* node = address.empty() ? nullptr : address.c_str();
+  *status = getaddrinfo(node, std::to_string(port).c_str(), &hints, &found);
+  return {*status == 0 ? found : nullptr, &freeaddrinfo};
+}
+
+// One of several addresses may lead nowhere: it does not get all the time that there is.
+constexpr double kAttemptSeconds = 5;
+
+// One attempt; 0 on success, else the error number.
+int try_connect(const addrinfo& target, Deadline deadline, Socket* connected) {
+  Socket socket(::socket(target.ai_family, target.ai_socktype, target.ai_protocol));
+  if (!socket.valid()) return errno;
+  prepare(socket.fd());
+  if (connect(socket.fd(), target.ai_addr, target.ai_addrlen) != 0) {
+    if (errno != EINPROGRESS) return errno;
+    if (!wait_ready(socket.fd(), POLLOUT, deadline)) return ETIMEDOUT;
+    int error = 0;
+    socklen_t size = sizeof(error);
+    getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) return error;
+  }
+  *connected = std::move(socket);
+  return 0;
+}
+
+// 0 on success, else the error number.
+int try_listen(const addrinfo& target, Socket* listening) {
+  Socket socket(::socket(target.ai_family, target.ai_socktype, target.ai_protocol));
+  if (!socket.valid()) return errno;
+  prepare(socket.fd());
+  const int one = 1;
+  const int zero = 0;
+  setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+  if (target.ai_family == AF_INET6) {
+    setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+  }
+  if (bind(socket.fd(), target.ai_addr, target.ai_addrlen) != 0) return errno;
+  if (listen(socket.fd(), SOMAXCONN) != 0) return errno;
+  *listening = std::move(socket);
+  return 0;
+}
+
+}  // namespace
+
+int milliseconds_until(Deadline deadline) {
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  if (left < 0) return 0;
+  return left > 60'000 ? 60'000 : static_cast<int>(left) + 1;
+}
+
+Socket& Socket::operator=(Socket&& other) noexcept {
+  if (this != &other) {
+    close();
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+void Socket::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+void Socket::finish_sending() const {
+  if (fd_ >= 0) shutdown(fd_, SHUT_WR);
+}
+
+Io Socket::send(const void* data, size_t bytes, Deadline deadline) const {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t sent = ::send(fd_, next, bytes, MSG_NOSIGNAL);
+    if (sent > 0) {
+      next += sent;
+      bytes -= static_cast<size_t>(sent);
+    } else if (sent < 0 && !would_block()) {
+      return Io::kClosed;
+    } else if (!wait_ready(fd_, POLLOUT, deadline)) {
+      return Io::kTimeout;
+    }
+  }
+  return Io::kDone;
+}
+
+Io Socket::receive(void* data, size_t bytes, Deadline deadline) const {
+  char* next = static_cast<char*>(data);
+  while (bytes > 0) {
+    size_t received = 0;
+    const Io io = receive_some(next, bytes, &received);
+    if (io == Io::kClosed) return io;
+    next += received;
+    bytes -= received;
+    if (io == Io::kTimeout && !wait_ready(fd_, POLLIN, deadline)) return io;
+  }
+  return Io::kDone;
+}
+
+Io Socket::receive_some(void* data, size_t bytes, size_t* received) const {
+  *received = 0;
+  const ssize_t count = recv(fd_, data, bytes, 0);
+  if (count > 0) {
+    *received = static_cast<size_t>(count);
+    return Io::kDone;
+  }
+  return count < 0 && would_block() ? Io::kTimeout : Io::kClosed;
+}
+
+Socket listen_at(const std::string& address, int port) {
+  int status = 0;
+  const Addresses targets = resolve(is_loopback(address) ? address : "", port, AI_PASSIVE, &status);
+  int error = EADDRNOTAVAIL;
+  // An IPv6 socket also takes IPv4 connections, so that family goes first; IPv4 alone is
+  // for hosts without IPv6. A port that is taken is taken for both.
+  for (const int family : {AF_INET6, AF_INET}) {
+    for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
+      if (target->ai_family != family || error == EADDRINUSE) continue;
+      Socket listening;
+      error = try_listen(*target, &listening);
+      if (error == 0) return listening;
+    }
+  }
+  throw Error(Code::kEnvironment,
+              format("rank 0 cannot listen at port %d: %s; set HIRGEN_PORT to a free port, the "
+                     "same on every rank (under torchrun MASTER_PORT + 1 is used)",
+                     port, std::strerror(error)));
+}
+
+Socket accept_waiting(const Socket& listener, int* error) {
+  const int fd = accept(listener.fd(), nullptr, nullptr);
+  *error = fd < 0 ? errno : 0;
+  if (fd < 0) return {};
+  prepare(fd);
+  return Socket(fd);
+}
+
+std::string peer_address(const Socket& socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  char name[NI_MAXHOST] = "";
+  if (getpeername(socket.fd(), any, &size) != 0 ||
+      getnameinfo(any, size, name, sizeof(name), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "an unknown address";
+  }
+  return name;
+}
+
+bool is_loopback(const std::string& address) {
+  in_addr four{};
+  in6_addr six{};
+  if (inet_pton(AF_INET, address.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  if (inet_pton(AF_INET6, address.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six);
+  return address == "localhost";
+}
+
+Socket connect_to(const std::string& address, int port, Deadline deadline,
+                  const std::string& hint) {
+  int status = 0;
+  int error = 0;
+  do {
+    const Addresses targets = resolve(address, port, 0, &status);
+    // EAI_AGAIN: the name server or the network is not up yet.
+    if (!targets && status != EAI_AGAIN) break;
+    for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
+      Socket connected;
+      error = try_connect(*target, std::min(deadline, after(kAttemptSeconds)), &connected);
+      if (error == 0) return connected;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  } while (Clock::now() < deadline);
+  if (status != 0) {
+    throw Error(Code::kEnvironment, format("cannot resolve rank 0's address '%s': %s; set "
+                                           "HIRGEN_ADDR to the host of rank 0",
+                                           address.c_str(), gai_strerror(status)));
+  }
+  throw Error(
+      Code::kPeer,
+      format("rank 0 did not answer at %s port %d: %s; is rank 0 running, and do "
+             "HIRGEN_ADDR and HIRGEN_PORT (or MASTER_ADDR and MASTER_PORT) name its host?%s",
+             address.c_str(), port, std::strerror(error), hint.c_str()),
+      0);
+}
+
+}  // namespace hirgen

@@ -1,0 +1,274 @@
+#include "hirgen/reference_device.hpp"
+
+#include <algorithm>
+
+#include "check/reference_kernels.hpp"
+#include "hirgen/error.hpp"
+#include "hirgen/fill.hpp"
+
+namespace hirgen {
+namespace {
+
+constexpr const char* kReference = "evaluate the reference";
+using Shape = Reference::Shape;
+
+/// The product of the extents of axes from..to-1.
+int64_t elements_between(const Shape& shape, size_t from, size_t to) {
+  int64_t product = 1;
+  for (size_t d = from; d < to; ++d) product *= shape[d];
+  return product;
+}
+
+int64_t elements_of(const Shape& shape) { return elements_between(shape, 0, shape.size()); }
+
+std::string text(const Shape& shape) {
+  std::string result = "[";
+  for (const int64_t extent : shape) {
+    result += (result.size() > 1 ? ", " : "") + std::to_string(extent);
+  }
+  return result + "]";
+}
+
+/// The model has checked operands before: a misfit is a mistake of hirgen.
+void require(bool holds, const char* out, const std::string& what) {
+  if (!holds) throw Error(Code::kInternal, std::string("reference of ") + out + ": " + what);
+}
+
+/// A row-major tensor of `shape`, broadcast to `extents` as NumPy does: aligned at the
+/// last axis, axes of one element repeated.
+Strided broadcast_view(const Shape& shape, const Shape& extents) {
+  Strided view;
+  view.axes = static_cast<int>(extents.size());
+  int64_t stride = 1;
+  for (size_t back = 0; back < extents.size(); ++back) {
+    const size_t d = extents.size() - 1 - back;
+    const int64_t own = back < shape.size() ? shape[shape.size() - 1 - back] : 1;
+    view.extent[d] = extents[d];
+    view.stride[d] = own == 1 ? 0 : stride;
+    stride *= own;
+  }
+  return view;
+}
+
+/// The shape that two operands broadcast to; throws if they do not.
+Shape broadcast_shape(const char* out, const Shape& a, const Shape& b) {
+  const Shape& longer = a.size() >= b.size() ? a : b;
+  const Shape& shorter = a.size() >= b.size() ? b : a;
+  Shape shape = longer;
+  const size_t lead = longer.size() - shorter.size();
+  for (size_t d = 0; d < shorter.size(); ++d) {
+    int64_t& extent = shape[lead + d];
+    require(extent == shorter[d] || extent == 1 || shorter[d] == 1, out,
+            text(a) + " and " + text(b) + " do not broadcast");
+    extent = extent == 1 ? shorter[d] : extent;
+  }
+  return shape;
+}
+
+/// The product of `a` and a matrix or matrices `b`; the leading axes of `a` are rows when
+/// b is one matrix, and batches that both have otherwise.
+reference::Product product_of(const char* out, const Shape& a, const Shape& b, bool transposed_b,
+                              DType dtype) {
+  require(a.size() >= 2 && b.size() >= 2, out, text(a) + " times " + text(b));
+  const int64_t b0 = b[b.size() - 2], b1 = b[b.size() - 1];
+  reference::Product p{
+      1, a[a.size() - 2], transposed_b ? b0 : b1, a.back(), b.size() == 2, transposed_b, dtype};
+  require((transposed_b ? b1 : b0) == p.k, out, text(a) + " times " + text(b));
+  const int64_t leading = elements_of(a) / (p.m * p.k);
+  if (p.shared_b) {
+    p.m *= leading;
+  } else {
+    p.batch = leading;
+  }
+  return p;
+}
+
+/// The batch axes of an operand of a product: all but the last two.
+Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
+
+/// a's shape with its last axis replaced: what a product gives.
+Shape product_shape(Shape a, int64_t n) {
+  a.back() = n;
+  return a;
+}
+
+}  // namespace
+
+const DeviceReference::Tensor& DeviceReference::tensor(const char* name) const {
+  const auto found = tensors_.find(name);
+  require(found != tensors_.end(), name, "it is read before it is defined");
+  return found->second;
+}
+
+std::shared_ptr<float> DeviceReference::allocate(int64_t elements, const char* name) {
+  const size_t bytes = static_cast<size_t>(elements) * sizeof(float);
+  void* memory = nullptr;
+  const cudaError_t status = cudaMalloc(&memory, bytes);
+  if (status != cudaSuccess) {
+    throw Error(Code::kEnvironment, std::string("the check needs ") + std::to_string(bytes >> 20) +
+                                        " MiB of device memory for the reference of " + name +
+                                        ": " + cudaGetErrorString(status) +
+                                        "; run with --no-check or a smaller problem");
+  }
+  const cudaStream_t stream = stream_;
+  return {static_cast<float*>(memory), [stream](float* pointer) {
+            static_cast<void>(cudaStreamSynchronize(stream));  // kernels may still use it
+            static_cast<void>(cudaFree(pointer));
+          }};
+}
+
+float* DeviceReference::define(const char* name, const Shape& shape) {
+  const int64_t elements = elements_of(shape);
+  Tensor& tensor = tensors_[name];
+  const bool reusable = tensor.data != nullptr && tensor.data.use_count() == 1 &&
+                        elements_of(tensor.shape) == elements;
+  if (!reusable) {
+    tensor.data.reset();  // before the new one is allocated: both may not fit
+    tensor.data = allocate(elements, name);
+  }
+  tensor.shape = shape;
+  return tensor.data.get();
+}
+
+void DeviceReference::generate_integers(const TensorDesc& input, int index, uint64_t seed) {
+  fill_integers_whole(define(input.name.c_str(), input.shape()), input, index, seed, stream_);
+}
+
+void DeviceReference::generate_normal(const TensorDesc& input, int index, uint64_t seed) {
+  fill_normal_whole(define(input.name.c_str(), input.shape()), input, index, seed, stream_);
+}
+
+void DeviceReference::upload(const TensorDesc& input, const void* whole) {
+  const int64_t elements = input.elements();
+  float* data = define(input.name.c_str(), input.shape());
+  // The staging copy is fp32-sized at most, and goes with this scope.
+  const std::shared_ptr<float> staging = allocate(elements, input.name.c_str());
+  HG_CHECK(
+      cudaMemcpyAsync(staging.get(), whole, static_cast<size_t>(elements) * size_of(input.dtype),
+                      cudaMemcpyHostToDevice, stream_),
+      kReference);
+  widen_elements(data, staging.get(), input.dtype, elements, stream_);
+  HG_CHECK(cudaStreamSynchronize(stream_), kReference);
+}
+
+void DeviceReference::set(const char* out, const char* in) {
+  const Tensor source = tensor(in);
+  tensors_[out] = source;
+}
+
+DeviceReference::Tensor DeviceReference::stretch(const Tensor& operand, Shape batch) {
+  batch.insert(batch.end(), operand.shape.end() - 2, operand.shape.end());
+  if (batch == operand.shape) return operand;
+  const Tensor result{batch, allocate(elements_of(batch), "a stretched operand")};
+  reference::gather(result.data.get(), operand.data.get(), broadcast_view(operand.shape, batch),
+                    stream_);
+  return result;
+}
+
+float* DeviceReference::product(const char* out, Tensor left, Tensor right, bool transposed_b,
+                                const float* bias, DType dtype) {
+  require(left.shape.size() >= 2 && right.shape.size() >= 2, out,
+          text(left.shape) + " times " + text(right.shape));
+  if (right.shape.size() > 2) {
+    const Shape batch = broadcast_shape(out, batch_of(left.shape), batch_of(right.shape));
+    left = stretch(left, batch);
+    right = stretch(right, batch);
+  }
+  const auto p = product_of(out, left.shape, right.shape, transposed_b, dtype);
+  float* result = define(out, product_shape(left.shape, p.n));
+  reference::matmul(p, result, left.data.get(), right.data.get(), bias, stream_);
+  return result;
+}
+
+void DeviceReference::matmul(const char* out, const char* a, const char* b, DType dtype) {
+  product(out, tensor(a), tensor(b), false, nullptr, dtype);
+}
+
+void DeviceReference::linear(const char* out, const char* x, const char* w, const char* bias,
+                             DType dtype) {
+  const Tensor left = tensor(x), right = tensor(w);
+  if (bias == nullptr) {
+    product(out, left, right, true, nullptr, dtype);
+    return;
+  }
+  const Tensor row = tensor(bias);
+  require(row.shape.size() + 1 == right.shape.size() &&
+              std::equal(row.shape.begin(), row.shape.end(), right.shape.begin()),
+          out, "bias " + text(row.shape));
+  if (row.shape.size() == 1) {
+    product(out, left, right, true, row.data.get(), dtype);
+    return;
+  }
+  // A row of bias per batch: added to the sums before they are rounded.
+  float* sums = product(out, left, right, true, nullptr, DType::kFp32);
+  const Shape& shape = tensor(out).shape;
+  Shape rows = row.shape;
+  rows.insert(rows.end() - 1, 1);
+  reference::binary(BinaryFn::kAdd, sums, sums, broadcast_view(shape, shape), row.data.get(),
+                    broadcast_view(rows, shape), dtype, stream_);
+}
+
+void DeviceReference::broadcast(const char* out, const char* in, int axis) {
+  Shape shape = tensor(in).shape;
+  require(axis >= 0 && static_cast<size_t>(axis) <= shape.size(), out, "broadcast axis");
+  shape.insert(shape.begin() + axis, 1);
+  reshape(out, in, shape);
+}
+
+void DeviceReference::permute(const char* out, const char* in, const std::vector<int>& perm) {
+  const Tensor source = tensor(in);
+  require(perm.size() == source.shape.size(), out, "permutation of " + text(source.shape));
+  const Strided plain = broadcast_view(source.shape, source.shape);
+  Strided view;
+  view.axes = plain.axes;
+  Shape shape;
+  for (size_t d = 0; d < perm.size(); ++d) {
+    shape.push_back(source.shape.at(static_cast<size_t>(perm[d])));
+    view.extent[d] = plain.extent[perm[d]];
+    view.stride[d] = plain.stride[perm[d]];
+  }
+  reference::gather(define(out, shape), source.data.get(), view, stream_);
+}
+
+void DeviceReference::reshape(const char* out, const char* in, const Shape& shape) {
+  const Tensor source = tensor(in);
+  require(elements_of(shape) == elements_of(source.shape), out,
+          text(source.shape) + " into " + text(shape));
+  tensors_[out] = Tensor{shape, source.data};
+}
+
+void DeviceReference::cast(const char* out, const char* in, DType dtype) {
+  unary(out, "copy", in, dtype);
+}
+
+void DeviceReference::unary(const char* out, const char* fn, const char* in, DType dtype) {
+  const Tensor source = tensor(in);
+  float* result = define(out, source.shape);
+  reference::unary(unary_fn(fn), result, source.data.get(), elements_of(source.shape), dtype,
+                   stream_);
+}
+
+void DeviceReference::binary(const char* out, const char* fn, const char* a, const char* b,
+                             DType dtype) {
+  const Tensor left = tensor(a), right = tensor(b);
+  const Shape shape = broadcast_shape(out, left.shape, right.shape);
+  float* result = define(out, shape);
+  reference::binary(binary_fn(fn), result, left.data.get(), broadcast_view(left.shape, shape),
+                    right.data.get(), broadcast_view(right.shape, shape), dtype, stream_);
+}
+
+void DeviceReference::reduce(const char* out, const char* fn, const char* in, int axis,
+                             DType dtype) {
+  const Tensor source = tensor(in);
+  const auto d = static_cast<size_t>(axis);
+  require(axis >= 0 && d < source.shape.size(), out, "reduction axis");
+  const int64_t outer = elements_between(source.shape, 0, d);
+  const int64_t inner = elements_between(source.shape, d + 1, source.shape.size());
+  const int64_t count = source.shape[d];
+  Shape shape = source.shape;
+  shape.erase(shape.begin() + axis);
+  float* result = define(out, shape);
+  reference::reduce(reduce_fn(fn), result, source.data.get(), outer, count, inner, dtype, stream_);
+}
+
+}  // namespace hirgen

@@ -1,0 +1,200 @@
+#include <limits>
+#include <string>
+
+#include "check/reference_kernels.hpp"
+#include "hirgen/numerics.hpp"
+
+namespace hirgen::reference {
+namespace {
+
+constexpr const char* kReference = "evaluate the reference";
+
+/// The offset in `view` of the element with row-major index i.
+HG_HOST_DEVICE inline int64_t offset_of(const Strided& view, int64_t i) {
+  int64_t offset = 0;
+  for (int d = view.axes - 1; d >= 0; --d) {
+    offset += i % view.extent[d] * view.stride[d];
+    i /= view.extent[d];
+  }
+  return offset;
+}
+
+int64_t elements_of(const Strided& view) {
+  int64_t product = 1;
+  for (int d = 0; d < view.axes; ++d) product *= view.extent[d];
+  return product;
+}
+
+struct UnaryElement {
+  UnaryFn fn;
+  float* out;
+  const float* in;
+  DType dtype;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    float x[1] = {in[i]};
+    apply(fn, x);
+    out[i] = round_to(dtype, x[0]);
+  }
+};
+
+struct BinaryElement {
+  BinaryFn fn;
+  float* out;
+  const float *a, *b;
+  Strided a_view, b_view;
+  DType dtype;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    float x[1] = {a[offset_of(a_view, i)]};
+    const float y[1] = {b[offset_of(b_view, i)]};
+    apply(fn, x, y);
+    out[i] = round_to(dtype, x[0]);
+  }
+};
+
+struct ReduceElement {
+  ReduceFn fn;
+  float* out;
+  const float* in;
+  int64_t count, inner;
+  DType dtype;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    const float* first = in + i / inner * count * inner + i % inner;
+    float sum[1] = {identity_of(fn)};
+    for (int64_t r = 0; r < count; ++r) {
+      const float x[1] = {first[r * inner]};
+      apply(fn, sum, x);
+    }
+    out[i] = round_to(dtype, sum[0]);
+  }
+};
+
+struct GatherElement {
+  float* out;
+  const float* in;
+  Strided view;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const { out[i] = in[offset_of(view, i)]; }
+};
+
+/// b[k, n] of one batch, however it is stored.
+HG_HOST_DEVICE inline float element_b(const Product& p, const float* b, int64_t k, int64_t n) {
+  return p.transposed_b ? b[n * p.k + k] : b[k * p.n + n];
+}
+
+/// What becomes of a finished sum.
+HG_HOST_DEVICE inline float finish(const Product& p, float sum, const float* bias, int64_t n) {
+  return round_to(p.dtype, bias == nullptr ? sum : sum + bias[n]);
+}
+
+#ifdef __CUDACC__
+
+constexpr int kTile = 32;      ///< a block computes kTile x kTile elements of c
+constexpr int kRows = 8;       ///< rows of threads in a block
+constexpr int kPerThread = 4;  ///< elements of c per thread: kTile = kRows * kPerThread
+
+/// The textbook product through shared memory. Tiles past the edge are zeros.
+__global__ void __launch_bounds__(kTile* kRows)
+    matmul_kernel(Product p, float* c, const float* a, const float* b, const float* bias) {
+  __shared__ float tile_a[kTile][kTile];
+  __shared__ float tile_b[kTile][kTile + 1];  // + 1: a transposed b is written by columns
+  const int64_t tiles_n = (p.n + kTile - 1) / kTile, tiles_m = (p.m + kTile - 1) / kTile;
+  const int64_t batch = blockIdx.x / (tiles_m * tiles_n);
+  const int64_t row0 = blockIdx.x / tiles_n % tiles_m * kTile;
+  const int64_t col0 = blockIdx.x % tiles_n * kTile;
+  const int x = threadIdx.x, y = threadIdx.y;
+  a += batch * p.m * p.k;
+  b += p.shared_b ? 0 : batch * p.k * p.n;
+  c += batch * p.m * p.n;
+
+  float sum[kPerThread] = {};
+  for (int64_t k0 = 0; k0 < p.k; k0 += kTile) {
+    for (int i = y; i < kTile; i += kRows) {
+      const int64_t row = row0 + i, k = k0 + x;
+      tile_a[i][x] = row < p.m && k < p.k ? a[row * p.k + k] : 0.0F;
+      // Neighbouring threads read neighbouring addresses in either storage of b.
+      const int bk = p.transposed_b ? x : i, bn = p.transposed_b ? i : x;
+      const bool inside = k0 + bk < p.k && col0 + bn < p.n;
+      tile_b[bk][bn] = inside ? element_b(p, b, k0 + bk, col0 + bn) : 0.0F;
+    }
+    __syncthreads();
+    for (int k = 0; k < kTile; ++k) {
+      for (int j = 0; j < kPerThread; ++j) sum[j] += tile_a[y + j * kRows][k] * tile_b[k][x];
+    }
+    __syncthreads();
+  }
+  for (int j = 0; j < kPerThread; ++j) {
+    const int64_t row = row0 + y + j * kRows, col = col0 + x;
+    if (row < p.m && col < p.n) c[row * p.n + col] = finish(p, sum[j], bias, col);
+  }
+}
+
+#else
+
+/// One row of c: row i of batch i / m. The inner loop runs along the rows of b's memory.
+struct MatmulRow {
+  Product p;
+  float* c;
+  const float *a, *b, *bias;
+
+  void operator()(int64_t i) const {
+    const float* row_a = a + i * p.k;
+    const float* matrix_b = b + (p.shared_b ? 0 : i / p.m * p.k * p.n);
+    float* row_c = c + i * p.n;
+    for (int64_t n = 0; n < p.n; ++n) row_c[n] = 0.0F;
+    if (p.transposed_b) {
+      for (int64_t n = 0; n < p.n; ++n) {
+        for (int64_t k = 0; k < p.k; ++k) row_c[n] += row_a[k] * element_b(p, matrix_b, k, n);
+      }
+    } else {
+      for (int64_t k = 0; k < p.k; ++k) {
+        for (int64_t n = 0; n < p.n; ++n) row_c[n] += row_a[k] * element_b(p, matrix_b, k, n);
+      }
+    }
+    for (int64_t n = 0; n < p.n; ++n) row_c[n] = finish(p, row_c[n], bias, n);
+  }
+};
+
+#endif
+
+}  // namespace
+
+void matmul(const Product& product, float* c, const float* a, const float* b, const float* bias,
+            cudaStream_t stream) {
+#ifdef __CUDACC__
+  const Product& p = product;
+  const int64_t blocks = p.batch * ((p.m + kTile - 1) / kTile) * ((p.n + kTile - 1) / kTile);
+  if (blocks > std::numeric_limits<int32_t>::max()) {
+    throw Error(Code::kUsage, "a product of " + std::to_string(p.batch) + " x " +
+                                  std::to_string(p.m) + " x " + std::to_string(p.n) +
+                                  " elements is too large to check; run with --no-check");
+  }
+  matmul_kernel<<<static_cast<unsigned>(blocks), dim3(kTile, kRows), 0, stream>>>(p, c, a, b, bias);
+  HG_CHECK(cudaGetLastError(), kReference);
+#else
+  parallel_for(product.batch * product.m, stream, kReference, MatmulRow{product, c, a, b, bias});
+#endif
+}
+
+void unary(UnaryFn fn, float* out, const float* in, int64_t n, DType dtype, cudaStream_t stream) {
+  parallel_for(n, stream, kReference, UnaryElement{fn, out, in, dtype});
+}
+
+void binary(BinaryFn fn, float* out, const float* a, const Strided& a_view, const float* b,
+            const Strided& b_view, DType dtype, cudaStream_t stream) {
+  parallel_for(elements_of(a_view), stream, kReference,
+               BinaryElement{fn, out, a, b, a_view, b_view, dtype});
+}
+
+void reduce(ReduceFn fn, float* out, const float* in, int64_t outer, int64_t count, int64_t inner,
+            DType dtype, cudaStream_t stream) {
+  parallel_for(outer * inner, stream, kReference, ReduceElement{fn, out, in, count, inner, dtype});
+}
+
+void gather(float* out, const float* in, const Strided& in_view, cudaStream_t stream) {
+  parallel_for(elements_of(in_view), stream, kReference, GatherElement{out, in, in_view});
+}
+
+}  // namespace hirgen::reference

@@ -1,0 +1,292 @@
+#include "hirgen/context.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "base/backoff.hpp"
+#include "base/text.hpp"
+#include "bootstrap/rendezvous.hpp"
+#include "context/device.hpp"
+#include "gemm/plan_book.hpp"
+#include "watchdog/device_monitor.hpp"
+#include "watchdog/fault.hpp"
+#include "watchdog/watchdog.hpp"
+
+namespace hirgen {
+
+// What the context made and frees.
+struct Context::Resources {
+  std::unique_ptr<DeviceMonitor> monitor;
+  ncclComm_t world = nullptr;
+  std::vector<std::unique_ptr<Team>> teams;  // Team& stays valid while more are added
+  Team* world_team = nullptr;
+  std::vector<ncclComm_t> splits;
+  std::vector<cudaStream_t> team_streams;
+  std::map<int, cudaStream_t> workers;
+  std::vector<cudaEvent_t> events;
+  std::vector<void*> buffers;
+  int lowest_priority = 0;
+  int highest_priority = 0;
+  int exceptions = std::uncaught_exceptions();
+};
+
+namespace {
+
+constexpr const char* kStart = "start";
+constexpr const char* kEnd = "end";
+
+// While it lives, the watchdog expects the host to get on.
+class Work {
+ public:
+  explicit Work(Watchdog& watchdog) : watchdog_(watchdog) { watchdog_.begin_work(); }
+  ~Work() { watchdog_.end_work(); }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+ private:
+  Watchdog& watchdog_;
+};
+
+int nccl_version() {
+  int version = 0;
+  HG_CHECK(ncclGetVersion(&version), kStart);
+  return version;
+}
+
+// Chooses and opens the device. A failure goes into the identity, so that every rank
+// learns at once that this one cannot run.
+int open_rank_device(const ContextOptions& options, Identity* identity) {
+  try {
+    const int device = choose_device(options);
+    identity->device = open_device(device);
+    return device;
+  } catch (const Error& error) {
+    identity->problem = error.what();
+    return -1;
+  }
+}
+
+void close_comm(ncclComm_t comm) {
+  HG_CHECK(ncclCommFinalize(comm), kEnd);
+  HG_CHECK(ncclCommDestroy(comm), kEnd);
+}
+
+cudaStream_t make_stream(int priority, const char* where) {
+  cudaStream_t stream = nullptr;
+  HG_CHECK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority), where);
+  return stream;
+}
+
+// Whether `ranks` is 0, 1, ... world - 1.
+bool is_world(const std::vector<int>& ranks, int world) {
+  if (ranks.size() != static_cast<size_t>(world)) return false;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] != static_cast<int>(i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Context::Context(const ContextOptions& options)
+    : options_(options),
+      neighbours_(static_cast<size_t>(options.world)),
+      plans_(std::make_unique<PlanBook>()),
+      resources_(std::make_unique<Resources>()) {
+  // NVLink multicast stays off unless the user asks for it: on a machine that others
+  // share, a crashed process can leave its multicast objects behind.
+  setenv("NCCL_NVLS_ENABLE", "0", 0);
+  std::iota(neighbours_.begin(), neighbours_.end(), 0);
+  fault::arm_from_environment(options_.rank, options_.world);
+  Identity identity = identify(options_, nccl_version());
+  options_.device = open_rank_device(options_, &identity);
+  rendezvous_ = std::make_unique<Rendezvous>(options_, identity);
+  resources_->monitor = std::make_unique<DeviceMonitor>(options_.device);
+  watchdog_ =
+      std::make_unique<Watchdog>(options_, rendezvous_->take_control(), *resources_->monitor);
+  try {
+    open_world();
+  } catch (const Error& error) {
+    // The destructor does not run for an object that was never whole.
+    fail(error);
+    close();
+    throw;
+  }
+}
+
+void Context::open_world() {
+  const Work work(*watchdog_);
+  HG_CHECK(
+      cudaDeviceGetStreamPriorityRange(&resources_->lowest_priority, &resources_->highest_priority),
+      kStart);
+  ncclUniqueId id{};
+  if (rank() == 0) HG_CHECK(ncclGetUniqueId(&id), kStart);
+  const std::string bytes =
+      rendezvous_->broadcast(std::string(id.internal, sizeof(id.internal)), "NCCL unique id");
+  std::memcpy(id.internal, bytes.data(), std::min(bytes.size(), sizeof(id.internal)));
+  // Blocking, as all communicators here: those that are not take a thread a call, and let no other
+  // thread than the calling one ask for errors, which the monitor does. The watchdog ends a call
+  // that never returns.
+  HG_CHECK(ncclCommInitRank(&resources_->world, world(), id, rank()), kStart);
+  resources_->monitor->watch(resources_->world);
+  HG_CHECK(cublasLtCreate(&cublas_), kStart);
+}
+
+Context::~Context() { close(); }
+
+// After a failure nothing is freed: peers are gone, so communicators never finish, and
+// the device may never answer. The process is about to end.
+void Context::close() {
+  const bool unwinding = std::uncaught_exceptions() > resources_->exceptions;
+  if (!watchdog_->failed() && unwinding) {
+    fail(Error(Code::kInternal, "the program ended by an exception"));
+  }
+  if (!watchdog_->failed()) {
+    try {
+      free_all();
+    } catch (const Error& error) {
+      fail(error);
+    }
+  }
+  if (watchdog_->failed()) static_cast<void>(resources_->monitor.release());
+  watchdog_.reset();
+}
+
+void Context::free_all() {
+  const Work work(*watchdog_);
+  Resources& own = *resources_;
+  for (const auto& [index, stream] : own.workers) synchronize(stream);
+  for (cudaStream_t stream : own.team_streams) synchronize(stream);
+  own.monitor->forget_all();
+  for (ncclComm_t comm : own.splits) close_comm(comm);
+  close_comm(own.world);
+  for (cudaEvent_t event : own.events) HG_CHECK(cudaEventDestroy(event), kEnd);
+  for (const auto& [index, stream] : own.workers) HG_CHECK(cudaStreamDestroy(stream), kEnd);
+  for (cudaStream_t stream : own.team_streams) HG_CHECK(cudaStreamDestroy(stream), kEnd);
+  for (void* buffer : own.buffers) HG_CHECK(cudaFree(buffer), kEnd);
+  HG_CHECK(cublasLtDestroy(cublas_), kEnd);
+}
+
+Team& Context::team(const std::vector<int>& ranks, const char* where) {
+  Resources& own = *resources_;
+  const bool whole = is_world(ranks, world());
+  if (whole && own.world_team != nullptr) return *own.world_team;
+  const auto place = std::find(ranks.begin(), ranks.end(), rank());
+  if (place == ranks.end() && !ranks.empty()) {
+    throw Error(Code::kInternal, format("%s: rank %d is not in its own team", where, rank()));
+  }
+  auto team = std::make_unique<Team>();
+  team->size = static_cast<int>(ranks.size());
+  team->rank = ranks.empty() ? -1 : static_cast<int>(place - ranks.begin());
+  team->comm = whole ? own.world : split(ranks, team->rank, where);
+  if (!ranks.empty()) {
+    team->stream = make_stream(own.highest_priority, where);
+    own.team_streams.push_back(team->stream);
+  }
+  own.teams.push_back(std::move(team));
+  if (whole) own.world_team = own.teams.back().get();
+  return *own.teams.back();
+}
+
+// The communicator of the team; null if this rank is in none. Teams of one split do not
+// overlap, so the lowest rank of a team tells it from the others.
+ncclComm_t Context::split(const std::vector<int>& ranks, int position, const char* where) {
+  const int color =
+      ranks.empty() ? NCCL_SPLIT_NOCOLOR : *std::min_element(ranks.begin(), ranks.end());
+  ncclComm_t comm = nullptr;
+  HG_CHECK(ncclCommSplit(resources_->world, color, std::max(position, 0), &comm, nullptr), where);
+  if (comm == nullptr) return nullptr;
+  resources_->splits.push_back(comm);
+  resources_->monitor->watch(comm);
+  return comm;
+}
+
+cudaStream_t Context::worker(int index) {
+  cudaStream_t& stream = resources_->workers[index];
+  if (stream == nullptr) stream = make_stream(resources_->lowest_priority, "worker stream");
+  return stream;
+}
+
+Events Context::events(const char* name, const char* where, int64_t count) {
+  const auto total = static_cast<size_t>(count * Events::kCalls);
+  Events made;
+  made.clock_ = &clock_;
+  made.set_ = std::make_shared<Events::Set>();
+  made.set_->name = name;
+  made.set_->where = where;
+  made.set_->count = count;
+  made.set_->uses = std::vector<std::atomic<uint64_t>>(total);
+  for (size_t i = 0; i < total; ++i) {
+    cudaEvent_t event = nullptr;
+    HG_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), where);
+    made.set_->events.push_back(event);
+    resources_->events.push_back(event);
+  }
+  resources_->monitor->watch(made);
+  return made;
+}
+
+void* Context::allocate(size_t bytes, const std::string& what) {
+  if (bytes == 0) return nullptr;
+  void* buffer = nullptr;
+  const cudaError_t status = cudaMalloc(&buffer, bytes);
+  // The position of the host is a literal: the watchdog may read it when `what` is gone.
+  constexpr const char* kAllocate = "allocate";
+  if (status == cudaErrorMemoryAllocation) {
+    size_t free = 0;
+    size_t total = 0;
+    HG_CHECK(cudaMemGetInfo(&free, &total), kAllocate);
+    throw Error(Code::kEnvironment,
+                format("%s needs %zu bytes of GPU memory and %zu of %zu are free", what.c_str(),
+                       bytes, free, total));
+  }
+  HG_CHECK(status, kAllocate);
+  resources_->buffers.push_back(buffer);
+  return buffer;
+}
+
+void Context::watch(std::shared_ptr<LoanBook> loans) {
+  resources_->monitor->watch(std::move(loans));
+}
+
+void Context::begin_call() {
+  const int64_t call = watchdog_->begin_call();
+  clock_.call.store(call);
+  fault::begin_call(call);
+}
+
+void Context::call_issued(cudaStream_t caller) {
+  DeviceMonitor& monitor = *resources_->monitor;
+  cudaEvent_t event = monitor.take_event();
+  HG_CHECK(cudaEventRecord(event, caller), "end of call");
+  monitor.call_issued(event);
+  watchdog_->call_issued();
+}
+
+void Context::synchronize(cudaStream_t stream) {
+  const Clock::time_point start = Clock::now();
+  const std::chrono::duration<double> limit(options_.timeout_seconds);
+  Backoff backoff;
+  while (true) {
+    const cudaError_t status = cudaStreamQuery(stream);
+    if (status == cudaSuccess) return;
+    if (status != cudaErrorNotReady) HG_CHECK(status, "synchronize");
+    if (const std::string text = resources_->monitor->failure(); !text.empty()) {
+      throw Error(Code::kDevice, text);
+    }
+    if (Clock::now() - std::max(start, resources_->monitor->last_completion()) > limit) {
+      throw Error(Code::kTimeout, "the stream did not become idle within " +
+                                      seconds_text(options_.timeout_seconds));
+    }
+    backoff.pause();
+  }
+}
+
+void Context::fail(const Error& error) { watchdog_->fail(error); }
+
+}  // namespace hirgen

@@ -1,0 +1,58 @@
+#include "context/device.hpp"
+
+#include "base/text.hpp"
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+namespace {
+
+// The device is part of the machine: what fails here is not the program's fault.
+void require(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  throw Error(Code::kEnvironment, std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+}  // namespace
+
+int choose_device(const ContextOptions& options) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    throw Error(Code::kEnvironment,
+                std::string("no GPU: ") +
+                    (status == cudaSuccess ? "none is visible" : cudaGetErrorString(status)) +
+                    "; check nvidia-smi and CUDA_VISIBLE_DEVICES, or build with the cpu preset");
+  }
+  int device = options.device;
+  // A launcher that gives each rank one visible device numbers it 0.
+  if (device < 0) device = count == 1 ? 0 : options.local_rank;
+  if (device < 0) {
+    throw Error(Code::kEnvironment,
+                format("%d GPUs are visible and the launcher does not say which is this rank's: "
+                       "set HIRGEN_RANK, HIRGEN_WORLD and HIRGEN_LOCAL_RANK, or make one GPU "
+                       "visible (CUDA_VISIBLE_DEVICES)",
+                       count));
+  }
+  if (device >= count) {
+    throw Error(Code::kEnvironment,
+                format("GPU %d is wanted (local rank %d) and %d %s visible", device,
+                       options.local_rank, count, count == 1 ? "is" : "are"));
+  }
+  return device;
+}
+
+std::string open_device(int device) {
+  require(cudaSetDevice(device), "cannot use the GPU");
+  char bus_id[32] = "";
+  require(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), device), "cannot identify the GPU");
+  return bus_id;
+}
+
+std::string device_name(int device) {
+  cudaDeviceProp properties{};
+  require(cudaGetDeviceProperties(&properties, device), "cannot describe the GPU");
+  return properties.name;
+}
+
+}  // namespace hirgen

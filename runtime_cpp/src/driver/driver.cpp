@@ -1,0 +1,256 @@
+#include "driver/driver.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "bootstrap/identity.hpp"
+#include "bootstrap/rendezvous.hpp"
+#include "context/device.hpp"
+#include "driver/host_slices.hpp"
+#include "hirgen/error.hpp"
+#include "hirgen/fill.hpp"
+#include "ipc/transport.hpp"
+
+namespace hirgen {
+
+namespace {
+
+constexpr const char* kDriver = "driver";
+
+size_t index_of(const std::vector<TensorDesc>& descs, const std::string& name, const char* option) {
+  std::string names;
+  for (size_t i = 0; i < descs.size(); ++i) {
+    if (descs[i].name == name) return i;
+    names += (names.empty() ? "" : ", ") + descs[i].name;
+  }
+  throw Error(Code::kUsage, std::string(option) + " " + name +
+                                ": the program has no such tensor; it has " + names);
+}
+
+}  // namespace
+
+void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options) {
+  for (const auto& [name, path] : options.dump) index_of(descs, name, "--dump");
+  for (const auto& [name, path] : options.load) {
+    if (descs[index_of(descs, name, "--load")].output) {
+      throw Error(Code::kUsage, "--load " + name + ": it is an output");
+    }
+  }
+}
+
+Driver::Driver(Context& context, const ProgramTable& table, const Options& options)
+    : context_(context),
+      table_(table),
+      options_(options),
+      descs_(table.tensors(context.rank())),
+      plans_(context, options, table.info.name) {
+  report_.info = &table.info;
+  report_.options = options;
+  for (const TensorDesc& desc : descs_) {
+    exact_ = exact_ && desc.tolerance == 0;
+    report_.tolerance = std::max(report_.tolerance, desc.tolerance);
+  }
+  report_.dtype = descs_.front().dtype;
+  HG_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), kDriver);
+  HG_CHECK(cudaEventCreate(&begin_), kDriver);
+  HG_CHECK(cudaEventCreate(&end_), kDriver);
+  allocate_tensors();
+  load_files();
+  MadeProgram made = make_program(context, table, options.transport);
+  program_ = std::move(made.program);
+  report_.transport = made.transport;
+  describe_machine();
+}
+
+Driver::~Driver() {
+  program_.reset();
+  reference_.reset();
+  static_cast<void>(cudaEventDestroy(begin_));
+  static_cast<void>(cudaEventDestroy(end_));
+  static_cast<void>(cudaStreamDestroy(stream_));
+}
+
+void Driver::say(const std::string& text) const {
+  if (context_.rank() != 0) return;
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);  // the watchdog ends a process without doing so
+}
+
+Code Driver::run() {
+  say(header(report_));
+  settle_plans();
+  if (options_.check || !options_.dump.empty()) issue_checked_calls();
+  if (options_.check) report_.wrong = count_all_wrong();
+  reference_.reset();  // whole tensors: other programs on this GPU may need the memory
+  for (const auto& [name, path] : options_.dump) dump_tensor(name, path);
+  report_.repeat_seconds = time_calls();
+  if (context_.rank() == 0) {
+    say(columns(report_));
+    const std::string json = to_json(report_);
+    if (!options_.json.empty()) {
+      write_file(options_.json, {{json.data(), json.size()}}, options_.timeout);
+    }
+  }
+  // Nobody leaves while others still work: a rank that fails now is still heard.
+  context_.rendezvous().barrier("end of the program");
+  return report_.wrong.value_or(0) == 0 ? Code::kOk : Code::kWrong;
+}
+
+void Driver::allocate_tensors() {
+  for (const TensorDesc& desc : descs_) {
+    tensors_.push_back(context_.allocate(desc.local_bytes(), desc.where + " " + desc.name));
+  }
+  if (!options_.check) return;
+  for (int64_t i = 0; i < options_.checks; ++i) {
+    std::vector<void*>& kept = kept_.emplace_back(descs_.size(), nullptr);
+    for (size_t t = 0; t < descs_.size(); ++t) {
+      if (!descs_[t].output) continue;
+      kept[t] = context_.allocate(descs_[t].local_bytes(), "a checked output");
+    }
+  }
+  reference_ = std::make_unique<DeviceReference>(stream_);
+}
+
+void Driver::load_files() {
+  std::map<size_t, double> rms;
+  for (const auto& [name, path] : options_.load) {
+    const size_t index = index_of(descs_, name, "--load");
+    const TensorDesc& desc = descs_[index];
+    const SafetensorsFile file(path);
+    const char* whole = file.elements_of(desc);
+    const std::vector<char> local = take_slice(whole, desc);
+    HG_CHECK(cudaMemcpy(tensors_[index], local.data(), local.size(), cudaMemcpyHostToDevice),
+             kDriver);
+    if (reference_) reference_->upload(desc, whole);
+    rms[index] = root_mean_square(whole, desc.dtype, desc.elements());
+    loaded_.insert(index);
+  }
+  if (loaded_.empty() || !exact_) return;
+  tolerance_ = tolerance_of(descs_, rms);
+  report_.tolerance = tolerance_.relative;
+}
+
+void Driver::fill_inputs(uint64_t seed) {
+  for (size_t i = 0; i < descs_.size(); ++i) {
+    if (descs_[i].output || loaded_.contains(i)) continue;
+    const auto fill = exact_ ? fill_integers : fill_normal;
+    fill(tensors_[i], descs_[i], static_cast<int>(i), seed, stream_);
+  }
+}
+
+// The host does not wait between the calls, so that a call that starts too early reads, or
+// overwrites, what belongs to its neighbour.
+void Driver::issue_checked_calls() {
+  for (int64_t i = 0; i < options_.checks; ++i) {
+    fill_inputs(options_.seed + static_cast<uint64_t>(i));
+    for (size_t t = 0; t < descs_.size(); ++t) {
+      if (descs_[t].output) poison(tensors_[t], descs_[t].local_bytes(), stream_);
+    }
+    call();
+    for (size_t t = 0; t < descs_.size() && options_.check; ++t) {
+      if (!descs_[t].output) continue;
+      HG_CHECK(cudaMemcpyAsync(kept_[static_cast<size_t>(i)][t], tensors_[t],
+                               descs_[t].local_bytes(), cudaMemcpyDeviceToDevice, stream_),
+               kDriver);
+    }
+  }
+  context_.synchronize(stream_);
+}
+
+int64_t Driver::count_all_wrong() {
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < options_.checks; ++i) wrong += count_wrong_of_call(i);
+  return context_.rendezvous().sum(wrong, "sum of wrong elements");
+}
+
+void Driver::evaluate_reference(uint64_t seed) {
+  for (size_t i = 0; i < descs_.size(); ++i) {
+    if (descs_[i].output || loaded_.contains(i)) continue;
+    if (exact_) {
+      reference_->generate_integers(descs_[i], static_cast<int>(i), seed);
+    } else {
+      reference_->generate_normal(descs_[i], static_cast<int>(i), seed);
+    }
+  }
+  table_.reference(*reference_);
+  context_.synchronize(stream_);
+}
+
+Tolerance Driver::tolerance_for(const TensorDesc& output) {
+  if (exact_) return tolerance_;
+  std::vector<char> whole(static_cast<size_t>(output.elements()) * sizeof(float));
+  HG_CHECK(cudaMemcpyAsync(whole.data(), reference_->data(output.name), whole.size(),
+                           cudaMemcpyDeviceToHost, stream_),
+           kDriver);
+  context_.synchronize(stream_);
+  const double rms = root_mean_square(whole.data(), DType::kFp32, output.elements());
+  return {output.tolerance, output.tolerance * rms};
+}
+
+int64_t Driver::count_wrong_of_call(int64_t call) {
+  evaluate_reference(options_.seed + static_cast<uint64_t>(call));
+  int64_t total = 0;
+  for (size_t t = 0; t < descs_.size(); ++t) {
+    if (!descs_[t].output) continue;
+    const Tolerance tolerance = tolerance_for(descs_[t]);
+    const Wrong wrong = count_wrong(kept_[static_cast<size_t>(call)][t], descs_[t],
+                                    reference_->data(descs_[t].name), tolerance.relative,
+                                    tolerance.absolute, stream_);
+    if (wrong.count > 0) {
+      std::fprintf(stderr,
+                   "hirgen: rank %d, checked call %ld: %ld of %ld elements of %s are "
+                   "wrong; the first is element %ld: %g, expected %g\n",
+                   context_.rank(), static_cast<long>(call + 1), static_cast<long>(wrong.count),
+                   static_cast<long>(descs_[t].local_elements()), descs_[t].name.c_str(),
+                   static_cast<long>(wrong.first_index), static_cast<double>(wrong.got),
+                   static_cast<double>(wrong.expected));
+    }
+    total += wrong.count;
+  }
+  return total;
+}
+
+void Driver::dump_tensor(const std::string& name, const std::string& path) {
+  const size_t index = index_of(descs_, name, "--dump");
+  std::string local(descs_[index].local_bytes(), '\0');
+  HG_CHECK(
+      cudaMemcpyAsync(local.data(), tensors_[index], local.size(), cudaMemcpyDeviceToHost, stream_),
+      kDriver);
+  context_.synchronize(stream_);
+  const std::vector<std::string> slices = context_.rendezvous().gather(local, "dump");
+  if (context_.rank() != 0) return;
+  std::vector<char> whole(static_cast<size_t>(descs_[index].elements()) *
+                          size_of(descs_[index].dtype));
+  for (int rank = 0; rank < context_.world(); ++rank) {
+    put_slice(&whole, table_.tensors(rank)[index], slices[static_cast<size_t>(rank)].data());
+  }
+  write_safetensors(path, descs_[index], whole, options_.timeout);
+}
+
+void Driver::describe_machine() {
+  const ContextOptions& own = context_.options();
+  HG_CHECK(cudaRuntimeGetVersion(&report_.versions.runtime), kDriver);
+  HG_CHECK(cudaDriverGetVersion(&report_.versions.driver), kDriver);
+  HG_CHECK(ncclGetVersion(&report_.versions.nccl), kDriver);
+  const Identity self = identify(own, report_.versions.nccl);
+  Writer writer;
+  writer.put(self.pid).put(own.device).put(self.host);
+  writer.put(open_device(own.device)).put(device_name(own.device));
+  for (std::string& part : context_.rendezvous().allgather(writer.bytes(), "devices")) {
+    Reader reader(std::move(part));
+    RankInfo& rank = report_.ranks.emplace_back();
+    rank.rank = static_cast<int>(report_.ranks.size()) - 1;
+    rank.pid = reader.get<int>();
+    rank.device = reader.get<int>();
+    for (std::string* text : {&rank.host, &rank.bus_id, &rank.device_name}) {
+      *text = reader.get_text();
+    }
+  }
+}
+
+}  // namespace hirgen

@@ -1,0 +1,86 @@
+// The program over an emitted library, on one rank: inputs, checked calls, timed calls.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "check/tolerance.hpp"
+#include "driver/options.hpp"
+#include "driver/report.hpp"
+#include "driver/safetensors.hpp"
+#include "gemm/plan_options.hpp"
+#include "hirgen/context.hpp"
+#include "hirgen/program.hpp"
+#include "hirgen/reference_device.hpp"
+
+namespace hirgen {
+
+/// Throws Error(kUsage) unless the options' tensors exist and inputs alone are loaded. Every
+/// rank finds that alone, before it joins the others.
+void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options);
+
+class Driver {
+ public:
+  /// Collective: every rank of the context makes one.
+  Driver(Context& context, const ProgramTable& table, const Options& options);
+  ~Driver();
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  /// Checks, dumps, times and reports as the options say. Returns kOk or kWrong.
+  Code run();
+
+ private:
+  /// Prints on rank 0.
+  void say(const std::string& text) const;
+  void allocate_tensors();
+  void load_files();
+  /// Puts the inputs of one checked call on the device.
+  void fill_inputs(uint64_t seed);
+  /// Issues the checked calls back to back; keeps each call's outputs.
+  void issue_checked_calls();
+  /// Compares what they left with the reference. Wrong elements over all ranks.
+  int64_t count_all_wrong();
+  int64_t count_wrong_of_call(int64_t call);
+  void evaluate_reference(uint64_t seed);
+  /// How far an output may be from the reference, which has been evaluated.
+  Tolerance tolerance_for(const TensorDesc& output);
+  void dump_tensor(const std::string& name, const std::string& path);
+  /// Puts inputs on the device that load it as data in use does.
+  void fill_normal_inputs();
+  /// Settles the algorithms of the products, as --plans and --tune say.
+  void settle_plans();
+  /// Seconds of one call in each repeat, on the slowest rank.
+  std::vector<double> time_calls();
+  /// Those of one round of warm-up calls and repeats.
+  std::vector<double> time_round();
+  /// The rounds that lines on rank 0's standard input ask for; at least one.
+  std::vector<double> time_paced_rounds();
+  /// Waits for the next line; false, on every rank, at the end of the input.
+  bool another_round();
+  double time_repeat();
+  void call() { run_call(context_, *program_, stream_, tensors_); }
+  void describe_machine();
+
+  Context& context_;
+  const ProgramTable& table_;
+  const Options options_;
+  const std::vector<TensorDesc> descs_;
+  std::vector<void*> tensors_;            ///< one call's, as run() takes them
+  std::vector<std::vector<void*>> kept_;  ///< by checked call, its tensors; inputs are null
+  std::set<size_t> loaded_;               ///< tensors that --load gave
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< of a timed repeat
+  ProgramPlans plans_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<DeviceReference> reference_;
+  bool exact_ = true;    ///< the program keeps integers integers
+  Tolerance tolerance_;  ///< of an exact program: 0 unless files were loaded
+  Report report_;
+};
+
+}  // namespace hirgen

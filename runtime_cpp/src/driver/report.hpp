@@ -1,0 +1,67 @@
+// What a run found, as columns in nccl-tests' manner and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/options.hpp"
+#include "gemm/plan_report.hpp"
+#include "hirgen/program.hpp"
+
+namespace hirgen {
+
+/// One rank's process and device.
+struct RankInfo {
+  int rank = 0;
+  int pid = 0;
+  int device = 0;
+  std::string host;
+  std::string bus_id;
+  std::string device_name;
+};
+
+/// Versions as the libraries number them (13000, 22803).
+struct Versions {
+  int runtime = 0;
+  int driver = 0;
+  int nccl = 0;
+};
+
+/// A whole run.
+struct Report {
+  const ProgramInfo* info = nullptr;
+  std::string transport;  ///< that ran: "nccl", "ipc-get" or "ipc-put"
+  Options options;
+  DType dtype = DType::kBf16;  ///< of the communicated tensor
+  Versions versions;
+  std::vector<RankInfo> ranks;
+  std::vector<PlanReport> plans;       ///< rank 0's products and their algorithms
+  std::vector<double> repeat_seconds;  ///< one call's time in each repeat, slowest rank
+  std::optional<int64_t> wrong;        ///< elements, over all ranks and checked calls
+  double tolerance = 0;                ///< relative; 0 is an exact check
+};
+
+/// The middle of the values, the mean of the middle two of an even number; not empty.
+double median(std::vector<double> values);
+
+/// Floating-point operations of one call on one rank.
+double flops(const ProgramInfo& info);
+
+/// What busbw is to algbw, as nccl-tests defines it for a kind of communication of so many
+/// ranks: the share of the tensor that crosses each link of an ideal machine.
+double bus_factor(const std::string& kind, int ranks);
+
+/// The communications of a program in one line, those that are alike once, with their number:
+/// "allgather x (2), reducescatter x", or "none".
+std::string communications(const ProgramInfo& info);
+
+/// The lines that precede a run: "#"-comments on program, ranks and versions.
+std::string header(const Report& report);
+/// Column names and the one row of numbers, then the verdict on the check.
+std::string columns(const Report& report);
+/// The whole report as one JSON object.
+std::string to_json(const Report& report);
+
+}  // namespace hirgen

@@ -1,0 +1,63 @@
+// main() of an emitted program: what goes wrong becomes a message and an exit code.
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/current_error.hpp"
+#include "base/text.hpp"
+#include "bootstrap/launch_env.hpp"
+#include "driver/driver.hpp"
+#include "driver/options.hpp"
+#include "hirgen/error.hpp"
+#include "hirgen/program.hpp"
+
+namespace hirgen {
+
+namespace {
+
+void complain(const std::string& who, const Error& error) {
+  const std::string text = "hirgen: " + who + ": " + error.what() + "\n";
+  static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+}
+
+// After a failure nothing is freed and the process ends here: the device may never answer.
+Code run_rank(Context& context, const ProgramTable& table, const Options& options) {
+  std::unique_ptr<Driver> driver;
+  try {
+    driver = std::make_unique<Driver>(context, table, options);
+    return driver->run();
+  } catch (...) {
+    const Error error = current_error();
+    static_cast<void>(driver.release());
+    context.fail(error);
+    complain(format("%s rank %d", table.info.name.c_str(), context.rank()), error);
+    _exit(static_cast<int>(error.code()));
+  }
+}
+
+}  // namespace
+
+int run_main(int argc, char** argv, const ProgramTable& table) {
+  std::string who = table.info.name;
+  try {
+    const Options options = parse_options(argc, argv);
+    if (options.help) {
+      std::fputs(usage(table.info.name).c_str(), stdout);
+      return 0;
+    }
+    ContextOptions joining = options_from_environment(table.info, options.timeout);
+    joining.require_secret = options.require_secret;
+    who += format(" rank %d", joining.rank);
+    check_tensor_names(table.tensors(joining.rank), options);
+    Context context(joining);
+    return static_cast<int>(run_rank(context, table, options));
+  } catch (...) {
+    const Error error = current_error();
+    complain(who, error);
+    return static_cast<int>(error.code());
+  }
+}
+
+}  // namespace hirgen

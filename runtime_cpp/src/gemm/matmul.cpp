@@ -1,0 +1,238 @@
+#include "hirgen/matmul.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "gemm/plan_book.hpp"
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+std::atomic<uint64_t> plan_changes{0};
+
+namespace {
+
+cudaDataType_t cuda_type(DType type) {
+  switch (type) {
+    case DType::kFp16:
+      return CUDA_R_16F;
+    case DType::kBf16:
+      return CUDA_R_16BF;
+    case DType::kFp32:
+      break;
+  }
+  return CUDA_R_32F;
+}
+
+/// A row-major matrix [rows, cols], `batch` times. Rows are `apart` elements apart, or dense.
+struct Matrix {
+  int64_t rows, cols, batch, stride, apart = 0;
+
+  int64_t leading() const { return apart == 0 ? cols : apart; }
+
+  /// What cuBLASLt is told: the transposed, column-major matrix in the same memory.
+  cublasLtMatrixLayout_t layout(DType type, const char* where) const {
+    cublasLtMatrixLayout_t layout = nullptr;
+    HG_CHECK(cublasLtMatrixLayoutCreate(&layout, cuda_type(type), static_cast<uint64_t>(cols),
+                                        static_cast<uint64_t>(rows), leading()),
+             where);
+    if (batch == 1) return layout;
+    const auto count = static_cast<int32_t>(batch);
+    HG_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                              sizeof(count)),
+             where);
+    HG_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                              &stride, sizeof(stride)),
+             where);
+    return layout;
+  }
+
+  /// The alignment in bytes of every row, up to 16: slices start at rows, and the
+  /// heuristic would otherwise take 256 for granted.
+  uint32_t alignment(DType type) const {
+    const int64_t row = std::gcd(cols, leading());  // a slice may start at columns of its size
+    const int64_t elements = batch == 1 ? row : std::gcd(row, stride);
+    return static_cast<uint32_t>(
+        std::gcd(elements * static_cast<int64_t>(size_of(type)), int64_t{16}));
+  }
+};
+
+Matrix operand_a(const MatmulShape& s) {
+  return s.transpose_a ? Matrix{s.k, s.m, s.batch, s.stride_a}
+                       : Matrix{s.m, s.k, s.batch, s.stride_a};
+}
+
+Matrix operand_b(const MatmulShape& s) {
+  return s.transpose_b ? Matrix{s.n, s.k, s.batch, s.stride_b, s.row_b}
+                       : Matrix{s.k, s.n, s.batch, s.stride_b, s.row_b};
+}
+
+Matrix result(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c}; }
+
+template <typename T>
+void set(cublasLtMatmulDesc_t op, cublasLtMatmulDescAttributes_t attribute, const T& value,
+         const char* where) {
+  HG_CHECK(cublasLtMatmulDescSetAttribute(op, attribute, &value, sizeof(value)), where);
+}
+
+/// The limits of the heuristic's choice, destroyed with its scope.
+class Preference {
+ public:
+  Preference(const MatmulShape& shape, const char* where) : where_(where) {
+    HG_CHECK(cublasLtMatmulPreferenceCreate(&preference_), where);
+    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
+    // Partial sums of a split k axis may only meet in fp32, or results would be rounded twice.
+    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+    // cuBLASLt's A is our B: the operands are swapped.
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, operand_b(shape).alignment(shape.dtype));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, operand_a(shape).alignment(shape.dtype));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, result(shape).alignment(shape.result()));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, result(shape).alignment(shape.result()));
+  }
+  ~Preference() { static_cast<void>(cublasLtMatmulPreferenceDestroy(preference_)); }
+  Preference(const Preference&) = delete;
+  Preference& operator=(const Preference&) = delete;
+
+  cublasLtMatmulPreference_t get() const { return preference_; }
+
+ private:
+  template <typename T>
+  void set(cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
+    HG_CHECK(cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof(value)),
+             where_);
+  }
+
+  const char* where_;
+  cublasLtMatmulPreference_t preference_ = nullptr;
+};
+
+}  // namespace
+
+std::string describe(const MatmulShape& s) {
+  const auto matrix = [](const char* name, int64_t rows, int64_t cols, bool transposed) {
+    return std::string(name) + "[" + std::to_string(rows) + ", " + std::to_string(cols) + "]" +
+           (transposed ? "^T" : "");
+  };
+  const Matrix a = operand_a(s), b = operand_b(s);
+  return matrix("C", s.m, s.n, false) + " = " + matrix("A", a.rows, a.cols, s.transpose_a) + " " +
+         matrix("B", b.rows, b.cols, s.transpose_b) +
+         (s.bias ? " + bias[" + std::to_string(s.n) + "]" : "") +
+         (s.addend ? matrix(" + addend", s.m, s.n, false) : "") + ", " + spelling(s.dtype) +
+         (s.result() == s.dtype ? "" : std::string(" to ") + spelling(s.result())) +
+         (s.row_b > 0 ? ", rows of B at stride " + std::to_string(s.row_b) : "") +
+         (s.batch > 1
+              ? ", " + std::to_string(s.batch) + " times at strides " + std::to_string(s.stride_a) +
+                    ", " + std::to_string(s.stride_b) + ", " + std::to_string(s.stride_c)
+              : "");
+}
+
+MatmulPlan::MatmulPlan(const MatmulShape& shape, const char* where)
+    : MatmulPlan() {  // from here on the destructor runs when this one throws
+  shape_ = shape;
+  HG_CHECK(cublasLtMatmulDescCreate(&op, CUBLAS_COMPUTE_32F, CUDA_R_32F), where);
+  set(op, CUBLASLT_MATMUL_DESC_TRANSA, shape.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, where);
+  set(op, CUBLASLT_MATMUL_DESC_TRANSB, shape.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, where);
+  // The bias runs along the rows of the column-major result: along n of the row-major one.
+  if (shape.bias) set(op, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS, where);
+  a = operand_a(shape).layout(shape.dtype, where);
+  b = operand_b(shape).layout(shape.dtype, where);
+  c = result(shape).layout(shape.result(), where);
+}
+
+MatmulPlan::MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where)
+    : MatmulPlan(shape, where) {
+  take_first(cublas, where);
+}
+
+MatmulPlan::MatmulPlan(Context& context, const MatmulShape& shape, const char* where)
+    : MatmulPlan(shape, where) {
+  PlanBook& book = context.plans();
+  if (const auto choice = book.choice(context.cublas(), *this)) {
+    take(*choice, PlanSource::kFile);
+  } else {
+    take_first(context.cublas(), where);
+  }
+  book.add(this);
+  book_ = &book;
+}
+
+void MatmulPlan::take_first(cublasLtHandle_t cublas, const char* where) {
+  const auto found = candidates(cublas, 1, where);
+  if (found.empty()) {
+    throw Error(Code::kDevice, std::string(where) + ": cuBLASLt has no algorithm for " +
+                                   describe(shape_) + " with a workspace of " +
+                                   std::to_string(kWorkspaceBytes >> 20) + " MiB");
+  }
+  take(found.front(), PlanSource::kHeuristic);
+}
+
+MatmulPlan::~MatmulPlan() {
+  if (book_ != nullptr) book_->remove(this);
+  if (c != nullptr) static_cast<void>(cublasLtMatrixLayoutDestroy(c));
+  if (b != nullptr) static_cast<void>(cublasLtMatrixLayoutDestroy(b));
+  if (a != nullptr) static_cast<void>(cublasLtMatrixLayoutDestroy(a));
+  if (op != nullptr) static_cast<void>(cublasLtMatmulDescDestroy(op));
+}
+
+MatmulPlan::MatmulPlan(MatmulPlan&& other) noexcept : MatmulPlan() { *this = std::move(other); }
+
+MatmulPlan& MatmulPlan::operator=(MatmulPlan&& other) noexcept {
+  std::swap(op, other.op);
+  std::swap(a, other.a);
+  std::swap(b, other.b);
+  std::swap(c, other.c);
+  std::swap(algo, other.algo);
+  std::swap(workspace_bytes, other.workspace_bytes);
+  std::swap(source, other.source);
+  std::swap(shape_, other.shape_);
+  std::swap(book_, other.book_);
+  if (book_ != nullptr) book_->exchange(this, &other);
+  if (other.book_ != nullptr && other.book_ != book_) other.book_->exchange(this, &other);
+  return *this;
+}
+
+void MatmulPlan::set_bias(const void* bias, const char* where) {
+  set(op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, where);
+}
+
+std::vector<MatmulCandidate> MatmulPlan::candidates(cublasLtHandle_t cublas, int limit,
+                                                    const char* where) const {
+  const Preference preference(shape_, where);
+  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(limit));
+  int found = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      cublas, op, b, a, c, c, preference.get(), limit, results.data(), &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
+  HG_CHECK(status, where);
+  std::vector<MatmulCandidate> candidates;
+  for (int i = 0; i < found; ++i) {
+    const auto& result = results[static_cast<size_t>(i)];
+    if (result.state == CUBLAS_STATUS_SUCCESS) {
+      candidates.push_back({result.algo, result.workspaceSize});
+    }
+  }
+  return candidates;
+}
+
+std::optional<MatmulCandidate> MatmulPlan::check(cublasLtHandle_t cublas,
+                                                 const cublasLtMatmulAlgo_t& algorithm) const {
+  cublasLtMatmulHeuristicResult_t result{};
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoCheck(cublas, op, b, a, c, c, &algorithm, &result);
+  if (status != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kWorkspaceBytes) return {};
+  return MatmulCandidate{algorithm, result.workspaceSize};
+}
+
+void MatmulPlan::take(const MatmulCandidate& candidate, PlanSource by) {
+  algo = candidate.algo;
+  workspace_bytes = candidate.workspace_bytes;
+  source = by;
+}
+
+void MatmulPlan::use(const MatmulCandidate& candidate, PlanSource by) {
+  take(candidate, by);
+  ++plan_changes;
+}
+
+}  // namespace hirgen

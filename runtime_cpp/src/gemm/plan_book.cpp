@@ -1,0 +1,72 @@
+#include "gemm/plan_book.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace hirgen {
+
+void PlanBook::load(const std::string& file, const Library& own) {
+  choices_ = read_plans(file);
+  file_ = file;
+  own_ = own;
+}
+
+std::optional<MatmulCandidate> PlanBook::choice(cublasLtHandle_t cublas, const MatmulPlan& plan) {
+  if (choices_.empty()) return {};
+  const std::string product = describe(plan.shape());
+  const PlanChoice* foreign = nullptr;
+  for (const PlanChoice& choice : choices_) {
+    if (choice.product != product) continue;
+    if (choice.library != own_) {
+      foreign = &choice;
+      continue;
+    }
+    auto candidate = plan.check(cublas, choice.algorithm);
+    if (!candidate) note(product + ": cuBLASLt refuses it");
+    return candidate;
+  }
+  if (foreign != nullptr) {
+    note(format("%s: it is for %s, and this is %s", product.c_str(),
+                library_text(foreign->library).c_str(), library_text(own_).c_str()));
+  }
+  return {};
+}
+
+void PlanBook::note(const std::string& line) {
+  const std::string whole = file_ + ": ignoring the choice for " + line;
+  if (std::find(notes_.begin(), notes_.end(), whole) == notes_.end()) notes_.push_back(whole);
+}
+
+void PlanBook::remove(const MatmulPlan* plan) { std::erase(plans_, plan); }
+
+void PlanBook::exchange(MatmulPlan* one, MatmulPlan* other) {
+  for (MatmulPlan*& plan : plans_) {
+    if (plan == one) {
+      plan = other;
+    } else if (plan == other) {
+      plan = one;
+    }
+  }
+}
+
+std::vector<PlanBook::Product> PlanBook::products() const {
+  std::vector<Product> products;
+  for (MatmulPlan* plan : plans_) {
+    const std::string text = describe(plan->shape());
+    const auto known = std::find_if(products.begin(), products.end(),
+                                    [&](const Product& product) { return product.text == text; });
+    if (known == products.end()) {
+      products.push_back({text, {plan}});
+    } else {
+      known->plans.push_back(plan);
+    }
+  }
+  return products;
+}
+
+void PlanBook::Product::use(const MatmulCandidate& candidate, PlanSource by) const {
+  for (MatmulPlan* plan : plans) plan->use(candidate, by);
+}
+
+}  // namespace hirgen

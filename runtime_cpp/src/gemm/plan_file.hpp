@@ -1,0 +1,63 @@
+// Files of chosen algorithms: what --tune writes and --plans reads. JSON, made to be read,
+// shipped and merged:
+//
+//   { "hirgen_plans": 1,
+//     "choices": [
+//       { "product": "C[1024, 8192] = A[1024, 8192] B[8192, 8192], bf16",
+//         "gpu": "NVIDIA H200", "cublaslt": 130002,
+//         "algorithm": "4200000014000000...",
+//         "workspace_bytes": 0,
+//         "attributes": { "id": 66, "tile": 20, ... },
+//         "measured": { "program": "ag_matmul", "ranks": 8, "candidates": 24,
+//                       "default_us": 1702.3, "us": 1648.1 } } ] }
+//
+// The algorithm's bytes mean something to the same cuBLASLt on the same GPU model alone, so
+// these belong to the key. What stands under "attributes" and "measured" is for readers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gemm/algorithm.hpp"
+
+namespace hirgen {
+
+/// Who measured a choice, and what came out.
+struct PlanMeasurement {
+  std::string program;
+  int64_t ranks = 0;
+  int64_t candidates = 0;      ///< algorithms that were timed
+  double default_seconds = 0;  ///< a call with the heuristic's first, on the slowest rank
+  double seconds = 0;          ///< a call with the choice
+};
+
+/// The algorithm of one product on one GPU model with one cuBLASLt.
+struct PlanChoice {
+  std::string product;  ///< describe() of its shape
+  Library library;
+  cublasLtMatmulAlgo_t algorithm{};
+  int64_t workspace_bytes = 0;
+  AlgorithmAttributes attributes;
+  PlanMeasurement measured;
+
+  /// Whether it is for the same product, GPU model and cuBLASLt.
+  bool rivals(const PlanChoice& other) const {
+    return product == other.product && library == other.library;
+  }
+};
+
+/// Reads a file. Throws Error(kEnvironment) with the file's name, and "line:column" where
+/// its content is at fault.
+std::vector<PlanChoice> read_plans(const std::string& path);
+
+/// The choices in a text, which `name` is the name of in errors.
+std::vector<PlanChoice> parse_plans(const std::string& name, const std::string& text);
+
+/// The file that read_plans() reads back.
+std::string plans_text(const std::vector<PlanChoice>& choices);
+
+/// Puts each of `fresh` in its rival's place, or at the end if it has none.
+void merge_plans(std::vector<PlanChoice>* choices, const std::vector<PlanChoice>& fresh);
+
+}  // namespace hirgen

@@ -1,0 +1,73 @@
+#include "gemm/tune_offer.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "bootstrap/wire.hpp"
+
+namespace hirgen {
+
+namespace {
+
+const ProductOffer* find_product(const Offer& offer, const std::string& product) {
+  for (const ProductOffer& candidate : offer.products) {
+    if (candidate.product == product) return &candidate;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool ProductOffer::has(const cublasLtMatmulAlgo_t& algorithm) const {
+  return std::any_of(algorithms.begin(), algorithms.end(),
+                     [&](const auto& own) { return same_algorithm(own, algorithm); });
+}
+
+std::string encode(const Offer& offer) {
+  Writer writer;
+  writer.put(offer.library.gpu).put(offer.library.cublaslt).put(offer.products.size());
+  for (const ProductOffer& product : offer.products) {
+    writer.put(product.product).put(product.algorithms.size());
+    for (const cublasLtMatmulAlgo_t& algorithm : product.algorithms) writer.put(algorithm);
+  }
+  return writer.bytes();
+}
+
+Offer decode_offer(const std::string& bytes) {
+  Reader reader(bytes);
+  Offer offer;
+  offer.library.gpu = reader.get_text();
+  offer.library.cublaslt = reader.get<int64_t>();
+  for (auto products = reader.get<size_t>(); products > 0; --products) {
+    ProductOffer& product = offer.products.emplace_back();
+    product.product = reader.get_text();
+    for (auto algorithms = reader.get<size_t>(); algorithms > 0; --algorithms) {
+      product.algorithms.push_back(reader.get<cublasLtMatmulAlgo_t>());
+    }
+  }
+  return offer;
+}
+
+std::vector<ProductOffer> common_offers(const std::vector<Offer>& offers, std::string* problem) {
+  const Offer& first = offers.front();
+  for (size_t rank = 1; rank < offers.size(); ++rank) {
+    if (offers[rank].library == first.library) continue;
+    *problem =
+        format("nothing is tuned: rank %zu has %s and rank 0 has %s", rank,
+               library_text(offers[rank].library).c_str(), library_text(first.library).c_str());
+    return {};
+  }
+  std::vector<ProductOffer> common = first.products;
+  for (const Offer& offer : offers) {
+    std::erase_if(common, [&](ProductOffer& mine) {
+      const ProductOffer* theirs = find_product(offer, mine.product);
+      if (theirs == nullptr) return true;
+      std::erase_if(mine.algorithms,
+                    [&](const auto& algorithm) { return !theirs->has(algorithm); });
+      return mine.algorithms.empty();
+    });
+  }
+  return common;
+}
+
+}  // namespace hirgen

@@ -1,0 +1,116 @@
+#include "ipc/exchange.hpp"
+
+#include <string>
+#include <utility>
+
+#include "base/text.hpp"
+#include "bootstrap/wire.hpp"
+#include "hirgen/error.hpp"
+#include "ipc/mailbox.hpp"
+#include "ipc/reach.hpp"
+
+namespace hirgen {
+
+namespace {
+
+// A handle stands for a whole allocation, whatever pointer it was made from.
+struct MemoryHandle {
+  cudaIpcMemHandle_t handle{};
+  uint64_t offset = 0;
+};
+
+// A failure of the call belongs to the machine, and must not show in a later call.
+std::string refusal(cudaError_t status) {
+  static_cast<void>(cudaGetLastError());
+  return std::string(cudaGetErrorName(status)) + ": " + cudaGetErrorString(status);
+}
+
+// Why `memory` of `rank` cannot be exported; "" if it was.
+std::string export_memory(void* memory, size_t bytes, const SharedShape& shape, int rank,
+                          MemoryHandle* handle) {
+  using Range = decltype(&::cuMemGetAddressRange);
+  static const Range range = driver_call<Range>("cuMemGetAddressRange", shape.where);
+  CUdeviceptr base = 0;
+  size_t size = 0;
+  const auto address = reinterpret_cast<CUdeviceptr>(memory);
+  const CUresult known = range(&base, &size, address);
+  const cudaError_t status = known == CUDA_SUCCESS ? cudaIpcGetMemHandle(&handle->handle, memory)
+                                                   : static_cast<cudaError_t>(known);
+  if (status != cudaSuccess) {
+    return format(
+        "rank %d: the memory of %s cannot be shared (%s): allocate it by cudaMalloc, not from a "
+        "pool (cudaMallocAsync), as virtual memory (cuMemMap, expandable segments), managed or "
+        "mapped",
+        rank, shape.name, refusal(status).c_str());
+  }
+  handle->offset = address - base;
+  if (handle->offset + bytes <= size) return "";
+  return format("rank %d: %s needs %zu bytes, and its pointer has %zu", rank, shape.name, bytes,
+                static_cast<size_t>(size - handle->offset));
+}
+
+std::string open_memory(const MemoryHandle& handle, const char* name, int rank, void** memory,
+                        std::vector<void*>* opened) {
+  void* base = nullptr;
+  const cudaError_t status =
+      cudaIpcOpenMemHandle(&base, handle.handle, cudaIpcMemLazyEnablePeerAccess);
+  if (status != cudaSuccess) {
+    return format(
+        "%s of rank %d cannot be opened (%s); in a container, CUDA IPC needs --ipc=host "
+        "and the process ids of the host",
+        name, rank, refusal(status).c_str());
+  }
+  opened->push_back(base);
+  *memory = static_cast<char*>(base) + handle.offset;
+  return "";
+}
+
+}  // namespace
+
+void* make_words(Context& context, int64_t count, const char* where) {
+  void* words = nullptr;
+  const size_t bytes = static_cast<size_t>(count) * sizeof(uint32_t);
+  cudaStream_t stream = nullptr;
+  HG_CHECK(cudaMalloc(&words, bytes), where);
+  HG_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), where);
+  HG_CHECK(cudaMemsetAsync(words, 0, bytes, stream), where);
+  context.synchronize(stream);
+  HG_CHECK(cudaStreamDestroy(stream), where);
+  return words;
+}
+
+std::vector<Mapped> exchange(Context& context, const std::vector<int>& ranks, const Exported& mine,
+                             std::vector<void*>* opened) {
+  if (ranks.size() == 1) {  // any memory will do
+    std::vector<Mapped> alone(static_cast<size_t>(context.world()));
+    alone[static_cast<size_t>(context.rank())] = {mine.buffer, mine.words};
+    return alone;
+  }
+  const SharedShape& shape = mine.shape;
+  const std::string what = format("handles of %s", shape.name);
+  MemoryHandle buffer;
+  MemoryHandle words;
+  std::string problem = export_memory(mine.buffer, shape.bytes, shape, context.rank(), &buffer);
+  if (problem.empty()) problem = export_memory(mine.words, 0, shape, context.rank(), &words);
+  Mailbox mailbox(context, ranks, shape.where);
+  agree(mailbox.allgather(problem, what), shape.where);
+  const std::vector<std::string> all =
+      mailbox.allgather(Writer().put(buffer).put(words).bytes(), what);
+  std::vector<Mapped> mapped(static_cast<size_t>(context.world()));
+  for (size_t i = 0; i < ranks.size() && problem.empty(); ++i) {
+    Mapped& theirs = mapped[static_cast<size_t>(ranks[i])];
+    if (ranks[i] == context.rank()) {
+      theirs = {mine.buffer, mine.words};
+      continue;
+    }
+    Reader reader(all[i]);
+    buffer = reader.get<MemoryHandle>();
+    words = reader.get<MemoryHandle>();
+    problem = open_memory(buffer, shape.name, ranks[i], &theirs.buffer, opened);
+    if (problem.empty()) problem = open_memory(words, shape.name, ranks[i], &theirs.words, opened);
+  }
+  agree(mailbox.allgather(problem, what), shape.where);
+  return mapped;
+}
+
+}  // namespace hirgen

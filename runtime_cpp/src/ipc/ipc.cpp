@@ -1,0 +1,137 @@
+#include "hirgen/ipc.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/text.hpp"
+#include "bootstrap/rendezvous.hpp"
+#include "ipc/exchange.hpp"
+#include "ipc/reach.hpp"
+#include "watchdog/watchdog.hpp"
+
+namespace hirgen {
+
+namespace {
+
+constexpr const char* kEndOfSharing = "end of shared memory";
+
+// The neighbours that one shares a buffer with, itself among them; none on a rank that does not.
+std::vector<int> sharers(const Context& context, const SharedShape& shape) {
+  if (shape.mesh == nullptr) return context.neighbours();
+  std::vector<int> ranks = shape.mesh->team(context.rank(), shape.axis);
+  const std::set<int> near(context.neighbours().begin(), context.neighbours().end());
+  std::erase_if(ranks, [&](int rank) { return !near.contains(rank); });
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<int> sharers(const Context& context, const std::vector<SharedShape>& shapes) {
+  if (shapes.empty()) return sharers(context, SharedShape{});
+  std::set<int> ranks;
+  for (const SharedShape& shape : shapes) {
+    for (const int rank : sharers(context, shape)) ranks.insert(rank);
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+struct Peers::Entry {
+  void* own;
+  SharedShape shape;
+  Shared shared;
+
+  // One buffer may serve two tensors, and be shared along two axes.
+  bool is(const void* buffer, const SharedShape& other) const {
+    return own == buffer && shape.name == std::string_view(other.name) &&
+           shape.mesh == other.mesh && shape.axis == other.axis;
+  }
+};
+
+Peers::Peers(Context& context, const char* where, const std::vector<SharedShape>& shapes)
+    : context_(context),
+      reaches_(static_cast<size_t>(context.world())),
+      exceptions_(std::uncaught_exceptions()) {
+  for (const int rank : context.neighbours()) reaches_[static_cast<size_t>(rank)] = true;
+  require_reach(context, sharers(context, shapes), where);
+  memory_.cuStreamWaitValue32 =
+      driver_call<decltype(memory_.cuStreamWaitValue32)>("cuStreamWaitValue32", where);
+  memory_.cuStreamWriteValue32 =
+      driver_call<decltype(memory_.cuStreamWriteValue32)>("cuStreamWriteValue32", where);
+  memory_.cuStreamBatchMemOp =
+      driver_call<decltype(memory_.cuStreamBatchMemOp)>("cuStreamBatchMemOp", where);
+  int lowest = 0;
+  int highest = 0;
+  HG_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest), where);
+  HG_CHECK(cudaStreamCreateWithPriority(&copies_, cudaStreamNonBlocking, highest), where);
+}
+
+Peers::~Peers() {
+  // After a failure peers are gone and the device may never answer: the process is to end.
+  if (context_.watchdog().failed() || std::uncaught_exceptions() > exceptions_) return;
+  try {
+    close();
+  } catch (const Error& error) {
+    context_.fail(error);
+  }
+}
+
+void Peers::close() {
+  // Ends when all calls have; the watchdog ends the process if one does not.
+  HG_CHECK(cudaDeviceSynchronize(), kEndOfSharing);
+  context_.rendezvous().barrier("shared memory is idle");
+  for (void* base : opened_) HG_CHECK(cudaIpcCloseMemHandle(base), kEndOfSharing);
+  context_.rendezvous().barrier("shared memory is closed");
+  for (const auto& entry : entries_) {
+    if (entry->shared.loans_ != nullptr) entry->shared.loans_->close();
+  }
+  for (void* words : owned_) HG_CHECK(cudaFree(words), kEndOfSharing);
+  HG_CHECK(cudaStreamDestroy(copies_), kEndOfSharing);
+}
+
+Shared& Peers::share(void* own, const SharedShape& shape) {
+  entries_.push_back(std::make_unique<Entry>(Entry{own, shape, {}}));
+  Shared& shared = entries_.back()->shared;
+  const std::vector<int> ranks = sharers(context_, shape);
+  if (ranks.empty()) return shared;
+  shared.transfers_ = shape.transfers;
+  shared.rank_ = context_.rank();
+  void* words = make_words(context_, Shared::words(shape.transfers), shape.where);
+  owned_.push_back(words);
+  for (const Mapped& rank : exchange(context_, ranks, {own, words, shape}, &opened_)) {
+    shared.buffers_.push_back(rank.buffer);
+    shared.words_.push_back(reinterpret_cast<CUdeviceptr>(rank.words));
+  }
+  shared.loans_ = std::make_shared<LoanBook>(shape.name, shape.where, shape.transfers,
+                                             static_cast<const uint32_t*>(words),
+                                             Shared::words(shape.transfers));
+  context_.watch(shared.loans_);
+  return shared;
+}
+
+Shared& Peers::find(const void* own, const SharedShape& shape) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const auto& entry) { return entry->is(own, shape); });
+  return found != entries_.end() ? (*found)->shared : share(const_cast<void*>(own), shape);
+}
+
+const Shared& Peers::begin_call(const void* own, const SharedShape& shape) {
+  Shared& shared = find(own, shape);
+  ++shared.call_;
+  if (shared.loans_ != nullptr) shared.loans_->begin_call(context_.call(), shared.call_);
+  return shared;
+}
+
+const Shared& Peers::begin_captured(const void* own, const SharedShape& shape,
+                                    cudaStream_t stream) {
+  Shared& shared = find(own, shape);
+  if (shared.words_.empty()) return shared;
+  shared.counter_ = Shared::pointer(shared.word(shared.rank_, 3 * shared.transfers_));
+  shared.loans_->begin_captured();
+  launch_count(shared.counter_, stream, shape.where);
+  return shared;
+}
+
+}  // namespace hirgen

@@ -1,0 +1,122 @@
+#include "ipc/probe.hpp"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/text.hpp"
+#include "bootstrap/rendezvous.hpp"
+#include "bootstrap/wire.hpp"
+#include "hirgen/error.hpp"
+#include "ipc/reach.hpp"
+
+namespace hirgen {
+
+namespace {
+
+// A refusal belongs to the machine, and must not show in a later call.
+std::string refused(const char* what, int rank, cudaError_t status) {
+  static_cast<void>(cudaGetLastError());
+  return format("rank %d cannot %s: %s (%s)", rank, what, cudaGetErrorName(status),
+                cudaGetErrorString(status));
+}
+
+// What ranks find out together. A host on which a rank has a problem is closed: its ranks share
+// no memory, and try no further.
+class Search {
+ public:
+  Search(Context& context, const std::vector<int>& peers, const char* where)
+      : context_(context), where_(where), places_(places_of_all(context)) {
+    for (const int rank : peers) {
+      if (rank != context.rank()) (on_my_host(rank) ? near_ : far_).push_back(rank);
+    }
+  }
+
+  Neighbours run() {
+    gather(unreached(context_, places_, near_));
+    try_to_share();
+    Neighbours found;
+    found.anywhere = any(open() && !near_.empty());
+    for (const int rank : all_ranks(context_)) {
+      if (rank == context_.rank() || (open() && on_my_host(rank))) found.ranks.push_back(rank);
+    }
+    gather(unreached(context_, places_, far_), /*closes=*/false);
+    found.obstacle = hindrance();
+    return found;
+  }
+
+ private:
+  const Place& mine() const { return places_[static_cast<size_t>(context_.rank())]; }
+  bool on_my_host(int rank) const { return places_[static_cast<size_t>(rank)].boot == mine().boot; }
+  bool open() const { return !closed_.contains(mine().boot); }
+
+  // Takes the problems of all ranks, each one's empty if it has none. All ranks have come then.
+  void gather(const std::string& problem, bool closes = true) {
+    const auto all = context_.rendezvous().allgather(problem, "problems with shared memory");
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      if (all[rank].empty()) continue;
+      if (hindered_.empty()) first_problem_ = all[rank];
+      hindered_.insert(rank);
+      if (closes) closed_.insert(places_[rank].boot);
+    }
+  }
+
+  // The first problem, and how many ranks beside that one have any.
+  std::string hindrance() const {
+    if (hindered_.size() < 2) return first_problem_;
+    const size_t more = hindered_.size() - 1;
+    return first_problem_ +
+           format(" (and the like on %zu more rank%s)", more, more == 1 ? "" : "s");
+  }
+
+  bool any(bool here) {
+    const auto all = context_.rendezvous().allgather(here ? "yes" : "", "shared memory");
+    return std::any_of(all.begin(), all.end(), [](const std::string& is) { return !is.empty(); });
+  }
+
+  // Does with a small allocation what a program does with its buffers.
+  void try_to_share() {
+    void* memory = nullptr;
+    HG_CHECK(cudaMalloc(&memory, sizeof(uint32_t)), where_);
+    cudaIpcMemHandle_t handle{};
+    const cudaError_t status = open() ? cudaIpcGetMemHandle(&handle, memory) : cudaSuccess;
+    gather(status == cudaSuccess ? "" : refused("export its memory", context_.rank(), status));
+    const std::vector<std::string> handles = context_.rendezvous().allgather(
+        Writer().put(handle).bytes(), "handles of a trial of shared memory");
+    gather(open() ? open_and_close(handles) : "");
+    HG_CHECK(cudaFree(memory), where_);  // nobody has it open: all closed it before they said so
+  }
+
+  std::string open_and_close(const std::vector<std::string>& handles) {
+    for (const int rank : near_) {
+      Reader reader(handles[static_cast<size_t>(rank)]);
+      void* memory = nullptr;
+      const cudaError_t status = cudaIpcOpenMemHandle(&memory, reader.get<cudaIpcMemHandle_t>(),
+                                                      cudaIpcMemLazyEnablePeerAccess);
+      if (status != cudaSuccess) {
+        return refused(format("open memory of rank %d", rank).c_str(), context_.rank(), status);
+      }
+      HG_CHECK(cudaIpcCloseMemHandle(memory), where_);
+    }
+    return "";
+  }
+
+  Context& context_;
+  const char* where_;
+  std::vector<Place> places_;
+  std::vector<int> near_;  // peers of this host
+  std::vector<int> far_;   // and of others
+  std::set<std::string> closed_;
+  std::string first_problem_;
+  std::set<size_t> hindered_;  // ranks
+};
+
+}  // namespace
+
+Neighbours find_neighbours(Context& context, const std::vector<int>& peers, const char* where) {
+  return Search(context, peers, where).run();
+}
+
+}  // namespace hirgen

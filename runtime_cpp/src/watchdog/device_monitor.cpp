@@ -1,0 +1,265 @@
+#include "watchdog/device_monitor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+namespace {
+
+// Often enough for deadlines of seconds, seldom enough not to disturb the host thread in
+// the driver.
+constexpr std::chrono::milliseconds kBusyPeriod(5);
+constexpr std::chrono::milliseconds kIdlePeriod(50);
+
+constexpr const char* kLoans = "watching loans";
+
+// The events of the set that are not complete in `call`.
+Incomplete late_events(const Events& set, int64_t call) {
+  Incomplete incomplete{set.name(), set.where(), set.size(), {}, 0, UINT64_MAX};
+  for (int64_t i = 0; i < set.size(); ++i) {
+    if (cudaEventQuery(set.of_call(call, i)) != cudaErrorNotReady) continue;
+    incomplete.indices.push_back(i);
+    const uint64_t use = set.use_in_call(call, i);
+    if (use >= incomplete.use) continue;
+    incomplete.use = use;
+    incomplete.first = i;
+  }
+  return incomplete;
+}
+
+}  // namespace
+
+Incomplete first_incomplete(const std::vector<Incomplete>& events) {
+  return *std::min_element(events.begin(), events.end(),
+                           [](const Incomplete& a, const Incomplete& b) { return a.use < b.use; });
+}
+
+DeviceMonitor::DeviceMonitor(int device) : device_(device) {
+  thread_ = std::thread([this] { run(); });
+}
+
+DeviceMonitor::~DeviceMonitor() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  for (const Call& call : calls_) cudaEventDestroy(call.event);
+  for (cudaEvent_t event : free_events_) cudaEventDestroy(event);
+  if (words_ != nullptr) cudaStreamDestroy(words_);
+}
+
+void DeviceMonitor::watch(const Events& events) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back(events);
+}
+
+void DeviceMonitor::watch(ncclComm_t comm) {
+  const std::lock_guard lock(mutex_);
+  comms_.push_back(comm);
+}
+
+void DeviceMonitor::watch(std::shared_ptr<LoanBook> loans) {
+  cudaStream_t words = words_;  // only here written
+  if (words == nullptr) {
+    // Streams of one priority can share a queue of the device. No stream that may be stuck has
+    // this one.
+    int lowest = 0;
+    int highest = 0;
+    HG_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest), kLoans);
+    HG_CHECK(cudaStreamCreateWithPriority(&words, cudaStreamNonBlocking, (lowest + highest) / 2),
+             kLoans);
+  }
+  const std::lock_guard lock(mutex_);
+  words_ = words;
+  loans_.push_back(std::move(loans));
+}
+
+void DeviceMonitor::forget_all() {
+  const std::lock_guard users(comms_in_use_);
+  const std::lock_guard lock(mutex_);
+  events_.clear();
+  comms_.clear();
+}
+
+cudaEvent_t DeviceMonitor::take_event() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_events_.empty()) {
+      cudaEvent_t event = free_events_.back();
+      free_events_.pop_back();
+      return event;
+    }
+  }
+  cudaEvent_t event = nullptr;
+  HG_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "end of call");
+  return event;
+}
+
+void DeviceMonitor::call_issued(cudaEvent_t event) {
+  {
+    const std::lock_guard lock(mutex_);
+    calls_.push_back({event, Clock::now()});
+  }
+  wake_.notify_all();
+}
+
+int64_t DeviceMonitor::completed() const {
+  const std::lock_guard lock(mutex_);
+  return completed_;
+}
+
+double DeviceMonitor::oldest_seconds() const {
+  const std::lock_guard lock(mutex_);
+  if (calls_.empty()) return 0;
+  return seconds_since(std::max(calls_.front().issued, last_completion_));
+}
+
+Clock::time_point DeviceMonitor::last_completion() const {
+  const std::lock_guard lock(mutex_);
+  return last_completion_;
+}
+
+std::string DeviceMonitor::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+bool DeviceMonitor::ask(Question question, double seconds, std::unique_lock<std::mutex>& lock) {
+  question_ = question;
+  wake_.notify_all();
+  return answered_.wait_until(lock, after(seconds),
+                              [this] { return question_ == Question::kNone; });
+}
+
+std::optional<OldestCall> DeviceMonitor::ask_oldest_call(double seconds) {
+  std::unique_lock lock(mutex_);
+  return ask(Question::kEvents, seconds, lock) ? std::optional(oldest_) : std::nullopt;
+}
+
+std::optional<std::vector<MissingLoan>> DeviceMonitor::ask_missing_loans(int64_t call,
+                                                                         double seconds) {
+  std::unique_lock lock(mutex_);
+  asked_call_ = call;
+  return ask(Question::kLoans, seconds, lock) ? std::optional(missing_) : std::nullopt;
+}
+
+void DeviceMonitor::run() {
+  cudaSetDevice(device_);
+  // A stream capture of another thread, the host program's perhaps, must not be broken by
+  // what is asked here.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (question_ == Question::kNone) {
+      wake_.wait_for(lock, calls_.empty() ? kIdlePeriod : kBusyPeriod);
+    }
+    if (stop_) break;
+    const Question question = question_;
+    lock.unlock();
+    poll_calls();
+    poll_comms();
+    if (question != Question::kNone) answer(question);
+    lock.lock();
+  }
+}
+
+void DeviceMonitor::poll_calls() {
+  while (true) {
+    cudaEvent_t event = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (calls_.empty()) return;
+      event = calls_.front().event;
+    }
+    const cudaError_t status = cudaEventQuery(event);
+    if (status == cudaErrorNotReady) return;
+    if (status != cudaSuccess) {
+      set_failure(std::string("CUDA: ") + cudaGetErrorName(status) + ": " +
+                  cudaGetErrorString(status));
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    calls_.pop_front();
+    free_events_.push_back(event);
+    ++completed_;
+    last_completion_ = Clock::now();
+  }
+}
+
+void DeviceMonitor::poll_comms() {
+  const std::lock_guard users(comms_in_use_);
+  std::vector<ncclComm_t> comms;
+  {
+    const std::lock_guard lock(mutex_);
+    comms = comms_;
+  }
+  for (ncclComm_t comm : comms) {
+    ncclResult_t state = ncclSuccess;
+    if (ncclCommGetAsyncError(comm, &state) != ncclSuccess) continue;
+    if (state == ncclSuccess || state == ncclInProgress) continue;
+    const char* detail = ncclGetLastError(comm);
+    set_failure(std::string("NCCL: ") + ncclGetErrorString(state) +
+                (detail != nullptr && *detail != '\0' ? std::string(" (") + detail + ")" : ""));
+  }
+}
+
+void DeviceMonitor::answer(Question question) {
+  OldestCall oldest;
+  std::vector<MissingLoan> missing;
+  if (question == Question::kEvents) {
+    oldest = find_events();
+  } else {
+    missing = find_missing();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    oldest_ = std::move(oldest);
+    missing_ = std::move(missing);
+    question_ = Question::kNone;
+  }
+  answered_.notify_all();
+}
+
+OldestCall DeviceMonitor::find_events() {
+  std::vector<Events> sets;
+  OldestCall found;
+  {
+    const std::lock_guard lock(mutex_);
+    sets = events_;
+    found.call = completed_ + 1;
+  }
+  for (const Events& set : sets) {
+    Incomplete incomplete = late_events(set, found.call);
+    if (!incomplete.indices.empty()) found.events.push_back(std::move(incomplete));
+  }
+  return found;
+}
+
+std::vector<MissingLoan> DeviceMonitor::find_missing() {
+  std::vector<std::shared_ptr<LoanBook>> books;
+  cudaStream_t words = nullptr;
+  int64_t call = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    books = loans_;
+    words = words_;
+    call = asked_call_;
+  }
+  std::vector<MissingLoan> missing;
+  for (const auto& book : books) find_missing_loans(*book, call, words, &missing);
+  return missing;
+}
+
+void DeviceMonitor::set_failure(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (failure_.empty()) failure_ = text;
+}
+
+}  // namespace hirgen

@@ -1,0 +1,119 @@
+// Watches the device from a thread of its own: which calls are complete, which events are
+// not, whether a communicator failed. Only this thread asks the device, so a device call
+// that never returns stops nobody else; what it found out is read without waiting for it.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bootstrap/socket.hpp"
+#include "hirgen/context.hpp"
+#include "hirgen/loan_book.hpp"
+#include "watchdog/missing_loans.hpp"
+
+namespace hirgen {
+
+/// The events of one statement that are not complete in a call.
+struct Incomplete {
+  std::string name;
+  std::string where;
+  int64_t count = 0;             ///< events of the statement
+  std::vector<int64_t> indices;  ///< those not complete, ascending; not empty
+  int64_t first = 0;             ///< the one of them that the host used first
+  uint64_t use = 0;              ///< when it did (EventClock::uses)
+};
+
+/// The oldest call that is not complete, and what is not complete in it.
+struct OldestCall {
+  int64_t call = 0;
+  std::vector<Incomplete> events;  ///< empty if all of its events are complete
+};
+
+/// What a call waits for: of all its events that are not complete, the one that comes first
+/// in the program. `events` is not empty.
+Incomplete first_incomplete(const std::vector<Incomplete>& events);
+
+class DeviceMonitor {
+ public:
+  explicit DeviceMonitor(int device);
+  /// Stops the thread, and destroys the events of calls.
+  ~DeviceMonitor();
+  DeviceMonitor(const DeviceMonitor&) = delete;
+  DeviceMonitor& operator=(const DeviceMonitor&) = delete;
+
+  void watch(const Events& events);
+  void watch(ncclComm_t comm);
+  void watch(std::shared_ptr<LoanBook> loans);
+  /// Forgets events and communicators: they are about to be destroyed.
+  void forget_all();
+
+  /// An event to record behind a call: a used one if there is one.
+  cudaEvent_t take_event();
+  /// A call was issued, with `event` recorded behind it.
+  void call_issued(cudaEvent_t event);
+
+  /// Calls that are complete.
+  int64_t completed() const;
+  /// How long the oldest call that is not complete has had the device: since it was
+  /// issued, or since the call before it completed. 0 if all are complete.
+  double oldest_seconds() const;
+  /// When the last call completed.
+  Clock::time_point last_completion() const;
+  /// Why the device or a communicator failed; empty if none did.
+  std::string failure() const;
+
+  /// Asks the device about the oldest call that is not complete, and waits for the answer at
+  /// most `seconds`.
+  std::optional<OldestCall> ask_oldest_call(double seconds);
+  /// The same about what peers have not lent, or not returned, of what `call` needs: one that
+  /// is under way.
+  std::optional<std::vector<MissingLoan>> ask_missing_loans(int64_t call, double seconds);
+
+ private:
+  enum class Question { kNone, kEvents, kLoans };
+  struct Call {
+    cudaEvent_t event;
+    Clock::time_point issued;
+  };
+  void run();
+  void poll_calls();
+  void poll_comms();
+  bool ask(Question question, double seconds, std::unique_lock<std::mutex>& lock);
+  void answer(Question question);
+  OldestCall find_events();
+  std::vector<MissingLoan> find_missing();
+  void set_failure(const std::string& text);
+
+  const int device_;
+  mutable std::mutex mutex_;  ///< guards all below, never held across a device call
+  std::condition_variable wake_;
+  std::condition_variable answered_;
+  bool stop_ = false;
+  Question question_ = Question::kNone;
+  int64_t asked_call_ = 0;
+  std::deque<Call> calls_;
+  std::vector<cudaEvent_t> free_events_;
+  std::vector<Events> events_;
+  std::vector<ncclComm_t> comms_;
+  std::vector<std::shared_ptr<LoanBook>> loans_;
+  cudaStream_t words_ = nullptr;  ///< carries the copies of words; made with the first loans
+  OldestCall oldest_;
+  std::vector<MissingLoan> missing_;
+  int64_t completed_ = 0;
+  Clock::time_point last_completion_ = Clock::now();
+  std::string failure_;
+  std::mutex comms_in_use_;  ///< held while communicators are asked; forget_all() waits for it
+  std::thread thread_;
+};
+
+}  // namespace hirgen

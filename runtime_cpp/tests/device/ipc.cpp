@@ -1,0 +1,201 @@
+// CUDA IPC between processes: handles, and both ways of moving data with semaphores in memory.
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "test.hpp"
+
+using namespace device_test;
+
+namespace {
+
+constexpr size_t kCount = 100000;
+constexpr int kRounds = 20;
+
+template <class Function>
+Function* entry(const char* name) {
+  void* pointer = nullptr;
+  OK(cudaGetDriverEntryPointByVersion(name, &pointer, 12000, cudaEnableDefault, nullptr));
+  return reinterpret_cast<Function*>(pointer);
+}
+
+void wait_geq(cudaStream_t stream, uint32_t* word, uint32_t value) {
+  static auto* call = entry<decltype(cuStreamWaitValue32)>("cuStreamWaitValue32");
+  OK(call(stream, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ));
+}
+
+void signal(cudaStream_t stream, uint32_t* word, uint32_t value) {
+  static auto* call = entry<decltype(cuStreamWriteValue32)>("cuStreamWriteValue32");
+  OK(call(stream, reinterpret_cast<CUdeviceptr>(word), value, 0));
+}
+
+/// Every rank's handle, in the memory that the ranks share.
+cudaIpcMemHandle_t* handles(const Rank& rank) {
+  return static_cast<cudaIpcMemHandle_t*>(rank.memory);
+}
+
+void share(const Rank& rank, void* allocation) {
+  OK(cudaIpcGetMemHandle(&handles(rank)[rank.rank], allocation));
+  rank.barrier();
+}
+
+char* open_handle(const Rank& rank, int peer) {
+  void* mapped = nullptr;
+  OK(cudaIpcOpenMemHandle(&mapped, handles(rank)[peer], cudaIpcMemLazyEnablePeerAccess));
+  return static_cast<char*>(mapped);
+}
+
+/// A handle stands for the base of the allocation, whatever pointer it was made from.
+void base_and_offset() {
+  run_ranks(2, [](const Rank& rank) {
+    char* memory = nullptr;
+    OK(cudaMalloc(&memory, 8 << 20));
+    OK(cudaMemset(memory, rank.rank + 1, 8 << 20));
+    OK(cudaMemset(memory + 4096, rank.rank + 11, 4096));
+    OK(cudaDeviceSynchronize());
+    share(rank, memory);
+    char* peer = open_handle(rank, 1 - rank.rank);
+    EXPECT(download(peer, 1)[0] == 2 - rank.rank);
+    EXPECT(download(peer + 4096, 1)[0] == 12 - rank.rank);
+    rank.barrier();
+    OK(cudaIpcCloseMemHandle(peer));
+    rank.barrier();
+    OK(cudaFree(memory));
+  });
+}
+
+/// Opening again gives the same address; it stays mapped until it is closed as often.
+void opening_counts() {
+  run_ranks(2, [](const Rank& rank) {
+    char* memory = nullptr;
+    OK(cudaMalloc(&memory, 4 << 20));
+    OK(cudaMemset(memory, rank.rank + 1, 4 << 20));
+    OK(cudaDeviceSynchronize());
+    share(rank, memory);
+    char* first = open_handle(rank, 1 - rank.rank);
+    char* second = open_handle(rank, 1 - rank.rank);
+    EXPECT(first == second);
+    OK(cudaIpcCloseMemHandle(first));
+    EXPECT(download(second, 1)[0] == 2 - rank.rank);
+    OK(cudaIpcCloseMemHandle(second));
+    EXPECT(cudaIpcCloseMemHandle(second) != cudaSuccess);
+    static_cast<void>(cudaGetLastError());
+    rank.barrier();
+    OK(cudaFree(memory));
+  });
+}
+
+void own_handle_is_refused() {
+  char* memory = nullptr;
+  OK(cudaMalloc(&memory, 4 << 20));
+  cudaIpcMemHandle_t handle;
+  OK(cudaIpcGetMemHandle(&handle, memory));
+  void* mapped = nullptr;
+  EXPECT_STATUS(cudaErrorDeviceUninitialized,
+                cudaIpcOpenMemHandle(&mapped, handle, cudaIpcMemLazyEnablePeerAccess));
+  static_cast<void>(cudaGetLastError());
+}
+
+/// One allocation of every rank: two semaphores at its start, then data.
+struct Exchange {
+  explicit Exchange(const Rank& rank) : rank(rank), next((rank.rank + 1) % rank.size) {
+    OK(cudaMalloc(&own, kBytes));
+    OK(cudaMemset(own, 0, kBytes));
+    OK(cudaDeviceSynchronize());
+    share(rank, own);
+    previous = open_handle(rank, (rank.rank + rank.size - 1) % rank.size);
+    following = rank.size == 2 ? previous : open_handle(rank, next);
+    source = upload(std::vector<int>(kCount));
+    result = upload(std::vector<int>(kCount * kRounds));
+    stream = make_stream();
+  }
+  ~Exchange() {
+    OK(cudaStreamSynchronize(stream));
+    rank.barrier();
+    OK(cudaIpcCloseMemHandle(previous));
+    if (following != previous) OK(cudaIpcCloseMemHandle(following));
+    rank.barrier();
+    OK(cudaFree(own));
+  }
+  static uint32_t* semaphore(char* base, int which) {
+    return reinterpret_cast<uint32_t*>(base) + which;
+  }
+  static int* data(char* base) { return reinterpret_cast<int*>(base + 4096); }
+  void fill_source(int round) {
+    OK(cudaMemsetAsync(source, rank.rank * kRounds + round, kCount * sizeof(int), stream));
+  }
+  void keep(int round, const int* from) {
+    OK(cudaMemcpyAsync(result + static_cast<size_t>(round) * kCount, from, kCount * sizeof(int),
+                       cudaMemcpyDeviceToDevice, stream));
+  }
+  /// Every round must have brought the sender's data of that round.
+  void check(int sender) {
+    std::vector<int> got = download(result, kCount * kRounds);
+    for (size_t i = 0; i < got.size(); ++i) {
+      int byte = sender * kRounds + static_cast<int>(i / kCount);
+      if (got[i] == byte * 0x01010101) continue;
+      return fail(__FILE__, __LINE__, "a round brought other data");
+    }
+  }
+
+  static constexpr size_t kBytes = 4096 + kCount * sizeof(int);
+  const Rank& rank;
+  int next;
+  char *own = nullptr, *previous = nullptr, *following = nullptr;
+  int *source = nullptr, *result = nullptr;
+  cudaStream_t stream = nullptr;
+};
+
+/// put: the receiver says "free", the sender copies and says "arrived". Each polls its own memory.
+void put(int size) {
+  run_ranks(size, [](const Rank& rank) {
+    Exchange x(rank);
+    for (int round = 0; round < kRounds; ++round) {
+      auto number = static_cast<uint32_t>(round + 1);
+      signal(x.stream, Exchange::semaphore(x.previous, 0), number);  // my buffer is free
+      x.fill_source(round);
+      wait_geq(x.stream, Exchange::semaphore(x.own, 0), number);
+      OK(cudaMemcpyAsync(Exchange::data(x.following), x.source, kCount * sizeof(int),
+                         cudaMemcpyDeviceToDevice, x.stream));
+      signal(x.stream, Exchange::semaphore(x.following, 1), number);  // your data has arrived
+      wait_geq(x.stream, Exchange::semaphore(x.own, 1), number);
+      x.keep(round, Exchange::data(x.own));
+    }
+    x.check((rank.rank + rank.size - 1) % rank.size);
+  });
+}
+
+/// get: the sender says "ready", the receiver copies and says "read".
+void get(int size) {
+  run_ranks(size, [](const Rank& rank) {
+    Exchange x(rank);
+    for (int round = 0; round < kRounds; ++round) {
+      auto number = static_cast<uint32_t>(round + 1);
+      wait_geq(x.stream, Exchange::semaphore(x.own, 1), number - 1);  // the last round was read
+      OK(cudaMemsetAsync(Exchange::data(x.own), rank.rank * kRounds + round, kCount * sizeof(int),
+                         x.stream));
+      signal(x.stream, Exchange::semaphore(x.following, 0), number);  // ready
+      wait_geq(x.stream, Exchange::semaphore(x.own, 0), number);
+      x.keep(round, Exchange::data(x.previous));
+      signal(x.stream, Exchange::semaphore(x.previous, 1), number);  // read
+    }
+    x.check((rank.rank + rank.size - 1) % rank.size);
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_cases(argc, argv,
+                   {
+                       {"base_and_offset", base_and_offset},
+                       {"opening_counts", opening_counts},
+                       {"own_handle_is_refused", own_handle_is_refused},
+                       {"put_2", [] { put(2); }},
+                       {"get_2", [] { get(2); }},
+                       {"put_4", [] { put(4); }},
+                       {"get_4", [] { get(4); }},
+                   });
+}

@@ -1,0 +1,258 @@
+// Sums of parts that peers lend, as emitted programs launch them, also with places of peers for the
+// result: of all sizes and types, in the order of the ranks, in calls that follow each other, and
+// in graphs.
+#include <cstdint>
+#include <vector>
+
+#include "exchange.hpp"
+#include "hirgen/error.hpp"
+#include "hirgen/loan_sum.hpp"
+#include "hirgen/numerics.hpp"
+
+using namespace device_test;
+using namespace hirgen;
+
+namespace {
+
+constexpr const char* kWhere = "device/loan_sums.cpp";
+
+/// An element of one call, rank and place. Neighbours differ, and fp32 sums depend on their order.
+float value_of(int rank, uint32_t call, size_t i) {
+  const auto mixed = static_cast<uint32_t>(i * 2654435761U) ^ (call * 97 + 31);
+  return static_cast<float>(static_cast<int>(mixed % 1021) - 510) *
+         (rank % 2 == 0 ? 0.37F : 0.0037F);
+}
+
+template <class T>
+std::vector<T> elements_of(int rank, uint32_t call, size_t first, size_t count) {
+  std::vector<T> list(count);
+  for (size_t i = 0; i < count; ++i) narrow(value_of(rank, call, first + i), list[i]);
+  return list;
+}
+
+/// What the sum of these parts is: in fp32, one after the other, rounded once.
+template <class T>
+std::vector<T> sum_of(const std::vector<std::vector<T>>& parts) {
+  std::vector<T> list(parts[0].size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    float sum = 0;
+    for (const std::vector<T>& part : parts) sum += widen(part[i]);
+    narrow(sum, list[i]);
+  }
+  return list;
+}
+
+template <class T>
+bool same(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](T x, T y) { return widen(x) == widen(y); });
+}
+
+/// What the tests of one sum have in common.
+struct Shape {
+  int ranks, own;
+  size_t count;
+  size_t shift = 0;   // of parts and places: elements behind a multiple of 16 bytes
+  size_t pieces = 1;  // that parts and places come in
+  int places = 0;     // of so many peers the sum is written to, too
+};
+
+/// One rank among others whose parts and places lie on the same device: the sum waits for every
+/// word, adds in the order of the ranks whatever the order of add(), writes nothing around the
+/// result and the places, and tells every lender.
+template <class T>
+void check_sum(DType type, const Shape& shape) {
+  constexpr size_t kMargin = 16;
+  const auto [ranks, own, count, shift, pieces, places] = shape;
+  cudaStream_t stream = make_stream(), writer = make_stream();
+  const auto lenders = static_cast<size_t>(ranks - 1 + places) * pieces;
+  std::vector<uint32_t> before(3 * lenders, 4);
+  std::fill(before.begin() + static_cast<ptrdiff_t>(2 * lenders), before.end(), 0U);
+  auto* words = upload(before);
+  std::vector<std::vector<T>> values;
+  std::vector<T*> parts;
+  for (int r = 0; r < ranks; ++r) {
+    values.push_back(elements_of<T>(r, 5, 0, count));
+    std::vector<T> room = elements_of<T>(r, 9, 0, shift);
+    room.insert(room.end(), values.back().begin(), values.back().end());
+    parts.push_back(upload(room) + shift);
+  }
+  const std::vector<T> rest = elements_of<T>(0, 7, 0, shift + count + 2 * kMargin);
+  std::vector<T*> results;  // the own one first
+  for (int i = 0; i <= places; ++i) results.push_back(upload(rest));
+  LoanSum sum(own, parts[static_cast<size_t>(own)], type);
+  size_t word = 0;
+  const auto each_piece = [&](T* first, auto use) {
+    for (size_t piece = 0; piece < pieces; ++piece, ++word) {
+      use(first + piece * (count / pieces), static_cast<int64_t>(count / pieces),
+          Loan{address(words + word),
+               address(words + lenders + word),
+               words + 2 * lenders + word,
+               {5, nullptr}});
+    }
+  };
+  for (int step = 1; step < ranks; ++step) {
+    const int peer = (own + ranks - step) % ranks;
+    each_piece(parts[static_cast<size_t>(peer)],
+               [&](T* part, int64_t n, const Loan& loan) { sum.add(peer, part, n, loan); });
+    if (step > places) continue;
+    each_piece(results[static_cast<size_t>(step)] + kMargin + shift,
+               [&](T* place, int64_t n, const Loan& loan) { sum.store(peer, place, n, loan); });
+  }
+  sum.submit(results[0] + kMargin, static_cast<int64_t>(count), stream, kWhere);
+  for (size_t i = 0; i < lenders; ++i) {
+    EXPECT(is_blocked(stream));
+    OK(driver().cuStreamWriteValue32(writer, address(words + i), 5, 0));
+    OK(cudaStreamSynchronize(writer));
+  }
+  OK(cudaStreamSynchronize(stream));
+  const std::vector<T> made = sum_of(values);
+  for (T* result : results) {
+    std::vector<T> want = rest;
+    const size_t first = kMargin + (result == results[0] ? 0 : shift);
+    std::copy(made.begin(), made.end(), want.begin() + static_cast<ptrdiff_t>(first));
+    EXPECT(same(download(result, want.size()), want));
+    OK(cudaFree(result));
+  }
+  std::vector<uint32_t> after(3 * lenders, 5);
+  std::fill(after.begin() + static_cast<ptrdiff_t>(2 * lenders), after.end(), 0U);
+  EXPECT(download(words, after.size()) == after);
+  for (T* part : parts) OK(cudaFree(part - shift));
+  OK(cudaFree(words));
+  OK(cudaStreamDestroy(stream));
+  OK(cudaStreamDestroy(writer));
+}
+
+template <class T>
+void sums_of_all_sizes(DType type) {
+  for (int places : {0, 3}) {
+    for (size_t count : {1, 7, 8, 4096, 70'001, 2'000'000}) {
+      check_sum<T>(type, {.ranks = 4, .own = 1, .count = count, .places = places});
+    }
+    for (size_t shift : {1, 2, 3}) {
+      check_sum<T>(type, {.ranks = 4, .own = 0, .count = 1003, .shift = shift, .places = places});
+    }
+    check_sum<T>(type, {.ranks = 4, .own = 2, .count = 4000, .pieces = 4, .places = places});
+    // More words than a kernel takes.
+    check_sum<T>(type, {.ranks = 4, .own = 2, .count = 6400, .pieces = 100, .places = places});
+  }
+  for (int ranks : {1, 2, 5, 9}) {
+    check_sum<T>(type, {.ranks = ranks, .own = ranks - 1, .count = 1000});
+    check_sum<T>(type, {.ranks = ranks, .own = 0, .count = 1000, .places = ranks - 1});
+  }
+  check_sum<T>(type, {.ranks = 4, .own = 3, .count = 1000, .places = 1});
+}
+
+void what_is_no_sum() {
+  auto* data = upload(std::vector<float>(100));
+  auto* words = upload(std::vector<uint32_t>{5, 5, 0});
+  const Loan loan{address(words), address(words + 1), words + 2, {5, nullptr}};
+  const auto throws = [](auto run) {
+    try {
+      run();
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  };
+  LoanSum gap(0, data, DType::kFp32), small(0, data, DType::kFp32), many(0, data, DType::kFp32);
+  gap.add(1, data + 10, 10, loan);
+  EXPECT(throws([&] { gap.add(1, data + 30, 10, loan); }));
+  small.add(1, data + 10, 10, loan);
+  EXPECT(throws([&] { small.submit(data + 50, 20, nullptr, kWhere); }));
+  LoanSum apart(0, data, DType::kFp32), short_place(0, data, DType::kFp32);
+  apart.store(1, data + 10, 10, loan);
+  EXPECT(throws([&] { apart.store(1, data + 30, 10, loan); }));
+  short_place.store(1, data + 10, 10, loan);
+  EXPECT(throws([&] { short_place.submit(data + 50, 20, nullptr, kWhere); }));
+  for (int rank = 1; rank < 65; ++rank) many.add(rank, data + 10, 10, loan);
+  EXPECT(throws([&] { many.submit(data + 50, 10, nullptr, kWhere); }));
+  OK(cudaFree(data));
+  OK(cudaFree(words));
+}
+
+constexpr uint32_t kCalls = 16;
+
+/// One call: lends a part and a place to every peer, sums those of the peers, writes the sum to
+/// their places and waits until all have read and written.
+template <class T>
+void sum_of_call(const Exchange& x, size_t count, DType type, CallNumber call,
+                 cudaStream_t stream) {
+  const int me = x.rank.rank;
+  words_with_all(WordKernel(WordUse::kWrite), x, true, 0, call, stream);
+  words_with_all(WordKernel(WordUse::kWrite), x, true, 3, call, stream);
+  LoanSum sum(me, x.source(me, me), type);
+  for (int step = 1; step < x.rank.size; ++step) {
+    const int peer = (me + x.rank.size - step) % x.rank.size;
+    sum.add(peer, x.source(peer, me), static_cast<int64_t>(count), x.loan(peer, call));
+    sum.store(peer, x.result(peer, me), static_cast<int64_t>(count), x.loan(peer, call, 3));
+  }
+  sum.submit(x.result(me, me), static_cast<int64_t>(count), stream, kWhere);
+  words_with_all(WordKernel(WordUse::kAwait), x, false, 1, call, stream);
+  words_with_all(WordKernel(WordUse::kAwait), x, false, 4, call, stream);
+}
+
+/// Calls in a row, without the host in between, each with other data; `graph`: of a graph that is
+/// launched again and again.
+template <class T>
+void calls_in_a_row(int size, size_t count, DType type, bool graph) {
+  run_ranks(size, [&](const Rank& rank) {
+    Exchange x(rank, count * sizeof(T));
+    cudaStream_t stream = make_stream();
+    auto* counter = upload(std::vector<uint32_t>{Exchange::start});
+    cudaGraphExec_t exec = nullptr;
+    if (graph) {
+      cudaGraph_t captured = nullptr;
+      OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+      launch_count(counter, stream, kWhere);
+      sum_of_call<T>(x, count, type, {0, counter}, stream);
+      OK(cudaStreamEndCapture(stream, &captured));
+      OK(cudaGraphInstantiate(&exec, captured, 0));
+      OK(cudaGraphDestroy(captured));
+    }
+    const auto ranks = static_cast<size_t>(size);
+    std::vector<T*> inputs;
+    for (uint32_t call = 0; call < kCalls; ++call) {
+      inputs.push_back(upload(elements_of<T>(rank.rank, call, 0, ranks * count)));
+    }
+    T* kept = upload(std::vector<T>(kCalls * ranks * count));
+    rank.barrier();
+    for (uint32_t call = 0; call < kCalls; ++call) {
+      OK(cudaMemcpyAsync(x.source(rank.rank, 0), inputs[call], ranks * count * sizeof(T),
+                         cudaMemcpyDeviceToDevice, stream));
+      if (graph) {
+        OK(cudaGraphLaunch(exec, stream));
+      } else {
+        sum_of_call<T>(x, count, type, {Exchange::start + 1 + call, nullptr}, stream);
+      }
+      OK(cudaMemcpyAsync(kept + call * ranks * count, x.result(rank.rank, 0),
+                         ranks * count * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+    }
+    OK(cudaStreamSynchronize(stream));
+    for (uint32_t call = 0; call < kCalls; ++call) {
+      std::vector<std::vector<T>> whole;
+      for (int r = 0; r < size; ++r) whole.push_back(elements_of<T>(r, call, 0, ranks * count));
+      EXPECT(same(download(kept + call * ranks * count, ranks * count), sum_of(whole)));
+    }
+    if (graph) OK(cudaGraphExecDestroy(exec));
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using bf16 = __nv_bfloat16;
+  return run_cases(
+      argc, argv,
+      {
+          {"fp32", [] { sums_of_all_sizes<float>(DType::kFp32); }},
+          {"fp16", [] { sums_of_all_sizes<__half>(DType::kFp16); }},
+          {"bf16", [] { sums_of_all_sizes<bf16>(DType::kBf16); }},
+          {"what_is_no_sum", what_is_no_sum},
+          {"calls_2", [] { calls_in_a_row<bf16>(2, 300'000, DType::kBf16, false); }},
+          {"calls_4", [] { calls_in_a_row<float>(4, 1001, DType::kFp32, false); }},
+          {"calls_4_large", [] { calls_in_a_row<bf16>(4, 100'000, DType::kBf16, false); }},
+          {"graph_2", [] { calls_in_a_row<__half>(2, 1000, DType::kFp16, true); }},
+          {"graph_4", [] { calls_in_a_row<bf16>(4, 50'000, DType::kBf16, true); }},
+      });
+}

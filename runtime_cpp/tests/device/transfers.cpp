@@ -1,0 +1,201 @@
+// Copies between ranks by the runtime's kernels, as emitted programs do them with memory that they
+// share: with words by kernels and by batches of memory operations, in calls that follow each
+// other, and in graphs.
+#include "hirgen/transfers.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "exchange.hpp"
+
+using namespace device_test;
+using namespace hirgen;
+
+namespace {
+
+constexpr const char* kWhere = "device/transfers.cpp";
+
+/// A byte that tells data of one call, place and rank from all others, nearly.
+unsigned char byte_of(int rank, uint32_t call, size_t i) {
+  return static_cast<unsigned char>(31 * static_cast<unsigned>(rank) + 7 * call +
+                                    13 * static_cast<unsigned>(i) + 1);
+}
+
+/// One copy between two places of one device, with any alignment of either: nothing before it,
+/// nothing beside it, and the words as the protocol wants them.
+void check_copy(size_t bytes, size_t out_shift, size_t in_shift) {
+  constexpr size_t kMargin = 32;
+  const size_t room = bytes + 2 * kMargin;
+  cudaStream_t stream = make_stream(), writer = make_stream();
+  auto* words = upload(std::vector<uint32_t>{4, 0, 0});
+  std::vector<unsigned char> data(room);
+  for (size_t i = 0; i < room; ++i) data[i] = byte_of(0, 5, i);
+  auto* in = upload(data);
+  auto* out = upload(std::vector<unsigned char>(room, 0));
+  const Loan loan{address(words), address(words + 1), words + 2, {5, nullptr}};
+  launch_transfer(out + kMargin + out_shift, in + kMargin + in_shift, bytes, loan, stream, kWhere);
+  EXPECT(is_blocked(stream));
+  OK(driver().cuStreamWriteValue32(writer, address(words), 5, 0));
+  OK(cudaStreamSynchronize(stream));
+  std::vector<unsigned char> want(room, 0);
+  std::copy_n(data.begin() + static_cast<ptrdiff_t>(kMargin + in_shift), bytes,
+              want.begin() + static_cast<ptrdiff_t>(kMargin + out_shift));
+  EXPECT(download(out, room) == want);
+  EXPECT(download(words, 3) == (std::vector<uint32_t>{5, 5, 0}));
+  OK(cudaFree(in));
+  OK(cudaFree(out));
+  OK(cudaFree(words));
+  OK(cudaStreamDestroy(stream));
+  OK(cudaStreamDestroy(writer));
+}
+
+void copies_of_all_sizes_and_alignments() {
+  for (size_t bytes : {1, 2, 15, 16, 17, 1000, 16384, 70001, 3 << 20}) check_copy(bytes, 0, 0);
+  for (size_t shift : {1, 2, 4, 8, 15}) {
+    check_copy(1003, shift, shift);
+    check_copy(1003, shift, 0);
+    check_copy(100'003, 0, shift);
+  }
+}
+
+/// How the steps of an exchange are spelled.
+struct Form {
+  bool put;       ///< the sender copies
+  bool kernels;   ///< words by kernels, or by batches of memory operations
+  bool together;  ///< one kernel for all transfers, or one each
+};
+
+void words_with_all(const Form& form, WordUse use, const Exchange& x, int which, CallNumber call,
+                    cudaStream_t stream) {
+  const bool of_peer = use == WordUse::kWrite;
+  if (form.kernels) return words_with_all(WordKernel(use), x, of_peer, which, call, stream);
+  words_with_all(WordBatch(use, driver()), x, of_peer, which, call, stream);
+}
+
+/// One call: every rank passes a slice to every other one. The owner lends on `caller`, the copier
+/// copies on `copies`, and both come back to `caller`.
+void all_to_all(const Form& form, const Exchange& x, CallNumber call, cudaStream_t caller,
+                cudaStream_t copies, cudaEvent_t ready, cudaEvent_t done) {
+  words_with_all(form, WordUse::kWrite, x, 0, call, caller);
+  OK(cudaEventRecord(ready, caller));
+  OK(cudaStreamWaitEvent(copies, ready, 0));
+  TransferKernel together;
+  for (int step = 1; step < x.rank.size; ++step) {
+    const int me = x.rank.rank;
+    const int peer = form.put ? (me + x.rank.size - step) % x.rank.size : (me + step) % x.rank.size;
+    char* out = form.put ? x.result(peer, me) : x.result(me, peer);
+    const char* in = form.put ? x.source(me, peer) : x.source(peer, me);
+    if (form.together) {
+      together.add(out, in, x.slice, x.loan(peer, call));
+    } else {
+      launch_transfer(out, in, x.slice, x.loan(peer, call), copies, kWhere);
+    }
+  }
+  together.submit(copies, kWhere);
+  OK(cudaEventRecord(done, copies));
+  words_with_all(form, WordUse::kAwait, x, 1, call, caller);
+  OK(cudaStreamWaitEvent(caller, done, 0));
+}
+
+std::vector<unsigned char> slices_of(const Exchange& x, uint32_t call, bool sent) {
+  std::vector<unsigned char> bytes(x.slots() * x.slice);
+  for (int other = 0; other < x.rank.size; ++other) {
+    if (other == x.rank.rank && !sent) continue;
+    const int from = sent ? x.rank.rank : other;
+    const int to = sent ? other : x.rank.rank;
+    for (size_t i = 0; i < x.slice; ++i) {
+      bytes[static_cast<size_t>(other) * x.slice + i] =
+          byte_of(from, call, i + static_cast<size_t>(to));
+    }
+  }
+  return bytes;
+}
+
+constexpr uint32_t kCalls = 16;
+
+/// Calls in a row, without the host in between, each with other data.
+void calls_in_a_row(int size, size_t slice, const Form& form) {
+  run_ranks(size, [&](const Rank& rank) {
+    Exchange x(rank, slice);
+    cudaStream_t caller = make_stream(), copies = make_stream();
+    cudaEvent_t ready = make_event(), done = make_event();
+    std::vector<unsigned char*> inputs;
+    for (uint32_t call = 0; call < kCalls; ++call)
+      inputs.push_back(upload(slices_of(x, call, true)));
+    const size_t bytes = x.slots() * slice;
+    unsigned char* kept = upload(std::vector<unsigned char>(kCalls * bytes));
+    rank.barrier();
+    for (uint32_t call = 0; call < kCalls; ++call) {
+      OK(cudaMemcpyAsync(x.source(rank.rank, 0), inputs[call], bytes, cudaMemcpyDeviceToDevice,
+                         caller));
+      all_to_all(form, x, {Exchange::start + 1 + call, nullptr}, caller, copies, ready, done);
+      OK(cudaMemcpyAsync(kept + call * bytes, x.result(rank.rank, 0), bytes,
+                         cudaMemcpyDeviceToDevice, caller));
+    }
+    OK(cudaStreamSynchronize(caller));
+    for (uint32_t call = 0; call < kCalls; ++call) {
+      EXPECT(download(kept + call * bytes, bytes) == slices_of(x, call, false));
+    }
+  });
+}
+
+/// The same as a graph, launched again and again.
+void calls_of_a_graph(int size, size_t slice, const Form& form) {
+  run_ranks(size, [&](const Rank& rank) {
+    Exchange x(rank, slice);
+    cudaStream_t caller = make_stream(), copies = make_stream();
+    cudaEvent_t ready = make_event(), done = make_event();
+    auto* counter = upload(std::vector<uint32_t>{Exchange::start});
+    const size_t bytes = x.slots() * slice;
+    OK(cudaStreamBeginCapture(caller, cudaStreamCaptureModeThreadLocal));
+    launch_count(counter, caller, kWhere);
+    all_to_all(form, x, {0, counter}, caller, copies, ready, done);
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    OK(cudaStreamEndCapture(caller, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphDestroy(graph));
+    std::vector<unsigned char*> inputs;
+    for (uint32_t call = 0; call < kCalls; ++call)
+      inputs.push_back(upload(slices_of(x, call, true)));
+    unsigned char* kept = upload(std::vector<unsigned char>(kCalls * bytes));
+    for (uint32_t call = 0; call < kCalls; ++call) {
+      OK(cudaMemcpyAsync(x.source(rank.rank, 0), inputs[call], bytes, cudaMemcpyDeviceToDevice,
+                         caller));
+      OK(cudaGraphLaunch(exec, caller));
+      OK(cudaMemcpyAsync(kept + call * bytes, x.result(rank.rank, 0), bytes,
+                         cudaMemcpyDeviceToDevice, caller));
+    }
+    OK(cudaStreamSynchronize(caller));
+    for (uint32_t call = 0; call < kCalls; ++call) {
+      EXPECT(download(kept + call * bytes, bytes) == slices_of(x, call, false));
+    }
+    OK(cudaGraphExecDestroy(exec));
+  });
+}
+
+constexpr Form kGet{false, true, false}, kPut{true, true, false};
+constexpr Form kGetTogether{false, true, true}, kPutTogether{true, true, true};
+constexpr Form kBatchedGet{false, false, false}, kBatchedPut{true, false, true};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_cases(argc, argv,
+                   {
+                       {"copies_of_all_sizes_and_alignments", copies_of_all_sizes_and_alignments},
+                       {"get_2", [] { calls_in_a_row(2, 1024, kGet); }},
+                       {"put_2", [] { calls_in_a_row(2, 1024, kPut); }},
+                       {"get_together_2", [] { calls_in_a_row(2, 300'000, kGetTogether); }},
+                       {"put_together_2", [] { calls_in_a_row(2, 300'000, kPutTogether); }},
+                       {"get_4", [] { calls_in_a_row(4, 50'000, kGet); }},
+                       {"get_together_4", [] { calls_in_a_row(4, 50'000, kGetTogether); }},
+                       {"put_together_4", [] { calls_in_a_row(4, 1024, kPutTogether); }},
+                       {"batched_get_4", [] { calls_in_a_row(4, 1024, kBatchedGet); }},
+                       {"batched_put_4", [] { calls_in_a_row(4, 1024, kBatchedPut); }},
+                       {"graph_get_2", [] { calls_of_a_graph(2, 1024, kGet); }},
+                       {"graph_put_2", [] { calls_of_a_graph(2, 300'000, kPut); }},
+                       {"graph_get_together_4", [] { calls_of_a_graph(4, 1024, kGetTogether); }},
+                   });
+}

@@ -1,0 +1,226 @@
+// The C ABI misused, on one rank: what is refused leaves the handle as it was, and nothing crashes.
+#include "hirgen/abi.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hirgen/error.hpp"
+#include "test.hpp"
+
+namespace hirgen {
+namespace {
+
+constexpr int64_t kElements = 1000;
+constexpr size_t kBytes = kElements * sizeof(float);
+constexpr const char* kWhere = "copy.yaml:1:1 C = A";
+
+/// C = A through a buffer of the program, which makes calls at once a race.
+class Copy final : public Program {
+ public:
+  explicit Copy(Context& context)
+      : context_(context), buffer_(context.allocate(kBytes, "the buffer")) {}
+  void run(cudaStream_t caller, const std::vector<void*>& tensors) override {
+    const auto copy = [&](void* to, const void* from) {
+      HG_CHECK(cudaMemcpyAsync(to, from, kBytes, cudaMemcpyDeviceToDevice, caller), kWhere);
+    };
+    ++calls_;
+    copy(buffer_, tensors[0]);
+    copy(tensors[1], buffer_);
+    context_.call_issued(caller);
+  }
+
+ private:
+  Context& context_;
+  void* buffer_;
+  int64_t calls_ = 0;
+};
+
+ProgramTable copy_table() {
+  ProgramTable table;
+  table.info.name = "copy";
+  table.info.digest = "d";
+  table.tensors = [](int) {
+    TensorDesc a;
+    a.name = "A";
+    a.axes = {{kElements, 1, 0}};
+    TensorDesc c = a;
+    c.name = "C";
+    c.output = true;
+    return std::vector<TensorDesc>{a, c};
+  };
+  table.create = [](Context& context) -> std::unique_ptr<Program> {
+    return std::make_unique<Copy>(context);
+  };
+  return table;
+}
+
+/// A handle with buffers and a stream of the caller's.
+struct Host {
+  explicit Host(int device = 0) {
+    hirgen_options options{};
+    options.version = HIRGEN_ABI_VERSION;
+    options.world = 1;
+    options.device = device;
+    HG_EXPECT_EQ(abi_create(copy_table(), &options, &handle), HIRGEN_OK);
+    for (void*& tensor : tensors) HG_CHECK(cudaMalloc(&tensor, kBytes), kWhere);
+    HG_CHECK(cudaStreamCreate(&stream), kWhere);
+  }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  ~Host() {
+    if (handle != nullptr) HG_EXPECT_EQ(abi_destroy(handle), HIRGEN_OK);
+    HG_CHECK(cudaStreamDestroy(stream), kWhere);
+    for (void* tensor : tensors) HG_CHECK(cudaFree(tensor), kWhere);
+  }
+  int run(cudaStream_t on, std::vector<void*> with) const {
+    return abi_run(handle, on, with.data(), with.size());
+  }
+  int run() const { return run(stream, {tensors[0], tensors[1]}); }
+  /// A call with new inputs, whose result is right.
+  void expect_right(float value) const {
+    const std::vector<float> in(kElements, value);
+    std::vector<float> out(kElements);
+    HG_CHECK(cudaMemcpyAsync(tensors[0], in.data(), kBytes, cudaMemcpyHostToDevice, stream),
+             kWhere);
+    HG_EXPECT_EQ(run(), HIRGEN_OK);
+    HG_CHECK(cudaStreamSynchronize(stream), kWhere);
+    HG_CHECK(cudaMemcpy(out.data(), tensors[1], kBytes, cudaMemcpyDeviceToHost), kWhere);
+    HG_EXPECT(in == out);
+  }
+
+  hirgen_handle* handle = nullptr;
+  void* tensors[2] = {};
+  cudaStream_t stream = nullptr;
+};
+
+HG_TEST(memory_of_the_host_is_refused_with_the_tensors_name) {
+  const Host host;
+  std::vector<float> pageable(kElements);
+  HG_EXPECT_EQ(host.run(host.stream, {pageable.data(), host.tensors[1]}), HIRGEN_USAGE);
+  HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor A, 0x");
+  HG_EXPECT_CONTAINS(abi_last_error(host.handle), "is memory of the host");
+  host.expect_right(1);
+  // Also where a call was right before.
+  HG_EXPECT_EQ(host.run(host.stream, {host.tensors[0], pageable.data()}), HIRGEN_USAGE);
+  HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor C, 0x");
+  void* pinned = nullptr;
+  HG_CHECK(cudaMallocHost(&pinned, kBytes), kWhere);
+  HG_EXPECT_EQ(host.run(host.stream, {pinned, host.tensors[1]}), HIRGEN_USAGE);
+  HG_EXPECT_CONTAINS(abi_last_error(host.handle), "page-locked memory of the host");
+  HG_CHECK(cudaFreeHost(pinned), kWhere);
+  host.expect_right(2);
+}
+
+HG_TEST(a_stream_that_is_captured_is_refused_and_the_capture_goes_on) {
+  const Host host;
+  const auto captured = [&](cudaStream_t on, const char* text) {
+    HG_CHECK(cudaStreamBeginCapture(host.stream, cudaStreamCaptureModeGlobal), kWhere);
+    HG_EXPECT_EQ(host.run(on, {host.tensors[0], host.tensors[1]}), HIRGEN_USAGE);
+    HG_EXPECT_CONTAINS(abi_last_error(host.handle), text);
+    cudaGraph_t graph = nullptr;
+    HG_CHECK(cudaStreamEndCapture(host.stream, &graph), kWhere);
+    HG_CHECK(cudaGraphDestroy(graph), kWhere);
+  };
+  captured(host.stream, "is being captured");  // before any call
+  captured(nullptr, "is the default stream");
+  host.expect_right(1);
+  captured(host.stream, "is being captured");
+  captured(nullptr, "is the default stream");
+  host.expect_right(2);
+}
+
+/// Every function on a handle that is none any more.
+void expect_refused(hirgen_handle* handle, const char* text) {
+  std::vector<void*> tensors(2);
+  hirgen_tensor tensor;
+  HG_EXPECT_EQ(abi_run(handle, nullptr, tensors.data(), 2), HIRGEN_USAGE);
+  HG_EXPECT_CONTAINS(abi_last_error(handle), text);
+  HG_EXPECT_EQ(abi_tensor(handle, 0, &tensor), HIRGEN_USAGE);
+  HG_EXPECT_CONTAINS(abi_last_error(handle), text);
+  HG_EXPECT_EQ(std::string(abi_transport(handle)), std::string());
+  HG_EXPECT_EQ(abi_tensor_count(handle), 0U);
+}
+
+HG_TEST(a_handle_that_is_destroyed_null_or_foreign_is_refused) {
+  Host host;
+  hirgen_handle* const destroyed = host.handle;
+  HG_EXPECT_EQ(abi_destroy(destroyed), HIRGEN_OK);
+  // A later handle is another one, wherever the first one lay.
+  const Host later;
+  host.handle = nullptr;
+  expect_refused(destroyed, "the handle was destroyed");
+  HG_EXPECT_EQ(abi_destroy(destroyed), HIRGEN_USAGE);
+  HG_EXPECT_CONTAINS(abi_last_error(destroyed), "the handle was destroyed");
+  int other = 0;
+  expect_refused(reinterpret_cast<hirgen_handle*>(&other), "is not one that this library's create");
+  HG_EXPECT_EQ(abi_destroy(reinterpret_cast<hirgen_handle*>(&other)), HIRGEN_USAGE);
+  expect_refused(nullptr, "the handle is null");
+  HG_EXPECT_EQ(abi_destroy(nullptr), HIRGEN_OK);
+  later.expect_right(1);
+}
+
+HG_TEST(two_handles_share_a_stream) {
+  const Host first;
+  const Host second;
+  for (int i = 0; i < 20; ++i) {
+    HG_EXPECT_EQ(second.run(first.stream, {first.tensors[0], second.tensors[0]}), HIRGEN_OK);
+    HG_EXPECT_EQ(first.run(first.stream, {second.tensors[0], second.tensors[1]}), HIRGEN_OK);
+  }
+  HG_CHECK(cudaStreamSynchronize(first.stream), kWhere);
+  first.expect_right(1);
+  second.expect_right(2);
+}
+
+HG_TEST(calls_of_several_threads_come_one_after_another) {
+  const Host host(1);
+  const auto calls = [&] {
+    int device = -1;
+    for (int i = 0; i < 50; ++i) {
+      HG_EXPECT_EQ(host.run(), HIRGEN_OK);
+      if (i % 10 != 0) continue;
+      HG_EXPECT_EQ(host.run(host.stream, {nullptr, nullptr}), HIRGEN_USAGE);
+      HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor A is null");
+    }
+    HG_CHECK(cudaGetDevice(&device), kWhere);
+    HG_EXPECT_EQ(device, 0);  // a thread keeps the device that it had
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(calls);
+  for (std::thread& thread : threads) thread.join();
+  host.expect_right(1);
+}
+
+HG_TEST(destroy_waits_for_the_calls_of_other_threads) {
+  for (int round = 0; round < 5; ++round) {
+    Host host;
+    std::thread caller([&] {
+      int code = HIRGEN_OK;
+      while (code == HIRGEN_OK) code = host.run();
+      HG_EXPECT_EQ(code, HIRGEN_USAGE);
+      HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the handle was destroyed");
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    HG_EXPECT_EQ(abi_destroy(host.handle), HIRGEN_OK);
+    caller.join();
+    host.handle = nullptr;
+  }
+}
+
+HG_TEST(threads_with_a_handle_each_call_at_a_time) {
+  const Host hosts[2];
+  std::vector<std::thread> threads;
+  for (const Host& host : hosts) {
+    threads.emplace_back([&host] {
+      for (int i = 0; i < 20; ++i) host.expect_right(static_cast<float>(i));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace hirgen
+
+int main(int argc, char** argv) { return hirgen::test::run_all(argc, argv); }

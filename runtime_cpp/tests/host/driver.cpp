@@ -1,0 +1,362 @@
+// Whole programs on several ranks: the driver's check, timing, files and reports, the C ABI,
+// and what the ranks do when one of them fails. Every rank is this program, started again.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/files.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "driver/safetensors.hpp"
+#include "hirgen/abi.hpp"
+#include "test.hpp"
+#include "test_ranks.hpp"
+
+namespace hirgen {
+namespace {
+
+using test::Ended;
+using test::Environment;
+using test::kWorld;
+using test::read_file;
+using test::run_ranks;
+using test::scratch;
+
+constexpr double kTimeout = 2;
+
+const std::vector<std::string> kShort{"--iters",   "2", "--warmup",  "1",
+                                      "--repeats", "3", "--timeout", "2"};
+
+std::vector<std::string> with(std::vector<std::string> more) {
+  more.insert(more.begin(), kShort.begin(), kShort.end());
+  return more;
+}
+
+// Where no wait may reach its bound, even on a machine with other work.
+constexpr double kPatience = 20;
+
+std::vector<std::string> patient(std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {"--iters", "2", "--warmup", "1", "--repeats", "3", "--timeout", "20"});
+  return more;
+}
+
+void expect_codes(const std::vector<Ended>& ended, const std::vector<int>& codes) {
+  for (size_t rank = 0; rank < ended.size(); ++rank) {
+    test::expect(ended[rank].code == codes[rank],
+                 format("rank %zu exits with %d, not %d:\n%s", rank, ended[rank].code, codes[rank],
+                        ended[rank].err.c_str()),
+                 __FILE__, __LINE__);
+  }
+}
+
+HG_TEST(a_correct_program_is_checked_and_timed) {
+  const std::string json_path = scratch(9, "json");
+  const auto ended = run_ranks(with({"--json", json_path, "--checks", "3"}));
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_CONTAINS(ended[0].out, "# 0 wrong elements in 3 checked calls (exact): OK");
+  HG_EXPECT_EQ(ended[1].out + ended[2].out, "");
+  HG_EXPECT_EQ(ended[0].err + ended[1].err + ended[2].err, "");
+  const JsonValue json = parse_json(read_file(json_path));
+  HG_EXPECT_EQ(json.find("wrong")->number, 0.0);
+  HG_EXPECT_EQ(json.find("ranks")->items.size(), 3U);
+  HG_EXPECT_EQ(json.find("time_us")->find("repeats")->items.size(), 3U);
+  unlink(json_path.c_str());
+}
+
+/// Makes `text` what this process, and so rank 0 of the next run, reads.
+void feed(const std::string& text) {
+  const std::string path = scratch(9, "stdin");
+  write_file(path, {{text.data(), text.size()}});
+  const int file = open(path.c_str(), O_RDONLY);
+  dup2(file, STDIN_FILENO);
+  close(file);
+  unlink(path.c_str());
+}
+
+HG_TEST(a_paced_program_times_a_round_for_each_line) {
+  const std::string json_path = scratch(9, "json");
+  feed("one\ntwo\n");
+  const auto ended = run_ranks(with({"--json", json_path, "--paced"}));
+  expect_codes(ended, {0, 0, 0});
+  const size_t first = ended[0].out.find("# round, us: ");
+  HG_EXPECT(first != std::string::npos);
+  HG_EXPECT(ended[0].out.find("# round, us: ", first + 1) != std::string::npos);
+  const JsonValue json = parse_json(read_file(json_path));
+  HG_EXPECT_EQ(json.find("time_us")->find("repeats")->items.size(), 6U);
+  unlink(json_path.c_str());
+}
+
+HG_TEST(a_paced_program_that_is_asked_for_nothing_says_so) {
+  feed("");
+  const auto ended = run_ranks(with({"--paced"}));
+  expect_codes(ended, {2, 2, 2});
+  HG_EXPECT_CONTAINS(ended[0].err, "--paced: standard input asked for no round");
+}
+
+HG_TEST(wrong_elements_are_counted_exactly) {
+  const auto ended = run_ranks(with({"--checks", "2"}), {{"SAMPLE_FLAW", "1:value"}});
+  expect_codes(ended, {1, 1, 1});
+  // Two elements in each of two calls, on one rank of three.
+  HG_EXPECT_CONTAINS(ended[0].out, "# 4 wrong elements in 2 checked calls (exact): FAILED");
+  HG_EXPECT_CONTAINS(ended[1].err, "2 of 576 elements of C are wrong; the first is element 0");
+}
+
+/// Writes a file with the sample's input under this name; its tensor and elements.
+std::pair<TensorDesc, std::vector<char>> write_input(const std::string& path, const char* name) {
+  TensorDesc whole = test::sample_table().tensors(0)[0];
+  for (Axis& axis : whole.axes) axis.mesh_extent = 1;
+  whole.name = name;
+  std::vector<float> values(static_cast<size_t>(whole.elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.37F;
+  std::vector<char> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  write_safetensors(path, whole, bytes);
+  return {whole, bytes};
+}
+
+HG_TEST(a_file_without_the_tensor_is_refused) {
+  const std::string in = scratch(9, "in");
+  write_input(in, "B");
+  const auto ended = run_ranks(patient({"--load", "A=" + in}));
+  expect_codes(ended, {3, 3, 3});
+  HG_EXPECT_CONTAINS(ended[1].err, in + " has no tensor A; it has B");
+  unlink(in.c_str());
+}
+
+HG_TEST(what_is_loaded_is_computed_on_and_can_be_dumped) {
+  const std::string in = scratch(9, "in");
+  const std::string out = scratch(9, "result");
+  auto [whole, bytes] = write_input(in, "A");
+  const auto ended = run_ranks(with({"--load", "A=" + in, "--dump", "C=" + out}));
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_CONTAINS(ended[0].out, "within rounding, relative tolerance");
+  whole.name = "C";
+  HG_EXPECT_EQ(std::memcmp(SafetensorsFile(out).elements_of(whole), bytes.data(), bytes.size()), 0);
+  unlink(in.c_str());
+  unlink(out.c_str());
+}
+
+HG_TEST(a_bad_command_line_ends_every_rank) {
+  expect_codes(run_ranks({"--iters", "none"}), {2, 2, 2});
+  const auto ended = run_ranks(with({"--dump", "D=/tmp/x"}));
+  expect_codes(ended, {2, 2, 2});
+  HG_EXPECT_CONTAINS(ended[0].err, "it has A, C");
+}
+
+HG_TEST(a_file_that_one_rank_cannot_read_ends_all) {
+  const auto ended = run_ranks(with({"--load", "A=/nonexistent"}));
+  expect_codes(ended, {3, 3, 3});
+  HG_EXPECT_CONTAINS(ended[2].err, "/nonexistent");
+}
+
+HG_TEST(a_file_error_of_one_rank_is_its_code_alone) {
+  auto ended = run_ranks(patient({"--json", "/nonexistent/report.json"}));
+  expect_codes(ended, {3, 5, 5});
+  HG_EXPECT_CONTAINS(ended[0].err, "cannot write /nonexistent/report.json");
+  HG_EXPECT_CONTAINS(ended[2].err, "rank 0 failed: cannot write /nonexistent/report.json");
+  ended = run_ranks(patient({"--dump", "C=/nonexistent/c.safetensors"}));
+  expect_codes(ended, {3, 5, 5});
+  // A file that rank 2 alone does not find.
+  const std::string in = scratch(9, "in");
+  write_input(in, "A");
+  const size_t slash = in.rfind('/');
+  ended = run_ranks(patient({"--load", "A=" + in.substr(slash + 1)}),
+                    {{"SAMPLE_FOLDER", in.substr(0, slash)}, {"SAMPLE_FOLDER@2", "/"}});
+  expect_codes(ended, {5, 5, 3});
+  HG_EXPECT_CONTAINS(ended[0].err, "rank 2 failed: cannot read " + in.substr(slash + 1));
+  for (const Ended& rank : ended) HG_EXPECT(rank.seconds < kPatience);
+  unlink(in.c_str());
+}
+
+HG_TEST(a_report_can_go_to_standard_output) {
+  const auto ended = run_ranks(patient({"--json", "/dev/stdout"}));
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_CONTAINS(ended[0].out, "# 0 wrong elements");
+  HG_EXPECT_CONTAINS(ended[0].out, "\"time_us\": {");
+}
+
+HG_TEST(ranks_of_two_programs_do_not_start) {
+  const auto ended = run_ranks(kShort, {{"SAMPLE_DIGEST@2", "d9"}});
+  expect_codes(ended, {3, 3, 3});
+  for (const Ended& rank : ended) {
+    HG_EXPECT_CONTAINS(rank.err, "has program digest d9 where rank 0 has d0");
+  }
+}
+
+HG_TEST(a_rank_without_a_device_ends_all) {
+  const auto ended = run_ranks(kShort, {{"HIRGEN_LOCAL_RANK@1", "64"}});
+  expect_codes(ended, {3, 3, 3});
+  for (const Ended& rank : ended) HG_EXPECT_CONTAINS(rank.err, "GPU 64 is wanted");
+}
+
+HG_TEST(a_failure_of_one_rank_is_told_to_all) {
+  auto ended = run_ranks(kShort, {{"SAMPLE_FLAW", "1:create"}});
+  expect_codes(ended, {5, 3, 5});
+  HG_EXPECT_CONTAINS(ended[0].err, "rank 1 failed: no room for it");
+  HG_EXPECT_CONTAINS(ended[1].err, "sample rank 1: no room for it");
+  ended = run_ranks(kShort, {{"SAMPLE_FLAW", "0:run"}});
+  expect_codes(ended, {4, 5, 5});
+  HG_EXPECT_CONTAINS(ended[2].err, "rank 0 failed: it broke");
+}
+
+/// Every rank but the culprit ends with kPeer in time, names it and says what it waits for.
+void expect_blamed(const std::vector<Ended>& ended, int culprit, int code, double within,
+                   const char* waits) {
+  for (int rank = 0; rank < kWorld; ++rank) {
+    const Ended& one = ended[static_cast<size_t>(rank)];
+    if (rank == culprit) {
+      HG_EXPECT_EQ(one.code, code);
+      continue;
+    }
+    HG_EXPECT_EQ(one.code, 5);
+    HG_EXPECT_CONTAINS(one.err, "rank " + std::to_string(culprit));
+    HG_EXPECT_CONTAINS(one.err, waits);
+    test::expect(one.seconds < within, format("rank %d ended after %g s", rank, one.seconds),
+                 __FILE__, __LINE__);
+  }
+}
+
+// Call 1 is checked, and complete, before call 2 starts; after statement 11 of call 2 comes
+// the gather of its second slice.
+const std::vector<std::string> kOneCheck = with({"--checks", "1"});
+
+HG_TEST(a_rank_that_dies_is_named_at_once) {
+  const std::map<std::string, int> ends{
+      {"kill", 128 + SIGKILL}, {"segv", 128 + SIGSEGV}, {"exit", 0}};
+  for (const auto& [kind, code] : ends) {
+    for (const int culprit : {0, 2}) {
+      const std::string fault = format("%s:%d:2:11", kind.c_str(), culprit);
+      // A rank that has not come to call 2 yet waits for nothing.
+      expect_blamed(run_ranks(kOneCheck, {{"HIRGEN_FAULT", fault}}), culprit, code, kTimeout,
+                    "host at ");
+    }
+  }
+}
+
+HG_TEST(a_rank_that_stalls_is_named_within_the_deadline) {
+  for (const int culprit : {0, 2}) {
+    expect_blamed(run_ranks(kOneCheck, {{"HIRGEN_FAULT", format("stall:%d:2:11", culprit)}}),
+                  culprit, 6, kTimeout + 5,
+                  "waits in call 2 for gathered[1] (sample.yaml:2:2 gather)");
+    // The device of a process that is stopped stands as well, so the first slice may not come.
+    expect_blamed(run_ranks(kOneCheck, {{"HIRGEN_FAULT", format("stop:%d:2:11", culprit)}}),
+                  culprit, 6, kTimeout + 5, "waits in call 2 for gathered[");
+  }
+}
+
+HG_TEST(a_bad_fault_is_a_usage_error) {
+  const auto ended = run_ranks(kShort, {{"HIRGEN_FAULT", "burn:1:1"}});
+  expect_codes(ended, {2, 2, 2});
+  HG_EXPECT_CONTAINS(ended[0].err, "HIRGEN_FAULT=burn:1:1");
+  const auto unknown = run_ranks(kShort, {{"HIRGEN_FAULT", "kill:3:1"}});
+  expect_codes(unknown, {2, 2, 2});
+  HG_EXPECT_CONTAINS(unknown[0].err, "HIRGEN_FAULT=kill:3:1: there is no rank 3");
+}
+
+/// Ranks without an address and a port meet where all of them look.
+HG_TEST(ranks_of_one_host_meet_without_an_address) {
+  const auto ended = run_ranks(patient(), {{"HIRGEN_ADDR", ""}, {"HIRGEN_PORT", ""}});
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_EQ(ended[0].err, "");
+  for (const char* missing : {"HIRGEN_ADDR", "HIRGEN_PORT"}) {
+    expect_codes(run_ranks(patient(), {{missing, ""}}), {0, 0, 0});
+  }
+}
+
+HG_TEST(a_job_without_a_secret_says_once_that_it_trusts_the_network) {
+  // Every address of this host, which counts as reachable from outside.
+  const Environment open{{"HIRGEN_ADDR", "0.0.0.0"}};
+  auto ended = run_ranks(patient(), open);
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_CONTAINS(ended[0].err, "this job has no secret");
+  HG_EXPECT_EQ(ended[1].err + ended[2].err, "");
+  Environment secret = open;
+  secret["HIRGEN_JOB_SECRET"] = "one for all";
+  ended = run_ranks(patient({"--require-secret"}), secret);
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_EQ(ended[0].err + ended[1].err + ended[2].err, "");
+  ended = run_ranks(patient({"--require-secret"}), open);
+  expect_codes(ended, {3, 3, 3});
+  HG_EXPECT_CONTAINS(ended[2].err, "HIRGEN_JOB_SECRET");
+}
+
+HG_TEST(a_rank_with_another_secret_does_not_get_in) {
+  const auto ended =
+      run_ranks(kShort, {{"HIRGEN_JOB_SECRET", "one for all"}, {"HIRGEN_JOB_SECRET@2", "its own"}});
+  expect_codes(ended, {5, 5, 3});
+  HG_EXPECT_CONTAINS(ended[0].err, "missing rank 2; 1 connection without this job's secret");
+  HG_EXPECT_CONTAINS(ended[2].err, "another job secret");
+}
+
+/// What a framework does: a handle, its own buffers, its own stream.
+int run_embedded() {
+  const ProgramTable table = test::sample_table();
+  hirgen_handle* handle = nullptr;
+  HG_EXPECT_EQ(abi_create(table, nullptr, nullptr), HIRGEN_USAGE);
+  hirgen_options options{};
+  options.version = 99;
+  HG_EXPECT_EQ(abi_create(table, &options, &handle), HIRGEN_USAGE);
+  HG_EXPECT_CONTAINS(abi_last_error(nullptr), "99");
+  HG_EXPECT_EQ(abi_create(table, nullptr, &handle), HIRGEN_OK);
+  HG_EXPECT_EQ(abi_tensor_count(handle), 2U);
+  std::vector<void*> pointers;
+  for (size_t i = 0; i < 2; ++i) {
+    hirgen_tensor tensor;
+    HG_EXPECT_EQ(abi_tensor(handle, i, &tensor), HIRGEN_OK);
+    HG_EXPECT_EQ(tensor.local_extent[1], i == 0 ? 1 : kWorld);
+    HG_CHECK(cudaMalloc(&pointers.emplace_back(), tensor.local_bytes), "test");
+  }
+  hirgen_tensor none;
+  HG_EXPECT_EQ(abi_tensor(handle, 2, &none), HIRGEN_USAGE);
+  cudaStream_t stream = nullptr;
+  HG_CHECK(cudaStreamCreate(&stream), "test");
+  HG_EXPECT_EQ(abi_run(handle, stream, pointers.data(), 1), HIRGEN_USAGE);
+  HG_EXPECT_CONTAINS(abi_last_error(handle), "the program has 2");
+  HG_EXPECT_EQ(abi_run(nullptr, stream, pointers.data(), 2), HIRGEN_USAGE);
+  std::vector<void*> null{nullptr, pointers[1]};
+  HG_EXPECT_EQ(abi_run(handle, stream, null.data(), 2), HIRGEN_USAGE);
+  HG_EXPECT_CONTAINS(abi_last_error(handle), "tensor A is null");
+  int code = HIRGEN_OK;
+  for (int i = 0; i < 40 && code == HIRGEN_OK; ++i) {
+    code = abi_run(handle, stream, pointers.data(), 2);
+  }
+  if (code != HIRGEN_OK) {
+    HG_EXPECT_CONTAINS(abi_last_error(handle), "it broke");
+    HG_EXPECT_EQ(abi_run(handle, stream, pointers.data(), 2), code);
+  } else {
+    HG_CHECK(cudaStreamSynchronize(stream), "test");
+  }
+  HG_EXPECT_EQ(abi_destroy(handle), code);
+  return code;
+}
+
+HG_TEST(a_host_program_embeds_the_library) {
+  const auto ended = run_ranks({"--embedded"});
+  expect_codes(ended, {0, 0, 0});
+  HG_EXPECT_EQ(ended[0].err + ended[1].err + ended[2].err, "");
+}
+
+HG_TEST(a_failed_call_returns_its_code_to_the_host_program) {
+  const auto ended = run_ranks({"--embedded"}, {{"SAMPLE_FLAW", "1:run"}});
+  expect_codes(ended, {5, 4, 5});
+  HG_EXPECT_EQ(ended[1].err, "");
+  HG_EXPECT_CONTAINS(ended[0].err, "rank 1 failed: it broke");
+}
+
+}  // namespace
+}  // namespace hirgen
+
+int main(int argc, char** argv) {
+  if (argc < 2 || std::string(argv[1]) != "--rank") return hirgen::test::run_all(argc, argv);
+  const char* folder = std::getenv("SAMPLE_FOLDER");
+  if (folder != nullptr && chdir(folder) != 0) return 98;
+  if (argc > 2 && std::string(argv[2]) == "--embedded") {
+    // An expectation that fails shows on stderr, which the parent compares.
+    return hirgen::run_embedded();
+  }
+  return hirgen::run_main(argc - 1, argv + 1, hirgen::test::sample_table());
+}

@@ -1,0 +1,62 @@
+// What the tests on whole programs share: a small program as emit would write it, and
+// processes that run its ranks.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bootstrap/socket.hpp"
+#include "hirgen/program.hpp"
+
+namespace hirgen::test {
+
+constexpr int kWorld = 3;
+
+/// C = allgather(A), A [2, DIDx(kWorld), 96] of fp32, a slice at a time on two worker streams.
+/// SAMPLE_FLAW=rank:flaw makes one rank wrong: "create" throws from create, "run" from the
+/// second call, "value" writes two wrong elements. SAMPLE_DIGEST is the program's digest.
+ProgramTable sample_table();
+
+/// How a rank ended.
+struct Ended {
+  int code = 0;  ///< exit code, or 128 + signal
+  double seconds = 0;
+  std::string out, err;
+};
+
+/// Variables of the ranks; "NAME@2" is for rank 2 alone.
+using Environment = std::map<std::string, std::string>;
+
+/// Starts this test program again as kWorld ranks, "--rank" before the arguments, and waits
+/// for all; how they ended, by rank. A rank that is stopped is continued after a while, so
+/// that it can end as well.
+std::vector<Ended> run_ranks(const std::vector<std::string>& arguments,
+                             const Environment& environment = {});
+
+/// Starts the ranks with several seeds of the CPU device, and expects every one to end with no
+/// wrong element and nothing to say.
+void expect_right(Environment environment);
+
+/// Whether a test has set a variable, which tells its program what to do.
+bool chosen(const char* variable);
+
+/// A path in the temporary folder that no other test process uses.
+std::string scratch(int rank, const char* what);
+
+/// The content of a file, "" if there is none.
+std::string read_file(const std::string& path);
+
+/// A port of the loopback interface that no other program is given meanwhile: its socket is bound
+/// and does not listen, so rank 0 may.
+class ReservedPort {
+ public:
+  ReservedPort();
+  int number() const { return number_; }
+
+ private:
+  Socket holder_;
+  int number_ = 0;
+};
+
+}  // namespace hirgen::test

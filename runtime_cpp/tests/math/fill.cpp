@@ -1,0 +1,184 @@
+// Filling, slicing and checking.
+#include <cmath>
+#include <limits>
+
+#include "test.hpp"
+
+namespace {
+
+using namespace math_test;
+using hirgen::Axis;
+using hirgen::TensorDesc;
+
+/// A [4, 6, 10] tensor whose middle axis is split over two ranks.
+TensorDesc sharded(DType type, int coordinate) {
+  TensorDesc desc;
+  desc.name = "T";
+  desc.dtype = type;
+  desc.where = "test";
+  desc.axes = {Axis{4, 1, 0}, Axis{6, 2, coordinate}, Axis{10, 1, 0}};
+  return desc;
+}
+
+/// The elements of `whole` that stand in the slice of `desc`, by the definition.
+std::vector<float> slice_of(const std::vector<float>& whole, int coordinate) {
+  std::vector<float> slice;
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 3 * coordinate; j < 3 * coordinate + 3; ++j) {
+      for (int k = 0; k < 10; ++k) {
+        slice.push_back(whole[static_cast<size_t>((i * 6 + j) * 10 + k)]);
+      }
+    }
+  }
+  return slice;
+}
+
+std::vector<float> whole_integers(const TensorDesc& desc, int input, uint64_t seed) {
+  const Elements whole(DType::kFp32, desc.elements());
+  hirgen::fill_integers_whole(static_cast<float*>(whole.get()), desc, input, seed, stream());
+  return whole.read();
+}
+
+/// Ranks fill their slices apart and must get the slices of the whole.
+void test_slices_agree_with_the_whole() {
+  for (const DType type : kTypes) {
+    for (int coordinate = 0; coordinate < 2; ++coordinate) {
+      const TensorDesc desc = sharded(type, coordinate);
+      const Elements local(type, desc.local_elements());
+      hirgen::fill_integers(local.get(), desc, 1, 7, stream());
+      expect_equal(local.read(), slice_of(whole_integers(desc, 1, 7), coordinate), "integers");
+
+      const Elements whole(DType::kFp32, desc.elements());
+      hirgen::fill_normal(local.get(), desc, 1, 7, stream());
+      hirgen::fill_normal_whole(static_cast<float*>(whole.get()), desc, 1, 7, stream());
+      expect_equal(local.read(), slice_of(whole.read(), coordinate), "normal values");
+    }
+  }
+}
+
+/// The rule itself, which the model's evaluator shares: a change here is a change there.
+void test_the_rule_is_the_models() {
+  TensorDesc desc = sharded(DType::kFp32, 0);
+  desc.axes = {Axis{12, 1, 0}};
+  expect_equal(whole_integers(desc, 0, 1), {-1, 1, -2, 1, 1, -1, -1, -1, 1, -1, 1, 2}, "dense");
+  desc.axes = {Axis{18, 1, 0}};
+  desc.contraction = 8192;
+  expect_equal(whole_integers(desc, 1, 7), {0, 0, 0, -2, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+               "sparse");
+}
+
+void test_integers_have_the_promised_density() {
+  TensorDesc desc = sharded(DType::kBf16, 0);
+  desc.axes = {Axis{1 << 16, 1, 0}};
+  desc.contraction = 8192;  // 16 / ceil(sqrt(8192)) = 16 / 91
+  int nonzero = 0, twos = 0, negative = 0;
+  for (const float x : whole_integers(desc, 0, 1)) {
+    expect(x == std::trunc(x) && std::fabs(x) <= 2, "an integer of at most 2");
+    nonzero += x != 0;
+    twos += std::fabs(x) == 2;
+    negative += x < 0;
+  }
+  const double expected = 65536.0 * 16 / 91;
+  expect(std::fabs(nonzero - expected) < 500, "density " + std::to_string(nonzero));
+  expect(std::fabs(twos - expected / 4) < 300, "twos " + std::to_string(twos));
+  expect(std::fabs(negative - expected / 2) < 400, "signs " + std::to_string(negative));
+}
+
+void test_inputs_and_seeds_differ() {
+  const TensorDesc desc = sharded(DType::kFp32, 0);
+  expect(whole_integers(desc, 0, 1) != whole_integers(desc, 1, 1), "inputs differ");
+  expect(whole_integers(desc, 0, 1) != whole_integers(desc, 0, 2), "seeds differ");
+}
+
+void test_normal_values_are_normal() {
+  TensorDesc desc = sharded(DType::kFp32, 0);
+  desc.deviation = 0.25;
+  desc.axes = {Axis{1 << 18, 1, 0}};
+  const Elements local(DType::kFp32, desc.elements());
+  hirgen::fill_normal(local.get(), desc, 0, 3, stream());
+  double sum = 0, squares = 0, fourth = 0;
+  for (const float value : local.read()) {
+    const float x = value * 4;
+    sum += x;
+    squares += static_cast<double>(x) * x;
+    fourth += std::pow(x, 4);
+  }
+  const double n = 1 << 18;
+  expect(std::fabs(sum / n) < 0.01, "mean 0");
+  expect(std::fabs(squares / n - 1) < 0.02, "variance 1");
+  expect(std::fabs(fourth / n - 3) < 0.15, "fourth moment 3");
+}
+
+void test_slices_move_both_ways() {
+  for (const DType type : kTypes) {
+    const std::vector<float> values = integers(240, 5);
+    const Elements whole(DType::kFp32, values), back(DType::kFp32, 240);
+    for (int coordinate = 0; coordinate < 2; ++coordinate) {
+      const TensorDesc desc = sharded(type, coordinate);
+      const Elements local(type, desc.local_elements());
+      hirgen::slice_from_whole(local.get(), desc, static_cast<float*>(whole.get()), stream());
+      expect_equal(local.read(), slice_of(values, coordinate), "slice");
+      hirgen::slice_into_whole(static_cast<float*>(back.get()), desc, local.get(), stream());
+    }
+    expect_equal(back.read(), values, "slices put together");
+  }
+}
+
+hirgen::Wrong compare(const TensorDesc& desc, const std::vector<float>& local,
+                      const std::vector<float>& whole, double rel, double abs) {
+  const Elements got(desc.dtype, local), reference(DType::kFp32, whole);
+  return hirgen::count_wrong(got.get(), desc, static_cast<float*>(reference.get()), rel, abs,
+                             stream());
+}
+
+void test_the_check_counts_exactly() {
+  const std::vector<float> whole = integers(240, 9);
+  for (const DType type : kTypes) {
+    const TensorDesc desc = sharded(type, 1);
+    std::vector<float> local = slice_of(whole, 1);
+    expect(compare(desc, local, whole, 0, 0).count == 0, "equal");
+    local[31] += 1;  // [1, 0, 1] of the slice is [1, 3, 1] of the whole
+    local[77] -= 1;
+    const hirgen::Wrong wrong = compare(desc, local, whole, 0, 0);
+    expect(wrong.count == 2, "two wrong");
+    expect(wrong.first_index == (1 * 6 + 3) * 10 + 1, "index of the first");
+    expect(wrong.got == local[31] && wrong.expected == local[31] - 1, "values of the first");
+    expect(compare(desc, local, whole, 0, 1).count == 0, "within the absolute tolerance");
+  }
+}
+
+void test_nan_is_wrong() {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  TensorDesc desc = sharded(DType::kBf16, 0);
+  desc.axes = {Axis{4, 1, 0}};
+  const std::vector<float> ones(4, 1.0F);
+  expect(compare(desc, {1, nan, 1, 1}, ones, 0, 0).count == 1, "NaN in the result");
+  expect(compare(desc, {1, nan, 1, 1}, ones, 10, 10).count == 1, "NaN with tolerances");
+  expect(compare(desc, ones, {1, nan, 1, 1}, 10, 10).count == 1, "NaN in the reference");
+  expect(compare(desc, ones, {1, infinity, 1, 1}, 10, 10).count == 1, "infinite reference");
+  expect(compare(desc, {1, infinity, 1, 1}, {1, infinity, 1, 1}, 0, 0).count == 0, "infinities");
+  expect(compare(desc, {1.5F, 1, 1, 1}, ones, 0.25, 0).count == 1, "beyond the tolerance");
+  expect(compare(desc, {1.25F, 1, 1, 1}, ones, 0.25, 0).count == 0, "at the tolerance");
+}
+
+void test_poison_is_all_wrong() {
+  for (const DType type : kTypes) {
+    const TensorDesc desc = sharded(type, 0);
+    const Elements local(type, desc.local_elements()), whole(DType::kFp32, integers(240, 1));
+    hirgen::poison(local.get(), desc.local_bytes(), stream());
+    const auto wrong = hirgen::count_wrong(local.get(), desc, static_cast<float*>(whole.get()), 1e9,
+                                           1e9, stream());
+    expect(wrong.count == desc.local_elements(), "poisoned");
+  }
+}
+
+}  // namespace
+
+int main() {
+  return run("math_fill",
+             {test_slices_agree_with_the_whole, test_the_rule_is_the_models,
+              test_integers_have_the_promised_density, test_inputs_and_seeds_differ,
+              test_normal_values_are_normal, test_slices_move_both_ways,
+              test_the_check_counts_exactly, test_nan_is_wrong, test_poison_is_all_wrong});
+}

@@ -1,0 +1,211 @@
+// Products by plan against loops on the host, exactly: the operands are small integers.
+#include "hirgen/matmul.hpp"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "test.hpp"
+
+namespace {
+
+using namespace math_test;
+using hirgen::MatmulPlan;
+using hirgen::MatmulShape;
+
+constexpr const char* kWhere = "spec.yaml:9:5 C = matmul(A, B)";
+
+cublasLtHandle_t cublas() {
+  static cublasLtHandle_t handle = [] {
+    cublasLtHandle_t made = nullptr;
+    HG_CHECK(cublasLtCreate(&made), "test");
+    return made;
+  }();
+  return handle;
+}
+
+void* workspace() {
+  static const Buffer buffer(hirgen::kWorkspaceBytes);
+  return buffer.get();
+}
+
+/// Issues the product the way an emitted program does.
+void multiply(MatmulPlan& plan, const void* a, const void* b, void* c,
+              const void* addend = nullptr) {
+  const float* beta = addend == nullptr ? &hirgen::kZero : &hirgen::kOne;
+  HG_CHECK(cublasLtMatmul(cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, beta,
+                          addend == nullptr ? c : addend, plan.c, c, plan.c, &plan.algo,
+                          workspace(), plan.workspace_bytes, stream()),
+           kWhere);
+}
+
+size_t index(int64_t i) { return static_cast<size_t>(i); }
+
+std::vector<float> product(const MatmulShape& s, const std::vector<float>& a,
+                           const std::vector<float>& b, const std::vector<float>& bias,
+                           const std::vector<float>& addend = {}) {
+  std::vector<float> c;
+  for (int64_t g = 0; g < s.batch; ++g) {
+    for (int64_t i = 0; i < s.m; ++i) {
+      for (int64_t j = 0; j < s.n; ++j) {
+        float sum = s.bias ? bias[index(j)] : 0;
+        if (s.addend) sum += addend[index((g * s.m + i) * s.n + j)];
+        for (int64_t k = 0; k < s.k; ++k) {
+          const int64_t in_a = s.transpose_a ? k * s.m + i : i * s.k + k;
+          const int64_t in_b = s.transpose_b ? j * s.k + k : k * s.n + j;
+          sum += a[index(g * s.stride_a + in_a)] * b[index(g * s.stride_b + in_b)];
+        }
+        c.push_back(sum);
+      }
+    }
+  }
+  return c;
+}
+
+void check(MatmulShape s) {
+  s.stride_a = s.m * s.k;
+  s.stride_c = s.m * s.n;
+  const std::vector<float> a = integers(index(s.batch * s.m * s.k), 1);
+  const std::vector<float> b = integers(index(s.batch * s.k * s.n), 2);
+  const std::vector<float> bias = integers(index(s.n), 3);
+  const std::vector<float> addend = integers(index(s.batch * s.m * s.n), 10);
+  const Elements left(s.dtype, a), right(s.dtype, b);
+  const Elements row(s.result(), bias), added(s.result(), addend);
+  const Elements out(s.result(), s.batch * s.m * s.n);
+  MatmulPlan plan(cublas(), s, kWhere);
+  if (s.bias) plan.set_bias(row.get(), kWhere);
+  multiply(plan, left.get(), right.get(), out.get(), s.addend ? added.get() : nullptr);
+  expect_equal(out.read(), rounded(s.result(), product(s, a, b, bias, addend)), describe(s));
+}
+
+/// All types, storages and epilogues; 48 x 80 x 112 is aligned and 5 x 7 x 11 is not.
+void test_every_form() {
+  for (const DType type : kTypes) {
+    for (int form = 0; form < 64; ++form) {
+      MatmulShape shape;
+      shape.dtype = type;
+      shape.transpose_a = (form & 1) != 0;
+      shape.transpose_b = (form & 2) != 0;
+      shape.bias = (form & 4) != 0;
+      shape.batch = (form & 8) != 0 ? 3 : 1;
+      shape.addend = (form & 16) != 0;
+      shape.fp32_result = (form & 32) != 0;
+      if (shape.fp32_result && type == DType::kFp32) continue;
+      for (const bool aligned : {true, false}) {
+        shape.m = aligned ? 48 : 5;
+        shape.n = aligned ? 80 : 7;
+        shape.k = aligned ? 112 : 11;
+        shape.stride_b = shape.k * shape.n;
+        check(shape);
+      }
+    }
+  }
+}
+
+/// One matrix B for all batches: a stride of zero.
+void test_batches_may_share_an_operand() {
+  MatmulShape shape{.m = 16, .n = 24, .k = 32, .batch = 4};
+  shape.stride_b = 0;
+  check(shape);
+}
+
+/// Slices that start at any row are what a pipeline multiplies.
+void test_slices_at_odd_rows() {
+  const MatmulShape shape{.m = 4, .n = 7, .k = 11, .dtype = DType::kFp16};
+  const std::vector<float> a = integers(12 * 11, 4), b = integers(11 * 7, 5);
+  const Elements left(shape.dtype, a), right(shape.dtype, b), out(shape.dtype, 12 * 7);
+  MatmulPlan plan(cublas(), shape, kWhere);
+  for (size_t slice = 0; slice < 3; ++slice) {
+    multiply(plan, static_cast<char*>(left.get()) + slice * 4 * 11 * 2, right.get(),
+             static_cast<char*>(out.get()) + slice * 4 * 7 * 2);
+  }
+  MatmulShape whole = shape;
+  whole.m = 12;
+  expect_equal(out.read(), rounded(shape.dtype, product(whole, a, b, {})), "three slices");
+}
+
+/// Columns of B that lie apart are what a slice without rows is cut into.
+void test_columns_of_b() {
+  for (const bool transposed : {false, true}) {
+    MatmulShape whole{.m = 1, .n = 14, .k = 11, .transpose_b = transposed, .dtype = DType::kFp16};
+    const std::vector<float> a = integers(11, 4), b = integers(11 * 14, 5);
+    const Elements left(whole.dtype, a), right(whole.dtype, b), out(whole.dtype, 14);
+    MatmulShape shape = whole;
+    shape.n = 7;
+    shape.row_b = transposed ? 11 : 14;
+    MatmulPlan plan(cublas(), shape, kWhere);
+    for (size_t cut = 0; cut < 2; ++cut) {
+      const size_t start = cut * 7 * (transposed ? 11 : 1);
+      multiply(plan, left.get(), static_cast<char*>(right.get()) + start * 2,
+               static_cast<char*>(out.get()) + cut * 7 * 2);
+    }
+    expect_equal(out.read(), rounded(whole.dtype, product(whole, a, b, {})), describe(shape));
+  }
+}
+
+void test_plans_move() {
+  const MatmulShape shape{.m = 8, .n = 8, .k = 8, .dtype = DType::kFp32};
+  const std::vector<float> a = integers(64, 6), b = integers(64, 7);
+  const Elements left(shape.dtype, a), right(shape.dtype, b), out(shape.dtype, 64);
+  MatmulPlan plan;
+  plan = MatmulPlan(cublas(), shape, kWhere);
+  MatmulPlan moved(std::move(plan));
+  multiply(moved, left.get(), right.get(), out.get());
+  expect_equal(out.read(), product(shape, a, b, {}), "moved plan");
+}
+
+void test_every_candidate_is_right() {
+  const MatmulShape shape{.m = 48, .n = 80, .k = 512};
+  const std::vector<float> a = integers(48 * 512, 8), b = integers(512 * 80, 9);
+  const Elements left(shape.dtype, a), right(shape.dtype, b);
+  MatmulPlan plan(cublas(), shape, kWhere);
+  const auto candidates = plan.candidates(cublas(), 8, kWhere);
+  expect(!candidates.empty(), "there is a candidate");
+  for (const auto& candidate : candidates) {
+    expect(candidate.workspace_bytes <= hirgen::kWorkspaceBytes, "the workspace suffices");
+    const Elements out(shape.dtype, 48 * 80);
+    plan.use(candidate, hirgen::PlanSource::kTuned);
+    multiply(plan, left.get(), right.get(), out.get());
+    expect_equal(out.read(), rounded(shape.dtype, product(shape, a, b, {})), "candidate");
+  }
+}
+
+void test_descriptions() {
+  MatmulShape shape{.m = 4, .n = 8, .k = 16, .transpose_b = true, .bias = true};
+  const std::string one = "C[4, 8] = A[4, 16] B[8, 16]^T + bias[8], bf16";
+  expect(describe(shape) == one, describe(shape));
+  shape.addend = true;
+  const std::string sum = "C[4, 8] = A[4, 16] B[8, 16]^T + bias[8] + addend[4, 8], bf16";
+  expect(describe(shape) == sum, describe(shape));
+  shape.addend = false;
+  shape.fp32_result = true;
+  expect(describe(shape) == one + " to fp32", describe(shape));
+  shape.fp32_result = false;
+  shape.batch = 2;
+  shape.stride_a = 64;
+  shape.stride_c = 32;
+  expect(describe(shape) == one + ", 2 times at strides 64, 0, 32", describe(shape));
+  shape.batch = 1;
+  shape.row_b = 24;
+  expect(describe(shape) == one + ", rows of B at stride 24", describe(shape));
+}
+
+/// What a file of choices gives: bytes that may fit or not.
+void test_algorithms_are_checked() {
+  const MatmulShape shape{.m = 48, .n = 80, .k = 512};
+  const MatmulPlan plan(cublas(), shape, kWhere);
+  const auto fit = plan.check(cublas(), plan.algo);
+  expect(fit && fit->workspace_bytes <= hirgen::kWorkspaceBytes, "its own algorithm fits");
+  cublasLtMatmulAlgo_t broken;
+  std::memset(&broken, 0xFF, sizeof(broken));
+  expect(!plan.check(cublas(), broken), "bytes that are no algorithm do not fit");
+}
+
+}  // namespace
+
+int main() {
+  return run("math_matmul",
+             {test_every_form, test_batches_may_share_an_operand, test_slices_at_odd_rows,
+              test_columns_of_b, test_plans_move, test_every_candidate_is_right, test_descriptions,
+              test_algorithms_are_checked});
+}

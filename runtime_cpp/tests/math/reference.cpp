@@ -1,0 +1,244 @@
+// The oracle itself, operation by operation, against loops on the host.
+#include <vector>
+
+#include "hirgen/reference_device.hpp"
+#include "test.hpp"
+
+namespace {
+
+using namespace math_test;
+using hirgen::Axis;
+using hirgen::DeviceReference;
+using hirgen::TensorDesc;
+using Shape = hirgen::Reference::Shape;
+
+size_t index(int64_t i) { return static_cast<size_t>(i); }
+
+int64_t elements_of(const Shape& shape) {
+  int64_t product = 1;
+  for (const int64_t extent : shape) product *= extent;
+  return product;
+}
+
+/// A reference with inputs put in as a user's file would be.
+class Fixture {
+ public:
+  Fixture() : reference(stream()) {}
+
+  std::vector<float> input(const char* name, const Shape& shape, DType type = DType::kFp32) {
+    TensorDesc desc;
+    desc.name = name;
+    desc.dtype = type;
+    for (const int64_t extent : shape) desc.axes.push_back(Axis{extent, 1, 0});
+    const std::vector<float> values = integers(index(desc.elements()), salt_++);
+    const Elements elements(type, values);
+    std::vector<char> bytes(index(desc.elements()) * size_of(type));
+    HG_CHECK(cudaMemcpyAsync(bytes.data(), elements.get(), bytes.size(), cudaMemcpyDeviceToHost,
+                             stream()),
+             "test");
+    HG_CHECK(cudaStreamSynchronize(stream()), "test");
+    reference.upload(desc, bytes.data());
+    return values;
+  }
+
+  void expect_tensor(const char* name, const Shape& shape, const std::vector<float>& values) {
+    expect(reference.shape(name) == shape, std::string(name) + " has another shape");
+    std::vector<float> got(index(elements_of(reference.shape(name))));
+    HG_CHECK(cudaMemcpyAsync(got.data(), reference.data(name), got.size() * sizeof(float),
+                             cudaMemcpyDeviceToHost, stream()),
+             "test");
+    HG_CHECK(cudaStreamSynchronize(stream()), "test");
+    expect_equal(got, values, name);
+  }
+
+  DeviceReference reference;
+
+ private:
+  unsigned salt_ = 1;
+};
+
+/// rows x k times k x n (or n x k when transposed).
+std::vector<float> product(const float* a, const float* b, int64_t rows, int64_t n, int64_t k,
+                           bool transposed, const float* bias) {
+  std::vector<float> c;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = bias == nullptr ? 0 : bias[j];
+      for (int64_t r = 0; r < k; ++r) sum += a[i * k + r] * b[transposed ? j * k + r : r * n + j];
+      c.push_back(sum);
+    }
+  }
+  return c;
+}
+
+/// Extents beside and beyond the multiples of the kernel's tiles.
+void test_matmul() {
+  Fixture f;
+  const auto a = f.input("A", {3, 23, 70});
+  const auto b = f.input("B", {70, 45});
+  f.reference.matmul("C", "A", "B", DType::kFp32);
+  f.expect_tensor("C", {3, 23, 45}, product(a.data(), b.data(), 69, 45, 70, false, nullptr));
+  f.reference.matmul("D", "A", "B", DType::kBf16);
+  f.expect_tensor("D", {3, 23, 45},
+                  rounded(DType::kBf16, product(a.data(), b.data(), 69, 45, 70, false, nullptr)));
+}
+
+void test_batched_matmul() {
+  Fixture f;
+  const auto a = f.input("A", {2, 33, 40});
+  const auto b = f.input("B", {2, 40, 64});
+  f.reference.matmul("C", "A", "B", DType::kFp32);
+  std::vector<float> expected = product(a.data(), b.data(), 33, 64, 40, false, nullptr);
+  const auto second = product(a.data() + 33 * 40, b.data() + 40 * 64, 33, 64, 40, false, nullptr);
+  expected.insert(expected.end(), second.begin(), second.end());
+  f.expect_tensor("C", {2, 33, 64}, expected);
+}
+
+/// Batch axes stretch: [2, 1, m, k] by [3, k, n] is [2, 3, m, n].
+void test_batches_stretch() {
+  Fixture f;
+  const auto a = f.input("A", {2, 1, 5, 7});
+  const auto w = f.input("W", {3, 4, 7});
+  const auto bias = f.input("bias", {3, 4});
+  f.reference.linear("Y", "A", "W", "bias", DType::kFp32);
+  std::vector<float> expected;
+  for (int64_t i = 0; i < 6; ++i) {
+    const auto block = product(a.data() + i / 3 * 35, w.data() + i % 3 * 28, 5, 4, 7, true,
+                               bias.data() + i % 3 * 4);
+    expected.insert(expected.end(), block.begin(), block.end());
+  }
+  f.expect_tensor("Y", {2, 3, 5, 4}, expected);
+}
+
+void test_linear() {
+  Fixture f;
+  const auto x = f.input("X", {2, 17, 50}, DType::kFp16);
+  const auto w = f.input("W", {35, 50}, DType::kFp16);
+  const auto bias = f.input("bias", {35}, DType::kFp16);
+  f.reference.linear("Y", "X", "W", "bias", DType::kFp32);
+  f.expect_tensor("Y", {2, 17, 35}, product(x.data(), w.data(), 34, 35, 50, true, bias.data()));
+  f.reference.linear("Z", "X", "W", nullptr, DType::kFp32);
+  f.expect_tensor("Z", {2, 17, 35}, product(x.data(), w.data(), 34, 35, 50, true, nullptr));
+}
+
+void test_shape_operations() {
+  Fixture f;
+  const auto a = f.input("A", {4, 3, 5}, DType::kBf16);
+  f.reference.set("S", "A");
+  f.expect_tensor("S", {4, 3, 5}, a);
+  f.reference.broadcast("B", "A", 1);
+  f.expect_tensor("B", {4, 1, 3, 5}, a);
+  f.reference.reshape("R", "A", {12, 5});
+  f.expect_tensor("R", {12, 5}, a);
+  f.reference.permute("P", "A", {2, 0, 1});
+  std::vector<float> permuted;
+  for (size_t k = 0; k < 5; ++k) {
+    for (size_t i = 0; i < 12; ++i) permuted.push_back(a[i * 5 + k]);
+  }
+  f.expect_tensor("P", {5, 4, 3}, permuted);
+}
+
+void test_elementwise_operations() {
+  Fixture f;
+  const auto a = f.input("A", {4, 3, 5});
+  const auto b = f.input("B", {3, 1});
+  f.reference.binary("C", "sub", "A", "B", DType::kFp32);
+  std::vector<float> expected;
+  for (size_t i = 0; i < a.size(); ++i) expected.push_back(a[i] - b[i / 5 % 3]);
+  f.expect_tensor("C", {4, 3, 5}, expected);
+  f.reference.unary("D", "relu", "A", DType::kFp32);
+  expected = a;
+  for (float& x : expected) x = x < 0 ? 0 : x;
+  f.expect_tensor("D", {4, 3, 5}, expected);
+  f.reference.unary("E", "exp", "A", DType::kFp32);
+  f.reference.cast("F", "E", DType::kBf16);
+  f.reference.unary("G", "exp", "A", DType::kBf16);
+  std::vector<float> rounded_later(a.size());
+  HG_CHECK(cudaMemcpyAsync(rounded_later.data(), f.reference.data("F"), a.size() * sizeof(float),
+                           cudaMemcpyDeviceToHost, stream()),
+           "test");
+  HG_CHECK(cudaStreamSynchronize(stream()), "test");
+  f.expect_tensor("G", {4, 3, 5}, rounded_later);
+}
+
+void test_reductions_drop_their_axis() {
+  Fixture f;
+  const auto a = f.input("A", {4, 3, 5});
+  f.reference.reduce("S", "sum", "A", 1, DType::kFp32);
+  f.reference.reduce("M", "max", "A", 1, DType::kFp32);
+  std::vector<float> sums, maxima;
+  for (size_t i = 0; i < 4; ++i) {
+    for (size_t k = 0; k < 5; ++k) {
+      const float x = a[i * 15 + k], y = a[i * 15 + 5 + k], z = a[i * 15 + 10 + k];
+      sums.push_back(x + y + z);
+      maxima.push_back(std::max(x, std::max(y, z)));
+    }
+  }
+  f.expect_tensor("S", {4, 5}, sums);
+  f.expect_tensor("M", {4, 5}, maxima);
+}
+
+/// A second check defines every name again, aliases included, and must see new values.
+void test_names_can_be_defined_again() {
+  Fixture f;
+  const auto first = f.input("A", {8, 8});
+  f.reference.set("S", "A");
+  f.reference.unary("N", "neg", "S", DType::kFp32);
+  auto again = f.input("A", {8, 8});
+  f.expect_tensor("S", {8, 8}, first);
+  f.reference.set("S", "A");
+  f.expect_tensor("S", {8, 8}, again);
+  f.reference.unary("N", "neg", "S", DType::kFp32);
+  for (float& x : again) x = -x;
+  f.expect_tensor("N", {8, 8}, again);
+}
+
+/// The whole tensor holds what the ranks' slices are filled with.
+void test_generated_inputs() {
+  TensorDesc desc;
+  desc.name = "A";
+  desc.dtype = DType::kBf16;
+  desc.axes = {Axis{2, 1, 0}, Axis{8, 1, 0}, Axis{16, 1, 0}};
+  desc.contraction = 64;
+  Fixture f;
+  const Elements local(desc.dtype, desc.elements());
+  f.reference.generate_integers(desc, 2, 11);
+  hirgen::fill_integers(local.get(), desc, 2, 11, stream());
+  f.expect_tensor("A", {2, 8, 16}, local.read());
+  f.reference.generate_normal(desc, 2, 11);
+  hirgen::fill_normal(local.get(), desc, 2, 11, stream());
+  f.expect_tensor("A", {2, 8, 16}, local.read());
+}
+
+template <typename F>
+void expect_error(F f, const char* what) {
+  bool threw = false;
+  try {
+    f();
+  } catch (const hirgen::Error& error) {
+    threw = error.code() == hirgen::Code::kInternal;
+  }
+  expect(threw, what);
+}
+
+void test_misfits_are_errors() {
+  Fixture f;
+  f.input("A", {4, 6});
+  f.input("B", {5, 7});
+  auto& r = f.reference;
+  expect_error([&] { r.matmul("C", "A", "B", DType::kFp32); }, "inner extents differ");
+  expect_error([&] { r.binary("C", "add", "A", "B", DType::kFp32); }, "no broadcast");
+  expect_error([&] { r.reshape("C", "A", {5, 5}); }, "another number of elements");
+  expect_error([&] { r.reduce("C", "sum", "A", 2, DType::kFp32); }, "no such axis");
+  expect_error([&] { r.unary("C", "sine", "A", DType::kFp32); }, "no such function");
+  expect_error([&] { r.set("C", "D"); }, "no such tensor");
+}
+
+}  // namespace
+
+int main() {
+  return run("math_reference",
+             {test_matmul, test_batched_matmul, test_batches_stretch, test_linear,
+              test_shape_operations, test_elementwise_operations, test_reductions_drop_their_axis,
+              test_names_can_be_defined_again, test_generated_inputs, test_misfits_are_errors});
+}
