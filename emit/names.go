@@ -143,4 +143,4 @@ const macroNames = `assert errno linux unix NULL EOF BUFSIZ INFINITY NAN HUGE_VA
 
 // emittedNames are the names that templates spell themselves.
 const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
-	create_across_hosts sharers rank peer TENSORS kStreams workers_ workspaces_ workspace_ graphs_ bf16 fp16 fp32`
+	create_across_nodes sharers rank peer TENSORS kStreams workers_ workspaces_ workspace_ graphs_ bf16 fp16 fp32`

@@ -89,7 +89,7 @@ func (b *builder) schedule() string {
 		} else if value := b.program.Choices.Get(f.Name); value != "" && b.tells(f, value) {
 			parts = append(parts, choiceInWords(f.Name, value))
 			if elsewhere := b.program.Choices.Elsewhere; f.Name == "transport" && elsewhere != "" {
-				parts[len(parts)-1] += " within hosts and " + elsewhere + " between them"
+				parts[len(parts)-1] += " within nodes and " + elsewhere + " between them"
 			}
 		}
 	}

@@ -98,7 +98,7 @@ func indexOf(t *testing.T, files []emit.File, path string) int {
 	return -1
 }
 
-// Memory that some ranks share is theirs alone: the others touch neither it nor its words.
+// Memory that some ranks share is theirs alone: the others touch neither it nor its flags.
 func TestOnlyRanksOfAMeshShareMemory(t *testing.T) {
 	for _, schedule := range []string{
 		"transport: ipc-get", "transport: ipc-put, copy: kernel", "transport: ipc-get, transfers: ahead, copy: fused, signals: batched",
@@ -115,7 +115,7 @@ func TestOnlyRanksOfAMeshShareMemory(t *testing.T) {
 			}
 		}
 		rest := outside(source, "if (on_first_) {")
-		for _, call := range []string{".lent", ".copied", ".loan(", ".submit(", "cuStream"} {
+		for _, call := range []string{".ready", ".done", ".flags(", ".submit(", "cuStream"} {
 			if strings.Contains(rest, call) {
 				t.Errorf("%q: %s is not under the condition:\n%s", schedule, call, source)
 			}

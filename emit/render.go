@@ -112,7 +112,7 @@ func apart(last, n node, before, text string) bool {
 	if _, mapped := last.(*mappedNode); mapped && !guard {
 		return false
 	}
-	if _, group := n.(*signalGroupNode); group {
+	if _, group := n.(*flagGroupNode); group {
 		return true
 	}
 	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || guard && strings.Contains(strings.TrimPrefix(before, "\n"), "\n")

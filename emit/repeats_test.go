@@ -29,7 +29,7 @@ var peersAcross = map[string][]string{
 // Ranks to exchange with go by names: no line is longer than others, and no rank is computed in
 // the arguments of a call.
 func TestPeersHaveNames(t *testing.T) {
-	computed := regexp.MustCompile(`(of<\w+>|lent_at|copied_at|loan)\([^;]*[%^]`)
+	computed := regexp.MustCompile(`(of<\w+>|ready_at|done_at|flags)\([^;]*[%^]`)
 	for path, orders := range peersAcross {
 		for _, transport := range []string{"ipc-get", "ipc-put"} {
 			for _, order := range orders {

@@ -152,14 +152,14 @@ func allNodes() []node {
 		&bufferNode{}, &keepNode{}, &currentNode{}, &streamNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
 		&forNode{}, &ifNode{}, &earlierNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
 		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
-		&mappedNode{}, &signalGroupNode{}, &submitNode{}, &declareNode{}, &guardMember{}, &guardNode{}, &delayNode{},
-		&loanSumNode{}, &borrowNode{}, &sumNode{}, &nameNode{}, &placeNode{},
+		&mappedNode{}, &flagGroupNode{}, &submitNode{}, &declareNode{}, &guardMember{}, &guardNode{}, &delayNode{},
+		&reductionNode{}, &operandNode{}, &reductionEndNode{}, &nameNode{}, &placeNode{},
 	}
 	for _, form := range collectives {
 		nodes = append(nodes, &collectiveNode{Kind: form.kind})
 	}
-	for _, form := range []string{"stmt/lend", "stmt/lend_kernel", "stmt/await_copy", "stmt/await_copy_kernel", "stmt/signal_add"} {
-		nodes = append(nodes, &wordNode{Form: form})
+	for _, form := range []string{"stmt/write_flag", "stmt/write_flag_kernel", "stmt/wait_flag", "stmt/wait_flag_kernel", "stmt/flag_add"} {
+		nodes = append(nodes, &flagNode{Form: form})
 	}
 	for _, form := range []string{"stmt/copy_between", "stmt/copy_between_kernel", "stmt/copy_between_graph", "stmt/copy_add"} {
 		nodes = append(nodes, &copyBetweenNode{Form: form})

@@ -36,7 +36,7 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 	if !s.Send {
 		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Reach))
 		what := "transfers into"
-		if b.loanSum != "" {
+		if b.reduction != "" {
 			what = "peers' parts read for"
 		}
 		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), hostir.SendRecv.Kind(), buf, number(1))

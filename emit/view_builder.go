@@ -46,11 +46,11 @@ type builder struct {
 	declared   []*hostir.Tensor // in the innermost statement list
 	current    streamRef        // what the next statement runs on
 	group      *transfer        // the open group of communications
-	signals    *signalGroup     // the open group of transfers through shared memory
-	loanSum    string           // the variable of the sum at hand that reads what peers lend; empty outside of one
+	signals    *flagGroup       // the open group of transfers through shared memory
+	reduction  string           // the variable of the peer-read reduction at hand; empty outside of one
 
 	kernels         bool // the program launches kernels of the runtime
-	sumsLoans       bool // it sums what peers lend
+	reducesPeers    bool // it has peer-read reductions
 	callerWorkspace bool // the caller's stream has memory for products
 }
 

@@ -16,7 +16,7 @@ type transfer struct {
 	on    string // C++ of the stream
 	loops []loop
 	guard string    // of the ranks that run it; empty for all
-	lent  *exchange // of a transfer through shared memory, on the side that lends
+	owned *exchange // of a transfer through shared memory, on the side that owns the buffer
 }
 
 // begin hands over from the current stream to the team's: the events and their nodes.
@@ -200,7 +200,7 @@ func (b *builder) waitFor(s *hostir.Wait) ([]node, error) {
 		return nil, internalError(s.Pos, s.Op(), "%s runs in a loop that the wait is not in", s.Handle)
 	}
 	src := b.located(s, "wait_"+s.Handle, "Wait("+s.Handle+")")
-	if t.lent != nil {
+	if t.owned != nil {
 		return b.awaitTransfer(src, s.Handle, t), nil
 	}
 	event := t.done + "[" + b.sameIteration(t.loops).String() + "]"

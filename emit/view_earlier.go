@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A Wait for an earlier iteration may stand before what it waits for, whose events and words
+// A Wait for an earlier iteration may stand before what it waits for, whose events and flags
 // have no names yet then: its node is filled at the end of the outermost loop.
 
 // earlierNode is a Wait for an earlier iteration.

@@ -18,7 +18,7 @@ func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 	if err != nil || p.Otherwise == nil {
 		return view, err
 	}
-	view.Otherwise, err = newFormView(p.Otherwise, "_across_hosts", opt)
+	view.Otherwise, err = newFormView(p.Otherwise, "_across_nodes", opt)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +161,8 @@ func (b *builder) headers() []string {
 	if b.kernels {
 		list = append(list, "hirgen/kernels.hpp")
 	}
-	if b.sumsLoans {
-		list = append(list, "hirgen/loan_sum.hpp")
+	if b.reducesPeers {
+		list = append(list, "hirgen/peer_read_reduction.hpp")
 	}
 	if len(b.view.Plans) > 0 {
 		list = append(list, "hirgen/matmul.hpp")

@@ -28,7 +28,7 @@ func (*guardNode) template() string   { return "stmt/guard" }
 // guardOf is the member that tells whether this rank runs a statement, empty when all do.
 // What follows in its list is what a group starts.
 func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
-	if b.loanSum != "" {
+	if b.reduction != "" {
 		return "" // it stands under the condition of the sum
 	}
 	switch s := s.(type) {
@@ -138,7 +138,7 @@ func guarded(guard string, nodes []node) []node {
 			n.Guard = guard
 		case *bufferNode:
 			n.Guard = guard
-		case *keepNode, *signalGroupNode:
+		case *keepNode, *flagGroupNode:
 		default:
 			list = append(list, &guardNode{guard, []node{n}})
 			continue

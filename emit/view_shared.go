@@ -19,7 +19,7 @@ type sharing struct {
 
 // shareView is a buffer that other ranks read or write.
 type shareView struct {
-	Name     string // local variable: the buffer and words of every rank, in this call
+	Name     string // local variable: the buffer and flags of every rank, in this call
 	Constant string // its SharedShape
 	Memory   string // C++ of this rank's pointer
 	Own      bool   // the program's: shared when it is made
@@ -127,25 +127,25 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]node, error) {
 	}
 	src := b.located(s, s.Handle, s.Handle+": "+verb+what)
 	if s.Owns() {
-		return b.lend(s, src, buf, pair), nil
+		return b.writeReady(s, src, buf, pair), nil
 	}
 	return b.copyBetween(s, src, buf, pair)
 }
 
-// lend prints the owner's side, and notes where its buffer is for the copier's.
-func (b *builder) lend(s *hostir.P2PCommunication, src source, buf *buffer, pair *hostir.Exchange) []node {
+// writeReady prints the owner's side, and notes where its buffer is for the side that copies.
+func (b *builder) writeReady(s *hostir.P2PCommunication, src source, buf *buffer, pair *hostir.Exchange) []node {
 	share := b.share(s, buf, pair.Shared)
 	e := &exchange{share: share, first: share.transfers, loops: slices.Clone(b.loops), at: buf.at, typ: buf.typ}
 	share.transfers = plus(share.transfers, b.iterations())
 	b.exchanges[pair] = e
-	b.handles[s.Handle] = &transfer{loops: append([]loop(nil), b.loops...), lent: e, guard: b.guard}
-	word := fmt.Sprintf("%s.lent_at(%s, %s)", share.Name, b.spell(b.peerOf(s).rank), b.transfer(e))
+	b.handles[s.Handle] = &transfer{loops: append([]loop(nil), b.loops...), owned: e, guard: b.guard}
+	flag := fmt.Sprintf("%s.ready_at(%s, %s)", share.Name, b.spell(b.peerOf(s).rank), b.transfer(e))
 	if buf.name == "" {
 		shown := *s
 		shown.Buffer = &hostir.Tensor{Name: b.address(buf)}
 		src.Text = text.Statement(&shown)
 	}
-	return []node{b.word(src, "stmt/lend", share.Name, word)}
+	return []node{b.flag(src, "stmt/write_flag", share.Name, flag)}
 }
 
 // address tells in a comment where a view begins that has no name.
@@ -156,11 +156,11 @@ func (b *builder) address(buf *buffer) string {
 	return buf.memory + " + " + shortened(b.withUsedNames(buf.at)).String()
 }
 
-// copyBetween prints the copier's side.
+// copyBetween prints the side that copies.
 func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffer, pair *hostir.Exchange) ([]node, error) {
 	e := b.exchanges[pair]
 	if e == nil {
-		return nil, internalError(s.Pos, s.Op(), "%s copies before its counterpart lends", s.Handle)
+		return nil, internalError(s.Pos, s.Op(), "%s copies before its counterpart sets the ready flag", s.Handle)
 	}
 	at := b.peerOf(s)
 	peer := b.spell(at.rank)
@@ -173,13 +173,13 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 		}
 		named, theirs = []node{there}, there.Name
 	}
-	if b.loanSum != "" {
+	if b.reduction != "" {
 		member := "add"
 		if s.Send {
 			member = "store"
 		}
-		return append(named, &borrowNode{
-			src, b.loanSum, member, e.share.Name, peer, b.transfer(e), theirs, buf.elements().String(),
+		return append(named, &operandNode{
+			src, b.reduction, member, e.share.Name, peer, b.transfer(e), theirs, buf.elements().String(),
 		}), nil
 	}
 	out, in := buf.name, theirs

@@ -7,27 +7,27 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// How transfers through shared memory are spelled: their signals, which are words, as stream
-// memory operations or by kernels, one by one or in a group; their copies by a copy engine or
-// by kernels. A CUDA graph takes kernels for all words, since they read the number of the call.
+// How transfers through shared memory are spelled: their flags by stream memory operations or by
+// kernels, one by one or in a group; their copies by a copy engine or by kernels. A CUDA graph takes
+// kernels for all flags, since they read the sequence number from device memory.
 
 type (
-	// wordNode writes a word of a peer, or waits for one of this rank's; Form says which, and
+	// flagNode writes a flag of a peer, or waits for one of this rank's; Form says which, and
 	// how.
-	wordNode struct {
+	flagNode struct {
 		source
-		Form, Driver, Word, Shared string
+		Form, Driver, Flag, Shared string
 		Group                      string // of which it is a part; empty for none
 	}
-	// copyBetweenNode waits for the owner's signal, copies, and signals back.
+	// copyBetweenNode waits for the owner's ready flag, copies, and sets the done flag.
 	copyBetweenNode struct {
 		source
 		Form, Driver, Shared, Peer, Transfer string
 		Stream, Out, In, Elements, Type      string
 		Group                                string // of which it is a part; empty for none
 	}
-	// signalGroupNode declares what gathers the parts of a group.
-	signalGroupNode struct {
+	// flagGroupNode declares what gathers the parts of a group.
+	flagGroupNode struct {
 		source
 		Class, Name, Args string
 	}
@@ -38,13 +38,13 @@ type (
 	}
 )
 
-func (n *wordNode) template() string        { return n.Form }
+func (n *flagNode) template() string        { return n.Form }
 func (n *copyBetweenNode) template() string { return n.Form }
-func (*signalGroupNode) template() string   { return "stmt/signal_group" }
-func (*submitNode) template() string        { return "stmt/signal_submit" }
+func (*flagGroupNode) template() string     { return "stmt/flag_group" }
+func (*submitNode) template() string        { return "stmt/flag_submit" }
 
-// A signalGroup is the open group of signals or copies.
-type signalGroup struct {
+// A flagGroup is the open group of flags or copies.
+type flagGroup struct {
 	kind    hostir.SignalKind
 	name    string   // of the variable that gathers the parts
 	label   string   // of the group in the host IR
@@ -62,12 +62,12 @@ func (b *builder) driver() string {
 	return b.view.Driver
 }
 
-// word prints a signal that is written, or waited for, by itself or as part of the open group.
-func (b *builder) word(src source, form, share, word string) node {
-	n := &wordNode{source: src, Form: form, Word: word, Shared: share}
+// flag prints a flag that is written, or waited for, by itself or as part of the open group.
+func (b *builder) flag(src source, form, share, flag string) node {
+	n := &flagNode{source: src, Form: form, Flag: flag, Shared: share}
 	switch {
 	case b.signals != nil:
-		n.Form, n.Group = "stmt/signal_add", b.signals.name
+		n.Form, n.Group = "stmt/flag_add", b.signals.name
 	case b.program.Choices.Graph:
 		n.Form += "_kernel"
 	default:
@@ -76,20 +76,20 @@ func (b *builder) word(src source, form, share, word string) node {
 	return n
 }
 
-// awaitTransfer makes the current stream wait for the copier of what was lent. The event tells
-// the watchdog that the wait is over.
+// awaitTransfer makes the current stream wait for the done flag of a transfer. The event tells the
+// watchdog that the wait is over.
 func (b *builder) awaitTransfer(src source, handle string, t *transfer) []node {
-	e := t.lent
-	word := fmt.Sprintf("%s.copied(%s)", e.share.Name, b.transfer(e))
-	nodes := []node{b.word(src, "stmt/await_copy", e.share.Name, word)}
+	e := t.owned
+	flag := fmt.Sprintf("%s.done(%s)", e.share.Name, b.transfer(e))
+	nodes := []node{b.flag(src, "stmt/wait_flag", e.share.Name, flag)}
 	if b.signals == nil {
-		nodes = append(nodes, b.returned("wait_"+handle, src)...)
+		nodes = append(nodes, b.waitedForDone("wait_"+handle, src)...)
 	}
 	return nodes
 }
 
-// returned records that a wait of an owner is over; in a graph nobody could ask.
-func (b *builder) returned(label string, src source) []node {
+// waitedForDone records that an owner's wait for done flags is over; in a graph nobody could ask.
+func (b *builder) waitedForDone(label string, src source) []node {
 	if b.program.Choices.Graph {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (b *builder) returned(label string, src source) []node {
 	return []node{&recordNode{source{Where: src.Where}, event, "stream"}}
 }
 
-// copyNow prints a transfer on the copier's side, by itself or as part of the open group.
+// copyNow prints a transfer on the side that copies, by itself or as part of the open group.
 func (b *builder) copyNow(src source, handle string, call *copyBetweenNode) []node {
 	if b.signals != nil {
 		call.source, call.Form, call.Group = src, "stmt/copy_add", b.signals.name
@@ -131,21 +131,21 @@ func (b *builder) onCopyStream(src source, handle string) (*transfer, []node) {
 	return t, []node{handOver}
 }
 
-// startSignals opens a group of signals or copies.
+// startSignals opens a group of flags or copies.
 func (b *builder) startSignals(s *hostir.StartCoalescing, kind hostir.SignalKind, end *hostir.EndCoalescing) []node {
 	b.peers()
-	g := &signalGroup{kind: kind, name: b.names.local(end.Handle), label: end.Handle, guard: b.guard}
+	g := &flagGroup{kind: kind, name: b.names.local(end.Handle), label: end.Handle, guard: b.guard}
 	g.src = b.located(end, end.Handle, end.Handle+": group")
 	b.signals = g
-	n := &signalGroupNode{source: b.source(s), Name: g.name}
-	use := map[hostir.SignalKind]string{hostir.Lends: "hirgen::WordUse::kWrite", hostir.Returns: "hirgen::WordUse::kAwait"}[kind]
+	n := &flagGroupNode{source: b.source(s), Name: g.name}
+	use := map[hostir.SignalKind]string{hostir.Lends: "hirgen::FlagUse::kWrite", hostir.Returns: "hirgen::FlagUse::kWait"}[kind]
 	switch {
 	case kind == hostir.Copies:
 		n.Class = "hirgen::TransferKernel"
 	case b.program.Choices.Graph || b.program.Choices.Copy != "":
-		n.Class, n.Args = "hirgen::WordKernel", "("+use+")"
+		n.Class, n.Args = "hirgen::FlagKernel", "("+use+")"
 	default:
-		n.Class, n.Args = "hirgen::WordBatch", "("+use+", "+b.driver()+")"
+		n.Class, n.Args = "hirgen::MemOpBatch", "("+use+", "+b.driver()+")"
 	}
 	return []node{n}
 }
@@ -167,7 +167,7 @@ func (b *builder) endSignals() []node {
 		}
 		return nodes
 	case hostir.Returns:
-		return append([]node{submit}, b.returned(g.label, g.src)...)
+		return append([]node{submit}, b.waitedForDone(g.label, g.src)...)
 	default:
 		return []node{submit}
 	}

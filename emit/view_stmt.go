@@ -50,7 +50,7 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]node, error) {
 	case *hostir.If:
 		return b.branch(s)
 	case *hostir.SumLoans:
-		return b.sumLoans(s)
+		return b.peerReadReduction(s)
 	case *hostir.Communication:
 		return b.communication(s)
 	case *hostir.P2PCommunication:
@@ -176,11 +176,11 @@ func (b *builder) source(s hostir.Stmt) source {
 }
 
 // located is source for a statement that makes calls: what an error calls it, in
-// words, becomes a constant with a name like the label. A part of a group of signals, or of a sum
-// of loans, makes none of its own.
+// words, becomes a constant with a name like the label. A part of a group of flags, or of a
+// peer-read reduction, makes none of its own.
 func (b *builder) located(s hostir.Stmt, label, words string) source {
 	src := b.source(s)
-	if b.signals == nil && b.loanSum == "" {
+	if b.signals == nil && b.reduction == "" {
 		src.Where = b.place(label, at(s.Meta().Pos, words))
 	}
 	return src
@@ -206,8 +206,8 @@ func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) err
 }
 
 // usedTensors finds the tensors that some statement really reads or writes: a view
-// that nobody uses is not declared. A view that is only lent to a peer is not, either: it
-// is the peer that names it; what it is a view of is used.
+// that nobody uses is not declared. A view that only a peer reads or writes is not,
+// either: it is the peer that names it; what it is a view of is used.
 func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 	var order []hostir.Stmt
 	named := map[hostir.Stmt]bool{}
@@ -224,8 +224,8 @@ func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 		}
 		return true
 	})
-	// A view that one branch lends and another one uses is used in both: so once more, while
-	// there are more.
+	// A view that a peer uses in one branch and this rank in another is used in both: so once more,
+	// while there are more.
 	used, makers := map[*hostir.Tensor]bool{}, hostir.ViewMakers(body)
 	for known := -1; known < len(used); {
 		known = len(used)
@@ -237,20 +237,20 @@ func usedTensors(body []hostir.Stmt) map[*hostir.Tensor]bool {
 // addUsed adds the tensors that statements in this order use, given those known already, the
 // statements that make views, and those that name what a peer reads or is read from.
 func addUsed(order []hostir.Stmt, makers, named map[hostir.Stmt]bool, used map[*hostir.Tensor]bool) {
-	lent := map[*hostir.Tensor]bool{}
+	remote := map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(order) {
 		mentioned := append(hostir.Uses(s), hostir.Defs(s)...)
 		if out := hostir.Result(s); makers[s] && !used[out] {
 			switch in := mentioned[0]; {
-			case lent[out] && in.Role == hostir.View:
-				lent[in] = true
-			case lent[out]:
+			case remote[out] && in.Role == hostir.View:
+				remote[in] = true
+			case remote[out]:
 				used[in] = true
 			}
 			continue
 		}
 		if t, ok := s.(*hostir.P2PCommunication); ok && named[s] && t.Buffer.Role == hostir.View {
-			lent[t.Buffer] = true
+			remote[t.Buffer] = true
 			continue
 		}
 		for _, t := range mentioned {

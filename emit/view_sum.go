@@ -6,52 +6,52 @@ import (
 )
 
 type (
-	// loanSumNode declares what gathers the parts of a sum, and names the own one.
-	loanSumNode struct {
+	// reductionNode declares a peer-read reduction, with the local partial sum.
+	reductionNode struct {
 		source
-		Name, Rank, Own, DType string
+		Name, Rank, Local, DType string
 	}
-	// borrowNode adds the part of a peer or, with the name of the other member, has the sum stored
-	// at a peer's place.
-	borrowNode struct {
+	// operandNode adds the partial sum of a peer or, with the name of the other member, has the sum
+	// stored in a peer's memory.
+	operandNode struct {
 		source
 		Sum, Member, Shared, Peer, Transfer, There, Elements string
 	}
-	// sumNode issues the sum.
-	sumNode struct {
+	// reductionEndNode issues the reduction.
+	reductionEndNode struct {
 		source
 		Name, Out, Elements string
 	}
 )
 
-func (*loanSumNode) template() string { return "stmt/loan_sum" }
-func (*borrowNode) template() string  { return "stmt/borrow" }
-func (*sumNode) template() string     { return "stmt/sum_loans" }
+func (*reductionNode) template() string    { return "stmt/reduction" }
+func (*operandNode) template() string      { return "stmt/reduction_operand" }
+func (*reductionEndNode) template() string { return "stmt/reduction_submit" }
 
-// sumLoans prints a sum that reads the parts of other ranks where they are.
-func (b *builder) sumLoans(s *hostir.SumLoans) ([]node, error) {
+// peerReadReduction prints a reduction that reads partial sums in peer memory.
+func (b *builder) peerReadReduction(s *hostir.SumLoans) ([]node, error) {
 	buffers, err := b.operandBuffers(s, s.Out, s.In)
 	if err != nil {
 		return nil, err
 	}
-	out, own := buffers[0], buffers[1]
+	out, local := buffers[0], buffers[1]
 	for _, u := range buffers {
 		if !u.contiguous() {
 			return nil, b.notContiguous(s, u.tensor, "a peer-read reduction")
 		}
 	}
 	src := b.computed(s)
-	sum := &loanSumNode{
+	sum := &reductionNode{
 		source: source{Text: src.Text, Note: src.Note}, Name: b.names.local(s.Out.Name + "_sum"), Rank: b.index(expr.Var("rank")),
-		Own: own.name, DType: out.typ.DType,
+		Local: local.name, DType: out.typ.DType,
 	}
-	b.sumsLoans, b.loanSum = true, sum.Name
+	b.reducesPeers, b.reduction = true, sum.Name
 	body, err := b.list(s.Body)
-	b.loanSum = ""
+	b.reduction = ""
 	if err != nil {
 		return nil, err
 	}
-	issue := &sumNode{source{Where: src.Where}, sum.Name, out.name, out.elements().String()}
+	issue := &reductionEndNode{source{Where: src.Where}, sum.Name, out.name, out.elements().String()}
 	nodes := append(append([]node{sum}, body...), issue)
-	return append(nodes, b.returned("sum_"+s.Out.Name, src)...), nil
+	return append(nodes, b.waitedForDone("sum_"+s.Out.Name, src)...), nil
 }

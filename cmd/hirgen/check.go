@@ -55,7 +55,7 @@ func summary(p *hostir.Program) string {
 	}
 	describeMovements(&text, p)
 	if p.Otherwise != nil {
-		fmt.Fprintf(&text, "  transfers by %s; where not all ranks can share memory, within hosts alone, and by %s between them\n",
+		fmt.Fprintf(&text, "  transfers by %s; where not all ranks can share memory, within nodes alone, and by %s between them\n",
 			p.Choices.Transport, p.Otherwise.Choices.Elsewhere)
 		fmt.Fprintf(&text, "  there instead:\n")
 		describeMovements(&text, p.Otherwise)

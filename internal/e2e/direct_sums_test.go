@@ -45,20 +45,20 @@ func TestDirectSums(t *testing.T) {
 	}
 }
 
-// TestDirectSumsNeedTheirOrder lends the parts of an emitted program before they are made, and lets
-// the next call make others without a wait for the peers to have read: for some seed elements must
-// then be wrong.
+// TestDirectSumsNeedTheirOrder sets the ready flags of an emitted program before the partial sums are
+// made, and lets the next call make others without a wait for the peers to have read: for some seed
+// elements must then be wrong.
 func TestDirectSumsNeedTheirOrder(t *testing.T) {
 	early := func(source string) string {
 		before, rest, _ := strings.Cut(source, "  // P = Matmul(")
-		product, rest, _ := strings.Cut(rest, "  hirgen::WordBatch lends")
+		product, rest, _ := strings.Cut(rest, "  hirgen::MemOpBatch lends")
 		lends, rest, _ := strings.Cut(rest, "  lends.submit(stream, kLends);\n")
-		return before + "  hirgen::WordBatch lends" + lends + "  lends.submit(stream, kLends);\n  // P = Matmul(" + product + rest
+		return before + "  hirgen::MemOpBatch lends" + lends + "  lends.submit(stream, kLends);\n  // P = Matmul(" + product + rest
 	}
 	unread := func(source string) string {
 		return strings.Replace(source, "  returns.submit(stream, kReturns);\n", "", 1)
 	}
-	for name, change := range map[string]func(string) string{"lent too early": early, "not waited for": unread} {
+	for name, change := range map[string]func(string) string{"ready too early": early, "not waited for": unread} {
 		t.Run(name, func(t *testing.T) { mustBeWrong(t, changed(t, "matmul_rs_p2p", change)) })
 	}
 }

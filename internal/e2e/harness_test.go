@@ -116,7 +116,7 @@ func (f folder) rebuild(t *testing.T, name, text string) string {
 // transports are the options by which what lies in the folder goes through each of the transports
 // that it has.
 func (f folder) transports() [][]string {
-	if sources, _ := filepath.Glob(filepath.Join(f.dir(), "*_across_hosts.cpp")); len(sources) > 0 {
+	if sources, _ := filepath.Glob(filepath.Join(f.dir(), "*_across_nodes.cpp")); len(sources) > 0 {
 		return [][]string{{"--transport", "ipc"}, {"--transport", "nccl"}}
 	}
 	return [][]string{nil}

@@ -10,8 +10,8 @@ import (
 )
 
 // TestAStuckCallNamesItsPeer stops rank 1 as it begins its third call. Every other rank must say
-// what it waits for: rank 1 has not lent its tensor, or not returned what it was lent. Nobody else
-// is behind with a loan before the call, so no other rank may be said not to have lent.
+// what it waits for: a flag that rank 1 has not set, ready or done. Nobody else is behind with a
+// ready flag before the call, so none may be missing from another rank.
 func TestAStuckCallNamesItsPeer(t *testing.T) {
 	const bound = 2 * time.Second
 	for _, c := range []struct {
@@ -29,18 +29,18 @@ func TestAStuckCallNamesItsPeer(t *testing.T) {
 					Program: program, N: 4, Timeout: bound,
 					Env: []string{"HIRGEN_FAULT=" + kind + ":1:3"},
 				})
-				lends := regexp.MustCompile(`(?m)^\[(\d)\]   call 3 waits for (ranks? .*) to lend ` + c.tensor + ` \(spec\.yaml:\d+:\d+ `)
-				returns := regexp.MustCompile(`(?m)^\[(\d)\]   call 3 waits for ranks? .*\b1\b.* to return ` + c.tensor + ` \(spec\.yaml:\d+:\d+ `)
-				lent, returned := map[string]string{}, map[string]bool{}
-				for _, found := range lends.FindAllStringSubmatch(r.stderr, -1) {
-					lent[found[1]] = found[2]
+				readies := regexp.MustCompile(`(?m)^\[(\d)\]   call 3 waits for the ready flag of ` + c.tensor + ` from (ranks? .*) \(spec\.yaml:\d+:\d+ `)
+				dones := regexp.MustCompile(`(?m)^\[(\d)\]   call 3 waits for the done flag of ` + c.tensor + ` from ranks? .*\b1\b.* \(spec\.yaml:\d+:\d+ `)
+				ready, done := map[string]string{}, map[string]bool{}
+				for _, found := range readies.FindAllStringSubmatch(r.stderr, -1) {
+					ready[found[1]] = found[2]
 				}
-				for _, found := range returns.FindAllStringSubmatch(r.stderr, -1) {
-					returned[found[1]] = true
+				for _, found := range dones.FindAllStringSubmatch(r.stderr, -1) {
+					done[found[1]] = true
 				}
 				for _, rank := range []string{"0", "2", "3"} {
-					if lent[rank] != "rank 1" || !returned[rank] {
-						t.Errorf("rank %s says that %q has not lent %s, want rank 1; says that rank 1 has not returned it: %t", rank, lent[rank], c.tensor, returned[rank])
+					if ready[rank] != "rank 1" || !done[rank] {
+						t.Errorf("rank %s waits for the ready flag of %s from %q, want rank 1; for the done flag of rank 1: %t", rank, c.tensor, ready[rank], done[rank])
 					}
 				}
 				if t.Failed() {

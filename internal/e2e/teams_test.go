@@ -88,11 +88,11 @@ ops:
 schedule: {pipeline: p2p, transport: ipc-get, streams: 2}
 `
 
-// onHosts is a program whose ranks are on hosts of so many ranks each. Ranks of different hosts
+// onNodes is a program whose ranks are on nodes of so many ranks each. Ranks of different nodes
 // cannot open each other's memory.
-func onHosts(t *testing.T, program string, ranks int) string {
+func onNodes(t *testing.T, program string, ranks int) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "on_hosts")
+	path := filepath.Join(t.TempDir(), "on_nodes")
 	text := fmt.Sprintf("#!/bin/sh\nHIRGEN_BOOT_ID=host$((HIRGEN_RANK / %d)) exec '%s' \"$@\"\n", ranks, program)
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
@@ -104,14 +104,14 @@ func onHosts(t *testing.T, program string, ranks int) string {
 // sum or a pipeline. Where one over CUDA IPC crosses hosts, the program must say so and stop.
 func TestHosts(t *testing.T) {
 	within := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{y: R, x: D}"), nil)
-	mustPassInOrders(t, onHosts(t, within, 2), 4, seedsOf(8))
+	mustPassInOrders(t, onNodes(t, within, 2), 4, seedsOf(8))
 	both := strings.NewReplacer("S: [r(R), D, M/D, N]", "S: [Stream(R), D, M/D, N]", "sum(C, axis=0)", "set(C)", "ipc-get,", "ipc-get, hosts: y,")
 	mixed := exchanges.make(t, both.Replace(fmt.Sprintf(rowsOfHosts, "{y: R, x: D}")), nil)
-	mustPassInOrders(t, onHosts(t, mixed, 2), 4, seedsOf(8))
+	mustPassInOrders(t, onNodes(t, mixed, 2), 4, seedsOf(8))
 	across := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{x: D, y: R}"), nil)
 	mustPassInOrders(t, across, 4, 1)
-	r := run(t, launch.Options{Program: onHosts(t, across, 2), N: 4, Args: []string{"--timeout", "5"}})
-	for _, want := range []string{"ranks 0 and 2 cannot share memory: they are on different hosts", "`transport: nccl`"} {
+	r := run(t, launch.Options{Program: onNodes(t, across, 2), N: 4, Args: []string{"--timeout", "5"}})
+	for _, want := range []string{"ranks 0 and 2 cannot share memory: they are on different nodes", "`transport: nccl`"} {
 		if r.exit != 3 || !strings.Contains(r.stderr, want) {
 			t.Errorf("want exit code 3 and %q, got %s", want, r)
 		}

@@ -14,7 +14,7 @@ import (
 // obstacles keep ranks from sharing memory. Each is that of one rank among two; the message of
 // rank 0 names it.
 var obstacles = []struct{ name, rank, variable, message string }{
-	{"other host", "1", "HIRGEN_BOOT_ID=another", "they are on different hosts"},
+	{"other node", "1", "HIRGEN_BOOT_ID=another", "they are on different nodes"},
 	{"no access", "0", "HIRGEN_CPU_NO_PEER_ACCESS=1", "ranks 0 and 1 cannot share memory: GPU 0000:01:00.0 has no access"},
 	{"hidden GPU", "0", "HIRGEN_CPU_DEVICES=1", "GPU 0000:02:00.0 is hidden from the first (CUDA_VISIBLE_DEVICES)"},
 	{"forbidden", "1", "HIRGEN_CPU_NO_IPC=1", "rank 1 cannot open memory of rank 0: cudaErrorNotSupported"},
@@ -98,7 +98,7 @@ func takesNCCL(t *testing.T, program, message string) {
 func TestTransportAutoOnAGrid(t *testing.T) {
 	spec := pointToPoint(t, "ag_matmul_p2p", "auto", "in-place")
 	program := exchanges.make(t, strings.Replace(spec, "mesh: {x: D}", "mesh: {y: 2, x: D}", 1), small("ag_matmul_p2p", 2))
-	for ranks, transport := range map[string]string{"2|3": "ipc-get", "1|3": "nccl", "1": "ipc-get within hosts, nccl between them"} {
+	for ranks, transport := range map[string]string{"2|3": "ipc-get", "1|3": "nccl", "1": "ipc-get within nodes, nccl between them"} {
 		hosts := onRanks(t, program, ranks, "HIRGEN_BOOT_ID=another")
 		for seed := range int64(4) {
 			run(t, launch.Options{Program: hosts, N: 4, Seed: seed, Args: manyCalls}).mustRunOver(t, transport)

@@ -44,7 +44,7 @@ func joinPrograms(dir string, programs [][]emit.File) error {
 			case name + ".h", name + ".hpp":
 			case name + ".cpp":
 				fmt.Fprintf(&program, "#include \"%s\"\n", to)
-			case name + "_across_hosts.cpp": // its names are those of the other form
+			case name + "_across_nodes.cpp": // its names are those of the other form
 				fmt.Fprintf(&abi, "#include \"%s\"\n", to)
 			case "reference.cpp", "abi.cpp":
 				to = name + "_" + file.Path

@@ -93,15 +93,15 @@ CUresult cuMemGetAddressRange(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dpt
 
 #include <vector>
 
-/// A word of memory, and what a kernel waits for there (cyclic >=) or writes: `value`, to which
+/// A flag, and what a kernel waits for there (cyclic >=) or writes: `value`, to which
 /// comes what `counter` holds when the kernel gets there. No counter: null.
-struct hirgen_cpu_word {
+struct hirgen_cpu_flag {
   CUdeviceptr address;
   uint32_t value;
   const uint32_t* counter;
 };
 
-/// The launch of a kernel that waits until all of `words` are there, or writes them; at least one.
+/// The launch of a kernel that waits until all of `flags` are there, or writes them; at least one.
 __attribute__((visibility("default"))) CUresult
-hirgen_cpu_launch_words(CUstream stream, bool wait, const std::vector<hirgen_cpu_word>& words);
+hirgen_cpu_launch_flags(CUstream stream, bool wait, const std::vector<hirgen_cpu_flag>& flags);
 #endif

@@ -26,8 +26,8 @@ size_t abi_tensor_count(const hirgen_handle* handle);
 int abi_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
 
 /// hirgen_<name>_transport: what carries the program's transfers, on every rank alike:
-/// "nccl", "ipc-get", "ipc-put" or, with `transport: auto` on several hosts, one of these
-/// within hosts and another between them, in words. "" for a null handle; valid until destroy.
+/// "nccl", "ipc-get", "ipc-put" or, with `transport: auto` on several nodes, one of these
+/// within nodes and another between them, in words. "" for a null handle; valid until destroy.
 const char* abi_transport(const hirgen_handle* handle);
 
 /// hirgen_<name>_destroy: waits for issued calls, says goodbye to the other ranks and

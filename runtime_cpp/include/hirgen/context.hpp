@@ -17,7 +17,7 @@
 
 namespace hirgen {
 
-class LoanBook;
+class FlagWaits;
 class PlanBook;
 class Rendezvous;
 class Watchdog;
@@ -117,9 +117,9 @@ class Context {
   PlanBook& plans() { return *plans_; }
 
   /// The ranks that programs on this context may share memory with, itself among them: all, unless
-  /// it was found out before that not all can. Neighbours have the same neighbours.
-  const std::vector<int>& neighbours() const { return neighbours_; }
-  void set_neighbours(std::vector<int> ranks) { neighbours_ = std::move(ranks); }
+  /// it was found out before that not all can. IPC peers have the same IPC peers.
+  const std::vector<int>& ipc_peers() const { return ipc_peers_; }
+  void set_ipc_peers(std::vector<int> ranks) { ipc_peers_ = std::move(ranks); }
 
   /// The team with these world ranks, in order. Every rank of the world calls this in
   /// the same order with the team that it is in (an empty list if it is in none).
@@ -142,7 +142,7 @@ class Context {
   }
 
   /// Lets the watchdog read what a stuck call waits for in a buffer that ranks share.
-  void watch(std::shared_ptr<LoanBook> loans);
+  void watch(std::shared_ptr<FlagWaits> waits);
 
   /// Tells the watchdog that the host starts to issue a call. run_call() does this.
   void begin_call();
@@ -171,7 +171,7 @@ class Context {
   ncclComm_t split(const std::vector<int>& ranks, int position, const char* where);
 
   ContextOptions options_;
-  std::vector<int> neighbours_;
+  std::vector<int> ipc_peers_;
   cublasLtHandle_t cublas_ = nullptr;
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<Watchdog> watchdog_;

@@ -1,6 +1,6 @@
-// Memory that the ranks of one host share through CUDA IPC, and the words that order its
-// use. What the words mean is the emitted program's matter: it writes and awaits them on its
-// streams (words.hpp, transfers.hpp), so the host waits for nothing once memory is shared.
+// Memory that the ranks of one node share through CUDA IPC, and the flags that order its use. The
+// emitted program writes the flags and waits for them on its streams (flags.hpp, transfers.hpp), so
+// the host waits for nothing once memory is shared.
 #pragma once
 
 #include <cuda.h>
@@ -12,19 +12,20 @@
 #include <vector>
 
 #include "hirgen/context.hpp"
-#include "hirgen/loan_book.hpp"
+#include "hirgen/flag_waits.hpp"
+#include "hirgen/flags.hpp"
 #include "hirgen/mesh.hpp"
 #include "hirgen/transfers.hpp"
-#include "hirgen/words.hpp"
 
 namespace hirgen {
 
-/// One buffer of every rank that shares it, as this process reaches it, and two words of each
-/// of them for each transfer of a call. Words count calls, so they only ever grow (modulo 2^32).
-/// Ranks are those of the world. A rank that is not among those that share has nothing here.
+/// One buffer of every rank that shares it, as this process maps it, and a ready flag and a done
+/// flag of each of them for each transfer of a call. Flags hold sequence numbers, which only grow
+/// (modulo 2^32). Ranks are those of the world. A rank that is not among those that share has
+/// nothing here.
 ///
-/// Who counts the calls is the same in all calls of a program: the host, or, in a CUDA graph, a
-/// counter in device memory.
+/// The sequence number is counted in the same way in all calls of a program: by the host, or, in a
+/// CUDA graph, by a counter in device memory.
 class Shared {
  public:
   /// The buffer of `rank`.
@@ -32,75 +33,78 @@ class Shared {
   T* of(int64_t rank) const {
     return static_cast<T*>(buffers_[static_cast<size_t>(rank)]);
   }
-  /// Words of this rank: the peer of its i-th transfer lends it a buffer; has copied.
-  CUdeviceptr lent(int64_t i) const { return awaited(loans_->lends, i, 0); }
-  CUdeviceptr copied(int64_t i) const { return awaited(loans_->returns, i, transfers_); }
-  /// The same words of `rank`, which this rank writes: "I lend you", "I have copied".
-  CUdeviceptr lent_at(int64_t rank, int64_t i) const {
-    loans_->returns[static_cast<size_t>(i)].peer = static_cast<int>(rank);
-    return word(rank, i);
+  /// Flags of this rank, which it waits for: the buffer of the peer of its i-th transfer is ready;
+  /// the peer's copy is done.
+  CUdeviceptr ready(int64_t i) const { return awaited(waits_->ready, i, 0); }
+  CUdeviceptr done(int64_t i) const { return awaited(waits_->done, i, transfers_); }
+  /// The same flags of `rank`, which this rank writes: its buffer is ready; its copy is done.
+  CUdeviceptr ready_at(int64_t rank, int64_t i) const {
+    waits_->done[static_cast<size_t>(i)].peer = static_cast<int>(rank);
+    return flag(rank, i);
   }
-  CUdeviceptr copied_at(int64_t rank, int64_t i) const {
-    loans_->lends[static_cast<size_t>(i)].peer = static_cast<int>(rank);
-    return word(rank, transfers_ + i);
+  CUdeviceptr done_at(int64_t rank, int64_t i) const {
+    waits_->ready[static_cast<size_t>(i)].peer = static_cast<int>(rank);
+    return flag(rank, transfers_ + i);
   }
-  /// The call under way, counted from 1: what its signals write, and wait for.
-  uint32_t call() const { return call_; }
-  /// The same for kernels, which also know a call that the device counts.
-  CallNumber number() const { return {call_, counter_}; }
-  /// The words of this rank's i-th transfer, in which it copies from or to memory of `peer`.
-  Loan loan(int64_t peer, int64_t i) const {
-    return {lent(i), copied_at(peer, i), pointer(word(rank_, 2 * transfers_ + i)), number()};
+  /// The sequence number of the call under way, from 1: what its flags are set to.
+  uint32_t sequence() const { return sequence_; }
+  /// The same for kernels, which can also read one that the device counts.
+  SequenceNumber sequence_number() const { return {sequence_, counter_}; }
+  /// The flags of this rank's i-th transfer, in which it copies from or to memory of `peer`.
+  TransferFlags flags(int64_t peer, int64_t i) const {
+    return {ready(i), done_at(peer, i), pointer(flag(rank_, 2 * transfers_ + i)),
+            sequence_number()};
   }
 
  private:
   friend class Peers;
-  /// What one rank has: a word lent, copied and blocks (see Loan) for each transfer, and the
-  /// counter of calls.
-  static int64_t words(int64_t transfers) { return 3 * transfers + 1; }
-  CUdeviceptr word(int64_t rank, int64_t i) const {
-    return words_[static_cast<size_t>(rank)] + static_cast<CUdeviceptr>(i) * sizeof(uint32_t);
+  /// What one rank has: a ready flag, a done flag and a count of blocks (see TransferFlags) for
+  /// each transfer, and the counter of calls.
+  static int64_t flag_count(int64_t transfers) { return 3 * transfers + 1; }
+  CUdeviceptr flag(int64_t rank, int64_t i) const {
+    return flags_[static_cast<size_t>(rank)] + static_cast<CUdeviceptr>(i) * sizeof(uint32_t);
   }
-  // A word of this rank that it waits for. Who writes it is told by what this rank writes to: the
-  // copier of a transfer returns what it was lent, and who lends gets it back.
-  CUdeviceptr awaited(std::vector<LoanBook::Entry>& entries, int64_t i, int64_t first) const {
-    entries[static_cast<size_t>(i)].awaited = call_;
-    return word(rank_, first + i);
+  // A flag of this rank that it waits for. Which rank writes it is noted when this rank asks for
+  // the counterpart: who waits for a ready flag sets the done flag of the same rank, and the other
+  // way round.
+  CUdeviceptr awaited(std::vector<FlagWaits::Entry>& entries, int64_t i, int64_t first) const {
+    entries[static_cast<size_t>(i)].awaited = sequence_;
+    return flag(rank_, first + i);
   }
-  static uint32_t* pointer(CUdeviceptr word) {
-    return reinterpret_cast<uint32_t*>(word);  // NOLINT(performance-no-int-to-ptr)
+  static uint32_t* pointer(CUdeviceptr flag) {
+    return reinterpret_cast<uint32_t*>(flag);  // NOLINT(performance-no-int-to-ptr)
   }
 
   std::vector<void*> buffers_;      // by rank; null where this rank reaches nothing
-  std::vector<CUdeviceptr> words_;  // alike
+  std::vector<CUdeviceptr> flags_;  // alike
   int64_t transfers_ = 0;
   int64_t rank_ = 0;
-  uint32_t call_ = 0;
-  uint32_t* counter_ = nullptr;      // of the calls, where the device counts them
-  std::shared_ptr<LoanBook> loans_;  // null on a rank that has nothing here
+  uint32_t sequence_ = 0;
+  uint32_t* counter_ = nullptr;       // of the calls, where the device counts them
+  std::shared_ptr<FlagWaits> waits_;  // null on a rank that has nothing here
 };
 
 /// What a buffer is shared for, and by whom: the ranks along an axis of a mesh, or all.
 struct SharedShape {
   size_t bytes;                ///< of one rank
-  int64_t transfers;           ///< of a call, each with a pair of words
+  int64_t transfers;           ///< of a call, each with a ready and a done flag
   const char* name;            ///< of the tensor
   const char* where;           ///< position in the spec; a string that outlives the program
   const Mesh* mesh = nullptr;  ///< null: all ranks share it
   int axis = 0;                ///< of the mesh
 };
 
-/// The neighbours (Context::neighbours) that this rank shares any of the buffers with, itself among
+/// The IPC peers (Context::ipc_peers) that this rank shares any of the buffers with, itself among
 /// them; none on a rank that shares none. Without shapes all of them share everything.
 std::vector<int> sharers(const Context& context, const std::vector<SharedShape>& shapes);
 
-/// Everything that a program shares with its neighbours. Ranks share the same buffers in the same
+/// Everything that a program shares with its IPC peers. Ranks share the same buffers in the same
 /// order.
 ///
 /// A buffer of the program is shared once, when the program is made. A buffer of the caller
 /// is shared by the first call that has it: all ranks that share it must then come with one that
 /// is new to them, and go on to change buffers in the same calls, as they would with CUDA graphs.
-/// Other ranks take no part in that. Words belong to a buffer, so ranks that break this rule wait
+/// Other ranks take no part in that. Flags belong to a buffer, so ranks that break this rule wait
 /// for each other until the deadline, and never compute on the wrong buffer. The caller's buffer
 /// must come from cudaMalloc, and stay allocated until the program is destroyed.
 ///
@@ -112,7 +116,7 @@ class Peers {
   /// share something cannot reach each other's memory, with the reason.
   Peers(Context& context, const char* where, const std::vector<SharedShape>& shapes = {});
   /// Collective over all ranks, unless one has failed: waits for all calls, lets every rank close
-  /// what it has opened, then frees the words. The buffers may be freed afterwards.
+  /// what it has opened, then frees the flags. The buffers may be freed afterwards.
   ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
@@ -120,7 +124,7 @@ class Peers {
   /// The stream that carries all copies of this rank, in the order of issue: copies at once
   /// share one link, and would all end late. Highest priority.
   cudaStream_t copies() const { return copies_; }
-  /// Whether `rank` is a neighbour, so that this one can use what it shares.
+  /// Whether `rank` is an IPC peer, so that this one can use what it shares.
   bool reaches(int64_t rank) const { return reaches_[static_cast<size_t>(rank)]; }
   const StreamMemory& memory() const { return memory_; }
 
@@ -148,7 +152,7 @@ class Peers {
   std::vector<bool> reaches_;  // by rank
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<void*> opened_;  // as often as they were opened
-  std::vector<void*> owned_;   // words of this rank
+  std::vector<void*> owned_;   // flags of this rank
   int exceptions_;             // under way when this was made
 };
 

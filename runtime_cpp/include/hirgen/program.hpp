@@ -58,9 +58,9 @@ struct ProgramTable {
   std::unique_ptr<Program> (*create)(Context& context);
   /// The model's operations one by one, on whole tensors: the oracle of the check.
   void (*reference)(Reference& reference);
-  /// The same program for where not all ranks can share memory: it shares that of neighbours
-  /// (Context::neighbours), and takes NCCL between others; null: there is none.
-  std::unique_ptr<Program> (*create_across_hosts)(Context& context) = nullptr;
+  /// The same program for where not all ranks can share memory: it shares that of IPC peers
+  /// (Context::ipc_peers), and takes NCCL between others; null: there is none.
+  std::unique_ptr<Program> (*create_across_nodes)(Context& context) = nullptr;
   /// Where there is one: the ranks whose memory this one needs in the other; null: all.
   std::vector<int> (*sharers)(const Context& context) = nullptr;
 };

@@ -95,13 +95,13 @@ bool is_world(const std::vector<int>& ranks, int world) {
 
 Context::Context(const ContextOptions& options)
     : options_(options),
-      neighbours_(static_cast<size_t>(options.world)),
+      ipc_peers_(static_cast<size_t>(options.world)),
       plans_(std::make_unique<PlanBook>()),
       resources_(std::make_unique<Resources>()) {
   // NVLink multicast stays off unless the user asks for it: on a machine that others
   // share, a crashed process can leave its multicast objects behind.
   setenv("NCCL_NVLS_ENABLE", "0", 0);
-  std::iota(neighbours_.begin(), neighbours_.end(), 0);
+  std::iota(ipc_peers_.begin(), ipc_peers_.end(), 0);
   fault::arm_from_environment(options_.rank, options_.world);
   Identity identity = identify(options_, nccl_version());
   options_.device = open_rank_device(options_, &identity);
@@ -250,8 +250,8 @@ void* Context::allocate(size_t bytes, const std::string& what) {
   return buffer;
 }
 
-void Context::watch(std::shared_ptr<LoanBook> loans) {
-  resources_->monitor->watch(std::move(loans));
+void Context::watch(std::shared_ptr<FlagWaits> waits) {
+  resources_->monitor->watch(std::move(waits));
 }
 
 void Context::begin_call() {

@@ -67,47 +67,47 @@ std::string open_memory(const MemoryHandle& handle, const char* name, int rank, 
 
 }  // namespace
 
-void* make_words(Context& context, int64_t count, const char* where) {
-  void* words = nullptr;
+void* make_flags(Context& context, int64_t count, const char* where) {
+  void* flags = nullptr;
   const size_t bytes = static_cast<size_t>(count) * sizeof(uint32_t);
   cudaStream_t stream = nullptr;
-  HG_CHECK(cudaMalloc(&words, bytes), where);
+  HG_CHECK(cudaMalloc(&flags, bytes), where);
   HG_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), where);
-  HG_CHECK(cudaMemsetAsync(words, 0, bytes, stream), where);
+  HG_CHECK(cudaMemsetAsync(flags, 0, bytes, stream), where);
   context.synchronize(stream);
   HG_CHECK(cudaStreamDestroy(stream), where);
-  return words;
+  return flags;
 }
 
 std::vector<Mapped> exchange(Context& context, const std::vector<int>& ranks, const Exported& mine,
                              std::vector<void*>* opened) {
   if (ranks.size() == 1) {  // any memory will do
     std::vector<Mapped> alone(static_cast<size_t>(context.world()));
-    alone[static_cast<size_t>(context.rank())] = {mine.buffer, mine.words};
+    alone[static_cast<size_t>(context.rank())] = {mine.buffer, mine.flags};
     return alone;
   }
   const SharedShape& shape = mine.shape;
   const std::string what = format("handles of %s", shape.name);
   MemoryHandle buffer;
-  MemoryHandle words;
+  MemoryHandle flags;
   std::string problem = export_memory(mine.buffer, shape.bytes, shape, context.rank(), &buffer);
-  if (problem.empty()) problem = export_memory(mine.words, 0, shape, context.rank(), &words);
+  if (problem.empty()) problem = export_memory(mine.flags, 0, shape, context.rank(), &flags);
   Mailbox mailbox(context, ranks, shape.where);
   agree(mailbox.allgather(problem, what), shape.where);
   const std::vector<std::string> all =
-      mailbox.allgather(Writer().put(buffer).put(words).bytes(), what);
+      mailbox.allgather(Writer().put(buffer).put(flags).bytes(), what);
   std::vector<Mapped> mapped(static_cast<size_t>(context.world()));
   for (size_t i = 0; i < ranks.size() && problem.empty(); ++i) {
     Mapped& theirs = mapped[static_cast<size_t>(ranks[i])];
     if (ranks[i] == context.rank()) {
-      theirs = {mine.buffer, mine.words};
+      theirs = {mine.buffer, mine.flags};
       continue;
     }
     Reader reader(all[i]);
     buffer = reader.get<MemoryHandle>();
-    words = reader.get<MemoryHandle>();
+    flags = reader.get<MemoryHandle>();
     problem = open_memory(buffer, shape.name, ranks[i], &theirs.buffer, opened);
-    if (problem.empty()) problem = open_memory(words, shape.name, ranks[i], &theirs.words, opened);
+    if (problem.empty()) problem = open_memory(flags, shape.name, ranks[i], &theirs.flags, opened);
   }
   agree(mailbox.allgather(problem, what), shape.where);
   return mapped;

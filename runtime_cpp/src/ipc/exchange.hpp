@@ -12,20 +12,20 @@ namespace hirgen {
 /// What a rank gives.
 struct Exported {
   void* buffer;
-  void* words;
+  void* flags;
   SharedShape shape;
 };
 
 /// What this process has of a rank; its own pointers for itself.
 struct Mapped {
   void* buffer = nullptr;
-  void* words = nullptr;
+  void* flags = nullptr;
 };
 
-/// `count` words of device memory, all zero when this returns.
-void* make_words(Context& context, int64_t count, const char* where);
+/// `count` flags of device memory, all zero when this returns.
+void* make_flags(Context& context, int64_t count, const char* where);
 
-/// Collective over `ranks`, in any order that is the same on each of them: their buffers and words,
+/// Collective over `ranks`, in any order that is the same on each of them: their buffers and flags,
 /// by world rank. The bases that were opened go to `opened`, one for each time. Throws the same
 /// Error(kEnvironment) on each of `ranks` if one cannot export or open.
 std::vector<Mapped> exchange(Context& context, const std::vector<int>& ranks, const Exported& mine,

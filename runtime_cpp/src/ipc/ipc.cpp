@@ -18,12 +18,12 @@ namespace {
 
 constexpr const char* kEndOfSharing = "end of shared memory";
 
-// The neighbours that one shares a buffer with, itself among them; none on a rank that does not.
+// The IPC peers that a rank shares a buffer with, itself among them; none on a rank that does not.
 std::vector<int> sharers(const Context& context, const SharedShape& shape) {
-  if (shape.mesh == nullptr) return context.neighbours();
+  if (shape.mesh == nullptr) return context.ipc_peers();
   std::vector<int> ranks = shape.mesh->team(context.rank(), shape.axis);
-  const std::set<int> near(context.neighbours().begin(), context.neighbours().end());
-  std::erase_if(ranks, [&](int rank) { return !near.contains(rank); });
+  const std::set<int> peers(context.ipc_peers().begin(), context.ipc_peers().end());
+  std::erase_if(ranks, [&](int rank) { return !peers.contains(rank); });
   return ranks;
 }
 
@@ -54,7 +54,7 @@ Peers::Peers(Context& context, const char* where, const std::vector<SharedShape>
     : context_(context),
       reaches_(static_cast<size_t>(context.world())),
       exceptions_(std::uncaught_exceptions()) {
-  for (const int rank : context.neighbours()) reaches_[static_cast<size_t>(rank)] = true;
+  for (const int rank : context.ipc_peers()) reaches_[static_cast<size_t>(rank)] = true;
   require_reach(context, sharers(context, shapes), where);
   memory_.cuStreamWaitValue32 =
       driver_call<decltype(memory_.cuStreamWaitValue32)>("cuStreamWaitValue32", where);
@@ -85,9 +85,9 @@ void Peers::close() {
   for (void* base : opened_) HG_CHECK(cudaIpcCloseMemHandle(base), kEndOfSharing);
   context_.rendezvous().barrier("shared memory is closed");
   for (const auto& entry : entries_) {
-    if (entry->shared.loans_ != nullptr) entry->shared.loans_->close();
+    if (entry->shared.waits_ != nullptr) entry->shared.waits_->close();
   }
-  for (void* words : owned_) HG_CHECK(cudaFree(words), kEndOfSharing);
+  for (void* flags : owned_) HG_CHECK(cudaFree(flags), kEndOfSharing);
   HG_CHECK(cudaStreamDestroy(copies_), kEndOfSharing);
 }
 
@@ -98,16 +98,16 @@ Shared& Peers::share(void* own, const SharedShape& shape) {
   if (ranks.empty()) return shared;
   shared.transfers_ = shape.transfers;
   shared.rank_ = context_.rank();
-  void* words = make_words(context_, Shared::words(shape.transfers), shape.where);
-  owned_.push_back(words);
-  for (const Mapped& rank : exchange(context_, ranks, {own, words, shape}, &opened_)) {
+  void* flags = make_flags(context_, Shared::flag_count(shape.transfers), shape.where);
+  owned_.push_back(flags);
+  for (const Mapped& rank : exchange(context_, ranks, {own, flags, shape}, &opened_)) {
     shared.buffers_.push_back(rank.buffer);
-    shared.words_.push_back(reinterpret_cast<CUdeviceptr>(rank.words));
+    shared.flags_.push_back(reinterpret_cast<CUdeviceptr>(rank.flags));
   }
-  shared.loans_ = std::make_shared<LoanBook>(shape.name, shape.where, shape.transfers,
-                                             static_cast<const uint32_t*>(words),
-                                             Shared::words(shape.transfers));
-  context_.watch(shared.loans_);
+  shared.waits_ = std::make_shared<FlagWaits>(shape.name, shape.where, shape.transfers,
+                                              static_cast<const uint32_t*>(flags),
+                                              Shared::flag_count(shape.transfers));
+  context_.watch(shared.waits_);
   return shared;
 }
 
@@ -119,17 +119,17 @@ Shared& Peers::find(const void* own, const SharedShape& shape) {
 
 const Shared& Peers::begin_call(const void* own, const SharedShape& shape) {
   Shared& shared = find(own, shape);
-  ++shared.call_;
-  if (shared.loans_ != nullptr) shared.loans_->begin_call(context_.call(), shared.call_);
+  ++shared.sequence_;
+  if (shared.waits_ != nullptr) shared.waits_->begin_call(context_.call(), shared.sequence_);
   return shared;
 }
 
 const Shared& Peers::begin_captured(const void* own, const SharedShape& shape,
                                     cudaStream_t stream) {
   Shared& shared = find(own, shape);
-  if (shared.words_.empty()) return shared;
-  shared.counter_ = Shared::pointer(shared.word(shared.rank_, 3 * shared.transfers_));
-  shared.loans_->begin_captured();
+  if (shared.flags_.empty()) return shared;
+  shared.counter_ = Shared::pointer(shared.flag(shared.rank_, 3 * shared.transfers_));
+  shared.waits_->begin_captured();
   launch_count(shared.counter_, stream, shape.where);
   return shared;
 }

@@ -23,33 +23,35 @@ std::string refused(const char* what, int rank, cudaError_t status) {
                 cudaGetErrorString(status));
 }
 
-// What ranks find out together. A host on which a rank has a problem is closed: its ranks share
+// What ranks find out together. A node on which a rank has a problem is closed: its ranks share
 // no memory, and try no further.
 class Search {
  public:
   Search(Context& context, const std::vector<int>& peers, const char* where)
-      : context_(context), where_(where), places_(places_of_all(context)) {
+      : context_(context), where_(where), locations_(locations_of_all(context)) {
     for (const int rank : peers) {
-      if (rank != context.rank()) (on_my_host(rank) ? near_ : far_).push_back(rank);
+      if (rank != context.rank()) (on_my_node(rank) ? local_ : remote_).push_back(rank);
     }
   }
 
-  Neighbours run() {
-    gather(unreached(context_, places_, near_));
+  IpcPeers run() {
+    gather(unreached(context_, locations_, local_));
     try_to_share();
-    Neighbours found;
-    found.anywhere = any(open() && !near_.empty());
+    IpcPeers found;
+    found.anywhere = any(open() && !local_.empty());
     for (const int rank : all_ranks(context_)) {
-      if (rank == context_.rank() || (open() && on_my_host(rank))) found.ranks.push_back(rank);
+      if (rank == context_.rank() || (open() && on_my_node(rank))) found.ranks.push_back(rank);
     }
-    gather(unreached(context_, places_, far_), /*closes=*/false);
+    gather(unreached(context_, locations_, remote_), /*closes=*/false);
     found.obstacle = hindrance();
     return found;
   }
 
  private:
-  const Place& mine() const { return places_[static_cast<size_t>(context_.rank())]; }
-  bool on_my_host(int rank) const { return places_[static_cast<size_t>(rank)].boot == mine().boot; }
+  const Location& mine() const { return locations_[static_cast<size_t>(context_.rank())]; }
+  bool on_my_node(int rank) const {
+    return locations_[static_cast<size_t>(rank)].boot == mine().boot;
+  }
   bool open() const { return !closed_.contains(mine().boot); }
 
   // Takes the problems of all ranks, each one's empty if it has none. All ranks have come then.
@@ -59,7 +61,7 @@ class Search {
       if (all[rank].empty()) continue;
       if (hindered_.empty()) first_problem_ = all[rank];
       hindered_.insert(rank);
-      if (closes) closed_.insert(places_[rank].boot);
+      if (closes) closed_.insert(locations_[rank].boot);
     }
   }
 
@@ -90,7 +92,7 @@ class Search {
   }
 
   std::string open_and_close(const std::vector<std::string>& handles) {
-    for (const int rank : near_) {
+    for (const int rank : local_) {
       Reader reader(handles[static_cast<size_t>(rank)]);
       void* memory = nullptr;
       const cudaError_t status = cudaIpcOpenMemHandle(&memory, reader.get<cudaIpcMemHandle_t>(),
@@ -105,9 +107,9 @@ class Search {
 
   Context& context_;
   const char* where_;
-  std::vector<Place> places_;
-  std::vector<int> near_;  // peers of this host
-  std::vector<int> far_;   // and of others
+  std::vector<Location> locations_;
+  std::vector<int> local_;   // peers of this node
+  std::vector<int> remote_;  // and of others
   std::set<std::string> closed_;
   std::string first_problem_;
   std::set<size_t> hindered_;  // ranks
@@ -115,7 +117,7 @@ class Search {
 
 }  // namespace
 
-Neighbours find_neighbours(Context& context, const std::vector<int>& peers, const char* where) {
+IpcPeers find_ipc_peers(Context& context, const std::vector<int>& peers, const char* where) {
   return Search(context, peers, where).run();
 }
 

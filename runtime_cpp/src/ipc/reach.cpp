@@ -26,8 +26,8 @@ constexpr const char* kSharingHint =
     "was emitted with `transport: auto` chooses by itself unless it is told to, and takes NCCL "
     "with HIRGEN_TRANSPORT=nccl";
 
-// Tells hosts apart, which containers with names of their own do not hide. Tests of several hosts
-// on one name each with HIRGEN_BOOT_ID.
+// Tells nodes apart, which containers with names of their own do not hide. Tests of several nodes
+// on one machine set HIRGEN_BOOT_ID.
 std::string boot_id() {
   if (const char* given = std::getenv("HIRGEN_BOOT_ID"); given != nullptr) return given;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -36,15 +36,15 @@ std::string boot_id() {
   return id;
 }
 
-Place this_place(int device) {
-  Place place;
+Location this_location(int device) {
+  Location location;
   char text[256] = "";
   gethostname(text, sizeof(text) - 1);
-  place.host = text;
-  place.boot = boot_id();
+  location.host = text;
+  location.boot = boot_id();
   HG_CHECK(cudaDeviceGetPCIBusId(text, sizeof(text), device), "shared memory");
-  place.bus_id = text;
-  return place;
+  location.bus_id = text;
+  return location;
 }
 
 // The number that this process has for a GPU; -1 if the GPU is hidden from it.
@@ -61,9 +61,9 @@ int ordinal_of(const std::string& bus_id) {
 
 }  // namespace
 
-std::string obstacle(const Place& mine, int device, const Place& theirs) {
+std::string obstacle(const Location& mine, int device, const Location& theirs) {
   if (mine.boot != theirs.boot) {
-    return "they are on different hosts, " + mine.host + " and " + theirs.host;
+    return "they are on different nodes, " + mine.host + " and " + theirs.host;
   }
   if (mine.bus_id == theirs.bus_id) return "they use one GPU, " + mine.bus_id;
   const int peer = ordinal_of(theirs.bus_id);
@@ -83,26 +83,27 @@ std::vector<int> all_ranks(const Context& context) {
   return all;
 }
 
-std::vector<Place> places_of_all(Context& context) {
-  const Place mine = this_place(context.options().device);
+std::vector<Location> locations_of_all(Context& context) {
+  const Location mine = this_location(context.options().device);
   Writer writer;
   writer.put(mine.host).put(mine.boot).put(mine.bus_id);
-  std::vector<Place> places;
-  for (std::string& part : context.rendezvous().allgather(writer.bytes(), "places of GPUs")) {
+  std::vector<Location> locations;
+  for (std::string& part : context.rendezvous().allgather(writer.bytes(), "locations of GPUs")) {
     Reader reader(std::move(part));
-    Place& place = places.emplace_back();
-    for (std::string* text : {&place.host, &place.boot, &place.bus_id}) *text = reader.get_text();
+    Location& location = locations.emplace_back();
+    for (std::string* text : {&location.host, &location.boot, &location.bus_id})
+      *text = reader.get_text();
   }
-  return places;
+  return locations;
 }
 
-std::string unreached(const Context& context, const std::vector<Place>& places,
+std::string unreached(const Context& context, const std::vector<Location>& locations,
                       const std::vector<int>& peers) {
-  const Place& mine = places[static_cast<size_t>(context.rank())];
+  const Location& mine = locations[static_cast<size_t>(context.rank())];
   for (const int rank : peers) {
     if (rank == context.rank()) continue;
     const std::string why =
-        obstacle(mine, context.options().device, places[static_cast<size_t>(rank)]);
+        obstacle(mine, context.options().device, locations[static_cast<size_t>(rank)]);
     if (why.empty()) continue;
     return format("ranks %d and %d cannot share memory: %s", context.rank(), rank, why.c_str());
   }
@@ -110,8 +111,9 @@ std::string unreached(const Context& context, const std::vector<Place>& places,
 }
 
 void require_reach(Context& context, const std::vector<int>& peers, const char* where) {
-  const std::vector<Place> places = places_of_all(context);
-  agree(context.rendezvous().allgather(unreached(context, places, peers), "shared memory"), where);
+  const std::vector<Location> locations = locations_of_all(context);
+  agree(context.rendezvous().allgather(unreached(context, locations, peers), "shared memory"),
+        where);
 }
 
 void agree(const std::vector<std::string>& problems, const char* where) {

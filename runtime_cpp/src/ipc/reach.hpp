@@ -9,25 +9,25 @@
 namespace hirgen {
 
 /// What decides whether two ranks can share memory.
-struct Place {
-  std::string host;    ///< for messages
-  std::string boot;    ///< one running kernel: containers of one host have it in common
+struct Location {
+  std::string host;    ///< its name, for messages
+  std::string boot;    ///< one running kernel: containers of one node have it in common
   std::string bus_id;  ///< of the GPU
 };
 
 /// Why the GPU `mine`, which is device `device` of this process, cannot reach the memory of a
 /// rank at `theirs`; empty if it can.
-std::string obstacle(const Place& mine, int device, const Place& theirs);
+std::string obstacle(const Location& mine, int device, const Location& theirs);
 
 /// 0, 1, ... world - 1.
 std::vector<int> all_ranks(const Context& context);
 
-/// Collective over all ranks: the places of all of them.
-std::vector<Place> places_of_all(Context& context);
+/// Collective over all ranks: the locations of all of them.
+std::vector<Location> locations_of_all(Context& context);
 
 /// Which of its `peers` this rank cannot reach, and why; empty if it reaches all. Peers may differ
 /// from rank to rank, and the rank itself be among them.
-std::string unreached(const Context& context, const std::vector<Place>& places,
+std::string unreached(const Context& context, const std::vector<Location>& locations,
                       const std::vector<int>& peers);
 
 /// Collective over all ranks: throws the same Error(kEnvironment) on every rank unless each can

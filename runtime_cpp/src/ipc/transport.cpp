@@ -30,7 +30,7 @@ std::string wanted(const std::string& asked) {
 
 bool has(const ProgramTable& table, const std::string& transport) {
   const bool shares = table.info.transport.starts_with(kIpc);
-  return transport == (shares ? kIpc : kNccl) || (transport == kNccl && table.create_across_hosts);
+  return transport == (shares ? kIpc : kNccl) || (transport == kNccl && table.create_across_nodes);
 }
 
 // Ranks that decide differently would wait for each other until the deadline.
@@ -45,16 +45,16 @@ void agree_on(Context& context, const std::string& transport) {
 }
 
 // Who shares memory with this rank, as the machines allow and as was asked for.
-Neighbours neighbours(Context& context, const ProgramTable& table, const std::string& asked) {
+IpcPeers ipc_peers(Context& context, const ProgramTable& table, const std::string& asked) {
   if (asked == kIpc) return {all_ranks(context), true, ""};
   if (asked == kNccl) return {{context.rank()}, false, ""};
   const std::vector<int> peers =
       table.sharers == nullptr ? all_ranks(context) : table.sharers(context);
-  Neighbours found = find_neighbours(context, peers, table.info.name.c_str());
+  IpcPeers found = find_ipc_peers(context, peers, table.info.name.c_str());
   if (!found.obstacle.empty() && context.rank() == 0) {
     const char* name = table.info.name.c_str();
     const char* ipc = table.info.transport.c_str();
-    const std::string over = found.anywhere ? format("%s within hosts and NCCL between them", ipc)
+    const std::string over = found.anywhere ? format("%s within nodes and NCCL between them", ipc)
                                             : format("NCCL, not %s", ipc);
     std::fprintf(stderr, "hirgen: %s runs over %s: %s\n", name, over.c_str(),
                  found.obstacle.c_str());
@@ -78,13 +78,13 @@ MadeProgram make_program(Context& context, const ProgramTable& table, const std:
                        transport.c_str(), table.info.transport.c_str()));
   }
   const std::string& ipc = table.info.transport;
-  if (table.create_across_hosts == nullptr) return {table.create(context), ipc};
+  if (table.create_across_nodes == nullptr) return {table.create(context), ipc};
   agree_on(context, transport);
-  const Neighbours found = neighbours(context, table, transport);
+  const IpcPeers found = ipc_peers(context, table, transport);
   if (transport != kNccl && found.obstacle.empty()) return {table.create(context), ipc};
-  context.set_neighbours(found.ranks);
-  return {table.create_across_hosts(context),
-          found.anywhere ? ipc + " within hosts, nccl between them" : kNccl};
+  context.set_ipc_peers(found.ranks);
+  return {table.create_across_nodes(context),
+          found.anywhere ? ipc + " within nodes, nccl between them" : kNccl};
 }
 
 }  // namespace hirgen

@@ -1,5 +1,5 @@
 // What carries the transfers of a program that is there twice: over CUDA IPC, and over that within
-// hosts and NCCL between them.
+// nodes and NCCL between them.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,12 @@ void check_transport(const std::string& source, const std::string& asked);
 /// A program, and what its transfers go over.
 struct MadeProgram {
   std::unique_ptr<Program> program;
-  std::string transport;  ///< "nccl", "ipc-get", "ipc-get within hosts, nccl between them", ...
+  std::string transport;  ///< "nccl", "ipc-get", "ipc-get within nodes, nccl between them", ...
 };
 
 /// Collective: makes the program of a table; all ranks make the same one. Where it is there
 /// twice, "auto" takes CUDA IPC alone if every rank can use the memory of those that it exchanges
-/// with, and otherwise CUDA IPC within hosts and NCCL between them; rank 0 then says why. With
+/// with, and otherwise CUDA IPC within nodes and NCCL between them; rank 0 then says why. With
 /// "nccl" no rank uses the memory of another one. `asked` is empty for what
 /// HIRGEN_TRANSPORT says, or "auto". Throws Error(kUsage) where the program does not have what is
 /// asked for, or where ranks are asked for different things.

@@ -1,5 +1,5 @@
-// What kernels do with the words that ranks share: they wait for those of this rank and write those
-// of peers. For .cu files alone; the CPU device has operations of its stream for that.
+// What kernels do with flags: they wait for those of this rank and write those of peers. For .cu
+// files alone; the CPU device has operations of its stream for that.
 #pragma once
 
 #ifdef __CUDACC__
@@ -8,28 +8,28 @@
 
 #include <cstdint>
 
-#include "hirgen/words.hpp"
+#include "hirgen/flags.hpp"
 
 namespace hirgen {
 
-/// The number of the call that is under way when a kernel gets here.
-__device__ inline uint32_t number_of(const CallNumber& call) {
-  return call.counter == nullptr ? call.value : call.value + *call.counter;
+/// The sequence number of the call that is under way when a kernel gets here.
+__device__ inline uint32_t value_of(const SequenceNumber& sequence) {
+  return sequence.counter == nullptr ? sequence.value : sequence.value + *sequence.counter;
 }
 
-/// Waits until the word has reached `number`. What its writer wrote before is visible then.
-__device__ inline void spin(CUdeviceptr word, uint32_t number) {
+/// Waits until the flag has reached `sequence`. What its writer wrote before is visible then.
+__device__ inline void wait_flag(CUdeviceptr flag, uint32_t sequence) {
   uint32_t value = 0;
   while (true) {
-    asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    if (static_cast<int32_t>(value - number) >= 0) return;
+    asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+    if (static_cast<int32_t>(value - sequence) >= 0) return;
     __nanosleep(32);
   }
 }
 
-/// Writes a word, after all that this thread knows to be written.
-__device__ inline void publish(CUdeviceptr word, uint32_t number) {
-  asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(word), "r"(number) : "memory");
+/// Writes a flag, after all that this thread knows to be written.
+__device__ inline void write_flag(CUdeviceptr flag, uint32_t sequence) {
+  asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(flag), "r"(sequence) : "memory");
 }
 
 /// Whether the calling block, all of whose threads call this, is the last of its grid to do so; all

@@ -1,4 +1,4 @@
-// Kernels on words and buffers that ranks share. On the CPU device each is a wait, a copy and a
+// Kernels on flags and buffers that ranks share. On the CPU device each is a wait, a copy and a
 // write on the stream, so that its scheduler sees what a GPU's kernels leave open.
 #include <algorithm>
 
@@ -18,33 +18,33 @@ struct Increment {
 #ifdef __CUDACC__
 
 constexpr int kThreads = 512;
-// A block has so much in flight that few blocks fill a link: 16 of them more than 1 MB. The rest of
-// the multiprocessors is for products.
+// A block has so much in flight that few blocks fill a link: 16 of them more than 1 MB. The
+// other SMs are for GEMMs.
 constexpr int kMostBlocks = 16;
 constexpr size_t kBytesPerBlock = size_t{16} << 10;
 // Of one launch. Their transfers, too, share the blocks that fill the links.
 constexpr size_t kMostTransfers = 48;
-constexpr size_t kMostWords = 128;
+constexpr size_t kMostFlags = 128;
 
 // What kernels take by value: at most 4 KB.
 struct TransferList {
   Transfer transfers[kMostTransfers];
 };
-struct WordList {
+struct FlagList {
   int count;
-  WordUse use;
-  Word words[kMostWords];
+  FlagUse use;
+  Flag flags[kMostFlags];
 };
-static_assert(sizeof(TransferList) <= 4000 && sizeof(WordList) <= 4000);
+static_assert(sizeof(TransferList) <= 4000 && sizeof(FlagList) <= 4000);
 
-__global__ void __launch_bounds__(kMostWords) word_kernel(const __grid_constant__ WordList list) {
+__global__ void __launch_bounds__(kMostFlags) flag_kernel(const __grid_constant__ FlagList list) {
   const int i = static_cast<int>(threadIdx.x);
   if (i >= list.count) return;
-  const Word& word = list.words[i];
-  if (list.use == WordUse::kAwait) {
-    spin(word.address, number_of(word.call));
+  const Flag& flag = list.flags[i];
+  if (list.use == FlagUse::kWait) {
+    wait_flag(flag.address, value_of(flag.sequence));
   } else {
-    publish(word.address, number_of(word.call));
+    write_flag(flag.address, value_of(flag.sequence));
   }
 }
 
@@ -88,16 +88,16 @@ __device__ void copy_bytes(const Transfer& t, size_t me, size_t step) {
   copy_elements(out, in, t.bytes, me, step);
 }
 
-/// Row y of the grid is transfer y. The last of its blocks tells the peer, and leaves the count
+/// Row y of the grid is transfer y. The last of its blocks sets the done flag, and leaves the count
 /// of blocks at zero for the next kernel.
 __global__ void __launch_bounds__(kThreads)
     transfer_kernel(const __grid_constant__ TransferList list) {
   const Transfer& t = list.transfers[blockIdx.y];
-  const uint32_t number = number_of(t.loan.call);
-  if (threadIdx.x == 0) spin(t.loan.lent, number);
+  const uint32_t sequence = value_of(t.flags.sequence);
+  if (threadIdx.x == 0) wait_flag(t.flags.ready, sequence);
   __syncthreads();
   copy_bytes(t, blockIdx.x * size_t{kThreads} + threadIdx.x, gridDim.x * size_t{kThreads});
-  if (is_last_block(t.loan.blocks) && threadIdx.x == 0) publish(t.loan.copied, number);
+  if (is_last_block(t.flags.blocks) && threadIdx.x == 0) write_flag(t.flags.done, sequence);
 }
 
 void launch_transfers(const Transfer* first, size_t count, cudaStream_t stream, const char* where) {
@@ -113,37 +113,37 @@ void launch_transfers(const Transfer* first, size_t count, cudaStream_t stream, 
   HG_CHECK(cudaLaunchKernel(transfer_kernel, blocks, dim3(kThreads), arguments, 0, stream), where);
 }
 
-void launch_words(const Word* first, size_t count, WordUse use, cudaStream_t stream,
+void launch_flags(const Flag* first, size_t count, FlagUse use, cudaStream_t stream,
                   const char* where) {
-  WordList list;
+  FlagList list;
   list.count = static_cast<int>(count);
   list.use = use;
-  std::copy(first, first + count, list.words);
+  std::copy(first, first + count, list.flags);
   void* arguments[] = {&list};
   const dim3 threads(static_cast<unsigned>(count));
-  HG_CHECK(cudaLaunchKernel(word_kernel, dim3(1), threads, arguments, 0, stream), where);
+  HG_CHECK(cudaLaunchKernel(flag_kernel, dim3(1), threads, arguments, 0, stream), where);
 }
 
 #else
 
 constexpr size_t kMostTransfers = 1;
-constexpr size_t kMostWords = 128;
+constexpr size_t kMostFlags = 128;
 
-void launch_words(const Word* first, size_t count, WordUse use, cudaStream_t stream,
+void launch_flags(const Flag* first, size_t count, FlagUse use, cudaStream_t stream,
                   const char* where) {
-  std::vector<hirgen_cpu_word> words;
-  for (const Word* word = first; word != first + count; ++word) {
-    words.push_back({word->address, word->call.value, word->call.counter});
+  std::vector<hirgen_cpu_flag> flags;
+  for (const Flag* flag = first; flag != first + count; ++flag) {
+    flags.push_back({flag->address, flag->sequence.value, flag->sequence.counter});
   }
-  HG_CHECK(hirgen_cpu_launch_words(stream, use == WordUse::kAwait, words), where);
+  HG_CHECK(hirgen_cpu_launch_flags(stream, use == FlagUse::kWait, flags), where);
 }
 
 void launch_transfers(const Transfer* t, size_t /*count*/, cudaStream_t stream, const char* where) {
-  const Word lent{t->loan.lent, t->loan.call};
-  const Word copied{t->loan.copied, t->loan.call};
-  launch_words(&lent, 1, WordUse::kAwait, stream, where);
+  const Flag ready{t->flags.ready, t->flags.sequence};
+  const Flag done{t->flags.done, t->flags.sequence};
+  launch_flags(&ready, 1, FlagUse::kWait, stream, where);
   HG_CHECK(cudaMemcpyAsync(t->out, t->in, t->bytes, cudaMemcpyDeviceToDevice, stream), where);
-  launch_words(&copied, 1, WordUse::kWrite, stream, where);
+  launch_flags(&done, 1, FlagUse::kWrite, stream, where);
 }
 
 #endif
@@ -157,16 +157,16 @@ void TransferKernel::submit(cudaStream_t stream, const char* where) {
   }
 }
 
-void launch_transfer(void* out, const void* in, size_t bytes, const Loan& loan, cudaStream_t stream,
-                     const char* where) {
-  const Transfer transfer{out, in, bytes, loan};
+void launch_transfer(void* out, const void* in, size_t bytes, const TransferFlags& flags,
+                     cudaStream_t stream, const char* where) {
+  const Transfer transfer{out, in, bytes, flags};
   launch_transfers(&transfer, 1, stream, where);
 }
 
-void WordKernel::submit(cudaStream_t stream, const char* where) {
-  for (size_t first = 0; first < words_.size(); first += kMostWords) {
-    const size_t count = std::min(kMostWords, words_.size() - first);
-    launch_words(words_.data() + first, count, use_, stream, where);
+void FlagKernel::submit(cudaStream_t stream, const char* where) {
+  for (size_t first = 0; first < flags_.size(); first += kMostFlags) {
+    const size_t count = std::min(kMostFlags, flags_.size() - first);
+    launch_flags(flags_.data() + first, count, use_, stream, where);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds kBusyPeriod(5);
 constexpr std::chrono::milliseconds kIdlePeriod(50);
 
-constexpr const char* kLoans = "watching loans";
+constexpr const char* kWatchingFlags = "watching flags";
 
 // The events of the set that are not complete in `call`.
 Incomplete late_events(const Events& set, int64_t call) {
@@ -51,7 +51,7 @@ DeviceMonitor::~DeviceMonitor() {
   thread_.join();
   for (const Call& call : calls_) cudaEventDestroy(call.event);
   for (cudaEvent_t event : free_events_) cudaEventDestroy(event);
-  if (words_ != nullptr) cudaStreamDestroy(words_);
+  if (flag_stream_ != nullptr) cudaStreamDestroy(flag_stream_);
 }
 
 void DeviceMonitor::watch(const Events& events) {
@@ -64,20 +64,20 @@ void DeviceMonitor::watch(ncclComm_t comm) {
   comms_.push_back(comm);
 }
 
-void DeviceMonitor::watch(std::shared_ptr<LoanBook> loans) {
-  cudaStream_t words = words_;  // only here written
-  if (words == nullptr) {
+void DeviceMonitor::watch(std::shared_ptr<FlagWaits> waits) {
+  cudaStream_t stream = flag_stream_;  // only here written
+  if (stream == nullptr) {
     // Streams of one priority can share a queue of the device. No stream that may be stuck has
     // this one.
     int lowest = 0;
     int highest = 0;
-    HG_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest), kLoans);
-    HG_CHECK(cudaStreamCreateWithPriority(&words, cudaStreamNonBlocking, (lowest + highest) / 2),
-             kLoans);
+    HG_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest), kWatchingFlags);
+    HG_CHECK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, (lowest + highest) / 2),
+             kWatchingFlags);
   }
   const std::lock_guard lock(mutex_);
-  words_ = words;
-  loans_.push_back(std::move(loans));
+  flag_stream_ = stream;
+  waits_.push_back(std::move(waits));
 }
 
 void DeviceMonitor::forget_all() {
@@ -142,11 +142,11 @@ std::optional<OldestCall> DeviceMonitor::ask_oldest_call(double seconds) {
   return ask(Question::kEvents, seconds, lock) ? std::optional(oldest_) : std::nullopt;
 }
 
-std::optional<std::vector<MissingLoan>> DeviceMonitor::ask_missing_loans(int64_t call,
-                                                                         double seconds) {
+std::optional<std::vector<MissingFlags>> DeviceMonitor::ask_missing_flags(int64_t call,
+                                                                          double seconds) {
   std::unique_lock lock(mutex_);
   asked_call_ = call;
-  return ask(Question::kLoans, seconds, lock) ? std::optional(missing_) : std::nullopt;
+  return ask(Question::kFlags, seconds, lock) ? std::optional(missing_) : std::nullopt;
 }
 
 void DeviceMonitor::run() {
@@ -212,7 +212,7 @@ void DeviceMonitor::poll_comms() {
 
 void DeviceMonitor::answer(Question question) {
   OldestCall oldest;
-  std::vector<MissingLoan> missing;
+  std::vector<MissingFlags> missing;
   if (question == Question::kEvents) {
     oldest = find_events();
   } else {
@@ -242,18 +242,18 @@ OldestCall DeviceMonitor::find_events() {
   return found;
 }
 
-std::vector<MissingLoan> DeviceMonitor::find_missing() {
-  std::vector<std::shared_ptr<LoanBook>> books;
-  cudaStream_t words = nullptr;
+std::vector<MissingFlags> DeviceMonitor::find_missing() {
+  std::vector<std::shared_ptr<FlagWaits>> all;
+  cudaStream_t stream = nullptr;
   int64_t call = 0;
   {
     const std::lock_guard lock(mutex_);
-    books = loans_;
-    words = words_;
+    all = waits_;
+    stream = flag_stream_;
     call = asked_call_;
   }
-  std::vector<MissingLoan> missing;
-  for (const auto& book : books) find_missing_loans(*book, call, words, &missing);
+  std::vector<MissingFlags> missing;
+  for (const auto& waits : all) find_missing_flags(*waits, call, stream, &missing);
   return missing;
 }
 

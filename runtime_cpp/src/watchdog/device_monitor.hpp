@@ -18,8 +18,8 @@
 
 #include "bootstrap/socket.hpp"
 #include "hirgen/context.hpp"
-#include "hirgen/loan_book.hpp"
-#include "watchdog/missing_loans.hpp"
+#include "hirgen/flag_waits.hpp"
+#include "watchdog/missing_flags.hpp"
 
 namespace hirgen {
 
@@ -53,7 +53,7 @@ class DeviceMonitor {
 
   void watch(const Events& events);
   void watch(ncclComm_t comm);
-  void watch(std::shared_ptr<LoanBook> loans);
+  void watch(std::shared_ptr<FlagWaits> waits);
   /// Forgets events and communicators: they are about to be destroyed.
   void forget_all();
 
@@ -75,12 +75,12 @@ class DeviceMonitor {
   /// Asks the device about the oldest call that is not complete, and waits for the answer at
   /// most `seconds`.
   std::optional<OldestCall> ask_oldest_call(double seconds);
-  /// The same about what peers have not lent, or not returned, of what `call` needs: one that
+  /// The same about the flags that peers have not set, and `call` waits for: one that
   /// is under way.
-  std::optional<std::vector<MissingLoan>> ask_missing_loans(int64_t call, double seconds);
+  std::optional<std::vector<MissingFlags>> ask_missing_flags(int64_t call, double seconds);
 
  private:
-  enum class Question { kNone, kEvents, kLoans };
+  enum class Question { kNone, kEvents, kFlags };
   struct Call {
     cudaEvent_t event;
     Clock::time_point issued;
@@ -91,7 +91,7 @@ class DeviceMonitor {
   bool ask(Question question, double seconds, std::unique_lock<std::mutex>& lock);
   void answer(Question question);
   OldestCall find_events();
-  std::vector<MissingLoan> find_missing();
+  std::vector<MissingFlags> find_missing();
   void set_failure(const std::string& text);
 
   const int device_;
@@ -105,10 +105,10 @@ class DeviceMonitor {
   std::vector<cudaEvent_t> free_events_;
   std::vector<Events> events_;
   std::vector<ncclComm_t> comms_;
-  std::vector<std::shared_ptr<LoanBook>> loans_;
-  cudaStream_t words_ = nullptr;  ///< carries the copies of words; made with the first loans
+  std::vector<std::shared_ptr<FlagWaits>> waits_;
+  cudaStream_t flag_stream_ = nullptr;  ///< carries the copies of flags; made with the first waits
   OldestCall oldest_;
-  std::vector<MissingLoan> missing_;
+  std::vector<MissingFlags> missing_;
   int64_t completed_ = 0;
   Clock::time_point last_completion_ = Clock::now();
   std::string failure_;

@@ -27,12 +27,13 @@ std::string late_statements(const OldestCall& answer, int64_t begun) {
   return text;
 }
 
-std::string late_peers(const std::vector<MissingLoan>& loans, int64_t call) {
+std::string late_peers(const std::vector<MissingFlags>& missing, int64_t call) {
   std::string text;
-  for (const MissingLoan& loan : loans) {
-    text += format("  call %ld waits for rank%s %s to %s %s (%s)\n", static_cast<long>(call),
-                   loan.ranks.size() == 1 ? "" : "s", list_ranges(loan.ranks).c_str(),
-                   loan.returned ? "return" : "lend", loan.name.c_str(), loan.where.c_str());
+  for (const MissingFlags& flags : missing) {
+    text += format("  call %ld waits for the %s flag of %s from rank%s %s (%s)\n",
+                   static_cast<long>(call), flags.done ? "done" : "ready", flags.name.c_str(),
+                   flags.ranks.size() == 1 ? "" : "s", list_ranges(flags.ranks).c_str(),
+                   flags.where.c_str());
   }
   return text;
 }
@@ -44,9 +45,9 @@ std::string describe_stuck_call(DeviceMonitor& monitor, int64_t begun) {
   if (!answer) return "  the device does not answer\n";
   if (answer->call > begun) return "";
   std::string text = late_statements(*answer, begun);
-  const auto loans = monitor.ask_missing_loans(answer->call, kAnswerSeconds);
-  return text + (loans ? late_peers(*loans, answer->call)
-                       : "  the device does not say what its peers have lent\n");
+  const auto missing = monitor.ask_missing_flags(answer->call, kAnswerSeconds);
+  return text + (missing ? late_peers(*missing, answer->call)
+                         : "  the device does not say which flags its peers have set\n");
 }
 
 }  // namespace hirgen

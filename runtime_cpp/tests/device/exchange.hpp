@@ -1,4 +1,4 @@
-// What ranks share in the tests of transfers and sums: data for each other, and the words that
+// What ranks share in the tests of transfers and sums: data for each other, and the flags that
 // order its use.
 #pragma once
 
@@ -6,18 +6,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "flags.hpp"
 #include "hirgen/transfers.hpp"
-#include "words.hpp"
 
 namespace device_test {
 
 /// What the ranks of a case share: of each rank a source and a result for every other one, and
-/// the words of two transfers with each.
+/// the flags of two transfers with each.
 struct Exchange {
   Exchange(const Rank& of, size_t bytes) : rank(of), slice(bytes) {
     OK(cudaMalloc(&own, size()));
     OK(cudaMemset(own, 0, size()));
-    if (start != 0) fill_words(start);
+    if (start != 0) fill_flags(start);
     OK(cudaDeviceSynchronize());
     auto* handles = static_cast<cudaIpcMemHandle_t*>(rank.memory);
     OK(cudaIpcGetMemHandle(&handles[rank.rank], own));
@@ -39,19 +39,19 @@ struct Exchange {
     rank.barrier();
     OK(cudaFree(own));
   }
-  /// Of the numbers of calls: a few calls before they start again.
+  /// Of the sequence numbers: a few calls before they wrap around.
   static constexpr uint32_t start = 0xFFFFFFF8;
-  static constexpr size_t kWordBytes = 4096;
+  static constexpr size_t kFlagBytes = 4096;
   size_t slots() const { return static_cast<size_t>(rank.size); }
-  size_t size() const { return kWordBytes + 2 * slots() * slice; }
-  void fill_words(uint32_t value) {
-    std::vector<uint32_t> words(6 * slots(), value);
-    for (size_t i = 0; i < slots(); ++i) words[2 * slots() + i] = words[5 * slots() + i] = 0;
-    OK(cudaMemcpy(own, words.data(), words.size() * sizeof(uint32_t), cudaMemcpyHostToDevice));
+  size_t size() const { return kFlagBytes + 2 * slots() * slice; }
+  void fill_flags(uint32_t value) {
+    std::vector<uint32_t> flags(6 * slots(), value);
+    for (size_t i = 0; i < slots(); ++i) flags[2 * slots() + i] = flags[5 * slots() + i] = 0;
+    OK(cudaMemcpy(own, flags.data(), flags.size() * sizeof(uint32_t), cudaMemcpyHostToDevice));
   }
-  /// Words of a rank for its transfer with `peer`: 0 lent, 1 copied, 2 blocks; from 3 on those of
+  /// Flags of a rank for its transfer with `peer`: 0 ready, 1 done, 2 blocks; from 3 on those of
   /// the other transfer.
-  CUdeviceptr word(int of, int which, int peer) const {
+  CUdeviceptr flag(int of, int which, int peer) const {
     return address(reinterpret_cast<uint32_t*>(bases[static_cast<size_t>(of)]) +
                    static_cast<size_t>(which) * slots() + static_cast<size_t>(peer));
   }
@@ -59,10 +59,10 @@ struct Exchange {
   char* result(int of, int from) const {
     return data(of) + (slots() + static_cast<size_t>(from)) * slice;
   }
-  char* data(int of) const { return bases[static_cast<size_t>(of)] + kWordBytes; }
-  hirgen::Loan loan(int peer, hirgen::CallNumber call, int first = 0) const {
-    return {word(rank.rank, first, peer), word(peer, first + 1, rank.rank),
-            reinterpret_cast<uint32_t*>(word(rank.rank, first + 2, peer)), call};
+  char* data(int of) const { return bases[static_cast<size_t>(of)] + kFlagBytes; }
+  hirgen::TransferFlags flags(int peer, hirgen::SequenceNumber sequence, int first = 0) const {
+    return {flag(rank.rank, first, peer), flag(peer, first + 1, rank.rank),
+            reinterpret_cast<uint32_t*>(flag(rank.rank, first + 2, peer)), sequence};
   }
 
   const Rank& rank;
@@ -71,15 +71,16 @@ struct Exchange {
   std::vector<char*> bases;
 };
 
-/// Writes or awaits word `which` of the transfers with all peers: of theirs, or of this rank's.
+/// Writes or awaits flag `which` of the transfers with all peers: of theirs, or of this rank's.
 template <class Group>
-void words_with_all(Group group, const Exchange& x, bool of_peer, int which,
-                    hirgen::CallNumber call, cudaStream_t stream) {
+void flags_with_all(Group group, const Exchange& x, bool of_peer, int which,
+                    hirgen::SequenceNumber sequence, cudaStream_t stream) {
   for (int step = 1; step < x.rank.size; ++step) {
     const int peer = (x.rank.rank + step) % x.rank.size;
-    group.add(of_peer ? x.word(peer, which, x.rank.rank) : x.word(x.rank.rank, which, peer), call);
+    group.add(of_peer ? x.flag(peer, which, x.rank.rank) : x.flag(x.rank.rank, which, peer),
+              sequence);
   }
-  group.submit(stream, "words");
+  group.submit(stream, "flags");
 }
 
 }  // namespace device_test

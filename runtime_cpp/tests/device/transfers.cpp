@@ -1,5 +1,5 @@
 // Copies between ranks by the runtime's kernels, as emitted programs do them with memory that they
-// share: with words by kernels and by batches of memory operations, in calls that follow each
+// share: with flags by kernels and by batches of memory operations, in calls that follow each
 // other, and in graphs.
 #include "hirgen/transfers.hpp"
 
@@ -23,29 +23,30 @@ unsigned char byte_of(int rank, uint32_t call, size_t i) {
 }
 
 /// One copy between two places of one device, with any alignment of either: nothing before it,
-/// nothing beside it, and the words as the protocol wants them.
+/// nothing beside it, and the flags as the protocol wants them.
 void check_copy(size_t bytes, size_t out_shift, size_t in_shift) {
   constexpr size_t kMargin = 32;
   const size_t room = bytes + 2 * kMargin;
   cudaStream_t stream = make_stream(), writer = make_stream();
-  auto* words = upload(std::vector<uint32_t>{4, 0, 0});
+  auto* flags = upload(std::vector<uint32_t>{4, 0, 0});
   std::vector<unsigned char> data(room);
   for (size_t i = 0; i < room; ++i) data[i] = byte_of(0, 5, i);
   auto* in = upload(data);
   auto* out = upload(std::vector<unsigned char>(room, 0));
-  const Loan loan{address(words), address(words + 1), words + 2, {5, nullptr}};
-  launch_transfer(out + kMargin + out_shift, in + kMargin + in_shift, bytes, loan, stream, kWhere);
+  const TransferFlags transfer{address(flags), address(flags + 1), flags + 2, {5, nullptr}};
+  launch_transfer(out + kMargin + out_shift, in + kMargin + in_shift, bytes, transfer, stream,
+                  kWhere);
   EXPECT(is_blocked(stream));
-  OK(driver().cuStreamWriteValue32(writer, address(words), 5, 0));
+  OK(driver().cuStreamWriteValue32(writer, address(flags), 5, 0));
   OK(cudaStreamSynchronize(stream));
   std::vector<unsigned char> want(room, 0);
   std::copy_n(data.begin() + static_cast<ptrdiff_t>(kMargin + in_shift), bytes,
               want.begin() + static_cast<ptrdiff_t>(kMargin + out_shift));
   EXPECT(download(out, room) == want);
-  EXPECT(download(words, 3) == (std::vector<uint32_t>{5, 5, 0}));
+  EXPECT(download(flags, 3) == (std::vector<uint32_t>{5, 5, 0}));
   OK(cudaFree(in));
   OK(cudaFree(out));
-  OK(cudaFree(words));
+  OK(cudaFree(flags));
   OK(cudaStreamDestroy(stream));
   OK(cudaStreamDestroy(writer));
 }
@@ -62,22 +63,22 @@ void copies_of_all_sizes_and_alignments() {
 /// How the steps of an exchange are spelled.
 struct Form {
   bool put;       ///< the sender copies
-  bool kernels;   ///< words by kernels, or by batches of memory operations
+  bool kernels;   ///< flags by kernels, or by batches of memory operations
   bool together;  ///< one kernel for all transfers, or one each
 };
 
-void words_with_all(const Form& form, WordUse use, const Exchange& x, int which, CallNumber call,
-                    cudaStream_t stream) {
-  const bool of_peer = use == WordUse::kWrite;
-  if (form.kernels) return words_with_all(WordKernel(use), x, of_peer, which, call, stream);
-  words_with_all(WordBatch(use, driver()), x, of_peer, which, call, stream);
+void flags_with_all(const Form& form, FlagUse use, const Exchange& x, int which,
+                    SequenceNumber call, cudaStream_t stream) {
+  const bool of_peer = use == FlagUse::kWrite;
+  if (form.kernels) return flags_with_all(FlagKernel(use), x, of_peer, which, call, stream);
+  flags_with_all(MemOpBatch(use, driver()), x, of_peer, which, call, stream);
 }
 
-/// One call: every rank passes a slice to every other one. The owner lends on `caller`, the copier
-/// copies on `copies`, and both come back to `caller`.
-void all_to_all(const Form& form, const Exchange& x, CallNumber call, cudaStream_t caller,
+/// One call: every rank passes a slice to every other one. The owner sets the ready flag on
+/// `caller`, the copier copies on `copies`, and both come back to `caller`.
+void all_to_all(const Form& form, const Exchange& x, SequenceNumber call, cudaStream_t caller,
                 cudaStream_t copies, cudaEvent_t ready, cudaEvent_t done) {
-  words_with_all(form, WordUse::kWrite, x, 0, call, caller);
+  flags_with_all(form, FlagUse::kWrite, x, 0, call, caller);
   OK(cudaEventRecord(ready, caller));
   OK(cudaStreamWaitEvent(copies, ready, 0));
   TransferKernel together;
@@ -87,14 +88,14 @@ void all_to_all(const Form& form, const Exchange& x, CallNumber call, cudaStream
     char* out = form.put ? x.result(peer, me) : x.result(me, peer);
     const char* in = form.put ? x.source(me, peer) : x.source(peer, me);
     if (form.together) {
-      together.add(out, in, x.slice, x.loan(peer, call));
+      together.add(out, in, x.slice, x.flags(peer, call));
     } else {
-      launch_transfer(out, in, x.slice, x.loan(peer, call), copies, kWhere);
+      launch_transfer(out, in, x.slice, x.flags(peer, call), copies, kWhere);
     }
   }
   together.submit(copies, kWhere);
   OK(cudaEventRecord(done, copies));
-  words_with_all(form, WordUse::kAwait, x, 1, call, caller);
+  flags_with_all(form, FlagUse::kWait, x, 1, call, caller);
   OK(cudaStreamWaitEvent(caller, done, 0));
 }
 

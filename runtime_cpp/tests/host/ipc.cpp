@@ -24,7 +24,7 @@ constexpr const char* kWhere = "gather.yaml:1:1 transfer";
 constexpr const char* kSharing = "gather.yaml:1:1 sharing A with the other ranks";
 
 /// C = allgather(A), step s at distance s, through a buffer of the program that peers read
-/// (get of A) or write (put into it); over NCCL where a peer is no neighbour.
+/// (get of A) or write (put into it); over NCCL where a peer is no IPC peer.
 class Gather final : public Program {
  public:
   explicit Gather(Context& context) : context_(context) {
@@ -44,14 +44,15 @@ class Gather final : public Program {
     for (int step = 1; step < kWorld; ++step) {
       const int to = (me + kWorld - step) % kWorld;
       const int from = (me + step) % kWorld;
-      // The owner lends; the copier copies on the stream of copies and says so.
-      const int borrower = put_ ? from : to;
-      const int lender = put_ ? to : from;
-      if (peers_.reaches(borrower)) signal(shared.lent_at(borrower, step), shared, caller);
+      // The owner sets the ready flag; the other rank copies on the copy stream and sets the done
+      // flag.
+      const int copier = put_ ? from : to;
+      const int owner = put_ ? to : from;
+      if (peers_.reaches(copier)) signal(shared.ready_at(copier, step), shared, caller);
       pass_over_nccl(a, to, from, caller);
-      if (peers_.reaches(lender)) copy_from(lender, a, shared, step, caller);
-      if (peers_.reaches(borrower)) await(shared.copied(step), shared, caller);
-      if (peers_.reaches(lender)) HG_CHECK(cudaStreamWaitEvent(caller, done_[step], 0), kWhere);
+      if (peers_.reaches(owner)) copy_from(owner, a, shared, step, caller);
+      if (peers_.reaches(copier)) await(shared.done(step), shared, caller);
+      if (peers_.reaches(owner)) HG_CHECK(cudaStreamWaitEvent(caller, done_[step], 0), kWhere);
     }
     HG_CHECK(cudaMemcpyAsync(tensors[1], all_, kWorld * kBytes, cudaMemcpyDeviceToDevice, caller),
              kWhere);
@@ -68,20 +69,20 @@ class Gather final : public Program {
     HG_CHECK(cudaMemcpyAsync(turn, a, kBytes, cudaMemcpyDeviceToDevice, caller), kWhere);
     return turn;
   }
-  /// Copies what `lender` lends, or into it, behind what is on the caller's stream.
-  void copy_from(int lender, const float* a, const Shared& shared, int step, cudaStream_t caller) {
+  /// Copies from the buffer of `owner`, or into it, behind what is on the caller's stream.
+  void copy_from(int owner, const float* a, const Shared& shared, int step, cudaStream_t caller) {
     HG_CHECK(cudaEventRecord(ready_[step], caller), kWhere);
     HG_CHECK(cudaStreamWaitEvent(peers_.copies(), ready_[step], 0), kWhere);
-    await(shared.lent(step), shared, peers_.copies());
+    await(shared.ready(step), shared, peers_.copies());
     if (put_) {
-      copy(shared.of<float>(lender) + context_.rank() * kColumns, a);
+      copy(shared.of<float>(owner) + context_.rank() * kColumns, a);
     } else {
-      copy(all_ + lender * kColumns, shared.of<float>(lender));
+      copy(all_ + owner * kColumns, shared.of<float>(owner));
     }
-    signal(shared.copied_at(lender, step), shared, peers_.copies());
+    signal(shared.done_at(owner, step), shared, peers_.copies());
     HG_CHECK(cudaEventRecord(done_[step], peers_.copies()), kWhere);
   }
-  /// Exchanges with those of both peers that are no neighbours.
+  /// Exchanges with those of both peers that are no IPC peers.
   void pass_over_nccl(const float* a, int to, int from, cudaStream_t caller) {
     ncclComm_t comm = world_.comm;
     float* into = all_ + from * kColumns;
@@ -92,13 +93,13 @@ class Gather final : public Program {
     }
     HG_CHECK(ncclGroupEnd(), kWhere);
   }
-  void signal(CUdeviceptr word, const Shared& shared, cudaStream_t stream) {
-    HG_CHECK(peers_.memory().cuStreamWriteValue32(stream, word, shared.call(), 0), kWhere);
+  void signal(CUdeviceptr flag, const Shared& shared, cudaStream_t stream) {
+    HG_CHECK(peers_.memory().cuStreamWriteValue32(stream, flag, shared.sequence(), 0), kWhere);
   }
-  void await(CUdeviceptr word, const Shared& shared, cudaStream_t stream) {
-    HG_CHECK(
-        peers_.memory().cuStreamWaitValue32(stream, word, shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
-        kWhere);
+  void await(CUdeviceptr flag, const Shared& shared, cudaStream_t stream) {
+    HG_CHECK(peers_.memory().cuStreamWaitValue32(stream, flag, shared.sequence(),
+                                                 CU_STREAM_WAIT_VALUE_GEQ),
+             kWhere);
   }
   void copy(float* to, const float* from) {
     HG_CHECK(cudaMemcpyAsync(to, from, kBytes, cudaMemcpyDeviceToDevice, peers_.copies()), kWhere);
@@ -160,7 +161,7 @@ ProgramTable gather_table() {
   table.reference = [](Reference& model) { model.set("C", "A"); };
   table.info.transport = chosen("GATHER_PUT") ? "ipc-put" : "ipc-get";
   if (chosen("GATHER_BOTH")) {
-    table.create_across_hosts = [](Context& context) -> std::unique_ptr<Program> {
+    table.create_across_nodes = [](Context& context) -> std::unique_ptr<Program> {
       return std::make_unique<Gather>(context);
     };
   }
@@ -184,23 +185,23 @@ HG_TEST(ranks_that_change_pointers_at_different_times_are_told) {
   HG_EXPECT(told);
 }
 
-// Rank 1 does not come to call 4. In each step a rank lends, copies and waits, so one of its
-// neighbours is stuck before it lends in the last step.
+// Rank 1 does not come to call 4. In each step a rank sets a ready flag, copies and waits, so one
+// of its peers is stuck before it sets the ready flag of the last step.
 HG_TEST(a_stuck_call_names_peers_and_tensor) {
   for (const bool put : {false, true}) {
     test::Environment environment{{"HIRGEN_FAULT", "stall:1:4"}, {"GATHER_COPIES", "1"}};
     if (put) environment["GATHER_PUT"] = "1";
     const auto ended = run_ranks({"--timeout", "1"}, environment);
     const auto line = [&](const char* ranks, const char* what) {
-      return format("  call 4 waits for %s to %s %s (%s)\n", ranks, what, put ? "A_all" : "A",
-                    kSharing);
+      return format("  call 4 waits for the %s flag of %s from %s (%s)\n", what,
+                    put ? "A_all" : "A", ranks, kSharing);
     };
     const Ended& before = ended[put ? 2 : 0];
-    HG_EXPECT_CONTAINS(before.err, line(put ? "ranks 0, 1" : "ranks 1, 2", "lend"));
-    HG_EXPECT_CONTAINS(before.err, line("rank 1", "return"));
+    HG_EXPECT_CONTAINS(before.err, line(put ? "ranks 0, 1" : "ranks 1, 2", "ready"));
+    HG_EXPECT_CONTAINS(before.err, line("rank 1", "done"));
     const Ended& behind = ended[put ? 0 : 2];
-    HG_EXPECT_CONTAINS(behind.err, line("rank 1", "lend"));
-    HG_EXPECT_CONTAINS(behind.err, line(put ? "ranks 1, 2" : "ranks 0, 1", "return"));
+    HG_EXPECT_CONTAINS(behind.err, line("rank 1", "ready"));
+    HG_EXPECT_CONTAINS(behind.err, line(put ? "ranks 1, 2" : "ranks 0, 1", "done"));
     HG_EXPECT(ended[1].err.find("call 4 waits for") == std::string::npos);
   }
 }
@@ -234,7 +235,7 @@ HG_TEST(memory_that_can_be_shared_is) {
   HG_EXPECT_EQ(said_over("ipc-put", {{"GATHER_PUT", "1"}}), "");
 }
 
-// Each obstacle is one rank's alone: the others of its host must not go on without it.
+// Each obstacle is one rank's alone: the others of its node must not go on without it.
 HG_TEST(an_obstacle_of_one_rank_takes_its_host_to_nccl) {
   const std::string hidden = said_over("nccl", {{"HIRGEN_CPU_DEVICES@0", "1"}});
   HG_EXPECT_CONTAINS(hidden, "hirgen: gather runs over NCCL, not ipc-get: ranks 0 and 1");
@@ -246,13 +247,13 @@ HG_TEST(an_obstacle_of_one_rank_takes_its_host_to_nccl) {
   HG_EXPECT_CONTAINS(said_over("nccl", {{"HIRGEN_CPU_NO_IPC", "1"}}), "(and the like on 2 more");
 }
 
-HG_TEST(ranks_share_memory_within_hosts) {
-  constexpr const char* kBoth = "ipc-get within hosts, nccl between them";
+HG_TEST(ranks_share_memory_within_nodes) {
+  constexpr const char* kBoth = "ipc-get within nodes, nccl between them";
   const std::string apart = said_over(kBoth, {{"HIRGEN_BOOT_ID@2", "another"}});
   HG_EXPECT_CONTAINS(apart,
-                     "hirgen: gather runs over ipc-get within hosts and NCCL between them: ");
-  HG_EXPECT_CONTAINS(apart, "ranks 0 and 2 cannot share memory: they are on different hosts");
-  // Rank 2 is alone on its host: what it could not do there does not matter.
+                     "hirgen: gather runs over ipc-get within nodes and NCCL between them: ");
+  HG_EXPECT_CONTAINS(apart, "ranks 0 and 2 cannot share memory: they are on different nodes");
+  // Rank 2 is alone on its node: what it could not do there does not matter.
   said_over(kBoth, {{"HIRGEN_BOOT_ID@2", "another"}, {"HIRGEN_CPU_NO_IPC@2", "1"}});
   const std::string twice =
       said_over("nccl", {{"HIRGEN_BOOT_ID@2", "another"}, {"HIRGEN_CPU_NO_IPC@1", "1"}});
@@ -261,16 +262,16 @@ HG_TEST(ranks_share_memory_within_hosts) {
   said_over("nccl", {{"HIRGEN_BOOT_ID@1", "another"}, {"HIRGEN_BOOT_ID@2", "third"}});
 }
 
-// Ranks of one host exchange handles of a new buffer by themselves, while what goes to other hosts
+// Ranks of one node exchange handles of a new buffer by themselves, while what goes to other nodes
 // is under way.
-HG_TEST(callers_may_change_their_pointers_within_hosts) {
+HG_TEST(callers_may_change_their_pointers_within_nodes) {
   for (const char* seed : {"0", "1", "2", "3", "4", "5"}) {
     test::Environment environment{{"GATHER_COPIES", "1"}, {"HIRGEN_CPU_SEED", seed}};
     said_over("nccl", environment, {"--checks", "20", "--transport", "nccl"});
     environment["HIRGEN_BOOT_ID@1"] = "another";
-    said_over("ipc-get within hosts, nccl between them", environment, {"--checks", "20"});
+    said_over("ipc-get within nodes, nccl between them", environment, {"--checks", "20"});
     environment["GATHER_PUT"] = "1";
-    said_over("ipc-put within hosts, nccl between them", environment, {"--checks", "20"});
+    said_over("ipc-put within nodes, nccl between them", environment, {"--checks", "20"});
   }
 }
 
@@ -299,7 +300,7 @@ HG_TEST(ranks_that_are_asked_for_different_transports_are_told) {
 HG_TEST(a_rank_that_takes_another_transport_ends_all) {
   for (const Ended& rank : run_ranks({"--timeout", "2"}, {{"GATHER_STRAYS@1", "1"}})) {
     HG_EXPECT(rank.code != 0 && rank.code < 128);
-    HG_EXPECT_CONTAINS(rank.err, "places of GPUs");
+    HG_EXPECT_CONTAINS(rank.err, "locations of GPUs");
   }
 }
 
@@ -319,7 +320,7 @@ HG_TEST(obstacles_are_told_apart) {
   char other[32] = "";
   HG_CHECK(cudaDeviceGetPCIBusId(own, sizeof(own), 0), "test");
   HG_CHECK(cudaDeviceGetPCIBusId(other, sizeof(other), 1), "test");
-  const Place mine{"node1", "boot1", own};
+  const Location mine{"node1", "boot1", own};
   HG_EXPECT_EQ(obstacle(mine, 0, {"container2", "boot1", other}), "");
   HG_EXPECT_CONTAINS(obstacle(mine, 0, {"node2", "boot2", other}), "node1 and node2");
   HG_EXPECT_CONTAINS(obstacle(mine, 0, {"node1", "boot1", "0000:77:00.0"}),

@@ -47,19 +47,19 @@ class Pair final : public Program {
       HG_CHECK(cudaMemcpyAsync(to, from, kBytes, cudaMemcpyDeviceToDevice, caller), kWhere);
     };
     copy(c + me * kColumns, a);
-    HG_CHECK(driver.cuStreamWriteValue32(caller, shared.lent_at(peer, 0), shared.call(), 0),
+    HG_CHECK(driver.cuStreamWriteValue32(caller, shared.ready_at(peer, 0), shared.sequence(), 0),
              kWhere);
-    await(caller, shared.lent(0), shared);
+    await(caller, shared.ready(0), shared);
     copy(c + (1 - me) * kColumns, shared.of<float>(peer));
-    HG_CHECK(driver.cuStreamWriteValue32(caller, shared.copied_at(peer, 0), shared.call(), 0),
+    HG_CHECK(driver.cuStreamWriteValue32(caller, shared.done_at(peer, 0), shared.sequence(), 0),
              kWhere);
-    await(caller, shared.copied(0), shared);
+    await(caller, shared.done(0), shared);
   }
 
-  void await(cudaStream_t stream, CUdeviceptr word, const Shared& shared) {
-    HG_CHECK(
-        peers_.memory().cuStreamWaitValue32(stream, word, shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
-        kWhere);
+  void await(cudaStream_t stream, CUdeviceptr flag, const Shared& shared) {
+    HG_CHECK(peers_.memory().cuStreamWaitValue32(stream, flag, shared.sequence(),
+                                                 CU_STREAM_WAIT_VALUE_GEQ),
+             kWhere);
   }
 
   /// The caller's data in one of three buffers in turn, as callers with several have it.
@@ -114,7 +114,7 @@ HG_TEST(ranks_that_share_nothing_may_be_anywhere) { expect_right({{"HIRGEN_BOOT_
 HG_TEST(ranks_that_share_must_reach_each_other) {
   for (const Ended& rank : run_ranks({"--timeout", "5"}, {{"HIRGEN_BOOT_ID@2", "far"}})) {
     HG_EXPECT_EQ(rank.code, 3);
-    HG_EXPECT_CONTAINS(rank.err, "ranks 0 and 2 cannot share memory: they are on different hosts");
+    HG_EXPECT_CONTAINS(rank.err, "ranks 0 and 2 cannot share memory: they are on different nodes");
   }
 }
 

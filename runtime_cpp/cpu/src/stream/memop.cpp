@@ -9,19 +9,19 @@
 
 #include "core/error.hpp"
 #include "memory/memory.hpp"
+#include "stream/memop_task.hpp"
 #include "stream/stream.hpp"
-#include "stream/words.hpp"
 
 using namespace hirgen_cpu;
 
 namespace {
 
-CUresult enqueue(const char* name, CUstream stream, const std::vector<WordOp>& ops) {
+CUresult enqueue(const char* name, CUstream stream, const std::vector<MemOp>& ops) {
   // The error codes of the two APIs have the same numbers.
   return static_cast<CUresult>(api(name, [&] {
-    for (const WordOp& op : ops) check_op(op);
+    for (const MemOp& op : ops) check_op(op);
     submit(stream, [ops](Stream& target) {
-      Scheduler::get().push(target, std::make_unique<WordTask>(ops));
+      Scheduler::get().push(target, std::make_unique<MemOpTask>(ops));
     });
   }));
 }
@@ -29,7 +29,7 @@ CUresult enqueue(const char* name, CUstream stream, const std::vector<WordOp>& o
 // NOLINTNEXTLINE(performance-no-int-to-ptr): CUdeviceptr is an integer by definition.
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
-WordOp parse(const CUstreamBatchMemOpParams& params) {
+MemOp parse(const CUstreamBatchMemOpParams& params) {
   const auto& wait = params.waitValue;
   const auto& write = params.writeValue;
   switch (params.operation) {
@@ -69,7 +69,7 @@ CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t valu
 
 CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
                             CUstreamBatchMemOpParams* paramArray, unsigned int flags) {
-  std::vector<WordOp> ops;
+  std::vector<MemOp> ops;
   auto parsed = static_cast<CUresult>(api("cuStreamBatchMemOp", [&] {
     require(flags == 0 && count > 0 && count <= 256 && paramArray != nullptr,
             "flags, or number of operations (1 to 256)");
@@ -78,11 +78,11 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
   return parsed != CUDA_SUCCESS ? parsed : enqueue("cuStreamBatchMemOp", stream, ops);
 }
 
-CUresult hirgen_cpu_launch_words(CUstream stream, bool wait,
-                                 const std::vector<hirgen_cpu_word>& words) {
-  std::vector<WordOp> ops;
-  for (const hirgen_cpu_word& word : words) {
-    ops.push_back({wait, 4, pointer(word.address), word.value, 0, word.counter});
+CUresult hirgen_cpu_launch_flags(CUstream stream, bool wait,
+                                 const std::vector<hirgen_cpu_flag>& flags) {
+  std::vector<MemOp> ops;
+  for (const hirgen_cpu_flag& flag : flags) {
+    ops.push_back({wait, 4, pointer(flag.address), flag.value, 0, flag.counter});
   }
   return enqueue("kernel launch", stream, ops);
 }

@@ -12,7 +12,7 @@
 // Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
 // Schedule: pipeline p2p, transport ipc-put, 2 worker streams, sync split, joins body, copy kernel,
 // signals batched.
-// Where not all ranks can share memory, exchange_auto_across_hosts.cpp runs instead.
+// Where not all ranks can share memory, exchange_auto_across_nodes.cpp runs instead.
 #include "exchange_auto.hpp"
 
 #include <cuda_bf16.h>
@@ -76,7 +76,7 @@ class ExchangeAuto final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml exchange_auto"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -157,8 +157,8 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // ShareMemHandles(receive, send): done once, by peers_.
       // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N, peer (D + rank - s)
       // % D, IPC-put)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at(from, s),
-                                            P_parts_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.ready_at(from, s),
+                                            P_parts_shared.sequence(), 0),
                kReceive);
       bf16* P_parts_there = P_parts_shared.of<bf16>(to) + rank * (M / D) * N;
 
@@ -166,15 +166,15 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
       HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s], 0), kSend);
       hirgen::launch_transfer(P_parts_there, P_s_2, M / D * N * sizeof(bf16),
-                              P_parts_shared.loan(to, s), peers_.copies(), kSend);
+                              P_parts_shared.flags(to, s), peers_.copies(), kSend);
       HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
 
       // Wait(send)
       HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
 
       // Wait(receive)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.copied(s), P_parts_shared.call(),
-                                           CU_STREAM_WAIT_VALUE_GEQ),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.done(s),
+                                           P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReceive);
       HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
     }
@@ -239,7 +239,7 @@ const hirgen::ProgramTable& table() {
       .tensors = tensors,
       .create = create,
       .reference = reference,
-      .create_across_hosts = create_across_hosts,
+      .create_across_nodes = create_across_nodes,
   };
   return table;
 }

@@ -115,14 +115,14 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  hirgen::WordKernel lends(hirgen::WordUse::kWrite);
+  hirgen::FlagKernel lends(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // ShareMemHandles(receive, send): done once, by peers_.
     // Moved, so that Matmul is local to a rank.
     // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-    lends.add(A_shared.lent_at(to, s), A_shared.number());
+    lends.add(A_shared.ready_at(to, s), A_shared.sequence_number());
   }
 
   lends.submit(stream, kLends);
@@ -134,7 +134,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 
     // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
     transfers.add(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
-                  A_shared.loan(from, s));
+                  A_shared.flags(from, s));
   }
 
   transfers.submit(stream, kTransfers);
@@ -180,12 +180,12 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
   }
 
-  hirgen::WordKernel returns(hirgen::WordUse::kAwait);
+  hirgen::FlagKernel returns(hirgen::FlagUse::kWait);
 
   // When the call is over, the caller may change what it lent.
   for (int64_t s = 1; s < D; ++s) {
     // Wait(send)
-    returns.add(A_shared.copied(s), A_shared.number());
+    returns.add(A_shared.done(s), A_shared.sequence_number());
   }
 
   returns.submit(stream, kReturns);

@@ -143,21 +143,23 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
       // ShareMemHandles(receive, send): done once, by peers_.
       // Moved, so that Matmul is local to a rank.
       // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-      hirgen::launch_write(A_shared.lent_at(to, s), A_shared.number(), stream, kSend);
+      hirgen::launch_flag_write(A_shared.ready_at(to, s), A_shared.sequence_number(), stream,
+                                kSend);
 
       // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
       HG_CHECK(cudaEventRecord(receive_ready_[s], stream), kReceive);
       HG_CHECK(cudaStreamWaitEvent(peers_.copies(), receive_ready_[s], 0), kReceive);
-      hirgen::launch_await(A_shared.lent(s), A_shared.number(), peers_.copies(), kReceive);
+      hirgen::launch_flag_wait(A_shared.ready(s), A_shared.sequence_number(), peers_.copies(),
+                               kReceive);
       HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kReceive);
-      hirgen::launch_write(A_shared.copied_at(from, s), A_shared.number(), peers_.copies(),
-                           kReceive);
+      hirgen::launch_flag_write(A_shared.done_at(from, s), A_shared.sequence_number(),
+                                peers_.copies(), kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
 
       // Wait(send)
-      hirgen::launch_await(A_shared.copied(s), A_shared.number(), stream, kWaitSend);
+      hirgen::launch_flag_wait(A_shared.done(s), A_shared.sequence_number(), stream, kWaitSend);
 
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);

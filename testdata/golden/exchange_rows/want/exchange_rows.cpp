@@ -82,7 +82,7 @@ class ExchangeRows final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml exchange_rows", {kAShared}};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -140,7 +140,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
+  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
 
@@ -149,7 +149,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // Moved, so that Matmul is local to a rank.
       // send = P2PCommunication(send, buffer A, peer (D + (rank - 1) % 3 - s) % D + (rank - 1 -
       // (rank - 1) % 3) / 3 * 3 + 1, IPC-get)
-      lends.add(A_shared.lent_at(to, s), A_shared.number());
+      lends.add(A_shared.ready_at(to, s), A_shared.sequence_number());
     }
   }
 
@@ -164,14 +164,14 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     if (on_grid_) {
       // receive = P2PCommunication(recv, buffer A_all_s, peer ((rank - 1) % 3 + s) % D + (rank - 1
       // - (rank - 1) % 3) / 3 * 3 + 1, IPC-get)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.lent(s), A_shared.call(),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.ready(s), A_shared.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
       HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, stream),
                kReceive);
       HG_CHECK(
-          driver_.cuStreamWriteValue32(stream, A_shared.copied_at(from, s), A_shared.call(), 0),
+          driver_.cuStreamWriteValue32(stream, A_shared.done_at(from, s), A_shared.sequence(), 0),
           kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
     }
@@ -257,13 +257,13 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
+  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
 
   // When the call is over, the caller may change what it lent.
   for (int64_t s = 1; s < D; ++s) {
     if (on_grid_) {
       // Wait(send)
-      returns.add(A_shared.copied(s), A_shared.number());
+      returns.add(A_shared.done(s), A_shared.sequence_number());
     }
   }
 

@@ -98,7 +98,7 @@ class PiecesAtOnce final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml pieces_at_once"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -172,14 +172,14 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[piece % kStreams], 0), kWorkerDone);
 
-    hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
+    hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (rank + s) % D;
 
       // ShareMemHandles(receive, send): done once, by peers_.
       // send = P2PCommunication(send, buffer P_ + to * (M / D) * N + piece * (M / D / 4) * N, peer
       // (rank + s) % D, IPC-get)
-      lends.add(P_shared.lent_at(to, piece * D + s), P_shared.number());
+      lends.add(P_shared.ready_at(to, piece * D + s), P_shared.sequence_number());
     }
 
     lends.submit(stream, kLends);
@@ -190,14 +190,14 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const fp16* P_there = P_shared.of<fp16>(from) + rank * (M / D) * N + piece * (M / D / 4) * N;
 
       // receive = P2PCommunication(recv, buffer P_parts_s_piece, peer (D + rank - s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_shared.lent(piece * D + s), P_shared.call(),
-                                           CU_STREAM_WAIT_VALUE_GEQ),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_shared.ready(piece * D + s),
+                                           P_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
       HG_CHECK(cudaMemcpyAsync(P_parts_s_piece, P_there, M / D / 4 * N * sizeof(fp16),
                                cudaMemcpyDeviceToDevice, stream),
                kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_shared.copied_at(from, piece * D + s),
-                                            P_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_shared.done_at(from, piece * D + s),
+                                            P_shared.sequence(), 0),
                kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[piece * D + s], stream), kReceive);
     }
@@ -240,14 +240,14 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kWorkerDone2);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done2_[piece % kStreams], 0), kWorkerDone2);
 
-    hirgen::WordBatch lends_2(hirgen::WordUse::kWrite, driver_);
+    hirgen::MemOpBatch lends_2(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (D + rank - s) % D;
 
       // ShareMemHandles(receive_2, send_2): done once, by peers_.
       // send_2 = P2PCommunication(send, buffer C + rank * (M / D) * N + piece * (M / D / 4) * N,
       // peer (D + rank - s) % D, IPC-get)
-      lends_2.add(C_shared.lent_at(to, piece * D + s), C_shared.number());
+      lends_2.add(C_shared.ready_at(to, piece * D + s), C_shared.sequence_number());
     }
 
     lends_2.submit(stream, kLends2);
@@ -258,14 +258,14 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const fp16* C_there = C_shared.of<fp16>(from) + from * (M / D) * N + piece * (M / D / 4) * N;
 
       // receive_2 = P2PCommunication(recv, buffer C_s_piece, peer (rank + s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.lent(piece * D + s), C_shared.call(),
-                                           CU_STREAM_WAIT_VALUE_GEQ),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.ready(piece * D + s),
+                                           C_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kReceive2);
       HG_CHECK(cudaMemcpyAsync(C_s_piece, C_there, M / D / 4 * N * sizeof(fp16),
                                cudaMemcpyDeviceToDevice, stream),
                kReceive2);
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.copied_at(from, piece * D + s),
-                                            C_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.done_at(from, piece * D + s),
+                                            C_shared.sequence(), 0),
                kReceive2);
       HG_CHECK(cudaEventRecord(receive_2_done_[piece * D + s], stream), kReceive2);
     }
@@ -290,16 +290,16 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
+  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
   for (int64_t piece = 0; piece < 4; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
       // Wait(send)
-      returns.add(P_shared.copied(piece * D + s), P_shared.number());
+      returns.add(P_shared.done(piece * D + s), P_shared.sequence_number());
     }
 
     for (int64_t s = 1; s < D; ++s) {
       // Wait(send_2)
-      returns.add(C_shared.copied(piece * D + s), C_shared.number());
+      returns.add(C_shared.done(piece * D + s), C_shared.sequence_number());
     }
   }
 

@@ -1,20 +1,20 @@
-// Sums of parts that peers lend, as emitted programs launch them, also with places of peers for the
-// result: of all sizes and types, in the order of the ranks, in calls that follow each other, and
-// in graphs.
+// Reductions of partial sums in peer memory, as emitted programs launch them, also with targets of
+// peers for the result: of all sizes and types, in the order of the ranks, in calls that follow
+// each other, and in graphs.
 #include <cstdint>
 #include <vector>
 
 #include "exchange.hpp"
 #include "hirgen/error.hpp"
-#include "hirgen/loan_sum.hpp"
 #include "hirgen/numerics.hpp"
+#include "hirgen/peer_read_reduction.hpp"
 
 using namespace device_test;
 using namespace hirgen;
 
 namespace {
 
-constexpr const char* kWhere = "device/loan_sums.cpp";
+constexpr const char* kWhere = "device/peer_read_reductions.cpp";
 
 /// An element of one call, rank and place. Neighbours differ, and fp32 sums depend on their order.
 float value_of(int rank, uint32_t call, size_t i) {
@@ -50,25 +50,25 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
 
 /// What the tests of one sum have in common.
 struct Shape {
-  int ranks, own;
+  int ranks, local;
   size_t count;
-  size_t shift = 0;   // of parts and places: elements behind a multiple of 16 bytes
-  size_t pieces = 1;  // that parts and places come in
-  int places = 0;     // of so many peers the sum is written to, too
+  size_t shift = 0;   // of sources and targets: elements behind a multiple of 16 bytes
+  size_t chunks = 1;  // that sources and targets come in
+  int targets = 0;    // peers that the sum is also written to
 };
 
-/// One rank among others whose parts and places lie on the same device: the sum waits for every
-/// word, adds in the order of the ranks whatever the order of add(), writes nothing around the
-/// result and the places, and tells every lender.
+/// One rank among others whose sources and targets are on the same device: the sum waits for every
+/// ready flag, adds in the order of the ranks whatever the order of add(), writes nothing around
+/// the result and the targets, and sets every done flag.
 template <class T>
 void check_sum(DType type, const Shape& shape) {
   constexpr size_t kMargin = 16;
-  const auto [ranks, own, count, shift, pieces, places] = shape;
+  const auto [ranks, local, count, shift, chunks, targets] = shape;
   cudaStream_t stream = make_stream(), writer = make_stream();
-  const auto lenders = static_cast<size_t>(ranks - 1 + places) * pieces;
-  std::vector<uint32_t> before(3 * lenders, 4);
-  std::fill(before.begin() + static_cast<ptrdiff_t>(2 * lenders), before.end(), 0U);
-  auto* words = upload(before);
+  const auto peers = static_cast<size_t>(ranks - 1 + targets) * chunks;
+  std::vector<uint32_t> before(3 * peers, 4);
+  std::fill(before.begin() + static_cast<ptrdiff_t>(2 * peers), before.end(), 0U);
+  auto* flags = upload(before);
   std::vector<std::vector<T>> values;
   std::vector<T*> parts;
   for (int r = 0; r < ranks; ++r) {
@@ -78,31 +78,34 @@ void check_sum(DType type, const Shape& shape) {
     parts.push_back(upload(room) + shift);
   }
   const std::vector<T> rest = elements_of<T>(0, 7, 0, shift + count + 2 * kMargin);
-  std::vector<T*> results;  // the own one first
-  for (int i = 0; i <= places; ++i) results.push_back(upload(rest));
-  LoanSum sum(own, parts[static_cast<size_t>(own)], type);
-  size_t word = 0;
-  const auto each_piece = [&](T* first, auto use) {
-    for (size_t piece = 0; piece < pieces; ++piece, ++word) {
-      use(first + piece * (count / pieces), static_cast<int64_t>(count / pieces),
-          Loan{address(words + word),
-               address(words + lenders + word),
-               words + 2 * lenders + word,
-               {5, nullptr}});
+  std::vector<T*> results;  // the local one first
+  for (int i = 0; i <= targets; ++i) results.push_back(upload(rest));
+  PeerReadReduction sum(local, parts[static_cast<size_t>(local)], type);
+  size_t next = 0;
+  const auto each_chunk = [&](T* first, auto use) {
+    for (size_t chunk = 0; chunk < chunks; ++chunk, ++next) {
+      use(first + chunk * (count / chunks), static_cast<int64_t>(count / chunks),
+          TransferFlags{address(flags + next),
+                        address(flags + peers + next),
+                        flags + 2 * peers + next,
+                        {5, nullptr}});
     }
   };
   for (int step = 1; step < ranks; ++step) {
-    const int peer = (own + ranks - step) % ranks;
-    each_piece(parts[static_cast<size_t>(peer)],
-               [&](T* part, int64_t n, const Loan& loan) { sum.add(peer, part, n, loan); });
-    if (step > places) continue;
-    each_piece(results[static_cast<size_t>(step)] + kMargin + shift,
-               [&](T* place, int64_t n, const Loan& loan) { sum.store(peer, place, n, loan); });
+    const int peer = (local + ranks - step) % ranks;
+    each_chunk(
+        parts[static_cast<size_t>(peer)],
+        [&](T* part, int64_t n, const TransferFlags& flags) { sum.add(peer, part, n, flags); });
+    if (step > targets) continue;
+    each_chunk(results[static_cast<size_t>(step)] + kMargin + shift,
+               [&](T* target, int64_t n, const TransferFlags& flags) {
+                 sum.store(peer, target, n, flags);
+               });
   }
   sum.submit(results[0] + kMargin, static_cast<int64_t>(count), stream, kWhere);
-  for (size_t i = 0; i < lenders; ++i) {
+  for (size_t i = 0; i < peers; ++i) {
     EXPECT(is_blocked(stream));
-    OK(driver().cuStreamWriteValue32(writer, address(words + i), 5, 0));
+    OK(driver().cuStreamWriteValue32(writer, address(flags + i), 5, 0));
     OK(cudaStreamSynchronize(writer));
   }
   OK(cudaStreamSynchronize(stream));
@@ -114,39 +117,40 @@ void check_sum(DType type, const Shape& shape) {
     EXPECT(same(download(result, want.size()), want));
     OK(cudaFree(result));
   }
-  std::vector<uint32_t> after(3 * lenders, 5);
-  std::fill(after.begin() + static_cast<ptrdiff_t>(2 * lenders), after.end(), 0U);
-  EXPECT(download(words, after.size()) == after);
+  std::vector<uint32_t> after(3 * peers, 5);
+  std::fill(after.begin() + static_cast<ptrdiff_t>(2 * peers), after.end(), 0U);
+  EXPECT(download(flags, after.size()) == after);
   for (T* part : parts) OK(cudaFree(part - shift));
-  OK(cudaFree(words));
+  OK(cudaFree(flags));
   OK(cudaStreamDestroy(stream));
   OK(cudaStreamDestroy(writer));
 }
 
 template <class T>
 void sums_of_all_sizes(DType type) {
-  for (int places : {0, 3}) {
+  for (int targets : {0, 3}) {
     for (size_t count : {1, 7, 8, 4096, 70'001, 2'000'000}) {
-      check_sum<T>(type, {.ranks = 4, .own = 1, .count = count, .places = places});
+      check_sum<T>(type, {.ranks = 4, .local = 1, .count = count, .targets = targets});
     }
     for (size_t shift : {1, 2, 3}) {
-      check_sum<T>(type, {.ranks = 4, .own = 0, .count = 1003, .shift = shift, .places = places});
+      check_sum<T>(type,
+                   {.ranks = 4, .local = 0, .count = 1003, .shift = shift, .targets = targets});
     }
-    check_sum<T>(type, {.ranks = 4, .own = 2, .count = 4000, .pieces = 4, .places = places});
-    // More words than a kernel takes.
-    check_sum<T>(type, {.ranks = 4, .own = 2, .count = 6400, .pieces = 100, .places = places});
+    check_sum<T>(type, {.ranks = 4, .local = 2, .count = 4000, .chunks = 4, .targets = targets});
+    // More flags than a kernel takes.
+    check_sum<T>(type, {.ranks = 4, .local = 2, .count = 6400, .chunks = 100, .targets = targets});
   }
   for (int ranks : {1, 2, 5, 9}) {
-    check_sum<T>(type, {.ranks = ranks, .own = ranks - 1, .count = 1000});
-    check_sum<T>(type, {.ranks = ranks, .own = 0, .count = 1000, .places = ranks - 1});
+    check_sum<T>(type, {.ranks = ranks, .local = ranks - 1, .count = 1000});
+    check_sum<T>(type, {.ranks = ranks, .local = 0, .count = 1000, .targets = ranks - 1});
   }
-  check_sum<T>(type, {.ranks = 4, .own = 3, .count = 1000, .places = 1});
+  check_sum<T>(type, {.ranks = 4, .local = 3, .count = 1000, .targets = 1});
 }
 
 void what_is_no_sum() {
   auto* data = upload(std::vector<float>(100));
-  auto* words = upload(std::vector<uint32_t>{5, 5, 0});
-  const Loan loan{address(words), address(words + 1), words + 2, {5, nullptr}};
+  auto* flags = upload(std::vector<uint32_t>{5, 5, 0});
+  const TransferFlags transfer{address(flags), address(flags + 1), flags + 2, {5, nullptr}};
   const auto throws = [](auto run) {
     try {
       run();
@@ -155,41 +159,42 @@ void what_is_no_sum() {
     }
     return false;
   };
-  LoanSum gap(0, data, DType::kFp32), small(0, data, DType::kFp32), many(0, data, DType::kFp32);
-  gap.add(1, data + 10, 10, loan);
-  EXPECT(throws([&] { gap.add(1, data + 30, 10, loan); }));
-  small.add(1, data + 10, 10, loan);
+  PeerReadReduction gap(0, data, DType::kFp32), small(0, data, DType::kFp32),
+      many(0, data, DType::kFp32);
+  gap.add(1, data + 10, 10, transfer);
+  EXPECT(throws([&] { gap.add(1, data + 30, 10, transfer); }));
+  small.add(1, data + 10, 10, transfer);
   EXPECT(throws([&] { small.submit(data + 50, 20, nullptr, kWhere); }));
-  LoanSum apart(0, data, DType::kFp32), short_place(0, data, DType::kFp32);
-  apart.store(1, data + 10, 10, loan);
-  EXPECT(throws([&] { apart.store(1, data + 30, 10, loan); }));
-  short_place.store(1, data + 10, 10, loan);
-  EXPECT(throws([&] { short_place.submit(data + 50, 20, nullptr, kWhere); }));
-  for (int rank = 1; rank < 65; ++rank) many.add(rank, data + 10, 10, loan);
+  PeerReadReduction apart(0, data, DType::kFp32), short_target(0, data, DType::kFp32);
+  apart.store(1, data + 10, 10, transfer);
+  EXPECT(throws([&] { apart.store(1, data + 30, 10, transfer); }));
+  short_target.store(1, data + 10, 10, transfer);
+  EXPECT(throws([&] { short_target.submit(data + 50, 20, nullptr, kWhere); }));
+  for (int rank = 1; rank < 65; ++rank) many.add(rank, data + 10, 10, transfer);
   EXPECT(throws([&] { many.submit(data + 50, 10, nullptr, kWhere); }));
   OK(cudaFree(data));
-  OK(cudaFree(words));
+  OK(cudaFree(flags));
 }
 
 constexpr uint32_t kCalls = 16;
 
-/// One call: lends a part and a place to every peer, sums those of the peers, writes the sum to
-/// their places and waits until all have read and written.
+/// One call: sets the ready flags of a source and a target for every peer, sums the sources of the
+/// peers, writes the sum to their targets and waits until all have read and written.
 template <class T>
-void sum_of_call(const Exchange& x, size_t count, DType type, CallNumber call,
+void sum_of_call(const Exchange& x, size_t count, DType type, SequenceNumber sequence,
                  cudaStream_t stream) {
   const int me = x.rank.rank;
-  words_with_all(WordKernel(WordUse::kWrite), x, true, 0, call, stream);
-  words_with_all(WordKernel(WordUse::kWrite), x, true, 3, call, stream);
-  LoanSum sum(me, x.source(me, me), type);
+  flags_with_all(FlagKernel(FlagUse::kWrite), x, true, 0, sequence, stream);
+  flags_with_all(FlagKernel(FlagUse::kWrite), x, true, 3, sequence, stream);
+  PeerReadReduction sum(me, x.source(me, me), type);
   for (int step = 1; step < x.rank.size; ++step) {
     const int peer = (me + x.rank.size - step) % x.rank.size;
-    sum.add(peer, x.source(peer, me), static_cast<int64_t>(count), x.loan(peer, call));
-    sum.store(peer, x.result(peer, me), static_cast<int64_t>(count), x.loan(peer, call, 3));
+    sum.add(peer, x.source(peer, me), static_cast<int64_t>(count), x.flags(peer, sequence));
+    sum.store(peer, x.result(peer, me), static_cast<int64_t>(count), x.flags(peer, sequence, 3));
   }
   sum.submit(x.result(me, me), static_cast<int64_t>(count), stream, kWhere);
-  words_with_all(WordKernel(WordUse::kAwait), x, false, 1, call, stream);
-  words_with_all(WordKernel(WordUse::kAwait), x, false, 4, call, stream);
+  flags_with_all(FlagKernel(FlagUse::kWait), x, false, 1, sequence, stream);
+  flags_with_all(FlagKernel(FlagUse::kWait), x, false, 4, sequence, stream);
 }
 
 /// Calls in a row, without the host in between, each with other data; `graph`: of a graph that is

@@ -12,16 +12,16 @@ import (
 // and what the program then says of its transport, IPC standing for its kind of CUDA IPC.
 var hostsOfFour = []struct{ name, ranks, variable, transport string }{
 	{"4", "none", "HIRGEN_BOOT_ID=another", "IPC"},
-	{"2+2", "2|3", "HIRGEN_BOOT_ID=another", "IPC within hosts, nccl between them"},
-	{"2+2 in turn", "1|3", "HIRGEN_BOOT_ID=another", "IPC within hosts, nccl between them"},
-	{"3+1", "1", "HIRGEN_BOOT_ID=another HIRGEN_CPU_NO_IPC=1", "IPC within hosts, nccl between them"},
-	{"2+2, of which one shares nothing", "0|1", "HIRGEN_BOOT_ID=another HIRGEN_CPU_NO_IPC=1", "IPC within hosts, nccl between them"},
+	{"2+2", "2|3", "HIRGEN_BOOT_ID=another", "IPC within nodes, nccl between them"},
+	{"2+2 in turn", "1|3", "HIRGEN_BOOT_ID=another", "IPC within nodes, nccl between them"},
+	{"3+1", "1", "HIRGEN_BOOT_ID=another HIRGEN_CPU_NO_IPC=1", "IPC within nodes, nccl between them"},
+	{"2+2, of which one shares nothing", "0|1", "HIRGEN_BOOT_ID=another HIRGEN_CPU_NO_IPC=1", "IPC within nodes, nccl between them"},
 	{"1+1+1+1", "*", "HIRGEN_BOOT_ID=$HIRGEN_RANK", "nccl"},
 }
 
-// TestAcrossHosts runs programs that find out which ranks share memory on hosts of any size, in many
+// TestAcrossNodes runs programs that find out which ranks share memory on nodes of any size, in many
 // orders of execution, call after call without the host.
-func TestAcrossHosts(t *testing.T) {
+func TestAcrossNodes(t *testing.T) {
 	for _, c := range []struct {
 		spec, ipc string
 		fields    []string

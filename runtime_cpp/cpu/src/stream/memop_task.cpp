@@ -1,4 +1,4 @@
-#include "stream/words.hpp"
+#include "stream/memop_task.hpp"
 
 #include <cuda.h>
 
@@ -28,10 +28,10 @@ bool reached(const void* address, T value, unsigned flags) {
   }
 }
 
-uint64_t value_of(const WordOp& op) { return op.value + (op.counter ? *op.counter : 0); }
+uint64_t value_of(const MemOp& op) { return op.value + (op.counter ? *op.counter : 0); }
 
 /// Words may also be written by plain copies, so looking at one must not count as a race with them.
-bool satisfied(const WordOp& op) {
+bool satisfied(const MemOp& op) {
   Unobserved unobserved;
   return op.bytes == 4 ? reached(op.address, static_cast<uint32_t>(value_of(op)), op.flags)
                        : reached(op.address, op.value, op.flags);
@@ -43,7 +43,7 @@ std::atomic<uint32_t>* low_half(void* address) {
   return static_cast<std::atomic<uint32_t>*>(address);
 }
 
-void write(const WordOp& op) {
+void write(const MemOp& op) {
   ordered_before(op.address);
   if (op.bytes == 4) {
     low_half(op.address)->store(static_cast<uint32_t>(value_of(op)), std::memory_order_release);
@@ -55,7 +55,7 @@ void write(const WordOp& op) {
 
 }  // namespace
 
-void check_op(const WordOp& op) {
+void check_op(const MemOp& op) {
   require(reinterpret_cast<uintptr_t>(op.address) % op.bytes == 0, "the address is not aligned");
   require_device_memory(op.address, op.bytes, "memory word");
   if (op.wait ? op.flags > CU_STREAM_WAIT_VALUE_NOR : op.flags != CU_STREAM_WRITE_VALUE_DEFAULT) {
@@ -64,15 +64,15 @@ void check_op(const WordOp& op) {
   if (op.counter) require_device_memory(op.counter, sizeof(*op.counter), "counter");
 }
 
-bool WordTask::ready() const { return !ops_[next_].wait || satisfied(ops_[next_]); }
+bool MemOpTask::ready() const { return !ops_[next_].wait || satisfied(ops_[next_]); }
 
-WaitHint WordTask::hint() const {
+WaitHint MemOpTask::hint() const {
   if (!ops_[next_].wait) return {};
   auto* word = low_half(ops_[next_].address);
   return {word, word->load(std::memory_order_acquire)};
 }
 
-bool WordTask::step() {
+bool MemOpTask::step() {
   for (; next_ < ops_.size(); ++next_) {
     if (!ops_[next_].wait) {
       write(ops_[next_]);

@@ -1,5 +1,5 @@
-// Words of memory that order streams, also those of several processes: waiting for one and
-// writing one, as a task on a stream.
+// Stream memory operations as a task on a stream: waits for words of memory and writes of words,
+// also between processes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace hirgen_cpu {
 
 /// One operation on a word of 4 or 8 bytes.
-struct WordOp {
+struct MemOp {
   bool wait;
   size_t bytes;
   void* address;
@@ -21,18 +21,18 @@ struct WordOp {
 };
 
 /// Throws Failure unless the device can do it.
-void check_op(const WordOp& op);
+void check_op(const MemOp& op);
 
 /// A batch, in order.
-class WordTask final : public Task {
+class MemOpTask final : public Task {
  public:
-  explicit WordTask(std::vector<WordOp> ops) : ops_(std::move(ops)) {}
+  explicit MemOpTask(std::vector<MemOp> ops) : ops_(std::move(ops)) {}
   bool ready() const override;
   WaitHint hint() const override;
   bool step() override;
 
  private:
-  std::vector<WordOp> ops_;
+  std::vector<MemOp> ops_;
   size_t next_ = 0;
 };
 

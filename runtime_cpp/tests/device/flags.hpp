@@ -1,10 +1,10 @@
-// What the tests of the runtime's words and transfers share.
+// What the tests of the runtime's flags and transfers share.
 #pragma once
 
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#include "hirgen/words.hpp"
+#include "hirgen/flags.hpp"
 #include "test.hpp"
 
 namespace device_test {

@@ -1,4 +1,4 @@
-#include "hirgen/words.hpp"
+#include "hirgen/flags.hpp"
 
 #include <algorithm>
 
@@ -17,25 +17,26 @@ void check(CUresult status, const char* call, const char* where, const char* fil
   check(static_cast<cudaError_t>(status), call, where, file, line);
 }
 
-void WordBatch::add(CUdeviceptr address, CallNumber call) {
-  if (call.counter != nullptr) {
-    throw Error(Code::kInternal, "a batch of memory operations cannot read a counter of calls");
+void MemOpBatch::add(CUdeviceptr address, SequenceNumber sequence) {
+  if (sequence.counter != nullptr) {
+    throw Error(Code::kInternal,
+                "a batch of memory operations cannot read a sequence number in device memory");
   }
   CUstreamBatchMemOpParams& operation = operations_.emplace_back();
-  if (use_ == WordUse::kAwait) {
+  if (use_ == FlagUse::kWait) {
     operation.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
     operation.waitValue.address = address;
-    operation.waitValue.value = call.value;
+    operation.waitValue.value = sequence.value;
     operation.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
   } else {
     operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     operation.writeValue.address = address;
-    operation.writeValue.value = call.value;
+    operation.writeValue.value = sequence.value;
     operation.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
   }
 }
 
-void WordBatch::submit(cudaStream_t stream, const char* where) {
+void MemOpBatch::submit(cudaStream_t stream, const char* where) {
   for (size_t first = 0; first < operations_.size(); first += kMostOperations) {
     const size_t count = std::min(kMostOperations, operations_.size() - first);
     HG_CHECK(driver_.cuStreamBatchMemOp(stream, static_cast<unsigned>(count),
@@ -44,15 +45,17 @@ void WordBatch::submit(cudaStream_t stream, const char* where) {
   }
 }
 
-void launch_await(CUdeviceptr address, CallNumber call, cudaStream_t stream, const char* where) {
-  WordKernel kernel(WordUse::kAwait);
-  kernel.add(address, call);
+void launch_flag_wait(CUdeviceptr address, SequenceNumber sequence, cudaStream_t stream,
+                      const char* where) {
+  FlagKernel kernel(FlagUse::kWait);
+  kernel.add(address, sequence);
   kernel.submit(stream, where);
 }
 
-void launch_write(CUdeviceptr address, CallNumber call, cudaStream_t stream, const char* where) {
-  WordKernel kernel(WordUse::kWrite);
-  kernel.add(address, call);
+void launch_flag_write(CUdeviceptr address, SequenceNumber sequence, cudaStream_t stream,
+                       const char* where) {
+  FlagKernel kernel(FlagUse::kWrite);
+  kernel.add(address, sequence);
   kernel.submit(stream, where);
 }
 

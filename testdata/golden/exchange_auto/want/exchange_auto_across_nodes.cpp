@@ -13,7 +13,7 @@
 // iteration of s.
 // Derived: transfers into P_parts from rank to rank by NCCL between hosts, one slice per iteration
 // of s.
-// Schedule: pipeline p2p, transport ipc-put within hosts and nccl between them, 2 worker streams,
+// Schedule: pipeline p2p, transport ipc-put within nodes and nccl between them, 2 worker streams,
 // sync split, joins body, copy kernel, signals batched.
 // Runs where not all ranks can share memory; where they can, exchange_auto.cpp does.
 #include "exchange_auto.hpp"
@@ -75,15 +75,15 @@ constexpr hirgen::SharedShape kPPartsShared = {
 };
 
 /// One rank's program. What can be made before the first call is a data member.
-class ExchangeAutoAcrossHosts final : public hirgen::Program {
+class ExchangeAutoAcrossNodes final : public hirgen::Program {
  public:
-  explicit ExchangeAutoAcrossHosts(hirgen::Context& context);
+  explicit ExchangeAutoAcrossNodes(hirgen::Context& context);
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml exchange_auto"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -113,7 +113,7 @@ class ExchangeAutoAcrossHosts final : public hirgen::Program {
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
-ExchangeAutoAcrossHosts::ExchangeAutoAcrossHosts(hirgen::Context& context) : context_(context) {
+ExchangeAutoAcrossNodes::ExchangeAutoAcrossNodes(hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
     workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml exchange_auto workspace");
@@ -121,7 +121,7 @@ ExchangeAutoAcrossHosts::ExchangeAutoAcrossHosts(hirgen::Context& context) : con
   peers_.share(P_parts_, kPPartsShared);
 }
 
-void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>& tensors) {
+void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, M / D, K / D]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, K / D, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [1, M / D, N]
@@ -172,8 +172,8 @@ void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>&
       if (peers_.reaches(from)) {
         // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-put
         // within hosts)
-        HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at(from, s),
-                                              P_parts_shared.call(), 0),
+        HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.ready_at(from, s),
+                                              P_parts_shared.sequence(), 0),
                  kReceive);
       }
 
@@ -204,7 +204,7 @@ void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>&
         HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
         HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s], 0), kSend);
         hirgen::launch_transfer(P_parts_there, P_s_2, M / D * N * sizeof(bf16),
-                                P_parts_shared.loan(to, s), peers_.copies(), kSend);
+                                P_parts_shared.flags(to, s), peers_.copies(), kSend);
         HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
 
         // Wait(send)
@@ -213,8 +213,8 @@ void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>&
 
       if (peers_.reaches(from)) {
         // Wait(receive)
-        HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.copied(s),
-                                             P_parts_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
+        HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.done(s),
+                                             P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReceive);
         HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
       }
@@ -239,8 +239,8 @@ void ExchangeAutoAcrossHosts::run(cudaStream_t caller, const std::vector<void*>&
 
 }  // namespace
 
-std::unique_ptr<hirgen::Program> create_across_hosts(hirgen::Context& context) {
-  return std::make_unique<ExchangeAutoAcrossHosts>(context);
+std::unique_ptr<hirgen::Program> create_across_nodes(hirgen::Context& context) {
+  return std::make_unique<ExchangeAutoAcrossNodes>(context);
 }
 
 }  // namespace hirgen_exchange_auto

@@ -1,0 +1,52 @@
+#include "hirgen/flag_waits.hpp"
+
+namespace hirgen {
+
+FlagWaits::FlagWaits(std::string name, std::string where, int64_t transfers, const uint32_t* flags,
+                     int64_t total)
+    : ready(static_cast<size_t>(transfers)),
+      done(static_cast<size_t>(transfers)),
+      name_(std::move(name)),
+      where_(std::move(where)),
+      total_(static_cast<size_t>(total)),
+      flags_(flags) {}
+
+void FlagWaits::begin_call(int64_t call, uint32_t sequence) {
+  calls_[static_cast<size_t>(call) % calls_.size()] = static_cast<uint64_t>(call) << 32 | sequence;
+}
+
+void FlagWaits::close() {
+  const std::lock_guard lock(reading_);
+  flags_ = nullptr;
+}
+
+std::vector<uint32_t> FlagWaits::read(cudaStream_t stream) {
+  const std::lock_guard lock(reading_);
+  std::vector<uint32_t> flags(total_);
+  const size_t bytes = total_ * sizeof(uint32_t);
+  if (flags_ == nullptr ||
+      cudaMemcpyAsync(flags.data(), flags_, bytes, cudaMemcpyDeviceToHost, stream) != cudaSuccess ||
+      cudaStreamSynchronize(stream) != cudaSuccess) {
+    return {};
+  }
+  return flags;
+}
+
+std::optional<uint32_t> FlagWaits::sequence(int64_t call,
+                                            const std::vector<uint32_t>& flags) const {
+  if (counted_by_device_) return flags.back();
+  const uint64_t known = calls_[static_cast<size_t>(call) % calls_.size()];
+  if (known >> 32 != static_cast<uint32_t>(call)) return std::nullopt;
+  return static_cast<uint32_t>(known);
+}
+
+bool FlagWaits::missing(const Entry& entry, uint32_t sequence, uint32_t flag) const {
+  const int64_t awaited = entry.awaited;
+  if (awaited < 0 || entry.peer < 0) return false;
+  // The host may not have come to this wait yet.
+  const bool issued =
+      counted_by_device_ || static_cast<int32_t>(static_cast<uint32_t>(awaited) - sequence) >= 0;
+  return issued && static_cast<int32_t>(flag - sequence) < 0;
+}
+
+}  // namespace hirgen

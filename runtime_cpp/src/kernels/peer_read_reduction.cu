@@ -1,0 +1,229 @@
+// Reductions that read partial sums in peer memory. Reads go over the links between GPUs, which
+// take microseconds: so each thread has four of 16 bytes under way before it adds, and there are
+// 1024 threads on each SM. Nothing waits for what is written to peers but the done flag at the end,
+// so it goes the other way over the links while the next elements are read.
+#include <algorithm>
+#include <string>
+
+#include "hirgen/error.hpp"
+#include "hirgen/numerics.hpp"
+#include "hirgen/parallel_for.hpp"
+#include "hirgen/peer_read_reduction.hpp"
+#include "kernels/spin.hpp"
+
+namespace hirgen {
+namespace {
+
+constexpr size_t kMostRanks = 64;
+
+/// What the kernel takes by value: at most 4 KB.
+struct ReductionList {
+  static constexpr size_t kMostFlags = 144;
+
+  void* out;
+  int64_t elements;
+  SequenceNumber read, written;  // of the flags of sources, and of those of targets
+  uint32_t* blocks;              // see TransferFlags; null where there are no flags
+  // The first read_flags flags are those of sources. local: the index of this rank's source.
+  int flags, read_flags, count, local, copies;
+  const void* sources[kMostRanks];  // in the order of their ranks
+  void* targets[kMostRanks];        // of peers, in the order of store()
+  CUdeviceptr ready[kMostFlags], done[kMostFlags];
+};
+static_assert(sizeof(ReductionList) <= 4000);
+
+/// Adds W elements from `at` on, of all sources, and stores them. No read waits for a branch: where
+/// no source is left the local one is read again, and not used.
+template <typename T, int W>
+HG_HOST_DEVICE void add_elements(const ReductionList& list, int64_t at) {
+  constexpr int kAtOnce = 4;
+  float sum[W] = {};
+  for (int first = 0; first < list.count; first += kAtOnce) {
+    Pack<T, W> packs[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int next = first + k < list.count ? first + k : list.local;
+      const T* source = static_cast<const T*>(list.sources[next]);
+      packs[k] = *reinterpret_cast<const Pack<T, W>*>(source + at);
+    }
+    for (int k = 0; k < kAtOnce && first + k < list.count; ++k) {
+      for (int j = 0; j < W; ++j) sum[j] += widen(packs[k].value[j]);
+    }
+  }
+  Pack<T, W> result;
+  for (int j = 0; j < W; ++j) narrow(sum[j], result.value[j]);
+  store_pack(static_cast<T*>(list.out) + at, result);
+  for (int i = 0; i < list.copies; ++i) store_pack(static_cast<T*>(list.targets[i]) + at, result);
+}
+
+/// Adds the elements of thread `me` of `threads`: in packs of W, and then what is left, one by one.
+template <typename T, int W>
+HG_HOST_DEVICE void add_strided(const ReductionList& list, int64_t me, int64_t threads) {
+  const int64_t packs = list.elements / W;
+  for (int64_t i = me; i < packs; i += threads) add_elements<T, W>(list, i * W);
+  if constexpr (W > 1) {
+    for (int64_t i = packs * W + me; i < list.elements; i += threads) add_elements<T, 1>(list, i);
+  }
+}
+
+#ifdef __CUDACC__
+
+constexpr int kSumThreads = 512;
+constexpr int kSumBlocks = 2;  // of an SM
+
+template <typename T, int W>
+__global__ void __launch_bounds__(kSumThreads, kSumBlocks)
+    peer_read_reduction_kernel(const __grid_constant__ ReductionList list) {
+  const uint32_t read = value_of(list.read), written = value_of(list.written);
+  for (int i = static_cast<int>(threadIdx.x); i < list.flags; i += kSumThreads) {
+    wait_flag(list.ready[i], i < list.read_flags ? read : written);
+  }
+  __syncthreads();
+  add_strided<T, W>(list, blockIdx.x * int64_t{kSumThreads} + threadIdx.x,
+                    gridDim.x * int64_t{kSumThreads});
+  if (list.flags == 0 || !is_last_block(list.blocks)) return;
+  for (int i = static_cast<int>(threadIdx.x); i < list.flags; i += kSumThreads) {
+    write_flag(list.done[i], i < list.read_flags ? read : written);
+  }
+}
+
+template <typename T, int W>
+void launch_sum(const ReductionList& list, cudaStream_t stream, const char* where) {
+  int device = 0, sms = 0;
+  HG_CHECK(cudaGetDevice(&device), where);
+  HG_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device), where);
+  const int64_t wanted = (list.elements / W + kSumThreads - 1) / kSumThreads;
+  const dim3 blocks(
+      static_cast<unsigned>(std::clamp(wanted, int64_t{1}, int64_t{kSumBlocks} * sms)));
+  const void* kernel = reinterpret_cast<const void*>(&peer_read_reduction_kernel<T, W>);
+  void* arguments[] = {const_cast<ReductionList*>(&list)};
+  HG_CHECK(cudaLaunchKernel(kernel, blocks, dim3(kSumThreads), arguments, 0, stream), where);
+}
+
+constexpr size_t kFlagsInKernel = ReductionList::kMostFlags;
+
+#else
+
+template <typename T, int W>
+struct ReductionTask {
+  ReductionList list;
+  void operator()(int64_t /*i*/) const { add_strided<T, W>(list, 0, 1); }
+};
+
+template <typename T, int W>
+void launch_sum(const ReductionList& list, cudaStream_t stream, const char* where) {
+  parallel_for(1, stream, where, ReductionTask<T, W>{list});
+}
+
+// None: its scheduler then sees a wait, a sum and a write on the stream.
+constexpr size_t kFlagsInKernel = 0;
+
+#endif
+
+template <typename T>
+void launch_sum_of(const ReductionList& list, cudaStream_t stream, const char* where) {
+  constexpr int kWidth = static_cast<int>(16 / sizeof(T));
+  const auto aligned = [](const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; };
+  if (aligned(list.out) && std::all_of(list.sources, list.sources + list.count, aligned) &&
+      std::all_of(list.targets, list.targets + list.copies, aligned)) {
+    return launch_sum<T, kWidth>(list, stream, where);
+  }
+  launch_sum<T, 1>(list, stream, where);
+}
+
+void launch_sum(const ReductionList& list, DType type, cudaStream_t stream, const char* where) {
+  switch (type) {
+    case DType::kFp32:
+      return launch_sum_of<float>(list, stream, where);
+    case DType::kFp16:
+      return launch_sum_of<__half>(list, stream, where);
+    case DType::kBf16:
+      return launch_sum_of<__nv_bfloat16>(list, stream, where);
+  }
+}
+
+/// Puts the flags of sources, or of targets, behind those that the list has.
+SequenceNumber add_flags(ReductionList& list, const std::vector<TransferFlags>& all) {
+  for (const TransferFlags& flags : all) {
+    list.ready[list.flags] = flags.ready;
+    list.done[list.flags++] = flags.done;
+    list.blocks = flags.blocks;
+  }
+  return all.empty() ? SequenceNumber{} : all[0].sequence;  // those of one buffer have one
+}
+
+}  // namespace
+
+void PeerReadReduction::extend(std::vector<RankMemory>& all, int64_t rank, const void* memory,
+                               int64_t elements) const {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [rank](const RankMemory& m) { return m.rank == rank; });
+  if (found == all.end()) {
+    all.push_back({rank, memory, elements});
+    return;
+  }
+  const auto bytes = found->elements * static_cast<int64_t>(size_of(type_));
+  if (static_cast<const char*>(found->memory) + bytes != memory) {
+    throw Error(Code::kInternal,
+                "the sub-chunks of what a reduction reads or writes do not follow each other");
+  }
+  found->elements += elements;
+}
+
+void PeerReadReduction::add(int64_t rank, const void* partial_sum, int64_t elements,
+                            const TransferFlags& flags) {
+  read_.push_back(flags);
+  extend(sources_, rank, partial_sum, elements);
+}
+
+void PeerReadReduction::store(int64_t rank, void* target, int64_t elements,
+                              const TransferFlags& flags) {
+  written_.push_back(flags);
+  extend(targets_, rank, target, elements);
+}
+
+void PeerReadReduction::submit(void* out, int64_t elements, cudaStream_t stream,
+                               const char* where) {
+  if (sources_.size() > kMostRanks || targets_.size() > kMostRanks) {
+    throw Error(Code::kInternal, std::string(where) + ": a reduction is over the memory of " +
+                                     std::to_string(std::max(sources_.size(), targets_.size())) +
+                                     " ranks, and at most " + std::to_string(kMostRanks) +
+                                     " are possible");
+  }
+  std::sort(sources_.begin(), sources_.end(),
+            [](const RankMemory& a, const RankMemory& b) { return a.rank < b.rank; });
+  ReductionList list = {};
+  list.out = out;
+  list.elements = elements;
+  const auto whole = [&](const RankMemory& memory) {
+    return memory.memory == local_ || memory.elements == elements;
+  };
+  if (!std::all_of(sources_.begin(), sources_.end(), whole) ||
+      !std::all_of(targets_.begin(), targets_.end(), whole)) {
+    throw Error(Code::kInternal,
+                std::string(where) + ": a reduction is over a partial sum of another size");
+  }
+  for (const RankMemory& source : sources_) {
+    if (source.memory == local_) list.local = list.count;
+    list.sources[list.count++] = source.memory;
+  }
+  for (const RankMemory& target : targets_)
+    list.targets[list.copies++] = const_cast<void*>(target.memory);
+  if (read_.size() + written_.size() <= kFlagsInKernel) {
+    list.read = add_flags(list, read_);
+    list.read_flags = list.flags;
+    list.written = add_flags(list, written_);
+    return launch_sum(list, type_, stream, where);
+  }
+  FlagKernel ready(FlagUse::kWait), done(FlagUse::kWrite);
+  for (const std::vector<TransferFlags>* all : {&read_, &written_}) {
+    for (const TransferFlags& flags : *all) {
+      ready.add(flags.ready, flags.sequence);
+      done.add(flags.done, flags.sequence);
+    }
+  }
+  ready.submit(stream, where);
+  launch_sum(list, type_, stream, where);
+  done.submit(stream, where);
+}
+
+}  // namespace hirgen

@@ -1,0 +1,27 @@
+// Which peers have not set the flags that a call waits for.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hirgen/flag_waits.hpp"
+
+namespace hirgen {
+
+/// Ranks that have not set their flag of a tensor, which a call waits for.
+struct MissingFlags {
+  std::string name;
+  std::string where;
+  bool done = false;  ///< the done flags are missing; false: the ready flags
+  std::vector<int64_t> ranks;
+};
+
+/// Adds the flags of a buffer that are missing for call `call`, which is under way, to `missing`.
+/// Reads the flags on `stream`, and waits for that.
+void find_missing_flags(FlagWaits& waits, int64_t call, cudaStream_t stream,
+                        std::vector<MissingFlags>* missing);
+
+}  // namespace hirgen
