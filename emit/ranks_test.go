@@ -54,7 +54,7 @@ func TestOnlyRanksOfAMeshUseIt(t *testing.T) {
 			}
 		}
 		if !strings.Contains(run, "cublasLtMatmul") || !strings.Contains(run, "on_first_ ? A") {
-			t.Errorf("%q: the product or the view of A is missing:\n%s", schedule, run)
+			t.Errorf("%q: the matmul or the view of A is missing:\n%s", schedule, run)
 		}
 	}
 }

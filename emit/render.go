@@ -12,7 +12,7 @@ import (
 )
 
 // A printer spells views. It holds the parsed templates under their paths without
-// the ending: "program.cpp", "stmt/product".
+// the ending: "program.cpp", "stmt/gemm".
 type printer struct {
 	templates *template.Template
 }

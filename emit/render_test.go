@@ -117,7 +117,7 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 		"a strided operand":     {"column = Select(B, axis 1, index 0) @6:5\ng = Communication(Broadcast, mesh world axis x, root 0, in column, out column, NCCL) @7:5\n", "spec.yaml:7:5: error HG102"},
 		"an unknown function":   {"C = Unary(frobnicate, C) @7:5\n", "spec.yaml:7:5: error HG100"},
 		"operands of two types": {"F = Allocate @6:5\nC = Binary(add, C, F) @7:5\n", "spec.yaml:7:5: error HG100"},
-		"a product that casts":  {"F = Allocate @6:5\nC = Matmul(F, B) @7:5\n", "spec.yaml:7:5: error HG100"},
+		"a matmul that casts":   {"F = Allocate @6:5\nC = Matmul(F, B) @7:5\n", "spec.yaml:7:5: error HG100"},
 		"too many axes":         {"wide = Allocate @6:5\nturned = Allocate @6:5\nturned = Permute(wide, perm [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]) @7:5\n", "spec.yaml:7:5: error HG100"},
 		"a group over two teams": {
 			"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\nh = Communication(Allgather, mesh grid axis y, in G, out H, NCCL) @8:5\ngroup = EndCoalescing @9:5\n",
@@ -127,11 +127,11 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 		"an unknown reduction":        {"T = Allocate @6:5\nT = Reduce(median, C, axis 0) @7:5\n", `there is no kernel for the reduction "median"`},
 		"a sum that NCCL has not":     {"T = Allocate @6:5\ng = Communication(Allreduce, mesh world axis x, reduce median, in C, out T, NCCL) @7:5\n", `NCCL cannot reduce by "median"`},
 		"a bias of another type":      {"F = Allocate @6:5\nC = Linear(A, B, F) @7:5\n", "the bias an intermediate result must have dense rows of the result's type, bf16"},
-		"a sum that lies differently": {"F = Allocate @6:5\nC = Matmul(A, B, add F) @7:5\n", "to which the product is added"},
+		"a sum that lies differently": {"F = Allocate @6:5\nC = Matmul(A, B, add F) @7:5\n", "to which the matmul is added"},
 		"a tensor without memory":     {"T = Unary(relu, C) @7:5\n", "T has no buffer here"},
 		"a wait for nothing":          {"Wait(g) @7:5\n", "nothing is named g"},
 		"a wait outside the loop":     {"T = Allocate @5:5\nFor s in D:\n  g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nWait(g) @7:5\n", "the wait is not in"},
-		"a product on some stream":    {"If rank == 0:\n  SetCurrentStream(worker 0) @6:5\nC = Matmul(A, B) @7:5\n", "depends on the path taken"},
+		"a matmul on some stream":     {"If rank == 0:\n  SetCurrentStream(worker 0) @6:5\nC = Matmul(A, B) @7:5\n", "depends on the path taken"},
 		"a group without end":         {"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\n", "no end"},
 	} {
 		t.Run(name, func(t *testing.T) {

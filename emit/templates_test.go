@@ -150,7 +150,7 @@ func allNodes() []node {
 	nodes := []node{
 		&teamMember{}, &bufferMember{}, &planMember{}, &workspaceMember{}, &eventsMember{}, &bindNode{}, &rankNode{},
 		&bufferNode{}, &keepNode{}, &currentNode{}, &streamNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
-		&forNode{}, &ifNode{}, &earlierNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &productNode{},
+		&forNode{}, &ifNode{}, &earlierNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &gemmNode{},
 		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
 		&mappedNode{}, &flagGroupNode{}, &submitNode{}, &declareNode{}, &guardMember{}, &guardNode{}, &delayNode{},
 		&reductionNode{}, &operandNode{}, &reductionEndNode{}, &nameNode{}, &placeNode{},

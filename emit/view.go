@@ -32,7 +32,7 @@ type programView struct {
 	Headers     []string
 	Params      []paramView
 	Workers     int  // worker streams that the program uses
-	Workspaces  bool // each with memory for products
+	Workspaces  bool // each with memory for GEMMs
 	Types       []cppType
 	Meshes      []meshView
 	Shapes      []shapeView
@@ -49,7 +49,7 @@ type programView struct {
 	Inputs         []tensorView
 	Outputs        []tensorView
 	WorldSize      quantity
-	Products       []productView
+	Gemms          []gemmView
 	Communications []string // literals: kind, mesh axis and mesh of each one
 	Bytes          quantity // of the largest one
 	Largest        string   // its kind; empty where there is none
@@ -70,7 +70,7 @@ func (v *programView) forms() []*programView {
 	return []*programView{v, v.Otherwise}
 }
 
-// Workspace is what errors call the memory of the workers' products.
+// Workspace is what errors call the memory of the workers' GEMMs.
 func (v *programView) Workspace() string { return v.Where + " workspace" }
 
 // Tensors lists inputs, then outputs: the order of the caller's pointers.
@@ -92,7 +92,7 @@ type meshView struct {
 	Comment string
 }
 
-// shapeView is the shape of a product as a constant.
+// shapeView is the shape of a GEMM as a constant.
 type shapeView struct {
 	Name   string
 	Fields []fieldView
@@ -133,13 +133,13 @@ type tensorView struct {
 	Present     string   // C++ of whether a rank has a part of it; empty when every rank has
 	Output      bool
 	Where       string
-	Contraction string // of the products that read an input; empty for 1
+	Contraction string // of the GEMMs that read an input; empty for 1
 	Deviation   string // of normal values that fill an input; empty for 1
 	Tolerance   string // of an output's check; empty where it is exact
 }
 
-// productView is the product that one rank computes in a call.
-type productView struct {
+// gemmView is the GEMM that one rank computes in a call.
+type gemmView struct {
 	M, N, K, Batch quantity
 }
 
@@ -163,9 +163,9 @@ type (
 		Name, Type, Elements, Shape, Where string
 		Guard                              string
 	}
-	// workspaceMember is the memory of products on the caller's stream.
+	// workspaceMember is the memory of GEMMs on the caller's stream.
 	workspaceMember struct{ Where string }
-	// planMember is a product's cuBLASLt plan.
+	// planMember is a GEMM's cuBLASLt plan.
 	planMember struct {
 		Name, Shape, Where string
 	}
@@ -184,10 +184,10 @@ func (*planMember) template() string      { return "member/plan" }
 func (*workspaceMember) template() string { return "member/workspace" }
 func (*eventsMember) template() string    { return "member/events" }
 
-// ProductList prints the products of a call as initialisers.
-func (v *programView) ProductList() []string {
+// GemmList prints the GEMMs of a call as initialisers.
+func (v *programView) GemmList() []string {
 	var list []string
-	for _, p := range v.Products {
+	for _, p := range v.Gemms {
 		list = append(list, braces(texts([]quantity{p.M, p.N, p.K, p.Batch})...))
 	}
 	return list

@@ -9,21 +9,21 @@ import (
 // branch prints an If.
 func (b *builder) branch(s *hostir.If) ([]node, error) {
 	views := b.declareViews(s)
-	before, products := b.current, len(b.view.Products)
+	before, gemms := b.current, len(b.view.Gemms)
 	cond := b.scope.rename(fold(s.Cond))
 	body, err := b.under(condition{holds: cond}, s.Body)
 	if err != nil {
 		return nil, err
 	}
-	after, both := b.current, len(b.view.Products)
+	after, both := b.current, len(b.view.Gemms)
 	b.current = before
 	otherwise, err := b.under(condition{holds: cond, not: true}, s.Else)
 	if err != nil {
 		return nil, err
 	}
 	b.current = b.current.join(after)
-	if list := b.view.Products; sameProducts(list[products:both], list[both:]) {
-		b.view.Products = list[:both] // an iteration takes one side
+	if list := b.view.Gemms; sameGemms(list[gemms:both], list[both:]) {
+		b.view.Gemms = list[:both] // an iteration takes one side
 	}
 	var nodes []node
 	for _, buf := range views {
@@ -40,10 +40,10 @@ func (b *builder) under(c condition, side []hostir.Stmt) ([]node, error) {
 	return b.list(side)
 }
 
-// sameProducts reports whether both sides of an If compute as much.
-func sameProducts(one, other []productView) bool {
-	size := func(p productView) [4]int64 { return [4]int64{p.M.size, p.N.size, p.K.size, p.Batch.size} }
-	return slices.EqualFunc(one, other, func(p, q productView) bool { return size(p) == size(q) })
+// sameGemms reports whether both sides of an If compute as much.
+func sameGemms(one, other []gemmView) bool {
+	size := func(p gemmView) [4]int64 { return [4]int64{p.M.size, p.N.size, p.K.size, p.Batch.size} }
+	return slices.EqualFunc(one, other, func(p, q gemmView) bool { return size(p) == size(q) })
 }
 
 // declareViews declares the views that both sides of an If make, each of a buffer of its

@@ -18,7 +18,7 @@ type builder struct {
 	shares    map[shareKey]*shareView
 	arguments map[*hostir.Tensor]int      // the places of inputs and outputs among the caller's tensors
 	copies    map[*hostir.Tensor]quantity // buffers of a tensor that a loop allocates
-	terms     map[string]domain.Terms     // of the sums of the model's products, by operand
+	terms     map[string]domain.Terms     // of the sums of the model's matmuls, by operand
 
 	coordinates map[string]string    // C++ names of places, by mesh and axis
 	along       []*place             // this rank's places along mesh axes
@@ -51,7 +51,7 @@ type builder struct {
 
 	kernels         bool // the program launches kernels of the runtime
 	reducesPeers    bool // it has peer-read reductions
-	callerWorkspace bool // the caller's stream has memory for products
+	callerWorkspace bool // the caller's stream has memory for GEMMs
 }
 
 // A loop is a For around the statement at hand.

@@ -142,8 +142,8 @@ type (
 		Axis    int
 		Out, In operand
 	}
-	// productNode is a product by cuBLASLt.
-	productNode struct {
+	// gemmNode is a GEMM by cuBLASLt.
+	gemmNode struct {
 		source
 		Plan, Out, A, B, Bias, Workspace string
 		Added, Beta                      string // cuBLASLt's C, which is added Beta times
@@ -186,7 +186,7 @@ func (*copyNode) template() string         { return "stmt/copy" }
 func (*unaryNode) template() string        { return "stmt/unary" }
 func (*binaryNode) template() string       { return "stmt/binary" }
 func (*reduceNode) template() string       { return "stmt/reduce" }
-func (*productNode) template() string      { return "stmt/product" }
+func (*gemmNode) template() string         { return "stmt/gemm" }
 func (*groupNode) template() string        { return "stmt/group_start" }
 func (*groupEndNode) template() string     { return "stmt/group_end" }
 func (n *collectiveNode) template() string { return "stmt/" + n.Kind }

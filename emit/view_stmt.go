@@ -104,7 +104,7 @@ func (b *builder) compute(s hostir.Stmt) ([]node, error) {
 }
 
 // forLoop prints a loop. The stream that is current in its body must not depend on
-// whether an iteration went before, or products would not know their workspace.
+// whether an iteration went before, or GEMMs would not know their workspace.
 func (b *builder) forLoop(s *hostir.For) ([]node, error) {
 	count := b.scope.extent(s.Count)
 	name := b.names.local(s.Var)

@@ -10,9 +10,9 @@ import (
 	"github.com/hirgen/hirgen/internal/launch"
 )
 
-// chosen is what a report says of a product's algorithm.
+// chosen is what a report says of a GEMM's algorithm.
 type chosen struct {
-	Product    string         `json:"product"`
+	Gemm       string         `json:"gemm"`
 	Source     string         `json:"source"`
 	Attributes map[string]int `json:"attributes"`
 }
@@ -44,10 +44,10 @@ func TestAlgorithmsAreTunedAndShipped(t *testing.T) {
 		}
 		got := readChosen(t, report)
 		if len(got) != 1 || got[0].Source != c.source || got[0].Attributes["id"] != c.id {
-			t.Errorf("%v: the report has %+v, want one product whose algorithm is %d by %s", c.args, got, c.id, c.source)
+			t.Errorf("%v: the report has %+v, want one GEMM whose algorithm is %d by %s", c.args, got, c.id, c.source)
 		}
-		if len(got) == 1 && !strings.HasPrefix(got[0].Product, "C[64, 24] = A[64, 32] B[32, 24]") {
-			t.Errorf("the product is %q", got[0].Product)
+		if len(got) == 1 && !strings.HasPrefix(got[0].Gemm, "C[64, 24] = A[64, 32] B[32, 24]") {
+			t.Errorf("the GEMM is %q", got[0].Gemm)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// The CPU device: cuBLASLt products as emitted programs use them. fp32 accumulation,
+// The CPU device: cuBLASLt GEMMs as emitted programs use them. fp32 accumulation,
 // one rounding at the end.
 #pragma once
 

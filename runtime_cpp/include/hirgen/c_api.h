@@ -53,7 +53,7 @@ typedef struct hirgen_options {
   int32_t port;           /* TCP port of rank 0 */
   const char* address;    /* host name or address of rank 0 */
   double timeout_seconds; /* bound of every wait; 0: 60 seconds */
-  const char* plans;      /* file of the products' algorithms; null: cuBLASLt's first guess */
+  const char* plans;      /* file of the GEMMs' algorithms; null: cuBLASLt's first guess */
 } hirgen_options;
 
 /* One tensor as this rank sees it. Buffers are row-major over local_extent. A rank outside

@@ -44,7 +44,7 @@ struct ContextOptions {
 /// The ranks along one mesh axis, their communicator and the stream that carries it.
 struct Team {
   ncclComm_t comm = nullptr;
-  cudaStream_t stream = nullptr;  ///< highest priority: transfers start before products
+  cudaStream_t stream = nullptr;  ///< highest priority: transfers start before GEMMs
   int rank = 0;                   ///< of this process, within the team
   int size = 1;
 };
@@ -113,7 +113,7 @@ class Context {
   cublasLtHandle_t cublas() const { return cublas_; }
   Rendezvous& rendezvous() { return *rendezvous_; }
   Watchdog& watchdog() { return *watchdog_; }
-  /// The products of the programs on this context, and choices of algorithm for them.
+  /// The GEMMs of the programs on this context, and choices of algorithm for them.
   PlanBook& plans() { return *plans_; }
 
   /// The ranks that programs on this context may share memory with, itself among them: all, unless

@@ -21,7 +21,7 @@ void fill_integers_whole(float* whole, const TensorDesc& desc, int input, uint64
 
 /// Fills this rank's slice with normally distributed values (mean 0, deviation
 /// desc.deviation): what a check takes that cannot be exact, and the load that a timed
-/// product should have, since its power draw depends on the data.
+/// GEMM should have, since its power draw depends on the data.
 void fill_normal(void* local, const TensorDesc& desc, int input, uint64_t seed,
                  cudaStream_t stream);
 /// The same values of the whole tensor, rounded to its element type, as fp32.

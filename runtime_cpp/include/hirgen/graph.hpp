@@ -14,7 +14,7 @@ namespace hirgen {
 
 /// The graphs of one program. A graph holds the pointers that it was captured with, so
 /// calls with other tensors are captured anew; the least recently used one then goes. When a
-/// product has changed its algorithm (MatmulPlan::use), all are captured anew.
+/// GEMM has changed its algorithm (MatmulPlan::use), all are captured anew.
 class GraphCache {
  public:
   using Issue = std::function<void(cudaStream_t)>;

@@ -1,4 +1,4 @@
-// Products by cuBLASLt: everything that can be decided before a call is decided here.
+// GEMMs by cuBLASLt: everything that can be decided before a call is decided here.
 #pragma once
 
 #include <cublasLt.h>
@@ -33,7 +33,7 @@ struct MatmulShape {
   DType result() const { return fp32_result ? DType::kFp32 : dtype; }
 };
 
-/// The product in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". Equal shapes have equal words,
+/// The GEMM in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". Equal shapes have equal words,
 /// and others have others: it is the key of a choice of algorithm.
 std::string describe(const MatmulShape& shape);
 
@@ -44,13 +44,13 @@ enum class PlanSource { kHeuristic, kFile, kTuned };
 /// before one may hold the algorithm from before it.
 extern std::atomic<uint64_t> plan_changes;
 
-/// An algorithm for a product, and the workspace that it needs.
+/// An algorithm for a GEMM, and the workspace that it needs.
 struct MatmulCandidate {
   cublasLtMatmulAlgo_t algo{};
   size_t workspace_bytes = 0;
 };
 
-/// Descriptors, layouts and the algorithm of one product. Operands are contiguous within
+/// Descriptors, layouts and the algorithm of one GEMM. Operands are contiguous within
 /// a batch, unless row_b says otherwise, and start at multiples of 16 bytes, or of a row if a row
 /// is not such a multiple. Sums are fp32 and rounded once. cuBLASLt is column-major: a
 /// row-major C = A B is the column-major C' = B' A', so B is its first operand. The
@@ -107,7 +107,7 @@ struct MatmulPlan {
   PlanBook* book_ = nullptr;  // that knows this plan, if one does
 };
 
-/// Workspace of one concurrent stream: two products at once may not share one.
+/// Workspace of one concurrent stream: two GEMMs at once may not share one.
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
 inline constexpr float kOne = 1.0F;   ///< alpha

@@ -26,8 +26,8 @@ class Program {
   virtual void run(cudaStream_t caller, const std::vector<void*>& tensors) = 0;
 };
 
-/// One product of the program, for the M N K and TFLOP/s columns (one rank's share).
-struct ProductInfo {
+/// One GEMM of the program, for the M N K and TFLOP/s columns (one rank's share).
+struct GemmInfo {
   int64_t m, n, k, batch;
 };
 
@@ -37,7 +37,7 @@ struct ProgramInfo {
   std::string spec;    ///< base name of the spec
   std::string digest;  ///< of the host IR text: equal on every rank or the start fails
   int mesh_size = 1;
-  std::vector<ProductInfo> products;
+  std::vector<GemmInfo> gemms;
   /// Kind, mesh axis and mesh of every communication: "allgather x", "sendrecv x of left".
   std::vector<std::string> communications = {};
   /// Of the largest communication in a call, as nccl-tests counts: the whole tensor of a

@@ -57,11 +57,11 @@ class DeviceReference final : public Reference {
   /// Makes room for `name`; the content is undefined.
   float* define(const char* name, const Shape& shape);
   std::shared_ptr<float> allocate(int64_t elements, const char* name);
-  /// The operand of a product with these batch axes, repeated along those that it lacks.
+  /// The operand of a matmul with these batch axes, repeated along those that it lacks.
   Tensor stretch(const Tensor& operand, Shape batch);
-  /// Defines the product of two operands, whose batch axes stretch; `bias` may be null.
-  float* product(const char* out, Tensor left, Tensor right, bool transposed_b, const float* bias,
-                 DType dtype);
+  /// Defines the matmul of two operands, whose batch axes stretch; `bias` may be null.
+  float* multiply(const char* out, Tensor left, Tensor right, bool transposed_b, const float* bias,
+                  DType dtype);
 
   cudaStream_t stream_;
   std::map<std::string, Tensor> tensors_;

@@ -65,13 +65,13 @@ Shape broadcast_shape(const char* out, const Shape& a, const Shape& b) {
   return shape;
 }
 
-/// The product of `a` and a matrix or matrices `b`; the leading axes of `a` are rows when
+/// The matmul of `a` and a matrix or matrices `b`; the leading axes of `a` are rows when
 /// b is one matrix, and batches that both have otherwise.
-reference::Product product_of(const char* out, const Shape& a, const Shape& b, bool transposed_b,
-                              DType dtype) {
+reference::Matmul matmul_of(const char* out, const Shape& a, const Shape& b, bool transposed_b,
+                            DType dtype) {
   require(a.size() >= 2 && b.size() >= 2, out, text(a) + " times " + text(b));
   const int64_t b0 = b[b.size() - 2], b1 = b[b.size() - 1];
-  reference::Product p{
+  reference::Matmul p{
       1, a[a.size() - 2], transposed_b ? b0 : b1, a.back(), b.size() == 2, transposed_b, dtype};
   require((transposed_b ? b1 : b0) == p.k, out, text(a) + " times " + text(b));
   const int64_t leading = elements_of(a) / (p.m * p.k);
@@ -83,11 +83,11 @@ reference::Product product_of(const char* out, const Shape& a, const Shape& b, b
   return p;
 }
 
-/// The batch axes of an operand of a product: all but the last two.
+/// The batch axes of an operand of a matmul: all but the last two.
 Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
-/// a's shape with its last axis replaced: what a product gives.
-Shape product_shape(Shape a, int64_t n) {
+/// a's shape with its last axis replaced: what a matmul gives.
+Shape result_shape(Shape a, int64_t n) {
   a.back() = n;
   return a;
 }
@@ -165,8 +165,8 @@ DeviceReference::Tensor DeviceReference::stretch(const Tensor& operand, Shape ba
   return result;
 }
 
-float* DeviceReference::product(const char* out, Tensor left, Tensor right, bool transposed_b,
-                                const float* bias, DType dtype) {
+float* DeviceReference::multiply(const char* out, Tensor left, Tensor right, bool transposed_b,
+                                 const float* bias, DType dtype) {
   require(left.shape.size() >= 2 && right.shape.size() >= 2, out,
           text(left.shape) + " times " + text(right.shape));
   if (right.shape.size() > 2) {
@@ -174,21 +174,21 @@ float* DeviceReference::product(const char* out, Tensor left, Tensor right, bool
     left = stretch(left, batch);
     right = stretch(right, batch);
   }
-  const auto p = product_of(out, left.shape, right.shape, transposed_b, dtype);
-  float* result = define(out, product_shape(left.shape, p.n));
+  const auto p = matmul_of(out, left.shape, right.shape, transposed_b, dtype);
+  float* result = define(out, result_shape(left.shape, p.n));
   reference::matmul(p, result, left.data.get(), right.data.get(), bias, stream_);
   return result;
 }
 
 void DeviceReference::matmul(const char* out, const char* a, const char* b, DType dtype) {
-  product(out, tensor(a), tensor(b), false, nullptr, dtype);
+  multiply(out, tensor(a), tensor(b), false, nullptr, dtype);
 }
 
 void DeviceReference::linear(const char* out, const char* x, const char* w, const char* bias,
                              DType dtype) {
   const Tensor left = tensor(x), right = tensor(w);
   if (bias == nullptr) {
-    product(out, left, right, true, nullptr, dtype);
+    multiply(out, left, right, true, nullptr, dtype);
     return;
   }
   const Tensor row = tensor(bias);
@@ -196,11 +196,11 @@ void DeviceReference::linear(const char* out, const char* x, const char* w, cons
               std::equal(row.shape.begin(), row.shape.end(), right.shape.begin()),
           out, "bias " + text(row.shape));
   if (row.shape.size() == 1) {
-    product(out, left, right, true, row.data.get(), dtype);
+    multiply(out, left, right, true, row.data.get(), dtype);
     return;
   }
   // A row of bias per batch: added to the sums before they are rounded.
-  float* sums = product(out, left, right, true, nullptr, DType::kFp32);
+  float* sums = multiply(out, left, right, true, nullptr, DType::kFp32);
   const Shape& shape = tensor(out).shape;
   Shape rows = row.shape;
   rows.insert(rows.end() - 1, 1);

@@ -80,12 +80,12 @@ struct GatherElement {
 };
 
 /// b[k, n] of one batch, however it is stored.
-HG_HOST_DEVICE inline float element_b(const Product& p, const float* b, int64_t k, int64_t n) {
+HG_HOST_DEVICE inline float element_b(const Matmul& p, const float* b, int64_t k, int64_t n) {
   return p.transposed_b ? b[n * p.k + k] : b[k * p.n + n];
 }
 
 /// What becomes of a finished sum.
-HG_HOST_DEVICE inline float finish(const Product& p, float sum, const float* bias, int64_t n) {
+HG_HOST_DEVICE inline float finish(const Matmul& p, float sum, const float* bias, int64_t n) {
   return round_to(p.dtype, bias == nullptr ? sum : sum + bias[n]);
 }
 
@@ -95,9 +95,9 @@ constexpr int kTile = 32;      ///< a block computes kTile x kTile elements of c
 constexpr int kRows = 8;       ///< rows of threads in a block
 constexpr int kPerThread = 4;  ///< elements of c per thread: kTile = kRows * kPerThread
 
-/// The textbook product through shared memory. Tiles past the edge are zeros.
+/// The textbook matmul through shared memory. Tiles past the edge are zeros.
 __global__ void __launch_bounds__(kTile* kRows)
-    matmul_kernel(Product p, float* c, const float* a, const float* b, const float* bias) {
+    matmul_kernel(Matmul p, float* c, const float* a, const float* b, const float* bias) {
   __shared__ float tile_a[kTile][kTile];
   __shared__ float tile_b[kTile][kTile + 1];  // + 1: a transposed b is written by columns
   const int64_t tiles_n = (p.n + kTile - 1) / kTile, tiles_m = (p.m + kTile - 1) / kTile;
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kTile* kRows)
 
 /// One row of c: row i of batch i / m. The inner loop runs along the rows of b's memory.
 struct MatmulRow {
-  Product p;
+  Matmul p;
   float* c;
   const float *a, *b, *bias;
 
@@ -161,20 +161,20 @@ struct MatmulRow {
 
 }  // namespace
 
-void matmul(const Product& product, float* c, const float* a, const float* b, const float* bias,
+void matmul(const Matmul& shape, float* c, const float* a, const float* b, const float* bias,
             cudaStream_t stream) {
 #ifdef __CUDACC__
-  const Product& p = product;
+  const Matmul& p = shape;
   const int64_t blocks = p.batch * ((p.m + kTile - 1) / kTile) * ((p.n + kTile - 1) / kTile);
   if (blocks > std::numeric_limits<int32_t>::max()) {
-    throw Error(Code::kUsage, "a product of " + std::to_string(p.batch) + " x " +
+    throw Error(Code::kUsage, "a matmul of " + std::to_string(p.batch) + " x " +
                                   std::to_string(p.m) + " x " + std::to_string(p.n) +
                                   " elements is too large to check; run with --no-check");
   }
   matmul_kernel<<<static_cast<unsigned>(blocks), dim3(kTile, kRows), 0, stream>>>(p, c, a, b, bias);
   HG_CHECK(cudaGetLastError(), kReference);
 #else
-  parallel_for(product.batch * product.m, stream, kReference, MatmulRow{product, c, a, b, bias});
+  parallel_for(shape.batch * shape.m, stream, kReference, MatmulRow{shape, c, a, b, bias});
 #endif
 }
 

@@ -11,7 +11,7 @@
 namespace hirgen::reference {
 
 /// c[batch, m, n] = a[batch, m, k] b[batch, k, n] (+ bias[n]), sums in the order of k.
-struct Product {
+struct Matmul {
   int64_t batch, m, n, k;
   bool shared_b;      ///< b has no batch axis
   bool transposed_b;  ///< b is stored [n, k]
@@ -19,7 +19,7 @@ struct Product {
 };
 
 /// `bias` may be null.
-void matmul(const Product& product, float* c, const float* a, const float* b, const float* bias,
+void matmul(const Matmul& shape, float* c, const float* a, const float* b, const float* bias,
             cudaStream_t stream);
 /// out[i] = fn(in[i]), n elements.
 void unary(UnaryFn fn, float* out, const float* in, int64_t n, DType dtype, cudaStream_t stream);

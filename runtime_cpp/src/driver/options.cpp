@@ -77,7 +77,7 @@ constexpr Spec kSpecs[] = {
      [](Options& o, const std::string& n, const std::string& t) { o.timeout = seconds(n, t); }},
     {"--json", "FILE", "write the report there too, as one JSON object",
      [](Options& o, const std::string&, const std::string& t) { o.json = t; }},
-    {"--plans", "FILE", "take the products' algorithms from this file, which --tune writes",
+    {"--plans", "FILE", "take the GEMMs' algorithms from this file, which --tune writes",
      [](Options& o, const std::string&, const std::string& t) { o.plans = t; }},
     {"--transport", "NAME",
      "ipc or nccl, where a program is there over both (auto: CUDA IPC where ranks can share "
@@ -108,7 +108,7 @@ constexpr Switch kSwitches[] = {
     {"--paced", &Options::paced, true,
      "warm up and time the repeats for each line on standard input, until it ends"},
     {"--tune", &Options::tune, true,
-     "time the products' algorithms and write the best to --plans, or to PROGRAM.plans.json"},
+     "time the GEMMs' algorithms and write the best to --plans, or to PROGRAM.plans.json"},
     {"--require-secret", &Options::require_secret, true,
      "refuse to start several ranks without a job secret (HIRGEN_JOB_SECRET)"},
 };

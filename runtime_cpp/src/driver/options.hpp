@@ -21,7 +21,7 @@ struct Options {
   double timeout = 60;  ///< seconds, bound of every wait
   bool check = true;    ///< compare with the reference
   bool paced = false;   ///< each line on rank 0's standard input has a round of repeats timed
-  bool tune = false;    ///< choose the products' algorithms by timing them
+  bool tune = false;    ///< choose the GEMMs' algorithms by timing them
   bool require_secret = false;  ///< several ranks do not start without a job secret
   bool help = false;
   std::string json;       ///< report file; "" for none

@@ -75,10 +75,10 @@ void write_program(JsonWriter& json, const Report& report) {
   json.value("transport", report.transport);
   json.value("bytes", info.bytes);
   json.value("count", count(report)).value("type", spelling(report.dtype));
-  json.begin_array("products");
-  for (const ProductInfo& product : info.products) {
-    json.begin_object().value("m", product.m).value("n", product.n).value("k", product.k);
-    json.value("batch", product.batch).end_object();
+  json.begin_array("gemms");
+  for (const GemmInfo& gemm : info.gemms) {
+    json.begin_object().value("m", gemm.m).value("n", gemm.n).value("k", gemm.k);
+    json.value("batch", gemm.batch).end_object();
   }
   json.end_array();
 }
@@ -127,7 +127,7 @@ double median(std::vector<double> values) {
 
 double flops(const ProgramInfo& info) {
   double total = 0;
-  for (const ProductInfo& p : info.products) {
+  for (const GemmInfo& p : info.gemms) {
     total += 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
              static_cast<double>(p.batch);
   }
@@ -188,9 +188,9 @@ std::string columns(const Report& report) {
   const Rates r = rates(report);
   const auto [least, most] =
       std::minmax_element(report.repeat_seconds.begin(), report.repeat_seconds.end());
-  // The first product stands for the program; its batches count as rows.
-  const ProductInfo product =
-      report.info->products.empty() ? ProductInfo{0, 0, 0, 0} : report.info->products.front();
+  // The first GEMM stands for the program; its batches count as rows.
+  const GemmInfo gemm =
+      report.info->gemms.empty() ? GemmInfo{0, 0, 0, 0} : report.info->gemms.front();
   std::string text =
       format("# %12s %12s %6s %8s %8s %8s %10s %10s %10s %9s %8s %8s %8s\n", "size", "count",
              "type", "M", "N", "K", "time", "min", "max", "TFLOP/s", "algbw", "busbw", "#wrong");
@@ -199,8 +199,8 @@ std::string columns(const Report& report) {
              "", "", "", "", "(us)", "(us)", "(us)", "per rank", "(GB/s)", "(GB/s)", "");
   text += format("  %12ld %12ld %6s %8ld %8ld %8ld %10.2f %10.2f %10.2f %9.2f %8.2f %8.2f %8s\n",
                  static_cast<long>(report.info->bytes), static_cast<long>(count(report)),
-                 spelling(report.dtype), static_cast<long>(product.m * product.batch),
-                 static_cast<long>(product.n), static_cast<long>(product.k), r.seconds * 1e6,
+                 spelling(report.dtype), static_cast<long>(gemm.m * gemm.batch),
+                 static_cast<long>(gemm.n), static_cast<long>(gemm.k), r.seconds * 1e6,
                  *least * 1e6, *most * 1e6, r.tflops, r.algbw, r.busbw, wrong_text(report).c_str());
   return text + verdict(report);
 }

@@ -14,20 +14,20 @@ void PlanBook::load(const std::string& file, const Library& own) {
 
 std::optional<MatmulCandidate> PlanBook::choice(cublasLtHandle_t cublas, const MatmulPlan& plan) {
   if (choices_.empty()) return {};
-  const std::string product = describe(plan.shape());
+  const std::string gemm = describe(plan.shape());
   const PlanChoice* foreign = nullptr;
   for (const PlanChoice& choice : choices_) {
-    if (choice.product != product) continue;
+    if (choice.gemm != gemm) continue;
     if (choice.library != own_) {
       foreign = &choice;
       continue;
     }
     auto candidate = plan.check(cublas, choice.algorithm);
-    if (!candidate) note(product + ": cuBLASLt refuses it");
+    if (!candidate) note(gemm + ": cuBLASLt refuses it");
     return candidate;
   }
   if (foreign != nullptr) {
-    note(format("%s: it is for %s, and this is %s", product.c_str(),
+    note(format("%s: it is for %s, and this is %s", gemm.c_str(),
                 library_text(foreign->library).c_str(), library_text(own_).c_str()));
   }
   return {};
@@ -50,22 +50,22 @@ void PlanBook::exchange(MatmulPlan* one, MatmulPlan* other) {
   }
 }
 
-std::vector<PlanBook::Product> PlanBook::products() const {
-  std::vector<Product> products;
+std::vector<PlanBook::Gemm> PlanBook::gemms() const {
+  std::vector<Gemm> gemms;
   for (MatmulPlan* plan : plans_) {
     const std::string text = describe(plan->shape());
-    const auto known = std::find_if(products.begin(), products.end(),
-                                    [&](const Product& product) { return product.text == text; });
-    if (known == products.end()) {
-      products.push_back({text, {plan}});
+    const auto known = std::find_if(gemms.begin(), gemms.end(),
+                                    [&](const Gemm& gemm) { return gemm.text == text; });
+    if (known == gemms.end()) {
+      gemms.push_back({text, {plan}});
     } else {
       known->plans.push_back(plan);
     }
   }
-  return products;
+  return gemms;
 }
 
-void PlanBook::Product::use(const MatmulCandidate& candidate, PlanSource by) const {
+void PlanBook::Gemm::use(const MatmulCandidate& candidate, PlanSource by) const {
   for (MatmulPlan* plan : plans) plan->use(candidate, by);
 }
 

@@ -1,4 +1,4 @@
-// The products of a context: its plans, registered as programs make them, and the choices of
+// The GEMMs of a context: its plans, registered as programs make them, and the choices of
 // algorithm that a file gave.
 #pragma once
 
@@ -22,7 +22,7 @@ class PlanBook {
   /// for another GPU model or cuBLASLt, or if cuBLASLt refuses it, which goes into notes().
   std::optional<MatmulCandidate> choice(cublasLtHandle_t cublas, const MatmulPlan& plan);
 
-  /// One line for each product that the file knows and that did not take its choice: why.
+  /// One line for each GEMM that the file knows and that did not take its choice: why.
   const std::vector<std::string>& notes() const { return notes_; }
 
   /// A plan is made, is gone, or changes places with another one that may be anyone's.
@@ -31,15 +31,15 @@ class PlanBook {
   void exchange(MatmulPlan* one, MatmulPlan* other);
 
   /// Plans with one shape: they have one algorithm.
-  struct Product {
+  struct Gemm {
     std::string text;  ///< describe() of the shape
     std::vector<MatmulPlan*> plans;
 
     /// Gives all of them this algorithm.
     void use(const MatmulCandidate& candidate, PlanSource by) const;
   };
-  /// The products of all programs, in the order in which their first plans were made.
-  std::vector<Product> products() const;
+  /// The GEMMs of all programs, in the order in which their first plans were made.
+  std::vector<Gemm> gemms() const;
 
  private:
   void note(const std::string& line);

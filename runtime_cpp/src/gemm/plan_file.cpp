@@ -11,7 +11,7 @@ namespace hirgen {
 
 namespace {
 
-constexpr int64_t kPlansVersion = 1;
+constexpr int64_t kPlansVersion = 2;
 constexpr double kMicroseconds = 1e6;
 
 // Reads values, and says where one is not what it should be.
@@ -76,7 +76,7 @@ AlgorithmAttributes read_attributes(const PlanReader& reader, const JsonValue& o
 PlanChoice read_choice(const PlanReader& reader, const JsonValue& object) {
   if (object.kind != JsonValue::Kind::kObject) reader.fail(object.at, "a choice is an object");
   PlanChoice choice;
-  choice.product = reader.text(object, "product");
+  choice.gemm = reader.text(object, "gemm");
   choice.library = {reader.text(object, "gpu"), reader.whole(object, "cublaslt")};
   const auto algorithm = parse_algorithm(reader.text(object, "algorithm"));
   if (!algorithm) {
@@ -94,7 +94,7 @@ PlanChoice read_choice(const PlanReader& reader, const JsonValue& object) {
 }
 
 void write_choice(JsonWriter& json, const PlanChoice& choice) {
-  json.begin_object().value("product", choice.product);
+  json.begin_object().value("gemm", choice.gemm);
   json.value("gpu", choice.library.gpu).value("cublaslt", choice.library.cublaslt);
   json.value("algorithm", algorithm_hex(choice.algorithm));
   json.value("workspace_bytes", choice.workspace_bytes);
@@ -124,7 +124,7 @@ std::vector<PlanChoice> parse_plans(const std::string& name, const std::string& 
     const auto rival = [&](const PlanChoice& other) { return other.rivals(choice); };
     if (std::any_of(choices.begin(), choices.end(), rival)) {
       reader.fail(item.at,
-                  "a second choice for " + choice.product + " on " + library_text(choice.library));
+                  "a second choice for " + choice.gemm + " on " + library_text(choice.library));
     }
     choices.push_back(std::move(choice));
   }

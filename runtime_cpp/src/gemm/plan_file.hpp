@@ -1,9 +1,9 @@
 // Files of chosen algorithms: what --tune writes and --plans reads. JSON, made to be read,
 // shipped and merged:
 //
-//   { "hirgen_plans": 1,
+//   { "hirgen_plans": 2,
 //     "choices": [
-//       { "product": "C[1024, 8192] = A[1024, 8192] B[8192, 8192], bf16",
+//       { "gemm": "C[1024, 8192] = A[1024, 8192] B[8192, 8192], bf16",
 //         "gpu": "NVIDIA H200", "cublaslt": 130002,
 //         "algorithm": "4200000014000000...",
 //         "workspace_bytes": 0,
@@ -32,18 +32,18 @@ struct PlanMeasurement {
   double seconds = 0;          ///< a call with the choice
 };
 
-/// The algorithm of one product on one GPU model with one cuBLASLt.
+/// The algorithm of one GEMM on one GPU model with one cuBLASLt.
 struct PlanChoice {
-  std::string product;  ///< describe() of its shape
+  std::string gemm;  ///< describe() of its shape
   Library library;
   cublasLtMatmulAlgo_t algorithm{};
   int64_t workspace_bytes = 0;
   AlgorithmAttributes attributes;
   PlanMeasurement measured;
 
-  /// Whether it is for the same product, GPU model and cuBLASLt.
+  /// Whether it is for the same GEMM, GPU model and cuBLASLt.
   bool rivals(const PlanChoice& other) const {
-    return product == other.product && library == other.library;
+    return gemm == other.gemm && library == other.library;
   }
 };
 

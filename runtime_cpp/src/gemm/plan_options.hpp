@@ -14,7 +14,7 @@
 
 namespace hirgen {
 
-/// The algorithms of one program's products. Make it before the program.
+/// The algorithms of one program's GEMMs. Make it before the program.
 class ProgramPlans {
  public:
   /// Reads --plans, so that the program takes its choices; with --tune they are only kept, by
@@ -27,7 +27,7 @@ class ProgramPlans {
   /// standard error which choices are ignored, where and why.
   void settle(cudaStream_t stream, const std::function<void()>& call);
 
-  /// The products as they are on this rank.
+  /// The GEMMs as they are on this rank.
   std::vector<PlanReport> report() const { return report_plans(context_.plans(), tuned_); }
 
  private:

@@ -30,29 +30,29 @@ std::string measured_columns(const std::optional<PlanMeasurement>& measured) {
 
 std::vector<PlanReport> report_plans(const PlanBook& book, const std::vector<PlanChoice>& tuned) {
   std::vector<PlanReport> reports;
-  for (const PlanBook::Product& product : book.products()) {
-    const MatmulPlan& plan = *product.plans.front();
+  for (const PlanBook::Gemm& gemm : book.gemms()) {
+    const MatmulPlan& plan = *gemm.plans.front();
     PlanReport& report = reports.emplace_back();
-    report.product = product.text;
+    report.gemm = gemm.text;
     report.source = plan.source;
     report.algorithm = plan.algo;
     report.workspace_bytes = static_cast<int64_t>(plan.workspace_bytes);
     for (const PlanChoice& choice : tuned) {
-      if (choice.product == product.text) report.measured = choice.measured;
+      if (choice.gemm == gemm.text) report.measured = choice.measured;
     }
   }
   return reports;
 }
 
 std::string plans_table(const std::vector<PlanReport>& plans) {
-  if (plans.empty()) return "# No products.\n";
+  if (plans.empty()) return "# No GEMMs.\n";
   size_t width = 0;
-  for (const PlanReport& plan : plans) width = std::max(width, plan.product.size());
+  for (const PlanReport& plan : plans) width = std::max(width, plan.gemm.size());
   const int column = static_cast<int>(width);
-  std::string text = format("# %-*s %-9s %10s %12s %12s  %s\n", column, "product", "chosen by",
+  std::string text = format("# %-*s %-9s %10s %12s %12s  %s\n", column, "GEMM", "chosen by",
                             "candidates", "default (us)", "call (us)", "algorithm");
   for (const PlanReport& plan : plans) {
-    text += format("# %-*s %-9s %s  %s\n", column, plan.product.c_str(), source_name(plan.source),
+    text += format("# %-*s %-9s %s  %s\n", column, plan.gemm.c_str(), source_name(plan.source),
                    measured_columns(plan.measured).c_str(),
                    attributes_text(attributes_of(plan.algorithm)).c_str());
   }
@@ -62,7 +62,7 @@ std::string plans_table(const std::vector<PlanReport>& plans) {
 void write_plans(JsonWriter& json, const std::vector<PlanReport>& plans) {
   json.begin_array("plans");
   for (const PlanReport& plan : plans) {
-    json.begin_object().value("product", plan.product).value("source", source_name(plan.source));
+    json.begin_object().value("gemm", plan.gemm).value("source", source_name(plan.source));
     json.value("algorithm", algorithm_hex(plan.algorithm));
     json.value("workspace_bytes", plan.workspace_bytes);
     write_attributes(json, attributes_of(plan.algorithm));

@@ -1,4 +1,4 @@
-// Which algorithm each product has, for people and for the JSON report.
+// Which algorithm each GEMM has, for people and for the JSON report.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace hirgen {
 
-/// One product and its algorithm on this rank.
+/// One GEMM and its algorithm on this rank.
 struct PlanReport {
-  std::string product;  ///< describe() of its shape
+  std::string gemm;  ///< describe() of its shape
   PlanSource source = PlanSource::kHeuristic;
   cublasLtMatmulAlgo_t algorithm{};
   int64_t workspace_bytes = 0;
   std::optional<PlanMeasurement> measured;  ///< if this run tuned it
 };
 
-/// Every product of the book; `tuned` are the choices that this run made.
+/// Every GEMM of the book; `tuned` are the choices that this run made.
 std::vector<PlanReport> report_plans(const PlanBook& book, const std::vector<PlanChoice>& tuned);
 
-/// A "#"-comment a product, under a line of titles; "# No products.\n" without any.
+/// A "#"-comment a GEMM, under a line of titles; "# No GEMMs.\n" without any.
 std::string plans_table(const std::vector<PlanReport>& plans);
 
 /// Adds an array "plans".

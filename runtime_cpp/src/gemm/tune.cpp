@@ -52,18 +52,18 @@ std::vector<PlanChoice> Tuner::run(const std::string& program) {
     offers.push_back(decode_offer(bytes));
   }
   std::string problem;
-  const std::vector<ProductOffer> common = common_offers(offers, &problem);
+  const std::vector<GemmOffer> common = common_offers(offers, &problem);
   if (!problem.empty() && context_.rank() == 0) {
     std::fprintf(stderr, "hirgen: %s\n", problem.c_str());
   }
   std::vector<PlanChoice> choices;
   if (common.empty()) return choices;
   warm_up();
-  const std::vector<PlanBook::Product> products = context_.plans().products();
-  for (const ProductOffer& offer : common) {
-    const auto product = std::find_if(products.begin(), products.end(),
-                                      [&](const auto& own) { return own.text == offer.product; });
-    PlanChoice& choice = choices.emplace_back(tune(*product, offer));
+  const std::vector<PlanBook::Gemm> gemms = context_.plans().gemms();
+  for (const GemmOffer& offer : common) {
+    const auto gemm = std::find_if(gemms.begin(), gemms.end(),
+                                   [&](const auto& own) { return own.text == offer.gemm; });
+    PlanChoice& choice = choices.emplace_back(tune(*gemm, offer));
     choice.measured.program = program;
   }
   return choices;
@@ -72,9 +72,9 @@ std::vector<PlanChoice> Tuner::run(const std::string& program) {
 // What a file could not bring back is not offered either.
 Offer Tuner::own_offer() {
   Offer offer{library_, {}};
-  for (const PlanBook::Product& product : context_.plans().products()) {
-    const MatmulPlan& plan = *product.plans.front();
-    ProductOffer& own = offer.products.emplace_back(ProductOffer{product.text, {}});
+  for (const PlanBook::Gemm& gemm : context_.plans().gemms()) {
+    const MatmulPlan& plan = *gemm.plans.front();
+    GemmOffer& own = offer.gemms.emplace_back(GemmOffer{gemm.text, {}});
     for (const MatmulCandidate& candidate :
          plan.candidates(context_.cublas(), kMostCandidates, kTune)) {
       if (plan.check(context_.cublas(), candidate.algo)) own.add(candidate.algo);
@@ -100,24 +100,24 @@ void Tuner::warm_up() {
   context_.synchronize(stream_);
 }
 
-PlanChoice Tuner::tune(const PlanBook::Product& product, const ProductOffer& offer) {
+PlanChoice Tuner::tune(const PlanBook::Gemm& gemm, const GemmOffer& offer) {
   std::vector<MatmulCandidate> all;
   for (const cublasLtMatmulAlgo_t& algorithm : offer.algorithms) {
     // Offered, so it has passed this check before.
-    all.push_back(product.plans.front()->check(context_.cublas(), algorithm).value());
+    all.push_back(gemm.plans.front()->check(context_.cublas(), algorithm).value());
   }
   // A kernel is loaded by its first launch, which may wait for the GPU: before anything is timed.
   for (const MatmulCandidate& candidate : all) {
-    product.use(candidate, PlanSource::kTuned);
+    gemm.use(candidate, PlanSource::kTuned);
     issue(1);
     context_.synchronize(stream_);
   }
-  const SearchResult found = search_fastest(
-      static_cast<int>(all.size()),
-      [&](const std::vector<int>& order) { return time_round(product, all, order); });
+  const SearchResult found =
+      search_fastest(static_cast<int>(all.size()),
+                     [&](const std::vector<int>& order) { return time_round(gemm, all, order); });
   const MatmulCandidate& best = all[static_cast<size_t>(found.best)];
-  product.use(best, PlanSource::kTuned);
-  PlanChoice choice{product.text,
+  gemm.use(best, PlanSource::kTuned);
+  PlanChoice choice{gemm.text,
                     library_,
                     best.algo,
                     static_cast<int64_t>(best.workspace_bytes),
@@ -130,12 +130,12 @@ PlanChoice Tuner::tune(const PlanBook::Product& product, const ProductOffer& off
   return choice;
 }
 
-std::vector<double> Tuner::time_round(const PlanBook::Product& product,
+std::vector<double> Tuner::time_round(const PlanBook::Gemm& gemm,
                                       const std::vector<MatmulCandidate>& all,
                                       const std::vector<int>& order) {
   context_.rendezvous().barrier("tune: begin of a round");
   for (size_t i = 0; i < order.size(); ++i) {
-    product.use(all[static_cast<size_t>(order[i])], PlanSource::kTuned);
+    gemm.use(all[static_cast<size_t>(order[i])], PlanSource::kTuned);
     issue(kCallsBeforeSample);
     HG_CHECK(cudaEventRecord(timer(2 * i), stream_), kTune);
     issue(calls_);

@@ -15,9 +15,9 @@
 
 namespace hirgen {
 
-/// Searches the algorithms of every product of a context's programs and takes the fastest.
+/// Searches the algorithms of every GEMM of a context's programs and takes the fastest.
 /// A candidate is timed by the whole program: calls back to back, each rank's transfers and
-/// products under way, the slowest rank's time. The queues of the GPUs do not run dry within
+/// GEMMs under way, the slowest rank's time. The queues of the GPUs do not run dry within
 /// a round of candidates, so clocks and power are those of sustained work.
 class Tuner {
  public:
@@ -27,7 +27,7 @@ class Tuner {
   Tuner(const Tuner&) = delete;
   Tuner& operator=(const Tuner&) = delete;
 
-  /// Collective. One product after the other, the others keeping what was chosen for them; the
+  /// Collective. One GEMM after the other, the others keeping what was chosen for them; the
   /// choices are in use when it returns. What was chosen, equal on every rank except that
   /// `workspace_bytes` is this rank's own. Says on rank 0's standard error why there is none.
   std::vector<PlanChoice> run(const std::string& program);
@@ -36,9 +36,9 @@ class Tuner {
   Offer own_offer();
   /// Issues calls until clocks have settled, and finds how many make up a sample.
   void warm_up();
-  PlanChoice tune(const PlanBook::Product& product, const ProductOffer& offer);
+  PlanChoice tune(const PlanBook::Gemm& gemm, const GemmOffer& offer);
   /// Seconds of a call on the slowest rank, for each of the candidates in turn.
-  std::vector<double> time_round(const PlanBook::Product& product,
+  std::vector<double> time_round(const PlanBook::Gemm& gemm,
                                  const std::vector<MatmulCandidate>& all,
                                  const std::vector<int>& order);
   void issue(int calls);

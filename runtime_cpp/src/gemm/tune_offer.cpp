@@ -9,26 +9,26 @@ namespace hirgen {
 
 namespace {
 
-const ProductOffer* find_product(const Offer& offer, const std::string& product) {
-  for (const ProductOffer& candidate : offer.products) {
-    if (candidate.product == product) return &candidate;
+const GemmOffer* find_gemm(const Offer& offer, const std::string& gemm) {
+  for (const GemmOffer& candidate : offer.gemms) {
+    if (candidate.gemm == gemm) return &candidate;
   }
   return nullptr;
 }
 
 }  // namespace
 
-bool ProductOffer::has(const cublasLtMatmulAlgo_t& algorithm) const {
+bool GemmOffer::has(const cublasLtMatmulAlgo_t& algorithm) const {
   return std::any_of(algorithms.begin(), algorithms.end(),
                      [&](const auto& own) { return same_algorithm(own, algorithm); });
 }
 
 std::string encode(const Offer& offer) {
   Writer writer;
-  writer.put(offer.library.gpu).put(offer.library.cublaslt).put(offer.products.size());
-  for (const ProductOffer& product : offer.products) {
-    writer.put(product.product).put(product.algorithms.size());
-    for (const cublasLtMatmulAlgo_t& algorithm : product.algorithms) writer.put(algorithm);
+  writer.put(offer.library.gpu).put(offer.library.cublaslt).put(offer.gemms.size());
+  for (const GemmOffer& gemm : offer.gemms) {
+    writer.put(gemm.gemm).put(gemm.algorithms.size());
+    for (const cublasLtMatmulAlgo_t& algorithm : gemm.algorithms) writer.put(algorithm);
   }
   return writer.bytes();
 }
@@ -38,17 +38,17 @@ Offer decode_offer(const std::string& bytes) {
   Offer offer;
   offer.library.gpu = reader.get_text();
   offer.library.cublaslt = reader.get<int64_t>();
-  for (auto products = reader.get<size_t>(); products > 0; --products) {
-    ProductOffer& product = offer.products.emplace_back();
-    product.product = reader.get_text();
+  for (auto gemms = reader.get<size_t>(); gemms > 0; --gemms) {
+    GemmOffer& gemm = offer.gemms.emplace_back();
+    gemm.gemm = reader.get_text();
     for (auto algorithms = reader.get<size_t>(); algorithms > 0; --algorithms) {
-      product.algorithms.push_back(reader.get<cublasLtMatmulAlgo_t>());
+      gemm.algorithms.push_back(reader.get<cublasLtMatmulAlgo_t>());
     }
   }
   return offer;
 }
 
-std::vector<ProductOffer> common_offers(const std::vector<Offer>& offers, std::string* problem) {
+std::vector<GemmOffer> common_offers(const std::vector<Offer>& offers, std::string* problem) {
   const Offer& first = offers.front();
   for (size_t rank = 1; rank < offers.size(); ++rank) {
     if (offers[rank].library == first.library) continue;
@@ -57,10 +57,10 @@ std::vector<ProductOffer> common_offers(const std::vector<Offer>& offers, std::s
                library_text(offers[rank].library).c_str(), library_text(first.library).c_str());
     return {};
   }
-  std::vector<ProductOffer> common = first.products;
+  std::vector<GemmOffer> common = first.gemms;
   for (const Offer& offer : offers) {
-    std::erase_if(common, [&](ProductOffer& mine) {
-      const ProductOffer* theirs = find_product(offer, mine.product);
+    std::erase_if(common, [&](GemmOffer& mine) {
+      const GemmOffer* theirs = find_gemm(offer, mine.gemm);
       if (theirs == nullptr) return true;
       std::erase_if(mine.algorithms,
                     [&](const auto& algorithm) { return !theirs->has(algorithm); });

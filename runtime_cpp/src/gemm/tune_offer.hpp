@@ -9,9 +9,9 @@
 
 namespace hirgen {
 
-/// A product, and the algorithms that a rank has for it, best guess first.
-struct ProductOffer {
-  std::string product;
+/// A GEMM, and the algorithms that a rank has for it, best guess first.
+struct GemmOffer {
+  std::string gemm;
   std::vector<cublasLtMatmulAlgo_t> algorithms;
 
   bool has(const cublasLtMatmulAlgo_t& algorithm) const;
@@ -21,19 +21,19 @@ struct ProductOffer {
   }
 };
 
-/// What one rank has, its products in the order of its program.
+/// What one rank has, its GEMMs in the order of its program.
 struct Offer {
   Library library;
-  std::vector<ProductOffer> products;
+  std::vector<GemmOffer> gemms;
 };
 
 /// An offer as bytes between ranks.
 std::string encode(const Offer& offer);
 Offer decode_offer(const std::string& bytes);
 
-/// The products that every rank has, each with the algorithms that every rank has, in the
+/// The GEMMs that every rank has, each with the algorithms that every rank has, in the
 /// order of the first offer. Every rank that is given the same offers gets the same. None if
 /// the ranks differ in GPU model or cuBLASLt: `problem` then says so.
-std::vector<ProductOffer> common_offers(const std::vector<Offer>& offers, std::string* problem);
+std::vector<GemmOffer> common_offers(const std::vector<Offer>& offers, std::string* problem);
 
 }  // namespace hirgen

@@ -1,4 +1,4 @@
-// Local reductions. A product's partial results are summed here, so this must run at the
+// Local reductions. Partial sums of GEMMs are added here, so this must run at the
 // speed of memory: every thread has several 16-byte reads under way before it adds.
 #include "hirgen/kernels.hpp"
 #include "hirgen/numerics.hpp"

@@ -1,4 +1,4 @@
-// A matrix product on small integers, by cuBLASLt and by a naive loop.
+// A GEMM on small integers, by cuBLASLt and by a naive loop.
 #pragma once
 
 #include <cublasLt.h>
@@ -44,7 +44,7 @@ inline float value(float element) { return element; }
 inline float value(__half element) { return __half2float(element); }
 inline float value(__nv_bfloat16 element) { return __bfloat162float(element); }
 
-/// A column-major product, as cuBLASLt sees it.
+/// A column-major GEMM, as cuBLASLt sees it.
 struct Shape {
   int64_t m, n, k;
   bool transpose_a = false, transpose_b = false;

@@ -301,7 +301,7 @@ HG_TEST(rates_follow_from_the_median) {
   info.mesh_size = 8;
   info.team_size = 4;  // along one axis of a grid
   info.bytes = 8'000'000;
-  info.products = {{1000, 1000, 1000, 2}};
+  info.gemms = {{1000, 1000, 1000, 2}};
   info.parameters = {{"M", 1000}};
   Report report = sample(info);
   report.wrong = 3;
@@ -352,13 +352,13 @@ HG_TEST(the_report_says_who_chose_each_algorithm) {
   info.bytes = 8;
   Report report = sample(info);
   report.plans.resize(2);
-  report.plans[0].product = "C[1, 2]";
+  report.plans[0].gemm = "C[1, 2]";
   report.plans[0].source = PlanSource::kFile;
-  report.plans[1].product = "C[3, 4]";
+  report.plans[1].gemm = "C[3, 4]";
   report.plans[1].source = PlanSource::kTuned;
   report.plans[1].measured = PlanMeasurement{"chain", 2, 24, 3e-3, 2e-3};
   const std::vector<JsonValue> plans = parse_json(to_json(report)).find("plans")->items;
-  HG_EXPECT_EQ(plans[0].find("product")->text, "C[1, 2]");
+  HG_EXPECT_EQ(plans[0].find("gemm")->text, "C[1, 2]");
   HG_EXPECT_EQ(plans[0].find("source")->text, "file");
   HG_EXPECT_EQ(plans[0].find("algorithm")->text, std::string(128, '0'));
   HG_EXPECT(plans[0].find("us") == nullptr);

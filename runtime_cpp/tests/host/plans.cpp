@@ -15,9 +15,9 @@ cublasLtMatmulAlgo_t algorithm(unsigned char byte) {
   return made;
 }
 
-PlanChoice choice(const char* product, const char* gpu, int64_t cublaslt, unsigned char byte) {
+PlanChoice choice(const char* gemm, const char* gpu, int64_t cublaslt, unsigned char byte) {
   PlanChoice made;
-  made.product = product;
+  made.gemm = gemm;
   made.library = {gpu, cublaslt};
   made.algorithm = algorithm(byte);
   made.workspace_bytes = 4096;
@@ -59,11 +59,11 @@ HG_TEST(choices_survive_their_file) {
 
 HG_TEST(corrupt_files_of_choices_are_refused_at_their_place) {
   const std::string good = plans_text({choice("C[1, 2]", "X", 1, 0xA5)});
-  HG_EXPECT_CONTAINS(parse_failure("{\n  \"hirgen_plans\": 1,\n"), "p.json:3:1: ");
+  HG_EXPECT_CONTAINS(parse_failure("{\n  \"hirgen_plans\": 2,\n"), "p.json:3:1: ");
   HG_EXPECT_CONTAINS(parse_failure("[]"), "p.json:1:1: the file must be an object");
   HG_EXPECT_CONTAINS(parse_failure("{}"), "p.json:1:1: no member \"hirgen_plans\" here");
-  HG_EXPECT_CONTAINS(parse_failure(with_change(good, "\"hirgen_plans\": 1", "\"hirgen_plans\": 2")),
-                     "p.json:2:19: version 2 of plan files; this program reads version 1");
+  HG_EXPECT_CONTAINS(parse_failure(with_change(good, "\"hirgen_plans\": 2", "\"hirgen_plans\": 1")),
+                     "p.json:2:19: version 1 of plan files; this program reads version 2");
   HG_EXPECT_CONTAINS(parse_failure(with_change(good, "a5a5", "a5g5")),
                      "\"algorithm\" must be 128 hexadecimal digits");
   HG_EXPECT_CONTAINS(parse_failure(with_change(good, "a5a5", "a5a")), "p.json:8:20: \"algorithm\"");
@@ -95,26 +95,26 @@ HG_TEST(attributes_are_told_in_few_words) {
   HG_EXPECT_EQ(attributes_text(attributes), "id 0 tile 20 split_k 1");
 }
 
-Offer offer(std::vector<ProductOffer> products) { return {{"X", 1}, std::move(products)}; }
+Offer offer(std::vector<GemmOffer> gemms) { return {{"X", 1}, std::move(gemms)}; }
 
-/// The last bytes of the algorithms in common, by product.
+/// The last bytes of the algorithms in common, by GEMM.
 std::string common(const std::vector<Offer>& offers) {
   std::vector<Offer> sent;
   for (const Offer& own : offers) sent.push_back(decode_offer(encode(own)));
   std::string problem;
   std::string text;
-  for (const ProductOffer& product : common_offers(sent, &problem)) {
-    text += product.product;
-    for (const auto& own : product.algorithms) text += " " + algorithm_hex(own).substr(126);
+  for (const GemmOffer& gemm : common_offers(sent, &problem)) {
+    text += gemm.gemm;
+    for (const auto& own : gemm.algorithms) text += " " + algorithm_hex(own).substr(126);
     text += ";";
   }
   return text + problem;
 }
 
 HG_TEST(ranks_search_among_what_all_have) {
-  const ProductOffer all{"P", {algorithm(1), algorithm(2), algorithm(3)}};
-  const ProductOffer fewer{"P", {algorithm(3), algorithm(1)}};
-  const ProductOffer other{"Q", {algorithm(4)}};
+  const GemmOffer all{"P", {algorithm(1), algorithm(2), algorithm(3)}};
+  const GemmOffer fewer{"P", {algorithm(3), algorithm(1)}};
+  const GemmOffer other{"Q", {algorithm(4)}};
   HG_EXPECT_EQ(common({offer({all, other}), offer({fewer, other})}), "P 01 03;Q 04;");
   HG_EXPECT_EQ(common({offer({fewer}), offer({all, other})}), "P 03 01;");
   HG_EXPECT_EQ(common({offer({all}), offer({{"P", {algorithm(9)}}})}), "");
@@ -125,7 +125,7 @@ HG_TEST(ranks_search_among_what_all_have) {
 }
 
 HG_TEST(an_algorithm_is_offered_once) {
-  ProductOffer mine{"P", {}};
+  GemmOffer mine{"P", {}};
   for (const unsigned char byte : {1, 2, 1}) mine.add(algorithm(byte));
   HG_EXPECT_EQ(mine.algorithms.size(), 2U);
 }

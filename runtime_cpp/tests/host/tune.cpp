@@ -172,7 +172,7 @@ void expect_tuned(const Environment& environment) {
   }
   const std::vector<PlanChoice> choices = read_plans(paths.plans);
   HG_EXPECT_EQ(choices.size(), 2U);
-  HG_EXPECT_EQ(choices.front().product, describe(kFirst));
+  HG_EXPECT_EQ(choices.front().gemm, describe(kFirst));
   HG_EXPECT_EQ(choices.front().measured.program, "chain");
   HG_EXPECT_EQ(choices.front().measured.ranks, kWorld);
   for (const JsonValue& plan : run_well(paths, {"--plans", paths.plans}, environment)) {
@@ -224,7 +224,7 @@ const std::vector<PlanChoice>& choices_of_one() {
   return choices;
 }
 
-/// A file with a choice of algorithm 1 for the first product, changed by `change`.
+/// A file with a choice of algorithm 1 for the first GEMM, changed by `change`.
 template <typename Change>
 void write_choice_of_one(const Paths& paths, const Change& change) {
   PlanChoice choice = choices_of_one().front();
@@ -266,7 +266,7 @@ HG_TEST(a_choice_that_cannot_be_taken_is_ignored_in_one_line) {
 
 HG_TEST(a_corrupt_file_ends_every_rank) {
   const Paths paths;
-  paths.write_plans("{\"hirgen_plans\": 1,\n \"choices\": [}");
+  paths.write_plans("{\"hirgen_plans\": 2,\n \"choices\": [}");
   for (const Ended& rank : run_ranks({"--plans", paths.plans, "--timeout", "5"})) {
     HG_EXPECT_EQ(rank.code, 3);
     HG_EXPECT_CONTAINS(rank.err, paths.plans + ":2:14: no value");

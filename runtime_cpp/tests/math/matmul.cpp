@@ -1,4 +1,4 @@
-// Products by plan against loops on the host, exactly: the operands are small integers.
+// GEMMs by plan against loops on the host, exactly: the operands are small integers.
 #include "hirgen/matmul.hpp"
 
 #include <cstring>
@@ -29,7 +29,7 @@ void* workspace() {
   return buffer.get();
 }
 
-/// Issues the product the way an emitted program does.
+/// Issues the GEMM the way an emitted program does.
 void multiply(MatmulPlan& plan, const void* a, const void* b, void* c,
               const void* addend = nullptr) {
   const float* beta = addend == nullptr ? &hirgen::kZero : &hirgen::kOne;
@@ -41,9 +41,9 @@ void multiply(MatmulPlan& plan, const void* a, const void* b, void* c,
 
 size_t index(int64_t i) { return static_cast<size_t>(i); }
 
-std::vector<float> product(const MatmulShape& s, const std::vector<float>& a,
-                           const std::vector<float>& b, const std::vector<float>& bias,
-                           const std::vector<float>& addend = {}) {
+std::vector<float> gemm(const MatmulShape& s, const std::vector<float>& a,
+                        const std::vector<float>& b, const std::vector<float>& bias,
+                        const std::vector<float>& addend = {}) {
   std::vector<float> c;
   for (int64_t g = 0; g < s.batch; ++g) {
     for (int64_t i = 0; i < s.m; ++i) {
@@ -75,7 +75,7 @@ void check(MatmulShape s) {
   MatmulPlan plan(cublas(), s, kWhere);
   if (s.bias) plan.set_bias(row.get(), kWhere);
   multiply(plan, left.get(), right.get(), out.get(), s.addend ? added.get() : nullptr);
-  expect_equal(out.read(), rounded(s.result(), product(s, a, b, bias, addend)), describe(s));
+  expect_equal(out.read(), rounded(s.result(), gemm(s, a, b, bias, addend)), describe(s));
 }
 
 /// All types, storages and epilogues; 48 x 80 x 112 is aligned and 5 x 7 x 11 is not.
@@ -121,7 +121,7 @@ void test_slices_at_odd_rows() {
   }
   MatmulShape whole = shape;
   whole.m = 12;
-  expect_equal(out.read(), rounded(shape.dtype, product(whole, a, b, {})), "three slices");
+  expect_equal(out.read(), rounded(shape.dtype, gemm(whole, a, b, {})), "three slices");
 }
 
 /// Columns of B that lie apart are what a slice without rows is cut into.
@@ -139,7 +139,7 @@ void test_columns_of_b() {
       multiply(plan, left.get(), static_cast<char*>(right.get()) + start * 2,
                static_cast<char*>(out.get()) + cut * 7 * 2);
     }
-    expect_equal(out.read(), rounded(whole.dtype, product(whole, a, b, {})), describe(shape));
+    expect_equal(out.read(), rounded(whole.dtype, gemm(whole, a, b, {})), describe(shape));
   }
 }
 
@@ -151,7 +151,7 @@ void test_plans_move() {
   plan = MatmulPlan(cublas(), shape, kWhere);
   MatmulPlan moved(std::move(plan));
   multiply(moved, left.get(), right.get(), out.get());
-  expect_equal(out.read(), product(shape, a, b, {}), "moved plan");
+  expect_equal(out.read(), gemm(shape, a, b, {}), "moved plan");
 }
 
 void test_every_candidate_is_right() {
@@ -166,7 +166,7 @@ void test_every_candidate_is_right() {
     const Elements out(shape.dtype, 48 * 80);
     plan.use(candidate, hirgen::PlanSource::kTuned);
     multiply(plan, left.get(), right.get(), out.get());
-    expect_equal(out.read(), rounded(shape.dtype, product(shape, a, b, {})), "candidate");
+    expect_equal(out.read(), rounded(shape.dtype, gemm(shape, a, b, {})), "candidate");
   }
 }
 

@@ -58,8 +58,8 @@ class Fixture {
 };
 
 /// rows x k times k x n (or n x k when transposed).
-std::vector<float> product(const float* a, const float* b, int64_t rows, int64_t n, int64_t k,
-                           bool transposed, const float* bias) {
+std::vector<float> matmul_of(const float* a, const float* b, int64_t rows, int64_t n, int64_t k,
+                             bool transposed, const float* bias) {
   std::vector<float> c;
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < n; ++j) {
@@ -77,10 +77,10 @@ void test_matmul() {
   const auto a = f.input("A", {3, 23, 70});
   const auto b = f.input("B", {70, 45});
   f.reference.matmul("C", "A", "B", DType::kFp32);
-  f.expect_tensor("C", {3, 23, 45}, product(a.data(), b.data(), 69, 45, 70, false, nullptr));
+  f.expect_tensor("C", {3, 23, 45}, matmul_of(a.data(), b.data(), 69, 45, 70, false, nullptr));
   f.reference.matmul("D", "A", "B", DType::kBf16);
   f.expect_tensor("D", {3, 23, 45},
-                  rounded(DType::kBf16, product(a.data(), b.data(), 69, 45, 70, false, nullptr)));
+                  rounded(DType::kBf16, matmul_of(a.data(), b.data(), 69, 45, 70, false, nullptr)));
 }
 
 void test_batched_matmul() {
@@ -88,8 +88,8 @@ void test_batched_matmul() {
   const auto a = f.input("A", {2, 33, 40});
   const auto b = f.input("B", {2, 40, 64});
   f.reference.matmul("C", "A", "B", DType::kFp32);
-  std::vector<float> expected = product(a.data(), b.data(), 33, 64, 40, false, nullptr);
-  const auto second = product(a.data() + 33 * 40, b.data() + 40 * 64, 33, 64, 40, false, nullptr);
+  std::vector<float> expected = matmul_of(a.data(), b.data(), 33, 64, 40, false, nullptr);
+  const auto second = matmul_of(a.data() + 33 * 40, b.data() + 40 * 64, 33, 64, 40, false, nullptr);
   expected.insert(expected.end(), second.begin(), second.end());
   f.expect_tensor("C", {2, 33, 64}, expected);
 }
@@ -103,8 +103,8 @@ void test_batches_stretch() {
   f.reference.linear("Y", "A", "W", "bias", DType::kFp32);
   std::vector<float> expected;
   for (int64_t i = 0; i < 6; ++i) {
-    const auto block = product(a.data() + i / 3 * 35, w.data() + i % 3 * 28, 5, 4, 7, true,
-                               bias.data() + i % 3 * 4);
+    const auto block = matmul_of(a.data() + i / 3 * 35, w.data() + i % 3 * 28, 5, 4, 7, true,
+                                 bias.data() + i % 3 * 4);
     expected.insert(expected.end(), block.begin(), block.end());
   }
   f.expect_tensor("Y", {2, 3, 5, 4}, expected);
@@ -116,9 +116,9 @@ void test_linear() {
   const auto w = f.input("W", {35, 50}, DType::kFp16);
   const auto bias = f.input("bias", {35}, DType::kFp16);
   f.reference.linear("Y", "X", "W", "bias", DType::kFp32);
-  f.expect_tensor("Y", {2, 17, 35}, product(x.data(), w.data(), 34, 35, 50, true, bias.data()));
+  f.expect_tensor("Y", {2, 17, 35}, matmul_of(x.data(), w.data(), 34, 35, 50, true, bias.data()));
   f.reference.linear("Z", "X", "W", nullptr, DType::kFp32);
-  f.expect_tensor("Z", {2, 17, 35}, product(x.data(), w.data(), 34, 35, 50, true, nullptr));
+  f.expect_tensor("Z", {2, 17, 35}, matmul_of(x.data(), w.data(), 34, 35, 50, true, nullptr));
 }
 
 void test_shape_operations() {

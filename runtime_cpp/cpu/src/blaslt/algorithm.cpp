@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "blaslt/descriptor.hpp"
-#include "blaslt/product.hpp"
+#include "blaslt/gemm_task.hpp"
 #include "blaslt/shapes.hpp"
 #include "core/error.hpp"
 

@@ -87,7 +87,7 @@ struct Place {
 
 /// Calls body with each tile of one batch, in the order of the tiling.
 template <class Body>
-void for_each_tile(const Product& p, Body body) {
+void for_each_tile(const Gemm& p, Body body) {
   const int64_t tile = p.tiling.tile;
   const int64_t rows = (p.m + tile - 1) / tile, columns = (p.n + tile - 1) / tile;
   for (int64_t i = 0; i < rows * columns; ++i) {
@@ -98,7 +98,7 @@ void for_each_tile(const Product& p, Body body) {
 }
 
 template <class A, class B>
-void compute_tile(const Product& p, const A* a, const B* b, const Place& at, Scratch& scratch) {
+void compute_tile(const Gemm& p, const A* a, const B* b, const Place& at, Scratch& scratch) {
   std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
   for (int64_t k = 0; k < p.k; k += p.tiling.depth) {
     int64_t depth = std::min(p.tiling.depth, p.k - k);
@@ -115,7 +115,7 @@ void compute_tile(const Product& p, const A* a, const B* b, const Place& at, Scr
   }
 }
 
-float activate(const Product& p, float value) {
+float activate(const Gemm& p, float value) {
   if (p.relu) return std::max(value, 0.0F);
   if (!p.gelu) return value;
   constexpr float kSqrtTwoOverPi = 0.7978845608028654F;
@@ -123,7 +123,7 @@ float activate(const Product& p, float value) {
          (1 + std::tanh(kSqrtTwoOverPi * (value + 0.044715F * value * value * value)));
 }
 
-std::vector<float> load_bias(const Product& p) {
+std::vector<float> load_bias(const Gemm& p) {
   std::vector<float> bias(static_cast<size_t>(p.m));
   if (p.bias == nullptr) return bias;
   with_type(p.bias_type, [&](auto* type) {
@@ -134,7 +134,7 @@ std::vector<float> load_bias(const Product& p) {
 }
 
 template <class T>
-void store_tile(const Product& p, const T* c, T* d, const Place& at, const float* tile,
+void store_tile(const Gemm& p, const T* c, T* d, const Place& at, const float* tile,
                 const std::vector<float>& bias) {
   for (int64_t j = 0; j < at.columns; ++j) {
     for (int64_t i = 0; i < at.rows; ++i) {
@@ -150,7 +150,7 @@ void store_tile(const Product& p, const T* c, T* d, const Place& at, const float
 }
 
 template <class In, class Out>
-void multiply_typed(const Product& p) {
+void multiply_typed(const Gemm& p) {
   Scratch scratch;
   std::vector<float> bias = load_bias(p);
   for (int64_t batch = 0; batch < p.batch; ++batch) {
@@ -167,11 +167,11 @@ void multiply_typed(const Product& p) {
 
 }  // namespace
 
-void multiply(const Product& product) {
-  with_type(product.a.type, [&](auto* in) {
-    with_type(product.d.type, [&](auto* out) {
+void multiply(const Gemm& gemm) {
+  with_type(gemm.a.type, [&](auto* in) {
+    with_type(gemm.d.type, [&](auto* out) {
       multiply_typed<std::remove_pointer_t<decltype(in)>, std::remove_pointer_t<decltype(out)>>(
-          product);
+          gemm);
     });
   });
 }

@@ -1,4 +1,4 @@
-// The product itself: D = epilogue(alpha A B + beta C + bias).
+// The GEMM itself: D = epilogue(alpha A B + beta C + bias).
 #pragma once
 
 #include <cublasLt.h>
@@ -22,7 +22,7 @@ struct Tiling {
   bool rows_first = false;  ///< tiles are made row by row
 };
 
-struct Product {
+struct Gemm {
   int64_t m = 0, n = 0, k = 0, batch = 1;
   float alpha = 1, beta = 0;
   Matrix a, b, c, d;
@@ -32,8 +32,8 @@ struct Product {
   Tiling tiling;
 };
 
-/// Runs it in the calling thread: fp32 products and sums, one rounding to D's type.
-void multiply(const Product& product);
+/// Runs it in the calling thread: fp32 GEMMs and sums, one rounding to D's type.
+void multiply(const Gemm& gemm);
 
 /// Bytes of an element.
 inline size_t size_of(cudaDataType_t type) { return type == CUDA_R_32F ? 4 : 2; }

@@ -8,7 +8,7 @@
 #include "blaslt/algorithm.hpp"
 #include "blaslt/descriptor.hpp"
 #include "blaslt/gemm.hpp"
-#include "blaslt/product.hpp"
+#include "blaslt/gemm_task.hpp"
 #include "blaslt/shapes.hpp"
 #include "core/error.hpp"
 #include "memory/memory.hpp"
@@ -55,15 +55,14 @@ void check_algorithm(const cublasLtMatmulAlgo_t* algo, const std::array<const vo
   }
 }
 
-void set_epilogue(const Description& op, const Layout& d, Product& product) {
-  product.relu = (op.epilogue & CUBLASLT_EPILOGUE_RELU) != 0;
-  product.gelu = (op.epilogue & CUBLASLT_EPILOGUE_GELU) != 0;
-  product.bias_type = op.bias_type == kTypeOfD ? d.type : static_cast<cudaDataType_t>(op.bias_type);
+void set_epilogue(const Description& op, const Layout& d, Gemm& gemm) {
+  gemm.relu = (op.epilogue & CUBLASLT_EPILOGUE_RELU) != 0;
+  gemm.gelu = (op.epilogue & CUBLASLT_EPILOGUE_GELU) != 0;
+  gemm.bias_type = op.bias_type == kTypeOfD ? d.type : static_cast<cudaDataType_t>(op.bias_type);
   if ((op.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) {
     require(op.bias != nullptr, "an epilogue with bias, and no bias pointer");
-    product.bias = op.bias;
-    require_device_memory(op.bias, static_cast<size_t>(product.m) * size_of(product.bias_type),
-                          "bias");
+    gemm.bias = op.bias;
+    require_device_memory(op.bias, static_cast<size_t>(gemm.m) * size_of(gemm.bias_type), "bias");
   }
 }
 
@@ -79,25 +78,24 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
     require(lightHandle != nullptr && lightHandle->magic == kLiveHandle, "not a cuBLASLt handle");
     require(alpha != nullptr && beta != nullptr, "null alpha or beta");
     const Layout &a = open(Adesc), &b = open(Bdesc), &c = open(Cdesc), &d = open(Ddesc);
-    Product product = check_shapes(open(computeDesc), a, b, c, d);
-    memcpy(&product.alpha, alpha, sizeof(float));
-    memcpy(&product.beta, beta, sizeof(float));
+    Gemm gemm = check_shapes(open(computeDesc), a, b, c, d);
+    memcpy(&gemm.alpha, alpha, sizeof(float));
+    memcpy(&gemm.beta, beta, sizeof(float));
     require_device_memory(A, span(a), "A");
     require_device_memory(B, span(b), "B");
     require_device_memory(D, span(d), "D");
-    if (product.beta != 0) require_device_memory(C, span(c), "C");
+    if (gemm.beta != 0) require_device_memory(C, span(c), "C");
     require_device_memory(workspace, workspaceSizeInBytes, "workspace");
     check_algorithm(algo, {A, B, C, D}, workspace, workspaceSizeInBytes);
-    product.a = matrix_of(A, a, open(computeDesc).transpose_a == CUBLAS_OP_T);
-    product.b = matrix_of(B, b, open(computeDesc).transpose_b == CUBLAS_OP_T);
-    product.c = matrix_of(C, c, false);
-    product.d = matrix_of(D, d, false);
-    set_epilogue(open(computeDesc), d, product);
-    if (algo != nullptr) product.tiling = tiling_of(open(*algo));
+    gemm.a = matrix_of(A, a, open(computeDesc).transpose_a == CUBLAS_OP_T);
+    gemm.b = matrix_of(B, b, open(computeDesc).transpose_b == CUBLAS_OP_T);
+    gemm.c = matrix_of(C, c, false);
+    gemm.d = matrix_of(D, d, false);
+    set_epilogue(open(computeDesc), d, gemm);
+    if (algo != nullptr) gemm.tiling = tiling_of(open(*algo));
     const auto extra = algo != nullptr ? extra_of(open(*algo)) : std::chrono::milliseconds(0);
     submit(stream, [=](Stream& target) {
-      Scheduler::get().push(target,
-                            make_product_task(product, workspace, workspaceSizeInBytes, extra));
+      Scheduler::get().push(target, make_gemm_task(gemm, workspace, workspaceSizeInBytes, extra));
     });
   });
 }

@@ -19,21 +19,21 @@ void check_layout(const Layout& layout, const char* name) {
 
 }  // namespace
 
-Product check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
-                     const Layout& d) {
+Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
+                  const Layout& d) {
   check_layout(a, "A");
   check_layout(b, "B");
   check_layout(c, "C");
   check_layout(d, "D");
   bool ta = op.transpose_a == CUBLAS_OP_T, tb = op.transpose_b == CUBLAS_OP_T;
-  Product product;
-  product.m = static_cast<int64_t>(ta ? a.columns : a.rows);
-  product.k = static_cast<int64_t>(ta ? a.rows : a.columns);
-  product.n = static_cast<int64_t>(tb ? b.rows : b.columns);
-  product.batch = d.batch;
+  Gemm gemm;
+  gemm.m = static_cast<int64_t>(ta ? a.columns : a.rows);
+  gemm.k = static_cast<int64_t>(ta ? a.rows : a.columns);
+  gemm.n = static_cast<int64_t>(tb ? b.rows : b.columns);
+  gemm.batch = d.batch;
   auto k_of_b = static_cast<int64_t>(tb ? b.columns : b.rows);
-  auto m = static_cast<uint64_t>(product.m), n = static_cast<uint64_t>(product.n);
-  require(k_of_b == product.k, "A and B differ in k");
+  auto m = static_cast<uint64_t>(gemm.m), n = static_cast<uint64_t>(gemm.n);
+  require(k_of_b == gemm.k, "A and B differ in k");
   require(d.rows == m && d.columns == n, "D is not m x n");
   require(c.rows == m && c.columns == n && c.type == d.type, "C is not like D");
   require(a.batch == d.batch && b.batch == d.batch && c.batch == d.batch, "batch counts differ");
@@ -41,7 +41,7 @@ Product check_shapes(const Description& op, const Layout& a, const Layout& b, co
   if (a.type != b.type || (a.type != d.type && d.type != CUDA_R_32F)) {
     throw Failure{cudaErrorNotSupported, "this combination of element types"};
   }
-  return product;
+  return gemm;
 }
 
 }  // namespace hirgen_cpu

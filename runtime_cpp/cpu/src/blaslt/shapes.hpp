@@ -1,4 +1,4 @@
-// What every call of cuBLASLt that is given a product does first.
+// What every call of cuBLASLt that is given a GEMM does first.
 #pragma once
 
 #include <cublasLt.h>
@@ -12,8 +12,8 @@
 namespace hirgen_cpu {
 
 /// Shapes, types and batches of the four matrices; the pointers are not looked at.
-Product check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
-                     const Layout& d);
+Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
+                  const Layout& d);
 
 /// cublas status of a failure, and its text on stderr: cuBLAS has no last error to ask for.
 template <class Body>

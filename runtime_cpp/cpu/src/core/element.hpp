@@ -1,4 +1,4 @@
-// Element types of products and reductions, to and from float.
+// Element types of GEMMs and reductions, to and from float.
 #pragma once
 
 #include <cuda_bf16.h>

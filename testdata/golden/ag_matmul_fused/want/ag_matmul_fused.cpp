@@ -39,7 +39,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = D * (M / (S * D)), .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
@@ -63,7 +63,7 @@ class AgMatmulFused final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -71,7 +71,7 @@ class AgMatmulFused final : public hirgen::Program {
   // [S, D, M / (S * D), K]
   bf16* A_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * K, "spec.yaml:11:5 A_all");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -172,7 +172,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "98539ab892dc1adb4ba84961e829cce0ecdd10a2675ecc11a4cc4408db98601b",
               .mesh_size = D,
-              .products = {{S * D * (M / (S * D)), N, K, 1}},
+              .gemms = {{S * D * (M / (S * D)), N, K, 1}},
               .communications = {"allgather x"},
               .bytes = S * D * (M / (S * D)) * K * 2,
               .largest = "allgather",

@@ -39,7 +39,7 @@ using fp32 = float;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = D * (M / (S * D)), .n = N, .k = K, .dtype = hirgen::DType::kFp32};
 
@@ -66,7 +66,7 @@ class AgMatmulGraph final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -74,7 +74,7 @@ class AgMatmulGraph final : public hirgen::Program {
   // [S, D, M / (S * D), K]
   fp32* A_all_ = context_.allocate<fp32>(S * D * (M / (S * D)) * K, "spec.yaml:11:5 A_all");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -182,7 +182,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "6cf06fe317506503e7a9dc2bf45bdd0efcb1c6004718f7bf729a16689a425b9e",
               .mesh_size = D,
-              .products = {{S * D * (M / (S * D)), N, K, 1}},
+              .gemms = {{S * D * (M / (S * D)), N, K, 1}},
               .communications = {"allgather x"},
               .bytes = S * D * (M / (S * D)) * K * 4,
               .largest = "allgather",

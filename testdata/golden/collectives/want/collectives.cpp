@@ -304,7 +304,7 @@ const hirgen::ProgramTable& table() {
               .spec = "collectives.hir",
               .digest = "b2a5590f94718ff103aa3e760d6049eed0d30e4c3c32bc21fd6b50f3202338fd",
               .mesh_size = X * Y,
-              .products = {},
+              .gemms = {},
               .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
                                  "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},
               .bytes = X * X * N * 4,

@@ -40,7 +40,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
@@ -70,14 +70,14 @@ class Exchange final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "exchange.hir:3:5 mesh world");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   bf16* A_all_ = context_.allocate<bf16>(D * M * K, "exchange.hir:4:5 A_all");  // [D, M, K]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -201,7 +201,7 @@ const hirgen::ProgramTable& table() {
               .spec = "exchange.hir",
               .digest = "288b62a6af08074f86cd3eec6c4044e6098a42227872286d39dfe58c4663fdd6",
               .mesh_size = D,
-              .products = {{D * M, N, K, 1}},
+              .gemms = {{D * M, N, K, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * M * K * 2,
               .largest = "sendrecv",

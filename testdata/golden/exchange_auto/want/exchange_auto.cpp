@@ -44,7 +44,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPSShape = {
     .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
@@ -80,7 +80,7 @@ class ExchangeAuto final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml exchange_auto"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -89,7 +89,7 @@ class ExchangeAuto final : public hirgen::Program {
   // [D, 1, M / D, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P_parts");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -229,7 +229,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "4c5cc645d5a492b2297d518f4a27f03088aa7ea32b00ed2549e7e12e76abec9a",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K / D, 1}},
+              .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D) * N * 2,
               .largest = "sendrecv",

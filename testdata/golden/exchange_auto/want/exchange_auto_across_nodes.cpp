@@ -47,7 +47,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPSShape = {
     .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
@@ -91,7 +91,7 @@ class ExchangeAutoAcrossNodes final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -100,7 +100,7 @@ class ExchangeAutoAcrossNodes final : public hirgen::Program {
   // [D, 1, M / D, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P_parts");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.

@@ -40,7 +40,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
@@ -74,14 +74,14 @@ class ExchangeFused final : public hirgen::Program {
   // Memory that the ranks share.
   hirgen::Peers peers_{context_, "spec.yaml exchange_fused"};
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:12:5 A_all");  // [D, M / D, K]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -229,7 +229,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "e576f15cf76a2fada62f703c9a427088520d8e9d4772b5b63d07617cc727d680",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K, 1}},
+              .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D) * K * 2,
               .largest = "sendrecv",

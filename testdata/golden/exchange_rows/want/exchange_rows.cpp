@@ -45,7 +45,7 @@ const hirgen::Mesh mesh_world({6});
 // Mesh grid: y of R, x of D ranks.
 const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kEShape = {
     .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
@@ -93,7 +93,7 @@ class ExchangeRows final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -101,7 +101,7 @@ class ExchangeRows final : public hirgen::Program {
   // [1, D, M / D, K]
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? D * (M / D) * K : 0, "spec.yaml:16:5 A_all");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulE};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -314,7 +314,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "969442bbe735754662f57a9aa6a5ea91e2c1230b9068c48516ec58787ba894a6",
               .mesh_size = 6,
-              .products = {{D * (M / D), N, K, 1}},
+              .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x of grid", "sendrecv y of grid"},
               .bytes = (R - 1) * D * (M / D) * N * 2,
               .largest = "sendrecv",

@@ -38,7 +38,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPSCSumShape = {
     .m = M / D / 2, .n = N, .k = K / D, .addend = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPSCShape = {
@@ -71,7 +71,7 @@ class FoldedSums final : public hirgen::Program {
   bf16* P_sums_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:14:5 P_sums");
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_c_sum_plan_{context_, kPSCSumShape, kMatmulPSCSum};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
 
@@ -198,7 +198,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "d209491b6159083a5259d8a4501a2648287f8f7842133165ceb234fdcd0bbc5e",
               .mesh_size = D,
-              .products = {{D * (M / D / 2) * 2, N, K / D, 1}},
+              .gemms = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D / 2) * N * 4,
               .largest = "sendrecv",

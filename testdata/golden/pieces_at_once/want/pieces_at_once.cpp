@@ -46,7 +46,7 @@ using fp16 = __half;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPShape = {
     .m = M / D / 4,
     .n = N,
@@ -111,7 +111,7 @@ class PiecesAtOnce final : public hirgen::Program {
   fp16* P_parts_ = context_.allocate<fp16>(D * (M / D) * N, "spec.yaml:17:5 P_parts");
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -344,7 +344,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "0c9986315964fbc6af24f30f2c205ed9d1ce7641eb99746f1ffd75fedf8998c5",
               .mesh_size = D,
-              .products = {{M / D / 4 * 4, N, K / D, D}},
+              .gemms = {{M / D / 4 * 4, N, K / D, D}},
               .communications = {"sendrecv x", "sendrecv x"},
               .bytes = (D - 1) * (M / D / 4) * N * 8,
               .largest = "sendrecv",

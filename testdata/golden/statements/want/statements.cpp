@@ -65,7 +65,7 @@ const hirgen::Mesh mesh_world({D});
 // Mesh turned: x of D ranks.
 const hirgen::Mesh mesh_turned({D}, {1, 0});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kOutBatchedShape = {
     .m = M,
     .n = N,
@@ -116,7 +116,7 @@ class Statements final : public hirgen::Program {
   fp32* rows_ = context_.allocate<fp32>(M * N, "statements.hir:15:5 rows");        // M x [N]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "statements.hir:13:5 workspace");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan out_batched_plan_{context_, kOutBatchedShape, kMatmulOutBatched};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -342,7 +342,7 @@ const hirgen::ProgramTable& table() {
               .spec = "statements.hir",
               .digest = "13a2ee7fe73afac6b07e895170b0a9ec12b8f843b70fbefd00d075b421970c4a",
               .mesh_size = D,
-              .products = {{M, N, K, B}},
+              .gemms = {{M, N, K, B}},
               .communications = {"sendrecv from world to turned"},
               .bytes = N * 4,
               .largest = "sendrecv",

@@ -46,7 +46,7 @@ const hirgen::Mesh mesh_one({1}, {2});
 // Mesh ranks_2_1: x of 2 ranks.
 const hirgen::Mesh mesh_ranks_2_1({2}, {2, 1});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = 16, .n = 12, .k = 16, .dtype = hirgen::DType::kBf16};
 
@@ -84,7 +84,7 @@ class SubMeshes final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -95,7 +95,7 @@ class SubMeshes final : public hirgen::Program {
   // [2, 2, 8, 12]
   bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -246,7 +246,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "4c58627db5b81c6667dc98c7ba7f0b0bff99617acc80678abb9489d9565c393d",
               .mesh_size = 4,
-              .products = {{32, 12, 16, 1}},
+              .gemms = {{32, 12, 16, 1}},
               .communications = {"allgather x of pair", "broadcast x of ranks_2_1", "broadcast x"},
               .bytes = 1024,
               .largest = "allgather",

@@ -7,18 +7,18 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
-// A leadingAxis is an axis of a product's result in front of the columns, with its stride in the
+// A leadingAxis is an axis of a GEMM's result in front of the columns, with its stride in the
 // result, the operands and the bias: 0 where one has no such axis, or one element for all.
 type leadingAxis struct {
 	extent        quantity
 	c, a, b, bias quantity
 }
 
-// inCalls reads a product as calls of batches of matrices: of the axes in front of the columns, in
+// inCalls reads a GEMM as calls of batches of matrices: of the axes in front of the columns, in
 // the order in which those of the result lie in memory, the outermost are calls, those behind them
 // batches and the innermost rows. A batch has one stride in each of them, and a call one row of the
 // bias. It looks for the fewest axes of calls, and then for the most rows. ok is false where columns, or what is summed, do not lie as cuBLASLt can read them.
-func inCalls(out, x, y, bias *buffer) (p product, ok bool) {
+func inCalls(out, x, y, bias *buffer) (p gemm, ok bool) {
 	axes := leadingAxes(out, x, y, bias)
 	for calls := 0; calls <= len(axes); calls++ {
 		for rows := len(axes) - calls; rows >= 0; rows-- {
@@ -28,7 +28,7 @@ func inCalls(out, x, y, bias *buffer) (p product, ok bool) {
 			}
 		}
 	}
-	return product{}, false
+	return gemm{}, false
 }
 
 // leadingAxes lists the axes of a result in front of the columns, outermost in memory first, without
@@ -61,9 +61,9 @@ func strideAt(dims []dim, back int) quantity {
 }
 
 // batchesOf is one call: so many of the axes, the innermost, are rows, and the others batches.
-func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p product, ok bool) {
+func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p gemm, ok bool) {
 	batch, inner := axes[:len(axes)-rows], axes[len(axes)-rows:]
-	p = product{m: number(1), n: last(out.dims).extent, k: last(x.dims).extent, batch: number(1)}
+	p = gemm{m: number(1), n: last(out.dims).extent, k: last(x.dims).extent, batch: number(1)}
 	c, a := []dim{last(out.dims)}, []dim{last(x.dims)}
 	for i, axis := range slices.Backward(inner) {
 		if axis.b.size != 0 || axis.bias.size != 0 {
@@ -109,8 +109,8 @@ func strides(batch []leadingAxis) (a, b, c quantity, ok bool) {
 	return a, b, c, true
 }
 
-// products is how many products of matrices all calls make.
-func (p product) products() quantity {
+// gemms is how many GEMMs all calls make.
+func (p gemm) gemms() quantity {
 	count := p.batch
 	for _, axis := range p.calls {
 		count = times(axis.extent, count)
@@ -119,7 +119,7 @@ func (p product) products() quantity {
 }
 
 // calls puts a call into loops over the axes that it does not cover.
-func (b *builder) calls(p product, call *productNode) []node {
+func (b *builder) calls(p gemm, call *gemmNode) []node {
 	vars := make([]string, len(p.calls))
 	for i, axis := range p.calls {
 		vars[i] = b.names.local("batch")

@@ -1,4 +1,4 @@
-// A product as work on a stream.
+// A GEMM as work on a stream.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,12 @@
 
 namespace hirgen_cpu {
 
-// The part of a workspace that a product really writes.
+// The part of a workspace that a GEMM really writes.
 constexpr size_t kUsedWorkspace = size_t{64} << 10;
 
 /// A task that multiplies, computes on for `extra`, and reports if other work writes the workspace
 /// meanwhile.
-std::unique_ptr<Task> make_product_task(const Product& product, void* workspace, size_t bytes,
-                                        std::chrono::milliseconds extra);
+std::unique_ptr<Task> make_gemm_task(const Gemm& gemm, void* workspace, size_t bytes,
+                                     std::chrono::milliseconds extra);
 
 }  // namespace hirgen_cpu

@@ -1,4 +1,4 @@
-#include "blaslt/product.hpp"
+#include "blaslt/gemm_task.hpp"
 
 #include <time.h>
 
@@ -9,8 +9,8 @@
 namespace hirgen_cpu {
 namespace {
 
-/// A workspace is written when the product starts and compared when it ends, so a second product
-/// that uses it in between is found. The bytes differ from product to product.
+/// A workspace is written when the GEMM starts and compared when it ends, so a second GEMM
+/// that uses it in between is found. The bytes differ from GEMM to GEMM.
 class WorkspaceWatch {
  public:
   WorkspaceWatch(void* workspace, size_t bytes)
@@ -25,7 +25,7 @@ class WorkspaceWatch {
       if (words_[i] == mark_ * 0x9E3779B97F4A7C15u + i) continue;
       throw Failure{cudaErrorLaunchFailure,
                     format("cublasLtMatmul: the workspace at %p was written by other work while "
-                           "the product ran (two products at once need two workspaces)",
+                           "the GEMM ran (two GEMMs at once need two workspaces)",
                            static_cast<void*>(words_))};
     }
   }
@@ -50,25 +50,24 @@ void compute_for(std::chrono::nanoseconds time) {
   }
 }
 
-class ProductTask final : public Task {
+class GemmTask final : public Task {
  public:
-  ProductTask(const Product& product, void* workspace, size_t bytes,
-              std::chrono::milliseconds extra)
-      : product_(product), watch_(workspace, bytes), extra_(extra) {}
+  GemmTask(const Gemm& gemm, void* workspace, size_t bytes, std::chrono::milliseconds extra)
+      : gemm_(gemm), watch_(workspace, bytes), extra_(extra) {}
   bool step() override {
     if (!started_) {
       watch_.fill(reinterpret_cast<uint64_t>(this));
       started_ = true;
       return false;
     }
-    multiply(product_);
+    multiply(gemm_);
     compute_for(extra_);
     watch_.check();
     return true;
   }
 
  private:
-  Product product_;
+  Gemm gemm_;
   WorkspaceWatch watch_;
   std::chrono::milliseconds extra_;
   bool started_ = false;
@@ -76,9 +75,9 @@ class ProductTask final : public Task {
 
 }  // namespace
 
-std::unique_ptr<Task> make_product_task(const Product& product, void* workspace, size_t bytes,
-                                        std::chrono::milliseconds extra) {
-  return std::make_unique<ProductTask>(product, workspace, bytes, extra);
+std::unique_ptr<Task> make_gemm_task(const Gemm& gemm, void* workspace, size_t bytes,
+                                     std::chrono::milliseconds extra) {
+  return std::make_unique<GemmTask>(gemm, workspace, bytes, extra);
 }
 
 }  // namespace hirgen_cpu

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A product is C[m, n] = A[m, k] B[k, n], batched: what a plan is made from.
-type product struct {
+// A GEMM is C[m, n] = A[m, k] B[k, n], batched: what a plan is made from.
+type gemm struct {
 	m, n, k, batch            quantity
 	strideA, strideB, strideC quantity
 	rowB                      quantity // elements between rows of B as it is stored; 0 where they are dense
@@ -43,7 +43,7 @@ func (b *builder) linear(s *hostir.Linear) ([]node, error) {
 	return b.multiply(s, buffers, true, bias, s.Addend)
 }
 
-// withRow gives the result and the first operand of a product, which are the first buffers, an axis
+// withRow gives the result and the first operand of a GEMM, which are the first buffers, an axis
 // of rows of one element where they have none.
 func withRow(buffers []*buffer, oneRow bool) []*buffer {
 	if !oneRow {
@@ -58,7 +58,7 @@ func withRow(buffers []*buffer, oneRow bool) []*buffer {
 	return buffers
 }
 
-// multiply prints the product of buffers[1] and buffers[2]; the second one is stored
+// multiply prints the GEMM of buffers[1] and buffers[2]; the second one is stored
 // [n, k] when columnsFirst is set. The addend, if there is one, lies as the result does; the bias
 // may be nil.
 func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias *buffer, addend *hostir.Tensor) ([]node, error) {
@@ -66,13 +66,13 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
 		return nil, internalError(s.Meta().Pos, s.Op(), "the operands have too few axes")
 	}
-	p, misfit := productOf(out, x, y, bias)
+	p, misfit := gemmOf(out, x, y, bias)
 	if misfit != nil {
-		return nil, b.notContiguous(s, misfit.tensor, "a product")
+		return nil, b.notContiguous(s, misfit.tensor, "a matmul")
 	}
 	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != nil, addend != nil
 	p.fp32Result = out.typ != x.typ
-	call, err := b.product(s, p, out, x, y)
+	call, err := b.gemm(s, p, out, x, y)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	return b.calls(p, call), err
 }
 
-// addend is the pointer to what a product adds to, which lies as its result does.
+// addend is the pointer to what a GEMM adds to, which lies as its result does.
 func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) (string, error) {
 	buf, err := b.operandBuffer(s, t)
 	if err != nil {
@@ -96,7 +96,7 @@ func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) (string, 
 		return d.extent.size == o.extent.size && d.stride.size == o.stride.size
 	})
 	if !same || buf.typ != out.typ {
-		return "", errorAt(s.Meta().Pos, "%s, to which the product is added, does not lie in memory as %s does",
+		return "", errorAt(s.Meta().Pos, "%s, to which the matmul is added, does not lie in memory as %s does",
 			hostir.Called(b.program, s, t), hostir.Called(b.program, s, out.tensor))
 	}
 	return buf.name, nil
@@ -109,10 +109,10 @@ func long(dims []dim) []dim {
 	return slices.DeleteFunc(slices.Clone(dims), func(d dim) bool { return d.extent.isOne() })
 }
 
-// product declares the plan and prints the call.
-func (b *builder) product(s hostir.Stmt, p product, out, x, y *buffer) (*productNode, error) {
+// gemm declares the plan and prints the call.
+func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) (*gemmNode, error) {
 	if x.typ != y.typ || out.typ != x.typ && out.typ != cppTypes[domain.FP32] {
-		return nil, errorAt(s.Meta().Pos, "the operands of a product have one type, and so has its result unless it is fp32; cast %s", hostir.Called(b.program, s, out.tensor))
+		return nil, errorAt(s.Meta().Pos, "the operands of a matmul have one type, and so has its result unless it is fp32; cast %s", hostir.Called(b.program, s, out.tensor))
 	}
 	workspace, err := b.workspace(s)
 	if err != nil {
@@ -126,13 +126,13 @@ func (b *builder) product(s hostir.Stmt, p product, out, x, y *buffer) (*product
 	plan, shape := b.names.member(name+"_plan"), b.names.constant(name+"_shape")
 	b.view.Shapes = append(b.view.Shapes, shapeView{shape, p.fields(x.typ)})
 	b.view.Plans = append(b.view.Plans, &planMember{plan, shape, src.Where})
-	b.view.Products = append(b.view.Products, productView{
-		M: times(b.runs(), p.m), N: p.n, K: p.k, Batch: p.products(),
+	b.view.Gemms = append(b.view.Gemms, gemmView{
+		M: times(b.runs(), p.m), N: p.n, K: p.k, Batch: p.gemms(),
 	})
-	return &productNode{source: src, Plan: plan, Out: out.name, A: x.name, B: y.name, Added: out.name, Beta: "kZero", Workspace: workspace}, nil
+	return &gemmNode{source: src, Plan: plan, Out: out.name, A: x.name, B: y.name, Added: out.name, Beta: "kZero", Workspace: workspace}, nil
 }
 
-// workspace is the memory that a product on the current stream may use.
+// workspace is the memory that a GEMM on the current stream may use.
 func (b *builder) workspace(s hostir.Stmt) (string, error) {
 	switch {
 	case b.current.worker != "":
@@ -150,7 +150,7 @@ func (b *builder) workspace(s hostir.Stmt) (string, error) {
 }
 
 // fields are the designated initialisers of hirgen::MatmulShape, without defaults.
-func (p product) fields(typ cppType) []fieldView {
+func (p gemm) fields(typ cppType) []fieldView {
 	list := []fieldView{{"m", p.m.String()}, {"n", p.n.String()}, {"k", p.k.String()}}
 	if !p.batch.isOne() {
 		list = append(list, fieldView{"batch", p.batch.String()}, fieldView{"stride_a", p.strideA.String()},
@@ -170,7 +170,7 @@ func (p product) fields(typ cppType) []fieldView {
 	return append(list, fieldView{"dtype", typ.DType})
 }
 
-// contraction is the largest number of terms that products which read an input sum: see
+// contraction is the largest number of terms that GEMMs which read an input sum: see
 // domain.Contractions. It bounds how many non-zero integers the check may fill the input with.
 func (b *builder) contraction(t *hostir.Tensor) quantity {
 	product := number(1)

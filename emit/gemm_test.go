@@ -46,8 +46,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestProductOf holds that rows are batches only where they do not lie in one run of memory.
-func TestProductOf(t *testing.T) {
+// TestGemmOf holds that rows are batches only where they do not lie in one run of memory.
+func TestGemmOf(t *testing.T) {
 	y := &buffer{dims: dense([]int64{8, 6}, 0, 1)}
 	many := &buffer{dims: dense([]int64{3, 8, 6}, 0, 1, 2)}
 	out, x := dense([]int64{1, 3, 4, 6}, 0, 1, 2, 3), dense([]int64{1, 3, 4, 8}, 0, 1, 2, 3)
@@ -72,7 +72,7 @@ func TestProductOf(t *testing.T) {
 		"columns that lie apart":     {byColumns, &buffer{dims: x[2:]}, y, 0, 0, [3]int64{}, byColumns},
 		"rows in another order":      {apart, turned, y, 6, 1, [3]int64{}, nil},
 	} {
-		p, misfit := productOf(c.out, c.x, c.y, nil)
+		p, misfit := gemmOf(c.out, c.x, c.y, nil)
 		switch {
 		case misfit != c.misfit:
 			t.Errorf("%s: %v does not fit, want %v", name, misfit, c.misfit)
@@ -103,7 +103,7 @@ func TestRowsThatLieApart(t *testing.T) {
 	} {
 		k, n := c.y.dims[0].extent.size, c.y.dims[1].extent.size
 		out, x := &buffer{dims: dense([]int64{1, n}, 0, 1)}, &buffer{dims: dense([]int64{1, k}, 0, 1)}
-		p, misfit := productOf(out, x, c.y, nil)
+		p, misfit := gemmOf(out, x, c.y, nil)
 		switch {
 		case c.row < 0 && misfit == c.y:
 		case misfit != nil:
@@ -114,8 +114,8 @@ func TestRowsThatLieApart(t *testing.T) {
 	}
 }
 
-// TestProductsInCalls holds which axes of a product are calls, which batches and which rows.
-func TestProductsInCalls(t *testing.T) {
+// TestGemmsInCalls holds which axes of a GEMM are calls, which batches and which rows.
+func TestGemmsInCalls(t *testing.T) {
 	of := func(extents ...int64) *buffer {
 		order := make([]int, len(extents))
 		for i := range order {
@@ -141,7 +141,7 @@ func TestProductsInCalls(t *testing.T) {
 		"batches of two operands":   {of(2, 3, 4, 5), of(2, 1, 4, 8), of(3, 8, 5), nil, 4, 3, [3]int64{0, 40, 20}, [][5]int64{{2, 32, 0, 60, 0}}},
 		"both by columns, in turns": {of(3, 4, 5), &buffer{dims: dense([]int64{3, 4, 8}, 2, 1, 0)}, of(3, 8, 5), nil, 0, 0, [3]int64{}, nil},
 	} {
-		p, misfit := productOf(c.out, c.x, c.y, c.bias)
+		p, misfit := gemmOf(c.out, c.x, c.y, c.bias)
 		var calls [][5]int64
 		for _, a := range p.calls {
 			calls = append(calls, [5]int64{a.extent.size, a.a.size, a.b.size, a.c.size, a.bias.size})

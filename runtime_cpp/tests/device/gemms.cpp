@@ -1,4 +1,4 @@
-// cuBLASLt products against a naive loop, on small integers, so that every result is exact.
+// cuBLASLt GEMMs against a naive loop, on small integers, so that every result is exact.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ using namespace device_test;
 namespace {
 
 template <class In, class Out = In>
-void product(const Shape& shape) {
+void gemm(const Shape& shape) {
   Problem<In, Out> problem(shape);
   cublasLtMatmulHeuristicResult_t result;
   OK(problem.heuristic(&result));
@@ -26,33 +26,32 @@ template <class T>
 void all_layouts() {
   for (bool transpose_a : {false, true}) {
     for (bool transpose_b : {false, true}) {
-      product<T>(
-          {.m = 64, .n = 32, .k = 48, .transpose_a = transpose_a, .transpose_b = transpose_b});
-      product<T>({.m = 136,
-                  .n = 264,
-                  .k = 520,
-                  .transpose_a = transpose_a,
-                  .transpose_b = transpose_b,
-                  .padding = 8});
+      gemm<T>({.m = 64, .n = 32, .k = 48, .transpose_a = transpose_a, .transpose_b = transpose_b});
+      gemm<T>({.m = 136,
+               .n = 264,
+               .k = 520,
+               .transpose_a = transpose_a,
+               .transpose_b = transpose_b,
+               .padding = 8});
     }
   }
 }
 
 void batches() {
-  product<float>({.m = 32, .n = 16, .k = 24, .batch = 5});
-  product<__nv_bfloat16>({.m = 64, .n = 64, .k = 64, .transpose_a = true, .batch = 3});
+  gemm<float>({.m = 32, .n = 16, .k = 24, .batch = 5});
+  gemm<__nv_bfloat16>({.m = 64, .n = 64, .k = 64, .transpose_a = true, .batch = 3});
 }
 
 void scales() {
-  product<float>({.m = 64, .n = 32, .k = 16, .alpha = 2, .beta = 3});
-  product<__half>({.m = 64, .n = 32, .k = 16, .alpha = 0.5F, .beta = 1});
+  gemm<float>({.m = 64, .n = 32, .k = 16, .alpha = 2, .beta = 3});
+  gemm<__half>({.m = 64, .n = 32, .k = 16, .alpha = 0.5F, .beta = 1});
 }
 
 /// D = A B + C, elsewhere than C, which is as it was.
 void addends() {
   const Shape shape{.m = 64, .n = 32, .k = 48, .batch = 2, .beta = 1, .apart = true};
-  product<float>(shape);
-  product<__nv_bfloat16>(shape);
+  gemm<float>(shape);
+  gemm<__nv_bfloat16>(shape);
   Problem<__half> problem(shape);
   cublasLtMatmulHeuristicResult_t result;
   OK(problem.heuristic(&result));
@@ -66,16 +65,16 @@ void epilogues() {
   for (cublasLtEpilogue_t epilogue :
        {CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS,
         CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS}) {
-    product<__nv_bfloat16>({.m = 64, .n = 32, .k = 32, .transpose_a = true, .epilogue = epilogue});
-    product<float>({.m = 64, .n = 32, .k = 32, .transpose_a = true, .epilogue = epilogue});
+    gemm<__nv_bfloat16>({.m = 64, .n = 32, .k = 32, .transpose_a = true, .epilogue = epilogue});
+    gemm<float>({.m = 64, .n = 32, .k = 32, .transpose_a = true, .epilogue = epilogue});
   }
 }
 
-void wide_results() { product<__nv_bfloat16, float>({.m = 64, .n = 64, .k = 1024}); }
+void wide_results() { gemm<__nv_bfloat16, float>({.m = 64, .n = 64, .k = 1024}); }
 
 void row_order() {
-  product<float>({.m = 40, .n = 24, .k = 16, .order = CUBLASLT_ORDER_ROW});
-  product<__nv_bfloat16>(
+  gemm<float>({.m = 40, .n = 24, .k = 16, .order = CUBLASLT_ORDER_ROW});
+  gemm<__nv_bfloat16>(
       {.m = 64, .n = 32, .k = 16, .transpose_b = true, .order = CUBLASLT_ORDER_ROW});
 }
 
@@ -109,7 +108,7 @@ void algorithms() {
   EXPECT(problem.verdict(results[0].algo, &results[1]) != CUBLAS_STATUS_SUCCESS);
 }
 
-/// Two products on two streams with a workspace each, many times.
+/// Two GEMMs on two streams with a workspace each, many times.
 void concurrent() {
   Problem<__nv_bfloat16> first({.m = 128, .n = 128, .k = 128}),
       second({.m = 128, .n = 64, .k = 256});
@@ -135,7 +134,7 @@ void bad_shapes() {
 }
 
 #ifdef HIRGEN_CPU_DEVICE
-/// Two products at once that share a workspace: garbage on a GPU, a report here.
+/// Two GEMMs at once that share a workspace: garbage on a GPU, a report here.
 void shared_workspace() {
 #if defined(__SANITIZE_THREAD__)
   skip("the sanitizer reports it first");
@@ -153,7 +152,7 @@ void shared_workspace() {
   gate.open();
   EXPECT_STATUS(cudaErrorLaunchFailure, cudaDeviceSynchronize());
   std::string text = cudaGetErrorString(cudaErrorLaunchFailure);
-  EXPECT(text.find("was written by other work while the product ran") != std::string::npos);
+  EXPECT(text.find("was written by other work while the GEMM ran") != std::string::npos);
   fflush(nullptr);
   _exit(0);  // the fault is sticky
 }

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// productOf finds the rows and the batches of a product of x and y, or the buffer that has none that
+// gemmOf finds the rows and the batches of a GEMM of x and y, or the buffer that has none that
 // cuBLASLt can read. The rows of the second operand's matrices may lie apart, where none but those of
-// dense ones would do: a product without rows is cut along its columns. The bias may be nil.
-func productOf(out, x, y, bias *buffer) (p product, misfit *buffer) {
-	p, misfit = productOfDense(out, x, y, bias)
+// dense ones would do: a GEMM without rows is cut along its columns. The bias may be nil.
+func gemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
+	p, misfit = denseGemmOf(out, x, y, bias)
 	if misfit == nil {
 		return p, nil
 	}
 	if together, row, byColumns := closedUp(y); together != nil {
-		if apart, misfit := productOfDense(out, x, together, bias); misfit == nil {
+		if apart, misfit := denseGemmOf(out, x, together, bias); misfit == nil {
 			apart.rowB, apart.transposeB = row, byColumns
 			return apart, nil
 		}
@@ -40,11 +40,11 @@ func closedUp(y *buffer) (together *buffer, row quantity, byColumns bool) {
 	return &closed, row, byColumns
 }
 
-// productOfDense finds the rows and the batches of a product whose matrices have no gaps. Where the second operand is one matrix, all leading axes of the first are
+// denseGemmOf finds the rows and the batches of a GEMM whose matrices have no gaps. Where the second operand is one matrix, all leading axes of the first are
 // rows, in the order in which they lie in memory, or, where they are not one run of it, the
 // outermost of them are batches. Otherwise those that stand before its last two are batches, as
 // NumPy has it. What is no batch with one stride takes several calls: see inCalls. The bias may be nil.
-func productOfDense(out, x, y, bias *buffer) (p product, misfit *buffer) {
+func denseGemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	operands := [3]*buffer{out, x, y}
 	dims := [3][]dim{out.dims, x.dims, y.dims}
 	least, most := 0, max(0, len(out.dims)-2)
@@ -90,12 +90,12 @@ func asTheyLie(out, x []dim) (sortedOut, sortedX []dim) {
 	return sortedOut, sortedX
 }
 
-// batched is a product whose outermost axes, so many, are batches. misfit says which of the result
+// batched is a GEMM whose outermost axes, so many, are batches. misfit says which of the result
 // and the operands does not lie so, and is negative if all do.
-func batched(dims [3][]dim, batches int) (p product, misfit int) {
+func batched(dims [3][]dim, batches int) (p gemm, misfit int) {
 	out, x, y := dims[0], dims[1], dims[2]
 	batch, rows := out[:batches], out[batches:len(out)-1]
-	p = product{m: extentOf(rows), n: last(out).extent, k: last(x).extent, batch: extentOf(batch)}
+	p = gemm{m: extentOf(rows), n: last(out).extent, k: last(x).extent, batch: extentOf(batch)}
 	var fits, turned bool
 	if p.strideC, turned, fits = matrix(out, len(rows)+1, batch); !fits || turned {
 		return p, 0
