@@ -3,7 +3,7 @@ package emit
 import "github.com/hirgen/hirgen/internal/expr"
 
 // seenFrom rewrites an expression that another rank computes, so that this rank does: what the
-// other one calls its rank, or its place along the axis that leads to it, is that of the peer
+// other one calls its rank, or its coordinate along the axis that leads to it, is that of the peer
 // here. Steps to a rank and back cancel out: at (rank + s) % D, (D + rank - s) % D is the rank
 // that asks, as (rank ^ s) % D is at (rank ^ s) % D.
 func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
@@ -14,10 +14,10 @@ func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 		}
 	}
 	e = substitute(e, theirs)
-	return b.reduceModulo(substitute(e, map[string]expr.Expr{"rank": p.rank, p.here: p.place}), p)
+	return b.reduceModulo(substitute(e, map[string]expr.Expr{"rank": p.rank, p.here: p.coordinate}), p)
 }
 
-// substitute puts expressions in the places of names.
+// substitute puts expressions for names.
 func substitute(e expr.Expr, by map[string]expr.Expr) expr.Expr {
 	switch e := e.(type) {
 	case expr.Var:
@@ -32,8 +32,8 @@ func substitute(e expr.Expr, by map[string]expr.Expr) expr.Expr {
 	}
 }
 
-// reduceModulo replaces "x % m" by the shortest form where x is the place here, give or take a
-// variable and multiples of m, and m is the number of places.
+// reduceModulo replaces "x % m" by the shortest form where x is the coordinate here, give or take a
+// variable and multiples of m, and m is the extent of the axis.
 func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok {
@@ -43,62 +43,62 @@ func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	if binary.Op != "%" || b.value(binary.Y) != p.extent {
 		return reduced
 	}
-	if place := b.inPair(p.here, binary.X, binary.Y); place != nil {
-		return place
+	if coordinate := b.inPair(p.here, binary.X, binary.Y); coordinate != nil {
+		return coordinate
 	}
 	terms := map[string]int64{}
 	if !collect(binary.X, binary.Y.String(), 1, terms) {
 		return reduced
 	}
-	if place := fromHere(p.here, terms, binary.Y); place != nil {
-		return place
+	if coordinate := fromHere(p.here, terms, binary.Y); coordinate != nil {
+		return coordinate
 	}
 	return reduced
 }
 
-// fromHere is a place, or so many steps of one variable after it or before it, modulo the
-// number of places; nil if terms are something else.
-func fromHere(place string, terms map[string]int64, places expr.Expr) expr.Expr {
+// fromHere is a coordinate, or so many steps of one variable after it or before it, modulo the
+// extent of the axis; nil if terms are something else.
+func fromHere(coordinate string, terms map[string]int64, extent expr.Expr) expr.Expr {
 	steps := ""
 	for name, count := range terms {
 		switch {
-		case name == place && count == 1 || name != place && count == 0:
-		case name != place && name != constant && steps == "" && (count == 1 || count == -1):
+		case name == coordinate && count == 1 || name != coordinate && count == 0:
+		case name != coordinate && name != constant && steps == "" && (count == 1 || count == -1):
 			steps = name
 		default:
 			return nil
 		}
 	}
-	here := expr.Var(place)
+	here := expr.Var(coordinate)
 	switch {
-	case terms[place] != 1:
+	case terms[coordinate] != 1:
 		return nil
 	case steps == "":
 		return here
 	case terms[steps] == 1:
-		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "+", X: here, Y: expr.Var(steps)}, Y: places}
+		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "+", X: here, Y: expr.Var(steps)}, Y: extent}
 	default:
-		from := &expr.Binary{Op: "+", X: places, Y: here}
-		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "-", X: from, Y: expr.Var(steps)}, Y: places}
+		from := &expr.Binary{Op: "+", X: extent, Y: here}
+		return &expr.Binary{Op: "%", X: &expr.Binary{Op: "-", X: from, Y: expr.Var(steps)}, Y: extent}
 	}
 }
 
-// inPair is a place where x, modulo so many places, is that place with the bits of steps
-// flipped and flipped back; nil if x is something else, or places no power of two.
-func (b *builder) inPair(place string, x, places expr.Expr) expr.Expr {
+// inPair is a coordinate where x, modulo the extent of the axis, is that coordinate with the bits of
+// steps flipped and flipped back; nil if x is something else, or the extent is no power of two.
+func (b *builder) inPair(coordinate string, x, extent expr.Expr) expr.Expr {
 	odd := map[string]bool{}
-	if n := b.value(places); n&(n-1) != 0 || !collectBits(x, places.String(), odd) {
+	if n := b.value(extent); n&(n-1) != 0 || !collectBits(x, extent.String(), odd) {
 		return nil
 	}
-	if !odd[place] {
+	if !odd[coordinate] {
 		return nil
 	}
 	for name, flipped := range odd {
-		if flipped && name != place {
+		if flipped && name != coordinate {
 			return nil
 		}
 	}
-	return expr.Var(place)
+	return expr.Var(coordinate)
 }
 
 // collectBits notes which names stand in x ^ y ^ ... an odd number of times; reductions by the

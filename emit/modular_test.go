@@ -31,7 +31,7 @@ func TestSeenFrom(t *testing.T) {
 		{"(rank ^ s) % D", "(rank ^ 1) % D", "(((rank ^ s) % D) ^ 1) % D"},
 	} {
 		asked, at := expression(t, c.peer), expression(t, c.at)
-		got := b.seenFrom(peer{rank: asked, place: asked, here: "rank", extent: 4}, at)
+		got := b.seenFrom(peer{rank: asked, coordinate: asked, here: "rank", extent: 4}, at)
 		if got.String() != c.want {
 			t.Errorf("%s, seen from %s: %s, want %s", c.at, c.peer, got, c.want)
 		}

@@ -153,7 +153,7 @@ func allNodes() []node {
 		&forNode{}, &ifNode{}, &earlierNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &gemmNode{},
 		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
 		&mappedNode{}, &flagGroupNode{}, &submitNode{}, &declareNode{}, &guardMember{}, &guardNode{}, &delayNode{},
-		&reductionNode{}, &operandNode{}, &reductionEndNode{}, &nameNode{}, &placeNode{},
+		&reductionNode{}, &operandNode{}, &reductionEndNode{}, &nameNode{}, &coordinateNode{},
 	}
 	for _, form := range collectives {
 		nodes = append(nodes, &collectiveNode{Kind: form.kind})

@@ -36,7 +36,7 @@ type programView struct {
 	Types       []cppType
 	Meshes      []meshView
 	Shapes      []shapeView
-	Places      []placeView
+	Labels      []labelView
 	Graph       bool
 
 	sharing
@@ -113,10 +113,10 @@ func (s shapeView) Definition() string {
 	return head + "\n" + inner + "};"
 }
 
-// placeView is what errors call a statement, as a constant.
-type placeView struct{ Name, Text string }
+// labelView is what errors call a statement, as a constant.
+type labelView struct{ Name, Text string }
 
-// coordinateView is this rank's place along a mesh axis.
+// coordinateView is this rank's coordinate along a mesh axis.
 type coordinateView struct {
 	Name, Mesh string
 	Axis       int

@@ -16,13 +16,13 @@ type builder struct {
 	pairs     map[string]*hostir.Exchange // transfers through shared memory, by handle
 	exchanges map[*hostir.Exchange]*exchange
 	shares    map[shareKey]*shareView
-	arguments map[*hostir.Tensor]int      // the places of inputs and outputs among the caller's tensors
+	arguments map[*hostir.Tensor]int      // the indices of inputs and outputs among the caller's tensors
 	copies    map[*hostir.Tensor]quantity // buffers of a tensor that a loop allocates
 	terms     map[string]domain.Terms     // of the sums of the model's matmuls, by operand
 
-	coordinates map[string]string    // C++ names of places, by mesh and axis
-	along       []*place             // this rank's places along mesh axes
-	placed      map[string]expr.Expr // expressions with places in them, by mesh and text
+	coordinates map[string]string    // C++ names of coordinates, by mesh and axis
+	along       []*coordinate        // this rank's coordinates along mesh axes
+	placed      map[string]expr.Expr // expressions with coordinates in them, by mesh and text
 	peersAt     map[string]peer      // ranks that transfers are with, by mesh and text
 	named       []*repeated          // the repeats in scope, innermost last
 	usesRank    bool                 // run() names this rank
@@ -36,7 +36,7 @@ type builder struct {
 	streams   map[string]string // C++ names of stream variables
 	handles   map[string]*transfer
 	limited   map[string]*hostir.P2PCommunication // transfers with some peers alone, by handle
-	places    map[string]string                   // names of constants, by text
+	labels    map[string]string                   // names of constants, by text
 	derived   []string                            // communications in words, for the summary
 
 	loops      []loop
@@ -80,6 +80,6 @@ func newBuilder(p *hostir.Program) *builder {
 		terms:   terms(p),
 		buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
 		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{}, guards: map[string]string{}, streams: map[string]string{},
-		handles: map[string]*transfer{}, coordinates: map[string]string{}, placed: map[string]expr.Expr{}, peersAt: map[string]peer{}, places: map[string]string{}, current: callersStream,
+		handles: map[string]*transfer{}, coordinates: map[string]string{}, placed: map[string]expr.Expr{}, peersAt: map[string]peer{}, labels: map[string]string{}, current: callersStream,
 	}
 }

@@ -86,7 +86,7 @@ func (b *builder) variable(t *hostir.Tensor) string {
 	return name
 }
 
-// coordinate names this rank's place along an axis of a mesh.
+// coordinate names this rank's coordinate along an axis of a mesh.
 func (b *builder) coordinate(m *domain.Mesh, axis string) string {
 	b.view.UsesRank = true
 	mesh := b.meshes[m]
@@ -101,7 +101,7 @@ func (b *builder) coordinate(m *domain.Mesh, axis string) string {
 	return want.Name
 }
 
-// coordinateName is the C++ name of this rank's place along an axis of a mesh.
+// coordinateName is the C++ name of this rank's coordinate along an axis of a mesh.
 func (b *builder) coordinateName(m *domain.Mesh, axis int) string {
 	key := fmt.Sprintf("%s %d", b.meshes[m], axis)
 	if b.coordinates[key] == "" {

@@ -33,7 +33,7 @@ func (b *builder) openGroup(src source, team string, rest []hostir.Stmt) ([]node
 		if !ok {
 			continue
 		}
-		src.Where = b.place(end.Handle, at(end.Pos, end.Handle+": group"))
+		src.Where = b.label(end.Handle, at(end.Pos, end.Handle+": group"))
 		t, handOver := b.begin(src, team, end.Handle, team+".stream")
 		b.group = t
 		return []node{handOver, &groupNode{source{Where: src.Where}}}, nil

@@ -101,7 +101,7 @@ func step(index expr.Expr, stride quantity) expr.Expr {
 
 // indexOf is the index of a Select, as an expression of C++ names.
 func (b *builder) indexOf(s *hostir.Select) expr.Expr {
-	return b.inPlaces(b.meshOf(s.In), b.scope.rename(fold(s.Index)))
+	return b.withCoordinates(b.meshOf(s.In), b.scope.rename(fold(s.Index)))
 }
 
 // offset prints a step; empty when it is zero.

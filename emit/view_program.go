@@ -116,7 +116,7 @@ func (b *builder) statements() error {
 	if b.usesRank {
 		b.view.Bindings = append(b.view.Bindings, &rankNode{"rank"})
 	}
-	b.view.Bindings = append(append(b.view.Bindings, b.usedPlaces()...), named...)
+	b.view.Bindings = append(append(b.view.Bindings, b.usedCoordinates()...), named...)
 	b.view.Bindings = append(b.view.Bindings, b.beginCalls()...)
 	return nil
 }

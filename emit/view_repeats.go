@@ -17,7 +17,7 @@ type repeated struct {
 	value          expr.Expr
 	key            string // the value, as it is spelled without a name
 	peer           *peer  // of the rank that the mesh is asked for; nil: the value is printed
-	axis           string // that a place is along, for its name; empty for ranks and slices
+	axis           string // that a coordinate is along, for its name; empty for ranks and slices
 	count          int    // of the times that it is spelled, at least
 	sent, received bool   // to it, from it
 	want, name     string
@@ -66,7 +66,7 @@ func (b *builder) spellRepeat(r *repeated) string {
 	if r.peer == nil {
 		return b.spell(r.value)
 	}
-	return fmt.Sprintf("%s.rank_along(context_.rank(), %d, %s)", b.meshes[r.peer.mesh], r.peer.axis, b.spell(r.peer.place))
+	return fmt.Sprintf("%s.rank_along(context_.rank(), %d, %s)", b.meshes[r.peer.mesh], r.peer.axis, b.spell(r.peer.coordinate))
 }
 
 // role is the name that says what a repeat is for.
@@ -121,11 +121,11 @@ func (c *repeats) find(body []hostir.Stmt, inner []string) {
 	}
 }
 
-// addPeer counts the peer of a transfer, and its place.
+// addPeer counts the peer of a transfer, and its coordinate.
 func (c *repeats) addPeer(s *hostir.P2PCommunication, inner []string) {
 	p := c.b.peerOf(s)
 	if p.asked {
-		if r := c.add(p.place, inner); r != nil {
+		if r := c.add(p.coordinate, inner); r != nil {
 			r.axis = p.mesh.Axes[p.axis].Name
 			c.role(r, s)
 		}
@@ -162,7 +162,7 @@ func (c *repeats) add(e expr.Expr, inner []string) *repeated {
 
 // ofRank reports whether an expression differs from rank to rank.
 func (b *builder) ofRank(e expr.Expr) bool {
-	return mentions(e, "rank") || slices.ContainsFunc(b.along, func(p *place) bool { return mentions(e, p.name) })
+	return mentions(e, "rank") || slices.ContainsFunc(b.along, func(p *coordinate) bool { return mentions(e, p.name) })
 }
 
 // spell prints an expression of C++ names, with the names of repeats, and notes what it uses.
@@ -213,7 +213,7 @@ func (b *builder) withUsedNames(e expr.Expr) expr.Expr {
 }
 
 // shortened prints (x - x % n) / n, as host programs have it, whose division is exact, as x / n,
-// which C++ rounds down: x is a rank or a place.
+// which C++ rounds down: x is a rank or a coordinate.
 func shortened(e expr.Expr) expr.Expr {
 	b, ok := e.(*expr.Binary)
 	if !ok {

@@ -213,7 +213,7 @@ func (b *builder) share(s *hostir.P2PCommunication, buf *buffer, by *hostir.Shar
 	if !share.Own {
 		pos = root.Pos // whose memory may not be fit for it
 	}
-	share.Where = b.place("share_"+root.Name, at(pos, words))
+	share.Where = b.label("share_"+root.Name, at(pos, words))
 	b.shares[key], b.view.Shares = share, append(b.view.Shares, share)
 	return share
 }

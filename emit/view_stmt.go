@@ -181,19 +181,19 @@ func (b *builder) source(s hostir.Stmt) source {
 func (b *builder) located(s hostir.Stmt, label, words string) source {
 	src := b.source(s)
 	if b.signals == nil && b.reduction == "" {
-		src.Where = b.place(label, at(s.Meta().Pos, words))
+		src.Where = b.label(label, at(s.Meta().Pos, words))
 	}
 	return src
 }
 
-// place declares a constant for what errors call a statement, once per text.
-func (b *builder) place(label, text string) string {
-	if name, ok := b.places[text]; ok {
+// label declares a constant for what errors call a statement, once per text.
+func (b *builder) label(label, text string) string {
+	if name, ok := b.labels[text]; ok {
 		return name
 	}
 	name := b.names.constant(label)
-	b.places[text] = name
-	b.view.Places = append(b.view.Places, placeView{name, text})
+	b.labels[text] = name
+	b.view.Labels = append(b.view.Labels, labelView{name, text})
 	return name
 }
 

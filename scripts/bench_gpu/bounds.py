@@ -105,7 +105,7 @@ def measured(bounds):
 def shares_table(bounds, rows):
     """One line for an operation at a shape: what bounds it."""
     by_cell = {(row["operation"], size(row)): row for row in rows}
-    titles = ["operation", "M, N, K", "product", "cut into", "cut", "beside copies", "best hirgen", "ms", "cut, %", "sharing, %", "tail, %",
+    titles = ["operation", "M, N, K", "GEMM", "cut into", "cut", "beside copies", "best hirgen", "ms", "cut, %", "sharing, %", "tail, %",
               "least beside copies", "with"]
     lines = []
     for bound, operation in measured(bounds):
@@ -154,8 +154,8 @@ def markdown(bounds, rows):
     """The report of the section; nothing where it was not asked for."""
     parts = []
     if any("items" in bound for bound in bounds):
-        parts = ["\nWhat bounds it, ms, and the shares of the best program's time above the product, in percents of the product:\n",
-                 shares_table(bounds, rows), "\nThe products alone, ms:\n", products_table(bounds),
+        parts = ["\nWhat bounds it, ms, and the shares of the best program's time above the GEMM, in percents of the GEMM:\n",
+                 shares_table(bounds, rows), "\nThe GEMMs alone, ms:\n", products_table(bounds),
                  "\nBeside copies, ms:\n", copies_table(bounds), "\nSums and last transfers, ms:\n", tails_table(bounds)]
     skipped = [f"- {shape(bound)}: {bound['skipped']}" for bound in bounds if "skipped" in bound]
     return "\n".join(parts + (["\nWhat bounds it, not measured:\n", *skipped] if skipped else [])) + ("\n" if parts or skipped else "")

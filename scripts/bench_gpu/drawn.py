@@ -46,7 +46,7 @@ def choice(program):
 
 def table(rows):
     """One line a row."""
-    titles = ["operation", "M, N, K", "product", "best peer", "ms", "auto, ms", "peer / auto", "product / auto", "chosen by"]
+    titles = ["operation", "M, N, K", "GEMM", "best peer", "ms", "auto, ms", "peer / auto", "GEMM / auto", "chosen by"]
     lines = []
     for row in rows:
         d = tables.derived(row)

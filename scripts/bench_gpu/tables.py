@@ -71,8 +71,8 @@ def shape(row):
 
 def main_table(rows):
     """One line a row: the parts alone, the best peer, the best program, and their ratios."""
-    titles = ["operation", "M, N, K", "product", "TFLOP/s", "collective", "best peer", "ms", "best hirgen", "ms", "TFLOP/s",
-              "peer / hirgen", "product / hirgen", "floor / hirgen"]
+    titles = ["operation", "M, N, K", "GEMM", "TFLOP/s", "collective", "best peer", "ms", "best hirgen", "ms", "TFLOP/s",
+              "peer / hirgen", "GEMM / hirgen", "floor / hirgen"]
     lines = []
     for row in rows:
         d = derived(row)
@@ -105,7 +105,7 @@ def means_table(rows):
         means = [geometric_mean(f[key] for f in figures if f[key]) for key in ("against_peer", "against_gemm", "against_floor")]
         least = min((f["against_peer"] for f in figures if f["against_peer"]), default=None)
         lines.append([operation, str(len(figures)), *(number(mean, 3) for mean in means), number(least, 3)])
-    return table(["operation", "rows", "peer / hirgen", "product / hirgen", "floor / hirgen", "least peer / hirgen"], lines)
+    return table(["operation", "rows", "peer / hirgen", "GEMM / hirgen", "floor / hirgen", "least peer / hirgen"], lines)
 
 
 def refusals(rows):

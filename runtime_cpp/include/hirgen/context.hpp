@@ -27,7 +27,7 @@ struct ContextOptions {
   int rank = 0;
   int world = 1;
   int device = -1;              ///< CUDA device ordinal; -1: chosen by local_rank
-  int local_rank = -1;          ///< rank among those of this host; -1: unknown
+  int local_rank = -1;          ///< rank among those of this node; -1: unknown
   std::string address;          ///< host of rank 0; unused when world is 1
   int port = 0;                 ///< TCP port of rank 0; unused when world is 1
   std::string job;              ///< id of the launcher's job: a stranger at the port is turned away
@@ -66,9 +66,9 @@ class Events {
   Events() = default;
   /// The i-th event of the call being issued; timing is off.
   cudaEvent_t operator[](int64_t i) const {
-    const auto place = static_cast<size_t>(slot(clock_->call) * set_->count + i);
-    set_->uses[place].store(++clock_->uses, std::memory_order_relaxed);
-    return set_->events[place];
+    const auto index = static_cast<size_t>(slot(clock_->call) * set_->count + i);
+    set_->uses[index].store(++clock_->uses, std::memory_order_relaxed);
+    return set_->events[index];
   }
   const std::string& name() const { return set_->name; }
   const std::string& where() const { return set_->where; }
@@ -133,7 +133,7 @@ class Context {
   Events events(const char* name, const char* where, int64_t count);
 
   /// Device memory that lives as long as the context; zero bytes give nullptr. `what` names it in
-  /// errors, with its place in the spec.
+  /// errors, with its position in the spec.
   void* allocate(size_t bytes, const std::string& what);
   /// allocate() with an element type.
   template <typename T>

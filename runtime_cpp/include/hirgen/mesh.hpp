@@ -20,17 +20,17 @@ class Mesh {
   int coordinate(int rank, int axis) const;
   /// The ranks along `axis` that `rank` is one of, in order; empty when it is not in the mesh.
   std::vector<int> team(int rank, int axis) const;
-  /// The rank at `place` along `axis`, among those; -1 when `rank` is not in the mesh.
-  int rank_along(int rank, int axis, int64_t place) const;
+  /// The rank at `coordinate_there` along `axis`, among those; -1 when `rank` is not in the mesh.
+  int rank_along(int rank, int axis, int64_t coordinate_there) const;
   /// All ranks, in order; empty when `rank` is not one of them.
   std::vector<int> team(int rank) const;
-  /// The rank of `other` at the place that `rank` has in this mesh; -1 when it has none.
+  /// The rank of `other` at the coordinates that `rank` has in this mesh; -1 when there is none.
   int counterpart(int rank, const Mesh& other) const;
 
  private:
   /// Position of `rank` in the grid, row-major; -1 when it is not in the mesh.
   int64_t position(int rank) const;
-  /// Distance in positions between neighbours along `axis`.
+  /// Distance in positions between adjacent ranks along `axis`.
   int64_t step(int axis) const;
 
   std::vector<int64_t> extents_;

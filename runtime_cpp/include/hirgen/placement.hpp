@@ -1,4 +1,4 @@
-// Where the slice of one rank stands in the whole tensor.
+// Where the shard of one rank stands in the whole tensor.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace hirgen {
 
 /// Global index of each local element. Both are row-major over the logical axes.
 struct Placement {
-  int64_t base = 0;  ///< global index of the slice's first element
+  int64_t base = 0;  ///< global index of the shard's first element
   Walk<1> walk;      ///< over the local extents, with the whole tensor's strides
 
   HG_HOST_DEVICE int64_t global(int64_t local) const {
@@ -22,7 +22,7 @@ struct Placement {
 };
 
 /// The placement of `desc`; throws Error(kInternal) for more than kMaxAxes axes.
-inline Placement place(const TensorDesc& desc) {
+inline Placement placement_of(const TensorDesc& desc) {
   if (desc.axes.size() > static_cast<size_t>(kMaxAxes)) {
     throw Error(Code::kInternal, desc.where + ": " + desc.name + " has more than " +
                                      std::to_string(kMaxAxes) + " axes");

@@ -41,7 +41,7 @@ struct ProgramInfo {
   /// Kind, mesh axis and mesh of every communication: "allgather x", "sendrecv x of left".
   std::vector<std::string> communications = {};
   /// Of the largest communication in a call, as nccl-tests counts: the whole tensor of a
-  /// collective; of sends and receives what one rank receives, without the slice that it has.
+  /// collective; of sends and receives what one rank receives, without the local shard.
   int64_t bytes = 0;
   std::string largest = {};    ///< kind of that communication: "allgather"; empty for none
   int team_size = 1;           ///< its ranks: those along one mesh axis, often

@@ -11,7 +11,7 @@
 
 namespace hirgen {
 
-/// Evaluates the model. Tensors are named; shapes are logical (all ranks' slices).
+/// Evaluates the model. Tensors are named; shapes are logical (all ranks' shards).
 class Reference {
  public:
   virtual ~Reference() = default;

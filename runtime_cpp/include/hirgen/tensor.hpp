@@ -22,7 +22,7 @@ const char* spelling(DType type);
 struct Axis {
   int64_t extent = 1;       ///< elements over all ranks
   int mesh_extent = 1;      ///< ranks that the axis is split over; 1 when it is not
-  int mesh_coordinate = 0;  ///< which slice this rank holds
+  int mesh_coordinate = 0;  ///< which shard this rank holds
   int64_t local() const { return extent / mesh_extent; }  ///< elements on this rank
 };
 

@@ -175,7 +175,7 @@ int with_handle(const hirgen_handle* handle, Body body) {
 
 int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_handle** handle) {
   try {
-    if (handle == nullptr) refuse("the place for the handle is null");
+    if (handle == nullptr) refuse("the pointer to the new handle is null");
     *handle = nullptr;
     auto made = std::make_unique<Embedded>();
     made->context = std::make_unique<Context>(joining(table.info, options));
@@ -204,7 +204,7 @@ size_t abi_tensor_count(const hirgen_handle* handle) {
 
 int abi_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor) {
   return with_handle(handle, [&](HandleUse& use) {
-    if (tensor == nullptr) refuse("the place for the description is null");
+    if (tensor == nullptr) refuse("the pointer to the description is null");
     if (index >= use->tensors.size()) {
       refuse(format("there is no tensor %zu: the program has %zu", index, use->tensors.size()));
     }

@@ -66,7 +66,7 @@ class Bootstrap {
     std::fprintf(
         stderr,
         "hirgen: %s rank 0: this job has no secret, so any process that can reach port %d "
-        "of this host is taken for a rank that it says to be; HIRGEN_JOB_SECRET, the same on "
+        "of this node is taken for a rank that it says to be; HIRGEN_JOB_SECRET, the same on "
         "every rank, keeps strangers out\n",
         options_.program.c_str(), options_.port);
   }
@@ -126,14 +126,14 @@ class Bootstrap {
                         std::move(seat));
     }
     const auto rank = static_cast<size_t>(identity.rank);
-    Seat& place = seats_[rank][tag == kHelloData ? 0 : 1];
-    if (place.socket.valid() || (identities_[rank] && identities_[rank]->pid != identity.pid)) {
+    Seat& known = seats_[rank][tag == kHelloData ? 0 : 1];
+    if (known.socket.valid() || (identities_[rank] && identities_[rank]->pid != identity.pid)) {
       return add_misfit(describe(identity) + " and " + describe(*identities_[rank]) +
                             " say that they are the same rank\n",
                         std::move(seat));
     }
     identities_[rank] = identity;
-    place = std::move(seat);
+    known = std::move(seat);
   }
 
   void add_misfit(const std::string& why, Seat seat) {

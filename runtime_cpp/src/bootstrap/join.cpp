@@ -94,7 +94,7 @@ class Join {
                 0);
   }
 
-  std::string place() const {
+  std::string address_text() const {
     return format("%s port %d", options_.address.c_str(), options_.port);
   }
 
@@ -106,7 +106,7 @@ class Join {
           "port, the same on every rank");
     }
     throw Error(Code::kEnvironment,
-                "rank 0 at " + place() + " has another job secret than this rank" +
+                "rank 0 at " + address_text() + " has another job secret than this rank" +
                     (options_.secret.empty() ? ", which has none" : "") +
                     ": set HIRGEN_JOB_SECRET to the same text on every rank; if another job "
                     "listens there, set HIRGEN_PORT to a free port, the same on every rank");
@@ -114,7 +114,7 @@ class Join {
 
   [[noreturn]] void distrust() const {
     throw Error(Code::kEnvironment,
-                "what answers at " + place() +
+                "what answers at " + address_text() +
                     " does not know this job's secret, so it is not rank 0: set HIRGEN_PORT to a "
                     "free port, the same on every rank, and HIRGEN_JOB_SECRET to the same text");
   }

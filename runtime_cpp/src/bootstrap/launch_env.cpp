@@ -170,7 +170,7 @@ class LaunchReader {
     return key.size() == 2 * kHalf + 1 && key.substr(0, kHalf) == key.substr(kHalf + 1);
   }
 
-  // Where rank 0 listens. Left empty if the launcher does not say, but for how many hosts there
+  // Where rank 0 listens. Left empty if the launcher does not say, but for how many nodes there
   // are.
   void find_meeting_point(const Family& family, Launch* launch) const {
     const std::optional<bool> one_host = is_one_host(family, *launch);
@@ -185,7 +185,7 @@ class LaunchReader {
     } else if (!one_host) {
       launch->address = kLoopback;
       launch->hint =
-          "; no address is given, so the ranks met on this host alone: if they are on several, set "
+          "; no address is given, so the ranks met on this node alone: if they are on several, set "
           "HIRGEN_ADDR and HIRGEN_PORT";
     }
     find_port(family, launch);

@@ -1,7 +1,7 @@
 // Rank, world and rendezvous of this process from its launcher's variables. One family of
 // variables at a time, complete and consistent; anything else is an error that shows the
 // line to type. Never a default for who a rank is: one that guesses makes all others wait. Where
-// nothing says how many hosts there are, and no address is given, there is one.
+// nothing says how many nodes there are, and no address is given, there is one.
 #pragma once
 
 #include <functional>

@@ -10,7 +10,7 @@ struct Family {
   const char* world;
   const char* world_alternative;
   const char* local_rank;
-  const char* local_world;  ///< ranks on this host: equal to the world on a one-host job
+  const char* local_world;  ///< ranks on this node: equal to the world on a one-node job
   const char* job;
   const char* secret;  ///< random, the same on all ranks, and readable by their user alone
   const char* line;    ///< how to start 4 ranks of %s

@@ -72,7 +72,7 @@ Socket accept_waiting(const Socket& listener, int* error);
 /// The address of the other side, for messages.
 std::string peer_address(const Socket& socket);
 
-/// Whether only processes of this host can reach `address`.
+/// Whether only processes of this node can reach `address`.
 bool is_loopback(const std::string& address);
 
 /// Connects to address:port, trying again while nobody listens there. Throws

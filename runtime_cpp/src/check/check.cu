@@ -83,7 +83,7 @@ float fetch_element(const void* device, DType type, int64_t index, cudaStream_t 
 
 Wrong count_wrong(const void* local, const TensorDesc& desc, const float* whole, double rel_tol,
                   double abs_tol, cudaStream_t stream) {
-  const Placement placement = place(desc);
+  const Placement placement = placement_of(desc);
   const DeviceTally tally(stream);
   parallel_for(desc.local_elements(), stream, kCheck,
                CompareKernel{local, whole, desc.dtype, rel_tol, abs_tol, placement, tally.get()});

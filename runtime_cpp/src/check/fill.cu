@@ -86,9 +86,9 @@ struct FillWholeKernel {
 };
 
 template <typename Rule>
-void fill_slice(Rule rule, void* local, const TensorDesc& desc, cudaStream_t stream) {
+void fill_shard(Rule rule, void* local, const TensorDesc& desc, cudaStream_t stream) {
   parallel_for(desc.local_elements(), stream, kFill,
-               FillKernel<Rule>{rule, local, desc.dtype, place(desc)});
+               FillKernel<Rule>{rule, local, desc.dtype, placement_of(desc)});
 }
 
 template <typename Rule>
@@ -125,7 +125,7 @@ struct WidenKernel {
 
 void fill_integers(void* local, const TensorDesc& desc, int input, uint64_t seed,
                    cudaStream_t stream) {
-  fill_slice(integers_of(desc, input, seed), local, desc, stream);
+  fill_shard(integers_of(desc, input, seed), local, desc, stream);
 }
 
 void fill_integers_whole(float* whole, const TensorDesc& desc, int input, uint64_t seed,
@@ -135,7 +135,7 @@ void fill_integers_whole(float* whole, const TensorDesc& desc, int input, uint64
 
 void fill_normal(void* local, const TensorDesc& desc, int input, uint64_t seed,
                  cudaStream_t stream) {
-  fill_slice(normal_of(desc, input, seed), local, desc, stream);
+  fill_shard(normal_of(desc, input, seed), local, desc, stream);
 }
 
 void fill_normal_whole(float* whole, const TensorDesc& desc, int input, uint64_t seed,
@@ -148,15 +148,15 @@ void poison(void* buffer, size_t bytes, cudaStream_t stream) {
   HG_CHECK(cudaMemsetAsync(buffer, 0xFF, bytes, stream), kFill);
 }
 
-void slice_from_whole(void* local, const TensorDesc& desc, const float* whole,
+void shard_from_whole(void* local, const TensorDesc& desc, const float* whole,
                       cudaStream_t stream) {
-  fill_slice(Lookup{whole}, local, desc, stream);
+  fill_shard(Lookup{whole}, local, desc, stream);
 }
 
-void slice_into_whole(float* whole, const TensorDesc& desc, const void* local,
+void shard_into_whole(float* whole, const TensorDesc& desc, const void* local,
                       cudaStream_t stream) {
   parallel_for(desc.local_elements(), stream, kFill,
-               IntoWholeKernel{whole, local, desc.dtype, place(desc)});
+               IntoWholeKernel{whole, local, desc.dtype, placement_of(desc)});
 }
 
 void widen_elements(float* out, const void* in, DType type, int64_t n, cudaStream_t stream) {
@@ -167,7 +167,7 @@ void narrow_elements(void* out, DType type, const float* in, int64_t n, cudaStre
   TensorDesc flat;
   flat.dtype = type;
   flat.axes = {Axis{n, 1, 0}};
-  slice_from_whole(out, flat, in, stream);
+  shard_from_whole(out, flat, in, stream);
 }
 
 }  // namespace hirgen

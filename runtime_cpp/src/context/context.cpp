@@ -176,13 +176,13 @@ Team& Context::team(const std::vector<int>& ranks, const char* where) {
   Resources& own = *resources_;
   const bool whole = is_world(ranks, world());
   if (whole && own.world_team != nullptr) return *own.world_team;
-  const auto place = std::find(ranks.begin(), ranks.end(), rank());
-  if (place == ranks.end() && !ranks.empty()) {
+  const auto found = std::find(ranks.begin(), ranks.end(), rank());
+  if (found == ranks.end() && !ranks.empty()) {
     throw Error(Code::kInternal, format("%s: rank %d is not in its own team", where, rank()));
   }
   auto team = std::make_unique<Team>();
   team->size = static_cast<int>(ranks.size());
-  team->rank = ranks.empty() ? -1 : static_cast<int>(place - ranks.begin());
+  team->rank = ranks.empty() ? -1 : static_cast<int>(found - ranks.begin());
   team->comm = whole ? own.world : split(ranks, team->rank, where);
   if (!ranks.empty()) {
     team->stream = make_stream(own.highest_priority, where);

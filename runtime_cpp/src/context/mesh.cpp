@@ -45,10 +45,10 @@ std::vector<int> Mesh::team(int rank, int axis) const {
   return team;
 }
 
-int Mesh::rank_along(int rank, int axis, int64_t place) const {
+int Mesh::rank_along(int rank, int axis, int64_t coordinate_there) const {
   const int64_t at = position(rank);
   if (at < 0) return -1;
-  return ranks_[static_cast<size_t>(at + (place - coordinate(rank, axis)) * step(axis))];
+  return ranks_[static_cast<size_t>(at + (coordinate_there - coordinate(rank, axis)) * step(axis))];
 }
 
 std::vector<int> Mesh::team(int rank) const { return holds(rank) ? ranks_ : std::vector<int>(); }

@@ -11,7 +11,7 @@
 #include "bootstrap/identity.hpp"
 #include "bootstrap/rendezvous.hpp"
 #include "context/device.hpp"
-#include "driver/host_slices.hpp"
+#include "driver/host_shards.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/fill.hpp"
 #include "ipc/transport.hpp"
@@ -123,7 +123,7 @@ void Driver::load_files() {
     const TensorDesc& desc = descs_[index];
     const SafetensorsFile file(path);
     const char* whole = file.elements_of(desc);
-    const std::vector<char> local = take_slice(whole, desc);
+    const std::vector<char> local = take_shard(whole, desc);
     HG_CHECK(cudaMemcpy(tensors_[index], local.data(), local.size(), cudaMemcpyHostToDevice),
              kDriver);
     if (reference_) reference_->upload(desc, whole);
@@ -222,12 +222,12 @@ void Driver::dump_tensor(const std::string& name, const std::string& path) {
       cudaMemcpyAsync(local.data(), tensors_[index], local.size(), cudaMemcpyDeviceToHost, stream_),
       kDriver);
   context_.synchronize(stream_);
-  const std::vector<std::string> slices = context_.rendezvous().gather(local, "dump");
+  const std::vector<std::string> shards = context_.rendezvous().gather(local, "dump");
   if (context_.rank() != 0) return;
   std::vector<char> whole(static_cast<size_t>(descs_[index].elements()) *
                           size_of(descs_[index].dtype));
   for (int rank = 0; rank < context_.world(); ++rank) {
-    put_slice(&whole, table_.tensors(rank)[index], slices[static_cast<size_t>(rank)].data());
+    put_shard(&whole, table_.tensors(rank)[index], shards[static_cast<size_t>(rank)].data());
   }
   write_safetensors(path, descs_[index], whole, options_.timeout);
 }

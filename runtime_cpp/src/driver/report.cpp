@@ -17,13 +17,13 @@ std::string nccl_version(int number) {
   return format("%d.%d.%d", number / 10000, number % 10000 / 100, number % 100);
 }
 
-// Whether each rank contributes or receives a slice of the tensor that a kind is about.
+// Whether each rank contributes or receives a shard of the tensor that a kind is about.
 bool is_sliced(const std::string& kind) {
   return kind == "allgather" || kind == "reducescatter" || kind == "alltoall" || kind == "gather" ||
          kind == "scatter";
 }
 
-// nccl-tests counts one rank's elements where ranks contribute or receive slices.
+// nccl-tests counts one rank's elements where ranks contribute or receive shards.
 int64_t count(const Report& report) {
   const ProgramInfo& info = *report.info;
   const auto elements = info.bytes / static_cast<int64_t>(size_of(report.dtype));

@@ -49,8 +49,8 @@ AlgorithmAttributes attributes_of(const cublasLtMatmulAlgo_t& algorithm) {
 
 std::string attributes_text(const AlgorithmAttributes& attributes) {
   std::string text;
-  for (const auto& [name, place] : kAttributeNames) {
-    const int64_t value = attributes.*place;
+  for (const auto& [name, member] : kAttributeNames) {
+    const int64_t value = attributes.*member;
     const bool first = text.empty();
     if (value < 0 || (value == 0 && !first)) continue;
     text += format("%s%s %ld", first ? "" : " ", name, static_cast<long>(value));
@@ -60,8 +60,8 @@ std::string attributes_text(const AlgorithmAttributes& attributes) {
 
 void write_attributes(JsonWriter& json, const AlgorithmAttributes& attributes) {
   json.begin_object("attributes");
-  for (const auto& [name, place] : kAttributeNames) {
-    if (attributes.*place >= 0) json.value(name, attributes.*place);
+  for (const auto& [name, member] : kAttributeNames) {
+    if (attributes.*member >= 0) json.value(name, attributes.*member);
   }
   json.end_object();
 }

@@ -32,10 +32,10 @@ struct AlgorithmAttributes {
           inner_shape = -1, cluster = -1;
 };
 
-/// Names of the attributes in files and reports, with their places, in order.
+/// Names of the attributes in files and reports, with their members, in order.
 struct AttributeName {
   const char* name;
-  int64_t AlgorithmAttributes::* place;
+  int64_t AlgorithmAttributes::* member;
 };
 inline constexpr AttributeName kAttributeNames[] = {
     {"id", &AlgorithmAttributes::id},

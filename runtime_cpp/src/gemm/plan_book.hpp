@@ -25,7 +25,7 @@ class PlanBook {
   /// One line for each GEMM that the file knows and that did not take its choice: why.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// A plan is made, is gone, or changes places with another one that may be anyone's.
+  /// A plan is made, is gone, or is swapped with another one that may be anyone's.
   void add(MatmulPlan* plan) { plans_.push_back(plan); }
   void remove(const MatmulPlan* plan);
   void exchange(MatmulPlan* one, MatmulPlan* other);

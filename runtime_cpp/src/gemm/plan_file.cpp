@@ -67,8 +67,8 @@ JsonValue parse_at(const PlanReader& reader, const std::string& text) {
 
 AlgorithmAttributes read_attributes(const PlanReader& reader, const JsonValue& object) {
   AlgorithmAttributes attributes;
-  for (const auto& [name, place] : kAttributeNames) {
-    if (object.find(name) != nullptr) attributes.*place = reader.whole(object, name);
+  for (const auto& [name, member] : kAttributeNames) {
+    if (object.find(name) != nullptr) attributes.*member = reader.whole(object, name);
   }
   return attributes;
 }
@@ -146,11 +146,11 @@ std::string plans_text(const std::vector<PlanChoice>& choices) {
 void merge_plans(std::vector<PlanChoice>* choices, const std::vector<PlanChoice>& fresh) {
   for (const PlanChoice& choice : fresh) {
     const auto rival = [&](const PlanChoice& other) { return other.rivals(choice); };
-    const auto place = std::find_if(choices->begin(), choices->end(), rival);
-    if (place == choices->end()) {
+    const auto found = std::find_if(choices->begin(), choices->end(), rival);
+    if (found == choices->end()) {
       choices->push_back(choice);
     } else {
-      *place = choice;
+      *found = choice;
     }
   }
 }

@@ -55,10 +55,10 @@ class Race {
 
  private:
   void record(const std::vector<int>& order, const std::vector<double>& seconds) {
-    const auto place = std::find(order.begin(), order.end(), 0) - order.begin();
+    const auto index = std::find(order.begin(), order.end(), 0) - order.begin();
     for (size_t i = 0; i < order.size(); ++i) {
       seconds_[order[i]].push_back(seconds[i]);
-      ratios_[order[i]].push_back(seconds[i] / seconds[static_cast<size_t>(place)]);
+      ratios_[order[i]].push_back(seconds[i] / seconds[static_cast<size_t>(index)]);
     }
   }
 

@@ -10,7 +10,7 @@
 
 namespace hirgen {
 
-/// A meeting place of the ranks that share a buffer, for as long as they open it.
+/// Where the ranks that share a buffer exchange messages, for as long as they open it.
 class Mailbox {
  public:
   /// For `ranks`, which are the same list on each of them, with this rank. `where` is the spec

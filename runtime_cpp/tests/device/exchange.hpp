@@ -14,7 +14,7 @@ namespace device_test {
 /// What the ranks of a case share: of each rank a source and a result for every other one, and
 /// the flags of two transfers with each.
 struct Exchange {
-  Exchange(const Rank& of, size_t bytes) : rank(of), slice(bytes) {
+  Exchange(const Rank& of, size_t bytes) : rank(of), shard(bytes) {
     OK(cudaMalloc(&own, size()));
     OK(cudaMemset(own, 0, size()));
     if (start != 0) fill_flags(start);
@@ -43,7 +43,7 @@ struct Exchange {
   static constexpr uint32_t start = 0xFFFFFFF8;
   static constexpr size_t kFlagBytes = 4096;
   size_t slots() const { return static_cast<size_t>(rank.size); }
-  size_t size() const { return kFlagBytes + 2 * slots() * slice; }
+  size_t size() const { return kFlagBytes + 2 * slots() * shard; }
   void fill_flags(uint32_t value) {
     std::vector<uint32_t> flags(6 * slots(), value);
     for (size_t i = 0; i < slots(); ++i) flags[2 * slots() + i] = flags[5 * slots() + i] = 0;
@@ -55,9 +55,9 @@ struct Exchange {
     return address(reinterpret_cast<uint32_t*>(bases[static_cast<size_t>(of)]) +
                    static_cast<size_t>(which) * slots() + static_cast<size_t>(peer));
   }
-  char* source(int of, int to) const { return data(of) + static_cast<size_t>(to) * slice; }
+  char* source(int of, int to) const { return data(of) + static_cast<size_t>(to) * shard; }
   char* result(int of, int from) const {
-    return data(of) + (slots() + static_cast<size_t>(from)) * slice;
+    return data(of) + (slots() + static_cast<size_t>(from)) * shard;
   }
   char* data(int of) const { return bases[static_cast<size_t>(of)] + kFlagBytes; }
   hirgen::TransferFlags flags(int peer, hirgen::SequenceNumber sequence, int first = 0) const {
@@ -66,7 +66,7 @@ struct Exchange {
   }
 
   const Rank& rank;
-  size_t slice;
+  size_t shard;
   char* own = nullptr;
   std::vector<char*> bases;
 };

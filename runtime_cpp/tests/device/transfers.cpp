@@ -74,7 +74,7 @@ void flags_with_all(const Form& form, FlagUse use, const Exchange& x, int which,
   flags_with_all(MemOpBatch(use, driver()), x, of_peer, which, call, stream);
 }
 
-/// One call: every rank passes a slice to every other one. The owner sets the ready flag on
+/// One call: every rank passes a shard to every other one. The owner sets the ready flag on
 /// `caller`, the copier copies on `copies`, and both come back to `caller`.
 void all_to_all(const Form& form, const Exchange& x, SequenceNumber call, cudaStream_t caller,
                 cudaStream_t copies, cudaEvent_t ready, cudaEvent_t done) {
@@ -88,9 +88,9 @@ void all_to_all(const Form& form, const Exchange& x, SequenceNumber call, cudaSt
     char* out = form.put ? x.result(peer, me) : x.result(me, peer);
     const char* in = form.put ? x.source(me, peer) : x.source(peer, me);
     if (form.together) {
-      together.add(out, in, x.slice, x.flags(peer, call));
+      together.add(out, in, x.shard, x.flags(peer, call));
     } else {
-      launch_transfer(out, in, x.slice, x.flags(peer, call), copies, kWhere);
+      launch_transfer(out, in, x.shard, x.flags(peer, call), copies, kWhere);
     }
   }
   together.submit(copies, kWhere);
@@ -100,13 +100,13 @@ void all_to_all(const Form& form, const Exchange& x, SequenceNumber call, cudaSt
 }
 
 std::vector<unsigned char> slices_of(const Exchange& x, uint32_t call, bool sent) {
-  std::vector<unsigned char> bytes(x.slots() * x.slice);
+  std::vector<unsigned char> bytes(x.slots() * x.shard);
   for (int other = 0; other < x.rank.size; ++other) {
     if (other == x.rank.rank && !sent) continue;
     const int from = sent ? x.rank.rank : other;
     const int to = sent ? other : x.rank.rank;
-    for (size_t i = 0; i < x.slice; ++i) {
-      bytes[static_cast<size_t>(other) * x.slice + i] =
+    for (size_t i = 0; i < x.shard; ++i) {
+      bytes[static_cast<size_t>(other) * x.shard + i] =
           byte_of(from, call, i + static_cast<size_t>(to));
     }
   }
@@ -116,15 +116,15 @@ std::vector<unsigned char> slices_of(const Exchange& x, uint32_t call, bool sent
 constexpr uint32_t kCalls = 16;
 
 /// Calls in a row, without the host in between, each with other data.
-void calls_in_a_row(int size, size_t slice, const Form& form) {
+void calls_in_a_row(int size, size_t shard, const Form& form) {
   run_ranks(size, [&](const Rank& rank) {
-    Exchange x(rank, slice);
+    Exchange x(rank, shard);
     cudaStream_t caller = make_stream(), copies = make_stream();
     cudaEvent_t ready = make_event(), done = make_event();
     std::vector<unsigned char*> inputs;
     for (uint32_t call = 0; call < kCalls; ++call)
       inputs.push_back(upload(slices_of(x, call, true)));
-    const size_t bytes = x.slots() * slice;
+    const size_t bytes = x.slots() * shard;
     unsigned char* kept = upload(std::vector<unsigned char>(kCalls * bytes));
     rank.barrier();
     for (uint32_t call = 0; call < kCalls; ++call) {
@@ -142,13 +142,13 @@ void calls_in_a_row(int size, size_t slice, const Form& form) {
 }
 
 /// The same as a graph, launched again and again.
-void calls_of_a_graph(int size, size_t slice, const Form& form) {
+void calls_of_a_graph(int size, size_t shard, const Form& form) {
   run_ranks(size, [&](const Rank& rank) {
-    Exchange x(rank, slice);
+    Exchange x(rank, shard);
     cudaStream_t caller = make_stream(), copies = make_stream();
     cudaEvent_t ready = make_event(), done = make_event();
     auto* counter = upload(std::vector<uint32_t>{Exchange::start});
-    const size_t bytes = x.slots() * slice;
+    const size_t bytes = x.slots() * shard;
     OK(cudaStreamBeginCapture(caller, cudaStreamCaptureModeThreadLocal));
     launch_count(counter, caller, kWhere);
     all_to_all(form, x, {0, counter}, caller, copies, ready, done);

@@ -1,4 +1,4 @@
-// Options, JSON, safetensors, slices on the host, the report.
+// Options, JSON, safetensors, shards on the host, the report.
 #include <unistd.h>
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "base/json.hpp"
 #include "check/tolerance.hpp"
-#include "driver/host_slices.hpp"
+#include "driver/host_shards.hpp"
 #include "driver/options.hpp"
 #include "driver/report.hpp"
 #include "driver/safetensors.hpp"
@@ -221,7 +221,7 @@ HG_TEST(a_secret_is_required_by_option) {
   HG_EXPECT_CONTAINS(usage("chain"), "--require-secret");
 }
 
-// Slices of a tensor with any axis split, put back together, are the tensor.
+// Shards of a tensor with any axis split, put back together, are the tensor.
 HG_TEST(slices_make_up_the_whole) {
   for (size_t split = 0; split < 3; ++split) {
     std::vector<char> whole(4 * 6 * 2 * 2);
@@ -231,21 +231,21 @@ HG_TEST(slices_make_up_the_whole) {
       TensorDesc desc = tensor("A", DType::kBf16, {{4, 1, 0}, {6, 1, 0}, {2, 1, 0}});
       desc.axes[split].mesh_extent = 2;
       desc.axes[split].mesh_coordinate = rank;
-      put_slice(&rebuilt, desc, take_slice(whole.data(), desc).data());
+      put_shard(&rebuilt, desc, take_shard(whole.data(), desc).data());
     }
     HG_EXPECT(rebuilt == whole);
   }
 }
 
 // A rank outside a tensor's mesh adds nothing to the whole, wherever its coordinates are.
-HG_TEST(a_rank_outside_the_mesh_has_no_slice) {
+HG_TEST(a_rank_outside_the_mesh_has_no_shard) {
   TensorDesc desc = tensor("A", DType::kBf16, {{4, 2, 0}, {3, 1, 0}});
   desc.present = false;
   HG_EXPECT_EQ(desc.local_elements(), 0);
   const std::vector<char> whole(24, 'x');
-  HG_EXPECT(take_slice(whole.data(), desc).empty());
+  HG_EXPECT(take_shard(whole.data(), desc).empty());
   std::vector<char> rebuilt = whole;
-  put_slice(&rebuilt, desc, nullptr);
+  put_shard(&rebuilt, desc, nullptr);
   HG_EXPECT(rebuilt == whole);
 }
 
@@ -266,9 +266,9 @@ HG_TEST(a_slice_is_the_one_of_its_coordinates) {
   // [4, 6] with both axes split in two: rank (1, 0) holds rows 2-3, columns 0-2.
   std::vector<char> whole(4 * 6 * 4);
   for (int i = 0; i < 24; ++i) std::memcpy(whole.data() + 4 * i, &i, 4);
-  const auto slice = take_slice(whole.data(), tensor("A", DType::kFp32, {{4, 2, 1}, {6, 2, 0}}));
-  std::vector<int> got(slice.size() / 4);
-  std::memcpy(got.data(), slice.data(), slice.size());
+  const auto shard = take_shard(whole.data(), tensor("A", DType::kFp32, {{4, 2, 1}, {6, 2, 0}}));
+  std::vector<int> got(shard.size() / 4);
+  std::memcpy(got.data(), shard.data(), shard.size());
   HG_EXPECT((got == std::vector<int>{12, 13, 14, 18, 19, 20}));
 }
 

@@ -24,7 +24,7 @@ constexpr const char* kSharing = "pair.yaml:1:1 sharing A with the other ranks a
 const Mesh pair({2}, {2, 0});
 constexpr SharedShape kShape{kBytes, 1, "A", kSharing, &pair, 0};
 
-/// C = allgather(A) on ranks 2 and 0, who get each other's slice; rank 1 does nothing.
+/// C = allgather(A) on ranks 2 and 0, who get each other's shard; rank 1 does nothing.
 class Pair final : public Program {
  public:
   explicit Pair(Context& context) : context_(context) {}

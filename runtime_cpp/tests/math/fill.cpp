@@ -20,17 +20,17 @@ TensorDesc sharded(DType type, int coordinate) {
   return desc;
 }
 
-/// The elements of `whole` that stand in the slice of `desc`, by the definition.
-std::vector<float> slice_of(const std::vector<float>& whole, int coordinate) {
-  std::vector<float> slice;
+/// The elements of `whole` that stand in the shard of `desc`, by the definition.
+std::vector<float> shard_of(const std::vector<float>& whole, int coordinate) {
+  std::vector<float> shard;
   for (int i = 0; i < 4; ++i) {
     for (int j = 3 * coordinate; j < 3 * coordinate + 3; ++j) {
       for (int k = 0; k < 10; ++k) {
-        slice.push_back(whole[static_cast<size_t>((i * 6 + j) * 10 + k)]);
+        shard.push_back(whole[static_cast<size_t>((i * 6 + j) * 10 + k)]);
       }
     }
   }
-  return slice;
+  return shard;
 }
 
 std::vector<float> whole_integers(const TensorDesc& desc, int input, uint64_t seed) {
@@ -39,19 +39,19 @@ std::vector<float> whole_integers(const TensorDesc& desc, int input, uint64_t se
   return whole.read();
 }
 
-/// Ranks fill their slices apart and must get the slices of the whole.
+/// Ranks fill their shards apart and must get the shards of the whole.
 void test_slices_agree_with_the_whole() {
   for (const DType type : kTypes) {
     for (int coordinate = 0; coordinate < 2; ++coordinate) {
       const TensorDesc desc = sharded(type, coordinate);
       const Elements local(type, desc.local_elements());
       hirgen::fill_integers(local.get(), desc, 1, 7, stream());
-      expect_equal(local.read(), slice_of(whole_integers(desc, 1, 7), coordinate), "integers");
+      expect_equal(local.read(), shard_of(whole_integers(desc, 1, 7), coordinate), "integers");
 
       const Elements whole(DType::kFp32, desc.elements());
       hirgen::fill_normal(local.get(), desc, 1, 7, stream());
       hirgen::fill_normal_whole(static_cast<float*>(whole.get()), desc, 1, 7, stream());
-      expect_equal(local.read(), slice_of(whole.read(), coordinate), "normal values");
+      expect_equal(local.read(), shard_of(whole.read(), coordinate), "normal values");
     }
   }
 }
@@ -116,11 +116,11 @@ void test_slices_move_both_ways() {
     for (int coordinate = 0; coordinate < 2; ++coordinate) {
       const TensorDesc desc = sharded(type, coordinate);
       const Elements local(type, desc.local_elements());
-      hirgen::slice_from_whole(local.get(), desc, static_cast<float*>(whole.get()), stream());
-      expect_equal(local.read(), slice_of(values, coordinate), "slice");
-      hirgen::slice_into_whole(static_cast<float*>(back.get()), desc, local.get(), stream());
+      hirgen::shard_from_whole(local.get(), desc, static_cast<float*>(whole.get()), stream());
+      expect_equal(local.read(), shard_of(values, coordinate), "shard");
+      hirgen::shard_into_whole(static_cast<float*>(back.get()), desc, local.get(), stream());
     }
-    expect_equal(back.read(), values, "slices put together");
+    expect_equal(back.read(), values, "shards put together");
   }
 }
 
@@ -135,9 +135,9 @@ void test_the_check_counts_exactly() {
   const std::vector<float> whole = integers(240, 9);
   for (const DType type : kTypes) {
     const TensorDesc desc = sharded(type, 1);
-    std::vector<float> local = slice_of(whole, 1);
+    std::vector<float> local = shard_of(whole, 1);
     expect(compare(desc, local, whole, 0, 0).count == 0, "equal");
-    local[31] += 1;  // [1, 0, 1] of the slice is [1, 3, 1] of the whole
+    local[31] += 1;  // [1, 0, 1] of the shard is [1, 3, 1] of the whole
     local[77] -= 1;
     const hirgen::Wrong wrong = compare(desc, local, whole, 0, 0);
     expect(wrong.count == 2, "two wrong");

@@ -193,7 +193,7 @@ void test_names_can_be_defined_again() {
   f.expect_tensor("N", {8, 8}, again);
 }
 
-/// The whole tensor holds what the ranks' slices are filled with.
+/// The whole tensor holds what the ranks' shards are filled with.
 void test_generated_inputs() {
   TensorDesc desc;
   desc.name = "A";

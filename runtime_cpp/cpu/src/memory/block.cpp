@@ -25,16 +25,16 @@ size_t round_to_page(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage;
 /// Maps the file and forbids the page after it. Null on failure.
 void* map(int fd, size_t bytes) {
   size_t size = round_to_page(bytes);
-  void* place = mmap(nullptr, size + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (place == MAP_FAILED) return nullptr;
-  if (mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
-    munmap(place, size + kPage);
+  void* start = mmap(nullptr, size + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  if (mmap(start, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+    munmap(start, size + kPage);
     return nullptr;
   }
 #if defined(__SANITIZE_ADDRESS__)
-  __asan_poison_memory_region(static_cast<char*>(place) + bytes, size - bytes);
+  __asan_poison_memory_region(static_cast<char*>(start) + bytes, size - bytes);
 #endif
-  return place;
+  return start;
 }
 
 uint64_t inode_of(int fd) {

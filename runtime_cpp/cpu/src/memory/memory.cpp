@@ -71,12 +71,12 @@ std::shared_ptr<Allocation> remove_allocation(void* base, MemoryKind kind) {
 }
 
 std::shared_ptr<const Allocation> find_allocation(const void* address) {
-  auto place = reinterpret_cast<uintptr_t>(address);
+  auto at = reinterpret_cast<uintptr_t>(address);
   QuietLock lock(registry().mutex);
-  auto after = registry().by_base.upper_bound(place);
+  auto after = registry().by_base.upper_bound(at);
   if (after == registry().by_base.begin()) return nullptr;
   --after;
-  return place - after->first < after->second->block.reserved() ? after->second : nullptr;
+  return at - after->first < after->second->block.reserved() ? after->second : nullptr;
 }
 
 MemoryKind classify(const void* address, size_t bytes, const char* role) {

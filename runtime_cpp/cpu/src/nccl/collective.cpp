@@ -97,7 +97,7 @@ class Collective final : public Operation {
     }
   }
 
-  /// In place, the own part is already there.
+  /// In place, the local shard is already there.
   static void copy(char* to, const char* from, size_t bytes) {
     if (to != from) memcpy(to, from, bytes);
   }

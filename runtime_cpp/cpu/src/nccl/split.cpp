@@ -48,8 +48,8 @@ void split(Comm& parent, uint64_t round, int color, int key, Comm* child) {
   post_round(parent, round, &RankArea::split_created);
   wait_for_round(parent, round, &RankArea::split_created);
   if (child != nullptr) {
-    auto place = std::find(members.begin(), members.end(), parent.rank) - members.begin();
-    child->join(open_area(parent.area().rank[members[0]].split_area), static_cast<int>(place),
+    auto index = std::find(members.begin(), members.end(), parent.rank) - members.begin();
+    child->join(open_area(parent.area().rank[members[0]].split_area), static_cast<int>(index),
                 static_cast<int>(members.size()));
   }
   post_round(parent, round, &RankArea::split_done);  // the fields may be written again

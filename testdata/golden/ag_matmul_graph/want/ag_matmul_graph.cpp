@@ -43,7 +43,7 @@ const hirgen::Mesh mesh_world({D});
 constexpr hirgen::MatmulShape kCShape = {
     .m = D * (M / (S * D)), .n = N, .k = K, .dtype = hirgen::DType::kFp32};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:11:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:11:5 gather: Allgather of A_s";
 constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";

@@ -51,7 +51,7 @@ using fp32 = float;
 // Mesh world: x of X, y of Y ranks.
 const hirgen::Mesh mesh_world({X, Y});
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kGather = "collectives.hir:3:5 gather: Allgather of parts";
 constexpr const char* kWaitGather = "collectives.hir:3:5 Wait(gather)";
 constexpr const char* kAllSum = "collectives.hir:4:5 all_sum: Allreduce of parts";

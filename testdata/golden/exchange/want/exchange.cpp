@@ -44,7 +44,7 @@ const hirgen::Mesh mesh_world({D});
 constexpr hirgen::MatmulShape kCShape = {
     .m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "exchange.hir:3:5 Synchronize(caller)";
 constexpr const char* kSetASlice = "exchange.hir:3:5 Set of A_slice";
 constexpr const char* kStep = "exchange.hir:3:5 step: group";

@@ -48,7 +48,7 @@ const hirgen::Mesh mesh_world({D});
 constexpr hirgen::MatmulShape kPSShape = {
     .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts";

@@ -49,7 +49,7 @@ const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});
 constexpr hirgen::MatmulShape kEShape = {
     .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:16:5 lends: group";
 constexpr const char* kShareA = "spec.yaml:11:3 sharing A with the other ranks along x";

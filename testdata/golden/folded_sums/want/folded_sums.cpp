@@ -44,7 +44,7 @@ constexpr hirgen::MatmulShape kPSCSumShape = {
 constexpr hirgen::MatmulShape kPSCShape = {
     .m = M / D / 2, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kMatmulPSCSum = "spec.yaml:13:5 Matmul of P_s_c, added to what is there";
 constexpr const char* kMatmulPSC = "spec.yaml:13:5 Matmul of P_s_c";
 constexpr const char* kExchange = "spec.yaml:14:5 exchange: group";

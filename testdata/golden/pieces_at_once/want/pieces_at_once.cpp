@@ -58,7 +58,7 @@ constexpr hirgen::MatmulShape kPShape = {
     .dtype = hirgen::DType::kFp16,
 };
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P_piece";
 constexpr const char* kCallerReady = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kWorkerDone = "spec.yaml:17:5 Synchronize(worker piece % 2)";

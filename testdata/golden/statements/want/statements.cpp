@@ -77,7 +77,7 @@ constexpr hirgen::MatmulShape kOutBatchedShape = {
     .dtype = hirgen::DType::kBf16,
 };
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kSend = "statements.hir:6:5 send: SendRecv of shard";
 constexpr const char* kWaitSend = "statements.hir:6:5 Wait(send)";
 constexpr const char* kPermuteOutPermute = "statements.hir:6:5 Permute of out_permute";

@@ -50,7 +50,7 @@ const hirgen::Mesh mesh_ranks_2_1({2}, {2, 1});
 constexpr hirgen::MatmulShape kCShape = {
     .m = 16, .n = 12, .k = 16, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:19:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:19:5 gather: Allgather of A_s";
 constexpr const char* kWaitGather = "spec.yaml:19:5 Wait(gather)";

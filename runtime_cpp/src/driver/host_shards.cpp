@@ -1,4 +1,4 @@
-#include "driver/host_slices.hpp"
+#include "driver/host_shards.hpp"
 
 #include <cstring>
 
@@ -6,7 +6,7 @@ namespace hirgen {
 
 namespace {
 
-// Calls copy(offset in the whole, offset in the slice, bytes) for every contiguous run.
+// Calls copy(offset in the whole, offset in the shard, bytes) for every contiguous run.
 template <typename Copy>
 void for_each_run(const TensorDesc& desc, const Copy& copy) {
   // Trailing axes that are not split are contiguous in both.
@@ -41,7 +41,7 @@ void for_each_run(const TensorDesc& desc, const Copy& copy) {
 
 }  // namespace
 
-std::vector<char> take_slice(const char* whole, const TensorDesc& desc) {
+std::vector<char> take_shard(const char* whole, const TensorDesc& desc) {
   std::vector<char> local(desc.local_bytes());
   for_each_run(desc, [&](size_t from, size_t to, size_t bytes) {
     std::memcpy(local.data() + to, whole + from, bytes);
@@ -49,7 +49,7 @@ std::vector<char> take_slice(const char* whole, const TensorDesc& desc) {
   return local;
 }
 
-void put_slice(std::vector<char>* whole, const TensorDesc& desc, const char* local) {
+void put_shard(std::vector<char>* whole, const TensorDesc& desc, const char* local) {
   for_each_run(desc, [&](size_t to, size_t from, size_t bytes) {
     std::memcpy(whole->data() + to, local + from, bytes);
   });
