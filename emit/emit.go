@@ -70,12 +70,12 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 		return nil, err
 	}
 	var files []File
-	for _, form := range view.forms() {
-		data, err := printer.file(programTemplate, form)
+	for _, variant := range view.variants() {
+		data, err := printer.file(programTemplate, variant)
 		if err != nil {
-			return nil, fmt.Errorf("printing %s: %w", form.File, err)
+			return nil, fmt.Errorf("printing %s: %w", variant.File, err)
 		}
-		files = append(files, File{Path: form.File, Data: data})
+		files = append(files, File{Path: variant.File, Data: data})
 	}
 	for _, out := range outputs {
 		data, err := printer.file(out.template, view)

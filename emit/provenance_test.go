@@ -28,7 +28,7 @@ func TestSummaryTellsTheSchedule(t *testing.T) {
 			[]string{"into C from rank to rank by IPC-put, one slice per iteration of piece and s.",
 				"Schedule: pipeline p2p, transport ipc-put, no worker streams, buffers free, transfers ahead, own_step last, pieces 2, signals batched."}},
 		"a peer-read reduction": {"matmul_rs_direct", "pipeline: p2p, transport: ipc-get, sums: direct, streams: 0",
-			[]string{"peers' parts read for C from rank to rank by IPC-get, one slice per iteration of s."}},
+			[]string{"partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration of s."}},
 		"two programs": {"ag_matmul_p2p", "pipeline: p2p, transport: auto, streams: 2, copy: fused",
 			[]string{"Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins body, copy fused."}},
 	} {

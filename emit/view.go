@@ -58,16 +58,16 @@ type programView struct {
 	Reference []refView
 	Runtime   []File
 
-	Otherwise *programView // runs where not all ranks can share memory; nil: there is none
-	Instead   string       // the file of the program that this one runs otherwise for; empty: there is none
+	Fallback *programView // the variant where not all ranks can share memory; nil: there is none
+	Instead  string       // the file of the program that this is the fallback variant of; empty: it is none
 }
 
-// forms are the program, and the one that runs otherwise where there is one.
-func (v *programView) forms() []*programView {
-	if v.Otherwise == nil {
+// variants are the program, and its fallback variant where there is one.
+func (v *programView) variants() []*programView {
+	if v.Fallback == nil {
 		return []*programView{v}
 	}
-	return []*programView{v, v.Otherwise}
+	return []*programView{v, v.Fallback}
 }
 
 // Workspace is what errors call the memory of the workers' GEMMs.

@@ -37,13 +37,13 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Reach))
 		what := "transfers into"
 		if b.reduction != "" {
-			what = "peers' parts read for"
+			what = "partial sums of peers read for"
 		}
 		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), hostir.SendRecv.Kind(), buf, number(1))
 	}
 }
 
-// accountFor notes a communication, a collective of so many ranks or another one, in words, once for neighbours that are
+// accountFor notes a communication, a collective of so many ranks or another one, in words, once for adjacent statements that are
 // alike. Its size is that of nccl-tests: of the whole tensor that a collective is about, or of what
 // one rank receives from others. What a rank has already is no communication.
 func (b *builder) accountFor(text, kind string, whole *buffer, ranks quantity) {
@@ -89,7 +89,7 @@ type condition struct {
 }
 
 // happens is how often the statement at hand is done in a call: not in the iterations that a
-// condition on loop variables leaves out, as the one of the own slice does.
+// condition on loop variables leaves out, as the one of the local shard does.
 func (b *builder) happens() quantity {
 	alone := func(c condition) bool {
 		return len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !mentions(c.holds, l.name) })) == 1

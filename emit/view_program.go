@@ -11,27 +11,27 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// newProgramView decides everything about the emitted program, and about the one that runs
-// otherwise.
+// newProgramView decides everything about the emitted program, and about its fallback
+// variant.
 func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
-	view, err := newFormView(p, "", opt)
+	view, err := newVariantView(p, "", opt)
 	if err != nil || p.Otherwise == nil {
 		return view, err
 	}
-	view.Otherwise, err = newFormView(p.Otherwise, "_across_nodes", opt)
+	view.Fallback, err = newVariantView(p.Otherwise, "_across_nodes", opt)
 	if err != nil {
 		return nil, err
 	}
-	other := view.Otherwise
+	other := view.Fallback
 	other.Instead = view.File
 	view.Summary = append(view.Summary, "Where not all ranks can share memory, "+other.File+" runs instead.")
 	other.Summary = append(other.Summary, "Runs where not all ranks can share memory; where they can, "+view.File+" does.")
 	return view, nil
 }
 
-// newFormView decides everything about one form of a program: what is made for it alone has
+// newVariantView decides everything about one variant of a program: what is made for it alone has
 // names that end in suffix.
-func newFormView(p *hostir.Program, suffix string, opt Options) (view *programView, err error) {
+func newVariantView(p *hostir.Program, suffix string, opt Options) (view *programView, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			if _, ok := caught.(errOverflow); !ok {

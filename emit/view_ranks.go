@@ -148,7 +148,7 @@ func guarded(guard string, nodes []node) []node {
 	return list
 }
 
-// mergeGuards makes one block of neighbours under the same condition.
+// mergeGuards makes one block of adjacent statements under the same condition.
 func mergeGuards(nodes []node) []node {
 	var merged []node
 	for _, n := range nodes {
