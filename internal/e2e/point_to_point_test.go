@@ -145,7 +145,7 @@ func TestAxesBetweenRanksAndSlices(t *testing.T) {
 	}
 }
 
-// TestEveryWaitOnAPeerIsNeeded takes the waits for a peer's signal out of an emitted
+// TestEveryWaitOnAPeerIsNeeded takes the waits for flags out of an emitted
 // program, one at a time: for some seed elements must then be wrong.
 func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 	for _, c := range []struct {
@@ -153,9 +153,9 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		waits                 int
 		fields                []string
 	}{
-		{"ag_matmul_p2p", "ipc-get", "cuStreamWaitValue32(", 2, nil}, // the copier's and the owner's
+		{"ag_matmul_p2p", "ipc-get", "cuStreamWaitValue32(", 2, nil}, // for the ready flag and for the done flag
 		{"ag_matmul_p2p", "ipc-put", "cuStreamWaitValue32(", 2, nil},
-		{"ag_matmul_p2p", "ipc-get", "launch_await(", 2, []string{"graph: true"}},
+		{"ag_matmul_p2p", "ipc-get", "launch_flag_wait(", 2, []string{"graph: true"}},
 		{"ag_matmul_p2p", "ipc-get", "returns.submit(", 1, []string{"transfers: ahead", "copy: fused", "signals: batched"}}, // the owner's
 		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"transfers: ahead", "signals: batched", "pieces: 2"}},   // before a piece is summed
 		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"transfers: ahead", "signals: batched", "pieces: 2", "chunks: 1"}},
@@ -168,7 +168,7 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 	}
 }
 
-// TestAStuckWaitOfAnOwnerIsNamed makes owners wait for a word that no peer writes: the report
+// TestAStuckWaitOfAnOwnerIsNamed makes owners wait for a flag that no peer sets: the report
 // of the deadline must name their wait, not what comes after it.
 func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
 	for named, fields := range map[string][]string{
@@ -176,7 +176,7 @@ func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
 		"returns[0] (spec.yaml:":   {"transfers: ahead", "copy: fused", "signals: batched"},
 	} {
 		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", "ipc-get", "in-place", fields...), small("ag_matmul_p2p", 2))
-		const right, never = ".copied(s)", ".copied(0)" // there is no transfer of the own slice
+		const right, never = ".done(s)", ".done(0)" // there is no transfer of the local shard
 		stuck := exchanges.rebuild(t, "exchange.cpp", strings.ReplaceAll(exchanges.source(t, "exchange.cpp"), right, never))
 		r := run(t, launch.Options{Program: stuck, N: 2, Args: []string{"--timeout", "4"}})
 		if want := "waits in call 1 for " + named; r.exit == 0 || !strings.Contains(r.stderr, want) {

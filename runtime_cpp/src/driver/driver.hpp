@@ -52,7 +52,7 @@ class Driver {
   void dump_tensor(const std::string& name, const std::string& path);
   /// Puts inputs on the device that load it as data in use does.
   void fill_normal_inputs();
-  /// Settles the algorithms of the GEMMs, as --plans and --tune say.
+  /// Chooses the algorithms of the GEMMs, as --plans and --tune say.
   void settle_plans();
   /// Seconds of one call in each repeat, on the slowest rank.
   std::vector<double> time_calls();

@@ -9,7 +9,7 @@
 #include "hirgen/numerics.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/peer_read_reduction.hpp"
-#include "kernels/spin.hpp"
+#include "kernels/device_flags.hpp"
 
 namespace hirgen {
 namespace {

@@ -5,7 +5,7 @@
 #include "hirgen/error.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/transfers.hpp"
-#include "kernels/spin.hpp"
+#include "kernels/device_flags.hpp"
 
 namespace hirgen {
 namespace {
