@@ -83,7 +83,7 @@ void Driver::say(const std::string& text) const {
 
 Code Driver::run() {
   say(header(report_));
-  settle_plans();
+  choose_algorithms();
   if (options_.check || !options_.dump.empty()) issue_checked_calls();
   if (options_.check) report_.wrong = count_all_wrong();
   reference_.reset();  // whole tensors: other programs on this GPU may need the memory

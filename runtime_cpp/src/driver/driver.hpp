@@ -53,7 +53,7 @@ class Driver {
   /// Puts inputs on the device that load it as data in use does.
   void fill_normal_inputs();
   /// Chooses the algorithms of the GEMMs, as --plans and --tune say.
-  void settle_plans();
+  void choose_algorithms();
   /// Seconds of one call in each repeat, on the slowest rank.
   std::vector<double> time_calls();
   /// Those of one round of warm-up calls and repeats.

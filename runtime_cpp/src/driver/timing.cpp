@@ -23,9 +23,9 @@ void Driver::fill_normal_inputs() {
   }
 }
 
-void Driver::settle_plans() {
+void Driver::choose_algorithms() {
   if (options_.tune) fill_normal_inputs();
-  plans_.settle(stream_, [this] { call(); });
+  plans_.choose(stream_, [this] { call(); });
   report_.plans = plans_.report();
   if (options_.tune || !options_.plans.empty()) say(plans_table(report_.plans));
 }

@@ -31,7 +31,7 @@ ProgramPlans::ProgramPlans(Context& context, const Options& options, const std::
   }
 }
 
-void ProgramPlans::settle(cudaStream_t stream, const std::function<void()>& call) {
+void ProgramPlans::choose(cudaStream_t stream, const std::function<void()>& call) {
   if (tune_) {
     tuned_ = Tuner(context_, stream, call).run(program_);
     if (context_.rank() == 0 && !tuned_.empty()) write();

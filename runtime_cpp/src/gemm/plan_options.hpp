@@ -25,7 +25,7 @@ class ProgramPlans {
   /// Collective, when the program is there and its inputs are. With --tune, searches and
   /// writes the file; `call` issues one call on `stream`. With --plans alone, rank 0 says on
   /// standard error which choices are ignored, where and why.
-  void settle(cudaStream_t stream, const std::function<void()>& call);
+  void choose(cudaStream_t stream, const std::function<void()>& call);
 
   /// The GEMMs as they are on this rank.
   std::vector<PlanReport> report() const { return report_plans(context_.plans(), tuned_); }
