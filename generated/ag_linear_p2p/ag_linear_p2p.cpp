@@ -40,11 +40,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = M / D, .n = N, .k = K, .transpose_b = true, .bias = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kSend = "spec.yaml:14:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:9:3 sharing A with the other ranks";
@@ -71,18 +71,18 @@ class AgLinearP2p final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml ag_linear_p2p"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:14:5 A_all");  // [D, M / D, K]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kLinearC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -133,25 +133,26 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // ShareMemHandles(receive, send): done once, by peers_.
       // Moved, so that Linear is local to a rank.
       // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.lent_at(to, s), A_shared.call(), 0),
-               kSend);
+      HG_CHECK(
+          driver_.cuStreamWriteValue32(stream, A_shared.ready_at(to, s), A_shared.sequence(), 0),
+          kSend);
 
       // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
       HG_CHECK(cudaEventRecord(receive_ready_[s], stream), kReceive);
       HG_CHECK(cudaStreamWaitEvent(peers_.copies(), receive_ready_[s], 0), kReceive);
-      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_shared.lent(s), A_shared.call(),
+      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_shared.ready(s), A_shared.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
       HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_shared.copied_at(from, s),
-                                            A_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_shared.done_at(from, s),
+                                            A_shared.sequence(), 0),
                kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
 
       // Wait(send)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.copied(s), A_shared.call(),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.done(s), A_shared.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitSend);
       HG_CHECK(cudaEventRecord(wait_send_[s], stream), kWaitSend);
@@ -220,7 +221,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "ec581111e0c48418f9e1e0c96a7aee0f409df9f54f4e225147b5d60526c79826",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K, 1}},
+              .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D) * K * 2,
               .largest = "sendrecv",

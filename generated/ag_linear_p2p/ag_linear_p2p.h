@@ -48,7 +48,7 @@ HIRGEN_EXPORT int hirgen_ag_linear_p2p_tensor(hirgen_handle* handle, size_t inde
                                               hirgen_tensor* tensor);
 
 /* What carries the transfers from rank to rank: "nccl", "ipc-get", "ipc-put" or, with `transport:
- * auto` on several hosts, "ipc-get within hosts, nccl between them". Valid until destroy. */
+ * auto` on several nodes, "ipc-get within nodes, nccl between them". Valid until destroy. */
 HIRGEN_EXPORT const char* hirgen_ag_linear_p2p_transport(const hirgen_handle* handle);
 
 /* Waits for the calls that were issued, leaves the other ranks and frees everything. The handle is

@@ -39,11 +39,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = D * (M / (S * D)), .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:12:5 gather: Allgather of A_s";
 constexpr const char* kWaitGather = "spec.yaml:12:5 Wait(gather)";
@@ -63,7 +63,7 @@ class AgMatmul final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -71,7 +71,7 @@ class AgMatmul final : public hirgen::Program {
   // [S, D, M / (S * D), K]
   bf16* A_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * K, "spec.yaml:12:5 A_all");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -172,7 +172,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "05d0e17bf9f2b309aa9dc215f740faee1586e5e4b36be8dae826948ec616d648",
               .mesh_size = D,
-              .products = {{S * D * (M / (S * D)), N, K, 1}},
+              .gemms = {{S * D * (M / (S * D)), N, K, 1}},
               .communications = {"allgather x"},
               .bytes = S * D * (M / (S * D)) * K * 2,
               .largest = "allgather",

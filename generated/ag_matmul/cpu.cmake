@@ -27,38 +27,39 @@ if(runtime_found)
   set_target_properties(${device_library} PROPERTIES IMPORTED_LOCATION ${device_file})
 else()
   add_library(${device_library} SHARED
-      runtime/cpu/src/blaslt_algorithm.cpp
-      runtime/cpu/src/blaslt_descriptor.cpp
-      runtime/cpu/src/blaslt_handle.cpp
-      runtime/cpu/src/blaslt_matmul.cpp
-      runtime/cpu/src/blaslt_product.cpp
-      runtime/cpu/src/blaslt_shapes.cpp
-      runtime/cpu/src/block.cpp
-      runtime/cpu/src/capture.cpp
-      runtime/cpu/src/copy.cpp
-      runtime/cpu/src/device.cpp
-      runtime/cpu/src/error.cpp
-      runtime/cpu/src/event.cpp
-      runtime/cpu/src/gemm.cpp
-      runtime/cpu/src/graph.cpp
-      runtime/cpu/src/ipc.cpp
-      runtime/cpu/src/memop.cpp
-      runtime/cpu/src/memory.cpp
-      runtime/cpu/src/nccl_calls.cpp
-      runtime/cpu/src/nccl_collective.cpp
-      runtime/cpu/src/nccl_comm.cpp
-      runtime/cpu/src/nccl_group.cpp
-      runtime/cpu/src/nccl_init.cpp
-      runtime/cpu/src/nccl_names.cpp
-      runtime/cpu/src/nccl_point_to_point.cpp
-      runtime/cpu/src/nccl_reduce.cpp
-      runtime/cpu/src/nccl_split.cpp
-      runtime/cpu/src/order.cpp
-      runtime/cpu/src/scheduler.cpp
-      runtime/cpu/src/stream.cpp
-      runtime/cpu/src/words.cpp
-      runtime/cpu/src/worker.cpp)
+      runtime/cpu/src/blaslt/algorithm.cpp
+      runtime/cpu/src/blaslt/descriptor.cpp
+      runtime/cpu/src/blaslt/gemm.cpp
+      runtime/cpu/src/blaslt/gemm_task.cpp
+      runtime/cpu/src/blaslt/handle.cpp
+      runtime/cpu/src/blaslt/matmul.cpp
+      runtime/cpu/src/blaslt/shapes.cpp
+      runtime/cpu/src/core/device.cpp
+      runtime/cpu/src/core/error.cpp
+      runtime/cpu/src/graph/capture.cpp
+      runtime/cpu/src/graph/graph.cpp
+      runtime/cpu/src/memory/block.cpp
+      runtime/cpu/src/memory/copy.cpp
+      runtime/cpu/src/memory/ipc.cpp
+      runtime/cpu/src/memory/memory.cpp
+      runtime/cpu/src/nccl/calls.cpp
+      runtime/cpu/src/nccl/collective.cpp
+      runtime/cpu/src/nccl/comm.cpp
+      runtime/cpu/src/nccl/group.cpp
+      runtime/cpu/src/nccl/init.cpp
+      runtime/cpu/src/nccl/names.cpp
+      runtime/cpu/src/nccl/point_to_point.cpp
+      runtime/cpu/src/nccl/reduce.cpp
+      runtime/cpu/src/nccl/split.cpp
+      runtime/cpu/src/stream/event.cpp
+      runtime/cpu/src/stream/memop.cpp
+      runtime/cpu/src/stream/memop_task.cpp
+      runtime/cpu/src/stream/order.cpp
+      runtime/cpu/src/stream/scheduler.cpp
+      runtime/cpu/src/stream/stream.cpp
+      runtime/cpu/src/stream/worker.cpp)
   set_target_properties(${device_library} PROPERTIES OUTPUT_NAME hirgen_cpu UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  target_include_directories(${device_library} PRIVATE runtime/cpu/src)
   target_compile_options(${device_library} PRIVATE -Wall -Wextra -Werror)
   target_link_libraries(${device_library} PRIVATE hirgen_ag_matmul_device)
   export_only(${device_library} cuda[A-Z]* cu[A-Z]* cublasLt[A-Z]* nccl[A-Z]* _Z*hirgen_cpu_launch*)

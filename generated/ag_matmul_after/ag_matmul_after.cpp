@@ -39,11 +39,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCLocalShape = {
     .m = M / (S * D), .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kMatmulCLocal = "spec.yaml:12:5 Matmul of C_local_s";
 constexpr const char* kGather = "spec.yaml:12:5 gather: Allgather of C_local_s";
@@ -63,7 +63,7 @@ class AgMatmulAfter final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -71,7 +71,7 @@ class AgMatmulAfter final : public hirgen::Program {
   // [S, 1, M / (S * D), N]
   bf16* C_local_ = context_.allocate<bf16>(S * (M / (S * D)) * N, "spec.yaml:12:5 C_local");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_local_plan_{context_, kCLocalShape, kMatmulCLocal};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -173,7 +173,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "01de2a5f0ccfefd3860af03b478a61f137d3c545b56573a4edf2e42d0b24ddd0",
               .mesh_size = D,
-              .products = {{S * (M / (S * D)), N, K, 1}},
+              .gemms = {{S * (M / (S * D)), N, K, 1}},
               .communications = {"allgather x"},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .largest = "allgather",

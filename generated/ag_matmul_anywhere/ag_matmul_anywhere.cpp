@@ -10,7 +10,7 @@
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
 // Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins body, transfers
 // ahead, signals batched.
-// Where not all ranks can share memory, ag_matmul_anywhere_across_hosts.cpp runs instead.
+// Where not all ranks can share memory, ag_matmul_anywhere_across_nodes.cpp runs instead.
 #include "ag_matmul_anywhere.hpp"
 
 #include <cuda_bf16.h>
@@ -41,11 +41,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:12:5 lends: group";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
@@ -72,18 +72,18 @@ class AgMatmulAnywhere final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_anywhere"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:12:5 A_all");  // [D, M / D, K]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -117,14 +117,14 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
+  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // ShareMemHandles(receive, send): done once, by peers_.
     // Moved, so that Matmul is local to a rank.
     // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-    lends.add(A_shared.lent_at(to, s), A_shared.number());
+    lends.add(A_shared.ready_at(to, s), A_shared.sequence_number());
   }
 
   lends.submit(stream, kLends);
@@ -133,14 +133,15 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
     bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
 
     // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
-    HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.lent(s), A_shared.call(),
+    HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.ready(s), A_shared.sequence(),
                                          CU_STREAM_WAIT_VALUE_GEQ),
              kReceive);
     HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, stream),
              kReceive);
-    HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.copied_at(from, s), A_shared.call(), 0),
-             kReceive);
+    HG_CHECK(
+        driver_.cuStreamWriteValue32(stream, A_shared.done_at(from, s), A_shared.sequence(), 0),
+        kReceive);
     HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
   }
 
@@ -185,12 +186,12 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
   }
 
-  hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
+  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
 
   // When the call is over, the caller may change what it lent.
   for (int64_t s = 1; s < D; ++s) {
     // Wait(send)
-    returns.add(A_shared.copied(s), A_shared.number());
+    returns.add(A_shared.done(s), A_shared.sequence_number());
   }
 
   returns.submit(stream, kReturns);
@@ -234,7 +235,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "c163130268ad6c158f01b3d592919e56466f912127b3458908a28755f971af1f",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K, 1}},
+              .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D) * K * 2,
               .largest = "sendrecv",
@@ -244,7 +245,7 @@ const hirgen::ProgramTable& table() {
       .tensors = tensors,
       .create = create,
       .reference = reference,
-      .create_across_hosts = create_across_hosts,
+      .create_across_nodes = create_across_nodes,
   };
   return table;
 }

@@ -12,9 +12,9 @@ namespace hirgen_ag_matmul_anywhere {
 /// The program, as the driver and the C ABI use it.
 const hirgen::ProgramTable& table();
 
-/// The program for several hosts, ag_matmul_anywhere_across_hosts.cpp: memory is shared within them
+/// The program for several nodes, ag_matmul_anywhere_across_nodes.cpp: memory is shared within them
 /// alone.
-std::unique_ptr<hirgen::Program> create_across_hosts(hirgen::Context& context);
+std::unique_ptr<hirgen::Program> create_across_nodes(hirgen::Context& context);
 
 /// The operations of the spec on whole tensors, one by one: what a call is checked against.
 void reference(hirgen::Reference& model);

@@ -39,11 +39,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:12:5 lends: group";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
@@ -69,7 +69,7 @@ class AgMatmulAuto final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_auto"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -77,7 +77,7 @@ class AgMatmulAuto final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:12:5 A_all");  // [D, M / D, K]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:12:5 workspace");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -103,14 +103,14 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
+  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // ShareMemHandles(receive, send): done once, by peers_.
     // Moved, so that Matmul is local to a rank.
     // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-    lends.add(A_shared.lent_at(to, s), A_shared.number());
+    lends.add(A_shared.ready_at(to, s), A_shared.sequence_number());
   }
 
   lends.submit(stream, kLends);
@@ -119,14 +119,15 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
 
     // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
-    HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.lent(s), A_shared.call(),
+    HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.ready(s), A_shared.sequence(),
                                          CU_STREAM_WAIT_VALUE_GEQ),
              kReceive);
     HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, stream),
              kReceive);
-    HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.copied_at(from, s), A_shared.call(), 0),
-             kReceive);
+    HG_CHECK(
+        driver_.cuStreamWriteValue32(stream, A_shared.done_at(from, s), A_shared.sequence(), 0),
+        kReceive);
     HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
   }
 
@@ -153,12 +154,12 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kMatmulC);
   }
 
-  hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
+  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
 
   // When the call is over, the caller may change what it lent.
   for (int64_t s = 1; s < D; ++s) {
     // Wait(send)
-    returns.add(A_shared.copied(s), A_shared.number());
+    returns.add(A_shared.done(s), A_shared.sequence_number());
   }
 
   returns.submit(stream, kReturns);
@@ -202,7 +203,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "927564fd26a50fe54142185c94d233a6c4f08e3d8eb2edccf4b164bf839212f4",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K, 1}},
+              .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D) * K * 2,
               .largest = "sendrecv",

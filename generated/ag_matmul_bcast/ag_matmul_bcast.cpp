@@ -38,11 +38,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kBroadcast = "spec.yaml:13:5 broadcast: Broadcast of A";
 constexpr const char* kWaitBroadcast = "spec.yaml:13:5 Wait(broadcast)";
@@ -62,14 +62,14 @@ class AgMatmulBcast final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:13:5 A_all");  // [D, M / D, K]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -171,7 +171,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "068ebf1e922865bf988bdd7ffcf6a340a3c6c5ac26a3efbd90736acc5dcf4ee2",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K, 1}},
+              .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"broadcast x"},
               .bytes = D * (M / D) * K * 2,
               .largest = "broadcast",

@@ -37,11 +37,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = M / D / 2, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all";
 constexpr const char* kShareAAll = "spec.yaml:13:5 sharing A_all with the other ranks";
 constexpr const char* kSend = "spec.yaml:13:5 send: send of A_s_c";
@@ -66,7 +66,7 @@ class AgMatmulRing final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_ring"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -74,7 +74,7 @@ class AgMatmulRing final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:13:5 A_all");  // [D, M / D, K]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -116,8 +116,8 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         // ShareMemHandles(receive, send): done once, by peers_.
         // receive = P2PCommunication(recv, buffer A_all_ + (D + rank - (s + 1)) % D * (M / D) * K +
         // c * (M / D / 2) * K, peer (D + rank - 1) % D, IPC-put)
-        HG_CHECK(driver_.cuStreamWriteValue32(stream, A_all_shared.lent_at(from, s * 2 + c),
-                                              A_all_shared.call(), 0),
+        HG_CHECK(driver_.cuStreamWriteValue32(stream, A_all_shared.ready_at(from, s * 2 + c),
+                                              A_all_shared.sequence(), 0),
                  kReceive);
         bf16* A_all_there = A_all_shared.of<bf16>(to) + slice * (M / D) * K + c * (M / D / 2) * K;
 
@@ -125,16 +125,15 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         // send = P2PCommunication(send, buffer A_s_c, peer (rank + 1) % D, IPC-put)
         HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], stream), kSend);
         HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s * 2 + c], 0), kSend);
-        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_all_shared.lent(s * 2 + c),
-                                             A_all_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
+        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_all_shared.ready(s * 2 + c),
+                                             A_all_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                  kSend);
         HG_CHECK(cudaMemcpyAsync(A_all_there, A_s_c, M / D / 2 * K * sizeof(bf16),
                                  cudaMemcpyDeviceToDevice, peers_.copies()),
                  kSend);
-        HG_CHECK(
-            driver_.cuStreamWriteValue32(peers_.copies(), A_all_shared.copied_at(to, s * 2 + c),
-                                         A_all_shared.call(), 0),
-            kSend);
+        HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_all_shared.done_at(to, s * 2 + c),
+                                              A_all_shared.sequence(), 0),
+                 kSend);
         HG_CHECK(cudaEventRecord(send_done_[s * 2 + c], peers_.copies()), kSend);
       }
 
@@ -151,8 +150,8 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s * 2 + c], 0), kWaitSend);
 
         // Wait(receive)
-        HG_CHECK(driver_.cuStreamWaitValue32(stream, A_all_shared.copied(s * 2 + c),
-                                             A_all_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
+        HG_CHECK(driver_.cuStreamWaitValue32(stream, A_all_shared.done(s * 2 + c),
+                                             A_all_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReceive);
         HG_CHECK(cudaEventRecord(wait_receive_[s * 2 + c], stream), kWaitReceive);
       }
@@ -197,7 +196,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "b12faca1b76754313362b110493d7d2b4586676b22582e3b13e13dec4964ff5d",
               .mesh_size = D,
-              .products = {{D * (M / D / 2) * 2, N, K, 1}},
+              .gemms = {{D * (M / D / 2) * 2, N, K, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D / 2) * K * 4,
               .largest = "sendrecv",

@@ -36,7 +36,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:11:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:11:5 gather: Allgather of A_s";
 constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
@@ -138,7 +138,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "67b4dc4726a6542883403eb8ce579967a6e0c12e1439cd37f8432a2ae7ce6099",
               .mesh_size = D,
-              .products = {},
+              .gemms = {},
               .communications = {"allgather x"},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .largest = "allgather",

@@ -36,7 +36,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kSetCS = "spec.yaml:12:5 Set of C_s";
 constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of C_s";
@@ -63,7 +63,7 @@ class AllgatherP2p final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml allgather_p2p"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -117,21 +117,22 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     } else {
       // ShareMemHandles(receive, send): done once, by peers_.
       // receive = P2PCommunication(recv, buffer C_s, peer (rank + s) % D, IPC-put)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.lent_at(from, s), C_shared.call(), 0),
-               kReceive);
+      HG_CHECK(
+          driver_.cuStreamWriteValue32(stream, C_shared.ready_at(from, s), C_shared.sequence(), 0),
+          kReceive);
       bf16* C_there = C_shared.of<bf16>(to) + rank * (M / D) * K;
 
       // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-put)
       HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
       HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s], 0), kSend);
-      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), C_shared.lent(s), C_shared.call(),
+      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), C_shared.ready(s), C_shared.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kSend);
       HG_CHECK(cudaMemcpyAsync(C_there, A, M / D * K * sizeof(bf16), cudaMemcpyDeviceToDevice,
                                peers_.copies()),
                kSend);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), C_shared.copied_at(to, s),
-                                            C_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), C_shared.done_at(to, s),
+                                            C_shared.sequence(), 0),
                kSend);
       HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
 
@@ -139,7 +140,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
 
       // Wait(receive)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.copied(s), C_shared.call(),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.done(s), C_shared.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReceive);
       HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
@@ -185,7 +186,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "f0fd3c272902d2c8fc73996bfd19578addb7d4004f38f44de92fde50092d5a05",
               .mesh_size = D,
-              .products = {},
+              .gemms = {},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D) * K * 2,
               .largest = "sendrecv",

@@ -36,7 +36,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:11:5 Synchronize(caller)";
 constexpr const char* kAllreduce = "spec.yaml:11:5 allreduce: Allreduce of A_s";
 constexpr const char* kWaitAllreduce = "spec.yaml:11:5 Wait(allreduce)";
@@ -139,7 +139,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "79a8b8a6a4087858af2a4044ee011d828e36b86e7bcead7b0888503b592df1b4",
               .mesh_size = D,
-              .products = {},
+              .gemms = {},
               .communications = {"allreduce x"},
               .bytes = S * (M / S) * N * 2,
               .largest = "allreduce",

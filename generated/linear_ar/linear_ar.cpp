@@ -43,11 +43,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kYPartsShape = {
     .m = M / S, .n = N, .k = K / D, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLinearYParts = "spec.yaml:16:5 Linear of Y_parts_s";
 constexpr const char* kAllreduce = "spec.yaml:16:5 allreduce: Allreduce of Y_parts_s";
@@ -68,7 +68,7 @@ class LinearAr final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -77,7 +77,7 @@ class LinearAr final : public hirgen::Program {
   bf16* Y_parts_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:16:5 Y_parts");
   bf16* Y_sum_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:16:5 Y_sum");  // [S, M / S, N]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearYParts};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -196,7 +196,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "a2ae13e62b8229cd4c60d706f577a49c37047bdf42f813aecb715c4b6579472b",
               .mesh_size = D,
-              .products = {{S * (M / S), N, K / D, 1}},
+              .gemms = {{S * (M / S), N, K / D, 1}},
               .communications = {"allreduce x"},
               .bytes = S * (M / S) * N * 2,
               .largest = "allreduce",

@@ -50,13 +50,13 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kDXShape = {
     .m = M / S, .n = K / D, .k = N, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPShape = {
     .m = N, .n = K / D, .k = M / S, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:18:5 Synchronize(caller)";
 constexpr const char* kMatmulDX = "spec.yaml:19:5 Matmul of dX_s";
 constexpr const char* kMatmulP = "spec.yaml:22:5 Matmul of P_s";
@@ -73,14 +73,14 @@ class LinearArBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   bf16* P_ = context_.allocate<bf16>(S * N * (K / D), "spec.yaml:22:5 P");  // [S, 1, N, K / D]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dX_plan_{context_, kDXShape, kMatmulDX};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
@@ -210,7 +210,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "dad4fddec56315e1b0eab22e0513c50bfd71ab5896165c271c925e16dd427309",
               .mesh_size = D,
-              .products = {{S * (M / S), K / D, N, 1}, {S * N, K / D, M / S, 1}},
+              .gemms = {{S * (M / S), K / D, N, 1}, {S * N, K / D, M / S, 1}},
               .bytes = 0,
               .transport = "nccl",
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},

@@ -40,11 +40,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPShape = {
     .m = M / S, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:13:5 Matmul of P_s";
 constexpr const char* kAllreduce = "spec.yaml:14:5 allreduce: Allreduce of P_s";
@@ -64,14 +64,14 @@ class MatmulAr final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   bf16* P_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:13:5 P");  // [S, 1, M / S, N]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -171,7 +171,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "e94a45c4ac87ff91f8e4b3ef55f609de708010cf8d08d065fc0732c5d3e7eeb0",
               .mesh_size = D,
-              .products = {{S * (M / S), N, K / D, 1}},
+              .gemms = {{S * (M / S), N, K / D, 1}},
               .communications = {"allreduce x"},
               .bytes = S * (M / S) * N * 2,
               .largest = "allreduce",

@@ -11,7 +11,8 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: peers' parts read for C from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration
+// of s.
 // Schedule: pipeline p2p, transport ipc-get, no worker streams, chunks 1, sums direct, signals
 // batched.
 #include "matmul_ar_direct.hpp"
@@ -24,7 +25,7 @@
 #include "hirgen/context.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
-#include "hirgen/loan_sum.hpp"
+#include "hirgen/peer_read_reduction.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 #include "hirgen/tensor.hpp"
@@ -43,11 +44,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPShape = {
     .m = D * (M / D), .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P";
 constexpr const char* kLends = "spec.yaml:17:5 lends: group";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
@@ -78,7 +79,7 @@ class MatmulArDirect final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_direct"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -86,7 +87,7 @@ class MatmulArDirect final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P");  // [1, D, M / D, N]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -118,13 +119,13 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
                           P_plan_.workspace_bytes, stream),
            kMatmulP);
 
-  hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
+  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
 
     // ShareMemHandles(receive, send): done once, by peers_.
     // send = P2PCommunication(send, buffer P_ + to * (M / D) * N, peer (rank + s) % D, IPC-get)
-    lends.add(P_shared.lent_at(to, s), P_shared.number());
+    lends.add(P_shared.ready_at(to, s), P_shared.sequence_number());
   }
 
   // Peers write their sums here.
@@ -134,7 +135,7 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
     // ShareMemHandles(receive_2, send_2): done once, by peers_.
     // receive_2 = P2PCommunication(recv, buffer C + from * (M / D) * N, peer (rank + s) % D,
     // IPC-put)
-    lends.add(C_shared.lent_at(from, s), C_shared.number());
+    lends.add(C_shared.ready_at(from, s), C_shared.sequence_number());
   }
 
   lends.submit(stream, kLends);
@@ -143,13 +144,13 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   // The parts of the other ranks are read where they are, and the sum is written where the others
   // need it.
   // R = SumLoans(P_own):
-  hirgen::LoanSum R_sum(rank, P_own, hirgen::DType::kBf16);
+  hirgen::PeerReadReduction R_sum(rank, P_own, hirgen::DType::kBf16);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
     const bf16* P_there = P_shared.of<bf16>(from) + rank * (M / D) * N;
 
     // receive = P2PCommunication(recv, buffer R, peer (D + rank - s) % D, IPC-get)
-    R_sum.add(from, P_there, M / D * N, P_shared.loan(from, s));
+    R_sum.add(from, P_there, M / D * N, P_shared.flags(from, s));
   }
 
   for (int64_t s = 1; s < D; ++s) {
@@ -157,22 +158,22 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
     bf16* C_there = C_shared.of<bf16>(to) + rank * (M / D) * N;
 
     // send_2 = P2PCommunication(send, buffer R, peer (D + rank - s) % D, IPC-put)
-    R_sum.store(to, C_there, M / D * N, C_shared.loan(to, s));
+    R_sum.store(to, C_there, M / D * N, C_shared.flags(to, s));
   }
 
   R_sum.submit(R, M / D * N, stream, kSumLoansR);
   HG_CHECK(cudaEventRecord(sum_R_[0], stream), kSumLoansR);
 
-  hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
+  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     // Wait(receive_2)
-    returns.add(C_shared.copied(s), C_shared.number());
+    returns.add(C_shared.done(s), C_shared.sequence_number());
   }
 
   // What was lent is not to change before the peers have read it.
   for (int64_t s = 1; s < D; ++s) {
     // Wait(send)
-    returns.add(P_shared.copied(s), P_shared.number());
+    returns.add(P_shared.done(s), P_shared.sequence_number());
   }
 
   returns.submit(stream, kReturns);
@@ -216,7 +217,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "962c933e024797b749cb4a22a09ca53224dae7e784b64fba90244319efb1c9e3",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K / D, 1}},
+              .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"sendrecv x", "sendrecv x"},
               .bytes = (D - 1) * (M / D) * N * 2,
               .largest = "sendrecv",

@@ -46,11 +46,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPSPieceShape = {
     .m = M / D / 2, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:16:5 lends: group";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
@@ -89,7 +89,7 @@ class MatmulArPieces final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_pieces"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -102,7 +102,7 @@ class MatmulArPieces final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:17:5 P_parts");
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_piece_plan_{context_, kPSPieceShape, kMatmulPSPiece};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -145,7 +145,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
+  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
   for (int64_t piece = 0; piece < 2; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
@@ -153,7 +153,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
       // ShareMemHandles(receive, send): done once, by peers_.
       // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N + piece * (M / D / 2)
       // * N, peer (D + rank - s) % D, IPC-put)
-      lends.add(P_parts_shared.lent_at(from, piece * D + s), P_parts_shared.number());
+      lends.add(P_parts_shared.ready_at(from, piece * D + s), P_parts_shared.sequence_number());
     }
 
     for (int64_t s = 1; s < D; ++s) {
@@ -162,7 +162,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
       // ShareMemHandles(receive_2, send_2): done once, by peers_.
       // receive_2 = P2PCommunication(recv, buffer C + from * (M / D) * N + piece * (M / D / 2) * N,
       // peer (rank + s) % D, IPC-put)
-      lends.add(C_shared.lent_at(from, piece * D + s), C_shared.number());
+      lends.add(C_shared.ready_at(from, piece * D + s), C_shared.sequence_number());
     }
   }
 
@@ -207,16 +207,16 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
         // send = P2PCommunication(send, buffer P_s_2_piece, peer (rank + s) % D, IPC-put)
         HG_CHECK(cudaEventRecord(send_ready_[piece * (D + 1) + s], stream), kSend);
         HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[piece * (D + 1) + s], 0), kSend);
-        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.lent(piece * D + s),
-                                             P_parts_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
+        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.ready(piece * D + s),
+                                             P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                  kSend);
         HG_CHECK(cudaMemcpyAsync(P_parts_there, P_s_2_piece, M / D / 2 * N * sizeof(bf16),
                                  cudaMemcpyDeviceToDevice, peers_.copies()),
                  kSend);
-        HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(),
-                                              P_parts_shared.copied_at(to, piece * D + s),
-                                              P_parts_shared.call(), 0),
-                 kSend);
+        HG_CHECK(
+            driver_.cuStreamWriteValue32(peers_.copies(), P_parts_shared.done_at(to, piece * D + s),
+                                         P_parts_shared.sequence(), 0),
+            kSend);
         HG_CHECK(cudaEventRecord(send_done_[piece * (D + 1) + s], peers_.copies()), kSend);
       }
     }
@@ -228,10 +228,10 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady2);
     HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
 
-    hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
+    hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
       // Wait(receive)
-      returns.add(P_parts_shared.copied(piece * D + s), P_parts_shared.number());
+      returns.add(P_parts_shared.done(piece * D + s), P_parts_shared.sequence_number());
     }
 
     returns.submit(stream, kReturns);
@@ -258,14 +258,14 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
       bf16* C_there = C_shared.of<bf16>(to) + rank * (M / D) * N + piece * (M / D / 2) * N;
 
       // send_2 = P2PCommunication(send, buffer R_s_2_piece, peer (D + rank - s) % D, IPC-put)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.lent(piece * D + s), C_shared.call(),
-                                           CU_STREAM_WAIT_VALUE_GEQ),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.ready(piece * D + s),
+                                           C_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kSend2);
       HG_CHECK(cudaMemcpyAsync(C_there, R_s_2_piece, M / D / 2 * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, stream),
                kSend2);
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.copied_at(to, piece * D + s),
-                                            C_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.done_at(to, piece * D + s),
+                                            C_shared.sequence(), 0),
                kSend2);
       HG_CHECK(cudaEventRecord(send_2_done_[piece * D + s], stream), kSend2);
     }
@@ -295,11 +295,11 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     }
   }
 
-  hirgen::WordBatch returns_2(hirgen::WordUse::kAwait, driver_);
+  hirgen::MemOpBatch returns_2(hirgen::FlagUse::kWait, driver_);
   for (int64_t piece = 0; piece < 2; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
       // Wait(receive_2)
-      returns_2.add(C_shared.copied(piece * D + s), C_shared.number());
+      returns_2.add(C_shared.done(piece * D + s), C_shared.sequence_number());
     }
   }
 
@@ -344,7 +344,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "c379af3a30809ea3f8900d593445b5be1019bff577a4a5513bf3b0e5326f6c3e",
               .mesh_size = D,
-              .products = {{D * (M / D / 2) * 2, N, K / D, 1}},
+              .gemms = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .communications = {"sendrecv x", "sendrecv x"},
               .bytes = (D - 1) * (M / D / 2) * N * 4,
               .largest = "sendrecv",

@@ -41,11 +41,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPShape = {
     .m = M / S, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:13:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:15:5 reduce_scatter: ReduceScatter of Q_s";
@@ -65,14 +65,14 @@ class MatmulRs final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   bf16* P_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:13:5 P");  // [S, 1, M / S, N]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -175,7 +175,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "c6e49ff0111e911b1773d116938ef07326e2840f2b59ba2221c040b1108fd1ad",
               .mesh_size = D,
-              .products = {{S * (M / S), N, K / D, 1}},
+              .gemms = {{S * (M / S), N, K / D, 1}},
               .communications = {"reducescatter x"},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .largest = "reducescatter",

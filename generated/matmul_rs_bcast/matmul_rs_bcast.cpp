@@ -41,11 +41,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPShape = {
     .m = D * (M / (S * D)), .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:16:5 reduce_scatter: ReduceScatter of P_s";
@@ -65,7 +65,7 @@ class MatmulRsBcast final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -73,7 +73,7 @@ class MatmulRsBcast final : public hirgen::Program {
   // [S, 1, D, M / (S * D), N]
   bf16* P_ = context_.allocate<bf16>(S * D * (M / (S * D)) * N, "spec.yaml:15:5 P");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -178,7 +178,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "91e5999770d25eacfc3e00d3b8be3befa8c5a8527e1a5e84c654c4dc75006ce3",
               .mesh_size = D,
-              .products = {{S * D * (M / (S * D)), N, K / D, 1}},
+              .gemms = {{S * D * (M / (S * D)), N, K / D, 1}},
               .communications = {"reducescatter x"},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .largest = "reducescatter",

@@ -9,7 +9,8 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: peers' parts read for C from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration
+// of s.
 // Schedule: pipeline p2p, transport ipc-get, no worker streams, chunks 1, sums direct, signals
 // batched.
 #include "matmul_rs_direct.hpp"
@@ -22,7 +23,7 @@
 #include "hirgen/context.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
-#include "hirgen/loan_sum.hpp"
+#include "hirgen/peer_read_reduction.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 #include "hirgen/tensor.hpp"
@@ -41,11 +42,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPShape = {
     .m = D * (M / D), .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P";
 constexpr const char* kLends = "spec.yaml:16:5 lends: group";
 constexpr const char* kShareP = "spec.yaml:16:5 sharing P with the other ranks";
@@ -69,7 +70,7 @@ class MatmulRsDirect final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml matmul_rs_direct"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -77,7 +78,7 @@ class MatmulRsDirect final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:15:5 P");  // [1, D, M / D, N]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -105,13 +106,13 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
                           P_plan_.workspace_bytes, stream),
            kMatmulP);
 
-  hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
+  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
 
     // ShareMemHandles(receive, send): done once, by peers_.
     // send = P2PCommunication(send, buffer P_ + to * (M / D) * N, peer (rank + s) % D, IPC-get)
-    lends.add(P_shared.lent_at(to, s), P_shared.number());
+    lends.add(P_shared.ready_at(to, s), P_shared.sequence_number());
   }
 
   lends.submit(stream, kLends);
@@ -119,24 +120,24 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
 
   // The parts of the other ranks are read where they are.
   // C = SumLoans(P_own):
-  hirgen::LoanSum C_sum(rank, P_own, hirgen::DType::kBf16);
+  hirgen::PeerReadReduction C_sum(rank, P_own, hirgen::DType::kBf16);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
     const bf16* P_there = P_shared.of<bf16>(from) + rank * (M / D) * N;
 
     // receive = P2PCommunication(recv, buffer C, peer (D + rank - s) % D, IPC-get)
-    C_sum.add(from, P_there, M / D * N, P_shared.loan(from, s));
+    C_sum.add(from, P_there, M / D * N, P_shared.flags(from, s));
   }
 
   C_sum.submit(C, M / D * N, stream, kSumLoansC);
   HG_CHECK(cudaEventRecord(sum_C_[0], stream), kSumLoansC);
 
-  hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
+  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
 
   // What was lent is not to change before the peers have read it.
   for (int64_t s = 1; s < D; ++s) {
     // Wait(send)
-    returns.add(P_shared.copied(s), P_shared.number());
+    returns.add(P_shared.done(s), P_shared.sequence_number());
   }
 
   returns.submit(stream, kReturns);
@@ -180,7 +181,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "3a3dec5f46f4f912e19a54698135261aadb54eb7920d3a88c7f44f18c001640a",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K / D, 1}},
+              .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D) * N * 2,
               .largest = "sendrecv",

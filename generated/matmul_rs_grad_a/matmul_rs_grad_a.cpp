@@ -41,11 +41,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kDAShape = {
     .m = M / S, .n = K / D, .k = N, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:13:5 gather: Allgather of dC_s";
 constexpr const char* kWaitGather = "spec.yaml:13:5 Wait(gather)";
@@ -65,7 +65,7 @@ class MatmulRsGradA final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -73,7 +73,7 @@ class MatmulRsGradA final : public hirgen::Program {
   // [S, D, M / (S * D), N]
   bf16* dC_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * N, "spec.yaml:13:5 dC_all");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -178,7 +178,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "4f6a5fb4c72ffdcf977eea4dd866c8dbe966095d7303b8c831f60cf660f46893",
               .mesh_size = D,
-              .products = {{S * (M / S), K / D, N, 1}},
+              .gemms = {{S * (M / S), K / D, N, 1}},
               .communications = {"allgather x"},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .largest = "allgather",

@@ -43,11 +43,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPShape = {
     .m = K / D, .n = N, .k = M / S, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:15:5 gather: Allgather of dC_s";
 constexpr const char* kWaitGather = "spec.yaml:15:5 Wait(gather)";
@@ -68,7 +68,7 @@ class MatmulRsGradB final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -77,7 +77,7 @@ class MatmulRsGradB final : public hirgen::Program {
   bf16* dC_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * N, "spec.yaml:15:5 dC_all");
   bf16* P_ = context_.allocate<bf16>(S * (K / D) * N, "spec.yaml:16:5 P");  // [S, 1, K / D, N]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -186,7 +186,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "5154d41fdc1952f2b9a72080c4df5e6947649a0436ad338605720e3cd1eb1497",
               .mesh_size = D,
-              .products = {{S * (K / D), N, M / S, 1}},
+              .gemms = {{S * (K / D), N, M / S, 1}},
               .communications = {"allgather x"},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .largest = "allgather",

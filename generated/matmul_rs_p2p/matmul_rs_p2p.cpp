@@ -42,11 +42,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPSShape = {
     .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts";
@@ -74,11 +74,11 @@ class MatmulRsP2p final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml matmul_rs_p2p"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -87,7 +87,7 @@ class MatmulRsP2p final : public hirgen::Program {
   // [D, 1, M / D, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P_parts");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -155,22 +155,22 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // ShareMemHandles(receive, send): done once, by peers_.
       // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N, peer (D + rank - s)
       // % D, IPC-put)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.lent_at(from, s),
-                                            P_parts_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.ready_at(from, s),
+                                            P_parts_shared.sequence(), 0),
                kReceive);
       bf16* P_parts_there = P_parts_shared.of<bf16>(to) + rank * (M / D) * N;
 
       // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-put)
       HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
       HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s], 0), kSend);
-      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.lent(s),
-                                           P_parts_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
+      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.ready(s),
+                                           P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kSend);
       HG_CHECK(cudaMemcpyAsync(P_parts_there, P_s_2, M / D * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kSend);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), P_parts_shared.copied_at(to, s),
-                                            P_parts_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), P_parts_shared.done_at(to, s),
+                                            P_parts_shared.sequence(), 0),
                kSend);
       HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
 
@@ -178,8 +178,8 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
 
       // Wait(receive)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.copied(s), P_parts_shared.call(),
-                                           CU_STREAM_WAIT_VALUE_GEQ),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.done(s),
+                                           P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReceive);
       HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
     }
@@ -234,7 +234,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "1696f67c51aa536a3806954a32dafa025c95aeb13cc40cbeef66a6cf9aa5cce6",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K / D, 1}},
+              .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D) * N * 2,
               .largest = "sendrecv",

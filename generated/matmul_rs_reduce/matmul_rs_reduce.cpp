@@ -40,11 +40,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPShape = {
     .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kReduceToRoot = "spec.yaml:16:5 reduce_to_root: Reduce of P_s";
@@ -64,14 +64,14 @@ class MatmulRsReduce final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:15:5 P");  // [1, D, M / D, N]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -177,7 +177,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "1167337bbc68f446d12d8498d67f2a17fed4c1830c32e41c6814e7ea470699ed",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K / D, 1}},
+              .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"reduce x"},
               .bytes = D * (M / D) * N * 2,
               .largest = "reduce",

@@ -40,11 +40,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPShape = {
     .m = M / D / 2, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_sums";
 constexpr const char* kSharePSums = "spec.yaml:16:5 sharing P_sums with the other ranks";
 constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_c";
@@ -71,7 +71,7 @@ class MatmulRsRing final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml matmul_rs_ring"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -81,7 +81,7 @@ class MatmulRsRing final : public hirgen::Program {
   bf16* P_sums_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P_sums");
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -116,8 +116,8 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         // ShareMemHandles(receive, send): done once, by peers_.
         // receive = P2PCommunication(recv, buffer P_sums_ + (D + rank - (s + 1)) % D * (M / D) * N
         // + c * (M / D / 2) * N, peer (D + rank - 1) % D, IPC-put)
-        HG_CHECK(driver_.cuStreamWriteValue32(stream, P_sums_shared.lent_at(from, s * 2 + c),
-                                              P_sums_shared.call(), 0),
+        HG_CHECK(driver_.cuStreamWriteValue32(stream, P_sums_shared.ready_at(from, s * 2 + c),
+                                              P_sums_shared.sequence(), 0),
                  kReceive);
         bf16* P_sums_there =
             P_sums_shared.of<bf16>(to) + (D + rank - s) % D * (M / D) * N + c * (M / D / 2) * N;
@@ -125,16 +125,15 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         // send = P2PCommunication(send, buffer P_s_c, peer (rank + 1) % D, IPC-put)
         HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], stream), kSend);
         HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s * 2 + c], 0), kSend);
-        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_sums_shared.lent(s * 2 + c),
-                                             P_sums_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
+        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_sums_shared.ready(s * 2 + c),
+                                             P_sums_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                  kSend);
         HG_CHECK(cudaMemcpyAsync(P_sums_there, P_s_c, M / D / 2 * N * sizeof(bf16),
                                  cudaMemcpyDeviceToDevice, peers_.copies()),
                  kSend);
-        HG_CHECK(
-            driver_.cuStreamWriteValue32(peers_.copies(), P_sums_shared.copied_at(to, s * 2 + c),
-                                         P_sums_shared.call(), 0),
-            kSend);
+        HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), P_sums_shared.done_at(to, s * 2 + c),
+                                              P_sums_shared.sequence(), 0),
+                 kSend);
         HG_CHECK(cudaEventRecord(send_done_[s * 2 + c], peers_.copies()), kSend);
       }
 
@@ -156,8 +155,8 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s * 2 + c], 0), kWaitSend);
 
         // Wait(receive)
-        HG_CHECK(driver_.cuStreamWaitValue32(stream, P_sums_shared.copied(s * 2 + c),
-                                             P_sums_shared.call(), CU_STREAM_WAIT_VALUE_GEQ),
+        HG_CHECK(driver_.cuStreamWaitValue32(stream, P_sums_shared.done(s * 2 + c),
+                                             P_sums_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReceive);
         HG_CHECK(cudaEventRecord(wait_receive_[s * 2 + c], stream), kWaitReceive);
         bf16* P_sums_s_2 = P_sums_ + slice * (M / D) * N;       // [1, M / D, N]
@@ -218,7 +217,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "619da9a78ca4bf471f7360f741081d120bbb252ed464e2cd566bfd7499c3c76b",
               .mesh_size = D,
-              .products = {{D * (M / D / 2) * 2, N, K / D, 1}},
+              .gemms = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D / 2) * N * 4,
               .largest = "sendrecv",

@@ -50,13 +50,13 @@ using fp32 = float;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kZShape = {
     .m = M, .n = N / D, .k = K, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPShape = {
     .m = M, .n = K, .k = N / D, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCastUXFp32 = "spec.yaml:17:5 Cast of U_X_fp32";
 constexpr const char* kReduceUX = "spec.yaml:17:5 Reduce of U_x";
 constexpr const char* kUnaryUXMean = "spec.yaml:17:5 Unary of U_x_mean";
@@ -119,7 +119,7 @@ class MlpSp final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");        // [1, M, K]
   bf16* V_ = context_.allocate<bf16>(M / D * K, "spec.yaml:23:5 V");    // [1, M / D, K]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
 
@@ -295,7 +295,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "d78cc660478b99483cb11cc877cf1af7a8ad2705abdead6dab5526276c49a9ba",
               .mesh_size = D,
-              .products = {{M, N / D, K, 1}, {M, K, N / D, 1}},
+              .gemms = {{M, N / D, K, 1}, {M, K, N / D, 1}},
               .communications = {"allgather x", "reducescatter x"},
               .bytes = D * (M / D) * K * 2,
               .largest = "allgather",

@@ -47,13 +47,13 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kZShape = {
     .m = M / S, .n = N / D, .k = K, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPShape = {
     .m = M / S, .n = K, .k = N / D, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:14:5 gather: Allgather of X_s";
 constexpr const char* kWaitGather = "spec.yaml:14:5 Wait(gather)";
@@ -77,7 +77,7 @@ class MlpTp final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -90,7 +90,7 @@ class MlpTp final : public hirgen::Program {
   bf16* A_ = context_.allocate<bf16>(S * (M / S) * (N / D), "spec.yaml:16:5 A");
   bf16* P_ = context_.allocate<bf16>(S * (M / S) * K, "spec.yaml:17:5 P");  // [S, 1, M / S, K]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
 
@@ -230,7 +230,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "b49f3e4dae74c075028b0c96d0188e88dc923f404b6fde342a4f30732e6f0fbc",
               .mesh_size = D,
-              .products = {{S * (M / S), N / D, K, 1}, {S * (M / S), K, N / D, 1}},
+              .gemms = {{S * (M / S), N / D, K, 1}, {S * (M / S), K, N / D, 1}},
               .communications = {"allgather x", "reducescatter x"},
               .bytes = S * D * (M / (S * D)) * K * 2,
               .largest = "allgather",

@@ -45,7 +45,7 @@ HIRGEN_EXPORT int hirgen_mlp_tp_run(hirgen_handle* handle, void* stream, void* c
 HIRGEN_EXPORT int hirgen_mlp_tp_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
 
 /* What carries the transfers from rank to rank: "nccl", "ipc-get", "ipc-put" or, with `transport:
- * auto` on several hosts, "ipc-get within hosts, nccl between them". Valid until destroy. */
+ * auto` on several nodes, "ipc-get within nodes, nccl between them". Valid until destroy. */
 HIRGEN_EXPORT const char* hirgen_mlp_tp_transport(const hirgen_handle* handle);
 
 /* Waits for the calls that were issued, leaves the other ranks and frees everything. The handle is

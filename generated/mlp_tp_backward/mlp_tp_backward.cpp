@@ -52,7 +52,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kDAShape = {
     .m = M, .n = N / D, .k = K, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDW2Shape = {
@@ -62,7 +62,7 @@ constexpr hirgen::MatmulShape kDW1Shape = {
 constexpr hirgen::MatmulShape kDPShape = {
     .m = M, .n = K, .k = N / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kGather = "spec.yaml:17:5 gather: Allgather of dY";
 constexpr const char* kWaitGather = "spec.yaml:17:5 Wait(gather)";
 constexpr const char* kGather2 = "spec.yaml:18:5 gather_2: Allgather of X";
@@ -101,7 +101,7 @@ class MlpTpBackward final : public hirgen::Program {
   bf16* A_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:22:5 A");          // [1, M, N / D]
   bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");              // [1, M, K]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
@@ -265,7 +265,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "dcccce81f3ba0fe2e956823def0fd923260d915ce6fed1b449171ce89cbd880c",
               .mesh_size = D,
-              .products = {{M, N / D, K, 1}, {K, N / D, M, 1}, {N / D, K, M, 1}, {M, K, N / D, 1}},
+              .gemms = {{M, N / D, K, 1}, {K, N / D, M, 1}, {N / D, K, M, 1}, {M, K, N / D, 1}},
               .communications = {"allgather x", "allgather x", "reducescatter x"},
               .bytes = D * (M / D) * K * 2,
               .largest = "allgather",

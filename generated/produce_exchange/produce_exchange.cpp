@@ -43,11 +43,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kPSShape = {
     .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kDelay = "spec.yaml:16:5 Delay";
 constexpr const char* kMatmulPS = "spec.yaml:16:5 Matmul of P_s";
@@ -76,11 +76,11 @@ class ProduceExchange final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml produce_exchange"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
@@ -89,7 +89,7 @@ class ProduceExchange final : public hirgen::Program {
   // [D, 1, M / D, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:17:5 P_parts");
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -164,26 +164,27 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
 
       // ShareMemHandles(receive, send): done once, by peers_.
       // send = P2PCommunication(send, buffer P_ + to * (M / D) * N, peer (rank + s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_shared.lent_at(to, s), P_shared.call(), 0),
-               kSend);
+      HG_CHECK(
+          driver_.cuStreamWriteValue32(stream, P_shared.ready_at(to, s), P_shared.sequence(), 0),
+          kSend);
       const bf16* P_there = P_shared.of<bf16>(from) + rank * (M / D) * N;
 
       // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-get)
       HG_CHECK(cudaEventRecord(receive_ready_[s], stream), kReceive);
       HG_CHECK(cudaStreamWaitEvent(peers_.copies(), receive_ready_[s], 0), kReceive);
-      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_shared.lent(s), P_shared.call(),
+      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_shared.ready(s), P_shared.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
       HG_CHECK(cudaMemcpyAsync(P_parts_s, P_there, M / D * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, peers_.copies()),
                kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), P_shared.copied_at(from, s),
-                                            P_shared.call(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), P_shared.done_at(from, s),
+                                            P_shared.sequence(), 0),
                kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
 
       // Wait(send)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_shared.copied(s), P_shared.call(),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_shared.done(s), P_shared.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitSend);
       HG_CHECK(cudaEventRecord(wait_send_[s], stream), kWaitSend);
@@ -244,7 +245,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "a4568099c55c4c11e908538f3dbce516bca8c12820815b12cf214791a27f1948",
               .mesh_size = D,
-              .products = {{D * (M / D), N, K / D, 1}},
+              .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"sendrecv x"},
               .bytes = (D - 1) * (M / D) * N * 2,
               .largest = "sendrecv",

@@ -36,7 +36,7 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:11:5 Synchronize(caller)";
 constexpr const char* kReduceScatter = "spec.yaml:11:5 reduce_scatter: ReduceScatter of A_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:11:5 Wait(reduce_scatter)";
@@ -141,7 +141,7 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "fe8cde6657a9bc8159b7173e4e5ab66eee5df35d5a724175257a0e6e3452467f",
               .mesh_size = D,
-              .products = {},
+              .gemms = {},
               .communications = {"reducescatter x"},
               .bytes = S * D * (M / (S * D)) * N * 2,
               .largest = "reducescatter",

@@ -59,7 +59,7 @@ using fp32 = float;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kUqShape = {
     .m = B * L, .n = E / D, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kUkShape = {
@@ -93,7 +93,7 @@ constexpr hirgen::MatmulShape kZShape = {
 constexpr hirgen::MatmulShape kW2pShape = {
     .m = B * L, .n = E, .k = F / D, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCastU1XFp32 = "spec.yaml:24:5 Cast of U1_X_fp32";
 constexpr const char* kReduceU1X = "spec.yaml:24:5 Reduce of U1_x";
 constexpr const char* kUnaryU1XMean = "spec.yaml:24:5 Unary of U1_x_mean";
@@ -256,7 +256,7 @@ class TransformerBlock final : public hirgen::Program {
   bf16* W2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:51:5 W2p");    // [1, B * L, E]
   bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 mlp");    // [B * L, E]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
   hirgen::MatmulPlan Uk_plan_{context_, kUkShape, kLinearUk};
   hirgen::MatmulPlan Uv_plan_{context_, kUvShape, kLinearUv};
@@ -654,9 +654,9 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "89dfe8cf903f3b57d5742ccf3fb8050c34f35c8e68129c84838aaf6361cf0f48",
               .mesh_size = D,
-              .products = {{B * L, E / D, E, 1}, {B * L, E / D, E, 1}, {B * L, E / D, E, 1},
-                           {L, L, C, B * (H / D)}, {L, C, L, B * (H / D)}, {B * L, E, E / D, 1},
-                           {B * L, F / D, E, 1}, {B * L, E, F / D, 1}},
+              .gemms = {{B * L, E / D, E, 1}, {B * L, E / D, E, 1}, {B * L, E / D, E, 1},
+                        {L, L, C, B * (H / D)}, {L, C, L, B * (H / D)}, {B * L, E, E / D, 1},
+                        {B * L, F / D, E, 1}, {B * L, E, F / D, 1}},
               .communications = {"allreduce x", "allreduce x"},
               .bytes = B * L * E * 2,
               .largest = "allreduce",

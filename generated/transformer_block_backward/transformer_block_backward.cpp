@@ -77,7 +77,7 @@ using fp32 = float;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kDW2Shape = {
     .m = E, .n = F / D, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDAShape = {
@@ -146,7 +146,7 @@ constexpr hirgen::MatmulShape kDU1kShape = {
 constexpr hirgen::MatmulShape kDU1vShape = {
     .m = B * L, .n = E, .k = E / D, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCastN2X1Fp32 = "spec.yaml:41:5 Cast of N2_X1_fp32";
 constexpr const char* kReduceN2X = "spec.yaml:41:5 Reduce of N2_x";
 constexpr const char* kUnaryN2XMean = "spec.yaml:41:5 Unary of N2_x_mean";
@@ -437,7 +437,7 @@ class TransformerBlockBackward final : public hirgen::Program {
   fp32* dXn_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_mul");  // [B * L, E]
   bf16* dXn_ = context_.allocate<bf16>(B * L * E, "spec.yaml:105:5 dXn");          // [B * L, E]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
@@ -1242,12 +1242,12 @@ const hirgen::ProgramTable& table() {
               .spec = "spec.yaml",
               .digest = "c85c3eb766663e64eadda394a848e79a81cb468a50f6c77f30b0c1331e78dd67",
               .mesh_size = D,
-              .products = {{E, F / D, B * L, 1}, {B * L, F / D, E, 1}, {F / D, E, B * L, 1},
-                           {B * L, E, F / D, 1}, {E, E / D, B * L, 1}, {B * L, E / D, E, 1},
-                           {L, L, C, B * (H / D)}, {L, C, L, B * (H / D)}, {L, C, L, B * (H / D)},
-                           {L, C, L, B * (H / D)}, {E / D, E, B * L, 1}, {E / D, E, B * L, 1},
-                           {E / D, E, B * L, 1}, {B * L, E, E / D, 1}, {B * L, E, E / D, 1},
-                           {B * L, E, E / D, 1}},
+              .gemms = {{E, F / D, B * L, 1}, {B * L, F / D, E, 1}, {F / D, E, B * L, 1},
+                        {B * L, E, F / D, 1}, {E, E / D, B * L, 1}, {B * L, E / D, E, 1},
+                        {L, L, C, B * (H / D)}, {L, C, L, B * (H / D)}, {L, C, L, B * (H / D)},
+                        {L, C, L, B * (H / D)}, {E / D, E, B * L, 1}, {E / D, E, B * L, 1},
+                        {E / D, E, B * L, 1}, {B * L, E, E / D, 1}, {B * L, E, E / D, 1},
+                        {B * L, E, E / D, 1}},
               .communications = {"allreduce x", "allreduce x"},
               .bytes = B * L * E * 2,
               .largest = "allreduce",

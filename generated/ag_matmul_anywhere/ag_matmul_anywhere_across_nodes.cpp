@@ -11,7 +11,7 @@
 // of s.
 // Derived: transfers into A_all from rank to rank by NCCL between hosts, one slice per iteration of
 // s.
-// Schedule: pipeline p2p, transport ipc-get within hosts and nccl between them, 2 worker streams,
+// Schedule: pipeline p2p, transport ipc-get within nodes and nccl between them, 2 worker streams,
 // sync split, joins body, transfers ahead, signals batched.
 // Runs where not all ranks can share memory; where they can, ag_matmul_anywhere.cpp does.
 #include "ag_matmul_anywhere.hpp"
@@ -44,11 +44,11 @@ using bf16 = __nv_bfloat16;
 // Mesh world: x of D ranks.
 const hirgen::Mesh mesh_world({D});
 
-// The products, row-major.
+// The GEMMs, row-major.
 constexpr hirgen::MatmulShape kCShape = {
     .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their place in the spec.
+// What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:12:5 lends: group";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
@@ -71,15 +71,15 @@ constexpr hirgen::SharedShape kAShared = {
 };
 
 /// One rank's program. What can be made before the first call is a data member.
-class AgMatmulAnywhereAcrossHosts final : public hirgen::Program {
+class AgMatmulAnywhereAcrossNodes final : public hirgen::Program {
  public:
-  explicit AgMatmulAnywhereAcrossHosts(hirgen::Context& context);
+  explicit AgMatmulAnywhereAcrossNodes(hirgen::Context& context);
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the driver's operations on its words.
+  // Memory that the ranks share, and the stream memory operations on its flags.
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_anywhere"};
   const hirgen::StreamMemory& driver_ = peers_.memory();
 
@@ -87,14 +87,14 @@ class AgMatmulAnywhereAcrossHosts final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world");
 
-  // The streams that iterations take turns on; products at once need memory each.
+  // The streams that iterations take turns on; GEMMs at once need memory each.
   std::array<cudaStream_t, kStreams> workers_;
   std::array<void*, kStreams> workspaces_;
 
   // Buffers, kept from call to call.
   bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:12:5 A_all");  // [D, M / D, K]
 
-  // Products: layouts and algorithm, chosen once.
+  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
@@ -107,7 +107,7 @@ class AgMatmulAnywhereAcrossHosts final : public hirgen::Program {
   hirgen::Events returns_ = context_.events("returns", kReturns, 1);
 };
 
-AgMatmulAnywhereAcrossHosts::AgMatmulAnywhereAcrossHosts(
+AgMatmulAnywhereAcrossNodes::AgMatmulAnywhereAcrossNodes(
     hirgen::Context& context) : context_(context) {
   for (int i = 0; i < kStreams; ++i) {
     workers_[i] = context.worker(i);
@@ -116,7 +116,7 @@ AgMatmulAnywhereAcrossHosts::AgMatmulAnywhereAcrossHosts(
   }
 }
 
-void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<void*>& tensors) {
+void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, M / D, K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M / D, N]
@@ -131,7 +131,7 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
   HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
-  hirgen::WordBatch lends(hirgen::WordUse::kWrite, driver_);
+  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
@@ -139,7 +139,7 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
     if (peers_.reaches(to)) {
       // Moved, so that Matmul is local to a rank.
       // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get within hosts)
-      lends.add(A_shared.lent_at(to, s), A_shared.number());
+      lends.add(A_shared.ready_at(to, s), A_shared.sequence_number());
     }
   }
 
@@ -149,14 +149,14 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
     bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
     if (peers_.reaches(from)) {
       // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get within hosts)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.lent(s), A_shared.call(),
+      HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.ready(s), A_shared.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
       HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, stream),
                kReceive);
       HG_CHECK(
-          driver_.cuStreamWriteValue32(stream, A_shared.copied_at(from, s), A_shared.call(), 0),
+          driver_.cuStreamWriteValue32(stream, A_shared.done_at(from, s), A_shared.sequence(), 0),
           kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
     }
@@ -235,14 +235,14 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
   }
 
-  hirgen::WordBatch returns(hirgen::WordUse::kAwait, driver_);
+  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
 
   // When the call is over, the caller may change what it lent.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     if (peers_.reaches(to)) {
       // Wait(send)
-      returns.add(A_shared.copied(s), A_shared.number());
+      returns.add(A_shared.done(s), A_shared.sequence_number());
     }
   }
 
@@ -253,8 +253,8 @@ void AgMatmulAnywhereAcrossHosts::run(cudaStream_t caller, const std::vector<voi
 
 }  // namespace
 
-std::unique_ptr<hirgen::Program> create_across_hosts(hirgen::Context& context) {
-  return std::make_unique<AgMatmulAnywhereAcrossHosts>(context);
+std::unique_ptr<hirgen::Program> create_across_nodes(hirgen::Context& context) {
+  return std::make_unique<AgMatmulAnywhereAcrossNodes>(context);
 }
 
 }  // namespace hirgen_ag_matmul_anywhere
