@@ -129,6 +129,10 @@ class Context {
   /// context. Non-blocking, lowest priority.
   cudaStream_t worker(int index);
 
+  /// Names a stream for traces, which call one that has no name "stream".
+  void name_stream(cudaStream_t stream, const std::string& name);
+  std::string stream_name(cudaStream_t stream) const;
+
   /// `count` events for one statement of a call.
   Events events(const char* name, const char* where, int64_t count);
 

@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "hirgen/trace.hpp"
+
 namespace hirgen {
 
 /// Exit codes of an emitted program, and result codes of its C ABI.
@@ -61,9 +63,11 @@ void check(cublasStatus_t status, const char* call, const char* where, const cha
 
 }  // namespace hirgen
 
-/// Runs a CUDA, NCCL or cuBLAS call; `where` is a string literal with the spec position.
+/// Runs a CUDA, NCCL or cuBLAS call; `where` is a string literal with the spec position. A call
+/// that names its function without "::" is in the trace of a program that has one (trace.hpp).
 #define HG_CHECK(call, where)                                  \
   do {                                                         \
+    HG_TRACED_CALLS(HG_USE_TRACED)                             \
     ::hirgen::begin_statement(where);                          \
     ::hirgen::check((call), #call, where, __FILE__, __LINE__); \
   } while (false)

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "hirgen/trace.hpp"
+
 namespace hirgen {
 
 /// Throws Error(kDevice) unless `status` is success; for HG_CHECK on the driver's calls.
@@ -22,8 +24,10 @@ void check(CUresult status, const char* call, const char* where, const char* fil
 /// The driver's stream memory operations under their own names. They are asked for by name,
 /// so that a program links no libcuda and starts where there is none.
 struct StreamMemory {
-  decltype(&::cuStreamWaitValue32) cuStreamWaitValue32 = nullptr;
-  decltype(&::cuStreamWriteValue32) cuStreamWriteValue32 = nullptr;
+  Traced<TraceKind::kFlagWait, decltype(::cuStreamWaitValue32)> cuStreamWaitValue32{
+      "cuStreamWaitValue32", nullptr};
+  Traced<TraceKind::kFlagWrite, decltype(::cuStreamWriteValue32)> cuStreamWriteValue32{
+      "cuStreamWriteValue32", nullptr};
   decltype(&::cuStreamBatchMemOp) cuStreamBatchMemOp = nullptr;
 };
 
@@ -42,6 +46,11 @@ struct Flag {
 
 /// What is done with the flags of a group, all of which are treated alike.
 enum class FlagUse { kWait, kWrite };
+
+/// What it is called in a trace.
+constexpr TraceKind flag_kind(FlagUse use) {
+  return use == FlagUse::kWait ? TraceKind::kFlagWait : TraceKind::kFlagWrite;
+}
 
 /// Batched stream memory operations: one call for many flags, or for as many as the driver takes.
 class MemOpBatch {

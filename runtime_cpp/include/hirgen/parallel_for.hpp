@@ -39,6 +39,7 @@ __global__ void parallel_for_kernel(int64_t n, F f) {
 template <typename F>
 void parallel_for(int64_t n, cudaStream_t stream, const char* where, F f) {
   if (n <= 0) return;
+  const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
 #ifdef __CUDACC__
   constexpr int64_t kThreads = 256;
   constexpr int64_t kMaxBlocks = int64_t{1} << 20;  // the rest is the grid-stride loop's

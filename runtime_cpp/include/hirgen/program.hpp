@@ -46,6 +46,7 @@ struct ProgramInfo {
   std::string largest = {};    ///< kind of that communication: "allgather"; empty for none
   int team_size = 1;           ///< its ranks: those along one mesh axis, often
   std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get" or "ipc-put"
+  bool graph = false;          ///< a call is one CUDA graph
   /// Parameters of the spec by name, as generated; they go into the JSON report.
   std::vector<std::pair<std::string, int64_t>> parameters = {};
 };

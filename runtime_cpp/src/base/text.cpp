@@ -51,6 +51,32 @@ std::string list_ranges(const std::vector<int64_t>& values) {
   return text;
 }
 
+namespace {
+
+// Whether the text ends in a colon and a number, which it then loses.
+bool drop_number(std::string_view* text) {
+  const size_t last = text->find_last_not_of("0123456789");
+  if (last == std::string_view::npos || last + 1 == text->size() || (*text)[last] != ':') {
+    return false;
+  }
+  text->remove_suffix(text->size() - last);
+  return true;
+}
+
+}  // namespace
+
+Label split_label(std::string_view label) {
+  // The name of the file may have spaces: its position ends in two numbers.
+  for (size_t space = label.find(' '); space != std::string_view::npos;
+       space = label.find(' ', space + 1)) {
+    std::string_view file = label.substr(0, space);
+    if (drop_number(&file) && drop_number(&file)) {
+      return {label.substr(0, space), label.substr(space + 1)};
+    }
+  }
+  return {"", label};
+}
+
 std::string seconds_text(double seconds) {
   return seconds < 0.1 ? format("%.0f ms", seconds * 1e3) : format("%.3g s", seconds);
 }

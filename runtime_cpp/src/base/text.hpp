@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hirgen {
@@ -19,6 +20,14 @@ std::optional<double> parse_number(const std::string& text);
 
 /// "1, 3-5, 9": a set of ranks or indices, given in ascending order.
 std::string list_ranges(const std::vector<int64_t>& values);
+
+/// A label of a statement, "spec.yaml:12:5 gather: Allgather of A_s", in two; a text that does not
+/// begin with a position has an empty one.
+struct Label {
+  std::string_view position;
+  std::string_view text;
+};
+Label split_label(std::string_view label);
 
 /// Seconds for people: "5 s", "0.25 s", "20 ms".
 std::string seconds_text(double seconds);

@@ -28,6 +28,7 @@ struct Context::Resources {
   std::vector<ncclComm_t> splits;
   std::vector<cudaStream_t> team_streams;
   std::map<int, cudaStream_t> workers;
+  std::map<cudaStream_t, std::string> stream_names;
   std::vector<cudaEvent_t> events;
   std::vector<void*> buffers;
   int lowest_priority = 0;
@@ -187,6 +188,7 @@ Team& Context::team(const std::vector<int>& ranks, const char* where) {
   if (!ranks.empty()) {
     team->stream = make_stream(own.highest_priority, where);
     own.team_streams.push_back(team->stream);
+    name_stream(team->stream, "communicator, " + std::string(split_label(where).text));
   }
   own.teams.push_back(std::move(team));
   if (whole) own.world_team = own.teams.back().get();
@@ -208,8 +210,20 @@ ncclComm_t Context::split(const std::vector<int>& ranks, int position, const cha
 
 cudaStream_t Context::worker(int index) {
   cudaStream_t& stream = resources_->workers[index];
-  if (stream == nullptr) stream = make_stream(resources_->lowest_priority, "worker stream");
+  if (stream == nullptr) {
+    stream = make_stream(resources_->lowest_priority, "worker stream");
+    name_stream(stream, format("compute %d", index));
+  }
   return stream;
+}
+
+void Context::name_stream(cudaStream_t stream, const std::string& name) {
+  resources_->stream_names[stream] = name;
+}
+
+std::string Context::stream_name(cudaStream_t stream) const {
+  const auto found = resources_->stream_names.find(stream);
+  return found == resources_->stream_names.end() ? "stream" : found->second;
 }
 
 Events Context::events(const char* name, const char* where, int64_t count) {
@@ -263,7 +277,8 @@ void Context::begin_call() {
 void Context::call_issued(cudaStream_t caller) {
   DeviceMonitor& monitor = *resources_->monitor;
   cudaEvent_t event = monitor.take_event();
-  HG_CHECK(cudaEventRecord(event, caller), "end of call");
+  // Of the watchdog, not of the program: "::" keeps it out of traces.
+  HG_CHECK(::cudaEventRecord(event, caller), "end of call");
   monitor.call_issued(event);
   watchdog_->call_issued();
 }

@@ -96,6 +96,7 @@ Code Driver::run() {
       write_file(options_.json, {{json.data(), json.size()}}, options_.timeout);
     }
   }
+  if (!options_.trace.empty()) trace_calls();
   // Nobody leaves while others still work: a rank that fails now is still heard.
   context_.rendezvous().barrier("end of the program");
   return report_.wrong.value_or(0) == 0 ? Code::kOk : Code::kWrong;

@@ -19,9 +19,15 @@
 
 namespace hirgen {
 
+class TraceRecorder;
+struct RankTrace;
+
 /// Throws Error(kUsage) unless the options' tensors exist and inputs alone are loaded. Every
 /// rank finds that alone, before it joins the others.
 void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options);
+
+/// Throws Error(kUsage) if the options ask for a trace that the program cannot have. Likewise.
+void check_trace(const ProgramInfo& info, const Options& options);
 
 class Driver {
  public:
@@ -35,6 +41,11 @@ class Driver {
   Code run();
 
  private:
+  /// What tracing costs, and how exact it is.
+  struct TraceCost {
+    std::vector<double> with, without;  ///< seconds of a call in each repeat
+    double error = 0;                   ///< of the time axis, nanoseconds
+  };
   /// Prints on rank 0.
   void say(const std::string& text) const;
   void allocate_tensors();
@@ -62,7 +73,12 @@ class Driver {
   std::vector<double> time_paced_rounds();
   /// Waits for the next line; false, on every rank, at the end of the input.
   bool another_round();
-  double time_repeat();
+  /// Seconds of a call of one repeat, on the slowest rank; its calls are recorded, unless null.
+  double time_repeat(TraceRecorder* recorder = nullptr);
+  void issue_calls(TraceRecorder* recorder);
+  /// Traces a repeat, finds out what that costs, and writes --trace.
+  void trace_calls();
+  void write_trace(const RankTrace& mine, const TraceCost& cost);
   void call() { run_call(context_, *program_, stream_, tensors_); }
   void describe_machine();
 

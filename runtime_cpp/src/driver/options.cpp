@@ -86,6 +86,8 @@ constexpr Spec kSpecs[] = {
        check_transport(n, t);
        o.transport = t;
      }},
+    {"--trace", "FILE", "write a timeline of one repeat there, for ui.perfetto.dev",
+     [](Options& o, const std::string&, const std::string& t) { o.trace = t; }},
     {"--load", "NAME=FILE",
      "read input NAME from a safetensors file; the check is then approximate",
      [](Options& o, const std::string& n, const std::string& t) { add_file(&o.load, n, t); }, true},

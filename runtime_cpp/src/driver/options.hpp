@@ -26,6 +26,7 @@ struct Options {
   bool help = false;
   std::string json;       ///< report file; "" for none
   std::string plans;      ///< file of chosen algorithms; "" for none
+  std::string trace;      ///< file of a timeline; "" for none
   std::string transport;  ///< "auto", "ipc" or "nccl"; "" for what HIRGEN_TRANSPORT says
   NamedFiles load, dump;
 };

@@ -51,6 +51,7 @@ int run_main(int argc, char** argv, const ProgramTable& table) {
     joining.require_secret = options.require_secret;
     who += format(" rank %d", joining.rank);
     check_tensor_names(table.tensors(joining.rank), options);
+    check_trace(table.info, options);
     Context context(joining);
     return static_cast<int>(run_rank(context, table, options));
   } catch (...) {

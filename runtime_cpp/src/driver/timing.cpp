@@ -6,6 +6,7 @@
 #include "driver/driver.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/fill.hpp"
+#include "trace/recorder.hpp"
 
 namespace hirgen {
 
@@ -68,10 +69,16 @@ std::vector<double> Driver::time_round() {
   return seconds;
 }
 
-double Driver::time_repeat() {
+void Driver::issue_calls(TraceRecorder* recorder) {
+  if (recorder != nullptr) recorder->clear();
+  const Recording recording(recorder);
+  for (int64_t i = 0; i < options_.iters; ++i) call();
+}
+
+double Driver::time_repeat(TraceRecorder* recorder) {
   context_.rendezvous().barrier("begin of a timed repeat");
   HG_CHECK(cudaEventRecord(begin_, stream_), kTiming);
-  for (int64_t i = 0; i < options_.iters; ++i) call();
+  issue_calls(recorder);
   HG_CHECK(cudaEventRecord(end_, stream_), kTiming);
   context_.synchronize(stream_);
   float milliseconds = 0;

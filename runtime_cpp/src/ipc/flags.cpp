@@ -39,6 +39,7 @@ void MemOpBatch::add(CUdeviceptr address, SequenceNumber sequence) {
 void MemOpBatch::submit(cudaStream_t stream, const char* where) {
   for (size_t first = 0; first < operations_.size(); first += kMostOperations) {
     const size_t count = std::min(kMostOperations, operations_.size() - first);
+    const TracedCall traced(flag_kind(use_), "cuStreamBatchMemOp", stream, where);
     HG_CHECK(driver_.cuStreamBatchMemOp(stream, static_cast<unsigned>(count),
                                         operations_.data() + first, 0),
              where);

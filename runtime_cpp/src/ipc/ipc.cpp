@@ -56,16 +56,17 @@ Peers::Peers(Context& context, const char* where, const std::vector<SharedShape>
       exceptions_(std::uncaught_exceptions()) {
   for (const int rank : context.ipc_peers()) reaches_[static_cast<size_t>(rank)] = true;
   require_reach(context, sharers(context, shapes), where);
-  memory_.cuStreamWaitValue32 =
-      driver_call<decltype(memory_.cuStreamWaitValue32)>("cuStreamWaitValue32", where);
-  memory_.cuStreamWriteValue32 =
-      driver_call<decltype(memory_.cuStreamWriteValue32)>("cuStreamWriteValue32", where);
+  memory_.cuStreamWaitValue32.function =
+      driver_call<decltype(&::cuStreamWaitValue32)>("cuStreamWaitValue32", where);
+  memory_.cuStreamWriteValue32.function =
+      driver_call<decltype(&::cuStreamWriteValue32)>("cuStreamWriteValue32", where);
   memory_.cuStreamBatchMemOp =
       driver_call<decltype(memory_.cuStreamBatchMemOp)>("cuStreamBatchMemOp", where);
   int lowest = 0;
   int highest = 0;
   HG_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest), where);
   HG_CHECK(cudaStreamCreateWithPriority(&copies_, cudaStreamNonBlocking, highest), where);
+  context.name_stream(copies_, "copies");
 }
 
 Peers::~Peers() {

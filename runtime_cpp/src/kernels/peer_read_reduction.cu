@@ -96,6 +96,7 @@ void launch_sum(const ReductionList& list, cudaStream_t stream, const char* wher
       static_cast<unsigned>(std::clamp(wanted, int64_t{1}, int64_t{kSumBlocks} * sms)));
   const void* kernel = reinterpret_cast<const void*>(&peer_read_reduction_kernel<T, W>);
   void* arguments[] = {const_cast<ReductionList*>(&list)};
+  const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
   HG_CHECK(cudaLaunchKernel(kernel, blocks, dim3(kSumThreads), arguments, 0, stream), where);
 }
 

@@ -110,6 +110,7 @@ void launch_transfers(const Transfer* first, size_t count, cudaStream_t stream, 
   const dim3 blocks(static_cast<unsigned>(std::clamp(wanted, size_t{1}, most)),
                     static_cast<unsigned>(count));
   void* arguments[] = {&list};
+  const TracedCall traced(TraceKind::kCopy, "kernel", stream, where);
   HG_CHECK(cudaLaunchKernel(transfer_kernel, blocks, dim3(kThreads), arguments, 0, stream), where);
 }
 
@@ -121,6 +122,7 @@ void launch_flags(const Flag* first, size_t count, FlagUse use, cudaStream_t str
   std::copy(first, first + count, list.flags);
   void* arguments[] = {&list};
   const dim3 threads(static_cast<unsigned>(count));
+  const TracedCall traced(flag_kind(use), "kernel", stream, where);
   HG_CHECK(cudaLaunchKernel(flag_kernel, dim3(1), threads, arguments, 0, stream), where);
 }
 
@@ -135,6 +137,7 @@ void launch_flags(const Flag* first, size_t count, FlagUse use, cudaStream_t str
   for (const Flag* flag = first; flag != first + count; ++flag) {
     flags.push_back({flag->address, flag->sequence.value, flag->sequence.counter});
   }
+  const TracedCall traced(flag_kind(use), "kernel", stream, where);
   HG_CHECK(hirgen_cpu_launch_flags(stream, use == FlagUse::kWait, flags), where);
 }
 

@@ -17,8 +17,8 @@ inline const hirgen::StreamMemory& driver() {
       OK(cudaGetDriverEntryPointByVersion(name, reinterpret_cast<void**>(function), 12000,
                                           cudaEnableDefault, nullptr));
     };
-    ask("cuStreamWaitValue32", &found.cuStreamWaitValue32);
-    ask("cuStreamWriteValue32", &found.cuStreamWriteValue32);
+    ask("cuStreamWaitValue32", &found.cuStreamWaitValue32.function);
+    ask("cuStreamWriteValue32", &found.cuStreamWriteValue32.function);
     ask("cuStreamBatchMemOp", &found.cuStreamBatchMemOp);
     return found;
   }();

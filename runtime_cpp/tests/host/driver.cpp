@@ -158,6 +158,9 @@ HG_TEST(a_file_error_of_one_rank_is_its_code_alone) {
   expect_codes(ended, {3, 5, 5});
   HG_EXPECT_CONTAINS(ended[0].err, "cannot write /nonexistent/report.json");
   HG_EXPECT_CONTAINS(ended[2].err, "rank 0 failed: cannot write /nonexistent/report.json");
+  ended = run_ranks(patient({"--trace", "/nonexistent/trace.json"}));
+  expect_codes(ended, {3, 5, 5});
+  HG_EXPECT_CONTAINS(ended[0].err, "cannot write /nonexistent/trace.json");
   ended = run_ranks(patient({"--dump", "C=/nonexistent/c.safetensors"}));
   expect_codes(ended, {3, 5, 5});
   // A file that rank 2 alone does not find.

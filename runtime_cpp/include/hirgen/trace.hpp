@@ -1,0 +1,113 @@
+// The calls of a program for its trace (--trace). A program names CUDA's, NCCL's and cuBLASLt's own
+// functions; within HG_CHECK the names of those that put work on a stream stand for objects below,
+// which tell this thread's recorder of the call, if there is one, and call the function.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <type_traits>
+
+namespace hirgen {
+
+class TraceRecorder;
+
+/// What a call does.
+enum class TraceKind {
+  kGemm,
+  kNccl,
+  kCopy,
+  kKernel,
+  kFlagWrite,
+  kFlagWait,
+  kEventRecord,
+  kEventWait,
+  kGroupStart,  ///< NCCL calls up to kGroupEnd begin together; neither is on a stream
+  kGroupEnd,
+};
+
+/// Records the calls of this thread (src/trace/recorder.hpp); null: there is no trace.
+extern constinit thread_local TraceRecorder* trace_recorder;
+
+/// One call, from its construction to its destruction. Does nothing while there is no trace.
+class TracedCall {
+ public:
+  /// `where` is the call's position in the spec, a string that outlives the trace; null: that of
+  /// the statement that the host is at. `event` is the one that a stream records or waits for.
+  TracedCall(TraceKind kind, const char* name, cudaStream_t stream, const char* where = nullptr,
+             cudaEvent_t event = nullptr)
+      : kind_(kind), recorder_(trace_recorder) {
+    if (recorder_ != nullptr) [[unlikely]]
+      begin(name, where, stream, event);
+  }
+  ~TracedCall() {
+    if (recorder_ != nullptr) [[unlikely]]
+      end();
+  }
+  TracedCall(const TracedCall&) = delete;
+  TracedCall& operator=(const TracedCall&) = delete;
+
+ private:
+  void begin(const char* name, const char* where, cudaStream_t stream, cudaEvent_t event);
+  void end();
+
+  TraceKind kind_;
+  TraceRecorder* recorder_;
+};
+
+/// A function under its own name that is traced. Its stream is the parameter of that type.
+template <TraceKind kind, typename Function>
+struct Traced;
+
+template <TraceKind kind, typename Result, typename... Parameters>
+struct Traced<kind, Result(Parameters...)> {
+  const char* name;
+  Result (*function)(Parameters...);
+
+  Result operator()(Parameters... parameters) const {
+    cudaStream_t stream = nullptr;
+    cudaEvent_t event = nullptr;
+    (note(parameters, stream, event), ...);
+    const TracedCall traced(kind, name, stream, nullptr, event);
+    return function(parameters...);
+  }
+
+ private:
+  template <typename T>
+  static void note(const T& parameter, cudaStream_t& stream, cudaEvent_t& event) {
+    if constexpr (std::is_same_v<T, cudaStream_t>) stream = parameter;
+    if constexpr (std::is_same_v<T, cudaEvent_t>) event = parameter;
+  }
+};
+
+}  // namespace hirgen
+
+/// The functions that are traced: all that emitted programs put on streams. The flags of
+/// StreamMemory (flags.hpp) and kernels are traced where they are defined.
+#define HG_TRACED_CALLS(EACH)           \
+  EACH(kGemm, cublasLtMatmul)           \
+  EACH(kCopy, cudaMemcpyAsync)          \
+  EACH(kEventRecord, cudaEventRecord)   \
+  EACH(kEventWait, cudaStreamWaitEvent) \
+  EACH(kNccl, ncclAllGather)            \
+  EACH(kNccl, ncclAllReduce)            \
+  EACH(kNccl, ncclBroadcast)            \
+  EACH(kNccl, ncclReduce)               \
+  EACH(kNccl, ncclReduceScatter)        \
+  EACH(kNccl, ncclSend)                 \
+  EACH(kNccl, ncclRecv)                 \
+  EACH(kGroupStart, ncclGroupStart)     \
+  EACH(kGroupEnd, ncclGroupEnd)
+
+// NOLINTBEGIN(bugprone-macro-parentheses): `call` is a name.
+#define HG_DEFINE_TRACED(kind, call) \
+  [[maybe_unused]] inline constexpr Traced<TraceKind::kind, decltype(::call)> call{#call, &::call};
+// NOLINTEND(bugprone-macro-parentheses)
+#define HG_USE_TRACED(kind, call) using ::hirgen::traced_calls::call;
+
+namespace hirgen::traced_calls {
+
+HG_TRACED_CALLS(HG_DEFINE_TRACED)  // NOLINT(readability-identifier-naming)
+
+}  // namespace hirgen::traced_calls
