@@ -1,0 +1,205 @@
+package e2e
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// slice is one call in the file of --trace. Times are nanoseconds.
+type slice struct {
+	rank, track int
+	kind        string // "gemm", "event wait", ...
+	statement   string // "gather: Allgather of A_s"
+	andAlso     []string
+	call, index int // of the program, from 1; of the statement's function within the call, from 0
+	id          int // within the rank, in the order of issue
+	record      int // of an event wait: the id of what it waits for; -1 for none
+	begin, end  int64
+}
+
+// couldRunWith reports whether both could run at once, each as far as its stream and the events
+// that it waits for are concerned: on the CPU device a call begins when its turn on the stream
+// comes, whenever the seed lets it go on.
+func (s slice) couldRunWith(other slice) bool { return s.begin < other.end && other.begin < s.end }
+
+// trace is what a file of --trace holds.
+type trace struct {
+	slices []slice
+	names  map[[2]int]string // of the tracks
+	error  int64             // of the time axis, nanoseconds
+	about  traceAbout
+}
+
+type traceAbout struct {
+	Program        string
+	Calls          int
+	AlignmentError float64 `json:"alignment_error_us"`
+	Untraced       float64 `json:"us_per_call_untraced"`
+	Traced         float64 `json:"us_per_call_traced"`
+}
+
+// traceEvent is an element of traceEvents.
+type traceEvent struct {
+	Ph       string
+	Name     string
+	Cat      string
+	Pid, Tid int
+	Ts, Dur  float64
+	Args     struct {
+		Name, Where, Statement, Function string
+		AndAlso                          []string `json:"and_also"`
+		Call, Index, ID                  int
+		Record                           *int
+	}
+}
+
+// readTrace reads a file of --trace.
+func readTrace(t *testing.T, path string) trace {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		OtherData   traceAbout
+		TraceEvents []traceEvent
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	nanoseconds := func(us float64) int64 { return int64(math.Round(us * 1000)) }
+	tr := trace{names: map[[2]int]string{}, about: file.OtherData, error: nanoseconds(file.OtherData.AlignmentError)}
+	for _, e := range file.TraceEvents {
+		switch {
+		case e.Ph == "M" && e.Name == "thread_name":
+			tr.names[[2]int{e.Pid, e.Tid}] = e.Args.Name
+		case e.Ph == "X":
+			s := slice{
+				rank: e.Pid, track: e.Tid, kind: e.Cat, statement: e.Args.Statement, andAlso: e.Args.AndAlso, call: e.Args.Call,
+				index: e.Args.Index, id: e.Args.ID, record: -1, begin: nanoseconds(e.Ts), end: nanoseconds(e.Ts) + nanoseconds(e.Dur),
+			}
+			if e.Args.Record != nil {
+				s.record = *e.Args.Record
+			}
+			if !strings.HasPrefix(e.Args.Where, "spec.yaml:") || e.Args.Function == "" {
+				t.Errorf("a slice has no line of the spec, or no function: %+v", e)
+			}
+			tr.slices = append(tr.slices, s)
+		}
+	}
+	return tr
+}
+
+// traced runs a program on its ranks and reads its trace.
+func traced(t *testing.T, program string, ranks int, seed int64, calls string) (trace, result) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "trace.json")
+	r := run(t, launch.Options{
+		Program: program, N: ranks, Seed: seed,
+		Args: []string{"--trace", path, "--iters", calls, "--repeats", "1", "--warmup", "0", "--checks", "1"},
+	})
+	r.mustPass(t)
+	return readTrace(t, path), r
+}
+
+// expected counts the calls that a rank makes of each kind, in one call of a host program, by the
+// text "kind statement".
+func expected(t *testing.T, p *hostir.Program, rank int64) map[string]int {
+	t.Helper()
+	env := map[string]int64{"rank": rank}
+	for _, param := range p.Params {
+		env[param.Name] = param.Value
+	}
+	calls := map[string]int{}
+	over := map[string]string{} // by handle, how a Wait for it waits
+	var block func(body []hostir.Stmt)
+	block = func(body []hostir.Stmt) {
+		for _, s := range body {
+			switch s := s.(type) {
+			case *hostir.For:
+				for i := s.First; i < s.Count.Size; i++ {
+					env[s.Var] = i
+					block(s.Body)
+				}
+			case *hostir.If:
+				cond, err := expr.Eval(s.Cond, func(name string) (int64, bool) { v, ok := env[name]; return v, ok })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if cond != 0 {
+					block(s.Body)
+				} else {
+					block(s.Else)
+				}
+			default:
+				for _, call := range callsOf(t, s, over) {
+					calls[call]++
+				}
+			}
+		}
+	}
+	block(p.Body)
+	return calls
+}
+
+// callsOf is what a statement calls.
+func callsOf(t *testing.T, s hostir.Stmt, over map[string]string) []string {
+	t.Helper()
+	of := func(out *hostir.Tensor) string { return s.Op() + " of " + out.Name }
+	moves := func(label string, kinds ...string) []string {
+		calls := []string{"event record " + label, "event record " + label, "event wait " + label}
+		for _, kind := range kinds {
+			calls = append(calls, kind+" "+label)
+		}
+		return calls
+	}
+	switch s := s.(type) {
+	case *hostir.Matmul:
+		return []string{"gemm " + of(s.Out)}
+	case *hostir.Linear:
+		return []string{"gemm " + of(s.Out)}
+	case *hostir.Unary:
+		return []string{"kernel " + of(s.Out)}
+	case *hostir.Reduce:
+		return []string{"kernel " + of(s.Out)}
+	case *hostir.Synchronize:
+		label := "Synchronize(" + s.Stream.String() + ")"
+		return []string{"event record " + label, "event wait " + label}
+	case *hostir.Communication:
+		over[s.Handle] = "event"
+		return moves(s.Handle+": "+string(s.Type)+" of "+s.In.Name, "nccl")
+	case *hostir.EndCoalescing:
+		over[s.Handle] = "event"
+		return moves(s.Handle + ": group")
+	case *hostir.P2PCommunication:
+		label := s.Handle + ": receive of " + s.Buffer.Name
+		if s.Send {
+			label = s.Handle + ": send of " + s.Buffer.Name
+		}
+		switch {
+		case s.Backend == hostir.NCCL: // within a group
+			return []string{"nccl " + label}
+		case s.Send:
+			over[s.Handle] = "flag"
+			return []string{"flag write " + s.Handle + ": send of"} // and the shared buffer
+		default:
+			over[s.Handle] = "event"
+			return moves(label, "flag wait", "copy", "flag write")
+		}
+	case *hostir.Wait:
+		label := "Wait(" + s.Handle + ")"
+		if over[s.Handle] == "flag" {
+			return []string{"flag wait " + label, "event record " + label}
+		}
+		return []string{"event wait " + label}
+	}
+	return nil
+}
