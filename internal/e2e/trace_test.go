@@ -45,6 +45,25 @@ func TestTraceHasEveryCall(t *testing.T) {
 	}
 }
 
+// TestTraceHasKernelsAndBatches runs a program whose flags are batches, and kernels of the runtime,
+// all on the caller's stream.
+func TestTraceHasKernelsAndBatches(t *testing.T) {
+	spec, values := example(t, "../../testdata/specs/matmul_ar_direct/spec.yaml", row(2))
+	tr, _ := traced(t, examples.make(t, spec, values), 2, 0, "1")
+	want := map[string]int{"gemm": 1, "flag write": 2, "flag wait": 2, "kernel": 1, "event record": 2}
+	for rank := range 2 {
+		got := map[string]int{}
+		for _, s := range tr.slices {
+			if s.rank == rank {
+				got[s.kind]++
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("rank %d calls %v, want %v", rank, got, want)
+		}
+	}
+}
+
 // callsOf counts what a rank did in a call of the program, as expected() does.
 func (tr trace) callsOf(rank, call int) map[string]int {
 	calls := map[string]int{}

@@ -48,6 +48,7 @@ void Driver::trace_calls() {
   const ClockBounds host = offset_to_rank_zero(context_);
   DeviceClock device(context_, stream_);
   time_repeat(&recorder);
+  recorder.synchronize();
   device.align();
   RankTrace mine = read_trace(recorder, device, host.middle());
   const RankInfo& self = report_.ranks[static_cast<size_t>(context_.rank())];

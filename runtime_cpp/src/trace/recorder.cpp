@@ -33,6 +33,10 @@ void TraceRecorder::clear() {
   records_.clear();
 }
 
+void TraceRecorder::synchronize() {
+  for (const Track& track : tracks_) context_.synchronize(track.stream);
+}
+
 void TraceRecorder::begin(TraceKind kind, const char* name, const char* where, cudaStream_t stream,
                           cudaEvent_t event) {
   if (kind == TraceKind::kGroupStart) ++group_;

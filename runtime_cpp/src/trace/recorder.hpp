@@ -39,13 +39,16 @@ int64_t steady_nanoseconds();
 
 class TraceRecorder {
  public:
-  explicit TraceRecorder(const Context& context) : context_(context) {}
+  explicit TraceRecorder(Context& context) : context_(context) {}
   ~TraceRecorder();
   TraceRecorder(const TraceRecorder&) = delete;
   TraceRecorder& operator=(const TraceRecorder&) = delete;
 
-  /// Forgets what was recorded; the events are used again. The device is idle.
+  /// Forgets what was recorded; the events are used again.
   void clear();
+  /// Waits until all that was recorded is complete: a program need not end with all of its streams
+  /// joined. Throws as Context::synchronize does.
+  void synchronize();
 
   /// In the order of issue.
   const std::vector<RecordedCall>& calls() const { return calls_; }
@@ -68,7 +71,7 @@ class TraceRecorder {
   size_t mark(cudaStream_t stream);
   void finish(size_t call);
 
-  const Context& context_;
+  Context& context_;
   std::vector<cudaEvent_t> events_;
   size_t used_ = 0;  // of them
   std::vector<Track> tracks_;
