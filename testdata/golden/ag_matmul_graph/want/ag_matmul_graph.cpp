@@ -188,6 +188,7 @@ const hirgen::ProgramTable& table() {
               .largest = "allgather",
               .team_size = D,
               .transport = "nccl",
+              .graph = true,
               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,

@@ -206,6 +206,7 @@ const hirgen::ProgramTable& table() {
               .bytes = (D - 1) * M * K * 2,
               .largest = "sendrecv",
               .transport = "nccl",
+              .graph = true,
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,

@@ -224,6 +224,7 @@ const hirgen::ProgramTable& table() {
               .bytes = (D - 1) * (M / D) * K * 2,
               .largest = "sendrecv",
               .transport = "ipc-get",
+              .graph = true,
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,
