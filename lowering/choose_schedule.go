@@ -89,7 +89,7 @@ func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 			found.measureGather(t, hostir.Result(s))
 		}
 	}
-	if isProduct(s) {
+	if isGEMM(s) {
 		steps = append(steps, "product")
 		found.measureProduct(hostir.Uses(s)[0], hostir.Result(s))
 	}
@@ -158,4 +158,13 @@ func matrixRows(t *hostir.Tensor) int64 {
 		rows *= size
 	}
 	return rows
+}
+
+func isGEMM(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Matmul, *hostir.Linear:
+		return true
+	default:
+		return false
+	}
 }

@@ -32,10 +32,6 @@ func FusePieces(p *hostir.Program) error {
 			body = f.append(body, s)
 			continue
 		}
-		if n := len(body) - 1; n >= 0 && forkOf(body[n], s) != nil {
-			loop.Body = append([]hostir.Stmt{body[n]}, loop.Body...)
-			body = body[:n]
-		}
 		body = f.append(body, loop)
 	}
 	p.Body = body

@@ -7,6 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/hostir/verify"
+	"github.com/hirgen/hirgen/lowering/pipeline"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -109,4 +110,22 @@ func checkDisabled(passes []Pass, disabled []string) error {
 		}
 	}
 	return nil
+}
+
+// Graph gives what a pipeline does, and what has to follow what, as the text of the graph from which
+// the pass overlap takes the order of the program.
+func Graph(p *model.Pipeline) (string, error) {
+	program, err := Build(p)
+	if err != nil {
+		return "", err
+	}
+	before := slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == "overlap" })
+	if err := Run(program, Passes[:before], Options{}); err != nil {
+		return "", err
+	}
+	graph, err := pipeline.Build(program)
+	if err != nil {
+		return "", err
+	}
+	return graph.String(), nil
 }

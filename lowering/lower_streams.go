@@ -10,10 +10,8 @@ import (
 )
 
 // LowerStreams gives every result its buffer and turns operations whose results
-// have a Stream axis into a pipeline: one iteration per slice of the axis, on
-// worker streams in turn. Neighbours on the same axis share a pipeline. All workers
-// wait for the caller's stream in a loop of their own: in the work loop that wait
-// would inherit the joins of the iterations before, and the pipeline would be serial.
+// have a Stream axis into a loop: one iteration per slice of the axis, one after the
+// other on the caller's stream. Adjacent operations on the same axis share a loop.
 //
 // What each iteration does for a statement is its kind of step: see step.
 //
@@ -22,7 +20,7 @@ import (
 // allocated before its first use; the caller's stream is current at the end.
 //
 //	before: C = Unary(relu, A)                                      C [Stream(S), M]
-//	after:  caller = GetCurrentStream; C = Allocate; For s: (fork); For s: (select, C_s = Unary(relu, A_s), join)
+//	after:  caller = GetCurrentStream; C = Allocate; For s: (select, C_s = Unary(relu, A_s))
 func LowerStreams(p *hostir.Program) error {
 	if hostir.Allocates(p) {
 		return nil
@@ -93,9 +91,6 @@ func (l *streamLowering) lower(g *group) {
 		return
 	}
 	l.start(g.steps[0].stmt)
-	if l.onWorkers(g) {
-		l.emit(l.forks(g))
-	}
 	l.work(g)
 }
 
@@ -113,13 +108,12 @@ func (l *streamLowering) work(g *group) {
 	first := g.steps[0].stmt
 	slicer := &slicer{
 		lowering: l, group: g, cut: g.cut, slices: map[sliceKey]*hostir.Tensor{}, along: map[*hostir.Tensor]int{},
-		parts: map[hostir.Stmt]*hostir.Tensor{}, received: map[hostir.Stmt][]hostir.Stmt{},
+		parts: map[hostir.Stmt]*hostir.Tensor{},
 	}
 	slicer.rotate(g)
 	for _, st := range g.steps {
 		slicer.step(st)
 	}
-	slicer.body = append(slicer.body, slicer.arrived...)
 	if g.cut.pieces > 1 {
 		loop := slicer.overPieces(first, slicer.body...)
 		if g.atOnce() {
@@ -130,9 +124,6 @@ func (l *streamLowering) work(g *group) {
 	if g.atOnce() {
 		l.body = append(append(l.body, slicer.body...), slicer.after...)
 		return
-	}
-	if l.onWorkers(g) {
-		slicer.body = l.onWorker(g, slicer.body)
 	}
 	l.emit(&hostir.For{Info: hostir.InfoFrom(first, ""), Var: l.loop, First: l.firstStep(g), Count: l.steps(g), Body: slicer.body})
 	l.body = append(l.body, slicer.after...)

@@ -116,28 +116,14 @@ func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, rows int
 	received, selected := c.pick(r, nil, c.parts[r], i, binary("%", before, c.ring.extent), rows)
 	sent, views := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), rows)
 	into, more := c.pick(r, nil, c.parts[r], i, step, rows)
-	start, waits := c.toNext(r, sent, into)
-	late := min(1, len(waits)-1) // of several, the first is for what was sent, the others for what arrives
-	for _, s := range waits[late:] {
-		if wait, ok := s.(*hostir.Wait); ok {
-			wait.Iteration = binary("-", step, expr.Int(1))
-		}
-	}
-	add := append(append(slices.Clone(waits[late:]), selected...), &hostir.Binary{
+	add := append(selected, &hostir.Binary{
 		Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: received,
 	})
-	if late := waits[:late]; len(late) > 0 {
-		if c.cut.pieces > 1 {
-			late = []hostir.Stmt{c.overPieces(r, late...)}
-		}
-		steps := domain.Extent{Text: expr.Compact(c.lastStep()), Size: c.ring.size - 1}
-		c.after = append(c.after, &hostir.For{Info: hostir.InfoFrom(r, ""), Var: c.lowering.loop, Count: steps, Body: late})
-	}
 	return []hostir.Stmt{
 		&hostir.If{Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: add},
 		&hostir.If{
 			Info: hostir.InfoFrom(r, "the next rank adds to it in its next step"), Cond: c.stepIs("!=", c.lastStep()),
-			Body: append(append(views, more...), start...),
+			Body: slices.Concat(views, more, c.toNext(r, sent, into)),
 		},
 	}
 }

@@ -45,11 +45,9 @@ func (c *slicer) passOn(st step) {
 	}
 	c.slices[sliceKey{out, st.loop, rows}] = sent
 	next, selected := c.pick(set, nil, out, st.loop, c.ring.before(steps{far: c.following()}), rows)
-	start, waits := c.toNext(set, sent, next)
 	c.body = append(c.body, &hostir.If{
-		Info: hostir.InfoFrom(set, "the last slice goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: append(selected, start...),
+		Info: hostir.InfoFrom(set, "the last slice goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: append(selected, c.toNext(set, sent, next)...),
 	})
-	c.arrived = append(c.arrived, &hostir.If{Info: hostir.InfoFrom(set, ""), Cond: c.stepIs("!=", c.lastStep()), Body: waits})
 }
 
 // stepIs compares the step with a number.
@@ -63,13 +61,10 @@ func (c *slicer) following() expr.Expr { return binary("+", expr.Var(c.lowering.
 // lastStep is the number of the last step.
 func (c *slicer) lastStep() expr.Expr { return binary("-", c.ring.extent, expr.Int(1)) }
 
-// toNext sends to the next rank of the ring and receives from the one before: what starts the
-// transfers, and the waits for them.
-func (c *slicer) toNext(s hostir.Stmt, from, into *hostir.Tensor) (start, waits []hostir.Stmt) {
+// toNext sends to the next rank of the ring and receives from the one before.
+func (c *slicer) toNext(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
 	one := steps{far: expr.Int(1)}
-	all := c.exchange(s, from, into, c.ring.after(one), c.ring.before(one))
-	at := slices.IndexFunc(all, func(s hostir.Stmt) bool { _, ok := s.(*hostir.Wait); return ok })
-	return all[:at], all[at:]
+	return c.exchange(s, from, into, c.ring.after(one), c.ring.before(one))
 }
 
 // declareSums declares and allocates what a rank receives of a sum along a ring.
@@ -102,12 +97,9 @@ func (c *slicer) collectSums(st step) {
 	before := c.ring.before(c.distance())
 	sent, views := c.pick(r, nil, in, i, before, rows)
 	sum, made := c.pick(r, nil, c.parts[r], i, c.index(), rows)
-	start, waits := c.toNext(r, sent, sum)
-	views = append(views, made...)
 	c.body = append(c.body, &hostir.If{
-		Info: hostir.InfoFrom(r, "step 0 has no sum to add to yet"), Cond: c.stepIs("!=", expr.Int(0)), Body: append(views, start...),
+		Info: hostir.InfoFrom(r, "step 0 has no sum to add to yet"), Cond: c.stepIs("!=", expr.Int(0)), Body: slices.Concat(views, made, c.toNext(r, sent, sum)),
 	})
-	c.received[r] = waits
 }
 
 // passSumOn appends the end of a step of a reduce-scatter along a ring: the sum that came in is
@@ -129,7 +121,7 @@ func (c *slicer) passSumOn(st step) {
 	rows := c.rows(in, i)
 	computed := c.slice(r, in, i, rows)
 	sum, made := c.pick(r, nil, c.parts[r], i, c.index(), rows)
-	body := append(append(c.received[r], made...), &hostir.Binary{
+	body := append(made, &hostir.Binary{
 		Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: sum,
 	})
 	c.body = append(c.body, &hostir.If{

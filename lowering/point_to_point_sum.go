@@ -27,8 +27,7 @@ func (c *slicer) collectParts(st step) {
 	parts.Axes[i].Kind, parts.Axes[i].Mesh = domain.Device, in.Axes[part].Mesh
 	l.program.Tensors = append(l.program.Tensors, parts)
 	c.parts[r] = parts
-	forks := len(l.body) - 1 // the loop that stays next to the work
-	l.body = slices.Insert(l.body, forks, hostir.Stmt(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts}))
+	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
 	if !c.sumsInPlace(in, part, i) {
 		return
 	}

@@ -18,8 +18,6 @@ type slicer struct {
 	cut      cut                            // how slices become products
 	ring     *ring                          // of a pipeline that passes slices from rank to rank
 	parts    map[hostir.Stmt]*hostir.Tensor // reduction -> where it collects the parts of the sum
-	received map[hostir.Stmt][]hostir.Stmt  // reduction along a ring -> waits for what it adds to
-	arrived  []hostir.Stmt                  // what ends a step along a ring: waits for what it passes on
 	after    []hostir.Stmt                  // what follows the loop
 	slices   map[sliceKey]*hostir.Tensor
 	along    map[*hostir.Tensor]int // where slices are cut: the axis of a tensor that its pieces lie along

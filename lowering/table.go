@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/pipeline"
 	"github.com/hirgen/hirgen/lowering/shard"
 )
 
@@ -39,16 +40,13 @@ var Passes = []Pass{
 	{"choose-transport", "what goes over CUDA IPC is made for several hosts, too, with NCCL between them (transport: auto)", true, ChooseTransport},
 	{"lower-streams", "operations on one Stream axis become a pipeline over worker streams", true, LowerStreams},
 	{"fuse-pieces", "a sum and what gathers it run piece by piece (pieces)", false, FusePieces},
-	{"overlap-pieces", "the sum of a piece runs beside the products of the next one (pieces, chunks)", false, OverlapPieces},
 	{"fold-sums", "a product adds to its result what came along a ring (sums: folded)", false, FoldSums},
 	{"convert-to-communications", "what crosses ranks becomes a communication, named and waited for", true, ConvertToCommunications},
 	{"assign-transport", "every communication gets what carries it", true, AssignTransport},
-	{"fuse-forks", "workers wait for the caller inside the work loop (sync: fused)", false, FuseForks},
-	{"hoist-joins", "the caller waits for the workers after the work loop (joins: after)", false, HoistJoins},
 	{"make-own-slices-in-place", "what ranks gather is made where the slices of the others arrive (own: in-place)", false, MakeOwnSlicesInPlace},
 	{"read-sums-in-place", "a sum reads the parts of other ranks where they are (sums: direct)", false, ReadSumsInPlace},
 	{"write-sums-in-place", "a sum that reads its peers' parts writes where they gather it (sums: direct)", false, WriteSumsInPlace},
-	{"issue-transfers", "transfers are issued as early, and waited for as late, as data allows (transfers: ahead)", false, IssueTransfers},
+	{"overlap", "edges say what may overlap: transfers lead, iterations spread over streams, waits stand where data is needed", true, pipeline.Overlap},
 	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, InsertDeallocations},
 	{"batch-signals", "neighbours that signal, wait for signals or copy are one operation (signals: batched, copy: fused)", false, BatchSignals},
 }
@@ -75,34 +73,24 @@ var Order = []Constraint{
 	{"lower-streams", "convert-to-communications", "a slice is what a pipeline moves, not the whole tensor"},
 	{"convert-to-communications", "assign-transport", "only communications have a transport"},
 	{"lower-streams", "fuse-pieces", "it cuts the slices of pipelines, whose loops are fused"},
-	{"fuse-pieces", "overlap-pieces", "a piece is made and summed in one loop"},
-	{"overlap-pieces", "issue-transfers", "transfers and waits go to the stream of what needs them"},
-	{"fuse-pieces", "fuse-forks", "forks stand next to the work of their piece"},
-	{"fuse-pieces", "hoist-joins", "what joins per piece is not what joins per slice"},
-	{"fuse-pieces", "issue-transfers", "transfers move out of the loops over pieces, too"},
+	{"fuse-pieces", "overlap", "transfers move out of the loops over pieces, too"},
 	{"lower-streams", "fold-sums", "it folds what the steps of a ring add"},
 	{"lower-streams", "insert-deallocations", "the last use is known once the loops stand"},
-	{"lower-streams", "fuse-forks", "it merges the two loops of a pipeline"},
-	{"lower-streams", "hoist-joins", "it splits the work loop of a pipeline"},
 	{"convert-to-communications", "insert-deallocations", "a buffer is in use until its communication was waited for"},
-	{"assign-transport", "issue-transfers", "what stream a transfer runs on depends on what carries it"},
-	{"fuse-forks", "issue-transfers", "a loop of transfers would stand between forks and work"},
+	{"assign-transport", "overlap", "what stream a transfer runs on depends on what carries it"},
 	{"assign-transport", "read-sums-in-place", "only memory that ranks share can be read there"},
 	{"lower-streams", "make-own-slices-in-place", "the copy of the own slice is a step of a pipeline"},
 	{"fuse-pieces", "make-own-slices-in-place", "loops over pieces are found by what is written piece by piece, the own copy too"},
 	{"make-own-slices-in-place", "read-sums-in-place", "what a sum goes to is known before the sum is made"},
-	{"make-own-slices-in-place", "issue-transfers", "what it leaves of a pipeline moves as a whole"},
+	{"make-own-slices-in-place", "overlap", "what it leaves of a pipeline moves as a whole"},
 	{"make-own-slices-in-place", "insert-deallocations", "a buffer is in use as long as a view of it"},
-	{"hoist-joins", "read-sums-in-place", "a sum that reads peers' memory takes all of the GPU: it follows all joins"},
 	{"make-own-slices-in-place", "write-sums-in-place", "a sum that is made among the slices of its peers knows where theirs are"},
 	{"read-sums-in-place", "write-sums-in-place", "only a sum that waits for its peers itself can write there"},
-	{"write-sums-in-place", "issue-transfers", "what the sum writes is lent on the stream that it follows, and no copy is issued for it"},
-	{"read-sums-in-place", "issue-transfers", "what it lends is lent on the stream that made it, and what it does not copy needs no stream"},
-	{"hoist-joins", "issue-transfers", "waits go behind the joins, wherever they stand"},
-	{"issue-transfers", "insert-deallocations", "a buffer is in use until its last wait"},
-	{"issue-transfers", "batch-signals", "it is what makes neighbours of transfers"},
+	{"write-sums-in-place", "overlap", "what the sum writes is lent on the stream that it follows, and no copy is issued for it"},
+	{"read-sums-in-place", "overlap", "what it lends is lent on the stream that made it, and what it does not copy needs no stream"},
+	{"overlap", "insert-deallocations", "a buffer is in use until its last wait"},
+	{"overlap", "batch-signals", "it is what makes neighbours of transfers"},
 	{"insert-deallocations", "batch-signals", "a buffer freed within a group would be freed too early"},
-	{"hoist-joins", "insert-deallocations", "a buffer is freed after the joins, wherever they stand"},
 }
 
 func init() {

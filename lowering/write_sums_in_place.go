@@ -48,15 +48,10 @@ type sumWriter struct {
 	sums  map[*hostir.Tensor]*hostir.SumLoans // by their result
 	among map[*hostir.Tensor]*hostir.Tensor   // own slice -> the buffer of all slices
 	body  []hostir.Stmt                       // the program, as far as the statement at hand
-	idle  bool                                // the statement before was a pipeline with nothing left to do
 }
 
 // gather lets sums do what a loop, the statement at hand, does to gather them.
 func (w *sumWriter) gather(loop *hostir.For) {
-	if w.idle && isJoinLoop(loop) {
-		w.body = w.body[:len(w.body)-1]
-	}
-	w.idle = false
 	waits := map[string]*hostir.Wait{}
 	var sends []*hostir.P2PCommunication
 	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
@@ -95,34 +90,7 @@ func (w *sumWriter) write(loop *hostir.For, sum *hostir.SumLoans, e *hostir.Exch
 		at--
 	}
 	w.body = slices.Insert(w.body, at, hostir.Stmt(lends))
-	if hostir.Any(loop.Body, func(s hostir.Stmt) bool { return isWork(s) && !isWait(s) }) {
-		w.tidy(loop)
-		w.turn(loop)
-		w.narrow(loop)
-		return
-	}
-	w.waitOnly(loop)
-}
-
-// waitOnly replaces a pipeline, the statement at hand and its forks, by the waits that are all it
-// has left.
-func (w *sumWriter) waitOnly(loop *hostir.For) {
-	last := len(w.body) - 1
-	forks := last
-	if forkOf(w.body[last-1], loop) != nil {
-		forks--
-	}
-	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-		if isWait(s) {
-			w.ways[s] = atTheEnd
-		}
-		return true
-	})
-	w.body = append(w.body[:forks], w.take(loop, atTheEnd))
-	w.idle = true
-}
-
-func isWait(s hostir.Stmt) bool {
-	_, waits := s.(*hostir.Wait)
-	return waits
+	w.tidy(loop)
+	w.turn(loop)
+	w.narrow(loop)
 }

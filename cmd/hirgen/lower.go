@@ -5,13 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 func newLower() *cobra.Command {
 	var flags specFlags
-	var asJSON bool
+	var asJSON, asGraph bool
 	cmd := &cobra.Command{
 		Use:   "lower SPEC",
 		Short: "Print the host program that a spec lowers to",
@@ -21,10 +22,14 @@ one for where not all ranks can share memory.
 SPEC may be - for standard input.`,
 		Example: `  hirgen lower testdata/specs/ag_matmul/spec.yaml
   hirgen lower testdata/specs/ag_matmul/spec.yaml -p S=8 --json
+  hirgen lower testdata/specs/mlp_tp/spec.yaml --graph
   hirgen lower testdata/specs/ag_matmul/spec.yaml --dump-after=all 2>&1 | less`,
 		Args:              exactly("SPEC"),
 		ValidArgsFunction: completeSpec,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if asGraph {
+				return flags.printGraph(cmd, args[0])
+			}
 			program, _, err := flags.lower(cmd, args[0])
 			if err != nil {
 				return err
@@ -34,7 +39,22 @@ SPEC may be - for standard input.`,
 	}
 	flags.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object with name and body instead of text")
+	cmd.Flags().BoolVar(&asGraph, "graph", false, "print the tasks that may overlap, and below each what it follows and why")
 	return cmd
+}
+
+// printGraph prints what a pipeline does, and what has to follow what.
+func (f *specFlags) printGraph(cmd *cobra.Command, path string) error {
+	pipeline, src, err := f.load(cmd, path)
+	if err != nil {
+		return err
+	}
+	graph, err := lowering.Graph(pipeline)
+	if err != nil {
+		return src.locate(err)
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), graph)
+	return err
 }
 
 func printProgram(w io.Writer, program *hostir.Program, asJSON bool) error {

@@ -110,7 +110,7 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
-  // Transfers of what is there already are issued before the work, on a stream of their own.
+  // All transfers are issued up front, on a stream of their own.
   stream = peers_.copies();
 
   // Synchronize(caller)
@@ -147,7 +147,8 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   stream = caller;
 
-  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
+  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
+  // caller waits for by then.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -165,9 +166,10 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
+      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
+
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
-      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
     }
 
     bf16* C_s = C + slice * (M / D) * N;  // [M / D, N]
@@ -187,8 +189,6 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   }
 
   hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
-
-  // When the call is over, the caller may change what it lent.
   for (int64_t s = 1; s < D; ++s) {
     // Wait(send)
     returns.add(A_shared.done(s), A_shared.sequence_number());
@@ -233,7 +233,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_anywhere",
               .spec = "spec.yaml",
-              .digest = "c163130268ad6c158f01b3d592919e56466f912127b3458908a28755f971af1f",
+              .digest = "051af4921803854dca7651bd3ac3884c999bd12aeb08200bf1d84d20474fb9e5",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x"},

@@ -124,7 +124,7 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
-  // Transfers of what is there already are issued before the work, on a stream of their own.
+  // All transfers are issued up front, on a stream of their own.
   stream = peers_.copies();
 
   // Synchronize(caller)
@@ -164,7 +164,7 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
 
   stream = caller;
 
-  // Transfers of what is there already are issued before the work.
+  // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -191,7 +191,8 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
     HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
   }
 
-  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
+  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
+  // caller waits for by then.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
@@ -209,6 +210,7 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
+      A_s = A_all_ + from * (M / D) * K;  // [M / D, K]
       if (peers_.reaches(from)) {
         // Wait(receive)
         HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
@@ -216,7 +218,6 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
 
       // Wait(exchange)
       HG_CHECK(cudaStreamWaitEvent(stream, exchange_done_[s], 0), kWaitExchange);
-      A_s = A_all_ + from * (M / D) * K;  // [M / D, K]
     }
 
     bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
@@ -236,8 +237,6 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
   }
 
   hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
-
-  // When the call is over, the caller may change what it lent.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     if (peers_.reaches(to)) {

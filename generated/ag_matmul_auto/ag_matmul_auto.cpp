@@ -96,7 +96,7 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
-  // Transfers of what is there already are issued before the work, on a stream of their own.
+  // All transfers are issued up front, on a stream of their own.
   stream = peers_.copies();
 
   // Synchronize(caller)
@@ -140,9 +140,10 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
+      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
+
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
-      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
     }
 
     bf16* C_s = C + slice * (M / D) * N;  // [M / D, N]
@@ -155,8 +156,6 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
-
-  // When the call is over, the caller may change what it lent.
   for (int64_t s = 1; s < D; ++s) {
     // Wait(send)
     returns.add(A_shared.done(s), A_shared.sequence_number());
@@ -201,7 +200,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_auto",
               .spec = "spec.yaml",
-              .digest = "927564fd26a50fe54142185c94d233a6c4f08e3d8eb2edccf4b164bf839212f4",
+              .digest = "2899b8ca2e6a2762687b6ea90951e186dda8ee112f29e3b3aa0d5e55c282fb0e",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x"},

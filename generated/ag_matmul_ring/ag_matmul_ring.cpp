@@ -46,8 +46,8 @@ constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all";
 constexpr const char* kShareAAll = "spec.yaml:13:5 sharing A_all with the other ranks";
 constexpr const char* kSend = "spec.yaml:13:5 send: send of A_s_c";
 constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s_c";
-constexpr const char* kWaitSend = "spec.yaml:13:5 Wait(send)";
 constexpr const char* kWaitReceive = "spec.yaml:13:5 Wait(receive)";
+constexpr const char* kWaitSend = "spec.yaml:13:5 Wait(send)";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kAAllShared = {
@@ -109,6 +109,12 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       } else {
         bf16* A_all_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
         A_s_c = A_all_s + c * (M / D / 2) * K;         // [M / D / 2, K]
+
+        // Wait(receive, iteration s - 1)
+        HG_CHECK(driver_.cuStreamWaitValue32(stream, A_all_shared.done((s - 1) * 2 + c),
+                                             A_all_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+                 kWaitReceive);
+        HG_CHECK(cudaEventRecord(wait_receive_[(s - 1) * 2 + c], stream), kWaitReceive);
       }
 
       // The last slice goes no further.
@@ -145,16 +151,13 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                               C_plan_.a, &hirgen::kZero, C_s_c, C_plan_.c, C_s_c, C_plan_.c,
                               &C_plan_.algo, workspace_, C_plan_.workspace_bytes, stream),
                kMatmulC);
-      if (s != D - 1) {
-        // Wait(send)
-        HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s * 2 + c], 0), kWaitSend);
+    }
+  }
 
-        // Wait(receive)
-        HG_CHECK(driver_.cuStreamWaitValue32(stream, A_all_shared.done(s * 2 + c),
-                                             A_all_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-                 kWaitReceive);
-        HG_CHECK(cudaEventRecord(wait_receive_[s * 2 + c], stream), kWaitReceive);
-      }
+  for (int64_t s = 0; s < D - 1; ++s) {
+    for (int64_t c = 0; c < 2; ++c) {
+      // Wait(send)
+      HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s * 2 + c], 0), kWaitSend);
     }
   }
   context_.call_issued(caller);
@@ -194,7 +197,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_ring",
               .spec = "spec.yaml",
-              .digest = "b12faca1b76754313362b110493d7d2b4586676b22582e3b13e13dec4964ff5d",
+              .digest = "8f82d8d02c52674484d92c1f47cd8539e5307cb9c55360f4d9cf539215aed19d",
               .mesh_size = D,
               .gemms = {{D * (M / D / 2) * 2, N, K, 1}},
               .communications = {"sendrecv x"},

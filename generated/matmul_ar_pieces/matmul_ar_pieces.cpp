@@ -58,18 +58,18 @@ constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kMatmulPSPiece = "spec.yaml:16:5 Matmul of P_s_piece";
 constexpr const char* kSend = "spec.yaml:17:5 send: send of P_s_2_piece";
 constexpr const char* kCallerReady2 = "spec.yaml:17:5 Synchronize(caller)";
-constexpr const char* kReturns = "spec.yaml:16:5 returns: group";
+constexpr const char* kReturns = "spec.yaml:17:5 returns: group";
 constexpr const char* kReduceRPiece = "spec.yaml:17:5 Reduce of R_piece";
-constexpr const char* kWorkerDone = "spec.yaml:18:5 Synchronize(worker piece % 1)";
 constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of R_s_2_piece";
+constexpr const char* kWorkerDone = "spec.yaml:18:5 Synchronize(worker piece % 1)";
+constexpr const char* kReturns2 = "spec.yaml:18:5 returns_2: group";
 constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
 constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
-constexpr const char* kReturns2 = "spec.yaml:16:5 returns_2: group";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kPPartsShared = {
     .bytes = D * (M / D) * N * sizeof(bf16),
-    .transfers = D * 2,
+    .transfers = (D + 1) * 2,
     .name = "P_parts",
     .where = kSharePParts,
 };
@@ -111,9 +111,9 @@ class MatmulArPieces final : public hirgen::Program {
   hirgen::Events send_done_ = context_.events("send_done", kSend, (D + 1) * 2);
   hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady2, 1);
   hirgen::Events returns_ = context_.events("returns", kReturns, 2);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events send_2_ready_ = context_.events("send_2_ready", kSend2, D * 2);
   hirgen::Events send_2_done_ = context_.events("send_2_done", kSend2, D * 2);
-  hirgen::Events worker_done2_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
   hirgen::Events returns_2_ = context_.events("returns_2", kReturns2, 1);
 };
 
@@ -138,7 +138,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
   // Made where the slices of the other ranks arrive.
   bf16* R = C + rank * (M / D) * N;  // [1, M / D, N]
 
-  // Transfers of what is there already are issued before the work, on a stream of their own.
+  // All transfers are issued up front, on a stream of their own.
   stream = peers_.copies();
 
   // Synchronize(caller)
@@ -146,14 +146,20 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
   hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
+
+  // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 2; ++piece) {
-    for (int64_t s = 1; s < D; ++s) {
+    for (int64_t s = 1; s < D + 1; ++s) {
       const int64_t from = (D + rank - s) % D;
 
-      // ShareMemHandles(receive, send): done once, by peers_.
-      // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N + piece * (M / D / 2)
-      // * N, peer (D + rank - s) % D, IPC-put)
-      lends.add(P_parts_shared.ready_at(from, piece * D + s), P_parts_shared.sequence_number());
+      // The last step is the own slice.
+      if (s != D) {
+        // ShareMemHandles(receive, send): done once, by peers_.
+        // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N + piece * (M / D /
+        // 2) * N, peer (D + rank - s) % D, IPC-put)
+        lends.add(P_parts_shared.ready_at(from, piece * (D + 1) + s),
+                  P_parts_shared.sequence_number());
+      }
     }
 
     for (int64_t s = 1; s < D; ++s) {
@@ -207,50 +213,43 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
         // send = P2PCommunication(send, buffer P_s_2_piece, peer (rank + s) % D, IPC-put)
         HG_CHECK(cudaEventRecord(send_ready_[piece * (D + 1) + s], stream), kSend);
         HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[piece * (D + 1) + s], 0), kSend);
-        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.ready(piece * D + s),
-                                             P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-                 kSend);
+        HG_CHECK(
+            driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.ready(piece * (D + 1) + s),
+                                        P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+            kSend);
         HG_CHECK(cudaMemcpyAsync(P_parts_there, P_s_2_piece, M / D / 2 * N * sizeof(bf16),
                                  cudaMemcpyDeviceToDevice, peers_.copies()),
                  kSend);
-        HG_CHECK(
-            driver_.cuStreamWriteValue32(peers_.copies(), P_parts_shared.done_at(to, piece * D + s),
-                                         P_parts_shared.sequence(), 0),
-            kSend);
+        HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(),
+                                              P_parts_shared.done_at(to, piece * (D + 1) + s),
+                                              P_parts_shared.sequence(), 0),
+                 kSend);
         HG_CHECK(cudaEventRecord(send_done_[piece * (D + 1) + s], peers_.copies()), kSend);
       }
     }
 
-    // What follows runs beside the products of the next piece.
+    // What follows runs beside the GEMMs of the next sub-chunk.
     stream = workers_[piece % kStreams];
 
     // Synchronize(caller)
     HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady2);
     HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
+    bf16* P_parts_piece = P_parts_ + piece * (M / D / 2) * N;  // [D, 1, M / D / 2, N]
+    bf16* R_piece = R + piece * (M / D / 2) * N;               // [1, M / D / 2, N]
 
     hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
       // Wait(receive)
-      returns.add(P_parts_shared.done(piece * D + s), P_parts_shared.sequence_number());
+      returns.add(P_parts_shared.done(piece * (D + 1) + s), P_parts_shared.sequence_number());
     }
 
     returns.submit(stream, kReturns);
     HG_CHECK(cudaEventRecord(returns_[piece], stream), kReturns);
-    bf16* P_parts_piece = P_parts_ + piece * (M / D / 2) * N;  // [D, 1, M / D / 2, N]
-    bf16* R_piece = R + piece * (M / D / 2) * N;               // [1, M / D / 2, N]
 
     // R_piece = Reduce(sum, P_parts_piece, axis 0)
     hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, R_piece, {2, {1, M / D / 2 * N}, {0, 1}},
                           P_parts_piece, {2, {D, M / D / 2 * N}, {M / D * N, 1}}, stream,
                           kReduceRPiece);
-
-    // Transfers have a stream of their own.
-    stream = peers_.copies();
-
-    // Synchronize(worker piece % 1)
-    HG_CHECK(cudaEventRecord(worker_done_[piece % kStreams], workers_[piece % kStreams]),
-             kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[piece % kStreams], 0), kWorkerDone);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (D + rank - s) % D;
       bf16* R_s_2 = R;                                      // [M / D, N]
@@ -258,41 +257,29 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
       bf16* C_there = C_shared.of<bf16>(to) + rank * (M / D) * N + piece * (M / D / 2) * N;
 
       // send_2 = P2PCommunication(send, buffer R_s_2_piece, peer (D + rank - s) % D, IPC-put)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.ready(piece * D + s),
+      HG_CHECK(cudaEventRecord(send_2_ready_[piece * D + s], stream), kSend2);
+      HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_2_ready_[piece * D + s], 0), kSend2);
+      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), C_shared.ready(piece * D + s),
                                            C_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kSend2);
       HG_CHECK(cudaMemcpyAsync(C_there, R_s_2_piece, M / D / 2 * N * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, stream),
+                               cudaMemcpyDeviceToDevice, peers_.copies()),
                kSend2);
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.done_at(to, piece * D + s),
+      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), C_shared.done_at(to, piece * D + s),
                                             C_shared.sequence(), 0),
                kSend2);
-      HG_CHECK(cudaEventRecord(send_2_done_[piece * D + s], stream), kSend2);
+      HG_CHECK(cudaEventRecord(send_2_done_[piece * D + s], peers_.copies()), kSend2);
     }
-
-    stream = workers_[piece % kStreams];
   }
 
-  // The caller waits for what follows the products.
+  // The caller waits for what follows the GEMMs.
   for (int64_t piece = 0; piece < 2; ++piece) {
     stream = caller;
 
     // Synchronize(worker piece % 1)
-    HG_CHECK(cudaEventRecord(worker_done2_[piece % kStreams], workers_[piece % kStreams]),
+    HG_CHECK(cudaEventRecord(worker_done_[piece % kStreams], workers_[piece % kStreams]),
              kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done2_[piece % kStreams], 0), kWorkerDone);
-  }
-
-  for (int64_t piece = 0; piece < 2; ++piece) {
-    for (int64_t s = 1; s < D; ++s) {
-      // Wait(send)
-      HG_CHECK(cudaStreamWaitEvent(stream, send_done_[piece * (D + 1) + s], 0), kWaitSend);
-    }
-
-    for (int64_t s = 1; s < D; ++s) {
-      // Wait(send_2)
-      HG_CHECK(cudaStreamWaitEvent(stream, send_2_done_[piece * D + s], 0), kWaitSend2);
-    }
+    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[piece % kStreams], 0), kWorkerDone);
   }
 
   hirgen::MemOpBatch returns_2(hirgen::FlagUse::kWait, driver_);
@@ -305,6 +292,19 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
 
   returns_2.submit(stream, kReturns2);
   HG_CHECK(cudaEventRecord(returns_2_[0], stream), kReturns2);
+  for (int64_t piece = 0; piece < 2; ++piece) {
+    for (int64_t s = 1; s < D; ++s) {
+      // Wait(send)
+      HG_CHECK(cudaStreamWaitEvent(stream, send_done_[piece * (D + 1) + s], 0), kWaitSend);
+    }
+  }
+
+  for (int64_t piece = 0; piece < 2; ++piece) {
+    for (int64_t s = 1; s < D; ++s) {
+      // Wait(send_2)
+      HG_CHECK(cudaStreamWaitEvent(stream, send_2_done_[piece * D + s], 0), kWaitSend2);
+    }
+  }
   context_.call_issued(caller);
 }
 
@@ -342,7 +342,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_pieces",
               .spec = "spec.yaml",
-              .digest = "c379af3a30809ea3f8900d593445b5be1019bff577a4a5513bf3b0e5326f6c3e",
+              .digest = "e26d2557a2fc8a26f38ecc849eb06051561684c0ced13921650a6e6108795b5b",
               .mesh_size = D,
               .gemms = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .communications = {"sendrecv x", "sendrecv x"},

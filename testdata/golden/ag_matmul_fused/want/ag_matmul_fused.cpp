@@ -98,7 +98,7 @@ void AgMatmulFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   for (int64_t s = 0; s < S; ++s) {
     stream = workers_[s % kStreams];
 
-    // The worker waits for the caller, whatever that waits for by now.
+    // The compute stream waits for the caller, whatever that waits for by now.
     // Synchronize(caller)
     HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
     HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
@@ -112,10 +112,10 @@ void AgMatmulFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(ncclAllGather(A_s, A_all_s, M / (S * D) * K, ncclBfloat16, x_.comm, x_.stream),
              kGather);
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+    bf16* C_s = C + s * D * (M / (S * D)) * N;  // [D, M / (S * D), N]
 
     // Wait(gather)
     HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-    bf16* C_s = C + s * D * (M / (S * D)) * N;  // [D, M / (S * D), N]
 
     // C_s = Matmul(A_all_s, B)
     HG_CHECK(
@@ -125,7 +125,7 @@ void AgMatmulFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
         kMatmulC);
   }
 
-  // The caller waits for every worker, after all work was issued.
+  // The caller waits for every compute stream, after all work was issued.
   for (int64_t s = 0; s < S; ++s) {
     stream = caller;
 
@@ -170,7 +170,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_fused",
               .spec = "spec.yaml",
-              .digest = "98539ab892dc1adb4ba84961e829cce0ecdd10a2675ecc11a4cc4408db98601b",
+              .digest = "cb3dedbd5b4a3b083a72ac49c6cb7e61da631621862444102790fe8721500d64",
               .mesh_size = D,
               .gemms = {{S * D * (M / (S * D)), N, K, 1}},
               .communications = {"allgather x"},

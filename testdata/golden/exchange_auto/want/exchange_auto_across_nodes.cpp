@@ -131,7 +131,8 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
-  // Every worker waits for the caller, before the work: there it would inherit earlier joins.
+  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
+  // caller waits for by then.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 

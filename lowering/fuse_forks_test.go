@@ -1,9 +1,0 @@
-package lowering
-
-import (
-	"testing"
-
-	"github.com/hirgen/hirgen/lowering/lowertest"
-)
-
-func TestFuseForks(t *testing.T) { lowertest.PassCases(t, "fuse-forks", FuseForks) }

@@ -1,9 +1,0 @@
-package lowering
-
-import (
-	"testing"
-
-	"github.com/hirgen/hirgen/lowering/lowertest"
-)
-
-func TestIssueTransfers(t *testing.T) { lowertest.PassCases(t, "issue-transfers", IssueTransfers) }

@@ -1,0 +1,150 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// EdgeKind says why one task follows another.
+type EdgeKind int
+
+// The kinds of edges.
+const (
+	Data  EdgeKind = iota // it reads what the other one wrote
+	Reuse                 // it writes what the other one read or wrote
+)
+
+// String is the kind in one word.
+func (k EdgeKind) String() string {
+	if k == Data {
+		return "data"
+	}
+	return "reuse"
+}
+
+// Edge says that instances of one task follow instances of another one: in the same iteration of
+// the loops around both of them, or some iterations later.
+type Edge struct {
+	From, To *Task
+	Kind     EdgeKind
+	// Distances are how many iterations later, for each loop around both tasks, the outermost
+	// first; sorted, each once.
+	Distances [][]int64
+}
+
+// Graph is what a program does, and what has to follow what.
+type Graph struct {
+	Tasks []*Task
+	Edges []*Edge
+
+	in, out [][]*Edge // by task
+	of      map[hostir.Stmt]*Task
+	inside  map[*hostir.For][]*Task
+	members map[*hostir.EndCoalescing][]*Task
+	owners  map[*hostir.ShareMemHandles][]*Task // what lends memory that a statement shares
+}
+
+// index finds tasks by what they stand in.
+func (g *Graph) index() {
+	g.of, g.inside = map[hostir.Stmt]*Task{}, map[*hostir.For][]*Task{}
+	g.members, g.owners = map[*hostir.EndCoalescing][]*Task{}, map[*hostir.ShareMemHandles][]*Task{}
+	for _, t := range g.Tasks {
+		g.of[t.Stmt] = t
+		for _, loop := range t.Loops {
+			g.inside[loop] = append(g.inside[loop], t)
+		}
+		if t.Group != nil {
+			g.members[t.Group] = append(g.members[t.Group], t)
+		}
+		if t.lends() {
+			g.owners[t.Exchange.Shared] = append(g.owners[t.Exchange.Shared], t)
+		}
+	}
+}
+
+// common counts the loops around both tasks.
+func common(a, b *Task) int {
+	n := 0
+	for n < len(a.Loops) && n < len(b.Loops) && a.Loops[n] == b.Loops[n] {
+		n++
+	}
+	return n
+}
+
+// carriedBy reports whether the edge leads to a later iteration of the loop over a variable.
+func (e *Edge) carriedBy(variable string) bool {
+	for i := range common(e.From, e.To) {
+		if e.From.Loops[i].Var == variable {
+			return slices.ContainsFunc(e.Distances, func(d []int64) bool { return d[i] != 0 })
+		}
+	}
+	return false
+}
+
+// aligned reports whether the edge stays in one iteration of all loops around From.
+func (e *Edge) aligned() bool {
+	return common(e.From, e.To) == len(e.From.Loops) && !slices.ContainsFunc(e.Distances, func(d []int64) bool {
+		return slices.ContainsFunc(d, func(steps int64) bool { return steps != 0 })
+	})
+}
+
+// ahead is by how many iterations of the outermost loop the edge always leads on, staying in one
+// iteration of the loops inside; 0 where that is not so.
+func (e *Edge) ahead() int64 {
+	if common(e.From, e.To) != len(e.From.Loops) || len(e.Distances) != 1 {
+		return 0
+	}
+	for _, steps := range e.Distances[0][1:] {
+		if steps != 0 {
+			return 0
+		}
+	}
+	return e.Distances[0][0]
+}
+
+// String lists the tasks and, below each one, what it follows, a line each.
+func (g *Graph) String() string {
+	var b strings.Builder
+	for _, t := range g.Tasks {
+		fmt.Fprintf(&b, "%s\n", t)
+		for _, e := range g.in[t.id] {
+			fmt.Fprintf(&b, "  %s of %s%s\n", e.Kind, e.From, distances(e.Distances))
+		}
+	}
+	return b.String()
+}
+
+// String names a task by its number, its operation and what it makes.
+func (t *Task) String() string {
+	op, name := t.Stmt.Op(), ""
+	switch s := t.Stmt.(type) {
+	case *hostir.Communication:
+		op = string(s.Type)
+	case *hostir.P2PCommunication:
+		op = "receive"
+		if s.Send {
+			op = "send"
+		}
+	}
+	if what := hostir.Mentions(t.Stmt); len(what) > 0 {
+		name = " " + what[len(what)-1].Name
+	}
+	return fmt.Sprintf("%d %s%s @%d:%d", t.id, op, name, t.Stmt.Meta().Pos.Line, t.Stmt.Meta().Pos.Col)
+}
+
+// distances prints those other than "the same iteration".
+func distances(list [][]int64) string {
+	texts := make([]string, 0, len(list))
+	for _, d := range list {
+		if slices.ContainsFunc(d, func(steps int64) bool { return steps != 0 }) {
+			texts = append(texts, strings.Trim(fmt.Sprint(d), "[]"))
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return ", iterations before: " + strings.Join(texts, "; ")
+}

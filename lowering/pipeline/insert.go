@@ -1,0 +1,50 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// insert puts the Waits of a list in their places. Those in a branch become a part of the branch
+// next to them that runs under the same condition, or under the opposite one.
+func (w *waits) insert(body []hostir.Stmt) []hostir.Stmt {
+	out := make([]hostir.Stmt, 0, len(body))
+	for _, s := range body {
+		for _, wait := range w.before[s] {
+			out = w.joined(out, wait, s)
+		}
+		out = append(out, s)
+		out = append(out, w.behind[s]...)
+	}
+	return out
+}
+
+// joined appends a Wait that stands in front of a statement.
+func (w *waits) joined(out []hostir.Stmt, wait, next hostir.Stmt) []hostir.Stmt {
+	branch, ok := wait.(*hostir.If)
+	if !ok {
+		return append(out, wait)
+	}
+	if into, ok := next.(*hostir.If); ok && into.Cond.String() == branch.Cond.String() {
+		into.Body = slices.Concat(branch.Body, into.Body)
+		return out
+	}
+	n := len(out) - 1
+	for n >= 0 && w.makes[out[n]] {
+		n--
+	}
+	if n < 0 {
+		return append(out, wait)
+	}
+	into, ok := out[n].(*hostir.If)
+	switch {
+	case ok && into.Cond.String() == branch.Cond.String():
+		into.Body = append(into.Body, branch.Body...)
+	case ok && opposite(into.Cond).String() == branch.Cond.String():
+		into.Else = append(into.Else, branch.Body...)
+	default:
+		return append(out, wait)
+	}
+	return out
+}

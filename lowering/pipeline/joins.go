@@ -1,0 +1,45 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// withoutImplied leaves out the joins of loops that other waits imply: each iteration ends with a
+// transfer, which follows all that the iteration issued to its stream, and the caller waits for that.
+// A buffer that is freed behind the loop needs the join.
+func (w *waits) withoutImplied(body []hostir.Stmt) []hostir.Stmt {
+	if w.program.Choices.Buffers == "free" {
+		return body
+	}
+	return hostir.RewriteBlocks(body, func(list []hostir.Stmt) []hostir.Stmt {
+		out := make([]hostir.Stmt, 0, len(list))
+		for i, s := range list {
+			var loop *hostir.For
+			if i > 0 {
+				loop, _ = list[i-1].(*hostir.For)
+			}
+			if join := w.joins[loop]; join == nil || join != s || !w.impliesJoin(loop) {
+				out = append(out, s)
+				continue
+			}
+			out = append(out, &hostir.SetCurrentStream{Info: hostir.InfoFrom(s, ""), Stream: w.caller})
+		}
+		return usedStreams(out)
+	})
+}
+
+// impliesJoin reports whether the caller follows a loop by waiting for its transfers.
+func (w *waits) impliesJoin(loop *hostir.For) bool {
+	last := loop.Body[len(loop.Body)-1]
+	if !w.onCaller[hostir.Handle(last)] {
+		return false
+	}
+	tasks := w.tasks(loop.Body)
+	return !slices.ContainsFunc(tasks, func(t *Task) bool {
+		return t.Handle() != hostir.Handle(last) && slices.ContainsFunc(w.graph.out[t.id], func(e *Edge) bool {
+			return !slices.Contains(tasks, e.To)
+		})
+	})
+}

@@ -1,0 +1,140 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Overlap lets a program whose statements run one after the other overlap what edges allow. It
+// issues transfers ahead of the loops that need them, spreads the iterations of pipelines over the
+// compute streams, and waits for each transfer where it is needed first.
+//
+// Requires: all statements run on the caller's stream; behind each transfer stands a Wait for it;
+// every communication has a backend.
+// Establishes: the caller's stream is current at the end and follows all that was issued.
+//
+//	before: For s: gather = Communication(Allgather, in A_s, out A_all_s); Wait(gather); C_s = Matmul(A_all_s, B)
+//	after:  For s: gather = Communication(Allgather, in A_s, out A_all_s)
+//	        For s: (compute stream s waits for the caller)
+//	        For s: Wait(gather); C_s = Matmul(A_all_s, B)
+//	        For s: (the caller waits for compute stream s)
+func Overlap(p *hostir.Program) error {
+	if hostir.Any(p.Body, setsStream) || !hostir.Any(p.Body, isLoopOrTransfer) {
+		return nil
+	}
+	graph, err := Build(p)
+	if err != nil {
+		return err
+	}
+	o := &overlap{
+		program: p, graph: graph, makes: hostir.ViewMakers(p.Body), names: hostir.NewNamer(p),
+		reference: p.Choices.Joins == "body", forks: map[hostir.Stmt]hostir.Stmt{}, joins: map[*hostir.For]hostir.Stmt{},
+	}
+	for _, s := range p.Body {
+		if get, ok := s.(*hostir.GetCurrentStream); ok {
+			o.caller = hostir.StreamRef{Var: get.Var}
+		}
+	}
+	if !o.reference || p.Choices.Transfers == "ahead" || p.Choices.Pipeline == "ring" {
+		p.Body = withoutWaits(p.Body)
+		o.derive = true
+	}
+	p.Body = o.block(p.Body, o.caller)
+	if o.derive {
+		p.Body = o.placeWaits(p.Body)
+	}
+	return nil
+}
+
+// overlap rewrites one program.
+type overlap struct {
+	program   *hostir.Program
+	graph     *Graph
+	makes     map[hostir.Stmt]bool
+	names     *hostir.Namer
+	caller    hostir.StreamRef
+	reference bool // streams wait for each other as in the reference system
+	derive    bool // waits stand where edges ask for them, not where transfers are issued
+	// forks are the initial waits of a loop on compute streams: what the caller waits for before
+	// the loop stands in front of them.
+	forks map[hostir.Stmt]hostir.Stmt
+	joins map[*hostir.For]hostir.Stmt // the loop behind one in which the caller waits for its streams
+}
+
+func setsStream(s hostir.Stmt) bool {
+	_, sets := s.(*hostir.SetCurrentStream)
+	return sets
+}
+
+func isLoopOrTransfer(s hostir.Stmt) bool {
+	_, isLoop := s.(*hostir.For)
+	return isLoop || isTransfer(s)
+}
+
+// withoutWaits drops all Waits of a list, and branches and loops that held nothing else.
+func withoutWaits(body []hostir.Stmt) []hostir.Stmt {
+	return hostir.Rewrite(body, func(s hostir.Stmt) []hostir.Stmt {
+		if _, waits := s.(*hostir.Wait); waits || isEmpty(s) {
+			return nil
+		}
+		return []hostir.Stmt{s}
+	})
+}
+
+// isEmpty reports whether a statement is a branch or a loop without statements.
+func isEmpty(s hostir.Stmt) bool {
+	bodies := hostir.Bodies(s)
+	return len(bodies) > 0 && !slices.ContainsFunc(bodies, func(b *[]hostir.Stmt) bool { return len(*b) > 0 })
+}
+
+// block schedules the loops of a list that runs on a stream.
+func (o *overlap) block(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt {
+	out := make([]hostir.Stmt, 0, len(body)+8)
+	for _, s := range body {
+		if loop, ok := s.(*hostir.For); ok && (o.computes(loop.Body) || hostir.Any(loop.Body, isTransfer)) {
+			out = append(out, o.loop(loop, on)...)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return usedStreams(out)
+}
+
+// loop schedules one loop that runs on a stream: what leaves it, and what it leaves.
+func (o *overlap) loop(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
+	early := o.early(loop)
+	list := o.issue(loop, early, on)
+	if len(early) > 0 {
+		loop = o.without(loop, early)
+	}
+	switch {
+	case loop == nil:
+		return list
+	case o.overSubChunks(loop):
+		return append(list, o.subChunks(loop, on)...)
+	case o.onComputeStreams(loop):
+		return append(list, o.spread(loop)...)
+	default:
+		return append(list, loop)
+	}
+}
+
+// computes reports whether statements do more than name memory and move data between ranks.
+func (o *overlap) computes(body []hostir.Stmt) bool {
+	return hostir.Any(body, func(s hostir.Stmt) bool {
+		return len(hostir.Defs(s)) > 0 && !isTransfer(s) && !o.makes[s]
+	})
+}
+
+// usedStreams leaves out each stream that is current for no statement of a list.
+func usedStreams(list []hostir.Stmt) []hostir.Stmt {
+	out := make([]hostir.Stmt, 0, len(list))
+	for _, s := range list {
+		if n := len(out); setsStream(s) && n > 0 && setsStream(out[n-1]) {
+			out = out[:n-1]
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// onComputeStreams reports whether the iterations of a loop take turns on the compute streams: they
+// compute, and none of them follows another one.
+func (o *overlap) onComputeStreams(loop *hostir.For) bool {
+	tasks := o.tasks(loop.Body)
+	moves := slices.ContainsFunc(tasks, func(t *Task) bool { return t.IsTransfer() && !t.lends() })
+	if o.program.Streams == 0 || !o.computes(loop.Body) && !(o.reference && moves) {
+		return false
+	}
+	return !slices.ContainsFunc(tasks, func(t *Task) bool {
+		return slices.ContainsFunc(o.graph.in[t.id], func(e *Edge) bool { return e.carriedBy(loop.Var) })
+	})
+}
+
+// tasks lists those of a list of statements and of the loops and branches in it.
+func (o *overlap) tasks(body []hostir.Stmt) []*Task {
+	var list []*Task
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		if t := o.graph.of[s]; t != nil {
+			list = append(list, t)
+		}
+		return true
+	})
+	return list
+}
+
+// overSubChunks reports whether a loop goes over the sub-chunks of shards, whose work may hold loops
+// over shards.
+func (o *overlap) overSubChunks(loop *hostir.For) bool {
+	return hostir.Any(loop.Body, func(s hostir.Stmt) bool {
+		sel, ok := s.(*hostir.Select)
+		return ok && sel.Parts > 0 && sel.Index == expr.Var(loop.Var)
+	})
+}
+
+// subChunks schedules a loop over sub-chunks. Where the schedule says how many GEMMs make one, these
+// stay in order on the stream at hand, since two at a time would end at the same time and none of
+// them would hide what the other one sends; what follows them runs on a compute stream, beside the
+// GEMMs of the next sub-chunk.
+func (o *overlap) subChunks(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
+	cut := behindGEMMs(loop.Body)
+	gemms, rest := loop.Body[:cut], loop.Body[cut:]
+	if o.program.Choices.Chunks == 0 || o.program.Streams == 0 || cut == 0 || !o.works(rest) {
+		loop.Body = o.block(loop.Body, on)
+		return []hostir.Stmt{loop}
+	}
+	beside, last := o.computeStream(loop.Var), rest[len(rest)-1]
+	loop.Body = usedStreams(slices.Concat(
+		[]hostir.Stmt{&hostir.SetCurrentStream{Info: hostir.InfoFrom(loop.Body[0], ""), Stream: on}},
+		o.inOrder(gemms, on),
+		[]hostir.Stmt{
+			&hostir.SetCurrentStream{Info: hostir.InfoFrom(rest[0], "what follows runs beside the GEMMs of the next sub-chunk"), Stream: beside},
+			&hostir.Synchronize{Info: hostir.InfoFrom(rest[0], ""), Stream: on},
+		}, o.inOrder(rest, beside)))
+	return []hostir.Stmt{loop, &hostir.For{
+		Info: hostir.InfoFrom(last, "the caller waits for what follows the GEMMs"),
+		Var:  loop.Var, First: loop.First, Count: loop.Count,
+		Body: []hostir.Stmt{
+			&hostir.SetCurrentStream{Info: hostir.InfoFrom(last, ""), Stream: on},
+			&hostir.Synchronize{Info: hostir.InfoFrom(last, ""), Stream: beside},
+		},
+	}}
+}
+
+// inOrder schedules the loops of a list whose work stays in order on one stream.
+func (o *overlap) inOrder(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt {
+	var out []hostir.Stmt
+	for _, s := range body {
+		loop, ok := s.(*hostir.For)
+		if !ok {
+			out = append(out, s)
+			continue
+		}
+		early := o.early(loop)
+		out = append(out, o.issue(loop, early, on)...)
+		if rest := o.without(loop, early); rest != nil {
+			out = append(out, rest)
+		}
+	}
+	return out
+}
+
+// works reports whether statements do more than name memory.
+func (o *overlap) works(body []hostir.Stmt) bool {
+	return hostir.Any(body, func(s hostir.Stmt) bool { return o.graph.of[s] != nil })
+}
+
+// behindGEMMs is the place behind the last GEMM of a list.
+func behindGEMMs(body []hostir.Stmt) int {
+	at := len(body)
+	for at > 0 && !hostir.Any(body[at-1:at], isGEMM) {
+		at--
+	}
+	return at
+}
+
+func isGEMM(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Matmul, *hostir.Linear:
+		return true
+	default:
+		return false
+	}
+}
+
+// spread lets the iterations of a loop take turns on the compute streams, which wait for the caller
+// before, and for which the caller waits behind. The initial waits stand in a loop of their own: in
+// the loop itself, where the caller joins each iteration, the wait of the next one would inherit
+// the joins of those before it.
+func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
+	stream, last := o.computeStream(loop.Var), loop.Body[len(loop.Body)-1]
+	set := func(s hostir.StreamRef) hostir.Stmt {
+		return &hostir.SetCurrentStream{Info: hostir.InfoFrom(loop, ""), Stream: s}
+	}
+	fork := &hostir.Synchronize{Info: hostir.InfoFrom(loop, ""), Stream: o.caller}
+	forks := &hostir.For{
+		Info: hostir.InfoFrom(loop, "initial waits stand in a loop of their own: below, an iteration would also wait for what the caller waits for by then"),
+		Var:  loop.Var, First: loop.First, Count: loop.Count, Body: []hostir.Stmt{set(stream), fork},
+	}
+	back := &hostir.SetCurrentStream{Info: hostir.InfoFrom(last, ""), Stream: o.caller}
+	join := &hostir.Synchronize{Info: hostir.InfoFrom(last, ""), Stream: stream}
+	begin := []hostir.Stmt{set(stream)}
+	if o.program.Choices.Sync == "fused" {
+		fork.Note = "the compute stream waits for the caller, whatever that waits for by now"
+		begin, forks = append(begin, fork), nil
+	}
+	begin = append(begin, o.delay(loop)...)
+	loop.Body = append(begin, loop.Body...)
+	var list []hostir.Stmt
+	if forks != nil {
+		list = append(list, forks)
+		o.forks[loop] = forks
+	}
+	if o.reference {
+		join.Note = "the caller waits for this iteration"
+		loop.Body = append(loop.Body, back, join)
+		return append(list, loop)
+	}
+	o.joins[loop] = &hostir.For{
+		Info: hostir.InfoFrom(last, "the caller waits for every compute stream, after all work was issued"),
+		Var:  loop.Var, First: loop.First, Count: loop.Count, Body: []hostir.Stmt{back, join},
+	}
+	return append(list, loop, o.joins[loop])
+}
+
+// delay lets the second compute stream idle at first, so that all ranks begin with the same GEMM.
+func (o *overlap) delay(loop *hostir.For) []hostir.Stmt {
+	microseconds := o.program.Choices.Delay
+	if microseconds == 0 || o.program.Streams < 2 {
+		return nil
+	}
+	return []hostir.Stmt{&hostir.If{
+		Info: hostir.InfoFrom(loop, "so that all ranks begin with the same GEMM"),
+		Cond: &expr.Binary{Op: "==", X: expr.Var(loop.Var), Y: expr.Int(loop.First + 1)},
+		Body: []hostir.Stmt{&hostir.Delay{Info: hostir.InfoFrom(loop, ""), Microseconds: int64(microseconds)}},
+	}}
+}
+
+// computeStream is the stream that an iteration of a loop has its turn on.
+func (o *overlap) computeStream(variable string) hostir.StreamRef {
+	return hostir.StreamRef{Index: &expr.Binary{Op: "%", X: expr.Var(variable), Y: expr.Int(o.program.Streams)}}
+}

@@ -1,0 +1,108 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Task is a statement that moves or computes data, in the loops that it stands in. It has an
+// instance for each of their iterations that reaches it.
+type Task struct {
+	Stmt  hostir.Stmt
+	Loops []*hostir.For // from the outermost one
+	// Group is the end of the group that the statement stands in, or nil.
+	Group *hostir.EndCoalescing
+	// Conds hold where the task runs: those of the branches around it, from the outermost one.
+	Conds []expr.Expr
+	// Exchange is the send and the receive of a transfer between shared memories, or nil.
+	Exchange *hostir.Exchange
+
+	id int
+}
+
+// IsTransfer reports whether the task moves data between ranks: then it ends when a Wait says so.
+func (t *Task) IsTransfer() bool { return isTransfer(t.Stmt) }
+
+// Handle is what a Wait for the task names.
+func (t *Task) Handle() string {
+	if t.Group != nil {
+		return t.Group.Handle
+	}
+	return hostir.Handle(t.Stmt)
+}
+
+// lends reports whether the task offers its buffer to a peer that copies.
+func (t *Task) lends() bool { return t.Exchange != nil && t.Stmt == hostir.Stmt(t.Exchange.Owner()) }
+
+// copies reports whether the task copies from or to a peer's buffer.
+func (t *Task) copies() bool {
+	return t.Exchange != nil && t.Stmt == hostir.Stmt(t.Exchange.Copier())
+}
+
+func isTransfer(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Communication, *hostir.P2PCommunication:
+		return true
+	default:
+		return false
+	}
+}
+
+// collector lists the tasks of a program.
+type collector struct {
+	makes     map[hostir.Stmt]bool
+	exchanges map[string]*hostir.Exchange
+	loops     []*hostir.For
+	conds     []expr.Expr
+	tasks     []*Task
+}
+
+func tasksOf(p *hostir.Program, makes map[hostir.Stmt]bool) []*Task {
+	c := &collector{makes: makes, exchanges: hostir.Exchanges(p)}
+	c.block(p.Body)
+	return c.tasks
+}
+
+func (c *collector) block(body []hostir.Stmt) {
+	first := len(c.tasks)
+	for _, s := range body {
+		switch s := s.(type) {
+		case *hostir.For:
+			c.loops = append(c.loops, s)
+			c.block(s.Body)
+			c.loops = c.loops[:len(c.loops)-1]
+		case *hostir.If:
+			c.under(s.Cond, s.Body)
+			c.under(opposite(s.Cond), s.Else)
+		case *hostir.StartCoalescing:
+			first = len(c.tasks)
+		case *hostir.EndCoalescing:
+			for _, t := range c.tasks[first:] {
+				t.Group = s
+			}
+		default:
+			c.leaf(s)
+		}
+	}
+}
+
+// under goes through what runs under a condition.
+func (c *collector) under(cond expr.Expr, body []hostir.Stmt) {
+	c.conds = append(c.conds, cond)
+	c.block(body)
+	c.conds = c.conds[:len(c.conds)-1]
+}
+
+// leaf adds a statement, unless it only names memory.
+func (c *collector) leaf(s hostir.Stmt) {
+	if len(hostir.Uses(s))+len(hostir.Defs(s)) == 0 || c.makes[s] {
+		return
+	}
+	t := &Task{Stmt: s, Loops: slices.Clone(c.loops), Conds: slices.Clone(c.conds), id: len(c.tasks)}
+	if p, ok := s.(*hostir.P2PCommunication); ok && p.Backend.IPC() {
+		t.Exchange = c.exchanges[p.Handle]
+	}
+	c.tasks = append(c.tasks, t)
+}

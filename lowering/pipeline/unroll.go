@@ -1,0 +1,189 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Build derives the graph of a program. It runs through all iterations on every rank, so indices
+// may be any expressions of loop variables and the rank: what counts is which elements they give.
+// The cost grows with the instances of the statements, times the ranks.
+func Build(p *hostir.Program) (*Graph, error) {
+	makes := hostir.ViewMakers(p.Body)
+	g := &Graph{Tasks: tasksOf(p, makes)}
+	g.index()
+	found := newEdges()
+	for _, rank := range p.Meshes[0].Ranks {
+		u := newUnroller(p, g, makes, rank)
+		if err := u.block(p.Body); err != nil {
+			return nil, err
+		}
+		found.collect(u)
+	}
+	g.Edges = found.list()
+	g.in, g.out = make([][]*Edge, len(g.Tasks)), make([][]*Edge, len(g.Tasks))
+	for _, e := range g.Edges {
+		g.in[e.To.id], g.out[e.From.id] = append(g.in[e.To.id], e), append(g.out[e.From.id], e)
+	}
+	return g, nil
+}
+
+// instance is a task in one iteration of its loops.
+type instance struct {
+	task *Task
+	iter []int64
+}
+
+// unroller runs through the statements of one rank.
+type unroller struct {
+	graph     *Graph
+	makes     map[hostir.Stmt]bool
+	rank      int
+	env       map[string]int64
+	iter      []int64
+	windows   map[*hostir.Tensor]window
+	buffers   map[*hostir.Tensor]*history
+	instances []instance
+	pairs     []pair
+}
+
+func newUnroller(p *hostir.Program, g *Graph, makes map[hostir.Stmt]bool, rank int) *unroller {
+	u := &unroller{
+		graph: g, makes: makes, rank: rank, env: map[string]int64{"rank": int64(rank)},
+		windows: map[*hostir.Tensor]window{}, buffers: map[*hostir.Tensor]*history{},
+	}
+	for _, param := range p.Params {
+		u.env[param.Name] = param.Value
+	}
+	return u
+}
+
+func (u *unroller) block(body []hostir.Stmt) error {
+	for _, s := range body {
+		if err := u.statement(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *unroller) statement(s hostir.Stmt) error {
+	switch s := s.(type) {
+	case *hostir.For:
+		return u.loop(s)
+	case *hostir.If:
+		holds, err := u.eval(s.Cond)
+		switch {
+		case err != nil:
+			return err
+		case holds != 0:
+			return u.block(s.Body)
+		}
+		return u.block(s.Else)
+	case *hostir.Select:
+		if !u.takesPart(s) {
+			return nil
+		}
+		index, err := u.eval(s.Index)
+		u.windows[s.Out] = u.window(s.In).selected(s, index)
+		return err
+	}
+	switch t := u.graph.of[s]; {
+	case u.makes[s]:
+		u.windows[hostir.Result(s)] = u.window(hostir.Uses(s)[0]).aliased(s)
+	case t != nil && u.takesPart(s):
+		u.run(t)
+	}
+	return nil
+}
+
+func (u *unroller) loop(s *hostir.For) error {
+	u.iter = append(u.iter, 0)
+	outer, shadowed := u.env[s.Var]
+	for i := s.First; i < s.Count.Size; i++ {
+		u.iter[len(u.iter)-1], u.env[s.Var] = i, i
+		if err := u.block(s.Body); err != nil {
+			return err
+		}
+	}
+	u.iter = u.iter[:len(u.iter)-1]
+	if delete(u.env, s.Var); shadowed {
+		u.env[s.Var] = outer
+	}
+	return nil
+}
+
+// takesPart reports whether the rank runs a statement at all.
+func (u *unroller) takesPart(s hostir.Stmt) bool {
+	ranks := hostir.Ranks(s)
+	return ranks == nil || slices.Contains(ranks, u.rank)
+}
+
+// run notes what an instance of a task reads and writes.
+func (u *unroller) run(t *Task) {
+	at := len(u.instances)
+	u.instances = append(u.instances, instance{t, slices.Clone(u.iter)})
+	reads, writes := u.sides(t.Stmt)
+	for _, in := range hostir.Uses(t.Stmt) {
+		if reads {
+			u.access(in, at, false)
+		}
+	}
+	for _, out := range hostir.Defs(t.Stmt) {
+		if writes {
+			u.access(out, at, true)
+		}
+	}
+}
+
+// sides reports whether the rank reads and writes the tensors of a statement: of a communication with
+// a root, only that has both.
+func (u *unroller) sides(s hostir.Stmt) (reads, writes bool) {
+	c, ok := s.(*hostir.Communication)
+	if !ok || c.Root == nil {
+		return true, true
+	}
+	root, err := u.eval(c.Root)
+	if at := slices.Index(c.Team(u.rank), u.rank); err == nil && int64(at) != root {
+		fromRoot := c.Type == hostir.BroadcastComm || c.Type == hostir.Scatter
+		return !fromRoot, fromRoot
+	}
+	return true, true
+}
+
+func (u *unroller) access(t *hostir.Tensor, at int, writes bool) {
+	w := u.window(t)
+	h := u.buffers[w.buffer]
+	if h == nil {
+		h = &history{}
+		u.buffers[w.buffer] = h
+	}
+	for _, r := range w.runs() {
+		u.pairs = h.access(r, at, writes, func(other int) bool { return u.instances[at].excludes(u.instances[other]) }, u.pairs)
+	}
+}
+
+// excludes reports whether one of two instances alone takes place: the transfers of one iteration
+// with a peer on the same node, and with one on another node.
+func (i instance) excludes(other instance) bool {
+	a, ok := i.task.Stmt.(*hostir.P2PCommunication)
+	b, ok2 := other.task.Stmt.(*hostir.P2PCommunication)
+	return ok && ok2 && a.Reach != b.Reach && a.Reach != hostir.Anywhere && b.Reach != hostir.Anywhere && slices.Equal(i.iter, other.iter)
+}
+
+// window is what a tensor names at this point.
+func (u *unroller) window(t *hostir.Tensor) window {
+	if w, ok := u.windows[t]; ok {
+		return w
+	}
+	return bufferWindow(t)
+}
+
+func (u *unroller) eval(e expr.Expr) (int64, error) {
+	return expr.Eval(e, func(name string) (int64, bool) {
+		v, ok := u.env[name]
+		return v, ok
+	})
+}

@@ -1,0 +1,231 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// placeWaits puts the Wait for each transfer in front of the first statement that follows it, on
+// the stream of that statement; what else follows it runs behind that one. A transfer that nothing
+// follows is waited for at the end of the program: from then on the caller may use its tensors.
+func (o *overlap) placeWaits(body []hostir.Stmt) []hostir.Stmt {
+	w := &waits{overlap: o, places: map[*Task]*place{}, onCaller: map[string]bool{}, before: map[hostir.Stmt][]hostir.Stmt{}, behind: map[hostir.Stmt][]hostir.Stmt{}}
+	w.find(body, nil)
+	done := map[string]bool{}
+	for _, t := range w.order {
+		if handle := t.Handle(); t.IsTransfer() && !done[handle] {
+			done[handle] = true
+			w.wait(t)
+		}
+	}
+	body = hostir.RewriteBlocks(w.withoutImplied(body), w.insert)
+	return append(body, w.end...)
+}
+
+// place is where a statement stands in the scheduled program.
+type place struct {
+	number  int         // in the order of the program
+	around  []frame     // the loops and branches around it, from the outermost one
+	element hostir.Stmt // itself, or what opens its group
+	last    hostir.Stmt // itself, or what closes its group
+}
+
+// frame is a loop, or one side of a branch.
+type frame struct {
+	stmt hostir.Stmt
+	cond string // of the side of a branch
+}
+
+// loop is the loop that the frame is, or nil.
+func (f frame) loop() *hostir.For {
+	loop, _ := f.stmt.(*hostir.For)
+	return loop
+}
+
+// waits finds a place for each Wait.
+type waits struct {
+	*overlap
+	places         map[*Task]*place
+	order          []*Task
+	onCaller       map[string]bool               // handles that the caller itself waits for
+	before, behind map[hostir.Stmt][]hostir.Stmt // statement -> what to insert
+	end            []hostir.Stmt
+}
+
+// find notes the places of all tasks.
+func (w *waits) find(body []hostir.Stmt, around []frame) {
+	var opens hostir.Stmt
+	first := len(w.order)
+	for _, s := range body {
+		switch s := s.(type) {
+		case *hostir.For:
+			w.find(s.Body, append(slices.Clone(around), frame{stmt: s}))
+		case *hostir.If:
+			w.find(s.Body, append(slices.Clone(around), frame{s, s.Cond.String()}))
+			w.find(s.Else, append(slices.Clone(around), frame{s, opposite(s.Cond).String()}))
+		case *hostir.StartCoalescing:
+			opens, first = s, len(w.order)
+		case *hostir.EndCoalescing:
+			for _, t := range w.order[first:] {
+				w.places[t].last = s
+			}
+			opens = nil
+		}
+		if t := w.graph.of[s]; t != nil {
+			p := &place{number: len(w.order), around: around, element: s, last: s}
+			if opens != nil {
+				p.element = opens
+			}
+			w.places[t], w.order = p, append(w.order, t)
+		}
+	}
+}
+
+// wait decides where the Wait for a transfer stands.
+func (w *waits) wait(t *Task) {
+	stmt := &hostir.Wait{Info: hostir.InfoFrom(t.Stmt, ""), Handle: t.Handle()}
+	if next := w.first(t, (*Edge).aligned); next != nil {
+		w.put(stmt, t, next, len(t.Loops), t.Conds)
+		return
+	}
+	if next := w.first(t, func(e *Edge) bool { return e.ahead() == 1 }); next != nil {
+		if cond := w.inNextIteration(t); cond != nil {
+			stmt.Iteration = &expr.Binary{Op: "-", X: expr.Var(t.Loops[0].Var), Y: expr.Int(1)}
+			w.put(stmt, t, next, len(t.Loops), []expr.Expr{cond})
+			return
+		}
+		w.atOnce(stmt, t)
+		return
+	}
+	next := w.first(t, func(*Edge) bool { return true })
+	switch {
+	case next == nil:
+		w.onCaller[stmt.Handle] = true
+		w.end = append(w.end, w.within(stmt, t, t.Conds, nil))
+	case w.places[next].number < w.places[t].number:
+		w.atOnce(stmt, t)
+	default:
+		w.put(stmt, t, next, common(t, next), t.Conds)
+	}
+}
+
+// atOnce puts a Wait right behind its transfer; of two that one rank exchanges, behind both, since
+// each of them may wait for the other one on the peer.
+func (w *waits) atOnce(stmt *hostir.Wait, t *Task) {
+	last := w.places[t].last
+	if t.lends() {
+		last = w.places[w.graph.of[t.Exchange.Copier()]].last
+	}
+	w.behind[last] = append(w.behind[last], stmt)
+}
+
+// inNextIteration is the condition under which a Wait for the iteration before has something to wait
+// for; nil where a transfer of the last iteration would not be waited for.
+func (w *waits) inNextIteration(t *Task) expr.Expr {
+	loop := t.Loops[0]
+	end, exists := loop.Count.Size-1, true
+	for _, cond := range t.Conds {
+		if !w.always(cond, loop, loop.First, end) {
+			return nil
+		}
+		exists = exists && w.always(cond, loop, end, end+1)
+	}
+	if exists {
+		return nil
+	}
+	return &expr.Binary{Op: "!=", X: expr.Var(loop.Var), Y: expr.Int(loop.First)}
+}
+
+// first is the first task, in the order of the program, that follows a transfer by some kind of edge.
+func (w *waits) first(t *Task, is func(*Edge) bool) *Task {
+	var first *Task
+	members := []*Task{t}
+	if t.Group != nil {
+		members = w.graph.members[t.Group]
+	}
+	for _, member := range members {
+		for _, e := range w.graph.out[member.id] {
+			same := e.To == t || t.Group != nil && e.To.Group == t.Group
+			if same || !is(e) {
+				continue
+			}
+			if first == nil || w.places[e.To].number < w.places[first].number {
+				first = e.To
+			}
+		}
+	}
+	return first
+}
+
+// put places a Wait behind its transfer and in front of another task, in as many loops around that
+// as given, which go over the same iterations as those around the transfer, and under conditions.
+func (w *waits) put(stmt *hostir.Wait, t, next *Task, loops int, conds []expr.Expr) {
+	here, to := w.places[t], w.places[next]
+	depth := 0 // of what is around both, behind which a Wait for the same iteration stands
+	for stmt.Iteration == nil && depth < len(here.around) && depth < len(to.around) && here.around[depth] == to.around[depth] {
+		depth++
+	}
+	for i, f := range to.around {
+		if f.loop() != nil && loops > 0 {
+			loops--
+			depth = max(depth, i+1)
+		}
+	}
+	element := to.element
+	if depth < len(to.around) {
+		element = to.around[depth].stmt
+	}
+	w.onCaller[stmt.Handle] = depth == 0
+	if forks := w.forks[element]; forks != nil {
+		element = forks
+	}
+	w.before[element] = append(w.before[element], w.within(stmt, t, conds, to.around[:depth]))
+}
+
+// within puts a Wait under conditions and in the loops that its transfer stands in, but for what it
+// stands in anyway.
+func (w *waits) within(stmt *hostir.Wait, t *Task, conds []expr.Expr, around []frame) hostir.Stmt {
+	outer, given := map[string]*hostir.For{}, map[string]bool{}
+	for _, f := range around {
+		if loop := f.loop(); loop != nil {
+			outer[loop.Var] = loop
+		}
+		given[f.cond] = true
+	}
+	inner := hostir.Stmt(stmt)
+	for _, cond := range slices.Backward(conds) {
+		if !given[cond.String()] && !w.holds(cond, outer) {
+			inner = &hostir.If{Info: hostir.InfoFrom(stmt, ""), Cond: cond, Body: []hostir.Stmt{inner}}
+		}
+	}
+	for _, loop := range slices.Backward(t.Loops) {
+		if outer[loop.Var] == nil {
+			list := &hostir.For{Info: hostir.InfoFrom(stmt, ""), Var: loop.Var, First: loop.First, Count: loop.Count, Body: []hostir.Stmt{inner}}
+			w.trim(list)
+			inner = list
+		}
+	}
+	return inner
+}
+
+// holds reports whether a condition holds in all iterations of the loops around.
+func (w *waits) holds(cond expr.Expr, loops map[string]*hostir.For) bool {
+	for _, loop := range loops {
+		if mentions(cond, loop.Var) {
+			return w.always(cond, loop, loop.First, loop.Count.Size)
+		}
+	}
+	return false
+}
+
+// always reports whether a condition holds in the iterations of a loop from one up to another one.
+func (w *waits) always(cond expr.Expr, loop *hostir.For, first, end int64) bool {
+	for i := first; i < end; i++ {
+		if holds, err := expr.Eval(cond, w.at(loop.Var, i)); err != nil || holds == 0 {
+			return false
+		}
+	}
+	return true
+}
