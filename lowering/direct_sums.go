@@ -1,6 +1,7 @@
 package lowering
 
 import (
+	"github.com/hirgen/hirgen/internal/expr"
 	"maps"
 	"slices"
 
@@ -66,7 +67,7 @@ func (d *directSums) find() {
 // isGathered says that a buffer is no sum's: it has the slice of each rank, the own one too, where
 // the step at hand has its slice, while the parts of a sum have the rank's own at a place of its own.
 func (f *summedParts) isGathered() bool {
-	return f.own.set == nil || f.own.to != nil && mentions(f.own.to.Index, f.loop.Var)
+	return f.own.set == nil || f.own.to != nil && expr.Mentions(f.own.to.Index, f.loop.Var)
 }
 
 // ownPart names the rank's own part of a sum, where it was made; nil, with an error, where a sum
@@ -86,7 +87,7 @@ func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
 		return nil
 	}
 	view := *from.Out
-	view.Name = d.names.Fresh(from.In.Name + "_own")
+	view.Name = d.Fresh(from.In.Name + "_own")
 	if !hostir.SameLayout(&view, r.Out) || !splitAs(&view, r.Out) {
 		d.refuse(r.Pos, "sums: direct adds parts as they lie, and a part does not lie in memory as %s does, axis by axis", hostir.Called(d.program, r, r.Out)).WithHint("choose sums: added")
 		return nil
@@ -119,9 +120,16 @@ func (d *directSums) into(r *hostir.Reduce, f *summedParts) {
 	}
 	axis := hostir.AxisMap(r)[0][along]
 	view := *r.Out
-	view.Name, view.Role, view.Axes = d.names.Fresh(r.Out.Name+"_piece"), hostir.View, slices.Clone(r.Out.Axes)
+	view.Name, view.Role, view.Axes = d.Fresh(r.Out.Name+"_piece"), hostir.View, slices.Clone(r.Out.Axes)
 	view.Axes[axis].Extent = piece.Out.Axes[piece.Axis].Extent
 	d.program.Tensors = append(d.program.Tensors, &view)
-	d.selects[&view] = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: r.Out, Axis: axis, Index: piece.Index, Parts: piece.Parts}
+	made := &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: r.Out, Axis: axis, Index: piece.Index, Parts: piece.Parts}
 	recv.Buffer = &view
+	f.loop.Body = hostir.RewriteBlocks(f.loop.Body, func(list []hostir.Stmt) []hostir.Stmt {
+		if at := slices.Index(list, hostir.Stmt(recv)); at >= 0 {
+			list = slices.Insert(list, at, hostir.Stmt(made))
+		}
+		return list
+	})
+	d.AddView(made)
 }

@@ -69,10 +69,7 @@ func (o *ownSlices) loop(loop *hostir.For) {
 		}
 		o.place(set, from, to)
 		o.ways[set] = dropped
-		o.filter(&loop.Body, dropped)
-		o.tidy(loop)
-		o.turn(loop)
-		o.narrow(loop)
+		o.leave(loop)
 	}
 }
 

@@ -84,7 +84,7 @@ func (c *slicer) passToRank(st step) {
 	split := c.ownStep(r)
 	exchange := slices.Concat(collected, c.exchange(r, sent, into, to, from))
 	if inPlace {
-		split.Cond, split.Body, slice = opposite(split.Cond), slices.Concat(slice, exchange), nil // the own step made it where it belongs
+		split.Cond, split.Body, slice = expr.Opposite(split.Cond), slices.Concat(slice, exchange), nil // the own step made it where it belongs
 	} else {
 		own, made := c.pick(r, nil, c.parts[r], part, c.ring.place, rows)
 		split.Body, split.Else = slices.Concat(made, c.copyPart(r, own, sent, part, i)), exchange

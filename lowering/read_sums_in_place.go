@@ -65,12 +65,9 @@ func (d *directSums) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, 
 	send := d.exchanges[f.recv.Handle].Send
 	d.ways[f.recv], d.ways[f.waits[send.Handle]] = borrowed, atTheEnd
 	d.ways[f.own.set], d.ways[f.waits[f.recv.Handle]] = dropped, dropped
-	loans := d.take(f.loop, borrowed)
-	returns = d.take(f.loop, atTheEnd)
-	d.take(f.loop, dropped)
-	d.tidy(f.loop)
-	d.turn(f.loop)
-	d.narrow(f.loop)
+	loans := d.part(f.loop, borrowed)
+	returns = d.part(f.loop, atTheEnd)
+	d.leave(f.loop)
 	returns.Note = "what was lent is not to change before the peers have read it"
 	return []hostir.Stmt{own, &hostir.SumLoans{
 		Info: hostir.InfoFrom(r, "the parts of the other ranks are read where they are"), Out: r.Out, In: own.Out, Body: []hostir.Stmt{loans},

@@ -1,10 +1,8 @@
 package lowering
 
 import (
-	"slices"
-
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/pipeline"
 )
 
 // way says where a statement of a loop goes.
@@ -20,11 +18,9 @@ const (
 
 // motion takes statements out of loops, each with the branches and views that it needs.
 type motion struct {
+	*pipeline.Projector
 	program   *hostir.Program
-	names     *hostir.Namer
 	exchanges map[string]*hostir.Exchange
-	params    map[string]int64
-	makes     map[hostir.Stmt]bool              // whether a statement makes a view
 	base      map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it; of one that is the own slice in one step, that of the other steps. A view of the own slice in all steps has none: peers write the others alone
 	ways      map[hostir.Stmt]way
 	selects   map[*hostir.Tensor]*hostir.Select // view -> what makes it in the loops at hand
@@ -32,20 +28,30 @@ type motion struct {
 
 func newMotion(p *hostir.Program) *motion {
 	m := &motion{
-		program: p, makes: hostir.ViewMakers(p.Body), names: hostir.NewNamer(p), exchanges: hostir.Exchanges(p), params: map[string]int64{},
-		base: map[*hostir.Tensor]*hostir.Tensor{},
-		ways: map[hostir.Stmt]way{}, selects: map[*hostir.Tensor]*hostir.Select{},
-	}
-	for _, param := range p.Params {
-		m.params[param.Name] = param.Value
+		Projector: pipeline.NewProjector(p), program: p, exchanges: hostir.Exchanges(p),
+		base: map[*hostir.Tensor]*hostir.Tensor{}, ways: map[hostir.Stmt]way{}, selects: map[*hostir.Tensor]*hostir.Select{},
 	}
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		if sel, ok := s.(*hostir.Select); m.makes[s] && (!ok || !sel.Owns()) {
+		if sel, ok := s.(*hostir.Select); m.MakesView(s) && (!ok || !sel.Owns()) {
 			m.base[hostir.Result(s)] = root(m.base, hostir.Uses(s)[0])
 		}
 		return true
 	})
 	return m
+}
+
+// part is a loop over the same iterations, with the statements that go one way; nil if there are none.
+func (m *motion) part(loop *hostir.For, which way) *hostir.For {
+	return m.Project(loop, func(s hostir.Stmt, _ []hostir.Stmt) bool { return m.ways[s] == which })
+}
+
+// leave takes out of a loop what does not stay in it.
+func (m *motion) leave(loop *hostir.For) {
+	if rest := m.part(loop, stays); rest != nil {
+		*loop = *rest
+	} else {
+		loop.Body = nil
+	}
 }
 
 // isTransfer reports whether a statement moves data between ranks.
@@ -66,8 +72,4 @@ func (m *motion) outermost(t *hostir.Tensor) *hostir.Select {
 		sel = m.selects[sel.In]
 	}
 	return sel
-}
-
-func mentions(e expr.Expr, variable string) bool {
-	return slices.ContainsFunc(expr.Names(e.String()), func(n expr.Name) bool { return n.Text == variable })
 }

@@ -80,8 +80,8 @@ func (w *sumWriter) gather(loop *hostir.For) {
 func (w *sumWriter) write(loop *hostir.For, sum *hostir.SumLoans, e *hostir.Exchange, sent *hostir.Wait) {
 	e.Send.Backend, e.Recv.Backend = hostir.IPCPut, hostir.IPCPut
 	w.ways[e.Shared], w.ways[e.Recv], w.ways[e.Send], w.ways[sent] = lend, lend, borrowed, dropped
-	lends, sends := w.take(loop, lend), w.take(loop, borrowed)
-	w.take(loop, dropped)
+	lends, sends := w.part(loop, lend), w.part(loop, borrowed)
+	w.RenameViews(lends)
 	lends.Note = "peers write their sums here"
 	sum.Body = append(sum.Body, sends)
 	sum.Note = "the parts of the other ranks are read where they are, and the sum is written where the others need it"
@@ -90,7 +90,5 @@ func (w *sumWriter) write(loop *hostir.For, sum *hostir.SumLoans, e *hostir.Exch
 		at--
 	}
 	w.body = slices.Insert(w.body, at, hostir.Stmt(lends))
-	w.tidy(loop)
-	w.turn(loop)
-	w.narrow(loop)
+	w.leave(loop)
 }

@@ -69,7 +69,7 @@ constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kPPartsShared = {
     .bytes = D * (M / D) * N * sizeof(bf16),
-    .transfers = (D + 1) * 2,
+    .transfers = D * 2,
     .name = "P_parts",
     .where = kSharePParts,
 };
@@ -149,17 +149,13 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
 
   // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 2; ++piece) {
-    for (int64_t s = 1; s < D + 1; ++s) {
+    for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
 
-      // The last step is the own slice.
-      if (s != D) {
-        // ShareMemHandles(receive, send): done once, by peers_.
-        // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N + piece * (M / D /
-        // 2) * N, peer (D + rank - s) % D, IPC-put)
-        lends.add(P_parts_shared.ready_at(from, piece * (D + 1) + s),
-                  P_parts_shared.sequence_number());
-      }
+      // ShareMemHandles(receive, send): done once, by peers_.
+      // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N + piece * (M / D / 2)
+      // * N, peer (D + rank - s) % D, IPC-put)
+      lends.add(P_parts_shared.ready_at(from, piece * D + s), P_parts_shared.sequence_number());
     }
 
     for (int64_t s = 1; s < D; ++s) {
@@ -213,17 +209,16 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
         // send = P2PCommunication(send, buffer P_s_2_piece, peer (rank + s) % D, IPC-put)
         HG_CHECK(cudaEventRecord(send_ready_[piece * (D + 1) + s], stream), kSend);
         HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[piece * (D + 1) + s], 0), kSend);
-        HG_CHECK(
-            driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.ready(piece * (D + 1) + s),
-                                        P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-            kSend);
+        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.ready(piece * D + s),
+                                             P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+                 kSend);
         HG_CHECK(cudaMemcpyAsync(P_parts_there, P_s_2_piece, M / D / 2 * N * sizeof(bf16),
                                  cudaMemcpyDeviceToDevice, peers_.copies()),
                  kSend);
-        HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(),
-                                              P_parts_shared.done_at(to, piece * (D + 1) + s),
-                                              P_parts_shared.sequence(), 0),
-                 kSend);
+        HG_CHECK(
+            driver_.cuStreamWriteValue32(peers_.copies(), P_parts_shared.done_at(to, piece * D + s),
+                                         P_parts_shared.sequence(), 0),
+            kSend);
         HG_CHECK(cudaEventRecord(send_done_[piece * (D + 1) + s], peers_.copies()), kSend);
       }
     }
@@ -240,7 +235,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
       // Wait(receive)
-      returns.add(P_parts_shared.done(piece * (D + 1) + s), P_parts_shared.sequence_number());
+      returns.add(P_parts_shared.done(piece * D + s), P_parts_shared.sequence_number());
     }
 
     returns.submit(stream, kReturns);
@@ -342,7 +337,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_pieces",
               .spec = "spec.yaml",
-              .digest = "e26d2557a2fc8a26f38ecc849eb06051561684c0ced13921650a6e6108795b5b",
+              .digest = "6936063df3eeb0af3fa50d42d989df06b7deb82e5f2f8c0fb24ef596184ef8fe",
               .mesh_size = D,
               .gemms = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .communications = {"sendrecv x", "sendrecv x"},

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/hirgen/hirgen/internal/expr"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -41,7 +42,7 @@ func (w *waits) joined(out []hostir.Stmt, wait, next hostir.Stmt) []hostir.Stmt 
 	switch {
 	case ok && into.Cond.String() == branch.Cond.String():
 		into.Body = append(into.Body, branch.Body...)
-	case ok && opposite(into.Cond).String() == branch.Cond.String():
+	case ok && expr.Opposite(into.Cond).String() == branch.Cond.String():
 		into.Else = append(into.Else, branch.Body...)
 	default:
 		return append(out, wait)

@@ -44,9 +44,9 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	if len(early) == 0 {
 		return nil
 	}
-	lends := o.only(loop, early, (*Task).lends)
-	copies := o.only(loop, early, (*Task).copies)
-	others := o.only(loop, early, func(t *Task) bool { return t.Exchange == nil })
+	lends := o.part(loop, func(t *Task) bool { return early[t] && t.lends() })
+	copies := o.part(loop, func(t *Task) bool { return early[t] && t.copies() })
+	others := o.part(loop, func(t *Task) bool { return early[t] && t.Exchange == nil })
 	var list []hostir.Stmt
 	if lends != nil || copies != nil {
 		list = append(list,
@@ -66,7 +66,7 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 		}
 	}
 	if lends != nil {
-		o.renameViews(lends)
+		o.RenameViews(lends)
 	}
 	if others != nil {
 		others.Note = "all transfers are issued up front; each statement below waits for its own data only"
@@ -75,13 +75,23 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	return list
 }
 
-// only is a loop over the same iterations as one, with some of the early tasks alone; nil if there
-// are none.
-func (o *overlap) only(loop *hostir.For, early map[*Task]bool, which func(*Task) bool) *hostir.For {
-	return o.project(loop, func(t *Task) bool { return early[t] && which(t) })
+// part is a loop over the same iterations as one, with some of its tasks alone; nil if there are none.
+func (o *overlap) part(loop *hostir.For, which func(*Task) bool) *hostir.For {
+	return o.Project(loop, func(s hostir.Stmt, list []hostir.Stmt) bool { return o.belongs(s, list, which) })
 }
 
-// without is the rest of a loop that some tasks leave; nil if it is nothing.
-func (o *overlap) without(loop *hostir.For, early map[*Task]bool) *hostir.For {
-	return o.project(loop, func(t *Task) bool { return !early[t] })
+// belongs reports whether a statement of a list goes with some tasks: what opens and closes a group
+// goes with its members, and handles are exchanged where memory is lent first.
+func (o *overlap) belongs(s hostir.Stmt, list []hostir.Stmt, which func(*Task) bool) bool {
+	switch s := s.(type) {
+	case *hostir.StartCoalescing:
+		members, _ := hostir.Group(list[slices.Index(list, hostir.Stmt(s))+1:])
+		return len(members) > 0 && which(o.graph.of[members[0]])
+	case *hostir.EndCoalescing:
+		return slices.ContainsFunc(o.graph.members[s], which)
+	case *hostir.ShareMemHandles:
+		return slices.ContainsFunc(o.graph.owners[s], which)
+	}
+	t := o.graph.of[s]
+	return t == nil || which(t)
 }

@@ -28,7 +28,7 @@ func Overlap(p *hostir.Program) error {
 		return err
 	}
 	o := &overlap{
-		program: p, graph: graph, makes: hostir.ViewMakers(p.Body), names: hostir.NewNamer(p),
+		Projector: NewProjector(p), graph: graph,
 		reference: p.Choices.Joins == "body", forks: map[hostir.Stmt]hostir.Stmt{}, joins: map[*hostir.For]hostir.Stmt{},
 	}
 	for _, s := range p.Body {
@@ -49,10 +49,8 @@ func Overlap(p *hostir.Program) error {
 
 // overlap rewrites one program.
 type overlap struct {
-	program   *hostir.Program
+	*Projector
 	graph     *Graph
-	makes     map[hostir.Stmt]bool
-	names     *hostir.Namer
 	caller    hostir.StreamRef
 	reference bool // streams wait for each other as in the reference system
 	derive    bool // waits stand where edges ask for them, not where transfers are issued
@@ -106,7 +104,7 @@ func (o *overlap) loop(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	early := o.early(loop)
 	list := o.issue(loop, early, on)
 	if len(early) > 0 {
-		loop = o.without(loop, early)
+		loop = o.part(loop, func(t *Task) bool { return !early[t] })
 	}
 	switch {
 	case loop == nil:

@@ -81,7 +81,7 @@ func (o *overlap) inOrder(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt
 		}
 		early := o.early(loop)
 		out = append(out, o.issue(loop, early, on)...)
-		if rest := o.without(loop, early); rest != nil {
+		if rest := o.part(loop, func(t *Task) bool { return !early[t] }); rest != nil {
 			out = append(out, rest)
 		}
 	}

@@ -75,7 +75,7 @@ func (c *collector) block(body []hostir.Stmt) {
 			c.loops = c.loops[:len(c.loops)-1]
 		case *hostir.If:
 			c.under(s.Cond, s.Body)
-			c.under(opposite(s.Cond), s.Else)
+			c.under(expr.Opposite(s.Cond), s.Else)
 		case *hostir.StartCoalescing:
 			first = len(c.tasks)
 		case *hostir.EndCoalescing:

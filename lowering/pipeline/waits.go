@@ -64,7 +64,7 @@ func (w *waits) find(body []hostir.Stmt, around []frame) {
 			w.find(s.Body, append(slices.Clone(around), frame{stmt: s}))
 		case *hostir.If:
 			w.find(s.Body, append(slices.Clone(around), frame{s, s.Cond.String()}))
-			w.find(s.Else, append(slices.Clone(around), frame{s, opposite(s.Cond).String()}))
+			w.find(s.Else, append(slices.Clone(around), frame{s, expr.Opposite(s.Cond).String()}))
 		case *hostir.StartCoalescing:
 			opens, first = s, len(w.order)
 		case *hostir.EndCoalescing:
@@ -213,7 +213,7 @@ func (w *waits) within(stmt *hostir.Wait, t *Task, conds []expr.Expr, around []f
 // holds reports whether a condition holds in all iterations of the loops around.
 func (w *waits) holds(cond expr.Expr, loops map[string]*hostir.For) bool {
 	for _, loop := range loops {
-		if mentions(cond, loop.Var) {
+		if expr.Mentions(cond, loop.Var) {
 			return w.always(cond, loop, loop.First, loop.Count.Size)
 		}
 	}
