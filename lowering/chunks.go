@@ -22,7 +22,11 @@ type cut struct {
 	pieces int64  // of each slice
 	width  int64  // slices of each product
 	piece  string // variable of the loop over the pieces of a slice
-	inner  string // variable of the loop over the slices of a product
+	// bracket makes one loop of that over slices and that over their pieces, which begins in the
+	// middle of the own slice and ends there: its first pieces hide what is received, its last ones
+	// what is sent.
+	bracket bool
+	inner   string // variable of the loop over the slices of a product
 }
 
 // chunk reads what the schedule asks of a pipeline: a number of products that divides the
@@ -40,7 +44,7 @@ func (l *streamLowering) chunk(g *group) cut {
 	case products == 0 || products == slices || !g.exchanges():
 		return whole
 	case products%slices == 0:
-		return cut{pieces: products / slices, width: 1, piece: l.names.Fresh("c")}
+		return cut{pieces: products / slices, width: 1, piece: l.names.Fresh("c"), bracket: l.program.Choices.Order == "bracket"}
 	case g.isRing():
 		l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
 			"chunks: %d cannot be passed on along a ring of %d ranks: each of them has to pass on as many", products, slices).
@@ -76,7 +80,10 @@ func (c *slicer) overSlices(s hostir.Stmt, body ...hostir.Stmt) []hostir.Stmt {
 // isOwn tests for the step of the own slice, the first one or the last. Steps count slices,
 // also where an iteration takes several.
 func (c *slicer) isOwn() expr.Expr {
-	step, own := expr.Expr(expr.Var(c.lowering.loop)), expr.Expr(expr.Int(0))
+	step, own := c.far(), expr.Expr(expr.Int(0))
+	if c.cut.bracket {
+		return binary("==", binary("%", step, c.ring.extent), own)
+	}
 	switch c.cut.width {
 	case 1:
 	case c.ring.size:
@@ -107,11 +114,27 @@ func (c *slicer) index() expr.Expr {
 
 // distance is how far the rank is whose slice this iteration takes.
 func (c *slicer) distance() steps {
-	d := steps{far: expr.Var(c.lowering.loop)}
+	d := steps{far: c.far()}
 	if c.cut.width > 1 {
 		d.near, d.width = expr.Var(c.cut.inner), c.cut.width
 	}
 	return d
+}
+
+// far counts slices: the iterations of the loop or, where each takes a piece, what these come to.
+func (c *slicer) far() expr.Expr {
+	if c.cut.bracket {
+		return blocks(expr.Var(c.lowering.loop), c.cut.pieces)
+	}
+	return expr.Var(c.lowering.loop)
+}
+
+// pieceAtHand is the number of the piece of a slice that this iteration takes.
+func (c *slicer) pieceAtHand() expr.Expr {
+	if c.cut.bracket {
+		return binary("%", expr.Var(c.lowering.loop), expr.Int(c.cut.pieces))
+	}
+	return expr.Var(c.cut.piece)
 }
 
 // together is the number of the slices that this iteration computes on at once.
@@ -144,7 +167,7 @@ func (c *slicer) piece(s hostir.Stmt, view, t *hostir.Tensor, rows int) (*hostir
 	if view == nil {
 		view = c.partOf(t, c.cut.piece, rows, c.cut.pieces)
 	}
-	return view, &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: rows, Index: expr.Var(c.cut.piece), Parts: c.cut.pieces}
+	return view, &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: rows, Index: c.pieceAtHand(), Parts: c.cut.pieces}
 }
 
 // block makes a view of the slices of t along an axis that this iteration computes on at once, and

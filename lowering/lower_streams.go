@@ -114,7 +114,7 @@ func (l *streamLowering) work(g *group) {
 	for _, st := range g.steps {
 		slicer.step(st)
 	}
-	if g.cut.pieces > 1 {
+	if g.cut.pieces > 1 && !g.cut.bracket {
 		loop := slicer.overPieces(first, slicer.body...)
 		if g.atOnce() {
 			loop.Note = pieceByPiece
@@ -132,6 +132,9 @@ func (l *streamLowering) work(g *group) {
 // firstStep and steps bound the loop of a pipeline. One that exchanges at distance s and has
 // the own slice last runs from distance 1 to distance D, which is the rank itself.
 func (l *streamLowering) firstStep(g *group) int64 {
+	if g.cut.bracket {
+		return g.cut.pieces / 2
+	}
 	if l.ownLast(g) {
 		return 1
 	}
@@ -140,6 +143,11 @@ func (l *streamLowering) firstStep(g *group) int64 {
 
 func (l *streamLowering) steps(g *group) domain.Extent {
 	count := g.axis.Extent
+	if g.cut.bracket {
+		first := l.firstStep(g)
+		all := binary("+", binary("*", expr.Int(g.cut.pieces), extentExpr(count)), expr.Int(first))
+		return domain.Extent{Text: expr.Compact(all), Size: g.cut.pieces*count.Size + first}
+	}
 	if g.cut.width > 1 {
 		count = oneOf(count, g.cut.width)
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -97,5 +98,13 @@ func (j *Projector) upTo(cond expr.Expr, count domain.Extent, end int64) domain.
 	if _, err := expr.Parse(count.Text); err != nil || count.Size-end != 1 {
 		return domain.Extent{Size: end}
 	}
-	return domain.Extent{Text: count.Text + "-1", Size: end}
+	return domain.Extent{Text: oneLess(count.Text), Size: end}
+}
+
+// oneLess spells a number that is one less than another one.
+func oneLess(count string) string {
+	if shorter, ok := strings.CutSuffix(count, "+1"); ok {
+		return shorter
+	}
+	return count + "-1"
 }

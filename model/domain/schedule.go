@@ -22,7 +22,7 @@ var ScheduleFields = []ScheduleField{
 	{Name: "buffers", Values: []string{"keep", "free"}},
 	{Name: "own", Values: []string{"in-place", "copied"}},
 	{Name: "transfers", Values: []string{"inline", "ahead"}},
-	{Name: "order", Values: []string{"rotation", "reverse", "pairwise"}},
+	{Name: "order", Values: []string{"rotation", "reverse", "pairwise", "bracket"}},
 	{Name: "own_step", Values: []string{"first", "last"}},
 	{Name: "chunks", Low: 1, High: 1024},
 	{Name: "sums", Values: []string{"added", "folded", "direct"}},

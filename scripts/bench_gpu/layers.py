@@ -14,7 +14,7 @@ import dataclasses
 import cells
 import programs
 import tables
-from variants import BESIDE, EAGER, GET, GRAPH, LAST, PUT, TWO, TWO_EACH
+from variants import AHEAD, BESIDE, BRACKET, EAGER, GET, GRAPH, LAST, PUT, TWO, TWO_EACH
 
 CHANNELS = 128  # of a head
 SHAPES = [(8192, 14336, 4096), (4096, 28672, 8192), (1024, 14336, 4096)]  # M, N, K of an MLP
@@ -92,6 +92,12 @@ FEED_FORWARD = [
     ("get, graph", "p2p", {}, {**GET, **GRAPH}),
     ("put", "p2p", {}, PUT),
     ("put, 2 a slice", "p2p", {}, {**PUT, **TWO_EACH}),
+    ("get, bracket", "p2p", {}, {**GET, **TWO_EACH, **BRACKET}),
+    ("put, bracket", "p2p", {}, {**PUT, **TWO_EACH, **BRACKET}),
+    ("put, bracket, 2 streams", "p2p", {}, {**PUT, **TWO_EACH, **BRACKET, **TWO}),
+    ("put, bracket, graph", "p2p", {}, {**PUT, **TWO_EACH, **BRACKET, **GRAPH}),
+    ("collective, 2 slices, ahead", "slices", {"S": 2}, AHEAD),
+    ("collective, 4 slices, ahead", "slices", {"S": 4}, AHEAD),
     ("put, 2 pieces, sums beside", "p2p", {}, {**PUT, **BESIDE, "pieces": 2}),
 ]
 OTHERS = {operation: [("whole", operation, {}, {}), ("whole, graph", operation, {}, GRAPH)] for operation in OPERATIONS[2:]}
