@@ -12,7 +12,7 @@ import (
 func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 	early := map[*Task]bool{}
 	for _, t := range o.graph.inside[loop] {
-		if t.IsTransfer() && o.leads(t) && !o.follows(t, loop) {
+		if o.leads(t) && !o.follows(t, loop) {
 			early[t] = true
 		}
 	}
@@ -25,7 +25,9 @@ func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 }
 
 // leads reports whether the schedule asks for a transfer to be issued ahead.
-func (o *overlap) leads(*Task) bool { return o.program.Choices.Transfers == "ahead" }
+func (o *overlap) leads(t *Task) bool {
+	return t.IsTransfer() && o.program.Choices.Transfers == "ahead"
+}
 
 // follows reports whether a task follows one of a loop, in whatever iteration.
 func (o *overlap) follows(t *Task, loop *hostir.For) bool {

@@ -40,6 +40,9 @@ func Overlap(p *hostir.Program) error {
 		p.Body = withoutWaits(p.Body)
 		o.derive = true
 	}
+	if !o.reference && slices.ContainsFunc(graph.Tasks, o.leads) {
+		p.Body = o.order(p.Body)
+	}
 	p.Body = o.block(p.Body, o.caller)
 	if o.derive {
 		p.Body = o.placeWaits(p.Body)

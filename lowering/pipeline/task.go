@@ -19,7 +19,8 @@ type Task struct {
 	// Exchange is the send and the receive of a transfer between shared memories, or nil.
 	Exchange *hostir.Exchange
 
-	id int
+	id    int
+	count int64 // of its instances on a rank, at most
 }
 
 // IsTransfer reports whether the task moves data between ranks: then it ends when a Wait says so.

@@ -21,6 +21,7 @@ func Build(p *hostir.Program) (*Graph, error) {
 			return nil, err
 		}
 		found.collect(u)
+		u.count()
 	}
 	g.Edges = found.list()
 	g.in, g.out = make([][]*Edge, len(g.Tasks)), make([][]*Edge, len(g.Tasks))
@@ -58,6 +59,15 @@ func newUnroller(p *hostir.Program, g *Graph, makes map[hostir.Stmt]bool, rank i
 		u.env[param.Name] = param.Value
 	}
 	return u
+}
+
+// count notes how many instances each task has on the rank.
+func (u *unroller) count() {
+	counts := make([]int64, len(u.graph.Tasks))
+	for _, i := range u.instances {
+		counts[i.task.id]++
+		i.task.count = max(i.task.count, counts[i.task.id])
+	}
 }
 
 func (u *unroller) block(body []hostir.Stmt) error {

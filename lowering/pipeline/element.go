@@ -1,0 +1,132 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// element is a statement of a program, with all that is in it, as list scheduling sees it.
+type element struct {
+	stmt         hostir.Stmt
+	at           int           // in the program
+	names        []hostir.Stmt // what names its memory, and its streams, before it
+	preds, succs []*element
+	tasks        []*Task
+	resource     string // what it keeps busy: the caller's stream, or that of a communicator or of copies
+	duration     int64  // ns, roughly
+	path         int64  // ns from its start to the end of the program, at least
+	left         int    // elements that it follows and that have not ended
+	end          int64  // ns, in the simulated run
+}
+
+// onlyMoves reports whether an element only moves data between ranks.
+func (e *element) onlyMoves() bool { return e.resource != onCaller }
+
+// onCaller is the resource of what computes.
+const onCaller = "caller"
+
+// elements lists what a program does, with the order that edges ask for. What only names memory is
+// none, but goes with what it names memory for.
+func (o *overlap) elements(body []hostir.Stmt) []*element {
+	var list []*element
+	b := &elementBuilder{overlap: o, of: map[hostir.Stmt]*element{}, makers: map[*hostir.Tensor][]hostir.Stmt{}}
+	for _, s := range body {
+		if len(o.tasks([]hostir.Stmt{s})) == 0 {
+			b.name(s)
+			continue
+		}
+		e := &element{stmt: s, at: len(list)}
+		list = append(list, e)
+		b.fill(e)
+	}
+	b.connect(list)
+	return list
+}
+
+// elementBuilder finds out what elements use and follow.
+type elementBuilder struct {
+	*overlap
+	of     map[hostir.Stmt]*element         // statement -> the element that holds it
+	makers map[*hostir.Tensor][]hostir.Stmt // tensor -> what allocates it or makes it a view
+	stream []hostir.Stmt                    // what names the caller's stream
+}
+
+// name notes what a statement names.
+func (b *elementBuilder) name(s hostir.Stmt) {
+	if _, ok := s.(*hostir.GetCurrentStream); ok {
+		b.stream = append(b.stream, s)
+	}
+	if a, ok := s.(*hostir.Allocate); ok {
+		b.makers[a.Tensor] = append(b.makers[a.Tensor], s)
+	}
+	for _, t := range hostir.Defs(s) {
+		b.makers[t] = append(b.makers[t], s)
+	}
+}
+
+// fill notes what an element names, which resource it keeps busy, and for how long.
+func (b *elementBuilder) fill(e *element) {
+	all := []hostir.Stmt{e.stmt}
+	seen := map[hostir.Stmt]bool{}
+	var needs func(t *hostir.Tensor)
+	needs = func(t *hostir.Tensor) {
+		for _, s := range b.makers[t] {
+			if !seen[s] {
+				seen[s] = true
+				for _, in := range hostir.Uses(s) {
+					needs(in)
+				}
+				e.names = append(e.names, s)
+			}
+		}
+	}
+	if _, isLoop := e.stmt.(*hostir.For); isLoop {
+		e.names = append(e.names, b.stream...)
+	}
+	hostir.Walk(all, func(s hostir.Stmt) bool {
+		b.of[s] = e
+		for _, t := range hostir.Mentions(s) {
+			needs(t)
+		}
+		return true
+	})
+	e.tasks = b.tasks(all)
+	times := map[string]int64{}
+	for _, t := range e.tasks {
+		r := t.resource()
+		times[r] += t.duration() * t.count
+		e.duration = max(e.duration, times[r])
+		if e.resource == "" {
+			e.resource = r
+		} else if e.resource != r {
+			e.resource = onCaller // a loop of several kinds of work
+		}
+	}
+}
+
+// connect makes elements follow each other as their tasks do. What lends memory to peers goes before
+// what waits for their doing the same.
+func (b *elementBuilder) connect(list []*element) {
+	joined := map[[2]int]bool{}
+	connect := func(from, to *element) {
+		if from == nil || to == nil || from == to || joined[[2]int{from.at, to.at}] {
+			return
+		}
+		joined[[2]int{from.at, to.at}] = true
+		from.succs, to.preds = append(from.succs, to), append(to.preds, from)
+	}
+	for _, e := range list {
+		for _, t := range e.tasks {
+			for _, edge := range b.graph.in[t.id] {
+				connect(b.of[edge.From.Stmt], e)
+			}
+			if t.lends() {
+				connect(e, b.of[t.Exchange.Copier()])
+			}
+		}
+	}
+	for _, e := range list {
+		slices.SortFunc(e.succs, func(a, b *element) int { return a.at - b.at })
+	}
+}

@@ -1,0 +1,156 @@
+package pipeline
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// order gives the statements of a program in the order in which they are issued: list scheduling by
+// the longest path to the end, over the edges of the graph. Of what can start at a time, each resource
+// (the caller's stream, a communicator, the copy stream) takes the statement with the longest path
+// behind it, and of equals the first one in the spec. So a transfer goes out as soon as its data is
+// there and its communicator is free, and the order of the spec stands where nothing is gained. It is
+// one order for all ranks.
+//
+// Cost: O((V+E) log V) for V statements and E edges. Algorithm: list scheduling with critical-path
+// priorities (Graham 1969; Kohler 1975).
+func (o *overlap) order(body []hostir.Stmt) []hostir.Stmt {
+	list := o.elements(body)
+	if !slices.ContainsFunc(list, (*element).onlyMoves) {
+		return body
+	}
+	for _, e := range slices.Backward(list) {
+		for _, next := range e.succs {
+			e.path = max(e.path, next.path)
+		}
+		e.path += e.duration
+	}
+	s := &listScheduling{queues: map[string]*byPath{}, busy: map[string]bool{}}
+	for _, e := range list {
+		if e.left = len(e.preds); e.left == 0 {
+			s.release(e)
+		}
+	}
+	s.start()
+	for s.running.Len() > 0 {
+		done, _ := heap.Pop(&s.running).(*element)
+		s.now = done.end
+		s.busy[done.resource] = false
+		for _, next := range done.succs {
+			if next.left--; next.left == 0 {
+				s.release(next)
+			}
+		}
+		s.start()
+	}
+	if slices.IsSortedFunc(s.issued, func(a, b *element) int { return a.at - b.at }) {
+		return body
+	}
+	explain(s.issued)
+	return o.named(body, s.issued)
+}
+
+// explain says of each transfer that left its place what it is issued ahead of: the longest of what
+// computes before the transfer is needed.
+func explain(issued []*element) {
+	for i, e := range issued {
+		var behind *element
+		for _, next := range issued[i+1 : min(i+64, len(issued))] {
+			if slices.Contains(e.succs, next) {
+				break
+			}
+			if !next.onlyMoves() && next.at < e.at && (behind == nil || next.duration > behind.duration) {
+				behind = next
+			}
+		}
+		if e.onlyMoves() && behind != nil && len(behind.tasks) > 0 {
+			work := behind.tasks[0].Stmt
+			e.stmt.Meta().Note = "issued ahead, so that the " + work.Op() + " of " + hostir.Result(work).Name + " hides it"
+		}
+	}
+}
+
+// listScheduling is the state of a simulated run.
+type listScheduling struct {
+	now       int64
+	queues    map[string]*byPath // resource -> what can start on it
+	resources []string           // in the order in which they were met
+	busy      map[string]bool
+	running   byEnd
+	issued    []*element
+}
+
+func (s *listScheduling) release(e *element) {
+	q := s.queues[e.resource]
+	if q == nil {
+		q = &byPath{}
+		s.queues[e.resource] = q
+		s.resources = append(s.resources, e.resource)
+	}
+	heap.Push(q, e)
+}
+
+// start lets every free resource take what has the longest path behind it.
+func (s *listScheduling) start() {
+	for _, r := range s.resources {
+		if q := s.queues[r]; q.Len() > 0 && !s.busy[r] {
+			e, _ := heap.Pop(q).(*element)
+			e.end = s.now + e.duration
+			s.busy[r] = true
+			s.issued = append(s.issued, e)
+			heap.Push(&s.running, e)
+		}
+	}
+}
+
+// named puts in front of each statement those that name its memory, once.
+func (o *overlap) named(body []hostir.Stmt, issued []*element) []hostir.Stmt {
+	out, done := make([]hostir.Stmt, 0, len(body)), map[hostir.Stmt]bool{}
+	emit := func(s hostir.Stmt) {
+		if !done[s] {
+			done[s] = true
+			out = append(out, s)
+		}
+	}
+	for _, e := range issued {
+		for _, s := range e.names {
+			emit(s)
+		}
+		emit(e.stmt)
+	}
+	for _, s := range body {
+		emit(s)
+	}
+	return out
+}
+
+// byPath is a heap of elements, that with the longest path first.
+type byPath []*element
+
+func (q byPath) Len() int { return len(q) }
+func (q byPath) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(q[j].path, q[i].path), cmp.Compare(q[i].at, q[j].at)) < 0
+}
+func (q byPath) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+// Push appends an *element; it is for container/heap.
+func (q *byPath) Push(x any) { e, _ := x.(*element); *q = append(*q, e) }
+
+// Pop removes the last element; it is for container/heap.
+func (q *byPath) Pop() any {
+	last := len(*q) - 1
+	e := (*q)[last]
+	*q = (*q)[:last]
+	return e
+}
+
+// byEnd is a heap of elements, that which ends first in front.
+type byEnd struct{ byPath }
+
+func (q byEnd) Less(i, j int) bool {
+	a, b := q.byPath[i], q.byPath[j]
+	return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.at, b.at)) < 0
+}
