@@ -15,23 +15,23 @@ import (
 func TestBytes(t *testing.T) {
 	const slice = 8192 / 4 * 8192 * 2
 	arrangements := [][]string{
-		{}, {"own_step", "last"}, {"transfers", "ahead"}, {"transfers", "ahead", "own_step", "last"}, {"chunks", "2"},
-		{"chunks", "8"}, {"order", "pairwise"}, {"transport", "ipc-get"}, {"transport", "ipc-put"},
-		{"transport", "ipc-put", "transfers", "ahead", "copy", "fused"}, {"pipeline", "ring", "chunks", "8"}, {"pipeline", "ring"},
+		{}, {"all.local", "last"}, {"all.lead", "all"}, {"all.lead", "all", "all.local", "last"}, {"all.block", "2"},
+		{"all.split", "2"}, {"all.steps", "pairwise"}, {"all.via", "ipc-get"}, {"all.via", "ipc-put"},
+		{"all.via", "ipc-put", "all.lead", "all", "all.copy", "fused"}, {"all.steps", "ring", "all.split", "2"}, {"all.steps", "ring"},
 	}
 	for _, spec := range []string{"ag_matmul_p2p", "matmul_rs_p2p", "matmul_ar_p2p", "allgather_p2p"} {
 		for _, fields := range arrangements {
-			if spec == "allgather_p2p" && slices.Contains(fields, "8") {
+			if spec == "allgather_p2p" && slices.Contains(fields, "all.split") {
 				continue
 			}
-			schedule := append([]string{"transport", "nccl"}, fields...)
+			schedule := append([]string{"all.via", "nccl"}, fields...)
 			program := emitFile(t, "../testdata/specs/"+spec+"/spec.yaml", schedule...)
 			if got := evaluated(t, program, "bytes"); got != 3*slice {
 				t.Errorf("%s, %q: %d bytes, want %d", spec, fields, got, 3*slice)
 			}
 		}
 	}
-	for _, fields := range [][]string{{}, {"pipeline", "eager"}, {"sync", "fused"}} {
+	for _, fields := range [][]string{{}, {"", "eager"}, {"preset", "reference", "initial_waits", "fused"}} {
 		program := emitFile(t, "../testdata/specs/ag_matmul/spec.yaml", fields...)
 		if got := evaluated(t, program, "bytes"); got != 4*slice {
 			t.Errorf("ag_matmul, %q: %d bytes, want %d", fields, got, 4*slice)
@@ -41,7 +41,7 @@ func TestBytes(t *testing.T) {
 
 // The ranks of a collective along an axis of a grid are those along the axis.
 func TestTeamSize(t *testing.T) {
-	program := emitFile(t, "../testdata/grids/ag_matmul_grid.yaml", "pipeline", "eager")
+	program := emitFile(t, "../testdata/grids/ag_matmul_grid.yaml", "", "eager")
 	if got, all := evaluated(t, program, "team_size"), evaluated(t, program, "mesh_size"); got >= all || all%got != 0 {
 		t.Errorf("%d of %d ranks", got, all)
 	}

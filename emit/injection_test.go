@@ -82,7 +82,10 @@ func rename(p *hostir.Program, text string) {
 		}
 		return true
 	})
-	p.Choices.Sync, p.Choices.Joins, p.Choices.Transport = text, text, text
+	for i := range p.Choices.Choices {
+		p.Choices.Choices[i].Value = text
+	}
+	p.Choices.Elsewhere = text
 	p.Auto = &hostir.Auto{Given: []string{text}, Basis: text}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // at is what a run-time error reports: "spec.yaml:12:5 Synchronize". Only the base
@@ -79,37 +78,6 @@ func formatOp(op hostir.RefOp) string {
 	return fmt.Sprintf("%s = %s(%s)", op.Out, name, strings.Join(op.In, ", "))
 }
 
-// schedule names the choices that shaped the program, in the order of the fields of schedules:
-// its pipeline, streams and transport, and what is not the default.
-func (b *builder) schedule() string {
-	var parts []string
-	for _, f := range domain.ScheduleFields {
-		if f.Name == "streams" {
-			parts = append(parts, b.workers())
-		} else if value := b.program.Choices.Get(f.Name); value != "" && b.tells(f, value) {
-			parts = append(parts, choiceInWords(f.Name, value))
-			if elsewhere := b.program.Choices.Elsewhere; f.Name == "transport" && elsewhere != "" {
-				parts[len(parts)-1] += " within nodes and " + elsewhere + " between them"
-			}
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// tells reports whether the value of a field says something of this program.
-func (b *builder) tells(f domain.ScheduleField, value string) bool {
-	switch f.Name {
-	case "pipeline":
-		return !f.IsDefault(value) || hasStmt[*hostir.For](b.program.Body)
-	case "transport":
-		return hasStmt[*hostir.P2PCommunication](b.program.Body)
-	case "sync", "joins":
-		return b.view.Workers > 0
-	default:
-		return !f.IsDefault(value)
-	}
-}
-
 // hasStmt reports whether there is a statement of one type.
 func hasStmt[T hostir.Stmt](body []hostir.Stmt) bool {
 	found := false
@@ -130,17 +98,5 @@ func (b *builder) workers() string {
 		return "1 worker stream"
 	default:
 		return fmt.Sprintf("%d worker streams", b.view.Workers)
-	}
-}
-
-// choiceInWords spells a field as specs do, without the colon, where that says enough.
-func choiceInWords(name, value string) string {
-	switch name {
-	case "delay":
-		return name + " " + value + " microseconds"
-	case "graph":
-		return "replayed as a CUDA graph"
-	default:
-		return name + " " + value
 	}
 }

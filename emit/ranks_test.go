@@ -40,7 +40,7 @@ ops:
 // communicator and the buffers are null.
 func TestOnlyRanksOfAMeshUseIt(t *testing.T) {
 	for _, schedule := range []string{
-		"pipeline: p2p", "pipeline: p2p, sync: fused, joins: after", "pipeline: broadcast",
+		"pipeline: p2p", "preset: reference, pipeline: p2p, initial_waits: fused, joins: after", "pipeline: broadcast",
 	} {
 		files, err := emitText(t, onTwoOfFour+"schedule: {"+schedule+"}\n")
 		if err != nil {
@@ -101,8 +101,8 @@ func indexOf(t *testing.T, files []emit.File, path string) int {
 // Memory that some ranks share is theirs alone: the others touch neither it nor its flags.
 func TestOnlyRanksOfAMeshShareMemory(t *testing.T) {
 	for _, schedule := range []string{
-		"transport: ipc-get", "transport: ipc-put, copy: kernel", "transport: ipc-get, transfers: ahead, copy: fused, signals: batched",
-		"transport: ipc-put, transfers: ahead, signals: batched", "transport: ipc-get, graph: true",
+		"all: {via: ipc-get}", "all: {via: ipc-put, copy: sm}", "all: {via: ipc-get, lead: all, copy: fused, signals: batched}",
+		"all: {via: ipc-put, lead: all, signals: batched}", "graph: true, all: {via: ipc-get}",
 	} {
 		files, err := emitText(t, onTwoOfFour+"schedule: {pipeline: p2p, "+schedule+"}\n")
 		if err != nil {

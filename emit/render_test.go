@@ -23,7 +23,7 @@ param M = 8
 mesh world: x = D, ranks 0..3
 mesh grid: x = 2, y = 2, ranks 0..3
 streams 2
-choices pipeline collective, transport nccl, reshard before, sync split, joins body, buffers keep, graph false
+choices
 tensor A: bf16 [DIDx(D), M, M], mesh world, input @1:1
 tensor B: bf16 [M, M], mesh world, input @2:1
 tensor G: bf16 [DIDy(2), M], mesh grid, input @2:1

@@ -33,7 +33,7 @@ func TestPeersHaveNames(t *testing.T) {
 	for path, orders := range peersAcross {
 		for _, transport := range []string{"ipc-get", "ipc-put"} {
 			for _, order := range orders {
-				program := body(t, emitFile(t, path, "pipeline", "p2p", "transport", transport, "order", order))
+				program := body(t, emitFile(t, path, "preset", "reference", "pipeline", "p2p", "all.via", transport, "all.steps", order))
 				for line := range strings.Lines(program) {
 					if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > 100 {
 						t.Errorf("%s, %s, %s: %d columns:\n%s", path, transport, order, len(line), line)
@@ -56,7 +56,7 @@ func emitFile(t *testing.T, path string, fields ...string) string {
 	}
 	var schedule []model.Setting
 	for field := range slices.Chunk(fields, 2) {
-		schedule = append(schedule, model.Setting{Name: field[0], Value: field[1]})
+		schedule = append(schedule, model.Setting{Path: field[0], Value: field[1]})
 	}
 	pipeline, err := model.Load(filepath.Base(path), text, nil, schedule...)
 	if err != nil {

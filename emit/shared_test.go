@@ -14,7 +14,7 @@ import (
 // TestSharedOutputsAreToldApart: a graph maps the memory of the caller's tensors before it is
 // captured, by their places.
 func TestSharedOutputsAreToldApart(t *testing.T) {
-	b := model.New("p").Param("D", 2).Schedule(model.Schedule{Pipeline: "p2p", Transport: "ipc-put", Graph: true})
+	b := model.New("p").Param("D", 2).Schedule("pipeline", "p2p").Schedule("all.via", "ipc-put").Schedule("graph", "true")
 	b.World().Axis("x", "D")
 	for i := range 3 {
 		b.Tensor(fmt.Sprint("A", i), "DIDx", "8")

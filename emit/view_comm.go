@@ -211,6 +211,6 @@ func (b *builder) waitFor(s *hostir.Wait) ([]node, error) {
 func notCarried(pos diag.Pos, backend hostir.Backend) error {
 	var list diag.List
 	d := list.Add(pos, diag.NotLowerable, "no program can be emitted for the transport %q here", backend)
-	d.Hint = "choose transport: nccl"
+	d.Hint = "choose via: nccl"
 	return list.Err()
 }

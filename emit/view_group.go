@@ -12,7 +12,7 @@ func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]n
 	}
 	members, end := hostir.Group(rest)
 	if kind := hostir.SignalKindOfAll(members, b.pairs); kind != hostir.NoSignals && end != nil {
-		return b.startSignals(s, kind, end), nil
+		return b.startSignals(s, kind, members, end), nil
 	}
 	src := b.source(s)
 	for _, next := range rest {

@@ -59,7 +59,7 @@ func newVariantView(p *hostir.Program, suffix string, opt Options) (view *progra
 func (b *builder) describe(suffix string, opt Options) {
 	v, p := b.view, b.program
 	v.Name, v.Class, v.Namespace = p.Name, className(p.Name+suffix), "hirgen_"+p.Name
-	v.File, v.Transport = p.Name+suffix+".cpp", p.Choices.Transport
+	v.File, v.Transport = p.Name+suffix+".cpp", transportOf(p)
 	b.names.reserve(v.Class, v.Namespace, v.Name)
 	v.Spec = path.Base(p.File)
 	v.Version = opt.Version
@@ -78,7 +78,7 @@ func (b *builder) describe(suffix string, opt Options) {
 	v.Banner = comment(banner...)
 	v.CBanner = "/* " + strings.Join(banner, "\n * ") + "\n */"
 	v.CMakeBanner = "# " + strings.Join(banner, "\n# ")
-	v.Graph = p.Choices.Graph
+	v.Graph = isGraph(p)
 }
 
 // command is the shell command that makes the folder again, run inside it.

@@ -189,7 +189,7 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, src source, buf *buffe
 	call := &copyBetweenNode{
 		Shared: e.share.Name, Peer: peer, Transfer: b.transfer(e), Out: out, In: in, Elements: buf.elements().String(), Type: buf.typ.Alias,
 	}
-	return append(named, b.copyNow(src, s.Handle, call)...), nil
+	return append(named, b.copyNow(src, s, call)...), nil
 }
 
 // share declares the memory behind a buffer as shared by some ranks, once.
@@ -231,7 +231,7 @@ func (b *builder) copiesOf(root *hostir.Tensor) quantity {
 func (b *builder) beginCalls() []node {
 	var nodes []node
 	form := "stmt/begin_call"
-	if b.program.Choices.Graph {
+	if b.graph() {
 		form = "stmt/begin_captured"
 	}
 	for _, share := range b.view.Shares {

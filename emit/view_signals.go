@@ -68,7 +68,7 @@ func (b *builder) flag(src source, form, share, flag string) node {
 	switch {
 	case b.signals != nil:
 		n.Form, n.Group = "stmt/flag_add", b.signals.name
-	case b.program.Choices.Graph:
+	case b.graph():
 		n.Form += "_kernel"
 	default:
 		n.Driver = b.driver()
@@ -90,7 +90,7 @@ func (b *builder) awaitTransfer(src source, handle string, t *transfer) []node {
 
 // waitedForDone records that an owner's wait for done flags is over; in a graph nobody could ask.
 func (b *builder) waitedForDone(label string, src source) []node {
-	if b.program.Choices.Graph {
+	if b.graph() {
 		return nil
 	}
 	event := fmt.Sprintf("%s[%s]", b.events(label, b.iterations(), src.Where), iteration(b.loops))
@@ -98,26 +98,26 @@ func (b *builder) waitedForDone(label string, src source) []node {
 }
 
 // copyNow prints a transfer on the side that copies, by itself or as part of the open group.
-func (b *builder) copyNow(src source, handle string, call *copyBetweenNode) []node {
+func (b *builder) copyNow(src source, s *hostir.P2PCommunication, call *copyBetweenNode) []node {
 	if b.signals != nil {
 		call.source, call.Form, call.Group = src, "stmt/copy_add", b.signals.name
-		b.signals.handles = append(b.signals.handles, handle)
+		b.signals.handles = append(b.signals.handles, s.Handle)
 		return []node{call}
 	}
 	switch {
-	case b.program.Choices.Copy != "":
+	case b.kernelsCopy(s.Of):
 		call.Form = "stmt/copy_between_kernel"
-	case b.program.Choices.Graph:
+	case b.graph():
 		call.Form = "stmt/copy_between_graph"
 	default:
 		call.Form, call.Driver = "stmt/copy_between", b.driver()
 	}
-	t, nodes := b.onCopyStream(src, handle)
+	t, nodes := b.onCopyStream(src, s.Handle)
 	call.source, call.Stream = source{Where: src.Where}, t.on
 	if nodes == nil {
 		call.source = src // nothing stands before it
 	}
-	return append(nodes, call, b.end(src, t, handle))
+	return append(nodes, call, b.end(src, t, s.Handle))
 }
 
 // onCopyStream is a transfer on the copy stream: handed over to it, unless it is the current
@@ -132,7 +132,7 @@ func (b *builder) onCopyStream(src source, handle string) (*transfer, []node) {
 }
 
 // startSignals opens a group of flags or copies.
-func (b *builder) startSignals(s *hostir.StartCoalescing, kind hostir.SignalKind, end *hostir.EndCoalescing) []node {
+func (b *builder) startSignals(s *hostir.StartCoalescing, kind hostir.SignalKind, members []hostir.Stmt, end *hostir.EndCoalescing) []node {
 	b.peers()
 	g := &flagGroup{kind: kind, name: b.names.local(end.Handle), label: end.Handle, guard: b.guard}
 	g.src = b.located(end, end.Handle, end.Handle+": group")
@@ -142,7 +142,7 @@ func (b *builder) startSignals(s *hostir.StartCoalescing, kind hostir.SignalKind
 	switch {
 	case kind == hostir.Copies:
 		n.Class = "hirgen::TransferKernel"
-	case b.program.Choices.Graph || b.program.Choices.Copy != "":
+	case b.kernelsSignal(members):
 		n.Class, n.Args = "hirgen::FlagKernel", "("+use+")"
 	default:
 		n.Class, n.Args = "hirgen::MemOpBatch", "("+use+", "+b.driver()+")"

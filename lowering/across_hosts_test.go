@@ -10,6 +10,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // acrossHosts lowers a pipeline for several hosts: its transport within them, NCCL between them.
@@ -19,7 +20,7 @@ func acrossHosts(t *testing.T, p *model.Pipeline) *hostir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program.Choices.Fallback = "nccl"
+	program.Choices.Set("", schedule.Transport, schedule.Auto)
 	if err := Run(program, Passes, Options{Verify: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func acrossHosts(t *testing.T, p *model.Pipeline) *hostir.Program {
 // on as many as ranks, and on hosts of equal and of other sizes.
 func keepsResultAcrossHosts(t *testing.T, p *model.Pipeline, orders uint64) {
 	t.Helper()
-	if p.Schedule.Transport == "nccl" {
+	if p.Schedule.Of("", schedule.Via) == schedule.NCCL {
 		return
 	}
 	program, o := acrossHosts(t, p), lowertest.NewOracle(t, p, 3)
@@ -58,7 +59,8 @@ func TestAcrossHostsKeepsTheResult(t *testing.T) {
 	t.Run("teams", func(t *testing.T) {
 		onTeams(t, func(t *testing.T, p *model.Pipeline) {
 			t.Helper()
-			p.Schedule.Signals, p.Schedule.Copy = "batched", "fused"
+			choose(&p.Schedule, "all.signals batched, all.copy fused")
+			fit(p)
 			keepsResultAcrossHosts(t, p, 1)
 		})
 	})
@@ -75,7 +77,7 @@ func TestAcrossHostsKeepsTheResult(t *testing.T) {
 func TestAcrossHostsNeedsItsWaits(t *testing.T) {
 	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
-		if p.Schedule.Transport == "nccl" || p.Schedule.Pipeline != "p2p" {
+		if p.Schedule.Of("", schedule.Via) == schedule.NCCL || p.Schedule.Of("", schedule.Steps) == schedule.Ring {
 			return
 		}
 		program, o := acrossHosts(t, p), lowertest.NewOracle(t, p, 5)

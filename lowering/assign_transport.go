@@ -1,12 +1,12 @@
 package lowering
 
 import (
-	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // AssignTransport gives every communication that has none the schedule's transport. A
-// point-to-point pipeline has its own; the collectives beside it, and those of pipeline:
+// point-to-point pipeline has its own; the collectives beside it, and those of preset:
 // eager, take NCCL. Where nothing goes over CUDA IPC, that is the whole program: none
 // runs otherwise.
 //
@@ -16,7 +16,6 @@ import (
 //	before: gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s)
 //	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s, NCCL)
 func AssignTransport(p *hostir.Program) error {
-	var errors diag.List
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
 		var backend *hostir.Backend
 		switch s := s.(type) {
@@ -30,27 +29,17 @@ func AssignTransport(p *hostir.Program) error {
 		if *backend != hostir.None {
 			return true
 		}
-		if p.Choices.Transport != "nccl" && !exchanges(p.Choices.Pipeline) && p.Choices.Pipeline != "eager" {
-			errors.Add(s.Meta().Pos, diag.NotLowerable, "transport: %s cannot carry this %s: it is for what goes from rank to rank",
-				p.Choices.Transport, kindOf(s)).WithHint("choose transport: nccl, or pipeline: p2p")
-			return true
-		}
 		*backend = hostir.NCCL
 		return true
 	})
 	if p.Otherwise != nil && !sharesMemory(p) {
 		*p = *p.Otherwise
-		p.Choices.Transport, p.Choices.Elsewhere, p.Choices.Copy, p.Choices.Signals = p.Choices.Elsewhere, "", "", ""
+		p.Choices.Elsewhere = ""
+		for _, field := range []string{schedule.Via, schedule.Copy, schedule.Signals} {
+			p.Choices.Unset(field)
+		}
 	}
-	return errors.Err()
-}
-
-// kindOf is what an author calls a communication: "allgather".
-func kindOf(s hostir.Stmt) string {
-	if c, ok := s.(*hostir.Communication); ok {
-		return c.Type.Kind()
-	}
-	return "transfer"
+	return nil
 }
 
 // sharesMemory reports whether any transfer of a program goes over CUDA IPC.
@@ -60,6 +49,3 @@ func sharesMemory(p *hostir.Program) bool {
 		return ok && transfer.Backend.IPC()
 	})
 }
-
-// exchanges reports whether slices go from rank to rank in pipelines of a kind.
-func exchanges(pipeline string) bool { return pipeline == "p2p" || pipeline == "ring" }

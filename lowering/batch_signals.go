@@ -2,6 +2,7 @@ package lowering
 
 import (
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // BatchSignals makes a group of neighbours that signal or wait for signals of transfers
@@ -16,25 +17,45 @@ import (
 //	after:  StartCoalescing; For s in 1..D: (lend A); lends = EndCoalescing
 func BatchSignals(p *hostir.Program) error {
 	b := &signalBatcher{
-		exchanges: hostir.Exchanges(p), names: hostir.NewNamer(p),
-		groups: map[hostir.SignalKind]string{},
+		program: p, exchanges: hostir.Exchanges(p), names: hostir.NewNamer(p),
+		groups: map[hostir.SignalKind]string{hostir.Lends: "lends", hostir.Returns: "returns", hostir.Copies: "transfers"},
 	}
-	if p.Choices.Signals == "batched" {
-		b.groups[hostir.Lends], b.groups[hostir.Returns] = "lends", "returns"
-	}
-	if p.Choices.Copy == "fused" {
-		b.groups[hostir.Copies] = "transfers"
-	}
-	if len(b.groups) > 0 {
+	if p.Choices.Any(schedule.Signals, schedule.Batched) || p.Choices.Any(schedule.Copy, schedule.Fused) {
 		p.Body = b.block(p.Body)
 	}
 	return nil
 }
 
 type signalBatcher struct {
+	program   *hostir.Program
 	exchanges map[string]*hostir.Exchange
 	names     *hostir.Namer
-	groups    map[hostir.SignalKind]string // the kinds to group, and what to call a group
+	groups    map[hostir.SignalKind]string // what to call a group of a kind
+}
+
+// kind is what a statement does for transfers, if the schedule lets all of them share an operation.
+func (b *signalBatcher) kind(s hostir.Stmt) hostir.SignalKind {
+	kind := hostir.SignalKindOf(s, b.exchanges)
+	field, value := schedule.Signals, schedule.Batched
+	if kind == hostir.Copies {
+		field, value = schedule.Copy, schedule.Fused
+	}
+	if kind != hostir.NoSignals && hostir.Any([]hostir.Stmt{s}, func(s hostir.Stmt) bool {
+		of, moves := b.moves(s)
+		return moves && b.program.Choices.Of(of, field) != value
+	}) {
+		return hostir.NoSignals
+	}
+	return kind
+}
+
+// moves gives the communication that a statement starts, or waits for, a transfer of.
+func (b *signalBatcher) moves(s hostir.Stmt) (of string, ok bool) {
+	if wait, waits := s.(*hostir.Wait); waits && b.exchanges[wait.Handle] != nil {
+		return b.exchanges[wait.Handle].Send.Of, true
+	}
+	_, ok = s.(*hostir.P2PCommunication)
+	return hostir.CommunicationOf(s), ok
 }
 
 // block groups the neighbours of a list, and else looks inside its statements.
@@ -67,8 +88,8 @@ func (b *signalBatcher) neighbours(body []hostir.Stmt) (int, hostir.SignalKind) 
 		members, _ := hostir.Group(body[1:])
 		return len(members) + 2, hostir.NoSignals
 	}
-	kind, n := hostir.SignalKindOf(body[0], b.exchanges), 1
-	for kind != hostir.NoSignals && n < len(body) && hostir.SignalKindOf(body[n], b.exchanges) == kind {
+	kind, n := b.kind(body[0]), 1
+	for kind != hostir.NoSignals && n < len(body) && b.kind(body[n]) == kind {
 		n++
 	}
 	return n, kind

@@ -14,15 +14,14 @@ func TestBracketKeepsTheResult(t *testing.T) {
 			continue
 		}
 		for _, d := range []int64{1, 2, 3, 4} {
-			for transport := range transports {
-				for _, transfers := range []string{"inline", "ahead"} {
+			for transport := range backends {
+				for _, lead := range []string{"none", "all"} {
 					for n, pieces := range []int64{2, 3, 4} {
-						t.Run(fmt.Sprintf("%s/D=%d/%s/%s/%d", s.name, d, transport, transfers, pieces), func(t *testing.T) {
+						t.Run(fmt.Sprintf("%s/D=%d/%s/%s/%d", s.name, d, transport, lead, pieces), func(t *testing.T) {
 							p := s.onMesh(t, "{x: D}", sizes(d, pieces))
-							p.Schedule.Transport, p.Schedule.Transfers, p.Schedule.Order = transport, transfers, "bracket"
-							p.Schedule.Chunks, p.Schedule.Streams = int(d*pieces), n%3
-							p.Schedule.Own = []string{"in-place", "copied"}[n%2]
-							p.Schedule.Joins = []string{"body", "after"}[n%2]
+							choose(&p.Schedule, "all.steps bracket, all.via "+transport, "all.lead "+lead, fmt.Sprintf("all.split %d, streams %d", pieces, n%3),
+								[]string{"local_shard in-place, joins body", "local_shard copied, joins after"}[n%2])
+							fit(p)
 							keepsResult(t, p, 3)
 						})
 					}

@@ -8,6 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // Build gives the first host IR of a pipeline: one statement per operation, in the
@@ -19,10 +20,7 @@ func Build(p *model.Pipeline) (*hostir.Program, error) {
 	b := &builder{tensors: make(map[*model.Tensor]*hostir.Tensor, len(p.Tensors))}
 	b.program = &hostir.Program{
 		Name: p.Name, File: p.File, Meshes: p.Meshes,
-		Streams: p.Schedule.Streams, Choices: choices(p.Schedule),
-	}
-	if p.Schedule.Auto {
-		b.program.Auto = &hostir.Auto{Given: p.Schedule.Given}
+		Streams: int(schedule.Number(p.Schedule.Get(schedule.Streams))), Choices: hostir.Choices{Schedule: p.Schedule}, Auto: auto(p.Schedule),
 	}
 	for _, param := range p.Params {
 		b.program.Params = append(b.program.Params, hostir.Param{Name: param.Name, Value: param.Value})
@@ -43,37 +41,18 @@ type builder struct {
 	names   *hostir.Namer // of tensors that the model does not have; nil until there are any
 }
 
-func choices(s model.Schedule) hostir.Choices {
-	c := hostir.Choices{
-		Pipeline: s.Pipeline, Transport: s.Transport, Reshard: s.Reshard,
-		Sync: s.Sync, Joins: s.Joins, Buffers: s.Buffers, Graph: s.Graph,
-		Own: s.Own, Chunks: s.Chunks, Order: unlessDefault("order", s.Order), OwnStep: unlessDefault("own_step", s.OwnStep),
+// auto asks for what the schedule leaves open, where that is preset: auto.
+func auto(s schedule.Schedule) *hostir.Auto {
+	if s.Get(schedule.Preset) != schedule.Auto {
+		return nil
 	}
-	c.Transfers, c.Delay = unlessDefault("transfers", s.Transfers), s.Delay
-	if s.Pieces > 1 {
-		c.Pieces = s.Pieces
+	a := &hostir.Auto{}
+	for _, c := range s.Choices {
+		if c.Path() != schedule.Preset {
+			a.Given = append(a.Given, c.Path())
+		}
 	}
-	c.Hosts = unlessDefault("hosts", s.Hosts)
-	c.Copy, c.Signals, c.Sums = unlessDefault("copy", s.Copy), unlessDefault("signals", s.Signals), unlessDefault("sums", s.Sums)
-	if !s.Auto {
-		settle(&c)
-	}
-	return c
-}
-
-// settle drops, once the pipeline is known, the choices that only others have.
-func settle(c *hostir.Choices) {
-	if !exchanges(c.Pipeline) {
-		c.Own, c.Chunks, c.Pieces, c.Order, c.OwnStep, c.Sums = "", 0, 0, "", "", ""
-	}
-}
-
-// unlessDefault is the choice for a field of the schedule, or nothing where it is the default.
-func unlessDefault(field, choice string) string {
-	if choice == domain.ScheduleValues(field)[0] {
-		return ""
-	}
-	return choice
+	return a
 }
 
 // declare lists the tensors: inputs, then outputs, then the rest.

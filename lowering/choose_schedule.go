@@ -1,49 +1,48 @@
 package lowering
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // ChooseSchedule makes the choices that schedule: auto leaves open: those of the fastest
-// schedule that was measured for the same operation at the nearest size. Choices that the
-// spec makes stay, but for transport: auto, which takes the measured one and asks for NCCL beside
-// it. A program that is none of the measured operations keeps the default ones.
+// schedule that was measured for the same operation at the nearest size, of those that go with what the
+// spec chooses, which stays. A program that is none of the measured operations keeps the default ones.
 //
 // Establishes: every choice is made, and the program says what they rest on.
 //
-//	before: auto given joins; choices pipeline collective, joins after, ...
-//	after:  auto given joins by "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: ..."
-//	        choices pipeline p2p, transport ipc-get, transfers ahead, joins after, ...
+//	before: auto given graph; choices preset auto, graph true
+//	after:  auto given graph by "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: ..."
+//	        choices preset auto, graph true, pipeline p2p, all.via ipc-get, all.lead all, ...
 func ChooseSchedule(p *hostir.Program) error {
 	if p.Auto == nil || p.Auto.Basis != "" {
 		return nil
 	}
-	given := p.Auto.Given
-	fallback := p.Choices.Transport == "auto"
-	if fallback { // which is no transport, and so leaves the measured one
-		given = slices.DeleteFunc(slices.Clone(given), func(name string) bool { return name == "transport" })
-	}
 	p.Auto.Basis = "not measured: the default schedule"
 	if problem, ok := recognise(p.Body); ok {
-		pipeline := ""
-		if slices.Contains(p.Auto.Given, "pipeline") {
-			pipeline = p.Choices.Pipeline
+		m := nearest(measured, problem, p.Choices.Schedule)
+		if m == nil { // check-schedule says what does not go with any
+			m = nearest(measured, problem, ofPipeline(p.Choices.Schedule))
 		}
-		if m := nearest(measured, problem, pipeline); m != nil {
-			m.set(p, given)
+		if m != nil {
+			m.set(&p.Choices.Schedule)
+			p.Streams = int(schedule.Number(p.Choices.Get(schedule.Streams)))
 			p.Auto.Basis = m.String() + ": measured " + m.time() + " with " + m.schedule
 		}
 	}
-	if fallback && p.Choices.Transport != "auto" {
-		p.Choices.Fallback = "nccl"
-	}
-	settle(&p.Choices)
 	return nil
+}
+
+// ofPipeline is what a schedule says of the kind of pipeline.
+func ofPipeline(s schedule.Schedule) schedule.Schedule {
+	if c, ok := s.Given("", schedule.Pipeline); ok {
+		return schedule.Schedule{Choices: []schedule.Choice{c}}
+	}
+	return schedule.Schedule{}
 }
 
 // operations are what can be recognised, by the steps that take part: a gather makes slices of

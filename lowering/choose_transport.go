@@ -2,55 +2,76 @@ package lowering
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // ChooseTransport makes two programs of one where the schedule leaves the transport to the machine:
-// one over CUDA IPC, and the same over CUDA IPC within hosts and NCCL between them, for where not
+// one over CUDA IPC, and the same over CUDA IPC within nodes and NCCL between them, for where not
 // all ranks can share memory. All passes behind this one run on both. By measurements ranks put where they scatter what they summed, and
-// get where they gather alone. Pipelines that exchange no slices take NCCL.
+// get where they gather alone; what via says stays. Pipelines that exchange no shards take NCCL.
 //
 // Requires: what crosses ranks is a statement of its own.
-// Establishes: every program has one transport.
+// Establishes: every communication has one transport.
 //
 //	before: choices pipeline p2p, transport auto, ...
-//	after:  choices pipeline p2p, transport ipc-get, ...
+//	after:  choices pipeline p2p, all.via ipc-get, ...
 //	        otherwise:
-//	        choices pipeline p2p, transport ipc-get, elsewhere nccl, ...
+//	        choices pipeline p2p, all.via ipc-get, ..., elsewhere nccl
 func ChooseTransport(p *hostir.Program) error {
-	if p.Choices.Transport == "auto" {
-		p.Choices.Transport, p.Choices.Fallback = preferred(p), "nccl"
+	if p.Choices.Get(schedule.Transport) != schedule.Auto {
+		return nil
 	}
-	fallback := p.Choices.Fallback
-	p.Choices.Fallback = ""
-	if fallback == "" || p.Choices.Transport == fallback {
+	p.Choices.Unset(schedule.Transport)
+	if !p.Choices.Exchanges() {
+		return nil
+	}
+	prefer(p)
+	if !p.Choices.Any(schedule.Via, schedule.IPCGet) && !p.Choices.Any(schedule.Via, schedule.IPCPut) {
 		return nil
 	}
 	other, err := text.Parse(p.File, text.Print(p))
 	if err != nil {
 		return fmt.Errorf("copying the program %s: %w", p.Name, err)
 	}
-	other.Choices.Elsewhere = fallback
-	if other.Choices.Sums == "direct" {
-		other.Choices.Sums = "" // not all peers lend their memory
+	other.Choices.Elsewhere = schedule.NCCL
+	for _, c := range other.Choices.Choices {
+		if c.Field == schedule.Fuse && c.Value == schedule.PeerRead {
+			other.Choices.Set(c.Of, c.Field, schedule.None) // not all peers lend their memory
+		}
 	}
 	p.Otherwise = other
 	return nil
 }
 
-// preferred is the fastest transport that a program can have.
-func preferred(p *hostir.Program) string {
-	switch {
-	case !exchanges(p.Choices.Pipeline):
-		return "nccl"
-	case p.Choices.Sums != "direct" && slices.ContainsFunc(p.Body, scattersSums):
-		return "ipc-put"
-	default:
-		return "ipc-get"
+// prefer chooses the fastest transport for the communications that have none: they get their shards, or put them
+// where any is a sum. A sum that reads its peers' memory gets.
+func prefer(p *hostir.Program) {
+	name, puts := hostir.Communications(p), false
+	var reading []string
+	for _, s := range p.Body {
+		if !scattersSums(s) {
+			continue
+		}
+		if of := name(s); p.Choices.Of(of, schedule.Fuse) != schedule.PeerRead {
+			puts = true
+		} else if _, chosen := p.Choices.Chosen(of, schedule.Via); !chosen {
+			reading = append(reading, of)
+		}
+	}
+	if _, chosen := p.Choices.Given(schedule.All, schedule.Via); chosen {
+		return
+	}
+	p.Choices.Set(schedule.All, schedule.Via, schedule.IPCGet)
+	if !puts {
+		return
+	}
+	p.Choices.Set(schedule.All, schedule.Via, schedule.IPCPut)
+	for _, of := range reading {
+		p.Choices.Set(of, schedule.Via, schedule.IPCGet)
 	}
 }
 

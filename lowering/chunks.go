@@ -3,11 +3,11 @@ package lowering
 import (
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // The slices of a point-to-point pipeline are as many as ranks; how many products are best
@@ -29,37 +29,29 @@ type cut struct {
 	inner   string // variable of the loop over the slices of a product
 }
 
-// chunk reads what the schedule asks of a pipeline: a number of products that divides the
-// slices, or that they divide.
+// chunk reads what the schedule asks of a pipeline: to cut each slice, or to compute on several at once.
 func (l *streamLowering) chunk(g *group) cut {
-	slices, products := g.axis.Extent.Size, int64(l.program.Choices.Chunks)
 	whole := cut{pieces: 1, width: 1}
-	if l.byPieces(g) {
-		whole.pieces, whole.piece = int64(l.program.Choices.Pieces), l.piece
-		if products > slices || !g.computes() {
-			return whole // which choosePieces refuses, or there is nothing to do for several slices at once
+	if !g.exchanges() {
+		return whole
+	}
+	slices, split, block := g.axis.Extent.Size, l.loopNumber(g, schedule.Split), l.loopNumber(g, schedule.Block)
+	switch {
+	case l.byPieces(g):
+		whole.pieces, whole.piece = split, l.piece
+		if !g.computes() {
+			return whole // there is nothing to do for several slices at once
 		}
+	case split > 1:
+		return cut{pieces: split, width: 1, piece: l.names.Fresh("c"), bracket: l.loopChoice(g, schedule.Steps) == schedule.Bracket}
 	}
 	switch {
-	case products == 0 || products == slices || !g.exchanges():
-		return whole
-	case products%slices == 0:
-		return cut{pieces: products / slices, width: 1, piece: l.names.Fresh("c"), bracket: l.program.Choices.Order == "bracket"}
-	case g.isRing():
-		l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
-			"chunks: %d cannot be passed on along a ring of %d ranks: each of them has to pass on as many", products, slices).
-			WithHint("choose a multiple of %d, or pipeline: p2p", slices)
-		return whole
-	case products == 1:
+	case block <= 1 || g.isRing():
+	case block == slices:
 		whole.width, whole.inner = slices, l.loop
-		return whole
-	case slices%products == 0:
-		whole.width, whole.inner = slices/products, l.names.Fresh("c")
-		return whole
+	default:
+		whole.width, whole.inner = block, l.names.Fresh("c")
 	}
-	l.errors.Add(g.steps[0].stmt.Meta().Pos, diag.NotLowerable,
-		"chunks: %d cannot be made of %d slices: one of the numbers has to divide the other", products, slices).
-		WithHint("choose chunks that divide %d, or a multiple of it", slices)
 	return whole
 }
 
@@ -200,17 +192,13 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 		return
 	}
 	l.uncut[extent] = true
-	field := "chunks"
-	if l.byPieces(c.group) {
-		field = "pieces"
-	}
 	elements := strconv.FormatInt(extent.Size, 10)
 	if extent.Text != "" {
 		elements = extent.Text + " = " + elements
 	}
-	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, "%s elements along an axis of %s cannot be cut into %d equal pieces",
+	d := refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split, "%s elements along an axis of %s cannot be cut into %d equal pieces",
 		elements, hostir.Called(l.program, s, t), c.cut.pieces)
-	hostir.NoteDeclared(d, l.program, s, t).WithHint("choose other %s", field)
+	hostir.NoteDeclared(d, l.program, s, t).WithHint("choose another split")
 }
 
 // oneOf is the extent of one of equal parts.
@@ -250,9 +238,9 @@ func (c *slicer) follow(s hostir.Stmt) {
 		axis := axes[i][along]
 		if other, known := c.along[out]; axis == shard.NoAxis || known && other != axis {
 			p := c.lowering.program
-			d := c.lowering.errors.Add(s.Meta().Pos, diag.NotLowerable,
+			d := refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,
 				"%s is made piece by piece along axis %d (%s), and this needs all pieces of it at once", hostir.Called(p, s, t), along, t.Axes[along])
-			hostir.NoteDeclared(d, p, s, t).WithHint("leave slices whole: choose no pieces, and as many chunks as slices or fewer")
+			hostir.NoteDeclared(d, p, s, t).WithHint("leave out split")
 			continue
 		}
 		c.along[out] = axis

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // bodies are the statements of one iteration of each collective pipeline, without the
@@ -36,9 +38,10 @@ func TestStatementsOfCollectivePipelines(t *testing.T) {
 	found := 0
 	for _, s := range specTexts(t) {
 		p := s.onMesh(t, "{x: D}", sizes(2, 8))
-		if exchanges(p.Schedule.Pipeline) || p.Schedule.Auto {
+		if p.Schedule.Exchanges() || p.Schedule.Get(schedule.Preset) == schedule.Auto {
 			continue
 		}
+		choose(&p.Schedule, "preset reference")
 		t.Run(s.name, func(t *testing.T) {
 			list := statements(t, p)
 			checkWaits(t, list)

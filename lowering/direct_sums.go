@@ -12,6 +12,7 @@ import (
 // directSums finds the sums to be read in place.
 type directSums struct {
 	*motion
+	moves  func(hostir.Stmt) string // what the schedule calls a sum
 	filled map[*hostir.Tensor]*summedParts
 	errors diag.List
 }
@@ -75,21 +76,21 @@ func (f *summedParts) isGathered() bool {
 func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
 	switch {
 	case r.Fn != "sum":
-		d.refuse(r.Pos, "sums: direct supports only sums, and this is a %s", r.Fn).WithHint("choose sums: added")
+		d.refuse(r, "peer-read supports only sums, and this is a %s", r.Fn)
 		return nil
 	case r.In.DType != r.Out.DType:
-		d.refuse(r.Pos, "sums: direct does not convert, and makes no %s of %s", r.Out.DType, r.In.DType).WithHint("choose sums: added")
+		d.refuse(r, "peer-read does not convert, and makes no %s of %s", r.Out.DType, r.In.DType)
 		return nil
 	}
 	from := f.own.from
 	if from == nil || from.Parts != 0 || f.own.to == nil {
-		d.refuse(r.Pos, "sums: direct reads the parts of %s where they lie, and these are views that are made slice by slice", hostir.Called(d.program, r, r.Out)).WithHint("choose sums: added")
+		d.refuse(r, "peer-read reads the parts of %s where they lie, and these are views that are made slice by slice", hostir.Called(d.program, r, r.Out))
 		return nil
 	}
 	view := *from.Out
 	view.Name = d.Fresh(from.In.Name + "_own")
 	if !hostir.SameLayout(&view, r.Out) || !splitAs(&view, r.Out) {
-		d.refuse(r.Pos, "sums: direct adds parts as they lie, and a part does not lie in memory as %s does, axis by axis", hostir.Called(d.program, r, r.Out)).WithHint("choose sums: added")
+		d.refuse(r, "peer-read adds parts as they lie, and a part does not lie in memory as %s does, axis by axis", hostir.Called(d.program, r, r.Out))
 		return nil
 	}
 	d.program.Tensors = append(d.program.Tensors, &view)

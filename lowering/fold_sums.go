@@ -4,27 +4,28 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// FoldSums lets products add to their results, as sums: folded asks for: cuBLASLt reads what is
+// FoldSums lets products add to their results, as fuse: gemm asks for: cuBLASLt reads what is
 // added where it writes the result, which saves a statement that reads two tensors and writes
 // one. A product folds the addition behind it that is done in some steps alone, such as that of
 // a sum along a ring, whose first step has nothing to add to.
 //
 // Requires: nothing between the product and the addition names the result.
-// Establishes: with sums: folded, no product is followed by such an addition.
+// Establishes: with fuse: gemm, no product is followed by such an addition.
 //
 //	before: P_s = Matmul(A_s, B); If s != 0: Wait(receive, iteration s - 1); P_s = Binary(add, P_s, P_sums_s)
 //	after:  If s != 0: Wait(receive, iteration s - 1); P_s = Matmul(A_s, B, add P_sums_s) Else: P_s = Matmul(A_s, B)
 func FoldSums(p *hostir.Program) error {
-	if p.Choices.Sums != "folded" {
+	if !p.Choices.Any(schedule.Fuse, schedule.GEMM) {
 		return nil
 	}
 	p.Body = hostir.RewriteBlocks(p.Body, func(body []hostir.Stmt) []hostir.Stmt {
 		out := make([]hostir.Stmt, 0, len(body))
 		for _, s := range body {
 			n := len(out)
-			if split, ok := s.(*hostir.If); ok && n > 0 && foldInto(split, out[n-1]) {
+			if split, ok := s.(*hostir.If); ok && n > 0 && folds(p, split) && foldInto(split, out[n-1]) {
 				out = out[:n-1]
 			}
 			out = append(out, s)
@@ -32,6 +33,11 @@ func FoldSums(p *hostir.Program) error {
 		return out
 	})
 	return nil
+}
+
+// folds reports whether the sum that a branch adds to is to be folded.
+func folds(p *hostir.Program, split *hostir.If) bool {
+	return p.Choices.Of(hostir.ResultAt(p, split), schedule.Fuse) == schedule.GEMM
 }
 
 // foldInto moves a product into a branch that adds to its result at its end. It reports whether

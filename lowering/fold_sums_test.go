@@ -15,7 +15,7 @@ func TestFoldedSumsOfPartsThatAreThere(t *testing.T) {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
 			p := lowertest.Pipeline(t, d, "A: [DIDx, D, 2], P: [DIDx, Stream(D), 2], G: [Stream(3), 2], E: [3, 2], C: [DIDx, 2]",
 				"P = relu(A), G = relu(E), C = sum(P, axis=0)")
-			p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "ring", transport, "folded"
+			choose(&p.Schedule, "pipeline p2p, all.steps ring, all.fuse gemm, all.via "+transport)
 			keepsResult(t, p, 4)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // FusePieces makes pipelines whose slices are cut into the same pieces one loop over the
-// pieces, as pieces: N asks for: the parts of a piece are made and summed, and the sum is
+// pieces, as interchange: true asks for: the parts of a piece are made and summed, and the sum is
 // gathered, before the next piece begins. What is gathered can then travel while the next piece
 // is computed. The loop over the pieces of a slice becomes the outer one, and neighbours over
 // the same pieces become one loop. Both change the order of pieces and slices, so they take
@@ -21,7 +21,7 @@ import (
 //	before: For s: For piece: P_s_piece = ...; For piece: R_piece = Reduce(P_parts_piece); For s: For piece: C_s_piece = ...
 //	after:  For piece: (For s: P_s_piece = ...; R_piece = Reduce(P_parts_piece); For s: C_s_piece = ...)
 func FusePieces(p *hostir.Program) error {
-	if p.Choices.Pieces == 0 {
+	if interchanged(p) == 0 {
 		return nil
 	}
 	f := newPieceFusion(p)
@@ -46,7 +46,7 @@ type pieceFusion struct {
 }
 
 func newPieceFusion(p *hostir.Program) *pieceFusion {
-	f := &pieceFusion{pieces: int64(p.Choices.Pieces), makes: hostir.ViewMakers(p.Body), makers: map[*hostir.Tensor][]hostir.Stmt{}}
+	f := &pieceFusion{pieces: interchanged(p), makes: hostir.ViewMakers(p.Body), makers: map[*hostir.Tensor][]hostir.Stmt{}}
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
 		if out := hostir.Result(s); f.makes[s] {
 			f.makers[out] = append(f.makers[out], s)

@@ -2,6 +2,7 @@ package lowering
 
 import (
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // HoistJoins moves the joins of a pipeline, where the caller's stream waits for a
@@ -13,7 +14,7 @@ import (
 //	before: For s: ..., SetCurrentStream(caller), Synchronize(worker)
 //	after:  For s: ...; For s: SetCurrentStream(caller), Synchronize(worker)
 func HoistJoins(p *hostir.Program) error {
-	if p.Choices.Joins != "after" {
+	if p.Choices.Get(schedule.Joins) != schedule.After {
 		return nil
 	}
 	p.Body = hostir.RewriteBlocks(p.Body, func(body []hostir.Stmt) []hostir.Stmt {

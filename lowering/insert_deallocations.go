@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // InsertDeallocations frees every buffer that the program allocates, after the last
@@ -18,7 +19,7 @@ import (
 //	before: T = Allocate; T = Unary(relu, A); C = Unary(exp, T)
 //	after:  T = Allocate; T = Unary(relu, A); C = Unary(exp, T); Deallocate(T)
 func InsertDeallocations(p *hostir.Program) error {
-	if p.Choices.Buffers != "free" {
+	if p.Choices.Get(schedule.Buffers) != schedule.Free {
 		return nil
 	}
 	last, freed := lastUses(p.Body)

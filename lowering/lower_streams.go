@@ -6,7 +6,9 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // LowerStreams gives every result its buffer and turns operations whose results
@@ -25,7 +27,7 @@ func LowerStreams(p *hostir.Program) error {
 	if hostir.Allocates(p) {
 		return nil
 	}
-	l := &streamLowering{program: p, names: hostir.NewNamer(p), named: modelNames(p), uses: usesIn(p.Body, madeView), uncut: map[domain.Extent]bool{}}
+	l := newStreamLowering(p)
 	groups := l.group(p.Body)
 	if slices.ContainsFunc(groups, func(g *group) bool { return g.pipelined() }) {
 		l.caller, l.loop = l.names.Fresh("caller"), l.names.Fresh("s")
@@ -49,10 +51,25 @@ func modelNames(p *hostir.Program) map[string]bool {
 	return names
 }
 
+func newStreamLowering(p *hostir.Program) *streamLowering {
+	l := &streamLowering{
+		program: p, names: hostir.NewNamer(p), results: modelNames(p), uses: usesIn(p.Body, madeView), uncut: map[domain.Extent]bool{},
+		moves: map[hostir.Stmt]string{},
+	}
+	name := hostir.Communications(p)
+	for _, s := range p.Body {
+		if shard.Reshards(s) {
+			l.moves[s] = name(s)
+		}
+	}
+	return l
+}
+
 type streamLowering struct {
 	program      *hostir.Program
 	names        *hostir.Namer
-	named        map[string]bool // results of the model's operations
+	results      map[string]bool        // of the model's operations
+	moves        map[hostir.Stmt]string // what the schedule calls what a statement moves between ranks
 	uses         *uses
 	errors       diag.List
 	caller, loop string                  // names; empty without pipelines
@@ -81,7 +98,7 @@ func (l *streamLowering) lower(g *group) {
 		if out.Role == hostir.View {
 			continue
 		}
-		if !l.named[out.Name] && !l.pointToPoint() {
+		if !l.results[out.Name] && !l.program.Choices.Exchanges() {
 			l.start(st.stmt)
 		}
 		l.emit(&hostir.Allocate{Info: hostir.InfoFrom(st.stmt, ""), Tensor: out})
@@ -158,5 +175,5 @@ func (l *streamLowering) steps(g *group) domain.Extent {
 }
 
 func (l *streamLowering) ownLast(g *group) bool {
-	return l.program.Choices.OwnStep == "last" && g.exchanges() && !g.isRing() && !g.atOnce()
+	return l.loopChoice(g, schedule.Local) == schedule.Last && g.exchanges() && !g.isRing() && !g.atOnce()
 }

@@ -6,15 +6,16 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // MakeOwnSlicesInPlace lets what ranks gather be made where the slices of the others arrive, as
-// own: in-place asks for: a buffer whose one purpose was to be copied there becomes a view of the
+// local_shard: in-place asks for: a buffer whose one purpose was to be copied there becomes a view of the
 // rank's own slice. Peers read it, or it is sent, from there.
 //
 // Requires: what a rank gathers of its own is copied in a step of its own; peers write the other
 // slices alone.
-// Establishes: with own: in-place, a slice that the program itself makes in a buffer that lies as
+// Establishes: with local_shard: in-place, a slice that the program itself makes in a buffer that lies as
 // the slice does is not copied.
 //
 //	before: R = Allocate; R = Reduce(sum, P_parts, axis 0); C = Allocate
@@ -23,7 +24,7 @@ import (
 //	after:  C = Allocate; R = Select(C, axis 0, index rank, parts D); R = Reduce(sum, P_parts, axis 0)
 //	        For s in 1..D: C_s = Select(C, axis 0, index (rank + s) % D); (send R, receive C_s)
 func MakeOwnSlicesInPlace(p *hostir.Program) error {
-	if p.Choices.Own != "in-place" {
+	if p.Choices.Get(schedule.LocalShard) != schedule.InPlace {
 		return nil
 	}
 	o := &ownSlices{motion: newMotion(p), allocates: map[*hostir.Tensor]*hostir.Allocate{}}

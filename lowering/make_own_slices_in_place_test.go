@@ -29,19 +29,19 @@ func TestOwnSlicesAreMadeInPlace(t *testing.T) {
 		"one after other":  {", E: [Stream(D), 6, 4]", "U = relu(A), V = relu(U), C = set(V), E = set(U)", 0},
 		"an input as well": {", E: [Stream(D), 6, 4]", "U = relu(A), V = relu(U), C = set(V), E = set(A)", 1},
 	} {
-		for _, pipeline := range []string{"p2p", "ring"} {
+		for _, steps := range []string{"rotation", "ring"} {
 			for _, transport := range []string{"nccl", "ipc-get", "ipc-put", "auto"} {
-				for n, form := range []string{"inline first keep", "ahead last free", "ahead first free"} {
+				for n, form := range []string{"buffers keep", "all.lead all, all.local last, buffers free", "all.lead all, buffers free"} {
 					for _, d := range []int64{1, 2, 3} {
-						t.Run(fmt.Sprint(name, "/", pipeline, "/", transport, "/", form, "/", d), func(t *testing.T) {
+						t.Run(fmt.Sprint(name, "/", steps, "/", transport, "/", form, "/", d), func(t *testing.T) {
 							p := lowertest.Pipeline(t, d, tensors+c.tensors, c.ops)
-							p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Streams = pipeline, transport, n
-							if _, err := fmt.Sscan(form, &p.Schedule.Transfers, &p.Schedule.OwnStep, &p.Schedule.Buffers); err != nil {
-								t.Fatal(err)
+							choose(&p.Schedule, "pipeline p2p", form, fmt.Sprint("streams ", n), "all.steps "+steps)
+							if transport == "auto" {
+								choose(&p.Schedule, "transport auto")
+							} else {
+								choose(&p.Schedule, "all.via "+transport)
 							}
-							if pipeline == "ring" {
-								p.Schedule.OwnStep = "first"
-							}
+							fit(p)
 							printed, _, _ := strings.Cut(text.Print(keepsResult(t, p, 6)), "\notherwise:")
 							if got := strings.Count(printed, " = Set("); got != c.copies {
 								t.Errorf("%d copies, not %d\n%s", got, c.copies, printed)

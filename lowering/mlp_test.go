@@ -37,6 +37,7 @@ func TestEndsOfAnMLPAreEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	choose(&p.Schedule, "preset reference")
 	followPasses(t, p, lowertest.NewOracle(t, p, 11))
 	program, err := Lower(p, Options{Verify: true})
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 // TestMovedAlongTheStreamAxisOfTheResult moves what has a Stream axis that its reader sums over, and
 // runs as a pipeline along another one.
 func TestMovedAlongTheStreamAxisOfTheResult(t *testing.T) {
-	for _, pipeline := range []string{"collective", "p2p", "ring"} {
+	for _, choices := range []string{"", "pipeline p2p", "pipeline p2p, all.steps ring"} {
 		p := lowertest.Pipeline(t, 2, "A: [2, 3, 4], C: [2, Stream(3), 4], E: [DIDx, Stream(4)]", "C = relu(A), E = sum(C, axis=1)")
-		p.Schedule.Pipeline = pipeline
+		choose(&p.Schedule, choices)
+		fit(p)
 		keepsResult(t, p, 3)
 	}
 }
@@ -21,7 +22,7 @@ func TestMovedAlongTheStreamAxisOfTheResult(t *testing.T) {
 func TestWhatIsMadeInSlicesIsMultipliedWhole(t *testing.T) {
 	for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
 		p := lowertest.Pipeline(t, 3, "A: [6, DIDx, 4], G: [6, Stream(D), 4], V: [4, 2], C: [6, D, 2]", "G = set(A), C = matmul(G, V)")
-		p.Schedule.Pipeline, p.Schedule.Transport = "p2p", transport
+		choose(&p.Schedule, "pipeline p2p, all.via "+transport)
 		keepsResult(t, p, 4)
 	}
 }

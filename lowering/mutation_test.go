@@ -17,6 +17,7 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 	for _, form := range forms {
 		for _, streams := range []int{1, 4} {
 			p := variant(agLinear(small(2, 4)), streams, form[0], form[1], form[2])
+			choose(&p.Schedule, "preset reference")
 			o := lowertest.NewOracle(t, p, 5)
 			program, err := Lower(p, Options{})
 			if err != nil {

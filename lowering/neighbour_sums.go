@@ -7,15 +7,18 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Where sums along a ring are folded into products (sums: folded), a product needs the sum that
+// Where sums along a ring are folded into products (fuse: gemm), a product needs the sum that
 // came in, and the product of another piece is what hides its transfer. So a rank sends a sum as
 // soon as it is made, and waits for one just before it adds to it: the transfers of step s bring
 // what step s + 1 adds to. The last sum is made where the result is.
 
-// folds reports whether the schedule asks for sums that products make.
-func (l *streamLowering) folds() bool { return l.program.Choices.Sums == "folded" }
+// folds reports whether the schedule asks for a sum that GEMMs make.
+func (l *streamLowering) folds(r hostir.Stmt) bool {
+	return l.choice(r, schedule.Fuse) == schedule.GEMM
+}
 
 // makeSums begins a step: its product is made where it is sent from or, in the last step,
 // where the result is.

@@ -3,11 +3,11 @@ package lowering
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // In a neighbour ring every rank talks to the next one and the one before alone. A step passes
@@ -33,7 +33,7 @@ func (c *slicer) passOn(st step) {
 	own, made := c.pick(set, nil, in, i, expr.Int(0), along)
 	split := &hostir.If{Info: hostir.InfoFrom(set, "step 0 is the own slice"), Cond: c.stepIs("==", expr.Int(0)), Body: made}
 	sent := own
-	if c.usesInPlace(out, own, st.loop) && c.transport() != "ipc-get" {
+	if c.usesInPlace(out, own, st.loop) && c.via(set) != schedule.IPCGet {
 		_, split.Else = c.pick(set, own, out, st.loop, c.index(), rows)
 		c.body = append(c.body, split)
 	} else {
@@ -85,7 +85,7 @@ func (c *slicer) declareSums(st step) {
 // collectSums starts a step: the sum of the step before goes to the next rank, and the one to
 // add to comes from the rank before, while the product of the step runs.
 func (c *slicer) collectSums(st step) {
-	if c.lowering.folds() {
+	if c.lowering.folds(st.stmt) {
 		c.makeSums(st)
 		return
 	}
@@ -111,7 +111,7 @@ func (c *slicer) collectSums(st step) {
 //	        If s != 0: Wait(send); Wait(receive); P_s = Binary(add, P_s, P_sums_s)
 //	        and after the loop: C = Set(P_own)
 func (c *slicer) passSumOn(st step) {
-	if c.lowering.folds() {
+	if c.lowering.folds(st.stmt) {
 		c.passSumOnAtOnce(st)
 		return
 	}
@@ -151,8 +151,8 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 
 // complainOfSums reports parts of a sum that a ring would overwrite.
 func (l *streamLowering) complainOfSums(r *hostir.Reduce) step {
-	d := l.errors.Add(r.Pos, diag.NotLowerable, "the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))
+	d := refuse(&l.errors, l.program, r, l.moves[r], schedule.Steps, "the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))
 	hostir.NoteDeclared(d, l.program, r, r.In).
-		WithHint("choose schedule: {pipeline: p2p}, which leaves it as it is")
+		WithHint("choose steps: rotation, which leaves it as it is")
 	return step{stmt: r, kind: unpipelined, loop: shard.NoAxis}
 }

@@ -9,24 +9,27 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// pieceForms are choices of a schedule with pieces that change the program.
+// pieceForms are choices of a schedule with interchanged sub-chunks that change the program. With 0 GEMMs of a
+// sub-chunk, block is left open.
 var pieceForms = []struct {
-	own, transfers, order, ownStep, signals, buffers string
-	streams, pieces, chunks                          int
+	choices       string
+	streams       int
+	pieces, gemms int64
 }{
-	{"in-place", "ahead", "rotation", "last", "batched", "keep", 0, 2, 0},
-	{"in-place", "inline", "rotation", "first", "single", "keep", 0, 3, 0},
-	{"copied", "ahead", "reverse", "first", "batched", "free", 2, 2, 0},
-	{"in-place", "ahead", "reverse", "last", "single", "keep", 3, 3, 0},
-	{"copied", "inline", "rotation", "last", "batched", "free", 1, 2, 0},
-	{"in-place", "ahead", "rotation", "last", "batched", "keep", 2, 2, 1},
-	{"in-place", "inline", "reverse", "first", "single", "free", 2, 3, 1},
-	{"copied", "ahead", "rotation", "first", "single", "keep", 0, 2, 1},
-	{"in-place", "ahead", "reverse", "last", "batched", "free", 4, 3, 2},
-	{"copied", "inline", "rotation", "last", "single", "keep", 1, 2, 2},
-	{"in-place", "ahead", "rotation", "first", "batched", "keep", 2, 3, 12},
+	{"all.lead all, all.local last, all.signals batched", 0, 2, 0},
+	{"", 0, 3, 0},
+	{"local_shard copied, all.lead all, all.steps reverse, all.signals batched, buffers free", 2, 2, 0},
+	{"all.lead all, all.steps reverse, all.local last", 3, 3, 0},
+	{"local_shard copied, all.local last, all.signals batched, buffers free", 1, 2, 0},
+	{"all.lead all, all.local last, all.signals batched", 2, 2, 1},
+	{"all.steps reverse, buffers free", 2, 3, 1},
+	{"local_shard copied, all.lead all", 0, 2, 1},
+	{"all.lead all, all.steps reverse, all.local last, all.signals batched, buffers free", 4, 3, 2},
+	{"local_shard copied, all.local last", 1, 2, 2},
+	{"all.lead all, all.signals batched", 2, 3, 12},
 }
 
 // withPieces visits the example specs of sums from rank to rank with every transport.
@@ -36,15 +39,16 @@ func withPieces(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipelin
 		if s.name != "matmul_rs_p2p" && s.name != "matmul_ar_p2p" {
 			continue
 		}
-		for transport := range transports {
+		for transport := range backends {
 			for n, form := range pieceForms {
 				t.Run(fmt.Sprintf("D=%d/%s/%s/%v", d, s.name, transport, form), func(t *testing.T) {
 					p := s.onMesh(t, "{x: D}", sizes(d, 3))
 					variant(p, form.streams, forms[n%len(forms)][0], forms[n%len(forms)][1], "before")
-					p.Schedule.Transport, p.Schedule.Own, p.Schedule.Transfers = transport, form.own, form.transfers
-					p.Schedule.Order, p.Schedule.OwnStep, p.Schedule.Signals = form.order, form.ownStep, form.signals
-					p.Schedule.Buffers, p.Schedule.Pieces = form.buffers, form.pieces
-					p.Schedule.Chunks = common(form.chunks, int(d))
+					choose(&p.Schedule, form.choices, "all.via "+transport, fmt.Sprintf("all.split %d, all.interchange true", form.pieces))
+					if n := common(form.gemms, d); n > 0 {
+						choose(&p.Schedule, fmt.Sprintf("all.block %d", d/n))
+					}
+					fit(p)
 					visit(t, p)
 				})
 			}
@@ -53,7 +57,7 @@ func withPieces(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipelin
 }
 
 // common is the largest number that divides two, and 0 where one of them is.
-func common(a, b int) int {
+func common(a, b int64) int64 {
 	for n := min(a, b); n > 1; n-- {
 		if a%n == 0 && b%n == 0 {
 			return n
@@ -87,7 +91,7 @@ func impliedWithPieces(p *model.Pipeline, i int, line string) bool {
 	// what is sent, and what is lent first is free, when the same piece comes round again.
 	implied := strings.HasPrefix(line, "Wait(send") || i == 0 && strings.HasPrefix(line, "Synchronize(caller)")
 	// A worker all of whose work is waited for needs no join, nor a fork if it waits itself.
-	return implied || p.Schedule.Streams > 0 && strings.HasPrefix(line, "Synchronize(")
+	return implied || p.Schedule.Get(schedule.Streams) != "0" && strings.HasPrefix(line, "Synchronize(")
 }
 
 // TestOnlyTheLastPieceIsWaitedFor holds what pieces are for: in the loop over pieces nothing
@@ -99,7 +103,8 @@ func TestOnlyTheLastPieceIsWaitedFor(t *testing.T) {
 				continue
 			}
 			p := s.onMesh(t, "{x: D}", sizes(4, 3))
-			p.Schedule.Transport = transport
+			choose(&p.Schedule, "all.via "+transport)
+			fit(p)
 			program, err := Lower(p, Options{Verify: true})
 			if err != nil {
 				t.Fatal(err)
@@ -125,46 +130,6 @@ func TestOnlyTheLastPieceIsWaitedFor(t *testing.T) {
 			if len(waits[false]) == 0 {
 				t.Errorf("%s: nothing is waited for after the work", transport)
 			}
-		}
-	}
-}
-
-// TestPiecesThatCannotBe holds what is said where pieces mean nothing.
-func TestPiecesThatCannotBe(t *testing.T) {
-	for _, c := range []struct {
-		spec, want string
-		set        func(*model.Schedule)
-	}{
-		{"ag_matmul_p2p", "has nothing to cut", func(*model.Schedule) {}},
-		{"matmul_ar_p2p", "has nothing to cut", func(s *model.Schedule) { s.Pipeline = "ring" }},
-		{"matmul_ar_p2p", "chunks: 4 are more than the 2 slices", func(s *model.Schedule) { s.Chunks = 4 }},
-		{"matmul_rs_p2p", "has nothing to cut", func(s *model.Schedule) { s.Pipeline, s.Chunks = "ring", 4 }},
-		{"matmul_rs_p2p", "cannot be cut into 5 equal pieces", func(s *model.Schedule) { s.Pieces = 5 }},
-	} {
-		for _, s := range specTexts(t) {
-			if s.name != c.spec {
-				continue
-			}
-			p := s.onMesh(t, "{x: D}", sizes(2, 3))
-			p.Schedule.Pieces = 2
-			c.set(&p.Schedule)
-			_, err := Lower(p, Options{})
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "HG100") != 1 {
-				t.Errorf("%s: %v, not %q alone", c.spec, err, c.want)
-			}
-		}
-	}
-	// What does not exchange slices has none to cut.
-	for _, s := range specTexts(t) {
-		if s.name != "matmul_ar_p2p" {
-			continue
-		}
-		p := s.onMesh(t, "{x: D}", sizes(2, 3))
-		p.Schedule.Pipeline = "eager"
-		want := lowerText(t, p)
-		p.Schedule.Pieces = 2
-		if got := lowerText(t, p); got != want {
-			t.Errorf("pieces change an eager program:\n%s", got)
 		}
 	}
 }

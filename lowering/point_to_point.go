@@ -3,18 +3,15 @@ package lowering
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // A point-to-point pipeline exchanges at distance s in step s: a rank receives the slice of
 // the rank s places further on and sends its own to the rank s places back. So in every
 // step each link carries one slice in each direction, and step 0 is the rank's own slice.
-
-// pointToPoint reports whether the schedule asks for point-to-point pipelines.
-func (l *streamLowering) pointToPoint() bool { return l.program.Choices.Pipeline == "p2p" }
 
 // rotate makes slices of the pipeline begin with the rank's own, where its steps exchange
 // between ranks.
@@ -25,8 +22,8 @@ func (c *slicer) rotate(g *group) {
 		}
 		in := hostir.Uses(st.stmt)[0]
 		ring := newRing(in.Mesh, shard.Describe(st.stmt).Shifts[0].Mesh)
-		ring.reverse = c.lowering.program.Choices.Order == "reverse"
-		ring.pairs = c.lowering.inPairs(st, ring)
+		order := c.lowering.loopChoice(g, schedule.Steps)
+		ring.reverse, ring.pairs = order == schedule.Reverse, order == schedule.Pairwise
 		c.ring = ring
 		switch st.kind {
 		case toRankAtDistance:
@@ -35,23 +32,6 @@ func (c *slicer) rotate(g *group) {
 			c.collectSums(st)
 		}
 	}
-}
-
-// inPairs reports whether ranks exchange in pairs, and complains where they cannot.
-func (l *streamLowering) inPairs(st step, r *ring) bool {
-	pos := st.stmt.Meta().Pos
-	switch {
-	case l.program.Choices.Order != "pairwise":
-		return false
-	case st.kind.alongRing():
-		l.errors.Add(pos, diag.NotLowerable, "order: pairwise does not go with pipeline: ring, in which a rank passes on to the next one and makes no pairs").WithHint("choose order: rotation, or pipeline: p2p")
-		return false
-	case r.size&(r.size-1) != 0:
-		l.errors.Add(pos, diag.NotLowerable, "order: pairwise needs a power of two of ranks, and mesh axis %s has %d", r.axis, r.size).
-			WithHint("choose order: rotation")
-		return false
-	}
-	return true
 }
 
 // passFromRank appends one step of an allgather from rank to rank. The own slice is used
@@ -88,7 +68,7 @@ func (c *slicer) passFromRank(st step) {
 		exchange = c.overSlices(set, exchange...)
 	}
 	c.body = append(c.body, exchange...)
-	if c.transport() == "nccl" && c.cut.width == 1 {
+	if c.via(set) == schedule.NCCL && c.cut.width == 1 {
 		c.slices[sliceKey{out, st.loop, rows}] = slice // else what follows names what the transfer left
 	}
 }
@@ -96,7 +76,7 @@ func (c *slicer) passFromRank(st step) {
 // usesInPlace reports whether the slices of t are used in this pipeline alone and lie as
 // the own slice does, which then need not be where the others are.
 func (c *slicer) usesInPlace(t, own *hostir.Tensor, loop int) bool {
-	return c.lowering.program.Choices.Own != "copied" && c.cut.width == 1 && t.Role == hostir.Temp &&
+	return c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied && c.cut.width == 1 && t.Role == hostir.Temp &&
 		c.group.last[t] <= c.group.number && slices.Equal(hostir.Layout(own), hostir.DropAxis(hostir.Layout(t), loop))
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // collectParts declares and allocates the buffer of a sum's parts, one for each rank of the
@@ -28,7 +29,7 @@ func (c *slicer) collectParts(st step) {
 	l.program.Tensors = append(l.program.Tensors, parts)
 	c.parts[r] = parts
 	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
-	if !c.sumsInPlace(in, part, i) {
+	if !c.sumsInPlace(r, in, part, i) {
 		return
 	}
 	rows := c.rows(in, i)
@@ -48,9 +49,9 @@ func between(t *hostir.Tensor, part, loop int) bool {
 }
 
 // sumsInPlace reports whether the own part of a sum is made where the parts are collected.
-func (c *slicer) sumsInPlace(in *hostir.Tensor, part, loop int) bool {
-	choices := c.lowering.program.Choices
-	return !between(in, part, loop) && choices.Own != "copied" && choices.Sums != "direct" && c.cut.width == 1 && in.Role == hostir.Temp &&
+func (c *slicer) sumsInPlace(r hostir.Stmt, in *hostir.Tensor, part, loop int) bool {
+	return !between(in, part, loop) && c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied &&
+		c.lowering.choice(r, schedule.Fuse) != schedule.PeerRead && c.cut.width == 1 && in.Role == hostir.Temp &&
 		c.group.makes[in] && c.lowering.uses.mayAddTo(in) // nothing else reads it
 }
 
@@ -76,7 +77,7 @@ func (c *slicer) passToRank(st step) {
 	rows, part := c.rows(in, i), c.partAxis(st)
 	to, from := c.ring.after(c.distance()), c.ring.before(c.distance())
 	sent, slice := c.slices[sliceKey{in, i, rows}], []hostir.Stmt(nil)
-	inPlace := c.sumsInPlace(in, part, i)
+	inPlace := c.sumsInPlace(r, in, part, i)
 	if sent == nil || inPlace || c.cut.width > 1 {
 		sent, slice = c.pick(r, nil, in, i, c.index(), rows)
 	}

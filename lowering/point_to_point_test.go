@@ -12,34 +12,45 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// exchangeForms are choices of a point-to-point schedule that change the program.
-var exchangeForms = []struct {
-	own, transfers, order, ownStep string
-	chunks                         func(d int64) int64
-	pipeline                       string // and, of a ring, where it adds
-}{
-	{"in-place", "inline", "rotation", "first", slicewise, "p2p"},
-	{"copied", "inline", "reverse", "last", slicewise, "p2p"},
-	{"in-place", "ahead", "rotation", "first", slicewise, "p2p"},
-	{"copied", "ahead", "reverse", "first", pieces, "p2p"},
-	{"in-place", "ahead", "reverse", "last", pieces, "p2p"},
-	{"in-place", "inline", "rotation", "first", pieces, "p2p"},
-	{"in-place", "ahead", "rotation", "first", together, "p2p"},
-	{"in-place", "inline", "reverse", "last", several, "p2p"},
-	{"in-place", "ahead", "reverse", "last", several, "p2p"},
-	{"in-place", "inline", "rotation", "first", slicewise, "p2p direct"},
-	{"copied", "ahead", "reverse", "last", pieces, "p2p direct"},
-	{"in-place", "ahead", "rotation", "first", together, "p2p direct"},
-	{"in-place", "ahead", "reverse", "last", several, "p2p direct"},
-	{"in-place", "inline", "rotation", "first", slicewise, "ring"},
-	{"copied", "inline", "reverse", "first", pieces, "ring"},
-	{"in-place", "ahead", "rotation", "first", pieces, "ring"},
-	{"in-place", "inline", "rotation", "first", slicewise, "ring folded"},
-	{"in-place", "inline", "reverse", "first", pieces, "ring folded"},
-	{"copied", "ahead", "rotation", "first", pieces, "ring folded"},
-	{"in-place", "ahead", "reverse", "first", slicewise, "ring folded"},
+// exchangeForm is choices of a point-to-point schedule that change the program.
+type exchangeForm struct {
+	localShard, lead, steps, local string
+	gemms                          func(d int64) int64
+	sums                           string // of fuse, where that is not the default
+}
+
+var exchangeForms = []exchangeForm{
+	{"in-place", "none", "rotation", "first", slicewise, ""},
+	{"copied", "none", "reverse", "last", slicewise, ""},
+	{"in-place", "all", "rotation", "first", slicewise, ""},
+	{"copied", "all", "reverse", "first", pieces, ""},
+	{"in-place", "all", "reverse", "last", pieces, ""},
+	{"in-place", "none", "rotation", "first", pieces, ""},
+	{"in-place", "all", "rotation", "first", together, ""},
+	{"in-place", "none", "reverse", "last", several, ""},
+	{"in-place", "all", "reverse", "last", several, ""},
+	{"in-place", "none", "rotation", "first", slicewise, "peer-read"},
+	{"copied", "all", "reverse", "last", pieces, "peer-read"},
+	{"in-place", "all", "rotation", "first", together, "peer-read"},
+	{"in-place", "all", "reverse", "last", several, "peer-read"},
+	{"in-place", "none", "ring", "first", slicewise, ""},
+	{"copied", "none", "ring", "first", pieces, ""},
+	{"in-place", "all", "ring", "first", pieces, ""},
+	{"in-place", "none", "ring", "first", slicewise, "gemm"},
+	{"copied", "all", "ring", "first", pieces, "gemm"},
+	{"in-place", "all", "ring", "first", slicewise, "gemm"},
+}
+
+// choices is the form on d ranks.
+func (f exchangeForm) choices(d int64) string {
+	text := fmt.Sprintf("pipeline p2p, local_shard %s, all.lead %s, all.steps %s, all.local %s, %s", f.localShard, f.lead, f.steps, f.local, gemms(f.gemms(d), d))
+	if f.sums != "" {
+		text += ", all.fuse " + f.sums
+	}
+	return text
 }
 
 // sums reports whether ranks of an example sum what they exchange.
@@ -67,19 +78,15 @@ func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *mod
 		if !strings.HasSuffix(s.name, "_p2p") {
 			continue
 		}
-		for transport := range transports {
+		for transport := range backends {
 			for _, form := range exchangeForms {
-				if form.pipeline == "p2p direct" && (transport != "ipc-get" || !sums(s.name)) {
+				if form.sums == "peer-read" && (transport != "ipc-get" || !sums(s.name)) {
 					continue
 				}
-				chunks := int(form.chunks(d))
-				name := fmt.Sprintf("%s/%s/%s/%s/%s/%s/%s/%d", s.name, form.pipeline, transport, form.own, form.transfers, form.order, form.ownStep, chunks)
-				t.Run(name, func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/%s", s.name, transport, form.choices(d)), func(t *testing.T) {
 					p := s.onMesh(t, "{x: D}", sizes(d, 1))
-					p.Schedule.Pipeline, p.Schedule.Sums, _ = strings.Cut(form.pipeline, " ")
-					p.Schedule.Transport, p.Schedule.Own = transport, form.own
-					p.Schedule.Transfers, p.Schedule.Order, p.Schedule.OwnStep = form.transfers, form.order, form.ownStep
-					p.Schedule.Chunks = chunks
+					choose(&p.Schedule, form.choices(d), "all.via "+transport)
+					fit(p)
 					visit(t, p)
 				})
 			}
@@ -120,9 +127,9 @@ func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
 			continue
 		}
 		for where, place := range teamPlaces {
-			for transport := range transports {
+			for transport := range backends {
 				for n, form := range exchangeForms {
-					if form.pipeline == "p2p direct" && (transport != "ipc-get" || !sums(s.name)) {
+					if form.sums == "peer-read" && (transport != "ipc-get" || !sums(s.name)) {
 						continue
 					}
 					t.Run(fmt.Sprintf("%s/%s/%s/%d", s.name, where, transport, n), func(t *testing.T) {
@@ -130,10 +137,8 @@ func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
 						if place.ranks != nil {
 							onSomeRanks(p, place.world, place.ranks)
 						}
-						p.Schedule.Pipeline, p.Schedule.Sums, _ = strings.Cut(form.pipeline, " ")
-						p.Schedule.Transport, p.Schedule.Own = transport, form.own
-						p.Schedule.Transfers, p.Schedule.Order, p.Schedule.OwnStep = form.transfers, form.order, form.ownStep
-						p.Schedule.Chunks, p.Schedule.Streams = int(form.chunks(3)), n%4
+						choose(&p.Schedule, form.choices(3), "all.via "+transport, fmt.Sprint("streams ", n%4))
+						fit(p)
 						visit(t, p)
 					})
 				}
@@ -145,9 +150,8 @@ func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
 func TestPointToPointOnTeamsKeepsTheResult(t *testing.T) {
 	onTeams(t, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
-		if p.Schedule.Transport != "nccl" {
-			p.Schedule.Signals, p.Schedule.Copy = "batched", "fused"
-		}
+		choose(&p.Schedule, "all.signals batched, all.copy fused")
+		fit(p)
 		keepsResult(t, p, 6)
 	})
 }
@@ -165,11 +169,11 @@ ops:
   - C = set(B)
 `}
 	for _, mesh := range []string{"{y: 2, x: D}", "{x: D, y: 2}"} {
-		for _, pipeline := range []string{"p2p", "ring"} {
+		for _, steps := range []string{"rotation", "ring"} {
 			for _, transport := range []string{"ipc-get", "ipc-put"} {
-				t.Run(mesh+"/"+pipeline+"/"+transport, func(t *testing.T) {
+				t.Run(mesh+"/"+steps+"/"+transport, func(t *testing.T) {
 					p := spec.onMesh(t, mesh, nil)
-					p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Hosts = pipeline, transport, "y"
+					choose(&p.Schedule, "pipeline p2p, nodes y, all.steps "+steps, "all.via "+transport)
 					printed := text.Print(keepsResult(t, p, 12))
 					shares := strings.Count(printed, "ShareMemHandles(mesh world axis x, receive")
 					if all := strings.Count(printed, "ShareMemHandles("); shares != 1 || all != 1 || strings.Count(printed, ", NCCL)") != 2 {
@@ -219,7 +223,7 @@ func TestPointToPointKeepsTheResult(t *testing.T) {
 			t.Run(fmt.Sprintf("D=%d/%s", d, form), func(t *testing.T) {
 				pointToPointVariants(t, d, func(t *testing.T, p *model.Pipeline) {
 					t.Helper()
-					p.Schedule.Sync, p.Schedule.Joins, p.Schedule.Streams = form[0], form[1], n
+					choose(&p.Schedule, "initial_waits "+form[0], "joins "+form[1], fmt.Sprint("streams ", n))
 					keepsResult(t, p, 12)
 				})
 			})
@@ -232,17 +236,17 @@ func TestPointToPointKeepsTheResult(t *testing.T) {
 func TestPointToPointNeedsItsWaits(t *testing.T) {
 	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
-		if p.Schedule.Chunks != 0 {
-			return // it has the waits of the same schedule without chunks
+		if p.Schedule.Of("", schedule.Split) != "1" || p.Schedule.Of("", schedule.Block) != "" {
+			return // it has the waits of the same schedule with one GEMM of each shard
 		}
-		p.Schedule.Streams = 2
+		choose(&p.Schedule, "preset reference, streams 2")
 		needsItsWaits(t, p, func(_ int, line string) bool {
 			// A rank that has gathered its peers' sums knows that they have read its parts.
 			implied := p.Name == "matmul_ar_p2p" && strings.HasPrefix(line, "Wait(send")
 			// One kernel of a peer has read a part and written a sum; see TestWrittenSumsNeedTheirWaits.
-			implied = implied || p.Name == "matmul_ar_p2p" && p.Schedule.Sums == "direct" && strings.HasPrefix(line, "Wait(receive")
+			implied = implied || p.Name == "matmul_ar_p2p" && p.Schedule.Of("", schedule.Fuse) == schedule.PeerRead && strings.HasPrefix(line, "Wait(receive")
 			// A worker all of whose work is waited for needs no join, nor a fork if it waits itself.
-			return implied || p.Schedule.Transfers == "ahead" && strings.HasPrefix(line, "Synchronize(")
+			return implied || p.Schedule.Of("", schedule.Lead) == schedule.All && strings.HasPrefix(line, "Synchronize(")
 		})
 	})
 }

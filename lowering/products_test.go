@@ -1,6 +1,7 @@
 package lowering
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,27 +13,23 @@ import (
 )
 
 // productSchedules are choices under which products and sums become different programs.
-var productSchedules = map[string]func(*model.Schedule){
-	"collective":  func(*model.Schedule) {},
-	"after":       func(s *model.Schedule) { s.Reshard, s.Joins, s.Streams = "after", "after", 2 },
-	"eager":       func(s *model.Schedule) { s.Pipeline = "eager" },
-	"broadcast":   func(s *model.Schedule) { s.Pipeline, s.Buffers = "broadcast", "free" },
-	"reduce":      func(s *model.Schedule) { s.Pipeline = "reduce" },
-	"p2p":         func(s *model.Schedule) { s.Pipeline = "p2p" },
-	"p2p get":     func(s *model.Schedule) { s.Pipeline, s.Transport, s.Own = "p2p", "ipc-get", "copied" },
-	"p2p put":     func(s *model.Schedule) { s.Pipeline, s.Transport, s.Transfers = "p2p", "ipc-put", "ahead" },
-	"p2p auto":    func(s *model.Schedule) { s.Pipeline, s.Transport = "p2p", "auto" },
-	"p2p at once": func(s *model.Schedule) { s.Pipeline, s.Transport, s.Chunks = "p2p", "ipc-get", 1 },
-	"direct":      func(s *model.Schedule) { s.Pipeline, s.Transport, s.Sums = "p2p", "ipc-get", "direct" },
-	"direct ahead": func(s *model.Schedule) {
-		s.Pipeline, s.Transport, s.Sums, s.Transfers, s.OwnStep = "p2p", "ipc-get", "direct", "ahead", "last"
-	},
-	"ring":     func(s *model.Schedule) { s.Pipeline = "ring" },
-	"ring put": func(s *model.Schedule) { s.Pipeline, s.Transport = "ring", "ipc-put" },
-	"folded":   func(s *model.Schedule) { s.Pipeline, s.Sums = "ring", "folded" },
-	"folded put": func(s *model.Schedule) {
-		s.Pipeline, s.Transport, s.Sums, s.Transfers = "ring", "ipc-put", "folded", "ahead"
-	},
+var productSchedules = map[string]string{
+	"collective":   "",
+	"after":        "reshard after, streams 2",
+	"eager":        "preset eager",
+	"broadcast":    "pipeline broadcast, buffers free",
+	"reduce":       "pipeline reduce",
+	"p2p":          "pipeline p2p",
+	"p2p get":      "pipeline p2p, all.via ipc-get, local_shard copied",
+	"p2p put":      "pipeline p2p, all.via ipc-put, all.lead all",
+	"p2p auto":     "pipeline p2p, transport auto",
+	"p2p at once":  "pipeline p2p, all.via ipc-get, all.block D",
+	"direct":       "pipeline p2p, all.via ipc-get, all.fuse peer-read",
+	"direct ahead": "pipeline p2p, all.via ipc-get, all.fuse peer-read, all.lead all, all.local last",
+	"ring":         "pipeline p2p, all.steps ring",
+	"ring put":     "pipeline p2p, all.steps ring, all.via ipc-put",
+	"folded":       "pipeline p2p, all.steps ring, all.fuse gemm",
+	"folded put":   "pipeline p2p, all.steps ring, all.via ipc-put, all.fuse gemm, all.lead all",
 }
 
 // TestProductsKeepTheResult follows products of every form, and sums of every type, through all
@@ -47,7 +44,7 @@ func TestProductsKeepTheResult(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, choose := range productSchedules {
+		for name, choices := range productSchedules {
 			if !goesWith(name, string(text)) {
 				continue
 			}
@@ -57,7 +54,8 @@ func TestProductsKeepTheResult(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					choose(&p.Schedule)
+					choose(&p.Schedule, strings.ReplaceAll(choices, "block D", fmt.Sprint("block ", d)))
+					fit(p)
 					followPasses(t, p, lowertest.NewOracle(t, p, uint64(d)))
 				})
 			}

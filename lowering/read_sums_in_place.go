@@ -1,21 +1,20 @@
 package lowering
 
 import (
-	"cmp"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // ReadSumsInPlace lets a sum over ranks read the parts of the others where they are, as
-// sums: direct asks for: the sum waits for the loans itself, so nothing is copied and no memory
+// fuse: peer-read asks for: the sum waits for the loans itself, so nothing is copied and no memory
 // is needed for the parts. Owners wait for the return of their loans at the end of the program: if
 // they did so before their own sum, ranks would wait for each other.
 //
 // Requires: the sum of a pipeline follows its work loop and the joins; transfers and their waits
 // stand where they were lowered; the own part is copied to the others.
-// Establishes: with sums: direct, no part of such a sum is copied.
+// Establishes: with fuse: peer-read, no part of such a sum is copied.
 //
 //	before: For s: (P_s = Matmul(A_s, B); If s == 0: (P_parts_s = Set(P_s))
 //	          Else: (lend P_s, receive P_parts_s, Wait(send), Wait(receive)))
@@ -24,10 +23,10 @@ import (
 //	        P_own = Select(P, axis 1, index rank); C = SumLoans(P_own): For s in 1..D: (receive C)
 //	        For s in 1..D: Wait(send)
 func ReadSumsInPlace(p *hostir.Program) error {
-	if p.Choices.Sums != "direct" {
+	if !p.Choices.Any(schedule.Fuse, schedule.PeerRead) {
 		return nil
 	}
-	d := &directSums{motion: newMotion(p), filled: map[*hostir.Tensor]*summedParts{}}
+	d := &directSums{motion: newMotion(p), moves: hostir.Communications(p), filled: map[*hostir.Tensor]*summedParts{}}
 	d.find()
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	var returns []hostir.Stmt
@@ -36,7 +35,7 @@ func ReadSumsInPlace(p *hostir.Program) error {
 		r, isReduce := s.(*hostir.Reduce)
 		_, isDone := s.(*hostir.SumLoans)
 		done = done || isDone
-		if !isReduce || d.filled[r.In] == nil {
+		if !isReduce || d.filled[r.In] == nil || p.Choices.Of(d.moves(r), schedule.Fuse) != schedule.PeerRead {
 			body = append(body, s)
 			continue
 		}
@@ -46,8 +45,7 @@ func ReadSumsInPlace(p *hostir.Program) error {
 		}
 	}
 	if !done {
-		d.refuse(d.nearest(), "sums: direct has no sum over ranks that can read the parts of its peers where they are").
-			WithHint("it goes with pipeline: p2p and transport: ipc-get, without pieces, and a reduction over an axis DIDx that is not that of hosts")
+		d.refuse(p.Body[0], "no sum over ranks can read the parts of its peers where they are")
 	}
 	body = append(body, returns...)
 	p.Body = body
@@ -93,29 +91,7 @@ func (d *directSums) forget() {
 	})
 }
 
-func (d *directSums) refuse(pos diag.Pos, format string, args ...any) *diag.Diagnostic {
-	return d.errors.Add(pos, diag.NotLowerable, format, args...)
-}
-
-// nearest is where a program reduces what peers sent, or else where it first sends anything, or
-// does anything.
-func (d *directSums) nearest() diag.Pos {
-	var reduced, sent, done diag.Pos
-	first := func(pos *diag.Pos, s hostir.Stmt, holds bool) {
-		if holds && !pos.IsValid() {
-			*pos = s.Meta().Pos
-		}
-	}
-	received := map[*hostir.Tensor]bool{}
-	hostir.Walk(d.program.Body, func(s hostir.Stmt) bool {
-		if p, ok := s.(*hostir.P2PCommunication); ok && !p.Send {
-			received[root(d.base, p.Buffer)] = true
-		}
-		r, isReduce := s.(*hostir.Reduce)
-		first(&reduced, s, isReduce && received[r.In])
-		first(&sent, s, isTransfer(s))
-		first(&done, s, true)
-		return true
-	})
-	return cmp.Or(reduced, sent, done)
+// refuse reports that a sum cannot read what it has to.
+func (d *directSums) refuse(s hostir.Stmt, format string, args ...any) {
+	refuse(&d.errors, d.program, s, d.moves(s), schedule.Fuse, format, args...).WithHint("choose fuse: none")
 }

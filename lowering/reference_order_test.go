@@ -38,7 +38,7 @@ func TestStatementsOfAGLinear(t *testing.T) {
 		"fused": slices.Concat(start, []string{"For", "  SetCurrentStream", "  Synchronize"}, work),
 	}
 	for sync, want := range want {
-		program, err := Lower(variant(agLinear(small(2, 8)), 4, sync, "body", "before"), Options{Verify: true})
+		program, err := Lower(referenceProgram(agLinear(small(2, 8)), sync), Options{Verify: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,12 +93,18 @@ func TestStatementsOfPointToPoint(t *testing.T) {
 				continue
 			}
 			p := s.onMesh(t, "{x: D}", sizes(4, 1))
-			p.Schedule.Transport, p.Schedule.Own = c.transport, "copied"
+			choose(&p.Schedule, "preset reference, local_shard copied, all.via "+c.transport)
 			if diff := cmp.Diff(slices.Concat(start, c.step, end), statements(t, p)); diff != "" {
 				t.Errorf("%s, %s: -want +got:\n%s", c.spec, c.transport, diff)
 			}
 		}
 	}
+}
+
+// referenceProgram gives a pipeline the schedule of the reference, with its initial waits in one of two places.
+func referenceProgram(p *model.Pipeline, waits string) *model.Pipeline {
+	choose(&p.Schedule, "preset reference, initial_waits "+waits)
+	return p
 }
 
 // statements lowers a pipeline and lists the statements of its JSON, nested by spaces.

@@ -30,7 +30,7 @@ func TestReshardingsAnywhere(t *testing.T) {
 		{"an exchange beside a pipeline", "mesh: {x: 2}", "A: [2, DIDx, 2, 2], S: [2, Stream(2), DIDx], R: [Stream(2), DIDx, 2]",
 			"S = max(A, axis=1)\n  - R = relu(S)", "pipeline: broadcast"},
 		{"teams at different slices", "mesh: {x: 2, y: 2}", "A: [2, DIDx, 3], T: [Stream(2), DIDy, 3], U: [Stream(2), 2, 3]",
-			"T = permute(A, perm=[1, 0, 2])\n  - U = relu(T)", "pipeline: ring"},
+			"T = permute(A, perm=[1, 0, 2])\n  - U = relu(T)", "pipeline: p2p, all: {steps: ring}"},
 		{"teams at different slices, at a distance", "mesh: {x: 2, y: 2}", "A: [DIDx, 2, 3], T: [Stream(2), 2, 3], U: [Stream(2), DIDy, 3]",
 			"T = reshape(A, shape=[2, 2, 3])\n  - U = set(T)", "pipeline: p2p"},
 		{"sums of teams at different slices", "mesh: {y: 2, x: 2}",

@@ -4,6 +4,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // ring is the ranks along one mesh axis, as a rank sees them: its place among them, and the
@@ -86,14 +87,13 @@ func (r *ring) along(place, steps, around expr.Expr, back bool) expr.Expr {
 	return binary("%", binary("+", place, steps), around)
 }
 
-// transport is what carries the transfers of the pipeline: along an axis from host to host, NCCL.
-func (c *slicer) transport() string {
-	choices := c.lowering.program.Choices
-	if c.ring.axis == choices.Hosts {
-		return "nccl"
+// via is what carries the transfers of a communication: along an axis from node to node, NCCL.
+func (c *slicer) via(s hostir.Stmt) string {
+	if c.ring.axis == c.lowering.program.Choices.Get(schedule.Nodes) {
+		return schedule.NCCL
 	}
-	return choices.Transport
+	return c.lowering.choice(s, schedule.Via)
 }
 
-// transports gives the backend of each transport of a schedule.
-var transports = map[string]hostir.Backend{"nccl": hostir.NCCL, "ipc-get": hostir.IPCGet, "ipc-put": hostir.IPCPut}
+// backends gives that of each value of via.
+var backends = map[string]hostir.Backend{schedule.NCCL: hostir.NCCL, schedule.IPCGet: hostir.IPCGet, schedule.IPCPut: hostir.IPCPut}

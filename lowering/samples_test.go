@@ -15,19 +15,12 @@ type sample struct {
 	line int
 }
 
-// schedule is what a spec without a schedule section gets.
-func schedule() model.Schedule {
-	return model.Schedule{
-		Pipeline: "collective", Transport: "nccl", Reshard: "before", Streams: 4, Sync: "split", Joins: "body", Buffers: "keep",
-	}
-}
-
 func newSample(name string, d int64) *sample {
 	m := &domain.Mesh{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Text: "D", Size: d}}}}
 	for r := range int(d) {
 		m.Ranks = append(m.Ranks, r)
 	}
-	p := &model.Pipeline{Name: name, File: "spec.yaml", Meshes: []*domain.Mesh{m}, Schedule: schedule()}
+	p := &model.Pipeline{Name: name, File: "spec.yaml", Meshes: []*domain.Mesh{m}}
 	p.Params = []model.Param{{Name: "D", Value: d}}
 	return &sample{p: p, mesh: m, line: 4}
 }
@@ -122,9 +115,9 @@ func agLinear(g gemm) *model.Pipeline {
 	return s.done()
 }
 
-// variant sets the schedule of a pipeline from "sync/joins/reshard".
-func variant(p *model.Pipeline, streams int, sync, joins, reshard string) *model.Pipeline {
-	p.Schedule.Streams, p.Schedule.Sync, p.Schedule.Joins, p.Schedule.Reshard = streams, sync, joins, reshard
+// variant sets the schedule of a pipeline from "initial_waits/joins/reshard".
+func variant(p *model.Pipeline, streams int, waits, joins, reshard string) *model.Pipeline {
+	choose(&p.Schedule, fmt.Sprint("streams ", streams), "initial_waits "+waits, "joins "+joins, "reshard "+reshard)
 	return p
 }
 

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // problem is what a schedule is chosen by: an operation and its size on one GPU.
@@ -47,9 +47,9 @@ func (p problem) distance(other problem) float64 {
 // measurement is a line of the table: the schedule that was fastest for a problem.
 type measurement struct {
 	problem
-	us       float64     // of a call
-	choices  [][2]string // name and value of what is not the default
-	schedule string      // the choices as text
+	us       float64           // of a call
+	choices  []schedule.Choice // what is not the default
+	schedule string            // the choices as text
 }
 
 // time prints the time of a call.
@@ -60,40 +60,63 @@ func (m measurement) time() string {
 	return fmt.Sprintf("%.2f ms", m.us/1000)
 }
 
-// cuts are the choices that say how slices are cut, which go together.
-var cuts = []string{"chunks", "pieces"}
+// cuts are the fields that say how shards are cut, which go together.
+var cuts = []string{schedule.Split, schedule.Block, schedule.Interchange}
 
-// set makes the choices of a measurement, but for those that are given.
-func (m measurement) set(p *hostir.Program, given []string) {
-	if slices.ContainsFunc(given, func(name string) bool { return slices.Contains(cuts, name) }) {
-		given = slices.Concat(given, cuts)
-	}
-	for _, choice := range m.choices {
-		if !slices.Contains(given, choice[0]) {
-			p.Set(choice[0], choice[1])
+// set makes the choices of a measurement in a schedule, but for those that it has.
+func (m measurement) set(s *schedule.Schedule) {
+	given := slices.Clone(s.Choices)
+	cut := slices.ContainsFunc(given, func(c schedule.Choice) bool { return slices.Contains(cuts, c.Field) })
+	for _, c := range m.choices {
+		has := slices.ContainsFunc(given, func(g schedule.Choice) bool { return g.Path() == c.Path() })
+		if c.Field == schedule.Preset || !has && !(cut && slices.Contains(cuts, c.Field)) {
+			s.Put(c)
 		}
 	}
 }
 
-// fits reports whether a problem can have the schedule of a measurement: its pipeline where one
-// is asked for, and its chunks, which are a divisor of the slices, or without pieces a multiple that
-// cuts each into equally many rows, as pieces do. A ring takes multiples alone, and sums where the
-// parts are.
-func (m measurement) fits(p problem, pipeline string) bool {
-	made := hostir.Program{}
-	m.set(&made, nil)
-	chunks := int64(made.Choices.Chunks)
-	switch pieces := int64(made.Choices.Pieces); {
-	case pieces > 0 && (p.rows%pieces != 0 || chunks > 0 && p.ranks%chunks != 0):
+// fits reports whether a problem can have the schedule of a measurement beside what is asked for: its pipeline where
+// one is, and cuts that divide the ranks, and each shard into equally many rows. A ring takes sums where the parts are.
+func (m measurement) fits(p problem, asked schedule.Schedule) bool {
+	made, own := schedule.Schedule{Choices: asked.Choices}, schedule.Schedule{Choices: m.choices}
+	m.set(&made)
+	pipeline, isAsked := asked.Given("", schedule.Pipeline)
+	switch {
+	case isAsked && (pipeline.Value != own.Get(schedule.Pipeline) || own.Get(schedule.Preset) == schedule.Eager):
 		return false
-	case pipeline != "" && pipeline != made.Choices.Pipeline:
+	case p.rows%schedule.Number(made.Of("", schedule.Split)) != 0:
 		return false
-	case made.Choices.Pipeline == "ring" && p.kept:
+	case made.Of("", schedule.Steps) == schedule.Ring && p.kept:
 		return false
-	case chunks == 0 || p.ranks%chunks == 0 && made.Choices.Pipeline != "ring":
-		return true
 	}
-	return chunks%p.ranks == 0 && p.rows%(chunks/p.ranks) == 0
+	return !slices.ContainsFunc(made.Choices, func(c schedule.Choice) bool {
+		_, isAsked := asked.Given(c.Of, c.Field)
+		return c.Of != "" && !p.takes(c, &made, isAsked)
+	})
+}
+
+// takes reports whether the communications of a problem can have a choice; one that is asked for has to say
+// something of them.
+func (p problem) takes(choice schedule.Choice, in *schedule.Schedule, asked bool) bool {
+	applies := !asked
+	for _, kind := range communicationsOf[p.operation] {
+		f := &schedule.Facts{Kind: kind, Ranks: p.ranks, InLoop: in.Exchanges(), P2P: in.Exchanges(), Schedule: in, Summed: kind != "allgather" || p.operation == "matmul_ar"}
+		if kind != "allgather" {
+			f.Sum, f.Function = true, "sum"
+		}
+		switch why := f.Check(choice); {
+		case why == nil:
+			applies = true
+		case !why.Elsewhere:
+			return false
+		}
+	}
+	return applies
+}
+
+// communicationsOf are those of the measured operations.
+var communicationsOf = map[string][]string{
+	"allgather": {"allgather"}, "ag_matmul": {"allgather"}, "matmul_rs": {"reducescatter"}, "matmul_ar": {"reducescatter", "allgather"},
 }
 
 // measuredText has a line for each measurement, the columns apart by tabs. It is written by
@@ -111,13 +134,13 @@ var measured = func() []measurement {
 	return list
 }()
 
-// nearest is the measurement of the same operation that is closest in size and fits, with a
-// given pipeline or "" for any: the first one of several, nil if there is none.
-func nearest(list []measurement, p problem, pipeline string) *measurement {
+// nearest is the measurement of the same operation that is closest in size and fits beside what a schedule asks
+// for: the first one of several, nil if there is none.
+func nearest(list []measurement, p problem, asked schedule.Schedule) *measurement {
 	var found *measurement
 	for i := range list {
 		m := &list[i]
-		if m.operation == p.operation && m.fits(p, pipeline) && (found == nil || m.distance(p) < found.distance(p)) {
+		if m.operation == p.operation && m.fits(p, asked) && (found == nil || m.distance(p) < found.distance(p)) {
 			found = m
 		}
 	}
@@ -172,11 +195,12 @@ func parseMeasurement(fields []string) (measurement, error) {
 	}
 	m.us = us
 	for choice := range strings.SplitSeq(m.schedule, ", ") {
-		name, value, _ := strings.Cut(choice, " ")
-		if !(&hostir.Program{}).Set(name, value) {
+		path, value, _ := strings.Cut(choice, " ")
+		of, name := schedule.SplitPath(path)
+		if f, ok := schedule.Named(name); !ok || (f.Scope == schedule.Program) != (of == "") || !f.Can(value) {
 			return m, fmt.Errorf("%q is no choice", choice)
 		}
-		m.choices = append(m.choices, [2]string{name, value})
+		m.choices = append(m.choices, schedule.Choice{Of: of, Field: name, Value: value})
 	}
 	return m, nil
 }

@@ -49,7 +49,9 @@ func (g *smallSpecs) spec(n int) string {
 func (g *smallSpecs) schedule() string {
 	fields := []string{"reshard: " + []string{"before", "after"}[g.IntN(2)]}
 	if g.streams {
-		fields = append(fields, "pipeline: "+[]string{"collective", "collective", "eager", "broadcast", "reduce", "p2p", "ring"}[g.IntN(7)])
+		fields = append(fields, []string{
+			"pipeline: collective", "pipeline: collective", "preset: eager", "pipeline: broadcast", "pipeline: reduce", "pipeline: p2p", alongRings,
+		}[g.IntN(7)])
 	}
 	return strings.Join(fields, ", ")
 }

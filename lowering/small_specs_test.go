@@ -3,7 +3,6 @@ package lowering
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // TestSmallSpecsKeepTheResult draws specs in which extents coincide. Each program obeys all rules after
@@ -39,6 +39,9 @@ func TestSmallSpecsKeepTheResult(t *testing.T) {
 	}
 }
 
+// alongRings asks for rings where there is anything that can go along one.
+const alongRings = "pipeline: p2p, all: {steps: ring}"
+
 // smallSpec lowers, emits and interprets a spec, if asked also after each pass. It gives the code with
 // which a right spec is refused, if it is.
 func smallSpec(text string, follow bool) (refused diag.Code, err error) {
@@ -46,6 +49,7 @@ func smallSpec(text string, follow bool) (refused diag.Code, err error) {
 	if err != nil {
 		return "", fmt.Errorf("the generator: %w", err)
 	}
+	fit(p)
 	o, err := lowertest.OracleOf(p, 3)
 	if err != nil {
 		return "", err
@@ -131,8 +135,8 @@ func TestCoincidingExtentsKeepTheResult(t *testing.T) {
 	for _, line := range coinciding {
 		part := strings.Split(line, " | ")
 		for _, reshard := range []string{"before", "after"} {
-			for _, pipeline := range []string{"collective", "p2p", "ring", "eager"} {
-				text := fmt.Sprintf("hirgen: 1\nname: small\nparams: {D: %s}\nmesh: {x: D}\ntensors:\n  %s\nops:\n  - %s\nschedule: {reshard: %s, pipeline: %s}\n",
+			for _, pipeline := range []string{"pipeline: collective", "pipeline: p2p", alongRings, "preset: eager"} {
+				text := fmt.Sprintf("hirgen: 1\nname: small\nparams: {D: %s}\nmesh: {x: D}\ntensors:\n  %s\nops:\n  - %s\nschedule: {reshard: %s, %s}\n",
 					strings.TrimPrefix(part[0], "x: "), strings.ReplaceAll(part[1], "], ", "]\n  "), strings.ReplaceAll(part[2], "; ", "\n  - "), reshard, pipeline)
 				if refused, err := smallSpec(text, true); refused != "" || err != nil {
 					t.Errorf("%s %v\n%s", refused, err, text)
@@ -144,9 +148,9 @@ func TestCoincidingExtentsKeepTheResult(t *testing.T) {
 
 // TestCollectivesBehindExchangesKeepTheResult scatters slices that ranks have in different orders.
 func TestCollectivesBehindExchangesKeepTheResult(t *testing.T) {
-	for _, pipeline := range []string{"p2p", "ring"} {
+	for _, pipeline := range []string{"pipeline: p2p", alongRings} {
 		text := "hirgen: 1\nname: small\nmesh: {x: 4}\ntensors:\n  A: [DIDx, 1, 8]\n  C: [Stream(4), 2, DIDx]\n" +
-			"ops:\n  - C = reshape(A, shape=[4, 2, 4])\nschedule: {pipeline: " + pipeline + "}\n"
+			"ops:\n  - C = reshape(A, shape=[4, 2, 4])\nschedule: {" + pipeline + "}\n"
 		if refused, err := smallSpec(text, true); refused != "" || err != nil {
 			t.Errorf("%s %v\n%s", refused, err, text)
 		}
@@ -161,10 +165,10 @@ func TestRowsThatAreAsManyAsRanks(t *testing.T) {
 			values := sizes(d, d)
 			values["M"], values["N"], values["K"] = d*d, 8*d, 16*d
 			p := s.onMesh(t, "{x: D}", values)
-			if !slices.Contains([]string{"collective", "reduce", "broadcast"}, p.Schedule.Pipeline) {
+			if p.Schedule.Exchanges() || p.Schedule.Get(schedule.Preset) == schedule.Auto {
 				continue
 			}
-			p.Schedule.Reshard = "after"
+			choose(&p.Schedule, "reshard after")
 			t.Run(fmt.Sprintf("%s/D=%d", s.name, d), func(t *testing.T) { keepsResult(t, p, 2) })
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // specText is an example spec.
@@ -95,8 +96,8 @@ func TestSpecsKeepTheResult(t *testing.T) {
 		form := forms[(n/2)%len(forms)]
 		n++
 		p := s.onMesh(t, mesh, sizes(d, slices))
-		p.Schedule.Sync, p.Schedule.Joins, p.Schedule.Streams = form[0], form[1], 1+n%4
-		p.Schedule.Buffers = []string{"keep", "free"}[n%2]
+		choose(&p.Schedule, "initial_waits "+form[0], "joins "+form[1], fmt.Sprint("streams ", 1+n%4), "buffers "+[]string{"keep", "free"}[n%2])
+		fit(p)
 		followPasses(t, p, lowertest.NewOracle(t, p, uint64(n)))
 	})
 }
@@ -133,12 +134,15 @@ func TestGridsKeepTheResult(t *testing.T) {
 
 // schedules are the spec's own schedule, under which some optional passes find nothing to do,
 // and ones under which they do where the spec has something for them.
-func schedules(p *model.Pipeline) map[string]model.Schedule {
-	all, eager := p.Schedule, p.Schedule
-	all.Sync, all.Joins, all.Buffers, all.Streams = "fused", "after", "free", 3
-	all.Transfers, all.Signals, all.Sums = "ahead", "batched", "folded"
-	eager.Pipeline, eager.Transport, eager.Buffers = "eager", "nccl", "free"
-	return map[string]model.Schedule{"own": p.Schedule, "all": all, "eager": eager}
+func schedules(p *model.Pipeline) map[string]schedule.Schedule {
+	own := p.Schedule
+	choose(&p.Schedule, "initial_waits fused, joins after, buffers free, streams 3, all.lead all, all.signals batched, all.fuse gemm")
+	fit(p)
+	all := p.Schedule
+	p.Schedule = own
+	return map[string]schedule.Schedule{"own": own, "all": all, "eager": {Choices: []schedule.Choice{
+		{Field: schedule.Preset, Value: schedule.Eager}, {Field: schedule.Buffers, Value: schedule.Free},
+	}}}
 }
 
 // TestSpecsWithoutOptionalPasses leaves out each optional pass in turn, and then all. Each
@@ -185,6 +189,9 @@ func lowerText(t *testing.T, p *model.Pipeline) string {
 // and returns its text.
 func checkWithout(t *testing.T, p *model.Pipeline, o *lowertest.Oracle, passes ...string) string {
 	t.Helper()
+	own := p.Schedule
+	fit(p, passes...)
+	defer func() { p.Schedule = own }()
 	program, err := Lower(p, Options{Disable: passes, Verify: true})
 	if err != nil {
 		t.Fatal(err)

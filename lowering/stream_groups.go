@@ -113,8 +113,9 @@ func (o order) parts(along string) bool {
 
 // fits reports whether steps of both orders can go through the slices together.
 func (o order) fits(other order) bool {
-	if o.kind.alongRing() && other.kind.alongRing() && o.kind != other.kind {
-		return false // what is gathered begins with the own slice, and a sum ends with it
+	ring := o.kind.alongRing() || other.kind.alongRing()
+	if ring && o.kind != onSlices && other.kind != onSlices && o.kind != other.kind {
+		return false // what is gathered begins with the own slice, and a sum ends with it; other orders go to any rank
 	}
 	if o.along == "" && other.along == "" {
 		return true

@@ -7,6 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // step is a statement with its part in a pipeline.
@@ -86,7 +87,7 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 		}
 	case *hostir.Set:
 		if i := slices.Index(rows[0], loop); i >= 0 && hostir.SplitOver(s.In.Axes[i]) != "" {
-			if slices.Contains([]string{"p2p", "ring"}, l.program.Choices.Pipeline) && !shard.SameMesh(s.In, s.Out) {
+			if l.program.Choices.Exchanges() && !shard.SameMesh(s.In, s.Out) {
 				return once // it goes to ranks that are no ring; what comes after runs along the axis
 			}
 			return l.fromRank(s, i, st)
@@ -109,15 +110,15 @@ func (l *streamLowering) complain(s hostir.Stmt, hint, format string, args ...an
 
 // fromRank is the step of a Set that takes axis i, split over ranks, to the Stream axis.
 func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
-	switch l.program.Choices.Pipeline {
-	case "broadcast":
+	switch l.program.Choices.Get(schedule.Pipeline) {
+	case schedule.BroadcastEach:
 		st.kind = broadcastFromRank
 		return st
-	case "p2p":
+	case schedule.P2P:
 		st.kind = fromRankAtDistance
-		return st
-	case "ring":
-		st.kind = fromNeighbour
+		if l.choice(s, schedule.Steps) == schedule.Ring {
+			st.kind = fromNeighbour
+		}
 		return st
 	}
 	d := l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
@@ -131,12 +132,15 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 // axis, where the schedule asks for it. Otherwise that is a ReduceScatter after the
 // pipeline that made the operand.
 func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
-	kind, asked := map[string]stepKind{"reduce": reduceToRank, "p2p": toRankAtDistance, "ring": toNeighbour}[l.program.Choices.Pipeline]
+	kind, asked := map[string]stepKind{schedule.ReduceTo: reduceToRank, schedule.P2P: toRankAtDistance}[l.program.Choices.Get(schedule.Pipeline)]
 	r, ok := s.(*hostir.Reduce)
 	if !ok || !asked || !shard.Reshards(s) || !shard.ScattersSlices(r) {
 		return step{}, false
 	}
 	m := shard.Describe(s)
+	if kind == toRankAtDistance && l.choice(s, schedule.Steps) == schedule.Ring {
+		kind = toNeighbour
+	}
 	if kind == toNeighbour && !l.uses.mayAddTo(r.In) {
 		return l.complainOfSums(r), true
 	}

@@ -11,12 +11,12 @@ import (
 // over another mesh axis than the one along which they exchange.
 func TestStreamsBetweenRanks(t *testing.T) {
 	for name, text := range map[string]string{
-		"from some ranks to all, along a ring": `
+		"from some ranks to all, of a larger axis": `
 mesh: {x: 4}
 meshes: {pair: {axes: {x: 2}, ranks: [0, 1]}}
 tensors: {A: {axes: [DIDx(2), 2, 3], mesh: pair}, B: [Stream(2), 2, 3]}
 ops: [B = set(A)]
-schedule: {pipeline: ring}`,
+schedule: {pipeline: p2p}`,
 		"from some ranks to all, at a distance": `
 mesh: {x: 6}
 meshes: {right: {axes: {x: 3}, ranks: [0, 1, 2]}}
@@ -27,7 +27,7 @@ schedule: {pipeline: p2p}`,
 mesh: {y: 2, x: 2}
 tensors: {A: [2, DIDx(2), 1, 2], B: [2, 2], C: [2, Stream(2), 1, 2], P: [DIDy(2), Stream(2), 1, 2]}
 ops: ["C = matmul(A, B)", "F = sum(P, axis=0)"]
-schedule: {pipeline: ring}`,
+schedule: {pipeline: p2p, all: {steps: ring}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\ndtype: fp32\n"+text+"\n"), nil)

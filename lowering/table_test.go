@@ -119,7 +119,7 @@ func TestDumpSaysWhatChanged(t *testing.T) {
 	if len(order) != len(Passes)+1 || order[0] != "build" {
 		t.Errorf("dumped after %v", order)
 	}
-	if !changed["lower-streams"] || changed["hoist-joins"] || changed["mark-aliases"] {
+	if !changed["lower-streams"] || !changed["overlap"] || changed["mark-aliases"] {
 		t.Errorf("what changed is wrong: %v", changed)
 	}
 }

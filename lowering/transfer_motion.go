@@ -54,16 +54,6 @@ func (m *motion) leave(loop *hostir.For) {
 	}
 }
 
-// isTransfer reports whether a statement moves data between ranks.
-func isTransfer(s hostir.Stmt) bool {
-	switch s.(type) {
-	case *hostir.Communication, *hostir.P2PCommunication:
-		return true
-	default:
-		return false
-	}
-}
-
 // outermost is the Select that takes a view, or what it is a view of, from memory that is named
 // outside of the loop.
 func (m *motion) outermost(t *hostir.Tensor) *hostir.Select {

@@ -12,7 +12,7 @@ import (
 // first, and the waits last.
 func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
 	pair := transferPair{c: c, stmt: s, from: from, into: into, to: c.ring.rank(to), of: c.ring.rank(of)}
-	backend := transports[c.transport()]
+	backend := backends[c.via(s)]
 	switch elsewhere := c.lowering.program.Choices.Elsewhere; {
 	case !backend.IPC():
 		return slices.Concat(pair.grouped(backend, hostir.Anywhere))
@@ -20,7 +20,7 @@ func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.
 		return slices.Concat(pair.shared(backend, hostir.Anywhere))
 	default:
 		lend, copied, read := pair.shared(backend, hostir.WithinHosts)
-		group, passed := pair.grouped(transports[elsewhere], hostir.BetweenHosts)
+		group, passed := pair.grouped(backends[elsewhere], hostir.BetweenHosts)
 		return slices.Concat(lend, group, copied, read, passed)
 	}
 }
@@ -35,11 +35,11 @@ type transferPair struct {
 
 // transfers are the send and the receive over a backend.
 func (p transferPair) transfers(backend hostir.Backend, reach hostir.Reach) (send, recv *hostir.P2PCommunication) {
-	names := p.c.lowering.names
+	names, of := p.c.lowering.names, p.c.lowering.named(p.stmt)
 	return &hostir.P2PCommunication{
-			Info: *p.stmt.Meta(), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Reach: reach,
+			Info: *p.stmt.Meta(), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Reach: reach, Of: of,
 		}, &hostir.P2PCommunication{
-			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend, Reach: reach,
+			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend, Reach: reach, Of: of,
 		}
 }
 

@@ -4,15 +4,16 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// WriteSumsInPlace lets a sum that reads the parts of its peers in place (sums: direct) also write
+// WriteSumsInPlace lets a sum that reads the parts of its peers in place (fuse: peer-read) also write
 // its result where peers gather it: they lend their slices for that before, and nothing is copied
 // after. Where the sum is not made in place among what is gathered, or a peer's slice is reached in
 // another way, the copies stay.
 //
 // Requires: sums are read in place; transfers and their waits stand where they were lowered.
-// Establishes: with sums: direct, no slice of such a sum is copied from rank to rank.
+// Establishes: with fuse: peer-read, no slice of such a sum is copied from rank to rank.
 //
 //	before: R = Select(C, axis 0, index rank, parts D)
 //	        R = SumLoans(P_own): For s in 1..D: (receive R)
@@ -21,7 +22,7 @@ import (
 //	        R = SumLoans(P_own): For s in 1..D: (receive R); For s in 1..D: (send R)
 //	        For s in 1..D: Wait(receive)
 func WriteSumsInPlace(p *hostir.Program) error {
-	if p.Choices.Sums != "direct" {
+	if !p.Choices.Any(schedule.Fuse, schedule.PeerRead) {
 		return nil
 	}
 	w := &sumWriter{motion: newMotion(p), sums: map[*hostir.Tensor]*hostir.SumLoans{}, among: map[*hostir.Tensor]*hostir.Tensor{}}

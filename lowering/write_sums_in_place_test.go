@@ -26,15 +26,15 @@ func writtenSums(t *testing.T, d int, visit func(t *testing.T, p *model.Pipeline
 		"whole":    {", G: [D, 6, 4]", ", G = relu(C)"},
 		"twice":    {", E: [Stream(D), 6, 4]", ", E = set(R)"},
 	} {
-		for _, transfers := range []string{"inline", "ahead"} {
-			for _, order := range []string{"rotation", "reverse"} {
-				for _, ownStep := range []string{"first", "last"} {
-					for _, chunks := range []int{0, 1, 2 * d} {
-						t.Run(strings.Join([]string{name, transfers, order, ownStep}, "/"), func(t *testing.T) {
+		for _, lead := range []string{"none", "all"} {
+			for _, steps := range []string{"rotation", "reverse"} {
+				for _, local := range []string{"first", "last"} {
+					for _, n := range []int{0, 1, 2 * d} {
+						t.Run(strings.Join([]string{name, lead, steps, local}, "/"), func(t *testing.T) {
 							p := lowertest.Pipeline(t, int64(d), tensors+more[0], ops+more[1])
-							p.Schedule.Pipeline, p.Schedule.Transport, p.Schedule.Sums = "p2p", "ipc-get", "direct"
-							p.Schedule.Transfers, p.Schedule.Order, p.Schedule.OwnStep = transfers, order, ownStep
-							p.Schedule.Chunks, p.Schedule.Signals, p.Schedule.Buffers = chunks, "batched", "free"
+							choose(&p.Schedule, "pipeline p2p, all.via ipc-get, all.fuse peer-read, all.signals batched, buffers free",
+								"all.lead "+lead, "all.steps "+steps, "all.local "+local, gemms(int64(n), int64(d)))
+							fit(p)
 							visit(t, p)
 						})
 					}

@@ -2,147 +2,97 @@ package model
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A choice is a field of the schedule that is one of some values.
-type choice struct {
-	name string
-	set  func(*Schedule, string)
-}
-
-// values lists what the field can be, the default first.
-func (c choice) values() []string { return domain.ScheduleValues(c.name) }
-
-var choices = []choice{
-	{"pipeline", func(s *Schedule, v string) { s.Pipeline = v }},
-	{"transport", func(s *Schedule, v string) { s.Transport = v }},
-	{"reshard", func(s *Schedule, v string) { s.Reshard = v }},
-	{"sync", func(s *Schedule, v string) { s.Sync = v }},
-	{"joins", func(s *Schedule, v string) { s.Joins = v }},
-	{"buffers", func(s *Schedule, v string) { s.Buffers = v }},
-	{"own", func(s *Schedule, v string) { s.Own = v }},
-	{"transfers", func(s *Schedule, v string) { s.Transfers = v }},
-	{"order", func(s *Schedule, v string) { s.Order = v }},
-	{"own_step", func(s *Schedule, v string) { s.OwnStep = v }},
-	{"sums", func(s *Schedule, v string) { s.Sums = v }},
-	{"copy", func(s *Schedule, v string) { s.Copy = v }},
-	{"signals", func(s *Schedule, v string) { s.Signals = v }},
-	{"hosts", func(s *Schedule, v string) { s.Hosts = v }},
-	{"graph", func(s *Schedule, v string) { s.Graph = v == "true" }},
-	{"auto", func(s *Schedule, v string) { s.Auto = v == "true" }},
-}
-
-// A count is a field of the schedule that is a number.
-type count struct {
-	name    string
-	code    diag.Code
-	message string // for a number out of range; takes that and the highest
-	of      func(*Schedule) *int
-}
-
-// field is the range and the default.
-func (c count) field() domain.ScheduleField {
-	f, _ := domain.ScheduleFieldNamed(c.name)
-	return f
-}
-
-var counts = []count{
-	{"streams", diag.BadStreams, "%d worker streams are not possible; there are 0 to %d", func(s *Schedule) *int { return &s.Streams }},
-	{"chunks", diag.BadChoice, "%d chunks are not possible; there are 1 to %d", func(s *Schedule) *int { return &s.Chunks }},
-	{"pieces", diag.BadChoice, "%d pieces are not possible; there are 1 to %d", func(s *Schedule) *int { return &s.Pieces }},
-	{"delay", diag.BadChoice, "a delay of %d microseconds is not possible; it is 0 to %d", func(s *Schedule) *int { return &s.Delay }},
-}
-
-// DefaultSchedule is the schedule of a spec that says nothing about it.
-func DefaultSchedule() Schedule {
-	var s Schedule
-	for _, c := range choices {
-		c.set(&s, c.values()[0])
-	}
-	for _, c := range counts {
-		*c.of(&s) = int(c.field().Default)
-	}
-	return s
-}
-
-// schedule reads the fields of the schedule.
+// schedule reads the choices of the schedule.
 func (a *assembler) schedule() {
-	a.p.Schedule = DefaultSchedule()
-	var names []string
-	for _, c := range counts {
-		names = append(names, c.name)
-	}
-	for _, c := range choices {
-		names = append(names, c.name)
-	}
+	before := a.list.Len()
 	first := map[string]diag.Pos{} // a spec has a field once, a builder may get it again
-	for i, f := range a.src.schedule {
-		if i == 0 {
-			a.p.Schedule.Pos = f.name.pos
-		}
-		if pos, twice := first[f.name.value]; twice {
-			a.list.Add(f.name.pos, diag.DuplicateKey, "schedule has %q twice", f.name.value).AddNote(pos, "%q is here first", f.name.value)
+	for _, f := range a.src.schedule {
+		path := schedule.Path(f.of.value, f.name.value)
+		if pos, twice := first[path]; twice {
+			a.list.Add(f.name.pos, diag.DuplicateKey, "schedule has %q twice", path).AddNote(pos, "%q is here first", path)
 			continue
 		}
-		first[f.name.value] = f.name.pos
-		if at := slices.IndexFunc(counts, func(c count) bool { return c.name == f.name.value }); at >= 0 {
-			a.count(f.value, counts[at])
-		} else {
-			a.choice(f, names)
+		first[path] = f.name.pos
+		field, ok := schedule.Named(f.name.value)
+		if !ok || (field.Scope == schedule.Program) == f.of.given() {
+			a.misplaced(f, field, ok)
+			continue
+		}
+		if value, ok := a.choiceOf(field, f.value, path); ok {
+			a.p.Schedule.Put(schedule.Choice{Of: f.of.value, Field: field.Name, Value: value, Pos: f.value.pos})
 		}
 	}
-	if a.p.Schedule.Auto {
-		a.p.Schedule.Given = a.given(names)
+	if a.list.Len() == before {
+		schedule.Check(&a.p.Schedule, a.list)
 	}
 }
 
-// count reads a field that is a number.
-func (a *assembler) count(t text, c count) {
-	n, ok := a.eval(t)
-	if !ok {
-		return
+// misplaced complains of a field that does not exist, or not there. known fields are of the other scope.
+func (a *assembler) misplaced(f sourceField, field schedule.Field, known bool) {
+	here, names := "the schedule has no field %q", schedule.Names(schedule.Program)
+	if f.of.given() {
+		here, names = "a communication has no field %q", schedule.Names(schedule.Communication)
 	}
-	if f := c.field(); n.value < f.Low || n.value > f.High {
-		a.list.Add(t.pos, c.code, c.message, n.value, f.High)
-		return
-	}
-	*c.of(&a.p.Schedule) = int(n.value)
-}
-
-// choice reads a field that is one of some values. names are those of all fields, for a hint.
-func (a *assembler) choice(f sourceField, names []string) {
-	at := slices.IndexFunc(choices, func(c choice) bool { return c.name == f.name.value })
-	if at < 0 {
-		d := a.list.Add(f.name.pos, diag.UnknownField, "the schedule has no field %q", f.name.value)
+	d := a.list.Add(f.name.pos, diag.UnknownField, here, f.name.value)
+	hint := schedule.Respelled(f.name.value, f.value.value)
+	switch {
+	case hint != "":
+		d.WithHint("%s", hint)
+	case known && field.Scope == schedule.Communication:
+		d.WithHint("say all: {%s: %s}, or the name of a communication in place of all", field.Name, f.value.value)
+	case known:
+		d.WithHint("it is one of the whole program: say %s: %s beside %s", field.Name, f.value.value, f.of.value)
+	case !f.of.given() && slices.Contains(schedule.Presets(), f.name.value):
+		d.WithHint("say schedule: %s, or preset: %s", f.name.value, f.name.value)
+	default:
 		hintNearest(d, f.name.value, names)
-		return
-	}
-	c := choices[at]
-	if !slices.Contains(c.values(), f.value.value) {
-		hintNearest(a.list.Add(f.value.pos, diag.BadChoice, "%s cannot be %q", c.name, f.value.value), f.value.value, c.values())
-		return
-	}
-	c.set(&a.p.Schedule, f.value.value)
-	if c.name == "hosts" {
-		a.hosts(f.value)
 	}
 }
 
-// hosts complains of an axis between hosts that no mesh has.
-func (a *assembler) hosts(axis text) {
-	has := func(m *domain.Mesh) bool { return m.Axis(axis.value) != nil }
-	if axis.value != "none" && len(a.p.Meshes) > 0 && !slices.ContainsFunc(a.p.Meshes, has) {
-		a.list.Add(axis.pos, diag.BadChoice, "hosts cannot be %q: no mesh has such an axis", axis.value)
+// choiceOf reads the value of a field: a number in decimal.
+func (a *assembler) choiceOf(f schedule.Field, t text, path string) (string, bool) {
+	switch {
+	case f.IsNumber():
+		n, ok := a.eval(t)
+		if !ok {
+			return "", false
+		}
+		value := strconv.FormatInt(n.value, 10)
+		if !f.Can(value) {
+			code := diag.BadChoice
+			if f.Name == schedule.Streams {
+				code = diag.BadStreams
+			}
+			a.list.Add(t.pos, code, "schedule.%s: %s is not possible; it is %d to %d", path, value, f.Low, f.High)
+		}
+		return value, f.Can(value)
+	case f.MeshAxis:
+		return t.value, a.meshAxisNamed(t, path)
+	case !f.Can(t.value):
+		d := a.list.Add(t.pos, diag.BadChoice, "schedule.%s: it cannot be %q", path, t.value)
+		if hint := schedule.RespelledValue(f.Name, t.value); hint != "" {
+			d.WithHint("%s", hint)
+		} else {
+			hintNearest(d, t.value, f.ValueNames())
+		}
+		return "", false
 	}
+	return t.value, true
 }
 
-// given lists the fields of the schedule that the spec sets, of all in their order.
-func (a *assembler) given(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		isName := func(f sourceField) bool { return f.name.value == name }
-		return name == "auto" || !slices.ContainsFunc(a.src.schedule, isName)
-	})
+// meshAxisNamed complains of a mesh axis that no mesh has.
+func (a *assembler) meshAxisNamed(t text, path string) bool {
+	has := func(m *domain.Mesh) bool { return m.Axis(t.value) != nil }
+	if len(a.p.Meshes) == 0 || slices.ContainsFunc(a.p.Meshes, has) {
+		return true
+	}
+	a.list.Add(t.pos, diag.BadChoice, "schedule.%s: no mesh has an axis %q", path, t.value)
+	return false
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // Builder makes a pipeline in Go. Its methods take names, and extents and axes as the
@@ -160,47 +161,15 @@ func (b *Builder) Outputs(names ...string) *Builder {
 	return b
 }
 
-// Schedule sets the choices of the schedule; fields that are zero keep their default, or
-// with Auto are chosen by the size of the problem.
-// Streams: OnCaller stands for streams: 0. A second call may add fields, and repeat none.
-func (b *Builder) Schedule(s Schedule) *Builder {
-	add := func(name, value string) {
-		if value != "" {
-			b.src.schedule = append(b.src.schedule, sourceField{b.text(name), b.text(value)})
-		}
+// Schedule makes one choice of the schedule: a field of the program, "streams", or, behind the tensor that
+// moves or "all", one of communications: "all.via", "X.split". The value is what a spec has there.
+func (b *Builder) Schedule(path, value string) *Builder {
+	of, field := schedule.SplitPath(path)
+	f := sourceField{name: b.text(field), value: b.text(value)}
+	if of != "" {
+		f.of = b.text(of)
 	}
-	add("pipeline", s.Pipeline)
-	add("transport", s.Transport)
-	add("reshard", s.Reshard)
-	add("sync", s.Sync)
-	add("joins", s.Joins)
-	add("buffers", s.Buffers)
-	add("own", s.Own)
-	add("transfers", s.Transfers)
-	add("order", s.Order)
-	add("own_step", s.OwnStep)
-	add("sums", s.Sums)
-	add("copy", s.Copy)
-	add("signals", s.Signals)
-	add("hosts", s.Hosts)
-	if s.Streams != 0 {
-		add("streams", strconv.Itoa(max(s.Streams, 0)))
-	}
-	if s.Delay != 0 {
-		add("delay", strconv.Itoa(s.Delay))
-	}
-	if s.Chunks != 0 {
-		add("chunks", strconv.Itoa(s.Chunks))
-	}
-	if s.Pieces != 0 {
-		add("pieces", strconv.Itoa(s.Pieces))
-	}
-	if s.Graph {
-		add("graph", "true")
-	}
-	if s.Auto {
-		add("auto", "true")
-	}
+	b.src.schedule = append(b.src.schedule, f)
 	return b
 }
 

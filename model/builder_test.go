@@ -65,7 +65,7 @@ ops:
   - {op: sum, out: I2, in: [H], axis: 0}
   - J = set(I2)
 outputs: [J, U, Q]
-schedule: {streams: 3, sync: fused, joins: after, reshard: after, buffers: free, pipeline: reduce, graph: true}
+schedule: {preset: reference, streams: 3, initial_waits: fused, reshard: after, pipeline: reduce, all: {lead: all}, J: {via: nccl}}
 `)
 	b := New("everything").File("spec.yaml").Doc("all there is").DType(domain.FP16)
 	b.Param("M", 8).Param("K", 4).Param("P", 8)
@@ -78,7 +78,8 @@ schedule: {streams: 3, sync: fused, joins: after, reshard: after, buffers: free,
 	b.Linear("L", "A", "W", "v").Permute("T", "L", 2, 0, 1).Matmul("Q", "T", "W").Broadcast("U", "v", 0)
 	b.Reshape("R", "T", "M", "2*M").Cast("F", "R", domain.FP32).Unary("gelu", "G", "F").Binary("max", "H", "G", "F")
 	b.Reduce("sum", "I2", "H", 0).Set("J", "I2").Outputs("J", "U", "Q")
-	b.Schedule(Schedule{Streams: 3, Sync: "fused", Joins: "after", Reshard: "after", Buffers: "free", Pipeline: "reduce", Graph: true})
+	b.Schedule("preset", "reference").Schedule("streams", "3").Schedule("initial_waits", "fused").Schedule("reshard", "after")
+	b.Schedule("pipeline", "reduce").Schedule("all.lead", "all").Schedule("J.via", "nccl")
 	built, err := b.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -118,15 +119,15 @@ func TestBuilderReportsTheCallersLine(t *testing.T) {
 func TestBuilderTakesAFieldOnce(t *testing.T) {
 	b := New("p").At("model.dsl", 1, 1)
 	b.Tensor("A", "8")
-	b.Unary("relu", "B", "A").At("model.dsl", 7, 3).Schedule(Schedule{Streams: 3, Joins: "after"})
-	built, err := b.At("model.dsl", 8, 3).Schedule(Schedule{Sync: "fused"}).Build()
-	if err != nil || built.Schedule.Streams != 3 || built.Schedule.Sync != "fused" {
+	b.Unary("relu", "B", "A").At("model.dsl", 7, 3).Schedule("streams", "1+2").Schedule("all.lead", "all")
+	built, err := b.At("model.dsl", 8, 3).Schedule("graph", "true").Build()
+	if err != nil || built.Schedule.Get("streams") != "3" || built.Schedule.Of("A", "lead") != "all" || built.Schedule.Get("graph") != "true" {
 		t.Errorf("%+v, %v", built, err)
 	}
-	_, err = b.At("model.dsl", 9, 3).Schedule(Schedule{Joins: "after", Streams: 3}).Build()
+	_, err = b.At("model.dsl", 9, 3).Schedule("streams", "3").Schedule("all.lead", "none").Build()
 	errs, ok := diag.Diagnostics(err)
 	if !ok || len(errs.Items) != 2 || len(errs.Items[0].Notes) != 1 || errs.Items[0].Notes[0].Pos.Line != 7 ||
-		errs.Items[0].Error() != `model.dsl:9:3: error HG007: schedule has "joins" twice` {
+		errs.Items[0].Error() != `model.dsl:9:3: error HG007: schedule has "streams" twice` {
 		t.Errorf("%v", err)
 	}
 }
@@ -136,32 +137,5 @@ func TestBuilderAt(t *testing.T) {
 	_, err := b.Build()
 	if err == nil || !strings.Contains(err.Error(), "model.dsl:7:3: error HG024") {
 		t.Errorf("%v", err)
-	}
-}
-
-// Auto leaves alone what is given: both forms say what that is, in one order.
-func TestAutoKnowsWhatIsGiven(t *testing.T) {
-	spec := func(schedule string) *Pipeline {
-		return mustLoad(t, "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [\"B = relu(A)\"]\nschedule: "+schedule+"\n")
-	}
-	b := New("p")
-	b.Tensor("A", "8")
-	built, err := b.Unary("relu", "B", "A").Schedule(Schedule{Auto: true, Joins: "after", Streams: OnCaller}).Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		got  Schedule
-		auto bool
-		want []string
-	}{
-		"the word":    {spec("auto").Schedule, true, []string{}},
-		"a map":       {spec("{joins: after, auto: true, streams: 0}").Schedule, true, []string{"streams", "joins"}},
-		"the builder": {built.Schedule, true, []string{"streams", "joins"}},
-		"not auto":    {spec("{joins: after, auto: false}").Schedule, false, nil},
-	} {
-		if diff := cmp.Diff(c.want, c.got.Given); diff != "" || c.got.Auto != c.auto {
-			t.Errorf("%s: auto %t, given %s", name, c.got.Auto, diff)
-		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // A bad spec in testdata/errors says in comments what is wrong with it. Below the line
@@ -34,7 +35,7 @@ var (
 
 func TestBadSpecs(t *testing.T) {
 	files, err := filepath.Glob("../testdata/errors/*.yaml")
-	if err != nil || len(files) < 70 {
+	if err != nil || len(files) < 60 {
 		t.Fatalf("%d bad specs, %v", len(files), err)
 	}
 	reportAsExpected(t, files, load)
@@ -43,10 +44,55 @@ func TestBadSpecs(t *testing.T) {
 // TestSpecsThatDoNotLower does the same for specs that load, and that no host program is made of.
 func TestSpecsThatDoNotLower(t *testing.T) {
 	files, err := filepath.Glob("../testdata/errors/lowering/*.yaml")
-	if err != nil || len(files) < 15 {
+	if err != nil || len(files) < 3 {
 		t.Fatalf("%d bad specs, %v", len(files), err)
 	}
 	reportAsExpected(t, files, lower)
+}
+
+// TestBadSchedules does the same for schedules, each of which has one mistake, some of them in several fields. Some are
+// found in the spec alone, and some once it is known what crosses ranks.
+func TestBadSchedules(t *testing.T) {
+	files, err := filepath.Glob("../testdata/bad-schedules/*.yaml")
+	if err != nil || len(files) < 70 {
+		t.Fatalf("%d bad schedules, %v", len(files), err)
+	}
+	reportAsExpected(t, files, func(t *testing.T, src string) *diag.Errors {
+		t.Helper()
+		_, err := model.Load("spec.yaml", []byte(src), nil)
+		if errs, ok := diag.Diagnostics(err); ok {
+			return errs
+		}
+		return lower(t, src)
+	})
+}
+
+// TestEveryRuleHasABadSchedule holds that each field that is not for every pipeline and communication is refused in some
+// file, and each value that is not.
+func TestEveryRuleHasABadSchedule(t *testing.T) {
+	files, err := filepath.Glob("../testdata/bad-schedules/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(src)
+	}
+	for _, f := range schedule.Fields {
+		rules := f.Scope == schedule.Communication || f.Reference != "" || f.Pipelines != nil
+		if rules && !regexp.MustCompile(`HG082: schedule\.(\w+\.)?`+f.Name+`: `).MatchString(all.String()) {
+			t.Errorf("no schedule is refused for %s", f.Name)
+		}
+		for _, v := range f.Values {
+			if !strings.Contains(all.String(), f.Name+": "+v.Name) && v.Reference != "" {
+				t.Errorf("no schedule is refused for %s: %s", f.Name, v.Name)
+			}
+		}
+	}
 }
 
 // load is what reading a bad spec says.

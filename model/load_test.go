@@ -51,8 +51,8 @@ func TestLoadAGMatmul(t *testing.T) {
 	if op.Kind != OpMatmul || op.Out != c || c.Producer != op || op.Pos != pos(12, 5) || a.Pos != pos(8, 3) {
 		t.Errorf("op %+v, A at %v", op, a.Pos)
 	}
-	if diff := cmp.Diff(Schedule{Pipeline: "collective", Transport: "nccl", Reshard: "before", Streams: 4, Sync: "split", Joins: "body", Buffers: "keep", Own: "in-place", Transfers: "inline", Order: "rotation", OwnStep: "first", Sums: "added", Copy: "engine", Signals: "single", Hosts: "none"}, p.Schedule); diff != "" {
-		t.Error(diff)
+	if len(p.Schedule.Choices) > 0 || p.Schedule.Get("streams") != "4" || p.Schedule.Of("A", "via") != "nccl" {
+		t.Errorf("schedule %v", p.Schedule)
 	}
 	if len(p.Meshes) != 1 || p.Meshes[0].Size() != 4 {
 		t.Errorf("meshes %v", p.Meshes)

@@ -3,6 +3,7 @@ package model
 import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // Pipeline is what a user asks for: tensors on meshes, operations between them,
@@ -17,7 +18,7 @@ type Pipeline struct {
 	Ops      []*Op
 	Inputs   []*Tensor
 	Outputs  []*Tensor
-	Schedule Schedule
+	Schedule schedule.Schedule
 }
 
 // Param is a named integer of the spec, after overrides.
@@ -65,45 +66,4 @@ type Op struct {
 	Axis int   // reduce: the axis of the operand; broadcast: the axis of the result
 	Perm []int // permute: axis i of the result is axis Perm[i] of the operand
 	Pos  diag.Pos
-}
-
-// OnCaller is the number of streams to give a Builder for a pipeline that runs on the
-// caller's stream, since 0 keeps the default there.
-const OnCaller = -1
-
-// Schedule holds the choices that change how fast a program is and never what it
-// computes. Every field has a default, so a spec may leave the section out.
-type Schedule struct {
-	// Pipeline is how a pipeline crosses ranks: "collective", "broadcast", "reduce", "p2p",
-	// "ring", or "eager": not at all, a whole collective before the whole operation.
-	Pipeline string
-	// Transport is "nccl", or of point-to-point pipelines "ipc-get" or "ipc-put": CUDA IPC; "auto"
-	// is CUDA IPC between ranks that can share memory, and NCCL between others.
-	Transport string
-	Reshard   string // "before" or "after" the compute
-	Streams   int    // worker streams; 0 in a pipeline: the caller's stream does the work
-	Sync      string // "split" or "fused": where every stream waits for the caller's stream
-	Joins     string // "body" or "after": where the caller's stream waits for the workers
-	Buffers   string // "keep": allocated once, for all calls; "free": live as long as needed
-	Own       string // "in-place" or "copied": the own slice in point-to-point pipelines
-	Transfers string // "inline": in the work loop; "ahead": all are issued before it
-	Order     string // of the peers in point-to-point pipelines: "rotation", "reverse" or "pairwise"
-	OwnStep   string // "first" or "last": when such a pipeline works on the own slice
-	Sums      string // "added" to a product after it, or "folded" into it: of what comes along a ring
-	Delay     int    // microseconds for which the second stream of a pipeline starts later
-	Chunks    int    // products that a rank's result is made in; 0: one for each slice
-	Pieces    int    // of each slice, summed and gathered one by one; 0 or 1: the slice is whole
-	// Copy is who copies between shared memories: "engine", a copy engine; "kernel", one kernel
-	// for each transfer; "fused", one kernel for all transfers that follow each other.
-	Copy    string
-	Signals string // "single" or "batched": the signals of such transfers
-	// Hosts is the mesh axis that leads from host to host, or "none": transfers along it go over
-	// NCCL, whatever the transport.
-	Hosts string
-	Graph bool // capture a call into a CUDA graph and replay it
-	// Auto asks for what is fastest at this size by measurements, for all fields that are not
-	// in Given: those that the user set, which the loader and the Builder fill in.
-	Auto  bool
-	Given []string
-	Pos   diag.Pos
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // source is a pipeline as its author wrote it, from YAML or from Go: names and
@@ -106,21 +107,32 @@ func (o *sourceOp) attr(name string) *sourceAttr {
 
 // sourceField is a field of the schedule.
 type sourceField struct {
+	of    text // the communication that it is for, or all; not given for a field of the program
 	name  text
 	value text
 }
 
-// Setting replaces one field of a spec's schedule: Name "sync", Value "fused".
-type Setting struct{ Name, Value string }
+// Setting makes one choice of a spec's schedule in place of its own. Path is what schedule.Choice.Path
+// gives: "streams", "all.via". An empty path stands for the whole schedule, which is then the preset alone.
+type Setting struct{ Path, Value string }
 
-// set puts a setting in the place of the field of that name, or adds it.
+// set puts a setting in the place of the field of that path, or adds it.
 func (s *source) set(setting Setting) {
 	place := func(value string) text { return text{value: value, pos: diag.Pos{File: s.file}} }
-	for i := range s.schedule {
-		if s.schedule[i].name.value == setting.Name {
+	if setting.Path == "" {
+		s.schedule = []sourceField{{name: place(schedule.Preset), value: place(setting.Value)}}
+		return
+	}
+	of, field := schedule.SplitPath(setting.Path)
+	for i, f := range s.schedule {
+		if f.of.value == of && f.name.value == field {
 			s.schedule[i].value = place(setting.Value)
 			return
 		}
 	}
-	s.schedule = append(s.schedule, sourceField{place(setting.Name), place(setting.Value)})
+	f := sourceField{name: place(field), value: place(setting.Value)}
+	if of != "" {
+		f.of = place(of)
+	}
+	s.schedule = append(s.schedule, f)
 }

@@ -4,6 +4,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // formatVersion is the version of the spec format that is read.
@@ -169,19 +170,28 @@ func (r *yamlReader) outputs(_ text, n *yaml.Node) {
 	r.out.outputs = r.scalars(n, "outputs")
 }
 
-// schedule reads a map of choices, or the word auto for {auto: true}.
+// schedule reads a map of choices, with a map of its own for each communication; or a preset alone, short
+// for {preset: eager}.
 func (r *yamlReader) schedule(key text, n *yaml.Node) {
-	switch isWord := n.Kind == yaml.ScalarNode && n.Tag != "!!null"; {
-	case isWord && n.Value == "auto":
-		r.out.schedule = []sourceField{{text{value: "auto", pos: key.pos}, text{value: "true", pos: r.lines.node(n)}}}
-		return
-	case isWord:
-		r.list.Add(r.lines.node(n), diag.BadChoice, "the schedule cannot be %q", n.Value).WithHint("write auto, or a map of fields")
+	if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
+		name := text{value: schedule.Preset, pos: key.pos}
+		r.out.schedule = []sourceField{{name: name, value: r.lines.text(n)}}
 		return
 	}
 	r.entries(n, "schedule", func(key text, value *yaml.Node) {
-		if v, ok := r.scalar(value, key.value); ok {
+		if value.Kind == yaml.MappingNode {
+			r.communication(key, value)
+		} else if v, ok := r.scalar(value, key.value); ok {
 			r.out.schedule = append(r.out.schedule, sourceField{name: key, value: v})
+		}
+	})
+}
+
+// communication reads the choices of one communication, or of all.
+func (r *yamlReader) communication(of text, n *yaml.Node) {
+	r.entries(n, "schedule."+of.value, func(key text, value *yaml.Node) {
+		if v, ok := r.scalar(value, key.value); ok {
+			r.out.schedule = append(r.out.schedule, sourceField{of: of, name: key, value: v})
 		}
 	})
 }

@@ -63,7 +63,7 @@ TXT
 cat <<TXT
 
 Next:
-  bin/hirgen lower $spec --schedule sync=fused     the same pipeline without its first loop: serial
+  bin/hirgen lower $spec --schedule reference --schedule initial_waits=fused     the same pipeline without its first loop: serial
   bin/hirgen emit $spec -o out -p S=8; bin/hirgen run out -n 4     other sizes: -p; mind the time
   less $out/ag_matmul.cpp     the program, with the line of the spec beside every call
 TXT

@@ -24,9 +24,9 @@ from programs import SPECS, Builder, Variant, checked  # noqa: E402
 def ag_matmul(ranks, _hirgen):
     """Slices and both forms of synchronisation, at M = N = K = 8192 in bf16."""
     for slices in (1, 4, 8):
-        for sync in ("split", "fused"):
-            yield Variant("ag_matmul", {"D": ranks, "S": slices}, {"sync": sync})
-    for schedule in ({"joins": "after"}, {"streams": 1}, {"graph": "true"}):
+        for waits in ("split", "fused"):
+            yield Variant("ag_matmul", {"D": ranks, "S": slices}, {"preset": "reference", "initial_waits": waits})
+    for schedule in ({}, {"streams": 1}, {"graph": "true"}):
         yield Variant("ag_matmul", {"D": ranks, "S": 4}, schedule)
     yield Variant("ag_linear", {"D": ranks, "S": 4}, {})
 

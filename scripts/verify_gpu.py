@@ -32,16 +32,17 @@ from tables import table  # noqa: E402
 
 TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
 #: Fields of the schedule beside the transport: each choice alone, and what is fastest together.
-FUSED = {"transfers": "ahead", "copy": "fused", "signals": "batched"}
-CHOICES = [{"streams": 0}, {"chunks": 1}, {"chunks": "3*D"}, {"transfers": "ahead"}, {"order": "reverse"}, {"order": "pairwise"},
-           {"own_step": "last"}, {"copy": "kernel"}, {"signals": "batched"}, {"delay": 20}, {"graph": "true"},
-           {"transfers": "ahead", "streams": 0, "own_step": "last"},
-           {"transfers": "ahead", "streams": 0, "own_step": "last", "pieces": 3},
-           {"transfers": "ahead", "streams": 2, "pieces": 3, "chunks": 1}, {"own_step": "last", "pieces": 3, "chunks": "D"},
-           {"pipeline": "ring", "sums": "folded", "chunks": "2*D", "transfers": "ahead"},
+FUSED = {"all.lead": "all", "all.copy": "fused", "all.signals": "batched"}
+THREE = {"all.split": 3, "all.interchange": "true"}
+CHOICES = [{"streams": 0}, {"all.block": "D"}, {"all.split": 3}, {"all.lead": "all"}, {"all.steps": "pairwise"},
+           {"all.local": "last"}, {"all.copy": "sm"}, {"all.signals": "batched"}, {"graph": "true"},
+           {"all.lead": "all", "streams": 0, "all.local": "last"},
+           {"all.lead": "all", "streams": 0, "all.local": "last", **THREE},
+           {"all.lead": "all", "streams": 2, **THREE, "all.block": "D"}, {"all.local": "last", **THREE, "all.block": 1},
+           {"all.steps": "ring", "all.fuse": "gemm", "all.split": 2, "all.lead": "all"},
            FUSED, {**FUSED, "streams": 0, "graph": "true"},
-           {"sums": "direct"}, {"sums": "direct", "chunks": 1, "transfers": "ahead", "streams": 0, "graph": "true"}]
-PIPELINES = ["p2p", "ring"]
+           {"all.fuse": "peer-read"}, {"all.fuse": "peer-read", "all.block": "D", "all.lead": "all", "streams": 0, "graph": "true"}]
+PIPELINES = ["p2p"]
 pool = concurrent.futures.ThreadPoolExecutor
 MEMORY_ERROR = 99  # compute-sanitizer's exit code
 
@@ -60,15 +61,15 @@ def variants(hirgen, ranks, specs):
     for spec, params in own.items():
         for transport in TRANSPORTS:
             for name in params:
-                yield name, Variant(spec, params[name], {"transport": transport})
+                yield name, Variant(spec, params[name], {"all.via": transport})
         for transport in TRANSPORTS[1:]:
             for choice in CHOICES:
-                yield "odd", Variant(spec, params["odd"], {"transport": transport, **choice})
+                yield "odd", Variant(spec, params["odd"], {"all.via": transport, **choice})
 
 
 def copies(schedule):
     """Whether memcheck has something of its own to see: a transport as it is, or kernels that copy or read peers."""
-    return set(schedule) <= {"transport", "copy", "sums"} or FUSED.items() <= schedule.items()
+    return set(schedule) <= {"all.via", "all.copy", "all.fuse"} or FUSED.items() <= schedule.items()
 
 
 def check(program, args, ranks, checks):
@@ -150,7 +151,7 @@ def run_all(step, todo, args, results, *values):
         def build(row, program):
             if program.failure == NOT_BUILT and time.monotonic() <= args.deadline:
                 program.build()
-            over_nccl = program.variant.schedule["transport"] == "nccl"
+            over_nccl = program.variant.schedule["all.via"] == "nccl"
             return (nccl if over_nccl else others).submit(run, row, program)
 
         def run(row, program):

@@ -55,8 +55,8 @@ func summary(p *hostir.Program) string {
 	}
 	describeMovements(&text, p)
 	if p.Otherwise != nil {
-		fmt.Fprintf(&text, "  transfers by %s; where not all ranks can share memory, within nodes alone, and by %s between them\n",
-			p.Choices.Transport, p.Otherwise.Choices.Elsewhere)
+		fmt.Fprintf(&text, "  transfers by CUDA IPC; where not all ranks can share memory, within nodes alone, and by %s between them\n",
+			p.Otherwise.Choices.Elsewhere)
 		fmt.Fprintf(&text, "  there instead:\n")
 		describeMovements(&text, p.Otherwise)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -123,28 +122,11 @@ func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program) error {
 	return out.Encode(r)
 }
 
-// scheduleReport gives every field of the schedule the value that the program was made with: a number, nil
-// where that is left open, a boolean, or one of the field's words.
+// scheduleReport gives every field of the schedule the value that the program was made with.
 func scheduleReport(p *hostir.Program) map[string]any {
 	fields := map[string]any{}
-	for _, f := range domain.ScheduleFields {
-		value := p.Choices.Get(f.Name)
-		switch {
-		case f.Name == "auto": // has a key of its own
-		case f.Name == "streams":
-			fields[f.Name] = p.Streams
-		case slices.Contains(f.Values, "true"):
-			fields[f.Name] = value == "true"
-		case f.IsNumber():
-			fields[f.Name] = nil
-			if n, err := strconv.Atoi(value); err == nil || f.Low == 0 {
-				fields[f.Name] = n
-			}
-		case value == "":
-			fields[f.Name] = f.Values[0]
-		default:
-			fields[f.Name] = value
-		}
+	for _, m := range p.Choices.Report() {
+		fields[m.Key] = m.Value
 	}
 	return fields
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // checked is what hirgen check --json says of a spec.
@@ -26,21 +27,33 @@ func checked(t *testing.T, stdin string, args ...string) checkReport {
 	return r
 }
 
+// chosen is what a report says of a field of the schedule.
+func chosen(r checkReport, path string) (value any, ok bool) {
+	of, field := schedule.SplitPath(path)
+	fields := r.Schedule
+	if of != "" {
+		fields, _ = fields[of].(map[string]any)
+	}
+	value, ok = fields[field]
+	return value, ok
+}
+
 func example(name string) string { return filepath.Join("../../testdata/specs", name, "spec.yaml") }
 
 func TestCheckAsJSON(t *testing.T) {
-	r := checked(t, "", example("matmul_rs_p2p"), "-p", "D=2", "-p", "M=64", "-p", "N=16", "-p", "K=32", "--schedule", "chunks=4")
+	r := checked(t, "", example("matmul_rs_p2p"), "-p", "D=2", "-p", "M=64", "-p", "N=16", "-p", "K=32", "--schedule", "C.split=2")
 	if r.Name != "matmul_rs_p2p" || r.Ranks != 2 || !reflect.DeepEqual(r.Params, map[string]int64{"D": 2, "M": 64, "N": 16, "K": 32}) {
 		t.Errorf("name %s, %d ranks, parameters %v", r.Name, r.Ranks, r.Params)
 	}
 	if want := []meshReport{{"world", []meshAxisReport{{"x", 2}}, []int{0, 1}}}; !reflect.DeepEqual(r.Meshes, want) {
 		t.Errorf("meshes %v, want %v", r.Meshes, want)
 	}
-	for name, want := range map[string]any{
-		"pipeline": "p2p", "transport": "ipc-put", "streams": 4.0, "chunks": 4.0, "pieces": nil, "delay": 0.0, "graph": false, "order": "rotation",
+	for path, want := range map[string]any{
+		"pipeline": "p2p", "transport": nil, "streams": 4.0, "delay": 0.0, "graph": false,
+		"all.via": "ipc-put", "all.split": 1.0, "all.block": nil, "all.steps": "rotation", "C.split": 2.0,
 	} {
-		if got, ok := r.Schedule[name]; !ok || got != want {
-			t.Errorf("schedule: %s is %v, want %v", name, got, want)
+		if got, ok := chosen(r, path); !ok || got != want {
+			t.Errorf("schedule: %s is %v, want %v", path, got, want)
 		}
 	}
 	parts := tensorReport{"P", "intermediate", "bf16", "world", []string{"DIDx(D)", "Stream(D)", "M/D", "N"}, []int64{2, 2, 32, 16}, []int64{1, 2, 32, 16}, ""}
@@ -82,7 +95,7 @@ func TestCheckAsJSONSaysWhatAutoChose(t *testing.T) {
 	if r.Auto == nil || !reflect.DeepEqual(r.Auto.Given, []string{"streams"}) || !strings.HasPrefix(r.Auto.Basis, "ag_matmul ") {
 		t.Fatalf("auto %v", r.Auto)
 	}
-	if r.Schedule["streams"] != 3.0 || !strings.Contains(r.Auto.Basis, "pipeline "+r.Schedule["pipeline"].(string)) {
+	if r.Schedule["streams"] != 3.0 || !strings.Contains(r.Auto.Basis, fmt.Sprint("pipeline ", r.Schedule["pipeline"])) {
 		t.Errorf("schedule %v, by %s", r.Schedule, r.Auto.Basis)
 	}
 }
@@ -107,15 +120,16 @@ func TestCheckAsJSONCountsProducts(t *testing.T) {
 	}
 }
 
-// TestCheckAsJSONHasEveryField: scripts read all fields of the schedule but auto, which has its own key.
+// TestCheckAsJSONHasEveryField: scripts read all fields of the schedule.
 func TestCheckAsJSONHasEveryField(t *testing.T) {
-	schedule := checked(t, "", agMatmul).Schedule
-	if len(schedule) != len(domain.ScheduleFields)-1 {
-		t.Errorf("%d fields, want %d", len(schedule), len(domain.ScheduleFields)-1)
-	}
-	for _, f := range domain.ScheduleFields {
-		if value, ok := schedule[f.Name]; ok == (f.Name == "auto") || value == "" {
-			t.Errorf("%s: %q", f.Name, value)
+	r := checked(t, "", agMatmul)
+	for _, f := range schedule.Fields {
+		path := f.Name
+		if f.Scope == schedule.Communication {
+			path = "all." + path
+		}
+		if value, ok := chosen(r, path); !ok || value == "" {
+			t.Errorf("%s: %q", path, value)
 		}
 	}
 }

@@ -55,7 +55,8 @@ func TestMistakesGetACodeAndAdvice(t *testing.T) {
 		{"parameter too large", []string{"lower", agMatmul, "-p", "M=9223372036854775808"}, exitUsage, "is not a 64-bit integer"},
 		{"parameter twice", []string{"lower", agMatmul, "-p", "M=8192", "-p", "M=4096"}, exitUsage, "sets M twice"},
 		{"parameter twice alike", []string{"lower", agMatmul, "-p", "M=8192", "--param", "M=8192"}, exitUsage, "sets M twice"},
-		{"schedule field twice", []string{"lower", agMatmul, "--schedule", "sync=split", "--schedule", "sync=fused"}, exitUsage, "--schedule sets sync twice, to split and to fused"},
+		{"schedule field twice", []string{"lower", agMatmul, "--schedule", "all.via=nccl", "--schedule", "all.via=ipc-get"}, exitUsage, "--schedule sets all.via twice, to nccl and to ipc-get"},
+		{"two presets", []string{"lower", agMatmul, "--schedule", "eager", "--schedule", "reference"}, exitUsage, "--schedule sets a preset twice, to eager and to reference"},
 		{"flag twice", []string{"emit", agMatmul, "-o", "x", "--output", "y"}, exitUsage, `"-o, --output" flag: the flag is given twice, first with x`},
 		{"switch twice", []string{"emit", agMatmul, "-o", "x", "--check", "--check"}, exitUsage, "the flag is given twice"},
 		{"ranks twice", []string{"run", "out", "-n", "2", "-n", "4"}, exitUsage, "given twice, first with 2"},
@@ -64,9 +65,9 @@ func TestMistakesGetACodeAndAdvice(t *testing.T) {
 		{"timeout not a number", []string{"run", "out", "-n", "1", "--timeout", "nan"}, exitUsage, "not a decimal number"},
 		{"unknown parameter", []string{"lower", agMatmul, "-p", "KK=8"}, exitSpec, `no parameter "KK"`},
 		{"nearest parameter", []string{"lower", agMatmul, "-p", "KK=8"}, exitSpec, `"K"`},
-		{"schedule without value", []string{"lower", agMatmul, "--schedule", "sync"}, exitUsage, "--schedule sync: write FIELD=VALUE"},
-		{"unknown schedule field", []string{"lower", agMatmul, "--schedule", "snyc=fused"}, exitSpec, `did you mean "sync"?`},
-		{"unknown schedule value", []string{"lower", agMatmul, "--schedule", "sync=fuse"}, exitSpec, `"fused"`},
+		{"schedule without value", []string{"lower", agMatmul, "--schedule", "reshard"}, exitUsage, "--schedule reshard: write FIELD=VALUE"},
+		{"unknown schedule field", []string{"lower", agMatmul, "--schedule", "reshrad=after"}, exitSpec, `did you mean "reshard"?`},
+		{"unknown schedule value", []string{"lower", agMatmul, "--schedule", "reshard=afte"}, exitSpec, `"after"`},
 		{"unknown pass", []string{"lower", agMatmul, "--dump-after=lower-stream"}, exitUsage, `did you mean "lower-streams"?`},
 		{"unknown pass to disable", []string{"lower", agMatmul, "--disable-pass=x"}, exitUsage, "see: hirgen passes"},
 		{"required pass to disable", []string{"lower", agMatmul, "--disable-pass=lower-streams"}, exitUsage, "without lower-streams"},
@@ -115,11 +116,11 @@ func TestLowerPrintsWhatTheParserReads(t *testing.T) {
 }
 
 func TestScheduleFlagReplacesFields(t *testing.T) {
-	exit, text, stderr := hirgen(t, "", "lower", agMatmul, "--schedule", "sync=fused", "--schedule", "streams=2")
+	exit, text, stderr := hirgen(t, "", "lower", agMatmul, "--schedule", "initial_waits=fused", "--schedule", "streams=2", "--schedule", "reference")
 	if exit != exitOK {
 		t.Fatalf("exit code %d:\n%s", exit, stderr)
 	}
-	for _, want := range []string{"streams 2\n", "sync fused"} {
+	for _, want := range []string{"streams 2\n", "choices preset reference, initial_waits fused, streams 2\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the program lacks %q:\n%s", want, text)
 		}
@@ -141,8 +142,11 @@ func TestLowerJSONHasNameChoicesAndBody(t *testing.T) {
 	_, text, _ := hirgen(t, "", "lower", agMatmul, "--json")
 	var program struct {
 		Name    string
-		Choices struct{ Pipeline, Joins string }
-		Body    []struct {
+		Choices struct {
+			Pipeline, Joins string
+			All             struct{ Via string }
+		}
+		Body []struct {
 			Op   string
 			Body []struct{ Op string }
 		}
@@ -154,11 +158,11 @@ func TestLowerJSONHasNameChoicesAndBody(t *testing.T) {
 	for _, stmt := range program.Body {
 		ops = append(ops, stmt.Op)
 	}
-	if got, want := strings.Join(ops, " "), "GetCurrentStream Allocate Allocate For For"; program.Name != "ag_matmul" || got != want {
+	if got, want := strings.Join(ops, " "), "GetCurrentStream Allocate Allocate For For For For"; program.Name != "ag_matmul" || got != want {
 		t.Errorf("program %q is %s, want %s", program.Name, got, want)
 	}
-	if program.Choices.Pipeline != "collective" || program.Choices.Joins != "body" {
-		t.Errorf("choices %+v, want pipeline collective and joins body", program.Choices)
+	if program.Choices.Pipeline != "collective" || program.Choices.Joins != "after" || program.Choices.All.Via != "nccl" {
+		t.Errorf("choices %+v, want pipeline collective, joins after and all via nccl", program.Choices)
 	}
 }
 
@@ -247,9 +251,9 @@ func TestCheckListsEveryCommunication(t *testing.T) {
 		wants []string
 	}{
 		{grid, nil, []string{"1 x Allgather over mesh axis x of world by NCCL", "1 x Allgather over mesh axis y of world by NCCL"}},
-		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "transport=ipc-get", "--schedule", "sums=direct"},
+		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "all.via=ipc-get", "--schedule", "C.fuse=peer-read"},
 			[]string{"3 x Transfer from rank to rank over mesh axis x of world by IPC-get, 128 bytes each"}},
-		{sums, []string{"--schedule", "pipeline=ring", "--schedule", "transport=auto"}, []string{"over mesh axis x of world by IPC"}},
+		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "all.steps=ring", "--schedule", "transport=auto"}, []string{"over mesh axis x of world by IPC"}},
 		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "transport=auto"}, []string{"there instead:", "by NCCL between hosts"}},
 		{"hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\n", nil, []string{"no communication"}},
 	} {

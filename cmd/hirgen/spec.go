@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // specFlags is what the commands that read a spec have in common: parameters, and the
@@ -34,7 +36,8 @@ func (f *specFlags) register(cmd *cobra.Command) {
 func (f *specFlags) registerSpec(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the spec, `NAME=VALUE`; repeatable")
-	flags.StringArrayVar(&f.schedule, "schedule", nil, "set a field of the schedule, `FIELD=VALUE`; repeatable")
+	flags.StringArrayVar(&f.schedule, "schedule", nil, "set a field of the schedule, `FIELD=VALUE`, as in streams=2 or all.via=ipc-get, or all of it to a preset, as in eager; repeatable")
+	_ = cmd.RegisterFlagCompletionFunc("schedule", completing(scheduleNames))
 }
 
 // registerLowering adds the switches of lowering.
@@ -66,7 +69,7 @@ func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *sou
 	if err != nil {
 		return nil, nil, err
 	}
-	schedule, err := parseSchedule(f.schedule)
+	settings, err := parseSchedule(f.schedule)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,9 +82,9 @@ func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *sou
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading standard input: %w", err)
 		}
-		pipeline, err = model.Load(src.path, src.text, overrides, schedule...)
+		pipeline, err = model.Load(src.path, src.text, overrides, settings...)
 	} else {
-		pipeline, src.text, err = model.LoadFile(path, overrides, schedule...)
+		pipeline, src.text, err = model.LoadFile(path, overrides, settings...)
 	}
 	if err != nil {
 		return nil, nil, src.locate(err)
@@ -158,18 +161,37 @@ func parseParams(settings []string) (map[string]int64, error) {
 	return overrides, nil
 }
 
-// parseSchedule reads the values of --schedule.
+// parseSchedule reads the values of --schedule. A preset alone replaces the whole schedule, so it comes first.
 func parseSchedule(settings []string) ([]model.Setting, error) {
-	var schedule []model.Setting
+	var list []model.Setting
 	for _, setting := range settings {
-		name, value, found := strings.Cut(setting, "=")
-		if !found || name == "" {
-			return nil, usagef("--schedule %s: write FIELD=VALUE, as in --schedule sync=fused", setting)
+		path, value, found := strings.Cut(setting, "=")
+		switch {
+		case !found && slices.Contains(schedule.Presets(), setting):
+			path, value = "", setting
+		case !found || path == "":
+			return nil, usagef("--schedule %s: write FIELD=VALUE, as in --schedule all.via=ipc-get, or a preset: %s", setting, strings.Join(schedule.Presets(), ", "))
 		}
-		if i := slices.IndexFunc(schedule, func(s model.Setting) bool { return s.Name == name }); i >= 0 {
-			return nil, usagef("--schedule sets %s twice, to %s and to %s; give it once", name, schedule[i].Value, value)
+		if i := slices.IndexFunc(list, func(s model.Setting) bool { return s.Path == path }); i >= 0 {
+			return nil, usagef("--schedule sets %s twice, to %s and to %s; give it once", cmp.Or(path, "a preset"), list[i].Value, value)
 		}
-		schedule = append(schedule, model.Setting{Name: name, Value: value})
+		list = append(list, model.Setting{Path: path, Value: value})
 	}
-	return schedule, nil
+	slices.SortStableFunc(list, func(a, b model.Setting) int { return min(len(a.Path), 1) - min(len(b.Path), 1) })
+	return list, nil
+}
+
+// scheduleNames are what completion offers for --schedule: the presets, and every field with each of its values.
+func scheduleNames() []string {
+	names := schedule.Presets()
+	for _, f := range schedule.Fields {
+		path := f.Name
+		if f.Scope == schedule.Communication {
+			path = schedule.All + "." + path
+		}
+		for _, value := range f.Completions() {
+			names = append(names, path+"="+value)
+		}
+	}
+	return names
 }

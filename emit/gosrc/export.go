@@ -153,7 +153,7 @@ func (e *exporter) tensor(t *model.Tensor) {
 	e.add(code)
 }
 
-// tail sets outputs and schedule.
+// tail sets outputs and the choices of the schedule, each at its place in the spec.
 func (e *exporter) tail() {
 	var outputs []jen.Code
 	for _, t := range e.pipeline.Outputs {
@@ -161,30 +161,11 @@ func (e *exporter) tail() {
 	}
 	e.add(jen.Line())
 	e.add(b().Dot("Outputs").Call(outputs...))
-	s := e.pipeline.Schedule
-	streams := jen.Lit(s.Streams)
-	if s.Streams == 0 {
-		streams = jen.Qual(modelPath, "OnCaller")
+	for _, c := range e.pipeline.Schedule.Choices {
+		call := b()
+		if c.Pos.IsValid() {
+			call = at(c.Pos.File, c.Pos.Line, c.Pos.Col)
+		}
+		e.add(call.Dot("Schedule").Call(jen.Lit(c.Path()), jen.Lit(c.Value)))
 	}
-	e.add(b().Dot("Schedule").Call(jen.Qual(modelPath, "Schedule").Values(jen.Dict{
-		jen.Id("Pipeline"):  jen.Lit(s.Pipeline),
-		jen.Id("Transport"): jen.Lit(s.Transport),
-		jen.Id("Reshard"):   jen.Lit(s.Reshard),
-		jen.Id("Streams"):   streams,
-		jen.Id("Sync"):      jen.Lit(s.Sync),
-		jen.Id("Joins"):     jen.Lit(s.Joins),
-		jen.Id("Buffers"):   jen.Lit(s.Buffers),
-		jen.Id("Own"):       jen.Lit(s.Own),
-		jen.Id("Transfers"): jen.Lit(s.Transfers),
-		jen.Id("Order"):     jen.Lit(s.Order),
-		jen.Id("OwnStep"):   jen.Lit(s.OwnStep),
-		jen.Id("Sums"):      jen.Lit(s.Sums),
-		jen.Id("Copy"):      jen.Lit(s.Copy),
-		jen.Id("Signals"):   jen.Lit(s.Signals),
-		jen.Id("Hosts"):     jen.Lit(s.Hosts),
-		jen.Id("Delay"):     jen.Lit(s.Delay),
-		jen.Id("Chunks"):    jen.Lit(s.Chunks),
-		jen.Id("Pieces"):    jen.Lit(s.Pieces),
-		jen.Id("Graph"):     jen.Lit(s.Graph),
-	})))
 }

@@ -38,7 +38,7 @@ ops:
   - Q = reshape(F, shape=[M*M])
   - Z = sum(F, axis=1)
 outputs: [Q, Z]
-schedule: {streams: 3, sync: fused, joins: after}
+schedule: {preset: reference, streams: 3, initial_waits: fused, joins: after}
 `
 
 // TestExportedProgramIsTheSpec runs the exported program: it must print the host

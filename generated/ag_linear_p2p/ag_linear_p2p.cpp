@@ -9,7 +9,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: pipeline p2p, transport ipc-get, 4 worker streams, sync split, joins body.
+// Schedule: pipeline p2p, 4 worker streams, via ipc-get.
 #include "ag_linear_p2p.hpp"
 
 #include <cuda_bf16.h>
@@ -49,10 +49,10 @@ constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kSend = "spec.yaml:14:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:9:3 sharing A with the other ranks";
 constexpr const char* kReceive = "spec.yaml:14:5 receive: receive of A_all_s";
-constexpr const char* kWaitSend = "spec.yaml:14:5 Wait(send)";
 constexpr const char* kWaitReceive = "spec.yaml:14:5 Wait(receive)";
 constexpr const char* kLinearC = "spec.yaml:14:5 Linear of C_s";
 constexpr const char* kWorkerDone = "spec.yaml:14:5 Synchronize(worker s % 4)";
+constexpr const char* kWaitSend = "spec.yaml:14:5 Wait(send)";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kAShared = {
@@ -87,10 +87,10 @@ class AgLinearP2p final : public hirgen::Program {
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
+  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
 };
 
 AgLinearP2p::AgLinearP2p(hirgen::Context& context) : context_(context) {
@@ -109,19 +109,53 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
+  // All transfers are issued up front, on a stream of their own.
+  stream = peers_.copies();
+
+  // Synchronize(caller)
+  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
+  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t to = (D + rank - s) % D;
+
+    // ShareMemHandles(receive, send): done once, by peers_.
+    // Moved, so that Linear is local to a rank.
+    // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
+    HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.ready_at(to, s), A_shared.sequence(), 0),
+             kSend);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
+
+    // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
+    HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.ready(s), A_shared.sequence(),
+                                         CU_STREAM_WAIT_VALUE_GEQ),
+             kReceive);
+    HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
+                             cudaMemcpyDeviceToDevice, stream),
+             kReceive);
+    HG_CHECK(
+        driver_.cuStreamWriteValue32(stream, A_shared.done_at(from, s), A_shared.sequence(), 0),
+        kReceive);
+    HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
+  }
+
+  stream = caller;
+
   // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
   // caller waits for by then.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
     // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady);
+    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady);
   }
 
   for (int64_t s = 0; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
-    const int64_t to = (D + rank - s) % D;
+    const int64_t slice = (rank + s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [M / D, K]
 
@@ -129,41 +163,13 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
-      bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
-
-      // ShareMemHandles(receive, send): done once, by peers_.
-      // Moved, so that Linear is local to a rank.
-      // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-      HG_CHECK(
-          driver_.cuStreamWriteValue32(stream, A_shared.ready_at(to, s), A_shared.sequence(), 0),
-          kSend);
-
-      // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
-      HG_CHECK(cudaEventRecord(receive_ready_[s], stream), kReceive);
-      HG_CHECK(cudaStreamWaitEvent(peers_.copies(), receive_ready_[s], 0), kReceive);
-      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_shared.ready(s), A_shared.sequence(),
-                                           CU_STREAM_WAIT_VALUE_GEQ),
-               kReceive);
-      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, peers_.copies()),
-               kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_shared.done_at(from, s),
-                                            A_shared.sequence(), 0),
-               kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
-
-      // Wait(send)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.done(s), A_shared.sequence(),
-                                           CU_STREAM_WAIT_VALUE_GEQ),
-               kWaitSend);
-      HG_CHECK(cudaEventRecord(wait_send_[s], stream), kWaitSend);
+      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
 
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
-      A_s = A_all_ + from * (M / D) * K;  // [M / D, K]
     }
 
-    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + slice * (M / D) * N;  // [M / D, N]
 
     // C_s = Linear(A_s, W, bias)
     C_plan_.set_bias(bias, kLinearC);
@@ -172,12 +178,23 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                        &hirgen::kZero, C_s, C_plan_.c, C_s, C_plan_.c, &C_plan_.algo,
                        workspaces_[s % kStreams], C_plan_.workspace_bytes, stream),
         kLinearC);
+  }
+
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < D; ++s) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker s % 4)
     HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    // Wait(send)
+    HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.done(s), A_shared.sequence(),
+                                         CU_STREAM_WAIT_VALUE_GEQ),
+             kWaitSend);
+    HG_CHECK(cudaEventRecord(wait_send_[s], stream), kWaitSend);
   }
   context_.call_issued(caller);
 }
@@ -220,7 +237,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_linear_p2p",
               .spec = "spec.yaml",
-              .digest = "b36ceb769185a40497a15d5020ba55b8a078a8e5da3200e17f00dade5a7394ae",
+              .digest = "60f00fa5962ed61ca9266ebd3108e0ed643929e2c2eded4298f3843225c88583",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x"},

@@ -11,8 +11,7 @@
 // of s.
 // Derived: transfers into A_all from rank to rank by NCCL between hosts, one slice per iteration of
 // s.
-// Schedule: pipeline p2p, transport ipc-get within nodes and nccl between them, 2 worker streams,
-// sync split, joins body, transfers ahead, signals batched.
+// Schedule: pipeline p2p, 2 worker streams, via ipc-get, signals batched, nccl between nodes.
 // Runs where not all ranks can share memory; where they can, ag_matmul_anywhere.cpp does.
 #include "ag_matmul_anywhere.hpp"
 
@@ -228,9 +227,12 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
                        &hirgen::kZero, C_s, C_plan_.c, C_s, C_plan_.c, &C_plan_.algo,
                        workspaces_[s % kStreams], C_plan_.workspace_bytes, stream),
         kMatmulC);
+  }
+
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < D; ++s) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker s % 2)
     HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);

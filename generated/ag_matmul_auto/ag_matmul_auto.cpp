@@ -8,9 +8,9 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: pipeline p2p, transport ipc-get, no worker streams, transfers ahead, signals batched.
+// Schedule: pipeline p2p, no worker streams, via ipc-get, signals batched.
 // Chosen by auto: ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: measured 1.67 ms with pipeline p2p,
-// transport ipc-get, transfers ahead, streams 0, signals batched.
+// streams 0, all.via ipc-get, all.lead all, all.signals batched.
 #include "ag_matmul_auto.hpp"
 
 #include <cuda_bf16.h>
@@ -200,7 +200,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_auto",
               .spec = "spec.yaml",
-              .digest = "2899b8ca2e6a2762687b6ea90951e186dda8ee112f29e3b3aa0d5e55c282fb0e",
+              .digest = "5502944c124175ebe69cee7a071b1f4678c3db0f3c506c557678969f3ae7545b",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x"},

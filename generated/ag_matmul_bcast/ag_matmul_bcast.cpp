@@ -8,7 +8,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: broadcast of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline broadcast, 4 worker streams, sync split, joins body.
+// Schedule: pipeline broadcast, 4 worker streams.
 #include "ag_matmul_bcast.hpp"
 
 #include <cuda_bf16.h>
@@ -43,8 +43,8 @@ constexpr hirgen::MatmulShape kCShape = {
     .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kBroadcast = "spec.yaml:13:5 broadcast: Broadcast of A";
+constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kWaitBroadcast = "spec.yaml:13:5 Wait(broadcast)";
 constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s";
 constexpr const char* kWorkerDone = "spec.yaml:13:5 Synchronize(worker s % 4)";
@@ -73,9 +73,9 @@ class AgMatmulBcast final : public hirgen::Program {
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events broadcast_ready_ = context_.events("broadcast_ready", kBroadcast, D);
   hirgen::Events broadcast_done_ = context_.events("broadcast_done", kBroadcast, D);
+  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
@@ -93,6 +93,20 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M / D, N]
   cudaStream_t stream = caller;                          // the current stream
 
+  // All transfers are issued up front; each statement below waits for its own data only.
+  for (int64_t s = 0; s < D; ++s) {
+    bf16* A_all_s = A_all_ + s * (M / D) * K;  // [M / D, K]
+
+    // Moved, so that Matmul is local to a rank.
+    // broadcast = Communication(Broadcast, mesh world axis x, root s, in A, out A_all_s, NCCL)
+    HG_CHECK(cudaEventRecord(broadcast_ready_[s], stream), kBroadcast);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_ready_[s], 0), kBroadcast);
+    HG_CHECK(
+        ncclBroadcast(A, A_all_s, M / D * K, ncclBfloat16, static_cast<int>(s), x_.comm, x_.stream),
+        kBroadcast);
+    HG_CHECK(cudaEventRecord(broadcast_done_[s], x_.stream), kBroadcast);
+  }
+
   // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
   // caller waits for by then.
   for (int64_t s = 0; s < D; ++s) {
@@ -106,19 +120,10 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
     bf16* A_all_s = A_all_ + s * (M / D) * K;  // [M / D, K]
-
-    // Moved, so that Matmul is local to a rank.
-    // broadcast = Communication(Broadcast, mesh world axis x, root s, in A, out A_all_s, NCCL)
-    HG_CHECK(cudaEventRecord(broadcast_ready_[s], stream), kBroadcast);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_ready_[s], 0), kBroadcast);
-    HG_CHECK(
-        ncclBroadcast(A, A_all_s, M / D * K, ncclBfloat16, static_cast<int>(s), x_.comm, x_.stream),
-        kBroadcast);
-    HG_CHECK(cudaEventRecord(broadcast_done_[s], x_.stream), kBroadcast);
+    bf16* C_s = C + s * (M / D) * N;           // [M / D, N]
 
     // Wait(broadcast)
     HG_CHECK(cudaStreamWaitEvent(stream, broadcast_done_[s], 0), kWaitBroadcast);
-    bf16* C_s = C + s * (M / D) * N;  // [M / D, N]
 
     // C_s = Matmul(A_all_s, B)
     HG_CHECK(
@@ -126,9 +131,12 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
                        C_plan_.a, &hirgen::kZero, C_s, C_plan_.c, C_s, C_plan_.c, &C_plan_.algo,
                        workspaces_[s % kStreams], C_plan_.workspace_bytes, stream),
         kMatmulC);
+  }
+
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < D; ++s) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker s % 4)
     HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
@@ -170,7 +178,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_bcast",
               .spec = "spec.yaml",
-              .digest = "c9b43ba56bd0718b5e53670b5a7345a2648b370109c4139f7db5e021594b8591",
+              .digest = "11ef6e25a854062b7d288078e304dcf9e267056f169e8e8966ed6a89e0ccd878",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"broadcast x"},

@@ -8,7 +8,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins after.
+// Schedule: pipeline p2p, 2 worker streams, via ipc-get.
 #include "gather_consume.hpp"
 
 #include <cuda_bf16.h>
@@ -86,8 +86,8 @@ class GatherConsume final : public hirgen::Program {
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
   hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
 };
@@ -108,19 +108,53 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
 
+  // All transfers are issued up front, on a stream of their own.
+  stream = peers_.copies();
+
+  // Synchronize(caller)
+  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
+  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t to = (D + rank - s) % D;
+
+    // ShareMemHandles(receive, send): done once, by peers_.
+    // Moved, so that Matmul is local to a rank.
+    // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
+    HG_CHECK(driver_.cuStreamWriteValue32(stream, A_shared.ready_at(to, s), A_shared.sequence(), 0),
+             kSend);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
+
+    // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
+    HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.ready(s), A_shared.sequence(),
+                                         CU_STREAM_WAIT_VALUE_GEQ),
+             kReceive);
+    HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
+                             cudaMemcpyDeviceToDevice, stream),
+             kReceive);
+    HG_CHECK(
+        driver_.cuStreamWriteValue32(stream, A_shared.done_at(from, s), A_shared.sequence(), 0),
+        kReceive);
+    HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
+  }
+
+  stream = caller;
+
   // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
   // caller waits for by then.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
     // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady);
+    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady);
   }
 
   for (int64_t s = 0; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
-    const int64_t to = (D + rank - s) % D;
+    const int64_t slice = (rank + s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [M / D, K]
 
@@ -128,35 +162,13 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
-      bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
-
-      // ShareMemHandles(receive, send): done once, by peers_.
-      // Moved, so that Matmul is local to a rank.
-      // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-      HG_CHECK(
-          driver_.cuStreamWriteValue32(stream, A_shared.ready_at(to, s), A_shared.sequence(), 0),
-          kSend);
-
-      // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
-      HG_CHECK(cudaEventRecord(receive_ready_[s], stream), kReceive);
-      HG_CHECK(cudaStreamWaitEvent(peers_.copies(), receive_ready_[s], 0), kReceive);
-      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_shared.ready(s), A_shared.sequence(),
-                                           CU_STREAM_WAIT_VALUE_GEQ),
-               kReceive);
-      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, peers_.copies()),
-               kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_shared.done_at(from, s),
-                                            A_shared.sequence(), 0),
-               kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
-      A_s = A_all_ + from * (M / D) * K;  // [M / D, K]
+      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
 
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
     }
 
-    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + slice * (M / D) * N;  // [M / D, N]
 
     // C_s = Matmul(A_s, B)
     HG_CHECK(
@@ -219,7 +231,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "gather_consume",
               .spec = "spec.yaml",
-              .digest = "c5786a71180eeabbcda48cc97a9b873520b4218a7ba54461450a9bc9674717a0",
+              .digest = "5ccd9fdcca54611dcf38588dc1b487fa963ac8faac93bfc03f271793c7e79362",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x"},

@@ -13,8 +13,7 @@
 // Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of s.
 // Derived: partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration
 // of s.
-// Schedule: pipeline p2p, transport ipc-get, no worker streams, chunks 1, sums direct, signals
-// batched.
+// Schedule: pipeline p2p, no worker streams, via ipc-get, block 4, fuse peer-read, signals batched.
 #include "matmul_ar_direct.hpp"
 
 #include <cuda_bf16.h>
@@ -50,11 +49,14 @@ constexpr hirgen::MatmulShape kPShape = {
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P";
+constexpr const char* kCallerReady = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:17:5 lends: group";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
+constexpr const char* kCallerReady2 = "spec.yaml:18:5 Synchronize(caller)";
+constexpr const char* kLends2 = "spec.yaml:18:5 lends_2: group";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kSumLoansR = "spec.yaml:17:5 SumLoans of R";
-constexpr const char* kReturns = "spec.yaml:18:5 returns: group";
+constexpr const char* kReturns = "spec.yaml:17:5 returns: group";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kPShared = {
@@ -91,6 +93,8 @@ class MatmulArDirect final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
+  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady2, 1);
   hirgen::Events sum_R_ = context_.events("sum_R", kSumLoansR, 1);
   hirgen::Events returns_ = context_.events("returns", kReturns, 1);
 };
@@ -119,6 +123,13 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
                           P_plan_.workspace_bytes, stream),
            kMatmulP);
 
+  // All transfers are issued up front, on a stream of their own.
+  stream = peers_.copies();
+
+  // Synchronize(caller)
+  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
+  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+
   hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
@@ -128,6 +139,17 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
     lends.add(P_shared.ready_at(to, s), P_shared.sequence_number());
   }
 
+  lends.submit(stream, kLends);
+
+  // All transfers are issued up front, on a stream of their own.
+  stream = peers_.copies();
+
+  // Synchronize(caller)
+  HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady2);
+  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
+
+  hirgen::MemOpBatch lends_2(hirgen::FlagUse::kWrite, driver_);
+
   // Peers write their sums here.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -135,10 +157,11 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
     // ShareMemHandles(receive_2, send_2): done once, by peers_.
     // receive_2 = P2PCommunication(recv, buffer C + from * (M / D) * N, peer (rank + s) % D,
     // IPC-put)
-    lends.add(C_shared.ready_at(from, s), C_shared.sequence_number());
+    lends_2.add(C_shared.ready_at(from, s), C_shared.sequence_number());
   }
 
-  lends.submit(stream, kLends);
+  lends_2.submit(stream, kLends2);
+  stream = caller;
   bf16* P_own = P_ + rank * (M / D) * N;  // [1, M / D, N]
 
   // The parts of the other ranks are read where they are, and the sum is written where the others
@@ -166,14 +189,13 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
 
   hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    // Wait(receive_2)
-    returns.add(C_shared.done(s), C_shared.sequence_number());
-  }
-
-  // What was lent is not to change before the peers have read it.
-  for (int64_t s = 1; s < D; ++s) {
     // Wait(send)
     returns.add(P_shared.done(s), P_shared.sequence_number());
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    // Wait(receive_2)
+    returns.add(C_shared.done(s), C_shared.sequence_number());
   }
 
   returns.submit(stream, kReturns);
@@ -215,13 +237,13 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_direct",
               .spec = "spec.yaml",
-              .digest = "962c933e024797b749cb4a22a09ca53224dae7e784b64fba90244319efb1c9e3",
+              .digest = "e2eb180ebade345b387899a5ccb54f719bc744471874cb04a747cc7c90c241f8",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"sendrecv x", "sendrecv x"},
               .bytes = (D - 1) * (M / D) * N * 2,
               .largest = "sendrecv",
-              .transport = "ipc-get",
+              .transport = "ipc-get, ipc-put",
               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
           },
       .tensors = tensors,

@@ -12,7 +12,7 @@
 //
 // Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of s.
 // Derived: transfers into C from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: pipeline p2p, transport ipc-get, 4 worker streams, sync split, joins body.
+// Schedule: pipeline p2p, 4 worker streams, via ipc-get.
 #include "matmul_ar_p2p.hpp"
 
 #include <cuda_bf16.h>
@@ -54,17 +54,16 @@ constexpr const char* kMatmulPS = "spec.yaml:16:5 Matmul of P_s";
 constexpr const char* kSend = "spec.yaml:17:5 send: send of P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts_s";
-constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
-constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
 constexpr const char* kWorkerDone = "spec.yaml:17:5 Synchronize(worker s % 4)";
+constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
 constexpr const char* kReduceR = "spec.yaml:17:5 Reduce of R";
 constexpr const char* kCallerReady2 = "spec.yaml:18:5 Synchronize(caller)";
 constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of R";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C_s";
+constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
 constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
 constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
-constexpr const char* kWorkerDone2 = "spec.yaml:18:5 Synchronize(worker s % 4)";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kPShared = {
@@ -109,13 +108,11 @@ class MatmulArP2p final : public hirgen::Program {
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
   hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady2, 1);
-  hirgen::Events receive_2_ready_ = context_.events("receive_2_ready", kReceive2, D);
   hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, D);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
   hirgen::Events wait_send_2_ = context_.events("wait_send_2", kWaitSend2, D);
-  hirgen::Events worker_done2_ = context_.events("worker_done", kWorkerDone2, kStreams);
 };
 
 MatmulArP2p::MatmulArP2p(hirgen::Context& context) : context_(context) {
@@ -197,79 +194,80 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                             P_shared.sequence(), 0),
                kReceive);
       HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
-
-      // Wait(send)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_shared.done(s), P_shared.sequence(),
-                                           CU_STREAM_WAIT_VALUE_GEQ),
-               kWaitSend);
-      HG_CHECK(cudaEventRecord(wait_send_[s], stream), kWaitSend);
-
-      // Wait(receive)
-      HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
     }
+  }
 
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < D; ++s) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker s % 4)
     HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    // Wait(receive)
+    HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
   }
 
   // R = Reduce(sum, P_parts, axis 0)
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, R, {2, {1, M / D * N}, {0, 1}}, P_parts_,
                         {2, {D, M / D * N}, {M / D * N, 1}}, stream, kReduceR);
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
-  for (int64_t s = 1; s < D; ++s) {
-    stream = workers_[s % kStreams];
+  // All transfers are issued up front, on a stream of their own.
+  stream = peers_.copies();
 
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady2);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
-  }
-
+  // Synchronize(caller)
+  HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady2);
+  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
   for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
-    stream = workers_[s % kStreams];
-    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
 
     // ShareMemHandles(receive_2, send_2): done once, by peers_.
     // send_2 = P2PCommunication(send, buffer R, peer (D + rank - s) % D, IPC-get)
     HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.ready_at(to, s), C_shared.sequence(), 0),
              kSend2);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
     const bf16* C_there = C_shared.of<bf16>(from) + from * (M / D) * N;
 
     // receive_2 = P2PCommunication(recv, buffer C_s, peer (rank + s) % D, IPC-get)
-    HG_CHECK(cudaEventRecord(receive_2_ready_[s], stream), kReceive2);
-    HG_CHECK(cudaStreamWaitEvent(peers_.copies(), receive_2_ready_[s], 0), kReceive2);
-    HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), C_shared.ready(s), C_shared.sequence(),
+    HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.ready(s), C_shared.sequence(),
                                          CU_STREAM_WAIT_VALUE_GEQ),
              kReceive2);
-    HG_CHECK(cudaMemcpyAsync(C_s, C_there, M / D * N * sizeof(bf16), cudaMemcpyDeviceToDevice,
-                             peers_.copies()),
-             kReceive2);
-    HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), C_shared.done_at(from, s),
-                                          C_shared.sequence(), 0),
-             kReceive2);
-    HG_CHECK(cudaEventRecord(receive_2_done_[s], peers_.copies()), kReceive2);
+    HG_CHECK(
+        cudaMemcpyAsync(C_s, C_there, M / D * N * sizeof(bf16), cudaMemcpyDeviceToDevice, stream),
+        kReceive2);
+    HG_CHECK(
+        driver_.cuStreamWriteValue32(stream, C_shared.done_at(from, s), C_shared.sequence(), 0),
+        kReceive2);
+    HG_CHECK(cudaEventRecord(receive_2_done_[s], stream), kReceive2);
+  }
 
+  stream = caller;
+  for (int64_t s = 1; s < D; ++s) {
+    // Wait(send)
+    HG_CHECK(driver_.cuStreamWaitValue32(stream, P_shared.done(s), P_shared.sequence(),
+                                         CU_STREAM_WAIT_VALUE_GEQ),
+             kWaitSend);
+    HG_CHECK(cudaEventRecord(wait_send_[s], stream), kWaitSend);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
     // Wait(send_2)
     HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.done(s), C_shared.sequence(),
                                          CU_STREAM_WAIT_VALUE_GEQ),
              kWaitSend2);
     HG_CHECK(cudaEventRecord(wait_send_2_[s], stream), kWaitSend2);
+  }
 
+  for (int64_t s = 1; s < D; ++s) {
     // Wait(receive_2)
     HG_CHECK(cudaStreamWaitEvent(stream, receive_2_done_[s], 0), kWaitReceive2);
-    stream = caller;
-
-    // The caller waits for this iteration.
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done2_[s % kStreams], workers_[s % kStreams]), kWorkerDone2);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done2_[s % kStreams], 0), kWorkerDone2);
   }
   context_.call_issued(caller);
 }
@@ -308,7 +306,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_p2p",
               .spec = "spec.yaml",
-              .digest = "548ab55be6febe8916556c6f3290c1d86e2349fff56377f174319144ec15f794",
+              .digest = "5c469112385d746ccbc8fe67556744f80afd8ca8f1ff9ab15dbb573548bf4e0b",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"sendrecv x", "sendrecv x"},

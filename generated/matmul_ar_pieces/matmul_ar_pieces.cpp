@@ -13,8 +13,8 @@
 // Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of piece
 // and s.
 // Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of piece and s.
-// Schedule: pipeline p2p, transport ipc-put, 1 worker stream, sync split, joins body, transfers
-// ahead, own_step last, chunks 4, pieces 2, signals batched.
+// Schedule: pipeline p2p, 1 worker stream, via ipc-put, local last, split 2, block 1, interchange
+// true, signals batched.
 #include "matmul_ar_pieces.hpp"
 
 #include <cuda_bf16.h>
@@ -337,7 +337,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_pieces",
               .spec = "spec.yaml",
-              .digest = "6936063df3eeb0af3fa50d42d989df06b7deb82e5f2f8c0fb24ef596184ef8fe",
+              .digest = "e0dd79a1ec13a76e8690ace1c4fe023a8a4e364f847bbb89926ed36248e3182b",
               .mesh_size = D,
               .gemms = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .communications = {"sendrecv x", "sendrecv x"},

@@ -11,8 +11,7 @@
 //
 // Derived: partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration
 // of s.
-// Schedule: pipeline p2p, transport ipc-get, no worker streams, chunks 1, sums direct, signals
-// batched.
+// Schedule: pipeline p2p, no worker streams, via ipc-get, block 4, fuse peer-read, signals batched.
 #include "matmul_rs_direct.hpp"
 
 #include <cuda_bf16.h>
@@ -48,6 +47,7 @@ constexpr hirgen::MatmulShape kPShape = {
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P";
+constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:16:5 lends: group";
 constexpr const char* kShareP = "spec.yaml:16:5 sharing P with the other ranks";
 constexpr const char* kSumLoansC = "spec.yaml:16:5 SumLoans of C";
@@ -82,6 +82,7 @@ class MatmulRsDirect final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
+  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events sum_C_ = context_.events("sum_C", kSumLoansC, 1);
   hirgen::Events returns_ = context_.events("returns", kReturns, 1);
 };
@@ -106,6 +107,13 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
                           P_plan_.workspace_bytes, stream),
            kMatmulP);
 
+  // All transfers are issued up front, on a stream of their own.
+  stream = peers_.copies();
+
+  // Synchronize(caller)
+  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
+  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+
   hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
@@ -116,6 +124,7 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   }
 
   lends.submit(stream, kLends);
+  stream = caller;
   bf16* P_own = P_ + rank * (M / D) * N;  // [1, M / D, N]
 
   // The parts of the other ranks are read where they are.
@@ -133,8 +142,6 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   HG_CHECK(cudaEventRecord(sum_C_[0], stream), kSumLoansC);
 
   hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
-
-  // What was lent is not to change before the peers have read it.
   for (int64_t s = 1; s < D; ++s) {
     // Wait(send)
     returns.add(P_shared.done(s), P_shared.sequence_number());
@@ -179,7 +186,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_rs_direct",
               .spec = "spec.yaml",
-              .digest = "3a3dec5f46f4f912e19a54698135261aadb54eb7920d3a88c7f44f18c001640a",
+              .digest = "28d8a5fc3f2cc9413fcd9f9bc727169a5e483840dca9d1149497f9ed2c5ac458",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"sendrecv x"},

@@ -10,7 +10,7 @@
 //   dA [Stream(S), DIDx(D), M/S, K/D] bf16
 //
 // Derived: allgather of dC over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
+// Schedule: pipeline collective, 4 worker streams.
 #include "matmul_rs_grad_a.hpp"
 
 #include <cuda_bf16.h>
@@ -46,8 +46,8 @@ constexpr hirgen::MatmulShape kDAShape = {
     .m = M / S, .n = K / D, .k = N, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:13:5 gather: Allgather of dC_s";
+constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kWaitGather = "spec.yaml:13:5 Wait(gather)";
 constexpr const char* kMatmulDA = "spec.yaml:14:5 Matmul of dA_s";
 constexpr const char* kWorkerDone = "spec.yaml:14:5 Synchronize(worker s % 4)";
@@ -77,9 +77,9 @@ class MatmulRsGradA final : public hirgen::Program {
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
@@ -99,6 +99,20 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 
   const bf16* Bt = B;  // [1, N, K / D]
 
+  // All transfers are issued up front; each statement below waits for its own data only.
+  for (int64_t s = 0; s < S; ++s) {
+    const bf16* dC_s = dC + s * (M / (S * D)) * N;         // [1, M / (S * D), N]
+    bf16* dC_all_s = dC_all_ + s * D * (M / (S * D)) * N;  // [D, M / (S * D), N]
+
+    // Moved, so that Reshape is local to a rank.
+    // gather = Communication(Allgather, mesh world axis x, in dC_s, out dC_all_s, NCCL)
+    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
+    HG_CHECK(ncclAllGather(dC_s, dC_all_s, M / (S * D) * N, ncclBfloat16, x_.comm, x_.stream),
+             kGather);
+    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+  }
+
   // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
   // caller waits for by then.
   for (int64_t s = 0; s < S; ++s) {
@@ -111,21 +125,12 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 
   for (int64_t s = 0; s < S; ++s) {
     stream = workers_[s % kStreams];
-    const bf16* dC_s = dC + s * (M / (S * D)) * N;         // [1, M / (S * D), N]
     bf16* dC_all_s = dC_all_ + s * D * (M / (S * D)) * N;  // [D, M / (S * D), N]
-
-    // Moved, so that Reshape is local to a rank.
-    // gather = Communication(Allgather, mesh world axis x, in dC_s, out dC_all_s, NCCL)
-    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_CHECK(ncclAllGather(dC_s, dC_all_s, M / (S * D) * N, ncclBfloat16, x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+    bf16* G_s = dC_all_s;                                  // [1, M / S, N]
+    bf16* dA_s = dA + s * (M / S) * (K / D);               // [1, M / S, K / D]
 
     // Wait(gather)
     HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-    bf16* G_s = dC_all_s;                     // [1, M / S, N]
-    bf16* dA_s = dA + s * (M / S) * (K / D);  // [1, M / S, K / D]
 
     // dA_s = Matmul(G_s, Bt)
     HG_CHECK(
@@ -133,9 +138,12 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
                        dA_plan_.a, &hirgen::kZero, dA_s, dA_plan_.c, dA_s, dA_plan_.c,
                        &dA_plan_.algo, workspaces_[s % kStreams], dA_plan_.workspace_bytes, stream),
         kMatmulDA);
+  }
+
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < S; ++s) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker s % 4)
     HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
@@ -177,7 +185,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_rs_grad_a",
               .spec = "spec.yaml",
-              .digest = "0e412d0496462e24f8ad9f3ebd71112b5deb661cc90079d3802488a265279e58",
+              .digest = "93bce45f4b7c84a62a6d64174b146cdacb8531a7ff28ec3b7f5115d6344aea53",
               .mesh_size = D,
               .gemms = {{S * (M / S), K / D, N, 1}},
               .communications = {"allgather x"},

@@ -11,7 +11,7 @@
 //   dB [r(S), DIDx(D), K/D, N] bf16
 //
 // Derived: allgather of dC over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
+// Schedule: pipeline collective, 4 worker streams.
 #include "matmul_rs_grad_b.hpp"
 
 #include <cuda_bf16.h>
@@ -48,8 +48,8 @@ constexpr hirgen::MatmulShape kPShape = {
     .m = K / D, .n = N, .k = M / S, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:15:5 gather: Allgather of dC_s";
+constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kWaitGather = "spec.yaml:15:5 Wait(gather)";
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P_s";
 constexpr const char* kWorkerDone = "spec.yaml:16:5 Synchronize(worker s % 4)";
@@ -81,9 +81,9 @@ class MatmulRsGradB final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
@@ -101,6 +101,20 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* dB = static_cast<bf16*>(tensors[2]);              // [1, K / D, N]
   cudaStream_t stream = caller;                           // the current stream
 
+  // All transfers are issued up front; each statement below waits for its own data only.
+  for (int64_t s = 0; s < S; ++s) {
+    const bf16* dC_s = dC + s * (M / (S * D)) * N;         // [1, M / (S * D), N]
+    bf16* dC_all_s = dC_all_ + s * D * (M / (S * D)) * N;  // [D, M / (S * D), N]
+
+    // Moved, so that Reshape is local to a rank.
+    // gather = Communication(Allgather, mesh world axis x, in dC_s, out dC_all_s, NCCL)
+    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
+    HG_CHECK(ncclAllGather(dC_s, dC_all_s, M / (S * D) * N, ncclBfloat16, x_.comm, x_.stream),
+             kGather);
+    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+  }
+
   // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
   // caller waits for by then.
   for (int64_t s = 0; s < S; ++s) {
@@ -115,21 +129,12 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     stream = workers_[s % kStreams];
     const bf16* A_s = A + s * (M / S) * (K / D);           // [1, M / S, K / D]
     const bf16* At_s = A_s;                                // [1, K / D, M / S]
-    const bf16* dC_s = dC + s * (M / (S * D)) * N;         // [1, M / (S * D), N]
     bf16* dC_all_s = dC_all_ + s * D * (M / (S * D)) * N;  // [D, M / (S * D), N]
-
-    // Moved, so that Reshape is local to a rank.
-    // gather = Communication(Allgather, mesh world axis x, in dC_s, out dC_all_s, NCCL)
-    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_CHECK(ncclAllGather(dC_s, dC_all_s, M / (S * D) * N, ncclBfloat16, x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+    bf16* G_s = dC_all_s;                                  // [1, M / S, N]
+    bf16* P_s = P_ + s * (K / D) * N;                      // [1, K / D, N]
 
     // Wait(gather)
     HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-    bf16* G_s = dC_all_s;              // [1, M / S, N]
-    bf16* P_s = P_ + s * (K / D) * N;  // [1, K / D, N]
 
     // P_s = Matmul(At_s, G_s)
     HG_CHECK(
@@ -137,9 +142,12 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
                        P_plan_.a, &hirgen::kZero, P_s, P_plan_.c, P_s, P_plan_.c, &P_plan_.algo,
                        workspaces_[s % kStreams], P_plan_.workspace_bytes, stream),
         kMatmulP);
+  }
+
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < S; ++s) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker s % 4)
     HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
@@ -185,7 +193,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_rs_grad_b",
               .spec = "spec.yaml",
-              .digest = "6640f0eb7fdede5b576221c4ab1cbe71465f1d04d7c3517fb8c1284a270944ff",
+              .digest = "a9c6ae88abb90ad02b83a0325ad20d64f3627b5c780806cb131438b7bf80c522",
               .mesh_size = D,
               .gemms = {{S * (K / D), N, M / S, 1}},
               .communications = {"allgather x"},

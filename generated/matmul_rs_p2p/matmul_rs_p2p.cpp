@@ -10,7 +10,7 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
-// Schedule: pipeline p2p, transport ipc-put, 4 worker streams, sync split, joins body.
+// Schedule: pipeline p2p, 4 worker streams, via ipc-put.
 #include "matmul_rs_p2p.hpp"
 
 #include <cuda_bf16.h>
@@ -48,14 +48,14 @@ constexpr hirgen::MatmulShape kPSShape = {
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
-constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
+constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_2";
-constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
-constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kWorkerDone = "spec.yaml:16:5 Synchronize(worker s % 4)";
+constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kReduceC = "spec.yaml:16:5 Reduce of C";
+constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kPPartsShared = {
@@ -92,10 +92,11 @@ class MatmulRsP2p final : public hirgen::Program {
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D);
-  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
 };
 
 MatmulRsP2p::MatmulRsP2p(hirgen::Context& context) : context_(context) {
@@ -116,19 +117,37 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
+  // All transfers are issued up front, on a stream of their own.
+  stream = peers_.copies();
+
+  // Synchronize(caller)
+  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
+  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (D + rank - s) % D;
+
+    // ShareMemHandles(receive, send): done once, by peers_.
+    // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N, peer (D + rank - s) %
+    // D, IPC-put)
+    HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.ready_at(from, s),
+                                          P_parts_shared.sequence(), 0),
+             kReceive);
+  }
+
+  stream = caller;
+
   // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
   // caller waits for by then.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
     // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady);
+    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady);
   }
 
   for (int64_t s = 0; s < D; ++s) {
     const int64_t to = (rank + s) % D;
-    const int64_t from = (D + rank - s) % D;
     stream = workers_[s % kStreams];
     bf16* P_s = nullptr;  // [1, M / D, N]
 
@@ -152,13 +171,6 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // Step 0 is the own slice.
     if (s != 0) {
       bf16* P_s_2 = P_ + to * (M / D) * N;  // [1, M / D, N]
-
-      // ShareMemHandles(receive, send): done once, by peers_.
-      // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N, peer (D + rank - s)
-      // % D, IPC-put)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.ready_at(from, s),
-                                            P_parts_shared.sequence(), 0),
-               kReceive);
       bf16* P_parts_there = P_parts_shared.of<bf16>(to) + rank * (M / D) * N;
 
       // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-put)
@@ -174,28 +186,33 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                             P_parts_shared.sequence(), 0),
                kSend);
       HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
-
-      // Wait(send)
-      HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
-
-      // Wait(receive)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.done(s),
-                                           P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-               kWaitReceive);
-      HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
     }
+  }
 
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < D; ++s) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker s % 4)
     HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
   }
 
+  for (int64_t s = 1; s < D; ++s) {
+    // Wait(receive)
+    HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.done(s), P_parts_shared.sequence(),
+                                         CU_STREAM_WAIT_VALUE_GEQ),
+             kWaitReceive);
+    HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
+  }
+
   // C = Reduce(sum, P_parts, axis 0)
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, M / D * N}, {0, 1}}, P_parts_,
                         {2, {D, M / D * N}, {M / D * N, 1}}, stream, kReduceC);
+  for (int64_t s = 1; s < D; ++s) {
+    // Wait(send)
+    HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
+  }
   context_.call_issued(caller);
 }
 
@@ -233,7 +250,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_rs_p2p",
               .spec = "spec.yaml",
-              .digest = "8faa92999610f05139701ec280e8828ef29c8195e9d5357c44a19e00e828e46b",
+              .digest = "588d915f3b9cade10f5369b137896e1d173f08dd26e6617584b0498994df8746",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"sendrecv x"},

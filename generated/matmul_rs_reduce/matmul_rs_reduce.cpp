@@ -10,7 +10,7 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: reduce of P over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline reduce, 4 worker streams, sync split, joins body.
+// Schedule: pipeline reduce, 4 worker streams.
 #include "matmul_rs_reduce.hpp"
 
 #include <cuda_bf16.h>
@@ -49,7 +49,6 @@ constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kReduceToRoot = "spec.yaml:16:5 reduce_to_root: Reduce of P_s";
 constexpr const char* kWaitReduceToRoot = "spec.yaml:16:5 Wait(reduce_to_root)";
-constexpr const char* kWorkerDone = "spec.yaml:16:5 Synchronize(worker s % 4)";
 
 /// One rank's program. What can be made before the first call is a data member.
 class MatmulRsReduce final : public hirgen::Program {
@@ -78,7 +77,6 @@ class MatmulRsReduce final : public hirgen::Program {
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events reduce_to_root_ready_ = context_.events("reduce_to_root_ready", kReduceToRoot, D);
   hirgen::Events reduce_to_root_done_ = context_.events("reduce_to_root_done", kReduceToRoot, D);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
 MatmulRsReduce::MatmulRsReduce(hirgen::Context& context) : context_(context) {
@@ -129,15 +127,12 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
                         x_.stream),
              kReduceToRoot);
     HG_CHECK(cudaEventRecord(reduce_to_root_done_[s], x_.stream), kReduceToRoot);
+  }
 
+  stream = caller;
+  for (int64_t s = 0; s < D; ++s) {
     // Wait(reduce_to_root)
     HG_CHECK(cudaStreamWaitEvent(stream, reduce_to_root_done_[s], 0), kWaitReduceToRoot);
-    stream = caller;
-
-    // The caller waits for this iteration.
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
   }
   context_.call_issued(caller);
 }
@@ -176,7 +171,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_rs_reduce",
               .spec = "spec.yaml",
-              .digest = "1fc8a48bf2e7d1a5177116fc2f47850be2292124dbc1a3dbed9d8332ab217778",
+              .digest = "85a4157d6be099bd080f59022cbc9e5979671632505807f150f16cb5a26b3fa3",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"reduce x"},

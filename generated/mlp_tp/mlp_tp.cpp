@@ -15,7 +15,7 @@
 //
 // Derived: allgather of X over mesh axis x, one slice per iteration of s.
 // Derived: reducescatter of P over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams, sync split, joins body.
+// Schedule: pipeline collective, 4 worker streams.
 #include "mlp_tp.hpp"
 
 #include <cuda_bf16.h>
@@ -54,15 +54,14 @@ constexpr hirgen::MatmulShape kPShape = {
     .m = M / S, .n = K, .k = N / D, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:14:5 gather: Allgather of X_s";
+constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kWaitGather = "spec.yaml:14:5 Wait(gather)";
 constexpr const char* kLinearZ = "spec.yaml:15:5 Linear of Z_s";
 constexpr const char* kUnaryAS = "spec.yaml:16:5 Unary of A_s";
 constexpr const char* kLinearP = "spec.yaml:17:5 Linear of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:19:5 reduce_scatter: ReduceScatter of R_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:19:5 Wait(reduce_scatter)";
-constexpr const char* kWorkerDone = "spec.yaml:19:5 Synchronize(worker s % 4)";
 
 /// One rank's program. What can be made before the first call is a data member.
 class MlpTp final : public hirgen::Program {
@@ -95,12 +94,11 @@ class MlpTp final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
 MlpTp::MlpTp(hirgen::Context& context) : context_(context) {
@@ -117,6 +115,20 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, M / (S * D), K]
   cudaStream_t stream = caller;                           // the current stream
 
+  // All transfers are issued up front; each statement below waits for its own data only.
+  for (int64_t s = 0; s < S; ++s) {
+    const bf16* X_s = X + s * (M / (S * D)) * K;         // [1, M / (S * D), K]
+    bf16* X_all_s = X_all_ + s * D * (M / (S * D)) * K;  // [D, M / (S * D), K]
+
+    // Moved, so that Reshape is local to a rank.
+    // gather = Communication(Allgather, mesh world axis x, in X_s, out X_all_s, NCCL)
+    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
+    HG_CHECK(ncclAllGather(X_s, X_all_s, M / (S * D) * K, ncclBfloat16, x_.comm, x_.stream),
+             kGather);
+    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+  }
+
   // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
   // caller waits for by then.
   for (int64_t s = 0; s < S; ++s) {
@@ -129,21 +141,12 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   for (int64_t s = 0; s < S; ++s) {
     stream = workers_[s % kStreams];
-    const bf16* X_s = X + s * (M / (S * D)) * K;         // [1, M / (S * D), K]
     bf16* X_all_s = X_all_ + s * D * (M / (S * D)) * K;  // [D, M / (S * D), K]
-
-    // Moved, so that Reshape is local to a rank.
-    // gather = Communication(Allgather, mesh world axis x, in X_s, out X_all_s, NCCL)
-    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_CHECK(ncclAllGather(X_s, X_all_s, M / (S * D) * K, ncclBfloat16, x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+    bf16* U_s = X_all_s;                                 // [1, M / S, K]
+    bf16* Z_s = Z_ + s * (M / S) * (N / D);              // [1, M / S, N / D]
 
     // Wait(gather)
     HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-    bf16* U_s = X_all_s;                     // [1, M / S, K]
-    bf16* Z_s = Z_ + s * (M / S) * (N / D);  // [1, M / S, N / D]
 
     // Z_s = Linear(U_s, W1)
     HG_CHECK(
@@ -174,15 +177,12 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         ncclReduceScatter(R_s, Y_s, M / (S * D) * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
         kReduceScatter);
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
+  }
 
+  stream = caller;
+  for (int64_t s = 0; s < S; ++s) {
     // Wait(reduce_scatter)
     HG_CHECK(cudaStreamWaitEvent(stream, reduce_scatter_done_[s], 0), kWaitReduceScatter);
-    stream = caller;
-
-    // The caller waits for this iteration.
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
   }
   context_.call_issued(caller);
 }
@@ -229,7 +229,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "mlp_tp",
               .spec = "spec.yaml",
-              .digest = "e2f741e1dd8544f7d9bcba3f27570e94ac602a879a74152a00a2ef4fbf162263",
+              .digest = "e0ee0a73b1faeb98b6a9a98671727e2e8492b0ee03903e072a38f94354980657",
               .mesh_size = D,
               .gemms = {{S * (M / S), N / D, K, 1}, {S * (M / S), K, N / D, 1}},
               .communications = {"allgather x", "reducescatter x"},

@@ -64,14 +64,14 @@ constexpr hirgen::MatmulShape kDPShape = {
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kGather = "spec.yaml:17:5 gather: Allgather of dY";
-constexpr const char* kWaitGather = "spec.yaml:17:5 Wait(gather)";
 constexpr const char* kGather2 = "spec.yaml:18:5 gather_2: Allgather of X";
-constexpr const char* kWaitGather2 = "spec.yaml:18:5 Wait(gather_2)";
+constexpr const char* kWaitGather = "spec.yaml:17:5 Wait(gather)";
 constexpr const char* kMatmulDA = "spec.yaml:19:5 Matmul of dA";
 constexpr const char* kUnarySlope = "spec.yaml:20:5 Unary of slope";
 constexpr const char* kBinaryDZ = "spec.yaml:21:5 Binary of dZ";
 constexpr const char* kUnaryA = "spec.yaml:22:5 Unary of A";
 constexpr const char* kMatmulDW2 = "spec.yaml:24:5 Matmul of dW2";
+constexpr const char* kWaitGather2 = "spec.yaml:18:5 Wait(gather_2)";
 constexpr const char* kMatmulDW1 = "spec.yaml:26:5 Matmul of dW1";
 constexpr const char* kMatmulDP = "spec.yaml:27:5 Matmul of dP";
 constexpr const char* kReduceScatter = "spec.yaml:29:5 reduce_scatter: ReduceScatter of dR";
@@ -135,9 +135,6 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
   HG_CHECK(ncclAllGather(dY, dY_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
-
-  // Wait(gather)
-  HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[0], 0), kWaitGather);
   bf16* G = dY_all_;  // [M, K]
 
   // Moved, so that Reshape is local to a rank.
@@ -146,10 +143,10 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_2_ready_[0], 0), kGather2);
   HG_CHECK(ncclAllGather(X, X_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather2);
   HG_CHECK(cudaEventRecord(gather_2_done_[0], x_.stream), kGather2);
-
-  // Wait(gather_2)
-  HG_CHECK(cudaStreamWaitEvent(stream, gather_2_done_[0], 0), kWaitGather2);
   bf16* U = X_all_;  // [M, K]
+
+  // Wait(gather)
+  HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[0], 0), kWaitGather);
 
   // dA = Matmul(G, W2)
   HG_CHECK(cublasLtMatmul(context_.cublas(), dA_plan_.op, &hirgen::kOne, W2, dA_plan_.b, G,
@@ -173,6 +170,9 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
                           &dW2_plan_.algo, workspace_, dW2_plan_.workspace_bytes, stream),
            kMatmulDW2);
   bf16* dZt = dZ_;  // [1, N / D, M]
+
+  // Wait(gather_2)
+  HG_CHECK(cudaStreamWaitEvent(stream, gather_2_done_[0], 0), kWaitGather2);
 
   // dW1 = Matmul(dZt, U)
   HG_CHECK(cublasLtMatmul(context_.cublas(), dW1_plan_.op, &hirgen::kOne, U, dW1_plan_.b, dZt,
@@ -263,7 +263,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "mlp_tp_backward",
               .spec = "spec.yaml",
-              .digest = "dcccce81f3ba0fe2e956823def0fd923260d915ce6fed1b449171ce89cbd880c",
+              .digest = "028daf054cbeeb047487b164c9a4fefb96b00a62916208e0c0f0ac32e9939b84",
               .mesh_size = D,
               .gemms = {{M, N / D, K, 1}, {K, N / D, M, 1}, {N / D, K, M, 1}, {M, K, N / D, 1}},
               .communications = {"allgather x", "allgather x", "reducescatter x"},

@@ -652,7 +652,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "transformer_block",
               .spec = "spec.yaml",
-              .digest = "89dfe8cf903f3b57d5742ccf3fb8050c34f35c8e68129c84838aaf6361cf0f48",
+              .digest = "3cbe4a609bff95b2e3c169a8d217811a7edd40383c5bfaf6d9f73a0671ec3b9a",
               .mesh_size = D,
               .gemms = {{B * L, E / D, E, 1}, {B * L, E / D, E, 1}, {B * L, E / D, E, 1},
                         {L, L, C, B * (H / D)}, {L, C, L, B * (H / D)}, {B * L, E, E / D, 1},

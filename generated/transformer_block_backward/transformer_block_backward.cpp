@@ -1240,7 +1240,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "transformer_block_backward",
               .spec = "spec.yaml",
-              .digest = "c85c3eb766663e64eadda394a848e79a81cb468a50f6c77f30b0c1331e78dd67",
+              .digest = "c0676021e1f7fcaceed9e47405bec9f3ac6d00058bef86f6959b5083e2c1c02a",
               .mesh_size = D,
               .gemms = {{E, F / D, B * L, 1}, {B * L, F / D, E, 1}, {F / D, E, B * L, 1},
                         {B * L, E, F / D, 1}, {E, E / D, B * L, 1}, {B * L, E / D, E, 1},

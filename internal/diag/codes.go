@@ -77,8 +77,9 @@ const (
 
 // The schedule.
 const (
-	BadChoice  Code = "HG080"
-	BadStreams Code = "HG081"
+	BadChoice   Code = "HG080"
+	BadStreams  Code = "HG081"
+	BadSchedule Code = "HG082"
 )
 
 // Lowering and the host IR.

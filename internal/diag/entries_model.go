@@ -69,10 +69,13 @@ var operationEntries = []Entry{
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\noutputs: [A]\n"},
 	{Code: BadChoice, Title: "a choice of the schedule does not exist",
 		Text:    "docs/spec.md lists the fields of the schedule with their values.",
-		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\nschedule: {sync: splt}\n"},
+		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\nschedule: {reshard: befor}\n"},
 	{Code: BadStreams, Title: "a number of streams is not possible",
 		Text:    "A program has 1 to 64 worker streams, or none: its pipelines then run on the caller's stream.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\nschedule: {streams: 65}\n"},
+	{Code: BadSchedule, Title: "a choice of the schedule does not apply",
+		Text:    "Each field goes with some kinds of pipeline and of communication, and no choice is ignored: one that says nothing of this pipeline is an error. The message has the reason, and the hint what to choose instead.",
+		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\nschedule: {all: {steps: pairwise}}\n"},
 }
 
 var loweringEntries = []Entry{
@@ -91,5 +94,5 @@ var loweringEntries = []Entry{
 		Example: "program p from \"spec.yaml\"\nmesh world: x = 1, ranks\n"},
 	{Code: HostIRInvalid, Title: "a host program breaks a rule of the host IR",
 		Text:    "For example it reads a buffer before it is allocated, or waits for a communication that was not started. In a program that hirgen lowered from a spec this is a mistake of a pass, not of the spec.",
-		Example: "program p from \"spec.yaml\"\nmesh world: x = 1, ranks 0\nstreams 1\nchoices pipeline collective, transport nccl, reshard before, sync split, joins body, buffers keep, graph false\ntensor A: bf16 [8], mesh world, input, layout [0] @3:11\ntensor B: bf16 [8], mesh world, output, layout [0] @4:7\n\nB = Unary(relu, A) @4:7\nB = Allocate @4:7\n"},
+		Example: "program p from \"spec.yaml\"\nmesh world: x = 1, ranks 0\nstreams 1\nchoices\ntensor A: bf16 [8], mesh world, input, layout [0] @3:11\ntensor B: bf16 [8], mesh world, output, layout [0] @4:7\n\nB = Unary(relu, A) @4:7\nB = Allocate @4:7\n"},
 }

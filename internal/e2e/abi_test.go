@@ -46,7 +46,7 @@ func TestCallsFromC(t *testing.T) {
 
 // TestTransportFromC: a library says which transport it has taken, of those that it has.
 func TestTransportFromC(t *testing.T) {
-	spec := pointToPoint(t, "ag_matmul_p2p", "auto", "in-place")
+	spec := pointToPoint(t, "ag_matmul_p2p", "auto")
 	program := exchanges.make(t, spec, small("ag_matmul_p2p", 2))
 	caller := client(t, "transport.c", library{exchanges, program, "hirgen_exchange"})
 	for asked, want := range map[string]string{"auto": "ipc-get", "nccl": "nccl"} {

@@ -27,24 +27,21 @@ func TestAcrossNodes(t *testing.T) {
 		fields    []string
 		seeds     int64
 	}{
-		{"ag_matmul_p2p", "ipc-get", []string{"transfers: ahead", "signals: batched"}, 4},
-		{"ag_linear_p2p", "ipc-get", []string{"transfers: ahead", "copy: fused", "chunks: 8"}, 2},
-		{"allgather_p2p", "ipc-get", []string{"order: pairwise", "graph: true"}, 2},
-		{"matmul_rs_p2p", "ipc-put", []string{"copy: kernel", "own_step: last", "graph: true"}, 4},
-		{"matmul_rs_p2p", "ipc-get", []string{"sums: direct"}, 2},
-		{"matmul_ar_p2p", "ipc-put", []string{"transfers: ahead", "pieces: 2"}, 2},
-		{"matmul_ar_p2p", "ipc-put", []string{"transfers: ahead", "pieces: 2", "chunks: 1"}, 2},
-		{"matmul_ar_p2p", "ipc-put", []string{"chunks: 2", "copy: fused", "signals: batched"}, 2},
-		{"gather_consume", "ipc-get", []string{"joins: after"}, 2},
-		{"produce_exchange", "ipc-put", []string{"joins: after", "own_step: last", "delay: 5"}, 2},
-		{"ag_matmul_p2p", "ipc-get", []string{"pipeline: ring"}, 2},
-		{"matmul_rs_p2p", "ipc-put", []string{"pipeline: ring", "sums: folded", "chunks: 8"}, 2},
+		{"ag_matmul_p2p", "ipc-get", []string{"lead: all", "signals: batched"}, 4},
+		{"ag_linear_p2p", "ipc-get", []string{"lead: all", "copy: fused", "split: 2"}, 2},
+		{"allgather_p2p", "ipc-get", []string{"steps: pairwise", "graph: true"}, 2},
+		{"matmul_rs_p2p", "ipc-put", []string{"copy: sm", "local: last", "graph: true"}, 4},
+		{"matmul_rs_p2p", "ipc-get", []string{"fuse: peer-read"}, 2},
+		{"matmul_ar_p2p", "ipc-put", []string{"lead: all", "split: 2", "interchange: true"}, 2},
+		{"matmul_ar_p2p", "ipc-put", []string{"lead: all", "split: 2", "interchange: true", "block: D"}, 2},
+		{"matmul_ar_p2p", "ipc-put", []string{"block: D/2", "copy: fused", "signals: batched"}, 2},
+		{"gather_consume", "ipc-get", nil, 2},
+		{"produce_exchange", "ipc-put", []string{"local: last", "delay: 5"}, 2},
+		{"ag_matmul_p2p", "ipc-get", []string{"steps: ring"}, 2},
+		{"matmul_rs_p2p", "ipc-put", []string{"steps: ring", "fuse: gemm", "split: 2"}, 2},
 	} {
 		t.Run(c.spec+"/"+strings.Join(c.fields, ", "), func(t *testing.T) {
-			spec := pointToPoint(t, c.spec, "auto", "in-place", c.fields...)
-			if slices.Contains(c.fields, "pipeline: ring") {
-				spec = strings.Replace(spec, "pipeline: p2p, ", "", 1)
-			}
+			spec := pointToPoint(t, c.spec, "auto", c.fields...)
 			program := exchanges.make(t, spec, small(c.spec, 4))
 			for _, hosts := range hostsOfFour {
 				over := onRanks(t, program, hosts.ranks, hosts.variable)

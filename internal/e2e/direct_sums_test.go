@@ -17,19 +17,19 @@ func TestDirectSums(t *testing.T) {
 		sizes  params // beside the ranks; M and K of one rank
 		fields []string
 	}{
-		{"matmul_rs_p2p", 4, nil, []string{"chunks: 1", "signals: batched"}},
-		{"matmul_rs_p2p", 2, odd, []string{"chunks: 1", "graph: true"}},
+		{"matmul_rs_p2p", 4, nil, []string{"block: D", "signals: batched"}},
+		{"matmul_rs_p2p", 2, odd, []string{"block: D", "graph: true"}},
 		{"matmul_rs_p2p", 4, odd, nil},
-		{"matmul_rs_p2p", 4, odd, []string{"chunks: 2", "own_step: last", "transfers: ahead"}},
-		{"matmul_rs_p2p", 4, nil, []string{"chunks: 2*D", "order: pairwise", "signals: batched", "copy: fused", "graph: true"}},
-		{"matmul_rs_p2p", 3, odd, []string{"chunks: 3*D", "order: reverse", "joins: after"}},
-		{"matmul_rs_p2p", 1, nil, []string{"chunks: 1"}},
-		{"matmul_ar_p2p", 4, nil, []string{"chunks: 1", "transfers: ahead", "copy: fused", "signals: batched"}},
-		{"matmul_ar_p2p", 2, odd, []string{"copy: kernel", "buffers: free"}},
-		{"matmul_ar_p2p", 3, odd, []string{"chunks: 1", "signals: batched", "graph: true"}},
-		{"matmul_ar_p2p", 4, odd, []string{"chunks: 2*D", "own_step: last", "order: reverse"}},
-		{"matmul_ar_p2p", 4, nil, []string{"chunks: 2", "joins: after", "order: pairwise", "graph: true"}},
-		{"matmul_ar_p2p", 1, nil, []string{"chunks: 1"}},
+		{"matmul_rs_p2p", 4, odd, []string{"block: D/2", "local: last", "lead: all"}},
+		{"matmul_rs_p2p", 4, nil, []string{"split: 2", "steps: pairwise", "signals: batched", "copy: fused", "graph: true"}},
+		{"matmul_rs_p2p", 3, odd, []string{"split: 3", "steps: reverse"}},
+		{"matmul_rs_p2p", 1, nil, []string{"block: D"}},
+		{"matmul_ar_p2p", 4, nil, []string{"block: D", "lead: all", "copy: fused", "signals: batched"}},
+		{"matmul_ar_p2p", 2, odd, []string{"copy: sm", "buffers: free"}},
+		{"matmul_ar_p2p", 3, odd, []string{"block: D", "signals: batched", "graph: true"}},
+		{"matmul_ar_p2p", 4, odd, []string{"split: 2", "local: last", "steps: reverse"}},
+		{"matmul_ar_p2p", 4, nil, []string{"block: D/2", "steps: pairwise", "graph: true"}},
+		{"matmul_ar_p2p", 1, nil, []string{"block: D"}},
 	} {
 		t.Run(fmt.Sprintf("%s/D=%d/%s", c.spec, c.ranks, strings.Join(c.fields, "/")), func(t *testing.T) {
 			values := small(c.spec, c.ranks)
@@ -39,7 +39,7 @@ func TestDirectSums(t *testing.T) {
 					values[name] *= c.ranks
 				}
 			}
-			program := exchanges.make(t, pointToPoint(t, c.spec, "ipc-get", "in-place", append(c.fields, "sums: direct")...), values)
+			program := exchanges.make(t, pointToPoint(t, c.spec, "ipc-get", append(c.fields, "fuse: peer-read")...), values)
 			mustPassInOrders(t, program, c.ranks, transferSeedsOf(6))
 		})
 	}
@@ -79,7 +79,7 @@ func TestWrittenSums(t *testing.T) {
 		"consumed": {"ipc-get", 4, []string{"  C: [Stream(D), M/D, N]", "  C: [Stream(D), M/D, N]\n  E: [Stream(D), M/D, N]\n  F: [DIDx, M/D, N]", "  - C = set(R)", "  - C = set(R)\n  - E = relu(C)\n  - F = relu(R)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := pointToPoint(t, "matmul_ar_p2p", c.transport, "in-place", "sums: direct", "chunks: 1", "signals: batched")
+			spec := pointToPoint(t, "matmul_ar_p2p", c.transport, "fuse: peer-read", "block: D", "signals: batched")
 			spec = strings.NewReplacer(c.change...).Replace(spec)
 			d := c.ranks
 			if strings.Contains(spec, "y: 2") {
@@ -105,6 +105,6 @@ func TestWrittenSumsNeedTheirWaits(t *testing.T) {
 // changed builds a program of direct sums on two ranks after a change to its source.
 func changed(t *testing.T, spec string, change func(string) string) string {
 	t.Helper()
-	exchanges.emit(t, pointToPoint(t, spec, "ipc-get", "in-place", "sums: direct", "chunks: 1", "signals: batched"), small(spec, 2))
+	exchanges.emit(t, pointToPoint(t, spec, "ipc-get", "fuse: peer-read", "block: D", "signals: batched"), small(spec, 2))
 	return exchanges.rebuild(t, "exchange.cpp", change(exchanges.source(t, "exchange.cpp")))
 }

@@ -10,8 +10,7 @@ import (
 // folded into the products.
 func foldedSums(t *testing.T, name, transport string, more ...string) string {
 	t.Helper()
-	spec := pointToPoint(t, name, transport, "in-place", append(more, "sums: folded")...)
-	return strings.Replace(spec, "pipeline: p2p", "pipeline: ring", 1)
+	return pointToPoint(t, name, transport, append(more, "steps: ring", "fuse: gemm")...)
 }
 
 // TestFoldedSums runs rings whose products add what came in, over every transport, in many
@@ -22,15 +21,15 @@ func TestFoldedSums(t *testing.T) {
 		ranks           int64
 		fields          []string
 	}{
-		{"matmul_rs_p2p", "nccl", 4, []string{"chunks: 2*D"}},
-		{"matmul_rs_p2p", "ipc-put", 4, []string{"chunks: 2*D", "transfers: ahead", "signals: batched"}},
-		{"matmul_rs_p2p", "ipc-get", 4, []string{"chunks: D", "transfers: ahead", "signals: batched"}},
-		{"matmul_rs_p2p", "ipc-put", 2, []string{"chunks: 4*D", "copy: kernel"}},
-		{"matmul_rs_p2p", "ipc-get", 4, []string{"chunks: 2*D", "transfers: ahead", "copy: fused", "signals: batched", "graph: true"}},
-		{"matmul_rs_p2p", "ipc-put", 8, []string{"chunks: D", "transfers: ahead", "order: reverse"}},
-		{"matmul_rs_p2p", "nccl", 2, []string{"graph: true", "transfers: ahead"}},
-		{"matmul_ar_p2p", "ipc-put", 4, []string{"chunks: 2*D", "transfers: ahead", "signals: batched"}},
-		{"matmul_ar_p2p", "ipc-get", 4, []string{"chunks: 2*D"}},
+		{"matmul_rs_p2p", "nccl", 4, []string{"split: 2"}},
+		{"matmul_rs_p2p", "ipc-put", 4, []string{"split: 2", "lead: all", "signals: batched"}},
+		{"matmul_rs_p2p", "ipc-get", 4, []string{"lead: all", "signals: batched"}},
+		{"matmul_rs_p2p", "ipc-put", 2, []string{"split: 4", "copy: sm"}},
+		{"matmul_rs_p2p", "ipc-get", 4, []string{"split: 2", "lead: all", "copy: fused", "signals: batched", "graph: true"}},
+		{"matmul_rs_p2p", "ipc-put", 8, []string{"lead: all"}},
+		{"matmul_rs_p2p", "nccl", 2, []string{"graph: true", "lead: all"}},
+		{"matmul_ar_p2p", "ipc-put", 4, []string{"split: 2", "lead: all", "signals: batched"}},
+		{"matmul_ar_p2p", "ipc-get", 4, []string{"split: 2"}},
 	} {
 		t.Run(fmt.Sprintf("%s/%s/D=%d/%s", c.spec, c.transport, c.ranks, strings.Join(c.fields, "/")), func(t *testing.T) {
 			program := exchanges.make(t, foldedSums(t, c.spec, c.transport, c.fields...), small(c.spec, c.ranks))
@@ -43,7 +42,7 @@ func TestFoldedSums(t *testing.T) {
 // emitted program: for some seed elements must then be wrong.
 func TestAFoldedProductNeedsItsWait(t *testing.T) {
 	for transport, call := range map[string]string{"ipc-put": "cuStreamWaitValue32(stream, ", "nccl": "cudaStreamWaitEvent(stream, exchange_done_"} {
-		exchanges.emit(t, foldedSums(t, "matmul_rs_p2p", transport, "chunks: 2*D"), small("matmul_rs_p2p", 2))
+		exchanges.emit(t, foldedSums(t, "matmul_rs_p2p", transport, "split: 2"), small("matmul_rs_p2p", 2))
 		source := exchanges.source(t, "exchange.cpp")
 		before, after, found := strings.Cut(source, "        // Wait(")
 		wait := withoutComment(after)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/hirgen/hirgen/model"
@@ -22,16 +23,19 @@ var longPipelines = []longPipeline{
 	{"transfers", transfers, 500}, {"neighbours", neighbours, 2000}, {"zigzag", zigzag, 2000},
 }
 
-func startLong(name string, schedule model.Schedule) *model.Builder {
-	b := model.New(name).Param("D", 2).Param("S", 4).Param("M", 64).Param("K", 16).Param("N", 32).Schedule(schedule)
+func startLong(name string, schedule ...string) *model.Builder {
+	b := model.New(name).Param("D", 2).Param("S", 4).Param("M", 64).Param("K", 16).Param("N", 32)
 	b.World().Axis("x", "D")
+	for choice := range slices.Chunk(schedule, 2) {
+		b.Schedule(choice[0], choice[1])
+	}
 	return b
 }
 
 // layers is a deep tensor-parallel MLP: two weights, a gather and a reduce-scatter in each
 // layer. Only ends and sums are declared: the rest is propagated.
 func layers(n int) *model.Builder {
-	b := startLong("layers", model.Schedule{})
+	b := startLong("layers")
 	b.Tensor("Y0", "Stream(S)", "DIDx", "M/(S*D)", "K")
 	for i := 1; 7*i < n+7; i++ {
 		name := func(text string) string { return fmt.Sprint(text, i) }
@@ -52,7 +56,7 @@ func layers(n int) *model.Builder {
 
 // products are independent, of inputs of their own.
 func products(n int) *model.Builder {
-	b := startLong("products", model.Schedule{})
+	b := startLong("products")
 	for i := range n {
 		name := func(text string) string { return fmt.Sprint(text, i) }
 		b.Tensor(name("A"), "DIDx", "M/D", "K")
@@ -65,7 +69,7 @@ func products(n int) *model.Builder {
 // views permutes the rows of an input again and again, and adds one of the views to a sum
 // now and then: views of views, and a tensor that many statements read.
 func views(n int) *model.Builder {
-	b := startLong("views", model.Schedule{})
+	b := startLong("views")
 	b.Tensor("V0", "DIDx", "K", "K")
 	b.Tensor("first", "DIDx", "K", "K")
 	sum := "first"
@@ -84,7 +88,7 @@ func views(n int) *model.Builder {
 
 // transfers are independent point-to-point gathers through CUDA IPC, under products.
 func transfers(n int) *model.Builder {
-	b := startLong("transfers", model.Schedule{Pipeline: "p2p", Transport: "ipc-get"})
+	b := startLong("transfers", "pipeline", "p2p", "all.via", "ipc-get")
 	for i := range n {
 		name := func(text string) string { return fmt.Sprint(text, i) }
 		b.Tensor(name("A"), "DIDx", "M/D", "K")
@@ -98,7 +102,7 @@ func transfers(n int) *model.Builder {
 // neighbours alternates between operations in a pipeline and others, which need nothing of
 // the pipeline and move in front of it, or do and end it.
 func neighbours(n int) *model.Builder {
-	b := startLong("neighbours", model.Schedule{Buffers: "free"})
+	b := startLong("neighbours", "buffers", "free")
 	b.Tensor("A0", "Stream(S)", "DIDx", "K")
 	b.Tensor("B0", "DIDx", "K")
 	for i := 1; 3*i < n+3; i++ {
@@ -116,7 +120,7 @@ func neighbours(n int) *model.Builder {
 // zigzag tells one Stream axis to all other tensors through all others: a result gets it of
 // one operand and gives it to the other one, which gives it to the next result.
 func zigzag(n int) *model.Builder {
-	b := startLong("zigzag", model.Schedule{})
+	b := startLong("zigzag")
 	b.Tensor("A", "S", "K")
 	b.Tensor("C", "Stream(S)", "K")
 	for i := range n / 3 {

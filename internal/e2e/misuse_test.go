@@ -84,7 +84,7 @@ func TestRanksOfDifferentFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	fused := plain
-	fused.sync = "fused"
+	fused.waits = "fused"
 	for _, test := range []struct {
 		spec   string
 		values params

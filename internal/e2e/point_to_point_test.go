@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
+	choices "github.com/hirgen/hirgen/model/schedule"
 )
 
 // exchanges is the folder of the point-to-point programs, which all have one name.
@@ -15,7 +17,7 @@ var exchanges = folder{"exchanges"}
 
 // pointToPoint reads an example of a point-to-point pipeline with another schedule, to which
 // more fields may be added.
-func pointToPoint(t *testing.T, name, transport, own string, more ...string) string {
+func pointToPoint(t *testing.T, name, via string, more ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
 	if err != nil {
@@ -27,12 +29,42 @@ func pointToPoint(t *testing.T, name, transport, own string, more ...string) str
 		case strings.HasPrefix(line, "name:"):
 			line = "name: exchange\n"
 		case strings.HasPrefix(line, "schedule:"):
-			fields := append([]string{"pipeline: p2p", "transport: " + transport, "own: " + own, "streams: 2"}, more...)
-			line = "schedule: {" + strings.Join(fields, ", ") + "}\n"
+			how := "via: " + via
+			if via == choices.Auto {
+				how = "transport: auto"
+			}
+			fields := append([]string{"pipeline: p2p", how, "streams: 2"}, more...)
+			if !slices.Contains(more, "lead: all") {
+				fields = append(fields, "lead: none")
+			}
+			line = "schedule: " + scheduleOf(fields...) + "\n"
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "")
+}
+
+// scheduleOf is a schedule with these fields; those of communications are for all. It is that of the reference where
+// a field goes with that alone.
+func scheduleOf(fields ...string) string {
+	var program, all []string
+	preset := ""
+	for _, text := range fields {
+		name, value, _ := strings.Cut(text, ": ")
+		f, _ := choices.Named(name)
+		if f.Reference != "" || value == choices.Reverse {
+			preset = "preset: reference, "
+		}
+		if f.Scope == choices.Communication {
+			all = append(all, text)
+		} else {
+			program = append(program, text)
+		}
+	}
+	if len(all) > 0 {
+		program = append(program, "all: {"+strings.Join(all, ", ")+"}")
+	}
+	return "{" + preset + strings.Join(program, ", ") + "}"
 }
 
 // small is a size that tests can afford.
@@ -49,9 +81,8 @@ func small(spec string, d int64) params {
 func TestPointToPoint(t *testing.T) {
 	for _, c := range exchangeCases() {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
-			t.Run(fmt.Sprintf("%s/%s/%s/%s/D=%d", c.spec, c.pipeline, transport, c.own, c.ranks), func(t *testing.T) {
-				spec := strings.Replace(pointToPoint(t, c.spec, transport, c.own, c.fields...), "pipeline: p2p", "pipeline: "+c.pipeline, 1)
-				program := exchanges.make(t, spec, small(c.spec, c.ranks))
+			t.Run(fmt.Sprintf("%s/%s/%s/D=%d", c.spec, transport, c.fields, c.ranks), func(t *testing.T) {
+				program := exchanges.make(t, pointToPoint(t, c.spec, transport, c.fields...), small(c.spec, c.ranks))
 				mustPassInOrders(t, program, c.ranks, transferSeedsOf(8))
 			})
 		}
@@ -60,32 +91,33 @@ func TestPointToPoint(t *testing.T) {
 
 // exchangeCase is a pipeline whose ranks exchange slices.
 type exchangeCase struct {
-	spec, pipeline, own string
-	ranks               int64
-	fields              []string // of the schedule, beside those that all have
+	spec   string
+	ranks  int64
+	fields []string // of the schedule, beside those that all have
 }
 
 // exchangeCases are some of them, or all that are claimed: each on 2, 4 and 8 ranks in 50 orders.
 func exchangeCases() []exchangeCase {
+	copied, ring := []string{"local_shard: copied"}, []string{"steps: ring"}
 	if !full {
 		return []exchangeCase{
-			{"ag_matmul_p2p", "p2p", "in-place", 4, nil}, {"ag_linear_p2p", "p2p", "copied", 2, nil},
-			{"allgather_p2p", "p2p", "copied", 4, nil}, {"matmul_rs_p2p", "p2p", "in-place", 4, nil},
-			{"matmul_rs_p2p", "p2p", "copied", 2, nil}, {"matmul_ar_p2p", "p2p", "in-place", 4, nil},
-			{"ag_matmul_p2p", "ring", "in-place", 4, nil}, {"matmul_rs_p2p", "ring", "in-place", 4, nil},
+			{"ag_matmul_p2p", 4, nil}, {"ag_linear_p2p", 2, copied},
+			{"allgather_p2p", 4, copied}, {"matmul_rs_p2p", 4, nil},
+			{"matmul_rs_p2p", 2, copied}, {"matmul_ar_p2p", 4, nil},
+			{"ag_matmul_p2p", 4, ring}, {"matmul_rs_p2p", 4, ring},
 		}
 	}
 	var cases []exchangeCase
 	for _, spec := range []string{"ag_matmul_p2p", "ag_linear_p2p", "allgather_p2p", "matmul_rs_p2p", "matmul_ar_p2p"} {
-		for _, pipeline := range []string{"p2p", "ring"} {
+		for _, fields := range [][]string{nil, ring} {
 			for _, ranks := range []int64{2, 4, 8} {
-				cases = append(cases, exchangeCase{spec, pipeline, "in-place", ranks, nil})
+				cases = append(cases, exchangeCase{spec, ranks, fields})
 			}
 		}
 	}
 	for _, ranks := range []int64{2, 4, 8} {
-		cases = append(cases, exchangeCase{"gather_consume", "p2p", "in-place", ranks, []string{"joins: after"}},
-			exchangeCase{"produce_exchange", "p2p", "in-place", ranks, []string{"joins: after", "own_step: last", "delay: 5"}})
+		cases = append(cases, exchangeCase{"gather_consume", ranks, nil},
+			exchangeCase{"produce_exchange", ranks, []string{"local: last", "delay: 5"}})
 	}
 	return cases
 }
@@ -98,20 +130,20 @@ func TestFormsOfTransfers(t *testing.T) {
 		ranks           int64
 		fields          []string
 	}{
-		{"allgather_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: fused", "signals: batched"}},
-		{"ag_matmul_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: engine", "signals: batched"}},
-		{"ag_linear_p2p", "ipc-put", 4, []string{"copy: kernel"}},
-		{"matmul_rs_p2p", "ipc-put", 4, []string{"transfers: ahead", "copy: kernel", "signals: batched", "graph: true"}},
+		{"allgather_p2p", "ipc-get", 4, []string{"lead: all", "copy: fused", "signals: batched"}},
+		{"ag_matmul_p2p", "ipc-get", 4, []string{"lead: all", "copy: engine", "signals: batched"}},
+		{"ag_linear_p2p", "ipc-put", 4, []string{"copy: sm"}},
+		{"matmul_rs_p2p", "ipc-put", 4, []string{"lead: all", "copy: sm", "signals: batched", "graph: true"}},
 		{"matmul_rs_p2p", "ipc-get", 2, []string{"copy: engine", "graph: true"}},
-		{"matmul_ar_p2p", "ipc-put", 4, []string{"transfers: ahead", "copy: fused", "signals: batched", "graph: true"}},
-		{"matmul_ar_p2p", "ipc-put", 4, []string{"transfers: ahead", "signals: batched", "own_step: last", "order: pairwise", "pieces: 2"}},
-		{"matmul_ar_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: fused", "joins: after", "graph: true", "pieces: 4"}},
-		{"matmul_ar_p2p", "ipc-put", 4, []string{"transfers: ahead", "signals: batched", "pieces: 4", "chunks: 1"}},
-		{"matmul_ar_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: fused", "joins: after", "graph: true", "pieces: 2", "chunks: 2"}},
-		{"matmul_rs_p2p", "nccl", 4, []string{"own_step: last", "pieces: 4", "chunks: 2"}},
+		{"matmul_ar_p2p", "ipc-put", 4, []string{"lead: all", "copy: fused", "signals: batched", "graph: true"}},
+		{"matmul_ar_p2p", "ipc-put", 4, []string{"lead: all", "signals: batched", "local: last", "steps: pairwise", "split: 2", "interchange: true"}},
+		{"matmul_ar_p2p", "ipc-get", 4, []string{"lead: all", "copy: fused", "graph: true", "split: 4", "interchange: true"}},
+		{"matmul_ar_p2p", "ipc-put", 4, []string{"lead: all", "signals: batched", "split: 4", "interchange: true", "block: D"}},
+		{"matmul_ar_p2p", "ipc-get", 4, []string{"lead: all", "copy: fused", "graph: true", "split: 2", "interchange: true", "block: D/2"}},
+		{"matmul_rs_p2p", "nccl", 4, []string{"local: last", "split: 4", "interchange: true", "block: D/2"}},
 	} {
 		t.Run(fmt.Sprintf("%s/%s/%s", c.spec, c.transport, strings.Join(c.fields, "/")), func(t *testing.T) {
-			spec := pointToPoint(t, c.spec, c.transport, "in-place", c.fields...)
+			spec := pointToPoint(t, c.spec, c.transport, c.fields...)
 			program := exchanges.make(t, spec, small(c.spec, c.ranks))
 			mustPassInOrders(t, program, c.ranks, transferSeedsOf(6))
 		})
@@ -133,14 +165,14 @@ ops:
   - Bc = broadcast(Bb, axis=2)
   - P = matmul(A, Bc)
   - C = sum(P, axis=0)
-schedule: {pipeline: p2p, %s}
+schedule: %s
 `
 
 func TestAxesBetweenRanksAndSlices(t *testing.T) {
-	for _, fields := range []string{
-		"transport: ipc-get, streams: 2", "transport: ipc-put, streams: 2, transfers: ahead, pieces: 3, chunks: 1", "transport: nccl, chunks: 2",
+	for _, fields := range [][]string{
+		{"via: ipc-get", "streams: 2"}, {"via: ipc-put", "streams: 2", "lead: all", "split: 3", "interchange: true", "block: D"}, {"block: D/2"},
 	} {
-		program := exchanges.make(t, fmt.Sprintf(axesBetween, fields), nil)
+		program := exchanges.make(t, fmt.Sprintf(axesBetween, scheduleOf(append(fields, "pipeline: p2p")...)), nil)
 		mustPassInOrders(t, program, 4, transferSeedsOf(4))
 	}
 }
@@ -156,11 +188,11 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		{"ag_matmul_p2p", "ipc-get", "cuStreamWaitValue32(", 2, nil}, // for the ready flag and for the done flag
 		{"ag_matmul_p2p", "ipc-put", "cuStreamWaitValue32(", 2, nil},
 		{"ag_matmul_p2p", "ipc-get", "launch_flag_wait(", 2, []string{"graph: true"}},
-		{"ag_matmul_p2p", "ipc-get", "returns.submit(", 1, []string{"transfers: ahead", "copy: fused", "signals: batched"}}, // the owner's
-		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"transfers: ahead", "signals: batched", "pieces: 2"}},   // before a piece is summed
-		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"transfers: ahead", "signals: batched", "pieces: 2", "chunks: 1"}},
+		{"ag_matmul_p2p", "ipc-get", "returns.submit(", 1, []string{"lead: all", "copy: fused", "signals: batched"}},                   // the owner's
+		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true"}}, // before a piece is summed
+		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true", "block: D"}},
 	} {
-		exchanges.emit(t, pointToPoint(t, c.spec, c.transport, "in-place", c.fields...), small(c.spec, 2))
+		exchanges.emit(t, pointToPoint(t, c.spec, c.transport, c.fields...), small(c.spec, 2))
 		waits := exchanges.mustNeedEach(t, c.call, "exchange.cpp")
 		if waits != c.waits {
 			t.Errorf("%s %v: found %d waits for a peer in the emitted program, want %d", c.transport, c.fields, waits, c.waits)
@@ -175,7 +207,7 @@ func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
 		"wait_send[1] (spec.yaml:": nil,
 		"returns[0] (spec.yaml:":   {"transfers: ahead", "copy: fused", "signals: batched"},
 	} {
-		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", "ipc-get", "in-place", fields...), small("ag_matmul_p2p", 2))
+		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", "ipc-get", fields...), small("ag_matmul_p2p", 2))
 		const right, never = ".done(s)", ".done(0)" // there is no transfer of the local shard
 		stuck := exchanges.rebuild(t, "exchange.cpp", strings.ReplaceAll(exchanges.source(t, "exchange.cpp"), right, never))
 		r := run(t, launch.Options{Program: stuck, N: 2, Args: []string{"--timeout", "4"}})

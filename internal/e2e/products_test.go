@@ -16,16 +16,16 @@ import (
 var productSchedules = map[string][]string{
 	"batches":          {"{streams: 2}"},
 	"streamed_batches": {"{pipeline: collective}"},
-	"cut_columns":      {"{pipeline: ring, chunks: 2*D}", "{pipeline: ring, chunks: 3*D, sums: folded, transport: ipc-get}", "{pipeline: p2p, pieces: 2}"},
-	"gathered_rows":    {"{pipeline: p2p, transport: ipc-get}"},
-	"summed_rows":      {"{pipeline: p2p, transport: ipc-put}", "{pipeline: ring, sums: folded}"},
-	"wide_products":    {"{joins: after}"},
-	"wide_gather":      {"{pipeline: ring, transport: ipc-put}"},
+	"cut_columns":      {"{pipeline: p2p, all: {steps: ring, split: 2}}", "{pipeline: p2p, all: {via: ipc-get, steps: ring, split: 3, fuse: gemm}}", "{pipeline: p2p, all: {split: 2, interchange: true}}"},
+	"gathered_rows":    {"{pipeline: p2p, all: {via: ipc-get}}"},
+	"summed_rows":      {"{pipeline: p2p, all: {via: ipc-put}}", "{pipeline: p2p, all: {steps: ring, fuse: gemm}}"},
+	"wide_products":    {"{preset: reference}"},
+	"wide_gather":      {"{pipeline: p2p, all: {via: ipc-put, steps: ring}}"},
 	"wide_scatter": {
-		"{pipeline: p2p, transport: ipc-get, sums: direct}", "{pipeline: p2p, transport: auto}",
-		"{pipeline: ring, sums: folded, transport: ipc-put, transfers: ahead}",
+		"{pipeline: p2p, all: {via: ipc-get, fuse: peer-read}}", "{pipeline: p2p, transport: auto}",
+		"{pipeline: p2p, all: {via: ipc-put, lead: all, steps: ring, fuse: gemm}}",
 	},
-	"wide_sums": {"{pipeline: collective}", "{pipeline: p2p, transport: ipc-get, sums: direct}"},
+	"wide_sums": {"{pipeline: collective}", "{pipeline: p2p, all: {via: ipc-get, fuse: peer-read}}"},
 }
 
 // productSpecs reads the specs of products, with a schedule.

@@ -16,7 +16,7 @@ func TestEveryOrderOfExecutionGivesTheSame(t *testing.T) {
 			for _, sync := range []string{"split", "fused"} {
 				t.Run(fmt.Sprintf("D=%d/S=%d/%s", ranks, slices, sync), func(t *testing.T) {
 					s := plain
-					s.sync = sync
+					s.waits = sync
 					program := shared.make(t, agMatmul(s), params{"D": ranks, "S": slices})
 					for seed := range seedsOf(10) { // 0 is in order
 						run(t, launch.Options{Program: program, N: int(ranks), Seed: seed, Args: brief}).mustPass(t)
@@ -34,10 +34,10 @@ var brief = []string{"--checks", "2", "--warmup", "1", "--iters", "2", "--repeat
 // change a result.
 func TestSchedulesComputeTheSame(t *testing.T) {
 	for _, s := range []schedule{
-		{streams: 1, sync: "split", joins: "body"},
-		{streams: 3, sync: "split", joins: "after"},
-		{streams: 8, sync: "fused", joins: "after"},
-		{streams: 4, sync: "split", joins: "body", graph: true},
+		{streams: 1, waits: "split", joins: "body"},
+		{streams: 3, waits: "split", joins: "after"},
+		{streams: 8, waits: "fused", joins: "after"},
+		{streams: 4, waits: "split", joins: "body", graph: true},
 	} {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
 			program := shared.make(t, agLinear(s), nil)

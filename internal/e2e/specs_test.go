@@ -6,15 +6,15 @@ import (
 
 // schedule is the section of a spec.
 type schedule struct {
-	streams     int
-	sync, joins string
-	graph       bool
+	streams      int
+	waits, joins string // of the reference
+	graph        bool
 }
 
-var plain = schedule{streams: 4, sync: "split", joins: "body"}
+var plain = schedule{streams: 4, waits: "split", joins: "body"}
 
 func (s schedule) String() string {
-	return fmt.Sprintf("schedule: {streams: %d, sync: %s, joins: %s, graph: %t}\n", s.streams, s.sync, s.joins, s.graph)
+	return fmt.Sprintf("schedule: {preset: reference, streams: %d, initial_waits: %s, joins: %s, graph: %t}\n", s.streams, s.waits, s.joins, s.graph)
 }
 
 // agMatmul is C = allgather(A) x B at a size that tests can afford.

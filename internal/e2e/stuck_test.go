@@ -15,16 +15,17 @@ import (
 func TestAStuckCallNamesItsPeer(t *testing.T) {
 	const bound = 2 * time.Second
 	for _, c := range []struct {
-		transport, extra, tensor string
-		kinds                    []string
+		transport, tensor string
+		fields            []string
+		kinds             []string
 	}{
-		{"ipc-get", "graph: false", "A", []string{"stall", "stop"}},
-		{"ipc-put", "graph: true", "A_all", []string{"stall", "stop"}},
-		{"ipc-get", "transfers: ahead, copy: fused, signals: batched, graph: true", "A", []string{"stall"}},
+		{"ipc-get", "A", []string{"graph: false", "lead: none"}, []string{"stall", "stop"}},
+		{"ipc-put", "A_all", []string{"graph: true", "lead: none"}, []string{"stall", "stop"}},
+		{"ipc-get", "A", []string{"lead: all", "copy: fused", "signals: batched", "graph: true"}, []string{"stall"}},
 	} {
-		program := folder{"stuck"}.make(t, gatherInCalls(c.transport, c.extra), nil)
+		program := folder{"stuck"}.make(t, gatherInCalls(c.transport, c.fields...), nil)
 		for _, kind := range c.kinds {
-			t.Run(fmt.Sprint(c.transport, ", ", c.extra, ", ", kind), func(t *testing.T) {
+			t.Run(fmt.Sprint(c.transport, ", ", c.fields, ", ", kind), func(t *testing.T) {
 				r := run(t, launch.Options{
 					Program: program, N: 4, Timeout: bound,
 					Env: []string{"HIRGEN_FAULT=" + kind + ":1:3"},
@@ -52,7 +53,7 @@ func TestAStuckCallNamesItsPeer(t *testing.T) {
 }
 
 // gatherInCalls is an allgather and a product over CUDA IPC.
-func gatherInCalls(transport, extra string) string {
+func gatherInCalls(via string, fields ...string) string {
 	return `hirgen: 1
 name: gather
 params: {D: 4, M: 32, N: 16, K: 32}
@@ -64,5 +65,5 @@ tensors:
   C: [Stream(D), M/D, N]
 ops:
   - C = matmul(A, B)
-schedule: {pipeline: p2p, transport: ` + transport + `, ` + extra + "}\n"
+schedule: ` + scheduleOf(append(fields, "pipeline: p2p", "via: "+via)...) + "\n"
 }

@@ -48,20 +48,20 @@ func TestTeamsShareMemory(t *testing.T) {
 		fields          []string
 	}{
 		{"ag_matmul_p2p", "ipc-get", 2, nil},
-		{"matmul_rs_p2p", "ipc-put", 2, []string{"transfers: ahead", "copy: kernel", "signals: batched"}},
-		{"matmul_ar_p2p", "ipc-put", 2, []string{"transfers: ahead", "copy: fused", "signals: batched", "graph: true"}},
-		{"ag_linear_p2p", "ipc-get", 4, []string{"transfers: ahead", "copy: fused", "signals: batched"}},
-		{"matmul_rs_p2p", "ipc-get", 4, []string{"order: reverse", "own_step: last", "graph: true"}},
-		{"ag_matmul_p2p", "ipc-put", 4, []string{"transfers: ahead", "chunks: 2*D"}},
-		{"allgather_p2p", "ipc-put", 3, []string{"copy: kernel"}},
-		{"matmul_ar_p2p", "ipc-put", 2, []string{"transfers: ahead", "pieces: 4", "chunks: 1"}},
+		{"matmul_rs_p2p", "ipc-put", 2, []string{"lead: all", "copy: sm", "signals: batched"}},
+		{"matmul_ar_p2p", "ipc-put", 2, []string{"lead: all", "copy: fused", "signals: batched", "graph: true"}},
+		{"ag_linear_p2p", "ipc-get", 4, []string{"lead: all", "copy: fused", "signals: batched"}},
+		{"matmul_rs_p2p", "ipc-get", 4, []string{"steps: reverse", "local: last", "graph: true"}},
+		{"ag_matmul_p2p", "ipc-put", 4, []string{"lead: all", "split: 2"}},
+		{"allgather_p2p", "ipc-put", 3, []string{"copy: sm"}},
+		{"matmul_ar_p2p", "ipc-put", 2, []string{"lead: all", "split: 4", "interchange: true", "block: D"}},
 	} {
 		for m, where := range settings[1:] {
 			if !full && n%(len(settings)-1) != m {
 				continue // one setting for each, in turn
 			}
 			t.Run(fmt.Sprintf("%s/%s/%s/%d/%s", c.spec, c.transport, where.name, c.d, strings.Join(c.fields, "/")), func(t *testing.T) {
-				spec := where.place(pointToPoint(t, c.spec, c.transport, "in-place", c.fields...), c.d)
+				spec := where.place(pointToPoint(t, c.spec, c.transport, c.fields...), c.d)
 				values := small(c.spec, c.d)
 				values["M"] = 16 * c.d
 				program := exchanges.make(t, spec, values)
@@ -85,7 +85,7 @@ tensors:
 ops:
   - C = matmul(A, B)
   - S = sum(C, axis=0)
-schedule: {pipeline: p2p, transport: ipc-get, streams: 2}
+schedule: {pipeline: p2p, streams: 2, all: {via: ipc-get}}
 `
 
 // onNodes is a program whose ranks are on nodes of so many ranks each. Ranks of different nodes
@@ -111,7 +111,7 @@ func TestHosts(t *testing.T) {
 	across := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{x: D, y: R}"), nil)
 	mustPassInOrders(t, across, 4, 1)
 	r := run(t, launch.Options{Program: onNodes(t, across, 2), N: 4, Args: []string{"--timeout", "5"}})
-	for _, want := range []string{"ranks 0 and 2 cannot share memory: they are on different nodes", "`transport: nccl`"} {
+	for _, want := range []string{"ranks 0 and 2 cannot share memory: they are on different nodes", "`via: nccl`"} {
 		if r.exit != 3 || !strings.Contains(r.stderr, want) {
 			t.Errorf("want exit code 3 and %q, got %s", want, r)
 		}

@@ -47,10 +47,10 @@ func TestTransportAuto(t *testing.T) {
 		spec, ipc string
 		fields    []string
 	}{
-		{"ag_matmul_p2p", "ipc-get", []string{"transfers: ahead", "copy: fused", "signals: batched"}},
-		{"matmul_rs_p2p", "ipc-put", []string{"copy: kernel", "own_step: last", "graph: true"}},
+		{"ag_matmul_p2p", "ipc-get", []string{"lead: all", "copy: fused", "signals: batched"}},
+		{"matmul_rs_p2p", "ipc-put", []string{"copy: sm", "local: last", "graph: true"}},
 	} {
-		program := exchanges.make(t, pointToPoint(t, c.spec, "auto", "in-place", c.fields...), small(c.spec, 2))
+		program := exchanges.make(t, pointToPoint(t, c.spec, "auto", c.fields...), small(c.spec, 2))
 		over := func(t *testing.T, transport, program string, more ...string) {
 			t.Helper()
 			for seed := range int64(4) { // 0 is in order
@@ -96,7 +96,7 @@ func takesNCCL(t *testing.T, program, message string) {
 // row of the grid each, CUDA IPC carries what goes along rows; with a column each it cannot. Where one
 // row is on one host and the other one is not, it carries the first.
 func TestTransportAutoOnAGrid(t *testing.T) {
-	spec := pointToPoint(t, "ag_matmul_p2p", "auto", "in-place")
+	spec := pointToPoint(t, "ag_matmul_p2p", "auto")
 	program := exchanges.make(t, strings.Replace(spec, "mesh: {x: D}", "mesh: {y: 2, x: D}", 1), small("ag_matmul_p2p", 2))
 	for ranks, transport := range map[string]string{"2|3": "ipc-get", "1|3": "nccl", "1": "ipc-get within nodes, nccl between them"} {
 		hosts := onRanks(t, program, ranks, "HIRGEN_BOOT_ID=another")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // Counts is what a search has met. All but Refused is of specs that are accepted.
@@ -63,7 +64,11 @@ func (c *Counts) spec(s Spec, p *hostir.Program) {
 	c.Ranks[fmt.Sprint(p.Meshes[0].Size())]++
 	c.Axes[fmt.Sprintf("%d axes, %d more meshes", len(s.World.Axes), len(s.Teams))]++
 	for _, f := range s.Schedule {
-		c.Schedule[f.Name+": "+f.Value]++
+		of, field := schedule.SplitPath(f.Path)
+		if of != "" && of != schedule.All {
+			field = "NAME." + field // of a communication of its own
+		}
+		c.Schedule[field+": "+f.Value]++
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // An Example is a spec that somebody wrote.
@@ -129,15 +130,18 @@ func (g *generator) vary(p *model.Pipeline) {
 	}
 	own := s.Schedule
 	if g.schedule(false); g.chance(0.6) { // what the example has, with a few other choices
-		for _, f := range own {
-			if g.chosen(f.Name) == "" || f.Name == "pipeline" || f.Name == "transport" && g.chance(0.5) {
-				g.unset(f.Name)
-				s.Schedule = append(s.Schedule, f)
+		for _, c := range own {
+			if g.chosen(c.Path) == "" || c.Path == schedule.Pipeline || c.Path == "all.via" && g.chance(0.5) {
+				g.unset(c.Path)
+				s.Schedule = append(s.Schedule, c)
 			}
 		}
 	}
-	if g.chance(0.5) && g.chosen("pipeline") == "" {
-		s.Schedule = append(s.Schedule, model.Setting{Name: "pipeline", Value: pick(g, "p2p", "ring", "broadcast", "reduce")})
+	if g.chance(0.5) && g.chosen(schedule.Pipeline) == "" {
+		s.Schedule = append(s.Schedule, model.Setting{Path: schedule.Pipeline, Value: pick(g, schedule.P2P, schedule.P2P, schedule.BroadcastEach, schedule.ReduceTo)})
+	}
+	if g.chance(0.85) {
+		g.fitting()
 	}
 }
 
@@ -187,10 +191,8 @@ func specOf(p *model.Pipeline) Spec {
 	for _, op := range p.Ops {
 		s.Ops = append(s.Ops, opOf(op))
 	}
-	for _, f := range domain.ScheduleFields {
-		if value := scheduled(p.Schedule, f.Name); value != "" && !f.IsDefault(value) {
-			s.Schedule = append(s.Schedule, model.Setting{Name: f.Name, Value: value})
-		}
+	for _, c := range p.Schedule.Choices {
+		s.Schedule = append(s.Schedule, model.Setting{Path: c.Path(), Value: c.Value})
 	}
 	return s
 }
@@ -230,31 +232,4 @@ func opOf(op *model.Op) Op {
 		o.Attrs = append(o.Attrs, Attr{Name: "dtype", Value: string(op.Out.DType)})
 	}
 	return o
-}
-
-// scheduled is what an example chooses of the fields that examples choose.
-func scheduled(s model.Schedule, field string) string {
-	switch field {
-	case "pipeline":
-		return s.Pipeline
-	case "transport":
-		return s.Transport
-	case "reshard":
-		return s.Reshard
-	case "sums":
-		return s.Sums
-	case "pieces":
-		if s.Pieces > 0 {
-			return strconv.Itoa(s.Pieces)
-		}
-	case "chunks":
-		if s.Chunks > 0 {
-			return strconv.Itoa(s.Chunks)
-		}
-	case "auto":
-		return strconv.FormatBool(s.Auto)
-	case "transfers":
-		return s.Transfers
-	}
-	return ""
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // everyLegal: one number in so many is a spec that must be accepted.
@@ -21,9 +22,11 @@ func MakeLegal(seed, number uint64) Spec {
 	g.spec.World = Mesh{Name: "world", Axes: []MeshAxis{{"x", pick[int64](g, 2, 2, 3, 4)}}}
 	g.extents = []int64{1, g.spec.World.Axes[0].Size, 2, 3, 4}
 	pick(g, (*generator).streamedRows, (*generator).streamedBatches, (*generator).turnedBatches)(g)
-	g.spec.Schedule = []model.Setting{
-		{Name: "pipeline", Value: pick(g, "collective", "p2p", "ring", "eager")},
-		{Name: "reshard", Value: pick(g, "before", "after")},
+	g.spec.Schedule = []model.Setting{{Path: schedule.Reshard, Value: pick(g, schedule.Before, schedule.After)}}
+	if g.chance(0.25) {
+		g.spec.Schedule = append(g.spec.Schedule, model.Setting{Path: schedule.Preset, Value: schedule.Eager})
+	} else {
+		g.spec.Schedule = append(g.spec.Schedule, model.Setting{Path: schedule.Pipeline, Value: pick(g, schedule.Collective, schedule.P2P)})
 	}
 	return g.spec
 }

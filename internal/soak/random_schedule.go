@@ -3,25 +3,26 @@ package soak
 import (
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
-	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // schedule chooses fields of the schedule and their values, from the table that the loader has:
-// all of them, or none to many.
+// all of them, or none to many; those of communications for all, or at times for one tensor.
 func (g *generator) schedule(none bool) {
 	g.spec.Schedule = nil
 	if none {
 		return
 	}
 	share := pick(g, 0.1, 0.3, 0.6)
-	for _, f := range domain.ScheduleFields {
-		if !g.chance(share) && !(f.Name == "pipeline" && g.chance(0.5)) && !(f.Name == "reshard" && g.chance(0.4)) {
-			continue
-		}
-		if value, ok := g.choice(f); ok {
-			g.spec.Schedule = append(g.spec.Schedule, model.Setting{Name: f.Name, Value: value})
+	for _, f := range schedule.Fields {
+		often := f.Name == schedule.Pipeline && g.chance(0.5) || f.Name == schedule.Reshard && g.chance(0.4) || f.Name == schedule.Via && g.chance(0.4)
+		if g.chance(share) || often {
+			g.choose(f, g.of(f))
 		}
 	}
 	if g.chance(0.85) {
@@ -29,23 +30,38 @@ func (g *generator) schedule(none bool) {
 	}
 }
 
-// choice chooses a value of a field; seldom one that it cannot have.
-func (g *generator) choice(f domain.ScheduleField) (string, bool) {
+// of is what a field is chosen for.
+func (g *generator) of(f schedule.Field) string {
+	switch {
+	case f.Scope == schedule.Program:
+		return ""
+	case g.chance(0.8) || len(g.spec.Ops) == 0:
+		return schedule.All
+	}
+	op := g.spec.Ops[g.IntN(len(g.spec.Ops))]
+	return pick(g, append(slices.Clone(op.In), op.Out)...)
+}
+
+// choose chooses a value of a field; seldom one that it cannot have.
+func (g *generator) choose(f schedule.Field, of string) {
+	value := ""
 	switch {
 	case f.IsNumber() && g.chance(0.01):
-		return strconv.FormatInt(f.High+1, 10), true
+		value = strconv.FormatInt(f.High+1, 10)
 	case f.IsNumber():
 		small := []int64{f.Low, f.Low + 1, 2, 3, 4, 8}
 		for _, a := range g.spec.World.Axes {
 			small = append(small, a.Size, a.Size, 2*a.Size)
 		}
-		return strconv.FormatInt(max(f.Low, pick(g, small...)), 10), true
-	case f.Name == "hosts" && g.chance(0.95):
-		return pick(g, append(g.worldAxes(), f.Values[0])...), true
-	case f.Name == "auto":
-		return "true", g.chance(0.2)
+		value = strconv.FormatInt(max(f.Low, pick(g, small...)), 10)
+	case f.MeshAxis:
+		value = pick(g, append(g.worldAxes(), "z")...)
+	case f.Name == schedule.Preset && g.chance(0.6):
+		return
+	default:
+		value = pick(g, f.ValueNames()...)
 	}
-	return pick(g, f.Values...), true
+	g.spec.Schedule = append(g.spec.Schedule, model.Setting{Path: schedule.Path(of, f.Name), Value: value})
 }
 
 func (g *generator) worldAxes() []string {
@@ -56,43 +72,49 @@ func (g *generator) worldAxes() []string {
 	return names
 }
 
-// fitting drops what the documentation says cannot be together, or belongs to another pipeline.
+// fitting drops what is refused of the schedule, field by field, until the rest says something of this spec.
 func (g *generator) fitting() {
-	pipeline, sums := g.chosen("pipeline"), false
-	for _, op := range g.spec.Ops {
-		sums = sums || op.Fn == "sum"
-	}
-	if pipeline != "p2p" || !sums {
-		g.unset("pieces")
-	}
-	if pipeline != "p2p" {
-		g.unset("chunks")
-	}
-	if g.chosen("sums") == "direct" {
-		transport := g.chosen("transport")
-		if pipeline != "p2p" || !sums || transport != "ipc-get" && transport != "auto" {
-			g.unset("sums")
-		} else {
-			g.unset("pieces", "hosts", "chunks")
+	for range schedule.Fields {
+		errors, ok := diag.Diagnostics(refusal(g.spec))
+		if !ok {
+			return
 		}
-	}
-	if g.chosen("order") == "pairwise" && pipeline != "p2p" {
-		g.unset("order")
-	}
-	if g.chosen("sums") == "folded" && pipeline != "ring" {
-		g.unset("sums")
+		before := len(g.spec.Schedule)
+		for _, d := range errors.Items {
+			if path, _, found := strings.Cut(strings.TrimPrefix(d.Message, "schedule."), ":"); found && d.Code == diag.BadSchedule {
+				g.unset(path)
+				g.spec.Schedule = slices.DeleteFunc(g.spec.Schedule, func(s model.Setting) bool { return strings.HasPrefix(s.Path, path+".") })
+			}
+		}
+		if len(g.spec.Schedule) == before {
+			return
+		}
 	}
 }
 
-func (g *generator) chosen(field string) string {
+// refusal is what is said of a spec. A panic is no refusal, and found when the spec is examined.
+func refusal(s Spec) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = nil
+		}
+	}()
+	p, err := model.Load("spec.yaml", []byte(s.Text()), nil)
+	if err == nil {
+		_, err = lowering.Lower(p, lowering.Options{})
+	}
+	return err
+}
+
+func (g *generator) chosen(path string) string {
 	for _, f := range g.spec.Schedule {
-		if f.Name == field {
+		if f.Path == path {
 			return f.Value
 		}
 	}
 	return ""
 }
 
-func (g *generator) unset(fields ...string) {
-	g.spec.Schedule = slices.DeleteFunc(g.spec.Schedule, func(f model.Setting) bool { return slices.Contains(fields, f.Name) })
+func (g *generator) unset(path string) {
+	g.spec.Schedule = slices.DeleteFunc(g.spec.Schedule, func(f model.Setting) bool { return f.Path == path })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // A Spec is a spec as data: what is made up, changed and made small before it is text.
@@ -132,9 +133,30 @@ func (s Spec) Text() string {
 		fmt.Fprintf(&b, "outputs: [%s]\n", strings.Join(s.Outputs, ", "))
 	}
 	if len(s.Schedule) > 0 {
-		fmt.Fprintf(&b, "schedule: {%s}\n", join(s.Schedule, func(f model.Setting) string { return f.Name + ": " + f.Value }))
+		fmt.Fprintf(&b, "schedule: {%s}\n", strings.Join(s.choices(), ", "))
 	}
 	return b.String()
+}
+
+// choices lists the fields of the schedule, those of a communication in a map of their own.
+func (s Spec) choices() []string {
+	var fields, names []string
+	own := map[string][]string{}
+	for _, c := range s.Schedule {
+		of, field := schedule.SplitPath(c.Path)
+		if of == "" {
+			fields = append(fields, field+": "+c.Value)
+			continue
+		}
+		if own[of] == nil {
+			names = append(names, of)
+		}
+		own[of] = append(own[of], field+": "+c.Value)
+	}
+	for _, name := range names {
+		fields = append(fields, name+": {"+strings.Join(own[name], ", ")+"}")
+	}
+	return fields
 }
 
 func join[T any](list []T, text func(T) string) string {

@@ -72,41 +72,6 @@ type Param struct {
 	Value int64
 }
 
-// Choices is the schedule as the passes see it; see model.Schedule.
-type Choices struct {
-	Pipeline  string // "collective", "broadcast", "reduce", "p2p", "ring", "eager"
-	Transport string // "nccl", "ipc-get", "ipc-put"; "auto" until choose-transport has run
-	// Fallback is "nccl" where another transport was chosen and there is to be a program that takes
-	// NCCL where ranks cannot share memory, too; choose-transport makes that. Elsewhere is "nccl" in
-	// that one: what carries transfers between hosts, while those within one take Transport.
-	Fallback, Elsewhere string
-	Reshard             string // "before", "after"
-	Sync                string // "split", "fused"
-	Joins               string // "body", "after"
-	Buffers             string // "keep": stay allocated from call to call; "free": live as long as needed
-	Graph               bool
-	// Own is where a point-to-point pipeline has the own slice: "in-place" or "copied";
-	// empty in other pipelines.
-	Own string
-	// Order, OwnStep, Chunks and Pieces are of such pipelines, too.
-	Order   string // "reverse", "pairwise", or empty: rotation
-	OwnStep string // "last", or empty: first
-	Chunks  int    // products; 0: one for each slice
-	Pieces  int    // of each slice, one after the other through all pipelines of a sum; 0: the slice is whole
-	// Sums is "folded" where a product of a ring adds what came in to its result, or empty: that
-	// is a statement of its own.
-	Sums string
-	// Delay is for how many microseconds the second worker stream of a pipeline idles first.
-	Delay int
-	// Transfers is "ahead" where transfers are issued before the work, or empty.
-	Transfers string
-	// Copy and Signals are how transfers between shared memories are spelled.
-	Copy    string // "kernel", "fused", or empty: a copy engine
-	Signals string // "batched", or empty: one by one
-	// Hosts is the mesh axis along which transfers go over NCCL, whatever the transport; empty: none.
-	Hosts string
-}
-
 // Role says who owns the buffer of a tensor.
 type Role int
 

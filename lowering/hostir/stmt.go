@@ -165,6 +165,7 @@ type (
 		ReduceFn string    // "sum", "max", "min", "prod", or empty
 		Out, In  *Tensor
 		Backend  Backend
+		Of       string // what the schedule calls it, where that has choices for it alone
 	}
 	// P2PCommunication sends Buffer to a peer or receives it from one.
 	P2PCommunication struct {
@@ -174,7 +175,8 @@ type (
 		Buffer  *Tensor
 		Peer    expr.Expr // world rank
 		Backend Backend
-		Reach   Reach // with which peers; there is nothing to do, or to wait for, with others
+		Reach   Reach  // with which peers; there is nothing to do, or to wait for, with others
+		Of      string // what the schedule calls the communication that it is a part of, where that has choices for it alone
 	}
 	// SumLoans is Out = In plus what Body borrows: each receive over IPC-get in it, which goes
 	// into Out or a part of it, adds what its peer has lent. The elements are read where they

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // withoutImplied leaves out the joins of loops that other waits imply: each iteration ends with a
 // transfer, which follows all that the iteration issued to its stream, and the caller waits for that.
 // A buffer that is freed behind the loop needs the join.
 func (w *waits) withoutImplied(body []hostir.Stmt) []hostir.Stmt {
-	if w.program.Choices.Buffers == "free" {
+	if w.program.Choices.Get(schedule.Buffers) == schedule.Free {
 		return body
 	}
 	return hostir.RewriteBlocks(body, func(list []hostir.Stmt) []hostir.Stmt {

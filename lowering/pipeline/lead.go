@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // early finds the transfers of a loop that can all be issued before it: those that follow nothing
@@ -26,7 +27,7 @@ func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 
 // leads reports whether the schedule asks for a transfer to be issued ahead.
 func (o *overlap) leads(t *Task) bool {
-	return t.IsTransfer() && o.program.Choices.Transfers == "ahead"
+	return t.IsTransfer() && o.program.Choices.Of(hostir.CommunicationOf(t.Stmt), schedule.Lead) == schedule.All
 }
 
 // follows reports whether a task follows one of a loop, in whatever iteration.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // Overlap lets a program whose statements run one after the other overlap what edges allow. It
@@ -29,14 +30,14 @@ func Overlap(p *hostir.Program) error {
 	}
 	o := &overlap{
 		Projector: NewProjector(p), graph: graph,
-		reference: p.Choices.Joins == "body", forks: map[hostir.Stmt]hostir.Stmt{}, joins: map[*hostir.For]hostir.Stmt{},
+		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{}, joins: map[*hostir.For]hostir.Stmt{},
 	}
 	for _, s := range p.Body {
 		if get, ok := s.(*hostir.GetCurrentStream); ok {
 			o.caller = hostir.StreamRef{Var: get.Var}
 		}
 	}
-	if !o.reference || p.Choices.Transfers == "ahead" || p.Choices.Pipeline == "ring" {
+	if !o.reference || p.Choices.Any(schedule.Lead, schedule.All) || p.Choices.Any(schedule.Steps, schedule.Ring) {
 		p.Body = withoutWaits(p.Body)
 		o.derive = true
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // onComputeStreams reports whether the iterations of a loop take turns on the compute streams: they
@@ -48,7 +49,7 @@ func (o *overlap) overSubChunks(loop *hostir.For) bool {
 func (o *overlap) subChunks(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	cut := behindGEMMs(loop.Body)
 	gemms, rest := loop.Body[:cut], loop.Body[cut:]
-	if o.program.Choices.Chunks == 0 || o.program.Streams == 0 || cut == 0 || !o.works(rest) {
+	if !o.program.Choices.Chooses(schedule.Block) || o.program.Streams == 0 || cut == 0 || !o.works(rest) {
 		loop.Body = o.block(loop.Body, on)
 		return []hostir.Stmt{loop}
 	}
@@ -128,7 +129,7 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 	back := &hostir.SetCurrentStream{Info: hostir.InfoFrom(last, ""), Stream: o.caller}
 	join := &hostir.Synchronize{Info: hostir.InfoFrom(last, ""), Stream: stream}
 	begin := []hostir.Stmt{set(stream)}
-	if o.program.Choices.Sync == "fused" {
+	if o.program.Choices.Get(schedule.InitialWaits) == schedule.Fused {
 		fork.Note = "the compute stream waits for the caller, whatever that waits for by now"
 		begin, forks = append(begin, fork), nil
 	}
@@ -153,14 +154,14 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 
 // delay lets the second compute stream idle at first, so that all ranks begin with the same GEMM.
 func (o *overlap) delay(loop *hostir.For) []hostir.Stmt {
-	microseconds := o.program.Choices.Delay
+	microseconds := schedule.Number(o.program.Choices.Get(schedule.Delay))
 	if microseconds == 0 || o.program.Streams < 2 {
 		return nil
 	}
 	return []hostir.Stmt{&hostir.If{
 		Info: hostir.InfoFrom(loop, "so that all ranks begin with the same GEMM"),
 		Cond: &expr.Binary{Op: "==", X: expr.Var(loop.Var), Y: expr.Int(loop.First + 1)},
-		Body: []hostir.Stmt{&hostir.Delay{Info: hostir.InfoFrom(loop, ""), Microseconds: int64(microseconds)}},
+		Body: []hostir.Stmt{&hostir.Delay{Info: hostir.InfoFrom(loop, ""), Microseconds: microseconds}},
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // InsertReshardings puts a Set before or after every operation whose operands and
@@ -60,7 +61,7 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	switch {
 	case len(apart) == 0:
 		return []hostir.Stmt{s}
-	case r.program.Choices.Reshard == "after" && len(apart) == 1 && movable(s, apart[0]):
+	case r.program.Choices.Get(schedule.Reshard) == schedule.After && len(apart) == 1 && movable(s, apart[0]):
 		return r.after(s, apart[0])
 	default:
 		return r.before(s, apart)

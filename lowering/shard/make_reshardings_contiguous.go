@@ -24,7 +24,7 @@ func MakeReshardingsContiguous(p *hostir.Program) error {
 	if hostir.Allocates(p) {
 		return nil
 	}
-	c := &contiguity{copier{p, hostir.NewNamer(p)}, viewed(p.Body), map[string]*hostir.Tensor{}}
+	c := &contiguity{hostir.Communications(p), copier{p, hostir.NewNamer(p)}, viewed(p.Body), map[string]*hostir.Tensor{}}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
 		for _, s := range c.statement(s) {
@@ -36,6 +36,7 @@ func MakeReshardingsContiguous(p *hostir.Program) error {
 }
 
 type contiguity struct {
+	moves func(hostir.Stmt) string // what the schedule calls a movement between ranks
 	copier
 	viewed map[*hostir.Tensor]bool   // tensors that some view is a view of
 	casts  map[string]*hostir.Tensor // by operand and type: parts are cast once

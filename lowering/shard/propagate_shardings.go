@@ -6,6 +6,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // PropagateShardings gives the program's own tensors, whose axes the user left open, the
@@ -56,7 +57,7 @@ type propagation struct {
 // newPropagation puts every open tensor on a mesh, and every statement in both queues.
 func newPropagation(p *hostir.Program) *propagation {
 	pr := &propagation{
-		rooted: p.Choices.Pipeline == "broadcast", makers: map[*hostir.Tensor]int{}, readers: map[*hostir.Tensor][]int{},
+		rooted: p.Choices.Get(schedule.Pipeline) == schedule.BroadcastEach, makers: map[*hostir.Tensor]int{}, readers: map[*hostir.Tensor][]int{},
 		wishes: map[*hostir.Tensor][]wish{}, forwards: newQueue(), backwards: newQueue(),
 	}
 	for i, s := range p.Body {

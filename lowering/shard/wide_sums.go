@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // sameTypes casts the parts of a reduction over ranks to the type of its result: nothing converts
@@ -35,8 +36,9 @@ func (c *contiguity) sameTypes(s hostir.Stmt) []hostir.Stmt {
 // collectsParts reports whether a reduction over ranks will be a local one, of the parts that a
 // point-to-point pipeline has collected.
 func (c *contiguity) collectsParts(r *hostir.Reduce) bool {
-	choices := c.program.Choices
-	return choices.Pipeline == "p2p" && choices.Sums != "direct" && ScattersSlices(r)
+	choices, name := c.program.Choices, c.moves(r)
+	return choices.Exchanges() && choices.Of(name, schedule.Steps) != schedule.Ring && choices.Of(name, schedule.Fuse) != schedule.PeerRead &&
+		ScattersSlices(r)
 }
 
 // ScattersSlices reports whether a reduction over ranks leaves each rank one slice of a Stream axis,

@@ -64,7 +64,7 @@ def parts_of(operation, label, ranks):
     schedule says nothing."""
     schedule = table_of.schedules(operation).get((label or "").removesuffix(", tuned"), (None, {}))[1]
     schedule = table_of.counted(schedule, ranks)
-    return 1 if schedule.get("pipeline") == "eager" else schedule.get("chunks", ranks) * schedule.get("pieces", 1)
+    return 1 if schedule.get("preset") == "eager" else ranks * schedule.get("all.split", 1) // schedule.get("all.block", 1)
 
 
 def shares(bound, operation, row):

@@ -14,7 +14,7 @@ import dataclasses
 import cells
 import programs
 import tables
-from variants import AHEAD, BESIDE, BRACKET, EAGER, GET, GRAPH, LAST, PUT, TWO, TWO_EACH
+from variants import AHEAD, BESIDE, BRACKET, EAGER, GET, GRAPH, LAST, PUT, TWO, TWO_EACH, TWO_PIECES
 
 CHANNELS = 128  # of a head
 SHAPES = [(8192, 14336, 4096), (4096, 28672, 8192), (1024, 14336, 4096)]  # M, N, K of an MLP
@@ -84,7 +84,7 @@ FEED_FORWARD = [
     ("whole, graph", "slices", {"S": 1}, {**EAGER, **GRAPH}),
     ("collective, 2 slices", "slices", {"S": 2}, {}),
     ("collective, 4 slices", "slices", {"S": 4}, {}),
-    ("p2p by NCCL", "p2p", {}, {"transport": "nccl"}),
+    ("p2p by NCCL", "p2p", {}, {"all.via": "nccl"}),
     ("get", "p2p", {}, GET),
     ("get, own last", "p2p", {}, {**GET, **LAST}),
     ("get, 2 a slice", "p2p", {}, {**GET, **TWO_EACH}),
@@ -98,7 +98,7 @@ FEED_FORWARD = [
     ("put, bracket, graph", "p2p", {}, {**PUT, **TWO_EACH, **BRACKET, **GRAPH}),
     ("collective, 2 slices, ahead", "slices", {"S": 2}, AHEAD),
     ("collective, 4 slices, ahead", "slices", {"S": 4}, AHEAD),
-    ("put, 2 pieces, sums beside", "p2p", {}, {**PUT, **BESIDE, "pieces": 2}),
+    ("put, 2 pieces, sums beside", "p2p", {}, {**PUT, **BESIDE, **TWO_PIECES}),
 ]
 OTHERS = {operation: [("whole", operation, {}, {}), ("whole, graph", operation, {}, GRAPH)] for operation in OPERATIONS[2:]}
 

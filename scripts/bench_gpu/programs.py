@@ -57,7 +57,8 @@ class Variant:
     @property
     def options(self):
         """The options of hirgen that make it from its spec."""
-        flags = [("-p", f"{k}={v}") for k, v in self.params.items()] + [("--schedule", f"{k}={v}") for k, v in self.schedule.items()]
+        flags = [("-p", f"{k}={v}") for k, v in self.params.items()]
+        flags += [("--schedule", v if k == "preset" else f"{k}={v}") for k, v in self.schedule.items()]  # a preset replaces the spec's schedule
         return [word for flag in flags for word in flag]
 
     @property

@@ -24,8 +24,8 @@ def schedules(operation):
     """{label: (operation, schedule)} of all that may be measured in a row of an operation."""
     lists = [variants.COMMON, variants.SMALL, variants.LARGE, variants.HUGE]
     rows = [row for rows in lists for row in rows[operation]] + variants.ALLGATHER + variants.TINY
-    return {label: (spec.removesuffix("_p2p"), {"pipeline": "p2p", **schedule}) for label, spec, extra, schedule in rows
-            if spec.endswith("_p2p") or schedule.get("pipeline") == "eager"}
+    return {label: (spec.removesuffix("_p2p"), schedule if "preset" in schedule else {"pipeline": "p2p", **schedule}) for label, spec, extra, schedule in rows
+            if spec.endswith("_p2p") or schedule.get("preset") == "eager"}
 
 
 def entries(row):
@@ -41,8 +41,8 @@ def entries(row):
 
 
 def counted(schedule, ranks):
-    """A schedule with numbers in place of D and its multiples: the table has one line for a number of ranks."""
-    return {name: int(value.removesuffix("D").removesuffix("*") or 1) * ranks if str(value).endswith("D") else value
+    """A schedule with numbers in place of D and its parts: the table has one line for a number of ranks."""
+    return {name: ranks // int(value.removeprefix("D").removeprefix("/") or 1) if str(value).startswith("D") else value
             for name, value in schedule.items()}
 
 

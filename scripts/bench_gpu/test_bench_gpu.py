@@ -251,18 +251,17 @@ class Measurements(unittest.TestCase):
         row = a_row(hirgen=hirgen, allgather={"allgather get": {"us": [9.0], "wrong": 0}})
         lines = table_of.table([{"machine": "a machine", "rows": [row], "tiny": None}]).splitlines()
         self.assertIn("# a machine", lines)
-        get = "pipeline p2p, transport ipc-get, transfers ahead, streams 0, signals batched"
+        get = "pipeline p2p, all.via ipc-get, all.lead all, streams 0, all.signals batched"
         self.assertEqual(lines[-2:], [f"allgather\tbf16\t4\t1024\t1\t256\t9.0\t{get}",
                                       f"ag_matmul\tbf16\t4\t1024\t512\t256\t30.0\t{get}"])
 
-    def test_chunks_are_counted(self):
-        row = a_row("matmul_rs", hirgen={"put, ring folded, 2 a slice": {"us": [5.0], "wrong": 0}})
+    def test_blocks_are_counted(self):
+        row = a_row("matmul_rs", hirgen={"get, direct sum, 2 products": {"us": [5.0], "wrong": 0}})
         line = table_of.table([{"machine": "a machine", "rows": [row], "tiny": None}]).splitlines()[-1]
-        self.assertTrue(line.endswith("signals batched, sums folded, chunks 8"), line)
-        self.assertIn("\tpipeline ring, ", line)
+        self.assertTrue(line.endswith("all.signals batched, all.fuse peer-read, all.block 2"), line)
 
     def test_within_a_percent_the_plainest_wins(self):
-        plain, long = {"pipeline": "eager"}, {"pipeline": "p2p", "streams": 0}
+        plain, long = {"preset": "eager"}, {"pipeline": "p2p", "streams": 0}
         self.assertEqual(table_of.best([(100.0, long), (100.9, plain)]), (100.9, plain))
         self.assertEqual(table_of.best([(100.0, long), (101.1, plain)]), (100.0, long))
 

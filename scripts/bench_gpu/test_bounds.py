@@ -144,7 +144,7 @@ class Steps(unittest.TestCase):
         alone = bench.planned(settings(sections=["bounds"]))
         self.assertEqual([(s.section, s.cell.m, s.variants) for s in alone], [("bounds", shape[0], []) for shape in cells.SHAPES])
         direct = bench.planned(settings(sections=["rows"], only=["direct"], operations=["matmul_rs"], shapes=[(1024, 8192, 8192)]))
-        self.assertEqual([v.schedule["sums"] for v in direct[0].variants], ["direct"] * 3)
+        self.assertEqual([v.schedule["all.fuse"] for v in direct[0].variants], ["peer-read"] * 3)
 
     def test_time_is_expected_by_what_was_taken(self):
         first, second, third = bench.planned(settings(sections=["rows"], operations=["matmul_rs"], shapes=cells.SHAPES[:3]))

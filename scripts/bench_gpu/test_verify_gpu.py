@@ -12,7 +12,7 @@ from programs import Variant
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import verify_gpu  # noqa: E402
 
-NAMED = [("odd", Variant("spec", {}, {"transport": transport})) for transport in ("nccl", "ipc-get", "ipc-put")]
+NAMED = [("odd", Variant("spec", {}, {"all.via": transport})) for transport in ("nccl", "ipc-get", "ipc-put")]
 
 
 class Variants(unittest.TestCase):
@@ -54,7 +54,7 @@ class Resuming(unittest.TestCase):
         self.assertEqual([row["result"] for row in self.results().rows("checks", NAMED, 100)], found)
 
     def test_rows_of_other_specs_and_sections_stay(self):
-        other = [("odd", Variant("other", {}, {"transport": "nccl"}))]
+        other = [("odd", Variant("other", {}, {"all.via": "nccl"}))]
         self.leave({"wrong": 0, "calls": 100}, named=other)
         results = self.results()
         results.rows("memcheck", NAMED)

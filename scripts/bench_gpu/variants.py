@@ -7,23 +7,24 @@ products' algorithms searched.
 """
 import programs
 
-EAGER = {"pipeline": "eager", "streams": 0}
-GET = {"transport": "ipc-get", "transfers": "ahead", "streams": 0, "signals": "batched"}
-PUT = {"transport": "ipc-put", "transfers": "ahead", "streams": 0, "signals": "batched"}
-LAST = {"own_step": "last"}
+EAGER = {"preset": "eager", "streams": 0}
+GET = {"all.via": "ipc-get", "all.lead": "all", "streams": 0, "all.signals": "batched"}
+PUT = {"all.via": "ipc-put", "all.lead": "all", "streams": 0, "all.signals": "batched"}
+LAST = {"all.local": "last"}
 TWO = {"streams": 2}
-BRACKET = {"order": "bracket"}  # pieces of the own slice first and last
-AHEAD = {"transfers": "ahead", "joins": "after"}
-FUSED = {"copy": "fused"}
-KERNEL = {"copy": "kernel"}
+BRACKET = {"all.steps": "bracket"}  # sub-chunks of the local shard first and last
+AHEAD = {"all.lead": "all"}
+FUSED = {"all.copy": "fused"}
+KERNEL = {"all.copy": "sm"}
 GRAPH = {"graph": "true"}
-RING = {"pipeline": "ring"}
-FOLDED = {"pipeline": "ring", "sums": "folded"}
-TWO_EACH, FOUR_EACH = {"chunks": "2*D"}, {"chunks": "4*D"}  # products of a slice
+RING = {"all.steps": "ring"}
+FOLDED = {"all.steps": "ring", "all.fuse": "gemm"}
+TWO_EACH, FOUR_EACH = {"all.split": 2}, {"all.split": 4}  # GEMMs of a shard
 
-DIRECT = {**GET, "sums": "direct"}
-ONE, HALVES = {"chunks": 1}, {"chunks": 2}  # products of a rank
-BESIDE = {"chunks": "D", "streams": 1}  # the sum of a piece on a stream beside that of the products
+DIRECT = {**GET, "all.fuse": "peer-read"}
+ONE, HALVES = {"all.block": "D"}, {"all.block": "D/2"}  # one GEMM, or two, of all shards
+TWO_PIECES, FOUR_PIECES = {"all.split": 2, "all.interchange": "true"}, {"all.split": 4, "all.interchange": "true"}
+BESIDE = {"all.block": 1, "streams": 1}  # the sum of a sub-chunk on a stream beside that of the GEMMs
 
 SMALL_SECONDS, HUGE_SECONDS = 0.4e-3, 5e-3
 
@@ -41,12 +42,12 @@ HUGE = {
     "matmul_rs": [
         ("put, own last, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO_EACH}),
         ("put, own last, 4 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **FOUR_EACH}),
-        ("put, own last, 4 pieces, sums beside", "matmul_rs_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 4}),
+        ("put, own last, 4 pieces, sums beside", "matmul_rs_p2p", {}, {**PUT, **LAST, **BESIDE, **FOUR_PIECES}),
         ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
     ],
     "matmul_ar": [
-        ("put, own last, 4 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 4}),
-        ("put, own last, 4 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 4}),
+        ("put, own last, 4 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, **FOUR_PIECES}),
+        ("put, own last, 4 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, **FOUR_PIECES}),
     ],
 }
 
@@ -56,14 +57,14 @@ LARGE = {
         ("put, ring", "ag_matmul_p2p", {}, {**PUT, **RING}),
     ],
     "matmul_rs": [
-        ("put, own last, 2 pieces, sums beside", "matmul_rs_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 2}),
+        ("put, own last, 2 pieces, sums beside", "matmul_rs_p2p", {}, {**PUT, **LAST, **BESIDE, **TWO_PIECES}),
         ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
         ("get, direct sum, 1 product", "matmul_rs_p2p", {}, {**DIRECT, **ONE}),
     ],
     "matmul_ar": [
-        ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, "pieces": 2}),
-        ("put, own last, 2 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 2}),
-        ("put, own last, 4 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 4}),
+        ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO_PIECES}),
+        ("put, own last, 2 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, **TWO_PIECES}),
+        ("put, own last, 4 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, **FOUR_PIECES}),
         ("get, direct sum, 1 product", "matmul_ar_p2p", {}, {**DIRECT, **ONE}),
     ],
 }
@@ -86,7 +87,7 @@ SMALL = {
     "matmul_ar": [
         ("eager", "matmul_ar", {"S": 1}, EAGER),
         ("eager, graph", "matmul_ar", {"S": 1}, {**EAGER, **GRAPH}),
-        ("put, own last, 2 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, "pieces": 2}),
+        ("put, own last, 2 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, **TWO_PIECES}),
         ("put, own last, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **GRAPH}),
         ("put by kernels, own last, 2 streams, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
         ("get, direct sum, 1 product", "matmul_ar_p2p", {}, {**DIRECT, **ONE}),
@@ -107,7 +108,7 @@ TINY = [
     ("allgather get, fused", "allgather_p2p", {}, {**GET, **FUSED}),
     ("allgather get, fused, graph", "allgather_p2p", {}, {**GET, **FUSED, **GRAPH}),
     ("ag_matmul get, fused", "ag_matmul_p2p", {}, {**GET, **FUSED}),
-    ("ag_matmul get, fused, 1 chunk", "ag_matmul_p2p", {}, {**GET, **FUSED, "chunks": 1}),
+    ("ag_matmul get, fused, 1 chunk", "ag_matmul_p2p", {}, {**GET, **FUSED, **ONE}),
     ("ag_matmul get, fused, graph", "ag_matmul_p2p", {}, {**GET, **FUSED, **GRAPH}),
 ]
 

@@ -1,11 +1,11 @@
 package text
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // formatAuto prints " given pipeline, streams by "..."", each part where there is one.
@@ -20,38 +20,36 @@ func formatAuto(a *hostir.Auto) string {
 	return text
 }
 
-// madeChoices are the choices in the order of the text form: all that every pipeline has, though left open,
-// and of the others those that are made.
-func madeChoices(c hostir.Choices) []member {
-	list := []member{
-		{"pipeline", c.Pipeline}, {"transport", c.Transport}, {"reshard", c.Reshard}, {"sync", c.Sync},
-		{"joins", c.Joins}, {"buffers", c.Buffers}, {"graph", c.Graph},
+// choices prints the choices that were made, each with its place in the spec: "pipeline p2p @9:13, all.via
+// ipc-get". What is not there has its default.
+func (w *printer) choices(c hostir.Choices) string {
+	var texts []string
+	for _, one := range c.Choices {
+		texts = append(texts, one.Path()+" "+one.Value+w.position(one.Pos))
 	}
-	for _, m := range []member{
-		{"own", c.Own}, {"order", c.Order}, {"own_step", c.OwnStep}, {"sums", c.Sums}, {"transfers", c.Transfers},
-		{"copy", c.Copy}, {"signals", c.Signals}, {"fallback", c.Fallback}, {"elsewhere", c.Elsewhere}, {"hosts", c.Hosts},
-		{"chunks", c.Chunks}, {"pieces", c.Pieces}, {"delay", c.Delay},
-	} {
-		if m.value != "" && m.value != 0 {
-			list = append(list, m)
-		}
+	if c.Elsewhere != "" {
+		texts = append(texts, "elsewhere "+c.Elsewhere)
 	}
-	return list
+	if len(texts) == 0 {
+		return ""
+	}
+	return " " + strings.Join(texts, ", ")
 }
 
-func formatChoices(c hostir.Choices) string {
-	var texts []string
-	for _, m := range madeChoices(c) {
-		texts = append(texts, fmt.Sprint(m.key, " ", m.value))
+// choicesObject is the choices in JSON.
+func choicesObject(c hostir.Choices) schedule.Object {
+	o := c.Report()
+	if c.Elsewhere != "" {
+		o = append(o, schedule.Member{Key: "elsewhere", Value: c.Elsewhere})
 	}
-	return strings.Join(texts, ", ")
+	return o
 }
 
 func (p *parser) autoLine() {
 	a := &hostir.Auto{}
 	if p.acceptWord("given") {
 		for more := true; more && p.err == nil; more = p.accept(",") {
-			a.Given = append(a.Given, p.name("a choice"))
+			a.Given = append(a.Given, schedule.Path(p.path()))
 		}
 	}
 	if p.acceptWord("by") {
@@ -61,28 +59,39 @@ func (p *parser) autoLine() {
 	p.program.Auto = a
 }
 
+// path takes the communication and the field of a choice: "all.via", "streams".
+func (p *parser) path() (of, field string) {
+	field = p.name("a choice")
+	if p.accept(".") {
+		return field, p.name("a choice")
+	}
+	return "", field
+}
+
 func (p *parser) choicesLine() {
 	c := &p.program.Choices
-	fields, numbers := c.Words(), c.Numbers()
-	for more := true; more && p.err == nil; more = p.accept(",") {
+	for more := p.peek() != ""; more && p.err == nil; more = p.accept(",") {
 		at := p.at
-		key := p.name("a choice")
-		switch field := fields[key]; {
-		case key == "graph":
-			c.Graph = p.acceptWord("true")
-			if !c.Graph {
-				p.keyword("false")
-			}
-		case numbers[key] != nil:
-			*numbers[key] = p.small()
-		case field != nil:
-			*field = ""
-			if next := p.peek(); next != "" {
-				*field = p.spelling("a choice")
-			}
+		of, name := p.path()
+		switch field, ok := schedule.Named(name); {
+		case of == "" && name == "elsewhere":
+			c.Elsewhere = p.spelling("a transport")
+		case !ok || (field.Scope == schedule.Program) != (of == ""):
+			p.failAt(at, "%q is no choice", schedule.Path(of, name))
 		default:
-			p.failAt(at, "%q is no choice", key)
+			p.choice(of, field)
 		}
 	}
 	p.end()
+}
+
+// choice takes the value of a field, and its place in the spec.
+func (p *parser) choice(of string, field schedule.Field) {
+	var value string
+	if at := p.at; field.IsNumber() {
+		value = strconv.FormatInt(p.integer(), 10)
+	} else if value = p.spelling("a choice"); !field.Can(value) {
+		p.failAt(at, "%s cannot be %q", schedule.Path(of, field.Name), value)
+	}
+	p.program.Choices.Put(schedule.Choice{Of: of, Field: field.Name, Value: value, Pos: p.position(p.program.File)})
 }

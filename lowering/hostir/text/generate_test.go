@@ -3,11 +3,13 @@ package text
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // generator makes programs that use every statement and attribute of the text form.
@@ -21,13 +23,8 @@ func generate(seed uint64) *hostir.Program {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), p: &hostir.Program{Name: "made-up", File: "a spec.yaml"}}
 	g.p.Params = []hostir.Param{{Name: "D", Value: 4}, {Name: "S", Value: 2}, {Name: "M", Value: -64}}
 	g.p.Streams = g.IntN(5)
-	g.p.Choices = hostir.Choices{
-		Pipeline: "collective", Transport: "nccl", Reshard: "before", Sync: "split", Joins: g.pick("body", ""), Buffers: "keep",
-		Graph: g.IntN(2) == 0, Own: g.pick("in-place", ""), Order: g.pick("reverse", ""), OwnStep: g.pick("last", ""),
-		Sums: g.pick("folded", "direct", ""), Fallback: g.pick("nccl", ""), Elsewhere: g.pick("nccl", ""), Hosts: g.pick("y", ""),
-		Transfers: g.pick("ahead", ""), Chunks: g.IntN(3), Pieces: g.IntN(3), Delay: g.IntN(2),
-	}
-	g.p.Auto = []*hostir.Auto{nil, {}, {Given: []string{"streams", "own_step"}}, {Basis: "1 x 2, \"3\""}}[g.IntN(4)]
+	g.choices()
+	g.p.Auto = []*hostir.Auto{nil, {}, {Given: []string{"streams", "all.local"}}, {Basis: "1 x 2, \"3\""}}[g.IntN(4)]
 	g.p.Meshes = []*domain.Mesh{
 		{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Text: "D", Size: 4}}}, Ranks: []int{0, 1, 2, 3}},
 		{Name: "other", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}, {Name: "y", Extent: domain.Extent{Text: "S", Size: 2}}}, Ranks: []int{4, 6, 0, 1}},
@@ -44,6 +41,22 @@ func generate(seed uint64) *hostir.Program {
 	}
 	g.p.Body = g.block(3)
 	return g.p
+}
+
+func (g *generator) choices() {
+	for _, f := range schedule.Fields {
+		for _, of := range []string{"", schedule.All, "axis"} {
+			if (f.Scope == schedule.Program) != (of == "") || g.IntN(3) > 0 {
+				continue
+			}
+			value := strconv.FormatInt(f.Low+g.Int64N(f.High-f.Low+1), 10)
+			if !f.IsNumber() {
+				value = g.pick(f.Completions()...)
+			}
+			g.p.Choices.Put(schedule.Choice{Of: of, Field: f.Name, Value: value, Pos: g.pos()})
+		}
+	}
+	g.p.Choices.Elsewhere = g.pick("nccl", "")
 }
 
 func (g *generator) pick(words ...string) string { return words[g.IntN(len(words))] }
@@ -198,7 +211,7 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		},
 		func(g *generator, _ int) hostir.Stmt { return g.communication() },
 		func(g *generator, _ int) hostir.Stmt {
-			s := &hostir.P2PCommunication{Info: g.info(), Handle: "send_1", Send: g.IntN(2) == 0, Buffer: g.tensor(), Peer: g.expr(3), Backend: g.backend(), Reach: g.reach()}
+			s := &hostir.P2PCommunication{Info: g.info(), Handle: "send_1", Send: g.IntN(2) == 0, Buffer: g.tensor(), Peer: g.expr(3), Backend: g.backend(), Reach: g.reach(), Of: g.pick("A", "")}
 			if s.Backend == hostir.None {
 				s.Reach = hostir.Anywhere
 			}

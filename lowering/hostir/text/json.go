@@ -10,8 +10,8 @@ import (
 )
 
 // JSON gives a program for other tools: an object with "name" and "body" (and what
-// the body names: "file", "params", "meshes", "streams", "tensors"). "choices" are those of
-// the schedule that are made; "auto", where they were chosen by size, says which were "given" and
+// the body names: "file", "params", "meshes", "streams", "tensors"). "choices" has the
+// fields of the schedule with their values, those of communications under "all" or a name; "auto", where they were chosen by size, says which were "given" and
 // the "basis" of the others. A statement is
 // an object whose first key is "op"; For and SumLoans have "body", If has "body" and "else". What
 // runs otherwise is such an object under "otherwise".
@@ -92,16 +92,6 @@ func programObject(p *hostir.Program) object {
 	o = append(o, member{"tensors", tensors}, member{"body", bodyObjects(p.Body, worldSize(p))})
 	if p.Otherwise != nil {
 		o = append(o, member{"otherwise", programObject(p.Otherwise)})
-	}
-	return o
-}
-
-func choicesObject(c hostir.Choices) object {
-	o := object{}
-	for _, m := range madeChoices(c) {
-		if m.value != "" {
-			o = append(o, m)
-		}
 	}
 	return o
 }

@@ -95,7 +95,8 @@ func communicationFields(s *hostir.Communication) object {
 	if s.ReduceFn != "" {
 		o = append(o, member{"reduce", s.ReduceFn})
 	}
-	return append(o, member{"in", s.In.Name}, member{"out", s.Out.Name}, member{"backend", string(s.Backend)})
+	o = append(o, member{"in", s.In.Name}, member{"out", s.Out.Name}, member{"backend", string(s.Backend)})
+	return appendOfMember(o, s.Of)
 }
 
 func p2pFields(s *hostir.P2PCommunication) object {
@@ -107,7 +108,14 @@ func p2pFields(s *hostir.P2PCommunication) object {
 	if s.Reach != hostir.Anywhere {
 		o = append(o, member{"reach", string(s.Reach)})
 	}
-	return o
+	return appendOfMember(o, s.Of)
+}
+
+func appendOfMember(o object, of string) object {
+	if of == "" {
+		return o
+	}
+	return append(o, member{"of", of})
 }
 
 // computeFields gives "out", "in" (a list) and the attributes of what computes.

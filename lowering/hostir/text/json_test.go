@@ -16,8 +16,8 @@ func TestJSONKeepsTheOrderOfKeys(t *testing.T) {
 param S = 2
 mesh world: x = 2, ranks 0..1
 streams 2
-choices pipeline p2p, transport ipc-get, graph true, order reverse, chunks 8
-auto given chunks by "a measurement"
+choices pipeline p2p, graph true, all.via ipc-get, all.steps reverse, A.split 2
+auto given A.split by "a measurement"
 tensor A: bf16 [S, DIDx(2)], mesh world, input, layout [0, 1] @3:4
 
 If rank == 0: @5:6  # only there
@@ -53,15 +53,37 @@ Else:
   ],
   "streams": 2,
   "choices": {
+    "preset": null,
     "pipeline": "p2p",
-    "transport": "ipc-get",
+    "streams": 4,
+    "transport": null,
+    "nodes": null,
+    "reshard": "before",
+    "buffers": "keep",
     "graph": true,
-    "order": "reverse",
-    "chunks": 8
+    "initial_waits": "split",
+    "joins": "after",
+    "local_shard": "in-place",
+    "delay": 0,
+    "all": {
+      "via": "ipc-get",
+      "lead": "all",
+      "steps": "reverse",
+      "local": "first",
+      "split": 1,
+      "block": null,
+      "interchange": false,
+      "fuse": "none",
+      "copy": "engine",
+      "signals": "single"
+    },
+    "A": {
+      "split": 2
+    }
   },
   "auto": {
     "given": [
-      "chunks"
+      "A.split"
     ],
     "basis": "a measurement"
   },

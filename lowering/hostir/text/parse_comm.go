@@ -11,15 +11,29 @@ var backends = []hostir.Backend{hostir.NCCL, hostir.IPCGet, hostir.IPCPut}
 
 // backend takes ", NCCL", if it comes next.
 func (p *parser) backend() hostir.Backend {
+	at := p.at
 	if !p.accept(",") {
 		return hostir.None
 	}
-	at := p.at
+	if p.peek() == "of" {
+		p.at = at
+		return hostir.None
+	}
+	at = p.at
 	word := p.spelling("a backend")
 	if !slices.Contains(backends, hostir.Backend(word)) {
 		p.failAt(at, "%q is no backend", word)
 	}
 	return hostir.Backend(word)
+}
+
+// of takes ", of A", if it comes next: what the schedule calls a communication.
+func (p *parser) of() string {
+	if !p.accept(",") {
+		return ""
+	}
+	p.keyword("of")
+	return p.name("a communication")
 }
 
 var commTypes = []hostir.CommType{
@@ -56,6 +70,7 @@ func (p *parser) communication(op, handle string) hostir.Stmt {
 	p.keyword("out")
 	s.Out = p.tensor()
 	s.Backend = p.backend()
+	s.Of = p.of()
 	return s
 }
 
@@ -75,6 +90,7 @@ func (p *parser) p2p(handle string) hostir.Stmt {
 	if s.Backend = p.backend(); s.Backend != hostir.None {
 		s.Reach = p.reach()
 	}
+	s.Of = p.of()
 	return s
 }
 

@@ -19,7 +19,7 @@ import (
 //	param D = 4
 //	mesh world: x = D, ranks 0..3
 //	streams 4
-//	choices pipeline collective, transport nccl, reshard before, ...
+//	choices reshard after @14:20, streams 2 @14:36
 //	tensor A: bf16 [S, DIDx(D), M/(S*D), K], mesh world, input @8:3
 //	reference C = matmul(A, B), shape [4, 4, 2, 8], bf16 @12:5
 //
@@ -61,7 +61,7 @@ func (w *printer) header(p *hostir.Program) {
 		fmt.Fprintf(&w.out, "mesh %s: %s\n", m.Name, formatMesh(m))
 	}
 	fmt.Fprintf(&w.out, "streams %d\n", p.Streams)
-	fmt.Fprintf(&w.out, "choices %s\n", formatChoices(p.Choices))
+	fmt.Fprintf(&w.out, "choices%s\n", w.choices(p.Choices))
 	if p.Auto != nil {
 		fmt.Fprintf(&w.out, "auto%s\n", formatAuto(p.Auto))
 	}

@@ -125,7 +125,7 @@ func communicationArgs(s *hostir.Communication) []string {
 		args = append(args, "reduce "+s.ReduceFn)
 	}
 	args = append(args, "in "+s.In.Name, "out "+s.Out.Name)
-	return appendBackend(args, s.Backend)
+	return appendOf(appendBackend(args, s.Backend), s.Of)
 }
 
 func p2pArgs(s *hostir.P2PCommunication) []string {
@@ -137,7 +137,15 @@ func p2pArgs(s *hostir.P2PCommunication) []string {
 	if s.Reach != hostir.Anywhere {
 		args[len(args)-1] += " " + string(s.Reach)
 	}
-	return args
+	return appendOf(args, s.Of)
+}
+
+// appendOf says which communication of the schedule it is.
+func appendOf(args []string, of string) []string {
+	if of == "" {
+		return args
+	}
+	return append(args, "of "+of)
 }
 
 func appendBackend(args []string, b hostir.Backend) []string {

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // leaks checks a program that frees its buffers (buffers: free, and one is freed already):
 // whatever path it takes, it frees all that it allocates.
 func (v *verifier) leaks() {
-	if v.program.Choices.Buffers != "free" || !frees(v.program.Body) {
+	if v.program.Choices.Get(schedule.Buffers) != schedule.Free || !frees(v.program.Body) {
 		return
 	}
 	for _, s := range v.lives(v.program.Body).kept {

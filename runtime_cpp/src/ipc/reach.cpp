@@ -22,7 +22,7 @@ namespace {
 // The driver interface that the calls are taken from: that of CUDA 12.0.
 constexpr unsigned kDriverVersion = 12000;
 constexpr const char* kSharingHint =
-    "\n  write `transport: auto`, or `transport: nccl`, in the schedule, and emit it again; what "
+    "\n  write `transport: auto`, or `via: nccl`, in the schedule, and emit it again; what "
     "was emitted with `transport: auto` chooses by itself unless it is told to, and takes NCCL "
     "with HIRGEN_TRANSPORT=nccl";
 

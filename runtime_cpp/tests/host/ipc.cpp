@@ -212,7 +212,7 @@ HG_TEST(memory_that_cannot_be_shared_is_named_on_every_rank) {
     HG_EXPECT_EQ(rank.code, 3);
     HG_EXPECT_CONTAINS(rank.err, "rank 1: the memory of A_all cannot be shared");
     HG_EXPECT_CONTAINS(rank.err, "allocate it by cudaMalloc");
-    HG_EXPECT_CONTAINS(rank.err, "transport: nccl");
+    HG_EXPECT_CONTAINS(rank.err, "via: nccl");
   }
 }
 

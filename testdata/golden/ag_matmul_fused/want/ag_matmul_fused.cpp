@@ -8,7 +8,7 @@
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
 // Derived: allgather of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 3 worker streams, sync fused, joins after.
+// Schedule: pipeline collective, 3 worker streams, initial_waits fused, joins after.
 #include "ag_matmul_fused.hpp"
 
 #include <cuda_bf16.h>
@@ -170,7 +170,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_fused",
               .spec = "spec.yaml",
-              .digest = "cb3dedbd5b4a3b083a72ac49c6cb7e61da631621862444102790fe8721500d64",
+              .digest = "368ae19f3e2080c107bb760564ef3fa7f69159fbba85f8cfd935adafaee41ccc",
               .mesh_size = D,
               .gemms = {{S * D * (M / (S * D)), N, K, 1}},
               .communications = {"allgather x"},

@@ -8,8 +8,7 @@
 //   C [Stream(S), D, M/(S*D), N] fp32
 //
 // Derived: allgather of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams, sync split, joins body, replayed as a CUDA
-// graph.
+// Schedule: pipeline collective, 4 worker streams, replayed as a CUDA graph.
 #include "ag_matmul_graph.hpp"
 
 #include <array>
@@ -44,8 +43,8 @@ constexpr hirgen::MatmulShape kCShape = {
     .m = D * (M / (S * D)), .n = N, .k = K, .dtype = hirgen::DType::kFp32};
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:11:5 Synchronize(caller)";
 constexpr const char* kGather = "spec.yaml:11:5 gather: Allgather of A_s";
+constexpr const char* kCallerReady = "spec.yaml:11:5 Synchronize(caller)";
 constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
 constexpr const char* kMatmulC = "spec.yaml:11:5 Matmul of C_s";
 constexpr const char* kWorkerDone = "spec.yaml:11:5 Synchronize(worker s % 4)";
@@ -78,9 +77,9 @@ class AgMatmulGraph final : public hirgen::Program {
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
@@ -105,6 +104,20 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   fp32* C = static_cast<fp32*>(tensors[2]);              // [S, D, M / (S * D), N]
   cudaStream_t stream = caller;                          // the current stream
 
+  // All transfers are issued up front; each statement below waits for its own data only.
+  for (int64_t s = 0; s < S; ++s) {
+    const fp32* A_s = A + s * (M / (S * D)) * K;         // [1, M / (S * D), K]
+    fp32* A_all_s = A_all_ + s * D * (M / (S * D)) * K;  // [D, M / (S * D), K]
+
+    // Moved, so that Matmul is local to a rank.
+    // gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s, NCCL)
+    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
+    HG_CHECK(ncclAllGather(A_s, A_all_s, M / (S * D) * K, ncclFloat32, x_.comm, x_.stream),
+             kGather);
+    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+  }
+
   // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
   // caller waits for by then.
   for (int64_t s = 0; s < S; ++s) {
@@ -117,20 +130,11 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
 
   for (int64_t s = 0; s < S; ++s) {
     stream = workers_[s % kStreams];
-    const fp32* A_s = A + s * (M / (S * D)) * K;         // [1, M / (S * D), K]
     fp32* A_all_s = A_all_ + s * D * (M / (S * D)) * K;  // [D, M / (S * D), K]
-
-    // Moved, so that Matmul is local to a rank.
-    // gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s, NCCL)
-    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_CHECK(ncclAllGather(A_s, A_all_s, M / (S * D) * K, ncclFloat32, x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+    fp32* C_s = C + s * D * (M / (S * D)) * N;           // [D, M / (S * D), N]
 
     // Wait(gather)
     HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-    fp32* C_s = C + s * D * (M / (S * D)) * N;  // [D, M / (S * D), N]
 
     // C_s = Matmul(A_all_s, B)
     HG_CHECK(
@@ -138,9 +142,12 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
                        C_plan_.a, &hirgen::kZero, C_s, C_plan_.c, C_s, C_plan_.c, &C_plan_.algo,
                        workspaces_[s % kStreams], C_plan_.workspace_bytes, stream),
         kMatmulC);
+  }
+
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < S; ++s) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker s % 4)
     HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
@@ -181,7 +188,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "ag_matmul_graph",
               .spec = "spec.yaml",
-              .digest = "e642b3b57932501bb85c923cb93c23183609945c45100b37c67dbcc88d95f534",
+              .digest = "623b9c55fc3760e4c7cf8730deb2ac43344b85ea614fde6aa232bef431b0344f",
               .mesh_size = D,
               .gemms = {{S * D * (M / (S * D)), N, K, 1}},
               .communications = {"allgather x"},

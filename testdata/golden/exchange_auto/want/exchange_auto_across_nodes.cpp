@@ -13,8 +13,8 @@
 // iteration of s.
 // Derived: transfers into P_parts from rank to rank by NCCL between hosts, one slice per iteration
 // of s.
-// Schedule: pipeline p2p, transport ipc-put within nodes and nccl between them, 2 worker streams,
-// sync split, joins body, copy kernel, signals batched.
+// Schedule: pipeline p2p, 2 worker streams, via ipc-put, copy sm, signals batched, nccl between
+// nodes.
 // Runs where not all ranks can share memory; where they can, exchange_auto.cpp does.
 #include "exchange_auto.hpp"
 
@@ -53,18 +53,18 @@ constexpr hirgen::MatmulShape kPSShape = {
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
-constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
-constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts_s";
+constexpr const char* kLends = "spec.yaml:15:5 lends: group";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
+constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kExchange = "spec.yaml:16:5 exchange: group";
 constexpr const char* kReceive2 = "spec.yaml:16:5 receive_2: receive of P_parts_s";
 constexpr const char* kSend2 = "spec.yaml:16:5 send_2: send of P_s_2";
 constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_2";
-constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
-constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
-constexpr const char* kWaitExchange = "spec.yaml:16:5 Wait(exchange)";
 constexpr const char* kWorkerDone = "spec.yaml:16:5 Synchronize(worker s % 2)";
+constexpr const char* kReturns = "spec.yaml:16:5 returns: group";
+constexpr const char* kWaitExchange = "spec.yaml:16:5 Wait(exchange)";
 constexpr const char* kReduceC = "spec.yaml:16:5 Reduce of C";
+constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kPPartsShared = {
@@ -83,9 +83,8 @@ class ExchangeAutoAcrossNodes final : public hirgen::Program {
  private:
   hirgen::Context& context_;
 
-  // Memory that the ranks share, and the stream memory operations on its flags.
+  // Memory that the ranks share.
   hirgen::Peers peers_{context_, "spec.yaml exchange_auto"};
-  const hirgen::StreamMemory& driver_ = peers_.memory();
 
   // The ranks along each mesh axis, with their communicator and its stream.
   hirgen::Team& x_ =
@@ -105,12 +104,13 @@ class ExchangeAutoAcrossNodes final : public hirgen::Program {
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D);
-  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events returns_ = context_.events("returns", kReturns, 1);
 };
 
 ExchangeAutoAcrossNodes::ExchangeAutoAcrossNodes(hirgen::Context& context) : context_(context) {
@@ -131,14 +131,36 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
 
+  // All transfers are issued up front, on a stream of their own.
+  stream = peers_.copies();
+
+  // Synchronize(caller)
+  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
+  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+
+  hirgen::FlagKernel lends(hirgen::FlagUse::kWrite);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (D + rank - s) % D;
+
+    // ShareMemHandles(receive, send): done once, by peers_.
+    if (peers_.reaches(from)) {
+      // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N, peer (D + rank - s)
+      // % D, IPC-put within hosts)
+      lends.add(P_parts_shared.ready_at(from, s), P_parts_shared.sequence_number());
+    }
+  }
+
+  lends.submit(stream, kLends);
+  stream = caller;
+
   // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
   // caller waits for by then.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
     // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady);
+    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -169,15 +191,6 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
       bf16* P_s_2 = P_ + to * (M / D) * N;              // [1, M / D, N]
       bf16* P_parts_s = P_parts_ + from * (M / D) * N;  // [1, M / D, N]
 
-      // ShareMemHandles(receive, send): done once, by peers_.
-      if (peers_.reaches(from)) {
-        // receive = P2PCommunication(recv, buffer P_parts_s, peer (D + rank - s) % D, IPC-put
-        // within hosts)
-        HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.ready_at(from, s),
-                                              P_parts_shared.sequence(), 0),
-                 kReceive);
-      }
-
       // StartCoalescing
       HG_CHECK(cudaEventRecord(exchange_ready_[s], stream), kExchange);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
@@ -207,34 +220,45 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
         hirgen::launch_transfer(P_parts_there, P_s_2, M / D * N * sizeof(bf16),
                                 P_parts_shared.flags(to, s), peers_.copies(), kSend);
         HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
-
-        // Wait(send)
-        HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
       }
-
-      if (peers_.reaches(from)) {
-        // Wait(receive)
-        HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.done(s),
-                                             P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-                 kWaitReceive);
-        HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
-      }
-
-      // Wait(exchange)
-      HG_CHECK(cudaStreamWaitEvent(stream, exchange_done_[s], 0), kWaitExchange);
     }
+  }
 
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < D; ++s) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker s % 2)
     HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
   }
 
+  hirgen::FlagKernel returns(hirgen::FlagUse::kWait);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (D + rank - s) % D;
+    if (peers_.reaches(from)) {
+      // Wait(receive)
+      returns.add(P_parts_shared.done(s), P_parts_shared.sequence_number());
+    }
+  }
+
+  returns.submit(stream, kReturns);
+  HG_CHECK(cudaEventRecord(returns_[0], stream), kReturns);
+  for (int64_t s = 1; s < D; ++s) {
+    // Wait(exchange)
+    HG_CHECK(cudaStreamWaitEvent(stream, exchange_done_[s], 0), kWaitExchange);
+  }
+
   // C = Reduce(sum, P_parts, axis 0)
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, M / D * N}, {0, 1}}, P_parts_,
                         {2, {D, M / D * N}, {M / D * N, 1}}, stream, kReduceC);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t to = (rank + s) % D;
+    if (peers_.reaches(to)) {
+      // Wait(send)
+      HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
+    }
+  }
   context_.call_issued(caller);
 }
 

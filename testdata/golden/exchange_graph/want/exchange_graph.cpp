@@ -8,8 +8,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins body, replayed as
-// a CUDA graph.
+// Schedule: pipeline p2p, 2 worker streams, replayed as a CUDA graph, via ipc-get.
 #include "exchange_graph.hpp"
 
 #include <cuda_bf16.h>
@@ -50,10 +49,10 @@ constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
 constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all_s";
-constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
 constexpr const char* kMatmulC = "spec.yaml:12:5 Matmul of C_s";
 constexpr const char* kWorkerDone = "spec.yaml:12:5 Synchronize(worker s % 2)";
+constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 
 // The buffers that ranks share.
 constexpr hirgen::SharedShape kAShared = {
@@ -90,8 +89,8 @@ class ExchangeGraph final : public hirgen::Program {
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
 };
 
@@ -119,19 +118,49 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   const int64_t rank = context_.rank();
   const hirgen::Shared& A_shared = peers_.begin_captured(A, kAShared, caller);
 
+  // All transfers are issued up front, on a stream of their own.
+  stream = peers_.copies();
+
+  // Synchronize(caller)
+  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
+  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t to = (D + rank - s) % D;
+
+    // ShareMemHandles(receive, send): done once, by peers_.
+    // Moved, so that Matmul is local to a rank.
+    // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
+    hirgen::launch_flag_write(A_shared.ready_at(to, s), A_shared.sequence_number(), stream, kSend);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
+
+    // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
+    hirgen::launch_flag_wait(A_shared.ready(s), A_shared.sequence_number(), stream, kReceive);
+    HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
+                             cudaMemcpyDeviceToDevice, stream),
+             kReceive);
+    hirgen::launch_flag_write(A_shared.done_at(from, s), A_shared.sequence_number(), stream,
+                              kReceive);
+    HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
+  }
+
+  stream = caller;
+
   // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
   // caller waits for by then.
   for (int64_t s = 0; s < D; ++s) {
     stream = workers_[s % kStreams];
 
     // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady);
+    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady);
   }
 
   for (int64_t s = 0; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
-    const int64_t to = (D + rank - s) % D;
+    const int64_t slice = (rank + s) % D;
     stream = workers_[s % kStreams];
     const bf16* A_s = nullptr;  // [M / D, K]
 
@@ -139,35 +168,13 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
     if (s == 0) {
       A_s = A;  // [M / D, K]
     } else {
-      bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
-
-      // ShareMemHandles(receive, send): done once, by peers_.
-      // Moved, so that Matmul is local to a rank.
-      // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-      hirgen::launch_flag_write(A_shared.ready_at(to, s), A_shared.sequence_number(), stream,
-                                kSend);
-
-      // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
-      HG_CHECK(cudaEventRecord(receive_ready_[s], stream), kReceive);
-      HG_CHECK(cudaStreamWaitEvent(peers_.copies(), receive_ready_[s], 0), kReceive);
-      hirgen::launch_flag_wait(A_shared.ready(s), A_shared.sequence_number(), peers_.copies(),
-                               kReceive);
-      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, peers_.copies()),
-               kReceive);
-      hirgen::launch_flag_write(A_shared.done_at(from, s), A_shared.sequence_number(),
-                                peers_.copies(), kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[s], peers_.copies()), kReceive);
-
-      // Wait(send)
-      hirgen::launch_flag_wait(A_shared.done(s), A_shared.sequence_number(), stream, kWaitSend);
+      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
 
       // Wait(receive)
       HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
-      A_s = A_all_ + from * (M / D) * K;  // [M / D, K]
     }
 
-    bf16* C_s = C + from * (M / D) * N;  // [M / D, N]
+    bf16* C_s = C + slice * (M / D) * N;  // [M / D, N]
 
     // C_s = Matmul(A_s, B)
     HG_CHECK(
@@ -175,12 +182,20 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
                        &hirgen::kZero, C_s, C_plan_.c, C_s, C_plan_.c, &C_plan_.algo,
                        workspaces_[s % kStreams], C_plan_.workspace_bytes, stream),
         kMatmulC);
+  }
+
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < D; ++s) {
     stream = caller;
 
-    // The caller waits for this iteration.
     // Synchronize(worker s % 2)
     HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
     HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    // Wait(send)
+    hirgen::launch_flag_wait(A_shared.done(s), A_shared.sequence_number(), stream, kWaitSend);
   }
 }
 
@@ -218,7 +233,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "exchange_graph",
               .spec = "spec.yaml",
-              .digest = "79c6230dc3ace271f1d5f76fea14bb4402ca97a19ebc232d1b995dce36ad153d",
+              .digest = "51ea62586bef5a6466b08dd576cfe28388241eee36f6234626873a78f039fbb9",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K, 1}},
               .communications = {"sendrecv x"},

@@ -10,7 +10,7 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: transfers into P_sums from rank to rank by NCCL, one slice per iteration of s and c.
-// Schedule: pipeline ring, transport nccl, no worker streams, chunks 4, sums folded.
+// Schedule: pipeline p2p, no worker streams, steps ring, split 2, fuse gemm.
 #include "folded_sums.hpp"
 
 #include <cuda_bf16.h>
@@ -196,7 +196,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "folded_sums",
               .spec = "spec.yaml",
-              .digest = "d209491b6159083a5259d8a4501a2648287f8f7842133165ceb234fdcd0bbc5e",
+              .digest = "782e3c464c0aa01e6362273e2bf236e1109b274b92df01694d37624326d01986",
               .mesh_size = D,
               .gemms = {{D * (M / D / 2) * 2, N, K / D, 1}},
               .communications = {"sendrecv x"},

@@ -13,8 +13,8 @@
 // Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of piece
 // and s.
 // Derived: transfers into C from rank to rank by IPC-get, one slice per iteration of piece and s.
-// Schedule: pipeline p2p, transport ipc-get, 2 worker streams, sync split, joins body, transfers
-// ahead, chunks 1, pieces 4, signals batched.
+// Schedule: pipeline p2p, 2 worker streams, via ipc-get, split 4, block 4, interchange true,
+// signals batched.
 #include "pieces_at_once.hpp"
 
 #include <cuda_fp16.h>
@@ -338,7 +338,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "pieces_at_once",
               .spec = "spec.yaml",
-              .digest = "a82ad29b5aaeeb2ece60593b86937d7a300600a53ee1b83e5f415575292f070e",
+              .digest = "4abad2baca53996e0b93a8ec65c32b0126d87d621c6df1bbd33289d1bafdc34e",
               .mesh_size = D,
               .gemms = {{M / D / 4 * 4, N, K / D, D}},
               .communications = {"sendrecv x", "sendrecv x"},

@@ -1,0 +1,274 @@
+package lowering
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// CheckSchedule holds what the schedule says of communications against the communications that there are: none of
+// it may be ignored. It reports names that no communication has, choices that no communication can have, and
+// communications of one loop that are to be cut or ordered in different ways. Choices that auto made fit already.
+//
+// Requires: what crosses ranks is a statement of its own.
+// Establishes: every choice of the user says something of some communication.
+func CheckSchedule(p *hostir.Program) error {
+	if hostir.Allocates(p) || len(p.Choices.Choices) == 0 {
+		return nil
+	}
+	facts, ok := factsOfAll(p)
+	if !ok {
+		return nil // lower-streams says why there are no pipelines
+	}
+	c := &scheduleCheck{program: p, facts: facts}
+	for _, choice := range p.Choices.Choices {
+		switch {
+		case p.Auto != nil && !slices.Contains(p.Auto.Given, choice.Path()):
+		case choice.Of != "":
+			c.choice(choice)
+		case choice.Field == schedule.Transport && p.Choices.Exchanges():
+			c.transport(choice)
+		}
+	}
+	if c.errors.Len() == 0 {
+		c.loops()
+		c.interchanged()
+	}
+	return c.errors.Err()
+}
+
+// scheduleCheck has the communications of a program.
+type scheduleCheck struct {
+	program *hostir.Program
+	facts   []*schedule.Facts
+	errors  diag.List
+}
+
+// factsOfAll are those of all communications, in order. The grouping into pipelines is that of lower-streams;
+// it is not ok where that refuses some.
+func factsOfAll(p *hostir.Program) (list []*schedule.Facts, ok bool) {
+	l := newStreamLowering(p)
+	summed := map[*hostir.Tensor]bool{}
+	for _, g := range l.group(p.Body) {
+		for _, st := range g.steps {
+			if !shard.Reshards(st.stmt) {
+				continue
+			}
+			out := hostir.Result(st.stmt)
+			summed[out] = st.kind == toRankAtDistance
+			f := l.factsOf(g, st)
+			f.Summed = summed[out] || st.kind == fromRankAtDistance && summed[hostir.Uses(st.stmt)[0]]
+			list = append(list, f)
+		}
+	}
+	return list, l.errors.Len() == 0
+}
+
+// factsOf are those of a step that moves data between ranks.
+func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
+	f := &schedule.Facts{
+		Name: l.moves[st.stmt], Kind: movementKind(st.stmt), Pos: st.stmt.Meta().Pos, InLoop: g.pipelined(), P2P: st.exchanges(),
+		Schedule: &l.program.Choices.Schedule,
+	}
+	if r, ok := st.stmt.(*hostir.Reduce); ok {
+		f.Sum, f.Function = true, r.Fn
+	}
+	if m := shard.Describe(st.stmt); len(m.Shifts) > 0 {
+		f.Axis = m.Shifts[0].Mesh
+		if axis := m.In.Mesh.Axis(f.Axis); axis != nil {
+			f.Ranks = axis.Extent.Size
+		}
+	}
+	if f.P2P {
+		f.Loop = l.loopOf(g)
+	} else {
+		f.Loop = []string{f.Name}
+	}
+	return f
+}
+
+// movementKind is what an author calls a movement of a whole tensor: "allgather".
+func movementKind(s hostir.Stmt) string {
+	m := shard.Describe(s)
+	_, sum := s.(*hostir.Reduce)
+	scatters, gathers := false, false
+	for _, sh := range m.Shifts {
+		scatters, gathers = scatters || sh.To != shard.NoAxis, gathers || sh.From != shard.NoAxis && !sh.Reduced
+	}
+	switch {
+	case sum && scatters:
+		return "reducescatter"
+	case sum:
+		return "allreduce"
+	case scatters && gathers:
+		return "alltoall"
+	case gathers:
+		return "allgather"
+	case scatters:
+		return "scatter"
+	}
+	return "broadcast"
+}
+
+// choice checks what is chosen for one communication or for all.
+func (c *scheduleCheck) choice(choice schedule.Choice) {
+	of := c.facts
+	if choice.Of != schedule.All {
+		of = slices.DeleteFunc(slices.Clone(of), func(f *schedule.Facts) bool { return f.Name != choice.Of })
+		if len(of) == 0 {
+			c.unknown(choice)
+			return
+		}
+	}
+	var elsewhere *schedule.Problem
+	applies := false
+	for _, f := range of {
+		switch p := f.Check(choice); {
+		case p == nil:
+			applies = true
+		case !p.Elsewhere:
+			c.complain(choice, p, f)
+			return
+		case elsewhere == nil:
+			elsewhere = p
+		}
+	}
+	switch {
+	case applies:
+	case elsewhere == nil:
+		c.complain(choice, &schedule.Problem{Why: "nothing of this program crosses ranks", Hint: "leave it out"}, nil)
+	case choice.Of == schedule.All:
+		why := &schedule.Problem{Why: "it applies to no communication of this program: " + elsewhere.Why, Hint: elsewhere.Hint}
+		c.complain(choice, why, of[0])
+	default:
+		c.complain(choice, elsewhere, of[0])
+	}
+}
+
+// transport checks that some communication goes from rank to rank, whose transport can be left open.
+func (c *scheduleCheck) transport(choice schedule.Choice) {
+	if !slices.ContainsFunc(c.facts, func(f *schedule.Facts) bool { return f.P2P }) {
+		c.complain(choice, &schedule.Problem{
+			Why: "no communication of this program sends shards from rank to rank", Hint: "leave it out: NCCL carries collectives",
+		}, nil)
+	}
+}
+
+// complain reports a problem, and notes the operation of the communication that has it.
+func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of *schedule.Facts) {
+	inSpec := choice.Pos.IsValid()
+	if !inSpec && of != nil {
+		choice.Pos = of.Pos // of a choice of the command line
+	}
+	d := schedule.Complain(&c.errors, choice, p)
+	if inSpec && of != nil && choice.Of == schedule.All {
+		d.AddNote(of.Pos, "the %s of %s is here", of.Kind, of.Name)
+	}
+}
+
+// unknown complains of a name that no communication has.
+func (c *scheduleCheck) unknown(choice schedule.Choice) {
+	if slices.ContainsFunc(c.errors.Items(), func(d *diag.Diagnostic) bool { return strings.Contains(d.Message, "no communication of "+choice.Of) }) {
+		return // for another field of it
+	}
+	d := c.errors.Add(choice.Pos, diag.BadSchedule, "schedule.%s: there is no communication of %s", choice.Of, choice.Of)
+	var names, listed []string
+	for _, f := range c.facts {
+		if text := f.Name + " (" + f.Kind + ")"; !slices.Contains(listed, text) {
+			names, listed = append(names, f.Name), append(listed, text)
+		}
+	}
+	switch nearest, ok := spell.Nearest(choice.Of, names); {
+	case len(names) == 0:
+		d.WithHint("nothing of this program crosses ranks")
+	case ok:
+		d.WithHint("did you mean %q? The communications are %s", nearest, strings.Join(listed, ", "))
+	default:
+		d.WithHint("the communications are %s", strings.Join(listed, ", "))
+	}
+}
+
+// loops complains of communications of one loop that are chosen, by name, to be cut or ordered in different ways.
+func (c *scheduleCheck) loops() {
+	reported := map[string]bool{}
+	for _, f := range c.facts {
+		for _, field := range schedule.Names(schedule.Communication) {
+			if structural, _ := schedule.Named(field); !structural.Structural {
+				continue
+			}
+			var first *schedule.Choice
+			for _, name := range f.Loop {
+				choice, ok := c.program.Choices.Given(name, field)
+				switch {
+				case !ok:
+				case first == nil:
+					first = &choice
+				case first.Value != choice.Value && !reported[choice.Path()]:
+					reported[choice.Path()] = true
+					c.errors.Add(choice.Pos, diag.BadSchedule, "schedule.%s: %s and %s run in one loop, and schedule.%s is %s",
+						choice.Path(), first.Of, choice.Of, first.Path(), first.Value).
+						AddNote(first.Pos, "that is chosen here").WithHint("choose the same for both, or leave one of them out")
+				}
+			}
+		}
+	}
+}
+
+// interchanged complains of sums whose sub-chunks are outside of shards, and of different numbers.
+func (c *scheduleCheck) interchanged() {
+	splits := map[string]*schedule.Facts{}
+	for _, f := range c.facts {
+		if f.Interchanged() && splits[f.Get(schedule.Split)] == nil {
+			splits[f.Get(schedule.Split)] = f
+		}
+	}
+	if len(splits) < 2 {
+		return
+	}
+	values := slices.Sorted(maps.Keys(splits))
+	a, b := splits[values[0]], splits[values[1]]
+	if b.Pos.Before(a.Pos) {
+		a, b = b, a
+	}
+	first, second := chosenSplit(a), chosenSplit(b)
+	d := c.errors.Add(second.Pos, diag.BadSchedule, "schedule.%s: with interchange: true all sums have one split, and that of %s is %s",
+		second.Path(), a.Name, a.Get(schedule.Split))
+	if first.Pos.IsValid() {
+		d.AddNote(first.Pos, "that is chosen here")
+	}
+	d.WithHint("choose one split for both")
+}
+
+// chosenSplit is the choice that a communication has its split from.
+func chosenSplit(f *schedule.Facts) schedule.Choice {
+	for _, name := range append(slices.Clone(f.Loop), schedule.All) {
+		if c, ok := f.Schedule.Given(name, schedule.Split); ok {
+			return c
+		}
+	}
+	return schedule.Choice{Of: f.Name, Field: schedule.Split}
+}
+
+// refuse reports what a pass cannot do for a choice: where that is made, or else at the statement.
+func refuse(errors *diag.List, p *hostir.Program, s hostir.Stmt, of, field, format string, args ...any) *diag.Diagnostic {
+	choice, made := p.Choices.Chosen(of, field)
+	if !made {
+		choice = schedule.Choice{Of: of, Field: field}
+	}
+	pos := s.Meta().Pos
+	if choice.Pos.IsValid() {
+		pos = choice.Pos
+	}
+	d := errors.Add(pos, diag.BadSchedule, "schedule.%s: %s", choice.Path(), fmt.Sprintf(format, args...))
+	if choice.Pos.IsValid() && s.Meta().Pos.IsValid() {
+		d.AddNote(s.Meta().Pos, "the operation is here")
+	}
+	return d
+}

@@ -1,0 +1,54 @@
+package lowering
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// choose makes choices, written as a host program has them: "pipeline p2p, all.via ipc-get". Empty ones are left out.
+func choose(s *schedule.Schedule, choices ...string) {
+	for choice := range strings.SplitSeq(strings.Join(choices, ", "), ", ") {
+		if path, value, ok := strings.Cut(choice, " "); ok {
+			of, field := schedule.SplitPath(path)
+			s.Set(of, field, value)
+		}
+	}
+}
+
+// fit takes back the choices that say nothing of a pipeline, so that a test may try them on all pipelines,
+// also without some passes.
+func fit(p *model.Pipeline, without ...string) {
+	checked := slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == "check-schedule" })
+	for range len(p.Schedule.Choices) {
+		program, err := Build(p)
+		if err == nil {
+			err = Run(program, Passes[:checked+1], Options{Disable: slices.DeleteFunc(slices.Clone(without), func(name string) bool {
+				return slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == name }) > checked
+			})})
+		}
+		errs, ok := diag.Diagnostics(err)
+		if !ok {
+			return
+		}
+		for _, d := range errs.Items {
+			path, _, _ := strings.Cut(strings.TrimPrefix(d.Message, "schedule."), ":")
+			p.Schedule.Choices = slices.DeleteFunc(slices.Clone(p.Schedule.Choices), func(c schedule.Choice) bool { return c.Path() == path })
+		}
+	}
+}
+
+// gemms are the choices with which a rank's result is made in so many GEMMs on d ranks: 0 for one of each shard.
+func gemms(n, d int64) string {
+	switch {
+	case n == 0 || n == d:
+		return "all.split 1"
+	case n > d:
+		return fmt.Sprintf("all.split %d", n/d)
+	}
+	return fmt.Sprintf("all.block %d", d/n)
+}

@@ -1,0 +1,70 @@
+package hostir
+
+// Communications gives the name that a schedule has for what a Set, a Reduce or a Communication moves between
+// ranks: the tensor of the spec whose shards are gathered or handed out, or the result of a sum. A tensor that is
+// summed and then gathered has one name for both.
+func Communications(p *Program) func(s Stmt) string {
+	source := map[*Tensor]*Tensor{} // copy or view -> what it is one of
+	Walk(p.Body, func(s Stmt) bool {
+		_, sets := s.(*Set)
+		if out := Result(s); (sets || MakesView(s)) && source[out] == nil && Uses(s)[0] != out {
+			source[out] = Uses(s)[0]
+		}
+		return true
+	})
+	inSpec := map[*Tensor]bool{}
+	for _, t := range p.Tensors {
+		inSpec[t] = t.Role == Input || t.Role == Output
+	}
+	made := map[string]bool{}
+	for _, op := range p.Reference {
+		made[op.Out] = true
+	}
+	return func(s Stmt) string {
+		t := moved(s)
+		for from := t; from != nil; from = source[from] {
+			if inSpec[from] || made[from.Name] {
+				return from.Name
+			}
+		}
+		if op := operationOf(p, s); op != nil {
+			return op.Out
+		}
+		return t.Name
+	}
+}
+
+// moved is the tensor that a communication is named after: its operand, or the result of a sum.
+func moved(s Stmt) *Tensor {
+	switch s := s.(type) {
+	case *Reduce:
+		return s.Out
+	case *Communication:
+		if s.ReduceFn != "" {
+			return s.Out
+		}
+		return s.In
+	}
+	return Uses(s)[0]
+}
+
+// ResultAt is the result of the operation of the spec that a statement comes from; empty where none, or more than one,
+// stands at its position.
+func ResultAt(p *Program, s Stmt) string {
+	if op := operationOf(p, s); op != nil {
+		return op.Out
+	}
+	return ""
+}
+
+// CommunicationOf is what the schedule calls the communication that a transfer is a part of; empty for one that has
+// what all have, and for other statements.
+func CommunicationOf(s Stmt) string {
+	switch s := s.(type) {
+	case *Communication:
+		return s.Of
+	case *P2PCommunication:
+		return s.Of
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown is what docs/spec.md says of the table: for each scope its fields, and then their values.
+func Markdown() string {
+	var b strings.Builder
+	for _, scope := range []struct {
+		of    Scope
+		title string
+	}{{Program, "Fields of the program"}, {Communication, "Fields of communications"}} {
+		fmt.Fprintf(&b, "### %s\n\n| field | values | default | meaning |\n|---|---|---|---|\n", scope.title)
+		for _, f := range Fields {
+			if f.Scope == scope.of {
+				fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.valueCell(), f.defaultCell(), f.Doc)
+			}
+		}
+		b.WriteString("\n| value | meaning |\n|---|---|\n")
+		for _, f := range Fields {
+			for _, v := range f.Values {
+				if f.Scope == scope.of && v.Doc != "" {
+					fmt.Fprintf(&b, "| `%s: %s` | %s |\n", f.Name, v.Name, v.Doc)
+				}
+			}
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("With `preset: reference` alone:\n\n| choice | why |\n|---|---|\n")
+	for _, f := range Fields {
+		if f.Reference != "" {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", f.Name, f.Reference)
+		}
+		for _, v := range f.Values {
+			if v.Reference != "" {
+				fmt.Fprintf(&b, "| `%s: %s` | %s |\n", f.Name, v.Name, v.Reference)
+			}
+		}
+	}
+	return b.String()
+}
+
+func (f Field) valueCell() string {
+	switch {
+	case f.IsNumber():
+		return fmt.Sprintf("%d to %d", f.Low, f.High)
+	case f.MeshAxis:
+		return "a mesh axis"
+	}
+	return "`" + strings.Join(f.ValueNames(), "`, `") + "`"
+}
+
+func (f Field) defaultCell() string {
+	if f.Default == "" {
+		return "open"
+	}
+	return "`" + f.Default + "`"
+}

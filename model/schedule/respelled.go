@@ -1,0 +1,65 @@
+package schedule
+
+import "fmt"
+
+// Respelled says how to write what an earlier version of the format wrote as field: value at the top of the
+// schedule; empty for what none had. It only makes hints: the old spellings are not read.
+func Respelled(field, value string) string {
+	switch field {
+	case "sync":
+		return fmt.Sprintf("say preset: reference and initial_waits: %s", value)
+	case "own":
+		return fmt.Sprintf("say preset: reference and local_shard: %s", value)
+	case "hosts":
+		if value == None {
+			return "leave it out: without nodes there is no such axis"
+		}
+		return "say nodes: " + value
+	case "auto":
+		return "say preset: auto"
+	case "chunks":
+		return fmt.Sprintf("on D ranks say all: {split: %s/D} for sub-chunks of each shard, or all: {block: D/(%s)} for several shards in one GEMM", value, value)
+	case "pieces":
+		return fmt.Sprintf("say all: {split: %s, interchange: true}", value)
+	}
+	now, ok := respelled[field]
+	switch v, renamed := now.values[value]; {
+	case !ok:
+		return ""
+	case renamed:
+		value = v
+	case value == Reverse:
+		return "say preset: reference and all: {steps: reverse}"
+	}
+	return fmt.Sprintf("say all: {%s: %s}", now.field, value)
+}
+
+// RespelledValue does the same for a value of a field that there still is.
+func RespelledValue(field, value string) string {
+	switch via, _ := Named(Via); {
+	case field == Pipeline && value == Ring:
+		return "say pipeline: p2p and all: {steps: ring}"
+	case field == Pipeline && value == Eager:
+		return "say preset: eager"
+	case field == Transport && via.Can(value):
+		return fmt.Sprintf("say all: {via: %s}", value)
+	case field == Via && value == Auto:
+		return "say transport: auto"
+	case field == Copy && value == "kernel":
+		return "say copy: sm"
+	}
+	return ""
+}
+
+// respelled are the old fields that are said of communications now.
+var respelled = map[string]struct {
+	field  string
+	values map[string]string
+}{
+	"transfers": {Lead, map[string]string{"inline": None, "ahead": All}},
+	"order":     {Steps, nil},
+	"own_step":  {Local, nil},
+	"sums":      {Fuse, map[string]string{"added": None, "folded": GEMM, "direct": PeerRead}},
+	Copy:        {Copy, map[string]string{"kernel": SM}},
+	Signals:     {Signals, nil},
+}

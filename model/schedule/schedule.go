@@ -1,0 +1,142 @@
+// Package schedule holds the choices that change how fast a program is and never what it computes. Its
+// table defines each of them once: name, scope, values, default, what it applies to, and its documentation.
+// The loader, the Go builder, the command line, the host IR, the random specs of the soak test and
+// docs/spec.md all read that table.
+package schedule
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+)
+
+// All stands for every communication of a pipeline that has no choice of its own.
+const All = "all"
+
+// A Choice gives one field a value.
+type Choice struct {
+	Of    string // a communication, or All; empty for a field of the whole program
+	Field string
+	Value string   // a number is in decimal
+	Pos   diag.Pos // of the value; nowhere for one that no spec has
+}
+
+// Path names what is chosen, as messages and the command line do: "streams", "all.via".
+func (c Choice) Path() string { return Path(c.Of, c.Field) }
+
+// Path names a field of a communication, or with an empty name one of the program.
+func Path(of, field string) string {
+	if of == "" {
+		return field
+	}
+	return of + "." + field
+}
+
+// String is the choice as errors quote it: "all.via: ipc-get".
+func (c Choice) String() string { return c.Path() + ": " + c.Value }
+
+// A Schedule is the choices that were made, in their order. Where none was made, the table has the default.
+type Schedule struct {
+	Choices []Choice
+}
+
+// Given finds the choice that was made for exactly this field: with of a communication, not that of All.
+func (s *Schedule) Given(of, field string) (Choice, bool) {
+	at := slices.IndexFunc(s.Choices, func(c Choice) bool { return c.Of == of && c.Field == field })
+	if at < 0 {
+		return Choice{}, false
+	}
+	return s.Choices[at], true
+}
+
+// Get is the value of a field of the program.
+func (s *Schedule) Get(field string) string {
+	if c, ok := s.Given("", field); ok {
+		return c.Value
+	}
+	return s.usual(field)
+}
+
+// Of is the value of a field for a communication: its own, or that of All, or else the default.
+func (s *Schedule) Of(communication, field string) string {
+	if c, ok := s.Chosen(communication, field); ok {
+		return c.Value
+	}
+	return s.usual(field)
+}
+
+// Chosen finds the choice that a communication has for a field: its own, or that of All.
+func (s *Schedule) Chosen(communication, field string) (Choice, bool) {
+	if c, ok := s.Given(communication, field); ok && communication != "" {
+		return c, true
+	}
+	return s.Given(All, field)
+}
+
+// usual is the default of a field under the preset of the schedule.
+func (s *Schedule) usual(field string) string {
+	f, ok := Named(field)
+	if !ok {
+		panic("schedule: no field " + field)
+	}
+	if preset, _ := s.Given("", Preset); preset.Value == Reference && f.UnderReference != "" {
+		return f.UnderReference
+	}
+	return f.Default
+}
+
+// Number is a value as a number; 0 for one that is left open.
+func Number(value string) int64 {
+	n, _ := strconv.ParseInt(value, 10, 64) // 0 where there is none
+	return n
+}
+
+// Any reports whether some communication may have a value of a field: it is that of All, or of one by name.
+func (s *Schedule) Any(field, value string) bool {
+	return s.Of("", field) == value ||
+		slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Of != "" && c.Field == field && c.Value == value })
+}
+
+// Chooses reports whether any choice was made for a field.
+func (s *Schedule) Chooses(field string) bool {
+	return slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Field == field })
+}
+
+// Names reports whether the schedule has a choice for a communication by its name.
+func (s *Schedule) Names(communication string) bool {
+	return slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Of == communication && c.Of != "" && c.Of != All })
+}
+
+// Set makes a choice, or replaces the value of one.
+func (s *Schedule) Set(of, field, value string) {
+	s.Put(Choice{Of: of, Field: field, Value: value})
+}
+
+// Put makes a choice, in the place of the one for the same field, if there is one.
+func (s *Schedule) Put(c Choice) {
+	s.Choices = slices.Clone(s.Choices) // schedules are copied as values
+	if at := slices.IndexFunc(s.Choices, func(o Choice) bool { return o.Of == c.Of && o.Field == c.Field }); at >= 0 {
+		s.Choices[at] = c
+		return
+	}
+	s.Choices = append(s.Choices, c)
+}
+
+// Unset takes back all choices for a field.
+func (s *Schedule) Unset(field string) {
+	s.Choices = slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return c.Field == field })
+}
+
+// Exchanges reports whether shards go from rank to rank in the pipelines of the schedule.
+func (s *Schedule) Exchanges() bool { return s.Get(Pipeline) == P2P && s.Get(Preset) != Eager }
+
+// SplitPath is the communication and the field of a path such as "all.via"; of a field of the program the
+// first part is empty.
+func SplitPath(path string) (of, field string) {
+	if at := strings.LastIndexByte(path, '.'); at >= 0 {
+		return path[:at], path[at+1:]
+	}
+	return "", path
+}

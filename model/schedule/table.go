@@ -1,0 +1,120 @@
+package schedule
+
+import "slices"
+
+// The fields of the program.
+const (
+	Preset       = "preset"
+	Pipeline     = "pipeline"
+	Streams      = "streams"
+	Transport    = "transport"
+	Nodes        = "nodes"
+	Reshard      = "reshard"
+	Buffers      = "buffers"
+	Graph        = "graph"
+	InitialWaits = "initial_waits"
+	Joins        = "joins"
+	LocalShard   = "local_shard"
+	Delay        = "delay"
+)
+
+// The fields of communications.
+const (
+	Via         = "via"
+	Lead        = "lead"
+	Steps       = "steps"
+	Local       = "local"
+	Split       = "split"
+	Block       = "block"
+	Interchange = "interchange"
+	Fuse        = "fuse"
+	Copy        = "copy"
+	Signals     = "signals"
+)
+
+// Values that the passes ask for.
+const (
+	Auto, Eager, Reference                   = "auto", "eager", "reference"
+	Collective, BroadcastEach, ReduceTo, P2P = "collective", "broadcast", "reduce", "p2p"
+	NCCL, IPCGet, IPCPut                     = "nccl", "ipc-get", "ipc-put"
+	Rotation, Pairwise, Ring                 = "rotation", "pairwise", "ring"
+	Bracket, Reverse                         = "bracket", "reverse"
+	First, Last                              = "first", "last"
+	None, GEMM, PeerRead                     = "none", "gemm", "peer-read"
+	Engine, SM, Fused                        = "engine", "sm", "fused"
+	Single, Batched                          = "single", "batched"
+	Before, After                            = "before", "after"
+	Body, SplitWaits                         = "body", "split"
+	Keep, Free                               = "keep", "free"
+	InPlace, Copied                          = "in-place", "copied"
+	True, False                              = "true", "false"
+)
+
+// why some choices go with preset: reference alone.
+const (
+	whySerial = "it makes pipelines serial, and is there to show the difference"
+	whyJoins  = "other programs join after the loop"
+	whyLocal  = "other programs use the local shard where it is, which saves a copy"
+	whyDelay  = "it is there to repeat what the reference measures"
+	whyBack   = "it is as fast as rotation, and is there to repeat the order of the reference"
+)
+
+// Fields is the table, in the order in which it is told to people: the fields of the program, then those of
+// communications.
+var Fields []Field
+
+func init() { Fields = slices.Concat(ofProgram(), ofCommunications()) }
+
+// ofProgram lists the fields of the whole program.
+func ofProgram() []Field {
+	return []Field{
+		{
+			Name: Preset, Doc: "the defaults that the other fields change; `schedule: eager` is short for `{preset: eager}`",
+			Values: []Value{
+				{Name: Auto, Doc: "what is open is chosen by [measurements](#schedule-auto)"},
+				{Name: Eager, Doc: "no pipeline: Stream axes are plain axes, and a whole collective comes before or after the whole operation"},
+				{Name: Reference, Doc: "the statements of the reference's host programs in their order: joins in the loop"},
+			},
+		},
+		{
+			Name: Pipeline, Default: Collective, Doc: "how a [pipeline](#kind-of-pipeline) crosses ranks",
+			Values: []Value{
+				{Name: Collective, Doc: "a collective moves one slice of the Stream axis"},
+				{Name: BroadcastEach, Doc: "in iteration s, rank s broadcasts its shard"},
+				{Name: ReduceTo, Doc: "in iteration s, all ranks reduce to rank s"},
+				{Name: P2P, Doc: "shards go from rank to rank"},
+			},
+		},
+		{Name: Streams, High: 64, Default: "4", Doc: "number of [worker streams](#streams-and-waits); with 0 the caller's stream does the work"},
+		{
+			Name: Transport, Pipelines: []string{P2P}, Doc: "left open, each communication says its own with `via`",
+			Values: []Value{{Name: Auto, Doc: "two variants are emitted: CUDA IPC, and [NCCL between nodes](#transport-auto)"}},
+		},
+		{Name: Nodes, MeshAxis: true, Pipelines: []string{P2P}, Doc: "the mesh axis that leads from [node to node](#several-nodes): transfers along it use NCCL"},
+		{
+			Name: Reshard, Default: Before, Doc: "where an operation's communication stands",
+			Values: []Value{{Name: Before, Doc: "the operands are communicated"}, {Name: After, Doc: "the result is communicated"}},
+		},
+		{
+			Name: Buffers, Default: Keep, Doc: "how long [buffers](#buffers) live",
+			Values: []Value{{Name: Keep, Doc: "as long as the program"}, {Name: Free, Doc: "until their last use in the host program"}},
+		},
+		{
+			Name: Graph, Default: False, Doc: "whether a call is captured into a [CUDA graph](#cuda-graphs) and replayed",
+			Values: []Value{{Name: False}, {Name: True}},
+		},
+		{
+			Name: InitialWaits, Default: SplitWaits, Reference: whySerial, Doc: "where workers first wait for the caller's stream",
+			Values: []Value{{Name: SplitWaits, Doc: "in a loop of their own"}, {Name: Fused, Doc: "in the work loop"}},
+		},
+		{
+			Name: Joins, Default: After, UnderReference: Body, Reference: whyJoins, Doc: "where the caller's stream waits for the workers",
+			Values: []Value{{Name: After, Doc: "in a loop after the work loop"}, {Name: Body, Doc: "in the work loop; the default of the reference"}},
+		},
+		{
+			Name: LocalShard, Default: InPlace, Reference: whyLocal, Pipelines: []string{P2P}, Doc: "what happens with the [local shard](#sums-and-local-shards)",
+			Values: []Value{{Name: InPlace, Doc: "it is used where it is"}, {Name: Copied, Doc: "it is copied among the remote shards"}},
+		},
+		{Name: Delay, High: 1000, Default: "0", Reference: whyDelay, Doc: "the second worker stream starts so many microseconds later"},
+	}
+}
