@@ -48,11 +48,11 @@ func loadCase(t *testing.T, name string) *hostir.Program {
 
 func lowerSpec(t *testing.T, path string) *hostir.Program {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	source, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pipeline, err := model.Load(filepath.Base(path), text, nil)
+	pipeline, err := model.Load(filepath.Base(path), source, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

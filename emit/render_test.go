@@ -93,16 +93,16 @@ func TestStatements(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := programText(t, strings.ReplaceAll(c.body, "C = Communication", "g = Communication"))
-			rest := text
+			source := programText(t, strings.ReplaceAll(c.body, "C = Communication", "g = Communication"))
+			rest := source
 			for _, want := range c.want {
 				_, after, found := strings.Cut(rest, want)
 				if !found {
-					t.Fatalf("%q is missing, or not in its place, in\n%s", want, text)
+					t.Fatalf("%q is missing, or not in its place, in\n%s", want, source)
 				}
 				rest = after
 			}
-			if strings.Contains(text, "column") && strings.Contains(name, "unused") {
+			if strings.Contains(source, "column") && strings.Contains(name, "unused") {
 				t.Error("the view is declared")
 			}
 		})

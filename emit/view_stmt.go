@@ -187,13 +187,13 @@ func (b *builder) located(s hostir.Stmt, label, words string) source {
 }
 
 // label declares a constant for what errors call a statement, once per text.
-func (b *builder) label(label, text string) string {
-	if name, ok := b.labels[text]; ok {
+func (b *builder) label(label, source string) string {
+	if name, ok := b.labels[source]; ok {
 		return name
 	}
 	name := b.names.constant(label)
-	b.labels[text] = name
-	b.view.Labels = append(b.view.Labels, labelView{name, text})
+	b.labels[source] = name
+	b.view.Labels = append(b.view.Labels, labelView{name, source})
 	return name
 }
 

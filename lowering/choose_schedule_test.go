@@ -18,11 +18,11 @@ import (
 
 // TestChooseSchedule has measurements of its own, so that cases outlast new ones.
 func TestChooseSchedule(t *testing.T) {
-	text, err := os.ReadFile("../testdata/pass/choose-schedule/measurements.tsv")
+	source, err := os.ReadFile("../testdata/pass/choose-schedule/measurements.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := parseMeasurements(string(text))
+	list, err := parseMeasurements(string(source))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,11 +35,11 @@ func TestChooseSchedule(t *testing.T) {
 // autoSpec is an example with a schedule of its own.
 func autoSpec(t *testing.T, name, schedule string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "specs", name, "spec.yaml"))
+	source, err := os.ReadFile(filepath.Join("..", "testdata", "specs", name, "spec.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return regexp.MustCompile(`(?m)^schedule:.*$`).ReplaceAllString(string(text), "schedule: "+schedule)
+	return regexp.MustCompile(`(?m)^schedule:.*$`).ReplaceAllString(string(source), "schedule: "+schedule)
 }
 
 // autoParams are the parameters of an operation's spec that give one GPU a problem.
@@ -152,7 +152,7 @@ func TestNearestCountsDoublings(t *testing.T) {
 }
 
 func TestParseMeasurements(t *testing.T) {
-	for text, want := range map[string]string{
+	for source, want := range map[string]string{
 		"operation\tus":                           "the columns are",
 		measurementColumns + "\n" + "ag_matmul":   "1 columns, not 8",
 		replaced("bf16", "bf8"):                   `no element type "bf8"`,
@@ -163,8 +163,8 @@ func TestParseMeasurements(t *testing.T) {
 		replaced("preset eager", "all.split two"): `"all.split two" is no choice`,
 		replaced("preset eager", "graph perhaps"): `"graph perhaps" is no choice`,
 	} {
-		if _, err := parseMeasurements(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: want an error that has %q, got %v", text, want, err)
+		if _, err := parseMeasurements(source); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: want an error that has %q, got %v", source, want, err)
 		}
 	}
 	if list, err := parseMeasurements("# a comment\n" + replaced("", "")); err != nil || len(list) != 1 {

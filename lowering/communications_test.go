@@ -111,11 +111,11 @@ func communications(p *hostir.Program) string {
 	var list []string
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
 		if c, ok := s.(*hostir.Communication); ok {
-			text := fmt.Sprintf("%s %s %s", c.Type, c.Mesh.Name, c.MeshAxis)
+			source := fmt.Sprintf("%s %s %s", c.Type, c.Mesh.Name, c.MeshAxis)
 			if c.Root != nil {
-				text += " root " + c.Root.String()
+				source += " root " + c.Root.String()
 			}
-			list = append(list, text)
+			list = append(list, source)
 		}
 		return true
 	})

@@ -119,11 +119,11 @@ func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, rows int
 	received, selected := c.pick(r, nil, c.parts[r], i, binary("%", before, c.ring.extent), rows)
 	sent, views := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), rows)
 	into, more := c.pick(r, nil, c.parts[r], i, step, rows)
-	add := append(selected, &hostir.Binary{
+	selected = append(selected, &hostir.Binary{
 		Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: received,
 	})
 	return []hostir.Stmt{
-		&hostir.If{Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: add},
+		&hostir.If{Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: selected},
 		&hostir.If{
 			Info: hostir.InfoFrom(r, "the next rank adds to it in its next step"), Cond: c.stepIs("!=", c.lastStep()),
 			Body: slices.Concat(views, more, c.toNext(r, sent, into)),

@@ -121,11 +121,11 @@ func (c *slicer) passSumOn(st step) {
 	rows := c.rows(in, i)
 	computed := c.slice(r, in, i, rows)
 	sum, made := c.pick(r, nil, c.parts[r], i, c.index(), rows)
-	body := append(made, &hostir.Binary{
+	made = append(made, &hostir.Binary{
 		Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: sum,
 	})
 	c.body = append(c.body, &hostir.If{
-		Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: body,
+		Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: made,
 	})
 	c.copyOut(st, in, out, i)
 }

@@ -46,11 +46,11 @@ var exchangeForms = []exchangeForm{
 
 // choices is the form on d ranks.
 func (f exchangeForm) choices(d int64) string {
-	text := fmt.Sprintf("pipeline p2p, local_shard %s, all.lead %s, all.steps %s, all.local %s, %s", f.localShard, f.lead, f.steps, f.local, gemms(f.gemms(d), d))
+	source := fmt.Sprintf("pipeline p2p, local_shard %s, all.lead %s, all.steps %s, all.local %s, %s", f.localShard, f.lead, f.steps, f.local, gemms(f.gemms(d), d))
 	if f.sums != "" {
-		text += ", all.fuse " + f.sums
+		source += ", all.fuse " + f.sums
 	}
-	return text
+	return source
 }
 
 // sums reports whether ranks of an example sum what they exchange.

@@ -25,13 +25,13 @@ func TestSmallSpecsKeepTheResult(t *testing.T) {
 	g := &smallSpecs{Rand: rand.New(rand.NewPCG(1, 7))}
 	accepted := 0
 	for n := range count {
-		text := g.spec(1 + g.IntN(3))
-		refused, err := smallSpec(text, n%8 == 0)
+		source := g.spec(1 + g.IntN(3))
+		refused, err := smallSpec(source, n%8 == 0)
 		switch {
 		case err == nil && refused == "":
 			accepted++
 		case err != nil:
-			t.Errorf("%v\n%s", err, text)
+			t.Errorf("%v\n%s", err, source)
 		}
 	}
 	if accepted < count*9/10 {
@@ -44,8 +44,8 @@ const alongRings = "pipeline: p2p, all: {steps: ring}"
 
 // smallSpec lowers, emits and interprets a spec, if asked also after each pass. It gives the code with
 // which a right spec is refused, if it is.
-func smallSpec(text string, follow bool) (refused diag.Code, err error) {
-	p, err := model.Load("spec.yaml", []byte(text), nil)
+func smallSpec(source string, follow bool) (refused diag.Code, err error) {
+	p, err := model.Load("spec.yaml", []byte(source), nil)
 	if err != nil {
 		return "", fmt.Errorf("the generator: %w", err)
 	}
@@ -57,14 +57,14 @@ func smallSpec(text string, follow bool) (refused diag.Code, err error) {
 	var wrong error
 	options := Options{Verify: true}
 	if follow {
-		options.DumpAfter = func(pass, text string, changed bool) {
+		options.DumpAfter = func(pass, source string, changed bool) {
 			if changed && wrong == nil {
-				wrong = checkText(o, pass, text)
+				wrong = checkText(o, pass, source)
 			}
 		}
 	}
 	program, err := Lower(p, options)
-	if refused := refusal(err, strings.Contains(text, "Stream")); refused != "" || err != nil {
+	if refused := refusal(err, strings.Contains(source, "Stream")); refused != "" || err != nil {
 		if refused != "" {
 			err = nil
 		}
@@ -136,10 +136,10 @@ func TestCoincidingExtentsKeepTheResult(t *testing.T) {
 		part := strings.Split(line, " | ")
 		for _, reshard := range []string{"before", "after"} {
 			for _, pipeline := range []string{"pipeline: collective", "pipeline: p2p", alongRings, "preset: eager"} {
-				text := fmt.Sprintf("hirgen: 1\nname: small\nparams: {D: %s}\nmesh: {x: D}\ntensors:\n  %s\nops:\n  - %s\nschedule: {reshard: %s, %s}\n",
+				source := fmt.Sprintf("hirgen: 1\nname: small\nparams: {D: %s}\nmesh: {x: D}\ntensors:\n  %s\nops:\n  - %s\nschedule: {reshard: %s, %s}\n",
 					strings.TrimPrefix(part[0], "x: "), strings.ReplaceAll(part[1], "], ", "]\n  "), strings.ReplaceAll(part[2], "; ", "\n  - "), reshard, pipeline)
-				if refused, err := smallSpec(text, true); refused != "" || err != nil {
-					t.Errorf("%s %v\n%s", refused, err, text)
+				if refused, err := smallSpec(source, true); refused != "" || err != nil {
+					t.Errorf("%s %v\n%s", refused, err, source)
 				}
 			}
 		}
@@ -149,10 +149,10 @@ func TestCoincidingExtentsKeepTheResult(t *testing.T) {
 // TestCollectivesBehindExchangesKeepTheResult scatters slices that ranks have in different orders.
 func TestCollectivesBehindExchangesKeepTheResult(t *testing.T) {
 	for _, pipeline := range []string{"pipeline: p2p", alongRings} {
-		text := "hirgen: 1\nname: small\nmesh: {x: 4}\ntensors:\n  A: [DIDx, 1, 8]\n  C: [Stream(4), 2, DIDx]\n" +
+		source := "hirgen: 1\nname: small\nmesh: {x: 4}\ntensors:\n  A: [DIDx, 1, 8]\n  C: [Stream(4), 2, DIDx]\n" +
 			"ops:\n  - C = reshape(A, shape=[4, 2, 4])\nschedule: {" + pipeline + "}\n"
-		if refused, err := smallSpec(text, true); refused != "" || err != nil {
-			t.Errorf("%s %v\n%s", refused, err, text)
+		if refused, err := smallSpec(source, true); refused != "" || err != nil {
+			t.Errorf("%s %v\n%s", refused, err, source)
 		}
 	}
 }

@@ -25,11 +25,11 @@ func specTexts(t *testing.T) []specText {
 	}
 	var list []specText
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, specText{filepath.Base(filepath.Dir(file)), string(text)})
+		list = append(list, specText{filepath.Base(filepath.Dir(file)), string(source)})
 	}
 	return list
 }
@@ -46,26 +46,26 @@ func sizes(d, s int64) map[string]int64 {
 // onMesh loads a spec on a mesh of its own text, at a small size.
 func (s specText) onMesh(t *testing.T, mesh string, sizes map[string]int64) *model.Pipeline {
 	t.Helper()
-	text := s.text
-	if !strings.Contains(text, "mesh: {x: D}") {
+	source := s.text
+	if !strings.Contains(source, "mesh: {x: D}") {
 		t.Fatalf("spec %s has another mesh than {x: D}", s.name)
 	}
-	text = strings.Replace(text, "mesh: {x: D}", "mesh: "+mesh, 1)
+	source = strings.Replace(source, "mesh: {x: D}", "mesh: "+mesh, 1)
 	values := map[string]int64{}
 	for name, value := range sizes {
-		if strings.Contains(text, name+": ") && strings.Contains(paramLine(text), name+":") {
+		if strings.Contains(source, name+": ") && strings.Contains(paramLine(source), name+":") {
 			values[name] = value
 		}
 	}
-	p, err := model.Load("spec.yaml", []byte(text), values)
+	p, err := model.Load("spec.yaml", []byte(source), values)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func paramLine(text string) string {
-	_, after, _ := strings.Cut(text, "params:")
+func paramLine(source string) string {
+	_, after, _ := strings.Cut(source, "params:")
 	line, _, _ := strings.Cut(after, "}")
 	return line
 }
@@ -109,13 +109,13 @@ func TestGridsKeepTheResult(t *testing.T) {
 		t.Fatalf("no specs: %v", err)
 	}
 	for n, file := range files {
-		text, err := os.ReadFile(file)
+		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, grid := range [][2]int64{{2, 2}, {4, 2}, {2, 4}} {
 			t.Run(fmt.Sprintf("%s/%dx%d", filepath.Base(file), grid[0], grid[1]), func(t *testing.T) {
-				p, err := model.Load("spec.yaml", text, map[string]int64{"D": grid[0], "R": grid[1], "K": 8, "N": 16})
+				p, err := model.Load("spec.yaml", source, map[string]int64{"D": grid[0], "R": grid[1], "K": 8, "N": 16})
 				if err != nil {
 					t.Fatal(err)
 				}

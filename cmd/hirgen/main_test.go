@@ -25,10 +25,10 @@ func hirgen(t *testing.T, stdin string, args ...string) (exit int, stdout, stder
 }
 
 // file writes a file of the test's own and returns its path.
-func file(t *testing.T, name, text string) string {
+func file(t *testing.T, name, source string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -116,13 +116,13 @@ func TestLowerPrintsWhatTheParserReads(t *testing.T) {
 }
 
 func TestScheduleFlagReplacesFields(t *testing.T) {
-	exit, text, stderr := hirgen(t, "", "lower", agMatmul, "--schedule", "initial_waits=fused", "--schedule", "streams=2", "--schedule", "reference")
+	exit, source, stderr := hirgen(t, "", "lower", agMatmul, "--schedule", "initial_waits=fused", "--schedule", "streams=2", "--schedule", "reference")
 	if exit != exitOK {
 		t.Fatalf("exit code %d:\n%s", exit, stderr)
 	}
 	for _, want := range []string{"streams 2\n", "choices preset reference, initial_waits fused, streams 2\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the program lacks %q:\n%s", want, text)
+		if !strings.Contains(source, want) {
+			t.Errorf("the program lacks %q:\n%s", want, source)
 		}
 	}
 }
@@ -132,14 +132,14 @@ func TestLowerReadsStandardInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exit, text, stderr := hirgen(t, string(spec), "lower", "-")
-	if exit != exitOK || !strings.Contains(text, "Communication") {
-		t.Errorf("exit code %d:\n%s%s", exit, text, stderr)
+	exit, source, stderr := hirgen(t, string(spec), "lower", "-")
+	if exit != exitOK || !strings.Contains(source, "Communication") {
+		t.Errorf("exit code %d:\n%s%s", exit, source, stderr)
 	}
 }
 
 func TestLowerJSONHasNameChoicesAndBody(t *testing.T) {
-	_, text, _ := hirgen(t, "", "lower", agMatmul, "--json")
+	_, source, _ := hirgen(t, "", "lower", agMatmul, "--json")
 	var program struct {
 		Name    string
 		Choices struct {
@@ -151,7 +151,7 @@ func TestLowerJSONHasNameChoicesAndBody(t *testing.T) {
 			Body []struct{ Op string }
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &program); err != nil {
+	if err := json.Unmarshal([]byte(source), &program); err != nil {
 		t.Fatal(err)
 	}
 	var ops []string
@@ -168,8 +168,8 @@ func TestLowerJSONHasNameChoicesAndBody(t *testing.T) {
 
 func TestDumpAfterGoesToStandardError(t *testing.T) {
 	_, alone, _ := hirgen(t, "", "lower", agMatmul)
-	_, text, dumps := hirgen(t, "", "lower", agMatmul, "--dump-after=all")
-	if text != alone {
+	_, source, dumps := hirgen(t, "", "lower", agMatmul, "--dump-after=all")
+	if source != alone {
 		t.Error("a dump changes what is printed on standard output")
 	}
 	for _, name := range passNames() {
@@ -196,21 +196,21 @@ func TestEmitWritesOnceAndGuardsEdits(t *testing.T) {
 	}
 	emit(exitSpec, "--check")
 	emit(exitOK)
-	if text := emit(exitOK); !strings.Contains(text, "up to date") {
-		t.Errorf("the second time there is nothing to write: %s", text)
+	if source := emit(exitOK); !strings.Contains(source, "up to date") {
+		t.Errorf("the second time there is nothing to write: %s", source)
 	}
 	emit(exitOK, "--check")
-	if text := emit(exitSpec, "--check", "-p", "S=8"); !strings.Contains(text, "stale     ag_matmul.cpp") {
-		t.Errorf("another parameter makes the program stale: %s", text)
+	if source := emit(exitSpec, "--check", "-p", "S=8"); !strings.Contains(source, "stale     ag_matmul.cpp") {
+		t.Errorf("another parameter makes the program stale: %s", source)
 	}
 	if err := os.WriteFile(source, []byte("// mine\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if text := emit(exitEnvironment); !strings.Contains(text, "ag_matmul.cpp") || !strings.Contains(text, "--force") {
-		t.Errorf("the refusal names the file and the way out: %s", text)
+	if source := emit(exitEnvironment); !strings.Contains(source, "ag_matmul.cpp") || !strings.Contains(source, "--force") {
+		t.Errorf("the refusal names the file and the way out: %s", source)
 	}
-	if text, err := os.ReadFile(source); err != nil || string(text) != "// mine\n" {
-		t.Errorf("a refused emit changed the file: %q, %v", text, err)
+	if source, err := os.ReadFile(source); err != nil || string(source) != "// mine\n" {
+		t.Errorf("a refused emit changed the file: %q, %v", source, err)
 	}
 	emit(exitOK, "--force")
 	emit(exitOK, "--check")
@@ -218,8 +218,8 @@ func TestEmitWritesOnceAndGuardsEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{nil, {"--check"}} {
-		if text := emit(exitEnvironment, args...); !strings.Contains(text, "manifest.json is damaged") || !strings.Contains(text, "--force") {
-			t.Errorf("the refusal names the manifest and the way out: %s", text)
+		if source := emit(exitEnvironment, args...); !strings.Contains(source, "manifest.json is damaged") || !strings.Contains(source, "--force") {
+			t.Errorf("the refusal names the manifest and the way out: %s", source)
 		}
 	}
 	emit(exitOK, "--force")
@@ -227,13 +227,13 @@ func TestEmitWritesOnceAndGuardsEdits(t *testing.T) {
 }
 
 func TestCheckSummarises(t *testing.T) {
-	exit, text, stderr := hirgen(t, "", "check", agMatmul)
+	exit, source, stderr := hirgen(t, "", "check", agMatmul)
 	if exit != exitOK {
 		t.Fatalf("exit code %d:\n%s", exit, stderr)
 	}
 	for _, want := range []string{"ag_matmul: 4 ranks", "input   A bf16", "output  C bf16", "4 x Allgather over mesh axis x"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in:\n%s", want, text)
+		if !strings.Contains(source, want) {
+			t.Errorf("no %q in:\n%s", want, source)
 		}
 	}
 }
@@ -257,10 +257,10 @@ func TestCheckListsEveryCommunication(t *testing.T) {
 		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "transport=auto"}, []string{"there instead:", "by NCCL between hosts"}},
 		{"hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\n", nil, []string{"no communication"}},
 	} {
-		exit, text, stderr := hirgen(t, c.spec, append([]string{"check", "-"}, c.args...)...)
+		exit, source, stderr := hirgen(t, c.spec, append([]string{"check", "-"}, c.args...)...)
 		for _, want := range c.wants {
-			if exit != exitOK || !strings.Contains(text, want) {
-				t.Errorf("%v: exit code %d, no %q in:\n%s%s", c.args, exit, want, text, stderr)
+			if exit != exitOK || !strings.Contains(source, want) {
+				t.Errorf("%v: exit code %d, no %q in:\n%s%s", c.args, exit, want, source, stderr)
 			}
 		}
 	}
@@ -276,9 +276,9 @@ func TestPassesVersionAndExplainSpeak(t *testing.T) {
 		{[]string{"explain", "hg008"}, "HG008"},
 		{nil, "Usage:"},
 	} {
-		exit, text, _ := hirgen(t, "", c.args...)
-		if exit != exitOK || !strings.Contains(text, c.want) {
-			t.Errorf("hirgen %v: exit code %d, no %q in:\n%s", c.args, exit, c.want, text)
+		exit, source, _ := hirgen(t, "", c.args...)
+		if exit != exitOK || !strings.Contains(source, c.want) {
+			t.Errorf("hirgen %v: exit code %d, no %q in:\n%s", c.args, exit, c.want, source)
 		}
 	}
 }
@@ -291,9 +291,9 @@ func TestEveryCommandHelpsWithAnExample(t *testing.T) {
 
 func checkHelp(t *testing.T, cmd *cobra.Command) {
 	t.Helper()
-	exit, text, _ := hirgen(t, "", cmd.Name(), "--help")
-	if exit != exitOK || !strings.Contains(text, "Examples:\n  hirgen "+cmd.Name()) {
-		t.Errorf("hirgen %s --help: exit code %d, no example in:\n%s", cmd.Name(), exit, text)
+	exit, source, _ := hirgen(t, "", cmd.Name(), "--help")
+	if exit != exitOK || !strings.Contains(source, "Examples:\n  hirgen "+cmd.Name()) {
+		t.Errorf("hirgen %s --help: exit code %d, no example in:\n%s", cmd.Name(), exit, source)
 	}
 }
 
@@ -306,8 +306,8 @@ func TestCompletionKnowsPassesAndDevices(t *testing.T) {
 		{[]string{"__complete", "run", "--device", ""}, "cuda"},
 		{[]string{"completion", "bash"}, "complete"},
 	} {
-		if _, text, _ := hirgen(t, "", c.args...); !strings.Contains(text, c.want) {
-			t.Errorf("hirgen %v: no %q in:\n%s", c.args, c.want, text)
+		if _, source, _ := hirgen(t, "", c.args...); !strings.Contains(source, c.want) {
+			t.Errorf("hirgen %v: no %q in:\n%s", c.args, c.want, source)
 		}
 	}
 }

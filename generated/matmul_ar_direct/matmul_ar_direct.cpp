@@ -49,27 +49,27 @@ constexpr hirgen::MatmulShape kPShape = {
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P";
-constexpr const char* kCallerReady = "spec.yaml:17:5 Synchronize(caller)";
-constexpr const char* kLends = "spec.yaml:17:5 lends: group";
-constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
-constexpr const char* kCallerReady2 = "spec.yaml:18:5 Synchronize(caller)";
-constexpr const char* kLends2 = "spec.yaml:18:5 lends_2: group";
+constexpr const char* kCallerReady = "spec.yaml:18:5 Synchronize(caller)";
+constexpr const char* kLends = "spec.yaml:18:5 lends: group";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
+constexpr const char* kCallerReady2 = "spec.yaml:17:5 Synchronize(caller)";
+constexpr const char* kLends2 = "spec.yaml:17:5 lends_2: group";
+constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kSumLoansR = "spec.yaml:17:5 SumLoans of R";
-constexpr const char* kReturns = "spec.yaml:17:5 returns: group";
+constexpr const char* kReturns = "spec.yaml:18:5 returns: group";
 
 // The buffers that ranks share.
-constexpr hirgen::SharedShape kPShared = {
-    .bytes = D * (M / D) * N * sizeof(bf16),
-    .transfers = D,
-    .name = "P",
-    .where = kShareP,
-};
 constexpr hirgen::SharedShape kCShared = {
     .bytes = D * (M / D) * N * sizeof(bf16),
     .transfers = D,
     .name = "C",
     .where = kShareC,
+};
+constexpr hirgen::SharedShape kPShared = {
+    .bytes = D * (M / D) * N * sizeof(bf16),
+    .transfers = D,
+    .name = "P",
+    .where = kShareP,
 };
 
 /// One rank's program. What can be made before the first call is a data member.
@@ -109,13 +109,10 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M / D, N]
   cudaStream_t stream = caller;                          // the current stream
   const int64_t rank = context_.rank();
-  const hirgen::Shared& P_shared = peers_.begin_call(P_, kPShared);
   const hirgen::Shared& C_shared = peers_.begin_call(C, kCShared);
+  const hirgen::Shared& P_shared = peers_.begin_call(P_, kPShared);
 
   const bf16* Bb = B;  // [1, 1, K / D, N]
-
-  // Made where the slices of the other ranks arrive.
-  bf16* R = C + rank * (M / D) * N;  // [1, M / D, N]
 
   // P = Matmul(A, Bb)
   HG_CHECK(cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, Bb, P_plan_.b, A, P_plan_.a,
@@ -131,12 +128,15 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
 
   hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t to = (rank + s) % D;
 
-    // ShareMemHandles(receive, send): done once, by peers_.
-    // send = P2PCommunication(send, buffer P_ + to * (M / D) * N, peer (rank + s) % D, IPC-get)
-    lends.add(P_shared.ready_at(to, s), P_shared.sequence_number());
+  // Peers write their sums here.
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+
+    // ShareMemHandles(receive_2, send_2): done once, by peers_.
+    // receive_2 = P2PCommunication(recv, buffer C + from * (M / D) * N, peer (rank + s) % D,
+    // IPC-put)
+    lends.add(C_shared.ready_at(from, s), C_shared.sequence_number());
   }
 
   lends.submit(stream, kLends);
@@ -149,20 +149,20 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
 
   hirgen::MemOpBatch lends_2(hirgen::FlagUse::kWrite, driver_);
-
-  // Peers write their sums here.
   for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
+    const int64_t to = (rank + s) % D;
 
-    // ShareMemHandles(receive_2, send_2): done once, by peers_.
-    // receive_2 = P2PCommunication(recv, buffer C + from * (M / D) * N, peer (rank + s) % D,
-    // IPC-put)
-    lends_2.add(C_shared.ready_at(from, s), C_shared.sequence_number());
+    // ShareMemHandles(receive, send): done once, by peers_.
+    // send = P2PCommunication(send, buffer P_ + to * (M / D) * N, peer (rank + s) % D, IPC-get)
+    lends_2.add(P_shared.ready_at(to, s), P_shared.sequence_number());
   }
 
   lends_2.submit(stream, kLends2);
   stream = caller;
   bf16* P_own = P_ + rank * (M / D) * N;  // [1, M / D, N]
+
+  // Made where the slices of the other ranks arrive.
+  bf16* R = C + rank * (M / D) * N;  // [1, M / D, N]
 
   // The parts of the other ranks are read where they are, and the sum is written where the others
   // need it.
@@ -189,13 +189,13 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
 
   hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    // Wait(send)
-    returns.add(P_shared.done(s), P_shared.sequence_number());
+    // Wait(receive_2)
+    returns.add(C_shared.done(s), C_shared.sequence_number());
   }
 
   for (int64_t s = 1; s < D; ++s) {
-    // Wait(receive_2)
-    returns.add(C_shared.done(s), C_shared.sequence_number());
+    // Wait(send)
+    returns.add(P_shared.done(s), P_shared.sequence_number());
   }
 
   returns.submit(stream, kReturns);
@@ -237,7 +237,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "matmul_ar_direct",
               .spec = "spec.yaml",
-              .digest = "e2eb180ebade345b387899a5ccb54f719bc744471874cb04a747cc7c90c241f8",
+              .digest = "206fb4fd8b3134faec7d28f75296084078c2eb25cd5324b39c1164a9255b4846",
               .mesh_size = D,
               .gemms = {{D * (M / D), N, K / D, 1}},
               .communications = {"sendrecv x", "sendrecv x"},

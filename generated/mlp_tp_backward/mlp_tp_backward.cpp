@@ -55,26 +55,26 @@ const hirgen::Mesh mesh_world({D});
 // The GEMMs, row-major.
 constexpr hirgen::MatmulShape kDAShape = {
     .m = M, .n = N / D, .k = K, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kDPShape = {
+    .m = M, .n = K, .k = N / D, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDW2Shape = {
     .m = K, .n = N / D, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDW1Shape = {
     .m = N / D, .n = K, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDPShape = {
-    .m = M, .n = K, .k = N / D, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
 constexpr const char* kGather = "spec.yaml:17:5 gather: Allgather of dY";
+constexpr const char* kUnarySlope = "spec.yaml:20:5 Unary of slope";
+constexpr const char* kUnaryA = "spec.yaml:22:5 Unary of A";
 constexpr const char* kGather2 = "spec.yaml:18:5 gather_2: Allgather of X";
 constexpr const char* kWaitGather = "spec.yaml:17:5 Wait(gather)";
 constexpr const char* kMatmulDA = "spec.yaml:19:5 Matmul of dA";
-constexpr const char* kUnarySlope = "spec.yaml:20:5 Unary of slope";
 constexpr const char* kBinaryDZ = "spec.yaml:21:5 Binary of dZ";
-constexpr const char* kUnaryA = "spec.yaml:22:5 Unary of A";
+constexpr const char* kMatmulDP = "spec.yaml:27:5 Matmul of dP";
+constexpr const char* kReduceScatter = "spec.yaml:29:5 reduce_scatter: ReduceScatter of dR";
 constexpr const char* kMatmulDW2 = "spec.yaml:24:5 Matmul of dW2";
 constexpr const char* kWaitGather2 = "spec.yaml:18:5 Wait(gather_2)";
 constexpr const char* kMatmulDW1 = "spec.yaml:26:5 Matmul of dW1";
-constexpr const char* kMatmulDP = "spec.yaml:27:5 Matmul of dP";
-constexpr const char* kReduceScatter = "spec.yaml:29:5 reduce_scatter: ReduceScatter of dR";
 constexpr const char* kWaitReduceScatter = "spec.yaml:29:5 Wait(reduce_scatter)";
 
 /// One rank's program. What can be made before the first call is a data member.
@@ -93,19 +93,19 @@ class MlpTpBackward final : public hirgen::Program {
   // Buffers, kept from call to call.
   // [D, M / D, K]
   bf16* dY_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:17:5 dY_all");
+  bf16* slope_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:20:5 slope");      // [1, M, N / D]
+  bf16* A_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:22:5 A");              // [1, M, N / D]
   bf16* X_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:18:5 X_all");  // [D, M / D, K]
   bf16* dA_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:19:5 dA");            // [1, M, N / D]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
-  bf16* slope_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:20:5 slope");  // [1, M, N / D]
-  bf16* dZ_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:21:5 dZ");        // [1, M, N / D]
-  bf16* A_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:22:5 A");          // [1, M, N / D]
-  bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");              // [1, M, K]
+  bf16* dZ_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:21:5 dZ");  // [1, M, N / D]
+  bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");        // [1, M, K]
 
   // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
+  hirgen::MatmulPlan dP_plan_{context_, kDPShape, kMatmulDP};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
-  hirgen::MatmulPlan dP_plan_{context_, kDPShape, kMatmulDP};
 
   // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
@@ -135,7 +135,12 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
   HG_CHECK(ncclAllGather(dY, dY_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
-  bf16* G = dY_all_;  // [M, K]
+
+  // slope = Unary(gelu_grad, Z)
+  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, Z, M * (N / D), stream, kUnarySlope);
+
+  // A = Unary(gelu, Z)
+  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, M * (N / D), stream, kUnaryA);
 
   // Moved, so that Reshape is local to a rank.
   // gather_2 = Communication(Allgather, mesh world axis x, in X, out X_all, NCCL)
@@ -143,7 +148,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_2_ready_[0], 0), kGather2);
   HG_CHECK(ncclAllGather(X, X_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather2);
   HG_CHECK(cudaEventRecord(gather_2_done_[0], x_.stream), kGather2);
-  bf16* U = X_all_;  // [M, K]
+  bf16* G = dY_all_;  // [M, K]
 
   // Wait(gather)
   HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[0], 0), kWaitGather);
@@ -154,14 +159,24 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
                           &dA_plan_.algo, workspace_, dA_plan_.workspace_bytes, stream),
            kMatmulDA);
 
-  // slope = Unary(gelu_grad, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, Z, M * (N / D), stream, kUnarySlope);
-
   // dZ = Binary(mul, dA, slope)
   hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, dA_, slope_, M * (N / D), stream, kBinaryDZ);
 
-  // A = Unary(gelu, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, M * (N / D), stream, kUnaryA);
+  // dP = Matmul(dZ, W1)
+  HG_CHECK(cublasLtMatmul(context_.cublas(), dP_plan_.op, &hirgen::kOne, W1, dP_plan_.b, dZ_,
+                          dP_plan_.a, &hirgen::kZero, dP_, dP_plan_.c, dP_, dP_plan_.c,
+                          &dP_plan_.algo, workspace_, dP_plan_.workspace_bytes, stream),
+           kMatmulDP);
+  bf16* dR = dP_;  // [1, D, M / D, K]
+
+  // Issued ahead, so that the Matmul of dW2 hides it.
+  // reduce_scatter = Communication(ReduceScatter, mesh world axis x, reduce sum, in dR, out dX,
+  // NCCL)
+  HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], stream), kReduceScatter);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[0], 0), kReduceScatter);
+  HG_CHECK(ncclReduceScatter(dR, dX, M / D * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+           kReduceScatter);
+  HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], x_.stream), kReduceScatter);
   bf16* Gt = G;  // [K, M]
 
   // dW2 = Matmul(Gt, A)
@@ -169,7 +184,8 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
                           dW2_plan_.a, &hirgen::kZero, dW2, dW2_plan_.c, dW2, dW2_plan_.c,
                           &dW2_plan_.algo, workspace_, dW2_plan_.workspace_bytes, stream),
            kMatmulDW2);
-  bf16* dZt = dZ_;  // [1, N / D, M]
+  bf16* dZt = dZ_;   // [1, N / D, M]
+  bf16* U = X_all_;  // [M, K]
 
   // Wait(gather_2)
   HG_CHECK(cudaStreamWaitEvent(stream, gather_2_done_[0], 0), kWaitGather2);
@@ -179,21 +195,6 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
                           dW1_plan_.a, &hirgen::kZero, dW1, dW1_plan_.c, dW1, dW1_plan_.c,
                           &dW1_plan_.algo, workspace_, dW1_plan_.workspace_bytes, stream),
            kMatmulDW1);
-
-  // dP = Matmul(dZ, W1)
-  HG_CHECK(cublasLtMatmul(context_.cublas(), dP_plan_.op, &hirgen::kOne, W1, dP_plan_.b, dZ_,
-                          dP_plan_.a, &hirgen::kZero, dP_, dP_plan_.c, dP_, dP_plan_.c,
-                          &dP_plan_.algo, workspace_, dP_plan_.workspace_bytes, stream),
-           kMatmulDP);
-  bf16* dR = dP_;  // [1, D, M / D, K]
-
-  // reduce_scatter = Communication(ReduceScatter, mesh world axis x, reduce sum, in dR, out dX,
-  // NCCL)
-  HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], stream), kReduceScatter);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[0], 0), kReduceScatter);
-  HG_CHECK(ncclReduceScatter(dR, dX, M / D * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-           kReduceScatter);
-  HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], x_.stream), kReduceScatter);
 
   // Wait(reduce_scatter)
   HG_CHECK(cudaStreamWaitEvent(stream, reduce_scatter_done_[0], 0), kWaitReduceScatter);
@@ -263,9 +264,9 @@ const hirgen::ProgramTable& table() {
           {
               .name = "mlp_tp_backward",
               .spec = "spec.yaml",
-              .digest = "028daf054cbeeb047487b164c9a4fefb96b00a62916208e0c0f0ac32e9939b84",
+              .digest = "dbc979c4d8704dbc885737abaa9ee88978355ae3bfe9ead6484bc68bbb9532db",
               .mesh_size = D,
-              .gemms = {{M, N / D, K, 1}, {K, N / D, M, 1}, {N / D, K, M, 1}, {M, K, N / D, 1}},
+              .gemms = {{M, N / D, K, 1}, {M, K, N / D, 1}, {K, N / D, M, 1}, {N / D, K, M, 1}},
               .communications = {"allgather x", "allgather x", "reducescatter x"},
               .bytes = D * (M / D) * K * 2,
               .largest = "allgather",

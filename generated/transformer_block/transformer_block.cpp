@@ -64,8 +64,6 @@ constexpr hirgen::MatmulShape kUqShape = {
     .m = B * L, .n = E / D, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kUkShape = {
     .m = B * L, .n = E / D, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kUvShape = {
-    .m = B * L, .n = E / D, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kScoresShape = {
     .m = L,
     .n = L,
@@ -76,6 +74,8 @@ constexpr hirgen::MatmulShape kScoresShape = {
     .stride_c = L * L,
     .dtype = hirgen::DType::kBf16,
 };
+constexpr hirgen::MatmulShape kUvShape = {
+    .m = B * L, .n = E / D, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPVShape = {
     .m = L,
     .n = C,
@@ -111,7 +111,6 @@ constexpr const char* kBinaryU1Add = "spec.yaml:24:5 Binary of U1_add";
 constexpr const char* kCastU1 = "spec.yaml:24:5 Cast of U1";
 constexpr const char* kLinearUq = "spec.yaml:25:5 Linear of Uq";
 constexpr const char* kLinearUk = "spec.yaml:26:5 Linear of Uk";
-constexpr const char* kLinearUv = "spec.yaml:27:5 Linear of Uv";
 constexpr const char* kSetQPacked = "spec.yaml:37:5 Set of Q_packed";
 constexpr const char* kSetKtPacked = "spec.yaml:37:5 Set of Kt_packed";
 constexpr const char* kMatmulScores = "spec.yaml:37:5 Matmul of scores";
@@ -123,12 +122,15 @@ constexpr const char* kUnaryPExp = "spec.yaml:39:5 Unary of P_exp";
 constexpr const char* kReducePSum = "spec.yaml:39:5 Reduce of P_sum";
 constexpr const char* kBinaryPDiv = "spec.yaml:39:5 Binary of P_div";
 constexpr const char* kCastP = "spec.yaml:39:5 Cast of P";
+constexpr const char* kLinearUv = "spec.yaml:27:5 Linear of Uv";
 constexpr const char* kSetVPacked = "spec.yaml:40:5 Set of V_packed";
 constexpr const char* kMatmulPV = "spec.yaml:40:5 Matmul of PV";
 constexpr const char* kSetHeadsPacked = "spec.yaml:42:5 Set of heads_packed";
 constexpr const char* kReshapeO = "spec.yaml:42:5 Reshape of O";
 constexpr const char* kLinearWop = "spec.yaml:43:5 Linear of Wop";
+constexpr const char* kCastU2Gamma2Fp32 = "spec.yaml:48:5 Cast of U2_gamma2_fp32";
 constexpr const char* kAllreduce = "spec.yaml:44:5 allreduce: Allreduce of Wop";
+constexpr const char* kCastU2Beta2Fp32 = "spec.yaml:48:5 Cast of U2_beta2_fp32";
 constexpr const char* kWaitAllreduce = "spec.yaml:44:5 Wait(allreduce)";
 constexpr const char* kBinaryX1 = "spec.yaml:45:5 Binary of X1";
 constexpr const char* kCastU2X1Fp32 = "spec.yaml:48:5 Cast of U2_X1_fp32";
@@ -141,9 +143,7 @@ constexpr const char* kUnaryU2SquareMean = "spec.yaml:48:5 Unary of U2_square_me
 constexpr const char* kUnaryU2Var = "spec.yaml:48:5 Unary of U2_var";
 constexpr const char* kUnaryU2Rstd = "spec.yaml:48:5 Unary of U2_rstd";
 constexpr const char* kBinaryU2Y = "spec.yaml:48:5 Binary of U2_y";
-constexpr const char* kCastU2Gamma2Fp32 = "spec.yaml:48:5 Cast of U2_gamma2_fp32";
 constexpr const char* kBinaryU2Scaled = "spec.yaml:48:5 Binary of U2_scaled";
-constexpr const char* kCastU2Beta2Fp32 = "spec.yaml:48:5 Cast of U2_beta2_fp32";
 constexpr const char* kBinaryU2Add = "spec.yaml:48:5 Binary of U2_add";
 constexpr const char* kCastU2 = "spec.yaml:48:5 Cast of U2";
 constexpr const char* kLinearZ = "spec.yaml:49:5 Linear of Z";
@@ -192,7 +192,6 @@ class TransformerBlock final : public hirgen::Program {
   bf16* Uq_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:25:5 Uq");
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:25:5 workspace");
   bf16* Uk_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:26:5 Uk");  // [1, B * L, E / D]
-  bf16* Uv_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:27:5 Uv");  // [1, B * L, E / D]
   // [1, B, H / D, L, C]
   bf16* Q_packed_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:37:5 Q_packed");
   // [1, B, H / D, C, L]
@@ -216,6 +215,7 @@ class TransformerBlock final : public hirgen::Program {
   fp32* P_div_ = context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:39:5 P_div");
   // [1, B, H / D, L, L]
   bf16* P_ = context_.allocate<bf16>(B * (H / D) * L * L, "spec.yaml:39:5 P");
+  bf16* Uv_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:27:5 Uv");  // [1, B * L, E / D]
   // [1, B, H / D, L, C]
   bf16* V_packed_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:40:5 V_packed");
   // [1, B, H / D, L, C]
@@ -226,7 +226,10 @@ class TransformerBlock final : public hirgen::Program {
   bf16* O_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:42:5 O");
   // [1, B * L, E]
   bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 Wop");
-  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 attention");  // [B * L, E]
+  fp32* U2_gamma2_fp32_ = context_.allocate<fp32>(E, "spec.yaml:48:5 U2_gamma2_fp32");  // [E]
+  // [B * L, E]
+  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 attention");
+  fp32* U2_beta2_fp32_ = context_.allocate<fp32>(E, "spec.yaml:48:5 U2_beta2_fp32");  // [E]
   bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:45:5 X1");                // [B * L, E]
   // [B * L, E]
   fp32* U2_X1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_X1_fp32");
@@ -238,16 +241,10 @@ class TransformerBlock final : public hirgen::Program {
   fp32* U2_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_square2");    // [B * L]
   // [B * L, 1]
   fp32* U2_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_square_mean");
-  // [B * L, 1]
-  fp32* U2_var_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_var");
-  // [B * L, 1]
-  fp32* U2_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_rstd");
-  // [B * L, E]
-  fp32* U2_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_y");
-  fp32* U2_gamma2_fp32_ = context_.allocate<fp32>(E, "spec.yaml:48:5 U2_gamma2_fp32");  // [E]
-  // [B * L, E]
-  fp32* U2_scaled_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_scaled");
-  fp32* U2_beta2_fp32_ = context_.allocate<fp32>(E, "spec.yaml:48:5 U2_beta2_fp32");  // [E]
+  fp32* U2_var_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_var");            // [B * L, 1]
+  fp32* U2_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_rstd");          // [B * L, 1]
+  fp32* U2_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_y");            // [B * L, E]
+  fp32* U2_scaled_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_scaled");  // [B * L, E]
   fp32* U2_add_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_add");        // [B * L, E]
   bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 U2");                // [B * L, E]
   // [1, B * L, F / D]
@@ -259,8 +256,8 @@ class TransformerBlock final : public hirgen::Program {
   // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
   hirgen::MatmulPlan Uk_plan_{context_, kUkShape, kLinearUk};
-  hirgen::MatmulPlan Uv_plan_{context_, kUvShape, kLinearUv};
   hirgen::MatmulPlan scores_plan_{context_, kScoresShape, kMatmulScores};
+  hirgen::MatmulPlan Uv_plan_{context_, kUvShape, kLinearUv};
   hirgen::MatmulPlan PV_plan_{context_, kPVShape, kMatmulPV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
@@ -363,19 +360,8 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
                           Uk_plan_.a, &hirgen::kZero, Uk_, Uk_plan_.c, Uk_, Uk_plan_.c,
                           &Uk_plan_.algo, workspace_, Uk_plan_.workspace_bytes, stream),
            kLinearUk);
-
-  // Uv = Linear(U1, Wv)
-  HG_CHECK(cublasLtMatmul(context_.cublas(), Uv_plan_.op, &hirgen::kOne, Wv, Uv_plan_.b, U1_,
-                          Uv_plan_.a, &hirgen::kZero, Uv_, Uv_plan_.c, Uv_, Uv_plan_.c,
-                          &Uv_plan_.algo, workspace_, Uv_plan_.workspace_bytes, stream),
-           kLinearUv);
   bf16* Hq = Uq_;  // [1, B, L, H / D, C]
-  bf16* Hk = Uk_;  // [1, B, L, H / D, C]
-  bf16* Hv = Uv_;  // [1, B, L, H / D, C]
   bf16* Q = Hq;    // [1, B, H / D, L, C]
-  bf16* K = Hk;    // [1, B, H / D, L, C]
-  bf16* V = Hv;    // [1, B, H / D, L, C]
-  bf16* Kt = K;    // [1, B, H / D, C, L]
 
   // In the order in which Matmul reads it.
   // Q_packed = Set(Q)
@@ -383,6 +369,9 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
                        {4, {B, H / D, L, C}, {H / D * L * C, L * C, C, 1}}, Q,
                        {4, {B, H / D, L, C}, {L * (H / D) * C, C, H / D * C, 1}}, stream,
                        kSetQPacked);
+  bf16* Hk = Uk_;  // [1, B, L, H / D, C]
+  bf16* K = Hk;    // [1, B, H / D, L, C]
+  bf16* Kt = K;    // [1, B, H / D, C, L]
 
   // In the order in which Matmul reads it.
   // Kt_packed = Set(Kt)
@@ -433,6 +422,14 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   // P = Cast(P_div)
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, P_, P_div_, B * (H / D) * L * L, stream, kCastP);
 
+  // Uv = Linear(U1, Wv)
+  HG_CHECK(cublasLtMatmul(context_.cublas(), Uv_plan_.op, &hirgen::kOne, Wv, Uv_plan_.b, U1_,
+                          Uv_plan_.a, &hirgen::kZero, Uv_, Uv_plan_.c, Uv_, Uv_plan_.c,
+                          &Uv_plan_.algo, workspace_, Uv_plan_.workspace_bytes, stream),
+           kLinearUv);
+  bf16* Hv = Uv_;  // [1, B, L, H / D, C]
+  bf16* V = Hv;    // [1, B, H / D, L, C]
+
   // In the order in which Matmul reads it.
   // V_packed = Set(V)
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, V_packed_,
@@ -465,6 +462,10 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
                           &Wop_plan_.algo, workspace_, Wop_plan_.workspace_bytes, stream),
            kLinearWop);
 
+  // U2_gamma2_fp32 = Cast(gamma2)
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_gamma2_fp32_, gamma2, E, stream,
+                       kCastU2Gamma2Fp32);
+
   // allreduce = Communication(Allreduce, mesh world axis x, reduce sum, in Wop, out attention,
   // NCCL)
   HG_CHECK(cudaEventRecord(allreduce_ready_[0], stream), kAllreduce);
@@ -472,6 +473,9 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
            kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
+
+  // U2_beta2_fp32 = Cast(beta2)
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_beta2_fp32_, beta2, E, stream, kCastU2Beta2Fp32);
 
   // Wait(allreduce)
   HG_CHECK(cudaStreamWaitEvent(stream, allreduce_done_[0], 0), kWaitAllreduce);
@@ -521,17 +525,10 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
                         {2, {B * L, E}, {E, 1}}, U2_rstd_, {2, {B * L, E}, {1, 0}}, stream,
                         kBinaryU2Y);
 
-  // U2_gamma2_fp32 = Cast(gamma2)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_gamma2_fp32_, gamma2, E, stream,
-                       kCastU2Gamma2Fp32);
-
   // U2_scaled = Binary(mul, U2_y, U2_gamma2_fp32)
   hirgen::launch_binary(hirgen::BinaryFn::kMul, U2_scaled_, {2, {B * L, E}, {E, 1}}, U2_y_,
                         {2, {B * L, E}, {E, 1}}, U2_gamma2_fp32_, {2, {B * L, E}, {0, 1}}, stream,
                         kBinaryU2Scaled);
-
-  // U2_beta2_fp32 = Cast(beta2)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_beta2_fp32_, beta2, E, stream, kCastU2Beta2Fp32);
 
   // U2_add = Binary(add, U2_scaled, U2_beta2_fp32)
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, U2_add_, {2, {B * L, E}, {E, 1}}, U2_scaled_,
@@ -652,10 +649,10 @@ const hirgen::ProgramTable& table() {
           {
               .name = "transformer_block",
               .spec = "spec.yaml",
-              .digest = "3cbe4a609bff95b2e3c169a8d217811a7edd40383c5bfaf6d9f73a0671ec3b9a",
+              .digest = "04eeb969f20b15894dd10515769aa2611c31c592620e3363557a95837803cf29",
               .mesh_size = D,
-              .gemms = {{B * L, E / D, E, 1}, {B * L, E / D, E, 1}, {B * L, E / D, E, 1},
-                        {L, L, C, B * (H / D)}, {L, C, L, B * (H / D)}, {B * L, E, E / D, 1},
+              .gemms = {{B * L, E / D, E, 1}, {B * L, E / D, E, 1}, {L, L, C, B * (H / D)},
+                        {B * L, E / D, E, 1}, {L, C, L, B * (H / D)}, {B * L, E, E / D, 1},
                         {B * L, F / D, E, 1}, {B * L, E, F / D, 1}},
               .communications = {"allreduce x", "allreduce x"},
               .bytes = B * L * E * 2,

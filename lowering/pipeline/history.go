@@ -63,7 +63,7 @@ func (p *part) follow(at int, writes bool, beside func(int) bool, pairs []pair) 
 		}
 	}
 	for _, writer := range p.writers {
-		if writer != at && !(writes && beside(writer)) {
+		if writer != at && (!writes || !beside(writer)) {
 			pairs = append(pairs, pair{writer, at, kind})
 		}
 	}

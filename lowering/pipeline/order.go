@@ -96,13 +96,15 @@ func (s *listScheduling) release(e *element) {
 // start lets every free resource take what has the longest path behind it.
 func (s *listScheduling) start() {
 	for _, r := range s.resources {
-		if q := s.queues[r]; q.Len() > 0 && !s.busy[r] {
-			e, _ := heap.Pop(q).(*element)
-			e.end = s.now + e.duration
-			s.busy[r] = true
-			s.issued = append(s.issued, e)
-			heap.Push(&s.running, e)
+		q := s.queues[r]
+		if q.Len() == 0 || s.busy[r] {
+			continue
 		}
+		e, _ := heap.Pop(q).(*element)
+		e.end = s.now + e.duration
+		s.busy[r] = true
+		s.issued = append(s.issued, e)
+		heap.Push(&s.running, e)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func (o *overlap) onComputeStreams(loop *hostir.For) bool {
 	tasks := o.tasks(loop.Body)
 	moves := slices.ContainsFunc(tasks, func(t *Task) bool { return t.IsTransfer() && !t.lends() })
-	if o.program.Streams == 0 || !o.computes(loop.Body) && !(o.reference && moves) {
+	if o.program.Streams == 0 || !o.computes(loop.Body) && (!o.reference || !moves) {
 		return false
 	}
 	return !slices.ContainsFunc(tasks, func(t *Task) bool {

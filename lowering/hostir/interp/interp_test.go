@@ -47,9 +47,9 @@ func TestInterpretCommunications(t *testing.T) {
 		{"AllToAll, mesh world axis x, in A", "[DIDx(2), 4]", [2][]float64{{1, 2, 11, 12}, {3, 4, 13, 14}}},
 	}
 	for _, c := range cases {
-		text := twoRanks + "tensor C: bf16 " + c.out + ", mesh world, output\n\nC = Allocate\nh = Communication(" + c.comm + ", out C, NCCL)\nWait(h)\n"
+		source := twoRanks + "tensor C: bf16 " + c.out + ", mesh world, output\n\nC = Allocate\nh = Communication(" + c.comm + ", out C, NCCL)\nWait(h)\n"
 		for seed := range uint64(4) {
-			got, err := run(t, text, seed)
+			got, err := run(t, source, seed)
 			if err != nil {
 				t.Fatalf("%s: %v", c.comm, err)
 			}
@@ -127,7 +127,7 @@ Wait(h)
 // TestInterpretSpoilsFreedBuffers: a buffer that is freed before its last use is
 // caught, because its contents are gone by then.
 func TestInterpretSpoilsFreedBuffers(t *testing.T) {
-	text := twoRanks + `tensor B: bf16 [DIDx(2), 4], mesh world, temp
+	source := twoRanks + `tensor B: bf16 [DIDx(2), 4], mesh world, temp
 tensor C: bf16 [DIDx(2), 4], mesh world, output
 
 caller = GetCurrentStream
@@ -143,7 +143,7 @@ Synchronize(worker 0)
 `
 	wrong := 0
 	for seed := range uint64(400) {
-		got, err := run(t, text, seed)
+		got, err := run(t, source, seed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,11 +61,11 @@ func gather(step string) string {
 }
 
 // wrong counts the seeds that give another result than the allgather.
-func wrong(t *testing.T, text string, seeds uint64) int {
+func wrong(t *testing.T, source string, seeds uint64) int {
 	t.Helper()
 	n := 0
 	for seed := range seeds {
-		got, err := run(t, text, seed)
+		got, err := run(t, source, seed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,8 +57,8 @@ func messages(err error) []string {
 		return nil
 	}
 	for line := range strings.Lines(err.Error()) {
-		_, text, _ := strings.Cut(strings.TrimSpace(line), "HG111: ")
-		list = append(list, text)
+		_, source, _ := strings.Cut(strings.TrimSpace(line), "HG111: ")
+		list = append(list, source)
 	}
 	return list
 }
