@@ -205,7 +205,7 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
 	for named, fields := range map[string][]string{
 		"wait_send[1] (spec.yaml:": nil,
-		"returns[0] (spec.yaml:":   {"transfers: ahead", "copy: fused", "signals: batched"},
+		"returns[0] (spec.yaml:":   {"lead: all", "copy: fused", "signals: batched"},
 	} {
 		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", "ipc-get", fields...), small("ag_matmul_p2p", 2))
 		const right, never = ".done(s)", ".done(0)" // there is no transfer of the local shard
