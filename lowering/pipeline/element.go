@@ -23,6 +23,17 @@ type element struct {
 // onlyMoves reports whether an element only moves data between ranks.
 func (e *element) onlyMoves() bool { return e.resource != onCaller }
 
+// longest is the task of an element that computes for the longest time.
+func (e *element) longest() *Task {
+	longest := e.tasks[0]
+	for _, t := range e.tasks {
+		if !t.IsTransfer() && (longest.IsTransfer() || t.duration()*t.count > longest.duration()*longest.count) {
+			longest = t
+		}
+	}
+	return longest
+}
+
 // onCaller is the resource of what computes.
 const onCaller = "caller"
 

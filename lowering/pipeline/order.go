@@ -66,8 +66,8 @@ func explain(issued []*element) {
 				behind = next
 			}
 		}
-		if e.onlyMoves() && behind != nil && len(behind.tasks) > 0 {
-			work := behind.tasks[0].Stmt
+		if e.onlyMoves() && behind != nil && !behind.longest().IsTransfer() {
+			work := behind.longest().Stmt
 			e.stmt.Meta().Note = "issued ahead, so that the " + work.Op() + " of " + hostir.Result(work).Name + " hides it"
 		}
 	}
@@ -77,7 +77,7 @@ func explain(issued []*element) {
 type listScheduling struct {
 	now       int64
 	queues    map[string]*byPath // resource -> what can start on it
-	resources []string           // in the order in which they were met
+	resources []string           // what moves data before what computes: a transfer follows what was issued before it
 	busy      map[string]bool
 	running   byEnd
 	issued    []*element
@@ -88,7 +88,11 @@ func (s *listScheduling) release(e *element) {
 	if q == nil {
 		q = &byPath{}
 		s.queues[e.resource] = q
-		s.resources = append(s.resources, e.resource)
+		at := len(s.resources)
+		if e.onlyMoves() && slices.Contains(s.resources, onCaller) {
+			at = slices.Index(s.resources, onCaller)
+		}
+		s.resources = slices.Insert(s.resources, at, e.resource)
 	}
 	heap.Push(q, e)
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -129,14 +130,48 @@ func (o *overlap) computes(body []hostir.Stmt) bool {
 	})
 }
 
-// usedStreams leaves out each stream that is current for no statement of a list.
+// usedStreams leaves out each stream that is current for no statement of a list, or is current anyway,
+// and waits of a stream for one to which nothing was issued since it waited for that.
 func usedStreams(list []hostir.Stmt) []hostir.Stmt {
-	out := make([]hostir.Stmt, 0, len(list))
+	out, current, followed := make([]hostir.Stmt, 0, len(list)), "", ""
 	for _, s := range list {
-		if n := len(out); setsStream(s) && n > 0 && setsStream(out[n-1]) {
-			out = out[:n-1]
+		switch s := s.(type) {
+		case *hostir.SetCurrentStream:
+			if n := len(out); n > 0 && setsStream(out[n-1]) {
+				out = out[:n-1]
+			}
+			if before := streamOf(out); before == s.Stream.String() {
+				current = before
+				continue
+			}
+			current = s.Stream.String()
+		case *hostir.Synchronize:
+			if followed == current+" "+s.Stream.String() {
+				continue
+			}
+			followed = current + " " + s.Stream.String()
+		default:
+			if hostir.Any([]hostir.Stmt{s}, setsStream) {
+				current = ""
+			}
+			if !strings.HasPrefix(followed, current+" ") {
+				followed = ""
+			}
 		}
 		out = append(out, s)
 	}
 	return out
+}
+
+// streamOf is the stream that a list leaves current, if it sets one.
+func streamOf(list []hostir.Stmt) string {
+	for _, s := range slices.Backward(list) {
+		if set, ok := s.(*hostir.SetCurrentStream); ok {
+			return set.Stream.String()
+		}
+		if _, isLoop := s.(*hostir.For); isLoop && hostir.Any([]hostir.Stmt{s}, setsStream) {
+			return ""
+		}
+	}
+	return ""
 }
