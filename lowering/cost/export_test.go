@@ -1,0 +1,15 @@
+package cost
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// GEMMTime is the time of a GEMM in bf16 alone, in microseconds.
+func (m *Machine) GEMMTime(rows, columns, inner int64) float64 {
+	w := m.gemmWork(gemmShape{rows, columns, inner, 1, domain.BF16, 0})
+	return w.fixed + w.alone
+}
+
+// CollectiveTime is the time of a collective alone.
+func (m *Machine) CollectiveTime(s *hostir.Communication) float64 { return m.collective(s).alone }

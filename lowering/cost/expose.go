@@ -1,0 +1,145 @@
+package cost
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// An Exposure is how long a communication takes, and how much of that is hidden: time in which the
+// rank computes as well. All runs of its statement in a call count together, on the rank where they
+// are exposed longest.
+type Exposure struct {
+	Name    string   `json:"name"` // as the emitted program calls it
+	Pos     diag.Pos `json:"-"`
+	Where   string   `json:"at"`    // the position, as "spec.yaml:12:5"
+	Times   int      `json:"times"` // runs in a call
+	Total   float64  `json:"us"`
+	Hidden  float64  `json:"hidden_us"`
+	Exposed float64  `json:"exposed_us"`
+	Behind  []Share  `json:"behind"` // what computes meanwhile, the longest first
+}
+
+// A Share is what some calls of one name take of a time.
+type Share struct {
+	Name string  `json:"name"`
+	Time float64 `json:"us"`
+}
+
+// expose finds what hides each communication, rank by rank.
+func (p *Prediction) expose() {
+	byRank := map[int][]int{}
+	var ranks []int
+	for i, c := range p.Calls {
+		if byRank[c.Rank] == nil {
+			ranks = append(ranks, c.Rank)
+		}
+		byRank[c.Rank] = append(byRank[c.Rank], i)
+	}
+	found := map[hostir.Stmt]*Exposure{}
+	var order []hostir.Stmt
+	for _, rank := range ranks {
+		own, exposed := p.exposeRank(byRank[rank])
+		p.Exposed = max(p.Exposed, exposed)
+		for _, i := range byRank[rank] {
+			s := p.Calls[i].Stmt
+			e := own[s]
+			if e == nil {
+				continue
+			}
+			if found[s] == nil {
+				order = append(order, s)
+			}
+			if found[s] == nil || e.Exposed > found[s].Exposed {
+				found[s] = e
+			}
+		}
+	}
+	for _, s := range order {
+		p.Communications = append(p.Communications, *found[s])
+	}
+}
+
+// exposeRank is expose for the calls of one rank. It goes through communications and computations in
+// the order of their beginnings, and keeps the computations that may still be running.
+func (p *Prediction) exposeRank(calls []int) (found map[hostir.Stmt]*Exposure, exposed float64) {
+	var moves, computes []*Call
+	for _, i := range calls {
+		switch c := &p.Calls[i]; {
+		case c.End <= c.Begin:
+		case c.Kind.Moves():
+			moves = append(moves, c)
+		case c.Kind.Computes():
+			computes = append(computes, c)
+		}
+	}
+	byBegin := func(a, b *Call) int { return cmp.Compare(a.Begin, b.Begin) }
+	slices.SortStableFunc(moves, byBegin)
+	slices.SortStableFunc(computes, byBegin)
+	found = map[hostir.Stmt]*Exposure{}
+	covers := map[hostir.Stmt]map[string]float64{}
+	var running []*Call
+	seen := 0.0 // up to where communication has been counted as exposed
+	for _, c := range moves {
+		e := found[c.Stmt]
+		if e == nil {
+			e = &Exposure{Name: c.Name, Pos: c.Pos, Where: c.Pos.String()}
+			found[c.Stmt], covers[c.Stmt] = e, map[string]float64{}
+		}
+		for len(computes) > 0 && computes[0].Begin < c.End {
+			running, computes = append(running, computes[0]), computes[1:]
+		}
+		running = slices.DeleteFunc(running, func(other *Call) bool { return other.End <= c.Begin })
+		e.Times++
+		e.Total += c.End - c.Begin
+		e.Exposed += uncovered(c.Begin, c.End, running)
+		exposed += uncovered(max(c.Begin, seen), c.End, running)
+		seen = max(seen, c.End)
+		for name, calls := range byName(running) {
+			covers[c.Stmt][name] += c.End - c.Begin - uncovered(c.Begin, c.End, calls)
+		}
+	}
+	for s, e := range found {
+		e.Hidden = e.Total - e.Exposed
+		e.Behind = longestFirst(covers[s])
+	}
+	return found, exposed
+}
+
+// byName parts calls by their names, each part in their order.
+func byName(calls []*Call) map[string][]*Call {
+	parts := map[string][]*Call{}
+	for _, c := range calls {
+		parts[c.Name] = append(parts[c.Name], c)
+	}
+	return parts
+}
+
+// uncovered is how much of a time no call of a list, which is in the order of their beginnings, runs in.
+func uncovered(from, to float64, calls []*Call) float64 {
+	left := 0.0
+	for _, c := range calls {
+		if from >= to {
+			return left
+		}
+		left += max(0, min(c.Begin, to)-from)
+		from = max(from, c.End)
+	}
+	return left + max(0, to-from)
+}
+
+// longestFirst lists times by name.
+func longestFirst(times map[string]float64) []Share {
+	list := []Share{}
+	for name, time := range times {
+		if time > 0 {
+			list = append(list, Share{name, time})
+		}
+	}
+	slices.SortFunc(list, func(a, b Share) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}

@@ -1,0 +1,63 @@
+package cost
+
+import (
+	"math"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A GEMM is what a Matmul or Linear computes on one rank: a batch of [m, k] x [k, n].
+type gemmShape struct {
+	m, n, k, batch int64
+	dtype          domain.DType
+	extra          int64 // bytes that it reads besides its operands: what it adds
+}
+
+// gemm is how a GEMM runs: tiles, of which as many as there are SMs run at a time, and a time below
+// which it does not get, for its memory and its power.
+type gemm struct {
+	tiles int64
+	tile  float64 // microseconds of one tile on one SM
+	floor float64
+}
+
+// on is the time of a GEMM that has so many SMs.
+func (g gemm) on(sms float64) float64 {
+	free := max(1, int64(sms+1e-9))
+	return max(g.floor, float64((g.tiles+free-1)/free)*g.tile)
+}
+
+// busy is how long all SMs together are busy with a GEMM.
+func (g gemm) busy(sms int) float64 { return float64(g.tiles) * g.tile / float64(sms) }
+
+// used is the share of the SMs that are busy on average.
+func (g gemm) used(sms int) float64 {
+	waves := (g.tiles + int64(sms) - 1) / int64(sms)
+	return float64(g.tiles) / float64(waves*int64(sms))
+}
+
+// gemmOf takes the tiles with which a GEMM is fastest, as the library does by its heuristic. At
+// few rows that is smaller ones, since with large ones most SMs have nothing to do.
+func (m *Machine) gemmOf(p gemmShape) gemm {
+	rate, best, least := m.GEMM[p.dtype], gemm{}, math.Inf(1)
+	flops := 2 * float64(p.m) * float64(p.n) * float64(p.k) * float64(p.batch)
+	memory, added := m.HBM.Time(float64(p.bytes())), m.HBM.Time(float64(p.extra)) // which tiles read at their end
+	for _, t := range m.Tiles {
+		tiles := ceil(p.m, t.M) * ceil(p.n, t.N) * p.batch
+		one := 2 * float64(t.M) * float64(t.N) * float64(p.k) / (rate.Peak * t.Peak / float64(m.SMs)) / 1e6
+		perTile := m.Device.Tile + added*float64(m.SMs)/float64(tiles)
+		ends := perTile * float64(tiles) / float64(m.SMs)
+		g := gemm{tiles, one + perTile, max(memory, flops/(rate.Sustained*t.Sustained)/1e6+ends)}
+		if time := g.on(float64(m.SMs)); time < least {
+			best, least = g, time
+		}
+	}
+	return best
+}
+
+// bytes is what a GEMM reads and writes at least.
+func (p gemmShape) bytes() int64 {
+	return p.dtype.Size()*p.batch*(p.m*p.k+p.k*p.n+p.m*p.n) + p.extra
+}
+
+func ceil(a, b int64) int64 { return (a + b - 1) / b }

@@ -1,0 +1,252 @@
+package cost
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A Machine describes GPUs of one kind and the links between them. docs/running.md has the fields of
+// its JSON form.
+type Machine struct {
+	Name   string `json:"name"`
+	Source string `json:"source"` // where the figures come from
+	SMs    int    `json:"sms"`
+	// GEMM has the rates of GEMMs by element type.
+	GEMM map[domain.DType]GEMMRate `json:"gemm"`
+	// Tiles are what a GEMM's result is cut into, one tile on one SM at a time.
+	Tiles []Tile `json:"tiles"`
+	// HBM is the rate of memory by the bytes that are read and written; kernels that do little else
+	// reach the share Kernels of it. L2 is the rate of what stays in a cache of L2Bytes.
+	HBM     Curve   `json:"hbm_gbps"`
+	Kernels float64 `json:"kernel_share"`
+	L2      float64 `json:"l2_gbps"`
+	L2Bytes int64   `json:"l2_bytes"`
+	Device  Fixed   `json:"device_us"`
+	Host    Issue   `json:"host_us"`
+	Links   Links   `json:"links"`
+	NCCL    NCCL    `json:"nccl"`
+	Beside  Beside  `json:"beside"`
+}
+
+// GEMMRate is how fast GEMMs are. Sustained is what a GPU keeps up under its power limit; Peak is
+// what its SMs reach while few of them are busy.
+type GEMMRate struct {
+	Sustained float64 `json:"sustained_tflops"`
+	Peak      float64 `json:"peak_tflops"`
+}
+
+// Tile is a shape of a GEMM's tiles, and its share of the rate of the best one.
+type Tile struct {
+	M         int64   `json:"m"`
+	N         int64   `json:"n"`
+	Sustained float64 `json:"sustained"` // of GEMMRate.Sustained
+	Peak      float64 `json:"peak"`      // of GEMMRate.Peak
+}
+
+// Fixed is what calls take in their stream besides the work that they do.
+type Fixed struct {
+	Call      float64 `json:"call"`       // a call of the program, whatever it does
+	Graph     float64 `json:"graph"`      // the launch of a call that is a CUDA graph
+	Node      float64 `json:"graph_node"` // a kernel in a graph, where that is less; events take nothing there
+	Kernel    float64 `json:"kernel"`     // a kernel
+	GEMM      float64 `json:"gemm"`       // a GEMM: its kernel, first loads and last stores
+	Event     float64 `json:"event"`      // one stream waits for an event of another
+	Flag      float64 `json:"flag"`       // a stream memory operation, or a kernel in its place
+	FlagBatch float64 `json:"flag_batch"` // each further one of a batch
+	Copy      float64 `json:"copy"`       // a copy of a copy engine
+	Tile      float64 `json:"tile"`       // first loads and last stores of each tile of a GEMM
+	Fold      float64 `json:"fold"`       // each of the elements that a reduction folds into one
+}
+
+// Issue is what calls take of the host, which issues one after the other.
+type Issue struct {
+	Call   float64 `json:"call"` // a call of the program, whatever it does
+	Kernel float64 `json:"kernel"`
+	GEMM   float64 `json:"gemm"`
+	Event  float64 `json:"event"` // a record or a wait
+	Flag   float64 `json:"flag"`
+	Copy   float64 `json:"copy"`
+	NCCL   float64 `json:"nccl"`
+	Graph  float64 `json:"graph"` // a whole call, captured as a CUDA graph
+}
+
+// Links are the rates between one GPU and its peers, by the bytes of a transfer: of copy engines that
+// read from a peer (pull) or write to it (push), and of copies by SMs. Limit is what all transfers of
+// a GPU in one direction share.
+type Links struct {
+	Pull  Curve   `json:"pull_gbps"`
+	Push  Curve   `json:"push_gbps"`
+	SM    Curve   `json:"sm_copy_gbps"`
+	SMs   int     `json:"sm_copy_sms"`
+	Limit float64 `json:"limit_gbps"`
+}
+
+// NCCL is the time of collectives: a latency, a time for each step of a ring, and the bytes that a
+// rank sends over the rate for them. Rows are in the order of their ranks.
+type NCCL struct {
+	SMs       int       `json:"sms"`
+	StepTime  float64   `json:"step_us"`
+	Pair      NCCLRow   `json:"pair"` // a send with its receive
+	Allreduce []NCCLRow `json:"allreduce"`
+	Teams     []NCCLRow `json:"teams"` // all others
+}
+
+// NCCLRow is the part of it that depends on the number of ranks.
+type NCCLRow struct {
+	Ranks   int     `json:"ranks"`
+	Latency float64 `json:"latency_us"`
+	Rate    Curve   `json:"gbps"`
+}
+
+// Beside says which share of its rate a GEMM loses while something else runs.
+type Beside struct {
+	GEMM float64 `json:"gemm"` // another GEMM, besides the SMs that it takes
+	Copy float64 `json:"copy"` // a transfer over links that fills them
+	NCCL float64 `json:"nccl"` // a collective, besides the SMs that it takes
+}
+
+//go:embed machines/*.json
+var machineFiles embed.FS
+
+// Machines lists the names of the machines that come with hirgen.
+func Machines() []string {
+	var names []string
+	files, _ := machineFiles.ReadDir("machines")
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), ".json"))
+	}
+	return names
+}
+
+// LoadMachine gives a machine that comes with hirgen by its name, or reads the file with that path.
+func LoadMachine(name string) (*Machine, error) {
+	if text, err := machineFiles.ReadFile("machines/" + name + ".json"); err == nil {
+		return ParseMachine(name, text)
+	}
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "./\\") {
+		return nil, fmt.Errorf("there is no machine %q: take %s, or a file that --calibrate of an emitted program wrote",
+			name, strings.Join(Machines(), " or "))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ParseMachine(name, text)
+}
+
+// ParseMachine reads a machine's JSON form. file is its name for errors, which say the line and
+// column, or the field, of what is wrong.
+func ParseMachine(file string, text []byte) (*Machine, error) {
+	m := &Machine{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(m); err != nil {
+		line, column := position(text, offsetOf(err, d))
+		return nil, fmt.Errorf("%s:%d:%d: %w", file, line, column, err)
+	}
+	if field, why := m.mistake(); why != "" {
+		return nil, fmt.Errorf("%s: %s %s", file, field, why)
+	}
+	return m, nil
+}
+
+// offsetOf is where in the text an error of the decoder is.
+func offsetOf(err error, d *json.Decoder) int64 {
+	var syntax *json.SyntaxError
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return syntax.Offset
+	case errors.As(err, &wrong):
+		return wrong.Offset
+	}
+	return d.InputOffset()
+}
+
+// position is the line and column of an offset, both from 1.
+func position(text []byte, offset int64) (line, column int) {
+	before := text[:min(max(offset-1, 0), int64(len(text)))]
+	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// mistake names the first field whose value cannot be, and says why; "" where there is none.
+func (m *Machine) mistake() (field, why string) {
+	for _, dtype := range domain.DTypes {
+		rate, ok := m.GEMM[dtype]
+		if !ok || rate.Sustained <= 0 || rate.Peak < rate.Sustained {
+			return "gemm." + string(dtype), "needs 0 < sustained_tflops <= peak_tflops"
+		}
+	}
+	for _, t := range m.Tiles {
+		if t.M < 1 || t.N < 1 || t.Sustained <= 0 || t.Peak <= 0 {
+			return "tiles", "has one without a size or a share of the rate"
+		}
+	}
+	curves := []struct {
+		name  string
+		curve Curve
+	}{
+		{"hbm_gbps", m.HBM}, {"links.pull_gbps", m.Links.Pull}, {"links.push_gbps", m.Links.Push},
+		{"links.sm_copy_gbps", m.Links.SM}, {"nccl.pair.gbps", m.NCCL.Pair.Rate},
+	}
+	for _, row := range slices.Concat(m.NCCL.Allreduce, m.NCCL.Teams) {
+		curves = append(curves, struct {
+			name  string
+			curve Curve
+		}{fmt.Sprintf("nccl, %d ranks, gbps", row.Ranks), row.Rate})
+	}
+	for _, c := range curves {
+		if why := c.curve.mistake(); why != "" {
+			return c.name, why
+		}
+	}
+	return m.numbersMistake()
+}
+
+// numbersMistake is mistake for single numbers.
+func (m *Machine) numbersMistake() (field, why string) {
+	for _, n := range []struct {
+		name  string
+		value float64
+	}{
+		{"sms", float64(m.SMs)}, {"kernel_share", m.Kernels}, {"tiles", float64(len(m.Tiles))}, {"l2_gbps", m.L2},
+		{"links.limit_gbps", m.Links.Limit}, {"nccl.teams", float64(len(m.NCCL.Teams))},
+		{"nccl.allreduce", float64(len(m.NCCL.Allreduce))},
+	} {
+		if n.value <= 0 {
+			return n.name, "is missing"
+		}
+	}
+	if m.Kernels > 1 {
+		return "kernel_share", "is more than 1"
+	}
+	byRanks := func(a, b NCCLRow) int { return a.Ranks - b.Ranks }
+	switch {
+	case m.NCCL.SMs < 0 || m.NCCL.SMs >= m.SMs:
+		return "nccl.sms", "is not fewer than all SMs"
+	case m.Links.SMs < 0 || m.Links.SMs >= m.SMs:
+		return "links.sm_copy_sms", "is not fewer than all SMs"
+	case m.Beside.GEMM < 0 || m.Beside.GEMM > 0.5:
+		return "beside.gemm", "is not in 0 to 0.5"
+	case m.Beside.Copy < 0 || m.Beside.Copy > 0.5:
+		return "beside.copy", "is not in 0 to 0.5"
+	case m.Beside.NCCL < 0 || m.Beside.NCCL > 0.5:
+		return "beside.nccl", "is not in 0 to 0.5"
+	case !slices.IsSortedFunc(m.NCCL.Teams, byRanks), !slices.IsSortedFunc(m.NCCL.Allreduce, byRanks):
+		return "nccl.teams or nccl.allreduce", "is not in the order of ranks"
+	}
+	d, h := m.Device, m.Host
+	if min(d.Call, d.Graph, d.Node, d.Kernel, d.GEMM, d.Event, d.Flag, d.FlagBatch, d.Copy, d.Tile, d.Fold, h.Call, h.Kernel, h.GEMM, h.Event,
+		h.Flag, h.Copy, h.NCCL, h.Graph, m.NCCL.StepTime) < 0 {
+		return "device_us, host_us or nccl.step_us", "has a negative time"
+	}
+	return "", ""
+}

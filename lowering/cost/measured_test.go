@@ -1,0 +1,175 @@
+package cost_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// measured is a time that was measured: of a program, or of a GEMM or a collective alone.
+type measured struct {
+	Source     string            `json:"source"`
+	Spec       string            `json:"spec"`
+	Params     map[string]int64  `json:"params"`
+	Schedule   map[string]string `json:"schedule"`
+	GEMM       []int64           `json:"gemm"`       // m, n, k
+	Collective hostir.CommType   `json:"collective"` // of Bytes, on the larger side
+	Bytes      int64             `json:"bytes"`
+	Ranks      int               `json:"ranks"`
+	Time       float64           `json:"us"`
+}
+
+func (r *measured) String() string {
+	switch {
+	case r.GEMM != nil:
+		return fmt.Sprintf("%s: gemm %v", r.Source, r.GEMM)
+	case r.Collective != "":
+		return fmt.Sprintf("%s: %s of %d bytes, %d ranks", r.Source, r.Collective, r.Bytes, r.Ranks)
+	}
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(r.Params)) {
+		words = append(words, fmt.Sprint(name, "=", r.Params[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Schedule)) {
+		words = append(words, name+" "+r.Schedule[name])
+	}
+	return fmt.Sprintf("%s: %s %s", r.Source, r.Spec, strings.Join(words, " "))
+}
+
+func loadMeasured(t *testing.T, file string) []*measured {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []*measured
+	if err := json.Unmarshal(text, &rows); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// lowerSpec lowers an example spec, or one of the benchmark's.
+func lowerSpec(name string, params map[string]int64, schedule map[string]string) (*hostir.Program, error) {
+	path := "../../testdata/specs/" + name + "/spec.yaml"
+	if _, err := os.Stat(path); err != nil {
+		path = "../../scripts/bench_gpu/specs/" + name + "/spec.yaml"
+	}
+	var settings []model.Setting
+	if preset := schedule["preset"]; preset == "eager" { // in place of the spec's own
+		settings = append(settings, model.Setting{Value: preset})
+	}
+	for _, field := range slices.Sorted(maps.Keys(schedule)) {
+		settings = append(settings, model.Setting{Path: field, Value: schedule[field]})
+	}
+	p, _, err := model.LoadFile(path, params, settings...)
+	if err != nil {
+		return nil, err
+	}
+	return lowering.Lower(p, lowering.Options{})
+}
+
+// predicted is what the model says of a row.
+func predicted(r *measured, m *cost.Machine) (float64, error) {
+	if r.GEMM != nil {
+		return m.GEMMTime(r.GEMM[0], r.GEMM[1], r.GEMM[2]), nil
+	}
+	if r.Collective != "" {
+		return m.Device.Event + m.CollectiveTime(collectiveOf(r.Collective, r.Bytes, r.Ranks)), nil
+	}
+	p, err := lowerSpec(r.Spec, r.Params, r.Schedule)
+	if err != nil {
+		return 0, err
+	}
+	result, err := cost.Predict(p, m)
+	if err != nil {
+		return 0, err
+	}
+	return result.Total, nil
+}
+
+// collectiveOf is a collective whose larger side has so many bytes on a rank.
+func collectiveOf(kind hostir.CommType, bytes int64, ranks int) *hostir.Communication {
+	vector := func(bytes int64) *hostir.Tensor {
+		return &hostir.Tensor{DType: domain.BF16, Axes: []domain.Axis{{Extent: domain.Extent{Size: bytes / 2}}}}
+	}
+	c := &hostir.Communication{Type: kind, Mesh: &domain.Mesh{Ranks: make([]int, ranks)}, In: vector(bytes), Out: vector(bytes)}
+	switch kind {
+	case hostir.Allgather:
+		c.In = vector(bytes / int64(ranks))
+	case hostir.ReduceScatter:
+		c.Out = vector(bytes / int64(ranks))
+	}
+	return c
+}
+
+// TestMeasured compares the model with all that was measured. The limits are what it reaches: a change
+// of the model, or of a pass, that makes it worse has to say so here.
+func TestMeasured(t *testing.T) {
+	m, err := cost.LoadMachine("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []struct {
+		file    string
+		within  float64 // as a share of the measured time
+		atLeast float64 // share of the rows
+	}{
+		{"measured.json", 0.10, 0.97},
+		{"measured_specs.json", 0.25, 0.9},
+	} {
+		ratios := map[string][]float64{}
+		var all []float64
+		for _, r := range loadMeasured(t, of.file) {
+			got, err := predicted(r, m)
+			if err != nil {
+				t.Errorf("%s: %v", r, err)
+				continue
+			}
+			ratio := got / r.Time
+			all = append(all, ratio)
+			ratios[r.Source] = append(ratios[r.Source], ratio)
+			if testing.Verbose() {
+				t.Logf("%5.2f  predicted %8.1f  measured %8.1f  %s", ratio, got, r.Time, r)
+			}
+		}
+		for _, source := range slices.Sorted(maps.Keys(ratios)) {
+			t.Logf("%s: %s", source, distribution(ratios[source]))
+		}
+		t.Logf("%s: %s", of.file, distribution(all))
+		if share := within(all, of.within); share < of.atLeast {
+			t.Errorf("%s: %.0f %% of the rows are within %.0f %%, and %.0f %% were", of.file, 100*share, 100*of.within, 100*of.atLeast)
+		}
+	}
+}
+
+// within is the share of ratios that are as near to 1 as that, as a factor either way.
+func within(ratios []float64, limit float64) float64 {
+	n := 0
+	for _, r := range ratios {
+		if math.Abs(math.Log(r)) <= math.Log(1+limit) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(ratios))
+}
+
+func distribution(ratios []float64) string {
+	sorted := slices.Sorted(slices.Values(ratios))
+	at := func(q float64) float64 { return sorted[int(q*float64(len(sorted)-1))] }
+	return fmt.Sprintf("%d rows, predicted / measured: least %.2f, 10 %% %.2f, median %.2f, 90 %% %.2f, most %.2f; %.0f %% within 5 %%, %.0f %% within 10 %%, %.0f %% within 25 %%",
+		len(sorted), sorted[0], at(0.1), at(0.5), at(0.9), sorted[len(sorted)-1],
+		100*within(ratios, 0.05), 100*within(ratios, 0.10), 100*within(ratios, 0.25))
+}

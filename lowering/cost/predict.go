@@ -1,0 +1,197 @@
+package cost
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// A Prediction is how a call of a program is expected to run, where calls follow each other and the
+// host waits for none of them.
+type Prediction struct {
+	Machine *Machine
+	// Total is the time of a call: that of the GPUs or, if it is longer, that of the host.
+	Total float64
+	Host  float64 // what issuing a call takes of the slowest rank's host
+	// Critical is the time along the longest chain of calls, each of which waits for the one before,
+	// if every call had what it uses to itself. Busiest is how long the most used resource is in use,
+	// be it a stream, SMs, memory, a link or the host. No order could make Total less than these.
+	// Serial is the time of all calls of all ranks, one after the other.
+	Critical, Busiest, Serial float64
+	// Calls are those of all ranks, as they were issued.
+	Calls []Call
+	// Last is the index of the call that ends last. Its Cause, and so on, is why it ends then.
+	Last int
+	// Communications has those that a call starts, in the order of the program.
+	Communications []Exposure
+	// Exposed is the time in which a rank communicates and computes nothing, of the rank with most.
+	Exposed float64
+}
+
+// A Call is one call of the emitted program on one rank.
+type Call struct {
+	Rank   int    // world rank
+	Stream string // "caller", "compute 0", "copies", "communicator, mesh world"
+	Name   string // as the emitted program calls it: "Matmul of C_s"
+	Kind   Kind
+	Pos    diag.Pos
+	Stmt   hostir.Stmt
+	// Start is when it may start, Begin when it begins to compute or to move data, and End when that
+	// is done, in microseconds from the start of the program's call.
+	Start, Begin, End float64
+	// Cause is the index of the call that it waited for last; -1 for none.
+	Cause int
+}
+
+// MaxCalls is how many calls of all ranks a prediction is made of at most.
+const MaxCalls = 1 << 21
+
+// Predict runs a lowered program on a machine, in thought. All its ranks share memory. The program is
+// one that Verify accepts. For one with more than MaxCalls calls there is no prediction: it is nil.
+func Predict(p *hostir.Program, m *Machine) (*Prediction, error) {
+	u, err := unroll(p, m)
+	if errors.Is(err, errTooMany) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := simulate(u, false); err != nil {
+		return nil, err
+	}
+	result := &Prediction{Machine: m, Host: slices.Max(u.hosts), Total: u.lastEnd()}
+	if result.Host > result.Total { // then each call waits for the host
+		if err := simulate(u, true); err != nil {
+			return nil, err
+		}
+		result.Total = result.Host
+	}
+	result.bounds(u)
+	result.calls(u)
+	result.expose()
+	return result, nil
+}
+
+// Path is what the call that ends last waited for, one call after the other: their times add up to
+// the end. Calls of a name are together, the longest first.
+func (p *Prediction) Path() []Share {
+	times := map[string]float64{}
+	if len(p.Calls) > 0 {
+		for i := p.Last; i >= 0; i = p.Calls[i].Cause {
+			from := 0.0
+			if cause := p.Calls[i].Cause; cause >= 0 {
+				from = p.Calls[cause].End
+			}
+			times[p.Calls[i].Name] += p.Calls[i].End - from
+		}
+	}
+	return longestFirst(times)
+}
+
+// lastEnd is when the last task ends.
+func (u *unrolling) lastEnd() float64 {
+	end := 0.0
+	for i := range u.tasks {
+		end = max(end, u.tasks[i].end)
+	}
+	return end
+}
+
+// bounds finds what no order of the tasks could be faster or slower than.
+func (p *Prediction) bounds(u *unrolling) {
+	p.Critical, p.Busiest = u.longestChain(), p.Host
+	streams := make([]float64, len(u.streams))
+	ranks := make([]shares, len(u.numbers))
+	memory := make([]float64, len(u.numbers))
+	for i := range u.tasks {
+		t := &u.tasks[i]
+		p.Serial += t.fixed + t.alone
+		if t.stream >= 0 {
+			streams[t.stream] += t.fixed + t.alone
+		}
+		for slot, r := range t.ranks {
+			in, out := t.links(int32(slot))
+			ranks[r].in, ranks[r].out = ranks[r].in+in*t.alone, ranks[r].out+out*t.alone
+			memory[r] += t.hbm * t.alone
+		}
+		if t.gemm != nil {
+			ranks[t.ranks[0]].sms += t.gemm.busy(u.machine.SMs)
+		}
+	}
+	for r, use := range ranks {
+		p.Busiest = max(p.Busiest, use.in, use.out, use.sms, memory[r])
+	}
+	p.Busiest = max(p.Busiest, slices.Max(streams))
+	p.Serial += p.Host
+}
+
+// longestChain is the time along the longest chain of tasks that wait for each other, each as long as
+// it takes alone. Tasks do not stand in the order of their edges, so it follows them as the
+// simulation did.
+func (u *unrolling) longestChain() float64 {
+	waits, reach := make([]int32, len(u.tasks)), make([]float64, len(u.tasks))
+	var ready []int32
+	for i := range u.tasks {
+		if waits[i] = u.tasks[i].before; waits[i] == 0 {
+			ready = append(ready, int32(i))
+		}
+	}
+	longest := 0.0
+	for len(ready) > 0 {
+		i := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		t := &u.tasks[i]
+		end := reach[i] + t.fixed + t.alone
+		longest = max(longest, end)
+		for e := t.first; e >= 0; e = u.edges[e].next {
+			to := u.edges[e].to
+			reach[to] = max(reach[to], end)
+			if waits[to]--; waits[to] == 0 {
+				ready = append(ready, to)
+			}
+		}
+	}
+	return longest
+}
+
+// calls lists the tasks as calls. A joint, which is none, hands on what caused it.
+func (p *Prediction) calls(u *unrolling) {
+	index, names := make([]int, len(u.tasks)), newNamer(u.program)
+	for i := range u.tasks {
+		t := &u.tasks[i]
+		index[i] = -1
+		if t.stream < 0 || t.stmt == nil {
+			continue
+		}
+		index[i] = len(p.Calls)
+		from := &u.streams[t.stream]
+		c := Call{
+			Rank: u.program.Meshes[0].Ranks[from.rank], Stream: from.name, Name: names.of(t.stmt), Kind: t.kind,
+			Pos: t.stmt.Meta().Pos, Stmt: t.stmt, Start: t.start, Begin: t.begin, End: t.end,
+		}
+		if t.opens >= 0 {
+			c.Start, c.Begin = u.tasks[t.opens].end, u.tasks[t.opens].end
+		}
+		p.Calls = append(p.Calls, c)
+	}
+	at := 0
+	for i := range u.tasks {
+		if index[i] < 0 {
+			continue
+		}
+		if at == 0 || p.Calls[index[i]].End > p.Calls[p.Last].End {
+			p.Last = index[i]
+		}
+		at++
+		cause := u.tasks[i].cause
+		for cause >= 0 && (index[cause] < 0 || index[cause] == index[i]) {
+			cause = u.tasks[cause].cause
+		}
+		p.Calls[index[i]].Cause = -1
+		if cause >= 0 {
+			p.Calls[index[i]].Cause = index[cause]
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package cost
+
+// memorySMs is the share of the SMs with which kernels that only read and write use all of the
+// memory's bandwidth.
+const memorySMs = 0.5
+
+// share divides a rank's SMs, memory bandwidth and links among what runs there. Communications have
+// the highest priority and take their SMs first; GEMMs and kernels take what is left in the order
+// in which they began, as blocks of a kernel are issued behind those of earlier ones. What memory or
+// links cannot carry at once, everything that uses them yields alike.
+func (s *simulation) share(rank int32) {
+	list := s.active[rank]
+	var use shares
+	for _, a := range list {
+		use.add(&s.tasks[a.task], a.slot)
+	}
+	free := float64(s.machine.SMs) * (1 - min(use.sms, memorySMs))
+	rates := make([]float64, len(list))
+	memory := 0.0
+	for i, a := range list {
+		t := &s.tasks[a.task]
+		rates[i] = 1
+		if t.kind.queues() {
+			rates[i] = s.onSMs(t, free)
+			free -= min(free, t.sms*float64(s.machine.SMs))
+		}
+		memory += t.hbm * rates[i]
+	}
+	for i, a := range list {
+		t := &s.tasks[a.task]
+		in, out := t.links(a.slot)
+		slower := 1.0
+		for _, u := range [][2]float64{{t.hbm, memory}, {in, use.in}, {out, use.out}} {
+			if u[0] > 0 {
+				slower = max(slower, u[1])
+			}
+		}
+		rates[i] /= slower
+		if t.gemm != nil {
+			rates[i] *= 1 - s.machine.Beside.Copy*min(1, use.copies) - s.machine.Beside.NCCL*min(1, use.nccl)
+			if use.gemms > 1 {
+				rates[i] *= 1 - s.machine.Beside.GEMM
+			}
+		}
+		s.pace(a, rates[i])
+	}
+}
+
+// shares is what the activities of a rank ask for.
+type shares struct {
+	sms, in, out, copies, nccl float64
+	gemms                      int
+}
+
+func (u *shares) add(t *task, slot int32) {
+	in, out := t.links(slot)
+	u.in, u.out = u.in+in, u.out+out
+	switch {
+	case t.gemm != nil:
+		u.gemms++
+	case t.kind.queues():
+	case t.stream < 0: // a meeting
+		u.sms += t.sms
+		u.nccl++
+	default:
+		u.copies += max(in, out)
+		if slot == 0 {
+			u.sms += t.sms
+		}
+	}
+}
+
+// links is what a task uses of the links of its slot-th rank. What goes out of the first one comes in
+// at the others.
+func (t *task) links(slot int32) (in, out float64) {
+	if slot == 0 {
+		return t.in, t.out
+	}
+	return t.out, t.in
+}
+
+// onSMs is the rate of a task that has so many SMs, of all that it has alone.
+func (s *simulation) onSMs(t *task, free float64) float64 {
+	all := float64(s.machine.SMs)
+	switch {
+	case t.gemm == nil:
+		return min(1, free/(all*memorySMs))
+	case free < 1:
+		return 0
+	default:
+		return min(1, t.alone/t.gemm.on(free))
+	}
+}

@@ -1,0 +1,201 @@
+package cost
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// simulation runs the tasks of an unrolling. Between two events the rates at which tasks progress
+// stay as they are; an event is a task that begins to use, or stops using, what it shares.
+type simulation struct {
+	*unrolling
+	hosted bool // tasks wait until the host has issued them
+	queue  eventQueue
+	active [][]activity // by rank, in the order in which they began
+	left   int
+	now    float64
+}
+
+// activity is a task in progress on one of its ranks, which is the slot-th of them.
+type activity struct {
+	task int32
+	slot int32
+}
+
+// simulate finds when every task starts and ends. Without a host that is waited for, everything is
+// issued at the start: so it is when calls follow each other and the host is ahead.
+func simulate(u *unrolling, hosted bool) error {
+	s := &simulation{unrolling: u, hosted: hosted, active: make([][]activity, len(u.numbers)), left: len(u.tasks)}
+	waits := make([]int32, len(u.tasks))
+	for i := range u.tasks {
+		t := &u.tasks[i]
+		waits[i], t.cause, t.version, t.local, t.rate, t.waited = t.before, -1, 0, nil, 0, false
+		if t.before == 0 {
+			s.ready(int32(i))
+		}
+	}
+	for len(s.queue) > 0 {
+		e := s.queue.pop()
+		t := &u.tasks[e.task]
+		if e.version != t.version {
+			continue // its rate has changed since
+		}
+		s.now = e.time
+		if t.local == nil && t.alone > 0 {
+			if wait := s.wave(t); wait > 0 && !t.waited {
+				t.waited, t.begin = true, s.now+wait
+				s.queue.push(event{t.begin, e.task, t.version})
+				continue
+			}
+			s.begin(e.task)
+			continue
+		}
+		s.end(e.task, waits)
+	}
+	if s.left > 0 {
+		return s.stuck()
+	}
+	return nil
+}
+
+// ready starts a task whose predecessors have ended.
+func (s *simulation) ready(i int32) {
+	t := &s.tasks[i]
+	t.start = s.now
+	if s.hosted {
+		t.start = max(t.start, t.issued)
+	}
+	t.begin = t.start + t.fixed
+	s.queue.push(event{t.begin, i, 0})
+}
+
+// wave is how long a communication that runs on SMs waits for them: GEMMs give theirs back when
+// the tiles of a wave are done, all of them at about the same time.
+func (s *simulation) wave(t *task) float64 {
+	wait := 0.0
+	if t.sms == 0 || t.kind.queues() {
+		return wait
+	}
+	for _, r := range t.ranks {
+		for _, a := range s.active[r] {
+			other := &s.tasks[a.task]
+			if other.gemm == nil || other.rate < memorySMs { // it has few SMs
+				continue
+			}
+			one := other.alone / float64(ceil(other.gemm.tiles, int64(s.machine.SMs)))
+			done := other.alone - other.left + (s.now-other.since)*other.rate
+			wait = max(wait, (one-math.Mod(done, one))/other.rate)
+		}
+	}
+	return wait
+}
+
+// begin lets a task share what it uses, from now on.
+func (s *simulation) begin(i int32) {
+	t := &s.tasks[i]
+	t.left, t.since, t.local = t.alone, s.now, make([]float64, len(t.ranks))
+	t.version++
+	for slot, r := range t.ranks {
+		s.active[r] = append(s.active[r], activity{i, int32(slot)})
+	}
+	for _, r := range t.ranks {
+		s.share(r)
+	}
+}
+
+// end gives back what a task used, and starts what waited for it.
+func (s *simulation) end(i int32, waits []int32) {
+	t := &s.tasks[i]
+	t.end = s.now
+	t.version++
+	s.left--
+	if t.local != nil {
+		for _, r := range t.ranks {
+			at := slices.IndexFunc(s.active[r], func(a activity) bool { return a.task == i })
+			s.active[r] = slices.Delete(s.active[r], at, at+1)
+		}
+		for _, r := range t.ranks {
+			s.share(r)
+		}
+	}
+	for e := t.first; e >= 0; e = s.edges[e].next {
+		to := s.edges[e].to
+		if waits[to]--; waits[to] == 0 {
+			s.tasks[to].cause = i
+			s.ready(to)
+		}
+	}
+}
+
+// pace sets the rate of a task on one of its ranks. It progresses as fast as on the slowest of them.
+func (s *simulation) pace(a activity, rate float64) {
+	t := &s.tasks[a.task]
+	if t.local[a.slot] == rate {
+		return
+	}
+	t.local[a.slot] = rate
+	if rate = slices.Min(t.local); rate == t.rate {
+		return
+	}
+	t.left -= (s.now - t.since) * t.rate
+	t.since, t.rate = s.now, rate
+	t.version++
+	if rate > 0 {
+		s.queue.push(event{s.now + max(0, t.left)/rate, a.task, t.version})
+	}
+}
+
+// stuck says what waits for what never ends.
+func (s *simulation) stuck() error {
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.version == 0 && t.stmt != nil {
+			return fmt.Errorf("%s: %s never ends on rank %d", t.stmt.Meta().Pos, nameOf(t.stmt), t.ranks[0])
+		}
+	}
+	return fmt.Errorf("%d calls never end", s.left)
+}
+
+// event is a time at which a task begins or ends, if its version is still that.
+type event struct {
+	time    float64
+	task    int32
+	version int32
+}
+
+// eventQueue gives events by time, those of a time by task. It is a binary heap.
+type eventQueue []event
+
+func (a event) before(b event) bool {
+	return a.time < b.time || a.time == b.time && a.task < b.task
+}
+
+func (q *eventQueue) push(e event) {
+	if math.IsNaN(e.time) {
+		panic("cost: a time is no number")
+	}
+	*q = append(*q, e)
+	h := *q
+	for i := len(h) - 1; i > 0 && h[i].before(h[(i-1)/2]); i = (i - 1) / 2 {
+		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+	}
+}
+
+func (q *eventQueue) pop() event {
+	h := *q
+	first, last := h[0], len(h)-1
+	h[0] = h[last]
+	h = h[:last]
+	*q = h
+	for i := 0; ; {
+		child := 2*i + 1
+		if child+1 < last && h[child+1].before(h[child]) {
+			child++
+		}
+		if child >= last || !h[child].before(h[i]) {
+			return first
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
+}

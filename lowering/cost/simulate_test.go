@@ -1,0 +1,163 @@
+package cost
+
+import (
+	"math"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// bare is a machine on which nothing but work takes time: GEMMs run at 132 TFLOP/s in tiles of 128 x 256, memory
+// and links carry 1 GB/s.
+func bare(t *testing.T) *Machine {
+	t.Helper()
+	known, err := LoadMachine("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := *known
+	one := Curve{{1, 1}}
+	m.GEMM = map[domain.DType]GEMMRate{domain.BF16: {132, 132}}
+	m.Tiles = []Tile{{128, 256, 1, 1}}
+	m.HBM, m.L2Bytes = Curve{{1, 1e9}}, 0
+	m.Links = Links{Pull: one, Push: one, SM: one, Limit: 1, SMs: 33}
+	m.NCCL = NCCL{SMs: 33, Pair: NCCLRow{2, 0, one}, Teams: []NCCLRow{{2, 0, one}}, Allreduce: []NCCLRow{{2, 0, one}}}
+	m.Device, m.Host, m.Beside = Fixed{}, Issue{}, Beside{}
+	return &m
+}
+
+// timeline is tasks made by hand on some ranks.
+func timeline(m *Machine, ranks int) *unrolling {
+	u := &unrolling{machine: m, numbers: map[int]int32{}}
+	for i := range ranks {
+		u.numbers[i] = int32(i)
+	}
+	return u
+}
+
+func (u *unrolling) at(w work, ranks ...int32) int32 {
+	return u.add(task{work: w, stream: 0, ranks: ranks, stmt: &hostir.Delay{}})
+}
+
+func ends(t *testing.T, u *unrolling, want ...float64) {
+	t.Helper()
+	if err := simulate(u, false); err != nil {
+		t.Fatal(err)
+	}
+	for i, end := range want {
+		if got := u.tasks[i].end; math.Abs(got-end) > 1e-6*end {
+			t.Errorf("task %d ends at %v, not at %v", i, got, end)
+		}
+	}
+}
+
+// TestWaves: a GEMM of two full waves of tiles loses nothing when it is cut in two, and a wave when it is cut in
+// three.
+func TestWaves(t *testing.T) {
+	m := bare(t)
+	alone := func(n int64) float64 { return m.gemmWork(gemmShape{128 * 132, n, 1000, 1, domain.BF16, 0}).alone }
+	whole, half := alone(512), alone(256)
+	third := m.gemmWork(gemmShape{128 * 44, 512, 1000, 1, domain.BF16, 0}).alone
+	if math.Abs(whole-2*half) > 1e-9*whole || math.Abs(3*third-1.5*whole) > 1e-9*whole {
+		t.Errorf("whole %v, half %v, a third %v", whole, half, third)
+	}
+	if few := m.gemmWork(gemmShape{128, 256, 1000, 1, domain.BF16, 0}).alone; math.Abs(few-half) > 1e-9*half {
+		t.Errorf("one tile takes %v, and as many as there are SMs %v", few, half)
+	}
+}
+
+func TestCopiesShareLinks(t *testing.T) {
+	m := bare(t)
+	pull := m.copyEngine(hostir.IPCGet, 1000) // 1 us
+	u := timeline(m, 3)
+	u.at(pull, 0, 2)
+	u.at(pull, 1, 2) // of the same peer, which sends half of each at a time
+	ends(t, u, 2, 2)
+	u = timeline(m, 3)
+	u.at(pull, 0, 1)
+	u.at(pull, 1, 2) // comes in at 1, where the other one goes out
+	ends(t, u, 1, 1)
+	u = timeline(m, 2)
+	u.at(pull, 0, 1)
+	u.at(m.copyEngine(hostir.IPCPut, 500), 1, 0) // comes in at 0 as well, and is done first
+	ends(t, u, 1.5, 1)
+}
+
+func TestKernelsShareMemory(t *testing.T) {
+	m := bare(t)
+	m.HBM = Curve{{1, 1}}
+	u := timeline(m, 1)
+	first := u.at(work{kind: Copy, alone: 2, hbm: 1}, 0)
+	second := u.at(work{kind: Copy, alone: 1, hbm: 1}, 0)
+	u.follow(u.at(work{kind: Copy, alone: 1, hbm: 1}, 0), second)
+	ends(t, u, 4, 2, 4)
+	if u.tasks[2].cause != second || u.tasks[first].cause != -1 {
+		t.Errorf("causes %d and %d", u.tasks[2].cause, u.tasks[first].cause)
+	}
+}
+
+// TestCollectivesTakeSMs: a quarter of the SMs is gone, so that two waves of tiles are three; a collective that
+// comes later waits for the wave.
+func TestCollectivesTakeSMs(t *testing.T) {
+	m := bare(t)
+	gemm := m.gemmWork(gemmShape{128 * 132, 512, 1000, 1, domain.BF16, 0})
+	wave := gemm.alone / 2
+	collective := work{kind: joint, alone: 10 * wave, sms: 0.25}
+	u := timeline(m, 1)
+	u.tasks = append(u.tasks, task{work: collective, stream: -1, ranks: []int32{0}, first: -1})
+	u.at(gemm, 0)
+	ends(t, u, 10*wave, 3*wave)
+	u = timeline(m, 1)
+	u.at(gemm, 0)
+	u.tasks = append(u.tasks, task{work: collective, stream: -1, ranks: []int32{0}, first: -1})
+	before := u.at(work{kind: EventWait, fixed: wave / 2}, 0)
+	u.follow(1, before)
+	ends(t, u, wave+1.5*wave, 11*wave)
+}
+
+// TestGEMMsQueueForSMs: of two GEMMs the second one starts with the SMs that the first one leaves.
+func TestGEMMsQueueForSMs(t *testing.T) {
+	m := bare(t)
+	half := m.gemmWork(gemmShape{128 * 66, 256, 1000, 1, domain.BF16, 0}) // 66 tiles
+	full := m.gemmWork(gemmShape{128 * 132, 256, 1000, 1, domain.BF16, 0})
+	wave := half.alone
+	u := timeline(m, 1)
+	u.at(half, 0)
+	u.at(half, 0)
+	ends(t, u, wave, wave)
+	u = timeline(m, 1)
+	u.at(full, 0)
+	u.at(full, 0)
+	ends(t, u, wave, 2*wave)
+}
+
+func TestExposure(t *testing.T) {
+	move, gemm, add := &hostir.Wait{}, &hostir.Matmul{}, &hostir.Binary{}
+	p := &Prediction{Calls: []Call{
+		{Kind: NCCLCall, Stmt: move, Name: "gather", Begin: 0, End: 10},
+		{Kind: GEMM, Stmt: gemm, Name: "gemm", Begin: 2, End: 5},
+		{Kind: GEMM, Stmt: gemm, Name: "gemm", Begin: 3, End: 6},
+		{Kind: Kernel, Stmt: add, Name: "add", Begin: 6, End: 7},
+		{Kind: NCCLCall, Stmt: move, Name: "gather", Begin: 12, End: 14},
+		{Kind: GEMM, Stmt: gemm, Name: "gemm", Begin: 13, End: 20},
+		{Kind: FlagWait, Stmt: move, Name: "wait", Begin: 0, End: 20},
+	}}
+	p.expose()
+	if len(p.Communications) != 1 || p.Exposed != 6 {
+		t.Fatalf("%v exposed of %+v", p.Exposed, p.Communications)
+	}
+	e := p.Communications[0]
+	if e.Times != 2 || e.Total != 12 || e.Exposed != 6 || e.Hidden != 6 || len(e.Behind) != 2 || e.Behind[0] != (Share{"gemm", 5}) || e.Behind[1] != (Share{"add", 1}) {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestCurve(t *testing.T) {
+	c := Curve{{100, 1}, {10000, 3}}
+	for bytes, want := range map[float64]float64{1: 1, 100: 1, 1000: 2, 10000: 3, 1e9: 3} {
+		if got := c.At(bytes); math.Abs(got-want) > 1e-9 {
+			t.Errorf("at %v bytes it is %v, not %v", bytes, got, want)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package cost
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+)
+
+// traceEvent is an event of the trace format of Chrome and Perfetto. Times are in microseconds.
+type traceEvent struct {
+	Phase    string         `json:"ph"` // X: a slice, M: a name, s and f: the ends of an arrow
+	Name     string         `json:"name"`
+	Process  int            `json:"pid"` // the rank
+	Thread   int            `json:"tid"` // the stream, from 1
+	Category string         `json:"cat,omitempty"`
+	Bind     string         `json:"bp,omitempty"`
+	ID       string         `json:"id,omitempty"`
+	Time     *float64       `json:"ts,omitempty"`
+	Duration *float64       `json:"dur,omitempty"`
+	Args     map[string]any `json:"args,omitempty"`
+}
+
+// WriteTrace writes the timeline of one call as Perfetto and Chrome read it, in the form in which an
+// emitted program's --trace writes what it measured: a process is a rank, a track a stream and a slice
+// a call, with the statement and its place in the spec. An arrow leads to a wait from what it waits
+// for.
+func (p *Prediction) WriteTrace(w io.Writer) error {
+	out := &traceWriter{w: bufio.NewWriter(w), tracks: map[track]int{}, counts: map[counted]int{}}
+	about, err := json.Marshal(map[string]any{
+		"predicted": true, "machine": p.Machine.Name, "call_us": exact(p.Total), "host_us": exact(p.Host), "exposed_us": exact(p.Exposed),
+	})
+	if err != nil {
+		return err
+	}
+	out.text(`{"displayTimeUnit":"ns",` + "\n" + `"otherData":` + string(about) + `,` + "\n" + `"traceEvents":[`)
+	for i, c := range p.Calls {
+		out.slice(i, c)
+	}
+	for i, c := range p.Calls {
+		if waits := c.Kind == EventWait || c.Kind == FlagWait; waits && c.Cause >= 0 {
+			out.arrow(i, p.Calls[c.Cause], c)
+		}
+	}
+	out.text("\n]}\n")
+	if out.err != nil {
+		return out.err
+	}
+	return out.w.Flush()
+}
+
+type (
+	traceWriter struct {
+		w      *bufio.Writer
+		events int
+		tracks map[track]int // numbers within their rank, from 1
+		ranks  map[int]int   // tracks of each
+		counts map[counted]int
+		err    error
+	}
+	track struct {
+		rank   int
+		stream string
+	}
+	// counted is what a call is the n-th of on its rank.
+	counted struct {
+		rank       int
+		name, kind string
+	}
+)
+
+func (t *traceWriter) text(text string) {
+	if t.err == nil {
+		_, t.err = t.w.WriteString(text)
+	}
+}
+
+func (t *traceWriter) event(e traceEvent) {
+	line, err := json.Marshal(e)
+	if err != nil && t.err == nil {
+		t.err = err
+	}
+	separator := ",\n"
+	if t.events == 0 {
+		separator = "\n"
+	}
+	t.events++
+	t.text(separator + string(line))
+}
+
+// track is the number of a call's track, which is named when it is new.
+func (t *traceWriter) track(c Call) int {
+	if t.ranks == nil {
+		t.ranks = map[int]int{}
+	}
+	key := track{c.Rank, c.Stream}
+	if t.tracks[key] == 0 {
+		if t.ranks[c.Rank] == 0 {
+			t.event(traceEvent{Phase: "M", Name: "process_name", Process: c.Rank, Thread: 1, Args: map[string]any{"name": "rank " + strconv.Itoa(c.Rank)}})
+			t.event(traceEvent{Phase: "M", Name: "process_sort_index", Process: c.Rank, Thread: 1, Args: map[string]any{"sort_index": c.Rank}})
+		}
+		t.ranks[c.Rank]++
+		t.tracks[key] = t.ranks[c.Rank]
+		t.event(traceEvent{Phase: "M", Name: "thread_name", Process: c.Rank, Thread: t.tracks[key], Args: map[string]any{"name": c.Stream}})
+	}
+	return t.tracks[key]
+}
+
+// slice writes a call. What is work goes by the name of its statement alone.
+func (t *traceWriter) slice(id int, c Call) {
+	name := c.Name
+	if !c.Kind.Computes() && !c.Kind.Moves() {
+		name = c.Kind.String() + ": " + name
+	}
+	count := counted{c.Rank, c.Name, c.Kind.String()}
+	thread := t.track(c)
+	t.event(traceEvent{
+		Phase: "X", Name: name, Process: c.Rank, Thread: thread, Category: c.Kind.String(),
+		Time: exact(c.Start), Duration: exact(*exact(c.End) - *exact(c.Start)),
+		Args: map[string]any{"where": c.Pos.String(), "statement": c.Name, "call": 1, "index": t.counts[count], "id": id},
+	})
+	t.counts[count]++
+}
+
+// arrow leads from the end of a call to a wait for it.
+func (t *traceWriter) arrow(id int, from, to Call) {
+	end := func(phase string, c Call, at float64) {
+		t.event(traceEvent{
+			Phase: phase, Name: "event", Process: c.Rank, Thread: t.track(c), Category: "event", Bind: "e",
+			ID: strconv.Itoa(to.Rank) + "." + strconv.Itoa(id), Time: exact(at),
+		})
+	}
+	end("s", from, from.Start)
+	end("f", to, to.Start)
+}
+
+// exact is a time in whole nanoseconds: slices that touch must not overlap by rounding.
+func exact(us float64) *float64 {
+	rounded := math.Round(us*1000) / 1000
+	return &rounded
+}

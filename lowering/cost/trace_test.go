@@ -1,0 +1,132 @@
+package cost_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/emit"
+
+	"github.com/hirgen/hirgen/lowering/cost"
+)
+
+// predictExample predicts an example spec on the machine h200.
+func predictExample(t *testing.T, name string, params map[string]int64, schedule map[string]string) *cost.Prediction {
+	t.Helper()
+	program, err := lowerSpec(name, params, schedule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := cost.Predict(program, h200(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// traced is what is read of a trace.
+type traced struct {
+	OtherData   map[string]any
+	TraceEvents []struct {
+		Ph, Name, Cat, ID string
+		PID, TID          int
+		TS, Dur           float64
+		Args              map[string]any
+	}
+}
+
+// TestTraceReads: every call is a slice on the track of its stream, slices of a track do not overlap, and both
+// ends of every arrow are there.
+func TestTraceReads(t *testing.T) {
+	r := predictExample(t, "matmul_ar_p2p", map[string]int64{"D": 2}, map[string]string{"all.via": "ipc-get", "streams": "2"})
+	var text bytes.Buffer
+	if err := r.WriteTrace(&text); err != nil {
+		t.Fatal(err)
+	}
+	var read traced
+	if err := json.Unmarshal(text.Bytes(), &read); err != nil {
+		t.Fatalf("%v in:\n%s", err, text.String())
+	}
+	slicesRead, arrows, tracks := 0, map[string]int{}, map[string]string{}
+	free := map[string]float64{}
+	for _, e := range read.TraceEvents {
+		on := fmt.Sprint(e.PID, ".", e.TID)
+		switch e.Ph {
+		case "M":
+			if e.Name == "thread_name" {
+				tracks[on] = fmt.Sprint(e.Args["name"])
+			}
+		case "s", "f":
+			arrows[e.ID]++
+		case "X":
+			if tracks[on] == "" {
+				t.Errorf("%s is on track %s, which has no name", e.Name, on)
+			}
+			if e.TS < free[on]-1e-6 {
+				t.Errorf("%s starts at %v, and its track is busy until %v", e.Name, e.TS, free[on])
+			}
+			free[on] = e.TS + e.Dur
+			slicesRead++
+			if where := fmt.Sprint(e.Args["where"]); !strings.HasPrefix(where, "spec.yaml:") {
+				t.Errorf("%s is from %q", e.Name, where)
+			}
+		}
+	}
+	if slicesRead != len(r.Calls) || read.OtherData["predicted"] != true {
+		t.Errorf("%d slices for %d calls, about %v", slicesRead, len(r.Calls), read.OtherData)
+	}
+	for id, ends := range arrows {
+		if ends != 2 {
+			t.Errorf("arrow %s has %d ends", id, ends)
+		}
+	}
+	if len(arrows) == 0 {
+		t.Error("there is no arrow")
+	}
+	for _, name := range []string{"caller", "compute 1", "copies"} {
+		if !slices.Contains(slices.Collect(maps.Values(tracks)), name) {
+			t.Errorf("no track is called %s: %v", name, tracks)
+		}
+	}
+}
+
+// TestNamesAreThoseOfTheProgram: what a call is called stands in the emitted program, with its position.
+func TestNamesAreThoseOfTheProgram(t *testing.T) {
+	specs, err := os.ReadDir("../../testdata/specs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range specs {
+		program, err := lowerSpec(spec.Name(), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := emit.Render(program, emit.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for _, f := range files {
+			text.Write(f.Data)
+		}
+		source := strings.ReplaceAll(text.String(), "\"\n    \"", "")
+		r, err := cost.Predict(program, h200(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing := map[string]bool{}
+		for _, c := range r.Calls {
+			if label := c.Pos.String() + " " + c.Name; !strings.Contains(source, label) {
+				missing[label] = true
+			}
+		}
+		for label := range missing {
+			t.Errorf("%s: the program has nothing called %q", spec.Name(), label)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package cost
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// unroll makes tasks of a program's statements, rank by rank in the order of issue. What it has of
+// loops, streams and handles is what the interpreter makes of them.
+func unroll(p *hostir.Program, m *Machine) (*unrolling, error) {
+	if len(p.Meshes) == 0 {
+		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
+	}
+	u := &unrolling{
+		machine: m, program: p, numbers: map[int]int32{}, exchanges: hostir.Exchanges(p), makers: hostir.ViewMakers(p.Body),
+		groups: map[hostir.Stmt]hostir.SignalKind{}, works: map[hostir.Stmt]work{}, teams: map[teamOf]*team{},
+		byRanks: map[string]*team{}, meetings: map[meetingKey]*meeting{}, transfers: map[transferKey]*flags{},
+	}
+	for i, r := range p.Meshes[0].Ranks {
+		u.numbers[r] = int32(i)
+		u.places = append(u.places, int32(i))
+	}
+	for i, r := range p.Meshes[0].Ranks {
+		rank := newRank(u, int32(i), r)
+		if err := rank.call(); err != nil {
+			return nil, err
+		}
+		u.hosts = append(u.hosts, rank.host)
+	}
+	if err := u.complete(); err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// rank issues the statements of one rank.
+type rank struct {
+	*unrolling
+	place   int32 // among the ranks of the world
+	number  int   // world rank
+	env     map[string]int64
+	byName  map[string]int32 // streams
+	workers []int32          // streams; -1 where it has none yet
+	current int32
+	loops   []*hostir.For
+	handles map[string]*underway
+	turns   map[int32]int32 // how many meetings of a team this rank has joined
+	group   *group          // the open one
+	sum     *work           // of the SumLoans at hand
+	reads   []int32         // joints that it waits for
+	writes  []int32         // joints that it signals
+	host    float64
+}
+
+func newRank(u *unrolling, place int32, number int) *rank {
+	r := &rank{
+		unrolling: u, place: place, number: number, env: map[string]int64{"rank": int64(number)}, byName: map[string]int32{},
+		handles: map[string]*underway{}, turns: map[int32]int32{},
+	}
+	for _, p := range u.program.Params {
+		r.env[p.Name] = p.Value
+	}
+	for range u.program.Streams {
+		r.workers = append(r.workers, -1)
+	}
+	return r
+}
+
+// call issues one call of the program.
+func (r *rank) call() error {
+	r.current = r.named("caller")
+	start := work{fixed: r.machine.Device.Call, host: r.machine.Host.Call}
+	if captured(r.program) {
+		start.fixed, r.host = r.machine.Device.Graph, r.machine.Host.Graph
+	}
+	r.issue(r.current, nil, start)
+	return r.block(r.program.Body)
+}
+
+func (r *rank) named(name string) int32 {
+	if i, ok := r.byName[name]; ok {
+		return i
+	}
+	r.byName[name] = r.newStream(name)
+	return r.byName[name]
+}
+
+func (r *rank) newStream(name string) int32 {
+	r.streams = append(r.streams, stream{r.place, name, -1})
+	return int32(len(r.streams) - 1)
+}
+
+// issue appends a task to a stream, behind others as well. The host has issued it by then.
+func (r *rank) issue(on int32, s hostir.Stmt, w work, after ...int32) int32 {
+	if captured(r.program) {
+		w = r.machine.inGraph(w)
+	}
+	r.host += w.host
+	t := r.add(task{work: w, stmt: s, stream: on, ranks: r.self(), issued: r.host})
+	r.follow(t, r.streams[on].last)
+	for _, other := range after {
+		r.follow(t, other)
+	}
+	r.streams[on].last = t
+	return t
+}
+
+// self is the rank alone, as tasks have their ranks.
+func (r *rank) self() []int32 { return r.alone(r.place) }
+
+// errTooMany is a program with more calls than MaxCalls.
+var errTooMany = errors.New("too many calls")
+
+// block issues statements in order.
+func (r *rank) block(body []hostir.Stmt) error {
+	for i, s := range body {
+		var err error
+		if start, ok := s.(*hostir.StartCoalescing); ok {
+			r.openGroup(start, body[i+1:])
+		} else {
+			err = r.statement(s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rank) statement(s hostir.Stmt) error {
+	switch s := s.(type) {
+	case *hostir.For:
+		return r.loop(s)
+	case *hostir.If:
+		cond, err := r.eval(s, s.Cond)
+		if err == nil && cond != 0 {
+			return r.block(s.Body)
+		}
+		if err == nil {
+			return r.block(s.Else)
+		}
+		return err
+	case *hostir.SetCurrentStream:
+		target, err := r.target(s, s.Stream)
+		r.current = target
+		return err
+	case *hostir.GetCurrentStream:
+		r.byName[s.Var] = r.current
+	case *hostir.Synchronize:
+		target, err := r.target(s, s.Stream)
+		if err == nil {
+			r.behind(s, r.streams[target].last)
+		}
+		return err
+	case *hostir.Delay:
+		r.issue(r.current, s, work{fixed: float64(s.Microseconds), host: r.machine.Host.Kernel})
+	case *hostir.Allocate, *hostir.Deallocate, *hostir.ShareMemHandles, *hostir.Select:
+	case *hostir.Communication, *hostir.P2PCommunication, *hostir.EndCoalescing, *hostir.Wait, *hostir.SumLoans:
+		return r.transfer(s)
+	default:
+		r.compute(s)
+	}
+	return nil
+}
+
+func (r *rank) loop(s *hostir.For) error {
+	r.loops = append(r.loops, s)
+	for i := s.First; i < s.Count.Size; i++ {
+		r.env[s.Var] = i
+		if r.iterations++; r.iterations > MaxCalls || len(r.tasks) > MaxCalls {
+			return errTooMany
+		}
+		if err := r.block(s.Body); err != nil {
+			return err
+		}
+	}
+	r.loops = r.loops[:len(r.loops)-1]
+	delete(r.env, s.Var)
+	return nil
+}
+
+func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (int32, error) {
+	if ref.Index == nil {
+		return r.named(ref.Var), nil
+	}
+	index, err := r.eval(s, ref.Index)
+	if err != nil || index < 0 || index >= int64(len(r.workers)) {
+		return 0, r.fail(s, "there is no worker %d among %d", index, len(r.workers))
+	}
+	if r.workers[index] < 0 {
+		r.workers[index] = r.newStream("compute " + strconv.FormatInt(index, 10))
+	}
+	return r.workers[index], nil
+}
+
+// behind makes the current stream wait for a task of another one, by an event.
+func (r *rank) behind(s hostir.Stmt, other int32) {
+	w := work{host: 2 * r.machine.Host.Event}
+	if other >= 0 && r.tasks[other].stream != r.current {
+		w.fixed = r.machine.Device.Event
+	}
+	r.issue(r.current, s, w, other)
+}
+
+// compute issues a statement that computes on the current stream, unless it only names memory.
+func (r *rank) compute(s hostir.Stmt) {
+	if r.makers[s] || !r.holds(hostir.Result(s)) {
+		return
+	}
+	w, ok := r.works[s]
+	if !ok {
+		w = r.machine.workOf(s)
+		r.works[s] = w
+	}
+	r.issue(r.current, s, w)
+}
+
+// holds reports whether the rank has a part of t.
+func (r *rank) holds(t *hostir.Tensor) bool {
+	return t == nil || t.Mesh == nil || len(t.Mesh.Axes) == 0 || t.Mesh.Coordinate(r.number, t.Mesh.Axes[0].Name) >= 0
+}
+
+func (r *rank) eval(s hostir.Stmt, e expr.Expr) (int64, error) {
+	v, err := expr.Eval(e, func(name string) (int64, bool) {
+		v, ok := r.env[name]
+		return v, ok
+	})
+	if err != nil {
+		return 0, r.fail(s, "%v", err)
+	}
+	return v, nil
+}
+
+func (r *rank) fail(s hostir.Stmt, format string, args ...any) error {
+	return fmt.Errorf("%s, rank %d, %s: %s", s.Meta().Pos, r.number, nameOf(s), fmt.Sprintf(format, args...))
+}

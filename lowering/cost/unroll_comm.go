@@ -1,0 +1,187 @@
+package cost
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+type (
+	// teamOf names the team of a rank in a communication.
+	teamOf struct {
+		stmt  *hostir.Communication
+		place int32
+	}
+	// team is the ranks of a communicator: by their numbers, and by their places in the world.
+	team struct {
+		number  int32
+		stream  string // its name on each of its ranks
+		members []int32
+	}
+	// meetingKey numbers the communications of a team: they take place in the order of issue.
+	meetingKey struct{ team, turn int32 }
+	// meeting is the task at which all of a team have to arrive.
+	meeting struct {
+		task    int32
+		arrived int
+		of      int
+		stmt    hostir.Stmt
+	}
+)
+
+// transfer issues the statements that concern communication.
+func (r *rank) transfer(s hostir.Stmt) error {
+	switch s := s.(type) {
+	case *hostir.EndCoalescing:
+		return r.closeGroup(s)
+	case *hostir.Wait:
+		return r.wait(s)
+	case *hostir.SumLoans:
+		return r.sumLoans(s)
+	case *hostir.Communication:
+		return r.collective(s)
+	case *hostir.P2PCommunication:
+		switch {
+		case !r.holds(s.Buffer):
+			return nil
+		case s.Backend.IPC():
+			return r.shared(s)
+		}
+		return r.pair(s)
+	}
+	return nil
+}
+
+// teamAt finds the communicator with some ranks. What it is called comes from its first use.
+func (u *unrolling) teamAt(ranks []int, called string) *team {
+	key := fmt.Sprint(ranks)
+	found := u.byRanks[key]
+	if found == nil {
+		found = &team{number: int32(len(u.byRanks)), stream: "communicator, " + called}
+		for _, other := range ranks {
+			found.members = append(found.members, u.numbers[other])
+		}
+		u.byRanks[key] = found
+	}
+	return found
+}
+
+// teamFor is the communicator that a rank takes part in a collective with; nil if it takes none.
+func (r *rank) teamFor(s *hostir.Communication) *team {
+	key := teamOf{s, r.place}
+	found, known := r.teams[key]
+	if !known {
+		if ranks := s.Team(r.number); ranks != nil {
+			called := "mesh " + s.Mesh.Name
+			if s.MeshAxis != "" {
+				called += " axis " + s.MeshAxis
+			}
+			found = r.teamAt(ranks, called)
+		}
+		r.teams[key] = found
+	}
+	return found
+}
+
+// collective starts a communication of a team, or notes it as one of the open group.
+func (r *rank) collective(s *hostir.Communication) error {
+	if s.Type == hostir.SendRecv {
+		return r.sendRecv(s)
+	}
+	t := r.teamFor(s)
+	if t == nil {
+		return nil
+	}
+	return r.start(s.Handle, s, t, r.join(s, t, r.machine.collective(s)))
+}
+
+// sendRecv is a send or a receive between the ranks at one place in two meshes, or both.
+func (r *rank) sendRecv(s *hostir.Communication) error {
+	from, to := slices.Index(s.In.Mesh.Ranks, r.number), slices.Index(s.Out.Mesh.Ranks, r.number)
+	bytes := bytesOf(s.Out)
+	var arrives []int32
+	if from >= 0 && from != to {
+		arrives = append(arrives, r.joinPair(s, r.number, s.Out.Mesh.Ranks[from], bytes))
+	}
+	if to >= 0 && from != to {
+		arrives = append(arrives, r.joinPair(s, s.In.Mesh.Ranks[to], r.number, bytes))
+	}
+	if from >= 0 && from == to {
+		arrives = append(arrives, r.join(s, r.teamAt([]int{r.number}, "itself"), r.machine.bytesWork(2*float64(bytes))))
+	}
+	if len(arrives) == 0 {
+		return nil
+	}
+	return r.start(s.Handle, s, r.world(), arrives...)
+}
+
+// pair is a send or a receive over NCCL.
+func (r *rank) pair(s *hostir.P2PCommunication) error {
+	peer, err := r.eval(s, s.Peer)
+	if err != nil {
+		return err
+	}
+	if !s.Reach.Joins(true) {
+		return nil
+	}
+	from, to := r.number, int(peer)
+	if !s.Send {
+		from, to = to, from
+	}
+	return r.start(s.Handle, s, r.world(), r.joinPair(s, from, to, bytesOf(s.Buffer)))
+}
+
+// world is the communicator of all ranks, which carries what goes between two.
+func (r *rank) world() *team {
+	return r.teamAt(r.program.Meshes[0].Ranks, "mesh "+r.program.Meshes[0].Name)
+}
+
+// join arrives at the next meeting of a team, and makes it if it is the first.
+func (r *rank) join(s hostir.Stmt, t *team, w work) int32 {
+	key := meetingKey{t.number, r.turns[t.number]}
+	r.turns[t.number]++
+	m := r.meetings[key]
+	if m == nil {
+		m = &meeting{of: len(t.members), stmt: s}
+		m.task = r.add(task{work: w, stmt: s, stream: -1, ranks: t.members})
+		r.tasks[m.task].kind = joint
+		r.meetings[key] = m
+	}
+	m.arrived++
+	return m.task
+}
+
+// joinPair is join for a message from one rank to another.
+func (r *rank) joinPair(s hostir.Stmt, from, to int, bytes int64) int32 {
+	t := r.teamAt([]int{from, to}, "pair")
+	key := meetingKey{-1 - r.numbers[from]*int32(len(r.numbers)) - r.numbers[to], r.turns[-1-t.number]}
+	r.turns[-1-t.number]++
+	m := r.meetings[key]
+	if m == nil {
+		m = &meeting{of: 2, stmt: s}
+		m.task = r.add(task{work: r.machine.pairWork(bytes), stmt: s, stream: -1, ranks: t.members})
+		r.tasks[m.task].kind = joint
+		r.meetings[key] = m
+	}
+	m.arrived++
+	return m.task
+}
+
+// start issues what begins a communication, and what ends it: both run on the communicator's stream,
+// and between them it takes place.
+func (r *rank) start(handle string, s hostir.Stmt, t *team, arrives ...int32) error {
+	if r.group != nil {
+		r.group.team, r.group.arrives = t, append(r.group.arrives, arrives...)
+		return nil
+	}
+	on := r.named(t.stream)
+	begin := r.issue(on, s, work{fixed: r.machine.Device.Event, host: r.machine.Host.NCCL + 2*r.machine.Host.Event}, r.streams[r.current].last)
+	for _, m := range arrives {
+		r.follow(m, begin)
+	}
+	end := r.issue(on, s, work{kind: NCCLCall, host: r.machine.Host.Event}, arrives...)
+	r.tasks[end].opens = begin
+	r.note(handle, end)
+	return nil
+}

@@ -1,0 +1,209 @@
+package cost
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+type (
+	// transferKey names one transfer between memories that ranks share.
+	transferKey struct {
+		exchange      *hostir.Exchange
+		iteration     int64
+		owner, copier int32
+	}
+	// flags is its two flags, as joints: a flag is set by a task that leads to its joint.
+	flags struct{ ready, done int32 }
+)
+
+// shared issues one side of a transfer over CUDA IPC.
+func (r *rank) shared(s *hostir.P2PCommunication) error {
+	exchange := r.exchanges[s.Handle]
+	if exchange == nil {
+		return r.fail(s, "no ShareMemHandles pairs it with its counterpart")
+	}
+	if !s.Reach.Joins(true) {
+		return nil
+	}
+	to, err := r.eval(s, s.Peer)
+	if err != nil {
+		return err
+	}
+	peer, ok := r.numbers[int(to)]
+	if !ok {
+		return r.fail(s, "there is no rank %d", to)
+	}
+	switch {
+	case s.Owns():
+		r.markReady(s, r.flags(exchange, r.place, peer))
+	case r.sum != nil:
+		r.addRemote(s, r.flags(exchange, peer, r.place))
+	case r.group != nil:
+		r.gather(s, r.flags(exchange, peer, r.place), peer)
+	default:
+		r.copy(s, r.flags(exchange, peer, r.place), peer)
+	}
+	return nil
+}
+
+// flags finds the transfer of this iteration through an exchange.
+func (r *rank) flags(e *hostir.Exchange, owner, copier int32) *flags {
+	key := transferKey{e, r.iteration(r.loops), owner, copier}
+	l := r.transfers[key]
+	if l == nil {
+		flag := task{work: work{kind: joint}, stream: -1, ranks: r.alone(owner), before: 1}
+		flag.stmt = e.Owner()
+		l = &flags{ready: r.add(flag)}
+		flag.stmt = e.Copier()
+		l.done = r.add(flag)
+		r.transfers[key] = l
+	}
+	return l
+}
+
+// markReady sets the ready flag that the peer waits for. What Wait waits for is the peer's flag.
+func (r *rank) markReady(s *hostir.P2PCommunication, l *flags) {
+	r.note(s.Handle, l.done)
+	if r.group != nil {
+		r.group.joints = append(r.group.joints, l.ready)
+		r.group.signals++
+		return
+	}
+	r.leads(r.issue(r.current, s, work{kind: FlagWrite, fixed: r.machine.Device.Flag, host: r.machine.Host.Flag}), l.ready)
+}
+
+// copy waits for the flag, copies, and sets the other one, on the stream of all copies.
+func (r *rank) copy(s *hostir.P2PCommunication, l *flags, peer int32) {
+	m, on := r.machine, r.named(hostir.CopyStream)
+	before := r.handOver(s, on)
+	if copiedByKernel(r.program, s) { // one kernel
+		t := r.issue(on, s, m.copyKernel(s.Backend, bytesOf(s.Buffer)), before, l.ready)
+		r.ends(t, peer, s.Handle, l.done)
+		return
+	}
+	r.issue(on, s, work{kind: FlagWait, fixed: m.Device.Flag, host: m.Host.Flag}, before, l.ready)
+	t := r.issue(on, s, m.copyEngine(s.Backend, bytesOf(s.Buffer)))
+	r.ends(t, peer, s.Handle)
+	flag := r.issue(on, s, work{kind: FlagWrite, fixed: m.Device.Flag, host: m.Host.Flag + m.Host.Event})
+	r.leads(flag, l.done)
+	r.note(s.Handle, flag)
+}
+
+// handOver is what a stream has to wait for so that it follows the current one; the wait by an event
+// is issued to it, if it is another one.
+func (r *rank) handOver(s hostir.Stmt, on int32) int32 {
+	last := r.streams[r.current].last
+	if on != r.current {
+		return r.issue(on, s, work{fixed: r.machine.Device.Event, host: 2 * r.machine.Host.Event}, last)
+	}
+	return -1
+}
+
+// ends notes what a copy is with, and what its end signals.
+func (r *rank) ends(t, peer int32, handle string, signals ...int32) {
+	r.tasks[t].ranks = []int32{r.place, peer}
+	r.note(handle, t)
+	for _, joint := range signals {
+		r.leads(t, joint)
+	}
+}
+
+// gather adds a copy to the open group.
+func (r *rank) gather(s *hostir.P2PCommunication, l *flags, peer int32) {
+	g := r.group
+	g.signals++
+	g.joints = append(g.joints, l.ready)
+	g.arrives = append(g.arrives, l.done)
+	g.handles = append(g.handles, s.Handle)
+	g.bytes += float64(bytesOf(s.Buffer))
+	g.puts = s.Backend == hostir.IPCPut
+	g.peers = append(g.peers, peer)
+}
+
+// signals issues a group of flags, or of copies.
+func (r *rank) signals(s *hostir.EndCoalescing, g *group) {
+	if g.signals == 0 {
+		return
+	}
+	m := r.machine
+	flags := work{kind: FlagWait, fixed: m.Device.Flag + float64(g.signals-1)*m.Device.FlagBatch, host: m.Host.Flag}
+	switch g.kind {
+	case hostir.Lends:
+		flags.kind = FlagWrite
+		t := r.issue(r.current, s, flags)
+		for _, joint := range g.joints {
+			r.leads(t, joint)
+		}
+	case hostir.Returns:
+		flags.host += m.Host.Event
+		r.issue(r.current, s, flags, g.joints...)
+	default:
+		r.fusedCopies(s, g)
+	}
+}
+
+// fusedCopies issues one kernel for several copies.
+func (r *rank) fusedCopies(s *hostir.EndCoalescing, g *group) {
+	on, backend := r.named(hostir.CopyStream), hostir.IPCGet
+	if g.puts {
+		backend = hostir.IPCPut
+	}
+	before := r.handOver(s, on)
+	t := r.issue(on, s, r.machine.copyKernel(backend, int64(g.bytes)), append(g.joints, before)...)
+	for i, handle := range g.handles {
+		r.ends(t, g.peers[i], handle, g.arrives[i])
+	}
+	r.tasks[t].ranks = r.self()
+}
+
+// sumLoans issues a peer-read reduction: one kernel that waits for the ready flags of its peers, reads their
+// memory, adds, and may store there.
+func (r *rank) sumLoans(s *hostir.SumLoans) error {
+	if !r.holds(s.Out) {
+		return nil
+	}
+	w := r.machine.bytesWork(float64(bytesOf(s.In) + bytesOf(s.Out)))
+	r.sum, r.reads, r.writes = &w, nil, nil
+	err := r.block(s.Body)
+	r.sum = nil
+	if err != nil {
+		return err
+	}
+	t := r.issue(r.current, s, r.machine.overLinks(w), r.reads...)
+	for _, joint := range r.writes {
+		r.leads(t, joint)
+	}
+	return nil
+}
+
+// addRemote notes that the sum at hand reads or writes the memory of a peer. in and out are bytes until
+// overLinks makes shares of them.
+func (r *rank) addRemote(s *hostir.P2PCommunication, l *flags) {
+	r.reads, r.writes = append(r.reads, l.ready), append(r.writes, l.done)
+	if s.Backend == hostir.IPCPut {
+		r.sum.out += float64(bytesOf(s.Buffer))
+		return
+	}
+	r.sum.in += float64(bytesOf(s.Buffer))
+}
+
+// complete reports a communication that not all of its ranks reach, and a flag that nobody sets.
+func (u *unrolling) complete() error {
+	for _, m := range u.meetings {
+		if m.arrived < m.of {
+			return fmt.Errorf("%s: %d of %d ranks reach %s", m.stmt.Meta().Pos, m.arrived, m.of, nameOf(m.stmt))
+		}
+	}
+	signalled := make([]bool, len(u.tasks))
+	for _, e := range u.edges {
+		signalled[e.to] = true
+	}
+	for key, l := range u.transfers {
+		if i := slices.IndexFunc([]int32{l.ready, l.done}, func(t int32) bool { return !signalled[t] }); i >= 0 {
+			return fmt.Errorf("%s: no rank does what %s waits for", key.exchange.Shared.Pos, nameOf(key.exchange.Send))
+		}
+	}
+	return nil
+}

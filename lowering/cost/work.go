@@ -1,0 +1,199 @@
+package cost
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// bytesOf is the size of a tensor on one rank.
+func bytesOf(t *hostir.Tensor) int64 {
+	bytes := t.DType.Size()
+	for _, size := range hostir.LocalShape(t) {
+		bytes *= size
+	}
+	return bytes
+}
+
+// workOf is what a statement that computes on one rank asks for.
+func (m *Machine) workOf(s hostir.Stmt) work {
+	switch s := s.(type) {
+	case *hostir.Matmul:
+		return m.gemmWork(gemmShapeOf(s.Out, s.A, s.B, s.Addend))
+	case *hostir.Linear:
+		p := gemmShapeOf(s.Out, s.X, s.W, s.Addend)
+		if s.Bias != nil {
+			p.extra += bytesOf(s.Bias)
+		}
+		return m.gemmWork(p)
+	}
+	bytes := int64(0)
+	for _, t := range hostir.Mentions(s) {
+		bytes += bytesOf(t)
+	}
+	w := m.bytesWork(float64(bytes))
+	if r, ok := s.(*hostir.Reduce); ok { // a thread folds all that becomes an element
+		if folds := float64(r.In.Axes[r.Axis].LocalSize()) * m.Device.Fold; folds > w.alone {
+			w.hbm, w.alone = w.hbm*w.alone/folds, folds
+		}
+	}
+	return w
+}
+
+// gemmShapeOf is the GEMM of a statement. A second operand with batches makes a GEMM of each;
+// otherwise all rows of the first one are one GEMM's.
+func gemmShapeOf(out, a, b, addend *hostir.Tensor) gemmShape {
+	rows, second := hostir.LocalShape(a), hostir.LocalShape(b)
+	p := gemmShape{m: 1, n: 1, k: rows[len(rows)-1], batch: 1, dtype: a.DType}
+	for _, size := range second[:len(second)-2] {
+		p.batch *= size
+	}
+	result := hostir.LocalShape(out)
+	p.n = result[len(result)-1]
+	for _, size := range result[:len(result)-1] {
+		p.m *= size
+	}
+	p.batch = min(p.batch, p.m)
+	p.m /= p.batch
+	if addend != nil {
+		p.extra += bytesOf(addend)
+	}
+	return p
+}
+
+// gemmWork is a GEMM by the library.
+func (m *Machine) gemmWork(p gemmShape) work {
+	g := m.gemmOf(p)
+	w := work{kind: GEMM, fixed: m.Device.GEMM, alone: g.on(float64(m.SMs)), gemm: &g, host: m.Host.GEMM}
+	w.sms = g.used(m.SMs)
+	if w.alone > 0 {
+		w.hbm = min(1, m.HBM.Time(float64(p.bytes()))/w.alone)
+	}
+	return w
+}
+
+// bytesWork is a kernel that reads and writes so many bytes and does little else.
+func (m *Machine) bytesWork(bytes float64) work {
+	w := work{kind: Kernel, fixed: m.Device.Kernel, alone: m.HBM.Time(bytes) / m.Kernels, sms: 1, hbm: 1, host: m.Host.Kernel}
+	if bytes <= float64(m.L2Bytes) {
+		w.alone = bytes / m.L2 / 1e3
+	}
+	return w
+}
+
+// overLinks is a kernel whose in and out are the bytes that it reads from and writes to peers. It
+// stores what it has read, so these follow each other; its own memory is busy beside them.
+func (m *Machine) overLinks(w work) work {
+	w.kind = PeerRead
+	in, out, memory := m.Links.SM.Time(w.in), m.Links.SM.Time(w.out), w.alone
+	w.alone = max(in+out, memory)
+	if w.alone > 0 {
+		w.in, w.out, w.hbm = in/w.alone, out/w.alone, memory/w.alone
+	}
+	return w
+}
+
+// copyEngine is a transfer by a copy engine, of the rank that copies.
+func (m *Machine) copyEngine(by hostir.Backend, bytes int64) work {
+	curve := m.Links.Pull
+	if by == hostir.IPCPut {
+		curve = m.Links.Push
+	}
+	w := work{kind: Copy, fixed: m.Device.Copy, alone: curve.Time(float64(bytes)), host: m.Host.Copy}
+	return m.occupies(w, by == hostir.IPCPut, float64(bytes))
+}
+
+// copyKernel is a transfer by a kernel, which waits for flags and sets them as well.
+func (m *Machine) copyKernel(by hostir.Backend, bytes int64) work {
+	w := work{
+		kind: Copy, fixed: m.Device.Kernel + m.Device.Flag, alone: m.Links.SM.Time(float64(bytes)), host: m.Host.Kernel,
+		sms: float64(m.Links.SMs) / float64(m.SMs),
+	}
+	return m.occupies(w, by == hostir.IPCPut, float64(bytes))
+}
+
+// occupies says what a transfer uses of links and memories while it lasts.
+func (m *Machine) occupies(w work, puts bool, bytes float64) work {
+	if w.alone <= 0 {
+		return w
+	}
+	rate := bytes / w.alone / 1e3
+	w.hbm = min(1, rate/m.HBM.At(bytes))
+	if w.in = min(1, rate/m.Links.Limit); puts {
+		w.in, w.out = 0, w.in
+	}
+	return w
+}
+
+// pairWork is a message over NCCL.
+func (m *Machine) pairWork(bytes int64) work {
+	w := work{alone: m.NCCL.Pair.Latency + m.NCCL.Pair.Rate.Time(float64(bytes)), sms: float64(m.NCCL.SMs) / float64(m.SMs)}
+	return m.occupies(w, true, float64(bytes))
+}
+
+// collective is what a collective asks of each of its ranks.
+func (m *Machine) collective(s *hostir.Communication) work {
+	ranks := int(s.TeamSize())
+	if ranks == 1 {
+		return m.bytesWork(float64(bytesOf(s.In) + bytesOf(s.Out)))
+	}
+	moved, steps := movedBytes(s, float64(ranks))
+	rows := m.NCCL.Teams
+	if s.Type == hostir.Allreduce {
+		rows = m.NCCL.Allreduce
+	}
+	low, high, part := around(rows, ranks)
+	at := func(row NCCLRow) float64 { return row.Latency + row.Rate.Time(moved) }
+	w := work{alone: at(low) + part*(at(high)-at(low)) + steps*m.NCCL.StepTime, sms: float64(m.NCCL.SMs) / float64(m.SMs)}
+	w = m.occupies(w, true, moved)
+	w.in = w.out
+	return w
+}
+
+// around gives the rows with the numbers of ranks around another one, and how far it is between them.
+func around(rows []NCCLRow, ranks int) (low, high NCCLRow, part float64) {
+	low, high = rows[0], rows[len(rows)-1]
+	for _, row := range rows {
+		if row.Ranks <= ranks && row.Ranks >= low.Ranks {
+			low = row
+		}
+		if row.Ranks >= ranks && row.Ranks <= high.Ranks {
+			high = row
+		}
+	}
+	if high.Ranks <= low.Ranks || ranks <= low.Ranks {
+		return low, low, 0
+	}
+	if ranks >= high.Ranks {
+		return high, high, 0
+	}
+	return low, high, float64(ranks-low.Ranks) / float64(high.Ranks-low.Ranks)
+}
+
+// movedBytes is what a rank sends in a collective that is a ring, and its steps.
+func movedBytes(s *hostir.Communication, ranks float64) (bytes, steps float64) {
+	in, out := float64(bytesOf(s.In)), float64(bytesOf(s.Out))
+	others := ranks - 1
+	switch s.Type {
+	case hostir.Allgather, hostir.Gather:
+		return others / ranks * max(out, in*ranks), others
+	case hostir.ReduceScatter, hostir.Scatter, hostir.AllToAll:
+		return others / ranks * max(in, out), others
+	case hostir.Allreduce:
+		return 2 * others / ranks * in, 2 * others
+	default:
+		return max(in, out), others
+	}
+}
+
+// inGraph is work as a node of a CUDA graph, which the host does not issue. What only orders streams
+// is an edge of the graph.
+func (m *Machine) inGraph(w work) work {
+	w.host = 0
+	switch {
+	case w.gemm != nil:
+	case w.alone == 0 && w.fixed <= m.Device.Event:
+		w.fixed = 0
+	default:
+		w.fixed = min(w.fixed, m.Device.Node)
+	}
+	return w
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""What the cost model is fitted to and tested against, from what the benchmark measured.
+
+    scripts/bench_gpu/cost_rows.py docs/measured/*.json > lowering/cost/testdata/measured.json
+
+One object for each program whose results were right, with the median of its repeats: spec, parameters, schedule and
+microseconds. Labels say what a program's schedule is in words, so those of older files count as well. Products and
+collectives alone, as PyTorch calls them, come as {"gemm": [m, n, k]} and {"collective": type, "bytes": of the larger side}.
+"""
+import json
+import pathlib
+import re
+import sys
+
+import cells
+import layers
+import tables
+import variants
+
+REFERENCE = {"preset": "reference"}  # what the default was when such programs were measured
+WORDS = {
+    "get": variants.GET, "put": variants.PUT, "eager": variants.EAGER, "whole": variants.EAGER, "own last": variants.LAST,
+    "graph": variants.GRAPH, "ring": variants.RING, "ring folded": variants.FOLDED, "sums beside": variants.BESIDE,
+    "put by kernels": {**variants.PUT, **variants.KERNEL}, "direct sum": {"all.fuse": "peer-read"}, "fused": variants.FUSED,
+    "single": {"all.signals": "single"}, "p2p by NCCL": {**REFERENCE, "all.via": "nccl"}, "collective": REFERENCE,
+}
+COUNTED = [(r"(\d+) a slice", {"all.split": "{}"}), (r"(\d+) (?:products?|chunk)", {"all.block": "D/{}"}),
+           (r"(\d+) pieces", {"all.split": "{}", "all.interchange": "true"}), (r"(\d+) streams", {"streams": "{}"}),
+           (r"(\d+) slices", {"S": "{}"})]
+
+
+def schedule_of(label):
+    """A label's schedule, with "S" where the program is cut into so many slices; None where a word is not known."""
+    schedule = {}
+    for word in label.split(", "):
+        counted = [(name, form.format(found[1])) for pattern, forms in COUNTED if (found := re.fullmatch(pattern, word))
+                   for name, form in forms.items()]
+        if word not in WORDS and not counted:
+            return None
+        schedule |= WORDS.get(word, {}) | dict(counted)
+    return schedule
+
+
+def program(cell, operation, label, spec_of):
+    """A program as spec, parameters and schedule; None where its label has an unknown word."""
+    schedule = schedule_of(label)
+    if schedule is None:
+        return None
+    whole = schedule.get("preset") == "eager" or "S" in schedule
+    params = {**cell.params, **({"S": int(schedule.pop("S", 1))} if whole else {})}
+    spec = spec_of(operation, whole and not getattr(cell, "is_tiny", False))
+    if spec == "allgather_p2p":
+        params.pop("N")
+    if spec.endswith("_p2p"):
+        params.pop("S", None)
+    return {"spec": spec, "params": params, "schedule": {name: str(value) for name, value in schedule.items()}}
+
+
+def operation_spec(operation, whole):
+    """The example spec of an operation, in slices of ranks or in others."""
+    return operation if whole and operation != "allgather" else operation + "_p2p"
+
+
+def layer_spec(operation, whole):
+    """The spec of a layer."""
+    return f"{operation}_slices" if whole else f"{operation}_p2p"
+
+
+def alone(cell, peers):
+    """The product and the collective of a row by themselves."""
+    if (us := tables.median(peers.get("gemm", {}))) is not None:
+        yield {"gemm": [cell.m, cell.n, cell.k], "ranks": cell.ranks, "us": us}
+    kind = {"ag_matmul": "Allgather", "matmul_rs": "ReduceScatter", "matmul_ar": "Allreduce"}.get(cell.operation)
+    if kind and (us := tables.median(peers.get("collective", {}))) is not None:
+        columns = cell.k if kind == "Allgather" else cell.n
+        yield {"collective": kind, "bytes": cell.m * columns * cells.ELEMENT, "ranks": cell.ranks, "us": us}
+
+
+def rows_of(source, row, is_layer, is_tiny=False):
+    """The objects of a row of a file."""
+    make = layers.Layer if is_layer else cells.Cell
+    cell = make(row["operation"], row["m"], row["n"], row["k"], row["ranks"], **({"is_tiny": True} if is_tiny else {}))
+    found = [] if is_tiny or is_layer else list(alone(cell, row["peers"]))
+    for label, item in [*row["hirgen"].items(), *row.get("allgather", {}).items()]:
+        operation, words = row["operation"], label
+        if not is_layer and (named := re.match(r"(allgather|ag_matmul) (.*)", label)):
+            operation, words = named[1], named[2]
+        made = program(cell, operation, words, layer_spec if is_layer else operation_spec)
+        us = tables.median(item)
+        if made and us is not None and item.get("wrong") == 0:
+            found.append({**made, "ranks": row["ranks"], "us": us})
+    return [{"source": source, **one, "us": round(one["us"], 1)} for one in found]
+
+
+def parts_of(source, bound):
+    """The products of a bounds section: whole, and cut along M."""
+    for label, item in bound.get("items", {}).items():
+        count = 1 if label == "whole" else int(found[1]) if (found := re.fullmatch(r"(\d+) products", label)) else 0
+        if count and (us := tables.median(item)) is not None:
+            yield {"source": source, "gemm": [bound["m"] // count, bound["n"], bound["k"]], "ranks": bound["ranks"], "us": round(us / count, 1)}
+
+
+def main():
+    """Prints the rows of all files, one a line."""
+    found = []
+    for path in map(pathlib.Path, sys.argv[1:]):
+        result = json.loads(path.read_text())
+        source = path.stem
+        for row in result["rows"]:
+            found += rows_of(source, row, is_layer=False)
+        for row in result.get("layers") or []:
+            found += rows_of(source, row, is_layer=True)
+        for bound in result.get("bounds") or []:
+            found += parts_of(source, bound)
+        if result.get("tiny"):
+            found += rows_of(source, result["tiny"], is_layer=False, is_tiny=True)
+    print("[\n" + ",\n".join(json.dumps(row) for row in found) + "\n]")
+
+
+if __name__ == "__main__":
+    main()
