@@ -7,21 +7,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 func newCheck() *cobra.Command {
 	var flags specFlags
+	var predicting costFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check SPEC",
 		Short: "Check a spec without emitting anything",
 		Long: `Read, validate and lower a spec, and say in a few lines what came of it: tensors with
-one rank's shape, and the communication that was derived. With --json all of it, for scripts:
-parameters, meshes, schedule, tensors, operations and communications. SPEC may be - for standard input.`,
+one rank's shape, the communication that was derived, and how long a call is expected to take
+on a machine, with what hides each communication. With --json all of it, for scripts: parameters,
+meshes, schedule, tensors, operations, communications and the prediction. SPEC may be - for standard
+input.`,
 		Example: `  hirgen check testdata/specs/ag_matmul/spec.yaml -p M=4096
-  hirgen check testdata/specs/ag_matmul_auto/spec.yaml --json`,
+  hirgen check testdata/specs/ag_matmul_auto/spec.yaml --json
+  hirgen check testdata/specs/matmul_rs_p2p/spec.yaml --machine h100 --trace predicted.json`,
 		Args:              exactly("SPEC"),
 		ValidArgsFunction: completeSpec,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,20 +34,25 @@ parameters, meshes, schedule, tensors, operations and communications. SPEC may b
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printReport(cmd.OutOrStdout(), src.pipeline, program)
+			predicted, err := predicting.predict(program)
+			if err != nil {
+				return err
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), summary(program))
+			if asJSON {
+				return printReport(cmd.OutOrStdout(), src.pipeline, program, predicted)
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), summary(program, predicted))
 			return err
 		},
 	}
 	flags.register(cmd)
+	predicting.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object instead of text")
 	return cmd
 }
 
-// summary describes a lowered program to whoever wrote its spec.
-func summary(p *hostir.Program) string {
+// summary describes a lowered program, and how it is expected to run, to whoever wrote its spec.
+func summary(p *hostir.Program, predicted *cost.Prediction) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %d ranks, %d worker streams\n", p.Name, p.Meshes[0].Size(), p.Streams)
 	for _, t := range p.Tensors {
@@ -54,6 +64,7 @@ func summary(p *hostir.Program) string {
 		}
 	}
 	describeMovements(&text, p)
+	describePrediction(&text, predicted)
 	if p.Otherwise != nil {
 		fmt.Fprintf(&text, "  transfers by CUDA IPC; where not all ranks can share memory, within nodes alone, and by %s between them\n",
 			p.Otherwise.Choices.Elsewhere)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
@@ -23,7 +24,8 @@ type checkReport struct {
 	Tensors    []tensorReport   `json:"tensors"`
 	Operations []opReport       `json:"operations"`
 	formReport
-	Otherwise *formReport `json:"otherwise"`
+	Otherwise  *formReport       `json:"otherwise"`
+	Prediction *predictionReport `json:"prediction"`
 }
 
 // formReport is what differs in the program that runs where not all ranks can share memory.
@@ -87,11 +89,29 @@ type communicationReport struct {
 	At    string   `json:"at"`
 }
 
+// predictionReport is how a call is expected to run. Times are in microseconds.
+type predictionReport struct {
+	Machine        string          `json:"machine"`
+	Time           float64         `json:"us"`
+	Host           float64         `json:"host_us"`
+	Exposed        float64         `json:"exposed_us"`
+	Communications []cost.Exposure `json:"communications"`
+	CriticalPath   []cost.Share    `json:"critical_path"`
+}
+
+func reportPrediction(r *cost.Prediction) *predictionReport {
+	if r == nil {
+		return nil
+	}
+	return &predictionReport{r.Machine.Name, r.Total, r.Host, r.Exposed, append([]cost.Exposure{}, r.Communications...), r.Path()}
+}
+
 // printReport prints what came of a spec as JSON.
-func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program) error {
+func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, predicted *cost.Prediction) error {
 	r := checkReport{
 		Name: p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
 		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p),
+		Prediction: reportPrediction(predicted),
 	}
 	for _, param := range p.Params {
 		r.Params[param.Name] = param.Value

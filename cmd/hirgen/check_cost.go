@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// costFlags are those of a prediction.
+type costFlags struct{ machine, trace string }
+
+func (f *costFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.machine, "machine", "h200", "predict for `MACHINE`: "+strings.Join(cost.Machines(), ", ")+", or a file that --calibrate of an emitted program wrote")
+	flags.StringVar(&f.trace, "trace", "", "write the predicted timeline to `FILE`, for ui.perfetto.dev")
+	_ = cmd.RegisterFlagCompletionFunc("machine", cobra.FixedCompletions(cost.Machines(), cobra.ShellCompDirectiveDefault))
+}
+
+// predict gives the prediction for a program, and writes its timeline where that is asked for. It is nil for a
+// program with too many calls.
+func (f *costFlags) predict(p *hostir.Program) (*cost.Prediction, error) {
+	machine, err := cost.LoadMachine(f.machine)
+	if err != nil {
+		if isEnvironment(err) {
+			return nil, err
+		}
+		return nil, usagef("--machine %v", err)
+	}
+	r, err := cost.Predict(p, machine)
+	if err != nil || r == nil {
+		return r, err
+	}
+	return r, f.writeTrace(r)
+}
+
+func (f *costFlags) writeTrace(r *cost.Prediction) error {
+	if f.trace == "" {
+		return nil
+	}
+	file, err := os.Create(f.trace)
+	if err != nil {
+		return err
+	}
+	if err := r.WriteTrace(file); err != nil {
+		_ = file.Close()
+		return err
+	}
+	return file.Close()
+}
+
+// mostNamed is how many computations are named that hide a communication, and calls of the critical path.
+const mostNamed = 3
+
+// describePrediction prints how long a call is expected to take, and what hides each communication.
+func describePrediction(text *strings.Builder, r *cost.Prediction) {
+	if r == nil {
+		fmt.Fprintf(text, "  no prediction: a call of the program makes more than %d calls\n", cost.MaxCalls)
+		return
+	}
+	fmt.Fprintf(text, "  predicted on %s: %s a call, of which %s communicate and compute nothing; the host takes %s to issue it\n",
+		r.Machine.Name, duration(r.Total), duration(r.Exposed), duration(r.Host))
+	for _, e := range r.Communications {
+		fmt.Fprintf(text, "    %s %s: %d x, %s in all, %s exposed%s\n", e.Pos, e.Name, e.Times, duration(e.Total), duration(e.Exposed), hiddenBehind(e))
+	}
+	fmt.Fprintf(text, "    critical path: %s\n", shares(r.Path()))
+}
+
+// hiddenBehind says what hides a communication; nothing where nothing does.
+func hiddenBehind(e cost.Exposure) string {
+	if len(e.Behind) == 0 {
+		return ""
+	}
+	return ", " + duration(e.Hidden) + " hidden behind " + shares(e.Behind)
+}
+
+// shares lists the first of some calls with their times.
+func shares(list []cost.Share) string {
+	var words []string
+	for i, s := range list {
+		if i == mostNamed {
+			words = append(words, "...")
+			break
+		}
+		words = append(words, fmt.Sprintf("%s (%s)", s.Name, duration(s.Time)))
+	}
+	return strings.Join(words, ", ")
+}
+
+// duration prints microseconds with three digits or so.
+func duration(us float64) string {
+	switch {
+	case us >= 1000:
+		return fmt.Sprintf("%.2f ms", us/1000)
+	case us >= 100:
+		return fmt.Sprintf("%.0f us", us)
+	}
+	return fmt.Sprintf("%.1f us", us)
+}
