@@ -24,9 +24,11 @@ struct Options {
   bool tune = false;    ///< choose the GEMMs' algorithms by timing them
   bool require_secret = false;  ///< several ranks do not start without a job secret
   bool help = false;
-  std::string json;       ///< report file; "" for none
-  std::string plans;      ///< file of chosen algorithms; "" for none
-  std::string trace;      ///< file of a timeline; "" for none
+  std::string json;   ///< report file; "" for none
+  std::string plans;  ///< file of chosen algorithms; "" for none
+  std::string trace;  ///< file of a timeline; "" for none
+  std::string
+      calibrate;  ///< file of a machine's figures, which is all that is made then; "" for none
   std::string transport;  ///< "auto", "ipc" or "nccl"; "" for what HIRGEN_TRANSPORT says
   NamedFiles load, dump;
 };

@@ -8,6 +8,7 @@
 #include "base/current_error.hpp"
 #include "base/text.hpp"
 #include "bootstrap/launch_env.hpp"
+#include "calibrate/calibrate.hpp"
 #include "driver/driver.hpp"
 #include "driver/options.hpp"
 #include "hirgen/error.hpp"
@@ -26,6 +27,10 @@ void complain(const std::string& who, const Error& error) {
 Code run_rank(Context& context, const ProgramTable& table, const Options& options) {
   std::unique_ptr<Driver> driver;
   try {
+    if (!options.calibrate.empty()) {
+      calibrate(context, options);
+      return Code::kOk;
+    }
     driver = std::make_unique<Driver>(context, table, options);
     return driver->run();
   } catch (...) {

@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+)
+
+// TestCalibrateDescribesTheMachine: what --calibrate writes is a machine that programs are predicted on. On the CPU
+// device its figures mean little.
+func TestCalibrateDescribesTheMachine(t *testing.T) {
+	spec, values := example(t, "../../testdata/specs/ag_matmul_p2p/spec.yaml", row(2))
+	program := examples.make(t, spec, values)
+	file := filepath.Join(t.TempDir(), "machine.json")
+	if r := run(t, launch.Options{Program: program, N: 2, Args: []string{"--calibrate", file}}); r.exit != 0 {
+		t.Fatal(r)
+	}
+	written, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := cost.ParseMachine(file, written)
+	if err != nil {
+		t.Fatalf("%v in:\n%s", err, written)
+	}
+	var ranks []int
+	for _, row := range m.NCCL.Teams {
+		ranks = append(ranks, row.Ranks)
+	}
+	if !slices.Equal(ranks, []int{2}) || len(m.GEMM) != 3 || len(m.Links.Pull) < 2 || m.Device.Event <= 0 || m.Host.Kernel <= 0 {
+		t.Errorf("not all of the machine is described:\n%s", written)
+	}
+	p, err := text.Parse("host_ir.txt", examples.source(t, "host_ir.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	predicted, err := cost.Predict(p, m)
+	if err != nil || predicted.Total <= 0 {
+		t.Errorf("a call is predicted to take %v us: %v", predicted, err)
+	}
+}
+
+// TestCalibrateNeedsPeers: one rank has no links to measure.
+func TestCalibrateNeedsPeers(t *testing.T) {
+	spec, values := example(t, "../../testdata/specs/ag_matmul_p2p/spec.yaml", row(1))
+	program := examples.make(t, spec, values)
+	r := run(t, launch.Options{Program: program, N: 1, Args: []string{"--calibrate", filepath.Join(t.TempDir(), "machine.json")}})
+	if r.exit != 2 {
+		t.Error(r)
+	}
+}
+
+// TestPredictionsAreTraces: what a rank is predicted to call is what --trace shows that it calls, but for records of
+// events, which are no calls of a prediction.
+func TestPredictionsAreTraces(t *testing.T) {
+	m, err := cost.LoadMachine("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mlp_tp", "ag_matmul"} {
+		spec, values := example(t, "../../testdata/specs/"+name+"/spec.yaml", row(2))
+		examples.emit(t, spec, values)
+		p, err := text.Parse("host_ir.txt", examples.source(t, "host_ir.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		predicted, err := cost.Predict(p, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := map[string]int{}, expected(t, p, 0)
+		for _, c := range predicted.Calls {
+			if c.Rank == 0 {
+				call := c.Kind.String() + " " + c.Name
+				if sent, _, found := strings.Cut(call, "send of"); found {
+					call = sent + "send of"
+				}
+				got[call]++
+			}
+		}
+		maps.DeleteFunc(want, func(call string, _ int) bool { return strings.HasPrefix(call, "event record") })
+		if !maps.Equal(got, want) {
+			t.Errorf("%s is predicted to call %v, and calls %v", name, got, want)
+		}
+	}
+}

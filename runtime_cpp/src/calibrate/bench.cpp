@@ -1,0 +1,197 @@
+#include "calibrate/bench.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "bootstrap/rendezvous.hpp"
+#include "hirgen/error.hpp"
+#include "hirgen/flags.hpp"
+#include "hirgen/kernels.hpp"
+
+namespace hirgen {
+
+namespace {
+
+constexpr const char* kBench = "calibrate";
+constexpr const char* kBuffer = "calibrate buffer";
+constexpr double kLong = 3e3;        // microseconds: larger sizes are left out then
+constexpr int64_t kMost = 1 << 29;   // bytes of a transfer
+constexpr double kLeastTime = 0.05;  // microseconds that anything takes
+constexpr int64_t kSmall = 16;       // bytes that take no time to move
+
+/// How much of the device's memory both buffers may take.
+int64_t affordable() {
+  size_t free = 0, total = 0;
+  HG_CHECK(cudaMemGetInfo(&free, &total), kBench);
+  int64_t bytes = kMost;
+  while (bytes > (1 << 20) && static_cast<size_t>(bytes) > free / 8) bytes /= 2;
+  return bytes;
+}
+
+}  // namespace
+
+Bench::Bench(Context& context) : context_(context), meter_(context), peers_(context, kBench) {
+  most_ = -static_cast<int64_t>(
+      context.rendezvous().max(-static_cast<double>(affordable()), "calibrate: memory"));
+  buffer_ = context.allocate<char>(most_, kBuffer);
+  other_ = context.allocate<char>(most_, kBuffer);
+  workspace_ = context.allocate(2 * kWorkspaceBytes, kBuffer);
+  shared_ = &peers_.share(
+      buffer_,
+      {.bytes = static_cast<size_t>(most_), .transfers = 1, .name = "buffer", .where = kBuffer});
+  HG_CHECK(cudaStreamCreateWithFlags(&beside_, cudaStreamNonBlocking), kBench);
+  HG_CHECK(cudaEventCreateWithFlags(&to_, cudaEventDisableTiming), kBench);
+  HG_CHECK(cudaEventCreateWithFlags(&from_, cudaEventDisableTiming), kBench);
+}
+
+RateCurve Bench::curve(double latency, const Timed& time, double moved) const {
+  RateCurve points;
+  for (int64_t bytes = 1 << 16; bytes <= most_; bytes *= 4) {
+    const double us = time(bytes);
+    const double work = std::max(us - latency, us / 10);
+    points.push_back(
+        {static_cast<double>(bytes) * moved, static_cast<double>(bytes) * moved / work / 1e3});
+    if (us > kLong) break;
+  }
+  return points;
+}
+
+void Bench::memory(Figures& figures) {
+  const auto copy = [&](int64_t bytes) {
+    return meter_.device([&] {
+      HG_CHECK(cudaMemcpyAsync(other_, buffer_, static_cast<size_t>(bytes),
+                               cudaMemcpyDeviceToDevice, meter_.stream()),
+               kBench);
+    });
+  };
+  const double latency = copy(kSmall);
+  const RateCurve all = curve(latency, copy, 2);  // each byte is read and written
+  for (const RatePoint& point : all) {
+    figures.l2_gbps = std::max(figures.l2_gbps, point.gbps);
+  }
+  // What the cache holds is as fast as anything; the first size that is much slower is not in it.
+  for (const RatePoint& point : all) {
+    if (point.gbps > 0.8 * figures.l2_gbps) figures.l2_bytes = point.bytes;
+  }
+  for (const RatePoint& point : all) {
+    if (point.bytes > figures.l2_bytes) figures.hbm.push_back(point);
+  }
+  if (figures.hbm.empty()) figures.hbm.push_back(all.back());
+  const auto bytes = static_cast<int64_t>(all.back().bytes) / 2;
+  const double kernel = meter_.device([&] {
+    launch_unary(UnaryFn::kCopy, reinterpret_cast<float*>(other_),
+                 reinterpret_cast<const float*>(buffer_), bytes / 4, meter_.stream(), kBench);
+  });
+  figures.kernel_share = std::clamp(copy(bytes) / kernel, 0.01, 1.0);
+}
+
+void Bench::calls(Figures& figures) {
+  const cudaStream_t stream = meter_.stream();
+  const auto kernel = [&] {
+    launch_unary(UnaryFn::kCopy, reinterpret_cast<float*>(other_),
+                 reinterpret_cast<const float*>(buffer_), 4, stream, kBench);
+  };
+  const auto ping = [&] {
+    HG_CHECK(cudaEventRecord(to_, stream), kBench);
+    HG_CHECK(cudaStreamWaitEvent(beside_, to_, 0), kBench);
+    HG_CHECK(cudaEventRecord(from_, beside_), kBench);
+    HG_CHECK(cudaStreamWaitEvent(stream, from_, 0), kBench);
+  };
+  figures.device["kernel"] = meter_.device(kernel);
+  figures.host["kernel"] = meter_.host(kernel);
+  figures.device["event"] = meter_.device(ping) / 2;
+  figures.host["event"] = meter_.host(ping) / 4;
+  // Of a call itself only the program knows; see figures.cpp.
+  figures.device["call"] = 3.3;
+  figures.host["call"] = 14;
+  figures.host["nccl"] = 5;
+  constexpr int64_t kFolds = 4096;
+  const Strided in{2, {kFolds, 64}, {64, 1}}, out{2, {1, 64}, {0, 1}};
+  const double folded = meter_.device([&] {
+    launch_reduce(ReduceFn::kSum, 0, reinterpret_cast<float*>(other_), out,
+                  reinterpret_cast<const float*>(buffer_), in, stream, kBench);
+  });
+  figures.device["fold"] = std::max(folded - figures.device["kernel"], 0.0) / kFolds;
+  graphs(figures, kernel);
+  flags(figures);
+}
+
+void Bench::graphs(Figures& figures, const Meter::Issue& kernel) {
+  constexpr std::array<int, 2> kKernels = {1, 17};
+  std::array<double, 2> times{};
+  for (size_t i = 0; i < times.size(); ++i) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t made = nullptr;
+    HG_CHECK(cudaStreamBeginCapture(meter_.stream(), cudaStreamCaptureModeThreadLocal), kBench);
+    for (int k = 0; k < kKernels[i]; ++k) kernel();
+    HG_CHECK(cudaStreamEndCapture(meter_.stream(), &graph), kBench);
+    HG_CHECK(cudaGraphInstantiate(&made, graph, 0), kBench);
+    const auto launch = [&] { HG_CHECK(cudaGraphLaunch(made, meter_.stream()), kBench); };
+    times[i] = meter_.device(launch);
+    figures.host["graph"] = meter_.host(launch);
+    HG_CHECK(cudaGraphExecDestroy(made), kBench);
+    HG_CHECK(cudaGraphDestroy(graph), kBench);
+  }
+  const double node = (times[1] - times[0]) / (kKernels[1] - kKernels[0]);
+  figures.device["graph_node"] = std::max(node, kLeastTime);
+  figures.device["graph"] = std::max(times[0] - figures.device["graph_node"], kLeastTime);
+}
+
+// A flag of this rank, which it writes and waits for itself: the way to a peer is the link's.
+void Bench::flags(Figures& figures) {
+  const int64_t rank = context_.rank();
+  const auto one = [&] {
+    HG_CHECK(
+        peers_.memory().cuStreamWriteValue32(meter_.stream(), shared_->ready_at(rank, 0), 1, 0),
+        kBench);
+    HG_CHECK(peers_.memory().cuStreamWaitValue32(meter_.stream(), shared_->ready(0), 1,
+                                                 CU_STREAM_WAIT_VALUE_GEQ),
+             kBench);
+  };
+  constexpr int kBatch = 9;
+  const auto batch = [&](int count) {
+    return meter_.device([&] {
+      MemOpBatch flags(FlagUse::kWrite, peers_.memory());
+      for (int i = 0; i < count; ++i) flags.add(shared_->ready_at(rank, 0), {1, nullptr});
+      flags.submit(meter_.stream(), kBench);
+    });
+  };
+  figures.device["flag"] = meter_.device(one) / 2;
+  figures.host["flag"] = meter_.host(one) / 2;
+  figures.device["flag_batch"] = std::max(batch(kBatch) - batch(1), 0.0) / (kBatch - 1);
+}
+
+void Bench::links(Figures& figures) {
+  const int64_t next = (context_.rank() + 1) % context_.world();
+  char* peer = shared_->of<char>(next);
+  const auto copy = [&](void* out, const void* in) {
+    return [this, out, in](int64_t bytes) {
+      return meter_.device([&] {
+        HG_CHECK(cudaMemcpyAsync(out, in, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice,
+                                 meter_.stream()),
+                 kBench);
+      });
+    };
+  };
+  const auto pull = copy(other_, peer), push = copy(peer, other_);
+  const auto by_kernel = [&](int64_t bytes) {
+    return meter_.device([&] {
+      launch_unary(UnaryFn::kCopy, reinterpret_cast<float*>(other_),
+                   reinterpret_cast<const float*>(peer), bytes / 4, meter_.stream(), kBench);
+    });
+  };
+  figures.device["copy"] = std::max(pull(kSmall), kLeastTime);
+  figures.host["copy"] = meter_.host([&] {
+    HG_CHECK(cudaMemcpyAsync(other_, peer, kSmall, cudaMemcpyDeviceToDevice, meter_.stream()),
+             kBench);
+  });
+  figures.pull = curve(figures.device["copy"], pull);
+  figures.push = curve(push(kSmall), push);
+  figures.sm_copy = curve(by_kernel(kSmall), by_kernel);
+  for (const RateCurve* all : {&figures.pull, &figures.push, &figures.sm_copy}) {
+    for (const RatePoint& point : *all)
+      figures.limit_gbps = std::max(figures.limit_gbps, point.gbps);
+  }
+}
+
+}  // namespace hirgen

@@ -1,0 +1,186 @@
+// GEMMs, collectives, and what they take from each other.
+#include <algorithm>
+#include <array>
+
+#include "bootstrap/rendezvous.hpp"
+#include "calibrate/bench.hpp"
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+namespace {
+
+constexpr const char* kGemm = "calibrate GEMM";
+constexpr const char* kTeam = "calibrate team";
+constexpr double kLongGemm = 20e3;     // microseconds: larger sizes are left out then
+constexpr double kHeatSeconds = 0.25;  // until a GPU is at its power limit
+constexpr int64_t kLeastExtent = 64, kMostExtent = 8192;
+constexpr double kTera = 1e6;  // FLOP in a microsecond of one TFLOP/s
+
+double flops(const MatmulShape& shape) {
+  return 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+         static_cast<double>(shape.k);
+}
+
+/// Which share a time above another one is of it, as far as a share of a rate may be.
+double share_lost(double alone, double beside) {
+  return beside <= alone ? 0 : std::min(1 - alone / beside, 0.5);
+}
+
+}  // namespace
+
+Bench::~Bench() {
+  static_cast<void>(cudaEventDestroy(to_));
+  static_cast<void>(cudaEventDestroy(from_));
+  static_cast<void>(cudaStreamDestroy(beside_));
+}
+
+// The largest one whose run is not too long.
+GemmRun& Bench::gemm(DType dtype) {
+  for (int64_t extent = kLeastExtent; extent <= kMostExtent; extent *= 2) {
+    gemm_.reset();
+    gemm_ = std::make_unique<GemmRun>(context_, extent, dtype, meter_.stream());
+    const double us = meter_.device([&] { gemm_->issue(workspace_, meter_.stream()); }, 0);
+    if (us * 8 > kLongGemm) break;
+  }
+  return *gemm_;
+}
+
+void Bench::gemms(Figures& figures) {
+  for (const DType dtype : {DType::kFp32, DType::kFp16, DType::kBf16}) {
+    const GemmRun& whole = gemm(dtype);
+    const auto rate_of = [&](const MatmulShape& shape, double seconds) {
+      const MatmulPlan plan(context_.cublas(), shape, kGemm);
+      const double us =
+          meter_.device([&] { whole.issue(plan, workspace_, meter_.stream()); }, seconds);
+      return flops(shape) / us / kTera;
+    };
+    GemmRate rate;
+    rate.sustained_tflops = rate_of(whole.shape(), kHeatSeconds);
+    MatmulShape few = whole.shape();  // a quarter of the SMs at the most, with tiles of 128 x 256
+    few.m = std::min<int64_t>(few.m, 128);
+    few.n = std::min<int64_t>(few.n, 256L * std::max(figures.sms / 4, 1));
+    const double tiles = std::max(static_cast<double>(few.m * few.n) / (128 * 256), 1.0);
+    rate.peak_tflops = std::max(rate_of(few, 0.02) * figures.sms / tiles, rate.sustained_tflops);
+    figures.gemm[spelling(dtype)] = rate;
+  }
+  MatmulShape tiny = gemm_->shape();
+  tiny.m = tiny.n = tiny.k = kLeastExtent;
+  const MatmulPlan plan(context_.cublas(), tiny, kGemm);
+  const auto issue = [&] { gemm_->issue(plan, workspace_, meter_.stream()); };
+  figures.device["gemm"] = meter_.device(issue);
+  figures.host["gemm"] = meter_.host(issue);
+  figures.device["tile"] = 1;  // see figures.cpp
+}
+
+void Bench::collectives(Figures& figures) {
+  for (int ranks = 2; ranks <= context_.world(); ranks *= 2) {
+    if (context_.world() % ranks != 0) continue;
+    figures.teams.push_back(team(ranks, false));
+    figures.allreduce.push_back(team(ranks, true));
+  }
+  if (figures.teams.empty() || figures.teams.back().ranks != context_.world()) {
+    figures.teams.push_back(team(context_.world(), false));
+    figures.allreduce.push_back(team(context_.world(), true));
+  }
+  figures.pair = pair();
+}
+
+CollectiveFigures Bench::team(int ranks, bool sums) {
+  std::vector<int> members(static_cast<size_t>(ranks));
+  const int first = context_.rank() / ranks * ranks;
+  for (int i = 0; i < ranks; ++i) members[static_cast<size_t>(i)] = first + i;
+  const Team& team = context_.team(members, kTeam);
+  const auto time = [&](int64_t bytes) {  // of the larger side
+    const auto count = static_cast<size_t>(std::max<int64_t>(bytes / 2 / ranks, 1));
+    return meter_.device([&] {
+      if (sums) {
+        HG_CHECK(ncclAllReduce(buffer_, other_, count * static_cast<size_t>(ranks), ncclBfloat16,
+                               ncclSum, team.comm, meter_.stream()),
+                 kTeam);
+      } else {
+        HG_CHECK(ncclAllGather(buffer_, other_, count, ncclBfloat16, team.comm, meter_.stream()),
+                 kTeam);
+      }
+    });
+  };
+  CollectiveFigures figures{.ranks = ranks, .latency_us = time(64), .gbps = {}};
+  const double sent = static_cast<double>(ranks - 1) / ranks * (sums ? 2 : 1);
+  figures.gbps = curve(figures.latency_us, time, sent);
+  return figures;
+}
+
+CollectiveFigures Bench::pair() {
+  std::vector<int> all(static_cast<size_t>(context_.world()));
+  for (int i = 0; i < context_.world(); ++i) all[static_cast<size_t>(i)] = i;
+  const Team& team = context_.team(all, kTeam);
+  const int next = (team.rank + 1) % team.size, last = (team.rank + team.size - 1) % team.size;
+  const auto time = [&](int64_t bytes) {
+    const auto count = static_cast<size_t>(bytes / 2);
+    return meter_.device([&] {
+      HG_CHECK(ncclGroupStart(), kTeam);
+      HG_CHECK(ncclSend(buffer_, count, ncclBfloat16, next, team.comm, meter_.stream()), kTeam);
+      HG_CHECK(ncclRecv(other_, count, ncclBfloat16, last, team.comm, meter_.stream()), kTeam);
+      HG_CHECK(ncclGroupEnd(), kTeam);
+    });
+  };
+  CollectiveFigures figures{.ranks = 2, .latency_us = time(64), .gbps = {}};
+  figures.gbps = curve(figures.latency_us, time);
+  return figures;
+}
+
+// Both streams wait for each other at each run, so that the GEMMs of a run are beside its other
+// work.
+double Bench::loss(const Meter::Issue& other) {
+  const auto gemms = [&] {
+    for (int i = 0; i < 2; ++i) gemm_->issue(workspace_, meter_.stream());
+  };
+  const auto joined = [&](const Meter::Issue& work) {
+    return meter_.device(
+        [&] {
+          HG_CHECK(cudaEventRecord(to_, meter_.stream()), kGemm);
+          HG_CHECK(cudaStreamWaitEvent(beside_, to_, 0), kGemm);
+          work();
+          gemms();
+          HG_CHECK(cudaEventRecord(from_, beside_), kGemm);
+          HG_CHECK(cudaStreamWaitEvent(meter_.stream(), from_, 0), kGemm);
+        },
+        0.05);
+  };
+  return share_lost(joined([] {}), joined(other));
+}
+
+void Bench::contention(Figures& figures) {
+  const int64_t next = (context_.rank() + 1) % context_.world();
+  std::vector<int> all(static_cast<size_t>(context_.world()));
+  for (int i = 0; i < context_.world(); ++i) all[static_cast<size_t>(i)] = i;
+  const Team& team = context_.team(all, kTeam);
+  const double one = meter_.device([&] { gemm_->issue(workspace_, meter_.stream()); });
+  // As many bytes as take about the time of one GEMM, which is half of what runs beside them.
+  const auto bytes = static_cast<size_t>(
+      std::clamp<double>(one * figures.limit_gbps * 1e3, 1 << 16, static_cast<double>(most_)));
+  figures.beside["copy"] = 2 * loss([&] {
+                             HG_CHECK(cudaMemcpyAsync(other_, shared_->of<char>(next), bytes,
+                                                      cudaMemcpyDeviceToDevice, beside_),
+                                      kGemm);
+                           });
+  const size_t count = bytes / 2 / static_cast<size_t>(team.size);
+  figures.beside["nccl"] =
+      2 * loss([&] {
+        HG_CHECK(ncclAllGather(buffer_, other_, count, ncclBfloat16, team.comm, beside_), kTeam);
+      });
+  for (auto& [name, share] : figures.beside) share = std::min(share, 0.5);
+  // Two streams of GEMMs do the work of twice as many: more than that is lost.
+  const double serial = 2 * one;
+  const double together = meter_.device([&] {
+    HG_CHECK(cudaEventRecord(to_, meter_.stream()), kGemm);
+    HG_CHECK(cudaStreamWaitEvent(beside_, to_, 0), kGemm);
+    gemm_->issue(static_cast<char*>(workspace_) + kWorkspaceBytes, beside_);
+    gemm_->issue(workspace_, meter_.stream());
+    HG_CHECK(cudaEventRecord(from_, beside_), kGemm);
+    HG_CHECK(cudaStreamWaitEvent(meter_.stream(), from_, 0), kGemm);
+  });
+  figures.beside["gemm"] = share_lost(serial, together);
+}
+
+}  // namespace hirgen

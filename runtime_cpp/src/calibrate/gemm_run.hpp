@@ -1,0 +1,34 @@
+// One GEMM with matrices of its own, for --calibrate.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstdint>
+
+#include "hirgen/context.hpp"
+#include "hirgen/matmul.hpp"
+
+namespace hirgen {
+
+/// C = A B of square matrices, filled with normal values, on which power draw depends.
+class GemmRun {
+ public:
+  GemmRun(Context& context, int64_t extent, DType dtype, cudaStream_t stream);
+  ~GemmRun();
+  GemmRun(const GemmRun&) = delete;
+  GemmRun& operator=(const GemmRun&) = delete;
+
+  const MatmulShape& shape() const { return plan_.shape(); }
+  /// Issues it, or with a plan of a smaller shape a part of it, whose leading dimensions are its
+  /// own.
+  void issue(void* workspace, cudaStream_t stream) const { issue(plan_, workspace, stream); }
+  void issue(const MatmulPlan& plan, void* workspace, cudaStream_t stream) const;
+
+ private:
+  Context& context_;
+  MatmulPlan plan_;
+  std::array<void*, 3> matrices_{};
+};
+
+}  // namespace hirgen
