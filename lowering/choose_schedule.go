@@ -9,32 +9,57 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ChooseSchedule makes the choices that schedule: auto leaves open: those of the fastest
-// schedule that was measured for the same operation at the nearest size, of those that go with what the
-// spec chooses, which stays. A program that is none of the measured operations keeps the default ones.
+// ChooseSchedule makes the choices that schedule: auto leaves open: those of the fastest schedule
+// that was measured for the same operation at a size that is near or, for any other program, of
+// the one that is predicted to be the fastest, of those that go with what the spec chooses, which stays.
 //
 // Establishes: every choice is made, and the program says what they rest on.
 //
 //	before: auto given graph; choices preset auto, graph true
 //	after:  auto given graph by "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: ..."
 //	        choices preset auto, graph true, pipeline p2p, all.via ipc-get, all.lead all, ...
-func ChooseSchedule(p *hostir.Program) error {
+func ChooseSchedule(p *hostir.Program) error { return chooseSchedule(p, choosePredicted) }
+
+// A predictor makes the choices of the schedule that it expects to be the fastest, but for those that are
+// made. It says what they rest on; "" where it makes none.
+type predictor func(p *hostir.Program) (basis string, err error)
+
+func chooseSchedule(p *hostir.Program, predict predictor) error {
 	if p.Auto == nil || p.Auto.Basis != "" {
 		return nil
 	}
-	p.Auto.Basis = "not measured: the default schedule"
-	if problem, ok := recognise(p.Body); ok {
-		m := nearest(measured, problem, p.Choices.Schedule)
+	basis, err := chooseBasis(p, predict)
+	p.Auto.Basis = basis
+	return err
+}
+
+// chooseBasis makes the choices and says what they rest on: a measurement of the same operation at a size
+// that is near, or else a prediction.
+func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error) {
+	problem, known := recognise(p.Body)
+	m := (*measurement)(nil)
+	if known {
+		m = nearest(measured, problem, p.Choices.Schedule)
 		if m == nil { // check-schedule says what does not go with any
 			m = nearest(measured, problem, ofPipeline(p.Choices.Schedule))
 		}
-		if m != nil {
-			m.set(&p.Choices.Schedule)
-			p.Streams = int(schedule.Number(p.Choices.Get(schedule.Streams)))
-			p.Auto.Basis = m.String() + ": measured " + m.time() + " with " + m.schedule
+	}
+	if m == nil || m.distance(problem) >= nearEnough {
+		if basis, err = predict(p); err != nil || basis != "" {
+			return problem.describe(known) + basis, err
 		}
 	}
-	return nil
+	if m == nil {
+		return "not measured: the default schedule", nil
+	}
+	m.choose(p)
+	return m.String() + ": measured " + m.time() + " with " + m.schedule, nil
+}
+
+// choose makes the choices of a measurement in a program, but for those that it has.
+func (m measurement) choose(p *hostir.Program) {
+	m.set(&p.Choices.Schedule)
+	p.Streams = int(schedule.Number(p.Choices.Get(schedule.Streams)))
 }
 
 // ofPipeline is what a schedule says of the kind of pipeline.

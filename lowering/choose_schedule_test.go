@@ -29,7 +29,9 @@ func TestChooseSchedule(t *testing.T) {
 	table := measured
 	measured = list
 	t.Cleanup(func() { measured = table })
-	lowertest.PassCases(t, "choose-schedule", ChooseSchedule)
+	lowertest.PassCases(t, "choose-schedule", func(p *hostir.Program) error {
+		return chooseSchedule(p, func(*hostir.Program) (string, error) { return "", nil })
+	})
 }
 
 // autoSpec is an example with a schedule of its own.

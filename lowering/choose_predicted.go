@@ -1,0 +1,78 @@
+package lowering
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// nearEnough is how far a problem may be from a measurement that its schedule is taken from: less than
+// a doubling of one size. Farther away the model is the better judge.
+const nearEnough = 1
+
+// mostOperations is the size of programs that are lowered once for each candidate.
+const mostOperations = 256
+
+// predictedMachine is what schedules are predicted on, since that is what the candidates were measured on.
+const predictedMachine = "h200"
+
+// choosePredicted is a predictor by the model. It chooses among the schedules that were measured for any
+// operation, and the program as it is. It chooses nothing where nothing crosses ranks, and for a program that
+// is too large to try.
+func choosePredicted(p *hostir.Program) (basis string, err error) {
+	if len(p.Body) > mostOperations || p.Meshes[0].Size() == 1 {
+		return "", nil
+	}
+	m, err := cost.LoadMachine(predictedMachine)
+	if err != nil {
+		return "", err
+	}
+	source := text.Print(p)
+	ranked := rank(func() (*hostir.Program, error) { return text.Parse(p.File, source) }, candidates(p), m)
+	best, ok := Best(ranked)
+	if !ok || len(best.Prediction.Communications) == 0 {
+		return "", nil
+	}
+	best.Set(p)
+	basis = fmt.Sprintf("predicted %s on %s with %s", microseconds(best.Prediction.Total), m.Name, best.Name)
+	if i := slices.IndexFunc(ranked, func(r Ranked) bool { return r.Name == asIs && r.Prediction != nil }); i >= 0 && best.Name != asIs {
+		basis += ", " + microseconds(ranked[i].Prediction.Total) + " with " + asIs
+	}
+	return basis, nil
+}
+
+// asIs names the schedule that a program has by default and by what is given.
+const asIs = "the default schedule"
+
+// candidates are the schedules of the measurements, each once, and none. Those that cut nothing are safe, and so is
+// the default, which a gain has to be sure of.
+func candidates(p *hostir.Program) []Candidate {
+	list := []Candidate{{Name: asIs, Whole: true, Set: func(*hostir.Program) {}}}
+	pipeline, asked := p.Choices.Given("", schedule.Pipeline)
+	seen := map[string]bool{}
+	for _, m := range measured {
+		own := schedule.Schedule{Choices: m.choices}
+		whole := own.Get(schedule.Preset) == schedule.Eager
+		if seen[m.schedule] || asked && (whole || pipeline.Value != own.Get(schedule.Pipeline)) {
+			continue
+		}
+		seen[m.schedule] = true
+		list = append(list, Candidate{Name: m.schedule, Whole: whole, Choices: len(m.choices), Set: m.choose})
+	}
+	return list
+}
+
+// microseconds prints a time as measurements do.
+func microseconds(us float64) string { return measurement{us: us}.time() }
+
+// describe is what a basis says of a problem first; "" for one that is not known.
+func (p problem) describe(known bool) string {
+	if !known {
+		return ""
+	}
+	return p.String() + ": "
+}

@@ -1,0 +1,60 @@
+package lowering
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// TestAutoFarFromMeasurements: at half the rows of the smallest problem that was measured, where the nearest schedule
+// cuts, the model says that it does not pay.
+func TestAutoFarFromMeasurements(t *testing.T) {
+	few := problem{operation: "ag_matmul", ranks: 4, m: 512, n: 8192, k: 8192}
+	if m := nearest(measured, problem{operation: "ag_matmul", dtype: "bf16", ranks: 4, m: 512, n: 8192, k: 8192}, schedule.Schedule{}); m == nil || m.m != 1024 || strings.Contains(m.schedule, "eager") {
+		t.Fatalf("the nearest measurement is %v, which was another one", m)
+	}
+	program := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "auto"), few)
+	if want := "ag_matmul 512 x 8192 x 8192, bf16, 4 ranks: predicted "; !strings.HasPrefix(program.Auto.Basis, want) || program.Choices.Get(schedule.Preset) != schedule.Eager && !strings.Contains(program.Auto.Basis, "with preset eager") {
+		t.Errorf("choices %v by %q", program.Choices, program.Auto.Basis)
+	}
+	given := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "{preset: auto, all: {steps: ring}}"), few)
+	if given.Choices.Of("", schedule.Steps) != schedule.Ring || !strings.Contains(given.Auto.Basis, ": predicted ") {
+		t.Errorf("a ring is asked for, and it is %v by %q", given.Choices, given.Auto.Basis)
+	}
+	near := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "auto"), problem{ranks: 4, m: 1024 + 512, n: 8192, k: 8192})
+	if !strings.Contains(near.Auto.Basis, ": measured ") {
+		t.Errorf("near a measurement it is %q", near.Auto.Basis)
+	}
+}
+
+// TestAutoOfLayers: an MLP is none of the measured operations. What is chosen for it hides its transfers.
+func TestAutoOfLayers(t *testing.T) {
+	written, err := os.ReadFile("../scripts/bench_gpu/specs/mlp_p2p/spec.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	auto := regexp.MustCompile(`(?m)^schedule:.*$`).ReplaceAllString(string(written), "schedule: auto")
+	lower := func(params map[string]int64) *hostir.Program {
+		p, err := model.Load("spec.yaml", []byte(auto), params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := Lower(p, Options{Verify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return program
+	}
+	large := lower(map[string]int64{"D": 2, "M": 8192, "K": 4096, "N": 14336})
+	if !strings.HasPrefix(large.Auto.Basis, "predicted ") || large.Choices.Get(schedule.Pipeline) != schedule.P2P || large.Choices.Of("", schedule.Via) == schedule.NCCL {
+		t.Errorf("choices %v by %q", large.Choices, large.Auto.Basis)
+	}
+	if alone := lower(map[string]int64{"D": 1, "M": 8, "K": 16, "N": 8}); alone.Auto.Basis != "not measured: the default schedule" {
+		t.Errorf("on one rank it is %q", alone.Auto.Basis)
+	}
+}
