@@ -147,21 +147,23 @@ constexpr hirgen::MatmulShape kDWvShape = {
     .m = E / D, .n = E, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
 // What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kMatmulDA = "spec.yaml:47:5 Matmul of dA";
-constexpr const char* kUnarySlope = "spec.yaml:48:5 Unary of slope";
-constexpr const char* kBinaryDZ = "spec.yaml:49:5 Binary of dZ";
-constexpr const char* kMatmulDU2p = "spec.yaml:52:5 Matmul of dU2p";
-constexpr const char* kAllreduce = "spec.yaml:53:5 allreduce: Allreduce of dU2p";
 constexpr const char* kCastDX1nX1Fp32 = "spec.yaml:58:5 Cast of dX1n_X1_fp32";
 constexpr const char* kReduceDX1nX = "spec.yaml:58:5 Reduce of dX1n_x";
 constexpr const char* kUnaryDX1nXMean = "spec.yaml:58:5 Unary of dX1n_x_mean";
 constexpr const char* kBinaryDX1nCentered = "spec.yaml:58:5 Binary of dX1n_centered";
 constexpr const char* kBinaryDX1nSquare = "spec.yaml:58:5 Binary of dX1n_square";
+constexpr const char* kMatmulDA = "spec.yaml:47:5 Matmul of dA";
 constexpr const char* kReduceDX1nSquare2 = "spec.yaml:58:5 Reduce of dX1n_square2";
+constexpr const char* kUnarySlope = "spec.yaml:48:5 Unary of slope";
+constexpr const char* kBinaryDZ = "spec.yaml:49:5 Binary of dZ";
+constexpr const char* kMatmulDU2p = "spec.yaml:52:5 Matmul of dU2p";
+constexpr const char* kAllreduce = "spec.yaml:53:5 allreduce: Allreduce of dU2p";
 constexpr const char* kUnaryDX1nSquareMean = "spec.yaml:58:5 Unary of dX1n_square_mean";
 constexpr const char* kUnaryDX1nVar = "spec.yaml:58:5 Unary of dX1n_var";
 constexpr const char* kUnaryDX1nRstd = "spec.yaml:58:5 Unary of dX1n_rstd";
 constexpr const char* kBinaryDX1nY = "spec.yaml:58:5 Binary of dX1n_y";
+constexpr const char* kCastDXnXFp32 = "spec.yaml:105:5 Cast of dXn_X_fp32";
+constexpr const char* kReduceDXnX = "spec.yaml:105:5 Reduce of dXn_x";
 constexpr const char* kWaitAllreduce = "spec.yaml:53:5 Wait(allreduce)";
 constexpr const char* kBinaryDN2 = "spec.yaml:57:5 Binary of dN2";
 constexpr const char* kCastDX1nDN2Fp32 = "spec.yaml:58:5 Cast of dX1n_dN2_fp32";
@@ -182,8 +184,16 @@ constexpr const char* kMatmulDP = "spec.yaml:70:5 Matmul of dP";
 constexpr const char* kCastDscaledDPFp32 = "spec.yaml:73:5 Cast of dscaled_dP_fp32";
 constexpr const char* kCastDscaledPFp32 = "spec.yaml:73:5 Cast of dscaled_P_fp32";
 constexpr const char* kBinaryDscaledWeighted = "spec.yaml:73:5 Binary of dscaled_weighted";
+constexpr const char* kCastN2X1Fp32 = "spec.yaml:41:5 Cast of N2_X1_fp32";
+constexpr const char* kCastN1XFp32 = "spec.yaml:86:5 Cast of N1_X_fp32";
+constexpr const char* kReduceN2X = "spec.yaml:41:5 Reduce of N2_x";
+constexpr const char* kReduceN1X = "spec.yaml:86:5 Reduce of N1_x";
 constexpr const char* kReduceDscaledSum = "spec.yaml:73:5 Reduce of dscaled_sum";
+constexpr const char* kUnaryDXnXMean = "spec.yaml:105:5 Unary of dXn_x_mean";
+constexpr const char* kBinaryDXnCentered = "spec.yaml:105:5 Binary of dXn_centered";
+constexpr const char* kBinaryDXnSquare = "spec.yaml:105:5 Binary of dXn_square";
 constexpr const char* kBinaryDscaledCentered = "spec.yaml:73:5 Binary of dscaled_centered";
+constexpr const char* kReduceDXnSquare2 = "spec.yaml:105:5 Reduce of dXn_square2";
 constexpr const char* kBinaryDscaledMul = "spec.yaml:73:5 Binary of dscaled_mul";
 constexpr const char* kCastDscaled = "spec.yaml:73:5 Cast of dscaled";
 constexpr const char* kUnaryDscores = "spec.yaml:74:5 Unary of dscores";
@@ -203,39 +213,41 @@ constexpr const char* kMatmulDU1v = "spec.yaml:97:5 Matmul of dU1v";
 constexpr const char* kBinaryDU1qk = "spec.yaml:98:5 Binary of dU1qk";
 constexpr const char* kBinaryDU1p = "spec.yaml:99:5 Binary of dU1p";
 constexpr const char* kAllreduce2 = "spec.yaml:100:5 allreduce_2: Allreduce of dU1p";
-constexpr const char* kCastDXnXFp32 = "spec.yaml:105:5 Cast of dXn_X_fp32";
-constexpr const char* kCastN2X1Fp32 = "spec.yaml:41:5 Cast of N2_X1_fp32";
-constexpr const char* kReduceDXnX = "spec.yaml:105:5 Reduce of dXn_x";
-constexpr const char* kReduceN2X = "spec.yaml:41:5 Reduce of N2_x";
-constexpr const char* kUnaryDXnXMean = "spec.yaml:105:5 Unary of dXn_x_mean";
-constexpr const char* kBinaryDXnCentered = "spec.yaml:105:5 Binary of dXn_centered";
 constexpr const char* kUnaryN2XMean = "spec.yaml:41:5 Unary of N2_x_mean";
+constexpr const char* kUnaryN1XMean = "spec.yaml:86:5 Unary of N1_x_mean";
 constexpr const char* kBinaryN2Centered = "spec.yaml:41:5 Binary of N2_centered";
-constexpr const char* kBinaryDXnSquare = "spec.yaml:105:5 Binary of dXn_square";
+constexpr const char* kBinaryN1Centered = "spec.yaml:86:5 Binary of N1_centered";
 constexpr const char* kBinaryN2Square = "spec.yaml:41:5 Binary of N2_square";
-constexpr const char* kReduceDXnSquare2 = "spec.yaml:105:5 Reduce of dXn_square2";
-constexpr const char* kCastN1XFp32 = "spec.yaml:86:5 Cast of N1_X_fp32";
+constexpr const char* kBinaryN1Square = "spec.yaml:86:5 Binary of N1_square";
 constexpr const char* kReduceN2Square2 = "spec.yaml:41:5 Reduce of N2_square2";
+constexpr const char* kReduceN1Square2 = "spec.yaml:86:5 Reduce of N1_square2";
 constexpr const char* kWaitAllreduce2 = "spec.yaml:100:5 Wait(allreduce_2)";
 constexpr const char* kBinaryDN1 = "spec.yaml:104:5 Binary of dN1";
 constexpr const char* kUnaryDXnSquareMean = "spec.yaml:105:5 Unary of dXn_square_mean";
 constexpr const char* kUnaryDXnVar = "spec.yaml:105:5 Unary of dXn_var";
 constexpr const char* kUnaryDXnRstd = "spec.yaml:105:5 Unary of dXn_rstd";
 constexpr const char* kBinaryDXnY = "spec.yaml:105:5 Binary of dXn_y";
-constexpr const char* kUnaryN2SquareMean = "spec.yaml:41:5 Unary of N2_square_mean";
-constexpr const char* kUnaryN2Var = "spec.yaml:41:5 Unary of N2_var";
-constexpr const char* kUnaryN2Rstd = "spec.yaml:41:5 Unary of N2_rstd";
 constexpr const char* kCastDXnDN1Fp32 = "spec.yaml:105:5 Cast of dXn_dN1_fp32";
-constexpr const char* kBinaryN2Mul = "spec.yaml:41:5 Binary of N2_mul";
-constexpr const char* kReduceN1X = "spec.yaml:86:5 Reduce of N1_x";
-constexpr const char* kUnaryN1XMean = "spec.yaml:86:5 Unary of N1_x_mean";
-constexpr const char* kBinaryN1Centered = "spec.yaml:86:5 Binary of N1_centered";
 constexpr const char* kBinaryDXnWeighted = "spec.yaml:105:5 Binary of dXn_weighted";
-constexpr const char* kCastN2 = "spec.yaml:41:5 Cast of N2";
-constexpr const char* kBinaryN1Square = "spec.yaml:86:5 Binary of N1_square";
-constexpr const char* kBinaryS2 = "spec.yaml:42:5 Binary of S2";
 constexpr const char* kReduceDXnAlong = "spec.yaml:105:5 Reduce of dXn_along";
 constexpr const char* kReduceDXnDy = "spec.yaml:105:5 Reduce of dXn_dy";
+constexpr const char* kUnaryN2SquareMean = "spec.yaml:41:5 Unary of N2_square_mean";
+constexpr const char* kUnaryN1SquareMean = "spec.yaml:86:5 Unary of N1_square_mean";
+constexpr const char* kUnaryN2Var = "spec.yaml:41:5 Unary of N2_var";
+constexpr const char* kUnaryN1Var = "spec.yaml:86:5 Unary of N1_var";
+constexpr const char* kUnaryN2Rstd = "spec.yaml:41:5 Unary of N2_rstd";
+constexpr const char* kUnaryN1Rstd = "spec.yaml:86:5 Unary of N1_rstd";
+constexpr const char* kBinaryN2Mul = "spec.yaml:41:5 Binary of N2_mul";
+constexpr const char* kBinaryN1Mul = "spec.yaml:86:5 Binary of N1_mul";
+constexpr const char* kCastN2 = "spec.yaml:41:5 Cast of N2";
+constexpr const char* kCastN1 = "spec.yaml:86:5 Cast of N1";
+constexpr const char* kBinaryDS2 = "spec.yaml:54:5 Binary of dS2";
+constexpr const char* kBinaryDS1 = "spec.yaml:101:5 Binary of dS1";
+constexpr const char* kReduceDgamma2 = "spec.yaml:55:5 Reduce of dgamma2";
+constexpr const char* kReduceDbeta2 = "spec.yaml:56:5 Reduce of dbeta2";
+constexpr const char* kReduceDgamma1 = "spec.yaml:102:5 Reduce of dgamma1";
+constexpr const char* kReduceDbeta1 = "spec.yaml:103:5 Reduce of dbeta1";
+constexpr const char* kBinaryS2 = "spec.yaml:42:5 Binary of S2";
 constexpr const char* kBinaryU2 = "spec.yaml:43:5 Binary of U2";
 constexpr const char* kUnaryA = "spec.yaml:44:5 Unary of A";
 constexpr const char* kUnaryDXnAlongMean = "spec.yaml:105:5 Unary of dXn_along_mean";
@@ -244,13 +256,7 @@ constexpr const char* kBinaryDXnAway = "spec.yaml:105:5 Binary of dXn_away";
 constexpr const char* kBinaryDXnRadial = "spec.yaml:105:5 Binary of dXn_radial";
 constexpr const char* kMatmulDW2 = "spec.yaml:46:5 Matmul of dW2";
 constexpr const char* kMatmulDW1 = "spec.yaml:51:5 Matmul of dW1";
-constexpr const char* kReduceN1Square2 = "spec.yaml:86:5 Reduce of N1_square2";
-constexpr const char* kUnaryN1SquareMean = "spec.yaml:86:5 Unary of N1_square_mean";
-constexpr const char* kUnaryN1Var = "spec.yaml:86:5 Unary of N1_var";
-constexpr const char* kUnaryN1Rstd = "spec.yaml:86:5 Unary of N1_rstd";
-constexpr const char* kBinaryN1Mul = "spec.yaml:86:5 Binary of N1_mul";
 constexpr const char* kBinaryDXnTangent = "spec.yaml:105:5 Binary of dXn_tangent";
-constexpr const char* kCastN1 = "spec.yaml:86:5 Cast of N1";
 constexpr const char* kBinaryDXnMul = "spec.yaml:105:5 Binary of dXn_mul";
 constexpr const char* kBinaryS1 = "spec.yaml:87:5 Binary of S1";
 constexpr const char* kBinaryU1 = "spec.yaml:88:5 Binary of U1";
@@ -259,13 +265,7 @@ constexpr const char* kMatmulDWo = "spec.yaml:63:5 Matmul of dWo";
 constexpr const char* kMatmulDWq = "spec.yaml:92:5 Matmul of dWq";
 constexpr const char* kMatmulDWk = "spec.yaml:93:5 Matmul of dWk";
 constexpr const char* kMatmulDWv = "spec.yaml:94:5 Matmul of dWv";
-constexpr const char* kBinaryDS2 = "spec.yaml:54:5 Binary of dS2";
-constexpr const char* kBinaryDS1 = "spec.yaml:101:5 Binary of dS1";
 constexpr const char* kBinaryDX = "spec.yaml:106:5 Binary of dX";
-constexpr const char* kReduceDgamma2 = "spec.yaml:55:5 Reduce of dgamma2";
-constexpr const char* kReduceDbeta2 = "spec.yaml:56:5 Reduce of dbeta2";
-constexpr const char* kReduceDgamma1 = "spec.yaml:102:5 Reduce of dgamma1";
-constexpr const char* kReduceDbeta1 = "spec.yaml:103:5 Reduce of dbeta1";
 
 /// One rank's program. What can be made before the first call is a data member.
 class TransformerBlockBackward final : public hirgen::Program {
@@ -281,13 +281,6 @@ class TransformerBlockBackward final : public hirgen::Program {
       context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
 
   // Buffers, kept from call to call.
-  bf16* dA_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:47:5 dA");  // [1, B * L, F / D]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:47:5 workspace");
-  // [1, B * L, F / D]
-  bf16* slope_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:48:5 slope");
-  bf16* dZ_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:49:5 dZ");  // [1, B * L, F / D]
-  bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 dU2p");    // [1, B * L, E]
-  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");      // [B * L, E]
   // [B * L, E]
   fp32* dX1n_X1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_X1_fp32");
   fp32* dX1n_x_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_x");            // [B * L]
@@ -296,13 +289,23 @@ class TransformerBlockBackward final : public hirgen::Program {
   fp32* dX1n_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_centered");
   // [B * L, E]
   fp32* dX1n_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_square");
+  bf16* dA_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:47:5 dA");  // [1, B * L, F / D]
+  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:47:5 workspace");
   fp32* dX1n_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_square2");  // [B * L]
+  // [1, B * L, F / D]
+  bf16* slope_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:48:5 slope");
+  bf16* dZ_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:49:5 dZ");  // [1, B * L, F / D]
+  bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 dU2p");    // [1, B * L, E]
+  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");      // [B * L, E]
   // [B * L, 1]
   fp32* dX1n_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_square_mean");
   fp32* dX1n_var_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_var");    // [B * L, 1]
   fp32* dX1n_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_rstd");  // [B * L, 1]
   fp32* dX1n_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_y");    // [B * L, E]
-  bf16* dN2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:57:5 dN2");          // [B * L, E]
+  // [B * L, E]
+  fp32* dXn_X_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_X_fp32");
+  fp32* dXn_x_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_x");  // [B * L]
+  bf16* dN2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:57:5 dN2");   // [B * L, E]
   // [B * L, E]
   fp32* dX1n_dN2_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_dN2_fp32");
   // [B * L, E]
@@ -336,11 +339,22 @@ class TransformerBlockBackward final : public hirgen::Program {
   // [1, B, H / D, L, L]
   fp32* dscaled_weighted_ =
       context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:73:5 dscaled_weighted");
+  // [B * L, E]
+  fp32* N2_X1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_X1_fp32");
+  fp32* N1_X_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_X_fp32");  // [B * L, E]
+  fp32* N2_x_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_x");                // [B * L]
+  fp32* N1_x_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_x");                // [B * L]
   // [1, B, H / D, L]
   fp32* dscaled_sum_ = context_.allocate<fp32>(B * (H / D) * L, "spec.yaml:73:5 dscaled_sum");
+  fp32* dXn_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_x_mean");  // [B * L, 1]
+  // [B * L, E]
+  fp32* dXn_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_centered");
+  // [B * L, E]
+  fp32* dXn_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_square");
   // [1, B, H / D, L, L]
   fp32* dscaled_centered_ =
       context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:73:5 dscaled_centered");
+  fp32* dXn_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_square2");  // [B * L]
   // [1, B, H / D, L, L]
   fp32* dscaled_mul_ = context_.allocate<fp32>(B * (H / D) * L * L, "spec.yaml:73:5 dscaled_mul");
   // [1, B, H / D, L, L]
@@ -365,77 +379,63 @@ class TransformerBlockBackward final : public hirgen::Program {
   bf16* dV_ = context_.allocate<bf16>(B * (H / D) * L * C, "spec.yaml:72:5 dV");
   // [1, B, L, H / D, C]
   bf16* dHv_packed_ = context_.allocate<bf16>(B * L * (H / D) * C, "spec.yaml:83:5 dHv_packed");
-  bf16* dUv_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:83:5 dUv");  // [1, B * L, E / D]
-  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "spec.yaml:97:5 dU1v");      // [1, B * L, E]
-  bf16* dU1qk_ = context_.allocate<bf16>(B * L * E, "spec.yaml:98:5 dU1qk");    // [1, B * L, E]
-  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:99:5 dU1p");      // [1, B * L, E]
-  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:100:5 dU1");       // [B * L, E]
-  // [B * L, E]
-  fp32* dXn_X_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_X_fp32");
-  // [B * L, E]
-  fp32* N2_X1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_X1_fp32");
-  fp32* dXn_x_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_x");            // [B * L]
-  fp32* N2_x_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_x");               // [B * L]
-  fp32* dXn_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_x_mean");  // [B * L, 1]
-  // [B * L, E]
-  fp32* dXn_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_centered");
+  // [1, B * L, E / D]
+  bf16* dUv_ = context_.allocate<bf16>(B * L * (E / D), "spec.yaml:83:5 dUv");
+  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "spec.yaml:97:5 dU1v");        // [1, B * L, E]
+  bf16* dU1qk_ = context_.allocate<bf16>(B * L * E, "spec.yaml:98:5 dU1qk");      // [1, B * L, E]
+  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:99:5 dU1p");        // [1, B * L, E]
+  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:100:5 dU1");         // [B * L, E]
   fp32* N2_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_x_mean");  // [B * L, 1]
+  fp32* N1_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_x_mean");  // [B * L, 1]
   // [B * L, E]
   fp32* N2_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_centered");
   // [B * L, E]
-  fp32* dXn_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_square");
-  fp32* N2_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_square");   // [B * L, E]
-  fp32* dXn_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_square2");  // [B * L]
-  fp32* N1_X_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_X_fp32");   // [B * L, E]
-  fp32* N2_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_square2");     // [B * L]
-  bf16* dN1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:104:5 dN1");              // [B * L, E]
+  fp32* N1_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_centered");
+  fp32* N2_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_square");  // [B * L, E]
+  fp32* N1_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_square");  // [B * L, E]
+  fp32* N2_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_square2");    // [B * L]
+  fp32* N1_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_square2");    // [B * L]
+  bf16* dN1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:104:5 dN1");             // [B * L, E]
   // [B * L, 1]
   fp32* dXn_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_square_mean");
   fp32* dXn_var_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_var");    // [B * L, 1]
   fp32* dXn_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_rstd");  // [B * L, 1]
   fp32* dXn_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_y");    // [B * L, E]
-  // [B * L, 1]
-  fp32* N2_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_square_mean");
-  fp32* N2_var_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_var");    // [B * L, 1]
-  fp32* N2_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_rstd");  // [B * L, 1]
   // [B * L, E]
   fp32* dXn_dN1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_dN1_fp32");
-  fp32* N2_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_mul");    // [B * L, E]
-  fp32* N1_x_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_x");            // [B * L]
-  fp32* N1_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_x_mean");  // [B * L, 1]
-  // [B * L, E]
-  fp32* N1_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_centered");
   // [B * L, E]
   fp32* dXn_weighted_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_weighted");
-  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");                // [B * L, E]
-  fp32* N1_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_square");  // [B * L, E]
-  bf16* S2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:42:5 S2");                // [B * L, E]
-  fp32* dXn_along_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_along");     // [B * L]
-  fp32* dXn_dy_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_dy");           // [B * L]
-  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 U2");                // [B * L, E]
-  // [1, B * L, F / D]
-  bf16* A_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:44:5 A");
+  fp32* dXn_along_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_along");  // [B * L]
+  fp32* dXn_dy_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_dy");        // [B * L]
+  // [B * L, 1]
+  fp32* N2_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_square_mean");
+  // [B * L, 1]
+  fp32* N1_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_square_mean");
+  fp32* N2_var_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_var");      // [B * L, 1]
+  fp32* N1_var_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_var");      // [B * L, 1]
+  fp32* N2_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_rstd");    // [B * L, 1]
+  fp32* N1_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_rstd");    // [B * L, 1]
+  fp32* N2_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_mul");  // [B * L, E]
+  fp32* N1_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_mul");  // [B * L, E]
+  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");          // [B * L, E]
+  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:86:5 N1");          // [B * L, E]
+  bf16* dS2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:54:5 dS2");        // [B * L, E]
+  bf16* dS1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:101:5 dS1");       // [B * L, E]
+  bf16* S2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:42:5 S2");          // [B * L, E]
+  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 U2");          // [B * L, E]
+  bf16* A_ = context_.allocate<bf16>(B * L * (F / D), "spec.yaml:44:5 A");      // [1, B * L, F / D]
   // [B * L, 1]
   fp32* dXn_along_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_along_mean");
   fp32* dXn_dy_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_dy_mean");  // [B * L, 1]
   fp32* dXn_away_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_away");    // [B * L, E]
   // [B * L, E]
   fp32* dXn_radial_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_radial");
-  fp32* N1_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_square2");  // [B * L]
-  // [B * L, 1]
-  fp32* N1_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_square_mean");
-  fp32* N1_var_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_var");      // [B * L, 1]
-  fp32* N1_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_rstd");    // [B * L, 1]
-  fp32* N1_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_mul");  // [B * L, E]
   // [B * L, E]
   fp32* dXn_tangent_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_tangent");
-  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:86:5 N1");             // [B * L, E]
   fp32* dXn_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_mul");  // [B * L, E]
   bf16* S1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:87:5 S1");             // [B * L, E]
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:88:5 U1");             // [B * L, E]
   bf16* dXn_ = context_.allocate<bf16>(B * L * E, "spec.yaml:105:5 dXn");          // [B * L, E]
-  bf16* dS2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:54:5 dS2");           // [B * L, E]
-  bf16* dS1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:101:5 dS1");          // [B * L, E]
 
   // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
@@ -497,32 +497,6 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   bf16* dW2 = static_cast<bf16*>(tensors[29]);                 // [1, E, F / D]
   cudaStream_t stream = caller;                                // the current stream
 
-  // dA = Matmul(dY, W2)
-  HG_CHECK(cublasLtMatmul(context_.cublas(), dA_plan_.op, &hirgen::kOne, W2, dA_plan_.b, dY,
-                          dA_plan_.a, &hirgen::kZero, dA_, dA_plan_.c, dA_, dA_plan_.c,
-                          &dA_plan_.algo, workspace_, dA_plan_.workspace_bytes, stream),
-           kMatmulDA);
-
-  // slope = Unary(gelu_grad, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, Z, B * L * (F / D), stream, kUnarySlope);
-
-  // dZ = Binary(mul, dA, slope)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, dA_, slope_, B * L * (F / D), stream,
-                        kBinaryDZ);
-
-  // dU2p = Matmul(dZ, W1)
-  HG_CHECK(cublasLtMatmul(context_.cublas(), dU2p_plan_.op, &hirgen::kOne, W1, dU2p_plan_.b, dZ_,
-                          dU2p_plan_.a, &hirgen::kZero, dU2p_, dU2p_plan_.c, dU2p_, dU2p_plan_.c,
-                          &dU2p_plan_.algo, workspace_, dU2p_plan_.workspace_bytes, stream),
-           kMatmulDU2p);
-
-  // allreduce = Communication(Allreduce, mesh world axis x, reduce sum, in dU2p, out dU2, NCCL)
-  HG_CHECK(cudaEventRecord(allreduce_ready_[0], stream), kAllreduce);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[0], 0), kAllreduce);
-  HG_CHECK(ncclAllReduce(dU2p_, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-           kAllreduce);
-  HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
-
   // dX1n_X1_fp32 = Cast(X1)
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, dX1n_X1_fp32_, X1, B * L * E, stream,
                        kCastDX1nX1Fp32);
@@ -545,9 +519,35 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_square_, dX1n_centered_, dX1n_centered_,
                         B * L * E, stream, kBinaryDX1nSquare);
 
+  // dA = Matmul(dY, W2)
+  HG_CHECK(cublasLtMatmul(context_.cublas(), dA_plan_.op, &hirgen::kOne, W2, dA_plan_.b, dY,
+                          dA_plan_.a, &hirgen::kZero, dA_, dA_plan_.c, dA_, dA_plan_.c,
+                          &dA_plan_.algo, workspace_, dA_plan_.workspace_bytes, stream),
+           kMatmulDA);
+
   // dX1n_square2 = Reduce(sum, dX1n_square, axis 1)
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_square2_, {2, {B * L, 1}, {1, 0}},
                         dX1n_square_, {2, {B * L, E}, {E, 1}}, stream, kReduceDX1nSquare2);
+
+  // slope = Unary(gelu_grad, Z)
+  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, Z, B * L * (F / D), stream, kUnarySlope);
+
+  // dZ = Binary(mul, dA, slope)
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, dA_, slope_, B * L * (F / D), stream,
+                        kBinaryDZ);
+
+  // dU2p = Matmul(dZ, W1)
+  HG_CHECK(cublasLtMatmul(context_.cublas(), dU2p_plan_.op, &hirgen::kOne, W1, dU2p_plan_.b, dZ_,
+                          dU2p_plan_.a, &hirgen::kZero, dU2p_, dU2p_plan_.c, dU2p_, dU2p_plan_.c,
+                          &dU2p_plan_.algo, workspace_, dU2p_plan_.workspace_bytes, stream),
+           kMatmulDU2p);
+
+  // allreduce = Communication(Allreduce, mesh world axis x, reduce sum, in dU2p, out dU2, NCCL)
+  HG_CHECK(cudaEventRecord(allreduce_ready_[0], stream), kAllreduce);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[0], 0), kAllreduce);
+  HG_CHECK(ncclAllReduce(dU2p_, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+           kAllreduce);
+  HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
   fp32* dX1n_square_b = dX1n_square2_;  // [B * L, 1]
 
   // dX1n_square_mean = Unary(scale(0.00012207031), dX1n_square_b)
@@ -566,6 +566,13 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_y_, {2, {B * L, E}, {E, 1}}, dX1n_centered_,
                         {2, {B * L, E}, {E, 1}}, dX1n_rstd_, {2, {B * L, E}, {1, 0}}, stream,
                         kBinaryDX1nY);
+
+  // dXn_X_fp32 = Cast(X)
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_X_fp32_, X, B * L * E, stream, kCastDXnXFp32);
+
+  // dXn_x = Reduce(sum, dXn_X_fp32, axis 1)
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_x_, {2, {B * L, 1}, {1, 0}}, dXn_X_fp32_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceDXnX);
 
   // Wait(allreduce)
   HG_CHECK(cudaStreamWaitEvent(stream, allreduce_done_[0], 0), kWaitAllreduce);
@@ -660,10 +667,38 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   hirgen::launch_binary(hirgen::BinaryFn::kMul, dscaled_weighted_, dscaled_dP_fp32_,
                         dscaled_P_fp32_, B * (H / D) * L * L, stream, kBinaryDscaledWeighted);
 
+  // N2_X1_fp32 = Cast(X1)
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N2_X1_fp32_, X1, B * L * E, stream, kCastN2X1Fp32);
+
+  // N1_X_fp32 = Cast(X)
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N1_X_fp32_, X, B * L * E, stream, kCastN1XFp32);
+
+  // N2_x = Reduce(sum, N2_X1_fp32, axis 1)
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N2_x_, {2, {B * L, 1}, {1, 0}}, N2_X1_fp32_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceN2X);
+
+  // N1_x = Reduce(sum, N1_X_fp32, axis 1)
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N1_x_, {2, {B * L, 1}, {1, 0}}, N1_X_fp32_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceN1X);
+
   // dscaled_sum = Reduce(sum, dscaled_weighted, axis 4)
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dscaled_sum_, {2, {B * (H / D) * L, 1}, {1, 0}},
                         dscaled_weighted_, {2, {B * (H / D) * L, L}, {L, 1}}, stream,
                         kReduceDscaledSum);
+  fp32* dXn_x_b = dXn_x_;  // [B * L, 1]
+
+  // dXn_x_mean = Unary(scale(0.00012207031), dXn_x_b)
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_x_mean_, dXn_x_b, B * L,
+                       stream, kUnaryDXnXMean);
+
+  // dXn_centered = Binary(sub, dXn_X_fp32, dXn_x_mean)
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_centered_, {2, {B * L, E}, {E, 1}}, dXn_X_fp32_,
+                        {2, {B * L, E}, {E, 1}}, dXn_x_mean_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryDXnCentered);
+
+  // dXn_square = Binary(mul, dXn_centered, dXn_centered)
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_square_, dXn_centered_, dXn_centered_,
+                        B * L * E, stream, kBinaryDXnSquare);
   fp32* dscaled_sum_b = dscaled_sum_;  // [1, B, H / D, L, 1]
 
   // dscaled_centered = Binary(sub, dscaled_dP_fp32, dscaled_sum_b)
@@ -671,6 +706,10 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
                         {2, {B * (H / D) * L, L}, {L, 1}}, dscaled_dP_fp32_,
                         {2, {B * (H / D) * L, L}, {L, 1}}, dscaled_sum_b,
                         {2, {B * (H / D) * L, L}, {1, 0}}, stream, kBinaryDscaledCentered);
+
+  // dXn_square2 = Reduce(sum, dXn_square, axis 1)
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_square2_, {2, {B * L, 1}, {1, 0}},
+                        dXn_square_, {2, {B * L, E}, {E, 1}}, stream, kReduceDXnSquare2);
 
   // dscaled_mul = Binary(mul, dscaled_P_fp32, dscaled_centered)
   hirgen::launch_binary(hirgen::BinaryFn::kMul, dscaled_mul_, dscaled_P_fp32_, dscaled_centered_,
@@ -773,66 +812,49 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, dU1p_, dU1qk_, dU1v_, B * L * E, stream,
                         kBinaryDU1p);
 
-  // Issued ahead, so that the Binary of N2_square hides it.
+  // Issued ahead, so that the Reduce of N2_square2 hides it.
   // allreduce_2 = Communication(Allreduce, mesh world axis x, reduce sum, in dU1p, out dU1, NCCL)
   HG_CHECK(cudaEventRecord(allreduce_2_ready_[0], stream), kAllreduce2);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_2_ready_[0], 0), kAllreduce2);
   HG_CHECK(ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
            kAllreduce2);
   HG_CHECK(cudaEventRecord(allreduce_2_done_[0], x_.stream), kAllreduce2);
-
-  // dXn_X_fp32 = Cast(X)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_X_fp32_, X, B * L * E, stream, kCastDXnXFp32);
-
-  // N2_X1_fp32 = Cast(X1)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N2_X1_fp32_, X1, B * L * E, stream, kCastN2X1Fp32);
-
-  // dXn_x = Reduce(sum, dXn_X_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_x_, {2, {B * L, 1}, {1, 0}}, dXn_X_fp32_,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceDXnX);
-
-  // N2_x = Reduce(sum, N2_X1_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N2_x_, {2, {B * L, 1}, {1, 0}}, N2_X1_fp32_,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceN2X);
-  fp32* dXn_x_b = dXn_x_;  // [B * L, 1]
-
-  // dXn_x_mean = Unary(scale(0.00012207031), dXn_x_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_x_mean_, dXn_x_b, B * L,
-                       stream, kUnaryDXnXMean);
-
-  // dXn_centered = Binary(sub, dXn_X_fp32, dXn_x_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_centered_, {2, {B * L, E}, {E, 1}}, dXn_X_fp32_,
-                        {2, {B * L, E}, {E, 1}}, dXn_x_mean_, {2, {B * L, E}, {1, 0}}, stream,
-                        kBinaryDXnCentered);
   fp32* N2_x_b = N2_x_;  // [B * L, 1]
 
   // N2_x_mean = Unary(scale(0.00012207031), N2_x_b)
   hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N2_x_mean_, N2_x_b, B * L, stream,
                        kUnaryN2XMean);
+  fp32* N1_x_b = N1_x_;  // [B * L, 1]
+
+  // N1_x_mean = Unary(scale(0.00012207031), N1_x_b)
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N1_x_mean_, N1_x_b, B * L, stream,
+                       kUnaryN1XMean);
 
   // N2_centered = Binary(sub, N2_X1_fp32, N2_x_mean)
   hirgen::launch_binary(hirgen::BinaryFn::kSub, N2_centered_, {2, {B * L, E}, {E, 1}}, N2_X1_fp32_,
                         {2, {B * L, E}, {E, 1}}, N2_x_mean_, {2, {B * L, E}, {1, 0}}, stream,
                         kBinaryN2Centered);
 
-  // dXn_square = Binary(mul, dXn_centered, dXn_centered)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_square_, dXn_centered_, dXn_centered_,
-                        B * L * E, stream, kBinaryDXnSquare);
+  // N1_centered = Binary(sub, N1_X_fp32, N1_x_mean)
+  hirgen::launch_binary(hirgen::BinaryFn::kSub, N1_centered_, {2, {B * L, E}, {E, 1}}, N1_X_fp32_,
+                        {2, {B * L, E}, {E, 1}}, N1_x_mean_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryN1Centered);
 
   // N2_square = Binary(mul, N2_centered, N2_centered)
   hirgen::launch_binary(hirgen::BinaryFn::kMul, N2_square_, N2_centered_, N2_centered_, B * L * E,
                         stream, kBinaryN2Square);
 
-  // dXn_square2 = Reduce(sum, dXn_square, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_square2_, {2, {B * L, 1}, {1, 0}},
-                        dXn_square_, {2, {B * L, E}, {E, 1}}, stream, kReduceDXnSquare2);
-
-  // N1_X_fp32 = Cast(X)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N1_X_fp32_, X, B * L * E, stream, kCastN1XFp32);
+  // N1_square = Binary(mul, N1_centered, N1_centered)
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, N1_square_, N1_centered_, N1_centered_, B * L * E,
+                        stream, kBinaryN1Square);
 
   // N2_square2 = Reduce(sum, N2_square, axis 1)
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N2_square2_, {2, {B * L, 1}, {1, 0}}, N2_square_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceN2Square2);
+
+  // N1_square2 = Reduce(sum, N1_square, axis 1)
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N1_square2_, {2, {B * L, 1}, {1, 0}}, N1_square_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceN1Square2);
 
   // Wait(allreduce_2)
   HG_CHECK(cudaStreamWaitEvent(stream, allreduce_2_done_[0], 0), kWaitAllreduce2);
@@ -858,57 +880,14 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_y_, {2, {B * L, E}, {E, 1}}, dXn_centered_,
                         {2, {B * L, E}, {E, 1}}, dXn_rstd_, {2, {B * L, E}, {1, 0}}, stream,
                         kBinaryDXnY);
-  fp32* N2_square_b = N2_square2_;  // [B * L, 1]
-
-  // N2_square_mean = Unary(scale(0.00012207031), N2_square_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N2_square_mean_, N2_square_b,
-                       B * L, stream, kUnaryN2SquareMean);
-
-  // N2_var = Unary(shift(1e-05), N2_square_mean)
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, N2_var_, N2_square_mean_, B * L, stream,
-                       kUnaryN2Var);
-
-  // N2_rstd = Unary(rsqrt, N2_var)
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, N2_rstd_, N2_var_, B * L, stream, kUnaryN2Rstd);
 
   // dXn_dN1_fp32 = Cast(dN1)
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_dN1_fp32_, dN1_, B * L * E, stream,
                        kCastDXnDN1Fp32);
 
-  // N2_mul = Binary(mul, N2_centered, N2_rstd)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N2_mul_, {2, {B * L, E}, {E, 1}}, N2_centered_,
-                        {2, {B * L, E}, {E, 1}}, N2_rstd_, {2, {B * L, E}, {1, 0}}, stream,
-                        kBinaryN2Mul);
-
-  // N1_x = Reduce(sum, N1_X_fp32, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N1_x_, {2, {B * L, 1}, {1, 0}}, N1_X_fp32_,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceN1X);
-  fp32* N1_x_b = N1_x_;  // [B * L, 1]
-
-  // N1_x_mean = Unary(scale(0.00012207031), N1_x_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N1_x_mean_, N1_x_b, B * L, stream,
-                       kUnaryN1XMean);
-
-  // N1_centered = Binary(sub, N1_X_fp32, N1_x_mean)
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, N1_centered_, {2, {B * L, E}, {E, 1}}, N1_X_fp32_,
-                        {2, {B * L, E}, {E, 1}}, N1_x_mean_, {2, {B * L, E}, {1, 0}}, stream,
-                        kBinaryN1Centered);
-
   // dXn_weighted = Binary(mul, dXn_dN1_fp32, dXn_y)
   hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_weighted_, dXn_dN1_fp32_, dXn_y_, B * L * E,
                         stream, kBinaryDXnWeighted);
-
-  // N2 = Cast(N2_mul)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N2_, N2_mul_, B * L * E, stream, kCastN2);
-
-  // N1_square = Binary(mul, N1_centered, N1_centered)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N1_square_, N1_centered_, N1_centered_, B * L * E,
-                        stream, kBinaryN1Square);
-
-  // S2 = Binary(mul, N2, gamma2)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, S2_, {2, {B * L, E}, {E, 1}}, N2_,
-                        {2, {B * L, E}, {E, 1}}, gamma2, {2, {B * L, E}, {0, 1}}, stream,
-                        kBinaryS2);
 
   // dXn_along = Reduce(sum, dXn_weighted, axis 1)
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_along_, {2, {B * L, 1}, {1, 0}},
@@ -917,6 +896,73 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   // dXn_dy = Reduce(sum, dXn_dN1_fp32, axis 1)
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_dy_, {2, {B * L, 1}, {1, 0}}, dXn_dN1_fp32_,
                         {2, {B * L, E}, {E, 1}}, stream, kReduceDXnDy);
+  fp32* N2_square_b = N2_square2_;  // [B * L, 1]
+
+  // N2_square_mean = Unary(scale(0.00012207031), N2_square_b)
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N2_square_mean_, N2_square_b,
+                       B * L, stream, kUnaryN2SquareMean);
+  fp32* N1_square_b = N1_square2_;  // [B * L, 1]
+
+  // N1_square_mean = Unary(scale(0.00012207031), N1_square_b)
+  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N1_square_mean_, N1_square_b,
+                       B * L, stream, kUnaryN1SquareMean);
+
+  // N2_var = Unary(shift(1e-05), N2_square_mean)
+  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, N2_var_, N2_square_mean_, B * L, stream,
+                       kUnaryN2Var);
+
+  // N1_var = Unary(shift(1e-05), N1_square_mean)
+  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, N1_var_, N1_square_mean_, B * L, stream,
+                       kUnaryN1Var);
+
+  // N2_rstd = Unary(rsqrt, N2_var)
+  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, N2_rstd_, N2_var_, B * L, stream, kUnaryN2Rstd);
+
+  // N1_rstd = Unary(rsqrt, N1_var)
+  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, N1_rstd_, N1_var_, B * L, stream, kUnaryN1Rstd);
+
+  // N2_mul = Binary(mul, N2_centered, N2_rstd)
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, N2_mul_, {2, {B * L, E}, {E, 1}}, N2_centered_,
+                        {2, {B * L, E}, {E, 1}}, N2_rstd_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryN2Mul);
+
+  // N1_mul = Binary(mul, N1_centered, N1_rstd)
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, N1_mul_, {2, {B * L, E}, {E, 1}}, N1_centered_,
+                        {2, {B * L, E}, {E, 1}}, N1_rstd_, {2, {B * L, E}, {1, 0}}, stream,
+                        kBinaryN1Mul);
+
+  // N2 = Cast(N2_mul)
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N2_, N2_mul_, B * L * E, stream, kCastN2);
+
+  // N1 = Cast(N1_mul)
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N1_, N1_mul_, B * L * E, stream, kCastN1);
+
+  // dS2 = Binary(mul, dU2, N2)
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS2_, dU2_, N2_, B * L * E, stream, kBinaryDS2);
+
+  // dS1 = Binary(mul, dU1, N1)
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS1_, dU1_, N1_, B * L * E, stream, kBinaryDS1);
+
+  // dgamma2 = Reduce(sum, dS2, axis 0)
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma2, {2, {1, E}, {0, 1}}, dS2_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceDgamma2);
+
+  // dbeta2 = Reduce(sum, dU2, axis 0)
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta2, {2, {1, E}, {0, 1}}, dU2_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceDbeta2);
+
+  // dgamma1 = Reduce(sum, dS1, axis 0)
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma1, {2, {1, E}, {0, 1}}, dS1_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceDgamma1);
+
+  // dbeta1 = Reduce(sum, dU1, axis 0)
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta1, {2, {1, E}, {0, 1}}, dU1_,
+                        {2, {B * L, E}, {E, 1}}, stream, kReduceDbeta1);
+
+  // S2 = Binary(mul, N2, gamma2)
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, S2_, {2, {B * L, E}, {E, 1}}, N2_,
+                        {2, {B * L, E}, {E, 1}}, gamma2, {2, {B * L, E}, {0, 1}}, stream,
+                        kBinaryS2);
 
   // U2 = Binary(add, S2, beta2)
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, U2_, {2, {B * L, E}, {E, 1}}, S2_,
@@ -959,33 +1005,9 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
                           &dW1_plan_.algo, workspace_, dW1_plan_.workspace_bytes, stream),
            kMatmulDW1);
 
-  // N1_square2 = Reduce(sum, N1_square, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N1_square2_, {2, {B * L, 1}, {1, 0}}, N1_square_,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceN1Square2);
-  fp32* N1_square_b = N1_square2_;  // [B * L, 1]
-
-  // N1_square_mean = Unary(scale(0.00012207031), N1_square_b)
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N1_square_mean_, N1_square_b,
-                       B * L, stream, kUnaryN1SquareMean);
-
-  // N1_var = Unary(shift(1e-05), N1_square_mean)
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, N1_var_, N1_square_mean_, B * L, stream,
-                       kUnaryN1Var);
-
-  // N1_rstd = Unary(rsqrt, N1_var)
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, N1_rstd_, N1_var_, B * L, stream, kUnaryN1Rstd);
-
-  // N1_mul = Binary(mul, N1_centered, N1_rstd)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N1_mul_, {2, {B * L, E}, {E, 1}}, N1_centered_,
-                        {2, {B * L, E}, {E, 1}}, N1_rstd_, {2, {B * L, E}, {1, 0}}, stream,
-                        kBinaryN1Mul);
-
   // dXn_tangent = Binary(sub, dXn_away, dXn_radial)
   hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_tangent_, dXn_away_, dXn_radial_, B * L * E,
                         stream, kBinaryDXnTangent);
-
-  // N1 = Cast(N1_mul)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N1_, N1_mul_, B * L * E, stream, kCastN1);
 
   // dXn_mul = Binary(mul, dXn_rstd, dXn_tangent)
   hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_mul_, {2, {B * L, E}, {E, 1}}, dXn_rstd_,
@@ -1032,30 +1054,8 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
                           &dWv_plan_.algo, workspace_, dWv_plan_.workspace_bytes, stream),
            kMatmulDWv);
 
-  // dS2 = Binary(mul, dU2, N2)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS2_, dU2_, N2_, B * L * E, stream, kBinaryDS2);
-
-  // dS1 = Binary(mul, dU1, N1)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS1_, dU1_, N1_, B * L * E, stream, kBinaryDS1);
-
   // dX = Binary(add, dX1, dXn)
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, dX, dX1_, dXn_, B * L * E, stream, kBinaryDX);
-
-  // dgamma2 = Reduce(sum, dS2, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma2, {2, {1, E}, {0, 1}}, dS2_,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceDgamma2);
-
-  // dbeta2 = Reduce(sum, dU2, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta2, {2, {1, E}, {0, 1}}, dU2_,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceDbeta2);
-
-  // dgamma1 = Reduce(sum, dS1, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma1, {2, {1, E}, {0, 1}}, dS1_,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceDgamma1);
-
-  // dbeta1 = Reduce(sum, dU1, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta1, {2, {1, E}, {0, 1}}, dU1_,
-                        {2, {B * L, E}, {E, 1}}, stream, kReduceDbeta1);
   context_.call_issued(caller);
 }
 
@@ -1241,7 +1241,7 @@ const hirgen::ProgramTable& table() {
           {
               .name = "transformer_block_backward",
               .spec = "spec.yaml",
-              .digest = "7f1bf2ced206dcd4619bac195a94b3a0f4c356f6e830ac9c5488fc433e3e950e",
+              .digest = "6fffea1ecfcea0bd825f79cceb9499c1a829058213318943285f93e8a0572df6",
               .mesh_size = D,
               .gemms = {{B * L, F / D, E, 1}, {B * L, E, F / D, 1}, {B * L, E / D, E, 1},
                         {L, L, C, B * (H / D)}, {L, C, L, B * (H / D)}, {L, C, L, B * (H / D)},

@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"lowering/hostir/interp": {"lowering/hostir", "lowering/hostir/text", "model/domain", "internal/expr", "internal/diag"},
 	"lowering/cost":          {"lowering/hostir", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/shard":         {"lowering/hostir", "model/domain", "model/schedule", "internal/diag", "internal/expr"},
-	"lowering/pipeline":      {"lowering/hostir", "model/domain", "model/schedule", "internal/expr"},
+	"lowering/pipeline":      {"lowering/hostir", "lowering/cost", "model/domain", "model/schedule", "internal/expr"},
 	"lowering/lowertest":     {"model", "lowering/hostir", "lowering/hostir/*", "model/domain"},
 	"lowering":               {"model", "lowering/cost", "lowering/shard", "lowering/pipeline", "lowering/hostir", "lowering/hostir/*", "model/domain", "model/schedule", "internal/*"},
 	"emit":                   {"lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag"},

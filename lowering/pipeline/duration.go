@@ -1,38 +1,24 @@
 package pipeline
 
-import "github.com/hirgen/hirgen/lowering/hostir"
+import (
+	"sync"
 
-// Rough figures of a current GPU, for the order of issue alone: only their ratios matter, and they are
-// the same on all ranks.
-const (
-	flopsPerNs  = 600_000 // of 16-bit GEMMs
-	memoryPerNs = 3_000   // bytes
-	linkPerNs   = 300     // bytes
-	launchNs    = 3_000
-	transferNs  = 8_000
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// duration is how long an instance of the task takes by itself, in ns, roughly.
-func (t *Task) duration() int64 {
-	bytes := int64(0)
-	for _, tensor := range hostir.Mentions(t.Stmt) {
-		bytes += hostir.LocalElements(tensor) * tensor.DType.Size()
+// machine is the one whose figures decide the order of issue. It is the same for all ranks and for all
+// machines that a program runs on, since the ranks have to issue alike; only ratios matter.
+var machine = sync.OnceValue(func() *cost.Machine {
+	m, err := cost.LoadMachine("h200")
+	if err != nil {
+		panic("pipeline: " + err.Error())
 	}
-	if t.IsTransfer() {
-		return transferNs + bytes/linkPerNs
-	}
-	var a, out *hostir.Tensor
-	switch s := t.Stmt.(type) {
-	case *hostir.Matmul:
-		a, out = s.A, s.Out
-	case *hostir.Linear:
-		a, out = s.X, s.Out
-	default:
-		return launchNs + bytes/memoryPerNs
-	}
-	shape := hostir.LocalShape(a)
-	return launchNs + 2*hostir.LocalElements(out)*shape[len(shape)-1]/flopsPerNs
-}
+	return m
+})
+
+// duration is how long an instance of the task takes by itself, in ns.
+func (t *Task) duration() int64 { return int64(1e3 * machine().Alone(t.Stmt)) }
 
 // resource is what the task keeps busy: the caller's stream, the stream of a communicator, or that of
 // copies between shared memories.

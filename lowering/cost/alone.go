@@ -1,0 +1,31 @@
+package cost
+
+import "github.com/hirgen/hirgen/lowering/hostir"
+
+// Alone is how long a statement takes on an idle machine, in microseconds: a lower bound of what it
+// takes beside others. It is 0 for what neither computes nor moves data.
+func (m *Machine) Alone(s hostir.Stmt) float64 {
+	switch s := s.(type) {
+	case *hostir.Communication:
+		if s.Type == hostir.SendRecv {
+			return m.copied(bytesOf(s.Out))
+		}
+		w := m.collective(s)
+		return w.fixed + w.alone
+	case *hostir.P2PCommunication:
+		if s.Owns() {
+			return m.Device.Flag
+		}
+		return m.copied(bytesOf(s.Buffer))
+	}
+	if hostir.Result(s) == nil {
+		return 0
+	}
+	w := m.workOf(s)
+	return w.fixed + w.alone
+}
+
+// copied is a copy between two GPUs.
+func (m *Machine) copied(bytes int64) float64 {
+	return m.Device.Copy + m.Links.Pull.Time(float64(bytes))
+}
