@@ -48,13 +48,13 @@ func choosePredicted(p *hostir.Program) (basis string, err error) {
 // asIs names the schedule that a program has by default and by what is given.
 const asIs = "the default schedule"
 
-// candidates are the schedules of the measurements, each once, and none. Those that cut nothing are safe, and so is
+// candidates are the schedules of the measurements, each once, further ones, and none. Those that cut nothing are safe, and so is
 // the default, which a gain has to be sure of.
 func candidates(p *hostir.Program) []Candidate {
 	list := []Candidate{{Name: asIs, Whole: true, Set: func(*hostir.Program) {}}}
 	pipeline, asked := p.Choices.Given("", schedule.Pipeline)
 	seen := map[string]bool{}
-	for _, m := range measured {
+	for _, m := range append(slices.Clone(measured), unmeasured...) {
 		own := schedule.Schedule{Choices: m.choices}
 		whole := own.Get(schedule.Preset) == schedule.Eager
 		if seen[m.schedule] || asked && (whole || pipeline.Value != own.Get(schedule.Pipeline)) {
@@ -65,6 +65,23 @@ func candidates(p *hostir.Program) []Candidate {
 	}
 	return list
 }
+
+// unmeasured are schedules for more than one operation, which the measurements of single ones lack.
+var unmeasured = func() []measurement {
+	var list []measurement
+	for _, text := range []string{
+		"pipeline p2p, streams 2, all.via ipc-put, all.signals batched, all.split 2, all.steps bracket",
+		"pipeline p2p, streams 2, all.via ipc-get, all.signals batched, all.split 2, all.steps bracket",
+		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.split 2, all.steps bracket",
+	} {
+		choices, err := parseChoices(text)
+		if err != nil {
+			panic("lowering: " + err.Error())
+		}
+		list = append(list, measurement{choices: choices, schedule: text})
+	}
+	return list
+}()
 
 // microseconds prints a time as measurements do.
 func microseconds(us float64) string { return measurement{us: us}.time() }

@@ -194,13 +194,20 @@ func parseMeasurement(fields []string) (measurement, error) {
 		return m, fmt.Errorf("%q is no time: %w", fields[6], err)
 	}
 	m.us = us
-	for choice := range strings.SplitSeq(m.schedule, ", ") {
+	m.choices, err = parseChoices(m.schedule)
+	return m, err
+}
+
+// parseChoices reads a schedule as the table spells it: "pipeline p2p, all.via ipc-put".
+func parseChoices(text string) ([]schedule.Choice, error) {
+	var choices []schedule.Choice
+	for choice := range strings.SplitSeq(text, ", ") {
 		path, value, _ := strings.Cut(choice, " ")
 		of, name := schedule.SplitPath(path)
 		if f, ok := schedule.Named(name); !ok || (f.Scope == schedule.Program) != (of == "") || !f.Can(value) {
-			return m, fmt.Errorf("%q is no choice", choice)
+			return nil, fmt.Errorf("%q is no choice", choice)
 		}
-		m.choices = append(m.choices, schedule.Choice{Of: of, Field: name, Value: value})
+		choices = append(choices, schedule.Choice{Of: of, Field: name, Value: value})
 	}
-	return m, nil
+	return choices, nil
 }
