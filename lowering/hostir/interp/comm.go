@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
 // transfer issues the statements that concern communication. Each runs on the stream
@@ -170,7 +171,7 @@ func (r *rank) pair(s *hostir.P2PCommunication) (*part, error) {
 }
 
 // carrier is the stream that communications of a team run on; pairs share one.
-func (r *rank) carrier(p *part) *stream {
+func (r *rank) carrier(p *part) *tasks.Stream {
 	switch s := p.stmt.(type) {
 	case *hostir.P2PCommunication:
 		return r.stream("communication of pairs")
@@ -189,11 +190,11 @@ func (r *rank) start(handle string, s hostir.Stmt, parts []*part) error {
 		return nil
 	}
 	carrier := r.carrier(parts[0])
-	begin := r.issue(carrier, s, nil, r.current.last)
-	var meetings []*task
+	begin := r.issue(carrier, s, nil, r.current.Last())
+	var meetings []*tasks.Task
 	for _, p := range parts {
 		m := r.join(p, carrier)
-		m.task.follow(begin)
+		m.task.Follow(begin)
 		meetings = append(meetings, m.task)
 	}
 	r.handle(handle, r.issue(carrier, s, nil, meetings...))

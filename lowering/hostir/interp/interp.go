@@ -8,6 +8,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
 // Array is what one rank holds of a tensor, row-major over LocalShape.
@@ -83,7 +84,7 @@ type machine struct {
 	hosts     []int // of the ranks, in the order of the world's; nil: there is one
 	allocates bool  // the program has statements that allocate
 	ranks     []*rank
-	tasks     []*task
+	tasks     tasks.Set
 	meetings  map[meetingKey]*meeting
 	order     []*meeting // as they were first reached
 	exchanges map[string]*hostir.Exchange
@@ -95,48 +96,16 @@ type machine struct {
 // loops that it stands in.
 type underway struct {
 	loops []string
-	tasks map[string]*task
+	tasks map[string]*tasks.Task
 }
 
-// task is a piece of work on one stream of one rank.
-type task struct {
-	number int
-	rank   int
-	stmt   hostir.Stmt // nil for what the caller does between calls
-	stream *stream
-	run    func() error // nil: it only orders others
-	before int          // tasks that have to run first
-	after  []*task
-	done   bool
-}
-
-// stream is a queue of one rank.
-type stream struct {
-	name string
-	last *task
-}
-
-func (r *rank) stream(name string) *stream {
+func (r *rank) stream(name string) *tasks.Stream {
 	s := r.streams[name]
 	if s == nil {
-		s = &stream{name: name}
+		s = &tasks.Stream{}
 		r.streams[name] = s
 	}
 	return s
-}
-
-func (m *machine) task(rank int, stmt hostir.Stmt, s *stream, run func() error) *task {
-	t := &task{number: len(m.tasks), rank: rank, stmt: stmt, stream: s, run: run}
-	m.tasks = append(m.tasks, t)
-	return t
-}
-
-// follow makes t wait for other.
-func (t *task) follow(other *task) {
-	if other != nil {
-		other.after = append(other.after, t)
-		t.before++
-	}
 }
 
 func where(pos diag.Pos) string {

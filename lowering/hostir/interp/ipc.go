@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
 // loan is one transfer over CUDA IPC: the owner of a buffer lends it, the copier copies.
@@ -13,10 +14,10 @@ import (
 // is no point at which both ranks have to be.
 type loan struct {
 	owner, copier *part
-	puts          bool    // the copier is the sender
-	lent, copied  *task   // the signals
-	needLent      []*task // tasks that wait for the owner's signal
-	needCopied    []*task // tasks that wait for the copier's signal
+	puts          bool          // the copier is the sender
+	lent, copied  *tasks.Task   // the signals
+	needLent      []*tasks.Task // tasks that wait for the owner's signal
+	needCopied    []*tasks.Task // tasks that wait for the copier's signal
 }
 
 // ipc issues one side of a transfer over CUDA IPC.
@@ -55,7 +56,7 @@ func (r *rank) ipc(s *hostir.P2PCommunication) error {
 
 // skip notes that there is nothing to wait for in this iteration.
 func (r *rank) skip(handle string, s hostir.Stmt) {
-	r.handle(handle, r.machine.task(r.number, s, r.current, nil))
+	r.handle(handle, r.machine.tasks.Add(r.number, s, r.current, nil))
 }
 
 // sameHost reports whether two ranks can share memory.
@@ -78,7 +79,7 @@ func (r *rank) loan(e *hostir.Exchange, owner, copier int) *loan {
 // lend signals that the buffer may be used. What Wait waits for is the copier's signal.
 func (r *rank) lend(s *hostir.P2PCommunication, p *part, l *loan) {
 	l.owner, l.lent = p, r.issue(r.current, s, nil)
-	back := r.machine.task(r.number, s, r.current, nil)
+	back := r.machine.tasks.Add(r.number, s, r.current, nil)
 	l.needCopied = append(l.needCopied, back)
 	r.handle(s.Handle, back)
 }
@@ -86,7 +87,7 @@ func (r *rank) lend(s *hostir.P2PCommunication, p *part, l *loan) {
 // copy moves the data once the buffer is lent, on the stream of all copies.
 func (r *rank) copy(s *hostir.P2PCommunication, p *part, l *loan) {
 	l.copier = p
-	l.copied = r.issue(r.stream(hostir.CopyStream), s, l.move, r.current.last)
+	l.copied = r.issue(r.stream(hostir.CopyStream), s, l.move, r.current.Last())
 	l.needLent = append(l.needLent, l.copied)
 	r.handle(s.Handle, l.copied)
 }
@@ -121,13 +122,13 @@ func (m *machine) matchLoans() error {
 	return nil
 }
 
-func tie(waits []*task, signal *task) {
+func tie(waits []*tasks.Task, signal *tasks.Task) {
 	for _, t := range waits {
 		if signal == nil {
-			t.before++
+			t.Block()
 			continue
 		}
-		t.follow(signal)
+		t.Follow(signal)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/tasks"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -44,7 +45,7 @@ func (r *rank) statement(s hostir.Stmt) error {
 	case *hostir.Synchronize:
 		target, err := r.target(s, s.Stream)
 		if err == nil {
-			r.issue(r.current, s, nil, target.last)
+			r.issue(r.current, s, nil, target.Last())
 		}
 		return err
 	case *hostir.SumLoans:
@@ -71,7 +72,7 @@ func (r *rank) loop(s *hostir.For) error {
 	return nil
 }
 
-func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (*stream, error) {
+func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (*tasks.Stream, error) {
 	if ref.Var == hostir.CopyStream {
 		return r.stream(hostir.CopyStream), nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
 // part is one rank's share of what several ranks do together.
@@ -24,7 +25,7 @@ type part struct {
 type meeting struct {
 	team  []int // world ranks; sender and receiver for a point-to-point pair
 	parts []*part
-	task  *task
+	task  *tasks.Task
 }
 
 // meetingKey numbers the communications of a team; a team's communications take place
@@ -38,13 +39,13 @@ type meetingKey struct {
 func pairKey(from, to int) string { return fmt.Sprintf("%d to %d", from, to) }
 
 // join brings a part to its meeting, and makes the meeting when it is the first.
-func (r *rank) join(p *part, on *stream) *meeting {
+func (r *rank) join(p *part, on *tasks.Stream) *meeting {
 	id := meetingKey{p.key, r.turns[p.key]}
 	r.turns[p.key]++
 	m := r.machine.meetings[id]
 	if m == nil {
 		m = &meeting{team: p.team}
-		m.task = r.machine.task(-1, p.stmt, on, m.exchange)
+		m.task = r.machine.tasks.Add(-1, p.stmt, on, m.exchange)
 		r.machine.meetings[id] = m
 		r.machine.order = append(r.machine.order, m)
 	}
@@ -60,7 +61,7 @@ func (m *machine) matchMeetings() error {
 			return err
 		}
 		if len(meeting.parts) < len(meeting.team) {
-			meeting.task.before++
+			meeting.task.Block()
 		}
 	}
 	return nil

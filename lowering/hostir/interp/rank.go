@@ -7,6 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
 // rank issues the statements of one rank.
@@ -15,9 +16,9 @@ type rank struct {
 	number   int // world rank
 	calls    int // that were begun
 	env      map[string]int64
-	streams  map[string]*stream
-	named    map[string]*stream // by GetCurrentStream
-	current  *stream
+	streams  map[string]*tasks.Stream
+	named    map[string]*tasks.Stream // by GetCurrentStream
+	current  *tasks.Stream
 	views    map[*hostir.Tensor]*view
 	aliases  map[*hostir.Tensor]bool // views that a Reshape, Broadcast or Permute made
 	handles  map[string]*underway    // what Wait waits for
@@ -31,7 +32,7 @@ type rank struct {
 
 func newRank(m *machine, number int) *rank {
 	r := &rank{
-		machine: m, number: number, streams: map[string]*stream{}, named: map[string]*stream{},
+		machine: m, number: number, streams: map[string]*tasks.Stream{}, named: map[string]*tasks.Stream{},
 		views: map[*hostir.Tensor]*view{}, aliases: map[*hostir.Tensor]bool{}, turns: map[string]int{},
 		env: map[string]int64{"rank": int64(number)}, outputs: map[string]*Array{},
 	}
@@ -42,10 +43,10 @@ func newRank(m *machine, number int) *rank {
 }
 
 // handle notes the task that a Wait for the communication of this iteration waits for.
-func (r *rank) handle(name string, t *task) {
+func (r *rank) handle(name string, t *tasks.Task) {
 	c := r.handles[name]
 	if c == nil {
-		c = &underway{loops: slices.Clone(r.loops), tasks: map[string]*task{}}
+		c = &underway{loops: slices.Clone(r.loops), tasks: map[string]*tasks.Task{}}
 		r.handles[name] = c
 	}
 	c.tasks[r.iteration(c.loops)] = t
@@ -61,14 +62,8 @@ func (r *rank) iteration(loops []string) string {
 }
 
 // issue appends a task to a stream, after the tasks named as well.
-func (r *rank) issue(s *stream, stmt hostir.Stmt, run func() error, after ...*task) *task {
-	t := r.machine.task(r.number, stmt, s, run)
-	t.follow(s.last)
-	for _, other := range after {
-		t.follow(other)
-	}
-	s.last = t
-	return t
+func (r *rank) issue(s *tasks.Stream, stmt hostir.Stmt, run func() error, after ...*tasks.Task) *tasks.Task {
+	return r.machine.tasks.Issue(r.number, stmt, s, run, after...)
 }
 
 // call issues one call of the program: the caller fills the inputs, the statements

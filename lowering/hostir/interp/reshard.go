@@ -74,7 +74,7 @@ func (r *rank) together(s hostir.Stmt) error {
 	}
 	begin := r.issue(r.current, s, nil)
 	m := r.join(&part{rank: r, stmt: s, key: "all of " + fmt.Sprint(team), team: team, in: in, out: v, root: -1}, r.current)
-	m.task.follow(begin)
+	m.task.Follow(begin)
 	r.issue(r.current, s, nil, m.task)
 	return nil
 }
