@@ -1,7 +1,6 @@
 package emit_test
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,8 +58,8 @@ func TestCommunications(t *testing.T) {
 	} {
 		program := emitFile(t, "../testdata/"+spec)
 		for field, value := range map[string]string{"communications": want.list, "largest": want.largest} {
-			line := "\n              ." + field + " = " + value + ",\n"
-			if value == "" && strings.Contains(program, "."+field+" =") || value != "" && !strings.Contains(program, line) {
+			line := " ." + field + " = " + value + ","
+			if value == "" && strings.Contains(program, "."+field+" =") || value != "" && !strings.Contains(strings.Join(strings.Fields(program), " "), line) {
 				t.Errorf("%s: no%sin\n%s", spec, line, program)
 			}
 		}
@@ -70,7 +69,8 @@ func TestCommunications(t *testing.T) {
 // evaluated is the value of a field of the program's table, over the program's parameters.
 func evaluated(t *testing.T, program, field string) int64 {
 	t.Helper()
-	found := regexp.MustCompile(`(?m)^ {14}\.` + field + ` = (.*),$`).FindStringSubmatch(program)
+	_, table, _ := strings.Cut(program, "ProgramTable table = {")
+	found := regexp.MustCompile(`\.` + field + ` = ([^,{}]*),`).FindStringSubmatch(table)
 	if found == nil {
 		t.Fatalf("there is no %s in\n%s", field, program)
 	}
@@ -78,13 +78,25 @@ func evaluated(t *testing.T, program, field string) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := expr.Eval(e, func(name string) (v int64, ok bool) {
-		_, rest, ok := strings.Cut(program, "constexpr int64_t "+name+" = ")
-		_, err := fmt.Sscanf(rest, "%d;", &v)
-		return v, ok && err == nil
-	})
+	value, err := expr.Eval(e, constant(program))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return value
+}
+
+// constant finds the value of a constant of a program.
+func constant(program string) func(name string) (int64, bool) {
+	return func(name string) (int64, bool) {
+		found := regexp.MustCompile(`constexpr int64_t (?:[^;]*, )?` + name + ` = ([^;,]*)[;,]`).FindStringSubmatch(program)
+		if found == nil {
+			return 0, false
+		}
+		e, err := expr.Parse(found[1])
+		if err != nil {
+			return 0, false
+		}
+		value, err := expr.Eval(e, constant(program))
+		return value, err == nil
+	}
 }

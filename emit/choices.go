@@ -8,31 +8,6 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// graph reports whether a call is captured into a CUDA graph.
-func (b *builder) graph() bool { return isGraph(b.program) }
-
-func isGraph(p *hostir.Program) bool { return p.Choices.Get(schedule.Graph) == schedule.True }
-
-// kernelsCopy reports whether kernels copy what a communication moves between shared memories.
-func (b *builder) kernelsCopy(of string) bool {
-	return b.program.Choices.Of(of, schedule.Copy) != schedule.Engine
-}
-
-// kernelsSignal reports whether a kernel sets the flags of a group, or waits for them: in a graph, and where kernels copy
-// for any of its transfers.
-func (b *builder) kernelsSignal(members []hostir.Stmt) bool {
-	return b.graph() || hostir.Any(members, func(s hostir.Stmt) bool {
-		switch s := s.(type) {
-		case *hostir.P2PCommunication:
-			return b.kernelsCopy(s.Of)
-		case *hostir.Wait:
-			e := b.pairs[s.Handle]
-			return e != nil && b.kernelsCopy(e.Send.Of)
-		}
-		return false
-	})
-}
-
 // transportOf names what carries the transfers of a program, as reports do: "ipc-get", "nccl".
 func transportOf(p *hostir.Program) string {
 	names := map[hostir.Backend]string{hostir.IPCGet: schedule.IPCGet, hostir.IPCPut: schedule.IPCPut}
@@ -53,15 +28,15 @@ func transportOf(p *hostir.Program) string {
 }
 
 // tells reports whether a choice says something of this program.
-func (b *builder) tells(c schedule.Choice) bool {
+func (f *form) tells(c schedule.Choice) bool {
 	switch c.Field {
 	case schedule.Streams, schedule.Preset, schedule.Pipeline:
 		return false // told first, as far as they are used
 	case schedule.InitialWaits, schedule.Joins:
-		return b.view.Workers > 0
+		return f.view.Streams > 0
 	}
-	f, _ := schedule.Named(c.Field)
-	return c.Value != f.Default
+	field, _ := schedule.Named(c.Field)
+	return c.Value != field.Default
 }
 
 // choiceInWords spells a choice as specs do, without the colon, where that says enough.
@@ -78,21 +53,21 @@ func choiceInWords(c schedule.Choice) string {
 }
 
 // schedule names the choices that shaped the program: its pipeline, its streams, and what is not the default.
-func (b *builder) schedule() string {
-	parts := []string{b.workers()}
-	if preset := b.program.Choices.Get(schedule.Preset); preset == schedule.Eager {
+func (f *form) schedule() string {
+	parts := []string{f.workers()}
+	if preset := f.program.Choices.Get(schedule.Preset); preset == schedule.Eager {
 		parts = append([]string{"no pipeline"}, parts...)
-	} else if hasStmt[*hostir.For](b.program.Body) {
-		parts = append([]string{"pipeline " + b.program.Choices.Get(schedule.Pipeline)}, parts...)
+	} else if hasStmt[*hostir.For](f.program.Body) {
+		parts = append([]string{"pipeline " + f.program.Choices.Get(schedule.Pipeline)}, parts...)
 	}
-	for _, f := range schedule.Fields {
-		for _, c := range b.program.Choices.Choices {
-			if c.Field == f.Name && b.tells(c) {
+	for _, field := range schedule.Fields {
+		for _, c := range f.program.Choices.Choices {
+			if c.Field == field.Name && f.tells(c) {
 				parts = append(parts, choiceInWords(c))
 			}
 		}
 	}
-	if elsewhere := b.program.Choices.Elsewhere; elsewhere != "" {
+	if elsewhere := f.program.Choices.Elsewhere; elsewhere != "" {
 		parts = append(parts, elsewhere+" between nodes")
 	}
 	return strings.Join(parts, ", ")

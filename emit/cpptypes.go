@@ -41,9 +41,6 @@ var (
 	ncclFns   = map[string]string{"sum": "ncclSum", "max": "ncclMax", "min": "ncclMin", "prod": "ncclProd"}
 )
 
-// copyFn is the function of casts and copies.
-const copyFn = "hirgen::UnaryFn::kCopy"
-
 // unaryFn prints a function of one operand as launch_unary takes it.
 func unaryFn(spelling string) (text string, ok bool) {
 	name, constant := domain.SplitFn(spelling)

@@ -36,7 +36,7 @@ type output struct {
 	path     func(name string) string
 }
 
-// programTemplate prints the program, and the one that runs otherwise.
+// programTemplate prints the program, and its fallback variant.
 const programTemplate = "program.cpp"
 
 // outputs lists the other files that vary. The rest of a folder is the runtime, copied.
@@ -65,17 +65,21 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	printer, err := newPrinter()
-	if err != nil {
-		return nil, err
-	}
 	var files []File
 	for _, variant := range view.variants() {
+		printer, err := newPrinter(variant.Program)
+		if err != nil {
+			return nil, err
+		}
 		data, err := printer.file(programTemplate, variant)
 		if err != nil {
 			return nil, fmt.Errorf("printing %s: %w", variant.File, err)
 		}
 		files = append(files, File{Path: variant.File, Data: data})
+	}
+	printer, err := newPrinter(view.Program)
+	if err != nil {
+		return nil, err
 	}
 	for _, out := range outputs {
 		data, err := printer.file(out.template, view)

@@ -26,9 +26,9 @@ func unqualified(code string) map[string]bool {
 // handedOut are names that do not depend on the names of a spec, and are taken out of the same
 // names as those: of loops, mesh axes, workers' events and the statements about them.
 var handedOut = map[string]bool{
-	"i": true, "s": true, "x": true, "x2": true, "x_": true, "caller_ready_": true, "worker_done_": true,
-	"kCallerReady": true, "kWorkerDone": true, "kDelay": true,
-	"model": true, // of a function that names nothing else
+	"i": true, "s": true, "x": true, "x2": true, "x_": true, "started_": true, "joined_": true,
+	"kStarted": true, "kJoined": true, "kDelay": true,
+	"model": true, "a": true, "b": true, "c": true, "workspace": true, // of functions that name nothing else
 }
 
 // ofLibraries are names that no spec can have.

@@ -19,6 +19,9 @@ const specsDir, generatedDir = "../testdata/specs", "../generated"
 // wholeExample is the program of which generated/ has every file.
 const wholeExample = "ag_matmul"
 
+// written are the files in generated/ that people wrote.
+var written = []string{"README.md", ".clang-format"}
+
 // once lists the files of which one example is enough: beside the name they say nothing that the
 // head of the program does not say.
 var once = []string{"CMakeLists.txt", "README.md"}
@@ -83,12 +86,12 @@ func unnamed(program string, f emit.File) string {
 	return strings.Join(strings.Fields(text), "")
 }
 
-// generatedFiles lists what lies in generated/, but for its README.
+// generatedFiles lists what lies in generated/, but for what people wrote.
 func generatedFiles(t *testing.T) []string {
 	t.Helper()
 	var paths []string
 	err := fs.WalkDir(os.DirFS(generatedDir), ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && path != "README.md" {
+		if err == nil && !d.IsDir() && !slices.Contains(written, path) {
 			paths = append(paths, path)
 		}
 		return err
@@ -99,7 +102,7 @@ func generatedFiles(t *testing.T) []string {
 	return paths
 }
 
-// writeGenerated replaces what lies in generated/, but for its README.
+// writeGenerated replaces what lies in generated/, but for what people wrote.
 func writeGenerated(t *testing.T, files map[string][]byte) {
 	t.Helper()
 	entries, err := os.ReadDir(generatedDir)
@@ -107,7 +110,7 @@ func writeGenerated(t *testing.T, files map[string][]byte) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if e.Name() == "README.md" {
+		if slices.Contains(written, e.Name()) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(generatedDir, e.Name())); err != nil {

@@ -61,7 +61,7 @@ func rename(p *hostir.Program, text string) {
 		for j := range op.In {
 			give(&op.In[j])
 		}
-		op.Pos.File = text
+		op.Pos.File, op.Whole = text, text
 	}
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
 		info := s.Meta()

@@ -6,10 +6,10 @@ import (
 )
 
 // columns is the column limit of emitted code.
-const columns = 100
+const columns = 110
 
 // layOut gives C and C++ text its final layout, the one that clang-format (Google
-// style, 100 columns) would give it. Templates print short lines as they should be;
+// style, 110 columns) would give it, but for initialisers with names. Templates print short lines as they should be;
 // what depends on the length of names is done here: long calls are broken at their
 // commas, long comments are filled, comments behind code are aligned.
 func layOut(text string) string {
@@ -48,7 +48,39 @@ func fit(line string) []string {
 		above := fit(strings.Repeat(" ", indent) + comment)
 		return append(above, fit(code)...)
 	}
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "{.") {
+		return fillFields(indent, text)
+	}
 	return strings.Split(breakCode(indent, text), "\n")
+}
+
+// fillFields fills lines with the fields of an initialiser, "{.a = 1, .b = 2}," or a part of one. Where
+// clang-format would give each field a line, a table takes fewer.
+func fillFields(indent int, text string) []string {
+	fields := splitArgs(strings.TrimPrefix(text, "{"))
+	if strings.HasPrefix(text, "{") {
+		fields = splitArgs(text[1:matching(text, 0)])
+		fields[0] = "{" + fields[0]
+		fields[len(fields)-1] += text[matching(text, 0):]
+	}
+	inner := indent + strings.Count(text[:1], "{")
+	var lines []string
+	for i, field := range fields {
+		if i < len(fields)-1 {
+			field += ","
+		}
+		last := len(lines) - 1
+		switch {
+		case field == "":
+		case last >= 0 && width(lines[last])+1+width(field) <= columns:
+			lines[last] += " " + field
+		case i == 0:
+			lines = append(lines, strings.Split(breakCode(indent, field), "\n")...)
+		default:
+			lines = append(lines, strings.Split(breakCode(inner, field), "\n")...)
+		}
+	}
+	return lines
 }
 
 // fillComment wraps a comment at the column limit. Text that is indented behind the

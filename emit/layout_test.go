@@ -17,39 +17,39 @@ func TestLayOut(t *testing.T) {
 		"a string may hold slashes": {"f(\"http://x\", 1);\ng();  // end\n", "f(\"http://x\", 1);\ng();  // end\n"},
 		"arguments fill lines": {
 			"  call(" + repeat("argument", 14) + ");\n",
-			"  call(argument, argument, argument, argument, argument, argument, argument, argument, argument,\n" +
-				"       argument, argument, argument, argument, argument);\n",
+			"  call(argument, argument, argument, argument, argument, argument, argument, argument, argument, argument,\n" +
+				"       argument, argument, argument, argument);\n",
 		},
 		"an assignment breaks behind its sign first": {
-			"  hirgen::Events a_very_long_name_of_a_member_ = context_.events(\"a_very_long_name\", kConstant, Count);\n",
-			"  hirgen::Events a_very_long_name_of_a_member_ =\n" +
-				"      context_.events(\"a_very_long_name\", kConstant, Count);\n",
+			"  hirgen::Events a_very_long_name_of_a_member_it_has_ = context_.events(\"a_very_long_name_of_it\", kConstant, Count);\n",
+			"  hirgen::Events a_very_long_name_of_a_member_it_has_ =\n" +
+				"      context_.events(\"a_very_long_name_of_it\", kConstant, Count);\n",
 		},
 		"an inner call that is too long is broken": {
 			"  CHECK(inner(" + repeat("argument", 11) + "), kWhere);\n",
-			"  CHECK(inner(argument, argument, argument, argument, argument, argument, argument, argument,\n" +
-				"              argument, argument, argument),\n        kWhere);\n",
+			"  CHECK(inner(argument, argument, argument, argument, argument, argument, argument, argument, argument,\n" +
+				"              argument, argument),\n        kWhere);\n",
 		},
 		"or moved whole, where that takes no more lines": {
-			"  CHECK(inner(" + repeat("operand", 9) + ", names), kWhere);\n",
-			"  CHECK(\n      inner(operand, operand, operand, operand, operand, operand, operand, operand, operand, names),\n" +
+			"  CHECK(inner(" + repeat("operand", 10) + ", names), kWhere);\n",
+			"  CHECK(\n      inner(operand, operand, operand, operand, operand, operand, operand, operand, operand, operand, names),\n" +
 				"      kWhere);\n",
 		},
 		"a sum that is too long is broken behind a plus": {
-			"  T* there = of(" + strings.Repeat("x", 40) + ") + (D + rank - s) % D * (M / D) * K + c * (M / D / 2) * K;\n",
-			"  T* there = of(" + strings.Repeat("x", 40) + ") + (D + rank - s) % D * (M / D) * K +\n             c * (M / D / 2) * K;\n",
+			"  T* there = of(" + strings.Repeat("x", 50) + ") + (D + rank - s) % D * (M / D) * K + c * (M / D / 2) * K;\n",
+			"  T* there = of(" + strings.Repeat("x", 50) + ") + (D + rank - s) % D * (M / D) * K +\n             c * (M / D / 2) * K;\n",
 		},
 		"a long comment of C is filled": {
 			"  /* " + strings.TrimSpace(strings.Repeat("http://x ", 12)) + " */\n",
-			"  /* " + strings.TrimSpace(strings.Repeat("http://x ", 10)) + "\n   * http://x http://x */\n",
+			"  /* " + strings.TrimSpace(strings.Repeat("http://x ", 11)) + "\n   * http://x */\n",
 		},
 		"a long comment is filled": {
 			"  // " + strings.TrimSpace(strings.Repeat("word ", 25)) + "\n",
-			"  // " + strings.TrimSpace(strings.Repeat("word ", 19)) + "\n  // word word word word word word\n",
+			"  // " + strings.TrimSpace(strings.Repeat("word ", 21)) + "\n  // word word word word\n",
 		},
 		"a comment without room goes above": {
-			"  int value = " + strings.Repeat("x", 70) + ";  // this comment does not fit\n",
-			"  // this comment does not fit\n  int value = " + strings.Repeat("x", 70) + ";\n",
+			"  int value = " + strings.Repeat("x", 80) + ";  // this comment does not fit\n",
+			"  // this comment does not fit\n  int value = " + strings.Repeat("x", 80) + ";\n",
 		},
 	} {
 		if got := layOut(c.in); got != c.want {

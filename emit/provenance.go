@@ -2,35 +2,24 @@ package emit
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// at is what a run-time error reports: "spec.yaml:12:5 Synchronize". Only the base
-// name of the file is printed, so that no path of the author's machine leaks.
-func at(pos diag.Pos, what string) string {
-	if pos.File != "" {
-		pos.File = path.Base(strings.ReplaceAll(pos.File, `\`, "/"))
-	}
-	return strings.TrimSpace(pos.String() + " " + what)
-}
-
 // summary says in a few lines what the program computes and what was derived.
-func (b *builder) summary() []string {
-	lines := append(indented(b.operations(8)), "")
-	for _, t := range b.view.Tensors() {
+func (f *form) summary() []string {
+	lines := append(indented(f.operations(8)), "")
+	for _, t := range f.view.Tensors {
 		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias))
 	}
 	lines = append(lines, "")
-	for _, text := range capped(b.derived, 8) {
+	for _, text := range capped(f.calls.Report.Derived, 8) {
 		lines = append(lines, "Derived: "+text+".")
 	}
-	lines = append(lines, "Schedule: "+b.schedule()+".")
-	if auto := b.program.Auto; auto != nil {
+	lines = append(lines, "Schedule: "+f.schedule()+".")
+	if auto := f.program.Auto; auto != nil {
 		lines = append(lines, "Chosen by auto: "+auto.Basis+".")
 		if len(auto.Given) > 0 {
 			lines = append(lines, "Given in the spec: "+strings.Join(auto.Given, ", ")+".")
@@ -40,15 +29,22 @@ func (b *builder) summary() []string {
 }
 
 // description is the operations in one line, for CMake.
-func (b *builder) description() string {
-	return commentWord(strings.Join(b.operations(3), "; "))
+func (f *form) description() string {
+	return commentWord(strings.Join(f.operations(3), "; "))
 }
 
-// operations lists the operations as specs spell them, a few of many.
-func (b *builder) operations(most int) []string {
-	ops := make([]string, len(b.program.Reference))
-	for i, op := range b.program.Reference {
-		ops[i] = formatOp(op)
+// operations lists the operations of the spec as it spells them, a few of many. One that was taken
+// apart is there once.
+func (f *form) operations(most int) []string {
+	var ops []string
+	list := f.program.Reference
+	for i, op := range list {
+		switch {
+		case op.Whole == "":
+			ops = append(ops, formatOp(op))
+		case i+1 == len(list) || list[i+1].Whole != op.Whole || list[i+1].Pos != op.Pos:
+			ops = append(ops, op.Out+" = "+op.Whole)
+		}
 	}
 	return capped(ops, most)
 }
@@ -89,14 +85,14 @@ func hasStmt[T hostir.Stmt](body []hostir.Stmt) bool {
 	return found
 }
 
-// workers counts the worker streams that the program uses.
-func (b *builder) workers() string {
-	switch b.view.Workers {
+// workers counts the compute streams that the program uses.
+func (f *form) workers() string {
+	switch f.view.Streams {
 	case 0:
-		return "no worker streams"
+		return "no compute streams"
 	case 1:
-		return "1 worker stream"
+		return "1 compute stream"
 	default:
-		return fmt.Sprintf("%d worker streams", b.view.Workers)
+		return fmt.Sprintf("%d compute streams", f.view.Streams)
 	}
 }

@@ -4,15 +4,17 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"sync"
 	"text/template"
 
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/templates"
 )
 
 // A printer spells views. It holds the parsed templates under their paths without
-// the ending: "program.cpp", "stmt/gemm".
+// the ending: "program.cpp", "stmt/product".
 type printer struct {
 	templates *template.Template
 }
@@ -51,16 +53,15 @@ var helpers = template.FuncMap{
 	"indent":  indentBy,
 }
 
-// placeholders are helpers, and the one that renders nodes, as the parser needs it.
+// placeholders are helpers, and those that print calls, as the parser needs them.
 var placeholders = func() template.FuncMap {
-	funcs := template.FuncMap{"stmts": func([]node) (string, error) { return "", nil }}
-	for name, f := range helpers {
-		funcs[name] = f
-	}
+	funcs := template.FuncMap{"stmts": func([]calls.Stmt) (string, error) { return "", nil }}
+	maps.Copy(funcs, helpers)
+	maps.Copy(funcs, newSpeller(&calls.Program{}).funcs())
 	return funcs
 }()
 
-func newPrinter() (*printer, error) {
+func newPrinter(program *calls.Program) (*printer, error) {
 	shared, err := loadTemplates()
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func newPrinter() (*printer, error) {
 		return nil, err
 	}
 	p := &printer{templates: own}
-	own.Funcs(template.FuncMap{"stmts": p.nodes})
+	own.Funcs(newSpeller(program).funcs()).Funcs(template.FuncMap{"stmts": p.statements})
 	return p, nil
 }
 
@@ -87,16 +88,16 @@ func (p *printer) file(name string, view *programView) ([]byte, error) {
 	return endWithNewline([]byte(text)), nil
 }
 
-// nodes prints statements or members, one after the other.
-func (p *printer) nodes(list []node) (string, error) {
+// statements prints statements, one after the other.
+func (p *printer) statements(list []calls.Stmt) (string, error) {
 	var parts []string
-	for i, n := range list {
-		text, err := p.execute(n.template(), n)
+	for i, s := range list {
+		text, err := p.execute(templateOf(s), s)
 		if err != nil {
 			return "", err
 		}
 		text = strings.Trim(text, "\n")
-		if i > 0 && apart(list[i-1], n, parts[i-1], text) {
+		if i > 0 && apart(list[i-1], s, parts[i-1], text) {
 			text = "\n" + text
 		}
 		parts = append(parts, text)
@@ -104,18 +105,50 @@ func (p *printer) nodes(list []node) (string, error) {
 	return strings.Join(parts, "\n"), nil
 }
 
-// apart reports whether a blank line goes before the text of a node: a comment opens a
-// paragraph, unless a comment alone is before it, and so does a group; a block ends one; a
-// condition on the rank stays with declarations only.
-func apart(last, n node, before, text string) bool {
-	_, guard := n.(*guardNode)
-	if _, mapped := last.(*mappedNode); mapped && !guard {
-		return false
+// templateOf names the template of a statement.
+func templateOf(s calls.Stmt) string {
+	switch s := s.(type) {
+	case *calls.NcclCall:
+		return "nccl/" + s.Kind
+	case *calls.Launch:
+		return "stmt/" + s.Kernel
+	case *calls.FlagWrite:
+		return "stmt/" + flagForm("write", s.Batch, s.Kernel)
+	case *calls.FlagWait:
+		return "stmt/" + flagForm("wait", s.Batch, s.Kernel)
+	case *calls.Transfer:
+		if s.Batch != "" {
+			return "stmt/transfer_part"
+		}
 	}
-	if _, group := n.(*flagGroupNode); group {
+	return "stmt/" + s.Op()
+}
+
+// flagForm names how a flag operation is spelled.
+func flagForm(verb, batch string, kernel bool) string {
+	switch {
+	case batch != "":
+		return "flag_" + verb + "_part"
+	case kernel:
+		return "flag_" + verb + "_kernel"
+	default:
+		return "flag_" + verb
+	}
+}
+
+// apart reports whether a blank line goes before the text of a statement: a comment opens a
+// paragraph, and a block ends one.
+func apart(last, s calls.Stmt, before, text string) bool {
+	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || isDeclaration(last) && !isDeclaration(s) && strings.Contains(before, "\n")
+}
+
+// isDeclaration reports whether a statement only names something.
+func isDeclaration(s calls.Stmt) bool {
+	switch s.(type) {
+	case *calls.Declare, *calls.Let, *calls.DeclareStream, *calls.BeginCall:
 		return true
 	}
-	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || guard && strings.Contains(strings.TrimPrefix(before, "\n"), "\n")
+	return false
 }
 
 func (p *printer) execute(name string, dot any) (string, error) {

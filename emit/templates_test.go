@@ -9,6 +9,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/templates"
 )
 
@@ -30,7 +31,7 @@ func templateFiles(t *testing.T) map[string]string {
 	return files
 }
 
-var headerForm = regexp.MustCompile(`^\{\{- /\* .+ dot: \*emit\.\w+ \*/ -\}\}\n`)
+var headerForm = regexp.MustCompile(`^\{\{- /\* .+ dot: \*(emit|calls)\.\w+ \*/ -\}\}\n`)
 
 func TestTemplatesOnlySpell(t *testing.T) {
 	for name, text := range templateFiles(t) {
@@ -122,15 +123,15 @@ func lint(t *testing.T, name, text string) []string {
 	return mistakes
 }
 
-// TestEveryTemplateIsUsed finds templates that no view and no output names, and views
+// TestEveryTemplateIsUsed finds templates that no statement and no output names, and statements
 // without a template.
 func TestEveryTemplateIsUsed(t *testing.T) {
 	used := map[string]bool{programTemplate: true}
 	for _, out := range outputs {
 		used[out.template] = true
 	}
-	for _, n := range allNodes() {
-		used[n.template()] = true
+	for _, statement := range everyStatement() {
+		used[templateOf(statement)] = true
 	}
 	files := templateFiles(t)
 	for name := range files {
@@ -145,35 +146,28 @@ func TestEveryTemplateIsUsed(t *testing.T) {
 	}
 }
 
-// allNodes is one node of every kind.
-func allNodes() []node {
-	nodes := []node{
-		&teamMember{}, &bufferMember{}, &planMember{}, &workspaceMember{}, &eventsMember{}, &bindNode{}, &rankNode{},
-		&bufferNode{}, &keepNode{}, &currentNode{}, &streamNode{}, &setStreamNode{}, &orderNode{}, &waitNode{}, &recordNode{},
-		&forNode{}, &ifNode{}, &earlierNode{}, &viewNode{}, &copyNode{}, &unaryNode{}, &binaryNode{}, &reduceNode{}, &gemmNode{},
-		&groupNode{}, &groupEndNode{}, &collectiveNode{Kind: "send"}, &collectiveNode{Kind: "recv"},
-		&mappedNode{}, &flagGroupNode{}, &submitNode{}, &declareNode{}, &guardMember{}, &guardNode{}, &delayNode{},
-		&reductionNode{}, &operandNode{}, &reductionEndNode{}, &nameNode{}, &coordinateNode{},
+// everyStatement is one of every kind, in every form.
+func everyStatement() []calls.Stmt {
+	list := []calls.Stmt{
+		&calls.EventRecord{}, &calls.StreamWait{}, &calls.FlagWrite{}, &calls.FlagWrite{Kernel: true}, &calls.FlagWrite{Batch: "b"},
+		&calls.FlagWait{}, &calls.FlagWait{Kernel: true}, &calls.FlagWait{Batch: "b"}, &calls.MemOpBatch{}, &calls.Memcpy{},
+		&calls.Transfer{}, &calls.Transfer{Batch: "b"}, &calls.NcclGroup{}, &calls.Gemm{}, &calls.Launch{Kernel: "unary"},
+		&calls.Launch{Kernel: "binary"}, &calls.Launch{Kernel: "reduce"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
+		&calls.For{}, &calls.If{}, &calls.Declare{}, &calls.Let{}, &calls.DeclareStream{}, &calls.BeginCall{},
 	}
-	for _, form := range collectives {
-		nodes = append(nodes, &collectiveNode{Kind: form.kind})
+	for _, kind := range calls.NcclKinds() {
+		list = append(list, &calls.NcclCall{Kind: kind})
 	}
-	for _, form := range []string{"stmt/write_flag", "stmt/write_flag_kernel", "stmt/wait_flag", "stmt/wait_flag_kernel", "stmt/flag_add"} {
-		nodes = append(nodes, &flagNode{Form: form})
-	}
-	for _, form := range []string{"stmt/copy_between", "stmt/copy_between_kernel", "stmt/copy_between_graph", "stmt/copy_add"} {
-		nodes = append(nodes, &copyBetweenNode{Form: form})
-	}
-	return append(nodes, &beginCallNode{Form: "stmt/begin_call"}, &beginCallNode{Form: "stmt/begin_captured"})
+	return list
 }
 
 func TestTemplateErrorsNameTheirPlace(t *testing.T) {
-	p, err := newPrinter()
+	p, err := newPrinter(&calls.Program{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = p.execute("stmt/for", struct{ NoteComment string }{})
-	if err == nil || !strings.Contains(fmt.Sprint(err), "stmt/for:3") {
+	_, err = p.execute("stmt/For", struct{ First int }{})
+	if err == nil || !strings.Contains(fmt.Sprint(err), "stmt/For:2") {
 		t.Errorf("the error does not name template and line: %v", err)
 	}
 }

@@ -1,18 +1,14 @@
 package emit
 
-import "strings"
+import (
+	"slices"
 
-// A node is one statement or member of the emitted program: a view with the
-// template that spells it. By the time a node exists, everything about it is
-// decided; its fields are C++ text, or data that the template escapes.
-type node interface {
-	template() string
-}
+	"github.com/hirgen/hirgen/lowering/calls"
+)
 
 // programView is what the templates of the files see.
 type programView struct {
-	Name        string // of the program: names files, targets and functions
-	Namespace   string
+	Namespace   string // below the name of the program, which names files, targets and functions
 	Class       string
 	Spec        string // base name of the spec
 	Version     string // of hirgen
@@ -30,28 +26,25 @@ type programView struct {
 
 	TypeHeaders []string // of CUDA
 	Headers     []string
-	Params      []paramView
-	Workers     int  // worker streams that the program uses
-	Workspaces  bool // each with memory for GEMMs
 	Types       []cppType
-	Meshes      []meshView
-	Shapes      []shapeView
-	Labels      []labelView
-	Graph       bool
+	*calls.Program
 
-	sharing
-	Guards, Teams, Buffers, Plans, Events []node // data members
-	Bindings                              []node // of the caller's pointers, then the rank
-	Body                                  []node
+	Binds      []*calls.Argument // that the program uses
+	Peers      bool              // ranks share memory
+	Driver     bool              // flags are stream memory operations
+	Ranks      int               // of the world
+	Workspaces bool              // compute streams have memory for products
+	Gemms      bool
+	GemmAdds   bool
 
 	UsesRank       bool // the tensors differ from rank to rank
 	Coordinates    []coordinateView
-	Inputs         []tensorView
-	Outputs        []tensorView
-	WorldSize      quantity
-	Gemms          []gemmView
+	Tensors        []tensorView // inputs, then outputs
+	WorldSize      string
+	GemmSizes      []string // initialisers
+	Parameters     []string // alike
 	Communications []string // literals: kind, mesh axis and mesh of each one
-	Bytes          quantity // of the largest one
+	Bytes          string   // of the largest one
 	Largest        string   // its kind; empty where there is none
 	Team           string   // its ranks, of a collective; empty for other communications
 
@@ -70,53 +63,10 @@ func (v *programView) variants() []*programView {
 	return []*programView{v, v.Fallback}
 }
 
-// Workspace is what errors call the memory of the workers' GEMMs.
+// Workspace is what errors call the memory of the GEMMs of compute streams.
 func (v *programView) Workspace() string { return v.Where + " workspace" }
 
-// Tensors lists inputs, then outputs: the order of the caller's pointers.
-func (v *programView) Tensors() []tensorView {
-	return append(append([]tensorView(nil), v.Inputs...), v.Outputs...)
-}
-
-// paramView is a parameter of the spec.
-type paramView struct {
-	Spec, Name string // as the spec and as C++ names it
-	Value      int64
-}
-
-// meshView is a mesh as a constant: `const hirgen::Mesh mesh({D}, {0, 1, 2, 3});`.
-type meshView struct {
-	Name    string
-	Extents []string
-	Ranks   []int // empty for 0, 1, 2, ...
-	Comment string
-}
-
-// shapeView is the shape of a GEMM as a constant.
-type shapeView struct {
-	Name   string
-	Fields []fieldView
-}
-
-// Definition prints the shape as a constant: its fields on one line or, if there is no room, each
-// on its own.
-func (s shapeView) Definition() string {
-	fields := make([]string, len(s.Fields))
-	for i, f := range s.Fields {
-		fields[i] = "." + f.Name + " = " + f.Value
-	}
-	head := "constexpr hirgen::MatmulShape " + s.Name + " = {"
-	inner := "    " + strings.Join(fields, ", ")
-	if width(inner)+len("};") > columns {
-		inner = "    " + strings.Join(fields, ",\n    ") + ",\n"
-	}
-	return head + "\n" + inner + "};"
-}
-
-// labelView is what errors call a statement, as a constant.
-type labelView struct{ Name, Text string }
-
-// coordinateView is this rank's coordinate along a mesh axis.
+// coordinateView is this rank's place along a mesh axis.
 type coordinateView struct {
 	Name, Mesh string
 	Axis       int
@@ -126,21 +76,16 @@ type coordinateView struct {
 type tensorView struct {
 	Name        string // of the spec
 	Var         string // C++
+	Local       string // one rank's buffer
 	Type        cppType
 	Axes        []string // initialisers of hirgen::Axis
 	Shape       string   // in words of the spec, for comments
-	Local       string   // one rank's buffer
 	Present     string   // C++ of whether a rank has a part of it; empty when every rank has
 	Output      bool
 	Where       string
-	Contraction string // of the GEMMs that read an input; empty for 1
+	Contraction string // of the products that read an input; empty for 1
 	Deviation   string // of normal values that fill an input; empty for 1
 	Tolerance   string // of an output's check; empty where it is exact
-}
-
-// gemmView is the GEMM that one rank computes in a call.
-type gemmView struct {
-	M, N, K, Batch quantity
 }
 
 // refView is one line of the reference program.
@@ -150,54 +95,56 @@ type refView struct {
 	Where  string
 }
 
-// The data members of the program.
-type (
-	// teamMember is the ranks along a mesh axis.
-	teamMember struct {
-		Name, Mesh, MeshAxis string
-		Axis                 int
-		Where                string
-	}
-	// bufferMember is the memory of a Temp, on the ranks that hold it.
-	bufferMember struct {
-		Name, Type, Elements, Shape, Where string
-		Guard                              string
-	}
-	// workspaceMember is the memory of GEMMs on the caller's stream.
-	workspaceMember struct{ Where string }
-	// planMember is a GEMM's cuBLASLt plan.
-	planMember struct {
-		Name, Shape, Where string
-	}
-	// eventsMember is the events that one statement records.
-	eventsMember struct {
-		Name, Label, Count, Where string
-	}
-)
+// StreamCount names the number of compute streams.
+func (v *programView) StreamCount() string { return calls.StreamCount }
 
-// fieldView is a designated initialiser.
-type fieldView struct{ Name, Value string }
+// OwnShares are the program's buffers that ranks share: when it is made.
+func (v *programView) OwnShares() []*calls.Share { return v.sharesOf(false) }
 
-func (*teamMember) template() string      { return "member/team" }
-func (*bufferMember) template() string    { return "member/buffer" }
-func (*planMember) template() string      { return "member/plan" }
-func (*workspaceMember) template() string { return "member/workspace" }
-func (*eventsMember) template() string    { return "member/events" }
+// CallerShares are the caller's.
+func (v *programView) CallerShares() []*calls.Share { return v.sharesOf(true) }
 
-// GemmList prints the GEMMs of a call as initialisers.
-func (v *programView) GemmList() []string {
-	var list []string
-	for _, p := range v.Gemms {
-		list = append(list, braces(texts([]quantity{p.M, p.N, p.K, p.Batch})...))
+func (v *programView) sharesOf(callers bool) []*calls.Share {
+	var list []*calls.Share
+	for _, s := range v.Shares {
+		is := slices.ContainsFunc(v.Arguments, func(a *calls.Argument) bool { return a.Name == s.Memory })
+		if is == callers {
+			list = append(list, s)
+		}
 	}
 	return list
 }
 
-// ParameterList prints the parameters with the names that the spec gives them.
-func (v *programView) ParameterList() []string {
-	var list []string
-	for _, p := range v.Params {
-		list = append(list, braces(cstr(p.Spec), p.Name))
+// Constructs reports whether the program's constructor does anything.
+func (v *programView) Constructs() bool { return v.Streams > 0 || len(v.OwnShares()) > 0 }
+
+// SharedByTeams lists what is shared, by constants, where a part of the ranks share some of it.
+func (v *programView) SharedByTeams() []string {
+	var constants []string
+	for _, s := range v.Shares {
+		constants = append(constants, s.Shape)
 	}
-	return list
+	if !slices.ContainsFunc(v.Shares, func(s *calls.Share) bool { return s.Mesh != "" }) {
+		return nil
+	}
+	return constants
+}
+
+// HasSharers reports whether there is a program for several hosts in which a part of the ranks share
+// memory.
+func (v *programView) HasSharers() bool { return v.Fallback != nil && len(v.SharedByTeams()) > 0 }
+
+// Head is what run() declares first, Tail what it then calls.
+func (v *programView) Head() []calls.Stmt { return v.Body[:v.declarations()] }
+
+// Tail is the rest of the body.
+func (v *programView) Tail() []calls.Stmt { return v.Body[v.declarations():] }
+
+// declarations counts the statements in front of the body that only name something.
+func (v *programView) declarations() int {
+	n := slices.IndexFunc(v.Body, func(s calls.Stmt) bool { return !isDeclaration(s) })
+	if n < 0 {
+		return len(v.Body)
+	}
+	return n
 }

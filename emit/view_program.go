@@ -3,12 +3,16 @@ package emit
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // newProgramView decides everything about the emitted program, and about its fallback
@@ -29,38 +33,30 @@ func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 	return view, nil
 }
 
-// newVariantView decides everything about one variant of a program: what is made for it alone has
+// newVariantView decides everything about one form of a program: what is made for it alone has
 // names that end in suffix.
-func newVariantView(p *hostir.Program, suffix string, opt Options) (view *programView, err error) {
-	defer func() {
-		if caught := recover(); caught != nil {
-			if _, ok := caught.(errOverflow); !ok {
-				panic(caught)
-			}
-			err = errorAt(diag.Pos{File: p.File}, "a buffer of this program has more elements than 64 bits count")
-		}
-	}()
-	if !isProgramName(p.Name) {
+func newVariantView(p *hostir.Program, suffix string, opt Options) (*programView, error) {
+	if !calls.IsProgramName(p.Name) {
 		return nil, errorAt(diag.Pos{File: p.File}, "%q cannot name files, CMake targets and C functions", p.Name)
 	}
-	if len(p.Meshes) == 0 {
-		return nil, internalError(diag.Pos{File: p.File}, "Program", "there is no mesh")
-	}
-	b := newBuilder(p)
-	b.describe(suffix, opt)
-	b.constants()
-	if err := b.statements(); err != nil {
+	class, namespace := calls.ClassName(p.Name+suffix), "hirgen_"+p.Name
+	lowered, err := calls.Lower(p, class, namespace, p.Name)
+	if err != nil {
 		return nil, err
 	}
-	return b.view, b.finish()
+	f := &form{program: p, calls: lowered, terms: terms(p), view: &programView{Class: class, Namespace: namespace, Program: lowered.Program}}
+	f.describe(suffix, opt)
+	f.types()
+	f.interfaceTensors()
+	f.report()
+	f.parts()
+	return f.view, f.finish()
 }
 
 // describe fills what comments and reports say about the program.
-func (b *builder) describe(suffix string, opt Options) {
-	v, p := b.view, b.program
-	v.Name, v.Class, v.Namespace = p.Name, className(p.Name+suffix), "hirgen_"+p.Name
+func (f *form) describe(suffix string, opt Options) {
+	v, p := f.view, f.program
 	v.File, v.Transport = p.Name+suffix+".cpp", transportOf(p)
-	b.names.reserve(v.Class, v.Namespace, v.Name)
 	v.Spec = path.Base(p.File)
 	v.Version = opt.Version
 	if v.Version == "" {
@@ -78,7 +74,6 @@ func (b *builder) describe(suffix string, opt Options) {
 	v.Banner = comment(banner...)
 	v.CBanner = "/* " + strings.Join(banner, "\n * ") + "\n */"
 	v.CMakeBanner = "# " + strings.Join(banner, "\n# ")
-	v.Graph = isGraph(p)
 }
 
 // command is the shell command that makes the folder again, run inside it.
@@ -90,82 +85,68 @@ func command(spec string, flags []string) string {
 	return strings.Join(append(words, "-o", "."), " ")
 }
 
-// statements binds the caller's tensors and prints the body.
-func (b *builder) statements() error {
-	index := 0
-	for _, role := range []hostir.Role{hostir.Input, hostir.Output} {
-		for _, t := range b.program.Tensors {
-			if t.Role != role {
-				continue
-			}
-			b.arguments[t] = index
-			b.argument(t, index)
-			index++
+// types lists the element types of the tensors.
+func (f *form) types() {
+	seen := map[domain.DType]bool{}
+	for _, t := range f.program.Tensors {
+		seen[t.DType] = true
+	}
+	for _, d := range domain.DTypes {
+		if !seen[d] {
+			continue
+		}
+		f.view.Types = append(f.view.Types, cppTypes[d])
+		if header := typeHeaders[cppTypes[d].Alias]; header != "" {
+			f.view.TypeHeaders = append(f.view.TypeHeaders, header)
 		}
 	}
-	b.nameRepeats(b.program.Body, "")
-	body, err := b.list(b.program.Body)
-	if err != nil {
-		return err
+}
+
+// parts finds what the calls need beside themselves.
+func (f *form) parts() {
+	v := f.view
+	headers := map[string]bool{"hirgen/mesh.hpp": true, "hirgen/graph.hpp": v.Graph, "hirgen/matmul.hpp": len(v.Shapes) > 0}
+	v.Peers = len(v.Shares) > 0
+	calls.Walk(v.Body, func(s calls.Stmt) bool {
+		switch s := s.(type) {
+		case *calls.Gemm:
+			v.Workspaces = v.Workspaces || s.Workspace != nil
+			v.Gemms, v.GemmAdds = v.Gemms || s.Addend == nil, v.GemmAdds || s.Addend != nil
+		case *calls.Launch, *calls.Delay:
+			headers["hirgen/kernels.hpp"] = true
+		case *calls.PeerSum:
+			headers["hirgen/peer_read_reduction.hpp"] = true
+		case *calls.FlagWrite:
+			v.Driver = v.Driver || s.Batch == "" && !s.Kernel
+		case *calls.FlagWait:
+			v.Driver = v.Driver || s.Batch == "" && !s.Kernel
+		case *calls.MemOpBatch:
+			v.Driver = v.Driver || !s.Kernel
+		}
+		return true
+	})
+	headers["hirgen/ipc.hpp"] = v.Peers
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if headers[name] {
+			v.Headers = append(v.Headers, name)
+		}
 	}
-	named := b.endRepeats(0)
-	b.view.Body = body
-	if len(body) > 0 {
-		b.view.Bindings = append(b.view.Bindings, &streamNode{})
+	for _, a := range v.Arguments {
+		if a.Used {
+			v.Binds = append(v.Binds, a)
+		}
 	}
-	if b.usesRank {
-		b.view.Bindings = append(b.view.Bindings, &rankNode{"rank"})
-	}
-	b.view.Bindings = append(append(b.view.Bindings, b.usedCoordinates()...), named...)
-	b.view.Bindings = append(b.view.Bindings, b.beginCalls()...)
-	return nil
 }
 
 // finish fills what depends on the whole program.
-func (b *builder) finish() error {
-	v := b.view
-	v.WorldSize = b.worldSize()
-	v.Headers = b.headers()
-	v.Summary = b.summary()
-	v.Description = b.description()
-	if v.Bytes.expr == nil {
-		v.Bytes = number(0)
-	}
-	v.Communications = b.communications()
+func (f *form) finish() error {
+	v := f.view
+	v.Summary = f.summary()
+	v.Description = f.description()
 	var err error
-	if v.Reference, err = b.reference(); err != nil {
+	if v.Reference, err = f.reference(); err != nil {
 		return err
 	}
 	v.Runtime, err = runtimeFiles()
 	return err
-}
-
-// worldSize is the number of ranks of the first mesh, which is the world.
-func (b *builder) worldSize() quantity {
-	size := number(1)
-	for _, a := range b.program.Meshes[0].Axes {
-		size = times(size, b.scope.extent(a.Extent))
-	}
-	return size
-}
-
-// headers lists the runtime headers that the program uses, sorted.
-func (b *builder) headers() []string {
-	list := []string{}
-	if b.view.Graph {
-		list = append(list, "hirgen/graph.hpp")
-	}
-	if b.view.Peers != "" {
-		list = append(list, "hirgen/ipc.hpp")
-	}
-	if b.kernels {
-		list = append(list, "hirgen/kernels.hpp")
-	}
-	if b.reducesPeers {
-		list = append(list, "hirgen/peer_read_reduction.hpp")
-	}
-	if len(b.view.Plans) > 0 {
-		list = append(list, "hirgen/matmul.hpp")
-	}
-	return append(list, "hirgen/mesh.hpp", "hirgen/tensor.hpp")
 }

@@ -5,18 +5,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // reference prints the model's operations as calls of hirgen::Reference.
-func (b *builder) reference() ([]refView, error) {
+func (f *form) reference() ([]refView, error) {
 	var list []refView
-	for _, op := range b.program.Reference {
+	for _, op := range f.program.Reference {
 		if !slices.Contains(referenceKinds, op.Kind) {
 			return nil, internalError(op.Pos, "Reference", "there is no operation %q", op.Kind)
 		}
-		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: at(op.Pos, formatOp(op))})
+		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: calls.At(op.Pos, formatOp(op))})
 	}
 	return list, nil
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hirgen/hirgen/lowering/calls"
 )
 
 // folder makes the files of a version of a program, with their manifest.
@@ -17,7 +19,7 @@ func version(t *testing.T, contents map[string]string) []File {
 	for path, text := range contents {
 		files = append(files, File{path, []byte(text)})
 	}
-	files, err := withManifest(files, &programView{Name: "p", Spec: "spec.yaml", Version: "devel"})
+	files, err := withManifest(files, &programView{Program: &calls.Program{Name: "p"}, Spec: "spec.yaml", Version: "devel"})
 	if err != nil {
 		t.Fatal(err)
 	}

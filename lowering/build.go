@@ -156,7 +156,7 @@ func liveAxis(t *hostir.Tensor, axis int) int {
 
 func reference(op *model.Op) hostir.RefOp {
 	ref := hostir.RefOp{
-		Kind: string(op.Kind), Fn: op.Fn, Out: op.Out.Name, DType: op.Out.DType, Pos: op.Pos,
+		Kind: string(op.Kind), Fn: op.Fn, Out: op.Out.Name, DType: op.Out.DType, Whole: op.Whole, Pos: op.Pos,
 	}
 	if op.Kind == model.OpReduce || op.Kind == model.OpBroadcast {
 		ref.Axis = op.Axis

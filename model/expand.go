@@ -111,7 +111,7 @@ func (e *expansion) result(fn string, args ...string) {
 
 func (e *expansion) add(out, fn string, args, attrs []string) {
 	at := func(value string) text { return text{value: value, pos: e.src.pos} }
-	op := &sourceOp{out: at(out), fn: at(fn), pos: e.src.pos}
+	op := &sourceOp{out: at(out), fn: at(fn), pos: e.src.pos, whole: e.spelling()}
 	for _, arg := range args {
 		op.args = append(op.args, at(arg))
 	}
@@ -119,6 +119,18 @@ func (e *expansion) add(out, fn string, args, attrs []string) {
 		op.attrs = append(op.attrs, sourceAttr{name: at(attrs[i]), values: []text{at(attrs[i+1])}})
 	}
 	e.a.operation(op)
+}
+
+// spelling is the composite as specs write it, without its result.
+func (e *expansion) spelling() string {
+	var parts []string
+	for _, arg := range e.src.args {
+		parts = append(parts, arg.value)
+	}
+	for _, attr := range e.src.attrs {
+		parts = append(parts, attr.name.value+"="+attr.values[0].value)
+	}
+	return e.src.fn.value + "(" + strings.Join(parts, ", ") + ")"
 }
 
 // fresh gives a name that nothing in the spec has.

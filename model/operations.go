@@ -106,7 +106,7 @@ func (a *assembler) operation(so *sourceOp) {
 		a.takeApart(so, rule)
 		return
 	}
-	op := &Op{Pos: so.pos}
+	op := &Op{Pos: so.pos, Whole: so.whole}
 	known := a.operands(so, op)
 	out, ok := a.claimResult(so)
 	rule, found := lookup(so.fn.value, len(so.args))

@@ -66,4 +66,7 @@ type Op struct {
 	Axis int   // reduce: the axis of the operand; broadcast: the axis of the result
 	Perm []int // permute: axis i of the result is axis Perm[i] of the operand
 	Pos  diag.Pos
+	// Whole is the operation that this one is a part of, as specs spell it: "layer_norm(X, g, b)". The
+	// last part has its result. Empty: the spec has this one.
+	Whole string
 }

@@ -86,6 +86,7 @@ type sourceOp struct {
 	args  []text
 	attrs []sourceAttr
 	pos   diag.Pos
+	whole string // the operation that it is a part of, as specs spell it; empty: none
 }
 
 // sourceAttr is an attribute of an operation: one value, or a list in brackets.

@@ -6,19 +6,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 func newLower() *cobra.Command {
 	var flags specFlags
-	var asJSON, asGraph bool
+	var asJSON, asGraph, asCalls bool
 	cmd := &cobra.Command{
 		Use:   "lower SPEC",
 		Short: "Print the host program that a spec lowers to",
 		Long: `Print the host program that a spec lowers to: one statement a line, as one process per
 GPU runs it. With transport: auto that is two programs: behind the line "otherwise:" is the
 one for where not all ranks can share memory.
+With --calls it is what is printed: the calls of CUDA, NCCL and cuBLASLt, one a line, with their
+streams, events and flags; behind the line "fallback:" those of the second program.
 SPEC may be - for standard input.`,
 		Example: `  hirgen lower testdata/specs/ag_matmul/spec.yaml
   hirgen lower testdata/specs/ag_matmul/spec.yaml -p S=8 --json
@@ -34,11 +37,16 @@ SPEC may be - for standard input.`,
 			if err != nil {
 				return err
 			}
+			if asCalls {
+				return printCalls(cmd.OutOrStdout(), program)
+			}
 			return printProgram(cmd.OutOrStdout(), program, asJSON)
 		},
 	}
 	flags.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object with name and body instead of text")
+	cmd.Flags().BoolVar(&asCalls, "calls", false, "print the calls that the program makes")
+	cmd.MarkFlagsMutuallyExclusive("json", "calls")
 	cmd.Flags().BoolVar(&asGraph, "graph", false, "print the tasks that may overlap, and below each what it follows and why")
 	return cmd
 }
@@ -55,6 +63,24 @@ func (f *specFlags) printGraph(cmd *cobra.Command, path string) error {
 	}
 	_, err = io.WriteString(cmd.OutOrStdout(), graph)
 	return err
+}
+
+// printCalls prints the calls of a program, and those of its fallback variant.
+func printCalls(w io.Writer, program *hostir.Program) error {
+	for i, form := range program.Forms() {
+		lowered, err := calls.Lower(form)
+		if err != nil {
+			return err
+		}
+		printed := calls.Print(lowered.Program)
+		if i > 0 {
+			printed = "\nfallback:\n" + printed
+		}
+		if _, err := io.WriteString(w, printed); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func printProgram(w io.Writer, program *hostir.Program, asJSON bool) error {

@@ -9,147 +9,95 @@
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
 // Derived: allgather of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams.
+// Schedule: pipeline collective, 4 compute streams.
 #include "ag_linear.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_ag_linear {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / (S * D);
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kCShape = {
-    .m = D * (M / (S * D)),
-    .n = N,
-    .k = K,
-    .transpose_b = true,
-    .bias = true,
-    .dtype = hirgen::DType::kBf16,
-};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kCShape =
+    {.m = D * kShardM, .n = N, .k = K, .transpose_b = true, .bias = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:13:5 gather: Allgather of A_s";
-constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kWaitGather = "spec.yaml:13:5 Wait(gather)";
 constexpr const char* kLinearC = "spec.yaml:13:5 Linear of C_s";
-constexpr const char* kWorkerDone = "spec.yaml:13:5 Synchronize(worker s % 4)";
+constexpr const char* kJoined = "spec.yaml:13:5 Synchronize(worker s % 4)";
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class AgLinear final : public hirgen::Program {
  public:
-  explicit AgLinear(hirgen::Context& context);
+  explicit AgLinear(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_linear workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  // [S, D, M / (S * D), K]
-  bf16* A_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * K, "spec.yaml:13:5 A_all");
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
+  cudaStream_t compute_[kComputeStreams];
+  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];
+  bf16* A_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:13:5 A_all");  // [S, D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kLinearC};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
+  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-AgLinear::AgLinear(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_linear workspace");
-  }
-}
-
 void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);     // [S, 1, M / (S * D), K]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);     // [S, 1, kShardM, K]
   const bf16* W = static_cast<const bf16*>(tensors[1]);     // [N, K]
   const bf16* bias = static_cast<const bf16*>(tensors[2]);  // [N]
-  bf16* C = static_cast<bf16*>(tensors[3]);                 // [S, D, M / (S * D), N]
-  cudaStream_t stream = caller;                             // the current stream
+  bf16* C = static_cast<bf16*>(tensors[3]);                 // [S, D, kShardM, N]
+
+  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
-    const bf16* A_s = A + s * (M / (S * D)) * K;         // [1, M / (S * D), K]
-    bf16* A_all_s = A_all_ + s * D * (M / (S * D)) * K;  // [D, M / (S * D), K]
-
-    // Moved, so that Linear is local to a rank.
-    // gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s, NCCL)
-    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_CHECK(ncclAllGather(A_s, A_all_s, M / (S * D) * K, ncclBfloat16, x_.comm, x_.stream),
+    HG_CHECK(ncclAllGather(A + s * kShardM * K, A_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
+                           x_.comm, x_.stream),
              kGather);
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
   }
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
   for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
-  }
-
-  for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-    bf16* A_all_s = A_all_ + s * D * (M / (S * D)) * K;  // [D, M / (S * D), K]
-    bf16* C_s = C + s * D * (M / (S * D)) * N;           // [D, M / (S * D), N]
-
-    // Wait(gather)
-    HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-
-    // C_s = Linear(A_all_s, W, bias)
+    const cudaStream_t compute = compute_[s % kComputeStreams];
+    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
     C_plan_.set_bias(bias, kLinearC);
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), C_plan_.op, &hirgen::kOne, W, C_plan_.b, A_all_s,
-                       C_plan_.a, &hirgen::kZero, C_s, C_plan_.c, C_s, C_plan_.c, &C_plan_.algo,
-                       workspaces_[s % kStreams], C_plan_.workspace_bytes, stream),
-        kLinearC);
+    gemm(context_, C_plan_, A_all_ + s * D * kShardM * K, W, C + s * D * kShardM * N,
+         workspaces_[s % kComputeStreams], compute, kLinearC);
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < S; ++s) {
-    stream = caller;
-
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -158,24 +106,12 @@ void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / (S * D)}, {K}},
-       .where = "spec.yaml:8:3",
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {K}},
+       .where = "spec.yaml:8:3", .contraction = K},
+      {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {{N}, {K}}, .where = "spec.yaml:9:3",
        .contraction = K},
-      {.name = "W",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{N}, {K}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "bias",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{N}},
-       .where = "spec.yaml:10:3"},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D}, {M / (S * D)}, {N}},
-       .output = true,
+      {.name = "bias", .dtype = hirgen::DType::kBf16, .axes = {{N}}, .where = "spec.yaml:10:3"},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:11:3"},
   };
 }
@@ -188,24 +124,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "ag_linear",
-              .spec = "spec.yaml",
-              .digest = "183b7c3e6daca6f525d90f09bfe85b3dbb064dcb8b31a80ea310ddd754e8ec67",
-              .mesh_size = D,
-              .gemms = {{S * D * (M / (S * D)), N, K, 1}},
-              .communications = {"allgather x"},
-              .bytes = S * D * (M / (S * D)) * K * 2,
-              .largest = "allgather",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "ag_linear", .spec = "spec.yaml",
+               .digest = "183b7c3e6daca6f525d90f09bfe85b3dbb064dcb8b31a80ea310ddd754e8ec67", .mesh_size = D,
+               .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
+               .bytes = S * D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -8,128 +8,92 @@
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
 // Derived: allgather of C_local over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams, reshard after.
+// Schedule: pipeline collective, 4 compute streams, reshard after.
 #include "ag_matmul_after.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_ag_matmul_after {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / (S * D);
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kCLocalShape = {
-    .m = M / (S * D), .n = N, .k = K, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kCLocalShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kMatmulCLocal = "spec.yaml:12:5 Matmul of C_local_s";
 constexpr const char* kGather = "spec.yaml:12:5 gather: Allgather of C_local_s";
 constexpr const char* kWaitGather = "spec.yaml:12:5 Wait(gather)";
 
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
+
 /// One rank's program. What can be made before the first call is a data member.
 class AgMatmulAfter final : public hirgen::Program {
  public:
-  explicit AgMatmulAfter(hirgen::Context& context);
+  explicit AgMatmulAfter(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_after workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world axis x");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  // [S, 1, M / (S * D), N]
-  bf16* C_local_ = context_.allocate<bf16>(S * (M / (S * D)) * N, "spec.yaml:12:5 C_local");
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world axis x");
+  cudaStream_t compute_[kComputeStreams];
+  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];
+  bf16* C_local_ = context_.allocate<bf16>(S * kShardM * N, "spec.yaml:12:5 C_local");  // [S, 1, kShardM, N]
   hirgen::MatmulPlan C_local_plan_{context_, kCLocalShape, kMatmulCLocal};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
 };
 
-AgMatmulAfter::AgMatmulAfter(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_after workspace");
-  }
-}
-
 void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, M / (S * D), K]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kShardM, K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [S, D, M / (S * D), N]
-  cudaStream_t stream = caller;                          // the current stream
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [S, D, kShardM, N]
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
-  for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-    const bf16* A_s = A + s * (M / (S * D)) * K;         // [1, M / (S * D), K]
-    bf16* C_local_s = C_local_ + s * (M / (S * D)) * N;  // [1, M / (S * D), N]
+    const cudaStream_t compute = compute_[s % kComputeStreams];
+    bf16* C_local_s = C_local_ + s * kShardM * N;  // [1, kShardM, N]
+    gemm(context_, C_local_plan_, A + s * kShardM * K, B, C_local_s, workspaces_[s % kComputeStreams],
+         compute, kMatmulCLocal);
 
-    // C_local_s = Matmul(A_s, B)
-    HG_CHECK(cublasLtMatmul(context_.cublas(), C_local_plan_.op, &hirgen::kOne, B, C_local_plan_.b,
-                            A_s, C_local_plan_.a, &hirgen::kZero, C_local_s, C_local_plan_.c,
-                            C_local_s, C_local_plan_.c, &C_local_plan_.algo,
-                            workspaces_[s % kStreams], C_local_plan_.workspace_bytes, stream),
-             kMatmulCLocal);
-    bf16* C_s = C + s * D * (M / (S * D)) * N;  // [D, M / (S * D), N]
-
-    // Moved, so that Matmul is local to a rank.
-    // gather = Communication(Allgather, mesh world axis x, in C_local_s, out C_s, NCCL)
-    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
+    // On the stream of the communicator, under the GEMMs of other iterations.
+    HG_CHECK(cudaEventRecord(gather_ready_[s], compute), kGather);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_CHECK(ncclAllGather(C_local_s, C_s, M / (S * D) * N, ncclBfloat16, x_.comm, x_.stream),
+    HG_CHECK(ncclAllGather(C_local_s, C + s * D * kShardM * N, kShardM * N, ncclBfloat16, x_.comm, x_.stream),
              kGather);
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
   }
 
-  stream = caller;
-  for (int64_t s = 0; s < S; ++s) {
-    // Wait(gather)
-    HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-  }
+  HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[S - 1], 0), kWaitGather);
   context_.call_issued(caller);
 }
 
@@ -137,20 +101,11 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / (S * D)}, {K}},
-       .where = "spec.yaml:8:3",
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {K}},
+       .where = "spec.yaml:8:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:9:3",
        .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{K}, {N}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D}, {M / (S * D)}, {N}},
-       .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:10:3"},
   };
 }
@@ -163,24 +118,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "ag_matmul_after",
-              .spec = "spec.yaml",
-              .digest = "84234c7de0d799281ee51c24a81a0d46ccc9002a09516408984963cac389b8ea",
-              .mesh_size = D,
-              .gemms = {{S * (M / (S * D)), N, K, 1}},
-              .communications = {"allgather x"},
-              .bytes = S * D * (M / (S * D)) * N * 2,
-              .largest = "allgather",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "ag_matmul_after", .spec = "spec.yaml",
+               .digest = "84234c7de0d799281ee51c24a81a0d46ccc9002a09516408984963cac389b8ea", .mesh_size = D,
+               .gemms = {{S * kShardM, N, K, 1}}, .communications = {"allgather x"},
+               .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

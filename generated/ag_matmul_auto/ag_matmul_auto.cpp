@@ -8,161 +8,117 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: pipeline p2p, no worker streams, via ipc-get, signals batched.
-// Chosen by auto: ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: measured 1.67 ms with pipeline p2p,
-// streams 0, all.via ipc-get, all.lead all, all.signals batched.
+// Schedule: pipeline p2p, no compute streams, via ipc-get, signals batched.
+// Chosen by auto: ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: measured 1.67 ms with pipeline p2p, streams 0,
+// all.via ipc-get, all.lead all, all.signals batched.
 #include "ag_matmul_auto.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_ag_matmul_auto {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / D;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:12:5 lends: group";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
-constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all_s";
+constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all";
 constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
 constexpr const char* kMatmulC = "spec.yaml:12:5 Matmul of C_s";
 constexpr const char* kReturns = "spec.yaml:12:5 returns: group";
 
-// The buffers that ranks share.
-constexpr hirgen::SharedShape kAShared = {
-    .bytes = M / D * K * sizeof(bf16),
-    .transfers = D,
-    .name = "A",
-    .where = kShareA,
-};
+// The buffers that ranks share, with the number of transfers in a call.
+constexpr hirgen::SharedShape kAShared =
+    {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class AgMatmulAuto final : public hirgen::Program {
  public:
-  explicit AgMatmulAuto(hirgen::Context& context);
+  explicit AgMatmulAuto(hirgen::Context& context) : context_(context) {}
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // Memory that the ranks share, and the stream memory operations on its flags.
-  hirgen::Peers peers_{context_, "spec.yaml ag_matmul_auto"};
+  hirgen::Peers peers_{context_, "spec.yaml ag_matmul_auto"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
-
-  // Buffers, kept from call to call.
-  bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:12:5 A_all");  // [D, M / D, K]
+  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:12:5 workspace");
-
-  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events returns_ = context_.events("returns", kReturns, 1);
 };
 
-AgMatmulAuto::AgMatmulAuto(hirgen::Context& context) : context_(context) {}
-
 void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, M / D, K]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, kShardM, K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
-  const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
+  const cudaStream_t copy = peers_.copies();
+  const hirgen::Shared& A_ipc = peers_.begin_call(A, kAShared);
 
   // All transfers are issued up front, on a stream of their own.
-  stream = peers_.copies();
-
-  // Synchronize(caller)
-  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
-
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // ShareMemHandles(receive, send): done once, by peers_.
     // Moved, so that Matmul is local to a rank.
-    // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-get)
-    lends.add(A_shared.ready_at(to, s), A_shared.sequence_number());
+    lends.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
   }
-
-  lends.submit(stream, kLends);
+  lends.submit(copy, kLends);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-    bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
-
-    // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, IPC-get)
-    HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.ready(s), A_shared.sequence(),
-                                         CU_STREAM_WAIT_VALUE_GEQ),
+    HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kReceive);
-    HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
-                             cudaMemcpyDeviceToDevice, stream),
+    HG_CHECK(cudaMemcpyAsync(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
+                             cudaMemcpyDeviceToDevice, copy),
              kReceive);
-    HG_CHECK(
-        driver_.cuStreamWriteValue32(stream, A_shared.done_at(from, s), A_shared.sequence(), 0),
-        kReceive);
-    HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kReceive);
+    HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
   }
 
-  stream = caller;
   for (int64_t s = 0; s < D; ++s) {
     const int64_t slice = (rank + s) % D;
-    const bf16* A_s = nullptr;  // [M / D, K]
 
     // Step 0 is the own slice.
-    if (s == 0) {
-      A_s = A;  // [M / D, K]
-    } else {
-      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
+    const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
-      // Wait(receive)
-      HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
+    if (s != 0) {
+      HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[s], 0), kWaitReceive);
     }
 
-    bf16* C_s = C + slice * (M / D) * N;  // [M / D, N]
-
-    // C_s = Matmul(A_s, B)
-    HG_CHECK(cublasLtMatmul(context_.cublas(), C_plan_.op, &hirgen::kOne, B, C_plan_.b, A_s,
-                            C_plan_.a, &hirgen::kZero, C_s, C_plan_.c, C_s, C_plan_.c,
-                            &C_plan_.algo, workspace_, C_plan_.workspace_bytes, stream),
-             kMatmulC);
+    gemm(context_, C_plan_, A_s, B, C + slice * kShardM * N, workspace_, caller, kMatmulC);
   }
 
   hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    // Wait(send)
-    returns.add(A_shared.done(s), A_shared.sequence_number());
+    returns.add(A_ipc.done(s), A_ipc.sequence_number());
   }
-
-  returns.submit(stream, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], stream), kReturns);
+  returns.submit(caller, kReturns);
+  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
   context_.call_issued(caller);
 }
 
@@ -170,20 +126,11 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {K}},
-       .where = "spec.yaml:8:3",
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+       .where = "spec.yaml:8:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:9:3",
        .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{K}, {N}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D}, {M / D}, {N}},
-       .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:10:3"},
   };
 }
@@ -196,23 +143,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "ag_matmul_auto",
-              .spec = "spec.yaml",
-              .digest = "5502944c124175ebe69cee7a071b1f4678c3db0f3c506c557678969f3ae7545b",
-              .mesh_size = D,
-              .gemms = {{D * (M / D), N, K, 1}},
-              .communications = {"sendrecv x"},
-              .bytes = (D - 1) * (M / D) * K * 2,
-              .largest = "sendrecv",
-              .transport = "ipc-get",
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
+               .digest = "5502944c124175ebe69cee7a071b1f4678c3db0f3c506c557678969f3ae7545b", .mesh_size = D,
+               .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -8,138 +8,92 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: broadcast of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline broadcast, 4 worker streams.
+// Schedule: pipeline broadcast, 4 compute streams.
 #include "ag_matmul_bcast.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_ag_matmul_bcast {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / D;
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kBroadcast = "spec.yaml:13:5 broadcast: Broadcast of A";
-constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kWaitBroadcast = "spec.yaml:13:5 Wait(broadcast)";
 constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s";
-constexpr const char* kWorkerDone = "spec.yaml:13:5 Synchronize(worker s % 4)";
+constexpr const char* kJoined = "spec.yaml:13:5 Synchronize(worker s % 4)";
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class AgMatmulBcast final : public hirgen::Program {
  public:
-  explicit AgMatmulBcast(hirgen::Context& context);
+  explicit AgMatmulBcast(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_bcast workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:13:5 A_all");  // [D, M / D, K]
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
+  cudaStream_t compute_[kComputeStreams];
+  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];
+  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events broadcast_ready_ = context_.events("broadcast_ready", kBroadcast, D);
+  hirgen::Events broadcast_ready_ = context_.events("broadcast_ready", kBroadcast, 1);
   hirgen::Events broadcast_done_ = context_.events("broadcast_done", kBroadcast, D);
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-AgMatmulBcast::AgMatmulBcast(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_bcast workspace");
-  }
-}
-
 void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, M / D, K]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, kShardM, K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
+
+  HG_CHECK(cudaEventRecord(broadcast_ready_[0], caller), kBroadcast);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_ready_[0], 0), kBroadcast);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < D; ++s) {
-    bf16* A_all_s = A_all_ + s * (M / D) * K;  // [M / D, K]
-
-    // Moved, so that Matmul is local to a rank.
-    // broadcast = Communication(Broadcast, mesh world axis x, root s, in A, out A_all_s, NCCL)
-    HG_CHECK(cudaEventRecord(broadcast_ready_[s], stream), kBroadcast);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_ready_[s], 0), kBroadcast);
-    HG_CHECK(
-        ncclBroadcast(A, A_all_s, M / D * K, ncclBfloat16, static_cast<int>(s), x_.comm, x_.stream),
-        kBroadcast);
+    HG_CHECK(ncclBroadcast(A, A_all_ + s * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(s),
+                           x_.comm, x_.stream),
+             kBroadcast);
     HG_CHECK(cudaEventRecord(broadcast_done_[s], x_.stream), kBroadcast);
   }
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
   for (int64_t s = 0; s < D; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
-  }
-
-  for (int64_t s = 0; s < D; ++s) {
-    stream = workers_[s % kStreams];
-    bf16* A_all_s = A_all_ + s * (M / D) * K;  // [M / D, K]
-    bf16* C_s = C + s * (M / D) * N;           // [M / D, N]
-
-    // Wait(broadcast)
-    HG_CHECK(cudaStreamWaitEvent(stream, broadcast_done_[s], 0), kWaitBroadcast);
-
-    // C_s = Matmul(A_all_s, B)
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), C_plan_.op, &hirgen::kOne, B, C_plan_.b, A_all_s,
-                       C_plan_.a, &hirgen::kZero, C_s, C_plan_.c, C_s, C_plan_.c, &C_plan_.algo,
-                       workspaces_[s % kStreams], C_plan_.workspace_bytes, stream),
-        kMatmulC);
+    const cudaStream_t compute = compute_[s % kComputeStreams];
+    HG_CHECK(cudaStreamWaitEvent(compute, broadcast_done_[s], 0), kWaitBroadcast);
+    gemm(context_, C_plan_, A_all_ + s * kShardM * K, B, C + s * kShardM * N,
+         workspaces_[s % kComputeStreams], compute, kMatmulC);
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < D; ++s) {
-    stream = caller;
-
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -148,20 +102,11 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {K}},
-       .where = "spec.yaml:9:3",
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:10:3",
        .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{K}, {N}},
-       .where = "spec.yaml:10:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D}, {M / D}, {N}},
-       .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:11:3"},
   };
 }
@@ -174,24 +119,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "ag_matmul_bcast",
-              .spec = "spec.yaml",
-              .digest = "11ef6e25a854062b7d288078e304dcf9e267056f169e8e8966ed6a89e0ccd878",
-              .mesh_size = D,
-              .gemms = {{D * (M / D), N, K, 1}},
-              .communications = {"broadcast x"},
-              .bytes = D * (M / D) * K * 2,
-              .largest = "broadcast",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
+               .digest = "11ef6e25a854062b7d288078e304dcf9e267056f169e8e8966ed6a89e0ccd878", .mesh_size = D,
+               .gemms = {{D * kShardM, N, K, 1}}, .communications = {"broadcast x"},
+               .bytes = D * kShardM * K * 2, .largest = "broadcast", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -8,157 +8,116 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by NCCL, one slice per iteration of s.
-// Schedule: pipeline p2p, 4 worker streams.
+// Schedule: pipeline p2p, 4 compute streams.
 #include "ag_matmul_p2p.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_ag_matmul_p2p {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / D;
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kExchange = "spec.yaml:13:5 exchange: group";
 constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all_s";
 constexpr const char* kSend = "spec.yaml:13:5 send: send of A";
-constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
+constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kWaitExchange = "spec.yaml:13:5 Wait(exchange)";
 constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s";
-constexpr const char* kWorkerDone = "spec.yaml:13:5 Synchronize(worker s % 4)";
+constexpr const char* kJoined = "spec.yaml:13:5 Synchronize(worker s % 4)";
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class AgMatmulP2p final : public hirgen::Program {
  public:
-  explicit AgMatmulP2p(hirgen::Context& context);
+  explicit AgMatmulP2p(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_p2p workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:13:5 A_all");  // [D, M / D, K]
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world");
+  cudaStream_t compute_[kComputeStreams];
+  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];
+  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D);
+  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, 1);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-AgMatmulP2p::AgMatmulP2p(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_p2p workspace");
-  }
-}
-
 void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, M / D, K]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, kShardM, K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
+
+  HG_CHECK(cudaEventRecord(exchange_ready_[0], caller), kExchange);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[0], 0), kExchange);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
-    bf16* A_all_s = A_all_ + from * (M / D) * K;  // [M / D, K]
-
-    // StartCoalescing
-    HG_CHECK(cudaEventRecord(exchange_ready_[s], stream), kExchange);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
     HG_CHECK(ncclGroupStart(), kExchange);
-
-    // receive = P2PCommunication(recv, buffer A_all_s, peer (rank + s) % D, NCCL)
-    HG_CHECK(ncclRecv(A_all_s, M / D * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
+    HG_CHECK(ncclRecv(A_all_ + from * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(from), x_.comm,
+                      x_.stream),
              kReceive);
 
     // Moved, so that Matmul is local to a rank.
-    // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, NCCL)
-    HG_CHECK(ncclSend(A, M / D * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend);
+    HG_CHECK(ncclSend(A, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend);
     HG_CHECK(ncclGroupEnd(), kExchange);
     HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
   }
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
-  for (int64_t s = 0; s < D; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], exchange_ready_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (rank + s) % D;
-    stream = workers_[s % kStreams];
-    const bf16* A_s = nullptr;  // [M / D, K]
 
     // Step 0 is the own slice.
-    if (s == 0) {
-      A_s = A;  // [M / D, K]
-    } else {
-      A_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
+    const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
-      // Wait(exchange)
-      HG_CHECK(cudaStreamWaitEvent(stream, exchange_done_[s], 0), kWaitExchange);
+    if (s != 0) {
+      HG_CHECK(cudaStreamWaitEvent(compute, exchange_done_[s], 0), kWaitExchange);
     }
 
-    bf16* C_s = C + slice * (M / D) * N;  // [M / D, N]
-
-    // C_s = Matmul(A_s, B)
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), C_plan_.op, &hirgen::kOne, B, C_plan_.b, A_s, C_plan_.a,
-                       &hirgen::kZero, C_s, C_plan_.c, C_s, C_plan_.c, &C_plan_.algo,
-                       workspaces_[s % kStreams], C_plan_.workspace_bytes, stream),
-        kMatmulC);
+    gemm(context_, C_plan_, A_s, B, C + slice * kShardM * N, workspaces_[s % kComputeStreams], compute,
+         kMatmulC);
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < D; ++s) {
-    stream = caller;
-
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -167,20 +126,11 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {K}},
-       .where = "spec.yaml:9:3",
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:10:3",
        .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{K}, {N}},
-       .where = "spec.yaml:10:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D}, {M / D}, {N}},
-       .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:11:3"},
   };
 }
@@ -193,23 +143,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "ag_matmul_p2p",
-              .spec = "spec.yaml",
-              .digest = "2702c5cced3f316d1dbf47838a5c8b0125cd5bbe3cfc294365b83471ae91eba2",
-              .mesh_size = D,
-              .gemms = {{D * (M / D), N, K, 1}},
-              .communications = {"sendrecv x"},
-              .bytes = (D - 1) * (M / D) * K * 2,
-              .largest = "sendrecv",
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "ag_matmul_p2p", .spec = "spec.yaml",
+               .digest = "2702c5cced3f316d1dbf47838a5c8b0125cd5bbe3cfc294365b83471ae91eba2", .mesh_size = D,
+               .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "nccl",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

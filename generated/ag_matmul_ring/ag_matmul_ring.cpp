@@ -8,41 +8,29 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-put, one slice per iteration of s and c.
-// Schedule: pipeline p2p, no worker streams, via ipc-put, steps ring, split 2.
+// Schedule: pipeline p2p, no compute streams, via ipc-put, steps ring, split 2.
 #include "ag_matmul_ring.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_ag_matmul_ring {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / D, kChunkM = kShardM / 2;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kCShape = {
-    .m = M / D / 2, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kCShape = {.m = kChunkM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all";
 constexpr const char* kShareAAll = "spec.yaml:13:5 sharing A_all with the other ranks";
 constexpr const char* kSend = "spec.yaml:13:5 send: send of A_s_c";
@@ -50,130 +38,97 @@ constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s_c";
 constexpr const char* kWaitReceive = "spec.yaml:13:5 Wait(receive)";
 constexpr const char* kWaitSend = "spec.yaml:13:5 Wait(send)";
 
-// The buffers that ranks share.
-constexpr hirgen::SharedShape kAAllShared = {
-    .bytes = D * (M / D) * K * sizeof(bf16),
-    .transfers = (D - 1) * 2,
-    .name = "A_all",
-    .where = kShareAAll,
-};
+// The buffers that ranks share, with the number of transfers in a call.
+constexpr hirgen::SharedShape kAAllShared =
+    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = (D - 1) * 2, .name = "A_all", .where = kShareAAll};
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class AgMatmulRing final : public hirgen::Program {
  public:
-  explicit AgMatmulRing(hirgen::Context& context);
+  explicit AgMatmulRing(hirgen::Context& context) : context_(context) {
+    peers_.share(A_all_, kAAllShared);
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // Memory that the ranks share, and the stream memory operations on its flags.
-  hirgen::Peers peers_{context_, "spec.yaml ag_matmul_ring"};
+  hirgen::Peers peers_{context_, "spec.yaml ag_matmul_ring"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
-
-  // Buffers, kept from call to call.
-  bf16* A_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:13:5 A_all");  // [D, M / D, K]
+  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
-
-  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D * 2);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D * 2);
   hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D * 2);
 };
 
-AgMatmulRing::AgMatmulRing(hirgen::Context& context) : context_(context) {
-  peers_.share(A_all_, kAAllShared);
-}
-
 void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, M / D, K]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, kShardM, K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
+  const cudaStream_t copy = peers_.copies();
   const int64_t from = (D + rank - 1) % D;
   const int64_t to = (rank + 1) % D;
-  const hirgen::Shared& A_all_shared = peers_.begin_call(A_all_, kAAllShared);
+  const hirgen::Shared& A_all_ipc = peers_.begin_call(A_all_, kAAllShared);
 
   // All transfers are issued up front, on a stream of their own.
-  stream = peers_.copies();
-
-  // Synchronize(caller)
-  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 0; s < D - 1; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
-      // ShareMemHandles(receive, send): done once, by peers_.
-      // receive = P2PCommunication(recv, buffer A_all_ + (D + rank - (s + 1)) % D * (M / D) * K + c
-      // * (M / D / 2) * K, peer (D + rank - 1) % D, IPC-put)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, A_all_shared.ready_at(from, s * 2 + c),
-                                            A_all_shared.sequence(), 0),
-               kReceive);
+      HG_CHECK(
+          driver_.cuStreamWriteValue32(copy, A_all_ipc.ready_at(from, s * 2 + c), A_all_ipc.sequence(), 0),
+          kReceive);
     }
   }
 
-  stream = caller;
   for (int64_t s = 0; s < D; ++s) {
     const int64_t slice = (D + rank - s) % D;
     for (int64_t c = 0; c < 2; ++c) {
-      const bf16* A_s_c = nullptr;  // [M / D / 2, K]
-
       // Step 0 is the own slice.
-      if (s == 0) {
-        const bf16* A_s = A;                // [M / D, K]
-        A_s_c = A_s + c * (M / D / 2) * K;  // [M / D / 2, K]
-      } else {
-        bf16* A_all_s = A_all_ + slice * (M / D) * K;  // [M / D, K]
-        A_s_c = A_all_s + c * (M / D / 2) * K;         // [M / D / 2, K]
+      // [kChunkM, K]
+      const bf16* A_s_c = s == 0 ? A + c * kChunkM * K : A_all_ + slice * kShardM * K + c * kChunkM * K;
 
-        // Wait(receive, iteration s - 1)
-        HG_CHECK(driver_.cuStreamWaitValue32(stream, A_all_shared.done((s - 1) * 2 + c),
-                                             A_all_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+      if (s != 0) {
+        HG_CHECK(driver_.cuStreamWaitValue32(caller, A_all_ipc.done((s - 1) * 2 + c), A_all_ipc.sequence(),
+                                             CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReceive);
-        HG_CHECK(cudaEventRecord(wait_receive_[(s - 1) * 2 + c], stream), kWaitReceive);
+        HG_CHECK(cudaEventRecord(wait_receive_[(s - 1) * 2 + c], caller), kWaitReceive);
       }
 
       // The last slice goes no further.
       if (s != D - 1) {
-        bf16* A_all_there = A_all_shared.of<bf16>(to) + slice * (M / D) * K + c * (M / D / 2) * K;
-
         // Moved, so that Matmul is local to a rank.
-        // send = P2PCommunication(send, buffer A_s_c, peer (rank + 1) % D, IPC-put)
-        HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], stream), kSend);
-        HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s * 2 + c], 0), kSend);
-        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), A_all_shared.ready(s * 2 + c),
-                                             A_all_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+        HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], caller), kSend);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s * 2 + c], 0), kSend);
+        HG_CHECK(driver_.cuStreamWaitValue32(copy, A_all_ipc.ready(s * 2 + c), A_all_ipc.sequence(),
+                                             CU_STREAM_WAIT_VALUE_GEQ),
                  kSend);
-        HG_CHECK(cudaMemcpyAsync(A_all_there, A_s_c, M / D / 2 * K * sizeof(bf16),
-                                 cudaMemcpyDeviceToDevice, peers_.copies()),
+        HG_CHECK(cudaMemcpyAsync(A_all_ipc.of<bf16>(to) + slice * kShardM * K + c * kChunkM * K, A_s_c,
+                                 kChunkM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                  kSend);
-        HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), A_all_shared.done_at(to, s * 2 + c),
-                                              A_all_shared.sequence(), 0),
-                 kSend);
-        HG_CHECK(cudaEventRecord(send_done_[s * 2 + c], peers_.copies()), kSend);
+        HG_CHECK(
+            driver_.cuStreamWriteValue32(copy, A_all_ipc.done_at(to, s * 2 + c), A_all_ipc.sequence(), 0),
+            kSend);
+        HG_CHECK(cudaEventRecord(send_done_[s * 2 + c], copy), kSend);
       }
 
-      bf16* C_s = C + slice * (M / D) * N;      // [M / D, N]
-      bf16* C_s_c = C_s + c * (M / D / 2) * N;  // [M / D / 2, N]
-
-      // C_s_c = Matmul(A_s_c, B)
-      HG_CHECK(cublasLtMatmul(context_.cublas(), C_plan_.op, &hirgen::kOne, B, C_plan_.b, A_s_c,
-                              C_plan_.a, &hirgen::kZero, C_s_c, C_plan_.c, C_s_c, C_plan_.c,
-                              &C_plan_.algo, workspace_, C_plan_.workspace_bytes, stream),
-               kMatmulC);
+      gemm(context_, C_plan_, A_s_c, B, C + slice * kShardM * N + c * kChunkM * N, workspace_, caller,
+           kMatmulC);
     }
   }
 
-  for (int64_t s = 0; s < D - 1; ++s) {
-    for (int64_t c = 0; c < 2; ++c) {
-      // Wait(send)
-      HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s * 2 + c], 0), kWaitSend);
-    }
-  }
+  HG_CHECK(cudaStreamWaitEvent(caller, send_done_[(D - 1 - 1) * 2 + 1], 0), kWaitSend);
   context_.call_issued(caller);
 }
 
@@ -181,20 +136,11 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {K}},
-       .where = "spec.yaml:9:3",
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:10:3",
        .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{K}, {N}},
-       .where = "spec.yaml:10:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D}, {M / D}, {N}},
-       .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:11:3"},
   };
 }
@@ -207,23 +153,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "ag_matmul_ring",
-              .spec = "spec.yaml",
-              .digest = "2e5491ade44c7b15a583d183a5141ee25991aa1f31756f797a7cb1d96dc7629c",
-              .mesh_size = D,
-              .gemms = {{D * (M / D / 2) * 2, N, K, 1}},
-              .communications = {"sendrecv x"},
-              .bytes = (D - 1) * (M / D / 2) * K * 4,
-              .largest = "sendrecv",
-              .transport = "ipc-put",
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
+               .digest = "2e5491ade44c7b15a583d183a5141ee25991aa1f31756f797a7cb1d96dc7629c", .mesh_size = D,
+               .gemms = {{D * kChunkM * 2, N, K, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * kChunkM * K * 4, .largest = "sendrecv", .transport = "ipc-put",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -7,78 +7,57 @@
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
 // Derived: allgather of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, no worker streams.
+// Schedule: pipeline collective, no compute streams.
 #include "allgather.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_allgather {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
+constexpr int64_t kShardM = M / (S * D);
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:11:5 gather: Allgather of A_s";
 constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
 
 /// One rank's program. What can be made before the first call is a data member.
 class Allgather final : public hirgen::Program {
  public:
-  explicit Allgather(hirgen::Context& context);
+  explicit Allgather(hirgen::Context& context) : context_(context) {}
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
+  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
 };
 
-Allgather::Allgather(hirgen::Context& context) : context_(context) {}
-
 void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, M / (S * D), N]
-  bf16* C = static_cast<bf16*>(tensors[1]);              // [S, D, M / (S * D), N]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kShardM, N]
+  bf16* C = static_cast<bf16*>(tensors[1]);              // [S, D, kShardM, N]
+
+  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
-    const bf16* A_s = A + s * (M / (S * D)) * N;  // [1, M / (S * D), N]
-    bf16* C_s = C + s * D * (M / (S * D)) * N;    // [D, M / (S * D), N]
-
-    // gather = Communication(Allgather, mesh world axis x, in A_s, out C_s, NCCL)
-    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_CHECK(ncclAllGather(A_s, C_s, M / (S * D) * N, ncclBfloat16, x_.comm, x_.stream), kGather);
+    HG_CHECK(ncclAllGather(A + s * kShardM * N, C + s * D * kShardM * N, kShardM * N, ncclBfloat16, x_.comm,
+                           x_.stream),
+             kGather);
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
   }
 
-  for (int64_t s = 0; s < S; ++s) {
-    // Wait(gather)
-    HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-  }
+  HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[S - 1], 0), kWaitGather);
   context_.call_issued(caller);
 }
 
@@ -86,14 +65,9 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / (S * D)}, {N}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {N}},
        .where = "spec.yaml:8:3"},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D}, {M / (S * D)}, {N}},
-       .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:9:3"},
   };
 }
@@ -106,24 +80,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "allgather",
-              .spec = "spec.yaml",
-              .digest = "3d1a316aa223eeb46010428e194eca97f82ac0a23aed5404a2afb8680a009688",
-              .mesh_size = D,
-              .gemms = {},
-              .communications = {"allgather x"},
-              .bytes = S * D * (M / (S * D)) * N * 2,
-              .largest = "allgather",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "allgather", .spec = "spec.yaml",
+               .digest = "3d1a316aa223eeb46010428e194eca97f82ac0a23aed5404a2afb8680a009688", .mesh_size = D,
+               .gemms = {}, .communications = {"allgather x"}, .bytes = S * D * kShardM * N * 2,
+               .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -7,165 +7,111 @@
 //   C [Stream(D), M/D, K] bf16
 //
 // Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of s.
-// Schedule: pipeline p2p, 4 worker streams, via ipc-put.
+// Schedule: pipeline p2p, 4 compute streams, via ipc-put.
 #include "allgather_p2p.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_allgather_p2p {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 8192, K = 8192;
+constexpr int64_t kShardM = M / D;
+constexpr int kComputeStreams = 4;
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:12:5 Synchronize(caller)";
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of C";
 constexpr const char* kShareC = "spec.yaml:10:3 sharing C with the other ranks";
 constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
 constexpr const char* kSetCS = "spec.yaml:12:5 Set of C_s";
-constexpr const char* kWorkerDone = "spec.yaml:12:5 Synchronize(worker s % 4)";
+constexpr const char* kJoined = "spec.yaml:12:5 Synchronize(worker s % 4)";
 constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
 constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 
-// The buffers that ranks share.
-constexpr hirgen::SharedShape kCShared = {
-    .bytes = D * (M / D) * K * sizeof(bf16),
-    .transfers = D,
-    .name = "C",
-    .where = kShareC,
-};
+// The buffers that ranks share, with the number of transfers in a call.
+constexpr hirgen::SharedShape kCShared =
+    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
 /// One rank's program. What can be made before the first call is a data member.
 class AllgatherP2p final : public hirgen::Program {
  public:
-  explicit AllgatherP2p(hirgen::Context& context);
+  explicit AllgatherP2p(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // Memory that the ranks share, and the stream memory operations on its flags.
-  hirgen::Peers peers_{context_, "spec.yaml allgather_p2p"};
+  hirgen::Peers peers_{context_, "spec.yaml allgather_p2p"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
-
-  // The streams that iterations take turns on.
-  std::array<cudaStream_t, kStreams> workers_;
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  cudaStream_t compute_[kComputeStreams];
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D);
-  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
 };
 
-AllgatherP2p::AllgatherP2p(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-  }
-}
-
 void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, M / D, K]
-  bf16* C = static_cast<bf16*>(tensors[1]);              // [D, M / D, K]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, kShardM, K]
+  bf16* C = static_cast<bf16*>(tensors[1]);              // [D, kShardM, K]
   const int64_t rank = context_.rank();
-  const hirgen::Shared& C_shared = peers_.begin_call(C, kCShared);
+  const cudaStream_t copy = peers_.copies();
+  const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
 
   // All transfers are issued up front, on a stream of their own.
-  stream = peers_.copies();
-
-  // Synchronize(caller)
-  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-
-    // ShareMemHandles(receive, send): done once, by peers_.
-    // receive = P2PCommunication(recv, buffer C + from * (M / D) * K, peer (rank + s) % D, IPC-put)
-    HG_CHECK(
-        driver_.cuStreamWriteValue32(stream, C_shared.ready_at(from, s), C_shared.sequence(), 0),
-        kReceive);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(from, s), C_ipc.sequence(), 0), kReceive);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    bf16* C_there = C_shared.of<bf16>(to) + rank * (M / D) * K;
-
-    // send = P2PCommunication(send, buffer A, peer (D + rank - s) % D, IPC-put)
-    HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.ready(s), C_shared.sequence(),
-                                         CU_STREAM_WAIT_VALUE_GEQ),
+    HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kSend);
-    HG_CHECK(
-        cudaMemcpyAsync(C_there, A, M / D * K * sizeof(bf16), cudaMemcpyDeviceToDevice, stream),
-        kSend);
-    HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.done_at(to, s), C_shared.sequence(), 0),
+    HG_CHECK(cudaMemcpyAsync(C_ipc.of<bf16>(to) + rank * kShardM * K, A, kShardM * K * sizeof(bf16),
+                             cudaMemcpyDeviceToDevice, copy),
              kSend);
-    HG_CHECK(cudaEventRecord(send_done_[s], stream), kSend);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, s), C_ipc.sequence(), 0), kSend);
+    HG_CHECK(cudaEventRecord(send_done_[s], copy), kSend);
   }
 
-  stream = caller;
-
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
+  // All compute streams wait for the caller.
   for (int64_t s = 0; s < 1; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady);
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < 1; ++s) {
-    stream = workers_[s % kStreams];
-    bf16* C_s = C + (rank + s) % D * (M / D) * K;  // [M / D, K]
-    const bf16* A_s = A;                           // [M / D, K]
-
-    // C_s = Set(A_s)
-    HG_CHECK(cudaMemcpyAsync(C_s, A_s, M / D * K * sizeof(bf16), cudaMemcpyDeviceToDevice, stream),
+    HG_CHECK(cudaMemcpyAsync(C + (rank + s) % D * kShardM * K, A, kShardM * K * sizeof(bf16),
+                             cudaMemcpyDeviceToDevice, compute_[s % kComputeStreams]),
              kSetCS);
   }
 
   // The caller waits for every compute stream, after all work was issued.
   for (int64_t s = 0; s < 1; ++s) {
-    stream = caller;
-
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
   for (int64_t s = 1; s < D; ++s) {
-    // Wait(receive)
-    HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.done(s), C_shared.sequence(),
-                                         CU_STREAM_WAIT_VALUE_GEQ),
+    HG_CHECK(driver_.cuStreamWaitValue32(caller, C_ipc.done(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReceive);
-    HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
+    HG_CHECK(cudaEventRecord(wait_receive_[s], caller), kWaitReceive);
   }
 
-  for (int64_t s = 1; s < D; ++s) {
-    // Wait(send)
-    HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
-  }
+  HG_CHECK(cudaStreamWaitEvent(caller, send_done_[D - 1], 0), kWaitSend);
   context_.call_issued(caller);
 }
 
@@ -173,14 +119,9 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {K}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
        .where = "spec.yaml:9:3"},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D}, {M / D}, {K}},
-       .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {K}}, .output = true,
        .where = "spec.yaml:10:3"},
   };
 }
@@ -193,23 +134,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "allgather_p2p",
-              .spec = "spec.yaml",
-              .digest = "faf92ea35d5e441d5bb46c88bf86c2e43db1cc0b767fcf0eec64abfac4a64452",
-              .mesh_size = D,
-              .gemms = {},
-              .communications = {"sendrecv x"},
-              .bytes = (D - 1) * (M / D) * K * 2,
-              .largest = "sendrecv",
-              .transport = "ipc-put",
-              .parameters = {{"D", D}, {"M", M}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "allgather_p2p", .spec = "spec.yaml",
+               .digest = "faf92ea35d5e441d5bb46c88bf86c2e43db1cc0b767fcf0eec64abfac4a64452", .mesh_size = D,
+               .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
+               .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -7,79 +7,57 @@
 //   C [Stream(S), r(D), M/S, N] bf16
 //
 // Derived: allreduce of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, no worker streams.
+// Schedule: pipeline collective, no compute streams.
 #include "allreduce.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_allreduce {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
+constexpr int64_t kSliceM = M / S;
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kAllreduce = "spec.yaml:11:5 allreduce: Allreduce of A_s";
 constexpr const char* kWaitAllreduce = "spec.yaml:11:5 Wait(allreduce)";
 
 /// One rank's program. What can be made before the first call is a data member.
 class Allreduce final : public hirgen::Program {
  public:
-  explicit Allreduce(hirgen::Context& context);
+  explicit Allreduce(hirgen::Context& context) : context_(context) {}
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, S);
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
+  hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, 1);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, S);
 };
 
-Allreduce::Allreduce(hirgen::Context& context) : context_(context) {}
-
 void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, M / S, N]
-  bf16* C = static_cast<bf16*>(tensors[1]);              // [S, M / S, N]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceM, N]
+  bf16* C = static_cast<bf16*>(tensors[1]);              // [S, kSliceM, N]
+
+  HG_CHECK(cudaEventRecord(allreduce_ready_[0], caller), kAllreduce);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[0], 0), kAllreduce);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
-    const bf16* A_s = A + s * (M / S) * N;  // [1, M / S, N]
-    bf16* C_s = C + s * (M / S) * N;        // [M / S, N]
-
-    // allreduce = Communication(Allreduce, mesh world axis x, reduce sum, in A_s, out C_s, NCCL)
-    HG_CHECK(cudaEventRecord(allreduce_ready_[s], stream), kAllreduce);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[s], 0), kAllreduce);
-    HG_CHECK(ncclAllReduce(A_s, C_s, M / S * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+    HG_CHECK(ncclAllReduce(A + s * kSliceM * N, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum,
+                           x_.comm, x_.stream),
              kAllreduce);
     HG_CHECK(cudaEventRecord(allreduce_done_[s], x_.stream), kAllreduce);
   }
 
-  for (int64_t s = 0; s < S; ++s) {
-    // Wait(allreduce)
-    HG_CHECK(cudaStreamWaitEvent(stream, allreduce_done_[s], 0), kWaitAllreduce);
-  }
+  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[S - 1], 0), kWaitAllreduce);
   context_.call_issued(caller);
 }
 
@@ -87,14 +65,9 @@ void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / S}, {N}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {N}},
        .where = "spec.yaml:8:3"},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {M / S}, {N}},
-       .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {N}}, .output = true,
        .where = "spec.yaml:9:3"},
   };
 }
@@ -107,24 +80,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "allreduce",
-              .spec = "spec.yaml",
-              .digest = "eda061fcaf1fbbf0324c40d60e37b54a3ec2301e7c7db4fab6e8dd8b0d048c12",
-              .mesh_size = D,
-              .gemms = {},
-              .communications = {"allreduce x"},
-              .bytes = S * (M / S) * N * 2,
-              .largest = "allreduce",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "allreduce", .spec = "spec.yaml",
+               .digest = "eda061fcaf1fbbf0324c40d60e37b54a3ec2301e7c7db4fab6e8dd8b0d048c12", .mesh_size = D,
+               .gemms = {}, .communications = {"allreduce x"}, .bytes = S * kSliceM * N * 2,
+               .largest = "allreduce", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

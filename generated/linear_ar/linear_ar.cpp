@@ -11,151 +11,110 @@
 //   Y [Stream(S), M/S, N] bf16
 //
 // Derived: allreduce of Y_parts over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams.
+// Schedule: pipeline collective, 4 compute streams.
 #include "linear_ar.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_linear_ar {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kSliceM = M / S, kShardK = K / D;
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kYPartsShape = {
-    .m = M / S, .n = N, .k = K / D, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kYPartsShape =
+    {.m = kSliceM, .n = N, .k = kShardK, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLinearYParts = "spec.yaml:16:5 Linear of Y_parts_s";
 constexpr const char* kAllreduce = "spec.yaml:16:5 allreduce: Allreduce of Y_parts_s";
 constexpr const char* kWaitAllreduce = "spec.yaml:16:5 Wait(allreduce)";
 constexpr const char* kBinaryYS = "spec.yaml:16:5 Binary of Y_s";
-constexpr const char* kWorkerDone = "spec.yaml:16:5 Synchronize(worker s % 4)";
+constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 4)";
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class LinearAr final : public hirgen::Program {
  public:
-  explicit LinearAr(hirgen::Context& context);
+  explicit LinearAr(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml linear_ar workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  // [S, 1, M / S, N]
-  bf16* Y_parts_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:16:5 Y_parts");
-  bf16* Y_sum_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:16:5 Y_sum");  // [S, M / S, N]
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
+  cudaStream_t compute_[kComputeStreams];
+  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];
+  bf16* Y_parts_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_parts");  // [S, 1, kSliceM, N]
+  bf16* Y_sum_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_sum");      // [S, kSliceM, N]
   hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearYParts};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, S);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, S);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-LinearAr::LinearAr(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml linear_ar workspace");
-  }
-}
-
 void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* X = static_cast<const bf16*>(tensors[0]);     // [S, M / S, 1, K / D]
-  const bf16* W = static_cast<const bf16*>(tensors[1]);     // [N, 1, K / D]
+  const bf16* X = static_cast<const bf16*>(tensors[0]);     // [S, kSliceM, 1, kShardK]
+  const bf16* W = static_cast<const bf16*>(tensors[1]);     // [N, 1, kShardK]
   const bf16* bias = static_cast<const bf16*>(tensors[2]);  // [N]
-  bf16* Y = static_cast<bf16*>(tensors[3]);                 // [S, M / S, N]
-  cudaStream_t stream = caller;                             // the current stream
+  bf16* Y = static_cast<bf16*>(tensors[3]);                 // [S, kSliceM, N]
 
-  const bf16* Y_w = W;  // [1, N, K / D]
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
-  for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-    const bf16* X_s = X + s * (M / S) * (K / D);   // [M / S, 1, K / D]
-    const bf16* Y_x_s = X_s;                       // [1, M / S, K / D]
-    bf16* Y_parts_s = Y_parts_ + s * (M / S) * N;  // [1, M / S, N]
+    const cudaStream_t compute = compute_[s % kComputeStreams];
+    bf16* Y_parts_s = Y_parts_ + s * kSliceM * N;  // [1, kSliceM, N]
 
     // Each rank's part of the sum.
-    // Y_parts_s = Linear(Y_x_s, Y_w)
-    HG_CHECK(cublasLtMatmul(context_.cublas(), Y_parts_plan_.op, &hirgen::kOne, Y_w,
-                            Y_parts_plan_.b, Y_x_s, Y_parts_plan_.a, &hirgen::kZero, Y_parts_s,
-                            Y_parts_plan_.c, Y_parts_s, Y_parts_plan_.c, &Y_parts_plan_.algo,
-                            workspaces_[s % kStreams], Y_parts_plan_.workspace_bytes, stream),
-             kLinearYParts);
-    bf16* Y_sum_s = Y_sum_ + s * (M / S) * N;  // [M / S, N]
+    gemm(context_, Y_parts_plan_, X + s * kSliceM * kShardK, W, Y_parts_s, workspaces_[s % kComputeStreams],
+         compute, kLinearYParts);
+    bf16* Y_sum_s = Y_sum_ + s * kSliceM * N;  // [kSliceM, N]
 
-    // The parts of all ranks.
-    // allreduce = Communication(Allreduce, mesh world axis x, reduce sum, in Y_parts_s, out
-    // Y_sum_s, NCCL)
-    HG_CHECK(cudaEventRecord(allreduce_ready_[s], stream), kAllreduce);
+    // On the stream of the communicator, under the GEMMs of other iterations.
+    HG_CHECK(cudaEventRecord(allreduce_ready_[s], compute), kAllreduce);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[s], 0), kAllreduce);
-    HG_CHECK(
-        ncclAllReduce(Y_parts_s, Y_sum_s, M / S * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-        kAllreduce);
+    HG_CHECK(ncclAllReduce(Y_parts_s, Y_sum_s, kSliceM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+             kAllreduce);
     HG_CHECK(cudaEventRecord(allreduce_done_[s], x_.stream), kAllreduce);
-    bf16* Y_s = Y + s * (M / S) * N;  // [M / S, N]
-
-    // Wait(allreduce)
-    HG_CHECK(cudaStreamWaitEvent(stream, allreduce_done_[s], 0), kWaitAllreduce);
+    HG_CHECK(cudaStreamWaitEvent(compute, allreduce_done_[s], 0), kWaitAllreduce);
 
     // The bias, once.
-    // Y_s = Binary(add, Y_sum_s, bias)
-    hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y_s, {2, {M / S, N}, {N, 1}}, Y_sum_s,
-                          {2, {M / S, N}, {N, 1}}, bias, {2, {M / S, N}, {0, 1}}, stream,
-                          kBinaryYS);
+    hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y + s * kSliceM * N, {2, {kSliceM, N}, {N, 1}}, Y_sum_s,
+                          {2, {kSliceM, N}, {N, 1}}, bias, {2, {kSliceM, N}, {0, 1}}, compute, kBinaryYS);
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < S; ++s) {
-    stream = caller;
-
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -164,24 +123,12 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "X",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {M / S}, {D, D, x}, {K / D}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "W",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{N}, {D, D, x}, {K / D}},
-       .where = "spec.yaml:10:3",
-       .contraction = K},
-      {.name = "bias",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{N}},
-       .where = "spec.yaml:11:3"},
-      {.name = "Y",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {M / S}, {N}},
-       .output = true,
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {D, D, x}, {kShardK}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {{N}, {D, D, x}, {kShardK}},
+       .where = "spec.yaml:10:3", .contraction = K},
+      {.name = "bias", .dtype = hirgen::DType::kBf16, .axes = {{N}}, .where = "spec.yaml:11:3"},
+      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {N}}, .output = true,
        .where = "spec.yaml:12:3"},
   };
 }
@@ -194,24 +141,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "linear_ar",
-              .spec = "spec.yaml",
-              .digest = "2b03baff7d00a0aa814051ff9b9e10a6bf3ddfc407dc61d49057a800f48cff61",
-              .mesh_size = D,
-              .gemms = {{S * (M / S), N, K / D, 1}},
-              .communications = {"allreduce x"},
-              .bytes = S * (M / S) * N * 2,
-              .largest = "allreduce",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "linear_ar", .spec = "spec.yaml",
+               .digest = "2b03baff7d00a0aa814051ff9b9e10a6bf3ddfc407dc61d49057a800f48cff61", .mesh_size = D,
+               .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
+               .bytes = S * kSliceM * N * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

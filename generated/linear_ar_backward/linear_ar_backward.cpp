@@ -18,148 +18,101 @@
 //   dW [r(S), DIDx(D), N, K/D] bf16
 //   dbias [r(M), N] bf16
 //
-// Schedule: pipeline collective, 4 worker streams.
+// Schedule: pipeline collective, 4 compute streams.
 #include "linear_ar_backward.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_linear_ar_backward {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kSliceM = M / S, kShardK = K / D;
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kDXShape = {
-    .m = M / S, .n = K / D, .k = N, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kPShape = {
-    .m = N, .n = K / D, .k = M / S, .transpose_a = true, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kDXShape = {.m = kSliceM, .n = kShardK, .k = N, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kPShape =
+    {.m = N, .n = kShardK, .k = kSliceM, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:18:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:18:5 Synchronize(caller)";
 constexpr const char* kMatmulDX = "spec.yaml:19:5 Matmul of dX_s";
 constexpr const char* kMatmulP = "spec.yaml:22:5 Matmul of P_s";
-constexpr const char* kWorkerDone = "spec.yaml:22:5 Synchronize(worker s % 4)";
+constexpr const char* kJoined = "spec.yaml:22:5 Synchronize(worker s % 4)";
 constexpr const char* kReduceDW = "spec.yaml:23:5 Reduce of dW";
 constexpr const char* kReduceDbias = "spec.yaml:25:5 Reduce of dbias";
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class LinearArBackward final : public hirgen::Program {
  public:
-  explicit LinearArBackward(hirgen::Context& context);
+  explicit LinearArBackward(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml linear_ar_backward workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(S * N * (K / D), "spec.yaml:22:5 P");  // [S, 1, N, K / D]
-
-  // GEMMs: layouts and algorithm, chosen once.
+  cudaStream_t compute_[kComputeStreams];
+  void* workspaces_[kComputeStreams];                                       // GEMMs at once need memory each
+  bf16* P_ = context_.allocate<bf16>(S * N * kShardK, "spec.yaml:22:5 P");  // [S, 1, N, kShardK]
   hirgen::MatmulPlan dX_plan_{context_, kDXShape, kMatmulDX};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-LinearArBackward::LinearArBackward(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml linear_ar_backward workspace");
-  }
-}
-
 void LinearArBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* dY = static_cast<const bf16*>(tensors[0]);  // [S, M / S, N]
-  const bf16* X = static_cast<const bf16*>(tensors[1]);   // [S, M / S, 1, K / D]
-  const bf16* W = static_cast<const bf16*>(tensors[2]);   // [N, 1, K / D]
-  bf16* dX = static_cast<bf16*>(tensors[3]);              // [S, 1, M / S, K / D]
-  bf16* dW = static_cast<bf16*>(tensors[4]);              // [1, N, K / D]
+  const bf16* dY = static_cast<const bf16*>(tensors[0]);  // [S, kSliceM, N]
+  const bf16* X = static_cast<const bf16*>(tensors[1]);   // [S, kSliceM, 1, kShardK]
+  const bf16* W = static_cast<const bf16*>(tensors[2]);   // [N, 1, kShardK]
+  bf16* dX = static_cast<bf16*>(tensors[3]);              // [S, 1, kSliceM, kShardK]
+  bf16* dW = static_cast<bf16*>(tensors[4]);              // [1, N, kShardK]
   bf16* dbias = static_cast<bf16*>(tensors[5]);           // [N]
-  cudaStream_t stream = caller;                           // the current stream
 
-  const bf16* Wp = W;  // [1, N, K / D]
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
-  for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-    const bf16* dY_s = dY + s * (M / S) * N;  // [M / S, N]
-    const bf16* Yb_s = dY_s;                  // [1, M / S, N]
-    bf16* dX_s = dX + s * (M / S) * (K / D);  // [1, M / S, K / D]
-
-    // dX_s = Matmul(Yb_s, Wp)
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), dX_plan_.op, &hirgen::kOne, Wp, dX_plan_.b, Yb_s,
-                       dX_plan_.a, &hirgen::kZero, dX_s, dX_plan_.c, dX_s, dX_plan_.c,
-                       &dX_plan_.algo, workspaces_[s % kStreams], dX_plan_.workspace_bytes, stream),
-        kMatmulDX);
-    const bf16* X_s = X + s * (M / S) * (K / D);  // [M / S, 1, K / D]
-    const bf16* Xp_s = X_s;                       // [1, M / S, K / D]
-    const bf16* Yt_s = Yb_s;                      // [1, N, M / S]
-    bf16* P_s = P_ + s * N * (K / D);             // [1, N, K / D]
-
-    // P_s = Matmul(Yt_s, Xp_s)
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, Xp_s, P_plan_.b, Yt_s,
-                       P_plan_.a, &hirgen::kZero, P_s, P_plan_.c, P_s, P_plan_.c, &P_plan_.algo,
-                       workspaces_[s % kStreams], P_plan_.workspace_bytes, stream),
-        kMatmulP);
+    const cudaStream_t compute = compute_[s % kComputeStreams];
+    gemm(context_, dX_plan_, dY + s * kSliceM * N, W, dX + s * kSliceM * kShardK,
+         workspaces_[s % kComputeStreams], compute, kMatmulDX);
+    gemm(context_, P_plan_, dY + s * kSliceM * N, X + s * kSliceM * kShardK, P_ + s * N * kShardK,
+         workspaces_[s % kComputeStreams], compute, kMatmulP);
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < S; ++s) {
-    stream = caller;
-
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  // dW = Reduce(sum, P, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dW, {2, {1, N * (K / D)}, {0, 1}}, P_,
-                        {2, {S, N * (K / D)}, {N * (K / D), 1}}, stream, kReduceDW);
-  const bf16* Ym = dY;  // [M, N]
-
-  // dbias = Reduce(sum, Ym, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbias, {2, {1, N}, {0, 1}}, Ym,
-                        {2, {M, N}, {N, 1}}, stream, kReduceDbias);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dW, {2, {1, N * kShardK}, {0, 1}}, P_,
+                        {2, {S, N * kShardK}, {N * kShardK, 1}}, caller, kReduceDW);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbias, {2, {1, N}, {0, 1}}, dY, {2, {M, N}, {N, 1}},
+                        caller, kReduceDbias);
   context_.call_issued(caller);
 }
 
@@ -167,35 +120,17 @@ void LinearArBackward::run(cudaStream_t caller, const std::vector<void*>& tensor
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "dY",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {M / S}, {N}},
-       .where = "spec.yaml:9:3",
+      {.name = "dY", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {N}}, .where = "spec.yaml:9:3",
        .contraction = N},
-      {.name = "X",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {M / S}, {D, D, x}, {K / D}},
-       .where = "spec.yaml:10:3",
-       .contraction = M},
-      {.name = "W",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{N}, {D, D, x}, {K / D}},
-       .where = "spec.yaml:11:3",
-       .contraction = N},
-      {.name = "dX",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / S}, {K / D}},
-       .output = true,
-       .where = "spec.yaml:12:3"},
-      {.name = "dW",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {N}, {K / D}},
-       .output = true,
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {D, D, x}, {kShardK}},
+       .where = "spec.yaml:10:3", .contraction = M},
+      {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {{N}, {D, D, x}, {kShardK}},
+       .where = "spec.yaml:11:3", .contraction = N},
+      {.name = "dX", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {kShardK}},
+       .output = true, .where = "spec.yaml:12:3"},
+      {.name = "dW", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {N}, {kShardK}}, .output = true,
        .where = "spec.yaml:14:3"},
-      {.name = "dbias",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{N}},
-       .output = true,
+      {.name = "dbias", .dtype = hirgen::DType::kBf16, .axes = {{N}}, .output = true,
        .where = "spec.yaml:15:3"},
   };
 }
@@ -208,21 +143,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "linear_ar_backward",
-              .spec = "spec.yaml",
-              .digest = "0cb7a590d1190265069d29c95b118da04c6da99c65d4417a131252aac162108c",
-              .mesh_size = D,
-              .gemms = {{S * (M / S), K / D, N, 1}, {S * N, K / D, M / S, 1}},
-              .bytes = 0,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "linear_ar_backward", .spec = "spec.yaml",
+               .digest = "0cb7a590d1190265069d29c95b118da04c6da99c65d4417a131252aac162108c", .mesh_size = D,
+               .gemms = {{S * kSliceM, kShardK, N, 1}, {S * N, kShardK, kSliceM, 1}}, .bytes = 0,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -9,125 +9,91 @@
 //   C [Stream(S), r(D), M/S, N] bf16
 //
 // Derived: allreduce of P over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams.
+// Schedule: pipeline collective, 4 compute streams.
 #include "matmul_ar.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_matmul_ar {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kSliceM = M / S, kShardK = K / D;
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kPShape = {
-    .m = M / S, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:13:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:13:5 Matmul of P_s";
 constexpr const char* kAllreduce = "spec.yaml:14:5 allreduce: Allreduce of P_s";
 constexpr const char* kWaitAllreduce = "spec.yaml:14:5 Wait(allreduce)";
 
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
+
 /// One rank's program. What can be made before the first call is a data member.
 class MatmulAr final : public hirgen::Program {
  public:
-  explicit MatmulAr(hirgen::Context& context);
+  explicit MatmulAr(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_ar workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(S * (M / S) * N, "spec.yaml:13:5 P");  // [S, 1, M / S, N]
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
+  cudaStream_t compute_[kComputeStreams];
+  void* workspaces_[kComputeStreams];                                       // GEMMs at once need memory each
+  bf16* P_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, S);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, S);
 };
 
-MatmulAr::MatmulAr(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_ar workspace");
-  }
-}
-
 void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, M / S, K / D]
-  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, K / D, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [S, M / S, N]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceM, kShardK]
+  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, kShardK, N]
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [S, kSliceM, N]
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
-  for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-    const bf16* A_s = A + s * (M / S) * (K / D);  // [1, M / S, K / D]
-    bf16* P_s = P_ + s * (M / S) * N;             // [1, M / S, N]
+    const cudaStream_t compute = compute_[s % kComputeStreams];
+    bf16* P_s = P_ + s * kSliceM * N;  // [1, kSliceM, N]
+    gemm(context_, P_plan_, A + s * kSliceM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
+         kMatmulP);
 
-    // P_s = Matmul(A_s, B)
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, B, P_plan_.b, A_s, P_plan_.a,
-                       &hirgen::kZero, P_s, P_plan_.c, P_s, P_plan_.c, &P_plan_.algo,
-                       workspaces_[s % kStreams], P_plan_.workspace_bytes, stream),
-        kMatmulP);
-    bf16* C_s = C + s * (M / S) * N;  // [M / S, N]
-
-    // allreduce = Communication(Allreduce, mesh world axis x, reduce sum, in P_s, out C_s, NCCL)
-    HG_CHECK(cudaEventRecord(allreduce_ready_[s], stream), kAllreduce);
+    // On the stream of the communicator, under the GEMMs of other iterations.
+    HG_CHECK(cudaEventRecord(allreduce_ready_[s], compute), kAllreduce);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[s], 0), kAllreduce);
-    HG_CHECK(ncclAllReduce(P_s, C_s, M / S * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+    HG_CHECK(ncclAllReduce(P_s, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
              kAllreduce);
     HG_CHECK(cudaEventRecord(allreduce_done_[s], x_.stream), kAllreduce);
   }
 
-  stream = caller;
-  for (int64_t s = 0; s < S; ++s) {
-    // Wait(allreduce)
-    HG_CHECK(cudaStreamWaitEvent(stream, allreduce_done_[s], 0), kWaitAllreduce);
-  }
+  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[S - 1], 0), kWaitAllreduce);
   context_.call_issued(caller);
 }
 
@@ -135,20 +101,11 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / S}, {K / D}},
-       .where = "spec.yaml:8:3",
-       .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K / D}, {N}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {M / S}, {N}},
-       .output = true,
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {kShardK}},
+       .where = "spec.yaml:8:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {N}}, .output = true,
        .where = "spec.yaml:11:3"},
   };
 }
@@ -161,24 +118,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "matmul_ar",
-              .spec = "spec.yaml",
-              .digest = "02bef52fc619244da1eab05c5ea096cd2d47d8a25805b29a83cc96e17bc4ad3f",
-              .mesh_size = D,
-              .gemms = {{S * (M / S), N, K / D, 1}},
-              .communications = {"allreduce x"},
-              .bytes = S * (M / S) * N * 2,
-              .largest = "allreduce",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "matmul_ar", .spec = "spec.yaml",
+               .digest = "02bef52fc619244da1eab05c5ea096cd2d47d8a25805b29a83cc96e17bc4ad3f", .mesh_size = D,
+               .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
+               .bytes = S * kSliceM * N * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -11,195 +11,130 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration
-// of s.
-// Schedule: pipeline p2p, no worker streams, via ipc-get, block 4, fuse peer-read, signals batched.
+// Derived: partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration of s.
+// Schedule: pipeline p2p, no compute streams, via ipc-get, block 4, fuse peer-read, signals batched.
 #include "matmul_ar_direct.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
-#include "hirgen/peer_read_reduction.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
+#include "hirgen/peer_read_reduction.hpp"
 
 namespace hirgen_matmul_ar_direct {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 1024;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 1024, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / D, kShardK = K / D;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kPShape = {
-    .m = D * (M / D), .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kPShape =
+    {.m = D * kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:18:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:18:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:18:5 lends: group";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P";
-constexpr const char* kCallerReady2 = "spec.yaml:17:5 Synchronize(caller)";
+constexpr const char* kStarted2 = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kLends2 = "spec.yaml:17:5 lends_2: group";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kSumLoansR = "spec.yaml:17:5 SumLoans of R";
 constexpr const char* kReturns = "spec.yaml:18:5 returns: group";
 
-// The buffers that ranks share.
-constexpr hirgen::SharedShape kCShared = {
-    .bytes = D * (M / D) * N * sizeof(bf16),
-    .transfers = D,
-    .name = "C",
-    .where = kShareC,
-};
-constexpr hirgen::SharedShape kPShared = {
-    .bytes = D * (M / D) * N * sizeof(bf16),
-    .transfers = D,
-    .name = "P",
-    .where = kShareP,
-};
+// The buffers that ranks share, with the number of transfers in a call.
+constexpr hirgen::SharedShape kCShared =
+    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
+constexpr hirgen::SharedShape kPShared =
+    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class MatmulArDirect final : public hirgen::Program {
  public:
-  explicit MatmulArDirect(hirgen::Context& context);
+  explicit MatmulArDirect(hirgen::Context& context) : context_(context) {
+    peers_.share(P_, kPShared);
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // Memory that the ranks share, and the stream memory operations on its flags.
-  hirgen::Peers peers_{context_, "spec.yaml matmul_ar_direct"};
+  hirgen::Peers peers_{context_, "spec.yaml matmul_ar_direct"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
-
-  // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P");  // [1, D, M / D, N]
+  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
-
-  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady2, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
+  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
   hirgen::Events sum_R_ = context_.events("sum_R", kSumLoansR, 1);
   hirgen::Events returns_ = context_.events("returns", kReturns, 1);
 };
 
-MatmulArDirect::MatmulArDirect(hirgen::Context& context) : context_(context) {
-  peers_.share(P_, kPShared);
-}
-
 void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, M / D, K / D]
-  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, K / D, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, kShardM, kShardK]
+  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, kShardK, N]
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
-  const hirgen::Shared& C_shared = peers_.begin_call(C, kCShared);
-  const hirgen::Shared& P_shared = peers_.begin_call(P_, kPShared);
+  const cudaStream_t copy = peers_.copies();
+  const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
+  const hirgen::Shared& P_ipc = peers_.begin_call(P_, kPShared);
 
   // All transfers are issued up front, on a stream of their own.
-  stream = peers_.copies();
-
-  // Synchronize(caller)
-  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
-
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
-
   // Issued ahead, so that the Matmul of P hides it.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-
-    // ShareMemHandles(receive_2, send_2): done once, by peers_.
-    // receive_2 = P2PCommunication(recv, buffer C + from * (M / D) * N, peer (rank + s) % D,
-    // IPC-put)
-    lends.add(C_shared.ready_at(from, s), C_shared.sequence_number());
+    lends.add(C_ipc.ready_at(from, s), C_ipc.sequence_number());
   }
-
-  lends.submit(stream, kLends);
-  stream = caller;
-  const bf16* Bb = B;  // [1, 1, K / D, N]
-
-  // P = Matmul(A, Bb)
-  HG_CHECK(cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, Bb, P_plan_.b, A, P_plan_.a,
-                          &hirgen::kZero, P_, P_plan_.c, P_, P_plan_.c, &P_plan_.algo, workspace_,
-                          P_plan_.workspace_bytes, stream),
-           kMatmulP);
+  lends.submit(copy, kLends);
+  gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
   // All transfers are issued up front, on a stream of their own.
-  stream = peers_.copies();
-
-  // Synchronize(caller)
-  HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady2);
-  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
-
+  HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
+  HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
   hirgen::MemOpBatch lends_2(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
-
-    // ShareMemHandles(receive, send): done once, by peers_.
-    // send = P2PCommunication(send, buffer P_ + to * (M / D) * N, peer (rank + s) % D, IPC-get)
-    lends_2.add(P_shared.ready_at(to, s), P_shared.sequence_number());
+    lends_2.add(P_ipc.ready_at(to, s), P_ipc.sequence_number());
   }
+  lends_2.submit(copy, kLends2);
 
-  lends_2.submit(stream, kLends2);
-  stream = caller;
-  bf16* P_own = P_ + rank * (M / D) * N;  // [1, M / D, N]
-
-  // Made where the slices of the other ranks arrive.
-  bf16* R = C + rank * (M / D) * N;  // [1, M / D, N]
-
-  // The parts of the other ranks are read where they are, and the sum is written where the others
-  // need it.
-  // R = SumLoans(P_own):
-  hirgen::PeerReadReduction R_sum(rank, P_own, hirgen::DType::kBf16);
+  // The parts of the other ranks are read where they are, and the sum is written where the others need it.
+  hirgen::PeerReadReduction R_sum(rank, P_ + rank * kShardM * N, hirgen::DType::kBf16);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
-    const bf16* P_there = P_shared.of<bf16>(from) + rank * (M / D) * N;
-
-    // receive = P2PCommunication(recv, buffer R, peer (D + rank - s) % D, IPC-get)
-    R_sum.add(from, P_there, M / D * N, P_shared.flags(from, s));
+    R_sum.add(from, P_ipc.of<bf16>(from) + rank * kShardM * N, kShardM * N, P_ipc.flags(from, s));
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    bf16* C_there = C_shared.of<bf16>(to) + rank * (M / D) * N;
-
-    // send_2 = P2PCommunication(send, buffer R, peer (D + rank - s) % D, IPC-put)
-    R_sum.store(to, C_there, M / D * N, C_shared.flags(to, s));
+    R_sum.store(to, C_ipc.of<bf16>(to) + rank * kShardM * N, kShardM * N, C_ipc.flags(to, s));
   }
-
-  R_sum.submit(R, M / D * N, stream, kSumLoansR);
-  HG_CHECK(cudaEventRecord(sum_R_[0], stream), kSumLoansR);
-
+  R_sum.submit(C + rank * kShardM * N, kShardM * N, caller, kSumLoansR);
+  HG_CHECK(cudaEventRecord(sum_R_[0], caller), kSumLoansR);
   hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    // Wait(receive_2)
-    returns.add(C_shared.done(s), C_shared.sequence_number());
+    returns.add(C_ipc.done(s), C_ipc.sequence_number());
   }
 
   for (int64_t s = 1; s < D; ++s) {
-    // Wait(send)
-    returns.add(P_shared.done(s), P_shared.sequence_number());
+    returns.add(P_ipc.done(s), P_ipc.sequence_number());
   }
-
-  returns.submit(stream, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], stream), kReturns);
+  returns.submit(caller, kReturns);
+  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
   context_.call_issued(caller);
 }
 
@@ -207,20 +142,11 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K / D}, {N}},
-       .where = "spec.yaml:10:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D}, {M / D}, {N}},
-       .output = true,
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+       .where = "spec.yaml:10:3", .contraction = K},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:13:3"},
   };
 }
@@ -233,23 +159,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "matmul_ar_direct",
-              .spec = "spec.yaml",
-              .digest = "45bcc3149f8ef62ed7caf5d43fedcc4401050286b35175f93b247bca286f1253",
-              .mesh_size = D,
-              .gemms = {{D * (M / D), N, K / D, 1}},
-              .communications = {"sendrecv x", "sendrecv x"},
-              .bytes = (D - 1) * (M / D) * N * 2,
-              .largest = "sendrecv",
-              .transport = "ipc-get, ipc-put",
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "matmul_ar_direct", .spec = "spec.yaml",
+               .digest = "45bcc3149f8ef62ed7caf5d43fedcc4401050286b35175f93b247bca286f1253", .mesh_size = D,
+               .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
+               .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get, ipc-put",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

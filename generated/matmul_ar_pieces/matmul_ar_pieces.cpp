@@ -10,296 +10,187 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of piece
-// and s.
+// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of piece and s.
 // Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of piece and s.
-// Schedule: pipeline p2p, 1 worker stream, via ipc-put, local last, split 2, block 1, interchange
-// true, signals batched.
+// Schedule: pipeline p2p, 1 compute stream, via ipc-put, local last, split 2, block 1, interchange true,
+// signals batched.
 #include "matmul_ar_pieces.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_matmul_ar_pieces {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 1;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 2;
+constexpr int kComputeStreams = 1;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kPSPieceShape = {
-    .m = M / D / 2, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kPSPieceShape =
+    {.m = kChunkM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:16:5 lends: group";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kMatmulPSPiece = "spec.yaml:16:5 Matmul of P_s_piece";
-constexpr const char* kSend = "spec.yaml:17:5 send: send of P_s_2_piece";
-constexpr const char* kCallerReady2 = "spec.yaml:17:5 Synchronize(caller)";
+constexpr const char* kSend = "spec.yaml:17:5 send: send of P";
+constexpr const char* kStarted2 = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kReturns = "spec.yaml:17:5 returns: group";
 constexpr const char* kReduceRPiece = "spec.yaml:17:5 Reduce of R_piece";
-constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of R_s_2_piece";
-constexpr const char* kWorkerDone = "spec.yaml:18:5 Synchronize(worker piece % 1)";
+constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of C";
+constexpr const char* kJoined = "spec.yaml:18:5 Synchronize(worker piece % 1)";
 constexpr const char* kReturns2 = "spec.yaml:18:5 returns_2: group";
-constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
 constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
 
-// The buffers that ranks share.
-constexpr hirgen::SharedShape kPPartsShared = {
-    .bytes = D * (M / D) * N * sizeof(bf16),
-    .transfers = D * 2,
-    .name = "P_parts",
-    .where = kSharePParts,
-};
-constexpr hirgen::SharedShape kCShared = {
-    .bytes = D * (M / D) * N * sizeof(bf16),
-    .transfers = D * 2,
-    .name = "C",
-    .where = kShareC,
-};
+// The buffers that ranks share, with the number of transfers in a call.
+constexpr hirgen::SharedShape kPPartsShared =
+    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
+constexpr hirgen::SharedShape kCShared =
+    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D * 2, .name = "C", .where = kShareC};
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class MatmulArPieces final : public hirgen::Program {
  public:
-  explicit MatmulArPieces(hirgen::Context& context);
+  explicit MatmulArPieces(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+    }
+    peers_.share(P_parts_, kPPartsShared);
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // Memory that the ranks share, and the stream memory operations on its flags.
-  hirgen::Peers peers_{context_, "spec.yaml matmul_ar_pieces"};
+  hirgen::Peers peers_{context_, "spec.yaml matmul_ar_pieces"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
-
-  // The streams that iterations take turns on.
-  std::array<cudaStream_t, kStreams> workers_;
-
-  // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P");  // [1, D, M / D, N]
-  // [D, 1, M / D, N]
-  bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:17:5 P_parts");
+  cudaStream_t compute_[kComputeStreams];
+  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
+  bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
-
-  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_piece_plan_{context_, kPSPieceShape, kMatmulPSPiece};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, (D + 1) * 2);
-  hirgen::Events send_done_ = context_.events("send_done", kSend, (D + 1) * 2);
-  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady2, 1);
+  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
   hirgen::Events returns_ = context_.events("returns", kReturns, 2);
-  hirgen::Events send_2_ready_ = context_.events("send_2_ready", kSend2, D * 2);
+  hirgen::Events send_2_ready_ = context_.events("send_2_ready", kSend2, 1);
   hirgen::Events send_2_done_ = context_.events("send_2_done", kSend2, D * 2);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events returns_2_ = context_.events("returns_2", kReturns2, 1);
 };
 
-MatmulArPieces::MatmulArPieces(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-  }
-  peers_.share(P_parts_, kPPartsShared);
-}
-
 void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, M / D, K / D]
-  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, K / D, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, kShardM, kShardK]
+  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, kShardK, N]
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
-  const hirgen::Shared& P_parts_shared = peers_.begin_call(P_parts_, kPPartsShared);
-  const hirgen::Shared& C_shared = peers_.begin_call(C, kCShared);
-
-  const bf16* Bb = B;  // [1, 1, K / D, N]
-
-  // Made where the slices of the other ranks arrive.
-  bf16* R = C + rank * (M / D) * N;  // [1, M / D, N]
+  const cudaStream_t copy = peers_.copies();
+  const hirgen::Shared& P_parts_ipc = peers_.begin_call(P_parts_, kPPartsShared);
+  const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
 
   // All transfers are issued up front, on a stream of their own.
-  stream = peers_.copies();
-
-  // Synchronize(caller)
-  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
-
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
-
   // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 2; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
-
-      // ShareMemHandles(receive, send): done once, by peers_.
-      // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N + piece * (M / D / 2)
-      // * N, peer (D + rank - s) % D, IPC-put)
-      lends.add(P_parts_shared.ready_at(from, piece * D + s), P_parts_shared.sequence_number());
+      lends.add(P_parts_ipc.ready_at(from, piece * D + s), P_parts_ipc.sequence_number());
     }
 
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (rank + s) % D;
-
-      // ShareMemHandles(receive_2, send_2): done once, by peers_.
-      // receive_2 = P2PCommunication(recv, buffer C + from * (M / D) * N + piece * (M / D / 2) * N,
-      // peer (rank + s) % D, IPC-put)
-      lends.add(C_shared.ready_at(from, piece * D + s), C_shared.sequence_number());
+      lends.add(C_ipc.ready_at(from, piece * D + s), C_ipc.sequence_number());
     }
   }
-
-  lends.submit(stream, kLends);
-  stream = caller;
+  lends.submit(copy, kLends);
 
   // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 2; ++piece) {
-    stream = caller;
     for (int64_t s = 1; s < D + 1; ++s) {
       const int64_t to = (rank + s) % D;
-      bf16* P_s_piece = nullptr;  // [1, M / D / 2, N]
 
       // The last step is the own slice.
-      if (s == D) {
-        bf16* P_parts_s = P_parts_ + rank * (M / D) * N;  // [1, M / D, N]
-        P_s_piece = P_parts_s + piece * (M / D / 2) * N;  // [1, M / D / 2, N]
-      } else {
-        bf16* P_s = P_ + to * (M / D) * N;          // [1, M / D, N]
-        P_s_piece = P_s + piece * (M / D / 2) * N;  // [1, M / D / 2, N]
-      }
+      // [1, kChunkM, N]
+      bf16* P_s_piece = s == D ? P_parts_ + rank * kShardM * N + piece * kChunkM * N : P_ + to * kShardM * N +
+                        piece * kChunkM * N;
 
-      const bf16* A_s = A + to * (M / D) * (K / D);                 // [1, M / D, K / D]
-      const bf16* A_s_piece = A_s + piece * (M / D / 2) * (K / D);  // [1, M / D / 2, K / D]
-      const bf16* Bb_s = Bb;                                        // [1, K / D, N]
-
-      // P_s_piece = Matmul(A_s_piece, Bb_s)
-      HG_CHECK(
-          cublasLtMatmul(context_.cublas(), P_s_piece_plan_.op, &hirgen::kOne, Bb_s,
-                         P_s_piece_plan_.b, A_s_piece, P_s_piece_plan_.a, &hirgen::kZero, P_s_piece,
-                         P_s_piece_plan_.c, P_s_piece, P_s_piece_plan_.c, &P_s_piece_plan_.algo,
-                         workspace_, P_s_piece_plan_.workspace_bytes, stream),
-          kMatmulPSPiece);
-
-      // The last step is the own slice.
+      gemm(context_, P_s_piece_plan_, A + to * kShardM * kShardK + piece * kChunkM * kShardK, B, P_s_piece,
+           workspace_, caller, kMatmulPSPiece);
       if (s != D) {
-        bf16* P_s_2 = P_ + to * (M / D) * N;                  // [1, M / D, N]
-        bf16* P_s_2_piece = P_s_2 + piece * (M / D / 2) * N;  // [1, M / D / 2, N]
-        bf16* P_parts_there =
-            P_parts_shared.of<bf16>(to) + rank * (M / D) * N + piece * (M / D / 2) * N;
-
-        // send = P2PCommunication(send, buffer P_s_2_piece, peer (rank + s) % D, IPC-put)
-        HG_CHECK(cudaEventRecord(send_ready_[piece * (D + 1) + s], stream), kSend);
-        HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[piece * (D + 1) + s], 0), kSend);
-        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.ready(piece * D + s),
-                                             P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+        HG_CHECK(cudaEventRecord(send_ready_[piece * (D + 1) + s], caller), kSend);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[piece * (D + 1) + s], 0), kSend);
+        HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(piece * D + s), P_parts_ipc.sequence(),
+                                             CU_STREAM_WAIT_VALUE_GEQ),
                  kSend);
-        HG_CHECK(cudaMemcpyAsync(P_parts_there, P_s_2_piece, M / D / 2 * N * sizeof(bf16),
-                                 cudaMemcpyDeviceToDevice, peers_.copies()),
+        HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * N + piece * kChunkM * N,
+                                 P_ + to * kShardM * N + piece * kChunkM * N, kChunkM * N * sizeof(bf16),
+                                 cudaMemcpyDeviceToDevice, copy),
                  kSend);
-        HG_CHECK(
-            driver_.cuStreamWriteValue32(peers_.copies(), P_parts_shared.done_at(to, piece * D + s),
-                                         P_parts_shared.sequence(), 0),
-            kSend);
-        HG_CHECK(cudaEventRecord(send_done_[piece * (D + 1) + s], peers_.copies()), kSend);
+        HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, piece * D + s),
+                                              P_parts_ipc.sequence(), 0),
+                 kSend);
       }
     }
 
     // What follows runs beside the GEMMs of the next sub-chunk.
-    stream = workers_[piece % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady2);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady2);
-    bf16* P_parts_piece = P_parts_ + piece * (M / D / 2) * N;  // [D, 1, M / D / 2, N]
-    bf16* R_piece = R + piece * (M / D / 2) * N;               // [1, M / D / 2, N]
-
+    HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
+    HG_CHECK(cudaStreamWaitEvent(compute_[0], started2_[0], 0), kStarted2);
     hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
-      // Wait(receive)
-      returns.add(P_parts_shared.done(piece * D + s), P_parts_shared.sequence_number());
+      returns.add(P_parts_ipc.done(piece * D + s), P_parts_ipc.sequence_number());
     }
-
-    returns.submit(stream, kReturns);
-    HG_CHECK(cudaEventRecord(returns_[piece], stream), kReturns);
-
-    // R_piece = Reduce(sum, P_parts_piece, axis 0)
-    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, R_piece, {2, {1, M / D / 2 * N}, {0, 1}},
-                          P_parts_piece, {2, {D, M / D / 2 * N}, {M / D * N, 1}}, stream,
-                          kReduceRPiece);
+    returns.submit(compute_[0], kReturns);
+    HG_CHECK(cudaEventRecord(returns_[piece], compute_[0]), kReturns);
+    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N + piece * kChunkM * N,
+                          {2, {1, kChunkM * N}, {0, 1}}, P_parts_ + piece * kChunkM * N,
+                          {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute_[0], kReduceRPiece);
+    HG_CHECK(cudaEventRecord(send_2_ready_[0], compute_[0]), kSend2);
+    HG_CHECK(cudaStreamWaitEvent(copy, send_2_ready_[0], 0), kSend2);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (D + rank - s) % D;
-      bf16* R_s_2 = R;                                      // [M / D, N]
-      bf16* R_s_2_piece = R_s_2 + piece * (M / D / 2) * N;  // [M / D / 2, N]
-      bf16* C_there = C_shared.of<bf16>(to) + rank * (M / D) * N + piece * (M / D / 2) * N;
-
-      // send_2 = P2PCommunication(send, buffer R_s_2_piece, peer (D + rank - s) % D, IPC-put)
-      HG_CHECK(cudaEventRecord(send_2_ready_[piece * D + s], stream), kSend2);
-      HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_2_ready_[piece * D + s], 0), kSend2);
-      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), C_shared.ready(piece * D + s),
-                                           C_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+      HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(piece * D + s), C_ipc.sequence(),
+                                           CU_STREAM_WAIT_VALUE_GEQ),
                kSend2);
-      HG_CHECK(cudaMemcpyAsync(C_there, R_s_2_piece, M / D / 2 * N * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, peers_.copies()),
+      HG_CHECK(cudaMemcpyAsync(C_ipc.of<bf16>(to) + rank * kShardM * N + piece * kChunkM * N,
+                               C + rank * kShardM * N + piece * kChunkM * N, kChunkM * N * sizeof(bf16),
+                               cudaMemcpyDeviceToDevice, copy),
                kSend2);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), C_shared.done_at(to, piece * D + s),
-                                            C_shared.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, piece * D + s), C_ipc.sequence(), 0),
                kSend2);
-      HG_CHECK(cudaEventRecord(send_2_done_[piece * D + s], peers_.copies()), kSend2);
+      HG_CHECK(cudaEventRecord(send_2_done_[piece * D + s], copy), kSend2);
     }
   }
 
-  // The caller waits for what follows the GEMMs.
-  for (int64_t piece = 0; piece < 2; ++piece) {
-    stream = caller;
-
-    // Synchronize(worker piece % 1)
-    HG_CHECK(cudaEventRecord(worker_done_[piece % kStreams], workers_[piece % kStreams]),
-             kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[piece % kStreams], 0), kWorkerDone);
-  }
-
+  HG_CHECK(cudaEventRecord(joined_[0], compute_[0]), kJoined);
+  HG_CHECK(cudaStreamWaitEvent(caller, joined_[0], 0), kJoined);
   hirgen::MemOpBatch returns_2(hirgen::FlagUse::kWait, driver_);
   for (int64_t piece = 0; piece < 2; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
-      // Wait(receive_2)
-      returns_2.add(C_shared.done(piece * D + s), C_shared.sequence_number());
+      returns_2.add(C_ipc.done(piece * D + s), C_ipc.sequence_number());
     }
   }
-
-  returns_2.submit(stream, kReturns2);
-  HG_CHECK(cudaEventRecord(returns_2_[0], stream), kReturns2);
-  for (int64_t piece = 0; piece < 2; ++piece) {
-    for (int64_t s = 1; s < D; ++s) {
-      // Wait(send)
-      HG_CHECK(cudaStreamWaitEvent(stream, send_done_[piece * (D + 1) + s], 0), kWaitSend);
-    }
-  }
-
-  for (int64_t piece = 0; piece < 2; ++piece) {
-    for (int64_t s = 1; s < D; ++s) {
-      // Wait(send_2)
-      HG_CHECK(cudaStreamWaitEvent(stream, send_2_done_[piece * D + s], 0), kWaitSend2);
-    }
-  }
+  returns_2.submit(caller, kReturns2);
+  HG_CHECK(cudaEventRecord(returns_2_[0], caller), kReturns2);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_2_done_[D + (D - 1)], 0), kWaitSend2);
   context_.call_issued(caller);
 }
 
@@ -307,20 +198,11 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K / D}, {N}},
-       .where = "spec.yaml:10:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D}, {M / D}, {N}},
-       .output = true,
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+       .where = "spec.yaml:10:3", .contraction = K},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:13:3"},
   };
 }
@@ -333,23 +215,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "matmul_ar_pieces",
-              .spec = "spec.yaml",
-              .digest = "e0dd79a1ec13a76e8690ace1c4fe023a8a4e364f847bbb89926ed36248e3182b",
-              .mesh_size = D,
-              .gemms = {{D * (M / D / 2) * 2, N, K / D, 1}},
-              .communications = {"sendrecv x", "sendrecv x"},
-              .bytes = (D - 1) * (M / D / 2) * N * 4,
-              .largest = "sendrecv",
-              .transport = "ipc-put",
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "matmul_ar_pieces", .spec = "spec.yaml",
+               .digest = "e0dd79a1ec13a76e8690ace1c4fe023a8a4e364f847bbb89926ed36248e3182b", .mesh_size = D,
+               .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
+               .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "ipc-put",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

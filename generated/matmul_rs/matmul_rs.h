@@ -40,8 +40,7 @@ HIRGEN_EXPORT int hirgen_matmul_rs_create(const hirgen_options* options, hirgen_
 HIRGEN_EXPORT int hirgen_matmul_rs_run(hirgen_handle* handle, void* stream, void* const* tensors);
 
 /* Describes a tensor: name, type, extents, bytes behind the pointer. */
-HIRGEN_EXPORT int hirgen_matmul_rs_tensor(hirgen_handle* handle, size_t index,
-                                          hirgen_tensor* tensor);
+HIRGEN_EXPORT int hirgen_matmul_rs_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
 
 /* What carries the transfers from rank to rank: "nccl", "ipc-get", "ipc-put" or, with `transport:
  * auto` on several nodes, "ipc-get within nodes, nccl between them". Valid until destroy. */

@@ -10,131 +10,94 @@
 //   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
 // Derived: reducescatter of P over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams.
+// Schedule: pipeline collective, 4 compute streams.
 #include "matmul_rs_bcast.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_matmul_rs_bcast {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / (S * D), kShardK = K / D;
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kPShape = {
-    .m = D * (M / (S * D)), .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kPShape =
+    {.m = D * kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:16:5 reduce_scatter: ReduceScatter of P_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:16:5 Wait(reduce_scatter)";
 
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
+
 /// One rank's program. What can be made before the first call is a data member.
 class MatmulRsBcast final : public hirgen::Program {
  public:
-  explicit MatmulRsBcast(hirgen::Context& context);
+  explicit MatmulRsBcast(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_bcast workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  // [S, 1, D, M / (S * D), N]
-  bf16* P_ = context_.allocate<bf16>(S * D * (M / (S * D)) * N, "spec.yaml:15:5 P");
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
+  cudaStream_t compute_[kComputeStreams];
+  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];
+  bf16* P_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:15:5 P");  // [S, 1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
 };
 
-MatmulRsBcast::MatmulRsBcast(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_bcast workspace");
-  }
-}
-
 void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, M / (S * D), K / D]
-  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, K / D, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [S, 1, M / (S * D), N]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, kShardM, kShardK]
+  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, kShardK, N]
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [S, 1, kShardM, N]
 
-  const bf16* Bb = B;  // [1, 1, K / D, N]
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
-  for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-    const bf16* A_s = A + s * D * (M / (S * D)) * (K / D);  // [1, D, M / (S * D), K / D]
-    bf16* P_s = P_ + s * D * (M / (S * D)) * N;             // [1, D, M / (S * D), N]
+    const cudaStream_t compute = compute_[s % kComputeStreams];
+    bf16* P_s = P_ + s * D * kShardM * N;  // [1, D, kShardM, N]
+    gemm(context_, P_plan_, A + s * D * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
+         kMatmulP);
 
-    // P_s = Matmul(A_s, Bb)
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, Bb, P_plan_.b, A_s, P_plan_.a,
-                       &hirgen::kZero, P_s, P_plan_.c, P_s, P_plan_.c, &P_plan_.algo,
-                       workspaces_[s % kStreams], P_plan_.workspace_bytes, stream),
-        kMatmulP);
-    bf16* C_s = C + s * (M / (S * D)) * N;  // [1, M / (S * D), N]
-
-    // reduce_scatter = Communication(ReduceScatter, mesh world axis x, reduce sum, in P_s, out C_s,
-    // NCCL)
-    HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], stream), kReduceScatter);
+    // On the stream of the communicator, under the GEMMs of other iterations.
+    HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
     HG_CHECK(
-        ncclReduceScatter(P_s, C_s, M / (S * D) * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+        ncclReduceScatter(P_s, C + s * kShardM * N, kShardM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
         kReduceScatter);
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
-  stream = caller;
-  for (int64_t s = 0; s < S; ++s) {
-    // Wait(reduce_scatter)
-    HG_CHECK(cudaStreamWaitEvent(stream, reduce_scatter_done_[s], 0), kWaitReduceScatter);
-  }
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
 
@@ -142,20 +105,11 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {D}, {M / (S * D)}, {K / D}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K / D}, {N}},
-       .where = "spec.yaml:10:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / (S * D)}, {N}},
-       .output = true,
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {D}, {kShardM}, {kShardK}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+       .where = "spec.yaml:10:3", .contraction = K},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:12:3"},
   };
 }
@@ -168,24 +122,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "matmul_rs_bcast",
-              .spec = "spec.yaml",
-              .digest = "ff5e574149ef3d6a173c50fd7c56518645506609063978f8d60fee763f934361",
-              .mesh_size = D,
-              .gemms = {{S * D * (M / (S * D)), N, K / D, 1}},
-              .communications = {"reducescatter x"},
-              .bytes = S * D * (M / (S * D)) * N * 2,
-              .largest = "reducescatter",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "matmul_rs_bcast", .spec = "spec.yaml",
+               .digest = "ff5e574149ef3d6a173c50fd7c56518645506609063978f8d60fee763f934361", .mesh_size = D,
+               .gemms = {{S * D * kShardM, N, kShardK, 1}}, .communications = {"reducescatter x"},
+               .bytes = S * D * kShardM * N * 2, .largest = "reducescatter", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -25,8 +25,7 @@ enum {
 /* Joins the other ranks and makes the program of this one. `options` may be null: rank, world
  * and rendezvous then come from the launcher's environment. On failure `*handle` is null. Ranks
  * that do not run the same folder all get HIRGEN_ENVIRONMENT, and a message that says what differs. */
-HIRGEN_EXPORT int hirgen_matmul_rs_grad_a_create(const hirgen_options* options,
-                                                 hirgen_handle** handle);
+HIRGEN_EXPORT int hirgen_matmul_rs_grad_a_create(const hirgen_options* options, hirgen_handle** handle);
 
 /* Issues one call on `stream`, a cudaStream_t, with this rank's device pointers. Does not block
  * the host. Calls of one handle share buffers: issue them on one stream, or order the streams.
@@ -38,12 +37,10 @@ HIRGEN_EXPORT int hirgen_matmul_rs_grad_a_create(const hirgen_options* options,
  * with what is right within the deadline. After it, and when this process ends before, they end
  * with HIRGEN_TIMEOUT or HIRGEN_PEER. After any other code the other ranks have been told, and
  * every later run returns that code. */
-HIRGEN_EXPORT int hirgen_matmul_rs_grad_a_run(hirgen_handle* handle, void* stream,
-                                              void* const* tensors);
+HIRGEN_EXPORT int hirgen_matmul_rs_grad_a_run(hirgen_handle* handle, void* stream, void* const* tensors);
 
 /* Describes a tensor: name, type, extents, bytes behind the pointer. */
-HIRGEN_EXPORT int hirgen_matmul_rs_grad_a_tensor(hirgen_handle* handle, size_t index,
-                                                 hirgen_tensor* tensor);
+HIRGEN_EXPORT int hirgen_matmul_rs_grad_a_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
 
 /* What carries the transfers from rank to rank: "nccl", "ipc-get", "ipc-put" or, with `transport:
  * auto` on several nodes, "ipc-get within nodes, nccl between them". Valid until destroy. */

@@ -11,151 +11,100 @@
 //   dB [r(S), DIDx(D), K/D, N] bf16
 //
 // Derived: allgather of dC over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams.
+// Schedule: pipeline collective, 4 compute streams.
 #include "matmul_rs_grad_b.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_matmul_rs_grad_b {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kPShape = {
-    .m = K / D, .n = N, .k = M / S, .transpose_a = true, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kPShape =
+    {.m = kShardK, .n = N, .k = kSliceM, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:15:5 gather: Allgather of dC_s";
-constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kWaitGather = "spec.yaml:15:5 Wait(gather)";
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P_s";
-constexpr const char* kWorkerDone = "spec.yaml:16:5 Synchronize(worker s % 4)";
+constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 4)";
 constexpr const char* kReduceDB = "spec.yaml:17:5 Reduce of dB";
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class MatmulRsGradB final : public hirgen::Program {
  public:
-  explicit MatmulRsGradB(hirgen::Context& context);
+  explicit MatmulRsGradB(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_grad_b workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  // [S, D, M / (S * D), N]
-  bf16* dC_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * N, "spec.yaml:15:5 dC_all");
-  bf16* P_ = context_.allocate<bf16>(S * (K / D) * N, "spec.yaml:16:5 P");  // [S, 1, K / D, N]
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
+  cudaStream_t compute_[kComputeStreams];
+  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  // [S, D, kShardM, N]
+  bf16* dC_all_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:15:5 dC_all");
+  bf16* P_ = context_.allocate<bf16>(S * kShardK * N, "spec.yaml:16:5 P");  // [S, 1, kShardK, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
+  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-MatmulRsGradB::MatmulRsGradB(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] =
-        context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_grad_b workspace");
-  }
-}
-
 void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* dC = static_cast<const bf16*>(tensors[0]);  // [S, 1, M / (S * D), N]
-  const bf16* A = static_cast<const bf16*>(tensors[1]);   // [S, 1, M / S, K / D]
-  bf16* dB = static_cast<bf16*>(tensors[2]);              // [1, K / D, N]
-  cudaStream_t stream = caller;                           // the current stream
+  const bf16* dC = static_cast<const bf16*>(tensors[0]);  // [S, 1, kShardM, N]
+  const bf16* A = static_cast<const bf16*>(tensors[1]);   // [S, 1, kSliceM, kShardK]
+  bf16* dB = static_cast<bf16*>(tensors[2]);              // [1, kShardK, N]
+
+  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
-    const bf16* dC_s = dC + s * (M / (S * D)) * N;         // [1, M / (S * D), N]
-    bf16* dC_all_s = dC_all_ + s * D * (M / (S * D)) * N;  // [D, M / (S * D), N]
-
-    // Moved, so that Reshape is local to a rank.
-    // gather = Communication(Allgather, mesh world axis x, in dC_s, out dC_all_s, NCCL)
-    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_CHECK(ncclAllGather(dC_s, dC_all_s, M / (S * D) * N, ncclBfloat16, x_.comm, x_.stream),
+    HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * D * kShardM * N, kShardM * N, ncclBfloat16,
+                           x_.comm, x_.stream),
              kGather);
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
   }
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
   for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
-  }
-
-  for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-    const bf16* A_s = A + s * (M / S) * (K / D);           // [1, M / S, K / D]
-    const bf16* At_s = A_s;                                // [1, K / D, M / S]
-    bf16* dC_all_s = dC_all_ + s * D * (M / (S * D)) * N;  // [D, M / (S * D), N]
-    bf16* G_s = dC_all_s;                                  // [1, M / S, N]
-    bf16* P_s = P_ + s * (K / D) * N;                      // [1, K / D, N]
-
-    // Wait(gather)
-    HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-
-    // P_s = Matmul(At_s, G_s)
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, G_s, P_plan_.b, At_s,
-                       P_plan_.a, &hirgen::kZero, P_s, P_plan_.c, P_s, P_plan_.c, &P_plan_.algo,
-                       workspaces_[s % kStreams], P_plan_.workspace_bytes, stream),
-        kMatmulP);
+    const cudaStream_t compute = compute_[s % kComputeStreams];
+    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+    gemm(context_, P_plan_, A + s * kSliceM * kShardK, dC_all_ + s * D * kShardM * N, P_ + s * kShardK * N,
+         workspaces_[s % kComputeStreams], compute, kMatmulP);
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < S; ++s) {
-    stream = caller;
-
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  // dB = Reduce(sum, P, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dB, {2, {1, K / D * N}, {0, 1}}, P_,
-                        {2, {S, K / D * N}, {K / D * N, 1}}, stream, kReduceDB);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dB, {2, {1, kShardK * N}, {0, 1}}, P_,
+                        {2, {S, kShardK * N}, {kShardK * N, 1}}, caller, kReduceDB);
   context_.call_issued(caller);
 }
 
@@ -163,20 +112,11 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "dC",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / (S * D)}, {N}},
-       .where = "spec.yaml:9:3",
-       .contraction = M},
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / S}, {K / D}},
-       .where = "spec.yaml:10:3",
-       .contraction = M},
-      {.name = "dB",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K / D}, {N}},
-       .output = true,
+      {.name = "dC", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {N}},
+       .where = "spec.yaml:9:3", .contraction = M},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {kShardK}},
+       .where = "spec.yaml:10:3", .contraction = M},
+      {.name = "dB", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}}, .output = true,
        .where = "spec.yaml:12:3"},
   };
 }
@@ -189,24 +129,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "matmul_rs_grad_b",
-              .spec = "spec.yaml",
-              .digest = "a9c6ae88abb90ad02b83a0325ad20d64f3627b5c780806cb131438b7bf80c522",
-              .mesh_size = D,
-              .gemms = {{S * (K / D), N, M / S, 1}},
-              .communications = {"allgather x"},
-              .bytes = S * D * (M / (S * D)) * N * 2,
-              .largest = "allgather",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
+               .digest = "a9c6ae88abb90ad02b83a0325ad20d64f3627b5c780806cb131438b7bf80c522", .mesh_size = D,
+               .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
+               .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

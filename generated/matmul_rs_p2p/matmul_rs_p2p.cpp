@@ -10,209 +10,144 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
-// Schedule: pipeline p2p, 4 worker streams, via ipc-put.
+// Schedule: pipeline p2p, 4 compute streams, via ipc-put.
 #include "matmul_rs_p2p.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_matmul_rs_p2p {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / D, kShardK = K / D;
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kPSShape = {
-    .m = M / D, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
 constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
-constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_2";
-constexpr const char* kWorkerDone = "spec.yaml:16:5 Synchronize(worker s % 4)";
+constexpr const char* kSend = "spec.yaml:16:5 send: send of P";
+constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 4)";
 constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kReduceC = "spec.yaml:16:5 Reduce of C";
 constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
-// The buffers that ranks share.
-constexpr hirgen::SharedShape kPPartsShared = {
-    .bytes = D * (M / D) * N * sizeof(bf16),
-    .transfers = D,
-    .name = "P_parts",
-    .where = kSharePParts,
-};
+// The buffers that ranks share, with the number of transfers in a call.
+constexpr hirgen::SharedShape kPPartsShared =
+    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class MatmulRsP2p final : public hirgen::Program {
  public:
-  explicit MatmulRsP2p(hirgen::Context& context);
+  explicit MatmulRsP2p(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_p2p workspace");
+    }
+    peers_.share(P_parts_, kPPartsShared);
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // Memory that the ranks share, and the stream memory operations on its flags.
-  hirgen::Peers peers_{context_, "spec.yaml matmul_rs_p2p"};
+  hirgen::Peers peers_{context_, "spec.yaml matmul_rs_p2p"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:15:5 P");  // [1, D, M / D, N]
-  // [D, 1, M / D, N]
-  bf16* P_parts_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P_parts");
-
-  // GEMMs: layouts and algorithm, chosen once.
+  cudaStream_t compute_[kComputeStreams];
+  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];
+  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");              // [1, D, kShardM, N]
+  bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_parts");  // [D, 1, kShardM, N]
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
 };
 
-MatmulRsP2p::MatmulRsP2p(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_p2p workspace");
-  }
-  peers_.share(P_parts_, kPPartsShared);
-}
-
 void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, M / D, K / D]
-  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, K / D, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [1, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, kShardM, kShardK]
+  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, kShardK, N]
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [1, kShardM, N]
   const int64_t rank = context_.rank();
-  const hirgen::Shared& P_parts_shared = peers_.begin_call(P_parts_, kPPartsShared);
-
-  const bf16* Bb = B;  // [1, 1, K / D, N]
+  const cudaStream_t copy = peers_.copies();
+  const hirgen::Shared& P_parts_ipc = peers_.begin_call(P_parts_, kPPartsShared);
 
   // All transfers are issued up front, on a stream of their own.
-  stream = peers_.copies();
-
-  // Synchronize(caller)
-  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
-
-    // ShareMemHandles(receive, send): done once, by peers_.
-    // receive = P2PCommunication(recv, buffer P_parts_ + from * (M / D) * N, peer (D + rank - s) %
-    // D, IPC-put)
-    HG_CHECK(driver_.cuStreamWriteValue32(stream, P_parts_shared.ready_at(from, s),
-                                          P_parts_shared.sequence(), 0),
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence(), 0),
              kReceive);
   }
 
-  stream = caller;
-
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
-  for (int64_t s = 0; s < D; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady);
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
-    stream = workers_[s % kStreams];
-    bf16* P_s = nullptr;  // [1, M / D, N]
 
     // Step 0 is the own slice.
-    if (s == 0) {
-      P_s = P_parts_ + rank * (M / D) * N;  // [1, M / D, N]
-    } else {
-      P_s = P_ + to * (M / D) * N;  // [1, M / D, N]
-    }
+    bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
-    const bf16* A_s = A + to * (M / D) * (K / D);  // [1, M / D, K / D]
-    const bf16* Bb_s = Bb;                         // [1, K / D, N]
-
-    // P_s = Matmul(A_s, Bb_s)
-    HG_CHECK(cublasLtMatmul(context_.cublas(), P_s_plan_.op, &hirgen::kOne, Bb_s, P_s_plan_.b, A_s,
-                            P_s_plan_.a, &hirgen::kZero, P_s, P_s_plan_.c, P_s, P_s_plan_.c,
-                            &P_s_plan_.algo, workspaces_[s % kStreams], P_s_plan_.workspace_bytes,
-                            stream),
-             kMatmulPS);
-
-    // Step 0 is the own slice.
+    gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
+         kMatmulPS);
     if (s != 0) {
-      bf16* P_s_2 = P_ + to * (M / D) * N;  // [1, M / D, N]
-      bf16* P_parts_there = P_parts_shared.of<bf16>(to) + rank * (M / D) * N;
-
-      // send = P2PCommunication(send, buffer P_s_2, peer (rank + s) % D, IPC-put)
-      HG_CHECK(cudaEventRecord(send_ready_[s], stream), kSend);
-      HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s], 0), kSend);
-      HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_parts_shared.ready(s),
-                                           P_parts_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+      // On the copy stream, under the GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
+      HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
+      HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
+                                           CU_STREAM_WAIT_VALUE_GEQ),
                kSend);
-      HG_CHECK(cudaMemcpyAsync(P_parts_there, P_s_2, M / D * N * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, peers_.copies()),
+      HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_ + to * kShardM * N,
+                               kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kSend);
-      HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), P_parts_shared.done_at(to, s),
-                                            P_parts_shared.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, s), P_parts_ipc.sequence(), 0),
                kSend);
-      HG_CHECK(cudaEventRecord(send_done_[s], peers_.copies()), kSend);
+      HG_CHECK(cudaEventRecord(send_done_[s], copy), kSend);
     }
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < D; ++s) {
-    stream = caller;
-
-    // Synchronize(worker s % 4)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
   for (int64_t s = 1; s < D; ++s) {
-    // Wait(receive)
-    HG_CHECK(driver_.cuStreamWaitValue32(stream, P_parts_shared.done(s), P_parts_shared.sequence(),
+    HG_CHECK(driver_.cuStreamWaitValue32(caller, P_parts_ipc.done(s), P_parts_ipc.sequence(),
                                          CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReceive);
-    HG_CHECK(cudaEventRecord(wait_receive_[s], stream), kWaitReceive);
+    HG_CHECK(cudaEventRecord(wait_receive_[s], caller), kWaitReceive);
   }
 
-  // C = Reduce(sum, P_parts, axis 0)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, M / D * N}, {0, 1}}, P_parts_,
-                        {2, {D, M / D * N}, {M / D * N, 1}}, stream, kReduceC);
-  for (int64_t s = 1; s < D; ++s) {
-    // Wait(send)
-    HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s], 0), kWaitSend);
-  }
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
+                        {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceC);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_done_[D - 1], 0), kWaitSend);
   context_.call_issued(caller);
 }
 
@@ -220,20 +155,11 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K / D}, {N}},
-       .where = "spec.yaml:10:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {N}},
-       .output = true,
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+       .where = "spec.yaml:10:3", .contraction = K},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:12:3"},
   };
 }
@@ -246,23 +172,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "matmul_rs_p2p",
-              .spec = "spec.yaml",
-              .digest = "588d915f3b9cade10f5369b137896e1d173f08dd26e6617584b0498994df8746",
-              .mesh_size = D,
-              .gemms = {{D * (M / D), N, K / D, 1}},
-              .communications = {"sendrecv x"},
-              .bytes = (D - 1) * (M / D) * N * 2,
-              .largest = "sendrecv",
-              .transport = "ipc-put",
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "matmul_rs_p2p", .spec = "spec.yaml",
+               .digest = "588d915f3b9cade10f5369b137896e1d173f08dd26e6617584b0498994df8746", .mesh_size = D,
+               .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-put",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

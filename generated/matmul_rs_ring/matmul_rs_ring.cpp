@@ -10,191 +10,137 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: transfers into P_sums from rank to rank by IPC-put, one slice per iteration of s and c.
-// Schedule: pipeline p2p, no worker streams, via ipc-put, steps ring, split 2.
+// Schedule: pipeline p2p, no compute streams, via ipc-put, steps ring, split 2.
 #include "matmul_rs_ring.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_matmul_rs_ring {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-constexpr int64_t K = 8192;
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
+constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 2;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kPShape = {
-    .m = M / D / 2, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:15:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_sums";
 constexpr const char* kSharePSums = "spec.yaml:16:5 sharing P_sums with the other ranks";
-constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_c";
+constexpr const char* kSend = "spec.yaml:16:5 send: send of P";
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s_2_c";
 constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kBinaryPS2C = "spec.yaml:16:5 Binary of P_s_2_c";
 constexpr const char* kSetCS = "spec.yaml:16:5 Set of C_s";
 constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
-// The buffers that ranks share.
-constexpr hirgen::SharedShape kPSumsShared = {
-    .bytes = D * (M / D) * N * sizeof(bf16),
-    .transfers = D * 2,
-    .name = "P_sums",
-    .where = kSharePSums,
-};
+// The buffers that ranks share, with the number of transfers in a call.
+constexpr hirgen::SharedShape kPSumsShared =
+    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D * 2, .name = "P_sums", .where = kSharePSums};
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class MatmulRsRing final : public hirgen::Program {
  public:
-  explicit MatmulRsRing(hirgen::Context& context);
+  explicit MatmulRsRing(hirgen::Context& context) : context_(context) {
+    peers_.share(P_sums_, kPSumsShared);
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // Memory that the ranks share, and the stream memory operations on its flags.
-  hirgen::Peers peers_{context_, "spec.yaml matmul_rs_ring"};
+  hirgen::Peers peers_{context_, "spec.yaml matmul_rs_ring"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
-
-  // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:15:5 P");  // [1, D, M / D, N]
-  // [1, D, M / D, N]
-  bf16* P_sums_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:16:5 P_sums");
+  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");            // [1, D, kShardM, N]
+  bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_sums");  // [1, D, kShardM, N]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
-
-  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D * 2);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D * 2);
   hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D * 2);
 };
 
-MatmulRsRing::MatmulRsRing(hirgen::Context& context) : context_(context) {
-  peers_.share(P_sums_, kPSumsShared);
-}
-
 void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, M / D, K / D]
-  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, K / D, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [1, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, kShardM, kShardK]
+  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, kShardK, N]
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [1, kShardM, N]
   const int64_t rank = context_.rank();
+  const cudaStream_t copy = peers_.copies();
   const int64_t from = (D + rank - 1) % D;
   const int64_t to = (rank + 1) % D;
-  const hirgen::Shared& P_sums_shared = peers_.begin_call(P_sums_, kPSumsShared);
-
-  const bf16* Bb = B;  // [1, 1, K / D, N]
+  const hirgen::Shared& P_sums_ipc = peers_.begin_call(P_sums_, kPSumsShared);
 
   // All transfers are issued up front, on a stream of their own.
-  stream = peers_.copies();
-
-  // Synchronize(caller)
-  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
-      // ShareMemHandles(receive, send): done once, by peers_.
-      // receive = P2PCommunication(recv, buffer P_sums_ + (D + rank - (s + 1)) % D * (M / D) * N +
-      // c * (M / D / 2) * N, peer (D + rank - 1) % D, IPC-put)
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_sums_shared.ready_at(from, s * 2 + c),
-                                            P_sums_shared.sequence(), 0),
-               kReceive);
+      HG_CHECK(
+          driver_.cuStreamWriteValue32(copy, P_sums_ipc.ready_at(from, s * 2 + c), P_sums_ipc.sequence(), 0),
+          kReceive);
     }
   }
 
-  stream = caller;
   for (int64_t s = 0; s < D; ++s) {
     const int64_t slice = (D + rank - (s + 1)) % D;
     for (int64_t c = 0; c < 2; ++c) {
       // Step 0 has no sum to add to yet.
       if (s != 0) {
-        bf16* P_s = P_ + (D + rank - s) % D * (M / D) * N;  // [1, M / D, N]
-        bf16* P_s_c = P_s + c * (M / D / 2) * N;            // [1, M / D / 2, N]
-        bf16* P_sums_there =
-            P_sums_shared.of<bf16>(to) + (D + rank - s) % D * (M / D) * N + c * (M / D / 2) * N;
-
-        // send = P2PCommunication(send, buffer P_s_c, peer (rank + 1) % D, IPC-put)
-        HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], stream), kSend);
-        HG_CHECK(cudaStreamWaitEvent(peers_.copies(), send_ready_[s * 2 + c], 0), kSend);
-        HG_CHECK(driver_.cuStreamWaitValue32(peers_.copies(), P_sums_shared.ready(s * 2 + c),
-                                             P_sums_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+        HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], caller), kSend);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s * 2 + c], 0), kSend);
+        HG_CHECK(driver_.cuStreamWaitValue32(copy, P_sums_ipc.ready(s * 2 + c), P_sums_ipc.sequence(),
+                                             CU_STREAM_WAIT_VALUE_GEQ),
                  kSend);
-        HG_CHECK(cudaMemcpyAsync(P_sums_there, P_s_c, M / D / 2 * N * sizeof(bf16),
-                                 cudaMemcpyDeviceToDevice, peers_.copies()),
+        HG_CHECK(cudaMemcpyAsync(P_sums_ipc.of<bf16>(to) + (D + rank - s) % D * kShardM * N + c * kChunkM * N,
+                                 P_ + (D + rank - s) % D * kShardM * N + c * kChunkM * N,
+                                 kChunkM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                  kSend);
-        HG_CHECK(driver_.cuStreamWriteValue32(peers_.copies(), P_sums_shared.done_at(to, s * 2 + c),
-                                              P_sums_shared.sequence(), 0),
-                 kSend);
-        HG_CHECK(cudaEventRecord(send_done_[s * 2 + c], peers_.copies()), kSend);
+        HG_CHECK(
+            driver_.cuStreamWriteValue32(copy, P_sums_ipc.done_at(to, s * 2 + c), P_sums_ipc.sequence(), 0),
+            kSend);
+        HG_CHECK(cudaEventRecord(send_done_[s * 2 + c], copy), kSend);
       }
 
-      const bf16* A_s = A + slice * (M / D) * (K / D);      // [1, M / D, K / D]
-      const bf16* A_s_c = A_s + c * (M / D / 2) * (K / D);  // [1, M / D / 2, K / D]
-      const bf16* Bb_s = Bb;                                // [1, K / D, N]
-      bf16* P_s_2 = P_ + slice * (M / D) * N;               // [1, M / D, N]
-      bf16* P_s_2_c = P_s_2 + c * (M / D / 2) * N;          // [1, M / D / 2, N]
+      bf16* P_s_2_c = P_ + slice * kShardM * N + c * kChunkM * N;  // [1, kChunkM, N]
 
-      // P_s_2_c = Matmul(A_s_c, Bb_s)
-      HG_CHECK(cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, Bb_s, P_plan_.b, A_s_c,
-                              P_plan_.a, &hirgen::kZero, P_s_2_c, P_plan_.c, P_s_2_c, P_plan_.c,
-                              &P_plan_.algo, workspace_, P_plan_.workspace_bytes, stream),
-               kMatmulP);
+      gemm(context_, P_plan_, A + slice * kShardM * kShardK + c * kChunkM * kShardK, B, P_s_2_c, workspace_,
+           caller, kMatmulP);
 
       // What the ranks before have summed.
       if (s != 0) {
-        // Wait(receive)
-        HG_CHECK(driver_.cuStreamWaitValue32(stream, P_sums_shared.done(s * 2 + c),
-                                             P_sums_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+        HG_CHECK(driver_.cuStreamWaitValue32(caller, P_sums_ipc.done(s * 2 + c), P_sums_ipc.sequence(),
+                                             CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReceive);
-        HG_CHECK(cudaEventRecord(wait_receive_[s * 2 + c], stream), kWaitReceive);
-        bf16* P_sums_s_2 = P_sums_ + slice * (M / D) * N;       // [1, M / D, N]
-        bf16* P_sums_s_2_c = P_sums_s_2 + c * (M / D / 2) * N;  // [1, M / D / 2, N]
-
-        // P_s_2_c = Binary(add, P_s_2_c, P_sums_s_2_c)
-        hirgen::launch_binary(hirgen::BinaryFn::kAdd, P_s_2_c, P_s_2_c, P_sums_s_2_c, M / D / 2 * N,
-                              stream, kBinaryPS2C);
+        HG_CHECK(cudaEventRecord(wait_receive_[s * 2 + c], caller), kWaitReceive);
+        hirgen::launch_binary(hirgen::BinaryFn::kAdd, P_s_2_c, P_s_2_c,
+                              P_sums_ + slice * kShardM * N + c * kChunkM * N, kChunkM * N, caller,
+                              kBinaryPS2C);
       }
     }
   }
 
-  bf16* P_s_3 = P_ + rank * (M / D) * N;  // [1, M / D, N]
-  bf16* P_s_3_s = P_s_3;                  // [M / D, N]
-  bf16* C_s = C;                          // [M / D, N]
-
   // The own sum.
-  // C_s = Set(P_s_3_s)
-  HG_CHECK(
-      cudaMemcpyAsync(C_s, P_s_3_s, M / D * N * sizeof(bf16), cudaMemcpyDeviceToDevice, stream),
-      kSetCS);
-  for (int64_t s = 1; s < D; ++s) {
-    for (int64_t c = 0; c < 2; ++c) {
-      // Wait(send)
-      HG_CHECK(cudaStreamWaitEvent(stream, send_done_[s * 2 + c], 0), kWaitSend);
-    }
-  }
+  HG_CHECK(cudaMemcpyAsync(C, P_ + rank * kShardM * N, kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice,
+                           caller),
+           kSetCS);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_done_[(D - 1) * 2 + 1], 0), kWaitSend);
   context_.call_issued(caller);
 }
 
@@ -202,20 +148,11 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K / D}, {N}},
-       .where = "spec.yaml:10:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {N}},
-       .output = true,
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+       .where = "spec.yaml:10:3", .contraction = K},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:12:3"},
   };
 }
@@ -228,23 +165,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "matmul_rs_ring",
-              .spec = "spec.yaml",
-              .digest = "88ca058f293305e00477fa76d28f300ef0c919fb0239d807abd65f0c5cf02f3a",
-              .mesh_size = D,
-              .gemms = {{D * (M / D / 2) * 2, N, K / D, 1}},
-              .communications = {"sendrecv x"},
-              .bytes = (D - 1) * (M / D / 2) * N * 4,
-              .largest = "sendrecv",
-              .transport = "ipc-put",
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
+               .digest = "88ca058f293305e00477fa76d28f300ef0c919fb0239d807abd65f0c5cf02f3a", .mesh_size = D,
+               .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "ipc-put",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -15,47 +15,33 @@
 //
 // Derived: allgather of X over mesh axis x, one slice per iteration of s.
 // Derived: reducescatter of P over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, 4 worker streams.
+// Schedule: pipeline collective, 4 compute streams.
 #include "mlp_tp.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_mlp_tp {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 8;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t K = 8192;
-constexpr int64_t N = 32768;
-
-constexpr int kStreams = 4;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 32768;
+constexpr int64_t kShardM = M / (S * D), kShardN = N / D, kSliceM = M / S;
+constexpr int kComputeStreams = 4;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kZShape = {
-    .m = M / S, .n = N / D, .k = K, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kPShape = {
-    .m = M / S, .n = K, .k = N / D, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kZShape =
+    {.m = kSliceM, .n = kShardN, .k = K, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kPShape =
+    {.m = kSliceM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:14:5 gather: Allgather of X_s";
-constexpr const char* kCallerReady = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kWaitGather = "spec.yaml:14:5 Wait(gather)";
 constexpr const char* kLinearZ = "spec.yaml:15:5 Linear of Z_s";
 constexpr const char* kUnaryAS = "spec.yaml:16:5 Unary of A_s";
@@ -63,127 +49,82 @@ constexpr const char* kLinearP = "spec.yaml:17:5 Linear of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:19:5 reduce_scatter: ReduceScatter of R_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:19:5 Wait(reduce_scatter)";
 
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
+
 /// One rank's program. What can be made before the first call is a data member.
 class MlpTp final : public hirgen::Program {
  public:
-  explicit MlpTp(hirgen::Context& context);
+  explicit MlpTp(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml mlp_tp workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  // [S, D, M / (S * D), K]
-  bf16* X_all_ = context_.allocate<bf16>(S * D * (M / (S * D)) * K, "spec.yaml:14:5 X_all");
-  // [S, 1, M / S, N / D]
-  bf16* Z_ = context_.allocate<bf16>(S * (M / S) * (N / D), "spec.yaml:15:5 Z");
-  // [S, 1, M / S, N / D]
-  bf16* A_ = context_.allocate<bf16>(S * (M / S) * (N / D), "spec.yaml:16:5 A");
-  bf16* P_ = context_.allocate<bf16>(S * (M / S) * K, "spec.yaml:17:5 P");  // [S, 1, M / S, K]
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
+  cudaStream_t compute_[kComputeStreams];
+  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];
+  bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:14:5 X_all");  // [S, D, kShardM, K]
+  // [S, 1, kSliceM, kShardN]
+  bf16* Z_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:15:5 Z");
+  bf16* A_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:16:5 A");  // [S, 1, kSliceM, kShardN]
+  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");        // [S, 1, kSliceM, K]
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
+  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
   hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
 };
 
-MlpTp::MlpTp(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml mlp_tp workspace");
-  }
-}
-
 void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* X = static_cast<const bf16*>(tensors[0]);   // [S, 1, M / (S * D), K]
-  const bf16* W1 = static_cast<const bf16*>(tensors[1]);  // [1, N / D, K]
-  const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, K, N / D]
-  bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, M / (S * D), K]
-  cudaStream_t stream = caller;                           // the current stream
+  const bf16* X = static_cast<const bf16*>(tensors[0]);   // [S, 1, kShardM, K]
+  const bf16* W1 = static_cast<const bf16*>(tensors[1]);  // [1, kShardN, K]
+  const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, K, kShardN]
+  bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, kShardM, K]
+
+  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
-    const bf16* X_s = X + s * (M / (S * D)) * K;         // [1, M / (S * D), K]
-    bf16* X_all_s = X_all_ + s * D * (M / (S * D)) * K;  // [D, M / (S * D), K]
-
-    // Moved, so that Reshape is local to a rank.
-    // gather = Communication(Allgather, mesh world axis x, in X_s, out X_all_s, NCCL)
-    HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
-    HG_CHECK(ncclAllGather(X_s, X_all_s, M / (S * D) * K, ncclBfloat16, x_.comm, x_.stream),
+    HG_CHECK(ncclAllGather(X + s * kShardM * K, X_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
+                           x_.comm, x_.stream),
              kGather);
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
   }
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
   for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
+    const cudaStream_t compute = compute_[s % kComputeStreams];
+    bf16* Z_s = Z_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
+    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+    gemm(context_, Z_plan_, X_all_ + s * D * kShardM * K, W1, Z_s, workspaces_[s % kComputeStreams], compute,
+         kLinearZ);
+    bf16* A_s = A_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
+    hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_s, Z_s, kSliceM * kShardN, compute, kUnaryAS);
+    gemm(context_, P_plan_, A_s, W2, P_ + s * kSliceM * K, workspaces_[s % kComputeStreams], compute,
+         kLinearP);
 
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
-  }
-
-  for (int64_t s = 0; s < S; ++s) {
-    stream = workers_[s % kStreams];
-    bf16* X_all_s = X_all_ + s * D * (M / (S * D)) * K;  // [D, M / (S * D), K]
-    bf16* U_s = X_all_s;                                 // [1, M / S, K]
-    bf16* Z_s = Z_ + s * (M / S) * (N / D);              // [1, M / S, N / D]
-
-    // Wait(gather)
-    HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-
-    // Z_s = Linear(U_s, W1)
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), Z_plan_.op, &hirgen::kOne, W1, Z_plan_.b, U_s, Z_plan_.a,
-                       &hirgen::kZero, Z_s, Z_plan_.c, Z_s, Z_plan_.c, &Z_plan_.algo,
-                       workspaces_[s % kStreams], Z_plan_.workspace_bytes, stream),
-        kLinearZ);
-    bf16* A_s = A_ + s * (M / S) * (N / D);  // [1, M / S, N / D]
-
-    // A_s = Unary(gelu, Z_s)
-    hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_s, Z_s, M / S * (N / D), stream, kUnaryAS);
-    bf16* P_s = P_ + s * (M / S) * K;  // [1, M / S, K]
-
-    // P_s = Linear(A_s, W2)
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, W2, P_plan_.b, A_s, P_plan_.a,
-                       &hirgen::kZero, P_s, P_plan_.c, P_s, P_plan_.c, &P_plan_.algo,
-                       workspaces_[s % kStreams], P_plan_.workspace_bytes, stream),
-        kLinearP);
-    bf16* R_s = P_s;                        // [1, D, M / (S * D), K]
-    bf16* Y_s = Y + s * (M / (S * D)) * K;  // [1, M / (S * D), K]
-
-    // reduce_scatter = Communication(ReduceScatter, mesh world axis x, reduce sum, in R_s, out Y_s,
-    // NCCL)
-    HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], stream), kReduceScatter);
+    // On the stream of the communicator, under the GEMMs of other iterations.
+    HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
-    HG_CHECK(
-        ncclReduceScatter(R_s, Y_s, M / (S * D) * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-        kReduceScatter);
+    HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * K, Y + s * kShardM * K, kShardM * K, ncclBfloat16, ncclSum,
+                               x_.comm, x_.stream),
+             kReduceScatter);
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
-  stream = caller;
-  for (int64_t s = 0; s < S; ++s) {
-    // Wait(reduce_scatter)
-    HG_CHECK(cudaStreamWaitEvent(stream, reduce_scatter_done_[s], 0), kWaitReduceScatter);
-  }
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
 
@@ -191,58 +132,30 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "X",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / (S * D)}, {K}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "W1",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {N / D}, {K}},
-       .where = "spec.yaml:10:3",
-       .contraction = K,
-       .deviation = 0.0110485},
-      {.name = "W2",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K}, {N / D}},
-       .where = "spec.yaml:11:3",
-       .contraction = N,
-       .deviation = 0.015625},
-      {.name = "Y",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / (S * D)}, {K}},
-       .output = true,
-       .where = "spec.yaml:12:3",
-       .tolerance = 0.0625},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {K}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}, {K}},
+       .where = "spec.yaml:10:3", .contraction = K, .deviation = 0.0110485},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardN}},
+       .where = "spec.yaml:11:3", .contraction = N, .deviation = 0.015625},
+      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {K}}, .output = true,
+       .where = "spec.yaml:12:3", .tolerance = 0.0625},
   };
 }
 
-std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
-  return std::make_unique<MlpTp>(context);
-}
+std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::make_unique<MlpTp>(context); }
 
 }  // namespace
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "mlp_tp",
-              .spec = "spec.yaml",
-              .digest = "e0ee0a73b1faeb98b6a9a98671727e2e8492b0ee03903e072a38f94354980657",
-              .mesh_size = D,
-              .gemms = {{S * (M / S), N / D, K, 1}, {S * (M / S), K, N / D, 1}},
-              .communications = {"allgather x", "reducescatter x"},
-              .bytes = S * D * (M / (S * D)) * K * 2,
-              .largest = "allgather",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "mlp_tp", .spec = "spec.yaml",
+               .digest = "e0ee0a73b1faeb98b6a9a98671727e2e8492b0ee03903e072a38f94354980657", .mesh_size = D,
+               .gemms = {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
+               .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,
+               .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

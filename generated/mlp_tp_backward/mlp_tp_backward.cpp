@@ -23,46 +23,33 @@
 // Derived: allgather of dY over mesh axis x.
 // Derived: allgather of X over mesh axis x.
 // Derived: reducescatter of dP over mesh axis x.
-// Schedule: no worker streams.
+// Schedule: no compute streams.
 #include "mlp_tp_backward.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_mlp_tp_backward {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 8;
-constexpr int64_t M = 8192;
-constexpr int64_t K = 8192;
-constexpr int64_t N = 32768;
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 8, M = 8192, K = 8192, N = 32768;
+constexpr int64_t kShardM = M / D, kShardN = N / D;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kDAShape = {
-    .m = M, .n = N / D, .k = K, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDPShape = {
-    .m = M, .n = K, .k = N / D, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDW2Shape = {
-    .m = K, .n = N / D, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDW1Shape = {
-    .m = N / D, .n = K, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kDAShape = {.m = M, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kDPShape = {.m = M, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kDW2Shape =
+    {.m = K, .n = kShardN, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kDW1Shape =
+    {.m = kShardN, .n = K, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:17:5 gather: Allgather of dY";
 constexpr const char* kUnarySlope = "spec.yaml:20:5 Unary of slope";
 constexpr const char* kUnaryA = "spec.yaml:22:5 Unary of A";
@@ -77,37 +64,35 @@ constexpr const char* kWaitGather2 = "spec.yaml:18:5 Wait(gather_2)";
 constexpr const char* kMatmulDW1 = "spec.yaml:26:5 Matmul of dW1";
 constexpr const char* kWaitReduceScatter = "spec.yaml:29:5 Wait(reduce_scatter)";
 
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
+
 /// One rank's program. What can be made before the first call is a data member.
 class MlpTpBackward final : public hirgen::Program {
  public:
-  explicit MlpTpBackward(hirgen::Context& context);
+  explicit MlpTpBackward(hirgen::Context& context) : context_(context) {}
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world axis x");
-
-  // Buffers, kept from call to call.
-  // [D, M / D, K]
-  bf16* dY_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:17:5 dY_all");
-  bf16* slope_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:20:5 slope");      // [1, M, N / D]
-  bf16* A_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:22:5 A");              // [1, M, N / D]
-  bf16* X_all_ = context_.allocate<bf16>(D * (M / D) * K, "spec.yaml:18:5 X_all");  // [D, M / D, K]
-  bf16* dA_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:19:5 dA");            // [1, M, N / D]
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world axis x");
+  bf16* dY_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:17:5 dY_all");  // [D, kShardM, K]
+  bf16* slope_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:20:5 slope");        // [1, M, kShardN]
+  bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:22:5 A");                // [1, M, kShardN]
+  bf16* X_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 X_all");    // [D, kShardM, K]
+  bf16* dA_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 dA");              // [1, M, kShardN]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
-  bf16* dZ_ = context_.allocate<bf16>(M * (N / D), "spec.yaml:21:5 dZ");  // [1, M, N / D]
+  bf16* dZ_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:21:5 dZ");  // [1, M, kShardN]
   bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");        // [1, M, K]
-
-  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dP_plan_{context_, kDPShape, kMatmulDP};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events gather_2_ready_ = context_.events("gather_2_ready", kGather2, 1);
@@ -116,88 +101,44 @@ class MlpTpBackward final : public hirgen::Program {
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
 };
 
-MlpTpBackward::MlpTpBackward(hirgen::Context& context) : context_(context) {}
-
 void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* dY = static_cast<const bf16*>(tensors[0]);  // [1, M / D, K]
-  const bf16* X = static_cast<const bf16*>(tensors[1]);   // [1, M / D, K]
-  const bf16* Z = static_cast<const bf16*>(tensors[2]);   // [1, M, N / D]
-  const bf16* W1 = static_cast<const bf16*>(tensors[3]);  // [1, N / D, K]
-  const bf16* W2 = static_cast<const bf16*>(tensors[4]);  // [1, K, N / D]
-  bf16* dX = static_cast<bf16*>(tensors[5]);              // [1, M / D, K]
-  bf16* dW1 = static_cast<bf16*>(tensors[6]);             // [1, N / D, K]
-  bf16* dW2 = static_cast<bf16*>(tensors[7]);             // [1, K, N / D]
-  cudaStream_t stream = caller;                           // the current stream
+  const bf16* dY = static_cast<const bf16*>(tensors[0]);  // [1, kShardM, K]
+  const bf16* X = static_cast<const bf16*>(tensors[1]);   // [1, kShardM, K]
+  const bf16* Z = static_cast<const bf16*>(tensors[2]);   // [1, M, kShardN]
+  const bf16* W1 = static_cast<const bf16*>(tensors[3]);  // [1, kShardN, K]
+  const bf16* W2 = static_cast<const bf16*>(tensors[4]);  // [1, K, kShardN]
+  bf16* dX = static_cast<bf16*>(tensors[5]);              // [1, kShardM, K]
+  bf16* dW1 = static_cast<bf16*>(tensors[6]);             // [1, kShardN, K]
+  bf16* dW2 = static_cast<bf16*>(tensors[7]);             // [1, K, kShardN]
 
   // Moved, so that Reshape is local to a rank.
-  // gather = Communication(Allgather, mesh world axis x, in dY, out dY_all, NCCL)
-  HG_CHECK(cudaEventRecord(gather_ready_[0], stream), kGather);
+  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
-  HG_CHECK(ncclAllGather(dY, dY_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather);
+  HG_CHECK(ncclAllGather(dY, dY_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
-
-  // slope = Unary(gelu_grad, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, Z, M * (N / D), stream, kUnarySlope);
-
-  // A = Unary(gelu, Z)
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, M * (N / D), stream, kUnaryA);
+  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, Z, M * kShardN, caller, kUnarySlope);
+  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, M * kShardN, caller, kUnaryA);
 
   // Moved, so that Reshape is local to a rank.
-  // gather_2 = Communication(Allgather, mesh world axis x, in X, out X_all, NCCL)
-  HG_CHECK(cudaEventRecord(gather_2_ready_[0], stream), kGather2);
+  HG_CHECK(cudaEventRecord(gather_2_ready_[0], caller), kGather2);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_2_ready_[0], 0), kGather2);
-  HG_CHECK(ncclAllGather(X, X_all_, M / D * K, ncclBfloat16, x_.comm, x_.stream), kGather2);
+  HG_CHECK(ncclAllGather(X, X_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kGather2);
   HG_CHECK(cudaEventRecord(gather_2_done_[0], x_.stream), kGather2);
-  bf16* G = dY_all_;  // [M, K]
-
-  // Wait(gather)
-  HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[0], 0), kWaitGather);
-
-  // dA = Matmul(G, W2)
-  HG_CHECK(cublasLtMatmul(context_.cublas(), dA_plan_.op, &hirgen::kOne, W2, dA_plan_.b, G,
-                          dA_plan_.a, &hirgen::kZero, dA_, dA_plan_.c, dA_, dA_plan_.c,
-                          &dA_plan_.algo, workspace_, dA_plan_.workspace_bytes, stream),
-           kMatmulDA);
-
-  // dZ = Binary(mul, dA, slope)
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, dA_, slope_, M * (N / D), stream, kBinaryDZ);
-
-  // dP = Matmul(dZ, W1)
-  HG_CHECK(cublasLtMatmul(context_.cublas(), dP_plan_.op, &hirgen::kOne, W1, dP_plan_.b, dZ_,
-                          dP_plan_.a, &hirgen::kZero, dP_, dP_plan_.c, dP_, dP_plan_.c,
-                          &dP_plan_.algo, workspace_, dP_plan_.workspace_bytes, stream),
-           kMatmulDP);
-  bf16* dR = dP_;  // [1, D, M / D, K]
+  HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[0], 0), kWaitGather);
+  gemm(context_, dA_plan_, dY_all_, W2, dA_, workspace_, caller, kMatmulDA);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, dA_, slope_, M * kShardN, caller, kBinaryDZ);
+  gemm(context_, dP_plan_, dZ_, W1, dP_, workspace_, caller, kMatmulDP);
 
   // Issued ahead, so that the Matmul of dW2 hides it.
-  // reduce_scatter = Communication(ReduceScatter, mesh world axis x, reduce sum, in dR, out dX,
-  // NCCL)
-  HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], stream), kReduceScatter);
+  HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], caller), kReduceScatter);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[0], 0), kReduceScatter);
-  HG_CHECK(ncclReduceScatter(dR, dX, M / D * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+  HG_CHECK(ncclReduceScatter(dP_, dX, kShardM * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
            kReduceScatter);
   HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], x_.stream), kReduceScatter);
-  bf16* Gt = G;  // [K, M]
-
-  // dW2 = Matmul(Gt, A)
-  HG_CHECK(cublasLtMatmul(context_.cublas(), dW2_plan_.op, &hirgen::kOne, A_, dW2_plan_.b, Gt,
-                          dW2_plan_.a, &hirgen::kZero, dW2, dW2_plan_.c, dW2, dW2_plan_.c,
-                          &dW2_plan_.algo, workspace_, dW2_plan_.workspace_bytes, stream),
-           kMatmulDW2);
-  bf16* dZt = dZ_;   // [1, N / D, M]
-  bf16* U = X_all_;  // [M, K]
-
-  // Wait(gather_2)
-  HG_CHECK(cudaStreamWaitEvent(stream, gather_2_done_[0], 0), kWaitGather2);
-
-  // dW1 = Matmul(dZt, U)
-  HG_CHECK(cublasLtMatmul(context_.cublas(), dW1_plan_.op, &hirgen::kOne, U, dW1_plan_.b, dZt,
-                          dW1_plan_.a, &hirgen::kZero, dW1, dW1_plan_.c, dW1, dW1_plan_.c,
-                          &dW1_plan_.algo, workspace_, dW1_plan_.workspace_bytes, stream),
-           kMatmulDW1);
-
-  // Wait(reduce_scatter)
-  HG_CHECK(cudaStreamWaitEvent(stream, reduce_scatter_done_[0], 0), kWaitReduceScatter);
+  gemm(context_, dW2_plan_, dY_all_, A_, dW2, workspace_, caller, kMatmulDW2);
+  HG_CHECK(cudaStreamWaitEvent(caller, gather_2_done_[0], 0), kWaitGather2);
+  gemm(context_, dW1_plan_, dZ_, X_all_, dW1, workspace_, caller, kMatmulDW1);
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[0], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
 
@@ -205,50 +146,22 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "dY",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {K}},
-       .where = "spec.yaml:8:3",
-       .contraction = K},
-      {.name = "X",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {K}},
-       .where = "spec.yaml:9:3",
-       .contraction = M},
-      {.name = "Z",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M}, {N / D}},
+      {.name = "dY", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+       .where = "spec.yaml:8:3", .contraction = K},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+       .where = "spec.yaml:9:3", .contraction = M},
+      {.name = "Z", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {M}, {kShardN}},
        .where = "spec.yaml:10:3"},
-      {.name = "W1",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {N / D}, {K}},
-       .where = "spec.yaml:11:3",
-       .contraction = N,
-       .deviation = 0.015625},
-      {.name = "W2",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K}, {N / D}},
-       .where = "spec.yaml:12:3",
-       .contraction = K,
-       .deviation = 0.0110485},
-      {.name = "dX",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {K}},
-       .output = true,
-       .where = "spec.yaml:13:3",
-       .tolerance = 0.0625},
-      {.name = "dW1",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {N / D}, {K}},
-       .output = true,
-       .where = "spec.yaml:14:3",
-       .tolerance = 0.0541266},
-      {.name = "dW2",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K}, {N / D}},
-       .output = true,
-       .where = "spec.yaml:15:3",
-       .tolerance = 0.0441942},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}, {K}},
+       .where = "spec.yaml:11:3", .contraction = N, .deviation = 0.015625},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardN}},
+       .where = "spec.yaml:12:3", .contraction = K, .deviation = 0.0110485},
+      {.name = "dX", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}}, .output = true,
+       .where = "spec.yaml:13:3", .tolerance = 0.0625},
+      {.name = "dW1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}, {K}}, .output = true,
+       .where = "spec.yaml:14:3", .tolerance = 0.0541266},
+      {.name = "dW2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardN}}, .output = true,
+       .where = "spec.yaml:15:3", .tolerance = 0.0441942},
   };
 }
 
@@ -260,24 +173,13 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "mlp_tp_backward",
-              .spec = "spec.yaml",
-              .digest = "dbc979c4d8704dbc885737abaa9ee88978355ae3bfe9ead6484bc68bbb9532db",
-              .mesh_size = D,
-              .gemms = {{M, N / D, K, 1}, {M, K, N / D, 1}, {K, N / D, M, 1}, {N / D, K, M, 1}},
-              .communications = {"allgather x", "allgather x", "reducescatter x"},
-              .bytes = D * (M / D) * K * 2,
-              .largest = "allgather",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "mlp_tp_backward", .spec = "spec.yaml",
+               .digest = "dbc979c4d8704dbc885737abaa9ee88978355ae3bfe9ead6484bc68bbb9532db", .mesh_size = D,
+               .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}, {K, kShardN, M, 1}, {kShardN, K, M, 1}},
+               .communications = {"allgather x", "allgather x", "reducescatter x"},
+               .bytes = D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -7,81 +7,57 @@
 //   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
 // Derived: reducescatter of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, no worker streams.
+// Schedule: pipeline collective, no compute streams.
 #include "reduce_scatter.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_reduce_scatter {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t S = 4;
-constexpr int64_t M = 8192;
-constexpr int64_t N = 8192;
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
+constexpr int64_t kShardM = M / (S * D);
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kReduceScatter = "spec.yaml:11:5 reduce_scatter: ReduceScatter of A_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:11:5 Wait(reduce_scatter)";
 
 /// One rank's program. What can be made before the first call is a data member.
 class ReduceScatter final : public hirgen::Program {
  public:
-  explicit ReduceScatter(hirgen::Context& context);
+  explicit ReduceScatter(hirgen::Context& context) : context_(context) {}
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
+  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
 };
 
-ReduceScatter::ReduceScatter(hirgen::Context& context) : context_(context) {}
-
 void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, M / (S * D), N]
-  bf16* C = static_cast<bf16*>(tensors[1]);              // [S, 1, M / (S * D), N]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, kShardM, N]
+  bf16* C = static_cast<bf16*>(tensors[1]);              // [S, 1, kShardM, N]
+
+  HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], caller), kReduceScatter);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[0], 0), kReduceScatter);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
-    const bf16* A_s = A + s * D * (M / (S * D)) * N;  // [1, D, M / (S * D), N]
-    bf16* C_s = C + s * (M / (S * D)) * N;            // [1, M / (S * D), N]
-
-    // reduce_scatter = Communication(ReduceScatter, mesh world axis x, reduce sum, in A_s, out C_s,
-    // NCCL)
-    HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], stream), kReduceScatter);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
-    HG_CHECK(
-        ncclReduceScatter(A_s, C_s, M / (S * D) * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-        kReduceScatter);
+    HG_CHECK(ncclReduceScatter(A + s * D * kShardM * N, C + s * kShardM * N, kShardM * N, ncclBfloat16,
+                               ncclSum, x_.comm, x_.stream),
+             kReduceScatter);
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
-  for (int64_t s = 0; s < S; ++s) {
-    // Wait(reduce_scatter)
-    HG_CHECK(cudaStreamWaitEvent(stream, reduce_scatter_done_[s], 0), kWaitReduceScatter);
-  }
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
 
@@ -89,14 +65,9 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {D}, {M / (S * D)}, {N}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {D}, {kShardM}, {N}},
        .where = "spec.yaml:8:3"},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{S}, {D, D, x}, {M / (S * D)}, {N}},
-       .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:9:3"},
   };
 }
@@ -109,24 +80,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "reduce_scatter",
-              .spec = "spec.yaml",
-              .digest = "959c44f815db0a272d1e0daf2d48bad20aed0b85c13850194fff22e3165cd391",
-              .mesh_size = D,
-              .gemms = {},
-              .communications = {"reducescatter x"},
-              .bytes = S * D * (M / (S * D)) * N * 2,
-              .largest = "reducescatter",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "reduce_scatter", .spec = "spec.yaml",
+               .digest = "959c44f815db0a272d1e0daf2d48bad20aed0b85c13850194fff22e3165cd391", .mesh_size = D,
+               .gemms = {}, .communications = {"reducescatter x"}, .bytes = S * D * kShardM * N * 2,
+               .largest = "reducescatter", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

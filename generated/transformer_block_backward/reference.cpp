@@ -138,8 +138,7 @@ void reference(hirgen::Reference& model) {
   // spec.yaml:73:5 dscaled_P_fp32 = cast(P)
   model.cast("dscaled_P_fp32", "P", hirgen::DType::kFp32);
   // spec.yaml:73:5 dscaled_weighted = mul(dscaled_dP_fp32, dscaled_P_fp32)
-  model.binary("dscaled_weighted", "mul", "dscaled_dP_fp32", "dscaled_P_fp32",
-               hirgen::DType::kFp32);
+  model.binary("dscaled_weighted", "mul", "dscaled_dP_fp32", "dscaled_P_fp32", hirgen::DType::kFp32);
   // spec.yaml:73:5 dscaled_sum = sum(dscaled_weighted)
   model.reduce("dscaled_sum", "sum", "dscaled_weighted", 4, hirgen::DType::kFp32);
   // spec.yaml:73:5 dscaled_sum_b = broadcast(dscaled_sum)

@@ -34,15 +34,18 @@ var mayImport = map[string][]string{
 	"lowering/hostir":        {"model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/hostir/text":   {"lowering/hostir", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/hostir/verify": {"lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
-	"lowering/hostir/interp": {"lowering/hostir", "lowering/hostir/text", "model/domain", "internal/expr", "internal/diag"},
+	"lowering/hostir/interp": {"lowering/tasks", "lowering/hostir", "lowering/hostir/text", "model/domain", "internal/expr", "internal/diag"},
 	"lowering/cost":          {"lowering/hostir", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/shard":         {"lowering/hostir", "model/domain", "model/schedule", "internal/diag", "internal/expr"},
 	"lowering/pipeline":      {"lowering/hostir", "lowering/cost", "model/domain", "model/schedule", "internal/expr"},
 	"lowering/lowertest":     {"model", "lowering/hostir", "lowering/hostir/*", "model/domain"},
 	"lowering":               {"model", "lowering/cost", "lowering/shard", "lowering/pipeline", "lowering/hostir", "lowering/hostir/*", "model/domain", "model/schedule", "internal/*"},
-	"emit":                   {"lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag"},
+	"lowering/tasks":         {},
+	"lowering/calls":         {"lowering/hostir", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
+	"lowering/calls/interp":  {"lowering/calls", "lowering/tasks", "lowering/hostir/interp", "model/domain", "internal/expr"},
+	"emit":                   {"lowering/calls", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag"},
 	"emit/gosrc":             {"model", "model/domain"},
-	"cmd/hirgen":             {"model", "model/domain", "model/schedule", "lowering", "lowering/hostir", "lowering/hostir/text", "lowering/cost", "emit", "emit/gosrc", "internal/*"},
+	"cmd/hirgen":             {"model", "model/domain", "model/schedule", "lowering", "lowering/hostir", "lowering/hostir/text", "lowering/calls", "lowering/cost", "emit", "emit/gosrc", "internal/*"},
 }
 
 // onlyIn says which files may import a package that shapes all that touches it. Each

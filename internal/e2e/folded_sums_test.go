@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,23 +42,17 @@ func TestFoldedSums(t *testing.T) {
 // TestAFoldedProductNeedsItsWait takes the wait in front of the product that adds out of an
 // emitted program: for some seed elements must then be wrong.
 func TestAFoldedProductNeedsItsWait(t *testing.T) {
-	for transport, call := range map[string]string{"ipc-put": "cuStreamWaitValue32(stream, ", "nccl": "cudaStreamWaitEvent(stream, exchange_done_"} {
+	for transport, call := range map[string]string{"ipc-put": "cuStreamWaitValue32(caller, ", "nccl": "cudaStreamWaitEvent(caller, exchange_done_"} {
 		exchanges.emit(t, foldedSums(t, "matmul_rs_p2p", transport, "split: 2"), small("matmul_rs_p2p", 2))
 		source := exchanges.source(t, "exchange.cpp")
-		before, after, found := strings.Cut(source, "        // Wait(")
-		wait := withoutComment(after)
-		if first, _, _ := strings.Cut(wait, ";"); !found || !strings.Contains(first, call) {
+		lines := strings.SplitAfter(source, "\n")
+		wait := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, call) })
+		if wait < 0 || !strings.Contains(strings.Join(lines[wait:], ""), "gemm_add(context_,") {
 			t.Fatalf("%s: the program has no %s in front of the product\n%s", transport, call, source)
 		}
 		t.Run(transport, func(t *testing.T) {
-			mutated := before + withoutFirst(strings.SplitAfter(wait, "\n"))
-			mustBeWrong(t, exchanges.rebuild(t, "exchange.cpp", mutated))
+			start := startOf(lines, wait)
+			mustBeWrong(t, exchanges.rebuild(t, "exchange.cpp", strings.Join(lines[:start], "")+withoutFirst(lines[start:])))
 		})
 	}
-}
-
-// withoutComment drops the rest of a line.
-func withoutComment(text string) string {
-	_, rest, _ := strings.Cut(text, "\n")
-	return rest
 }

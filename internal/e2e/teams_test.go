@@ -125,7 +125,7 @@ func TestHosts(t *testing.T) {
 // peers are then ranks whose memory is not there.
 func TestMemoryOfAnotherTeam(t *testing.T) {
 	exchanges.emit(t, fmt.Sprintf(rowsOfHosts, "{y: R, x: D}"), nil)
-	other := strings.Replace(exchanges.source(t, "exchange.cpp"), ".axis = 1,", ".axis = 0,", 1)
+	other := strings.Replace(exchanges.source(t, "exchange.cpp"), ".axis = 1}", ".axis = 0}", 1)
 	program := exchanges.rebuild(t, "exchange.cpp", other)
 	if r := run(t, launch.Options{Program: program, N: 4, Args: []string{"--timeout", "3"}}); r.exit == 0 {
 		t.Errorf("the program uses memory that it does not share: %s", r)

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/internal/launch"
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/calls"
 )
 
 // slice is one call in the file of --trace. Times are nanoseconds.
@@ -110,96 +109,57 @@ func traced(t *testing.T, program string, ranks int, seed int64, calls string) (
 	return readTrace(t, path), r
 }
 
-// expected counts the calls that a rank makes of each kind, in one call of a host program, by the
-// text "kind statement".
-func expected(t *testing.T, p *hostir.Program, rank int64) map[string]int {
+// expected counts the calls that a rank makes of each kind, in one call of a program, by the text
+// "kind statement".
+func expected(t *testing.T, p *calls.Program, rank int64) map[string]int {
 	t.Helper()
-	env := map[string]int64{"rank": rank}
-	for _, param := range p.Params {
-		env[param.Name] = param.Value
+	e := &expecting{program: p, rank: rank, env: p.Values(), statements: map[string]string{}, counts: map[string]int{}}
+	e.env["rank"] = rank
+	for _, label := range p.Labels {
+		_, e.statements[label.Name], _ = strings.Cut(label.Text, " ")
 	}
-	calls := map[string]int{}
-	over := map[string]string{} // by handle, how a Wait for it waits
-	var block func(body []hostir.Stmt)
-	block = func(body []hostir.Stmt) {
-		for _, s := range body {
-			switch s := s.(type) {
-			case *hostir.For:
-				for i := s.First; i < s.Count.Size; i++ {
-					env[s.Var] = i
-					block(s.Body)
-				}
-			case *hostir.If:
-				cond, err := expr.Eval(s.Cond, func(name string) (int64, bool) { v, ok := env[name]; return v, ok })
-				if err != nil {
-					t.Fatal(err)
-				}
-				if cond != 0 {
-					block(s.Body)
-				} else {
-					block(s.Else)
-				}
-			default:
-				for _, call := range callsOf(t, s, over) {
-					calls[call]++
-				}
+	e.list(p.Body)
+	return e.counts
+}
+
+// expecting goes through the calls of a rank.
+type expecting struct {
+	program    *calls.Program
+	rank       int64
+	env        calls.Values
+	statements map[string]string // by label
+	counts     map[string]int
+}
+
+func (e *expecting) list(body []calls.Stmt) {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *calls.For:
+			count, _ := e.env.Eval(s.Count)
+			for i := s.First; i < count; i++ {
+				e.env[s.Var] = i
+				e.list(s.Body)
+			}
+		case *calls.If:
+			if cond, _ := e.env.Eval(s.Cond); cond != 0 {
+				e.list(s.Body)
+			} else {
+				e.list(s.Else)
+			}
+		case *calls.Let:
+			e.env[s.Name], _ = e.program.Number(s, e.env, e.rank)
+		case *calls.NcclGroup:
+			e.list(s.Body)
+		default:
+			if kind, ok := kinds[s.Op()]; ok {
+				e.counts[kind+" "+e.statements[s.Meta().Label]]++
 			}
 		}
 	}
-	block(p.Body)
-	return calls
 }
 
-// callsOf is what a statement calls.
-func callsOf(t *testing.T, s hostir.Stmt, over map[string]string) []string {
-	t.Helper()
-	of := func(out *hostir.Tensor) string { return s.Op() + " of " + out.Name }
-	moves := func(label string, kinds ...string) []string {
-		calls := []string{"event record " + label, "event record " + label, "event wait " + label}
-		for _, kind := range kinds {
-			calls = append(calls, kind+" "+label)
-		}
-		return calls
-	}
-	switch s := s.(type) {
-	case *hostir.Matmul:
-		return []string{"gemm " + of(s.Out)}
-	case *hostir.Linear:
-		return []string{"gemm " + of(s.Out)}
-	case *hostir.Unary:
-		return []string{"kernel " + of(s.Out)}
-	case *hostir.Reduce:
-		return []string{"kernel " + of(s.Out)}
-	case *hostir.Synchronize:
-		label := "Synchronize(" + s.Stream.String() + ")"
-		return []string{"event record " + label, "event wait " + label}
-	case *hostir.Communication:
-		over[s.Handle] = "event"
-		return moves(s.Handle+": "+string(s.Type)+" of "+s.In.Name, "nccl")
-	case *hostir.EndCoalescing:
-		over[s.Handle] = "event"
-		return moves(s.Handle + ": group")
-	case *hostir.P2PCommunication:
-		label := s.Handle + ": receive of " + s.Buffer.Name
-		if s.Send {
-			label = s.Handle + ": send of " + s.Buffer.Name
-		}
-		switch {
-		case s.Backend == hostir.NCCL: // within a group
-			return []string{"nccl " + label}
-		case s.Send:
-			over[s.Handle] = "flag"
-			return []string{"flag write " + s.Handle + ": send of"} // and the shared buffer
-		default:
-			over[s.Handle] = "event"
-			return moves(label, "flag wait", "copy", "flag write")
-		}
-	case *hostir.Wait:
-		label := "Wait(" + s.Handle + ")"
-		if over[s.Handle] == "flag" {
-			return []string{"flag wait " + label, "event record " + label}
-		}
-		return []string{"event wait " + label}
-	}
-	return nil
+// kinds are what a trace calls statements.
+var kinds = map[string]string{
+	"EventRecord": "event record", "StreamWait": "event wait", "FlagWrite": "flag write", "FlagWait": "flag wait",
+	"Memcpy": "copy", "NcclCall": "nccl", "Gemm": "gemm", "Launch": "kernel",
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
+	lowered "github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
@@ -21,7 +22,11 @@ func TestTraceHasEveryCall(t *testing.T) {
 	for _, name := range []string{"mlp_tp", "ag_matmul_p2p", "matmul_ar_p2p"} {
 		spec, values := example(t, "../../testdata/specs/"+name+"/spec.yaml", row(ranks))
 		program := examples.make(t, spec, values)
-		p, err := text.Parse("host_ir.txt", examples.source(t, "host_ir.txt"))
+		host, err := text.Parse("host_ir.txt", examples.source(t, "host_ir.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := lowered.Lower(host)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +34,7 @@ func TestTraceHasEveryCall(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, seed %d", name, seed), func(t *testing.T) {
 				tr, r := traced(t, program, ranks, seed, fmt.Sprint(calls))
 				for rank := range ranks {
-					want := expected(t, p, int64(rank))
+					want := expected(t, p.Program, int64(rank))
 					for call := 1; call <= calls; call++ {
 						if got := tr.callsOf(rank, call); !maps.Equal(got, want) {
 							t.Errorf("rank %d, call %d has\n%v\nwant\n%v", rank, call, got, want)
@@ -71,12 +76,7 @@ func (tr trace) callsOf(rank, call int) map[string]int {
 		if s.rank != rank || s.call != call {
 			continue
 		}
-		// A flag is that of a shared buffer, which the host program does not name.
-		statement := s.statement
-		if handle, _, isSend := strings.Cut(statement, ": send of "); isSend && s.kind == "flag write" {
-			statement = handle + ": send of"
-		}
-		calls[s.kind+" "+statement]++
+		calls[s.kind+" "+s.statement]++
 		for _, label := range s.andAlso {
 			_, statement, _ := strings.Cut(label, " ")
 			calls[s.kind+" "+statement]++

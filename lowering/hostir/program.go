@@ -63,6 +63,7 @@ type RefOp struct {
 	Perm  []int           // permute
 	Shape []domain.Extent // the logical shape of Out, without reduced axes
 	DType domain.DType    // of Out
+	Whole string          // the operation of the spec that it is a part of: "layer_norm(X, g, b)"; empty: none
 	Pos   diag.Pos
 }
 

@@ -89,7 +89,7 @@ func (g *generator) makeTensor(i int) *hostir.Tensor {
 }
 
 func (g *generator) refOp(i int) hostir.RefOp {
-	op := hostir.RefOp{Out: fmt.Sprintf("R%d", i), Shape: []domain.Extent{}, DType: domain.FP16, Pos: g.pos()}
+	op := hostir.RefOp{Out: fmt.Sprintf("R%d", i), Whole: []string{"", "layer_norm(X, \"g\")"}[i%2], Shape: []domain.Extent{}, DType: domain.FP16, Pos: g.pos()}
 	op.Kind = g.pick("matmul", "unary", "binary", "reduce", "permute", "broadcast", "linear", "set")
 	for range 1 + g.IntN(3) {
 		op.In = append(op.In, g.pick("A", "perm", "axis"))

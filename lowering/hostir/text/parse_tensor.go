@@ -179,6 +179,10 @@ func (p *parser) referenceLine() {
 	op.Shape = p.extents()
 	p.expect(",")
 	op.DType = p.dtype()
+	if p.accept(",") {
+		p.keyword("of")
+		op.Whole = p.quoted()
+	}
 	op.Pos = p.trailer(p.program.File).Pos
 	p.program.Reference = append(p.program.Reference, op)
 }

@@ -77,7 +77,11 @@ func formatRefOp(op hostir.RefOp) string {
 	case "permute":
 		args = append(args, "perm "+Numbers(op.Perm))
 	}
-	return fmt.Sprintf("%s = %s, shape %s, %s", op.Out, call(op.Kind, args...), Numbers(op.Shape), op.DType)
+	line := fmt.Sprintf("%s = %s, shape %s, %s", op.Out, call(op.Kind, args...), Numbers(op.Shape), op.DType)
+	if op.Whole != "" {
+		line += ", of " + strconv.Quote(op.Whole)
+	}
+	return line
 }
 
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -27,90 +27,52 @@
 // Derived: broadcast of at_root over mesh axis x.
 // Derived: reduce of parts over mesh axis x.
 // Derived: and 1 more.
-// Schedule: pipeline collective, no worker streams.
+// Schedule: pipeline collective, no compute streams.
 #include "collectives.hpp"
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_collectives {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t X = 2;
-constexpr int64_t Y = 2;
-constexpr int64_t N = 8;
-
 using fp32 = float;
 
-// Mesh world: x of X, y of Y ranks.
-const hirgen::Mesh mesh_world({X, Y});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t X = 2, Y = 2, N = 8;
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+const hirgen::Mesh mesh_world({X, Y});  // x of X, y of Y ranks
+
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kGather = "collectives.hir:3:5 gather: Allgather of parts";
-constexpr const char* kWaitGather = "collectives.hir:3:5 Wait(gather)";
 constexpr const char* kAllSum = "collectives.hir:4:5 all_sum: Allreduce of parts";
-constexpr const char* kWaitAllSum = "collectives.hir:4:5 Wait(all_sum)";
 constexpr const char* kScatterSum = "collectives.hir:5:5 scatter_sum: ReduceScatter of parts";
-constexpr const char* kWaitScatterSum = "collectives.hir:5:5 Wait(scatter_sum)";
 constexpr const char* kExchange = "collectives.hir:6:5 exchange: AllToAll of parts";
 constexpr const char* kWaitExchange = "collectives.hir:6:5 Wait(exchange)";
 constexpr const char* kSpread = "collectives.hir:7:5 spread: Broadcast of parts";
 constexpr const char* kWaitSpread = "collectives.hir:7:5 Wait(spread)";
 constexpr const char* kCollect = "collectives.hir:11:5 collect: Gather of parts";
-constexpr const char* kWaitCollect = "collectives.hir:11:5 Wait(collect)";
 constexpr const char* kShare = "collectives.hir:8:5 share: Broadcast of at_root";
-constexpr const char* kWaitShare = "collectives.hir:8:5 Wait(share)";
 constexpr const char* kRootSum = "collectives.hir:12:5 root_sum: Reduce of parts";
-constexpr const char* kWaitRootSum = "collectives.hir:12:5 Wait(root_sum)";
 constexpr const char* kDeal = "collectives.hir:9:5 deal: Scatter of sum_at_root";
 constexpr const char* kWaitDeal = "collectives.hir:9:5 Wait(deal)";
 
 /// One rank's program. What can be made before the first call is a data member.
 class Collectives final : public hirgen::Program {
  public:
-  explicit Collectives(hirgen::Context& context);
+  explicit Collectives(hirgen::Context& context) : context_(context) {}
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "collectives.hir:3:5 mesh world axis x");
-
-  // Buffers, kept from call to call.
-  fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");  // [X, X, N]
-  // [X, N]
-  fp32* sum_at_root_ = context_.allocate<fp32>(X * N, "collectives.hir:12:5 sum_at_root");
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
+  fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");      // [X, X, N]
+  fp32* sum_at_root_ = context_.allocate<fp32>(X * N, "collectives.hir:12:5 sum_at_root");  // [X, N]
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
-  hirgen::Events all_sum_ready_ = context_.events("all_sum_ready", kAllSum, 1);
-  hirgen::Events all_sum_done_ = context_.events("all_sum_done", kAllSum, 1);
-  hirgen::Events scatter_sum_ready_ = context_.events("scatter_sum_ready", kScatterSum, 1);
-  hirgen::Events scatter_sum_done_ = context_.events("scatter_sum_done", kScatterSum, 1);
-  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, 1);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, 1);
-  hirgen::Events spread_ready_ = context_.events("spread_ready", kSpread, X);
   hirgen::Events spread_done_ = context_.events("spread_done", kSpread, X);
-  hirgen::Events collect_ready_ = context_.events("collect_ready", kCollect, 1);
-  hirgen::Events collect_done_ = context_.events("collect_done", kCollect, 1);
-  hirgen::Events share_ready_ = context_.events("share_ready", kShare, 1);
-  hirgen::Events share_done_ = context_.events("share_done", kShare, 1);
-  hirgen::Events root_sum_ready_ = context_.events("root_sum_ready", kRootSum, 1);
-  hirgen::Events root_sum_done_ = context_.events("root_sum_done", kRootSum, 1);
-  hirgen::Events deal_ready_ = context_.events("deal_ready", kDeal, 1);
   hirgen::Events deal_done_ = context_.events("deal_done", kDeal, 1);
 };
-
-Collectives::Collectives(hirgen::Context& context) : context_(context) {}
 
 void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const fp32* parts = static_cast<const fp32*>(tensors[0]);  // [1, X, N]
@@ -121,126 +83,50 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_rooted = static_cast<fp32*>(tensors[5]);         // [X, X, N]
   fp32* out_via_root = static_cast<fp32*>(tensors[6]);       // [X, X, N]
   fp32* out_from_root = static_cast<fp32*>(tensors[7]);      // [1, N]
-  cudaStream_t stream = caller;                              // the current stream
 
-  // gather = Communication(Allgather, mesh world axis x, in parts, out out_gathered, NCCL)
-  HG_CHECK(cudaEventRecord(gather_ready_[0], stream), kGather);
+  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
   HG_CHECK(ncclAllGather(parts, out_gathered, X * N, ncclFloat32, x_.comm, x_.stream), kGather);
-  HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
-
-  // Wait(gather)
-  HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[0], 0), kWaitGather);
-
-  // all_sum = Communication(Allreduce, mesh world axis x, reduce sum, in parts, out out_reduced,
-  // NCCL)
-  HG_CHECK(cudaEventRecord(all_sum_ready_[0], stream), kAllSum);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, all_sum_ready_[0], 0), kAllSum);
-  HG_CHECK(ncclAllReduce(parts, out_reduced, X * N, ncclFloat32, ncclSum, x_.comm, x_.stream),
-           kAllSum);
-  HG_CHECK(cudaEventRecord(all_sum_done_[0], x_.stream), kAllSum);
-
-  // Wait(all_sum)
-  HG_CHECK(cudaStreamWaitEvent(stream, all_sum_done_[0], 0), kWaitAllSum);
-
-  // scatter_sum = Communication(ReduceScatter, mesh world axis x, reduce sum, in parts, out
-  // out_scattered, NCCL)
-  HG_CHECK(cudaEventRecord(scatter_sum_ready_[0], stream), kScatterSum);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, scatter_sum_ready_[0], 0), kScatterSum);
-  HG_CHECK(ncclReduceScatter(parts, out_scattered, N, ncclFloat32, ncclSum, x_.comm, x_.stream),
-           kScatterSum);
-  HG_CHECK(cudaEventRecord(scatter_sum_done_[0], x_.stream), kScatterSum);
-
-  // Wait(scatter_sum)
-  HG_CHECK(cudaStreamWaitEvent(stream, scatter_sum_done_[0], 0), kWaitScatterSum);
-
-  // exchange = Communication(AllToAll, mesh world axis x, in parts, out out_exchanged, NCCL)
-  HG_CHECK(cudaEventRecord(exchange_ready_[0], stream), kExchange);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[0], 0), kExchange);
+  HG_CHECK(ncclAllReduce(parts, out_reduced, X * N, ncclFloat32, ncclSum, x_.comm, x_.stream), kAllSum);
+  HG_CHECK(ncclReduceScatter(parts, out_scattered, N, ncclFloat32, ncclSum, x_.comm, x_.stream), kScatterSum);
   HG_CHECK(ncclGroupStart(), kExchange);
   for (int peer = 0; peer < x_.size; ++peer) {
-    HG_CHECK(ncclSend(parts + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, x_.stream),
-             kExchange);
+    HG_CHECK(ncclSend(parts + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, x_.stream), kExchange);
     HG_CHECK(ncclRecv(out_exchanged + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, x_.stream),
              kExchange);
   }
   HG_CHECK(ncclGroupEnd(), kExchange);
   HG_CHECK(cudaEventRecord(exchange_done_[0], x_.stream), kExchange);
-
-  // Wait(exchange)
-  HG_CHECK(cudaStreamWaitEvent(stream, exchange_done_[0], 0), kWaitExchange);
+  HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[0], 0), kWaitExchange);
   for (int64_t s = 0; s < X; ++s) {
-    fp32* out_rooted_s = out_rooted + s * X * N;  // [X, N]
-
-    // spread = Communication(Broadcast, mesh world axis x, root s, in parts, out out_rooted_s,
-    // NCCL)
-    HG_CHECK(cudaEventRecord(spread_ready_[s], stream), kSpread);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, spread_ready_[s], 0), kSpread);
-    HG_CHECK(ncclBroadcast(parts, out_rooted_s, X * N, ncclFloat32, static_cast<int>(s), x_.comm,
+    HG_CHECK(ncclBroadcast(parts, out_rooted + s * X * N, X * N, ncclFloat32, static_cast<int>(s), x_.comm,
                            x_.stream),
              kSpread);
     HG_CHECK(cudaEventRecord(spread_done_[s], x_.stream), kSpread);
-
-    // Wait(spread)
-    HG_CHECK(cudaStreamWaitEvent(stream, spread_done_[s], 0), kWaitSpread);
+    HG_CHECK(cudaStreamWaitEvent(caller, spread_done_[s], 0), kWaitSpread);
   }
 
-  // collect = Communication(Gather, mesh world axis x, root 0, in parts, out at_root, NCCL)
-  HG_CHECK(cudaEventRecord(collect_ready_[0], stream), kCollect);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, collect_ready_[0], 0), kCollect);
   HG_CHECK(ncclGroupStart(), kCollect);
   HG_CHECK(ncclSend(parts, X * N, ncclFloat32, 0, x_.comm, x_.stream), kCollect);
   if (x_.rank == 0) {
     for (int peer = 0; peer < x_.size; ++peer) {
-      HG_CHECK(
-          ncclRecv(at_root_ + int64_t{peer} * X * N, X * N, ncclFloat32, peer, x_.comm, x_.stream),
-          kCollect);
+      HG_CHECK(ncclRecv(at_root_ + int64_t{peer} * (X * N), X * N, ncclFloat32, peer, x_.comm, x_.stream),
+               kCollect);
     }
   }
   HG_CHECK(ncclGroupEnd(), kCollect);
-  HG_CHECK(cudaEventRecord(collect_done_[0], x_.stream), kCollect);
-
-  // Wait(collect)
-  HG_CHECK(cudaStreamWaitEvent(stream, collect_done_[0], 0), kWaitCollect);
-
-  // share = Communication(Broadcast, mesh world axis x, root 0, in at_root, out out_via_root, NCCL)
-  HG_CHECK(cudaEventRecord(share_ready_[0], stream), kShare);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, share_ready_[0], 0), kShare);
-  HG_CHECK(ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, x_.stream),
-           kShare);
-  HG_CHECK(cudaEventRecord(share_done_[0], x_.stream), kShare);
-
-  // Wait(share)
-  HG_CHECK(cudaStreamWaitEvent(stream, share_done_[0], 0), kWaitShare);
-
-  // root_sum = Communication(Reduce, mesh world axis x, root 0, reduce sum, in parts, out
-  // sum_at_root, NCCL)
-  HG_CHECK(cudaEventRecord(root_sum_ready_[0], stream), kRootSum);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, root_sum_ready_[0], 0), kRootSum);
-  HG_CHECK(ncclReduce(parts, sum_at_root_, X * N, ncclFloat32, ncclSum, 0, x_.comm, x_.stream),
-           kRootSum);
-  HG_CHECK(cudaEventRecord(root_sum_done_[0], x_.stream), kRootSum);
-
-  // Wait(root_sum)
-  HG_CHECK(cudaStreamWaitEvent(stream, root_sum_done_[0], 0), kWaitRootSum);
-
-  // deal = Communication(Scatter, mesh world axis x, root 0, in sum_at_root, out out_from_root,
-  // NCCL)
-  HG_CHECK(cudaEventRecord(deal_ready_[0], stream), kDeal);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, deal_ready_[0], 0), kDeal);
+  HG_CHECK(ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, x_.stream), kShare);
+  HG_CHECK(ncclReduce(parts, sum_at_root_, X * N, ncclFloat32, ncclSum, 0, x_.comm, x_.stream), kRootSum);
   HG_CHECK(ncclGroupStart(), kDeal);
   if (x_.rank == 0) {
     for (int peer = 0; peer < x_.size; ++peer) {
-      HG_CHECK(ncclSend(sum_at_root_ + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, x_.stream),
-               kDeal);
+      HG_CHECK(ncclSend(sum_at_root_ + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, x_.stream), kDeal);
     }
   }
   HG_CHECK(ncclRecv(out_from_root, N, ncclFloat32, 0, x_.comm, x_.stream), kDeal);
   HG_CHECK(ncclGroupEnd(), kDeal);
   HG_CHECK(cudaEventRecord(deal_done_[0], x_.stream), kDeal);
-
-  // Wait(deal)
-  HG_CHECK(cudaStreamWaitEvent(stream, deal_done_[0], 0), kWaitDeal);
+  HG_CHECK(cudaStreamWaitEvent(caller, deal_done_[0], 0), kWaitDeal);
   context_.call_issued(caller);
 }
 
@@ -248,44 +134,21 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "parts",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{X, X, x}, {X}, {N}},
+      {.name = "parts", .dtype = hirgen::DType::kFp32, .axes = {{X, X, x}, {X}, {N}},
        .where = "collectives.hir:1:1"},
-      {.name = "out_gathered",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{X}, {X}, {N}},
-       .output = true,
+      {.name = "out_gathered", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X}, {N}}, .output = true,
        .where = "collectives.hir:3:1"},
-      {.name = "out_reduced",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{X}, {N}},
-       .output = true,
+      {.name = "out_reduced", .dtype = hirgen::DType::kFp32, .axes = {{X}, {N}}, .output = true,
        .where = "collectives.hir:4:1"},
-      {.name = "out_scattered",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{X, X, x}, {N}},
-       .output = true,
+      {.name = "out_scattered", .dtype = hirgen::DType::kFp32, .axes = {{X, X, x}, {N}}, .output = true,
        .where = "collectives.hir:5:1"},
-      {.name = "out_exchanged",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{X}, {X, X, x}, {N}},
-       .output = true,
+      {.name = "out_exchanged", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X, X, x}, {N}}, .output = true,
        .where = "collectives.hir:6:1"},
-      {.name = "out_rooted",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{X}, {X}, {N}},
-       .output = true,
+      {.name = "out_rooted", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X}, {N}}, .output = true,
        .where = "collectives.hir:7:1"},
-      {.name = "out_via_root",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{X}, {X}, {N}},
-       .output = true,
+      {.name = "out_via_root", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X}, {N}}, .output = true,
        .where = "collectives.hir:8:1"},
-      {.name = "out_from_root",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{X, X, x}, {N}},
-       .output = true,
+      {.name = "out_from_root", .dtype = hirgen::DType::kFp32, .axes = {{X, X, x}, {N}}, .output = true,
        .where = "collectives.hir:9:1"},
   };
 }
@@ -298,25 +161,14 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "collectives",
-              .spec = "collectives.hir",
-              .digest = "28dabee2096b77353e29fa493b7f97bac6ba1ccba76b97291dc7e5b3f39e01da",
-              .mesh_size = X * Y,
-              .gemms = {},
-              .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
-                                 "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},
-              .bytes = X * X * N * 4,
-              .largest = "allgather",
-              .team_size = X,
-              .transport = "nccl",
-              .parameters = {{"X", X}, {"Y", Y}, {"N", N}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "collectives", .spec = "collectives.hir",
+               .digest = "28dabee2096b77353e29fa493b7f97bac6ba1ccba76b97291dc7e5b3f39e01da",
+               .mesh_size = X * Y, .gemms = {},
+               .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
+                                  "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},
+               .bytes = X * X * N * 4, .largest = "allgather", .team_size = X, .transport = "nccl",
+               .parameters = {{"X", X}, {"Y", Y}, {"N", N}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

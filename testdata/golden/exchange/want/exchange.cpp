@@ -8,55 +8,54 @@
 //   C [Stream(D), M, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by NCCL, one slice per iteration of s.
-// Schedule: pipeline p2p, 2 worker streams, replayed as a CUDA graph.
+// Schedule: pipeline p2p, 2 compute streams, replayed as a CUDA graph.
 #include "exchange.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/graph.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_exchange {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 8;
-constexpr int64_t N = 16;
-constexpr int64_t K = 32;
-
-constexpr int kStreams = 2;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 8, N = 16, K = 32;
+constexpr int kComputeStreams = 2;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kCShape = {
-    .m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kCShape = {.m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "exchange.hir:3:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "exchange.hir:3:5 Synchronize(caller)";
 constexpr const char* kSetASlice = "exchange.hir:3:5 Set of A_slice";
 constexpr const char* kStep = "exchange.hir:3:5 step: group";
 constexpr const char* kReceive = "exchange.hir:3:5 receive: receive of A_slice";
 constexpr const char* kSend = "exchange.hir:3:5 send: send of A_own";
 constexpr const char* kWaitStep = "exchange.hir:3:5 Wait(step)";
 constexpr const char* kMatmulC = "exchange.hir:3:5 Matmul of C_slice";
-constexpr const char* kWorkerDone = "exchange.hir:3:5 Synchronize(worker s % 2)";
+constexpr const char* kJoined = "exchange.hir:3:5 Synchronize(worker s % 2)";
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class Exchange final : public hirgen::Program {
  public:
-  explicit Exchange(hirgen::Context& context);
+  explicit Exchange(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "exchange.hir exchange workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
@@ -64,34 +63,17 @@ class Exchange final : public hirgen::Program {
 
   hirgen::Context& context_;
   hirgen::GraphCache graphs_ = hirgen::GraphCache("exchange.hir exchange");
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "exchange.hir:3:5 mesh world");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "exchange.hir:3:5 mesh world");
+  cudaStream_t compute_[kComputeStreams];
+  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];
   bf16* A_all_ = context_.allocate<bf16>(D * M * K, "exchange.hir:4:5 A_all");  // [D, M, K]
-
-  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events step_ready_ = context_.events("step_ready", kStep, D);
   hirgen::Events step_done_ = context_.events("step_done", kStep, D);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
-
-Exchange::Exchange(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "exchange.hir exchange workspace");
-  }
-}
 
 // The first call with a set of pointers captures issue() as a CUDA graph; later calls
 // launch that graph.
@@ -104,63 +86,44 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, M, K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, M, N]
-  cudaStream_t stream = caller;                          // the current stream
   const int64_t rank = context_.rank();
 
-  // Every worker waits for the caller.
-  for (int64_t t = 0; t < D; ++t) {
-    stream = workers_[t % kStreams];
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  // All compute streams wait for the caller.
+  for (int64_t t = 0; t < kComputeStreams; ++t) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[t], started_[0], 0), kStarted);
   }
 
   // Step s exchanges at distance s.
   for (int64_t s = 0; s < D; ++s) {
+    const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t from = (D + rank - s) % D;
     const int64_t to = (rank + s) % D;
-    stream = workers_[s % kStreams];
-    const bf16* A_own = A;                  // [M, K]
     bf16* A_slice = A_all_ + from * M * K;  // [M, K]
     if (s == 0) {
-      // A_slice = Set(A_own)
-      HG_CHECK(
-          cudaMemcpyAsync(A_slice, A_own, M * K * sizeof(bf16), cudaMemcpyDeviceToDevice, stream),
-          kSetASlice);
+      HG_CHECK(cudaMemcpyAsync(A_slice, A, M * K * sizeof(bf16), cudaMemcpyDeviceToDevice, compute),
+               kSetASlice);
     } else {
-      // StartCoalescing
-      HG_CHECK(cudaEventRecord(step_ready_[s], stream), kStep);
+      // On the stream of the communicator, under the GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(step_ready_[s], compute), kStep);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, step_ready_[s], 0), kStep);
       HG_CHECK(ncclGroupStart(), kStep);
-
-      // receive = P2PCommunication(recv, buffer A_slice, peer (D + rank - s) % D, NCCL)
-      HG_CHECK(ncclRecv(A_slice, M * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
-               kReceive);
-
-      // send = P2PCommunication(send, buffer A_own, peer (rank + s) % D, NCCL)
-      HG_CHECK(ncclSend(A_own, M * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
-               kSend);
+      HG_CHECK(ncclRecv(A_slice, M * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream), kReceive);
+      HG_CHECK(ncclSend(A, M * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend);
       HG_CHECK(ncclGroupEnd(), kStep);
       HG_CHECK(cudaEventRecord(step_done_[s], x_.stream), kStep);
-
-      // Wait(step)
-      HG_CHECK(cudaStreamWaitEvent(stream, step_done_[s], 0), kWaitStep);
+      HG_CHECK(cudaStreamWaitEvent(compute, step_done_[s], 0), kWaitStep);
     }
 
-    bf16* C_slice = C + from * M * N;  // [M, N]
+    gemm(context_, C_plan_, A_slice, B, C + from * M * N, workspaces_[s % kComputeStreams], compute,
+         kMatmulC);
+  }
 
-    // C_slice = Matmul(A_slice, B)
-    HG_CHECK(
-        cublasLtMatmul(context_.cublas(), C_plan_.op, &hirgen::kOne, B, C_plan_.b, A_slice,
-                       C_plan_.a, &hirgen::kZero, C_slice, C_plan_.c, C_slice, C_plan_.c,
-                       &C_plan_.algo, workspaces_[s % kStreams], C_plan_.workspace_bytes, stream),
-        kMatmulC);
-    stream = caller;
-
-    // Synchronize(worker s % 2)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  // The caller waits for all compute streams.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 }
 
@@ -168,20 +131,11 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M}, {K}},
-       .where = "exchange.hir:1:1",
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {M}, {K}}, .where = "exchange.hir:1:1",
        .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{K}, {N}},
-       .where = "exchange.hir:2:1",
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "exchange.hir:2:1",
        .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D}, {M}, {N}},
-       .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {M}, {N}}, .output = true,
        .where = "exchange.hir:3:1"},
   };
 }
@@ -194,24 +148,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "exchange",
-              .spec = "exchange.hir",
-              .digest = "5c29b6d1bbf4c8fb26eca6a524dd1e0c75a1e1513209403cb62eda41068bf803",
-              .mesh_size = D,
-              .gemms = {{D * M, N, K, 1}},
-              .communications = {"sendrecv x"},
-              .bytes = (D - 1) * M * K * 2,
-              .largest = "sendrecv",
-              .transport = "nccl",
-              .graph = true,
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "exchange", .spec = "exchange.hir",
+               .digest = "5c29b6d1bbf4c8fb26eca6a524dd1e0c75a1e1513209403cb62eda41068bf803", .mesh_size = D,
+               .gemms = {{D * M, N, K, 1}}, .communications = {"sendrecv x"}, .bytes = (D - 1) * M * K * 2,
+               .largest = "sendrecv", .transport = "nccl", .graph = true,
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -10,218 +10,150 @@
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
 // Derived: transfers into E from rank to rank by NCCL, one slice per iteration of s.
-// Schedule: pipeline p2p, 2 worker streams, nodes y, via ipc-get, signals batched.
+// Schedule: pipeline p2p, 2 compute streams, nodes y, via ipc-get, signals batched.
 #include "exchange_rows.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_exchange_rows {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 2;
-constexpr int64_t R = 2;
-constexpr int64_t M = 8;
-constexpr int64_t K = 16;
-constexpr int64_t N = 12;
-
-constexpr int kStreams = 2;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of 6 ranks.
-const hirgen::Mesh mesh_world({6});
-// Mesh grid: y of R, x of D ranks.
-const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 2, R = 2, M = 8, K = 16, N = 12;
+constexpr int64_t kShardM = M / D;
+constexpr int kComputeStreams = 2;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kEShape = {
-    .m = M / D, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({6});                  // x of 6 ranks
+const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});  // y of R, x of D ranks
+constexpr hirgen::MatmulShape kEShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
-constexpr const char* kCallerReady = "spec.yaml:16:5 Synchronize(caller)";
+// What errors and the watchdog call the statements, with their place in the spec.
+constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:16:5 lends: group";
 constexpr const char* kShareA = "spec.yaml:11:3 sharing A with the other ranks along x";
-constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of A_all_s";
+constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of A_all";
 constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kMatmulE = "spec.yaml:16:5 Matmul of C_s";
-constexpr const char* kWorkerDone = "spec.yaml:16:5 Synchronize(worker s % 2)";
+constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 2)";
 constexpr const char* kExchange = "spec.yaml:17:5 exchange: group";
 constexpr const char* kReceive2 = "spec.yaml:17:5 receive_2: receive of E_s";
 constexpr const char* kSend2 = "spec.yaml:17:5 send_2: send of C";
 constexpr const char* kReturns = "spec.yaml:16:5 returns: group";
 constexpr const char* kWaitExchange = "spec.yaml:17:5 Wait(exchange)";
 
-// The buffers that ranks share.
-constexpr hirgen::SharedShape kAShared = {
-    .bytes = M / D * K * sizeof(bf16),
-    .transfers = D,
-    .name = "A",
-    .where = kShareA,
-    .mesh = &mesh_grid,
-    .axis = 1,  // the ranks along x
-};
+// The buffers that ranks share, with the number of transfers in a call.
+constexpr hirgen::SharedShape kAShared = {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A",
+                                          .where = kShareA, .mesh = &mesh_grid, .axis = 1};
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class ExchangeRows final : public hirgen::Program {
  public:
-  explicit ExchangeRows(hirgen::Context& context);
+  explicit ExchangeRows(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml exchange_rows workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // Memory that the ranks share, and the stream memory operations on its flags.
-  hirgen::Peers peers_{context_, "spec.yaml exchange_rows", {kAShared}};
+  hirgen::Peers peers_{context_, "spec.yaml exchange_rows", {kAShared}};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
-
-  // Whether this rank is in a mesh that does not hold every rank.
   const bool on_grid_ = mesh_grid.holds(context_.rank());
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  // [1, D, M / D, K]
-  bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? D * (M / D) * K : 0, "spec.yaml:16:5 A_all");
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world");
+  cudaStream_t compute_[kComputeStreams];
+  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  // [1, D, kShardM, K]
+  bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? D * kShardM * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulE};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
-  hirgen::Events caller_ready2_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, R);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, R);
   hirgen::Events returns_ = context_.events("returns", kReturns, 1);
 };
 
-ExchangeRows::ExchangeRows(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml exchange_rows workspace");
-  }
-}
-
 void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, 1, M / D, K]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, 1, kShardM, K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
-  bf16* E = static_cast<bf16*>(tensors[2]);              // [R, D, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  bf16* E = static_cast<bf16*>(tensors[2]);              // [R, D, kShardM, N]
+  const cudaStream_t copy = peers_.copies();
   const int64_t x = mesh_grid.coordinate(context_.rank(), 1);
   const int64_t y = mesh_grid.coordinate(context_.rank(), 0);
-  const hirgen::Shared& A_shared = peers_.begin_call(A, kAShared);
-
-  // Made where the slices of the other ranks arrive.
-  bf16* C = on_grid_ ? E + y * D * (M / D) * N : nullptr;  // [1, D, M / D, N]
+  const hirgen::Shared& A_ipc = peers_.begin_call(A, kAShared);
 
   // All transfers are issued up front, on a stream of their own.
-  stream = peers_.copies();
-
-  // Synchronize(caller)
-  HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-  HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
-
-  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
-
-    // ShareMemHandles(mesh grid axis x, receive, send): done once, by peers_.
-    if (on_grid_) {
-      // Moved, so that Matmul is local to a rank.
-      // send = P2PCommunication(send, buffer A, peer (D + (rank - 1) % 3 - s) % D + (rank - 1 -
-      // (rank - 1) % 3) / 3 * 3 + 1, IPC-get)
-      lends.add(A_shared.ready_at(to, s), A_shared.sequence_number());
-    }
-  }
-
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   if (on_grid_) {
-    lends.submit(stream, kLends);
+    hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
+    for (int64_t s = 1; s < D; ++s) {
+      const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
+
+      // Moved, so that Matmul is local to a rank.
+      lends.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
+    }
+    lends.submit(copy, kLends);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from_x = (x + s) % D;
     const int64_t from = mesh_grid.rank_along(context_.rank(), 1, from_x);
-    bf16* A_all_s = on_grid_ ? A_all_ + from_x * (M / D) * K : nullptr;  // [1, M / D, K]
     if (on_grid_) {
-      // receive = P2PCommunication(recv, buffer A_all_s, peer ((rank - 1) % 3 + s) % D + (rank - 1
-      // - (rank - 1) % 3) / 3 * 3 + 1, IPC-get)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, A_shared.ready(s), A_shared.sequence(),
-                                           CU_STREAM_WAIT_VALUE_GEQ),
+      HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
-      HG_CHECK(cudaMemcpyAsync(A_all_s, A_shared.of<bf16>(from), M / D * K * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, stream),
+      HG_CHECK(cudaMemcpyAsync(A_all_ + from_x * kShardM * K, A_ipc.of<bf16>(from),
+                               kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceive);
-      HG_CHECK(
-          driver_.cuStreamWriteValue32(stream, A_shared.done_at(from, s), A_shared.sequence(), 0),
-          kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[s], stream), kReceive);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kReceive);
+      HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
     }
   }
 
-  stream = caller;
-
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
-  for (int64_t s = 0; s < D; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready2_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready2_[0], 0), kCallerReady);
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
+    const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (x + s) % D;
-    stream = workers_[s % kStreams];
-    const bf16* A_s = nullptr;  // [1, M / D, K]
 
     // Step 0 is the own slice.
-    if (s == 0) {
-      A_s = on_grid_ ? A : nullptr;  // [1, M / D, K]
-    } else {
-      A_s = on_grid_ ? A_all_ + slice * (M / D) * K : nullptr;  // [1, M / D, K]
+    const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [1, kShardM, K]
+
+    if (s != 0) {
       if (on_grid_) {
-        // Wait(receive)
-        HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[s], 0), kWaitReceive);
+        HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[s], 0), kWaitReceive);
       }
     }
 
-    bf16* C_s = on_grid_ ? C + slice * (M / D) * N : nullptr;  // [1, M / D, N]
     if (on_grid_) {
-      // C_s = Matmul(A_s, B)
-      HG_CHECK(
-          cublasLtMatmul(context_.cublas(), E_plan_.op, &hirgen::kOne, B, E_plan_.b, A_s, E_plan_.a,
-                         &hirgen::kZero, C_s, E_plan_.c, C_s, E_plan_.c, &E_plan_.algo,
-                         workspaces_[s % kStreams], E_plan_.workspace_bytes, stream),
-          kMatmulE);
+      gemm(context_, E_plan_, A_s, B, E + y * D * kShardM * N + slice * kShardM * N,
+           workspaces_[s % kComputeStreams], compute, kMatmulE);
     }
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < D; ++s) {
-    stream = caller;
-
-    // Synchronize(worker s % 2)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
   // All transfers are issued up front; each statement below waits for its own data only.
@@ -229,45 +161,33 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t from_y = (y + s) % R;
     const int64_t from = mesh_grid.rank_along(context_.rank(), 0, from_y);
     const int64_t to = mesh_grid.rank_along(context_.rank(), 0, (R + y - s) % R);
-    bf16* E_s = on_grid_ ? E + from_y * D * (M / D) * N : nullptr;  // [D, M / D, N]
     if (on_grid_) {
-      // StartCoalescing
-      HG_CHECK(cudaEventRecord(exchange_ready_[s], stream), kExchange);
+      HG_CHECK(cudaEventRecord(exchange_ready_[s], caller), kExchange);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
       HG_CHECK(ncclGroupStart(), kExchange);
-
-      // receive_2 = P2PCommunication(recv, buffer E_s, peer ((rank - 1 - (rank - 1) % 3) / 3 + s) %
-      // R * 3 + (rank - 1) % 3 + 1, NCCL)
-      HG_CHECK(
-          ncclRecv(E_s, D * (M / D) * N, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
-          kReceive2);
-
-      // send_2 = P2PCommunication(send, buffer C, peer (R + (rank - 1 - (rank - 1) % 3) / 3 - s) %
-      // R * 3 + (rank - 1) % 3 + 1, NCCL)
-      HG_CHECK(ncclSend(C, D * (M / D) * N, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
+      HG_CHECK(ncclRecv(E + from_y * D * kShardM * N, D * kShardM * N, ncclBfloat16, static_cast<int>(from),
+                        x_.comm, x_.stream),
+               kReceive2);
+      HG_CHECK(ncclSend(E + y * D * kShardM * N, D * kShardM * N, ncclBfloat16, static_cast<int>(to), x_.comm,
+                        x_.stream),
                kSend2);
       HG_CHECK(ncclGroupEnd(), kExchange);
       HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
     }
   }
 
-  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
-  for (int64_t s = 1; s < D; ++s) {
-    if (on_grid_) {
-      // Wait(send)
-      returns.add(A_shared.done(s), A_shared.sequence_number());
-    }
-  }
-
   if (on_grid_) {
-    returns.submit(stream, kReturns);
-    HG_CHECK(cudaEventRecord(returns_[0], stream), kReturns);
+    hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
+    for (int64_t s = 1; s < D; ++s) {
+      returns.add(A_ipc.done(s), A_ipc.sequence_number());
+    }
+    returns.submit(caller, kReturns);
+    HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
   }
 
   for (int64_t s = 1; s < R; ++s) {
     if (on_grid_) {
-      // Wait(exchange)
-      HG_CHECK(cudaStreamWaitEvent(stream, exchange_done_[s], 0), kWaitExchange);
+      HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[s], 0), kWaitExchange);
     }
   }
   context_.call_issued(caller);
@@ -278,24 +198,12 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int y = mesh_grid.coordinate(rank, 0);
   const int x = mesh_grid.coordinate(rank, 1);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{R, R, y}, {D, D, x}, {M / D}, {K}},
-       .where = "spec.yaml:11:3",
-       .contraction = K,
-       .present = mesh_grid.holds(rank)},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{K}, {N}},
-       .where = "spec.yaml:12:3",
-       .contraction = K,
-       .present = mesh_grid.holds(rank)},
-      {.name = "E",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{R}, {D}, {M / D}, {N}},
-       .output = true,
-       .where = "spec.yaml:14:3",
-       .present = mesh_grid.holds(rank)},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{R, R, y}, {D, D, x}, {kShardM}, {K}},
+       .where = "spec.yaml:11:3", .contraction = K, .present = mesh_grid.holds(rank)},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:12:3",
+       .contraction = K, .present = mesh_grid.holds(rank)},
+      {.name = "E", .dtype = hirgen::DType::kBf16, .axes = {{R}, {D}, {kShardM}, {N}}, .output = true,
+       .where = "spec.yaml:14:3", .present = mesh_grid.holds(rank)},
   };
 }
 
@@ -307,23 +215,13 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "exchange_rows",
-              .spec = "spec.yaml",
-              .digest = "0732f3f22e54266a8f7ae0a8094699a7b047e6c0649873fe7de46edc5e53d375",
-              .mesh_size = 6,
-              .gemms = {{D * (M / D), N, K, 1}},
-              .communications = {"sendrecv x of grid", "sendrecv y of grid"},
-              .bytes = (R - 1) * D * (M / D) * N * 2,
-              .largest = "sendrecv",
-              .transport = "ipc-get",
-              .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "exchange_rows", .spec = "spec.yaml",
+               .digest = "0732f3f22e54266a8f7ae0a8094699a7b047e6c0649873fe7de46edc5e53d375", .mesh_size = 6,
+               .gemms = {{D * kShardM, N, K, 1}},
+               .communications = {"sendrecv x of grid", "sendrecv y of grid"},
+               .bytes = (R - 1) * D * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -10,41 +10,29 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: transfers into P_sums from rank to rank by NCCL, one slice per iteration of s and c.
-// Schedule: pipeline p2p, no worker streams, steps ring, split 2, fuse gemm.
+// Schedule: pipeline p2p, no compute streams, steps ring, split 2, fuse gemm.
 #include "folded_sums.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_folded_sums {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 2;
-constexpr int64_t M = 16;
-constexpr int64_t N = 8;
-constexpr int64_t K = 8;
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 2, M = 16, N = 8, K = 8;
+constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 2;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kPSCSumShape = {
-    .m = M / D / 2, .n = N, .k = K / D, .addend = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kPSCShape = {
-    .m = M / D / 2, .n = N, .k = K / D, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kPSCSumShape =
+    {.m = kChunkM, .n = N, .k = kShardK, .addend = true, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kPSCShape = {.m = kChunkM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kMatmulPSCSum = "spec.yaml:13:5 Matmul of P_s_c, added to what is there";
 constexpr const char* kMatmulPSC = "spec.yaml:13:5 Matmul of P_s_c";
 constexpr const char* kExchange = "spec.yaml:14:5 exchange: group";
@@ -52,107 +40,76 @@ constexpr const char* kReceive = "spec.yaml:14:5 receive: receive of P_sums_s_2_
 constexpr const char* kSend = "spec.yaml:14:5 send: send of P_s_2_c";
 constexpr const char* kWaitExchange = "spec.yaml:14:5 Wait(exchange)";
 
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
+
+// c = a b + added, row-major, rounded once. cuBLASLt is column-major, so b is its first operand.
+void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b,
+              const void* added, void* c, void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kOne,
+                          added, plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
+
 /// One rank's program. What can be made before the first call is a data member.
 class FoldedSums final : public hirgen::Program {
  public:
-  explicit FoldedSums(hirgen::Context& context);
+  explicit FoldedSums(hirgen::Context& context) : context_(context) {}
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world");
-
-  // Buffers, kept from call to call.
-  bf16* P_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:13:5 P");  // [1, D, M / D, N]
-  // [1, D, M / D, N]
-  bf16* P_sums_ = context_.allocate<bf16>(D * (M / D) * N, "spec.yaml:14:5 P_sums");
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world");
+  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:13:5 P");            // [1, D, kShardM, N]
+  bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:14:5 P_sums");  // [1, D, kShardM, N]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
-
-  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_s_c_sum_plan_{context_, kPSCSumShape, kMatmulPSCSum};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D * 2);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D * 2);
 };
 
-FoldedSums::FoldedSums(hirgen::Context& context) : context_(context) {}
-
 void FoldedSums::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, M / D, K / D]
-  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, K / D, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [1, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [1, D, kShardM, kShardK]
+  const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, kShardK, N]
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [1, kShardM, N]
   const int64_t rank = context_.rank();
   const int64_t from = (D + rank - 1) % D;
   const int64_t to = (rank + 1) % D;
 
-  const bf16* Bb = B;  // [1, 1, K / D, N]
   for (int64_t s = 0; s < D; ++s) {
     const int64_t slice = (D + rank - (s + 1)) % D;
     for (int64_t c = 0; c < 2; ++c) {
-      bf16* P_s_c = nullptr;  // [1, M / D / 2, N]
-
       // The last sum is the own one: the result.
-      if (s == D - 1) {
-        bf16* C_s = C;                      // [1, M / D, N]
-        P_s_c = C_s + c * (M / D / 2) * N;  // [1, M / D / 2, N]
-      } else {
-        bf16* P_s = P_ + slice * (M / D) * N;  // [1, M / D, N]
-        P_s_c = P_s + c * (M / D / 2) * N;     // [1, M / D / 2, N]
-      }
-
-      const bf16* A_s = A + slice * (M / D) * (K / D);      // [1, M / D, K / D]
-      const bf16* A_s_c = A_s + c * (M / D / 2) * (K / D);  // [1, M / D / 2, K / D]
-      const bf16* Bb_s = Bb;                                // [1, K / D, N]
+      // [1, kChunkM, N]
+      bf16* P_s_c = s == D - 1 ? C + c * kChunkM * N : P_ + slice * kShardM * N + c * kChunkM * N;
+      const bf16* A_s_c = A + slice * kShardM * kShardK + c * kChunkM * kShardK;  // [1, kChunkM, kShardK]
 
       // What the ranks before have summed.
       if (s != 0) {
-        // Wait(exchange, iteration s - 1)
-        HG_CHECK(cudaStreamWaitEvent(stream, exchange_done_[(s - 1) * 2 + c], 0), kWaitExchange);
-        bf16* P_sums_s = P_sums_ + (D + s - 1) % D * (M / D) * N;  // [1, M / D, N]
-        bf16* P_sums_s_c = P_sums_s + c * (M / D / 2) * N;         // [1, M / D / 2, N]
-
-        // P_s_c = Matmul(A_s_c, Bb_s, add P_sums_s_c)
-        HG_CHECK(
-            cublasLtMatmul(context_.cublas(), P_s_c_sum_plan_.op, &hirgen::kOne, Bb_s,
-                           P_s_c_sum_plan_.b, A_s_c, P_s_c_sum_plan_.a, &hirgen::kOne, P_sums_s_c,
-                           P_s_c_sum_plan_.c, P_s_c, P_s_c_sum_plan_.c, &P_s_c_sum_plan_.algo,
-                           workspace_, P_s_c_sum_plan_.workspace_bytes, stream),
-            kMatmulPSCSum);
+        HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[(s - 1) * 2 + c], 0), kWaitExchange);
+        gemm_add(context_, P_s_c_sum_plan_, A_s_c, B,
+                 P_sums_ + (D + s - 1) % D * kShardM * N + c * kChunkM * N, P_s_c, workspace_, caller,
+                 kMatmulPSCSum);
       } else {
-        // P_s_c = Matmul(A_s_c, Bb_s)
-        HG_CHECK(cublasLtMatmul(context_.cublas(), P_s_c_plan_.op, &hirgen::kOne, Bb_s,
-                                P_s_c_plan_.b, A_s_c, P_s_c_plan_.a, &hirgen::kZero, P_s_c,
-                                P_s_c_plan_.c, P_s_c, P_s_c_plan_.c, &P_s_c_plan_.algo, workspace_,
-                                P_s_c_plan_.workspace_bytes, stream),
-                 kMatmulPSC);
+        gemm(context_, P_s_c_plan_, A_s_c, B, P_s_c, workspace_, caller, kMatmulPSC);
       }
 
       // The next rank adds to it in its next step.
       if (s != D - 1) {
-        bf16* P_s_2 = P_ + slice * (M / D) * N;                 // [1, M / D, N]
-        bf16* P_s_2_c = P_s_2 + c * (M / D / 2) * N;            // [1, M / D / 2, N]
-        bf16* P_sums_s_2 = P_sums_ + s * (M / D) * N;           // [1, M / D, N]
-        bf16* P_sums_s_2_c = P_sums_s_2 + c * (M / D / 2) * N;  // [1, M / D / 2, N]
-
-        // StartCoalescing
-        HG_CHECK(cudaEventRecord(exchange_ready_[s * 2 + c], stream), kExchange);
+        HG_CHECK(cudaEventRecord(exchange_ready_[s * 2 + c], caller), kExchange);
         HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s * 2 + c], 0), kExchange);
         HG_CHECK(ncclGroupStart(), kExchange);
-
-        // receive = P2PCommunication(recv, buffer P_sums_s_2_c, peer (D + rank - 1) % D, NCCL)
-        HG_CHECK(ncclRecv(P_sums_s_2_c, M / D / 2 * N, ncclBfloat16, static_cast<int>(from),
-                          x_.comm, x_.stream),
+        HG_CHECK(ncclRecv(P_sums_ + s * kShardM * N + c * kChunkM * N, kChunkM * N, ncclBfloat16,
+                          static_cast<int>(from), x_.comm, x_.stream),
                  kReceive);
-
-        // send = P2PCommunication(send, buffer P_s_2_c, peer (rank + 1) % D, NCCL)
-        HG_CHECK(ncclSend(P_s_2_c, M / D / 2 * N, ncclBfloat16, static_cast<int>(to), x_.comm,
-                          x_.stream),
+        HG_CHECK(ncclSend(P_ + slice * kShardM * N + c * kChunkM * N, kChunkM * N, ncclBfloat16,
+                          static_cast<int>(to), x_.comm, x_.stream),
                  kSend);
         HG_CHECK(ncclGroupEnd(), kExchange);
         HG_CHECK(cudaEventRecord(exchange_done_[s * 2 + c], x_.stream), kExchange);
@@ -166,20 +123,11 @@ void FoldedSums::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-       .where = "spec.yaml:7:3",
-       .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {K / D}, {N}},
-       .where = "spec.yaml:8:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{D, D, x}, {M / D}, {N}},
-       .output = true,
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+       .where = "spec.yaml:7:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+       .where = "spec.yaml:8:3", .contraction = K},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:10:3"},
   };
 }
@@ -192,23 +140,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "folded_sums",
-              .spec = "spec.yaml",
-              .digest = "782e3c464c0aa01e6362273e2bf236e1109b274b92df01694d37624326d01986",
-              .mesh_size = D,
-              .gemms = {{D * (M / D / 2) * 2, N, K / D, 1}},
-              .communications = {"sendrecv x"},
-              .bytes = (D - 1) * (M / D / 2) * N * 4,
-              .largest = "sendrecv",
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "folded_sums", .spec = "spec.yaml",
+               .digest = "782e3c464c0aa01e6362273e2bf236e1109b274b92df01694d37624326d01986", .mesh_size = D,
+               .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "nccl",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

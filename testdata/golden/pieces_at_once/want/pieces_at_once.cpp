@@ -10,297 +10,196 @@
 //   B [DIDx(D), K/D, N] fp16
 //   C [Stream(D), M/D, N] fp16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of piece
-// and s.
+// Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of piece and s.
 // Derived: transfers into C from rank to rank by IPC-get, one slice per iteration of piece and s.
-// Schedule: pipeline p2p, 2 worker streams, via ipc-get, split 4, block 4, interchange true,
-// signals batched.
+// Schedule: pipeline p2p, 2 compute streams, via ipc-get, split 4, block 4, interchange true, signals
+// batched.
 #include "pieces_at_once.hpp"
 
 #include <cuda_fp16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_pieces_at_once {
 namespace {
 
-// The parameters that this program was generated for.
-constexpr int64_t D = 4;
-constexpr int64_t M = 32;
-constexpr int64_t N = 8;
-constexpr int64_t K = 16;
-
-constexpr int kStreams = 2;  // worker streams
-
 using fp16 = __half;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 4, M = 32, N = 8, K = 16;
+constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 4;
+constexpr int kComputeStreams = 2;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kPShape = {
-    .m = M / D / 4,
-    .n = N,
-    .k = K / D,
-    .batch = D,
-    .stride_a = M / D * (K / D),
-    .stride_b = 0,
-    .stride_c = M / D * N,
-    .dtype = hirgen::DType::kFp16,
-};
+const hirgen::Mesh mesh_world({D});  // x of D ranks
+constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .batch = D,
+                                         .stride_a = kShardM * kShardK, .stride_b = 0,
+                                         .stride_c = kShardM * N, .dtype = hirgen::DType::kFp16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P_piece";
-constexpr const char* kCallerReady = "spec.yaml:17:5 Synchronize(caller)";
-constexpr const char* kWorkerDone = "spec.yaml:17:5 Synchronize(worker piece % 2)";
+constexpr const char* kStarted = "spec.yaml:17:5 Synchronize(caller)";
+constexpr const char* kJoined = "spec.yaml:17:5 Synchronize(worker piece % 2)";
 constexpr const char* kLends = "spec.yaml:17:5 lends: group";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
-constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts_s_piece";
+constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts";
 constexpr const char* kSetPPartsS2Piece = "spec.yaml:17:5 Set of P_parts_s_2_piece";
 constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
 constexpr const char* kReduceRPiece = "spec.yaml:17:5 Reduce of R_piece";
-constexpr const char* kWorkerDone2 = "spec.yaml:18:5 Synchronize(worker piece % 2)";
+constexpr const char* kJoined2 = "spec.yaml:18:5 Synchronize(worker piece % 2)";
 constexpr const char* kLends2 = "spec.yaml:18:5 lends_2: group";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
-constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C_s_piece";
+constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C";
 constexpr const char* kReturns = "spec.yaml:17:5 returns: group";
 constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
 
-// The buffers that ranks share.
-constexpr hirgen::SharedShape kPShared = {
-    .bytes = D * (M / D) * N * sizeof(fp16),
-    .transfers = D * 4,
-    .name = "P",
-    .where = kShareP,
-};
-constexpr hirgen::SharedShape kCShared = {
-    .bytes = D * (M / D) * N * sizeof(fp16),
-    .transfers = D * 4,
-    .name = "C",
-    .where = kShareC,
-};
+// The buffers that ranks share, with the number of transfers in a call.
+constexpr hirgen::SharedShape kPShared =
+    {.bytes = D * kShardM * N * sizeof(fp16), .transfers = D * 4, .name = "P", .where = kShareP};
+constexpr hirgen::SharedShape kCShared =
+    {.bytes = D * kShardM * N * sizeof(fp16), .transfers = D * 4, .name = "C", .where = kShareC};
+
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
 
 /// One rank's program. What can be made before the first call is a data member.
 class PiecesAtOnce final : public hirgen::Program {
  public:
-  explicit PiecesAtOnce(hirgen::Context& context);
+  explicit PiecesAtOnce(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+    }
+    peers_.share(P_, kPShared);
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // Memory that the ranks share, and the stream memory operations on its flags.
-  hirgen::Peers peers_{context_, "spec.yaml pieces_at_once"};
+  hirgen::Peers peers_{context_, "spec.yaml pieces_at_once"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
-
-  // The streams that iterations take turns on.
-  std::array<cudaStream_t, kStreams> workers_;
-
-  // Buffers, kept from call to call.
-  fp16* P_ = context_.allocate<fp16>(D * (M / D) * N, "spec.yaml:16:5 P");  // [1, D, M / D, N]
-  // [D, 1, M / D, N]
-  fp16* P_parts_ = context_.allocate<fp16>(D * (M / D) * N, "spec.yaml:17:5 P_parts");
+  cudaStream_t compute_[kComputeStreams];
+  fp16* P_ = context_.allocate<fp16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
+  fp16* P_parts_ = context_.allocate<fp16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
-
-  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D * 4);
-  hirgen::Events worker_done2_ = context_.events("worker_done", kWorkerDone2, kStreams);
+  hirgen::Events joined2_ = context_.events("joined2", kJoined2, kComputeStreams);
   hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, D * 4);
-  hirgen::Events worker_done3_ = context_.events("worker_done", kWorkerDone2, kStreams);
+  hirgen::Events joined3_ = context_.events("joined3", kJoined2, kComputeStreams);
   hirgen::Events returns_ = context_.events("returns", kReturns, 1);
 };
 
-PiecesAtOnce::PiecesAtOnce(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-  }
-  peers_.share(P_, kPShared);
-}
-
 void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const fp16* A = static_cast<const fp16*>(tensors[0]);  // [1, D, M / D, K / D]
-  const fp16* B = static_cast<const fp16*>(tensors[1]);  // [1, K / D, N]
-  fp16* C = static_cast<fp16*>(tensors[2]);              // [D, M / D, N]
-  cudaStream_t stream = caller;                          // the current stream
+  const fp16* A = static_cast<const fp16*>(tensors[0]);  // [1, D, kShardM, kShardK]
+  const fp16* B = static_cast<const fp16*>(tensors[1]);  // [1, kShardK, N]
+  fp16* C = static_cast<fp16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
-  const hirgen::Shared& P_shared = peers_.begin_call(P_, kPShared);
-  const hirgen::Shared& C_shared = peers_.begin_call(C, kCShared);
-
-  const fp16* Bb = B;  // [1, 1, K / D, N]
-
-  // Made where the slices of the other ranks arrive.
-  fp16* R = C + rank * (M / D) * N;  // [1, M / D, N]
+  const cudaStream_t copy = peers_.copies();
+  const hirgen::Shared& P_ipc = peers_.begin_call(P_, kPShared);
+  const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
 
   // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 4; ++piece) {
-    stream = caller;
-    const fp16* A_piece = A + piece * (M / D / 4) * (K / D);  // [1, D, M / D / 4, K / D]
-    fp16* P_piece = P_ + piece * (M / D / 4) * N;             // [1, D, M / D / 4, N]
-
-    // P_piece = Matmul(A_piece, Bb)
-    HG_CHECK(cublasLtMatmul(context_.cublas(), P_plan_.op, &hirgen::kOne, Bb, P_plan_.b, A_piece,
-                            P_plan_.a, &hirgen::kZero, P_piece, P_plan_.c, P_piece, P_plan_.c,
-                            &P_plan_.algo, workspace_, P_plan_.workspace_bytes, stream),
-             kMatmulP);
+    const cudaStream_t compute = compute_[piece % kComputeStreams];
+    gemm(context_, P_plan_, A + piece * kChunkM * kShardK, B, P_ + piece * kChunkM * N, workspace_, caller,
+         kMatmulP);
 
     // What follows runs beside the GEMMs of the next sub-chunk.
-    stream = workers_[piece % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+    HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+    HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
 
     // All transfers are issued up front, on a stream of their own.
-    stream = peers_.copies();
-
-    // Synchronize(worker piece % 2)
-    HG_CHECK(cudaEventRecord(worker_done_[piece % kStreams], workers_[piece % kStreams]),
-             kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[piece % kStreams], 0), kWorkerDone);
-
+    HG_CHECK(cudaEventRecord(joined_[piece % kComputeStreams], compute), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(copy, joined_[piece % kComputeStreams], 0), kJoined);
     hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (rank + s) % D;
-
-      // ShareMemHandles(receive, send): done once, by peers_.
-      // send = P2PCommunication(send, buffer P_ + to * (M / D) * N + piece * (M / D / 4) * N, peer
-      // (rank + s) % D, IPC-get)
-      lends.add(P_shared.ready_at(to, piece * D + s), P_shared.sequence_number());
+      lends.add(P_ipc.ready_at(to, piece * D + s), P_ipc.sequence_number());
     }
-
-    lends.submit(stream, kLends);
+    lends.submit(copy, kLends);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
-      fp16* P_parts_s = P_parts_ + from * (M / D) * N;              // [1, M / D, N]
-      fp16* P_parts_s_piece = P_parts_s + piece * (M / D / 4) * N;  // [1, M / D / 4, N]
-      const fp16* P_there = P_shared.of<fp16>(from) + rank * (M / D) * N + piece * (M / D / 4) * N;
 
-      // receive = P2PCommunication(recv, buffer P_parts_s_piece, peer (D + rank - s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, P_shared.ready(piece * D + s),
-                                           P_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+      // On the copy stream, under the GEMMs of other iterations.
+      HG_CHECK(driver_.cuStreamWaitValue32(copy, P_ipc.ready(piece * D + s), P_ipc.sequence(),
+                                           CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
-      HG_CHECK(cudaMemcpyAsync(P_parts_s_piece, P_there, M / D / 4 * N * sizeof(fp16),
-                               cudaMemcpyDeviceToDevice, stream),
+      HG_CHECK(cudaMemcpyAsync(P_parts_ + from * kShardM * N + piece * kChunkM * N,
+                               P_ipc.of<fp16>(from) + rank * kShardM * N + piece * kChunkM * N,
+                               kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, copy),
                kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, P_shared.done_at(from, piece * D + s),
-                                            P_shared.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, piece * D + s), P_ipc.sequence(), 0),
                kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[piece * D + s], stream), kReceive);
+      HG_CHECK(cudaEventRecord(receive_done_[piece * D + s], copy), kReceive);
     }
 
-    stream = workers_[piece % kStreams];
     for (int64_t s = 0; s < 1; ++s) {
-      fp16* P_s = P_ + (rank + s) % D * (M / D) * N;                    // [1, M / D, N]
-      fp16* P_s_piece = P_s + piece * (M / D / 4) * N;                  // [1, M / D / 4, N]
-      fp16* P_parts_s_2 = P_parts_ + rank * (M / D) * N;                // [1, M / D, N]
-      fp16* P_parts_s_2_piece = P_parts_s_2 + piece * (M / D / 4) * N;  // [1, M / D / 4, N]
-
-      // P_parts_s_2_piece = Set(P_s_piece)
-      HG_CHECK(cudaMemcpyAsync(P_parts_s_2_piece, P_s_piece, M / D / 4 * N * sizeof(fp16),
-                               cudaMemcpyDeviceToDevice, stream),
+      // On the copy stream, under the GEMMs of other iterations.
+      HG_CHECK(cudaMemcpyAsync(P_parts_ + rank * kShardM * N + piece * kChunkM * N,
+                               P_ + (rank + s) % D * kShardM * N + piece * kChunkM * N,
+                               kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, compute),
                kSetPPartsS2Piece);
     }
 
-    fp16* P_parts_piece = P_parts_ + piece * (M / D / 4) * N;  // [D, 1, M / D / 4, N]
-    fp16* R_piece = R + piece * (M / D / 4) * N;               // [1, M / D / 4, N]
-    for (int64_t s = 1; s < D; ++s) {
-      // Wait(receive)
-      HG_CHECK(cudaStreamWaitEvent(stream, receive_done_[piece * D + s], 0), kWaitReceive);
-    }
-
-    // R_piece = Reduce(sum, P_parts_piece, axis 0)
-    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, R_piece, {2, {1, M / D / 4 * N}, {0, 1}},
-                          P_parts_piece, {2, {D, M / D / 4 * N}, {M / D * N, 1}}, stream,
-                          kReduceRPiece);
-
-    // All transfers are issued up front, on a stream of their own.
-    stream = peers_.copies();
-
-    // Synchronize(worker piece % 2)
-    HG_CHECK(cudaEventRecord(worker_done2_[piece % kStreams], workers_[piece % kStreams]),
-             kWorkerDone2);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done2_[piece % kStreams], 0), kWorkerDone2);
-
+    HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[piece * D + (D - 1)], 0), kWaitReceive);
+    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N + piece * kChunkM * N,
+                          {2, {1, kChunkM * N}, {0, 1}}, P_parts_ + piece * kChunkM * N,
+                          {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute, kReduceRPiece);
+    HG_CHECK(cudaEventRecord(joined2_[piece % kComputeStreams], compute), kJoined2);
+    HG_CHECK(cudaStreamWaitEvent(copy, joined2_[piece % kComputeStreams], 0), kJoined2);
     hirgen::MemOpBatch lends_2(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (D + rank - s) % D;
-
-      // ShareMemHandles(receive_2, send_2): done once, by peers_.
-      // send_2 = P2PCommunication(send, buffer C + rank * (M / D) * N + piece * (M / D / 4) * N,
-      // peer (D + rank - s) % D, IPC-get)
-      lends_2.add(C_shared.ready_at(to, piece * D + s), C_shared.sequence_number());
+      lends_2.add(C_ipc.ready_at(to, piece * D + s), C_ipc.sequence_number());
     }
-
-    lends_2.submit(stream, kLends2);
+    lends_2.submit(copy, kLends2);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (rank + s) % D;
-      fp16* C_s = C + from * (M / D) * N;               // [M / D, N]
-      fp16* C_s_piece = C_s + piece * (M / D / 4) * N;  // [M / D / 4, N]
-      const fp16* C_there = C_shared.of<fp16>(from) + from * (M / D) * N + piece * (M / D / 4) * N;
 
-      // receive_2 = P2PCommunication(recv, buffer C_s_piece, peer (rank + s) % D, IPC-get)
-      HG_CHECK(driver_.cuStreamWaitValue32(stream, C_shared.ready(piece * D + s),
-                                           C_shared.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+      // On the copy stream, under the GEMMs of other iterations.
+      HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(piece * D + s), C_ipc.sequence(),
+                                           CU_STREAM_WAIT_VALUE_GEQ),
                kReceive2);
-      HG_CHECK(cudaMemcpyAsync(C_s_piece, C_there, M / D / 4 * N * sizeof(fp16),
-                               cudaMemcpyDeviceToDevice, stream),
+      HG_CHECK(cudaMemcpyAsync(C + from * kShardM * N + piece * kChunkM * N,
+                               C_ipc.of<fp16>(from) + from * kShardM * N + piece * kChunkM * N,
+                               kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, copy),
                kReceive2);
-      HG_CHECK(driver_.cuStreamWriteValue32(stream, C_shared.done_at(from, piece * D + s),
-                                            C_shared.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, piece * D + s), C_ipc.sequence(), 0),
                kReceive2);
-      HG_CHECK(cudaEventRecord(receive_2_done_[piece * D + s], stream), kReceive2);
+      HG_CHECK(cudaEventRecord(receive_2_done_[piece * D + s], copy), kReceive2);
     }
-
-    stream = workers_[piece % kStreams];
   }
 
   // The caller waits for what follows the GEMMs.
-  for (int64_t piece = 0; piece < 4; ++piece) {
-    stream = caller;
-
-    // Synchronize(worker piece % 2)
-    HG_CHECK(cudaEventRecord(worker_done3_[piece % kStreams], workers_[piece % kStreams]),
-             kWorkerDone2);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done3_[piece % kStreams], 0), kWorkerDone2);
+  for (int64_t piece = 0; piece < kComputeStreams; ++piece) {
+    HG_CHECK(cudaEventRecord(joined3_[piece], compute_[piece]), kJoined2);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined3_[piece], 0), kJoined2);
   }
 
   hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
   for (int64_t piece = 0; piece < 4; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
-      // Wait(send)
-      returns.add(P_shared.done(piece * D + s), P_shared.sequence_number());
+      returns.add(P_ipc.done(piece * D + s), P_ipc.sequence_number());
     }
   }
 
   for (int64_t piece = 0; piece < 4; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
-      // Wait(send_2)
-      returns.add(C_shared.done(piece * D + s), C_shared.sequence_number());
+      returns.add(C_ipc.done(piece * D + s), C_ipc.sequence_number());
     }
   }
-
-  returns.submit(stream, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], stream), kReturns);
-  for (int64_t piece = 0; piece < 4; ++piece) {
-    for (int64_t s = 1; s < D; ++s) {
-      // Wait(receive_2)
-      HG_CHECK(cudaStreamWaitEvent(stream, receive_2_done_[piece * D + s], 0), kWaitReceive2);
-    }
-  }
+  returns.submit(caller, kReturns);
+  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[3 * D + (D - 1)], 0), kWaitReceive2);
   context_.call_issued(caller);
 }
 
@@ -308,20 +207,11 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kFp16,
-       .axes = {{D, D, x}, {D}, {M / D}, {K / D}},
-       .where = "spec.yaml:9:3",
-       .contraction = K},
-      {.name = "B",
-       .dtype = hirgen::DType::kFp16,
-       .axes = {{D, D, x}, {K / D}, {N}},
-       .where = "spec.yaml:10:3",
-       .contraction = K},
-      {.name = "C",
-       .dtype = hirgen::DType::kFp16,
-       .axes = {{D}, {M / D}, {N}},
-       .output = true,
+      {.name = "A", .dtype = hirgen::DType::kFp16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+       .where = "spec.yaml:9:3", .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kFp16, .axes = {{D, D, x}, {kShardK}, {N}},
+       .where = "spec.yaml:10:3", .contraction = K},
+      {.name = "C", .dtype = hirgen::DType::kFp16, .axes = {{D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:13:3"},
   };
 }
@@ -334,23 +224,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "pieces_at_once",
-              .spec = "spec.yaml",
-              .digest = "4abad2baca53996e0b93a8ec65c32b0126d87d621c6df1bbd33289d1bafdc34e",
-              .mesh_size = D,
-              .gemms = {{M / D / 4 * 4, N, K / D, D}},
-              .communications = {"sendrecv x", "sendrecv x"},
-              .bytes = (D - 1) * (M / D / 4) * N * 8,
-              .largest = "sendrecv",
-              .transport = "ipc-get",
-              .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "pieces_at_once", .spec = "spec.yaml",
+               .digest = "4abad2baca53996e0b93a8ec65c32b0126d87d621c6df1bbd33289d1bafdc34e", .mesh_size = D,
+               .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
+               .bytes = (D - 1) * kChunkM * N * 8, .largest = "sendrecv", .transport = "ipc-get",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

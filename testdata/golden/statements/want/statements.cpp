@@ -28,109 +28,82 @@
 //   out_batched [B, M, N] bf16
 //
 // Derived: sendrecv of shard over meshes world and turned.
-// Schedule: pipeline collective, 2 worker streams.
+// Schedule: pipeline collective, 2 compute streams.
 #include "statements.hpp"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_statements {
 namespace {
-
-// The parameters that this program was generated for.
-constexpr int64_t D = 2;
-constexpr int64_t B = 3;
-constexpr int64_t M = 12;
-constexpr int64_t N = 8;
-constexpr int64_t K = 16;
-
-constexpr int kStreams = 2;  // worker streams
 
 using bf16 = __nv_bfloat16;
 using fp16 = __half;
 using fp32 = float;
 
-// Mesh world: x of D ranks.
-const hirgen::Mesh mesh_world({D});
-// Mesh turned: x of D ranks.
-const hirgen::Mesh mesh_turned({D}, {1, 0});
+// The parameters that this program was generated for, and extents of one rank.
+constexpr int64_t D = 2, B = 3, M = 12, N = 8, K = 16;
+constexpr int kComputeStreams = 2;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kOutBatchedShape = {
-    .m = M,
-    .n = N,
-    .k = K,
-    .batch = B,
-    .stride_a = M * K,
-    .stride_b = K * N,
-    .stride_c = M * N,
-    .dtype = hirgen::DType::kBf16,
-};
+const hirgen::Mesh mesh_world({D});           // x of D ranks
+const hirgen::Mesh mesh_turned({D}, {1, 0});  // x of D ranks
+constexpr hirgen::MatmulShape kOutBatchedShape = {.m = M, .n = N, .k = K, .batch = B, .stride_a = M * K,
+                                                  .stride_b = K * N, .stride_c = M * N,
+                                                  .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kSend = "statements.hir:6:5 send: SendRecv of shard";
 constexpr const char* kWaitSend = "statements.hir:6:5 Wait(send)";
 constexpr const char* kPermuteOutPermute = "statements.hir:6:5 Permute of out_permute";
 constexpr const char* kCastOutCast = "statements.hir:7:5 Cast of out_cast";
 constexpr const char* kUnaryOutRelu = "statements.hir:8:5 Unary of out_relu";
 constexpr const char* kSetOutRelu = "statements.hir:8:5 Set of out_relu";
-constexpr const char* kCallerReady = "statements.hir:14:5 Synchronize(caller)";
+constexpr const char* kStarted = "statements.hir:14:5 Synchronize(caller)";
 constexpr const char* kDelay = "statements.hir:14:5 Delay";
 constexpr const char* kSetRows = "statements.hir:15:5 Set of rows";
 constexpr const char* kBinaryProductI = "statements.hir:14:5 Binary of product_i";
-constexpr const char* kWorkerDone = "statements.hir:14:5 Synchronize(worker i % 2)";
+constexpr const char* kJoined = "statements.hir:14:5 Synchronize(worker i % 2)";
 constexpr const char* kBinaryOutSum = "statements.hir:9:5 Binary of out_sum";
 constexpr const char* kReduceOutReduce = "statements.hir:10:5 Reduce of out_reduce";
 constexpr const char* kSetOutReshape = "statements.hir:11:5 Set of out_reshape";
 constexpr const char* kBroadcastOutBroadcast = "statements.hir:12:5 Broadcast of out_broadcast";
 constexpr const char* kMatmulOutBatched = "statements.hir:13:5 Matmul of out_batched";
 
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
+
 /// One rank's program. What can be made before the first call is a data member.
 class Statements final : public hirgen::Program {
  public:
-  explicit Statements(hirgen::Context& context);
+  explicit Statements(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "statements.hir:6:5 mesh world");
-
-  // The streams that iterations take turns on.
-  std::array<cudaStream_t, kStreams> workers_;
-
-  // Buffers, kept from call to call.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "statements.hir:6:5 mesh world");
+  cudaStream_t compute_[kComputeStreams];
   fp32* product_ = context_.allocate<fp32>(M * N, "statements.hir:14:5 product");  // [M, N]
-  fp32* rows_ = context_.allocate<fp32>(M * N, "statements.hir:15:5 rows");        // M x [N]
+  fp32* rows_ = context_.allocate<fp32>(M * N, "statements.hir:15:5 rows");        // [M, N]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "statements.hir:13:5 workspace");
-
-  // GEMMs: layouts and algorithm, chosen once.
   hirgen::MatmulPlan out_batched_plan_{context_, kOutBatchedShape, kMatmulOutBatched};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, 1);
   hirgen::Events send_done_ = context_.events("send_done", kSend, 1);
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
-
-Statements::Statements(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-  }
-}
 
 void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const fp32* X = static_cast<const fp32*>(tensors[0]);      // [M, N]
@@ -148,11 +121,9 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_reshape = static_cast<fp32*>(tensors[12]);       // [M * N]
   fp32* out_broadcast = static_cast<fp32*>(tensors[13]);     // [M, 1, N]
   bf16* out_batched = static_cast<bf16*>(tensors[14]);       // [B, M, N]
-  cudaStream_t stream = caller;                              // the current stream
   const int64_t rank = context_.rank();
 
-  // send = Communication(SendRecv, mesh world axis x, in shard, out out_sent, NCCL)
-  HG_CHECK(cudaEventRecord(send_ready_[0], stream), kSend);
+  HG_CHECK(cudaEventRecord(send_ready_[0], caller), kSend);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, send_ready_[0], 0), kSend);
   HG_CHECK(ncclGroupStart(), kSend);
   if (const int peer = mesh_world.counterpart(context_.rank(), mesh_turned); peer >= 0) {
@@ -163,89 +134,43 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   HG_CHECK(ncclGroupEnd(), kSend);
   HG_CHECK(cudaEventRecord(send_done_[0], x_.stream), kSend);
-
-  // Wait(send)
-  HG_CHECK(cudaStreamWaitEvent(stream, send_done_[0], 0), kWaitSend);
-
-  // out_permute = Permute(X, perm [1, 0])
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_permute, {2, {N, M}, {M, 1}}, X,
-                       {2, {N, M}, {1, N}}, stream, kPermuteOutPermute);
-
-  // out_cast = Cast(X)
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_cast, X, M * N, stream, kCastOutCast);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_done_[0], 0), kWaitSend);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_permute, {2, {N, M}, {M, 1}}, X, {2, {N, M}, {1, N}},
+                       caller, kPermuteOutPermute);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_cast, X, M * N, caller, kCastOutCast);
 
   // The ranks take different paths to the same result.
   if (rank == 0) {
-    // out_relu = Unary(relu, X)
-    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, X, M * N, stream, kUnaryOutRelu);
+    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, X, M * N, caller, kUnaryOutRelu);
   } else {
-    // out_relu = Set(X)
-    HG_CHECK(cudaMemcpyAsync(out_relu, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, stream),
+    HG_CHECK(cudaMemcpyAsync(out_relu, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
              kSetOutRelu);
-
-    // out_relu = Unary(relu, out_relu)
-    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, out_relu, M * N, stream, kUnaryOutRelu);
+    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, out_relu, M * N, caller, kUnaryOutRelu);
   }
 
   // A buffer that is made in a loop has one part for each iteration.
   for (int64_t i = 0; i < M; ++i) {
-    stream = workers_[i % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
-
-    // Delay(20)
-    hirgen::launch_delay(20, stream, kDelay);
-    const fp32* X_i = X + i * N;         // [N]
-    const fp32* Y_i = Y + i * N;         // [N]
-    fp32* product_i = product_ + i * N;  // [N]
-
-    // rows = Allocate
-    fp32* rows = rows_ + i * N;  // [N]
-
-    // rows = Set(X_i)
-    HG_CHECK(cudaMemcpyAsync(rows, X_i, N * sizeof(fp32), cudaMemcpyDeviceToDevice, stream),
+    const cudaStream_t compute = compute_[i % kComputeStreams];
+    HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+    HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
+    hirgen::launch_delay(20, compute, kDelay);
+    HG_CHECK(cudaMemcpyAsync(rows_ + i * N, X + i * N, N * sizeof(fp32), cudaMemcpyDeviceToDevice, compute),
              kSetRows);
-
-    // product_i = Binary(mul, rows, Y_i)
-    hirgen::launch_binary(hirgen::BinaryFn::kMul, product_i, rows, Y_i, N, stream, kBinaryProductI);
-
-    // Deallocate(rows)
-    // The memory of rows stays with the program, for the next call.
-    stream = caller;
-
-    // Synchronize(worker i % 2)
-    HG_CHECK(cudaEventRecord(worker_done_[i % kStreams], workers_[i % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[i % kStreams], 0), kWorkerDone);
+    hirgen::launch_binary(hirgen::BinaryFn::kMul, product_ + i * N, rows_ + i * N, Y + i * N, N, compute,
+                          kBinaryProductI);
+    HG_CHECK(cudaEventRecord(joined_[i % kComputeStreams], compute), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i % kComputeStreams], 0), kJoined);
   }
 
-  // out_sum = Binary(add, product, V)
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, out_sum, {2, {M, N}, {N, 1}}, product_,
-                        {2, {M, N}, {N, 1}}, V, {2, {M, N}, {0, 1}}, stream, kBinaryOutSum);
-
-  // out_reduce = Reduce(sum, X, axis 1)
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, out_reduce, {2, {M, 1}, {1, 0}}, X,
-                        {2, {M, N}, {N, 1}}, stream, kReduceOutReduce);
-  const fp32* flat = X;  // [M * N]
-
-  // out_reshape = Set(flat)
-  HG_CHECK(
-      cudaMemcpyAsync(out_reshape, flat, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, stream),
-      kSetOutReshape);
-
-  // out_broadcast = Broadcast(X, axis 1)
-  HG_CHECK(
-      cudaMemcpyAsync(out_broadcast, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, stream),
-      kBroadcastOutBroadcast);
-
-  // out_batched = Matmul(P, Q)
-  HG_CHECK(
-      cublasLtMatmul(context_.cublas(), out_batched_plan_.op, &hirgen::kOne, Q, out_batched_plan_.b,
-                     P, out_batched_plan_.a, &hirgen::kZero, out_batched, out_batched_plan_.c,
-                     out_batched, out_batched_plan_.c, &out_batched_plan_.algo, workspace_,
-                     out_batched_plan_.workspace_bytes, stream),
-      kMatmulOutBatched);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, out_sum, {2, {M, N}, {N, 1}}, product_, {2, {M, N}, {N, 1}},
+                        V, {2, {M, N}, {0, 1}}, caller, kBinaryOutSum);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, out_reduce, {2, {M, 1}, {1, 0}}, X, {2, {M, N}, {N, 1}},
+                        caller, kReduceOutReduce);
+  HG_CHECK(cudaMemcpyAsync(out_reshape, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
+           kSetOutReshape);
+  HG_CHECK(cudaMemcpyAsync(out_broadcast, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
+           kBroadcastOutBroadcast);
+  gemm(context_, out_batched_plan_, P, Q, out_batched, workspace_, caller, kMatmulOutBatched);
   context_.call_issued(caller);
 }
 
@@ -254,76 +179,32 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   const int x2 = mesh_turned.coordinate(rank, 0);
   return {
-      {.name = "X",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{M}, {N}},
-       .where = "statements.hir:1:1"},
-      {.name = "Y",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{M}, {N}},
-       .where = "statements.hir:2:1"},
-      {.name = "V",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{N}},
-       .where = "statements.hir:3:1"},
-      {.name = "P",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{B}, {M}, {K}},
-       .where = "statements.hir:4:1",
+      {.name = "X", .dtype = hirgen::DType::kFp32, .axes = {{M}, {N}}, .where = "statements.hir:1:1"},
+      {.name = "Y", .dtype = hirgen::DType::kFp32, .axes = {{M}, {N}}, .where = "statements.hir:2:1"},
+      {.name = "V", .dtype = hirgen::DType::kFp32, .axes = {{N}}, .where = "statements.hir:3:1"},
+      {.name = "P", .dtype = hirgen::DType::kBf16, .axes = {{B}, {M}, {K}}, .where = "statements.hir:4:1",
        .contraction = K},
-      {.name = "Q",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{B}, {K}, {N}},
-       .where = "statements.hir:5:1",
+      {.name = "Q", .dtype = hirgen::DType::kBf16, .axes = {{B}, {K}, {N}}, .where = "statements.hir:5:1",
        .contraction = K},
-      {.name = "shard",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{D, D, x}, {N}},
+      {.name = "shard", .dtype = hirgen::DType::kFp32, .axes = {{D, D, x}, {N}},
        .where = "statements.hir:6:1"},
-      {.name = "out_sent",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{D, D, x2}, {N}},
-       .output = true,
+      {.name = "out_sent", .dtype = hirgen::DType::kFp32, .axes = {{D, D, x2}, {N}}, .output = true,
        .where = "statements.hir:6:1"},
-      {.name = "out_permute",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{N}, {M}},
-       .output = true,
+      {.name = "out_permute", .dtype = hirgen::DType::kFp32, .axes = {{N}, {M}}, .output = true,
        .where = "statements.hir:6:1"},
-      {.name = "out_cast",
-       .dtype = hirgen::DType::kFp16,
-       .axes = {{M}, {N}},
-       .output = true,
+      {.name = "out_cast", .dtype = hirgen::DType::kFp16, .axes = {{M}, {N}}, .output = true,
        .where = "statements.hir:7:1"},
-      {.name = "out_relu",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{M}, {N}},
-       .output = true,
+      {.name = "out_relu", .dtype = hirgen::DType::kFp32, .axes = {{M}, {N}}, .output = true,
        .where = "statements.hir:8:1"},
-      {.name = "out_sum",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{M}, {N}},
-       .output = true,
+      {.name = "out_sum", .dtype = hirgen::DType::kFp32, .axes = {{M}, {N}}, .output = true,
        .where = "statements.hir:9:1"},
-      {.name = "out_reduce",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{M}},
-       .output = true,
+      {.name = "out_reduce", .dtype = hirgen::DType::kFp32, .axes = {{M}}, .output = true,
        .where = "statements.hir:10:1"},
-      {.name = "out_reshape",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{M * N}},
-       .output = true,
+      {.name = "out_reshape", .dtype = hirgen::DType::kFp32, .axes = {{M * N}}, .output = true,
        .where = "statements.hir:11:1"},
-      {.name = "out_broadcast",
-       .dtype = hirgen::DType::kFp32,
-       .axes = {{M}, {1}, {N}},
-       .output = true,
+      {.name = "out_broadcast", .dtype = hirgen::DType::kFp32, .axes = {{M}, {1}, {N}}, .output = true,
        .where = "statements.hir:12:1"},
-      {.name = "out_batched",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{B}, {M}, {N}},
-       .output = true,
+      {.name = "out_batched", .dtype = hirgen::DType::kBf16, .axes = {{B}, {M}, {N}}, .output = true,
        .where = "statements.hir:13:1"},
   };
 }
@@ -336,24 +217,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "statements",
-              .spec = "statements.hir",
-              .digest = "8f467f97204b6fc41fabf4fd6b86dee0591397cac1804240773877a9c219ff38",
-              .mesh_size = D,
-              .gemms = {{M, N, K, B}},
-              .communications = {"sendrecv from world to turned"},
-              .bytes = N * 4,
-              .largest = "sendrecv",
-              .team_size = D,
-              .transport = "nccl",
-              .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "statements", .spec = "statements.hir",
+               .digest = "8f467f97204b6fc41fabf4fd6b86dee0591397cac1804240773877a9c219ff38", .mesh_size = D,
+               .gemms = {{M, N, K, B}}, .communications = {"sendrecv from world to turned"}, .bytes = N * 4,
+               .largest = "sendrecv", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

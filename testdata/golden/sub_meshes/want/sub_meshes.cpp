@@ -15,106 +15,82 @@
 // Derived: broadcast of bias over mesh axis x.
 // Derived: allgather of A over mesh axis x, one slice per iteration of s.
 // Derived: broadcast of C over mesh axis x.
-// Schedule: pipeline collective, 2 worker streams.
+// Schedule: pipeline collective, 2 compute streams.
 #include "sub_meshes.hpp"
 
 #include <cuda_bf16.h>
 
-#include <array>
-#include <memory>
-
-#include "hirgen/context.hpp"
-#include "hirgen/error.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
-#include "hirgen/tensor.hpp"
 
 namespace hirgen_sub_meshes {
 namespace {
 
-constexpr int kStreams = 2;  // worker streams
-
 using bf16 = __nv_bfloat16;
 
-// Mesh world: x of 4 ranks.
-const hirgen::Mesh mesh_world({4});
-// Mesh pair: x of 2 ranks.
-const hirgen::Mesh mesh_pair({2}, {1, 3});
-// Mesh one: x of 1 ranks.
-const hirgen::Mesh mesh_one({1}, {2});
-// Mesh ranks_2_1: x of 2 ranks.
-const hirgen::Mesh mesh_ranks_2_1({2}, {2, 1});
+constexpr int kComputeStreams = 2;
 
-// The GEMMs, row-major.
-constexpr hirgen::MatmulShape kCShape = {
-    .m = 16, .n = 12, .k = 16, .dtype = hirgen::DType::kBf16};
+const hirgen::Mesh mesh_world({4});              // x of 4 ranks
+const hirgen::Mesh mesh_pair({2}, {1, 3});       // x of 2 ranks
+const hirgen::Mesh mesh_one({1}, {2});           // x of 1 ranks
+const hirgen::Mesh mesh_ranks_2_1({2}, {2, 1});  // x of 2 ranks
+constexpr hirgen::MatmulShape kCShape = {.m = 16, .n = 12, .k = 16, .dtype = hirgen::DType::kBf16};
 
-// What the statements are called in errors and by the watchdog, with their position in the spec.
+// What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kBroadcast2 = "spec.yaml:22:5 broadcast_2: Broadcast of bias";
 constexpr const char* kGather = "spec.yaml:19:5 gather: Allgather of A_s";
-constexpr const char* kCallerReady = "spec.yaml:19:5 Synchronize(caller)";
+constexpr const char* kStarted = "spec.yaml:19:5 Synchronize(caller)";
 constexpr const char* kWaitGather = "spec.yaml:19:5 Wait(gather)";
 constexpr const char* kMatmulC = "spec.yaml:19:5 Matmul of C_s";
-constexpr const char* kWorkerDone = "spec.yaml:19:5 Synchronize(worker s % 2)";
+constexpr const char* kJoined = "spec.yaml:19:5 Synchronize(worker s % 2)";
 constexpr const char* kBroadcast = "spec.yaml:20:5 broadcast: Broadcast of C";
 constexpr const char* kWaitBroadcast = "spec.yaml:20:5 Wait(broadcast)";
 constexpr const char* kBinaryOut = "spec.yaml:21:5 Binary of out";
 constexpr const char* kWaitBroadcast2 = "spec.yaml:22:5 Wait(broadcast_2)";
 
+// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
+          void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
+                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
+
 /// One rank's program. What can be made before the first call is a data member.
 class SubMeshes final : public hirgen::Program {
  public:
-  explicit SubMeshes(hirgen::Context& context);
+  explicit SubMeshes(hirgen::Context& context) : context_(context) {
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml sub_meshes workspace");
+    }
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
   hirgen::Context& context_;
-
-  // Whether this rank is in a mesh that does not hold every rank.
   const bool on_pair_ = mesh_pair.holds(context_.rank());
   const bool on_one_ = mesh_one.holds(context_.rank());
   const bool on_ranks_2_1_ = mesh_ranks_2_1.holds(context_.rank());
-
-  // The ranks along each mesh axis, with their communicator and its stream.
-  hirgen::Team& x_ =
-      context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
-  hirgen::Team& pair_ =
-      context_.team(mesh_pair.team(context_.rank(), 0), "spec.yaml:19:5 mesh pair axis x");
-  hirgen::Team& ranks_2_1_ = context_.team(mesh_ranks_2_1.team(context_.rank(), 0),
-                                           "spec.yaml:20:5 mesh ranks_2_1 axis x");
-
-  // The streams that iterations take turns on; GEMMs at once need memory each.
-  std::array<cudaStream_t, kStreams> workers_;
-  std::array<void*, kStreams> workspaces_;
-
-  // Buffers, kept from call to call.
-  // [2, 2, 8, 16]
-  bf16* A_all_ = context_.allocate<bf16>(on_pair_ ? 512 : 0, "spec.yaml:19:5 A_all");
-  bf16* C_ = context_.allocate<bf16>(on_pair_ ? 384 : 0, "spec.yaml:19:5 C");  // [2, 2, 8, 12]
-  // [2, 2, 8, 12]
-  bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");
-
-  // GEMMs: layouts and algorithm, chosen once.
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
+  hirgen::Team& pair_ = context_.team(mesh_pair.team(context_.rank(), 0), "spec.yaml:19:5 mesh pair axis x");
+  hirgen::Team& ranks_2_1_ =
+      context_.team(mesh_ranks_2_1.team(context_.rank(), 0), "spec.yaml:20:5 mesh ranks_2_1 axis x");
+  cudaStream_t compute_[kComputeStreams];
+  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];
+  bf16* A_all_ = context_.allocate<bf16>(on_pair_ ? 512 : 0, "spec.yaml:19:5 A_all");  // [2, 2, 8, 16]
+  bf16* C_ = context_.allocate<bf16>(on_pair_ ? 384 : 0, "spec.yaml:19:5 C");          // [2, 2, 8, 12]
+  bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");   // [2, 2, 8, 12]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-
-  // Events, each recorded by one statement; the watchdog names the ones that are late.
   hirgen::Events broadcast_2_ready_ = context_.events("broadcast_2_ready", kBroadcast2, 1);
   hirgen::Events broadcast_2_done_ = context_.events("broadcast_2_done", kBroadcast2, 1);
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 2);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 2);
-  hirgen::Events caller_ready_ = context_.events("caller_ready", kCallerReady, 1);
-  hirgen::Events worker_done_ = context_.events("worker_done", kWorkerDone, kStreams);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events broadcast_ready_ = context_.events("broadcast_ready", kBroadcast, 1);
   hirgen::Events broadcast_done_ = context_.events("broadcast_done", kBroadcast, 1);
 };
-
-SubMeshes::SubMeshes(hirgen::Context& context) : context_(context) {
-  for (int i = 0; i < kStreams; ++i) {
-    workers_[i] = context.worker(i);
-    workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml sub_meshes workspace");
-  }
-}
 
 void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);     // [2, 1, 8, 16]
@@ -122,86 +98,59 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* bias = static_cast<const bf16*>(tensors[2]);  // [12]
   bf16* out = static_cast<bf16*>(tensors[3]);               // [2, 2, 8, 12]
   bf16* spread = static_cast<bf16*>(tensors[4]);            // [12]
-  cudaStream_t stream = caller;                             // the current stream
 
   // Issued ahead, so that the Matmul of C_s hides it.
-  // broadcast_2 = Communication(Broadcast, mesh world axis x, root 2, in bias, out spread, NCCL)
-  HG_CHECK(cudaEventRecord(broadcast_2_ready_[0], stream), kBroadcast2);
+  HG_CHECK(cudaEventRecord(broadcast_2_ready_[0], caller), kBroadcast2);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_2_ready_[0], 0), kBroadcast2);
   HG_CHECK(ncclBroadcast(bias, spread, 12, ncclBfloat16, 2, x_.comm, x_.stream), kBroadcast2);
   HG_CHECK(cudaEventRecord(broadcast_2_done_[0], x_.stream), kBroadcast2);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < 2; ++s) {
-    const bf16* A_s = on_pair_ ? A + s * 128 : nullptr;     // [1, 8, 16]
-    bf16* A_all_s = on_pair_ ? A_all_ + s * 256 : nullptr;  // [2, 8, 16]
     if (on_pair_) {
-      // Moved, so that Matmul is local to a rank.
-      // gather = Communication(Allgather, mesh pair axis x, in A_s, out A_all_s, NCCL)
-      HG_CHECK(cudaEventRecord(gather_ready_[s], stream), kGather);
-      HG_CHECK(cudaStreamWaitEvent(pair_.stream, gather_ready_[s], 0), kGather);
-      HG_CHECK(ncclAllGather(A_s, A_all_s, 128, ncclBfloat16, pair_.comm, pair_.stream), kGather);
+      HG_CHECK(cudaStreamWaitEvent(pair_.stream, broadcast_2_ready_[0], 0), kGather);
+      HG_CHECK(ncclAllGather(A + s * 128, A_all_ + s * 256, 128, ncclBfloat16, pair_.comm, pair_.stream),
+               kGather);
       HG_CHECK(cudaEventRecord(gather_done_[s], pair_.stream), kGather);
     }
   }
 
-  // Initial waits stand in a loop of their own: below, an iteration would also wait for what the
-  // caller waits for by then.
-  for (int64_t s = 0; s < 2; ++s) {
-    stream = workers_[s % kStreams];
-
-    // Synchronize(caller)
-    HG_CHECK(cudaEventRecord(caller_ready_[0], caller), kCallerReady);
-    HG_CHECK(cudaStreamWaitEvent(stream, caller_ready_[0], 0), kCallerReady);
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], broadcast_2_ready_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < 2; ++s) {
-    stream = workers_[s % kStreams];
-    bf16* A_all_s = on_pair_ ? A_all_ + s * 256 : nullptr;  // [2, 8, 16]
-    bf16* C_s = on_pair_ ? C_ + s * 192 : nullptr;          // [2, 8, 12]
+    const cudaStream_t compute = compute_[s % kComputeStreams];
     if (on_pair_) {
-      // Wait(gather)
-      HG_CHECK(cudaStreamWaitEvent(stream, gather_done_[s], 0), kWaitGather);
-
-      // C_s = Matmul(A_all_s, B)
-      HG_CHECK(
-          cublasLtMatmul(context_.cublas(), C_plan_.op, &hirgen::kOne, B, C_plan_.b, A_all_s,
-                         C_plan_.a, &hirgen::kZero, C_s, C_plan_.c, C_s, C_plan_.c, &C_plan_.algo,
-                         workspaces_[s % kStreams], C_plan_.workspace_bytes, stream),
-          kMatmulC);
+      HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+      gemm(context_, C_plan_, A_all_ + s * 256, B, C_ + s * 192, workspaces_[s % kComputeStreams], compute,
+           kMatmulC);
     }
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < 2; ++s) {
-    stream = caller;
-
-    // Synchronize(worker s % 2)
-    HG_CHECK(cudaEventRecord(worker_done_[s % kStreams], workers_[s % kStreams]), kWorkerDone);
-    HG_CHECK(cudaStreamWaitEvent(stream, worker_done_[s % kStreams], 0), kWorkerDone);
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
   if (on_ranks_2_1_) {
-    // broadcast = Communication(Broadcast, mesh ranks_2_1 axis x, root 1, in C, out moved, NCCL)
-    HG_CHECK(cudaEventRecord(broadcast_ready_[0], stream), kBroadcast);
+    HG_CHECK(cudaEventRecord(broadcast_ready_[0], caller), kBroadcast);
     HG_CHECK(cudaStreamWaitEvent(ranks_2_1_.stream, broadcast_ready_[0], 0), kBroadcast);
-    HG_CHECK(ncclBroadcast(C_, ranks_2_1_.rank == 1 ? C_ : moved_, 384, ncclBfloat16, 1,
-                           ranks_2_1_.comm, ranks_2_1_.stream),
+    HG_CHECK(ncclBroadcast(C_, ranks_2_1_.rank == 1 ? C_ : moved_, 384, ncclBfloat16, 1, ranks_2_1_.comm,
+                           ranks_2_1_.stream),
              kBroadcast);
     HG_CHECK(cudaEventRecord(broadcast_done_[0], ranks_2_1_.stream), kBroadcast);
-
-    // Wait(broadcast)
-    HG_CHECK(cudaStreamWaitEvent(stream, broadcast_done_[0], 0), kWaitBroadcast);
+    HG_CHECK(cudaStreamWaitEvent(caller, broadcast_done_[0], 0), kWaitBroadcast);
   }
 
   if (on_one_) {
-    // out = Binary(add, moved, bias)
-    hirgen::launch_binary(hirgen::BinaryFn::kAdd, out, {2, {32, 12}, {12, 1}}, moved_,
-                          {2, {32, 12}, {12, 1}}, bias, {2, {32, 12}, {0, 1}}, stream, kBinaryOut);
+    hirgen::launch_binary(hirgen::BinaryFn::kAdd, out, {2, {32, 12}, {12, 1}}, moved_, {2, {32, 12}, {12, 1}},
+                          bias, {2, {32, 12}, {0, 1}}, caller, kBinaryOut);
   }
 
-  // Wait(broadcast_2)
-  HG_CHECK(cudaStreamWaitEvent(stream, broadcast_2_done_[0], 0), kWaitBroadcast2);
+  HG_CHECK(cudaStreamWaitEvent(caller, broadcast_2_done_[0], 0), kWaitBroadcast2);
   context_.call_issued(caller);
 }
 
@@ -209,33 +158,15 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_pair.coordinate(rank, 0);
   return {
-      {.name = "A",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{2}, {2, 2, x}, {8}, {16}},
-       .where = "spec.yaml:11:3",
-       .contraction = 16,
-       .present = mesh_pair.holds(rank)},
-      {.name = "B",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{16}, {12}},
-       .where = "spec.yaml:12:3",
-       .contraction = 16,
-       .present = mesh_pair.holds(rank)},
-      {.name = "bias",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{12}},
-       .where = "spec.yaml:14:3",
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{2}, {2, 2, x}, {8}, {16}},
+       .where = "spec.yaml:11:3", .contraction = 16, .present = mesh_pair.holds(rank)},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{16}, {12}}, .where = "spec.yaml:12:3",
+       .contraction = 16, .present = mesh_pair.holds(rank)},
+      {.name = "bias", .dtype = hirgen::DType::kBf16, .axes = {{12}}, .where = "spec.yaml:14:3",
        .present = mesh_one.holds(rank)},
-      {.name = "out",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{2}, {2}, {8}, {12}},
-       .output = true,
-       .where = "spec.yaml:16:3",
-       .present = mesh_one.holds(rank)},
-      {.name = "spread",
-       .dtype = hirgen::DType::kBf16,
-       .axes = {{12}},
-       .output = true,
+      {.name = "out", .dtype = hirgen::DType::kBf16, .axes = {{2}, {2}, {8}, {12}}, .output = true,
+       .where = "spec.yaml:16:3", .present = mesh_one.holds(rank)},
+      {.name = "spread", .dtype = hirgen::DType::kBf16, .axes = {{12}}, .output = true,
        .where = "spec.yaml:17:3"},
   };
 }
@@ -248,24 +179,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
-      .info =
-          {
-              .name = "sub_meshes",
-              .spec = "spec.yaml",
-              .digest = "286cddbb8af53f49eb7f064b084dcad57667b71aa25029ef33095e2f0715b191",
-              .mesh_size = 4,
-              .gemms = {{32, 12, 16, 1}},
-              .communications = {"broadcast x", "allgather x of pair", "broadcast x of ranks_2_1"},
-              .bytes = 1024,
-              .largest = "allgather",
-              .team_size = 2,
-              .transport = "nccl",
-              .parameters = {},
-          },
-      .tensors = tensors,
-      .create = create,
-      .reference = reference,
-  };
+      .info = {.name = "sub_meshes", .spec = "spec.yaml",
+               .digest = "286cddbb8af53f49eb7f064b084dcad57667b71aa25029ef33095e2f0715b191", .mesh_size = 4,
+               .gemms = {{32, 12, 16, 1}},
+               .communications = {"broadcast x", "allgather x of pair", "broadcast x of ranks_2_1"},
+               .bytes = 1024, .largest = "allgather", .team_size = 2, .transport = "nccl", .parameters = {}},
+      .tensors = tensors, .create = create, .reference = reference};
   return table;
 }
 

@@ -1,0 +1,59 @@
+package emit_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// lineLimits are how long a program may be: the header, the program and its kernels, which are what
+// people read. Interface, build files and reference are the same for all programs.
+var lineLimits = map[string]int{
+	"ag_matmul": 150, "matmul_rs_p2p": 200, "matmul_ar_p2p": 280, "matmul_ar_pieces": 280, "mlp_tp": 200,
+}
+
+// TestProgramsAreShort counts the lines of examples. Calls of CUDA, NCCL and cuBLASLt stay in them.
+func TestProgramsAreShort(t *testing.T) {
+	for name, limit := range lineLimits {
+		lines, source := 0, ""
+		for _, f := range render(t, loadExample(t, name)) {
+			ending := filepath.Ext(f.Path)
+			if strings.TrimSuffix(f.Path, ending) != name || ending != ".cpp" && ending != ".hpp" && ending != ".cu" {
+				continue
+			}
+			text := string(f.Data)
+			lines, source = lines+strings.Count(text, "\n"), source+text
+			for line := range strings.Lines(text) {
+				if width := utf8.RuneCountInString(strings.TrimRight(line, "\n")); width > 110 {
+					t.Errorf("%s: %d columns: %s", f.Path, width, line)
+				}
+			}
+		}
+		if lines == 0 || lines > limit {
+			t.Errorf("%s has %d lines, and %d are the limit", name, lines, limit)
+		}
+		for _, call := range []string{"cudaEventRecord(", "cudaStreamWaitEvent(", "cublasLtMatmul("} {
+			if !strings.Contains(source, call) {
+				t.Errorf("%s does not show its call of %s", name, call)
+			}
+		}
+	}
+}
+
+// TestEventsHaveNamesOfTheirOwn: the watchdog's table lists an event by its name alone.
+func TestEventsHaveNamesOfTheirOwn(t *testing.T) {
+	for _, name := range folders(t, specsDir) {
+		for _, f := range render(t, loadExample(t, name)) {
+			seen := map[string]bool{}
+			for line := range strings.Lines(string(f.Data)) {
+				_, after, found := strings.Cut(line, "context_.events(\"")
+				label, _, _ := strings.Cut(after, "\"")
+				if found && seen[label] {
+					t.Errorf("%s of %s has two sets of events named %s", f.Path, name, label)
+				}
+				seen[label] = found
+			}
+		}
+	}
+}

@@ -1,0 +1,297 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+	"text/template"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// How the parts of calls are spelled in C++. Each function prints one of them, and decides nothing.
+
+// spell prints an expression. (x - x % n) / n, as host programs have it, whose division is exact, is
+// x / n in C++, which rounds down: x is a rank or a coordinate.
+func spell(e expr.Expr) string { return shortened(e).String() }
+
+func shortened(e expr.Expr) expr.Expr {
+	b, ok := e.(*expr.Binary)
+	if !ok {
+		return e
+	}
+	short := &expr.Binary{Op: b.Op, X: shortened(b.X), Y: shortened(b.Y)}
+	if difference, ok := short.X.(*expr.Binary); ok && b.Op == "/" && difference.Op == "-" {
+		x, isName := difference.X.(expr.Var)
+		rest := &expr.Binary{Op: "%", X: x, Y: short.Y}
+		if isName && difference.Y.String() == rest.String() {
+			return &expr.Binary{Op: "/", X: x, Y: short.Y}
+		}
+	}
+	return short
+}
+
+// speller prints what depends on the declarations of a program.
+type speller struct {
+	shares map[string]*calls.Share
+	shapes map[string]*calls.Shape
+	meshes map[string]*calls.Mesh
+	guards map[string]*calls.Guard
+	places map[string]int // of the arguments among the caller's tensors
+	graph  bool
+}
+
+func newSpeller(p *calls.Program) *speller {
+	s := &speller{map[string]*calls.Share{}, map[string]*calls.Shape{}, map[string]*calls.Mesh{}, map[string]*calls.Guard{}, map[string]int{}, p.Graph}
+	for i, d := range p.Arguments {
+		s.places[d.Name] = i
+	}
+	for _, d := range p.Shares {
+		s.shares[d.Name] = d
+	}
+	for _, d := range p.Shapes {
+		s.shapes[d.Name] = d
+	}
+	for _, d := range p.Meshes {
+		s.meshes[d.Name] = d
+	}
+	for _, d := range p.Guards {
+		s.guards[d.Name] = d
+	}
+	return s
+}
+
+// funcs are the functions of templates that print calls.
+func (s *speller) funcs() template.FuncMap {
+	return template.FuncMap{
+		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
+		"alias": alias, "nccl": ncclType, "dtype": dtype, "ncclfn": func(fn string) string { return ncclFns[fn] },
+		"rank": rankOf, "note": note, "pluck": s.plan, "fn": fnOf, "view": view, "extents": extents,
+		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "offset": peerOffset,
+		"params": paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets, "number": letValue, "begin": s.begin, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,
+		"shared": s.sharedShape, "team": teamOf, "tensor": s.tensor, "bound": s.bound,
+	}
+}
+
+// pointer prints a place in memory.
+func (s *speller) pointer(p calls.Pointer) string {
+	text := p.Base
+	if p.Peer != nil {
+		text = fmt.Sprintf("%s.of<%s>(%s)", p.Base, alias(s.shares[p.Base].Type), spell(p.Peer))
+	}
+	if p.Offset != nil {
+		text += " + " + spell(p.Offset)
+	}
+	return text
+}
+
+// stream prints a stream.
+func stream(s calls.Stream) string {
+	switch {
+	case s.Index != nil:
+		return "compute_[" + spell(s.Index) + "]"
+	case s.Team:
+		return s.Name + ".stream"
+	default:
+		return s.Name
+	}
+}
+
+// workspace prints the memory that a product on a compute stream, or on another one, may use.
+func workspace(index expr.Expr) string {
+	if index == nil {
+		return "workspace_"
+	}
+	return "workspaces_[" + spell(index) + "]"
+}
+
+func event(e calls.Event) string { return e.Set + "[" + spell(e.Index) + "]" }
+
+// flag prints a flag of this rank.
+func flag(f calls.Flag) string {
+	member := "ready"
+	if f.Done {
+		member = "done"
+	}
+	return fmt.Sprintf("%s.%s(%s)", f.Share, member, spell(f.Transfer))
+}
+
+// peerFlag prints the flag of a peer that a statement writes.
+func peerFlag(w *calls.FlagWrite) string {
+	member := "ready_at"
+	if w.Flag.Done {
+		member = "done_at"
+	}
+	return fmt.Sprintf("%s.%s(%s, %s)", w.Flag.Share, member, spell(w.Peer), spell(w.Flag.Transfer))
+}
+
+func alias(t domain.DType) string    { return cppTypes[t].Alias }
+func ncclType(t domain.DType) string { return cppTypes[t].NCCL }
+func dtype(t domain.DType) string    { return cppTypes[t].DType }
+
+// rankOf prints an expression as the int that NCCL takes.
+func rankOf(e expr.Expr) string {
+	if _, plain := e.(expr.Int); plain {
+		return e.String()
+	}
+	return "static_cast<int>(" + spell(e) + ")"
+}
+
+// note prints why a statement is there.
+func note(s calls.Stmt) string {
+	text := s.Meta().Note
+	if text == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	return comment(string(unicode.ToUpper(first)) + strings.TrimRight(text[size:], ".") + ".")
+}
+
+// plan names the plan of a product.
+func (s *speller) plan(shape string) string { return s.shapes[shape].Plan }
+
+// fnOf prints the function of a kernel.
+func fnOf(l *calls.Launch) (string, error) {
+	switch l.Kernel {
+	case "binary":
+		return "hirgen::BinaryFn::" + binaryFns[l.Fn], nil
+	case "reduce":
+		return "hirgen::ReduceFn::" + reduceFns[l.Fn], nil
+	}
+	fn, ok := unaryFn(l.Fn)
+	if !ok {
+		return "", fmt.Errorf("there is no kernel for the function %q", l.Fn)
+	}
+	return fn, nil
+}
+
+// view prints extents and strides as a hirgen::Strided.
+func view(o calls.Operand) string {
+	return braces(fmt.Sprint(len(o.Extents)), extents(o.Extents), extents(o.Strides))
+}
+
+func extents(list []expr.Expr) string {
+	parts := make([]string, len(list))
+	for i, e := range list {
+		parts[i] = spell(e)
+	}
+	return braces(parts...)
+}
+
+// condition prints that of an If.
+func (s *speller) condition(i *calls.If) string {
+	var parts []string
+	if i.Guard != "" {
+		parts = append(parts, i.Guard)
+	}
+	if i.Reach != nil {
+		not := ""
+		if i.Apart {
+			not = "!"
+		}
+		parts = append(parts, not+"peers_.reaches("+spell(i.Reach)+")")
+	}
+	if i.Cond != nil {
+		parts = append(parts, spell(i.Cond))
+	}
+	return strings.Join(parts, " && ")
+}
+
+// branchOf prints the value of a pointer: one of two, or null where a rank lacks the memory.
+func (s *speller) branchOf(d *calls.Declare) string {
+	text := s.pointer(d.Value)
+	if d.Cond != nil {
+		text = fmt.Sprintf("%s ? %s : %s", spell(d.Cond), text, s.pointer(d.Else))
+	}
+	if d.Guard != "" {
+		text = fmt.Sprintf("%s ? %s : nullptr", d.Guard, text)
+	}
+	return text
+}
+
+// useOf names the class that gathers the parts of a batch, and its arguments.
+func useOf(m *calls.MemOpBatch) string {
+	use := map[string]string{"write": "hirgen::FlagUse::kWrite", "wait": "hirgen::FlagUse::kWait"}[m.Use]
+	switch {
+	case m.Use == "copy":
+		return "hirgen::TransferKernel " + m.Name
+	case m.Kernel:
+		return "hirgen::FlagKernel " + m.Name + "(" + use + ")"
+	default:
+		return "hirgen::MemOpBatch " + m.Name + "(" + use + ", driver_)"
+	}
+}
+
+// peerOffset prints the elements before the part of rank "peer".
+func peerOffset(count expr.Expr) string {
+	return spell(&expr.Binary{Op: "*", X: expr.Var("int64_t{peer}"), Y: count})
+}
+
+// braces prints an initialiser list.
+func braces(items ...string) string { return "{" + strings.Join(items, ", ") + "}" }
+
+// bytesOf prints the size of so many elements.
+func bytesOf(elements expr.Expr, t domain.DType) string {
+	return operandOf(elements) + " * sizeof(" + alias(t) + ")"
+}
+
+// operandOf prints an expression as a factor.
+func operandOf(e expr.Expr) string {
+	if b, ok := e.(*expr.Binary); ok && b.Op != "*" && b.Op != "/" && b.Op != "%" {
+		return "(" + spell(e) + ")"
+	}
+	return spell(e)
+}
+
+// letValue prints what a number is: this rank, its coordinate, the rank at a coordinate, or an
+// expression.
+func letValue(l *calls.Let) string {
+	switch {
+	case l.At != nil:
+		return fmt.Sprintf("%s.rank_along(context_.rank(), %d, %s)", l.Mesh, l.Axis, spell(l.At))
+	case l.Mesh != "":
+		return fmt.Sprintf("%s.coordinate(context_.rank(), %d)", l.Mesh, l.Axis)
+	case l.Value == nil:
+		return "context_.rank()"
+	default:
+		return spell(l.Value)
+	}
+}
+
+// begin prints the call that counts a call of a share. In a graph each launch counts it.
+func (s *speller) begin(b *calls.BeginCall) string {
+	share := s.shares[b.Share]
+	if s.graph {
+		return fmt.Sprintf("begin_captured(%s, %s, caller)", share.Memory, share.Shape)
+	}
+	return fmt.Sprintf("begin_call(%s, %s)", share.Memory, share.Shape)
+}
+
+// receive prints where the root of a broadcast receives that has no result: NCCL writes there what
+// is there.
+func (s *speller) receive(c *calls.NcclCall) string {
+	if c.Writable {
+		return s.pointer(c.In)
+	}
+	return "const_cast<" + alias(c.Type) + "*>(" + s.pointer(c.In) + ")"
+}
+
+// brackets prints a shape.
+func brackets(shape []expr.Expr) string {
+	parts := make([]string, len(shape))
+	for i, e := range shape {
+		parts[i] = spell(e)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// sourceOf prints the stream that a name is for.
+func sourceOf(d *calls.DeclareStream) string {
+	if d.Index == nil {
+		return "peers_.copies()"
+	}
+	return "compute_[" + spell(d.Index) + "]"
+}

@@ -1,0 +1,76 @@
+package calls
+
+import "slices"
+
+// unlike lists ranks that may order their streams differently: all of them where a condition asks
+// for the rank, otherwise one for each set of guards.
+func (p *Program) unlike() []int64 {
+	ranks := p.Ranks()
+	depends := false
+	Walk(p.Body, func(s Stmt) bool {
+		i, ok := s.(*If)
+		depends = depends || ok && i.Cond != nil && p.variesByRank(i)
+		return !depends
+	})
+	if depends {
+		return ranks
+	}
+	var list []int64
+	seen := map[string]bool{}
+	for _, rank := range ranks {
+		key := ""
+		for _, g := range p.Guards {
+			if p.Holds(g.Name, rank) {
+				key += g.Name + " "
+			}
+		}
+		if !seen[key] {
+			seen[key] = true
+			list = append(list, rank)
+		}
+	}
+	return list
+}
+
+// variesByRank reports whether a condition names anything but parameters and loop variables.
+func (p *Program) variesByRank(i *If) bool {
+	loops := p.Values()
+	Walk(p.Body, func(s Stmt) bool {
+		if loop, ok := s.(*For); ok {
+			loops[loop.Var] = 0
+		}
+		return true
+	})
+	varies := false
+	variables(i.Cond, func(name string) {
+		if _, ok := loops[name]; !ok {
+			varies = true
+		}
+	})
+	return varies
+}
+
+// A clock says how much of the work of each stream is done before something: its n-th task and all
+// before it.
+type clock []int
+
+func (c clock) covers(other clock) bool {
+	for i, n := range other {
+		if n > 0 && (i >= len(c) || c[i] < n) {
+			return false
+		}
+	}
+	return true
+}
+
+// merged is what is done before either.
+func (c clock) merged(other clock) clock {
+	out := slices.Clone(c)
+	for i, n := range other {
+		if i >= len(out) {
+			out = append(out, make([]int, i+1-len(out))...)
+		}
+		out[i] = max(out[i], n)
+	}
+	return out
+}

@@ -1,0 +1,300 @@
+package interp
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/tasks"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// part is what one rank brings to a call of NCCL.
+type part struct {
+	rank    *rank
+	call    *calls.NcclCall
+	key     string  // of the team; its meetings take place in order
+	team    []int64 // world ranks; sender and receiver for a pair
+	in, out place
+	count   int64
+	root    int64
+}
+
+// meeting is where the parts of one call come together. It takes place when every member of its team
+// has got there.
+type meeting struct {
+	team  []int64
+	parts []*part
+	task  *tasks.Task
+}
+
+// nccl issues a call, or a group of them, on the stream of its team.
+func (r *rank) nccl(s calls.Stmt) error {
+	switch s := s.(type) {
+	case *calls.NcclGroup:
+		r.grouped, r.group = true, nil
+		err := r.list(s.Body)
+		r.grouped = false
+		if err != nil {
+			return err
+		}
+		return r.start(s, s.Team, r.group)
+	case *calls.NcclCall:
+		parts, err := r.partsOf(s)
+		if err != nil {
+			return err
+		}
+		if !r.grouped {
+			return r.start(s, s.Team, parts)
+		}
+		r.group = append(r.group, parts...)
+	}
+	return nil
+}
+
+// start issues parts: one task that begins them, a meeting for each, one task that ends them.
+func (r *rank) start(s calls.Stmt, team string, parts []*part) error {
+	on := r.stream(team)
+	begin := r.issue(s, on, nil)
+	var meetings []*tasks.Task
+	for _, p := range parts {
+		meetings = append(meetings, r.join(p, on).task)
+	}
+	for _, t := range meetings {
+		t.Follow(begin)
+	}
+	r.issue(s, on, nil, meetings...)
+	return nil
+}
+
+// join brings a part to its meeting, and makes the meeting when it is the first.
+func (r *rank) join(p *part, on *tasks.Stream) *meeting {
+	id := fmt.Sprint(p.key, " ", r.turns[p.key])
+	r.turns[p.key]++
+	m := r.machine.meetings[id]
+	if m == nil {
+		m = &meeting{team: p.team}
+		m.task = r.machine.tasks.Add(-1, p.call, on, m.exchange)
+		r.machine.meetings[id] = m
+		r.machine.order = append(r.machine.order, m)
+	}
+	m.parts = append(m.parts, p)
+	return m
+}
+
+// match checks that ranks bring the same call. One that a rank never reaches cannot take place.
+func (m *meeting) match() error {
+	first := m.parts[0]
+	for _, p := range m.parts[1:] {
+		kinds := p.call.Kind == first.call.Kind || len(m.team) == 2 && p.pair() && first.pair()
+		if !kinds || p.count != first.count || p.call.Type != first.call.Type || p.call.Fn != first.call.Fn || p.root != first.root {
+			return fmt.Errorf("ranks %d and %d meet in different calls: %s and %s",
+				first.rank.number, p.rank.number, calls.FormatStmt(first.call), calls.FormatStmt(p.call))
+		}
+	}
+	if len(m.parts) < len(m.team) {
+		m.task.Block()
+	}
+	return nil
+}
+
+func (p *part) pair() bool { return p.call.Kind == "send" || p.call.Kind == "recv" }
+
+// partsOf gathers what this rank brings to a call.
+func (r *rank) partsOf(s *calls.NcclCall) ([]*part, error) {
+	p := &part{rank: r, call: s, root: -1}
+	var err error
+	if p.count, err = r.eval(s, s.Count); err != nil {
+		return nil, err
+	}
+	if p.in, err = r.at(s, s.In); err != nil {
+		return nil, err
+	}
+	if p.out, err = r.at(s, s.Out); err != nil {
+		return nil, err
+	}
+	if s.Root != nil {
+		if p.root, err = r.eval(s, s.Root); err != nil {
+			return nil, err
+		}
+	}
+	switch s.Kind {
+	case "send", "recv":
+		peer, err := r.eval(s, s.Peer)
+		if err != nil {
+			return nil, err
+		}
+		if peer == r.number {
+			return nil, r.fail(s, "a rank cannot exchange with itself")
+		}
+		p.team = []int64{r.number, peer}
+		if s.Kind == "recv" {
+			p.team = []int64{peer, r.number}
+		}
+		p.key = fmt.Sprint(p.team[0], " to ", p.team[1])
+		return []*part{p}, nil
+	case "send_recv":
+		return r.counterparts(p), nil
+	}
+	p.team = r.team(s.Team)
+	p.key = fmt.Sprint(p.team)
+	return []*part{p}, nil
+}
+
+// counterparts are this rank's part as a sender and its part as a receiver, as far as it has them. A
+// rank that is at one place in both meshes meets itself.
+func (r *rank) counterparts(p *part) []*part {
+	program := r.machine.program
+	from, to := program.MeshNamed(p.call.From), program.MeshNamed(p.call.To)
+	at, target := program.Position(from, r.number), program.Position(to, r.number)
+	if at >= 0 && at == target {
+		p.team, p.key = []int64{r.number}, fmt.Sprint(r.number)
+		return []*part{p}
+	}
+	var parts []*part
+	add := func(sender, receiver int64) {
+		q := *p
+		q.team, q.key = []int64{sender, receiver}, fmt.Sprint(sender, " to ", receiver)
+		parts = append(parts, &q)
+	}
+	if at >= 0 {
+		add(r.number, program.Members(to)[at])
+	}
+	if target >= 0 {
+		add(program.Members(from)[target], r.number)
+	}
+	return parts
+}
+
+// team lists the ranks of a communicator, in order.
+func (r *rank) team(name string) []int64 {
+	p := r.machine.program
+	for _, d := range p.Teams {
+		if d.Name != name {
+			continue
+		}
+		m := p.MeshNamed(d.Mesh)
+		return slices.DeleteFunc(slices.Clone(p.Members(m)), func(other int64) bool {
+			for axis := range m.Extents {
+				mine, _ := p.Coordinate(m, int64(axis), r.number)
+				theirs, _ := p.Coordinate(m, int64(axis), other)
+				if !d.Whole && int64(axis) != d.Axis && mine != theirs {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	return nil
+}
+
+// exchange moves the data of a meeting. Every input is read before any output is written.
+func (m *meeting) exchange() error {
+	parts := slices.Clone(m.parts)
+	slices.SortFunc(parts, func(a, b *part) int {
+		return cmp.Compare(slices.Index(m.team, a.rank.number), slices.Index(m.team, b.rank.number))
+	})
+	call, count := parts[0].call, parts[0].count
+	switch call.Kind {
+	case "send", "recv", "send_recv":
+		return pass(parts[0], parts[len(parts)-1], count)
+	}
+	sends, receives := shapes[call.Kind].sends, shapes[call.Kind].receives
+	size := int64(len(parts))
+	in := make([][]float64, size)
+	for q, p := range parts {
+		if p.in.data == nil || shapes[call.Kind].fromRoot && int64(q) != p.root {
+			continue
+		}
+		memory, err := p.rank.run(p.call, p.in, sends(count, size))
+		if err != nil {
+			return err
+		}
+		in[q] = slices.Clone(memory)
+	}
+	for q, p := range parts {
+		if p.out.data == nil || shapes[call.Kind].toRoot && int64(q) != p.root || call.InPlace && int64(q) == p.root {
+			continue
+		}
+		out, err := p.rank.run(p.call, p.out, receives(count, size))
+		if err != nil {
+			return err
+		}
+		if err := deliver(p, in, out, int64(q)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shapes tells how many elements ranks send and receive, and which of them do.
+var shapes = map[string]struct {
+	sends, receives  func(count, size int64) int64
+	fromRoot, toRoot bool
+}{
+	"allgather":      {one, all, false, false},
+	"allreduce":      {one, one, false, false},
+	"reduce_scatter": {all, one, false, false},
+	"reduce_to_root": {one, one, false, true},
+	"broadcast":      {one, one, true, false},
+	"gather":         {one, all, false, true},
+	"scatter":        {all, one, true, false},
+	"all_to_all":     {all, all, false, false},
+}
+
+func one(count, _ int64) int64    { return count }
+func all(count, size int64) int64 { return count * size }
+
+// pass moves a message.
+func pass(from, to *part, count int64) error {
+	source, err := from.rank.run(from.call, from.in, count)
+	if err != nil {
+		return err
+	}
+	target, err := to.rank.run(to.call, to.out, count)
+	copy(target, source)
+	return err
+}
+
+// deliver writes what team rank q gets out of a collective.
+func deliver(p *part, in [][]float64, out []float64, q int64) error {
+	if p.root >= 0 && shapes[p.call.Kind].fromRoot && in[p.root] == nil {
+		return p.rank.fail(p.call, "the root has nothing to send")
+	}
+	switch p.call.Kind {
+	case "allgather", "gather":
+		copy(out, slices.Concat(in...))
+	case "broadcast":
+		copy(out, in[p.root])
+	case "scatter":
+		copy(out, in[p.root][q*p.count:])
+	case "all_to_all":
+		for from := range in {
+			copy(out[int64(from)*p.count:][:p.count], in[from][q*p.count:])
+		}
+	default:
+		first := int64(0)
+		if p.call.Kind == "reduce_scatter" {
+			first = q * p.count
+		}
+		return p.fold(in, out, first)
+	}
+	return nil
+}
+
+// fold reduces elements of every rank's input from first on.
+func (p *part) fold(in [][]float64, out []float64, first int64) error {
+	fn := domain.BinaryFns[p.call.Fn]
+	if fn == nil {
+		return p.rank.fail(p.call, "there is no function %q", p.call.Fn)
+	}
+	for i := range out {
+		value := in[0][first+int64(i)]
+		for _, other := range in[1:] {
+			value = float64(float32(fn(value, other[first+int64(i)])))
+		}
+		out[i] = p.call.Type.Round(value)
+	}
+	return nil
+}

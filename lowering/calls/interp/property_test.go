@@ -1,0 +1,243 @@
+package interp
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/lowertest"
+	"github.com/hirgen/hirgen/model"
+)
+
+// sizes are small values of the parameters that specs have.
+var sizes = map[string]int64{
+	"S": 4, "M": 32, "N": 8, "K": 8, "B": 2, "L": 6, "H": 8, "C": 8, "D": 4, "R": 2,
+}
+
+// small loads a spec with few elements on so many ranks.
+func small(t *testing.T, path string, d int64, schedule ...model.Setting) *model.Pipeline {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := model.Load("spec.yaml", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]int64{}
+	for _, p := range whole.Params {
+		if size, ok := sizes[p.Name]; ok {
+			values[p.Name] = size
+		}
+		if p.Name == "D" {
+			values["D"] = d
+		}
+	}
+	p, err := model.Load("spec.yaml", text, values, schedule...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// specs are the examples, and those on grids.
+func specs(t *testing.T) []string {
+	t.Helper()
+	examples, _ := filepath.Glob("../../../testdata/specs/*/spec.yaml")
+	grids, _ := filepath.Glob("../../../testdata/grids/*.yaml")
+	if len(examples) == 0 || len(grids) == 0 {
+		t.Fatal("there are no specs")
+	}
+	return append(examples, grids...)
+}
+
+// TestCallsComputeWhatTheModelSays: the calls of every example give the evaluator's result, in every
+// order that a few seeds pick; their text is read back as it is printed, and the verifier accepts it.
+func TestCallsComputeWhatTheModelSays(t *testing.T) {
+	for _, path := range specs(t) {
+		for _, d := range []int64{2, 4} {
+			t.Run(fmt.Sprint(filepath.Base(filepath.Dir(path)), "/", filepath.Base(path), "/D=", d), func(t *testing.T) {
+				pipeline := small(t, path, d)
+				program, err := lowering.Lower(pipeline, lowering.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(t, lowertest.NewOracle(t, pipeline, 1), program, 4)
+			})
+		}
+	}
+}
+
+// check runs the calls of a program under some seeds, on one node, and those of its fallback variant on
+// several.
+func check(t *testing.T, oracle *lowertest.Oracle, program *hostir.Program, seeds uint64) {
+	t.Helper()
+	for i, form := range program.Forms() {
+		nodes := [][]int{nil}
+		if i > 0 {
+			nodes = lowertest.Partitions(len(oracle.Inputs))
+		}
+		p := lowered(t, form)
+		for _, on := range nodes {
+			for seed := range seeds {
+				got, err := Run(p, on, oracle.Inputs, seed)
+				if err == nil {
+					err = oracle.Compare(got, seed)
+				}
+				if err != nil {
+					t.Fatalf("nodes %v: %v\n%s", on, err, calls.Print(p))
+				}
+			}
+		}
+	}
+}
+
+// lowered gives the calls of a program, as they are read back from their text.
+func lowered(t *testing.T, program *hostir.Program) *calls.Program {
+	t.Helper()
+	p, err := calls.Lower(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := calls.Verify(p.Program); err != nil {
+		t.Fatalf("%v\n%s", err, calls.Print(p.Program))
+	}
+	text := calls.Print(p.Program)
+	again, err := calls.Parse("calls", text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if diff := cmp.Diff(text, calls.Print(again)); diff != "" {
+		t.Fatalf("the text is not read back (-printed +again):\n%s", diff)
+	}
+	return again
+}
+
+// schedules are what point-to-point pipelines are run with beside what the examples have.
+var schedules = []string{
+	"all.via: nccl", "preset: reference, pipeline: p2p, all.via: nccl, initial_waits: fused", "all.via: ipc-get", "all.via: ipc-put",
+	"preset: reference, pipeline: p2p, all.via: ipc-get", "all.via: ipc-get, all.lead: none", "all.via: ipc-put, all.lead: none, streams: 2",
+	"all.via: ipc-get, streams: 2", "all.via: ipc-put, all.local: last, streams: 1", "all.via: ipc-get, all.signals: batched, streams: 0",
+	"all.via: ipc-put, all.copy: sm", "all.via: ipc-get, all.copy: fused, all.signals: batched", "all.via: ipc-get, graph: true",
+	"all.via: ipc-put, graph: true, all.steps: pairwise", "transport: auto", "all.via: ipc-put, all.local: last, all.split: 2, all.interchange: true",
+	"all.via: ipc-put, all.steps: ring", "all.via: nccl, all.steps: ring, all.fuse: gemm", "all.via: ipc-get, all.fuse: peer-read",
+	"preset: reference, pipeline: p2p, all.via: ipc-put, local_shard: copied, buffers: free", "all.via: ipc-get, all.split: 2, streams: 3",
+	"all.via: ipc-put, all.split: 2, all.steps: bracket, streams: 2",
+}
+
+// settings takes "path: value, path: value" apart.
+func settings(text string) []model.Setting {
+	var list []model.Setting
+	for part := range strings.SplitSeq(text, ", ") {
+		path, value, _ := strings.Cut(part, ": ")
+		list = append(list, model.Setting{Path: path, Value: value})
+	}
+	return list
+}
+
+// TestSchedules: no schedule that a point-to-point pipeline can have changes its result.
+func TestSchedules(t *testing.T) {
+	ran := 0
+	for _, name := range []string{"ag_matmul_p2p", "matmul_rs_p2p", "matmul_ar_p2p", "allgather_p2p", "ag_linear_p2p"} {
+		for _, schedule := range schedules {
+			t.Run(name+"/"+schedule, func(t *testing.T) {
+				path := "../../../testdata/specs/" + name + "/spec.yaml"
+				pipeline := small(t, path, 4, append([]model.Setting{{Path: "pipeline", Value: "p2p"}}, settings(schedule)...)...)
+				program, err := lowering.Lower(pipeline, lowering.Options{})
+				if err != nil {
+					t.Skip(err) // not every pipeline can have every schedule
+				}
+				ran++
+				check(t, lowertest.NewOracle(t, pipeline, 1), program, 3)
+			})
+		}
+	}
+	if ran < 60 {
+		t.Errorf("only %d programs ran", ran)
+	}
+}
+
+// TestEveryWaitIsNeeded takes the waits for events and flags out of programs, one at a time: for some
+// seed the result must then be wrong. So no wait is left that others imply.
+func TestEveryWaitIsNeeded(t *testing.T) {
+	for _, c := range []struct{ name, schedule string }{
+		{"ag_matmul", "streams: 2"}, {"ag_matmul", "streams: 4"}, {"mlp_tp", "streams: 2"}, {"ag_matmul_p2p", "all.via: ipc-get, all.lead: none"},
+		{"ag_matmul_p2p", "all.via: nccl"}, {"matmul_rs_p2p", "all.via: ipc-put, all.lead: none"}, {"matmul_rs_p2p", "all.via: ipc-get"},
+		{"matmul_rs_p2p", "all.via: ipc-put, all.signals: batched, streams: 1"},
+		{"ag_matmul_p2p", "all.via: ipc-get, all.signals: batched, streams: 0"},
+	} {
+		t.Run(c.name+"/"+c.schedule, func(t *testing.T) {
+			pipeline := small(t, "../../../testdata/specs/"+c.name+"/spec.yaml", 2, settings(c.schedule)...)
+			program, err := lowering.Lower(pipeline, lowering.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			oracle, whole := lowertest.NewOracle(t, pipeline, 1), lowered(t, program)
+			for i := range waits(whole) {
+				mutant, removed := without(t, whole, i)
+				if !goesWrong(oracle, mutant) {
+					t.Errorf("without %s nothing goes wrong\n%s", removed, calls.Print(mutant))
+				}
+			}
+		})
+	}
+}
+
+// waits counts the statements that wait.
+func waits(p *calls.Program) int {
+	n := 0
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if isWait(s) {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+func isWait(s calls.Stmt) bool {
+	switch s.(type) {
+	case *calls.StreamWait, *calls.FlagWait:
+		return true
+	}
+	return false
+}
+
+// without gives a copy of a program that lacks the i-th of them.
+func without(t *testing.T, p *calls.Program, i int) (mutant *calls.Program, removed string) {
+	t.Helper()
+	mutant, err := calls.Parse("mutant", calls.Print(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := -1
+	mutant.Body = calls.Edit(mutant.Body, func(s calls.Stmt) []calls.Stmt {
+		if isWait(s) {
+			if n++; n == i {
+				removed = calls.FormatStmt(s)
+				return nil
+			}
+		}
+		return []calls.Stmt{s}
+	})
+	return mutant, removed
+}
+
+// goesWrong reports whether a seed shows that a program is wrong.
+func goesWrong(oracle *lowertest.Oracle, p *calls.Program) bool {
+	for seed := range uint64(200) {
+		got, err := Run(p, nil, oracle.Inputs, seed)
+		if err != nil || oracle.Compare(got, seed) != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,248 @@
+package interp
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/tasks"
+	"github.com/hirgen/hirgen/model/domain"
+
+	"github.com/hirgen/hirgen/internal/expr"
+)
+
+// rank issues the calls of one rank.
+type rank struct {
+	machine *machine
+	number  int64
+	node    int
+	calls   int // that were begun
+	env     calls.Values
+	memory  map[string][]float64 // arguments and buffers; nil where this rank has no part
+	named   map[string]place     // pointers that statements declared
+	streams map[string]*tasks.Stream
+	alias   map[string]*tasks.Stream // streams that statements named
+	events  map[string]*tasks.Task   // the last record of each event of this call
+	turns   map[string]int           // how many meetings of a team this rank has joined
+	group   []*part                  // of the open group
+	grouped bool
+	outputs map[string]*Array
+}
+
+// place is a pointer: an element of some memory.
+type place struct {
+	data []float64
+	at   int64
+}
+
+// allocate makes the memory of a rank, full of NaN.
+func (r *rank) allocate() {
+	p := r.machine.program
+	v := p.Values()
+	add := func(name string, elements expr.Expr) {
+		n, _ := v.Eval(elements)
+		r.memory[name] = spoilt(n)
+	}
+	for _, a := range p.Arguments {
+		if a.Mesh == "" || p.Position(p.MeshNamed(a.Mesh), r.number) >= 0 {
+			add(a.Name, a.Elements)
+		}
+	}
+	for _, d := range p.Buffers {
+		if !d.Workspace && (d.Guard == "" || p.Holds(d.Guard, r.number)) {
+			add(d.Name, d.Elements)
+		}
+	}
+}
+
+func spoilt(n int64) []float64 {
+	data := make([]float64, n)
+	spoil(data)
+	return data
+}
+
+func spoil(data []float64) {
+	for i := range data {
+		data[i] = nan
+	}
+}
+
+// call issues one call of the program: the caller fills the inputs, the calls run, the caller reads
+// the outputs and spoils the inputs, all on the caller's stream.
+func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
+	r.calls++
+	r.env = r.machine.program.Values()
+	r.env["rank"] = r.number
+	r.named, r.events, r.alias = map[string]place{}, map[string]*tasks.Task{}, map[string]*tasks.Stream{}
+	caller := r.stream(calls.Caller)
+	for _, a := range r.machine.program.Arguments {
+		data := r.memory[a.Name]
+		if data == nil {
+			continue
+		}
+		if a.Output {
+			r.issue(nil, caller, func() error { spoil(data); return nil })
+			continue
+		}
+		in := inputs[a.Tensor]
+		if in == nil || len(in.Data) != len(data) {
+			return fmt.Errorf("rank %d has no input %s with %d elements", r.number, a.Tensor, len(data))
+		}
+		r.issue(nil, caller, func() error { fill(data, in.Data, a.Type, rehearsal); return nil })
+	}
+	if err := r.list(r.machine.program.Body); err != nil {
+		return err
+	}
+	for _, a := range r.machine.program.Arguments {
+		data := r.memory[a.Name]
+		switch {
+		case data == nil:
+		case !a.Output:
+			r.issue(nil, caller, func() error { spoil(data); return nil })
+		case !rehearsal:
+			r.issue(nil, caller, func() error {
+				r.outputs[a.Tensor] = &Array{Data: slices.Clone(data)}
+				return nil
+			})
+		}
+	}
+	return nil
+}
+
+// fill writes an input: others in a rehearsal.
+func fill(data, in []float64, t domain.DType, rehearsal bool) {
+	for i := range data {
+		data[i] = in[i]
+		if rehearsal {
+			data[i] = t.Round(1 - 2*in[i])
+		}
+	}
+}
+
+func (r *rank) stream(name string) *tasks.Stream {
+	s := r.streams[name]
+	if s == nil {
+		s = &tasks.Stream{}
+		r.streams[name] = s
+	}
+	return s
+}
+
+// on finds the stream that a statement names.
+func (r *rank) on(s calls.Stmt, on calls.Stream) (*tasks.Stream, error) {
+	switch {
+	case on.Index != nil:
+		i, err := r.eval(s, on.Index)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 || i >= int64(r.machine.program.Streams) {
+			return nil, r.fail(s, "there is no compute stream %d among %d", i, r.machine.program.Streams)
+		}
+		return r.stream(fmt.Sprint("compute ", i)), nil
+	case on.Name == calls.Caller || on.Name == calls.Copies || on.Team:
+		return r.stream(on.Name), nil
+	}
+	if named := r.alias[on.Name]; named != nil {
+		return named, nil
+	}
+	return nil, r.fail(s, "no stream is named %s", on)
+}
+
+func (r *rank) issue(s calls.Stmt, on *tasks.Stream, run func() error, after ...*tasks.Task) *tasks.Task {
+	var what any
+	if s != nil {
+		what = s
+	}
+	return r.machine.tasks.Issue(int(r.number), what, on, run, after...)
+}
+
+func (r *rank) eval(s calls.Stmt, e expr.Expr) (int64, error) {
+	v, ok := r.env.Eval(e)
+	if !ok {
+		return 0, r.fail(s, "%s has no value", e)
+	}
+	return v, nil
+}
+
+func (r *rank) fail(s calls.Stmt, format string, args ...any) error {
+	return fmt.Errorf("%s, rank %d, %s: %s", s.Meta().Pos, r.number, calls.FormatStmt(s), fmt.Sprintf(format, args...))
+}
+
+// at resolves a pointer. A rank without the memory gets a place without data.
+func (r *rank) at(s calls.Stmt, p calls.Pointer) (place, error) {
+	if p.Base == "" {
+		return place{}, nil
+	}
+	base, ok := r.named[p.Base]
+	switch {
+	case p.Peer != nil:
+		peer, err := r.eval(s, p.Peer)
+		if err != nil {
+			return place{}, err
+		}
+		if base, err = r.remote(s, p.Base, peer); err != nil {
+			return base, err
+		}
+	case !ok:
+		base = place{data: r.memory[p.Base]}
+	}
+	if p.Offset == nil {
+		return base, nil
+	}
+	offset, err := r.eval(s, p.Offset)
+	base.at += offset
+	return base, err
+}
+
+// remote is the part of a share that a peer has.
+func (r *rank) remote(s calls.Stmt, share string, number int64) (place, error) {
+	d, peer := r.machine.shares[share], r.machine.rank(number)
+	switch {
+	case d == nil || peer == nil:
+		return place{}, r.fail(s, "rank %d shares nothing as %s", number, share)
+	case peer.node != r.node:
+		return place{}, r.fail(s, "rank %d is on another node", number)
+	case !r.joins(d, number):
+		return place{}, r.fail(s, "no memory is shared with rank %d", number)
+	}
+	return place{data: peer.memory[d.Memory]}, nil
+}
+
+// joins reports whether this rank and another one share memory.
+func (r *rank) joins(d *calls.Share, other int64) bool {
+	if d.Mesh == "" {
+		return true
+	}
+	p := r.machine.program
+	m := p.MeshNamed(d.Mesh)
+	for axis := range m.Extents {
+		mine, _ := p.Coordinate(m, int64(axis), r.number)
+		theirs, _ := p.Coordinate(m, int64(axis), other)
+		if mine < 0 || theirs < 0 || int64(axis) != d.Axis && mine != theirs {
+			return false
+		}
+	}
+	return true
+}
+
+// run gives so many elements behind a place.
+func (r *rank) run(s calls.Stmt, p place, n int64) ([]float64, error) {
+	if p.data == nil || p.at < 0 || p.at+n > int64(len(p.data)) {
+		return nil, r.fail(s, "elements %d to %d are outside of %d", p.at, p.at+n, len(p.data))
+	}
+	return p.data[p.at : p.at+n], nil
+}
+
+// slice resolves a pointer to so many elements.
+func (r *rank) slice(s calls.Stmt, p calls.Pointer, elements expr.Expr) ([]float64, error) {
+	n, err := r.eval(s, elements)
+	if err != nil {
+		return nil, err
+	}
+	at, err := r.at(s, p)
+	if err != nil {
+		return nil, err
+	}
+	return r.run(s, at, n)
+}

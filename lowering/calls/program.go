@@ -1,0 +1,127 @@
+// Package calls is the call IR: the program as it is printed, one statement for each call of
+// CUDA, NCCL or cuBLASLt. Lower makes it from the host IR and takes every decision that the
+// emitted source shows: which event orders which streams, which flags ranks write and wait for,
+// what is one batch, what has a name. Interpret runs it, so what is checked is what is printed.
+//
+// A statement names the stream that it runs on; there is no current stream. Names are those of
+// the emitted program. Expressions are over parameters, constants, loop variables, "rank" and
+// scalars that Let declares. Pointers count elements.
+package calls
+
+import (
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Program is one program with all that it declares.
+type Program struct {
+	Name    string
+	File    string // the spec that it comes from, for positions
+	Streams int    // compute streams that it uses; 0: none
+	Graph   bool   // the body is captured as a CUDA graph, and replayed
+
+	Params    []*Param
+	Constants []*Constant
+	Meshes    []*Mesh // the first one is the world
+	Guards    []*Guard
+	Teams     []*Team
+	Arguments []*Argument // inputs, then outputs, as the caller passes them
+	Buffers   []*Buffer
+	Shapes    []*Shape
+	Events    []*Events
+	Shares    []*Share
+	Labels    []*Label
+	Body      []Stmt
+}
+
+// What a program declares.
+type (
+	// Param is a parameter of the spec.
+	Param struct {
+		Name  string
+		Spec  string // as the spec names it
+		Value int64
+	}
+	// Constant is an extent that several statements spell.
+	Constant struct {
+		Name  string
+		Value expr.Expr
+	}
+	// Mesh is an ordered set of ranks.
+	Mesh struct {
+		Name    string
+		Label   string // as the spec names it
+		Axes    string // their names, for a comment
+		Extents []expr.Expr
+		Ranks   []int64 // nil: 0, 1, 2, ...
+	}
+	// Guard tells whether this rank is in one of some meshes.
+	Guard struct {
+		Name   string
+		Meshes []string
+	}
+	// Team is the ranks along an axis of a mesh or, without one, all of it: a communicator and
+	// the stream that carries it.
+	Team struct {
+		Name  string
+		Mesh  string
+		Axis  int64
+		Whole bool   // all of the mesh, and not those along an axis
+		Where string // what errors call it
+	}
+	// Argument is a tensor of the caller's.
+	Argument struct {
+		Name     string
+		Tensor   string // of the spec
+		Type     domain.DType
+		Output   bool
+		Used     bool
+		Elements expr.Expr   // of one rank
+		Mesh     string      // the ranks that have a part of it; empty: all
+		Shape    []expr.Expr // of one rank, for a comment
+	}
+	// Buffer is memory that the program keeps from call to call.
+	Buffer struct {
+		Name      string
+		Type      domain.DType
+		Elements  expr.Expr
+		Workspace bool        // of GEMMs on the caller's stream: without type and elements
+		Guard     string      // of the ranks that have it; empty: all
+		Where     string      // what errors call it
+		Shape     []expr.Expr // for a comment
+	}
+	// Shape is one GEMM: C[m, n] = A[m, k] B[k, n], batched, with its plan.
+	Shape struct {
+		Name, Plan                string
+		M, N, K, Batch            expr.Expr
+		StrideA, StrideB, StrideC expr.Expr
+		RowB                      expr.Expr // elements between rows of B as it is stored; nil: dense
+		TransposeA, TransposeB    bool
+		Bias, Addend, Fp32Result  bool
+		Type                      domain.DType
+		Label                     string
+	}
+	// Events are the events that one statement records; the watchdog knows them by Label.
+	Events struct {
+		Name, Label string
+		Count       expr.Expr
+		Where       string // label of the statement
+	}
+	// Share is a buffer that other ranks read or write over CUDA IPC, with two flags, ready and
+	// done, for each transfer of a call.
+	Share struct {
+		Name, Shape string // the handle in a call, the constant that describes it
+		Memory      string // buffer or argument
+		Tensor      string // of the spec, or of a pass
+		Elements    expr.Expr
+		Type        domain.DType
+		Transfers   expr.Expr
+		Mesh        string // the ranks that share it are those along an axis of it; empty: all
+		Axis        int64
+		Label       string
+	}
+	// Label is what errors and the watchdog call a statement, with its place in the spec.
+	Label struct {
+		Name, Text string
+	}
+)

@@ -1,0 +1,44 @@
+package calls
+
+// Bodies gives the statement lists inside a statement.
+func Bodies(s Stmt) []*[]Stmt {
+	switch s := s.(type) {
+	case *For:
+		return []*[]Stmt{&s.Body}
+	case *If:
+		return []*[]Stmt{&s.Body, &s.Else}
+	case *MemOpBatch:
+		return []*[]Stmt{&s.Body}
+	case *NcclGroup:
+		return []*[]Stmt{&s.Body}
+	case *PeerSum:
+		return []*[]Stmt{&s.Body}
+	default:
+		return nil
+	}
+}
+
+// Walk visits statements in order, also inside others while visit returns true.
+func Walk(body []Stmt, visit func(Stmt) bool) {
+	for _, s := range body {
+		if !visit(s) {
+			continue
+		}
+		for _, list := range Bodies(s) {
+			Walk(*list, visit)
+		}
+	}
+}
+
+// Edit replaces each statement of a list, also inside others, by those that f gives; inner lists
+// come first.
+func Edit(body []Stmt, f func(Stmt) []Stmt) []Stmt {
+	var list []Stmt
+	for _, s := range body {
+		for _, inner := range Bodies(s) {
+			*inner = Edit(*inner, f)
+		}
+		list = append(list, f(s)...)
+	}
+	return list
+}
