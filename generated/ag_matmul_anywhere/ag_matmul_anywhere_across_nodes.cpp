@@ -36,7 +36,7 @@ constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = 
 constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:12:5 lends: group";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
-constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all";
+constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all_s";
 constexpr const char* kExchange = "spec.yaml:12:5 exchange: group";
 constexpr const char* kReceive2 = "spec.yaml:12:5 receive_2: receive of A_all_s";
 constexpr const char* kSend2 = "spec.yaml:12:5 send_2: send of A";

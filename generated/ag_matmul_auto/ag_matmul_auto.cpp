@@ -35,7 +35,7 @@ constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = 
 constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:12:5 lends: group";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
-constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all";
+constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all_s";
 constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
 constexpr const char* kMatmulC = "spec.yaml:12:5 Matmul of C_s";
 constexpr const char* kReturns = "spec.yaml:12:5 returns: group";

@@ -34,7 +34,7 @@ constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = 
 constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kSend = "spec.yaml:13:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:9:3 sharing A with the other ranks";
-constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all";
+constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all_s";
 constexpr const char* kWaitReceive = "spec.yaml:13:5 Wait(receive)";
 constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s";
 constexpr const char* kJoined = "spec.yaml:13:5 Synchronize(worker s % 2)";

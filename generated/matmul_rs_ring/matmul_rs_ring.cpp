@@ -36,7 +36,7 @@ constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .dt
 constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_sums";
 constexpr const char* kSharePSums = "spec.yaml:16:5 sharing P_sums with the other ranks";
-constexpr const char* kSend = "spec.yaml:16:5 send: send of P";
+constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_c";
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s_2_c";
 constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kBinaryPS2C = "spec.yaml:16:5 Binary of P_s_2_c";

@@ -50,11 +50,10 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]Stmt, error) {
 		return nil, err
 	}
 	b.accountTransfer(s, buf)
-	info := b.info(s, s.Handle, s.Handle+": "+verb(s)+buf.root.Name)
 	if s.Owns() {
-		return b.ready(s, info, buf, pair), nil
+		return b.ready(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+buf.root.Name), buf, pair), nil
 	}
-	return b.copyBetween(s, info, buf, pair)
+	return b.copyBetween(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+s.Buffer.Name), buf, pair)
 }
 
 // ready lowers the owner's side, and notes where its buffer is for the copier's.

@@ -4,35 +4,25 @@ import "github.com/hirgen/hirgen/lowering/hostir"
 
 // namer tells what the emitted program calls statements in errors and traces.
 type namer struct {
-	// roots has, for each view that only peers use, what it is a part of: the program names no pointer
-	// to it.
+	// roots has, for each view, the memory that it is a part of: a flag is that of the memory.
 	roots map[*hostir.Tensor]*hostir.Tensor
 }
 
 func newNamer(p *hostir.Program) namer {
-	from, named := map[*hostir.Tensor]*hostir.Tensor{}, map[*hostir.Tensor]bool{}
+	from := map[*hostir.Tensor]*hostir.Tensor{}
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		switch s := s.(type) {
-		case *hostir.Select:
-			from[s.Out] = s.In
-		case *hostir.P2PCommunication:
-			named[s.Buffer] = named[s.Buffer] || !s.Owns()
-		default:
-			for _, t := range hostir.Mentions(s) {
-				named[t] = true
-			}
+		if view, ok := s.(*hostir.Select); ok {
+			from[view.Out] = view.In
 		}
 		return true
 	})
 	n := namer{map[*hostir.Tensor]*hostir.Tensor{}}
 	for t := range from {
 		root := t
-		for from[root] != nil && !named[root] {
+		for from[root] != nil {
 			root = from[root]
 		}
-		if root != t {
-			n.roots[t] = root
-		}
+		n.roots[t] = root
 	}
 	return n
 }

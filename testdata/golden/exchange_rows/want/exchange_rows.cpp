@@ -37,7 +37,7 @@ constexpr hirgen::MatmulShape kEShape = {.m = kShardM, .n = N, .k = K, .dtype = 
 constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLends = "spec.yaml:16:5 lends: group";
 constexpr const char* kShareA = "spec.yaml:11:3 sharing A with the other ranks along x";
-constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of A_all";
+constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of A_all_s";
 constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kMatmulE = "spec.yaml:16:5 Matmul of C_s";
 constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 2)";

@@ -44,14 +44,14 @@ constexpr const char* kStarted = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kJoined = "spec.yaml:17:5 Synchronize(worker piece % 2)";
 constexpr const char* kLends = "spec.yaml:17:5 lends: group";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
-constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts";
+constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts_s_piece";
 constexpr const char* kSetPPartsS2Piece = "spec.yaml:17:5 Set of P_parts_s_2_piece";
 constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
 constexpr const char* kReduceRPiece = "spec.yaml:17:5 Reduce of R_piece";
 constexpr const char* kJoined2 = "spec.yaml:18:5 Synchronize(worker piece % 2)";
 constexpr const char* kLends2 = "spec.yaml:18:5 lends_2: group";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
-constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C";
+constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C_s_piece";
 constexpr const char* kReturns = "spec.yaml:17:5 returns: group";
 constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
 
