@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"internal/launch":        {},
 	"internal/archtest":      {},
 	"internal/e2e":           {},
-	"internal/soak":          {"model", "model/domain", "model/schedule", "lowering", "lowering/hostir", "lowering/hostir/*", "emit", "internal/diag", "internal/launch"},
+	"internal/soak":          {"model", "model/domain", "model/schedule", "lowering", "lowering/calls", "lowering/calls/interp", "lowering/hostir", "lowering/hostir/*", "emit", "internal/diag", "internal/launch"},
 	"internal/soak/cmd":      {"internal/soak"},
 	"model/domain":           {"internal/expr"},
 	"model/schedule":         {"internal/diag"},

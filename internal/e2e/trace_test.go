@@ -51,11 +51,11 @@ func TestTraceHasEveryCall(t *testing.T) {
 }
 
 // TestTraceHasKernelsAndBatches runs a program whose flags are batches, and kernels of the runtime,
-// all on the caller's stream.
+// of which those that are issued up front have the copy stream.
 func TestTraceHasKernelsAndBatches(t *testing.T) {
 	spec, values := example(t, "../../testdata/specs/matmul_ar_direct/spec.yaml", row(2))
 	tr, _ := traced(t, examples.make(t, spec, values), 2, 0, "1")
-	want := map[string]int{"gemm": 1, "flag write": 2, "flag wait": 2, "kernel": 1, "event record": 2}
+	want := map[string]int{"gemm": 1, "flag write": 3, "flag wait": 2, "kernel": 1, "event record": 4, "event wait": 2}
 	for rank := range 2 {
 		got := map[string]int{}
 		for _, s := range tr.slices {

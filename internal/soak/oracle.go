@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	callir "github.com/hirgen/hirgen/lowering/calls"
+	callsinterp "github.com/hirgen/hirgen/lowering/calls/interp"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/interp"
 	"github.com/hirgen/hirgen/model"
@@ -116,9 +118,13 @@ func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Ar
 }
 
 // check interprets a program on one host, and what runs otherwise on several: in one way to spread
-// ranks over hosts, or in all.
+// ranks over hosts, or, of a program that all passes are through with, in all, with its calls.
 func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) error {
-	if err := o.checkOn(nil, program, seed); err != nil || program.Otherwise == nil {
+	err := o.checkOn(nil, program, seed)
+	if err == nil && everywhere {
+		err = o.checkCalls(nil, program, seed)
+	}
+	if err != nil || program.Otherwise == nil {
 		return err
 	}
 	ways := partitions(len(o.inputs))
@@ -126,7 +132,11 @@ func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) er
 		ways = ways[seed%uint64(len(ways)):][:1]
 	}
 	for _, hosts := range ways {
-		if err := o.checkOn(hosts, program.Otherwise, seed); err != nil {
+		err := o.checkOn(hosts, program.Otherwise, seed)
+		if err == nil && everywhere {
+			err = o.checkCalls(hosts, program.Otherwise, seed)
+		}
+		if err != nil {
 			return fmt.Errorf("hosts %v: %w", hosts, err)
 		}
 	}
@@ -143,11 +153,36 @@ func partitions(ranks int) [][]int {
 	return [][]int{own, halves, other, last, one}
 }
 
+// checkOn interprets a host program.
 func (o *oracle) checkOn(hosts []int, program *hostir.Program, seed uint64) error {
 	got, err := interp.RunOn(hosts, program, o.inputs, seed)
-	if err != nil {
-		return err
+	if err == nil {
+		err = o.compare(got, seed)
 	}
+	return err
+}
+
+// checkCalls interprets the calls that a host program becomes when all passes are through with it.
+func (o *oracle) checkCalls(hosts []int, program *hostir.Program, seed uint64) error {
+	lowered, err := callir.Lower(program)
+	if err != nil {
+		return nil //nolint:nilerr // what cannot be printed is refused when it is emitted
+	}
+	if err := callir.Verify(lowered.Program); err != nil {
+		return &wrongError{err.Error()}
+	}
+	got, err := callsinterp.Run(lowered.Program, hosts, o.inputs, seed)
+	if err == nil {
+		err = o.compare(got, seed)
+	}
+	if err != nil {
+		return fmt.Errorf("the calls: %w", err)
+	}
+	return nil
+}
+
+// compare compares every rank's outputs with what they must be.
+func (o *oracle) compare(got []map[string]*interp.Array, seed uint64) error {
 	for r, want := range o.want {
 		for name, a := range want {
 			b := got[r][name]

@@ -144,7 +144,7 @@ const macroNames = `assert errno linux unix NULL EOF BUFSIZ INFINITY NAN HUGE_VA
 // emittedNames are the names that templates spell themselves.
 const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
 	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_
-	gemm gemm_add plan where added copy compute bf16 fp16 fp32`
+	gemm gemm_add plan where added copy compute copy_joined_ bf16 fp16 fp32`
 
 // IsReserved reports whether a name is never given to anything of a spec.
 func IsReserved(name string) bool { return newNames().taken[name] }

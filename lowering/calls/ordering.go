@@ -8,7 +8,8 @@ import (
 // ordering issues a program on one rank after the other, and notes which waits it needs.
 type ordering struct {
 	program    *Program
-	verifier   *verifier // is told of mistakes; nil: there is none
+	finish     func(*ordering) // at the end of a call; nil: nothing
+	verifier   *verifier       // is told of mistakes; nil: there is none
 	needed     map[Stmt]bool
 	iterations map[*For]map[int64]bool       // in which a loop holds a wait that is needed
 	values     map[Stmt]map[int64]bool       // of the innermost loop, in which a wait is needed
@@ -82,8 +83,8 @@ func (o *ordering) run(rank int64) {
 	for s := range o.clocks {
 		o.settle(s)
 	}
-	if o.verifier != nil {
-		o.verifier.finished(o)
+	if o.finish != nil {
+		o.finish(o)
 	}
 }
 

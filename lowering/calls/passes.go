@@ -12,6 +12,7 @@ var Passes = []Pass{
 	{"move-sync", "a record or a join that a loop would repeat stands outside of it", moveSync},
 	{"share-records", "waits take an event that was recorded before where a later one says the same", shareRecords},
 	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},
+	{"join-capture", "a CUDA graph joins the copy stream, too", joinCapture},
 	{"inline-pointers", "a pointer has a name where several statements use it", inlinePointers},
 	{"drop-empty", "loops and branches that only named things go", dropEmpty},
 	{"name-streams", "a stream has a name where several statements use it", nameStreams},

@@ -21,7 +21,7 @@ func Verify(p *Program) error {
 		return v.errors.Err() // what follows relies on it
 	}
 	o := newOrdering(p)
-	o.verifier = v
+	o.verifier, o.finish = v, v.finished
 	for _, o.spread = range []spread{oneNode, manyNodes} {
 		o.runAll()
 	}

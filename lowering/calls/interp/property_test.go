@@ -128,7 +128,7 @@ var schedules = []string{
 	"all.via: ipc-get, streams: 2", "all.via: ipc-put, all.local: last, streams: 1", "all.via: ipc-get, all.signals: batched, streams: 0",
 	"all.via: ipc-put, all.copy: sm", "all.via: ipc-get, all.copy: fused, all.signals: batched", "all.via: ipc-get, graph: true",
 	"all.via: ipc-put, graph: true, all.steps: pairwise", "transport: auto", "all.via: ipc-put, all.local: last, all.split: 2, all.interchange: true",
-	"all.via: ipc-put, all.steps: ring", "all.via: nccl, all.steps: ring, all.fuse: gemm", "all.via: ipc-get, all.fuse: peer-read",
+	"all.via: ipc-put, all.steps: ring", "all.via: nccl, all.steps: ring, all.fuse: gemm", "all.via: ipc-get, all.fuse: peer-read", "all.via: ipc-get, all.fuse: peer-read, all.signals: batched, graph: true",
 	"preset: reference, pipeline: p2p, all.via: ipc-put, local_shard: copied, buffers: free", "all.via: ipc-get, all.split: 2, streams: 3",
 	"all.via: ipc-put, all.split: 2, all.steps: bracket, streams: 2",
 }
