@@ -197,8 +197,12 @@ func (c *scheduleCheck) unknown(choice schedule.Choice) {
 
 // loops complains of communications of one loop that are chosen, by name, to be cut or ordered in different ways.
 func (c *scheduleCheck) loops() {
-	reported := map[string]bool{}
+	reported, seen := map[string]bool{}, map[*string]bool{}
 	for _, f := range c.facts {
+		if len(f.Loop) == 0 || seen[&f.Loop[0]] {
+			continue // the communications of one loop share the list of their names
+		}
+		seen[&f.Loop[0]] = true
 		for _, field := range schedule.Names(schedule.Communication) {
 			if structural, _ := schedule.Named(field); !structural.Structural {
 				continue

@@ -1,8 +1,6 @@
 package lowering
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -25,18 +23,29 @@ func (l *streamLowering) named(s hostir.Stmt) string {
 
 // loopOf names the communications between ranks of one pipeline, in the order of its steps.
 func (l *streamLowering) loopOf(g *group) []string {
-	var names []string
+	if g.chosen != nil && g.named == len(g.steps) {
+		return g.names
+	}
+	seen := map[string]bool{}
+	g.names, g.named, g.chosen = nil, len(g.steps), map[string]string{}
 	for _, st := range g.steps {
-		if name := l.moves[st.stmt]; st.exchanges() && !slices.Contains(names, name) {
-			names = append(names, name)
+		if name := l.moves[st.stmt]; st.exchanges() && !seen[name] {
+			seen[name] = true
+			g.names = append(g.names, name)
 		}
 	}
-	return names
+	return g.names
 }
 
 // loopChoice is the value of a structural field for the communications of one pipeline.
 func (l *streamLowering) loopChoice(g *group, field string) string {
-	return l.program.Choices.Together(l.loopOf(g), field)
+	names := l.loopOf(g)
+	value, known := g.chosen[field]
+	if !known {
+		value = l.program.Choices.Together(names, field)
+		g.chosen[field] = value
+	}
+	return value
 }
 
 // loopNumber is that of a field that is a number, and 0 where it is left open.

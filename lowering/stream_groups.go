@@ -17,6 +17,9 @@ type group struct {
 	makes  map[*hostir.Tensor]bool     // results of the steps
 	sums   map[*hostir.Tensor]stepKind // parts -> how the ranks sum them
 	number int
+	names  []string // of its communications between ranks, as long as it has so many steps:
+	named  int
+	chosen map[string]string      // of structural fields, for all of these
 	last   map[*hostir.Tensor]int // tensor -> number of the last group that uses it
 }
 

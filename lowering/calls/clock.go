@@ -1,15 +1,25 @@
 package calls
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+)
 
 // unlike lists ranks that may order their streams differently: all of them where a condition asks
 // for the rank, otherwise one for each set of guards.
 func (p *Program) unlike() []int64 {
 	ranks := p.Ranks()
-	depends := false
+	depends, known := false, p.Values()
+	Walk(p.Body, func(s Stmt) bool {
+		if loop, ok := s.(*For); ok {
+			known[loop.Var] = 0
+		}
+		return true
+	})
 	Walk(p.Body, func(s Stmt) bool {
 		i, ok := s.(*If)
-		depends = depends || ok && i.Cond != nil && p.variesByRank(i)
+		depends = depends || ok && i.Cond != nil && namesMore(i.Cond, known)
 		return !depends
 	})
 	if depends {
@@ -32,22 +42,15 @@ func (p *Program) unlike() []int64 {
 	return list
 }
 
-// variesByRank reports whether a condition names anything but parameters and loop variables.
-func (p *Program) variesByRank(i *If) bool {
-	loops := p.Values()
-	Walk(p.Body, func(s Stmt) bool {
-		if loop, ok := s.(*For); ok {
-			loops[loop.Var] = 0
-		}
-		return true
-	})
-	varies := false
-	variables(i.Cond, func(name string) {
-		if _, ok := loops[name]; !ok {
-			varies = true
+// namesMore reports whether a condition names anything but parameters and loop variables.
+func namesMore(cond expr.Expr, known Values) bool {
+	more := false
+	variables(cond, func(name string) {
+		if _, ok := known[name]; !ok {
+			more = true
 		}
 	})
-	return varies
+	return more
 }
 
 // A clock says how much of the work of each stream is done before something: its n-th task and all

@@ -9,44 +9,50 @@ import "github.com/hirgen/hirgen/internal/expr"
 //	Gemm(out C_s, ...)                     ->
 func inlinePointers(p *Program) {
 	u := &uses{count: map[Stmt]int{}}
-	u.list(p.Body, map[string]Stmt{})
+	u.list(p.Body, nil)
 	i := &inliner{uses: u.count}
-	p.Body = i.list(p.Body, map[string]Pointer{})
+	p.Body = i.list(p.Body, nil)
 	dropNumbers(p)
+}
+
+// nameScope knows what names stand for in a list of statements, and in the lists around it.
+type nameScope[T any] struct {
+	outer *nameScope[T]
+	names map[string]*T // nil hides what a name stands for in the lists around
+}
+
+func newNameScope[T any](outer *nameScope[T]) *nameScope[T] {
+	return &nameScope[T]{outer, map[string]*T{}}
+}
+
+// find gives what a name stands for, or nil.
+func (s *nameScope[T]) find(name string) *T {
+	for ; s != nil; s = s.outer {
+		if found, ok := s.names[name]; ok {
+			return found
+		}
+	}
+	return nil
 }
 
 // uses counts how many fields of statements name each declared pointer.
 type uses struct{ count map[Stmt]int }
 
-func (u *uses) list(body []Stmt, outer map[string]Stmt) {
-	scope := map[string]Stmt{}
-	find := func(name string) Stmt {
-		if d, ok := scope[name]; ok {
-			return d
+func (u *uses) list(body []Stmt, outer *nameScope[Declare]) {
+	declared := newNameScope(outer)
+	r := &rewriter{place: func(at Pointer) Pointer {
+		if d := declared.find(at.Base); d != nil {
+			u.count[d]++
 		}
-		return outer[name]
-	}
+		return at
+	}}
 	for _, s := range body {
-		s.fields(&rewriter{place: func(at Pointer) Pointer {
-			if d := find(at.Base); d != nil {
-				u.count[d]++
-			}
-			return at
-		}})
-		if lists := Bodies(s); len(lists) > 0 {
-			visible := map[string]Stmt{}
-			for name, d := range outer {
-				visible[name] = d
-			}
-			for name, d := range scope {
-				visible[name] = d
-			}
-			for _, inner := range lists {
-				u.list(*inner, visible)
-			}
+		s.fields(r)
+		for _, inner := range Bodies(s) {
+			u.list(*inner, declared)
 		}
 		if d, ok := s.(*Declare); ok {
-			scope[d.Name] = d
+			declared.names[d.Name] = d
 		}
 	}
 }
@@ -54,16 +60,14 @@ func (u *uses) list(body []Stmt, outer map[string]Stmt) {
 // inliner puts the values of pointers in their places.
 type inliner struct{ uses map[Stmt]int }
 
-func (i *inliner) list(body []Stmt, outer map[string]Pointer) []Stmt {
-	values := map[string]Pointer{}
-	for name, at := range outer {
-		values[name] = at
-	}
+func (i *inliner) list(body []Stmt, outer *nameScope[Pointer]) []Stmt {
+	values := newNameScope(outer)
 	r := &rewriter{place: func(at Pointer) Pointer {
-		value, ok := values[at.Base]
-		if !ok {
+		found := values.find(at.Base)
+		if found == nil {
 			return at
 		}
+		value := *found
 		value.Offset = added(value.Offset, at.Offset)
 		return value
 	}}
@@ -74,9 +78,9 @@ func (i *inliner) list(body []Stmt, outer map[string]Pointer) []Stmt {
 			*inner = i.list(*inner, values)
 		}
 		if d, ok := s.(*Declare); ok {
-			delete(values, d.Name)
+			values.names[d.Name] = nil
 			if i.uses[d] == 0 || d.Cond == nil && (i.uses[d] == 1 || d.Value.Offset == nil) {
-				values[d.Name] = d.Value
+				values.names[d.Name] = &d.Value
 				continue
 			}
 		}

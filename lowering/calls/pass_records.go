@@ -12,13 +12,17 @@ import (
 // the loop, once. A stream that waits at the end of every iteration, and does nothing else in the
 // loop, waits behind the loop, once for each stream that it joins.
 func moveSync(p *Program) {
+	uses, events := countUses(p.Body), map[string]*Events{}
+	for _, e := range p.Events {
+		events[e.Name] = e
+	}
 	p.Body = Edit(p.Body, func(s Stmt) []Stmt {
 		loop, ok := s.(*For)
 		if !ok {
 			return []Stmt{s}
 		}
-		list := hoistRecords(p, loop)
-		after := sinkJoins(p, loop)
+		list := hoistRecords(loop, events, uses)
+		after := sinkJoins(loop, uses)
 		if len(loop.Body) > 0 && onlySync(loop.Body) {
 			list = append(list, p.trimmed(loop)...)
 		} else {
@@ -31,12 +35,34 @@ func moveSync(p *Program) {
 	})
 }
 
+// eventUses counts the statements that record events of each set, and that wait for them.
+type eventUses struct{ records, waits map[string]int }
+
+func countUses(body []Stmt) eventUses {
+	u := eventUses{records: map[string]int{}, waits: map[string]int{}}
+	Walk(body, func(s Stmt) bool {
+		switch s := s.(type) {
+		case *EventRecord:
+			u.records[s.Event.Set]++
+		case *StreamWait:
+			u.waits[s.Event.Set]++
+		}
+		return true
+	})
+	return u
+}
+
 // hoistRecords takes out of a loop what it would record again.
-func hoistRecords(p *Program, loop *For) []Stmt {
+func hoistRecords(loop *For, events map[string]*Events, uses eventUses) []Stmt {
+	if !slices.ContainsFunc(loop.Body, func(s Stmt) bool { _, ok := s.(*EventRecord); return ok }) {
+		return nil
+	}
 	var out []Stmt
+	work, waits := worked(loop.Body), waitsOf(loop.Body)
 	loop.Body = slices.DeleteFunc(loop.Body, func(s Stmt) bool {
 		r, ok := s.(*EventRecord)
-		if !ok || mentionsOf(r.On.Index, loop.Var) || worksOn(loop.Body, r.On) || mentionsOf(r.Event.Index, loop.Var) && !oneEvent(p, loop, r) {
+		if !ok || mentionsOf(r.On.Index, loop.Var) || work[r.On.queue()] ||
+			mentionsOf(r.Event.Index, loop.Var) && !oneEvent(events, r, waits[r.Event.Set], uses) {
 			return false
 		}
 		out = append(out, s)
@@ -46,44 +72,53 @@ func hoistRecords(p *Program, loop *For) []Stmt {
 }
 
 // oneEvent makes the events that a statement records in the iterations of a loop one, where only the
-// same iteration waits for each.
-func oneEvent(p *Program, loop *For, r *EventRecord) bool {
+// same iteration waits for each: waits are those of the loop.
+func oneEvent(events map[string]*Events, r *EventRecord, waits []*StreamWait, uses eventUses) bool {
 	set, index := r.Event.Set, r.Event.Index.String()
-	var waits []*StreamWait
-	Walk(loop.Body, func(s Stmt) bool {
-		if w, ok := s.(*StreamWait); ok && w.Event.Set == set && w.Event.Index.String() == index {
-			waits = append(waits, w)
-		}
-		return true
-	})
-	if r.Watch || recordsOf(p.Body, set) != 1 || waitsFor(p.Body, set) != len(waits) {
+	if r.Watch || uses.records[set] != 1 || uses.waits[set] != len(waits) ||
+		slices.ContainsFunc(waits, func(w *StreamWait) bool { return w.Event.Index.String() != index }) {
 		return false
 	}
 	r.Event.Index, r.Note = expr.Int(0), "" // which was for what follows it
 	for _, w := range waits {
 		w.Event.Index = expr.Int(0)
 	}
-	for _, d := range p.Events {
-		if d.Name == set {
-			d.Count = expr.Int(1)
-		}
-	}
+	events[set].Count = expr.Int(1)
 	return true
+}
+
+// waitsOf lists the waits for events of each set.
+func waitsOf(body []Stmt) map[string][]*StreamWait {
+	waits := map[string][]*StreamWait{}
+	Walk(body, func(s Stmt) bool {
+		if w, ok := s.(*StreamWait); ok {
+			waits[w.Event.Set] = append(waits[w.Event.Set], w)
+		}
+		return true
+	})
+	return waits
 }
 
 func mentionsOf(e expr.Expr, name string) bool { return e != nil && mentions(e, name) }
 
-// worksOn reports whether statements give a stream work, or make it wait. Of two compute streams it is
-// not known whether they are one.
-func worksOn(body []Stmt, on Stream) bool {
-	found := false
+// queue is a stream, or one of the compute streams: of two it is not known whether they are one.
+type queue struct {
+	name string
+	team bool
+}
+
+func (s Stream) queue() queue { return queue{s.Name, s.Team} }
+
+// worked are the streams that statements give work, or make wait.
+func worked(body []Stmt) map[queue]bool {
+	found := map[queue]bool{}
 	Walk(body, func(s Stmt) bool {
 		if _, record := s.(*EventRecord); !record {
 			for _, used := range streamsOf(s) {
-				found = found || used.Name == on.Name && used.Team == on.Team
+				found[used.queue()] = true
 			}
 		}
-		return !found
+		return true
 	})
 	return found
 }
@@ -102,7 +137,7 @@ func streamsOf(s Stmt) []Stream {
 }
 
 // sinkJoins takes the joins at the end of iterations out of a loop; nil if there are none.
-func sinkJoins(p *Program, loop *For) *For {
+func sinkJoins(loop *For, uses eventUses) *For {
 	var joins, rest []Stmt
 	var on *StreamWait // one of them
 	several := false   // events or streams
@@ -111,7 +146,7 @@ func sinkJoins(p *Program, loop *For) *For {
 			joins = append(joins, loop.Body[i], loop.Body[i+1])
 			i++
 			if w, ok := loop.Body[i].(*StreamWait); ok {
-				several = several || waitsFor(p.Body, w.Event.Set) > 1 || on != nil && on.On != w.On
+				several = several || uses.waits[w.Event.Set] > 1 || on != nil && on.On != w.On
 				on = w
 			}
 			continue
@@ -145,18 +180,6 @@ func usesStream(body []Stmt, on Stream) bool {
 		return !found
 	})
 	return found
-}
-
-// waitsFor counts the statements that wait for events of a set.
-func waitsFor(body []Stmt, set string) int {
-	count := 0
-	Walk(body, func(s Stmt) bool {
-		if w, ok := s.(*StreamWait); ok && w.Event.Set == set {
-			count++
-		}
-		return true
-	})
-	return count
 }
 
 // onlySync reports whether statements only order streams.

@@ -12,10 +12,10 @@ package calls
 func shareRecords(p *Program) {
 	o := newOrdering(p)
 	o.runAll()
-	instead := map[string]Event{}
+	instead, uses := map[string]Event{}, countUses(p.Body)
 	Walk(p.Body, func(s Stmt) bool {
 		r, ok := s.(*EventRecord)
-		if ok && o.alike[r] != nil && !r.Watch && recordsOf(p.Body, r.Event.Set) == 1 {
+		if ok && o.alike[r] != nil && !r.Watch && uses.records[r.Event.Set] == 1 {
 			instead[r.Event.Set] = o.alike[r].Event
 		}
 		return true
@@ -34,16 +34,4 @@ func shareRecords(p *Program) {
 		}
 		return []Stmt{s}
 	})
-}
-
-// recordsOf counts the statements that record events of a set.
-func recordsOf(body []Stmt, set string) int {
-	count := 0
-	Walk(body, func(s Stmt) bool {
-		if r, ok := s.(*EventRecord); ok && r.Event.Set == set {
-			count++
-		}
-		return true
-	})
-	return count
 }

@@ -63,10 +63,11 @@ func (o *ordering) lastAlone(s *For) []Stmt {
 // firstAlone takes waits out of a loop that it needs in the first iteration alone: they stand before it.
 func (o *ordering) firstAlone(s *For) []Stmt {
 	var first []Stmt
+	records := countUses(s.Body).records
 	s.Body = slices.DeleteFunc(s.Body, func(inner Stmt) bool {
 		w, ok := inner.(*StreamWait)
 		if !ok || len(o.values[w]) != 1 || !o.values[w][s.First] || mentionsOf(w.Event.Index, s.Var) || mentionsOf(w.On.Index, s.Var) ||
-			recordsOf(s.Body, w.Event.Set) > 0 {
+			records[w.Event.Set] > 0 {
 			return false
 		}
 		first = append(first, w)

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"github.com/hirgen/hirgen/internal/expr"
-	"maps"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -36,7 +35,7 @@ func (j *Projector) Fresh(name string) string { return j.names.Fresh(name) }
 //	before: For s in D: If s == 0: x Else: (A_s = Select(A, axis 0, index s); y(A_s))
 //	after, with y:  For s in 1..D: A_s = Select(A, axis 0, index s); y(A_s)
 func (j *Projector) Project(loop *hostir.For, keep func(s hostir.Stmt, list []hostir.Stmt) bool) *hostir.For {
-	body := j.live(j.block(loop.Body, keep), map[*hostir.Tensor]bool{})
+	body := j.live(j.block(loop.Body, keep), &named{of: map[*hostir.Tensor]bool{}})
 	if len(body) == 0 {
 		return nil
 	}
@@ -65,31 +64,31 @@ func (j *Projector) block(body []hostir.Stmt, keep func(s hostir.Stmt, list []ho
 
 // live leaves out views that nothing names, given what is named behind the list, and then branches
 // and loops with nothing in them. A branch with nothing on its first side is turned round.
-func (j *Projector) live(body []hostir.Stmt, named map[*hostir.Tensor]bool) []hostir.Stmt {
+func (j *Projector) live(body []hostir.Stmt, later *named) []hostir.Stmt {
 	var out []hostir.Stmt
 	for _, s := range slices.Backward(body) {
 		switch s := s.(type) {
 		case *hostir.For:
-			s.Body = j.live(s.Body, named)
+			s.Body = j.live(s.Body, later)
 		case *hostir.If:
-			other := maps.Clone(named)
-			s.Body, s.Else = j.live(s.Body, named), j.live(s.Else, other)
-			maps.Copy(named, other)
+			mark := len(later.log)
+			s.Body = j.live(s.Body, later)
+			first := later.undo(mark)
+			s.Else = j.live(s.Else, later)
+			later.add(first...)
 			if len(s.Body) == 0 {
 				s.Cond, s.Body, s.Else = expr.Opposite(s.Cond), s.Else, nil
 			}
 		default:
 			if j.makes[s] {
-				if !named[hostir.Result(s)] {
+				if !later.of[hostir.Result(s)] {
 					continue
 				}
 				view := copyOf(s)
 				j.makes[view] = true
 				out = append(out, view)
 			}
-			for _, t := range j.needs(s) {
-				named[t] = true
-			}
+			later.add(j.needs(s)...)
 		}
 		if !j.makes[s] && !isEmpty(s) {
 			out = append(out, s)
@@ -97,6 +96,31 @@ func (j *Projector) live(body []hostir.Stmt, named map[*hostir.Tensor]bool) []ho
 	}
 	slices.Reverse(out)
 	return out
+}
+
+// named are the tensors that statements behind a place name, in the order in which they were found.
+type named struct {
+	of  map[*hostir.Tensor]bool
+	log []*hostir.Tensor
+}
+
+func (n *named) add(tensors ...*hostir.Tensor) {
+	for _, t := range tensors {
+		if !n.of[t] {
+			n.of[t] = true
+			n.log = append(n.log, t)
+		}
+	}
+}
+
+// undo forgets what was found since a mark, and gives it.
+func (n *named) undo(mark int) []*hostir.Tensor {
+	found := slices.Clone(n.log[mark:])
+	for _, t := range found {
+		delete(n.of, t)
+	}
+	n.log = n.log[:mark]
+	return found
 }
 
 // needs lists the tensors that have to be there for a statement.
