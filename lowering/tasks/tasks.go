@@ -18,7 +18,10 @@ type Task struct {
 }
 
 // A Stream is a queue of one rank.
-type Stream struct{ last *Task }
+type Stream struct {
+	Name string
+	last *Task
+}
 
 // Last is the task that was issued last to a stream; nil if there is none.
 func (s *Stream) Last() *Task { return s.last }
@@ -55,6 +58,24 @@ func (t *Task) Follow(other *Task) {
 
 // Block keeps t from ever running: what it waits for does not come.
 func (t *Task) Block() { t.before++ }
+
+// Tasks lists all, in the order in which they were added.
+func (s *Set) Tasks() []*Task { return s.tasks }
+
+// Follows gives for each task those that it follows, by their places in the list of all. It reports whether each
+// task can run once these have.
+func (s *Set) Follows() (list [][]int, all bool) {
+	list, all = make([][]int, len(s.tasks)), true
+	for i, t := range s.tasks {
+		for _, next := range t.after {
+			list[next.number] = append(list[next.number], i)
+		}
+	}
+	for i, t := range s.tasks {
+		all = all && t.before == len(list[i])
+	}
+	return list, all
+}
 
 // Stuck is the first task of a rank, of those that are something, that has not run.
 func (s *Set) Stuck(rank int) *Task {

@@ -114,8 +114,11 @@ func (r *rank) collective(s *hostir.Communication) (*part, error) {
 		return nil, err
 	}
 	p.in = []*view{in}
-	if p.out, err = r.view(s, s.Out); err != nil || s.Root == nil {
-		return p, err
+	if p.out, err = r.view(s, s.Out); err != nil {
+		return nil, err
+	}
+	if p.touches = r.touches(s, p.in, p.out); s.Root == nil {
+		return p, nil
 	}
 	p.root, err = r.eval(s, s.Root)
 	return p, err
@@ -134,18 +137,21 @@ func (r *rank) sendRecv(s *hostir.Communication) ([]*part, error) {
 	}
 	from, to := slices.Index(s.In.Mesh.Ranks, r.number), slices.Index(s.Out.Mesh.Ranks, r.number)
 	if from >= 0 && from == to {
-		self := &part{rank: r, stmt: s, root: -1, in: []*view{in}, out: out, team: []int{r.number}, key: fmt.Sprint(r.number)}
+		self := &part{
+			rank: r, stmt: s, root: -1, in: []*view{in}, out: out, team: []int{r.number}, key: fmt.Sprint(r.number),
+			touches: r.touches(s, []*view{in}, out),
+		}
 		return []*part{self}, nil
 	}
 	var parts []*part
-	add := func(v *view, from, to int) {
-		parts = append(parts, &part{rank: r, stmt: s, root: -1, in: []*view{v}, team: []int{from, to}, key: pairKey(from, to)})
+	add := func(v *view, from, to int, touches []touch) {
+		parts = append(parts, &part{rank: r, stmt: s, root: -1, in: []*view{v}, team: []int{from, to}, key: pairKey(from, to), touches: touches})
 	}
 	if from >= 0 {
-		add(in, r.number, s.Out.Mesh.Ranks[from])
+		add(in, r.number, s.Out.Mesh.Ranks[from], r.touches(s, []*view{in}))
 	}
 	if to >= 0 {
-		add(out, s.In.Mesh.Ranks[to], r.number)
+		add(out, s.In.Mesh.Ranks[to], r.number, r.touches(s, nil, out))
 	}
 	return parts, nil
 }
@@ -162,9 +168,10 @@ func (r *rank) pair(s *hostir.P2PCommunication) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{rank: r, stmt: s, in: []*view{buffer}, root: -1, team: []int{r.number, int(peer)}}
+	p := &part{rank: r, stmt: s, in: []*view{buffer}, root: -1, team: []int{r.number, int(peer)}, touches: r.touches(s, []*view{buffer})}
 	if !s.Send {
 		slices.Reverse(p.team)
+		p.touches[0].writes = true
 	}
 	p.key = pairKey(p.team[0], p.team[1])
 	return p, nil

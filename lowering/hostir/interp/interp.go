@@ -39,21 +39,12 @@ func Run(p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[stri
 // RunOn is Run on several hosts: ranks share memory where hosts has the same number for
 // them. Without hosts, all ranks do.
 func RunOn(hosts []int, p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
-	if len(p.Meshes) == 0 {
-		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
+	m, err := newMachine(hosts, p)
+	if err != nil {
+		return nil, err
 	}
-	if ranks := p.Meshes[0].Size(); len(inputs) != ranks {
-		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, ranks, len(inputs))
-	}
-	if hosts != nil && len(hosts) != len(inputs) {
-		return nil, fmt.Errorf("program %s runs on %d ranks, and there are hosts for %d", p.Name, len(inputs), len(hosts))
-	}
-	m := &machine{
-		program: p, hosts: hosts, meetings: map[meetingKey]*meeting{}, allocates: hostir.Allocates(p),
-		exchanges: hostir.Exchanges(p), loans: map[string]*loan{},
-	}
-	for r := range inputs {
-		m.ranks = append(m.ranks, newRank(m, p.Meshes[0].Ranks[r]))
+	if len(inputs) != len(m.ranks) {
+		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, len(m.ranks), len(inputs))
 	}
 	for call := range 3 {
 		for r, rank := range m.ranks {
@@ -62,10 +53,7 @@ func RunOn(hosts []int, p *hostir.Program, inputs []map[string]*Array, seed uint
 			}
 		}
 	}
-	if err := m.matchMeetings(); err != nil {
-		return nil, err
-	}
-	if err := m.matchLoans(); err != nil {
+	if err := m.match(); err != nil {
 		return nil, err
 	}
 	if err := m.run(seed); err != nil {
@@ -76,6 +64,33 @@ func RunOn(hosts []int, p *hostir.Program, inputs []map[string]*Array, seed uint
 		outputs[r] = rank.outputs
 	}
 	return outputs, nil
+}
+
+// newMachine prepares the ranks of a program, on hosts or on one.
+func newMachine(hosts []int, p *hostir.Program) (*machine, error) {
+	if len(p.Meshes) == 0 {
+		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
+	}
+	ranks := p.Meshes[0].Ranks
+	if hosts != nil && len(hosts) != len(ranks) {
+		return nil, fmt.Errorf("program %s runs on %d ranks, and there are hosts for %d", p.Name, len(ranks), len(hosts))
+	}
+	m := &machine{
+		program: p, hosts: hosts, meetings: map[meetingKey]*meeting{}, allocates: hostir.Allocates(p),
+		exchanges: hostir.Exchanges(p), loans: map[string]*loan{}, notes: map[*tasks.Task]*note{},
+	}
+	for _, number := range ranks {
+		m.ranks = append(m.ranks, newRank(m, number))
+	}
+	return m, nil
+}
+
+// match ties what ranks issued to what their peers did.
+func (m *machine) match() error {
+	if err := m.matchMeetings(); err != nil {
+		return err
+	}
+	return m.matchLoans()
 }
 
 // machine holds the tasks of all ranks.
@@ -90,6 +105,7 @@ type machine struct {
 	exchanges map[string]*hostir.Exchange
 	loans     map[string]*loan
 	lendings  []*loan // as they were first reached
+	notes     map[*tasks.Task]*note
 }
 
 // underway is what a communication started in this call, one task for each iteration of the
@@ -102,7 +118,7 @@ type underway struct {
 func (r *rank) stream(name string) *tasks.Stream {
 	s := r.streams[name]
 	if s == nil {
-		s = &tasks.Stream{}
+		s = &tasks.Stream{Name: name}
 		r.streams[name] = s
 	}
 	return s

@@ -106,7 +106,7 @@ func (r *rank) buffer(s hostir.Stmt) error {
 			return err
 		}
 		delete(r.views, s.Tensor)
-		r.issue(r.current, s, func() error { v.spoil(); return nil })
+		r.spoil(r.current, s, v)
 	case *hostir.Select:
 		in, err := r.view(s, s.In)
 		if err != nil || in == nil {
@@ -170,7 +170,7 @@ func (r *rank) compute(s hostir.Stmt) error {
 	if err != nil {
 		return r.fail(s, "%v", err)
 	}
-	r.issue(r.current, s, k)
+	r.machine.notes[r.issue(r.current, s, k)].touches = r.touches(s, in, v)
 	return nil
 }
 

@@ -18,6 +18,8 @@ type part struct {
 	in   []*view
 	out  *view
 	root int64 // team rank; -1 where there is none
+	// touches is what the rank does to its own buffers.
+	touches []touch
 }
 
 // meeting is where the parts of one communication come together. It takes place when
@@ -46,6 +48,7 @@ func (r *rank) join(p *part, on *tasks.Stream) *meeting {
 	if m == nil {
 		m = &meeting{team: p.team}
 		m.task = r.machine.tasks.Add(-1, p.stmt, on, m.exchange)
+		r.machine.notes[m.task] = &note{call: r.calls}
 		r.machine.meetings[id] = m
 		r.machine.order = append(r.machine.order, m)
 	}

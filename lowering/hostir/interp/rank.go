@@ -54,16 +54,23 @@ func (r *rank) handle(name string, t *tasks.Task) {
 
 // iteration names the iteration at hand of the given loops.
 func (r *rank) iteration(loops []string) string {
+	return fmt.Sprint(r.values(loops))
+}
+
+// values are those of loop variables.
+func (r *rank) values(loops []string) []int64 {
 	values := make([]int64, len(loops))
 	for i, name := range loops {
 		values[i] = r.env[name]
 	}
-	return fmt.Sprint(values)
+	return values
 }
 
 // issue appends a task to a stream, after the tasks named as well.
 func (r *rank) issue(s *tasks.Stream, stmt hostir.Stmt, run func() error, after ...*tasks.Task) *tasks.Task {
-	return r.machine.tasks.Issue(r.number, stmt, s, run, after...)
+	t := r.machine.tasks.Issue(r.number, stmt, s, run, after...)
+	r.machine.notes[t] = &note{stream: s, call: r.calls, iteration: r.values(r.loops)}
+	return t
 }
 
 // call issues one call of the program: the caller fills the inputs, the statements
@@ -71,7 +78,7 @@ func (r *rank) issue(s *tasks.Stream, stmt hostir.Stmt, run func() error, after 
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.calls++
 	r.handles = map[string]*underway{}
-	r.current = r.stream("caller's stream")
+	r.current = r.stream(CallersStream)
 	for _, t := range r.machine.program.Tensors {
 		if !r.holds(t) || t.Role != hostir.Input && t.Role != hostir.Output {
 			continue
@@ -89,10 +96,11 @@ func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	for _, t := range r.machine.program.Tensors {
 		if t.Role == hostir.Output && r.holds(t) && !rehearsal {
 			v := r.views[t]
-			r.issue(r.stream("caller's stream"), nil, func() error {
+			read := r.issue(r.stream(CallersStream), nil, func() error {
 				r.outputs[t.Name] = v.read()
 				return nil
 			})
+			r.machine.notes[read].touches = r.touches(nil, []*view{v})
 		}
 	}
 	r.reuse()
@@ -103,7 +111,7 @@ func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 func (r *rank) reuse() {
 	for _, t := range r.machine.program.Tensors {
 		if v := r.views[t]; t.Role == hostir.Input && r.holds(t) {
-			r.issue(r.stream("caller's stream"), nil, func() error { v.spoil(); return nil })
+			r.spoil(r.stream(CallersStream), nil, v)
 		}
 	}
 }
@@ -113,13 +121,13 @@ func (r *rank) reuse() {
 func (r *rank) fill(t *hostir.Tensor, in *Array, rehearsal bool) error {
 	v := r.views[t]
 	if t.Role == hostir.Output {
-		r.issue(r.current, nil, func() error { v.spoil(); return nil })
+		r.spoil(r.current, nil, v)
 		return nil
 	}
 	if in == nil || int64(len(in.Data)) != v.elements() {
 		return fmt.Errorf("rank %d has no input %s with %d elements", r.number, t.Name, v.elements())
 	}
-	r.issue(r.current, nil, func() error {
+	write := r.issue(r.current, nil, func() error {
 		i := 0
 		v.each(func(at int64) {
 			v.data[at] = in.Data[i]
@@ -130,7 +138,14 @@ func (r *rank) fill(t *hostir.Tensor, in *Array, rehearsal bool) error {
 		})
 		return nil
 	})
+	r.machine.notes[write].touches = r.touches(nil, nil, v)
 	return nil
+}
+
+// spoil issues a task that overwrites a buffer with NaN.
+func (r *rank) spoil(on *tasks.Stream, s hostir.Stmt, v *view) {
+	spoil := r.issue(on, s, func() error { v.spoil(); return nil })
+	r.machine.notes[spoil].touches = r.touches(s, nil, v)
 }
 
 // holds reports whether the rank has a part of t.

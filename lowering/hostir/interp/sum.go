@@ -37,6 +37,7 @@ func (r *rank) sumLoans(s *hostir.SumLoans) error {
 	}
 	slices.SortStableFunc(list, func(a, b borrowed) int { return cmp.Compare(a.rank, b.rank) })
 	sum := r.issue(r.current, s, func() error { return r.sum(s, out, views[0], list) })
+	r.machine.notes[sum].touches = r.touches(s, views, out)
 	for _, b := range list {
 		if b.loan != nil {
 			b.loan.copied, b.loan.needLent = sum, append(b.loan.needLent, sum)
