@@ -31,6 +31,14 @@ func (w *waits) withoutImplied(body []hostir.Stmt) []hostir.Stmt {
 	})
 }
 
+// everywhere reports whether a transfer takes place on all ranks, wherever their peers are: a Wait for it is
+// nothing on others.
+func (w *waits) everywhere(t *Task) bool {
+	p, ok := t.Stmt.(*hostir.P2PCommunication)
+	ranks := hostir.Ranks(t.Stmt)
+	return (!ok || p.Reach == hostir.Anywhere) && (ranks == nil || len(ranks) == w.program.Meshes[0].Size())
+}
+
 // impliesJoin reports whether the caller follows a loop by waiting for its transfers.
 func (w *waits) impliesJoin(loop *hostir.For) bool {
 	last := loop.Body[len(loop.Body)-1]
@@ -38,6 +46,9 @@ func (w *waits) impliesJoin(loop *hostir.For) bool {
 		return false
 	}
 	tasks := w.tasks(loop.Body)
+	if !w.everywhere(tasks[len(tasks)-1]) {
+		return false
+	}
 	return !slices.ContainsFunc(tasks, func(t *Task) bool {
 		return t.Handle() != hostir.Handle(last) && slices.ContainsFunc(w.graph.out[t.id], func(e *Edge) bool {
 			return !slices.Contains(tasks, e.To)

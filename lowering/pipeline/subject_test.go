@@ -1,0 +1,179 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hirgen/hirgen/internal/soak"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/lowertest"
+	"github.com/hirgen/hirgen/lowering/pipeline"
+	"github.com/hirgen/hirgen/model"
+)
+
+// full asks for many more specs, and for every wait of each of them.
+var full = os.Getenv("HIRGEN_TEST_FULL") != ""
+
+// seedOfSpecs numbers the random specs of these tests: another one gives others.
+const seedOfSpecs = 11
+
+// countOfSpecs is how many specs a run looks at.
+func countOfSpecs() uint64 {
+	if full {
+		return 6000
+	}
+	return 400
+}
+
+// subject is a spec, lowered.
+type subject struct {
+	text     string
+	spec     *soak.Spec // nil: somebody wrote it
+	pipeline *model.Pipeline
+	refused  error
+	forms    []*form // the program, and the one for several nodes
+}
+
+// form is a host program before and after the pass overlap, and what follows what in it.
+type form struct {
+	hosts      []int // nil: ranks share memory
+	program    *hostir.Program
+	sequential *lowertest.HappensBefore
+	edges      []pipeline.InstanceEdge
+	order      *lowertest.HappensBefore
+}
+
+// newSubject lowers a spec, if it is one of 2 to 8 ranks that a model can be made of.
+func newSubject(text string) (*subject, error) {
+	s := &subject{text: text}
+	var err error
+	if s.pipeline, err = model.Load("spec.yaml", []byte(text), nil); err != nil {
+		return nil, nil //nolint:nilerr,nilnil // it says nothing about schedules
+	}
+	if ranks := s.pipeline.Meshes[0].Size(); ranks < 2 || ranks > 8 {
+		return nil, nil //nolint:nilnil // see above
+	}
+	program, err := lowering.Build(s.pipeline)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(lowering.Passes, func(p lowering.Pass) bool { return p.Name == "overlap" })
+	if s.refused = lowering.Run(program, lowering.Passes[:at], lowering.Options{Verify: true}); s.refused != nil {
+		return s, nil
+	}
+	for i, p := range program.Forms() {
+		f := &form{program: p}
+		if i > 0 {
+			f.hosts = lowertest.Partitions(p.Meshes[0].Size())[2]
+		}
+		if f.sequential, err = lowertest.NewHappensBefore(f.hosts, p); err != nil {
+			return nil, fmt.Errorf("before overlap: %w", err)
+		}
+		if f.edges, err = pipeline.InstanceEdges(p); err != nil {
+			return nil, err
+		}
+		s.forms = append(s.forms, f)
+	}
+	if s.refused = lowering.Run(program, lowering.Passes[at:], lowering.Options{Verify: true}); s.refused != nil {
+		return s, nil
+	}
+	for _, f := range s.forms {
+		if f.order, err = lowertest.NewHappensBefore(f.hosts, f.program); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// brokeOne are specs that broke a property.
+var brokeOne = []string{
+	// A rank that takes part in no transfer has streams to join, too.
+	`mesh: {x: 4}
+meshes: {part: {axes: {x: 2}, ranks: [0, 1]}}
+tensors: {A: {axes: [2, 2, 2, 2], mesh: part}, C: {axes: [Stream(2), r(2), DIDx(2), 2], mesh: part}}
+ops: ["C = sum(A, axis=1)"]
+schedule: {preset: reference, reshard: after, joins: after, delay: 4}
+`,
+}
+
+// subjects makes the random specs of all properties, once.
+var subjects = sync.OnceValues(func() ([]*subject, error) {
+	root := filepath.Join("..", "..")
+	examples, err := soak.Examples(filepath.Join(root, "testdata", "specs", "*", "spec.yaml"), filepath.Join(root, "testdata", "grids", "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var list []*subject
+	for _, text := range brokeOne {
+		s, err := newSubject("hirgen: 1\nname: found\ndtype: fp32\n" + text)
+		if err != nil || s == nil {
+			return nil, fmt.Errorf("a spec that somebody wrote: %w", err)
+		}
+		list = append(list, s)
+	}
+	for number := range countOfSpecs() {
+		spec, ok := soak.Vary(examples, seedOfSpecs, number)
+		if !ok || number%8 == 7 {
+			spec = soak.MakeUp(seedOfSpecs, number)
+		}
+		s, err := newSubject(spec.Text())
+		if err != nil {
+			return nil, fmt.Errorf("%w\n%s", err, spec.Text())
+		}
+		if s != nil {
+			s.spec = &spec
+			list = append(list, s)
+		}
+	}
+	return list, nil
+})
+
+// holds checks a property of all random specs. One that breaks it is made as small as it goes.
+func holds(t *testing.T, property func(*subject) error) {
+	t.Helper()
+	list, err := subjects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	examine := func(spec soak.Spec) *soak.Finding {
+		s, err := newSubject(spec.Text())
+		if err == nil && s != nil {
+			err = property(s)
+		}
+		if err == nil {
+			return nil
+		}
+		return &soak.Finding{Spec: spec, Kind: "broken property", Detail: err.Error()}
+	}
+	for _, s := range list {
+		err := property(s)
+		if err != nil && s.spec == nil {
+			t.Fatalf("%v\n%s", err, s.text)
+		}
+		if err != nil {
+			small := soak.Shrink(&soak.Finding{Spec: *s.spec, Kind: "broken property", Detail: err.Error()}, examine, time.Minute)
+			t.Fatalf("%s\n%s", small.Detail, small.Spec.Text())
+		}
+	}
+}
+
+// ofForms is a property that each form of an accepted spec has.
+func ofForms(property func(*form) error) func(*subject) error {
+	return func(s *subject) error {
+		if s.refused != nil {
+			return nil
+		}
+		for _, f := range s.forms {
+			if err := property(f); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
