@@ -125,7 +125,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear", .spec = "spec.yaml",
-               .digest = "183b7c3e6daca6f525d90f09bfe85b3dbb064dcb8b31a80ea310ddd754e8ec67", .mesh_size = D,
+               .digest = "5be12492fd0c11e81ca927f35b334fbdc728b056ae90d7756cf6c4f2be5802a4", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

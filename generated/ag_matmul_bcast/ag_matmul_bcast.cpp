@@ -120,7 +120,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "11ef6e25a854062b7d288078e304dcf9e267056f169e8e8966ed6a89e0ccd878", .mesh_size = D,
+               .digest = "e4e0fa71da937153909d1bdc74f22b03f9b3b82272f9c9bc06e8d5ec2bebaae0", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"broadcast x"},
                .bytes = D * kShardM * K * 2, .largest = "broadcast", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -150,7 +150,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "e0ee0a73b1faeb98b6a9a98671727e2e8492b0ee03903e072a38f94354980657", .mesh_size = D,
+               .digest = "479ded42abc6065ed527f9ff4e614beca6b23b459175f39f90d27134a14208cb", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -31,7 +31,7 @@ func Overlap(p *hostir.Program) error {
 	}
 	o := &overlap{
 		Projector: NewProjector(p), graph: graph,
-		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{}, joins: map[*hostir.For]hostir.Stmt{},
+		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{},
 	}
 	for _, s := range p.Body {
 		if get, ok := s.(*hostir.GetCurrentStream); ok {
@@ -62,7 +62,6 @@ type overlap struct {
 	// forks are the initial waits of a loop on compute streams: what the caller waits for before
 	// the loop stands in front of them.
 	forks map[hostir.Stmt]hostir.Stmt
-	joins map[*hostir.For]hostir.Stmt // the loop behind one in which the caller waits for its streams
 }
 
 func setsStream(s hostir.Stmt) bool {

@@ -145,11 +145,11 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 		loop.Body = append(loop.Body, back, join)
 		return append(list, loop)
 	}
-	o.joins[loop] = &hostir.For{
+	joins := &hostir.For{
 		Info: hostir.InfoFrom(last, "the caller waits for every compute stream, after all work was issued"),
 		Var:  loop.Var, First: loop.First, Count: loop.Count, Body: []hostir.Stmt{back, join},
 	}
-	return append(list, loop, o.joins[loop])
+	return append(list, loop, joins)
 }
 
 // delay lets the second compute stream idle at first, so that all ranks begin with the same GEMM.

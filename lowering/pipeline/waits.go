@@ -11,7 +11,7 @@ import (
 // the stream of that statement; what else follows it runs behind that one. A transfer that nothing
 // follows is waited for at the end of the program: from then on the caller may use its tensors.
 func (o *overlap) placeWaits(body []hostir.Stmt) []hostir.Stmt {
-	w := &waits{overlap: o, places: map[*Task]*place{}, onCaller: map[string]bool{}, before: map[hostir.Stmt][]hostir.Stmt{}, behind: map[hostir.Stmt][]hostir.Stmt{}}
+	w := &waits{overlap: o, places: map[*Task]*place{}, before: map[hostir.Stmt][]hostir.Stmt{}, behind: map[hostir.Stmt][]hostir.Stmt{}}
 	w.find(body, nil)
 	done := map[string]bool{}
 	for _, t := range w.order {
@@ -20,8 +20,8 @@ func (o *overlap) placeWaits(body []hostir.Stmt) []hostir.Stmt {
 			w.wait(t)
 		}
 	}
-	body = hostir.RewriteBlocks(w.withoutImplied(body), w.insert)
-	return append(body, w.end...)
+	body = hostir.RewriteBlocks(body, w.insert)
+	return o.withoutImplied(append(body, w.end...))
 }
 
 // place is where a statement stands in the scheduled program.
@@ -49,7 +49,6 @@ type waits struct {
 	*overlap
 	places         map[*Task]*place
 	order          []*Task
-	onCaller       map[string]bool               // handles that the caller itself waits for
 	before, behind map[hostir.Stmt][]hostir.Stmt // statement -> what to insert
 	end            []hostir.Stmt
 }
@@ -102,7 +101,6 @@ func (w *waits) wait(t *Task) {
 	next := w.first(t, func(*Edge) bool { return true })
 	switch {
 	case next == nil:
-		w.onCaller[stmt.Handle] = true
 		w.end = append(w.end, w.within(stmt, t, t.Conds, nil))
 	case w.places[next].number < w.places[t].number:
 		w.atOnce(stmt, t)
@@ -177,7 +175,6 @@ func (w *waits) put(stmt *hostir.Wait, t, next *Task, loops int, conds []expr.Ex
 	if depth < len(to.around) {
 		element = to.around[depth].stmt
 	}
-	w.onCaller[stmt.Handle] = depth == 0
 	if forks := w.forks[element]; forks != nil {
 		element = forks
 	}

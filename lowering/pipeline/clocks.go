@@ -1,0 +1,163 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// withoutImplied leaves out each Synchronize that other waits imply on all ranks, in all iterations: what its
+// stream does next follows the same work without it. Where buffers are freed behind loops, their joins stay.
+//
+//	before: For s: (compute stream s waits for the caller)
+//	        For s: Wait(gather); C_s = Matmul(A_all_s, B)      # gather was issued behind all of the caller's work
+//	after:  For s: Wait(gather); C_s = Matmul(A_all_s, B)
+func (o *overlap) withoutImplied(body []hostir.Stmt) []hostir.Stmt {
+	if o.reference || o.program.Choices.Get(schedule.Buffers) == schedule.Free {
+		return body
+	}
+	needed := map[hostir.Stmt]bool{}
+	for _, rank := range o.program.Meshes[0].Ranks {
+		c := newClocks(o, rank, needed)
+		if c.block(body) != nil {
+			return body
+		}
+		c.settle(c.stream(o.caller.String()))
+	}
+	if !hostir.Any(body, func(s hostir.Stmt) bool { return syncs(s) && !needed[s] }) {
+		return body
+	}
+	return hostir.RewriteBlocks(body, func(list []hostir.Stmt) []hostir.Stmt {
+		out := make([]hostir.Stmt, 0, len(list))
+		for _, s := range list {
+			if !syncs(s) || needed[s] {
+				out = append(out, withoutLoop(s)...)
+			}
+		}
+		return usedStreams(out)
+	})
+}
+
+func syncs(s hostir.Stmt) bool {
+	_, is := s.(*hostir.Synchronize)
+	return is
+}
+
+// withoutLoop leaves a loop out that only sets streams: what follows it sets its own, unless that is the caller's.
+func withoutLoop(s hostir.Stmt) []hostir.Stmt {
+	loop, ok := s.(*hostir.For)
+	if !ok || len(loop.Body) != 1 || !setsStream(loop.Body[0]) {
+		return []hostir.Stmt{s}
+	}
+	if set := loop.Body[0].(*hostir.SetCurrentStream); set.Stream.Index == nil {
+		return []hostir.Stmt{set}
+	}
+	return nil
+}
+
+// clocks runs through the statements of one rank, and knows of each stream how far it follows the others. A
+// transfer counts as a stream of its own, which follows the one that it is issued on.
+type clocks struct {
+	*unroller
+	needed   map[hostir.Stmt]bool
+	streams  map[string]*stream
+	current  *stream
+	loops    []string
+	underway map[string]*underway // by handle
+	groups   bool                 // a group is open
+	member   hostir.Stmt          // one of the open group
+	count    int                  // transfers that were started
+}
+
+// stream is a queue of one rank.
+type stream struct {
+	number  int
+	seen    clock
+	pending []pendingWait // since it last did something
+}
+
+// clock is how much of each stream has ended, by number.
+type clock []int
+
+// pendingWait is a wait that takes effect with what its stream does next.
+type pendingWait struct {
+	stmt hostir.Stmt
+	seen clock
+}
+
+// underway is what Waits for a transfer make a stream follow, for each iteration of the loops around it.
+type underway struct {
+	loops []string
+	seen  map[string]clock
+}
+
+func newClocks(o *overlap, rank int, needed map[hostir.Stmt]bool) *clocks {
+	c := &clocks{
+		unroller: newUnroller(o.program, o.graph, o.makes, rank), needed: needed,
+		streams: map[string]*stream{}, underway: map[string]*underway{},
+	}
+	c.current = c.stream(o.caller.String())
+	c.work(c.current) // of the caller, before
+	return c
+}
+
+// stream finds a stream by its name.
+func (c *clocks) stream(name string) *stream {
+	if c.streams[name] == nil {
+		c.streams[name] = &stream{number: len(c.streams)}
+	}
+	return c.streams[name]
+}
+
+// upTo makes a clock follow all that another one does.
+func (c clock) upTo(other clock) clock {
+	for len(c) < len(other) {
+		c = append(c, 0)
+	}
+	for i, n := range other {
+		c[i] = max(c[i], n)
+	}
+	return c
+}
+
+// covers reports whether a clock follows all that another one does.
+func (c clock) covers(other clock) bool {
+	for i, n := range other {
+		if n > 0 && (i >= len(c) || c[i] < n) {
+			return false
+		}
+	}
+	return true
+}
+
+// settle lets the waits of a stream take effect. Each Synchronize that those behind it and what the stream
+// follows already do not imply is needed.
+func (c *clocks) settle(s *stream) {
+	left := slices.Clone(s.pending)
+	for i := 0; i < len(left); {
+		rest := slices.Clone(s.seen)
+		for j, other := range left {
+			if j != i {
+				rest = rest.upTo(other.seen)
+			}
+		}
+		if syncs(left[i].stmt) && rest.covers(left[i].seen) {
+			left = slices.Delete(left, i, i+1)
+			continue
+		}
+		c.needed[left[i].stmt] = true
+		i++
+	}
+	for _, p := range s.pending {
+		s.seen = s.seen.upTo(p.seen)
+	}
+	s.pending = nil
+}
+
+// work puts something on a stream.
+func (c *clocks) work(s *stream) {
+	c.settle(s)
+	s.seen = s.seen.upTo(make(clock, s.number+1))
+	s.seen[s.number]++
+}
