@@ -131,6 +131,15 @@ func (c clock) covers(other clock) bool {
 	return true
 }
 
+// all is what a stream follows with its waits.
+func (s *stream) all() clock {
+	all := slices.Clone(s.seen)
+	for _, p := range s.pending {
+		all = all.upTo(p.seen)
+	}
+	return all
+}
+
 // settle lets the waits of a stream take effect. Each Synchronize that those behind it and what the stream
 // follows already do not imply is needed.
 func (c *clocks) settle(s *stream) {
@@ -149,10 +158,7 @@ func (c *clocks) settle(s *stream) {
 		c.needed[left[i].stmt] = true
 		i++
 	}
-	for _, p := range s.pending {
-		s.seen = s.seen.upTo(p.seen)
-	}
-	s.pending = nil
+	s.seen, s.pending = s.all(), nil
 }
 
 // work puts something on a stream.

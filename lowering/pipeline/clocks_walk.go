@@ -36,7 +36,7 @@ func (c *clocks) statement(s hostir.Stmt) error {
 		return err
 	case *hostir.Synchronize:
 		target, err := c.target(s.Stream)
-		if err == nil {
+		if err == nil && !c.current.all().covers(target.all()) {
 			c.settle(target)
 			c.current.pending = append(c.current.pending, pendingWait{s, slices.Clone(target.seen)})
 		}
@@ -101,10 +101,14 @@ func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 	return c.stream(fmt.Sprint("worker ", index)), err
 }
 
-// transfer starts a transfer, or a group. Each follows those with its handle in earlier iterations, and what was
-// issued to the current stream. Of one that takes place on some nodes alone, nothing but its end is known.
+// transfer starts a transfer, or a group. Each follows those of its communicator, or with its handle in earlier
+// iterations, and what was issued to the current stream. Of one that takes place on some nodes alone, nothing but
+// its end is known.
 func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	on := c.stream("transfer " + handle)
+	if collective, ok := s.(*hostir.Communication); ok && collective.Type != hostir.SendRecv {
+		on = c.stream("communicator " + collective.Mesh.Name + " " + collective.MeshAxis)
+	}
 	c.settle(c.current)
 	if p, ok := s.(*hostir.P2PCommunication); ok && p.Reach != hostir.Anywhere {
 		on.seen = nil

@@ -1,0 +1,115 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// mostWork bounds the programs from which waits are removed one by one.
+const mostWork = 300
+
+// TestNoWaitIsImplied is property 5: no Synchronize is implied by others. Without any of them, some event would
+// follow less than it does. Each transfer is waited for once, as the verifier asks, though a later one of its communicator
+// may imply that. Exempt are programs with preset: reference, which have the reference's waits, and
+// programs that free buffers.
+func TestNoWaitIsImplied(t *testing.T) {
+	removed := 0
+	holds(t, func(s *subject) error {
+		if s.refused != nil || s.pipeline.Schedule.Get(schedule.Preset) == schedule.Reference ||
+			s.pipeline.Schedule.Get(schedule.Buffers) == schedule.Free {
+			return nil
+		}
+		f := s.forms[0]
+		whole := follows(f.order)
+		for i := range syncs(f.program) {
+			if len(whole) > mostWork {
+				break
+			}
+			removed++
+			mutant, line, err := withoutSync(f.program, i)
+			if err != nil {
+				return err
+			}
+			h, err := lowertest.NewHappensBefore(f.hosts, mutant)
+			if err != nil {
+				return err
+			}
+			if same(whole, follows(h)) {
+				return fmt.Errorf("%s is implied by others\n%s", line, text.Print(f.program))
+			}
+		}
+		return nil
+	})
+	if removed < 100 {
+		t.Errorf("%d waits were removed: that tests little", removed)
+	}
+}
+
+// follows tells of each event that does more than order others which of those it follows.
+func follows(h *lowertest.HappensBefore) [][]bool {
+	var work []int
+	for i, e := range h.Events {
+		switch e.Stmt.(type) {
+		case *hostir.Synchronize, *hostir.Wait:
+		default:
+			if e.Stream != "" {
+				work = append(work, i)
+			}
+		}
+	}
+	rows := make([][]bool, len(work))
+	for i, to := range work {
+		rows[i] = make([]bool, len(work))
+		for j, from := range work {
+			rows[i][j] = h.Follows(to, from)
+		}
+	}
+	return rows
+}
+
+func same(a, b [][]bool) bool {
+	for i, row := range a {
+		for j, follows := range row {
+			if follows != b[i][j] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// syncs counts the Synchronize statements of a program.
+func syncs(p *hostir.Program) int {
+	n := 0
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		if _, is := s.(*hostir.Synchronize); is {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+// withoutSync gives a copy of a program that lacks one of them, and its text.
+func withoutSync(p *hostir.Program, i int) (*hostir.Program, string, error) {
+	mutant, err := text.Parse("mutant", text.Print(p))
+	if err != nil {
+		return nil, "", err
+	}
+	removed := ""
+	mutant.Body = hostir.Rewrite(mutant.Body, func(s hostir.Stmt) []hostir.Stmt {
+		if _, is := s.(*hostir.Synchronize); is {
+			if i--; i == -1 {
+				removed = text.Statement(s)
+				return nil
+			}
+		}
+		return []hostir.Stmt{s}
+	})
+	return mutant, removed, nil
+}
