@@ -21,7 +21,8 @@ demo: build ## Spec to running program, explained on the way (DEVICE=cpu|cuda)
 test: setup ## Run the whole suite
 	@scripts/test.sh
 
-test-full: setup ## The end-to-end tests with all that is claimed: 2 to 8 ranks, rows and grids, 20 orders, transfers 50 (some 70 minutes on 2 cores)
+test-full: setup ## All that tests claim: every combination of choices, 2 to 8 ranks, rows and grids, 20 orders, transfers 50 (some 75 minutes on 2 cores)
+	@HIRGEN_TEST_FULL=1 go test -count=1 -timeout 6h ./lowering/...
 	@HIRGEN_TEST_FULL=1 go test -count=1 -timeout 6h -v ./internal/e2e
 
 soak: setup ## Look for mistakes with random specs (SECONDS=600 SEED=1; ONLY=NUMBER repeats one; ARGS="-findings 10")

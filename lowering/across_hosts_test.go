@@ -52,7 +52,7 @@ func TestAcrossHostsKeepsTheResult(t *testing.T) {
 		t.Run(fmt.Sprintf("D=%d", d), func(t *testing.T) {
 			pointToPointVariants(t, d, func(t *testing.T, p *model.Pipeline) {
 				t.Helper()
-				keepsResultAcrossHosts(t, p, 4)
+				keepsResultAcrossHosts(t, p, atMost(2, 4))
 			})
 		})
 	}
@@ -67,7 +67,7 @@ func TestAcrossHostsKeepsTheResult(t *testing.T) {
 	t.Run("pieces", func(t *testing.T) {
 		withPieces(t, 4, func(t *testing.T, p *model.Pipeline) {
 			t.Helper()
-			keepsResultAcrossHosts(t, p, 4)
+			keepsResultAcrossHosts(t, p, atMost(1, 4))
 		})
 	})
 }

@@ -35,12 +35,12 @@ var pieceForms = []struct {
 // withPieces visits the example specs of sums from rank to rank with every transport.
 func withPieces(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
-	for _, s := range specTexts(t) {
-		if s.name != "matmul_rs_p2p" && s.name != "matmul_ar_p2p" {
-			continue
-		}
+	for i, s := range exchangeSpecs(t)[3:] { // matmul_ar_p2p, matmul_rs_p2p
 		for transport := range backends {
 			for n, form := range pieceForms {
+				if !inTurn(i, 2, n, len(transport), int(d)) {
+					continue
+				}
 				t.Run(fmt.Sprintf("D=%d/%s/%s/%v", d, s.name, transport, form), func(t *testing.T) {
 					p := s.onMesh(t, "{x: D}", sizes(d, 3))
 					variant(p, form.streams, forms[n%len(forms)][0], forms[n%len(forms)][1], "before")

@@ -18,10 +18,7 @@ import (
 // every pass, can be emitted and computes what the model says. Only such specs are refused as
 // have a Stream axis that no pipeline runs along, or neighbours that contradict each other.
 func TestSmallSpecsKeepTheResult(t *testing.T) {
-	count := 1500
-	if testing.Short() {
-		count = 200
-	}
+	count := int(atMost(250, 1500))
 	g := &smallSpecs{Rand: rand.New(rand.NewPCG(1, 7))}
 	accepted := 0
 	for n := range count {
