@@ -109,10 +109,11 @@ func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	if collective, ok := s.(*hostir.Communication); ok && collective.Type != hostir.SendRecv {
 		on = c.stream("communicator " + collective.Mesh.Name + " " + collective.MeshAxis)
 	}
-	c.settle(c.current)
 	if p, ok := s.(*hostir.P2PCommunication); ok && p.Reach != hostir.Anywhere {
+		c.settle(c.current)
 		on.seen = nil
-	} else {
+	} else if !on.seen.covers(c.current.all()) {
+		c.settle(c.current)
 		on.seen = on.seen.upTo(c.current.seen)
 	}
 	on.seen = on.seen.upTo(make(clock, on.number+1))

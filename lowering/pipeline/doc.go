@@ -3,7 +3,7 @@
 // each transfer, and finds out what may overlap: it unrolls the program into the instances of
 // its statements, and derives edges from the elements that they read and write. Transfers are
 // then issued as early as edges allow, the iterations of pipelines are spread over the compute
-// streams, and each Wait goes in front of the first statement that needs it.
+// streams, and each Wait goes in front of the first statement that needs it. What other waits imply is left out.
 //
 // Nothing here knows the kinds of pipelines: edges are the only reasons for an order.
 package pipeline

@@ -1,3 +1,8 @@
+// Package pipeline_test holds ten properties of schedules on random specs, of 2 to 8 ranks; those that break one
+// are made small. Properties 2 to 9 are here. Property 1, that each accepted schedule gives the result of
+// the evaluator, is held by soak.Examine on the same kind of specs, after every pass, and by the tests of lowering
+// that keep the result; property 10, on predictions, by those of lowering/cost, and for the cost of a graph by
+// TestGraphOfManyTasks.
 package pipeline_test
 
 import (
@@ -169,6 +174,9 @@ func TestWaitsOrderWhatTouchesAnElement(t *testing.T) {
 		return nil
 	}))
 }
+
+// The second half of property 4, that removing any wait is caught, is TestNoWaitIsImplied, and in lowering
+// TestPointToPointNeedsItsWaits and those like it.
 
 // TestIssueOrderFollowsEdges is property 6, first half: on each rank, what follows something by an edge is issued
 // behind it. All ranks issue the same statements, since they run one program; that they meet in the same

@@ -93,6 +93,17 @@ func newSubject(text string) (*subject, error) {
 
 // brokeOne are specs that broke a property.
 var brokeOne = []string{
+	// What is copied follows what the caller waits for behind a loop on compute streams.
+	`mesh: {x: 2, y: 2}
+tensors: {P: [DIDx(2), 2, 2, 1], R: [DIDx(2), Stream(2), 1], C: [Stream(2), 2, 1]}
+ops: ["R = sum(P, axis=0)", "C = set(R)"]
+schedule: {pipeline: p2p, all: {via: ipc-get}}
+`,
+	// A transfer that follows another one of its communicator implies the join of what that one followed.
+	`mesh: {x: 2}
+tensors: {C: [Stream(2), 2, 1, 1], P: [2, DIDx(2), 2, 1]}
+ops: ["Q = reshape(P, shape=[2, 2, 2, 1, 1])", "C = sum(Q, axis=1)", "T = set(Q)"]
+`,
 	// A rank that takes part in no transfer has streams to join, too.
 	`mesh: {x: 4}
 meshes: {part: {axes: {x: 2}, ranks: [0, 1]}}
