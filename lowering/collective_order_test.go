@@ -30,6 +30,10 @@ var bodies = map[string]string{
 	"matmul_rs_grad_a":   "Select Select Allgather Wait Reshape Select Matmul",
 	"matmul_rs_grad_b":   "Select Permute Select Select Allgather Wait Reshape Select Matmul",
 	"mlp_tp":             "Select Select Allgather Wait Reshape Select Linear Select Unary Select Linear Reshape Select ReduceScatter Wait",
+	"swiglu_tp":          "Select Select Allgather Wait Reshape Select Matmul Select Matmul Select Unary Select Binary Select Matmul Reshape Select ReduceScatter Wait",
+	"rs_norm_ag": "Select Select Matmul Reshape Select ReduceScatter Wait Select Cast Select Reduce Broadcast Select Unary Select Binary Select Binary " +
+		"Select Reduce Broadcast Select Unary Select Unary Select Unary Select Binary Select Binary Select Binary Select Cast Select Allgather Wait Reshape Select Matmul",
+	"moe_a2a": "Select Select AllToAll Wait Select Matmul Select Unary Select Matmul Select AllToAll Wait",
 }
 
 // TestStatementsOfCollectivePipelines holds the order of the JSON of each. A spec that is not

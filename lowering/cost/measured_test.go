@@ -61,11 +61,11 @@ func loadMeasured(t *testing.T, file string) []*measured {
 	return rows
 }
 
-// lowerSpec lowers an example spec, or one of the benchmark's.
+// lowerSpec lowers a spec of the benchmark's own, whose schedule is open, or an example spec.
 func lowerSpec(name string, params map[string]int64, schedule map[string]string) (*hostir.Program, error) {
-	path := "../../testdata/specs/" + name + "/spec.yaml"
+	path := "../../scripts/bench_gpu/specs/" + name + "/spec.yaml"
 	if _, err := os.Stat(path); err != nil {
-		path = "../../scripts/bench_gpu/specs/" + name + "/spec.yaml"
+		path = "../../testdata/specs/" + name + "/spec.yaml"
 	}
 	var settings []model.Setting
 	if preset := schedule["preset"]; preset == "eager" { // in place of the spec's own

@@ -13,7 +13,7 @@ import (
 
 // problemOf names what a row's program computes and where it was measured, whatever its schedule is.
 func problemOf(r *measured) string {
-	operation := strings.TrimSuffix(strings.TrimSuffix(r.Spec, "_p2p"), "_slices")
+	operation := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(r.Spec, "_p2p"), "_slices"), "_tp")
 	return fmt.Sprint(r.Source, " ", operation, " ", r.Ranks, " ranks, M=", r.Params["M"], " N=", r.Params["N"], " K=", r.Params["K"])
 }
 

@@ -92,9 +92,7 @@ def folder_name(row):
 
 def emit(hirgen, specs, variant, folder):
     """Writes a folder; what hirgen says if it refuses."""
-    file = specs / variant.spec / "spec.yaml"
-    file = file if file.exists() else programs.spec_file(variant.spec)
-    code, output = programs.quiet([hirgen, "emit", file, "-o", folder, *variant.options])
+    code, output = programs.quiet([hirgen, "emit", programs.spec_file(variant.spec, specs), "-o", folder, *variant.options])
     return "" if code == 0 else programs.first_error(output)
 
 

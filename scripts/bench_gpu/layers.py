@@ -7,7 +7,8 @@
     block_sp      the same with X [M/d, K] on each rank: allgathers before the attention and the mlp, reduce-scatters after them
 
 M rows (tokens) in all, width K and inner width N; a rank has N/d columns of W1 [K, N/d], Wg and Wu, and N/d rows of W2. The
-specs are in specs/. Peers are in layer_peers.py; "compute" is what they multiply and add without any communication.
+specs are in specs/, and swiglu_tp is an example spec. Peers are in layer_peers.py; "compute" is what they multiply and add without
+any communication.
 """
 import dataclasses
 
@@ -100,12 +101,14 @@ FEED_FORWARD = [
     ("collective, 4 slices, ahead", "slices", {"S": 4}, AHEAD),
     ("put, 2 pieces, sums beside", "p2p", {}, {**PUT, **BESIDE, **TWO_PIECES}),
 ]
+FORMS = {("swiglu", "slices"): "swiglu_tp"}  # what is an example spec of another name
 OTHERS = {operation: [("whole", operation, {}, {}), ("whole, graph", operation, {}, GRAPH)] for operation in OPERATIONS[2:]}
 
 
 def of_layer(layer):
     """The variants of a layer."""
-    rows = OTHERS.get(layer.operation) or [(label, f"{layer.operation}_{form}", *rest) for label, form, *rest in FEED_FORWARD]
+    rows = OTHERS.get(layer.operation) or [(label, FORMS.get((layer.operation, form), f"{layer.operation}_{form}"), *rest)
+                                           for label, form, *rest in FEED_FORWARD]
     return [programs.Variant(spec, {**layer.params, **extra}, schedule, label=label) for label, spec, extra, schedule in rows]
 
 

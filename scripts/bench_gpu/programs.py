@@ -19,10 +19,10 @@ SPECS = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata" / "sp
 OWN_SPECS = pathlib.Path(__file__).resolve().parent / "specs"
 
 
-def spec_file(name):
-    """An example spec, or one that only the benchmark has."""
+def spec_file(name, examples=SPECS):
+    """A spec of the benchmark's own, or an example spec of some folder."""
     own = OWN_SPECS / name / "spec.yaml"
-    return own if own.exists() else SPECS / name / "spec.yaml"
+    return own if own.exists() else examples / name / "spec.yaml"
 
 
 class Refused(Exception):
