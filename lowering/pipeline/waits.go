@@ -139,11 +139,7 @@ func (w *waits) inNextIteration(t *Task) expr.Expr {
 // first is the first task, in the order of the program, that follows a transfer by some kind of edge.
 func (w *waits) first(t *Task, is func(*Edge) bool) *Task {
 	var first *Task
-	members := []*Task{t}
-	if t.Group != nil {
-		members = w.graph.members[t.Group]
-	}
-	for _, member := range members {
+	for _, member := range w.members(t) {
 		for _, e := range w.graph.out[member.id] {
 			same := e.To == t || t.Group != nil && e.To.Group == t.Group
 			if same || !is(e) {
@@ -171,6 +167,9 @@ func (w *waits) put(stmt *hostir.Wait, t, next *Task, loops int, conds []expr.Ex
 			depth = max(depth, i+1)
 		}
 	}
+	if stmt.Iteration == nil && w.leavesWorkBefore(t, next, depth) {
+		depth++
+	}
 	element := to.element
 	if depth < len(to.around) {
 		element = to.around[depth].stmt
@@ -179,6 +178,14 @@ func (w *waits) put(stmt *hostir.Wait, t, next *Task, loops int, conds []expr.Ex
 		element = forks
 	}
 	w.before[element] = append(w.before[element], w.within(stmt, t, conds, to.around[:depth]))
+}
+
+// members are the transfers that end together with one.
+func (w *waits) members(t *Task) []*Task {
+	if t.Group != nil {
+		return w.graph.members[t.Group]
+	}
+	return []*Task{t}
 }
 
 // within puts a Wait under conditions and in the loops that its transfer stands in, but for what it
