@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// hidden is a communication that some order of execution runs beside a product of the same rank.
+type hidden struct {
+	communication, product string // statements of the host program
+	ahead                  int    // by how many slices the communication's is behind the product's
+}
+
+// layersThatOverlap are programs, with what has to hide in them.
+var layersThatOverlap = []struct {
+	name   string // of an example spec, or with ".yaml" of one for grids
+	hidden []hidden
+}{
+	{"mlp_tp", []hidden{
+		{"gather: Allgather of X_s", "Linear of Z_s", 1}, {"gather: Allgather of X_s", "Linear of P_s", 1},
+	}},
+	{"swiglu_tp", []hidden{
+		{"gather: Allgather of X_s", "Matmul of Zg_s", 1}, {"gather: Allgather of X_s", "Matmul of Zu_s", 1}, {"gather: Allgather of X_s", "Matmul of P_s", 1},
+	}},
+	{"rs_norm_ag", []hidden{
+		{"gather: Allgather of U_s", "Matmul of Z_s", 1},
+	}},
+	{"moe_a2a", []hidden{
+		{"all_to_all: AllToAll of X_s", "Matmul of Z_s", 1}, {"all_to_all: AllToAll of X_s", "Matmul of P_s", 1},
+	}},
+	{"mlp_fsdp.yaml", []hidden{{"gather_2: Allgather of W2", "Linear of Z_s", 0}}},
+}
+
+// TestCommunicationsHideBehindProducts reads from traces that a slice is gathered, or dispatched, while
+// the products of the slice before go on, and that weights are while those of the layer before do.
+func TestCommunicationsHideBehindProducts(t *testing.T) {
+	for _, layer := range layersThatOverlap {
+		t.Run(layer.name, func(t *testing.T) {
+			spec, values := layerSpec(t, layer.name)
+			for _, h := range neverBeside(t, spec, values, layer.hidden, 8) {
+				t.Errorf("in no order %s goes on beside %s, %d slices before", h.communication, h.product, h.ahead)
+			}
+		})
+	}
+}
+
+// TestASerialProgramHidesNothing is the same on a program whose slices follow each other: the waits of
+// an iteration for all before it leave no order in which a gather goes on beside products.
+func TestASerialProgramHidesNothing(t *testing.T) {
+	layer := layersThatOverlap[0]
+	spec, values := layerSpec(t, layer.name)
+	spec += "schedule: {preset: reference, initial_waits: fused}\n"
+	if never := neverBeside(t, spec, values, layer.hidden, 4); len(never) != len(layer.hidden) {
+		t.Errorf("want none of %v beside products, but only %v are not", layer.hidden, never)
+	}
+}
+
+// layerSpec reads a spec at a size for tests.
+func layerSpec(t *testing.T, name string) (string, params) {
+	t.Helper()
+	if !strings.HasSuffix(name, ".yaml") {
+		return example(t, "../../testdata/specs/"+name+"/spec.yaml", row(2))
+	}
+	spec, err := os.ReadFile("../../testdata/grids/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return renamed.ReplaceAllString(string(spec), "name: example"), nil
+}
+
+// neverBeside runs a program until each communication was seen beside its product, in some orders of
+// execution; it returns those that were not.
+func neverBeside(t *testing.T, spec string, values params, list []hidden, orders int64) []hidden {
+	t.Helper()
+	ranks := examples.emit(t, spec, values).Meshes[0].Size()
+	program := examples.build(t)
+	for seed := int64(0); seed < orders && len(list) > 0; seed++ {
+		tr, _ := traced(t, program, ranks, seed, "2")
+		var left []hidden
+		for _, h := range list {
+			if !tr.hides(h) {
+				left = append(left, h)
+			}
+		}
+		list = left
+	}
+	return list
+}
+
+// hides reports whether a communication could go on beside its product.
+func (tr trace) hides(h hidden) bool {
+	for _, c := range tr.slices {
+		if c.kind != "nccl" || c.statement != h.communication {
+			continue
+		}
+		for _, g := range tr.slices {
+			if g.kind == "gemm" && g.statement == h.product && g.rank == c.rank && g.call == c.call && c.index == g.index+h.ahead && c.couldRunWith(g) {
+				return true
+			}
+		}
+	}
+	return false
+}
