@@ -158,7 +158,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "d7c71454bc983b125bbc2146c30240ca5eeb8c9bab1e9490cb8186b91d9c4ace", .mesh_size = D,
+               .digest = "6b8da38ac8b6e42996bed4666321c29863296785f68d9a0edb547ed7bc9b55c1", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * 2,
                .largest = "alltoall", .team_size = D, .transport = "nccl",

@@ -167,7 +167,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "a0ee200c0662244fd672c904fccf17a5010b2cd3555c2a5a0299a11a12e4bdfe", .mesh_size = D,
+               .digest = "d94ff969773c55cf1f188e194a862331b99dcca91c52c298ee1ecbe6478668a3", .mesh_size = D,
                .gemms =
                    {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,

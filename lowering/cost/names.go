@@ -9,10 +9,10 @@ type namer struct {
 }
 
 func newNamer(p *hostir.Program) namer {
-	from := map[*hostir.Tensor]*hostir.Tensor{}
+	from, makes := map[*hostir.Tensor]*hostir.Tensor{}, hostir.ViewMakers(p.Body)
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		if view, ok := s.(*hostir.Select); ok {
-			from[view.Out] = view.In
+		if makes[s] {
+			from[hostir.Result(s)] = hostir.Uses(s)[0]
 		}
 		return true
 	})
