@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -14,7 +15,7 @@ type hidden struct {
 
 // layersThatOverlap are programs, with what has to hide in them.
 var layersThatOverlap = []struct {
-	name   string // of an example spec, or with ".yaml" of one for grids
+	spec   string // an example, or the file of another one
 	hidden []hidden
 }{
 	{"mlp_tp", []hidden{
@@ -29,15 +30,18 @@ var layersThatOverlap = []struct {
 	{"moe_a2a", []hidden{
 		{"all_to_all: AllToAll of X_s", "Matmul of Z_s", 1}, {"all_to_all: AllToAll of X_s", "Matmul of P_s", 1},
 	}},
-	{"mlp_fsdp.yaml", []hidden{{"gather_2: Allgather of W2", "Linear of Z_s", 0}}},
+	{"testdata/norm_mlp.yaml", []hidden{
+		{"gather: Allgather of V_s", "Linear of Z_s", 1}, {"gather: Allgather of V_s", "Linear of P_s", 1},
+	}},
+	{"../../testdata/grids/mlp_fsdp.yaml", []hidden{{"gather_2: Allgather of W2", "Linear of Z_s", 0}}},
 }
 
 // TestCommunicationsHideBehindProducts reads from traces that a slice is gathered, or dispatched, while
 // the products of the slice before go on, and that weights are while those of the layer before do.
 func TestCommunicationsHideBehindProducts(t *testing.T) {
 	for _, layer := range layersThatOverlap {
-		t.Run(layer.name, func(t *testing.T) {
-			spec, values := layerSpec(t, layer.name)
+		t.Run(filepath.Base(layer.spec), func(t *testing.T) {
+			spec, values := layerSpec(t, layer.spec)
 			for _, h := range neverBeside(t, spec, values, layer.hidden, 8) {
 				t.Errorf("in no order %s goes on beside %s, %d slices before", h.communication, h.product, h.ahead)
 			}
@@ -49,20 +53,20 @@ func TestCommunicationsHideBehindProducts(t *testing.T) {
 // an iteration for all before it leave no order in which a gather goes on beside products.
 func TestASerialProgramHidesNothing(t *testing.T) {
 	layer := layersThatOverlap[0]
-	spec, values := layerSpec(t, layer.name)
+	spec, values := layerSpec(t, layer.spec)
 	spec += "schedule: {preset: reference, initial_waits: fused}\n"
 	if never := neverBeside(t, spec, values, layer.hidden, 4); len(never) != len(layer.hidden) {
 		t.Errorf("want none of %v beside products, but only %v are not", layer.hidden, never)
 	}
 }
 
-// layerSpec reads a spec at a size for tests.
+// layerSpec reads a spec at a size for tests: an example by its name, or a file.
 func layerSpec(t *testing.T, name string) (string, params) {
 	t.Helper()
 	if !strings.HasSuffix(name, ".yaml") {
 		return example(t, "../../testdata/specs/"+name+"/spec.yaml", row(2))
 	}
-	spec, err := os.ReadFile("../../testdata/grids/" + name)
+	spec, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,12 +134,20 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 		begin, forks = append(begin, fork), nil
 	}
 	begin = append(begin, o.delay(loop)...)
-	loop.Body = append(begin, loop.Body...)
 	var list []hostir.Stmt
 	if forks != nil {
 		list = append(list, forks)
 		o.forks[loop] = forks
 	}
+	if ahead := o.prepared(loop); ahead != nil {
+		first := o.part(loop, func(t *Task) bool { return ahead[t] })
+		first.Note = "prepared and issued up front: the communicator runs it before what the next loop moves"
+		first.Body = append(slices.Clone(begin), first.Body...)
+		loop = o.part(loop, func(t *Task) bool { return !ahead[t] })
+		list = append(list, first)
+		o.forks[first], o.forks[loop] = forks, forks
+	}
+	loop.Body = append(begin, loop.Body...)
 	if o.reference {
 		join.Note = "the caller waits for this iteration"
 		loop.Body = append(loop.Body, back, join)

@@ -1,0 +1,51 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// prepared finds the collectives of a loop that follow nothing in it but local work without GEMMs, such as a
+// norm or a copy, and that work: it is issued in a loop of its own, before the rest. A communicator runs what
+// it is given in the order of issue, so in one loop the gather of slice s+1 would stand behind the
+// reduce-scatter of slice s, and no GEMM would hide it. Nil where the rest has nothing for the same communicator.
+//
+//	before: For s: V_s = Unary(X_s); gather(V_s); P_s = Matmul(V_all_s, W); reduce_scatter(P_s)
+//	after:  For s: V_s = Unary(X_s); gather(V_s)
+//	        For s: P_s = Matmul(V_all_s, W); reduce_scatter(P_s)
+func (o *overlap) prepared(loop *hostir.For) map[*Task]bool {
+	if o.reference {
+		return nil
+	}
+	tasks, ahead := o.tasks(loop.Body), map[*Task]bool{}
+	for _, t := range tasks {
+		if work := map[*Task]bool{}; o.leads(t) && isCollective(t) && o.prepares(t, tasks, work) && len(work) > 1 {
+			for w := range work {
+				ahead[w] = true
+			}
+		}
+	}
+	for t := range ahead {
+		if isCollective(t) && slices.ContainsFunc(tasks, func(other *Task) bool { return !ahead[other] && other.IsTransfer() && other.resource() == t.resource() }) {
+			return ahead
+		}
+	}
+	return nil
+}
+
+// prepares adds a task, and what it follows among some tasks, to a set; it reports whether this is local work.
+func (o *overlap) prepares(t *Task, tasks []*Task, work map[*Task]bool) bool {
+	if work[t] {
+		return true
+	}
+	work[t] = true
+	return !slices.ContainsFunc(o.graph.in[t.id], func(e *Edge) bool {
+		return slices.Contains(tasks, e.From) && (e.From.IsTransfer() || isGEMM(e.From.Stmt) || !o.prepares(e.From, tasks, work))
+	})
+}
+
+func isCollective(t *Task) bool {
+	_, ok := t.Stmt.(*hostir.Communication)
+	return ok && t.Group == nil
+}
