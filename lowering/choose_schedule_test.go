@@ -35,13 +35,13 @@ func TestChooseSchedule(t *testing.T) {
 }
 
 // autoSpec is an example with a schedule of its own.
-func autoSpec(t *testing.T, name, schedule string) string {
+func autoSpec(t *testing.T, name, chosen string) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("..", "testdata", "specs", name, "spec.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return regexp.MustCompile(`(?m)^schedule:.*$`).ReplaceAllString(string(source), "schedule: "+schedule)
+	return regexp.MustCompile(`(?m)^schedule:.*$`).ReplaceAllString(string(source), "schedule: "+chosen)
 }
 
 // autoParams are the parameters of an operation's spec that give one GPU a problem.

@@ -69,7 +69,7 @@ func (m measurement) set(s *schedule.Schedule) {
 	cut := slices.ContainsFunc(given, func(c schedule.Choice) bool { return slices.Contains(cuts, c.Field) })
 	for _, c := range m.choices {
 		has := slices.ContainsFunc(given, func(g schedule.Choice) bool { return g.Path() == c.Path() })
-		if c.Field == schedule.Preset || !has && !(cut && slices.Contains(cuts, c.Field)) {
+		if c.Field == schedule.Preset || !has && (!cut || !slices.Contains(cuts, c.Field)) {
 			s.Put(c)
 		}
 	}

@@ -38,7 +38,9 @@ func chosen(r checkReport, path string) (value any, ok bool) {
 	return value, ok
 }
 
-func example(name string) string { return filepath.Join("../../testdata/specs", name, "spec.yaml") }
+func example(name string) string {
+	return filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml")
+}
 
 func TestCheckAsJSON(t *testing.T) {
 	r := checked(t, "", example("matmul_rs_p2p"), "-p", "D=2", "-p", "M=64", "-p", "N=16", "-p", "K=32", "--schedule", "C.split=2")

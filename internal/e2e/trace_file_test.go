@@ -98,12 +98,12 @@ func readTrace(t *testing.T, path string) trace {
 }
 
 // traced runs a program on its ranks and reads its trace.
-func traced(t *testing.T, program string, ranks int, seed int64, calls string) (trace, result) {
+func traced(t *testing.T, program string, ranks int, seed int64, times string) (trace, result) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trace.json")
 	r := run(t, launch.Options{
 		Program: program, N: ranks, Seed: seed,
-		Args: []string{"--trace", path, "--iters", calls, "--repeats", "1", "--warmup", "0", "--checks", "1"},
+		Args: []string{"--trace", path, "--iters", times, "--repeats", "1", "--warmup", "0", "--checks", "1"},
 	})
 	r.mustPass(t)
 	return readTrace(t, path), r

@@ -44,7 +44,7 @@ func (g *generator) of(f schedule.Field) string {
 
 // choose chooses a value of a field; seldom one that it cannot have.
 func (g *generator) choose(f schedule.Field, of string) {
-	value := ""
+	var value string
 	switch {
 	case f.IsNumber() && g.chance(0.01):
 		value = strconv.FormatInt(f.High+1, 10)

@@ -50,7 +50,7 @@ func withoutLoop(s hostir.Stmt) []hostir.Stmt {
 	if !ok || len(loop.Body) != 1 || !setsStream(loop.Body[0]) {
 		return []hostir.Stmt{s}
 	}
-	if set := loop.Body[0].(*hostir.SetCurrentStream); set.Stream.Index == nil {
+	if set, ok := loop.Body[0].(*hostir.SetCurrentStream); ok && set.Stream.Index == nil {
 		return []hostir.Stmt{set}
 	}
 	return nil

@@ -64,7 +64,8 @@ func newSubject(text string) (*subject, error) {
 		return nil, err
 	}
 	at := slices.IndexFunc(lowering.Passes, func(p lowering.Pass) bool { return p.Name == "overlap" })
-	if s.refused = lowering.Run(program, lowering.Passes[:at], lowering.Options{Verify: true}); s.refused != nil {
+	s.refused = lowering.Run(program, lowering.Passes[:at], lowering.Options{Verify: true})
+	if !s.accepted() {
 		return s, nil
 	}
 	for i, p := range program.Forms() {
@@ -80,7 +81,8 @@ func newSubject(text string) (*subject, error) {
 		}
 		s.forms = append(s.forms, f)
 	}
-	if s.refused = lowering.Run(program, lowering.Passes[at:], lowering.Options{Verify: true}); s.refused != nil {
+	s.refused = lowering.Run(program, lowering.Passes[at:], lowering.Options{Verify: true})
+	if !s.accepted() {
 		return s, nil
 	}
 	for _, f := range s.forms {
@@ -174,10 +176,13 @@ func holds(t *testing.T, property func(*subject) error) {
 	}
 }
 
+// accepted reports whether the spec has a program.
+func (s *subject) accepted() bool { return s.refused == nil }
+
 // ofForms is a property that each form of an accepted spec has.
 func ofForms(property func(*form) error) func(*subject) error {
 	return func(s *subject) error {
-		if s.refused != nil {
+		if !s.accepted() {
 			return nil
 		}
 		for _, f := range s.forms {

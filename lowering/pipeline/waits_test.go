@@ -20,7 +20,7 @@ const mostWork = 300
 func TestNoWaitIsImplied(t *testing.T) {
 	removed := 0
 	holds(t, func(s *subject) error {
-		if s.refused != nil || s.pipeline.Schedule.Get(schedule.Preset) == schedule.Reference ||
+		if !s.accepted() || s.pipeline.Schedule.Get(schedule.Preset) == schedule.Reference ||
 			s.pipeline.Schedule.Get(schedule.Buffers) == schedule.Free {
 			return nil
 		}

@@ -17,7 +17,7 @@ func Check(s *Schedule, list *diag.List) {
 			continue
 		}
 		if p := s.check(f, c); p != nil {
-			Complain(list, c, p)
+			_ = Complain(list, c, p)
 		}
 	}
 }

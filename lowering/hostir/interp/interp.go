@@ -85,14 +85,6 @@ func newMachine(hosts []int, p *hostir.Program) (*machine, error) {
 	return m, nil
 }
 
-// match ties what ranks issued to what their peers did.
-func (m *machine) match() error {
-	if err := m.matchMeetings(); err != nil {
-		return err
-	}
-	return m.matchLoans()
-}
-
 // machine holds the tasks of all ranks.
 type machine struct {
 	program   *hostir.Program
@@ -106,6 +98,14 @@ type machine struct {
 	loans     map[string]*loan
 	lendings  []*loan // as they were first reached
 	notes     map[*tasks.Task]*note
+}
+
+// match ties what ranks issued to what their peers did.
+func (m *machine) match() error {
+	if err := m.matchMeetings(); err != nil {
+		return err
+	}
+	return m.matchLoans()
 }
 
 // underway is what a communication started in this call, one task for each iteration of the
