@@ -67,6 +67,11 @@ func lowerSpec(name string, params map[string]int64, schedule map[string]string)
 	if _, err := os.Stat(path); err != nil {
 		path = "../../testdata/specs/" + name + "/spec.yaml"
 	}
+	return lowerFile(path, params, schedule)
+}
+
+// lowerFile lowers a spec with fields of its schedule.
+func lowerFile(path string, params map[string]int64, schedule map[string]string) (*hostir.Program, error) {
 	var settings []model.Setting
 	if preset := schedule["preset"]; preset == "eager" { // in place of the spec's own
 		settings = append(settings, model.Setting{Value: preset})

@@ -103,7 +103,7 @@ func TestNamesAreThoseOfTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, spec := range specs {
-		program, err := lowerSpec(spec.Name(), nil, nil)
+		program, err := lowerFile("../../testdata/specs/"+spec.Name()+"/spec.yaml", nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
