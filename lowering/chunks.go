@@ -47,6 +47,9 @@ func (l *streamLowering) chunk(g *group) cut {
 	}
 	switch {
 	case block <= 1 || g.isRing():
+	case slices%block != 0:
+		_ = refuse(&l.errors, l.program, g.steps[0].stmt, l.chooser(g, schedule.Block), schedule.Block,
+			"%d shards cannot be computed on %d at a time", slices, block).WithHint("choose a block that divides %d", slices)
 	case block == slices:
 		whole.width, whole.inner = slices, l.loop
 	default:

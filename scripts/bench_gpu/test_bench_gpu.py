@@ -149,7 +149,7 @@ class Drawn(unittest.TestCase):
             program = programs.Program(builder, drawn.of_cell(cell)[0])
             program.emit()
             self.assertEqual(program.failure, "")
-            self.assertRegex(drawn.choice(program), r"^matmul_rs \d+ x \d+ x \d+, bf16, \d ranks: measured .* with pipeline ")
+            self.assertRegex(drawn.choice(program), r"^matmul_rs \d+ x \d+ x \d+, bf16, \d ranks: (measured|predicted) .* with pipeline ")
             odd = programs.Program(builder, programs.Variant("matmul_rs_auto", {**cell.params, "M": 7}, {}))
             odd.emit()
             self.assertRegex(drawn.choice(odd), "^refused: error HG")
