@@ -29,6 +29,7 @@ type Constraint struct {
 var Passes = []Pass{
 	{"choose-schedule", "what the spec leaves open is chosen by the size of the problem (schedule: auto)", true, ChooseSchedule},
 	{"serialize-streams", "without a pipeline, Stream axes are plain axes (preset: eager)", true, shard.SerializeStreams},
+	{"merge-allreduces", "a sum that is scattered and then gathered is one allreduce (preset: eager)", false, shard.MergeAllreduces},
 	{"decompose-contractions", "a product over a split axis is parts, one reduction, then the bias", false, shard.DecomposeContractions},
 	{"mark-aliases", "a result that moves no element shares its operand's buffer", false, shard.MarkAliases},
 	{"set-allocation-domains", "every buffer gets its layout", true, shard.SetAllocationDomains},
@@ -57,6 +58,8 @@ var Passes = []Pass{
 var Order = []Constraint{
 	{"choose-schedule", "serialize-streams", "every pass may ask for choices, and what is chosen depends on the Stream axes"},
 	{"serialize-streams", "decompose-contractions", "new tensors take the kinds of the axes that they stand for"},
+	{"serialize-streams", "merge-allreduces", "only what is no pipeline is merged"},
+	{"merge-allreduces", "decompose-contractions", "it looks at the operations as the spec has them"},
 	{"decompose-contractions", "mark-aliases", "it reads what reshapes merge, and its permutes are views"},
 	{"decompose-contractions", "set-allocation-domains", "its tensors need layouts, too"},
 	{"mark-aliases", "propagate-shardings", "an alias is a fact about whole tensors; sharding would hide it"},

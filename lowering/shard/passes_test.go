@@ -41,3 +41,7 @@ func TestSerializeStreams(t *testing.T) {
 func TestSetAllocationDomains(t *testing.T) {
 	lowertest.PassCases(t, "set-allocation-domains", SetAllocationDomains)
 }
+
+func TestMergeAllreduces(t *testing.T) {
+	lowertest.PassCases(t, "merge-allreduces", MergeAllreduces)
+}

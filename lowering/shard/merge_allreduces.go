@@ -1,0 +1,63 @@
+package shard
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// MergeAllreduces makes a sum over ranks that is scattered, and then gathered along the same mesh axis,
+// one allreduce, where whole operations follow each other (preset: eager). A pipeline keeps the two
+// apart: the gather of one part runs beside the sum of the next one.
+//
+// Requires: no tensor has an axis of kind Stream.
+// Establishes: with preset: eager, no sum whose one use is to be gathered is scattered.
+//
+//	before: R = Reduce(sum, P, axis 0); C = Set(R)     P [DIDx(D), D, m, N], R [r(D), DIDx(D), m, N], C [D, m, N]
+//	after:  C = Reduce(sum, P, axis 0)
+func MergeAllreduces(p *hostir.Program) error {
+	if p.Choices.Get(schedule.Preset) != schedule.Eager {
+		return nil
+	}
+	uses, sums := map[*hostir.Tensor]int{}, map[*hostir.Tensor]*hostir.Reduce{}
+	for _, s := range p.Body {
+		for _, t := range hostir.Uses(s) {
+			uses[t]++
+		}
+		if r, ok := s.(*hostir.Reduce); ok && r.Out.Role == hostir.Temp {
+			sums[r.Out] = r
+		}
+	}
+	gone := map[*hostir.Tensor]bool{}
+	body := make([]hostir.Stmt, 0, len(p.Body))
+	for _, s := range p.Body {
+		set, ok := s.(*hostir.Set)
+		if !ok || sums[set.In] == nil || uses[set.In] != 1 || !isAllreduce(sums[set.In], set) {
+			body = append(body, s)
+			continue
+		}
+		sums[set.In].Out = set.Out
+		gone[set.In] = true
+	}
+	p.Body = body
+	p.Tensors = without(p.Tensors, gone)
+	return nil
+}
+
+// isAllreduce reports whether a sum is scattered along the one mesh axis along which it is then gathered.
+func isAllreduce(r *hostir.Reduce, gather *hostir.Set) bool {
+	sum, whole := Describe(r), Describe(gather)
+	return len(sum.Shifts) == 1 && len(whole.Shifts) == 1 && SameMesh(r.In, r.Out) && SameMesh(gather.In, gather.Out) &&
+		sum.Shifts[0].Reduced && sum.Shifts[0].To != NoAxis && whole.Shifts[0].Mesh == sum.Shifts[0].Mesh &&
+		whole.Shifts[0].From == sum.Shifts[0].To && whole.Shifts[0].To == NoAxis
+}
+
+// without leaves tensors out of a list.
+func without(list []*hostir.Tensor, gone map[*hostir.Tensor]bool) []*hostir.Tensor {
+	kept := make([]*hostir.Tensor, 0, len(list))
+	for _, t := range list {
+		if !gone[t] {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
