@@ -103,7 +103,7 @@ func (o *ownSlices) place(set *hostir.Set, from, to *hostir.Select) {
 	own, all := from.In, to.In
 	ranks := newRing(own.Mesh, own.Axes[from.Axis].Mesh)
 	view := &hostir.Select{
-		Info: hostir.InfoFrom(set, "made where the slices of the other ranks arrive"), Out: own, In: all, Axis: to.Axis, Index: ranks.place, Parts: ranks.size,
+		Info: hostir.InfoFrom(set, "made where the shards of the other ranks arrive"), Out: own, In: all, Axis: to.Axis, Index: ranks.place, Parts: ranks.size,
 	}
 	p := o.program
 	before := slices.Index(p.Body, hostir.Stmt(o.allocates[own]))

@@ -31,7 +31,7 @@ func (c *slicer) passOn(st step) {
 		along = slices.Index(row, rows)
 	}
 	own, made := c.pick(set, nil, in, i, expr.Int(0), along)
-	split := &hostir.If{Info: hostir.InfoFrom(set, "step 0 is the own slice"), Cond: c.stepIs("==", expr.Int(0)), Body: made}
+	split := &hostir.If{Info: hostir.InfoFrom(set, "step 0 is the local shard"), Cond: c.stepIs("==", expr.Int(0)), Body: made}
 	sent := own
 	if c.usesInPlace(out, own, st.loop) && c.via(set) != schedule.IPCGet {
 		_, split.Else = c.pick(set, own, out, st.loop, c.index(), rows)
@@ -46,7 +46,7 @@ func (c *slicer) passOn(st step) {
 	c.slices[sliceKey{out, st.loop, rows}] = sent
 	next, selected := c.pick(set, nil, out, st.loop, c.ring.before(steps{far: c.following()}), rows)
 	c.body = append(c.body, &hostir.If{
-		Info: hostir.InfoFrom(set, "the last slice goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: append(selected, c.toNext(set, sent, next)...),
+		Info: hostir.InfoFrom(set, "the last shard goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: append(selected, c.toNext(set, sent, next)...),
 	})
 }
 

@@ -100,9 +100,9 @@ func (c *slicer) inPlace(st step, split *hostir.If, own *hostir.Tensor, made []h
 
 // ownStep is the branch on the step of the own slice.
 func (c *slicer) ownStep(s hostir.Stmt) *hostir.If {
-	note := "step 0 is the own slice"
+	note := "step 0 is the local shard"
 	if c.lowering.ownLast(c.group) {
-		note = "the last step is the own slice"
+		note = "the last step is the local shard"
 	}
 	return &hostir.If{Info: hostir.InfoFrom(s, note), Cond: c.isOwn()}
 }

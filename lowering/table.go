@@ -85,7 +85,7 @@ var Order = []Constraint{
 	{"convert-to-communications", "insert-deallocations", "a buffer is in use until its communication was waited for"},
 	{"assign-transport", "overlap", "what stream a transfer runs on depends on what carries it"},
 	{"assign-transport", "read-sums-in-place", "only memory that ranks share can be read there"},
-	{"lower-streams", "make-own-slices-in-place", "the copy of the own slice is a step of a pipeline"},
+	{"lower-streams", "make-own-slices-in-place", "the copy of the local shard is a step of a pipeline"},
 	{"fuse-pieces", "make-own-slices-in-place", "loops over pieces are found by what is written piece by piece, the own copy too"},
 	{"make-own-slices-in-place", "read-sums-in-place", "what a sum goes to is known before the sum is made"},
 	{"make-own-slices-in-place", "overlap", "what it leaves of a pipeline moves as a whole"},

@@ -119,7 +119,7 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (rank + s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
     if (s != 0) {
@@ -168,7 +168,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear_p2p", .spec = "spec.yaml",
-               .digest = "60f00fa5962ed61ca9266ebd3108e0ed643929e2c2eded4298f3843225c88583", .mesh_size = D,
+               .digest = "8d38f05181247164b769a281e7c710a53650b3576d248012f82fdba56efd7fa1", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -118,7 +118,7 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (rank + s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
     if (s != 0) {
@@ -166,7 +166,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_anywhere", .spec = "spec.yaml",
-               .digest = "587c82e33935c5d9fc00c85eb3ed38f95aafe9c102b62218ef49f89c5a507ddd", .mesh_size = D,
+               .digest = "74bcf9deb7f7eb6a6ed315377a7363e97689ce10947f3d24b5198c6160f7d753", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -149,7 +149,7 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t from = (rank + s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     const bf16* A_s = s == 0 ? A : A_all_ + from * kShardM * K;  // [kShardM, K]
 
     if (s != 0) {

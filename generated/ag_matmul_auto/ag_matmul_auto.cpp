@@ -103,7 +103,7 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < D; ++s) {
     const int64_t slice = (rank + s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
     if (s != 0) {
@@ -144,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "5502944c124175ebe69cee7a071b1f4678c3db0f3c506c557678969f3ae7545b", .mesh_size = D,
+               .digest = "23a5620becae882d11836f46708b5ef13e0c8a8a602d30ab16959a69ead81335", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -103,7 +103,7 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (rank + s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
     if (s != 0) {
@@ -144,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_p2p", .spec = "spec.yaml",
-               .digest = "2702c5cced3f316d1dbf47838a5c8b0125cd5bbe3cfc294365b83471ae91eba2", .mesh_size = D,
+               .digest = "998c51c4a6a138a4f1dfb298f942de8907090b17b8934a8acc55c3dc9aa3b268", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -95,7 +95,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < D; ++s) {
     const int64_t slice = (D + rank - s) % D;
     for (int64_t c = 0; c < 2; ++c) {
-      // Step 0 is the own slice.
+      // Step 0 is the local shard.
       // [kChunkM, K]
       const bf16* A_s_c = s == 0 ? A + c * kChunkM * K : A_all_ + slice * kShardM * K + c * kChunkM * K;
 
@@ -106,7 +106,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(cudaEventRecord(wait_receive_[(s - 1) * 2 + c], caller), kWaitReceive);
       }
 
-      // The last slice goes no further.
+      // The last shard goes no further.
       if (s != D - 1) {
         // Moved, so that Matmul is local to a rank.
         HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], caller), kSend);
@@ -154,7 +154,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
-               .digest = "2e5491ade44c7b15a583d183a5141ee25991aa1f31756f797a7cb1d96dc7629c", .mesh_size = D,
+               .digest = "e5b57dc5a04d5a496dd08475ecc9e08ee1a6bf2a846059c1d94e725fec017505", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kChunkM * K * 4, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -119,7 +119,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t to = (rank + s) % D;
     const int64_t from = (D + rank - s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
@@ -207,7 +207,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_p2p", .spec = "spec.yaml",
-               .digest = "5c469112385d746ccbc8fe67556744f80afd8ca8f1ff9ab15dbb573548bf4e0b", .mesh_size = D,
+               .digest = "1f71c4c1aa7759bb80baf108613809a432187a616f5fdbeb939b0dc5bf92ad7e", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

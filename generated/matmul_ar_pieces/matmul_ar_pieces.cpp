@@ -126,7 +126,7 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     for (int64_t s = 1; s < D + 1; ++s) {
       const int64_t to = (rank + s) % D;
 
-      // The last step is the own slice.
+      // The last step is the local shard.
       // [1, kChunkM, N]
       bf16* P_s_piece = s == D ? P_parts_ + rank * kShardM * N + piece * kChunkM * N : P_ + to * kShardM * N +
                         piece * kChunkM * N;
@@ -212,7 +212,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_pieces", .spec = "spec.yaml",
-               .digest = "ff8302222a1c1d713134a50b66647ad2b34ab6deacd3a57534830d4353a1e30d", .mesh_size = D,
+               .digest = "de7d048a00f3b2494894569bbc495e67366f34962e859408fefeb3e2d6fa436c", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

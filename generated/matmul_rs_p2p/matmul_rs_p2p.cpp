@@ -111,7 +111,7 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
@@ -173,7 +173,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_p2p", .spec = "spec.yaml",
-               .digest = "588d915f3b9cade10f5369b137896e1d173f08dd26e6617584b0498994df8746", .mesh_size = D,
+               .digest = "f3634a7283c9b1e4f3daeec057165247671fac1e0ee5decd713f6df87e14d137", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -111,7 +111,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
       hirgen::launch_delay(5, compute, kDelay);
     }
 
-    // The last step is the own slice.
+    // The last step is the local shard.
     bf16* P_s = s == D ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
@@ -171,7 +171,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "ec4da12264edfd6a380ba49834048043bac74a6678ec331eff5159ecf609d40d", .mesh_size = D,
+               .digest = "f2640610f18c5796c79cffeca81b1dba1123de7f871b00a04eae9c1c0ed57c26", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -136,7 +136,7 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t from = (rank + s / 2) % D;
     const int64_t from2 = (D + rank - s / 2) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     if (s / 2 % D != 0) {
       lends.add(U_ipc.ready_at(from, s), U_ipc.sequence_number());
     }
@@ -166,7 +166,7 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s / 2) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     // [1, kChunkM, K]
     bf16* P_s_c = s / 2 % D == 0 ? P_parts_ + rank * kShardM * K + s % 2 * kChunkM * K : P_ +
                   to * kShardM * K + s % 2 * kChunkM * K;
@@ -253,7 +253,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "ff477f7ca14bb0319348583f00cfd305bd4c9d0c561df00c01ffa06ac8f5a119", .mesh_size = D,
+               .digest = "f17af49c54c31eb661712db8630612798eb4c96ddf30dae0544e871fa52956e7", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, kShardN, K, 1}, {D * kChunkM * 2, kShardN, K, 1},
                          {D * kChunkM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kChunkM * K * 2, .largest = "sendrecv", .transport = "ipc-put",

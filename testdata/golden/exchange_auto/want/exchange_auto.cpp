@@ -112,7 +112,7 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
@@ -169,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_auto", .spec = "spec.yaml",
-               .digest = "c39310c1c2e7430152794d633482f2bdfcb75b8432e8269b0319ddc432ca8d0f", .mesh_size = D,
+               .digest = "33adda4cf40cdb4fb698b5e131c8cb4dffc6fb076c4870a469673bd2a447e554", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

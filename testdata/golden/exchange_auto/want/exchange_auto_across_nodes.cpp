@@ -123,7 +123,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
     const int64_t to = (rank + s) % D;
     const int64_t from = (D + rank - s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,

@@ -114,7 +114,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (rank + s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
     if (s != 0) {
@@ -162,7 +162,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_fused", .spec = "spec.yaml",
-               .digest = "8df26f76ed51825d575354ede71c94722476cf9d9f2fdc62bc983dba35aee352", .mesh_size = D,
+               .digest = "07cd46c5b606d64eb399079cd6c12748cc2f044dd20ce9982b3c45cb056efcab", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

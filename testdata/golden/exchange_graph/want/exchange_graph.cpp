@@ -125,7 +125,7 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (rank + s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
     if (s != 0) {
@@ -169,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_graph", .spec = "spec.yaml",
-               .digest = "51ea62586bef5a6466b08dd576cfe28388241eee36f6234626873a78f039fbb9", .mesh_size = D,
+               .digest = "c5db92f8946508a7a17e0d6a3ce944eaf7c527d1fcbc6d0e908508aac18cc1dd", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -135,7 +135,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (x + s) % D;
 
-    // Step 0 is the own slice.
+    // Step 0 is the local shard.
     const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [1, kShardM, K]
 
     if (s != 0) {
@@ -216,7 +216,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "0732f3f22e54266a8f7ae0a8094699a7b047e6c0649873fe7de46edc5e53d375", .mesh_size = 6,
+               .digest = "2d668230905d4598d9a3875e564e5aa1e68743cb80d164cdc63ef3eac719cd89", .mesh_size = 6,
                .gemms = {{D * kShardM, N, K, 1}},
                .communications = {"sendrecv x of grid", "sendrecv y of grid"},
                .bytes = (R - 1) * D * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
