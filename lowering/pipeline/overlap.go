@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -129,32 +128,16 @@ func (o *overlap) computes(body []hostir.Stmt) bool {
 	})
 }
 
-// usedStreams leaves out each stream that is current for no statement of a list, or is current anyway,
-// and waits of a stream for one to which nothing was issued since it waited for that.
+// usedStreams leaves out each stream that is current for no statement of a list, or is current anyway.
 func usedStreams(list []hostir.Stmt) []hostir.Stmt {
-	out, current, followed := make([]hostir.Stmt, 0, len(list)), "", ""
+	out := make([]hostir.Stmt, 0, len(list))
 	for _, s := range list {
-		switch s := s.(type) {
-		case *hostir.SetCurrentStream:
+		if set, ok := s.(*hostir.SetCurrentStream); ok {
 			if n := len(out); n > 0 && setsStream(out[n-1]) {
 				out = out[:n-1]
 			}
-			if before := streamOf(out); before == s.Stream.String() {
-				current = before
+			if streamOf(out) == set.Stream.String() {
 				continue
-			}
-			current = s.Stream.String()
-		case *hostir.Synchronize:
-			if followed == current+" "+s.Stream.String() {
-				continue
-			}
-			followed = current + " " + s.Stream.String()
-		default:
-			if hostir.Any([]hostir.Stmt{s}, setsStream) {
-				current = ""
-			}
-			if !strings.HasPrefix(followed, current+" ") {
-				followed = ""
 			}
 		}
 		out = append(out, s)
