@@ -75,7 +75,11 @@ type stream struct {
 	number  int
 	seen    clock
 	pending []pendingWait // since it last did something
+	all     clock         // what it follows with these
 }
+
+// mostPending bounds the waits that are compared with each other.
+const mostPending = 256
 
 // clock is how much of each stream has ended, by number.
 type clock []int
@@ -121,6 +125,23 @@ func (c clock) upTo(other clock) clock {
 	return c
 }
 
+// of is how much of a stream has ended.
+func (c clock) of(stream int) int {
+	if stream < len(c) {
+		return c[stream]
+	}
+	return 0
+}
+
+// at is a clock that says how much of one stream has ended.
+func (c clock) at(stream, ended int) clock {
+	for len(c) <= stream {
+		c = append(c, 0)
+	}
+	c[stream] = ended
+	return c
+}
+
 // covers reports whether a clock follows all that another one does.
 func (c clock) covers(other clock) bool {
 	for i, n := range other {
@@ -131,39 +152,38 @@ func (c clock) covers(other clock) bool {
 	return true
 }
 
-// all is what a stream follows with its waits.
-func (s *stream) all() clock {
-	all := slices.Clone(s.seen)
-	for _, p := range s.pending {
-		all = all.upTo(p.seen)
+// pend adds a wait to those that take effect with what a stream does next.
+func (c *clocks) pend(s *stream, stmt hostir.Stmt, seen clock) {
+	if len(s.pending) == mostPending {
+		c.settle(s)
 	}
-	return all
+	s.pending = append(s.pending, pendingWait{stmt, seen})
+	s.all = s.all.upTo(seen)
 }
 
-// settle lets the waits of a stream take effect. Each Synchronize that those behind it and what the stream
-// follows already do not imply is needed.
+// settle lets the waits of a stream take effect. Each Synchronize that those behind it, those in front of it that
+// are needed, and what the stream follows already do not imply is needed.
 func (c *clocks) settle(s *stream) {
-	left := slices.Clone(s.pending)
-	for i := 0; i < len(left); {
-		rest := slices.Clone(s.seen)
-		for j, other := range left {
-			if j != i {
-				rest = rest.upTo(other.seen)
-			}
-		}
-		if syncs(left[i].stmt) && rest.covers(left[i].seen) {
-			left = slices.Delete(left, i, i+1)
-			continue
-		}
-		c.needed[left[i].stmt] = true
-		i++
+	if len(s.pending) == 0 {
+		return
 	}
-	s.seen, s.pending = s.all(), nil
+	behind := make([]clock, len(s.pending)) // what the waits behind each one follow
+	for i := len(s.pending) - 2; i >= 0; i-- {
+		behind[i] = slices.Clone(behind[i+1]).upTo(s.pending[i+1].seen)
+	}
+	before := slices.Clone(s.seen)
+	for i, p := range s.pending {
+		if !syncs(p.stmt) || !slices.Clone(before).upTo(behind[i]).covers(p.seen) {
+			c.needed[p.stmt] = true
+			before = before.upTo(p.seen)
+		}
+	}
+	s.seen, s.pending, s.all = before, nil, slices.Clone(before)
 }
 
 // work puts something on a stream.
 func (c *clocks) work(s *stream) {
 	c.settle(s)
-	s.seen = s.seen.upTo(make(clock, s.number+1))
-	s.seen[s.number]++
+	s.seen = s.seen.at(s.number, s.seen.of(s.number)+1)
+	s.all = s.all.at(s.number, s.seen[s.number])
 }

@@ -36,9 +36,9 @@ func (c *clocks) statement(s hostir.Stmt) error {
 		return err
 	case *hostir.Synchronize:
 		target, err := c.target(s.Stream)
-		if err == nil && !c.current.all().covers(target.all()) {
+		if err == nil && !c.current.all.covers(target.all) {
 			c.settle(target)
-			c.current.pending = append(c.current.pending, pendingWait{s, slices.Clone(target.seen)})
+			c.pend(c.current, s, slices.Clone(target.seen))
 		}
 		return err
 	case *hostir.Wait:
@@ -112,13 +112,12 @@ func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	if p, ok := s.(*hostir.P2PCommunication); ok && p.Reach != hostir.Anywhere {
 		c.settle(c.current)
 		on.seen = nil
-	} else if !on.seen.covers(c.current.all()) {
+	} else if !on.seen.covers(c.current.all) {
 		c.settle(c.current)
 		on.seen = on.seen.upTo(c.current.seen)
 	}
-	on.seen = on.seen.upTo(make(clock, on.number+1))
 	c.count++
-	on.seen[on.number] = c.count
+	on.seen = on.seen.at(on.number, c.count)
 	u := c.underway[handle]
 	if u == nil {
 		u = &underway{loops: slices.Clone(c.loops), seen: map[string]clock{}}
@@ -154,6 +153,6 @@ func (c *clocks) wait(s *hostir.Wait) error {
 		key = c.iteration(u.loops)
 		c.env[u.loops[0]] = now
 	}
-	c.current.pending = append(c.current.pending, pendingWait{s, u.seen[key]})
+	c.pend(c.current, s, u.seen[key])
 	return nil
 }
