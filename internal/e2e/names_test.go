@@ -25,7 +25,7 @@ ops:
   - graph = set(abi)
   - lib = reshape(graph, shape=[2, 64])
   - x = neg(lib)
-schedule: {pipeline: p2p, transport: auto}
+schedule: {pipeline: p2p}
 `
 
 func TestAcceptedNamesCompile(t *testing.T) {
