@@ -105,7 +105,7 @@ func onNodes(t *testing.T, program string, ranks int) string {
 func TestHosts(t *testing.T) {
 	within := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{y: R, x: D}"), nil)
 	mustPassInOrders(t, onNodes(t, within, 2), 4, seedsOf(8))
-	both := strings.NewReplacer("S: [r(R), D, M/D, N]", "S: [Stream(R), D, M/D, N]", "sum(C, axis=0)", "set(C)", "ipc-get,", "ipc-get, hosts: y,")
+	both := strings.NewReplacer("S: [r(R), D, M/D, N]", "S: [Stream(R), D, M/D, N]", "sum(C, axis=0)", "set(C)", "pipeline: p2p,", "pipeline: p2p, nodes: y,")
 	mixed := exchanges.make(t, both.Replace(fmt.Sprintf(rowsOfHosts, "{y: R, x: D}")), nil)
 	mustPassInOrders(t, onNodes(t, mixed, 2), 4, seedsOf(8))
 	across := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{x: D, y: R}"), nil)

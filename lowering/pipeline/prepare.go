@@ -18,9 +18,12 @@ func (o *overlap) prepared(loop *hostir.For) map[*Task]bool {
 	if o.reference {
 		return nil
 	}
-	tasks, ahead := o.tasks(loop.Body), map[*Task]bool{}
+	tasks, inside, ahead := o.tasks(loop.Body), map[*Task]bool{}, map[*Task]bool{}
 	for _, t := range tasks {
-		if work := map[*Task]bool{}; o.leads(t) && isCollective(t) && o.prepares(t, tasks, work) && len(work) > 1 {
+		inside[t] = true
+	}
+	for _, t := range tasks {
+		if work := map[*Task]bool{}; o.leads(t) && isCollective(t) && o.prepares(t, inside, work) && len(work) > 1 {
 			for w := range work {
 				ahead[w] = true
 			}
@@ -35,13 +38,13 @@ func (o *overlap) prepared(loop *hostir.For) map[*Task]bool {
 }
 
 // prepares adds a task, and what it follows among some tasks, to a set; it reports whether this is local work.
-func (o *overlap) prepares(t *Task, tasks []*Task, work map[*Task]bool) bool {
+func (o *overlap) prepares(t *Task, inside, work map[*Task]bool) bool {
 	if work[t] {
 		return true
 	}
 	work[t] = true
 	return !slices.ContainsFunc(o.graph.in[t.id], func(e *Edge) bool {
-		return slices.Contains(tasks, e.From) && (e.From.IsTransfer() || isGEMM(e.From.Stmt) || !o.prepares(e.From, tasks, work))
+		return inside[e.From] && (e.From.IsTransfer() || isGEMM(e.From.Stmt) || !o.prepares(e.From, inside, work))
 	})
 }
 
