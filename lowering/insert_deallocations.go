@@ -52,8 +52,11 @@ func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hos
 	last = map[int][]*hostir.Tensor{}
 	for _, t := range u.temps {
 		i := u.at[t]
-		if i+1 < len(body) && isJoinLoop(body[i+1]) {
+		switch {
+		case i+1 < len(body) && isJoinLoop(body[i+1]):
 			i++
+		case hostir.Any(body[i:i+1], setsComputeStream):
+			i = len(body) - 1 // the caller follows the compute streams there, at the latest
 		}
 		last[i] = append(last[i], t)
 	}
@@ -134,4 +137,10 @@ func root(base map[*hostir.Tensor]*hostir.Tensor, t *hostir.Tensor) *hostir.Tens
 		return b
 	}
 	return t
+}
+
+// setsComputeStream reports whether a statement lets what follows it run on a compute stream.
+func setsComputeStream(s hostir.Stmt) bool {
+	set, ok := s.(*hostir.SetCurrentStream)
+	return ok && set.Stream.Index != nil
 }
