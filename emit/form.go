@@ -2,7 +2,7 @@ package emit
 
 import (
 	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -11,7 +11,7 @@ import (
 // share memory is another.
 type form struct {
 	program *hostir.Program
-	calls   *calls.Lowered
+	calls   *fromhost.Lowered
 	view    *programView
 	terms   map[string]domain.Terms // of the sums of the model's products, by operand
 }
@@ -21,7 +21,7 @@ func (f *form) interfaceTensors() {
 	for i, t := range f.calls.Tensors {
 		view := tensorView{
 			Name: t.Name, Var: f.calls.Arguments[i].Name, Local: f.local(t), Type: cppTypes[t.DType], Axes: f.globalAxes(t), Shape: domain.FormatAxes(t.Axes) + f.onMesh(t),
-			Present: f.present(t), Output: f.calls.Arguments[i].Output, Where: calls.At(t.Pos, ""),
+			Present: f.present(t), Output: f.calls.Arguments[i].Output, Where: fromhost.At(t.Pos, ""),
 			Deviation: decimal(t.Deviation), Tolerance: decimal(t.Tolerance),
 		}
 		if c := f.calls.Contraction(f.terms[t.Name].Factors); c != expr.Int(1) {

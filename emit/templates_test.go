@@ -10,6 +10,7 @@ import (
 	"text/template/parse"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/templates"
 )
 
@@ -155,7 +156,7 @@ func everyStatement() []calls.Stmt {
 		&calls.Launch{Kernel: "binary"}, &calls.Launch{Kernel: "reduce"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
 		&calls.For{}, &calls.If{}, &calls.Declare{}, &calls.Let{}, &calls.DeclareStream{}, &calls.BeginCall{},
 	}
-	for _, kind := range calls.NcclKinds() {
+	for _, kind := range fromhost.NcclKinds() {
 		list = append(list, &calls.NcclCall{Kind: kind})
 	}
 	return list

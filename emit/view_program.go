@@ -10,6 +10,8 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	"github.com/hirgen/hirgen/lowering/calls/names"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/domain"
@@ -36,11 +38,11 @@ func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 // newVariantView decides everything about one form of a program: what is made for it alone has
 // names that end in suffix.
 func newVariantView(p *hostir.Program, suffix string, opt Options) (*programView, error) {
-	if !calls.IsProgramName(p.Name) {
+	if !names.IsProgramName(p.Name) {
 		return nil, errorAt(diag.Pos{File: p.File}, "%q cannot name files, CMake targets and C functions", p.Name)
 	}
-	class, namespace := calls.ClassName(p.Name+suffix), "hirgen_"+p.Name
-	lowered, err := calls.Lower(p, class, namespace, p.Name)
+	class, namespace := names.ClassName(p.Name+suffix), "hirgen_"+p.Name
+	lowered, err := fromhost.Lower(p, class, namespace, p.Name)
 	if err != nil {
 		return nil, err
 	}

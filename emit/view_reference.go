@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -17,7 +17,7 @@ func (f *form) reference() ([]refView, error) {
 		if !slices.Contains(referenceKinds, op.Kind) {
 			return nil, internalError(op.Pos, "Reference", "there is no operation %q", op.Kind)
 		}
-		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: calls.At(op.Pos, formatOp(op))})
+		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: fromhost.At(op.Pos, formatOp(op))})
 	}
 	return list, nil
 }

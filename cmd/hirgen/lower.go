@@ -6,7 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	calltext "github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
@@ -68,11 +69,11 @@ func (f *specFlags) printGraph(cmd *cobra.Command, path string) error {
 // printCalls prints the calls of a program, and those of its fallback variant.
 func printCalls(w io.Writer, program *hostir.Program) error {
 	for i, form := range program.Forms() {
-		lowered, err := calls.Lower(form)
+		lowered, err := fromhost.Lower(form)
 		if err != nil {
 			return err
 		}
-		printed := calls.Print(lowered.Program)
+		printed := calltext.Print(lowered.Program)
 		if i > 0 {
 			printed = "\nfallback:\n" + printed
 		}

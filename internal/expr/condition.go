@@ -1,7 +1,5 @@
 package expr
 
-import "slices"
-
 // Opposite is the condition that holds where another one, a comparison or a number that stands for
 // true unless it is 0, does not.
 func Opposite(cond Expr) Expr {
@@ -14,9 +12,4 @@ func Opposite(cond Expr) Expr {
 	default:
 		return &Binary{Op: "==", X: cond, Y: Int(0)}
 	}
-}
-
-// Mentions reports whether an expression depends on a variable.
-func Mentions(e Expr, variable string) bool {
-	return slices.ContainsFunc(Names(e.String()), func(n Name) bool { return n.Text == variable })
 }

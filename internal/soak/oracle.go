@@ -5,8 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 
-	callir "github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	callsinterp "github.com/hirgen/hirgen/lowering/calls/interp"
+	callverify "github.com/hirgen/hirgen/lowering/calls/verify"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/interp"
 	"github.com/hirgen/hirgen/model"
@@ -164,11 +165,11 @@ func (o *oracle) checkOn(hosts []int, program *hostir.Program, seed uint64) erro
 
 // checkCalls interprets the calls that a host program becomes when all passes are through with it.
 func (o *oracle) checkCalls(hosts []int, program *hostir.Program, seed uint64) error {
-	lowered, err := callir.Lower(program)
+	lowered, err := fromhost.Lower(program)
 	if err != nil {
 		return nil //nolint:nilerr // what cannot be printed is refused when it is emitted
 	}
-	if err := callir.Verify(lowered.Program); err != nil {
+	if err := callverify.Program(lowered.Program); err != nil {
 		return &wrongError{err.Error()}
 	}
 	got, err := callsinterp.Run(lowered.Program, hosts, o.inputs, seed)

@@ -5,52 +5,52 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// item is a statement or a declaration: all that the text form has a line for.
-type item interface {
+// Item is a statement or a declaration: all that the text form has a line for.
+type Item interface {
 	// Op is its name in the text form.
 	Op() string
-	// fields shows all fields to an archive, in order.
-	fields(archive)
+	// Fields shows all fields to an archive, in order.
+	Fields(archive)
 }
 
 // An archive sees the fields of items one by one: to print them, to read them, or to replace
 // expressions. So each item says once what it holds.
 type archive interface {
-	name(key string, v *string) // an identifier, or empty
-	text(key string, v *string) // any text
-	number(key string, v *int64)
-	flag(key string, v *bool)
-	expr(key string, v *expr.Expr)
-	exprs(key string, v *[]expr.Expr)
-	pointer(key string, v *Pointer)
-	stream(key string, v *Stream)
+	Name(key string, v *string) // an identifier, or empty
+	Text(key string, v *string) // any text
+	Number(key string, v *int64)
+	Flag(key string, v *bool)
+	Expr(key string, v *expr.Expr)
+	Exprs(key string, v *[]expr.Expr)
+	Pointer(key string, v *Pointer)
+	Stream(key string, v *Stream)
 }
 
 // dtype shows an element type.
 func dtype(a archive, key string, v *domain.DType) {
 	text := string(*v)
-	a.name(key, &text)
+	a.Name(key, &text)
 	*v = domain.DType(text)
 }
 
 // event shows an event as its set and index.
 func event(a archive, v *Event) {
-	a.name("event", &v.Set)
-	a.expr("index", &v.Index)
+	a.Name("event", &v.Set)
+	a.Expr("index", &v.Index)
 }
 
 // flagOf shows a flag.
 func flagOf(a archive, v *Flag) {
-	a.name("share", &v.Share)
-	a.flag("done", &v.Done)
-	a.expr("transfer", &v.Transfer)
+	a.Name("share", &v.Share)
+	a.Flag("done", &v.Done)
+	a.Expr("transfer", &v.Transfer)
 }
 
 // operand shows a strided view.
 func operand(a archive, key string, v *Operand) {
-	a.pointer(key, &v.At)
-	a.exprs(key+"_extents", &v.Extents)
-	a.exprs(key+"_strides", &v.Strides)
+	a.Pointer(key, &v.At)
+	a.Exprs(key+"_extents", &v.Extents)
+	a.Exprs(key+"_strides", &v.Strides)
 }
 
 // optional shows a pointer that may be absent.
@@ -59,7 +59,7 @@ func optional(a archive, key string, v **Pointer) {
 	if *v != nil {
 		p = **v
 	}
-	a.pointer(key, &p)
+	a.Pointer(key, &p)
 	if *v = nil; p.Base != "" {
 		*v = &p
 	}
@@ -71,7 +71,7 @@ func nameList(a archive, key string, v *[]string) {
 	for i, name := range *v {
 		list[i] = expr.Var(name)
 	}
-	a.exprs(key, &list)
+	a.Exprs(key, &list)
 	*v = nil
 	for _, e := range list {
 		*v = append(*v, e.String())
@@ -84,7 +84,7 @@ func numbers(a archive, key string, v *[]int64) {
 	for _, n := range *v {
 		list = append(list, expr.Int(n))
 	}
-	a.exprs(key, &list)
+	a.Exprs(key, &list)
 	*v = nil
 	for _, e := range list {
 		n, _ := e.(expr.Int)
@@ -104,100 +104,100 @@ func (*Events) Op() string   { return "Events" }
 func (*Share) Op() string    { return "Share" }
 func (*Label) Op() string    { return "Label" }
 
-func (d *Param) fields(a archive) {
-	a.name("name", &d.Name)
-	a.text("spec", &d.Spec)
-	a.number("value", &d.Value)
+func (d *Param) Fields(a archive) {
+	a.Name("name", &d.Name)
+	a.Text("spec", &d.Spec)
+	a.Number("value", &d.Value)
 }
 
-func (d *Constant) fields(a archive) {
-	a.name("name", &d.Name)
-	a.expr("value", &d.Value)
+func (d *Constant) Fields(a archive) {
+	a.Name("name", &d.Name)
+	a.Expr("value", &d.Value)
 }
 
-func (d *Mesh) fields(a archive) {
-	a.name("name", &d.Name)
-	a.text("label", &d.Label)
-	a.text("axes", &d.Axes)
-	a.exprs("extents", &d.Extents)
+func (d *Mesh) Fields(a archive) {
+	a.Name("name", &d.Name)
+	a.Text("label", &d.Label)
+	a.Text("axes", &d.Axes)
+	a.Exprs("extents", &d.Extents)
 	numbers(a, "ranks", &d.Ranks)
 }
 
-func (d *Guard) fields(a archive) {
-	a.name("name", &d.Name)
+func (d *Guard) Fields(a archive) {
+	a.Name("name", &d.Name)
 	nameList(a, "meshes", &d.Meshes)
 }
 
-func (d *Team) fields(a archive) {
-	a.name("name", &d.Name)
-	a.name("mesh", &d.Mesh)
-	a.number("axis", &d.Axis)
-	a.flag("whole", &d.Whole)
-	a.text("where", &d.Where)
+func (d *Team) Fields(a archive) {
+	a.Name("name", &d.Name)
+	a.Name("mesh", &d.Mesh)
+	a.Number("axis", &d.Axis)
+	a.Flag("whole", &d.Whole)
+	a.Text("where", &d.Where)
 }
 
-func (d *Argument) fields(a archive) {
-	a.name("name", &d.Name)
-	a.text("tensor", &d.Tensor)
+func (d *Argument) Fields(a archive) {
+	a.Name("name", &d.Name)
+	a.Text("tensor", &d.Tensor)
 	dtype(a, "type", &d.Type)
-	a.flag("output", &d.Output)
-	a.flag("used", &d.Used)
-	a.expr("elements", &d.Elements)
-	a.name("mesh", &d.Mesh)
-	a.exprs("shape", &d.Shape)
+	a.Flag("output", &d.Output)
+	a.Flag("used", &d.Used)
+	a.Expr("elements", &d.Elements)
+	a.Name("mesh", &d.Mesh)
+	a.Exprs("shape", &d.Shape)
 }
 
-func (d *Buffer) fields(a archive) {
-	a.name("name", &d.Name)
-	a.flag("workspace", &d.Workspace)
+func (d *Buffer) Fields(a archive) {
+	a.Name("name", &d.Name)
+	a.Flag("workspace", &d.Workspace)
 	dtype(a, "type", &d.Type)
-	a.expr("elements", &d.Elements)
-	a.name("guard", &d.Guard)
-	a.text("where", &d.Where)
-	a.exprs("shape", &d.Shape)
+	a.Expr("elements", &d.Elements)
+	a.Name("guard", &d.Guard)
+	a.Text("where", &d.Where)
+	a.Exprs("shape", &d.Shape)
 }
 
-func (d *Shape) fields(a archive) {
-	a.name("name", &d.Name)
-	a.name("plan", &d.Plan)
-	a.expr("m", &d.M)
-	a.expr("n", &d.N)
-	a.expr("k", &d.K)
-	a.expr("batch", &d.Batch)
-	a.expr("stride_a", &d.StrideA)
-	a.expr("stride_b", &d.StrideB)
-	a.expr("stride_c", &d.StrideC)
-	a.expr("row_b", &d.RowB)
-	a.flag("transpose_a", &d.TransposeA)
-	a.flag("transpose_b", &d.TransposeB)
-	a.flag("bias", &d.Bias)
-	a.flag("addend", &d.Addend)
-	a.flag("fp32_result", &d.Fp32Result)
+func (d *Shape) Fields(a archive) {
+	a.Name("name", &d.Name)
+	a.Name("plan", &d.Plan)
+	a.Expr("m", &d.M)
+	a.Expr("n", &d.N)
+	a.Expr("k", &d.K)
+	a.Expr("batch", &d.Batch)
+	a.Expr("stride_a", &d.StrideA)
+	a.Expr("stride_b", &d.StrideB)
+	a.Expr("stride_c", &d.StrideC)
+	a.Expr("row_b", &d.RowB)
+	a.Flag("transpose_a", &d.TransposeA)
+	a.Flag("transpose_b", &d.TransposeB)
+	a.Flag("bias", &d.Bias)
+	a.Flag("addend", &d.Addend)
+	a.Flag("fp32_result", &d.Fp32Result)
 	dtype(a, "type", &d.Type)
-	a.name("label", &d.Label)
+	a.Name("label", &d.Label)
 }
 
-func (d *Events) fields(a archive) {
-	a.name("name", &d.Name)
-	a.text("label", &d.Label)
-	a.expr("count", &d.Count)
-	a.name("where", &d.Where)
+func (d *Events) Fields(a archive) {
+	a.Name("name", &d.Name)
+	a.Text("label", &d.Label)
+	a.Expr("count", &d.Count)
+	a.Name("where", &d.Where)
 }
 
-func (d *Share) fields(a archive) {
-	a.name("name", &d.Name)
-	a.name("shape", &d.Shape)
-	a.name("memory", &d.Memory)
-	a.text("tensor", &d.Tensor)
-	a.expr("elements", &d.Elements)
+func (d *Share) Fields(a archive) {
+	a.Name("name", &d.Name)
+	a.Name("shape", &d.Shape)
+	a.Name("memory", &d.Memory)
+	a.Text("tensor", &d.Tensor)
+	a.Expr("elements", &d.Elements)
 	dtype(a, "type", &d.Type)
-	a.expr("transfers", &d.Transfers)
-	a.name("mesh", &d.Mesh)
-	a.number("axis", &d.Axis)
-	a.name("label", &d.Label)
+	a.Expr("transfers", &d.Transfers)
+	a.Name("mesh", &d.Mesh)
+	a.Number("axis", &d.Axis)
+	a.Name("label", &d.Label)
 }
 
-func (d *Label) fields(a archive) {
-	a.name("name", &d.Name)
-	a.text("text", &d.Text)
+func (d *Label) Fields(a archive) {
+	a.Name("name", &d.Name)
+	a.Text("text", &d.Text)
 }

@@ -21,93 +21,93 @@ func (*Let) Op() string           { return "Let" }
 func (*DeclareStream) Op() string { return "DeclareStream" }
 func (*BeginCall) Op() string     { return "BeginCall" }
 
-func (s *EventRecord) fields(a archive) {
+func (s *EventRecord) Fields(a archive) {
 	event(a, &s.Event)
-	a.flag("watch", &s.Watch)
-	a.stream("on", &s.On)
+	a.Flag("watch", &s.Watch)
+	a.Stream("on", &s.On)
 }
 
-func (s *StreamWait) fields(a archive) {
+func (s *StreamWait) Fields(a archive) {
 	event(a, &s.Event)
-	a.stream("on", &s.On)
+	a.Stream("on", &s.On)
 }
 
-func (s *FlagWrite) fields(a archive) {
+func (s *FlagWrite) Fields(a archive) {
 	flagOf(a, &s.Flag)
-	a.expr("peer", &s.Peer)
-	a.flag("kernel", &s.Kernel)
-	a.name("batch", &s.Batch)
-	a.stream("on", &s.On)
+	a.Expr("peer", &s.Peer)
+	a.Flag("kernel", &s.Kernel)
+	a.Name("batch", &s.Batch)
+	a.Stream("on", &s.On)
 }
 
-func (s *FlagWait) fields(a archive) {
+func (s *FlagWait) Fields(a archive) {
 	flagOf(a, &s.Flag)
-	a.flag("kernel", &s.Kernel)
-	a.name("batch", &s.Batch)
-	a.stream("on", &s.On)
+	a.Flag("kernel", &s.Kernel)
+	a.Name("batch", &s.Batch)
+	a.Stream("on", &s.On)
 }
 
-func (s *MemOpBatch) fields(a archive) {
-	a.name("name", &s.Name)
-	a.name("use", &s.Use)
-	a.flag("kernel", &s.Kernel)
-	a.stream("on", &s.On)
+func (s *MemOpBatch) Fields(a archive) {
+	a.Name("name", &s.Name)
+	a.Name("use", &s.Use)
+	a.Flag("kernel", &s.Kernel)
+	a.Stream("on", &s.On)
 }
 
-func (s *Memcpy) fields(a archive) {
-	a.pointer("out", &s.Out)
-	a.pointer("in", &s.In)
-	a.expr("elements", &s.Elements)
+func (s *Memcpy) Fields(a archive) {
+	a.Pointer("out", &s.Out)
+	a.Pointer("in", &s.In)
+	a.Expr("elements", &s.Elements)
 	dtype(a, "type", &s.Type)
-	a.stream("on", &s.On)
+	a.Stream("on", &s.On)
 }
 
-func (s *Transfer) fields(a archive) {
-	a.pointer("out", &s.Out)
-	a.pointer("in", &s.In)
-	a.expr("elements", &s.Elements)
+func (s *Transfer) Fields(a archive) {
+	a.Pointer("out", &s.Out)
+	a.Pointer("in", &s.In)
+	a.Expr("elements", &s.Elements)
 	dtype(a, "type", &s.Type)
-	a.name("share", &s.Share)
-	a.expr("peer", &s.Peer)
-	a.expr("transfer", &s.Transfer)
-	a.name("batch", &s.Batch)
-	a.stream("on", &s.On)
+	a.Name("share", &s.Share)
+	a.Expr("peer", &s.Peer)
+	a.Expr("transfer", &s.Transfer)
+	a.Name("batch", &s.Batch)
+	a.Stream("on", &s.On)
 }
 
-func (s *NcclCall) fields(a archive) {
-	a.name("kind", &s.Kind)
-	a.pointer("in", &s.In)
-	a.pointer("out", &s.Out)
-	a.flag("in_place", &s.InPlace)
-	a.flag("writable", &s.Writable)
-	a.expr("count", &s.Count)
+func (s *NcclCall) Fields(a archive) {
+	a.Name("kind", &s.Kind)
+	a.Pointer("in", &s.In)
+	a.Pointer("out", &s.Out)
+	a.Flag("in_place", &s.InPlace)
+	a.Flag("writable", &s.Writable)
+	a.Expr("count", &s.Count)
 	dtype(a, "type", &s.Type)
-	a.name("fn", &s.Fn)
-	a.expr("root", &s.Root)
-	a.expr("peer", &s.Peer)
-	a.name("from", &s.From)
-	a.name("to", &s.To)
-	a.flag("grouped", &s.Grouped)
-	a.name("team", &s.Team)
+	a.Name("fn", &s.Fn)
+	a.Expr("root", &s.Root)
+	a.Expr("peer", &s.Peer)
+	a.Name("from", &s.From)
+	a.Name("to", &s.To)
+	a.Flag("grouped", &s.Grouped)
+	a.Name("team", &s.Team)
 }
 
-func (s *NcclGroup) fields(a archive) { a.name("team", &s.Team) }
+func (s *NcclGroup) Fields(a archive) { a.Name("team", &s.Team) }
 
-func (s *Gemm) fields(a archive) {
-	a.name("shape", &s.Shape)
-	a.pointer("out", &s.Out)
-	a.pointer("a", &s.A)
-	a.pointer("b", &s.B)
+func (s *Gemm) Fields(a archive) {
+	a.Name("shape", &s.Shape)
+	a.Pointer("out", &s.Out)
+	a.Pointer("a", &s.A)
+	a.Pointer("b", &s.B)
 	optional(a, "addend", &s.Addend)
 	optional(a, "bias", &s.Bias)
-	a.expr("workspace", &s.Workspace)
-	a.stream("on", &s.On)
+	a.Expr("workspace", &s.Workspace)
+	a.Stream("on", &s.On)
 }
 
-func (s *Launch) fields(a archive) {
-	a.name("kernel", &s.Kernel)
-	a.text("fn", &s.Fn)
-	a.number("axis", &s.Axis)
+func (s *Launch) Fields(a archive) {
+	a.Name("kernel", &s.Kernel)
+	a.Text("fn", &s.Fn)
+	a.Number("axis", &s.Axis)
 	operand(a, "out", &s.Out)
 	for len(s.In) < 2 {
 		s.In = append(s.In, Operand{})
@@ -119,69 +119,69 @@ func (s *Launch) fields(a archive) {
 	}
 	dtype(a, "out_type", &s.OutType)
 	dtype(a, "in_type", &s.InType)
-	a.expr("elements", &s.Elements)
-	a.stream("on", &s.On)
+	a.Expr("elements", &s.Elements)
+	a.Stream("on", &s.On)
 }
 
-func (s *Delay) fields(a archive) {
-	a.number("microseconds", &s.Microseconds)
-	a.stream("on", &s.On)
+func (s *Delay) Fields(a archive) {
+	a.Number("microseconds", &s.Microseconds)
+	a.Stream("on", &s.On)
 }
 
-func (s *PeerSum) fields(a archive) {
-	a.name("name", &s.Name)
-	a.pointer("own", &s.Own)
-	a.pointer("out", &s.Out)
-	a.expr("elements", &s.Elements)
+func (s *PeerSum) Fields(a archive) {
+	a.Name("name", &s.Name)
+	a.Pointer("own", &s.Own)
+	a.Pointer("out", &s.Out)
+	a.Expr("elements", &s.Elements)
 	dtype(a, "type", &s.Type)
-	a.stream("on", &s.On)
+	a.Stream("on", &s.On)
 }
 
-func (s *PeerPart) fields(a archive) {
-	a.name("sum", &s.Sum)
-	a.flag("store", &s.Store)
-	a.pointer("at", &s.At)
-	a.expr("elements", &s.Elements)
-	a.name("share", &s.Share)
-	a.expr("peer", &s.Peer)
-	a.expr("transfer", &s.Transfer)
+func (s *PeerPart) Fields(a archive) {
+	a.Name("sum", &s.Sum)
+	a.Flag("store", &s.Store)
+	a.Pointer("at", &s.At)
+	a.Expr("elements", &s.Elements)
+	a.Name("share", &s.Share)
+	a.Expr("peer", &s.Peer)
+	a.Expr("transfer", &s.Transfer)
 }
 
-func (s *For) fields(a archive) {
-	a.name("var", &s.Var)
-	a.number("first", &s.First)
-	a.expr("count", &s.Count)
+func (s *For) Fields(a archive) {
+	a.Name("var", &s.Var)
+	a.Number("first", &s.First)
+	a.Expr("count", &s.Count)
 }
 
-func (s *If) fields(a archive) {
-	a.expr("cond", &s.Cond)
-	a.name("guard", &s.Guard)
-	a.expr("reach", &s.Reach)
-	a.flag("apart", &s.Apart)
+func (s *If) Fields(a archive) {
+	a.Expr("cond", &s.Cond)
+	a.Name("guard", &s.Guard)
+	a.Expr("reach", &s.Reach)
+	a.Flag("apart", &s.Apart)
 }
 
-func (s *Declare) fields(a archive) {
-	a.name("name", &s.Name)
+func (s *Declare) Fields(a archive) {
+	a.Name("name", &s.Name)
 	dtype(a, "type", &s.Type)
-	a.flag("const", &s.Const)
-	a.pointer("value", &s.Value)
-	a.expr("cond", &s.Cond)
-	a.pointer("else", &s.Else)
-	a.name("guard", &s.Guard)
-	a.exprs("shape", &s.Shape)
+	a.Flag("const", &s.Const)
+	a.Pointer("value", &s.Value)
+	a.Expr("cond", &s.Cond)
+	a.Pointer("else", &s.Else)
+	a.Name("guard", &s.Guard)
+	a.Exprs("shape", &s.Shape)
 }
 
-func (s *Let) fields(a archive) {
-	a.name("name", &s.Name)
-	a.expr("value", &s.Value)
-	a.name("mesh", &s.Mesh)
-	a.number("axis", &s.Axis)
-	a.expr("at", &s.At)
+func (s *Let) Fields(a archive) {
+	a.Name("name", &s.Name)
+	a.Expr("value", &s.Value)
+	a.Name("mesh", &s.Mesh)
+	a.Number("axis", &s.Axis)
+	a.Expr("at", &s.At)
 }
 
-func (s *DeclareStream) fields(a archive) {
-	a.name("name", &s.Name)
-	a.expr("index", &s.Index)
+func (s *DeclareStream) Fields(a archive) {
+	a.Name("name", &s.Name)
+	a.Expr("index", &s.Index)
 }
 
-func (s *BeginCall) fields(a archive) { a.name("share", &s.Share) }
+func (s *BeginCall) Fields(a archive) { a.Name("share", &s.Share) }

@@ -1,7 +1,7 @@
 // Package calls is the call IR: the program as it is printed, one statement for each call of
-// CUDA, NCCL or cuBLASLt. Lower makes it from the host IR and takes every decision that the
-// emitted source shows: which event orders which streams, which flags ranks write and wait for,
-// what is one batch, what has a name. Interpret runs it, so what is checked is what is printed.
+// CUDA, NCCL or cuBLASLt. fromhost makes it from the host IR and takes every decision that the
+// emitted source shows, with passes: which event orders which streams, which flags ranks write and
+// wait for, what is one batch, what has a name. interp runs it, so what is checked is what is printed.
 //
 // A statement names the stream that it runs on; there is no current stream. Names are those of
 // the emitted program. Expressions are over parameters, constants, loop variables, "rank" and
@@ -125,3 +125,26 @@ type (
 		Name, Text string
 	}
 )
+
+// Declarations lists what a program declares, in the order of the text form.
+func (p *Program) Declarations() []Item {
+	var list []Item
+	list = appendItems(list, p.Params)
+	list = appendItems(list, p.Constants)
+	list = appendItems(list, p.Meshes)
+	list = appendItems(list, p.Guards)
+	list = appendItems(list, p.Teams)
+	list = appendItems(list, p.Arguments)
+	list = appendItems(list, p.Buffers)
+	list = appendItems(list, p.Shapes)
+	list = appendItems(list, p.Events)
+	list = appendItems(list, p.Shares)
+	return appendItems(list, p.Labels)
+}
+
+func appendItems[T Item](list []Item, more []T) []Item {
+	for _, d := range more {
+		list = append(list, d)
+	}
+	return list
+}

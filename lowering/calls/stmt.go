@@ -8,7 +8,7 @@ import (
 
 // Stmt is one statement. The concrete types below are all there is.
 type Stmt interface {
-	item
+	Item
 	// Meta is what every statement carries.
 	Meta() *Info
 }

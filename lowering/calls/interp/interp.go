@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/hostir/interp"
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
@@ -112,7 +113,7 @@ func (m *machine) deadlock() error {
 	for _, r := range m.ranks {
 		if t := m.tasks.Stuck(int(r.number)); t != nil {
 			s, _ := t.What.(calls.Stmt)
-			lines = append(lines, fmt.Sprintf("rank %d waits at %s: %s", r.number, s.Meta().Pos, calls.FormatStmt(s)))
+			lines = append(lines, fmt.Sprintf("rank %d waits at %s: %s", r.number, s.Meta().Pos, text.Statement(s)))
 		}
 	}
 	return fmt.Errorf("deadlock: nothing can run\n  %s", strings.Join(lines, "\n  "))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/tasks"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -90,7 +91,7 @@ func (m *meeting) match() error {
 		kinds := p.call.Kind == first.call.Kind || len(m.team) == 2 && p.pair() && first.pair()
 		if !kinds || p.count != first.count || p.call.Type != first.call.Type || p.call.Fn != first.call.Fn || p.root != first.root {
 			return fmt.Errorf("ranks %d and %d meet in different calls: %s and %s",
-				first.rank.number, p.rank.number, calls.FormatStmt(first.call), calls.FormatStmt(p.call))
+				first.rank.number, p.rank.number, text.Statement(first.call), text.Statement(p.call))
 		}
 	}
 	if len(m.parts) < len(m.team) {

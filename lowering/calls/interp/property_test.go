@@ -11,6 +11,9 @@ import (
 
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	"github.com/hirgen/hirgen/lowering/calls/text"
+	"github.com/hirgen/hirgen/lowering/calls/verify"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
@@ -93,7 +96,7 @@ func check(t *testing.T, oracle *lowertest.Oracle, program *hostir.Program, seed
 					err = oracle.Compare(got, seed)
 				}
 				if err != nil {
-					t.Fatalf("nodes %v: %v\n%s", on, err, calls.Print(p))
+					t.Fatalf("nodes %v: %v\n%s", on, err, text.Print(p))
 				}
 			}
 		}
@@ -103,19 +106,19 @@ func check(t *testing.T, oracle *lowertest.Oracle, program *hostir.Program, seed
 // lowered gives the calls of a program, as they are read back from their text.
 func lowered(t *testing.T, program *hostir.Program) *calls.Program {
 	t.Helper()
-	p, err := calls.Lower(program)
+	p, err := fromhost.Lower(program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := calls.Verify(p.Program); err != nil {
-		t.Fatalf("%v\n%s", err, calls.Print(p.Program))
+	if err := verify.Program(p.Program); err != nil {
+		t.Fatalf("%v\n%s", err, text.Print(p.Program))
 	}
-	text := calls.Print(p.Program)
-	again, err := calls.Parse("calls", text)
+	printed := text.Print(p.Program)
+	again, err := text.Parse("calls", printed)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatalf("%v\n%s", err, printed)
 	}
-	if diff := cmp.Diff(text, calls.Print(again)); diff != "" {
+	if diff := cmp.Diff(printed, text.Print(again)); diff != "" {
 		t.Fatalf("the text is not read back (-printed +again):\n%s", diff)
 	}
 	return again
@@ -184,7 +187,7 @@ func TestEveryWaitIsNeeded(t *testing.T) {
 			for i := range waits(whole) {
 				mutant, removed := without(t, whole, i)
 				if !goesWrong(oracle, mutant) {
-					t.Errorf("without %s nothing goes wrong\n%s", removed, calls.Print(mutant))
+					t.Errorf("without %s nothing goes wrong\n%s", removed, text.Print(mutant))
 				}
 			}
 		})
@@ -214,7 +217,7 @@ func isWait(s calls.Stmt) bool {
 // without gives a copy of a program that lacks the i-th of them.
 func without(t *testing.T, p *calls.Program, i int) (mutant *calls.Program, removed string) {
 	t.Helper()
-	mutant, err := calls.Parse("mutant", calls.Print(p))
+	mutant, err := text.Parse("mutant", text.Print(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +225,7 @@ func without(t *testing.T, p *calls.Program, i int) (mutant *calls.Program, remo
 	mutant.Body = calls.Edit(mutant.Body, func(s calls.Stmt) []calls.Stmt {
 		if isWait(s) {
 			if n++; n == i {
-				removed = calls.FormatStmt(s)
+				removed = text.Statement(s)
 				return nil
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/tasks"
 	"github.com/hirgen/hirgen/model/domain"
 
@@ -166,7 +167,7 @@ func (r *rank) eval(s calls.Stmt, e expr.Expr) (int64, error) {
 }
 
 func (r *rank) fail(s calls.Stmt, format string, args ...any) error {
-	return fmt.Errorf("%s, rank %d, %s: %s", s.Meta().Pos, r.number, calls.FormatStmt(s), fmt.Sprintf(format, args...))
+	return fmt.Errorf("%s, rank %d, %s: %s", s.Meta().Pos, r.number, text.Statement(s), fmt.Sprintf(format, args...))
 }
 
 // at resolves a pointer. A rank without the memory gets a place without data.

@@ -1,0 +1,155 @@
+package fromhost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls/extents"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Report is what a program says of itself in its banner and its columns.
+type Report struct {
+	Derived []string  // communications in words
+	Gemms   []Size    // that one rank computes in a call
+	Bytes   expr.Expr // of the largest communication; nil where there is none
+	Largest string    // its kind
+	Team    expr.Expr // the number of its ranks
+	size    int64
+}
+
+// Size is that of a GEMM, so many rows for all iterations together.
+type Size struct {
+	M, N, K, Batch expr.Expr
+	size           [4]int64
+}
+
+// account notes a communication for the summary, and keeps the largest one: the size and the
+// bandwidths of the report are of that.
+func (b *builder) account(s *hostir.Communication, in, out *buffer) {
+	whole := out
+	if in.elements().Size > out.elements().Size {
+		whole = in
+	}
+	kind := s.Type.Kind()
+	over := "mesh axis " + s.MeshAxis
+	switch {
+	case s.Type == hostir.SendRecv:
+		over = fmt.Sprintf("meshes %s and %s", s.In.Mesh.Name, s.Out.Mesh.Name)
+	case s.MeshAxis == "":
+		over = "mesh " + s.Mesh.Name
+	}
+	b.accountFor(fmt.Sprintf("%s of %s over %s", kind, in.root.Name, over), kind, whole, b.ranksOf(s))
+}
+
+// accountTransfer notes what a rank receives from another one.
+func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
+	if !s.Send {
+		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Reach))
+		what := "transfers into"
+		if b.sum != "" {
+			what = "partial sums of peers read for"
+		}
+		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), hostir.SendRecv.Kind(), buf, extents.Number(1))
+	}
+}
+
+// accountFor notes a communication, a collective of so many ranks or another one, in words, once for adjacent statements that are
+// alike. Its size is that of nccl-tests: of the whole tensor that a collective is about, or of what
+// one rank receives from others. What a rank has already is no communication.
+func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Quantity) {
+	text += b.perIteration()
+	r := &b.out.Report
+	if len(r.Derived) == 0 || r.Derived[len(r.Derived)-1] != text {
+		r.Derived = append(r.Derived, text)
+	}
+	bytes := extents.Times(b.happens(), whole.elements(), extents.Number(whole.tensor.DType.Size()))
+	if r.Bytes == nil || bytes.Size > r.size {
+		r.Bytes, r.size, r.Largest, r.Team = bytes.Expr, bytes.Size, kind, ranks.Expr
+	}
+}
+
+// accountGemm notes what a rank multiplies in a call.
+func (b *builder) accountGemm(p gemm) {
+	m, batch := extents.Times(b.runs(), p.m), p.gemms()
+	b.out.Report.Gemms = append(b.out.Report.Gemms, Size{
+		m.Expr, p.n.Expr, p.k.Expr, batch.Expr, [4]int64{m.Size, p.n.Size, p.k.Size, batch.Size},
+	})
+}
+
+// perIteration says in which loops a communication stands.
+func (b *builder) perIteration() string {
+	names := make([]string, len(b.loops))
+	for i, l := range b.loops {
+		names[i] = l.name
+	}
+	switch last := len(names) - 1; last {
+	case -1:
+		return ""
+	case 0:
+		return ", one slice per iteration of " + names[0]
+	default:
+		return ", one slice per iteration of " + strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+}
+
+// A condition stands around the statement at hand: it holds there, or does not.
+type condition struct {
+	holds expr.Expr // of C++ names
+	not   bool      // on the other side of the branch
+}
+
+// happens is how often the statement at hand is done in a call: not in the iterations that a
+// condition on loop variables leaves out, as the one of the local shard does.
+func (b *builder) happens() extents.Quantity {
+	alone := func(c condition) bool {
+		return len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !expr.Mentions(c.holds, l.name) })) == 1
+	}
+	if slices.ContainsFunc(b.conditions, func(c condition) bool { return !alone(c) }) {
+		runs := b.runs()
+		return without(runs, runs.Size-b.passes(b.loops, b.conditions, map[string]int64{}))
+	}
+	count := extents.Number(1)
+	for _, l := range b.loops {
+		own := slices.DeleteFunc(slices.Clone(b.conditions), func(c condition) bool { return !expr.Mentions(c.holds, l.name) })
+		if len(own) > 0 {
+			l.runs = without(l.runs, l.runs.Size-b.passes([]loop{l}, own, map[string]int64{}))
+		}
+		count = extents.Times(count, l.runs)
+	}
+	return count
+}
+
+// passes counts the iterations of loops in which conditions hold, as far as they depend on loops.
+func (b *builder) passes(loops []loop, conditions []condition, values map[string]int64) int64 {
+	if len(loops) == 0 {
+		for _, c := range conditions {
+			value, err := expr.Eval(c.holds, func(name string) (int64, bool) {
+				if v, ok := values[name]; ok {
+					return v, true
+				}
+				return b.constantValue(name)
+			})
+			if err == nil && (value == 0) != c.not {
+				return 0
+			}
+		}
+		return 1
+	}
+	count, l := int64(0), loops[0]
+	for i := l.count.Size - l.runs.Size; i < l.count.Size; i++ {
+		values[l.name] = i
+		count += b.passes(loops[1:], conditions, values)
+	}
+	return count
+}
+
+// without is a quantity less a number.
+func without(q extents.Quantity, number int64) extents.Quantity {
+	if number == 0 {
+		return q
+	}
+	return extents.Quantity{Expr: expr.Fold(&expr.Binary{Op: "-", X: q.Expr, Y: expr.Int(number)}), Size: q.Size - number}
+}

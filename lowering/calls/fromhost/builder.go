@@ -1,0 +1,209 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/extents"
+	"github.com/hirgen/hirgen/lowering/calls/names"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A builder turns one host program into calls.
+type builder struct {
+	program *hostir.Program
+	out     *Lowered
+	names   *names.Table
+	scope   *extents.Scope
+
+	pairs     map[string]*hostir.Exchange // transfers through shared memory, by handle
+	exchanges map[*hostir.Exchange]*exchange
+	shares    map[shareKey]*share
+	copies    map[*hostir.Tensor]extents.Quantity // buffers of a tensor that a loop allocates
+
+	coordinates map[string]string    // names of coordinates, by mesh and axis
+	along       []*coordinate        // this rank's coordinates along mesh axes
+	placed      map[string]expr.Expr // expressions with coordinates in them, by mesh and text
+	peersAt     map[string]peer      // ranks that transfers are with, by mesh and text
+	named       []*repeated          // the repeats in scope, innermost last
+
+	buffers   map[*hostir.Tensor]*buffer
+	variables map[*hostir.Tensor]string    // names of tensors, given once
+	split     map[*hostir.Tensor]bool      // views that both sides of an If around make: they have a name outside
+	keep      []map[*hostir.Tensor]*buffer // their memory on the sides at hand
+	meshes    map[*domain.Mesh]string
+	teams     map[teamKey]string
+	guards    map[string]string       // by the ranks
+	streams   map[string]calls.Stream // that GetCurrentStream named
+	handles   map[string]*transfer
+	limited   map[string]*hostir.P2PCommunication // transfers with some peers alone, by handle
+	labels    map[string]string                   // names of constants, by text
+
+	loops      []loop
+	earlier    []earlierWait // of the outermost loop
+	conditions []condition   // around the statement at hand
+	guard      string        // of the statement at hand: who runs it; empty for all
+	inside     string        // the guard of the group at hand
+	kept       string        // the note of a statement that became nothing
+	skip       int           // statements that the one at hand has taken with it
+	declared   []*hostir.Tensor
+	current    calls.Stream // what the next statement runs on; no stream where it depends on the path taken
+	group      *transfer    // the open group of communications
+	signals    *signalGroup // the open group of transfers through shared memory
+	sum        string       // the variable of the peer-read sum at hand; empty outside of one
+
+	callerWorkspace bool
+}
+
+// A loop is a For around the statement at hand.
+type loop struct {
+	name  string
+	count extents.Quantity // one more than the last iteration
+	runs  extents.Quantity // iterations
+	at    expr.Expr        // the iteration that is meant; nil: the one at hand
+}
+
+// iteration is the number of the iteration that is meant.
+func (l loop) iteration() expr.Expr {
+	if l.at != nil {
+		return l.at
+	}
+	return expr.Var(l.name)
+}
+
+func newBuilder(p *hostir.Program, reserved []string) *builder {
+	b := &builder{
+		program: p, out: &Lowered{Program: &calls.Program{Name: p.Name, File: p.File, Graph: isGraph(p)}}, names: names.NewTable(),
+		scope: &extents.Scope{Values: map[string]int64{}, Names: map[string]string{}}, limited: limited(p.Body),
+		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[shareKey]*share{},
+		copies: map[*hostir.Tensor]extents.Quantity{}, buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
+		split: map[*hostir.Tensor]bool{}, meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{},
+		guards: map[string]string{}, streams: map[string]calls.Stream{}, handles: map[string]*transfer{},
+		coordinates: map[string]string{}, placed: map[string]expr.Expr{}, peersAt: map[string]peer{},
+		labels: map[string]string{}, current: calls.Stream{Name: calls.Caller},
+	}
+	b.names.Reserve(reserved...)
+	b.out.builder = b
+	return b
+}
+
+// constants names the parameters and meshes.
+func (b *builder) constants() {
+	for _, p := range b.program.Params {
+		name := b.names.Local(p.Name)
+		b.scope.Values[p.Name] = p.Value
+		b.scope.Names[p.Name] = name
+		b.out.Params = append(b.out.Params, &calls.Param{Name: name, Spec: p.Name, Value: p.Value})
+	}
+	b.scope.Names["rank"] = "rank"
+	for _, m := range b.program.Meshes {
+		b.mesh(m)
+	}
+	b.scope.Parts = extents.NewParts(b.names, b.out.Meshes)
+}
+
+// mesh declares a mesh.
+func (b *builder) mesh(m *domain.Mesh) {
+	d := &calls.Mesh{Name: b.names.Local("mesh_" + m.Name), Label: m.Name}
+	for i, a := range m.Axes {
+		if i > 0 {
+			d.Axes += ", "
+		}
+		extent := b.scope.Raw(a.Extent)
+		d.Axes += a.Name + " of " + extent.String()
+		d.Extents = append(d.Extents, extent.Expr)
+	}
+	for i, r := range m.Ranks {
+		if i != r {
+			d.Ranks = nil
+			for _, rank := range m.Ranks {
+				d.Ranks = append(d.Ranks, int64(rank))
+			}
+			break
+		}
+	}
+	b.meshes[m] = d.Name
+	b.out.Meshes = append(b.out.Meshes, d)
+}
+
+// arguments binds the caller's pointers: inputs, then outputs.
+func (b *builder) arguments() {
+	for _, role := range []hostir.Role{hostir.Input, hostir.Output} {
+		for _, t := range b.program.Tensors {
+			if t.Role != role {
+				continue
+			}
+			name := b.variable(t)
+			buf := b.newBuffer(t, name)
+			b.buffers[t] = buf
+			a := &calls.Argument{
+				Name: name, Tensor: t.Name, Type: t.DType, Output: role == hostir.Output,
+				Elements: buf.elements().Expr, Shape: buf.shape(),
+			}
+			if !b.everywhere(t) {
+				a.Mesh = b.meshes[t.Mesh]
+			}
+			b.out.Arguments = append(b.out.Arguments, a)
+			b.out.Tensors = append(b.out.Tensors, t)
+		}
+	}
+}
+
+// variable is the name of a tensor.
+func (b *builder) variable(t *hostir.Tensor) string {
+	if name, ok := b.variables[t]; ok {
+		return name
+	}
+	name := b.names.Local(t.Name)
+	b.variables[t] = name
+	return name
+}
+
+// coordinateName names this rank's coordinate along an axis of a mesh.
+func (b *builder) coordinateName(m *domain.Mesh, axis int) string {
+	key := b.meshes[m] + " " + expr.Int(axis).String()
+	if b.coordinates[key] == "" {
+		b.coordinates[key] = b.names.Local(m.Axes[axis].Name)
+	}
+	return b.coordinates[key]
+}
+
+func axisIndex(m *domain.Mesh, axis string) int {
+	return max(0, slices.IndexFunc(m.Axes, func(a domain.MeshAxis) bool { return a.Name == axis }))
+}
+
+// Extent spells an extent with the names of the calls.
+func (l *Lowered) Extent(e domain.Extent) expr.Expr { return l.builder.scope.Extent(e).Expr }
+
+// RawExtent spells an extent over the parameters alone.
+func (l *Lowered) RawExtent(e domain.Extent) expr.Expr { return l.builder.scope.Raw(e).Expr }
+
+// Mesh names a mesh.
+func (l *Lowered) Mesh(m *domain.Mesh) string { return l.builder.meshes[m] }
+
+// Coordinate names this rank's coordinate along an axis of a mesh, and gives the number of the axis.
+func (l *Lowered) Coordinate(m *domain.Mesh, axis string) (name string, index int) {
+	index = axisIndex(m, axis)
+	return l.builder.coordinateName(m, index), index
+}
+
+// Contraction is the largest number of terms that products which read an input sum: see
+// domain.Contractions. It bounds how many non-zero integers the check may fill the input with.
+func (l *Lowered) Contraction(factors []domain.Extent) expr.Expr {
+	product := extents.Number(1)
+	for _, f := range factors {
+		product = extents.Together(product, l.builder.scope.Raw(f))
+	}
+	return product.Expr
+}
+
+// WorldSize is the number of ranks of the first mesh, which is the world.
+func (l *Lowered) WorldSize() expr.Expr {
+	size := extents.Number(1)
+	for _, extent := range l.Meshes[0].Extents {
+		size = extents.Times(size, extents.Quantity{Expr: extent, Size: 1})
+	}
+	return size.Expr
+}

@@ -1,0 +1,232 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/extents"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A transfer is a communication, or a group of them, that runs on its team's stream:
+// an event hands over from the current stream, another one tells that it is done.
+type transfer struct {
+	team  string
+	done  string // events; indexed by the iteration
+	on    calls.Stream
+	loops []loop
+	guard string    // of the ranks that run it; empty for all
+	lent  *exchange // of a transfer through shared memory, on the side that owns the memory
+}
+
+// begin hands over from the current stream to another one: the events and the statements.
+func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (*transfer, []calls.Stmt) {
+	ready := calls.Event{Set: b.events(handle+"_ready", b.iterations(), info.Label), Index: b.at(b.loops)}
+	return b.ongoing(info, team, handle, on), calls.Order(info, ready, b.current, on)
+}
+
+// at numbers the iteration at hand of some loops.
+func (b *builder) at(loops []loop) expr.Expr { return b.spelled(iteration(loops)) }
+
+// ongoing is a transfer on a stream, with the events that tell that it is done.
+func (b *builder) ongoing(info calls.Info, team, handle string, on calls.Stream) *transfer {
+	return &transfer{
+		team: team, on: on, loops: slices.Clone(b.loops), guard: b.guard,
+		done: b.events(handle+"_done", b.iterations(), info.Label),
+	}
+}
+
+// end records that the transfer is done.
+func (b *builder) end(info calls.Info, t *transfer, handle string) calls.Stmt {
+	b.handles[handle] = t
+	return &calls.EventRecord{Info: info, Event: calls.Event{Set: t.done, Index: b.at(b.loops)}, On: t.on}
+}
+
+// communication lowers a collective.
+func (b *builder) communication(s *hostir.Communication) ([]calls.Stmt, error) {
+	if s.Backend != hostir.NCCL {
+		return nil, notCarried(s.Pos, s.Backend)
+	}
+	buffers, err := b.operandBuffers(s, s.Out, s.In)
+	if err != nil {
+		return nil, err
+	}
+	out, in := buffers[0], buffers[1]
+	for _, u := range buffers {
+		if !u.contiguous() {
+			return nil, b.notContiguous(s, u.tensor, "a communication")
+		}
+	}
+	info := b.info(s, s.Handle, s.Handle+": "+string(s.Type)+" of "+s.In.Name)
+	call, err := b.collective(s, in, out)
+	if err != nil {
+		return nil, err
+	}
+	call.Info, call.Team = info, b.teamOf(s)
+	b.account(s, in, out)
+	return b.carry(s, s.Handle, call)
+}
+
+// carry puts a call of NCCL on the stream of its team, or in the open group.
+func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]calls.Stmt, error) {
+	if b.group != nil {
+		call.Grouped = true
+		return []calls.Stmt{call}, b.sameTeam(s.Meta().Pos, call.Team)
+	}
+	if _, err := b.stream(s); err != nil {
+		return nil, err
+	}
+	t, handOver := b.begin(call.Info, call.Team, handle, calls.Stream{Name: call.Team, Team: true})
+	return append(handOver, call, b.end(call.Info, t, handle)), nil
+}
+
+// collectives gives, for each type, its kind and whose elements its call counts.
+var collectives = map[hostir.CommType]struct {
+	kind              string
+	rooted, reduces   bool
+	countsOut, shared bool // shared: the operand is split over the team's ranks
+}{
+	hostir.Allgather:     {kind: "allgather"},
+	hostir.Allreduce:     {kind: "allreduce", reduces: true},
+	hostir.ReduceScatter: {kind: "reduce_scatter", reduces: true, countsOut: true},
+	hostir.Reduction:     {kind: "reduce_to_root", rooted: true, reduces: true},
+	hostir.BroadcastComm: {kind: "broadcast", rooted: true, countsOut: true},
+	hostir.Gather:        {kind: "gather", rooted: true},
+	hostir.Scatter:       {kind: "scatter", rooted: true, countsOut: true},
+	hostir.AllToAll:      {kind: "all_to_all", shared: true},
+	hostir.SendRecv:      {kind: "send_recv"},
+}
+
+// NcclKinds lists the kinds of NcclCall.
+func NcclKinds() []string {
+	kinds := []string{"send", "recv"}
+	for _, form := range collectives {
+		kinds = append(kinds, form.kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// reductions are the functions that NCCL reduces by.
+var reductions = []string{"sum", "max", "min", "prod"}
+
+// collective fills the call of one communication.
+func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*calls.NcclCall, error) {
+	form, ok := collectives[s.Type]
+	if !ok {
+		return nil, internalError(s.Pos, s.Op(), "unknown type %q", s.Type)
+	}
+	count := in.elements()
+	if form.countsOut {
+		count = out.elements()
+	}
+	if form.shared {
+		count = extents.Divided(count, b.ranksOf(s))
+	}
+	call := &calls.NcclCall{Kind: form.kind, In: b.pointer(in), Out: b.pointer(out), Type: in.typ, Count: count.Expr}
+	if s.Type == hostir.SendRecv {
+		call.From, call.To = b.meshes[s.In.Mesh], b.meshes[s.Out.Mesh]
+	}
+	if form.rooted {
+		if s.Root == nil {
+			return nil, internalError(s.Pos, s.Op(), "there is no root")
+		}
+		call.Root = b.index(s.Root)
+		call.InPlace = s.Type == hostir.BroadcastComm && !covers(s.Out.Mesh, s.Mesh)
+		call.Writable = !in.input
+	}
+	if form.reduces {
+		if call.Fn = s.ReduceFn; !slices.Contains(reductions, s.ReduceFn) {
+			return nil, errorAt(s.Pos, "NCCL cannot reduce by %q", s.ReduceFn)
+		}
+	}
+	return call, nil
+}
+
+// ranksOf is the number of ranks of each team of a communication.
+func (b *builder) ranksOf(s *hostir.Communication) extents.Quantity {
+	if axis := s.Mesh.Axis(s.MeshAxis); axis != nil {
+		return b.scope.Extent(axis.Extent)
+	}
+	return extents.Number(int64(s.Mesh.Size()))
+}
+
+// pointToPoint lowers a send or a receive.
+func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]calls.Stmt, error) {
+	if s.Backend.IPC() {
+		return b.sharedTransfer(s)
+	}
+	if s.Backend != hostir.NCCL {
+		return nil, notCarried(s.Pos, s.Backend)
+	}
+	buf, err := b.operandBuffer(s, s.Buffer)
+	if err != nil {
+		return nil, err
+	}
+	if !buf.contiguous() {
+		return nil, b.notContiguous(s, s.Buffer, "a communication")
+	}
+	b.accountTransfer(s, buf)
+	call := &calls.NcclCall{
+		Info: b.info(s, s.Handle, s.Handle+": "+verb(s)+s.Buffer.Name), Kind: "recv", Team: b.world(s.Pos),
+		Count: buf.elements().Expr, Type: buf.typ, Peer: b.spelled(b.peerOf(s).rank),
+	}
+	if s.Send {
+		call.Kind, call.In = "send", b.pointer(buf)
+	} else {
+		call.Out = b.pointer(buf)
+	}
+	return b.carry(s, s.Handle, call)
+}
+
+func verb(s *hostir.P2PCommunication) string {
+	if s.Send {
+		return "send of "
+	}
+	return "receive of "
+}
+
+// wait makes the current stream wait for a transfer.
+func (b *builder) wait(s *hostir.Wait) ([]calls.Stmt, error) {
+	if s.Iteration != nil {
+		return b.waitForEarlier(s)
+	}
+	list, err := b.waitFor(s)
+	return b.reached(s.Handle, nil, list), err
+}
+
+// waitFor makes the current stream wait for a transfer of the iteration at hand.
+func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
+	t, ok := b.handles[s.Handle]
+	if !ok {
+		return nil, internalError(s.Pos, s.Op(), "nothing is named %s", s.Handle)
+	}
+	if len(b.loops) < len(t.loops) {
+		return nil, internalError(s.Pos, s.Op(), "%s runs in a loop that the wait is not in", s.Handle)
+	}
+	on, err := b.stream(s)
+	if err != nil {
+		return nil, err
+	}
+	info := b.info(s, "wait_"+s.Handle, "Wait("+s.Handle+")")
+	if t.lent != nil {
+		return b.awaitDone(info, s.Handle, t, on), nil
+	}
+	return []calls.Stmt{&calls.StreamWait{Info: info, Event: calls.Event{Set: t.done, Index: b.spelled(b.sameIteration(t.loops))}, On: on}}, nil
+}
+
+// notCarried is the error for transports without calls.
+func notCarried(pos diag.Pos, backend hostir.Backend) error {
+	var list diag.List
+	d := list.Add(pos, diag.NotLowerable, "no program can be emitted for the transport %q here", backend)
+	d.Hint = "choose via: nccl"
+	return list.Err()
+}
+
+// covers reports whether every rank of inner is one of outer.
+func covers(outer, inner *domain.Mesh) bool {
+	return !slices.ContainsFunc(inner.Ranks, func(r int) bool { return !slices.Contains(outer.Ranks, r) })
+}

@@ -1,0 +1,62 @@
+package fromhost
+
+import (
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/extents"
+)
+
+// keepConstants declares the constants that several places name, and spells the others out.
+func (l *Lowered) keepConstants(p *extents.Parts) {
+	p.Fixed, l.Constants = true, nil
+	for i := len(p.List) - 1; i >= 0; i-- {
+		c := p.List[i]
+		if l.spelled(c.Name) > 1 {
+			l.Constants = append([]*calls.Constant{c}, l.Constants...)
+			continue
+		}
+		by := map[string]expr.Expr{c.Name: c.Value}
+		l.rewriteExpressions(&calls.Rewriter{Expression: func(e expr.Expr) expr.Expr { return expr.Substitute(e, by) }})
+		l.Report.spellOut(by)
+		for key, named := range p.Named {
+			if named == c {
+				delete(p.Named, key)
+			}
+		}
+	}
+}
+
+// spelled counts the places that name a constant.
+func (l *Lowered) spelled(name string) int {
+	count := 0
+	l.rewriteExpressions(&calls.Rewriter{Code: true, Expression: func(e expr.Expr) expr.Expr {
+		expr.Variables(e, func(v string) {
+			if v == name {
+				count++
+			}
+		})
+		return e
+	}})
+	return count
+}
+
+// rewriteExpressions rewrites the expressions of statements and declarations.
+func (l *Lowered) rewriteExpressions(r *calls.Rewriter) {
+	calls.RewriteAll(l.Body, r)
+	for _, d := range l.Declarations() {
+		if _, mesh := d.(*calls.Mesh); !mesh {
+			d.Fields(r)
+		}
+	}
+}
+
+// spellOut puts expressions for names.
+func (r *Report) spellOut(by map[string]expr.Expr) {
+	for i := range r.Gemms {
+		m := &r.Gemms[i]
+		m.M, m.N, m.K, m.Batch = expr.Substitute(m.M, by), expr.Substitute(m.N, by), expr.Substitute(m.K, by), expr.Substitute(m.Batch, by)
+	}
+	if r.Bytes != nil {
+		r.Bytes, r.Team = expr.Substitute(r.Bytes, by), expr.Substitute(r.Team, by)
+	}
+}

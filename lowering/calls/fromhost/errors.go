@@ -1,0 +1,40 @@
+package fromhost
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// At is what a run-time error reports: "spec.yaml:12:5 Synchronize". Only the base
+// name of the file is named, so that no path of the author's machine leaks.
+func At(pos diag.Pos, what string) string {
+	if pos.File != "" {
+		pos.File = path.Base(strings.ReplaceAll(pos.File, `\`, "/"))
+	}
+	return strings.TrimSpace(pos.String() + " " + what)
+}
+
+// notContiguous is the error for an operand that a call would misread.
+func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) error {
+	var list diag.List
+	list.Add(s.Meta().Pos, diag.NotContiguous, "%s reads or writes %s, whose elements are not in one run of memory", use, hostir.Called(b.program, s, t)).
+		WithHint("copy it with set into a tensor of its own before")
+	return list.Err()
+}
+
+// errorAt is a program that cannot be printed, at a position of its spec.
+func errorAt(pos diag.Pos, format string, args ...any) error {
+	var list diag.List
+	list.Add(pos, diag.NotLowerable, format, args...)
+	return list.Err()
+}
+
+// internalError is a host program that no pass should have made.
+func internalError(pos diag.Pos, op, format string, args ...any) error {
+	message := fmt.Sprintf(format, args...)
+	return fmt.Errorf("%s: internal error: %s: %s", pos, op, message)
+}

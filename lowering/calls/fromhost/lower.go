@@ -1,0 +1,263 @@
+// Package fromhost makes calls from a host program.
+package fromhost
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/extents"
+	"github.com/hirgen/hirgen/lowering/calls/passes"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Lowered is the calls of a host program, and what a report says of them.
+type Lowered struct {
+	*calls.Program
+	Report  Report
+	Tensors []*hostir.Tensor // of the arguments
+	builder *builder
+}
+
+// Lower makes the calls of a host program, with names that none of reserved takes. The error is a
+// *diag.Errors when the program holds what cannot be printed.
+func Lower(p *hostir.Program, reserved ...string) (lowered *Lowered, err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			if _, ok := caught.(extents.ErrOverflow); !ok {
+				panic(caught)
+			}
+			err = errorAt(diag.Pos{File: p.File}, "a buffer of this program has more elements than 64 bits count")
+		}
+	}()
+	if len(p.Meshes) == 0 {
+		return nil, internalError(diag.Pos{File: p.File}, "Program", "there is no mesh")
+	}
+	b := newBuilder(p, reserved)
+	b.constants()
+	b.arguments()
+	b.nameRepeats(p.Body, "")
+	body, err := b.list(p.Body)
+	if err != nil {
+		return nil, err
+	}
+	repeats := b.endRepeats(0)
+	head := append(b.usedCoordinates(), repeats...)
+	b.out.Body = append(append(head, b.beginCalls()...), body...)
+	b.finishShares()
+	b.out.Constants = b.scope.Parts.List
+	for _, pass := range passes.Passes {
+		pass.Run(b.out.Program)
+	}
+	b.out.keepConstants(b.scope.Parts)
+	return b.out, nil
+}
+
+// list lowers statements in order. Names that they declare end with the list.
+func (b *builder) list(body []hostir.Stmt) ([]calls.Stmt, error) {
+	outer := b.declared
+	b.declared = nil
+	defer func() {
+		for _, t := range b.declared {
+			delete(b.buffers, t)
+		}
+		b.declared = outer
+	}()
+	return b.items(body)
+}
+
+// items lowers statements in order.
+func (b *builder) items(body []hostir.Stmt) ([]calls.Stmt, error) {
+	var list []calls.Stmt
+	for i := 0; i < len(body); i++ {
+		guard := b.guardOf(body[i], body[i+1:])
+		if guard == b.inside {
+			guard = ""
+		}
+		b.guard = b.guardOf(body[i], body[i+1:])
+		lowered, err := b.statement(body[i], body[i+1:])
+		if err != nil {
+			return nil, err
+		}
+		b.note(body[i], lowered)
+		list = append(list, guarded(guard, lowered)...)
+		i, b.skip = i+b.skip, 0
+	}
+	return mergeIfs(list), nil
+}
+
+// note gives what a host statement became its position, and its note to the first statement: where it
+// became nothing, to the next one.
+func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
+	if text := strings.Join(strings.Fields(s.Meta().Note), " "); text != "" {
+		b.kept = text
+	}
+	for i, l := range lowered {
+		info := l.Meta()
+		if info.Pos.Line == 0 {
+			info.Pos = s.Meta().Pos
+		}
+		if i == 0 && info.Note == "" && b.kept != "" {
+			info.Note, b.kept = b.kept, ""
+		}
+	}
+}
+
+// statement lowers one statement; rest is what follows it in its list.
+func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, error) {
+	switch s := s.(type) {
+	case *hostir.GetCurrentStream:
+		b.streams[s.Var] = b.current
+		return nil, nil
+	case *hostir.SetCurrentStream:
+		return b.setCurrentStream(s)
+	case *hostir.Synchronize:
+		return b.synchronize(s)
+	case *hostir.Delay:
+		on, err := b.stream(s)
+		return []calls.Stmt{&calls.Delay{Info: b.info(s, "delay", "Delay"), Microseconds: s.Microseconds, On: on}}, err
+	case *hostir.For:
+		return b.forLoop(s)
+	case *hostir.If:
+		return b.branch(s)
+	case *hostir.SumLoans:
+		return b.sumLoans(s)
+	case *hostir.Communication:
+		return b.communication(s)
+	case *hostir.P2PCommunication:
+		list, err := b.pointToPoint(s)
+		return b.reached(s.Handle, nil, list), err
+	case *hostir.StartCoalescing:
+		return b.startGroup(s, rest)
+	case *hostir.EndCoalescing:
+		return nil, internalError(s.Pos, s.Op(), "no group is open")
+	case *hostir.Wait:
+		return b.wait(s)
+	case *hostir.ShareMemHandles:
+		return nil, nil // memory is shared when the program is made, or a call begins
+	default:
+		return b.compute(s)
+	}
+}
+
+// compute lowers the statements that make, view or fill tensors.
+func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
+	switch s := s.(type) {
+	case *hostir.Allocate:
+		return b.allocate(s)
+	case *hostir.Deallocate:
+		_, err := b.operandBuffer(s, s.Tensor) // the memory stays, for the next call
+		return nil, err
+	case *hostir.Select:
+		return b.selectSlice(s)
+	case *hostir.Broadcast:
+		return b.broadcast(s)
+	case *hostir.Reshape:
+		return b.reshape(s)
+	case *hostir.Permute:
+		return b.permute(s)
+	case *hostir.Set:
+		return b.copyLike(s)
+	case *hostir.Cast:
+		return b.copyLike(s)
+	case *hostir.Unary:
+		return b.unary(s)
+	case *hostir.Binary:
+		return b.binary(s)
+	case *hostir.Reduce:
+		return b.reduce(s)
+	case *hostir.Matmul:
+		return b.matmul(s)
+	case *hostir.Linear:
+		return b.linear(s)
+	default:
+		return nil, internalError(s.Meta().Pos, s.Op(), "nothing calls it")
+	}
+}
+
+// forLoop lowers a loop. The stream that is current in its body must not depend on
+// whether an iteration went before.
+func (b *builder) forLoop(s *hostir.For) ([]calls.Stmt, error) {
+	count := b.scope.Extent(s.Count)
+	name := b.names.Local(s.Var)
+	hidden, shadowed := b.scope.Names[s.Var]
+	b.scope.Names[s.Var] = name
+	b.loops = append(b.loops, loop{name: name, count: count, runs: less(count, s.First)})
+	before, keeps := b.current, b.keepsStream(s)
+	if !keeps {
+		b.current = calls.Stream{}
+	}
+	outer := len(b.named)
+	b.nameRepeats(s.Body, s.Var)
+	body, err := b.list(s.Body)
+	body = append(b.endRepeats(outer), body...)
+	if b.current.Index != nil {
+		b.current = calls.Stream{} // its index may be of an iteration
+	}
+	if keeps {
+		b.current = before
+	}
+	b.loops = b.loops[:len(b.loops)-1]
+	if err == nil && len(b.loops) == 0 {
+		err = b.fillEarlier()
+	}
+	delete(b.scope.Names, s.Var)
+	if shadowed {
+		b.scope.Names[s.Var] = hidden
+	}
+	b.names.Release(s.Var, name) // the next loop may use it again
+	if err != nil {
+		return nil, err
+	}
+	return []calls.Stmt{&calls.For{Var: name, First: s.First, Count: count.Expr, Body: body}}, nil
+}
+
+// declare gives a tensor its memory until the end of the statement list.
+func (b *builder) declare(t *hostir.Tensor, buf *buffer) {
+	if _, again := b.buffers[t]; !again {
+		b.declared = append(b.declared, t)
+	}
+	b.buffers[t] = buf
+}
+
+// operandBuffer finds the memory of a tensor that a statement names.
+func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) (*buffer, error) {
+	if buf, ok := b.buffers[t]; ok {
+		return buf, nil
+	}
+	return nil, internalError(s.Meta().Pos, s.Op(), "%s has no buffer here", t.Name)
+}
+
+// operandBuffers finds the memory of several tensors.
+func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) ([]*buffer, error) {
+	var list []*buffer
+	for _, t := range tensors {
+		buf, err := b.operandBuffer(s, t)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, buf)
+	}
+	return list, nil
+}
+
+// info locates a statement that makes calls: what an error calls it, in words, becomes a constant
+// with a name like the label. A part of a batch, or of a peer-read sum, makes none of its own.
+func (b *builder) info(s hostir.Stmt, label, words string) calls.Info {
+	info := calls.Info{Pos: s.Meta().Pos}
+	if b.signals == nil && b.sum == "" {
+		info.Label = b.label(label, At(s.Meta().Pos, words))
+	}
+	return info
+}
+
+// label declares a constant for what errors call a statement, once per text.
+func (b *builder) label(label, text string) string {
+	if name, ok := b.labels[text]; ok {
+		return name
+	}
+	name := b.names.Constant(label)
+	b.labels[text] = name
+	b.out.Labels = append(b.out.Labels, &calls.Label{Name: name, Text: text})
+	return name
+}

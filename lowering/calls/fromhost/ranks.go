@@ -1,0 +1,124 @@
+package fromhost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A rank runs the statements of the meshes that it is in. What the others run with it, such
+// as the order of streams, is printed plainly; around the rest stands a condition.
+
+// guardOf is the member that tells whether this rank runs a statement, empty when all do.
+// What follows in its list is what a group starts.
+func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
+	if b.sum != "" {
+		return "" // it stands under the condition of the sum
+	}
+	switch s := s.(type) {
+	case *hostir.Wait:
+		if t := b.handles[s.Handle]; t != nil {
+			return t.guard
+		}
+		return ""
+	case *hostir.StartCoalescing:
+		return b.guardOfGroup(rest)
+	case *hostir.Communication:
+		if s.Type == hostir.SendRecv {
+			return b.guardFor(hostir.Ranks(s), s.In.Mesh, s.Out.Mesh)
+		}
+		return b.guardFor(hostir.Ranks(s), s.Mesh)
+	case *hostir.P2PCommunication:
+		return b.guardFor(hostir.Ranks(s), s.Buffer.Mesh)
+	case *hostir.Allocate:
+		return b.guardFor(hostir.Ranks(s), s.Tensor.Mesh)
+	default:
+		if out := hostir.Result(s); out != nil {
+			return b.guardFor(hostir.Ranks(s), out.Mesh)
+		}
+		return ""
+	}
+}
+
+// guardOfGroup is that of all of the group's communications, or of the waits for them; empty
+// when they differ, since ranks then meet in the world.
+func (b *builder) guardOfGroup(rest []hostir.Stmt) string {
+	var guards []string
+	members, _ := hostir.Group(rest)
+	hostir.Walk(members, func(s hostir.Stmt) bool {
+		switch s.(type) {
+		case *hostir.Communication, *hostir.P2PCommunication, *hostir.Wait:
+			guards = append(guards, b.guardOf(s, nil))
+		}
+		return true
+	})
+	if guards = slices.Compact(guards); len(guards) == 1 {
+		return guards[0]
+	}
+	return ""
+}
+
+// guardFor declares the member for some ranks, those of the meshes, once.
+func (b *builder) guardFor(ranks []int, meshes ...*domain.Mesh) string {
+	if ranks == nil || len(ranks) == b.program.Meshes[0].Size() {
+		return ""
+	}
+	key := fmt.Sprint(ranks)
+	if name, ok := b.guards[key]; ok {
+		return name
+	}
+	var labels, names []string
+	for _, m := range meshes {
+		labels = append(labels, m.Name)
+		names = append(names, b.meshes[m])
+	}
+	name := b.names.Member("on_" + strings.Join(labels, "_or_"))
+	b.guards[key] = name
+	b.out.Guards = append(b.out.Guards, &calls.Guard{Name: name, Meshes: names})
+	return name
+}
+
+// everywhere reports whether every rank has a part of a tensor.
+func (b *builder) everywhere(t *hostir.Tensor) bool {
+	return t.Mesh == nil || t.Mesh.Size() == b.program.Meshes[0].Size()
+}
+
+// guarded puts statements under the condition of their ranks. Declarations stay outside, where
+// what follows sees them: elsewhere they are null pointers.
+func guarded(guard string, list []calls.Stmt) []calls.Stmt {
+	if guard == "" {
+		return list
+	}
+	var out []calls.Stmt
+	for _, s := range list {
+		if d, ok := s.(*calls.Declare); ok {
+			d.Guard = guard
+			out = append(out, d)
+			continue
+		}
+		out = append(out, &calls.If{Guard: guard, Body: []calls.Stmt{s}})
+	}
+	return out
+}
+
+// mergeIfs makes one block of adjacent statements under the same condition, and drops conditions
+// that always hold.
+func mergeIfs(list []calls.Stmt) []calls.Stmt {
+	var merged []calls.Stmt
+	for _, s := range list {
+		next, ok := s.(*calls.If)
+		if ok && len(merged) > 0 && next.Guard != "" {
+			last, ok := merged[len(merged)-1].(*calls.If)
+			if ok && last.Guard == next.Guard {
+				last.Body = append(last.Body, next.Body...)
+				continue
+			}
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}

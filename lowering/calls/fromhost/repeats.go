@@ -1,0 +1,190 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Ranks to exchange with get names, and so do slices that are spelled more than once:
+// `const int64_t to = (rank + s) % D;`, at the start of the innermost loop whose variable they
+// depend on.
+
+// A repeated expression is one expression over the rank that statements of one loop have in common.
+type repeated struct {
+	value          expr.Expr
+	key            string // the value, as it is spelled without a name
+	peer           *peer  // of the rank that the mesh is asked for; nil: the value is printed
+	axis           string // that a coordinate is along, for its name; empty for ranks and slices
+	count          int    // of the times that it is spelled, at least
+	sent, received bool   // to it, from it
+	want, name     string
+	used           bool
+}
+
+// longest is how many columns an expression may have that is spelled once and has no name.
+const longest = 40
+
+// nameRepeats names the repeats that belong to a loop or, where no variable is given, to run().
+func (b *builder) nameRepeats(body []hostir.Stmt, variable string) {
+	c := &repeats{b: b, variable: variable}
+	c.find(body, nil)
+	for _, r := range c.list {
+		if isRank := (r.sent || r.received) && r.axis == ""; isRank || r.count > 1 || len(r.key) > longest {
+			r.want = r.role()
+			r.name = b.names.Local(r.want)
+			b.named = append(b.named, r)
+		}
+	}
+}
+
+// endRepeats ends the scope of repeats, down to so many, and declares those that were used. Each
+// may use those before it.
+func (b *builder) endRepeats(keep int) []calls.Stmt {
+	var list []calls.Stmt
+	for len(b.named) > keep {
+		r := b.named[len(b.named)-1]
+		b.named = b.named[:len(b.named)-1]
+		if r.used {
+			list = append(list, b.spellRepeat(r))
+		}
+		b.names.Release(r.want, r.name)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// spellRepeat is what a repeat is a name for.
+func (b *builder) spellRepeat(r *repeated) calls.Stmt {
+	if r.peer == nil {
+		return &calls.Let{Name: r.name, Value: b.spelled(r.value)}
+	}
+	return &calls.Let{Name: r.name, Mesh: b.meshes[r.peer.mesh], Axis: int64(r.peer.axis), At: b.spelled(r.peer.coordinate)}
+}
+
+// role is the name that says what a repeat is for.
+func (r *repeated) role() string {
+	role := "slice"
+	switch {
+	case r.sent && r.received:
+		role = "partner"
+	case r.sent:
+		role = "to"
+	case r.received:
+		role = "from"
+	}
+	if r.axis != "" {
+		role += "_" + r.axis
+	}
+	return role
+}
+
+// repeats finds the repeats of one loop.
+type repeats struct {
+	b        *builder
+	variable string // of the loop; empty outside of all
+	list     []*repeated
+}
+
+// find goes through statements inside so many further loops.
+func (c *repeats) find(body []hostir.Stmt, inner []string) {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *hostir.Select:
+			c.add(c.b.indexOf(s), inner)
+		case *hostir.P2PCommunication:
+			c.addPeer(s, inner)
+		case *hostir.Wait:
+			if t := c.b.limited[s.Handle]; t != nil && s.Iteration == nil {
+				c.addPeer(t, inner)
+			}
+		}
+		within := inner
+		if loop, ok := s.(*hostir.For); ok {
+			if loop.Var == c.variable {
+				continue // another variable of that name
+			}
+			within = append(slices.Clone(inner), loop.Var)
+		}
+		for _, list := range hostir.Bodies(s) {
+			c.find(*list, within)
+		}
+	}
+}
+
+// addPeer counts the peer of a transfer, and its coordinate.
+func (c *repeats) addPeer(s *hostir.P2PCommunication, inner []string) {
+	p := c.b.peerOf(s)
+	if p.asked {
+		if r := c.add(p.coordinate, inner); r != nil {
+			r.axis = p.mesh.Axes[p.axis].Name
+			c.role(r, s)
+		}
+	}
+	if r := c.add(p.rank, inner); r != nil {
+		c.role(r, s)
+		if p.asked {
+			r.peer = &p
+		}
+	}
+}
+
+func (c *repeats) role(r *repeated, s *hostir.P2PCommunication) {
+	r.sent, r.received = r.sent || s.Send, r.received || !s.Send
+}
+
+// add counts an expression, if it depends on the rank and belongs to the loop.
+func (c *repeats) add(e expr.Expr, inner []string) *repeated {
+	if _, ok := e.(*expr.Binary); !ok || !c.b.ofRank(e) || c.variable != "" && !expr.Mentions(e, c.b.scope.Names[c.variable]) {
+		return nil
+	}
+	if slices.ContainsFunc(inner, func(name string) bool { return expr.Mentions(e, name) }) {
+		return nil
+	}
+	key := e.String()
+	i := slices.IndexFunc(c.list, func(r *repeated) bool { return r.key == key })
+	if i < 0 {
+		i = len(c.list)
+		c.list = append(c.list, &repeated{value: e, key: key})
+	}
+	c.list[i].count++
+	return c.list[i]
+}
+
+// ofRank reports whether an expression differs from rank to rank.
+func (b *builder) ofRank(e expr.Expr) bool {
+	return expr.Mentions(e, "rank") || slices.ContainsFunc(b.along, func(p *coordinate) bool { return expr.Mentions(e, p.name) })
+}
+
+// spelled puts the names of repeats in an expression of names of the calls, and notes what it uses.
+func (b *builder) spelled(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(part expr.Expr) expr.Expr {
+		switch part := part.(type) {
+		case expr.Var:
+			for _, p := range b.along {
+				p.used = p.used || p.name == string(part)
+			}
+		case *expr.Binary:
+			if len(b.named) > 0 {
+				return b.repeat(part.String())
+			}
+		}
+		return nil
+	})
+}
+
+// repeat is the name of a repeat that is spelled so; nil if there is none.
+func (b *builder) repeat(key string) expr.Expr {
+	for _, r := range slices.Backward(b.named) {
+		if r.key == key {
+			r.used = true
+			return expr.Var(r.name)
+		}
+	}
+	return nil
+}
+
+// index is an expression of the host program over loop variables and the rank.
+func (b *builder) index(e expr.Expr) expr.Expr { return b.spelled(b.scope.Rename(expr.Fold(e))) }

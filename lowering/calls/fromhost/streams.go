@@ -1,0 +1,175 @@
+package fromhost
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/extents"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// keepsStream reports whether every iteration of a loop leaves the stream current that it began
+// with: it sets none, or goes back to the caller's, or to the compute stream of an iteration
+// around the loop.
+func (b *builder) keepsStream(s *hostir.For) bool {
+	last, sets := lastStream(s.Body)
+	switch {
+	case !sets:
+		return true
+	case last.Index != nil:
+		return !expr.Mentions(last.Index, s.Var) && b.current.Index != nil && b.computeIndex(last.Index).String() == b.current.Index.String()
+	default:
+		return last.Var != "" && b.current.Index == nil && b.streams[last.Var] == b.current && b.current != calls.Stream{}
+	}
+}
+
+// lastStream gives the stream that a list of statements leaves current, if it sets any. One that
+// depends on the path taken has no name.
+func lastStream(body []hostir.Stmt) (last hostir.StreamRef, sets bool) {
+	for _, s := range slices.Backward(body) {
+		switch s := s.(type) {
+		case *hostir.SetCurrentStream:
+			return s.Stream, true
+		case *hostir.For:
+			if last, sets := lastStream(s.Body); sets && s.First < s.Count.Size {
+				return last, true
+			}
+		case *hostir.If:
+			for _, side := range hostir.Bodies(s) {
+				if _, sets := lastStream(*side); sets {
+					return hostir.StreamRef{}, true
+				}
+			}
+		}
+	}
+	return hostir.StreamRef{}, false
+}
+
+// streamOf finds a stream of the host IR.
+func (b *builder) streamOf(s hostir.Stmt, r hostir.StreamRef) (calls.Stream, error) {
+	if r.Var == hostir.CopyStream {
+		return calls.Stream{Name: calls.Copies}, nil
+	}
+	if r.Index == nil {
+		on, ok := b.streams[r.Var]
+		if !ok {
+			return calls.Stream{}, internalError(s.Meta().Pos, s.Op(), "no stream is named %s", r.Var)
+		}
+		return on, nil
+	}
+	b.out.Streams = b.program.Streams
+	return calls.Stream{Index: b.computeIndex(r.Index)}, nil
+}
+
+// computeIndex is the index of a compute stream; their number goes by its name.
+func (b *builder) computeIndex(e expr.Expr) expr.Expr {
+	if m, ok := e.(*expr.Binary); ok && m.Op == "%" && m.Y == expr.Int(b.program.Streams) {
+		if b.program.Streams == 1 {
+			return expr.Int(0)
+		}
+		e = &expr.Binary{Op: "%", X: m.X, Y: expr.Var(calls.StreamCount)}
+	}
+	return b.index(e)
+}
+
+// stream is the stream that a statement runs on.
+func (b *builder) stream(s hostir.Stmt) (calls.Stream, error) {
+	if b.current == (calls.Stream{}) {
+		return b.current, internalError(s.Meta().Pos, s.Op(), "the stream that it runs on depends on the path taken")
+	}
+	return b.current, nil
+}
+
+// setCurrentStream notes what the statements that follow run on.
+func (b *builder) setCurrentStream(s *hostir.SetCurrentStream) (list []calls.Stmt, err error) {
+	b.current, err = b.streamOf(s, s.Stream)
+	return nil, err
+}
+
+// synchronize orders the current stream behind another one. An event is recorded and
+// waited for at once, so one event per stream that is recorded is enough.
+func (b *builder) synchronize(s *hostir.Synchronize) ([]calls.Stmt, error) {
+	from, err := b.streamOf(s, s.Stream)
+	if err != nil {
+		return nil, err
+	}
+	to, err := b.stream(s)
+	if err != nil {
+		return nil, err
+	}
+	words := "Synchronize(" + s.Stream.String() + ")"
+	label, count, index := "started", extents.Number(1), expr.Expr(expr.Int(0))
+	switch {
+	case from.Index != nil:
+		label, count, index = "joined", extents.Quantity{Expr: expr.Var(calls.StreamCount), Size: int64(b.program.Streams)}, from.Index
+	case from.Name == calls.Copies:
+		label = "copied"
+	}
+	info := b.info(s, label, words)
+	return calls.Order(info, calls.Event{Set: b.events(label, count, info.Label), Index: index}, from, to), nil
+}
+
+// events declares the events of one statement.
+func (b *builder) events(label string, count extents.Quantity, where string) string {
+	name := b.names.Member(label)
+	b.out.Events = append(b.out.Events, &calls.Events{Name: name, Label: strings.TrimSuffix(name, "_"), Count: count.Expr, Where: where})
+	return name
+}
+
+// iterations bounds the number that iteration gives the runs of the statement at hand in a
+// call. Loops that leave out iteration 0 leave out numbers.
+func (b *builder) iterations() extents.Quantity {
+	count := extents.Number(1)
+	for _, l := range b.loops {
+		count = extents.Times(count, l.count)
+	}
+	return count
+}
+
+// runs is how often the statement at hand runs in a call.
+func (b *builder) runs() extents.Quantity {
+	count := extents.Number(1)
+	for _, l := range b.loops {
+		count = extents.Times(count, l.runs)
+	}
+	return count
+}
+
+// less is a count without the first iterations. "D + 1" without one is "D".
+func less(count extents.Quantity, first int64) extents.Quantity {
+	sum, ok := count.Expr.(*expr.Binary)
+	switch {
+	case first == 0:
+		return count
+	case ok && sum.Op == "+" && sum.Y == expr.Int(first):
+		return extents.Quantity{Expr: sum.X, Size: count.Size - first}
+	default:
+		return extents.Quantity{Expr: &expr.Binary{Op: "-", X: count.Expr, Y: expr.Int(first)}, Size: count.Size - first}
+	}
+}
+
+// iteration numbers the runs of a statement inside the given loops, row-major.
+func iteration(loops []loop) expr.Expr {
+	var index expr.Expr = expr.Int(0)
+	for i, l := range loops {
+		if i == 0 {
+			index = l.iteration()
+			continue
+		}
+		scaled := &expr.Binary{Op: "*", X: index, Y: l.count.Expr}
+		index = &expr.Binary{Op: "+", X: scaled, Y: l.iteration()}
+	}
+	return index
+}
+
+// sameIteration is the number that a statement in the given loops gave the iteration at hand,
+// which may stand in other loops over the same variables.
+func (b *builder) sameIteration(loops []loop) expr.Expr {
+	same := slices.Clone(loops)
+	for i := range same {
+		same[i].name, same[i].at = b.loops[i].name, b.loops[i].at
+	}
+	return iteration(same)
+}

@@ -1,0 +1,37 @@
+package fromhost
+
+import (
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// sumLoans lowers a sum that reads the partial sums of other ranks where they are.
+func (b *builder) sumLoans(s *hostir.SumLoans) ([]calls.Stmt, error) {
+	buffers, err := b.operandBuffers(s, s.Out, s.In)
+	if err != nil {
+		return nil, err
+	}
+	out, own := buffers[0], buffers[1]
+	for _, u := range buffers {
+		if !u.contiguous() {
+			return nil, b.notContiguous(s, u.tensor, "a peer-read reduction")
+		}
+	}
+	on, err := b.stream(s)
+	if err != nil {
+		return nil, err
+	}
+	sum := &calls.PeerSum{
+		Info: b.computed(s), Name: b.names.Local(s.Out.Name + "_sum"), Own: b.pointer(own), Out: b.pointer(out),
+		Elements: out.elements().Expr, Type: out.typ, On: on,
+	}
+	b.sum = sum.Name
+	body, err := b.list(s.Body)
+	b.sum = ""
+	if err != nil {
+		return nil, err
+	}
+	declared, body := withoutNames(body)
+	sum.Body = body
+	return append(append(declared, sum), b.returned("sum_"+s.Out.Name, sum.Info, on)...), nil
+}

@@ -1,0 +1,295 @@
+// Package order says what each stream of a program of calls is behind of when a statement is issued:
+// which waits that needs, and which others imply.
+package order
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+)
+
+// Ordering issues a program on one rank after the other, and notes which waits it needs.
+type Ordering struct {
+	Program    *calls.Program
+	Finish     func(*Ordering)                       // at the end of a call; nil: nothing
+	Unrecorded func(w *calls.StreamWait, rank int64) // is told of waits before their records; nil: nobody is
+	Needed     map[calls.Stmt]bool
+	Iterations map[*calls.For]map[int64]bool             // in which a loop holds a wait that is needed
+	Values     map[calls.Stmt]map[int64]bool             // of the innermost loop, in which a wait is needed
+	single     map[calls.Stmt]bool                       // records that run once in a call
+	Alike      map[*calls.EventRecord]*calls.EventRecord // the first record that says the same, always; nil: there is none
+
+	Rank    int64
+	env     calls.Values
+	loops   []iterationOf
+	Streams map[string]int
+	alias   map[string]string // names that statements gave to streams
+	Clocks  []clock
+	pending map[int][]waiting // waits of a stream since its last task or record
+	events  map[string]clock
+	said    map[string]*calls.EventRecord // single records, by their clock
+	unsure  int                           // conditions around that the host decides when it runs
+	Spread  Spread
+	Joined  map[int]clock // of each stream, what a call has to wait for
+	parts   int           // of batches so far
+}
+
+// Spread is how ranks are spread over nodes, as far as that is known.
+type Spread int
+
+const (
+	unknown   Spread = iota
+	OneNode          // all on one
+	ManyNodes        // each on its own
+)
+
+// iterationOf is a loop at an iteration.
+type iterationOf struct {
+	loop  *calls.For
+	value int64
+}
+
+// waiting is a wait that the next one may imply.
+type waiting struct {
+	stmt  calls.Stmt
+	loops []iterationOf
+	clock clock
+}
+
+func New(p *calls.Program) *Ordering {
+	o := &Ordering{
+		Program: p, Needed: map[calls.Stmt]bool{}, Iterations: map[*calls.For]map[int64]bool{}, Values: map[calls.Stmt]map[int64]bool{},
+		single: map[calls.Stmt]bool{}, Alike: map[*calls.EventRecord]*calls.EventRecord{},
+	}
+	for _, s := range p.Body {
+		if _, ok := s.(*calls.EventRecord); ok {
+			o.single[s] = true
+		}
+	}
+	return o
+}
+
+// RunAll issues the program on all ranks that may differ.
+func (o *Ordering) RunAll() {
+	for _, rank := range unlike(o.Program) {
+		o.run(rank)
+	}
+}
+
+func (o *Ordering) run(rank int64) {
+	o.Rank, o.env = rank, o.Program.Values()
+	o.env["rank"] = rank
+	o.alias, o.Joined = map[string]string{}, map[int]clock{}
+	o.Streams, o.Clocks, o.pending, o.events, o.said = map[string]int{}, nil, map[int][]waiting{}, map[string]clock{}, map[string]*calls.EventRecord{}
+	o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] = clock{1} // what the caller did before
+	o.list(o.Program.Body)
+	for s := range o.Clocks {
+		o.settle(s)
+	}
+	if o.Finish != nil {
+		o.Finish(o)
+	}
+}
+
+func (o *Ordering) list(body []calls.Stmt) {
+	for _, s := range body {
+		o.statement(s)
+	}
+}
+
+func (o *Ordering) statement(s calls.Stmt) {
+	switch s := s.(type) {
+	case *calls.For:
+		count, _ := o.env.Eval(s.Count)
+		for i := s.First; i < count; i++ {
+			o.env[s.Var] = i
+			o.loops = append(o.loops, iterationOf{s, i})
+			o.list(s.Body)
+			o.loops = o.loops[:len(o.loops)-1]
+		}
+	case *calls.If:
+		o.branch(s)
+	case *calls.Let:
+		if v, ok := o.Program.Number(s, o.env, o.Rank); ok {
+			o.env[s.Name] = v
+		}
+	case *calls.DeclareStream:
+		if s.Index != nil {
+			o.alias[s.Name] = o.nameOf(calls.Stream{Index: s.Index})
+		}
+	case *calls.EventRecord:
+		on := o.Stream(s.On)
+		o.settle(on)
+		o.events[o.event(s.Event)] = o.Clocks[on]
+		if o.unsure > 0 {
+			delete(o.events, o.event(s.Event))
+		}
+		o.compare(s, o.Clocks[on])
+	case *calls.StreamWait:
+		o.wait(s)
+	case *calls.MemOpBatch:
+		parts := o.parts
+		o.list(s.Body)
+		if o.parts > parts { // an empty one does nothing
+			o.work(s)
+		}
+	default:
+		o.work(s)
+	}
+}
+
+// work gives the streams of a statement a task.
+func (o *Ordering) work(s calls.Stmt) {
+	streams := calls.StreamsOf(s)
+	if len(streams) == 0 {
+		o.parts++
+	}
+	for _, on := range streams {
+		n := o.Stream(on)
+		o.settle(n)
+		own := make(clock, n+1)
+		own[n] = o.tasks(n) + 1
+		o.Clocks[n] = o.Clocks[n].merged(own)
+		if !onlySignals(s) || o.Program.Graph {
+			o.Joined[n] = own
+		}
+	}
+}
+
+// onlySignals reports whether a statement only tells peers something: who waits for it is there, and a
+// call need not end behind it, except in a graph, which has to join all of its streams.
+func onlySignals(s calls.Stmt) bool {
+	switch s := s.(type) {
+	case *calls.FlagWrite:
+		return true
+	case *calls.MemOpBatch:
+		return s.Use == "write"
+	}
+	return false
+}
+
+// compare notes which record that runs once said the same before.
+func (o *Ordering) compare(s *calls.EventRecord, c clock) {
+	for len(c) > 0 && c[len(c)-1] == 0 {
+		c = c[:len(c)-1]
+	}
+	key := fmt.Sprint(c)
+	first := o.said[key]
+	if first == nil && o.single[s] {
+		o.said[key] = s
+	}
+	if o.unsure > 0 {
+		first = nil
+	}
+	if known, ok := o.Alike[s]; ok && known != first {
+		first = nil
+	}
+	o.Alike[s] = first
+}
+
+// tasks counts those of a stream.
+func (o *Ordering) tasks(stream int) int {
+	if c := o.Clocks[stream]; stream < len(c) {
+		return c[stream]
+	}
+	return 0
+}
+
+func (o *Ordering) branch(s *calls.If) {
+	if s.Reach != nil && o.Spread != unknown {
+		if (o.Spread == ManyNodes) == s.Apart {
+			o.list(s.Body)
+		}
+		return
+	}
+	if s.Reach != nil {
+		o.unsure++
+		o.list(s.Body)
+		o.unsure--
+		return
+	}
+	holds := s.Guard == "" || o.Program.Holds(s.Guard, o.Rank)
+	if s.Cond != nil {
+		v, _ := o.env.Eval(s.Cond)
+		holds = holds && v != 0
+	}
+	if holds {
+		o.list(s.Body)
+	} else {
+		o.list(s.Else)
+	}
+}
+
+// Stream numbers a stream.
+func (o *Ordering) Stream(s calls.Stream) int {
+	name := o.nameOf(s)
+	n, ok := o.Streams[name]
+	if !ok {
+		n = len(o.Clocks)
+		o.Streams[name] = n
+		o.Clocks = append(o.Clocks, clock{})
+	}
+	return n
+}
+
+// nameOf tells streams apart, whatever statements call them.
+func (o *Ordering) nameOf(s calls.Stream) string {
+	if s.Index != nil {
+		i, _ := o.env.Eval(s.Index)
+		return fmt.Sprintf("compute[%d]", i)
+	}
+	if name, ok := o.alias[s.Name]; ok {
+		return name
+	}
+	return s.Name
+}
+
+func (o *Ordering) event(e calls.Event) string {
+	i, _ := o.env.Eval(e.Index)
+	return fmt.Sprint(e.Set, " ", i)
+}
+
+// wait notes whether the stream is behind the event already.
+func (o *Ordering) wait(s *calls.StreamWait) {
+	on := o.Stream(s.On)
+	recorded, ok := o.events[o.event(s.Event)]
+	w := waiting{s, slices.Clone(o.loops), recorded}
+	switch {
+	case !ok:
+		o.need(w)
+		if o.Unrecorded != nil && o.unsure == 0 {
+			o.Unrecorded(s, o.Rank)
+		}
+	case o.Clocks[on].Covers(recorded):
+	case o.unsure > 0:
+		o.need(w)
+	default:
+		o.Clocks[on] = o.Clocks[on].merged(recorded)
+		o.pending[on] = append(slices.DeleteFunc(o.pending[on], func(other waiting) bool { return recorded.Covers(other.clock) }), w)
+	}
+}
+
+// settle says that the waits of a stream so far are needed.
+func (o *Ordering) settle(stream int) {
+	for _, w := range o.pending[stream] {
+		o.need(w)
+	}
+	o.pending[stream] = nil
+}
+
+func (o *Ordering) need(w waiting) {
+	o.Needed[w.stmt] = true
+	if len(w.loops) > 0 {
+		if o.Values[w.stmt] == nil {
+			o.Values[w.stmt] = map[int64]bool{}
+		}
+		o.Values[w.stmt][w.loops[len(w.loops)-1].value] = true
+	}
+	for _, l := range w.loops {
+		if o.Iterations[l.loop] == nil {
+			o.Iterations[l.loop] = map[int64]bool{}
+		}
+		o.Iterations[l.loop][l.value] = true
+	}
+}

@@ -1,0 +1,41 @@
+package passes
+
+import (
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/order"
+)
+
+// joinCapture joins the copy stream at the end of a call that is captured as a CUDA graph, where nothing
+// else does: it may only have told peers something, for which nobody here waits, and a capture ends with
+// an error where a stream is not joined.
+func joinCapture(p *calls.Program) {
+	if !p.Graph {
+		return
+	}
+	o := order.New(p)
+	left := false
+	o.Finish = func(o *order.Ordering) {
+		n, ok := o.Streams[calls.Copies]
+		caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
+		left = left || ok && !caller.Covers(o.Clocks[n])
+	}
+	for _, o.Spread = range []order.Spread{order.OneNode, order.ManyNodes} {
+		o.RunAll()
+	}
+	if !left {
+		return
+	}
+	var info calls.Info
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if calls.UsesStream([]calls.Stmt{s}, calls.Stream{Name: calls.Copies}) && s.Meta().Label != "" {
+			info = calls.Info{Pos: s.Meta().Pos, Label: s.Meta().Label}
+		}
+		return true
+	})
+	event := calls.Event{Set: "copy_joined_", Index: expr.Int(0)}
+	p.Events = append(p.Events, &calls.Events{Name: event.Set, Label: "copy_joined", Count: expr.Int(1), Where: info.Label})
+	join := calls.Order(info, event, calls.Stream{Name: calls.Copies}, calls.Stream{Name: calls.Caller})
+	join[0].Meta().Note = "a graph joins all of its streams"
+	p.Body = append(p.Body, join...)
+}

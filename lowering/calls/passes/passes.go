@@ -1,0 +1,27 @@
+// Package passes rewrites programs of calls: what they compute stays as it is, and they read as if
+// written by hand.
+package passes
+
+import (
+	"github.com/hirgen/hirgen/lowering/calls"
+)
+
+// Pass rewrites a program in place: what it computes stays as it is.
+type Pass struct {
+	Name string
+	Why  string
+	Run  func(*calls.Program)
+}
+
+// Passes are run by Lower, in this order.
+var Passes = []Pass{
+	{"move-sync", "a record or a join that a loop would repeat stands outside of it", moveSync},
+	{"share-records", "waits take an event that was recorded before where a later one says the same", shareRecords},
+	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},
+	{"join-capture", "a CUDA graph joins the copy stream, too", joinCapture},
+	{"inline-pointers", "a pointer has a name where several statements use it", inlinePointers},
+	{"drop-empty", "loops and branches that only named things go", dropEmpty},
+	{"name-streams", "a stream has a name where several statements use it", nameStreams},
+	{"explain", "a comment says what a communication overlaps with", explain},
+	{"drop-unused", "declarations that nothing names go", dropUnused},
+}

@@ -1,0 +1,42 @@
+package passes
+
+import (
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/order"
+)
+
+// shareRecords lets waits take an event that was recorded earlier where a later record says the same:
+// the stream was given no work, and waited for nothing, in between. One record then serves all.
+//
+//	EventRecord(started_[0], on caller)        EventRecord(started_[0], on caller)
+//	StreamWait(started_[0], on compute[s])     StreamWait(started_[0], on compute[s])
+//	EventRecord(ready_[s], on compute[s])  ->
+//	StreamWait(ready_[s], on x_.stream)        StreamWait(started_[0], on x_.stream)
+//
+// A wait that a loop needs in its first iteration alone then stands before the loop.
+func shareRecords(p *calls.Program) {
+	o := order.New(p)
+	o.RunAll()
+	instead, uses := map[string]calls.Event{}, countUses(p.Body)
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		r, ok := s.(*calls.EventRecord)
+		if ok && o.Alike[r] != nil && !r.Watch && uses.records[r.Event.Set] == 1 {
+			instead[r.Event.Set] = o.Alike[r].Event
+		}
+		return true
+	})
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if w, ok := s.(*calls.StreamWait); ok {
+			if e, ok := instead[w.Event.Set]; ok {
+				w.Event = e
+			}
+		}
+		return true
+	})
+	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
+		if r, ok := s.(*calls.EventRecord); ok && instead[r.Event.Set].Set != "" {
+			return nil
+		}
+		return []calls.Stmt{s}
+	})
+}

@@ -1,0 +1,95 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+)
+
+// dropEmpty drops loops and branches that do nothing, and puts what a branch without a condition
+// holds in its place; a branch of which only the other side is left asks the opposite.
+func dropEmpty(p *calls.Program) {
+	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
+		switch s := s.(type) {
+		case *calls.For:
+			if !acts(s.Body) {
+				return nil
+			}
+		case *calls.If:
+			return simplified(s)
+		}
+		return []calls.Stmt{s}
+	})
+}
+
+// acts reports whether statements do anything but name things.
+func acts(body []calls.Stmt) bool {
+	return slices.ContainsFunc(body, func(s calls.Stmt) bool {
+		switch s.(type) {
+		case *calls.Declare, *calls.Let, *calls.DeclareStream:
+			return false
+		}
+		return true
+	})
+}
+
+func simplified(s *calls.If) []calls.Stmt {
+	then, other := acts(s.Body), acts(s.Else)
+	if !other {
+		s.Else = nil
+	}
+	switch {
+	case !then && !other:
+		return nil
+	case s.Cond == nil && s.Guard == "" && s.Reach == nil:
+		return s.Body
+	case !then && s.Guard == "" && s.Reach == nil:
+		s.Cond, s.Body, s.Else = expr.Opposite(s.Cond), s.Else, nil
+	}
+	return []calls.Stmt{s}
+}
+
+// dropUnused drops declarations that nothing names, notes which of the caller's tensors are used, and
+// declares the rank where it is.
+func dropUnused(p *calls.Program) {
+	used := map[string]bool{}
+	r := &calls.Rewriter{
+		Noted: func(_, name string) { used[name] = true },
+		Place: func(at calls.Pointer) calls.Pointer { used[at.Base] = true; return at },
+		Queue: func(on calls.Stream) calls.Stream { used[on.Name] = true; return on },
+		Expression: func(e expr.Expr) expr.Expr {
+			expr.Variables(e, func(name string) { used[name] = true })
+			return e
+		},
+	}
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		s.Fields(r)
+		used[s.Meta().Label] = true
+		_, sums := s.(*calls.PeerSum)
+		used["rank"] = used["rank"] || sums
+		return true
+	})
+	for _, s := range p.Shares {
+		used[s.Memory], used[s.Label], used[s.Mesh] = true, true, true
+	}
+	p.Events = slices.DeleteFunc(p.Events, func(d *calls.Events) bool { return !used[d.Name] })
+	for _, d := range p.Events {
+		used[d.Where] = true
+	}
+	for _, d := range p.Shapes {
+		used[d.Label] = true
+	}
+	p.Buffers = slices.DeleteFunc(p.Buffers, func(d *calls.Buffer) bool { return !used[d.Name] && !d.Workspace })
+	for _, d := range p.Buffers {
+		used[d.Guard] = true
+	}
+	p.Guards = slices.DeleteFunc(p.Guards, func(d *calls.Guard) bool { return !used[d.Name] })
+	p.Labels = slices.DeleteFunc(p.Labels, func(d *calls.Label) bool { return !used[d.Name] })
+	for _, a := range p.Arguments {
+		a.Used = used[a.Name]
+	}
+	if used["rank"] && !declares(p.Body, "rank") {
+		p.Body = append([]calls.Stmt{&calls.Let{Name: "rank"}}, p.Body...)
+	}
+}

@@ -1,0 +1,58 @@
+package calls
+
+import "slices"
+
+// StreamCount is the constant that holds the number of compute streams.
+const StreamCount = "kComputeStreams"
+
+// String prints a pointer: "A + s * K", "P_shared[peer] + K".
+func (p Pointer) String() string {
+	text := p.Base
+	if p.Peer != nil {
+		text += "[" + p.Peer.String() + "]"
+	}
+	if p.Offset != nil {
+		text += " + " + p.Offset.String()
+	}
+	return text
+}
+
+// String prints a stream: "caller", "compute[s % 4]", "x_.stream".
+func (s Stream) String() string {
+	switch {
+	case s.Index != nil:
+		return "compute[" + s.Index.String() + "]"
+	case s.Team:
+		return s.Name + ".stream"
+	default:
+		return s.Name
+	}
+}
+
+// StreamsOf lists the streams that a statement runs on.
+func StreamsOf(s Stmt) []Stream {
+	var list []Stream
+	s.Fields(&Rewriter{Queue: func(on Stream) Stream { list = append(list, on); return on }})
+	switch s := s.(type) {
+	case *NcclCall:
+		list = append(list, Stream{Name: s.Team, Team: true})
+	case *NcclGroup:
+		list = append(list, Stream{Name: s.Team, Team: true})
+	}
+	return list
+}
+
+// UsesStream reports whether statements name a stream at all.
+func UsesStream(body []Stmt, on Stream) bool {
+	found := false
+	Walk(body, func(s Stmt) bool {
+		found = found || slices.ContainsFunc(StreamsOf(s), func(u Stream) bool { return u.Name == on.Name && u.Team == on.Team })
+		return !found
+	})
+	return found
+}
+
+// Order makes stream to wait for what was issued to from.
+func Order(info Info, e Event, from, to Stream) []Stmt {
+	return []Stmt{&EventRecord{Info: info, Event: e, On: from}, &StreamWait{Info: info, Event: e, On: to}}
+}

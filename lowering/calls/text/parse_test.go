@@ -1,0 +1,29 @@
+package text
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestParseErrors: a text that is no program is refused where the mistake stands.
+func TestParseErrors(t *testing.T) {
+	const head = "calls p from \"spec.yaml\"\nstreams 0\n\n"
+	for text, want := range map[string]string{
+		"program p":                                  "case:1:1: error HG110: a program starts with",
+		head + "Jump(on caller)":                     "case:4:1: error HG110: no statement is called \"Jump\"",
+		head + "Delay(on caller, on caller)":         "on is given twice",
+		head + "Delay(speed 3)":                      "Delay has no field \"speed\"",
+		head + "Delay(microseconds x)":               "x is no number",
+		head + "Delay(on caller":                     "the parenthesis is not closed",
+		head + "For(var s, count 3)\n  Delay()":      "a colon stands behind what holds statements",
+		head + "  Delay()":                           "this line is indented",
+		head + "Delay(microseconds 1) @x":            "\"@x\" is no position",
+		head + "Let(name a, value 1 +)":              "error HG110: 1 +:",
+		"calls p from \"s\"\nstreams many\n\n":       "\"many\" is no number of streams",
+		"calls p from \"s\"\nstreams 0\nThing()\n\n": "nothing that programs declare is called \"Thing\"",
+	} {
+		if _, err := Parse("case", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want one with %q", text, err, want)
+		}
+	}
+}

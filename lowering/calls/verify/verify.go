@@ -1,0 +1,246 @@
+// Package verify holds what is true of every program of calls, before it is printed.
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/order"
+	"github.com/hirgen/hirgen/lowering/calls/text"
+)
+
+// Program checks a program: what statements name is declared; parts of groups and batches stand in
+// them; on every rank a wait has an earlier record, and at the end of a call the caller's stream is
+// behind all others; every flag that ranks wait for is written, once, and every one that is written
+// is waited for. The error is a *diag.Errors.
+func Program(p *calls.Program) error {
+	v := &verifier{program: p, said: map[string]bool{}}
+	v.names()
+	v.nesting(p.Body, "", false, "")
+	if v.errors.Len() > 0 {
+		return v.errors.Err() // what follows relies on it
+	}
+	o := order.New(p)
+	o.Finish = v.finished
+	o.Unrecorded = func(w *calls.StreamWait, rank int64) {
+		v.fail(w, "the event was not recorded before in this call, on rank %d", rank)
+	}
+	for _, o.Spread = range []order.Spread{order.OneNode, order.ManyNodes} {
+		o.RunAll()
+	}
+	v.flags()
+	return v.errors.Err()
+}
+
+type verifier struct {
+	program *calls.Program
+	errors  diag.List
+	said    map[string]bool
+}
+
+// fail reports a mistake, once.
+func (v *verifier) fail(s calls.Stmt, format string, args ...any) {
+	message := text.Statement(s) + ": " + fmt.Sprintf(format, args...)
+	if key := fmt.Sprint(s.Meta().Pos, message); !v.said[key] {
+		v.said[key] = true
+		v.errors.Add(s.Meta().Pos, diag.HostIRInvalid, "calls: %s", message)
+	}
+}
+
+// declared lists what names of a kind there are.
+func declared[T any](list []*T, name func(*T) string) []string {
+	names := make([]string, len(list))
+	for i, d := range list {
+		names[i] = name(d)
+	}
+	return names
+}
+
+// names checks that what statements name is declared.
+func (v *verifier) names() {
+	p := v.program
+	known := map[string][]string{
+		"event": declared(p.Events, func(d *calls.Events) string { return d.Name }),
+		"share": declared(p.Shares, func(d *calls.Share) string { return d.Name }),
+		"team":  declared(p.Teams, func(d *calls.Team) string { return d.Name }),
+		"guard": declared(p.Guards, func(d *calls.Guard) string { return d.Name }),
+		"mesh":  declared(p.Meshes, func(d *calls.Mesh) string { return d.Name }),
+		"label": declared(p.Labels, func(d *calls.Label) string { return d.Name }),
+	}
+	known["from"], known["to"] = known["mesh"], known["mesh"]
+	shapes := declared(p.Shapes, func(d *calls.Shape) string { return d.Name })
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		s.Fields(&calls.Rewriter{Noted: func(key, name string) {
+			if list, ok := known[key]; ok && !slices.Contains(list, name) {
+				v.fail(s, "no %s is called %s", key, name)
+			}
+		}})
+		if g, ok := s.(*calls.Gemm); ok && !slices.Contains(shapes, g.Shape) {
+			v.fail(s, "no shape is called %s", g.Shape)
+		}
+		if label := s.Meta().Label; label != "" && !slices.Contains(known["label"], label) {
+			v.fail(s, "no label is called %s", label)
+		}
+		return true
+	})
+}
+
+// nesting checks that parts stand in what they are parts of, and only they.
+func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum string) {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *calls.For:
+			v.nesting(s.Body, batch, grouped, sum)
+		case *calls.If:
+			v.nesting(s.Body, batch, grouped, sum)
+			v.nesting(s.Else, batch, grouped, sum)
+		case *calls.Let, *calls.Declare:
+		case *calls.MemOpBatch:
+			v.nesting(s.Body, s.Name, false, "")
+		case *calls.NcclGroup:
+			v.nesting(s.Body, "", true, "")
+		case *calls.PeerSum:
+			v.nesting(s.Body, "", false, s.Name)
+		case *calls.NcclCall:
+			v.stands(s, s.Grouped == grouped && batch == "" && sum == "")
+		case *calls.PeerPart:
+			v.stands(s, s.Sum == sum)
+		case *calls.FlagWrite:
+			v.stands(s, s.Batch == batch && !grouped && sum == "")
+		case *calls.FlagWait:
+			v.stands(s, s.Batch == batch && !grouped && sum == "")
+		case *calls.Transfer:
+			v.stands(s, s.Batch == batch && !grouped && sum == "")
+		default:
+			v.stands(s, batch == "" && !grouped && sum == "")
+		}
+	}
+}
+
+func (v *verifier) stands(s calls.Stmt, well bool) {
+	if !well {
+		v.fail(s, "it is no part of what it stands in, or stands outside of what it is a part of")
+	}
+}
+
+// finished checks the order of streams at the end of a call.
+func (v *verifier) finished(o *order.Ordering) {
+	caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
+	for _, name := range slices.Sorted(maps.Keys(o.Streams)) {
+		if n := o.Streams[name]; !caller.Covers(o.Joined[n]) {
+			v.errors.Add(diag.Pos{File: v.program.File}, diag.HostIRInvalid,
+				"calls: at the end of a call on rank %d the caller's stream is not behind stream %s", o.Rank, name)
+		}
+	}
+}
+
+// pairing counts the writes of a flag in a call, and the waits for it.
+type pairing struct {
+	writes, waits int
+	stmt          calls.Stmt
+}
+
+// flags checks that flags are paired, for ranks that all share memory.
+func (v *verifier) flags() {
+	found := map[string]*pairing{}
+	var order []string
+	note := func(s calls.Stmt, key string, writes, waits int) {
+		if found[key] == nil {
+			found[key] = &pairing{stmt: s}
+			order = append(order, key)
+		}
+		found[key].writes += writes
+		found[key].waits += waits
+	}
+	for _, rank := range v.program.Ranks() {
+		f := &flagIssue{program: v.program, rank: rank, env: v.program.Values(), note: note}
+		f.env["rank"] = rank
+		f.list(v.program.Body)
+	}
+	for _, key := range order {
+		switch p := found[key]; {
+		case p.writes > 1:
+			v.fail(p.stmt, "flag %s is written %d times in a call", key, p.writes)
+		case p.writes == 0:
+			v.fail(p.stmt, "nobody writes flag %s", key)
+		case p.waits == 0:
+			v.fail(p.stmt, "nobody waits for flag %s", key)
+		}
+	}
+}
+
+// flagIssue goes through the flags of one rank.
+type flagIssue struct {
+	program *calls.Program
+	rank    int64
+	env     calls.Values
+	note    func(s calls.Stmt, key string, writes, waits int)
+}
+
+func (f *flagIssue) list(body []calls.Stmt) {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *calls.For:
+			count, _ := f.env.Eval(s.Count)
+			for i := s.First; i < count; i++ {
+				f.env[s.Var] = i
+				f.list(s.Body)
+			}
+		case *calls.If:
+			f.branch(s)
+		case *calls.Let:
+			if value, ok := f.program.Number(s, f.env, f.rank); ok {
+				f.env[s.Name] = value
+			}
+		case *calls.FlagWrite:
+			peer, _ := f.env.Eval(s.Peer)
+			f.note(s, f.key(peer, s.Flag), 1, 0)
+		case *calls.FlagWait:
+			f.note(s, f.key(f.rank, s.Flag), 0, 1)
+		case *calls.Transfer:
+			peer, _ := f.env.Eval(s.Peer)
+			f.transfer(s, peer, calls.Flag{Share: s.Share, Transfer: s.Transfer})
+		case *calls.PeerPart:
+			peer, _ := f.env.Eval(s.Peer)
+			f.transfer(s, peer, calls.Flag{Share: s.Share, Transfer: s.Transfer})
+		default:
+			for _, inner := range calls.Bodies(s) {
+				f.list(*inner)
+			}
+		}
+	}
+}
+
+// transfer is a wait for the ready flag and a write of the peer's done flag.
+func (f *flagIssue) transfer(s calls.Stmt, peer int64, ready calls.Flag) {
+	f.note(s, f.key(f.rank, ready), 0, 1)
+	ready.Done = true
+	f.note(s, f.key(peer, ready), 1, 0)
+}
+
+func (f *flagIssue) branch(s *calls.If) {
+	holds := (s.Guard == "" || f.program.Holds(s.Guard, f.rank)) && (s.Reach == nil || !s.Apart)
+	if s.Cond != nil {
+		value, _ := f.env.Eval(s.Cond)
+		holds = holds && value != 0
+	}
+	if holds {
+		f.list(s.Body)
+	} else {
+		f.list(s.Else)
+	}
+}
+
+// key names a flag of a rank.
+func (f *flagIssue) key(owner int64, flag calls.Flag) string {
+	i, _ := f.env.Eval(flag.Transfer)
+	kind := "ready"
+	if flag.Done {
+		kind = "done"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s[%d] of rank %d", flag.Share, kind, i, owner))
+}

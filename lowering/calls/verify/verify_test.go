@@ -1,0 +1,42 @@
+package verify
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/calls/text"
+)
+
+// TestVerifyCatches holds programs that are wrong, each by one line of a right one.
+func TestVerifyCatches(t *testing.T) {
+	data, err := os.ReadFile("testdata/right.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := string(data)
+	if p, err := text.Parse("right", right); err != nil || Program(p) != nil {
+		t.Fatal(err, Program(p))
+	}
+	for name, c := range map[string]struct{ old, new, want string }{
+		"a wait before its record":     {"EventRecord(event started_, index 0, on caller)\n", "", "the event was not recorded before in this call"},
+		"events that nobody declared":  {"event sent_, index s, on copy", "event lost_, index s, on copy", "no event is called lost_"},
+		"a flag that nobody writes":    {"  FlagWrite(share P_shared, done, transfer s, peer to, on copy)\n", "", "nobody writes flag P_shared done[1] of rank"},
+		"a flag that nobody waits for": {"  FlagWait(share P_shared, transfer s, on copy)\n", "", "nobody waits for flag P_shared ready[1] of rank"},
+		"a flag that is written twice": {"  FlagWrite(share P_shared, done, transfer s, peer to, on copy)\n", "  FlagWrite(share P_shared, done, transfer s, peer to, on copy)\n  FlagWrite(share P_shared, done, transfer s, peer to, on copy)\n", "is written 2 times in a call"},
+		"a stream that is not joined":  {"  StreamWait(event sent_, index s, on caller)\n", "", "the caller's stream is not behind stream copy"},
+		"a part outside of its batch":  {"FlagWait(share P_shared, done, transfer s, batch returns)", "FlagWait(share P_shared, done, transfer s, on caller)", "stands outside of what it is a part of"},
+		"a share that is not there":    {"FlagWait(share P_shared, transfer s, on copy)", "FlagWait(share Q_shared, transfer s, on copy)", "no share is called Q_shared"},
+	} {
+		if !strings.Contains(right, c.old) {
+			t.Fatalf("%s: %q is not in the program", name, c.old)
+		}
+		p, err := text.Parse("wrong", strings.Replace(right, c.old, c.new, 1))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if err := Program(p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
