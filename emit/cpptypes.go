@@ -29,13 +29,14 @@ var typeHeaders = map[string]string{"fp16": "cuda_fp16.h", "bf16": "cuda_bf16.h"
 // here is an error of the spec, never a guess.
 var (
 	unaryFns = map[string]string{
-		"copy": "kCopy", "neg": "kNeg", "relu": "kRelu", "gelu": "kGelu", "silu": "kSilu", "exp": "kExp",
+		"copy": "kCopy", "neg": "kNeg", "relu": "kRelu", "gelu": "kGelu", "silu": "kSilu", "exp": "kExp", "log": "kLog", "sin": "kSin", "cos": "kCos",
 		"sqrt": "kSqrt", "rsqrt": "kRsqrt", "tanh": "kTanh", "reciprocal": "kReciprocal",
 		"relu_grad": "kReluGrad", "gelu_grad": "kGeluGrad", "silu_grad": "kSiluGrad",
 		"scale": "kScale", "shift": "kShift",
 	}
 	binaryFns = map[string]string{
 		"add": "kAdd", "sub": "kSub", "mul": "kMul", "div": "kDiv", "max": "kMax", "min": "kMin",
+		"ge": "kGe", "gt": "kGt", "eq": "kEq", "keep": "kKeep", "drop": "kDrop", "masked": "kMasked",
 	}
 	reduceFns = map[string]string{"sum": "kSum", "max": "kMax", "min": "kMin", "prod": "kProd"}
 	ncclFns   = map[string]string{"sum": "ncclSum", "max": "ncclMax", "min": "ncclMin", "prod": "ncclProd"}

@@ -130,7 +130,7 @@ func keepsIntegers(op *Op) bool {
 		}
 		return slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
 	case OpBinary:
-		return op.Fn != "div"
+		return op.Fn != "div" && op.Fn != "masked"
 	case OpReduce:
 		return op.Fn != "prod"
 	default:

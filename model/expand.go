@@ -10,8 +10,10 @@ import (
 
 // Composites are operations that a spec may write and that are taken apart into primitive
 // ones when it is loaded: what comes after knows nothing of them. They compute in fp32 and
-// round once, to the element type of their first operand.
-var Composites = []string{"softmax", "softmax_grad", "normalize", "normalize_grad", "layer_norm"}
+// round once, to the element type of their first operand, but for where, which only chooses.
+var Composites = []string{
+	"softmax", "softmax_grad", "log_softmax", "normalize", "normalize_grad", "layer_norm", "rms_norm", "where",
+}
 
 // composite says how one of them is taken apart.
 func composite(name string) (rule operation, ok bool) {
@@ -20,12 +22,18 @@ func composite(name string) (rule operation, ok bool) {
 		return operation{least: 1, most: 1, attrs: []string{"axis"}, expand: softmax}, true
 	case "softmax_grad":
 		return operation{least: 2, most: 2, attrs: []string{"axis"}, expand: softmaxGrad}, true
+	case "log_softmax":
+		return operation{least: 1, most: 1, attrs: []string{"axis"}, expand: logSoftmax}, true
 	case "normalize":
 		return operation{least: 1, most: 1, attrs: []string{"axis", "eps"}, expand: normalize}, true
 	case "normalize_grad":
 		return operation{least: 2, most: 2, attrs: []string{"axis", "eps"}, expand: normalizeGrad}, true
 	case "layer_norm":
 		return operation{least: 3, most: 3, attrs: []string{"eps"}, expand: layerNorm}, true
+	case "rms_norm":
+		return operation{least: 1, most: 2, attrs: []string{"eps"}, expand: rmsNorm}, true
+	case "where":
+		return operation{least: 3, most: 3, expand: where}, true
 	}
 	return operation{}, false
 }
@@ -44,12 +52,17 @@ func (a *assembler) takeApart(so *sourceOp, rule operation) {
 	known := a.operands(so, in.op)
 	e := &expansion{inference: in, axis: -1, eps: "1e-5"}
 	if !in.checkCounts() || !known || !e.attributes() {
-		if out, ok := a.claimResult(so); ok {
-			a.failed(so, out)
-		}
+		e.broken()
 		return
 	}
 	rule.expand(e)
+}
+
+// broken keeps what follows quiet about the result.
+func (e *expansion) broken() {
+	if out, ok := e.a.claimResult(e.src); ok {
+		e.a.failed(e.src, out)
+	}
 }
 
 // attributes reads axis, by default the last one, and eps.
@@ -148,64 +161,4 @@ func (a *assembler) isTaken(name string) bool {
 	folded := strings.ToLower(name)
 	_, differs := a.scope.folded["a tensor "+folded]
 	return taken || differs || a.claimed[folded]
-}
-
-// fold reduces the axis and puts one of one element in its place, which stretches.
-func (e *expansion) fold(suffix, fn, arg string) string {
-	axis := strconv.Itoa(e.axis)
-	folded := e.step(suffix, fn, []string{arg}, "axis", axis)
-	return e.step(suffix+"_b", "broadcast", []string{folded}, "axis", axis)
-}
-
-// mean is fold's sum over the number of elements.
-func (e *expansion) mean(suffix, arg string) string {
-	count := e.axesOf(0)[e.axis].Extent.Size
-	return e.step(suffix+"_mean", "scale", []string{e.fold(suffix, "sum", arg)}, "by", formatFloat(1/float64(count)))
-}
-
-func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
-
-// softmax(X) = exp(X - max X) / sum of that, along an axis.
-func softmax(e *expansion) {
-	x := e.arg(0)
-	shifted := e.step("shifted", "sub", []string{x, e.fold("max", "max", x)})
-	exp := e.step("exp", "exp", []string{shifted})
-	e.result("div", exp, e.fold("sum", "sum", exp))
-}
-
-// softmaxGrad(dY, Y) = Y (dY - sum of dY Y), with Y the result of the softmax.
-func softmaxGrad(e *expansion) {
-	dy, y := e.arg(0), e.arg(1)
-	weighted := e.step("weighted", "mul", []string{dy, y})
-	e.result("mul", y, e.step("centered", "sub", []string{dy, e.fold("sum", "sum", weighted)}))
-}
-
-// normalized gives (X - mean X) / sqrt(variance of X + eps), and the divisor's reciprocal.
-func (e *expansion) normalized(x string) (centered, rstd string) {
-	centered = e.step("centered", "sub", []string{x, e.mean("x", x)})
-	variance := e.mean("square", e.step("square", "mul", []string{centered, centered}))
-	return centered, e.step("rstd", "rsqrt", []string{e.step("var", "shift", []string{variance}, "by", e.eps)})
-}
-
-// normalize(X): see normalized.
-func normalize(e *expansion) {
-	centered, rstd := e.normalized(e.arg(0))
-	e.result("mul", centered, rstd)
-}
-
-// normalizeGrad(dY, X) = rstd (dY - mean dY - Y mean of (dY Y)), with Y = normalize(X).
-func normalizeGrad(e *expansion) {
-	dy := e.arg(0)
-	centered, rstd := e.normalized(e.arg(1))
-	y := e.step("y", "mul", []string{centered, rstd})
-	along := e.mean("along", e.step("weighted", "mul", []string{dy, y}))
-	away := e.step("away", "sub", []string{dy, e.mean("dy", dy)})
-	e.result("mul", rstd, e.step("tangent", "sub", []string{away, e.step("radial", "mul", []string{y, along})}))
-}
-
-// layerNorm(X, gamma, beta) = normalize(X) gamma + beta, along the last axis.
-func layerNorm(e *expansion) {
-	centered, rstd := e.normalized(e.arg(0))
-	y := e.step("y", "mul", []string{centered, rstd})
-	e.result("add", e.step("scaled", "mul", []string{y, e.arg(1)}), e.arg(2))
 }

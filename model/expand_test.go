@@ -52,6 +52,8 @@ func TestMistakesInComposites(t *testing.T) {
 		"softmax(X, axis=2)":               "axis 2 is not between 0 and 1",
 		"softmax(X, axis=[0])":             "axis is one axis, not a list",
 		"softmax(X, eps=1)":                `softmax has no attribute "eps"`,
+		"where(X, X, G)":                   "the axes 4 of G and 3 of X meet and have different extents",
+		"rms_norm(X, axis=0)":              `rms_norm has no attribute "axis"`,
 		"softmax(X, X)":                    "softmax takes 1 operand, not 2",
 		"normalize(X, eps=-1)":             "eps is -1; it is at least 0",
 		"normalize(X, eps=tiny)":           `"tiny" is no decimal number`,

@@ -33,10 +33,10 @@ var operations = map[string]operation{
 // documentation lists them.
 var (
 	UnaryFns = []string{
-		"neg", "relu", "gelu", "silu", "exp", "sqrt", "rsqrt", "tanh", "reciprocal", "relu_grad", "gelu_grad", "silu_grad",
+		"neg", "relu", "gelu", "silu", "exp", "log", "sin", "cos", "sqrt", "rsqrt", "tanh", "reciprocal", "relu_grad", "gelu_grad", "silu_grad",
 	}
 	ConstantFns = []string{"scale", "shift"} // of one operand and a constant, the attribute by
-	BinaryFns   = []string{"add", "sub", "mul", "div", "max", "min"}
+	BinaryFns   = []string{"add", "sub", "mul", "div", "max", "min", "ge", "gt", "eq", "keep", "drop", "masked"}
 	ReduceFns   = []string{"sum", "max", "min", "prod"}
 )
 

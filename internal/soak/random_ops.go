@@ -189,8 +189,8 @@ func (g *generator) constant() bool {
 func (g *generator) binary() bool {
 	a := g.any()
 	fn := pick(g, "add", "add", "sub", "mul", "max", "min")
-	if g.chance(0.1) {
-		fn = "div"
+	if g.chance(0.2) {
+		fn = pick(g, "div", "ge", "gt", "eq", "keep", "drop", "masked")
 	}
 	b := g.partner(a)
 	axes := a.axes
@@ -269,10 +269,17 @@ func (g *generator) composite() bool {
 	switch fn {
 	case "layer_norm":
 		op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name, g.inputOf(last, v.dtype, v.mesh).name)
+	case "rms_norm":
+		if g.chance(0.7) {
+			op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name)
+		}
+	case "where":
+		mask := g.inputOf(v.shape()[g.IntN(len(v.axes)):], pick(g, domain.DTypes...), v.mesh)
+		op.In = []string{mask.name, v.name, g.partner(v).name}
 	case "softmax_grad", "normalize_grad":
 		op.In = append(op.In, g.inputOf(v.shape(), v.dtype, v.mesh).name)
 	}
-	if fn != "layer_norm" && len(v.axes) > 1 && g.chance(0.5) {
+	if takesAxis := fn != "layer_norm" && fn != "rms_norm" && fn != "where"; takesAxis && len(v.axes) > 1 && g.chance(0.5) {
 		op.Attrs = append(op.Attrs, g.axisAttr(g.IntN(len(v.axes)), len(v.axes)))
 	}
 	if len(v.axes) < 2 {

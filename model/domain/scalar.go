@@ -42,6 +42,9 @@ var UnaryFns = map[string]func(float64) float64{
 	"gelu":       func(v float64) float64 { return v / 2 * (1 + math.Erf(v/math.Sqrt2)) },
 	"silu":       func(v float64) float64 { return v / (1 + math.Exp(-v)) },
 	"exp":        math.Exp,
+	"log":        math.Log,
+	"sin":        math.Sin,
+	"cos":        math.Cos,
 	"sqrt":       math.Sqrt,
 	"rsqrt":      func(v float64) float64 { return 1 / math.Sqrt(v) },
 	"tanh":       math.Tanh,
@@ -103,6 +106,22 @@ var BinaryFns = map[string]func(a, b float64) float64{
 	"min":  math.Min,
 	"sum":  func(a, b float64) float64 { return a + b },
 	"prod": func(a, b float64) float64 { return a * b },
+	"ge":   func(a, b float64) float64 { return oneIf(a >= b) },
+	"gt":   func(a, b float64) float64 { return oneIf(a > b) },
+	"eq":   func(a, b float64) float64 { return oneIf(a == b) },
+	// Of a mask b: elements of a where it is not 0, or where it is, and what stands for the others.
+	"keep":   func(a, b float64) float64 { return choose(b != 0, a, 0) },
+	"drop":   func(a, b float64) float64 { return choose(b == 0, a, 0) },
+	"masked": func(a, b float64) float64 { return choose(b != 0, a, math.Inf(-1)) },
+}
+
+func oneIf(holds bool) float64 { return choose(holds, 1, 0) }
+
+func choose(holds bool, a, b float64) float64 {
+	if holds {
+		return a
+	}
+	return b
 }
 
 // step is 1 for what is positive and 0 otherwise; NaN stays NaN.

@@ -23,6 +23,9 @@ struct UnaryFn {
     kGelu,
     kSilu,
     kExp,
+    kLog,
+    kSin,
+    kCos,
     kSqrt,
     kRsqrt,
     kTanh,
@@ -39,8 +42,10 @@ struct UnaryFn {
   Kind kind;
   float by;
 };
-/// Binary functions.
-enum class BinaryFn { kAdd, kSub, kMul, kDiv, kMax, kMin };
+/// Binary functions. A comparison gives 1 or 0. The second operand of the last three is a mask,
+/// which holds where it is not 0: kKeep and kDrop give the first operand where it holds, or does
+/// not, and 0 elsewhere; kMasked gives it where it holds, and -inf elsewhere.
+enum class BinaryFn { kAdd, kSub, kMul, kDiv, kMax, kMin, kGe, kGt, kEq, kKeep, kDrop, kMasked };
 /// Reduction functions; identities are 0, -inf, +inf, 1.
 enum class ReduceFn { kSum, kMax, kMin, kProd };
 

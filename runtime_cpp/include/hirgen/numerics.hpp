@@ -149,6 +149,15 @@ HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
     case UnaryFn::kExp:
       for (float& v : x) v = expf(v);
       return;
+    case UnaryFn::kLog:
+      for (float& v : x) v = logf(v);
+      return;
+    case UnaryFn::kSin:
+      for (float& v : x) v = sinf(v);
+      return;
+    case UnaryFn::kCos:
+      for (float& v : x) v = cosf(v);
+      return;
     case UnaryFn::kSqrt:
       for (float& v : x) v = sqrtf(v);
       return;
@@ -205,6 +214,24 @@ HG_HOST_DEVICE inline void apply(BinaryFn fn, float (&a)[W], const float (&b)[W]
       return;
     case BinaryFn::kMin:
       for (int j = 0; j < W; ++j) a[j] = smaller(a[j], b[j]);
+      return;
+    case BinaryFn::kGe:
+      for (int j = 0; j < W; ++j) a[j] = a[j] >= b[j] ? 1.0F : 0.0F;
+      return;
+    case BinaryFn::kGt:
+      for (int j = 0; j < W; ++j) a[j] = a[j] > b[j] ? 1.0F : 0.0F;
+      return;
+    case BinaryFn::kEq:
+      for (int j = 0; j < W; ++j) a[j] = a[j] == b[j] ? 1.0F : 0.0F;
+      return;
+    case BinaryFn::kKeep:
+      for (int j = 0; j < W; ++j) a[j] = b[j] != 0.0F ? a[j] : 0.0F;
+      return;
+    case BinaryFn::kDrop:
+      for (int j = 0; j < W; ++j) a[j] = b[j] == 0.0F ? a[j] : 0.0F;
+      return;
+    case BinaryFn::kMasked:
+      for (int j = 0; j < W; ++j) a[j] = b[j] != 0.0F ? a[j] : -INFINITY;
       return;
   }
 }

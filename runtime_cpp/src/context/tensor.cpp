@@ -70,9 +70,10 @@ int64_t TensorDesc::local_elements() const {
 // The lists below are in the order of the enumerators.
 
 UnaryFn unary_fn(std::string_view spelling) {
-  static constexpr std::array<const char*, 15> kNames = {
-      "copy", "neg",        "relu",      "gelu",      "silu",      "exp",   "sqrt", "rsqrt",
-      "tanh", "reciprocal", "relu_grad", "gelu_grad", "silu_grad", "scale", "shift"};
+  static constexpr std::array<const char*, 18> kNames = {
+      "copy",       "neg",       "relu",      "gelu",      "silu",  "exp",
+      "log",        "sin",       "cos",       "sqrt",      "rsqrt", "tanh",
+      "reciprocal", "relu_grad", "gelu_grad", "silu_grad", "scale", "shift"};
   const size_t open = spelling.find('(');
   const auto kind = static_cast<UnaryFn::Kind>(index_of(kNames, spelling.substr(0, open), "unary"));
   const bool has_constant = open != std::string_view::npos;
@@ -83,7 +84,8 @@ UnaryFn unary_fn(std::string_view spelling) {
 }
 
 BinaryFn binary_fn(std::string_view spelling) {
-  static constexpr std::array<const char*, 6> kNames = {"add", "sub", "mul", "div", "max", "min"};
+  static constexpr std::array<const char*, 12> kNames = {
+      "add", "sub", "mul", "div", "max", "min", "ge", "gt", "eq", "keep", "drop", "masked"};
   return static_cast<BinaryFn>(index_of(kNames, spelling, "binary"));
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "test.hpp"
 
@@ -36,6 +37,9 @@ const NamedUnary kUnary[] = {
     {"gelu", [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
     {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
     {"exp", [](double x) { return std::exp(x); }},
+    {"log", [](double x) { return std::log(x); }},
+    {"sin", [](double x) { return std::sin(x); }},
+    {"cos", [](double x) { return std::cos(x); }},
     {"sqrt", [](double x) { return std::sqrt(x); }},
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
     {"tanh", [](double x) { return std::tanh(x); }},
@@ -157,6 +161,18 @@ float apply(BinaryFn fn, float a, float b) {
       return std::max(a, b);
     case BinaryFn::kMin:
       return std::min(a, b);
+    case BinaryFn::kGe:
+      return a >= b ? 1 : 0;
+    case BinaryFn::kGt:
+      return a > b ? 1 : 0;
+    case BinaryFn::kEq:
+      return a == b ? 1 : 0;
+    case BinaryFn::kKeep:
+      return b != 0 ? a : 0;
+    case BinaryFn::kDrop:
+      return b == 0 ? a : 0;
+    case BinaryFn::kMasked:
+      return b != 0 ? a : -std::numeric_limits<float>::infinity();
   }
   return 0;
 }
@@ -168,12 +184,16 @@ void test_binary_functions_broadcast() {
     for (const int64_t n : {16, 9}) {
       for (const int64_t offset : {0, 1}) {
         const std::vector<float> a = integers(static_cast<size_t>(5 * n), 2);
-        std::vector<float> b = integers(static_cast<size_t>(5 * n), 3);
-        for (float& x : b) x = x == 0 ? 1 : x;
-        const Elements left(type, a, offset), right(type, b), out(type, 5 * n);
+        const std::vector<float> integer = integers(static_cast<size_t>(5 * n), 3);
+        std::vector<float> nonzero = integer;
+        for (float& x : nonzero) x = x == 0 ? 1 : x;
+        const Elements left(type, a, offset), out(type, 5 * n);
         for (const int rows : {5, 1}) {
           for (const int64_t columns : {n, int64_t{1}}) {
-            for (int fn = 0; fn < 6; ++fn) {
+            for (int fn = 0; fn < 12; ++fn) {
+              const std::vector<float>& b =
+                  static_cast<BinaryFn>(fn) == BinaryFn::kDiv ? nonzero : integer;
+              const Elements right(type, b);
               hirgen::launch_binary(static_cast<BinaryFn>(fn), out.get(), type, row_major({5, n}),
                                     left.get(), row_major({5, n}), right.get(),
                                     row_major({rows, columns}), type, stream(), "test");

@@ -1,0 +1,69 @@
+package model
+
+import (
+	"math"
+	"testing"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// What composites compute, in fp32, against their formulas in fp64.
+func TestCompositesAgainstFormulas(t *testing.T) {
+	x := []float64{0.5, -1, 2, 3, 0.25, -0.75}
+	gamma := []float64{1, 2, -0.5}
+	row := func(i int) []float64 { return x[i/3*3 : i/3*3+3] }
+	sum := func(list []float64, f func(float64) float64) float64 {
+		total := 0.0
+		for _, v := range list {
+			total += f(v)
+		}
+		return total
+	}
+	for op, want := range map[string]func(i int) float64{
+		"log_softmax(X)": func(i int) float64 { return x[i] - math.Log(sum(row(i), math.Exp)) },
+		"rms_norm(X)": func(i int) float64 {
+			return x[i] / math.Sqrt(sum(row(i), func(v float64) float64 { return v * v })/3+1e-5)
+		},
+		"rms_norm(X, G, eps=0.5)": func(i int) float64 {
+			return gamma[i%3] * x[i] / math.Sqrt(sum(row(i), func(v float64) float64 { return v * v })/3+0.5)
+		},
+		"where(M, X, G)": func(i int) float64 {
+			if i == 1 || i == 2 {
+				return gamma[i%3]
+			}
+			return x[i]
+		},
+	} {
+		p := mustLoad(t, spec("X: [2, 3], G: [3], M: [2, 3]", "- Y = "+op+"\n- U = neg(G)\n- V = neg(M)"))
+		values := mustEvaluate(t, p, map[string]*Array{
+			"X": array([]int64{2, 3}, x...), "G": array([]int64{3}, gamma...), "M": array([]int64{2, 3}, 1, 0, 0, -1, 0.5, 1),
+		})
+		for i, got := range values["Y"].Data {
+			if math.Abs(got-want(i)) > 1e-6 {
+				t.Errorf("%s: element %d is %v, not %v", op, i, got, want(i))
+			}
+		}
+	}
+}
+
+// where takes what it leaves out for what it is, infinite or not a number, and its mask in any type.
+func TestWhereLeavesOutWhatIsInfinite(t *testing.T) {
+	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {M: {axes: [3], dtype: fp32}, A: [3], B: [3]}\nops: [\"Y = where(M, A, B)\", \"Z = masked(A, B)\"]")
+	inf := math.Inf(1)
+	values := mustEvaluate(t, p, map[string]*Array{
+		"M": array([]int64{3}, 1, 0, 1e-30), "A": array([]int64{3}, 5, inf, -inf), "B": array([]int64{3}, math.NaN(), 2, 0),
+	})
+	for i, want := range []float64{5, 2, -inf} {
+		if got := values["Y"].Data[i]; got != want {
+			t.Errorf("Y[%d] = %v, want %v", i, got, want)
+		}
+	}
+	if got := values["Z"].Data; got[0] != 5 || got[1] != inf || got[2] != -inf {
+		t.Errorf("Z = %v", got)
+	}
+	for _, tensor := range p.Tensors {
+		if tensor.Name == "Y" && tensor.DType != domain.BF16 {
+			t.Errorf("Y is %s", tensor.DType)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package model
+
+import (
+	"strconv"
+
+	"github.com/hirgen/hirgen/internal/diag"
+)
+
+// fold reduces the axis and puts one of one element in its place, which stretches.
+func (e *expansion) fold(suffix, fn, arg string) string {
+	axis := strconv.Itoa(e.axis)
+	folded := e.step(suffix, fn, []string{arg}, "axis", axis)
+	return e.step(suffix+"_b", "broadcast", []string{folded}, "axis", axis)
+}
+
+// mean is fold's sum over the number of elements.
+func (e *expansion) mean(suffix, arg string) string {
+	count := e.axesOf(0)[e.axis].Extent.Size
+	return e.step(suffix+"_mean", "scale", []string{e.fold(suffix, "sum", arg)}, "by", formatFloat(1/float64(count)))
+}
+
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
+
+// shifted gives X - max X and its exponential.
+func (e *expansion) shifted(x string) (shifted, exp string) {
+	shifted = e.step("shifted", "sub", []string{x, e.fold("max", "max", x)})
+	return shifted, e.step("exp", "exp", []string{shifted})
+}
+
+// softmax(X) = exp(X - max X) / sum of that, along an axis.
+func softmax(e *expansion) {
+	_, exp := e.shifted(e.arg(0))
+	e.result("div", exp, e.fold("sum", "sum", exp))
+}
+
+// logSoftmax(X) = X - max X - log of the sum of exp(X - max X), along an axis.
+func logSoftmax(e *expansion) {
+	shifted, exp := e.shifted(e.arg(0))
+	e.result("sub", shifted, e.step("log", "log", []string{e.fold("sum", "sum", exp)}))
+}
+
+// softmaxGrad(dY, Y) = Y (dY - sum of dY Y), with Y the result of the softmax.
+func softmaxGrad(e *expansion) {
+	dy, y := e.arg(0), e.arg(1)
+	weighted := e.step("weighted", "mul", []string{dy, y})
+	e.result("mul", y, e.step("centered", "sub", []string{dy, e.fold("sum", "sum", weighted)}))
+}
+
+// normalized gives (X - mean X) / sqrt(variance of X + eps), and the divisor's reciprocal.
+func (e *expansion) normalized(x string) (centered, rstd string) {
+	centered = e.step("centered", "sub", []string{x, e.mean("x", x)})
+	variance := e.mean("square", e.step("square", "mul", []string{centered, centered}))
+	return centered, e.step("rstd", "rsqrt", []string{e.step("var", "shift", []string{variance}, "by", e.eps)})
+}
+
+// normalize(X): see normalized.
+func normalize(e *expansion) {
+	centered, rstd := e.normalized(e.arg(0))
+	e.result("mul", centered, rstd)
+}
+
+// normalizeGrad(dY, X) = rstd (dY - mean dY - Y mean of (dY Y)), with Y = normalize(X).
+func normalizeGrad(e *expansion) {
+	dy := e.arg(0)
+	centered, rstd := e.normalized(e.arg(1))
+	y := e.step("y", "mul", []string{centered, rstd})
+	along := e.mean("along", e.step("weighted", "mul", []string{dy, y}))
+	away := e.step("away", "sub", []string{dy, e.mean("dy", dy)})
+	e.result("mul", rstd, e.step("tangent", "sub", []string{away, e.step("radial", "mul", []string{y, along})}))
+}
+
+// layerNorm(X, gamma, beta) = normalize(X) gamma + beta, along the last axis.
+func layerNorm(e *expansion) {
+	centered, rstd := e.normalized(e.arg(0))
+	y := e.step("y", "mul", []string{centered, rstd})
+	e.result("add", e.step("scaled", "mul", []string{y, e.arg(1)}), e.arg(2))
+}
+
+// rmsNorm(X, gamma) = X / sqrt(mean of X squared + eps) gamma, along the last axis.
+func rmsNorm(e *expansion) {
+	x := e.arg(0)
+	square := e.mean("square", e.step("square", "mul", []string{x, x}))
+	rstd := e.step("rstd", "rsqrt", []string{e.step("shifted", "shift", []string{square}, "by", e.eps)})
+	if len(e.op.In) == 1 {
+		e.result("mul", x, rstd)
+		return
+	}
+	e.result("mul", e.step("y", "mul", []string{x, rstd}), e.arg(1))
+}
+
+// where(mask, A, B) = A where the mask is not 0, and B elsewhere: the sum of both, each with 0 in
+// place of what is left out. The mask may have another element type.
+func where(e *expansion) {
+	mask, a, b := e.src.args[0].value, e.src.args[1].value, e.src.args[2].value
+	dtype := e.op.In[1].DType
+	if other := e.op.In[2]; other.DType != dtype {
+		e.a.list.Add(e.src.args[2].pos, diag.DTypeMismatch, "%s is %s, but %s is %s", b, other.DType, a, dtype).
+			WithHint("convert one of them with cast")
+		e.broken()
+		return
+	}
+	if e.op.In[0].DType != dtype {
+		mask = e.step("mask", "cast", []string{mask}, "dtype", string(dtype))
+	}
+	kept, dropped := e.step("kept", "keep", []string{a, mask}), e.step("dropped", "drop", []string{b, mask})
+	e.add(e.src.out.value, "add", []string{kept, dropped}, nil)
+}
