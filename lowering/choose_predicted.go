@@ -17,19 +17,37 @@ const nearEnough = 1
 // mostOperations is the size of programs that are lowered once for each candidate.
 const mostOperations = 256
 
-// predictedMachine is what schedules are predicted on, since that is what the candidates were measured on.
-const predictedMachine = "h200"
+// MeasuredMachine is what the measurements are of, and so what schedules are predicted on beside them.
+const MeasuredMachine = "h200"
 
-// choosePredicted is a predictor by the model. It chooses among the schedules that were measured for any
-// operation, and the program as it is. It chooses nothing where nothing crosses ranks, and for a program that
-// is too large to try.
+// choosePredicted is a predictor by the model of the machine that the measurements are of.
 func choosePredicted(p *hostir.Program) (basis string, err error) {
-	if len(p.Body) > mostOperations || p.Meshes[0].Size() == 1 {
-		return "", nil
-	}
-	m, err := cost.LoadMachine(predictedMachine)
+	m, err := cost.LoadMachine(MeasuredMachine)
 	if err != nil {
 		return "", err
+	}
+	return predictOn(p, m)
+}
+
+// chooseOn makes the choices of schedule: auto by the model of a machine alone, where it makes any.
+func chooseOn(p *hostir.Program, m *cost.Machine) error {
+	if p.Auto == nil {
+		return nil
+	}
+	problem, known := recognise(p.Body)
+	basis, err := predictOn(p, m)
+	if basis != "" {
+		p.Auto.Basis = problem.describe(known) + basis
+	}
+	return err
+}
+
+// predictOn makes the choices that the model of a machine expects to be the fastest, and says so. It chooses among
+// the schedules that were measured for any operation, and the program as it is. It chooses nothing where nothing
+// crosses ranks, and for a program that is too large to try.
+func predictOn(p *hostir.Program, m *cost.Machine) (basis string, err error) {
+	if len(p.Body) > mostOperations || p.Meshes[0].Size() == 1 {
+		return "", nil
 	}
 	source := text.Print(p)
 	ranked := rank(func() (*hostir.Program, error) { return text.Parse(p.File, source) }, candidates(p), m)

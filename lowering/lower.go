@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/hostir/verify"
@@ -21,6 +22,9 @@ type Options struct {
 	DumpAfter func(pass string, text string, changed bool)
 	// Verify checks the program's invariants before the first pass and after each.
 	Verify bool
+	// Machine, when set, is what schedule: auto predicts for. No measurement is read then: those that come with
+	// hirgen are of other machines.
+	Machine *cost.Machine
 }
 
 // Lower turns a pipeline into the host program that every rank runs. Errors are
@@ -29,6 +33,11 @@ func Lower(p *model.Pipeline, opt Options) (*hostir.Program, error) {
 	program, err := Build(p)
 	if err != nil {
 		return nil, err
+	}
+	if opt.Machine != nil {
+		if err := chooseOn(program, opt.Machine); err != nil {
+			return nil, err
+		}
 	}
 	if err := Run(program, Passes, opt); err != nil {
 		return nil, err

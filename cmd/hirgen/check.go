@@ -34,7 +34,7 @@ input.`,
 			if err != nil {
 				return err
 			}
-			predicted, err := predicting.predict(program)
+			predicted, err := predicting.predict(program, flags.machine)
 			if err != nil {
 				return err
 			}

@@ -12,24 +12,27 @@ import (
 )
 
 // costFlags are those of a prediction.
-type costFlags struct{ machine, trace string }
+type costFlags struct{ trace string }
 
 func (f *costFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.machine, "machine", "h200", "predict for `MACHINE`: "+strings.Join(cost.Machines(), ", ")+", or a file that --calibrate of an emitted program wrote")
-	flags.StringVar(&f.trace, "trace", "", "write the predicted timeline to `FILE`, for ui.perfetto.dev")
-	_ = cmd.RegisterFlagCompletionFunc("machine", cobra.FixedCompletions(cost.Machines(), cobra.ShellCompDirectiveDefault))
+	cmd.Flags().StringVar(&f.trace, "trace", "", "write the predicted timeline to `FILE`, for ui.perfetto.dev")
 }
 
-// predict gives the prediction for a program, and writes its timeline where that is asked for. It is nil for a
-// program with too many calls.
-func (f *costFlags) predict(p *hostir.Program) (*cost.Prediction, error) {
-	machine, err := cost.LoadMachine(f.machine)
-	if err != nil {
-		if isEnvironment(err) {
-			return nil, err
-		}
+// loadMachine gives the machine that --machine names.
+func loadMachine(name string) (*cost.Machine, error) {
+	m, err := cost.LoadMachine(name)
+	if err != nil && !isEnvironment(err) {
 		return nil, usagef("--machine %v", err)
+	}
+	return m, err
+}
+
+// predict gives the prediction for a program on a machine, and writes its timeline where that is asked for. It is
+// nil for a program with too many calls.
+func (f *costFlags) predict(p *hostir.Program, on string) (*cost.Prediction, error) {
+	machine, err := loadMachine(on)
+	if err != nil {
+		return nil, err
 	}
 	r, err := cost.Predict(p, machine)
 	if err != nil || r == nil {

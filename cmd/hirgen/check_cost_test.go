@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -50,6 +51,32 @@ func TestCheckPredicts(t *testing.T) {
 	fast, late := checked(t, "", agMatmul).Prediction, checked(t, "", agMatmul, "--machine", slow).Prediction
 	if late.Time < 5*fast.Time {
 		t.Errorf("with a tenth of the rate a call takes %v us, and %v else", late.Time, fast.Time)
+	}
+}
+
+// TestAutoForAMachine: for another machine than the measured one no measurement counts, and a slow link changes the choice.
+func TestAutoForAMachine(t *testing.T) {
+	auto := []string{example("ag_matmul_auto"), "-p", "D=2", "-p", "M=4096", "-p", "N=4096", "-p", "K=4096"}
+	basis := func(more ...string) string { return checked(t, "", append(slices.Clone(auto), more...)...).Auto.Basis }
+	if got := basis(); !strings.Contains(got, ": measured ") {
+		t.Errorf("at a size that was measured it is %q", got)
+	}
+	own := machineFile(t, `"name": "h200"`, `"name": "mine"`)
+	fast := basis("--machine", own)
+	if !strings.HasPrefix(fast, "ag_matmul 4096 x 4096 x 4096, bf16, 2 ranks: predicted ") || !strings.Contains(fast, " on mine with ") {
+		t.Errorf("for a machine of one's own it is %q", fast)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	if exit, _, stderr := hirgen(t, "", slices.Concat([]string{"emit", "-o", out, "--machine", own}, auto)...); exit != exitOK {
+		t.Fatal(stderr)
+	}
+	written, err := os.ReadFile(filepath.Join(out, "host_ir.txt"))
+	if err != nil || !strings.Contains(string(written), " on mine with ") {
+		t.Errorf("%v, and the emitted program was chosen otherwise:\n%s", err, written)
+	}
+	slow := machineFile(t, `"pull_gbps": [[1048576, 250], [8388608, 300], [67108864, 375]]`, `"pull_gbps": [[1048576, 2.5], [8388608, 3], [67108864, 3.75]]`)
+	if got := basis("--machine", slow); strings.Contains(got, "via ipc-get") {
+		t.Errorf("where reading from peers is slow it is %q", got)
 	}
 }
 

@@ -45,6 +45,13 @@ func (f *specFlags) loweringOptions(w io.Writer) (lowering.Options, error) {
 		}
 	}
 	options := lowering.Options{Disable: f.disable, Verify: true}
+	if f.machine != lowering.MeasuredMachine {
+		machine, err := loadMachine(f.machine)
+		if err != nil {
+			return options, err
+		}
+		options.Machine = machine
+	}
 	if len(f.dumpAfter) > 0 {
 		options.DumpAfter = func(pass, text string, changed bool) {
 			if slices.Contains(f.dumpAfter, everyPass) || slices.Contains(f.dumpAfter, pass) {

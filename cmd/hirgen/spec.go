@@ -13,6 +13,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -25,6 +26,7 @@ type specFlags struct {
 	schedule  []string
 	dumpAfter []string
 	disable   []string
+	machine   string
 }
 
 func (f *specFlags) register(cmd *cobra.Command) {
@@ -45,6 +47,9 @@ func (f *specFlags) registerLowering(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.dumpAfter, "dump-after", nil, "print the host program after `PASS` (or all) to standard error; repeatable")
 	flags.StringArrayVar(&f.disable, "disable-pass", nil, "leave `PASS` out; repeatable")
+	flags.StringVar(&f.machine, "machine", lowering.MeasuredMachine, "predict for `MACHINE`, and choose for it with schedule: auto: "+
+		strings.Join(cost.Machines(), ", ")+", or a file that --calibrate of an emitted program wrote")
+	_ = cmd.RegisterFlagCompletionFunc("machine", cobra.FixedCompletions(cost.Machines(), cobra.ShellCompDirectiveDefault))
 	_ = cmd.RegisterFlagCompletionFunc("dump-after", completing(dumpNames))
 	_ = cmd.RegisterFlagCompletionFunc("disable-pass", completing(passNames))
 }
@@ -128,7 +133,7 @@ func (s *source) locate(err error) error {
 	return &specError{errors: found, path: s.path, text: s.text}
 }
 
-// settings is the -p and --schedule flags in a form that does not depend on how they
+// settings is the -p, --schedule and --machine flags in a form that does not depend on how they
 // were typed.
 func (f *specFlags) settings() []string {
 	var flags []string
@@ -137,6 +142,9 @@ func (f *specFlags) settings() []string {
 	}
 	for _, setting := range slices.Compact(slices.Sorted(slices.Values(f.schedule))) {
 		flags = append(flags, "--schedule", setting)
+	}
+	if f.machine != lowering.MeasuredMachine {
+		flags = append(flags, "--machine", f.machine)
 	}
 	return flags
 }
