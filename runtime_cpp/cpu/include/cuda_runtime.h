@@ -93,6 +93,7 @@ typedef enum cudaDeviceAttr {
   cudaDevAttrConcurrentKernels = 31,
   cudaDevAttrPciBusId = 33,
   cudaDevAttrPciDeviceId = 34,
+  cudaDevAttrL2CacheSize = 38,
   cudaDevAttrAsyncEngineCount = 40,
   cudaDevAttrPciDomainId = 50,
   cudaDevAttrComputeCapabilityMajor = 75,

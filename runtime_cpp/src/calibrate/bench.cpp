@@ -7,6 +7,7 @@
 #include "hirgen/error.hpp"
 #include "hirgen/flags.hpp"
 #include "hirgen/kernels.hpp"
+#include "hirgen/transfers.hpp"
 
 namespace hirgen {
 
@@ -66,12 +67,18 @@ void Bench::memory(Figures& figures) {
   };
   const double latency = copy(kSmall);
   const RateCurve all = curve(latency, copy, 2);  // each byte is read and written
+  int device = 0, cache = 0;
+  HG_CHECK(cudaGetDevice(&device), kBench);
+  HG_CHECK(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device), kBench);
+  const auto fits = [&](const RatePoint& point) {
+    return point.bytes <= std::max<double>(cache, all.front().bytes);
+  };
   for (const RatePoint& point : all) {
-    figures.l2_gbps = std::max(figures.l2_gbps, point.gbps);
+    if (fits(point)) figures.l2_gbps = std::max(figures.l2_gbps, point.gbps);
   }
-  // What the cache holds is as fast as anything; the first size that is much slower is not in it.
+  // What the cache holds is as fast as anything; a size that is much slower is not in it.
   for (const RatePoint& point : all) {
-    if (point.gbps > 0.8 * figures.l2_gbps) figures.l2_bytes = point.bytes;
+    if (fits(point) && point.gbps > 0.8 * figures.l2_gbps) figures.l2_bytes = point.bytes;
   }
   for (const RatePoint& point : all) {
     if (point.bytes > figures.l2_bytes) figures.hbm.push_back(point);
@@ -176,8 +183,8 @@ void Bench::links(Figures& figures) {
   const auto pull = copy(other_, peer), push = copy(peer, other_);
   const auto by_kernel = [&](int64_t bytes) {
     return meter_.device([&] {
-      launch_unary(UnaryFn::kCopy, reinterpret_cast<float*>(other_),
-                   reinterpret_cast<const float*>(peer), bytes / 4, meter_.stream(), kBench);
+      launch_transfer(other_, peer, static_cast<size_t>(bytes), shared_->flags(next, 0),
+                      meter_.stream(), kBench);
     });
   };
   figures.device["copy"] = std::max(pull(kSmall), kLeastTime);
@@ -189,8 +196,7 @@ void Bench::links(Figures& figures) {
   figures.push = curve(push(kSmall), push);
   figures.sm_copy = curve(by_kernel(kSmall), by_kernel);
   for (const RateCurve* all : {&figures.pull, &figures.push, &figures.sm_copy}) {
-    for (const RatePoint& point : *all)
-      figures.limit_gbps = std::max(figures.limit_gbps, point.gbps);
+    figures.limit_gbps = std::max(figures.limit_gbps, all->back().gbps);
   }
 }
 

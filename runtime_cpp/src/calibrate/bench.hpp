@@ -49,6 +49,8 @@ class Bench {
   void flags(Figures& figures);
   CollectiveFigures team(int ranks, bool sums);
   CollectiveFigures pair();
+  /// What a GEMM takes besides its work.
+  void fixed_times(const GemmRun& whole, Figures& figures);
   /// The largest GEMM of square matrices whose run is not too long.
   GemmRun& gemm(DType dtype);
   /// Share of its rate that the GEMM loses while `other` is issued to its own stream.

@@ -1,6 +1,7 @@
 // GEMMs, collectives, and what they take from each other.
 #include <algorithm>
-#include <array>
+#include <chrono>
+#include <thread>
 
 #include "bootstrap/rendezvous.hpp"
 #include "calibrate/bench.hpp"
@@ -14,6 +15,8 @@ constexpr const char* kGemm = "calibrate GEMM";
 constexpr const char* kTeam = "calibrate team";
 constexpr double kLongGemm = 20e3;     // microseconds: larger sizes are left out then
 constexpr double kHeatSeconds = 0.25;  // until a GPU is at its power limit
+constexpr double kCoolSeconds = 2e-3;  // in which one that has rested does not get there
+constexpr std::chrono::milliseconds kRest{200};
 constexpr int64_t kLeastExtent = 64, kMostExtent = 8192;
 constexpr double kTera = 1e6;  // FLOP in a microsecond of one TFLOP/s
 
@@ -25,6 +28,15 @@ double flops(const MatmulShape& shape) {
 /// Which share a time above another one is of it, as far as a share of a rate may be.
 double share_lost(double alone, double beside) {
   return beside <= alone ? 0 : std::min(1 - alone / beside, 0.5);
+}
+
+/// The SMs as a rectangle: how many rows it has, no more than columns.
+int64_t rows_of_wave(int64_t sms) {
+  int64_t rows = 1;
+  for (int64_t r = 2; r * r <= sms; ++r) {
+    if (sms % r == 0) rows = r;
+  }
+  return rows;
 }
 
 }  // namespace
@@ -49,25 +61,34 @@ GemmRun& Bench::gemm(DType dtype) {
 void Bench::gemms(Figures& figures) {
   for (const DType dtype : {DType::kFp32, DType::kFp16, DType::kBf16}) {
     const GemmRun& whole = gemm(dtype);
+    fixed_times(whole, figures);
+    // What a call and its tiles take besides is added to these rates by who reads them.
     const auto rate_of = [&](const MatmulShape& shape, double seconds) {
       const MatmulPlan plan(context_.cublas(), shape, kGemm);
       const double us =
           meter_.device([&] { whole.issue(plan, workspace_, meter_.stream()); }, seconds);
-      return flops(shape) / us / kTera;
+      const double tiles = static_cast<double>(shape.m * shape.n) / (128 * 256) / figures.sms;
+      const double work = us - figures.device["gemm"] - tiles * figures.device["tile"];
+      return flops(shape) / std::max(work, us / 2) / kTera;
     };
     GemmRate rate;
+    MatmulShape wave = whole.shape();  // a tile of 128 x 256 for each SM
+    const int64_t rows = rows_of_wave(figures.sms);
+    wave.m = std::min(wave.m, 128 * rows);
+    wave.n = std::min(wave.n, 256 * (figures.sms / rows));
+    std::this_thread::sleep_for(kRest);
+    rate.peak_tflops = rate_of(wave, kCoolSeconds);
     rate.sustained_tflops = rate_of(whole.shape(), kHeatSeconds);
-    MatmulShape few = whole.shape();  // a quarter of the SMs at the most, with tiles of 128 x 256
-    few.m = std::min<int64_t>(few.m, 128);
-    few.n = std::min<int64_t>(few.n, 256L * std::max(figures.sms / 4, 1));
-    const double tiles = std::max(static_cast<double>(few.m * few.n) / (128 * 256), 1.0);
-    rate.peak_tflops = std::max(rate_of(few, 0.02) * figures.sms / tiles, rate.sustained_tflops);
+    rate.peak_tflops = std::max(rate.peak_tflops, rate.sustained_tflops);
     figures.gemm[spelling(dtype)] = rate;
   }
-  MatmulShape tiny = gemm_->shape();
+}
+
+void Bench::fixed_times(const GemmRun& whole, Figures& figures) {
+  MatmulShape tiny = whole.shape();
   tiny.m = tiny.n = tiny.k = kLeastExtent;
   const MatmulPlan plan(context_.cublas(), tiny, kGemm);
-  const auto issue = [&] { gemm_->issue(plan, workspace_, meter_.stream()); };
+  const auto issue = [&] { whole.issue(plan, workspace_, meter_.stream()); };
   figures.device["gemm"] = meter_.device(issue);
   figures.host["gemm"] = meter_.host(issue);
   figures.device["tile"] = 1;  // see figures.cpp
@@ -169,6 +190,13 @@ void Bench::contention(Figures& figures) {
       2 * loss([&] {
         HG_CHECK(ncclAllGather(buffer_, other_, count, ncclBfloat16, team.comm, beside_), kTeam);
       });
+  // The SMs that a collective takes cost a GEMM as much as its rate with the others is below the
+  // one that it keeps up with all of them.
+  const GemmRate& rate = figures.gemm[spelling(DType::kBf16)];
+  const double others = 1 - static_cast<double>(nccl_sms(figures.sms)) / figures.sms;
+  const double on_others = std::min(1.0, others * rate.peak_tflops / rate.sustained_tflops);
+  double& nccl = figures.beside["nccl"];
+  nccl = 1 - std::min(1.0, (1 - nccl) / on_others);
   for (auto& [name, share] : figures.beside) share = std::min(share, 0.5);
   // Two streams of GEMMs do the work of twice as many: more than that is lost.
   const double serial = 2 * one;

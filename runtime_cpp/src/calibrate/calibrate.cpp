@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <string>
 
@@ -50,12 +51,20 @@ void calibrate(Context& context, const Options& options) {
   }
   Figures figures = describe(context);
   Bench bench(context);
-  bench.memory(figures);
-  bench.calls(figures);
-  bench.gemms(figures);
-  bench.links(figures);
-  bench.collectives(figures);
-  bench.contention(figures);
+  const auto measure = [&](const char* what, void (Bench::*part)(Figures&)) {
+    const auto start = std::chrono::steady_clock::now();
+    (bench.*part)(figures);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    if (context.rank() != 0) return;
+    std::printf("# Calibrate: %s, %.1f s\n", what, took.count());
+    std::fflush(stdout);
+  };
+  measure("memory", &Bench::memory);
+  measure("calls", &Bench::calls);
+  measure("GEMMs", &Bench::gemms);
+  measure("links", &Bench::links);
+  measure("collectives", &Bench::collectives);
+  measure("what GEMMs lose beside others", &Bench::contention);
   if (context.rank() == 0) {
     const std::string text = to_json(figures);
     write_file(options.calibrate, {{text.data(), text.size()}}, options.timeout);

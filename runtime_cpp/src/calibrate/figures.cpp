@@ -53,6 +53,8 @@ int64_t some_of(int sms, int count) { return count < sms ? count : (sms - 1) / 2
 
 }  // namespace
 
+int64_t nccl_sms(int sms) { return some_of(sms, kNcclSms); }
+
 std::string to_json(const Figures& f) {
   JsonWriter out;
   out.begin_object().value("name", f.name).value("source", f.source);
@@ -77,7 +79,7 @@ std::string to_json(const Figures& f) {
   put(out, "push_gbps", f.push);
   put(out, "sm_copy_gbps", f.sm_copy);
   out.value("sm_copy_sms", some_of(f.sms, kCopySms)).value("limit_gbps", f.limit_gbps).end_object();
-  out.begin_object("nccl").value("sms", some_of(f.sms, kNcclSms)).value("step_us", kNcclStep);
+  out.begin_object("nccl").value("sms", nccl_sms(f.sms)).value("step_us", kNcclStep);
   put(out, "pair", f.pair);
   put(out, "allreduce", f.allreduce);
   put(out, "teams", f.teams);

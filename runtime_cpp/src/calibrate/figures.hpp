@@ -2,6 +2,7 @@
 // reads.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ struct Figures {
   std::vector<CollectiveFigures> allreduce, teams;  ///< in ascending order of ranks
   std::map<std::string, double> beside;
 };
+
+/// How many SMs of so many a collective takes.
+int64_t nccl_sms(int sms);
 
 /// As one JSON object.
 std::string to_json(const Figures& figures);

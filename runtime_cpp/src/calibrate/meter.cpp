@@ -7,6 +7,7 @@
 #include "bootstrap/rendezvous.hpp"
 #include "driver/report.hpp"
 #include "hirgen/error.hpp"
+#include "hirgen/kernels.hpp"
 
 namespace hirgen {
 
@@ -15,7 +16,8 @@ namespace {
 constexpr const char* kMeter = "calibrate";
 constexpr int kSamples = 3;
 constexpr int64_t kLeastRuns = 3;
-constexpr int64_t kMostRuns = 500;  // what is queued at once
+constexpr int64_t kMostRuns = 200;  // what a stream queues at once
+constexpr double kMostAhead = 0.02;
 constexpr double kLeastMicroseconds = 1e-3;
 
 double since(std::chrono::steady_clock::time_point start) {
@@ -37,9 +39,13 @@ Meter::~Meter() {
 }
 
 double Meter::sample(const Issue& issue, int64_t runs) {
+  const double ahead = std::min(1.2 * issuing_ * static_cast<double>(runs), kMostAhead);
   context_.rendezvous().barrier("calibrate: sample");
+  launch_delay(static_cast<int64_t>(ahead * 1e6) + 10, stream_, kMeter);
   HG_CHECK(cudaEventRecord(begin_, stream_), kMeter);
+  const auto start = std::chrono::steady_clock::now();
   for (int64_t i = 0; i < runs; ++i) issue();
+  issuing_ = since(start) / static_cast<double>(runs);
   HG_CHECK(cudaEventRecord(end_, stream_), kMeter);
   context_.synchronize(stream_);
   float milliseconds = 0;

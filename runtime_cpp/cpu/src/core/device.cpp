@@ -105,6 +105,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr, int device) 
       case cudaDevAttrMultiProcessorCount:
         *value = kMultiprocessors;
         return;
+      case cudaDevAttrL2CacheSize:
+        *value = 1 << 20;
+        return;
       case cudaDevAttrConcurrentKernels:
       case cudaDevAttrAsyncEngineCount:
         *value = 1;
