@@ -89,6 +89,7 @@ Code Driver::run() {
   reference_.reset();  // whole tensors: other programs on this GPU may need the memory
   for (const auto& [name, path] : options_.dump) dump_tensor(name, path);
   report_.repeat_seconds = time_calls();
+  gather_times();
   if (context_.rank() == 0) {
     say(columns(report_));
     const std::string json = to_json(report_);

@@ -67,6 +67,8 @@ class Driver {
   void choose_algorithms();
   /// Seconds of one call in each repeat, on the slowest rank.
   std::vector<double> time_calls();
+  /// Puts those of each rank into the report.
+  void gather_times();
   /// Those of one round of warm-up calls and repeats.
   std::vector<double> time_round();
   /// The rounds that lines on rank 0's standard input ask for; at least one.
@@ -94,8 +96,9 @@ class Driver {
   ProgramPlans plans_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<DeviceReference> reference_;
-  bool exact_ = true;    ///< the program keeps integers integers
-  Tolerance tolerance_;  ///< of an exact program: 0 unless files were loaded
+  bool exact_ = true;                ///< the program keeps integers integers
+  Tolerance tolerance_;              ///< of an exact program: 0 unless files were loaded
+  std::vector<double> own_seconds_;  ///< a call's of each repeat so far, on this rank
   Report report_;
 };
 

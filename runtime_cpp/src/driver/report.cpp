@@ -113,6 +113,12 @@ void write_times(JsonWriter& json, const Report& report) {
   json.begin_object("time_us").value("median", r.seconds * 1e6).value("min", *least * 1e6);
   json.value("max", *most * 1e6).begin_array("repeats");
   for (const double seconds : report.repeat_seconds) json.value(nullptr, seconds * 1e6);
+  json.end_array().begin_array("by_rank");
+  for (const std::vector<double>& rank : report.rank_seconds) {
+    json.begin_array();
+    for (const double seconds : rank) json.value(nullptr, seconds * 1e6);
+    json.end_array();
+  }
   json.end_array().end_object();
   json.value("tflops", r.tflops).value("algbw_gbs", r.algbw).value("busbw_gbs", r.busbw);
 }

@@ -37,10 +37,11 @@ struct Report {
   DType dtype = DType::kBf16;  ///< of the communicated tensor
   Versions versions;
   std::vector<RankInfo> ranks;
-  std::vector<PlanReport> plans;       ///< rank 0's GEMMs and their algorithms
-  std::vector<double> repeat_seconds;  ///< one call's time in each repeat, slowest rank
-  std::optional<int64_t> wrong;        ///< elements, over all ranks and checked calls
-  double tolerance = 0;                ///< relative; 0 is an exact check
+  std::vector<PlanReport> plans;                  ///< rank 0's GEMMs and their algorithms
+  std::vector<double> repeat_seconds;             ///< one call's time in each repeat, slowest rank
+  std::vector<std::vector<double>> rank_seconds;  ///< the same on each rank
+  std::optional<int64_t> wrong;                   ///< elements, over all ranks and checked calls
+  double tolerance = 0;                           ///< relative; 0 is an exact check
 };
 
 /// The middle of the values, the mean of the middle two of an even number; not empty.

@@ -1,8 +1,12 @@
 // What the driver times: the candidates of --tune, and the calls that it reports.
 #include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "bootstrap/rendezvous.hpp"
+#include "bootstrap/wire.hpp"
 #include "driver/driver.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/fill.hpp"
@@ -84,7 +88,18 @@ double Driver::time_repeat(TraceRecorder* recorder) {
   float milliseconds = 0;
   HG_CHECK(cudaEventElapsedTime(&milliseconds, begin_, end_), kTiming);
   const double mine = static_cast<double>(milliseconds) / 1e3 / static_cast<double>(options_.iters);
+  own_seconds_.push_back(mine);
   return context_.rendezvous().max(mine, "slowest rank");
+}
+
+void Driver::gather_times() {
+  Writer writer;
+  for (const double seconds : own_seconds_) writer.put(seconds);
+  for (std::string& part : context_.rendezvous().allgather(writer.bytes(), "times")) {
+    Reader reader(std::move(part));
+    std::vector<double>& rank = report_.rank_seconds.emplace_back();
+    for (size_t i = 0; i < own_seconds_.size(); ++i) rank.push_back(reader.get<double>());
+  }
 }
 
 }  // namespace hirgen

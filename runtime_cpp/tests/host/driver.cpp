@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -63,7 +64,16 @@ HG_TEST(a_correct_program_is_checked_and_timed) {
   const JsonValue json = parse_json(read_file(json_path));
   HG_EXPECT_EQ(json.find("wrong")->number, 0.0);
   HG_EXPECT_EQ(json.find("ranks")->items.size(), 3U);
-  HG_EXPECT_EQ(json.find("time_us")->find("repeats")->items.size(), 3U);
+  const JsonValue& times = *json.find("time_us");
+  HG_EXPECT_EQ(times.find("repeats")->items.size(), 3U);
+  HG_EXPECT_EQ(times.find("by_rank")->items.size(), 3U);
+  for (size_t i = 0; i < 3; ++i) {
+    double slowest = 0;
+    for (const JsonValue& rank : times.find("by_rank")->items) {
+      slowest = std::max(slowest, rank.items[i].number);
+    }
+    HG_EXPECT_EQ(times.find("repeats")->items[i].number, slowest);
+  }
   unlink(json_path.c_str());
 }
 
