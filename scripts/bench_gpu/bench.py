@@ -69,7 +69,7 @@ def planned(args):
     own = [smaller(layer, args.divide) for layer in layers.layers(args.ranks, args.layers)]
     steps += [Step("layers", layer, wanted(layers.of_layer(layer), args)) for layer in own]
     own = [smaller(cell, args.divide) for cell in drawn.drawn(args.ranks, args.draw, args.drawn, args.operations)]
-    steps += [Step("drawn", cell, drawn.of_cell(cell)) for cell in own]
+    steps += [Step("drawn", cell, drawn.of_cell(cell, args.machine)) for cell in own]
     steps = [step for step in steps if step.section in args.sections]
     return sorted(steps, key=lambda s: s.cell.operation == "matmul_ar" and s.cell.expected_seconds > variants.HUGE_SECONDS)
 
@@ -161,7 +161,7 @@ def take(step, programs, peers, args, result):
     if step.section != "bounds":
         row = runs.measure(step.cell, [programs[id(v)] for v in step.variants], peers, args)
         if step.section == "drawn":
-            row["choice"] = drawn.choice(programs[id(step.variants[0])])
+            row |= drawn.choice(programs[id(step.variants[0])])
         result.update(tiny=row) if step.section == "tiny" else result[step.section].append(row)
         print(row_text(row), flush=True)
     elif not peers:
@@ -216,6 +216,7 @@ def parse():
     parser.add_argument("--layers", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS, help="of the section layers")
     parser.add_argument("--draw", nargs="*", type=int, default=[], metavar="SEED", help="the section drawn alone, of these seeds")
     parser.add_argument("--drawn", type=int, default=12, metavar="N", help="shapes that each seed draws")
+    parser.add_argument("--machine", default="", metavar="FILE", help="of --calibrate: drawn shapes are chosen and predicted by it alone")
     parser.add_argument("--only", nargs="*", help="variants whose label contains one of these texts")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=7, help="timed repeats of a round")

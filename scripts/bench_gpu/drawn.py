@@ -12,6 +12,7 @@ import tables
 STEP = 128
 RANGES = {"m": (256, 16384), "n": (1024, 16384), "k": (1024, 16384)}
 LABEL = "auto"
+NEAR = 0.15  # of a prediction
 
 
 def shapes(seed, count):
@@ -31,27 +32,42 @@ def drawn(ranks, seeds, count, operations):
     return cells.cells(ranks, [shape for seed in seeds for shape in shapes(seed, count)], operations)
 
 
-def of_cell(cell):
-    """The one program of a drawn cell."""
-    return [programs.Variant(f"{cell.operation}_auto", cell.params, {}, label=LABEL)]
+def of_cell(cell, machine=""):
+    """The one program of a drawn cell, chosen for a machine, if there is one, from no measurement."""
+    return [programs.Variant(f"{cell.operation}_auto", cell.params, {}, label=LABEL, machine=str(machine))]
 
 
 def choice(program):
-    """What hirgen says of where a program's schedule is from."""
+    """Where a program's schedule is from, as hirgen says, and how long it expects a call to take, as parts of a row."""
     try:
-        return program.checked()["auto"]["basis"]
+        found = program.checked()
+        return {"choice": found["auto"]["basis"], "predicted_us": found["prediction"]["us"]}
     except programs.Refused as refusal:
-        return f"refused: {refusal}"
+        return {"choice": f"refused: {refusal}"}
+
+
+def error(row):
+    """How far the predicted time is above the measured one, as a share of it; None where one is missing."""
+    us = tables.median(row["hirgen"].get(LABEL))
+    return row["predicted_us"] / us - 1 if us and "predicted_us" in row else None
+
+
+def verdict(rows):
+    """How many predictions are near, in a line."""
+    errors = [abs(error(row)) for row in rows if error(row) is not None]
+    return f"Predicted within {NEAR:.0%} of measured: {sum(e <= NEAR for e in errors)} of {len(errors)} rows."
 
 
 def table(rows):
     """One line a row."""
-    titles = ["operation", "M, N, K", "GEMM", "best peer", "ms", "auto, ms", "peer / auto", "GEMM / auto", "chosen by"]
+    titles = ["operation", "M, N, K", "GEMM", "best peer", "ms", "auto, ms", "predicted, ms", "error, %", "peer / auto", "GEMM / auto", "chosen by"]
     lines = []
     for row in rows:
         d = tables.derived(row)
+        wrong_by = error(row)
         lines.append([row["operation"], tables.shape(row), tables.ms(d["gemm"]), d["peer"] or "-", tables.ms(d["peer_us"]),
-                      tables.item_text(row["hirgen"].get(LABEL)), tables.number(d["against_peer"], 3),
+                      tables.item_text(row["hirgen"].get(LABEL)), tables.ms(row.get("predicted_us")),
+                      tables.number(wrong_by and 100 * wrong_by, 1), tables.number(d["against_peer"], 3),
                       tables.number(d["against_gemm"], 3), row.get("choice", "-")])
     return tables.table(titles, lines)
 
@@ -61,5 +77,5 @@ def markdown(rows):
     if not rows:
         return ""
     refused = tables.refusals(rows)
-    return "\n".join(["\nDrawn shapes, schedule: auto:\n", table(rows), "\nGeometric means and least rows:\n", tables.means_table(rows),
+    return "\n".join(["\nDrawn shapes, schedule: auto:\n", table(rows), f"\n{verdict(rows)}", "\nGeometric means and least rows:\n", tables.means_table(rows),
                       *(["\nNot measured:\n", *refused] if refused else [])]) + "\n"

@@ -22,6 +22,11 @@ def symmetric(group, *shape):
 
 def timed(call, warmup, iters, repeats):
     """Microseconds of a call in each repeat, on the slowest rank."""
+    return [max(times) for times in timed_by_rank(call, warmup, iters, repeats)]
+
+
+def timed_by_rank(call, warmup, iters, repeats):
+    """The same on each rank: a list of them for each repeat."""
     for _ in range(warmup):
         call()
     times = []
@@ -36,6 +41,7 @@ def timed(call, warmup, iters, repeats):
         end.record()
         torch.cuda.synchronize()
         mine = torch.tensor([begin.elapsed_time(end) * 1e3 / iters], device="cuda", dtype=torch.float64)
-        dist.all_reduce(mine, op=dist.ReduceOp.MAX)
-        times.append(mine.item())
+        every = torch.empty(dist.get_world_size(), device="cuda", dtype=torch.float64)
+        dist.all_gather_into_tensor(every, mine)
+        times.append(every.tolist())
     return times

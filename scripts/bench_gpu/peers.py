@@ -37,7 +37,7 @@ import bounds  # noqa: E402
 import cells  # noqa: E402
 import products  # noqa: E402
 from layer_peers import LAYERS  # noqa: E402
-from on_gpu import empty, normal, symmetric, timed  # noqa: E402
+from on_gpu import empty, normal, symmetric, timed, timed_by_rank  # noqa: E402
 
 
 WARM_SECONDS = 0.4
@@ -144,7 +144,8 @@ class Server:
     def time(self, peer, warmup, iters, repeats):
         """Times a peer. One that refuses the shape, on all ranks alike, is a fact to report."""
         try:
-            return {"us": timed(self.calls[peer], warmup, iters, repeats)}
+            by_rank = timed_by_rank(self.calls[peer], warmup, iters, repeats)
+            return {"us": [max(times) for times in by_rank], "by_rank": by_rank}
         except Exception as error:  # noqa: BLE001
             return {"refused": reason(error)}
 

@@ -40,7 +40,8 @@ def checked(hirgen, spec, options=()):
 @dataclasses.dataclass(frozen=True)
 class Variant:
     """A spec of testdata/specs, or of specs/ here, with parameters and schedule fields of its own; label names it in tables, and a
-    tuned one searches its products' algorithms when it starts. Variants that differ in these share a folder."""
+    tuned one searches its products' algorithms when it starts. Variants that differ in these share a folder. machine is a file of
+    --calibrate, for which schedule: auto then chooses, and hirgen predicts."""
 
     spec: str
     params: dict
@@ -48,6 +49,7 @@ class Variant:
     dtype: str = "bf16"
     label: str = ""
     tuned: bool = False
+    machine: str = ""
 
     @property
     def choices(self):
@@ -59,12 +61,14 @@ class Variant:
         """The options of hirgen that make it from its spec."""
         flags = [("-p", f"{k}={v}") for k, v in self.params.items()]
         flags += [("--schedule", v if k == "preset" else f"{k}={v}") for k, v in self.schedule.items()]  # a preset replaces the spec's schedule
+        flags += [("--machine", self.machine)] if self.machine else []
         return [word for flag in flags for word in flag]
 
     @property
     def folder_name(self):
         """A name that no other program has."""
-        parts = [f"{k}-{v}" for k, v in (*self.params.items(), *self.schedule.items(), ("dtype", self.dtype))]
+        on = [("machine", pathlib.Path(self.machine).stem)] if self.machine else []
+        parts = [f"{k}-{v}" for k, v in (*self.params.items(), *self.schedule.items(), ("dtype", self.dtype), *on)]
         return re.sub(r"[^\w.-]", "x", "_".join([self.spec, *parts]))
 
 

@@ -2,6 +2,7 @@
 import contextlib
 import importlib
 import os
+import pathlib
 import re
 import socket
 import sys
@@ -19,6 +20,8 @@ import programs
 import table_of
 import tables
 import variants
+
+MACHINES = pathlib.Path(__file__).resolve().parent.parent.parent / "lowering" / "cost" / "machines"
 
 
 def a_row(operation="ag_matmul", us=100.0, peer_us=130.0, **more):
@@ -149,16 +152,26 @@ class Drawn(unittest.TestCase):
             program = programs.Program(builder, drawn.of_cell(cell)[0])
             program.emit()
             self.assertEqual(program.failure, "")
-            self.assertRegex(drawn.choice(program), r"^matmul_rs \d+ x \d+ x \d+, bf16, \d ranks: (measured|predicted) .* with pipeline ")
+            self.assertRegex(drawn.choice(program)["choice"], r"^matmul_rs \d+ x \d+ x \d+, bf16, \d ranks: (measured|predicted) .* with pipeline ")
+            machine = pathlib.Path(work) / "own.json"
+            machine.write_text((MACHINES / "h200.json").read_text().replace('"h200"', '"mine"', 1))
+            calibrated = programs.Program(builder, drawn.of_cell(cell, machine)[0])
+            calibrated.emit()
+            found = drawn.choice(calibrated)
+            self.assertRegex(found["choice"], r": predicted .* on mine with ")
+            self.assertGreater(found["predicted_us"], 1)
+            self.assertNotEqual(calibrated.folder, program.folder)
             odd = programs.Program(builder, programs.Variant("matmul_rs_auto", {**cell.params, "M": 7}, {}))
             odd.emit()
-            self.assertRegex(drawn.choice(odd), "^refused: error HG")
+            self.assertRegex(drawn.choice(odd)["choice"], "^refused: error HG")
 
     def test_the_report_has_the_source_and_the_least_row(self):
-        row = a_row(hirgen={"auto": {"us": [100.0], "wrong": 0}}, choice="measured somewhere")
-        text = drawn.markdown([row])
-        self.assertIn("| eager | 0.1300 | 0.1000 | 1.300 | 0.900 | measured somewhere |", text)
-        self.assertIn("| all | 1 | 1.300 | 0.900 | 0.900 | 1.300 |", text)
+        row = a_row(hirgen={"auto": {"us": [100.0], "wrong": 0}}, choice="measured somewhere", predicted_us=110.0)
+        far = a_row(hirgen={"auto": {"us": [100.0], "wrong": 0}}, choice="predicted", predicted_us=80.0)
+        text = drawn.markdown([row, far, a_row(hirgen={"auto": {"us": [100.0], "wrong": 0}})])
+        self.assertIn("| eager | 0.1300 | 0.1000 | 0.1100 | 10.0 | 1.300 | 0.900 | measured somewhere |", text)
+        self.assertIn("Predicted within 15% of measured: 1 of 2 rows.", text)
+        self.assertIn("| all | 3 | 1.300 | 0.900 | 0.900 | 1.300 |", text)
 
     def test_sections_are_planned(self):
         with mock.patch.object(sys, "argv", ["bench.py", "--ranks", "2", "--draw", "1", "--drawn", "2"]):
