@@ -121,7 +121,7 @@ func templateOf(s calls.Stmt) string {
 			return "stmt/transfer_part"
 		}
 	}
-	return "stmt/" + s.Op()
+	return "stmt/" + calls.Op(s)
 }
 
 // flagForm names how a flag operation is spelled.

@@ -151,7 +151,7 @@ func (e *expecting) list(body []calls.Stmt) {
 		case *calls.NcclGroup:
 			e.list(s.Body)
 		default:
-			if kind, ok := kinds[s.Op()]; ok {
+			if kind, ok := kinds[calls.Op(s)]; ok {
 				e.counts[kind+" "+e.statements[s.Meta().Label]]++
 			}
 		}

@@ -1,203 +1,210 @@
 package calls
 
 import (
+	"reflect"
+	"strings"
+	"sync"
+	"unicode"
+
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Item is a statement or a declaration: all that the text form has a line for.
-type Item interface {
-	// Op is its name in the text form.
-	Op() string
-	// Fields shows all fields to an archive, in order.
-	Fields(archive)
+// Field is one field of a statement or a declaration: its key in the text form, and a pointer to its
+// value: *string, *int64, *bool, *expr.Expr, *[]expr.Expr, *[]string, *[]int64, *Pointer, **Pointer or
+// *Stream.
+type Field struct {
+	Key   string
+	Value any
+	Text  bool // a string that is any text, and not an identifier
 }
 
-// An archive sees the fields of items one by one: to print them, to read them, or to replace
-// expressions. So each item says once what it holds.
-type archive interface {
-	Name(key string, v *string) // an identifier, or empty
-	Text(key string, v *string) // any text
-	Number(key string, v *int64)
-	Flag(key string, v *bool)
-	Expr(key string, v *expr.Expr)
-	Exprs(key string, v *[]expr.Expr)
-	Pointer(key string, v *Pointer)
-	Stream(key string, v *Stream)
-}
-
-// dtype shows an element type.
-func dtype(a archive, key string, v *domain.DType) {
-	text := string(*v)
-	a.Name(key, &text)
-	*v = domain.DType(text)
-}
-
-// event shows an event as its set and index.
-func event(a archive, v *Event) {
-	a.Name("event", &v.Set)
-	a.Expr("index", &v.Index)
-}
-
-// flagOf shows a flag.
-func flagOf(a archive, v *Flag) {
-	a.Name("share", &v.Share)
-	a.Flag("done", &v.Done)
-	a.Expr("transfer", &v.Transfer)
+// Fields lists the fields of a statement or a declaration, which is a pointer to its struct. The struct
+// is all that says what there is: the order is its order, and keys are names in snake_case. A tag
+// `text:"quoted"` is for strings that are no identifiers. What an Event, a Flag or an Operand holds
+// stands in its place. Statements inside, and what every statement carries, are no fields.
+func Fields(item any) []Field {
+	v := reflect.ValueOf(item).Elem()
+	keys := keysOf(v.Type())
+	list := make([]Field, 0, len(keys)+2)
+	for i, key := range keys {
+		switch value := v.Field(i).Addr().Interface().(type) {
+		case *Info, *[]Stmt:
+		case *domain.DType:
+			list = append(list, Field{Key: key, Value: (*string)(value)})
+		case *Event:
+			list = append(list, Field{Key: "event", Value: &value.Set}, Field{Key: "index", Value: &value.Index})
+		case *Flag:
+			list = append(list, Field{Key: "share", Value: &value.Share}, Field{Key: "done", Value: &value.Done}, Field{Key: "transfer", Value: &value.Transfer})
+		case *Operand:
+			list = append(list, operand(key, value)...)
+		case *[]Operand:
+			for i := range *value {
+				list = append(list, operand(string(rune('a'+i)), &(*value)[i])...)
+			}
+		default:
+			list = append(list, Field{key, value, v.Type().Field(i).Tag.Get("text") != ""})
+		}
+	}
+	return list
 }
 
 // operand shows a strided view.
-func operand(a archive, key string, v *Operand) {
-	a.Pointer(key, &v.At)
-	a.Exprs(key+"_extents", &v.Extents)
-	a.Exprs(key+"_strides", &v.Strides)
+func operand(key string, o *Operand) []Field {
+	return []Field{{Key: key, Value: &o.At}, {Key: key + "_extents", Value: &o.Extents}, {Key: key + "_strides", Value: &o.Strides}}
 }
 
-// optional shows a pointer that may be absent.
-func optional(a archive, key string, v **Pointer) {
-	var p Pointer
-	if *v != nil {
-		p = **v
+// known are the keys of structs that were asked for.
+var known sync.Map
+
+// keysOf gives the fields of a struct their keys: StrideA is stride_a.
+func keysOf(t reflect.Type) []string {
+	if keys, ok := known.Load(t); ok {
+		return keys.([]string) //nolint:forcetypeassert // it holds nothing else
 	}
-	a.Pointer(key, &p)
-	if *v = nil; p.Base != "" {
-		*v = &p
+	keys := make([]string, t.NumField())
+	for i := range keys {
+		var b strings.Builder
+		for at, r := range t.Field(i).Name {
+			if at > 0 && unicode.IsUpper(r) {
+				b.WriteByte('_')
+			}
+			b.WriteRune(unicode.ToLower(r))
+		}
+		keys[i] = b.String()
+	}
+	known.Store(t, keys)
+	return keys
+}
+
+// Op is the name of a statement or a declaration in the text form: that of its type.
+func Op(item any) string { return reflect.TypeOf(item).Elem().Name() }
+
+// New makes an empty statement of a name; nil if there is none.
+func New(op string) Stmt {
+	for _, s := range statements {
+		if t := reflect.TypeOf(s).Elem(); t.Name() == op {
+			made, _ := reflect.New(t).Interface().(Stmt)
+			return made
+		}
+	}
+	return nil
+}
+
+// Bodies gives the statement lists inside a statement.
+func Bodies(s Stmt) []*[]Stmt {
+	v := reflect.ValueOf(s).Elem()
+	var list []*[]Stmt
+	for i := range v.NumField() {
+		if body, ok := v.Field(i).Addr().Interface().(*[]Stmt); ok {
+			list = append(list, body)
+		}
+	}
+	return list
+}
+
+// lists visits the lists of declarations of a program, in the order of the text form.
+func (p *Program) lists(visit func(list reflect.Value)) {
+	v := reflect.ValueOf(p).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Pointer {
+			visit(f)
+		}
 	}
 }
 
-// nameList shows identifiers.
-func nameList(a archive, key string, v *[]string) {
-	list := make([]expr.Expr, len(*v))
-	for i, name := range *v {
-		list[i] = expr.Var(name)
+// Declarations lists what a program declares, in the order of the text form.
+func (p *Program) Declarations() []any {
+	var all []any
+	p.lists(func(list reflect.Value) {
+		for i := range list.Len() {
+			all = append(all, list.Index(i).Interface())
+		}
+	})
+	return all
+}
+
+// Add adds an empty declaration of a name to a program; nil if nothing is called so.
+func (p *Program) Add(op string) (made any) {
+	p.lists(func(list reflect.Value) {
+		if t := list.Type().Elem().Elem(); t.Name() == op {
+			d := reflect.New(t)
+			list.Set(reflect.Append(list, d))
+			made = d.Interface()
+		}
+	})
+	return made
+}
+
+// A Rewriter looks at the fields of statements and declarations, and replaces parts of them. A function
+// that is nil replaces nothing.
+type Rewriter struct {
+	Expression func(expr.Expr) expr.Expr
+	Place      func(Pointer) Pointer
+	Queue      func(Stream) Stream
+	Noted      func(key, name string)
+	Code       bool // leave shapes alone, which only comments show
+}
+
+// Rewrite rewrites the fields of a statement or a declaration.
+func (r *Rewriter) Rewrite(item any) {
+	for _, f := range Fields(item) {
+		switch v := f.Value.(type) {
+		case *string:
+			if r.Noted != nil && *v != "" && !f.Text {
+				r.Noted(f.Key, *v)
+			}
+		case *[]string:
+			for _, name := range *v {
+				if r.Noted != nil {
+					r.Noted(f.Key, name)
+				}
+			}
+		case *expr.Expr:
+			r.expr(v)
+		case *[]expr.Expr:
+			for i := range *v {
+				if f.Key == "shape" && r.Code {
+					break
+				}
+				r.expr(&(*v)[i])
+			}
+		case *Pointer:
+			r.pointer(v)
+		case **Pointer:
+			if *v != nil {
+				r.pointer(*v)
+			}
+		case *Stream:
+			r.expr(&v.Index)
+			if r.Queue != nil && *v != (Stream{}) {
+				*v = r.Queue(*v)
+			}
+		}
 	}
-	a.Exprs(key, &list)
-	*v = nil
-	for _, e := range list {
-		*v = append(*v, e.String())
+}
+
+func (r *Rewriter) expr(v *expr.Expr) { //nolint:gocritic // it is replaced
+	if *v != nil && r.Expression != nil {
+		*v = r.Expression(*v)
 	}
 }
 
-// numbers shows whole numbers.
-func numbers(a archive, key string, v *[]int64) {
-	var list []expr.Expr
-	for _, n := range *v {
-		list = append(list, expr.Int(n))
+func (r *Rewriter) pointer(v *Pointer) {
+	if v.Base == "" {
+		return
 	}
-	a.Exprs(key, &list)
-	*v = nil
-	for _, e := range list {
-		n, _ := e.(expr.Int)
-		*v = append(*v, int64(n))
+	r.expr(&v.Peer)
+	r.expr(&v.Offset)
+	if r.Place != nil {
+		*v = r.Place(*v)
 	}
 }
 
-func (*Param) Op() string    { return "Param" }
-func (*Constant) Op() string { return "Constant" }
-func (*Mesh) Op() string     { return "Mesh" }
-func (*Guard) Op() string    { return "Guard" }
-func (*Team) Op() string     { return "Team" }
-func (*Argument) Op() string { return "Argument" }
-func (*Buffer) Op() string   { return "Buffer" }
-func (*Shape) Op() string    { return "Shape" }
-func (*Events) Op() string   { return "Events" }
-func (*Share) Op() string    { return "Share" }
-func (*Label) Op() string    { return "Label" }
-
-func (d *Param) Fields(a archive) {
-	a.Name("name", &d.Name)
-	a.Text("spec", &d.Spec)
-	a.Number("value", &d.Value)
-}
-
-func (d *Constant) Fields(a archive) {
-	a.Name("name", &d.Name)
-	a.Expr("value", &d.Value)
-}
-
-func (d *Mesh) Fields(a archive) {
-	a.Name("name", &d.Name)
-	a.Text("label", &d.Label)
-	a.Text("axes", &d.Axes)
-	a.Exprs("extents", &d.Extents)
-	numbers(a, "ranks", &d.Ranks)
-}
-
-func (d *Guard) Fields(a archive) {
-	a.Name("name", &d.Name)
-	nameList(a, "meshes", &d.Meshes)
-}
-
-func (d *Team) Fields(a archive) {
-	a.Name("name", &d.Name)
-	a.Name("mesh", &d.Mesh)
-	a.Number("axis", &d.Axis)
-	a.Flag("whole", &d.Whole)
-	a.Text("where", &d.Where)
-}
-
-func (d *Argument) Fields(a archive) {
-	a.Name("name", &d.Name)
-	a.Text("tensor", &d.Tensor)
-	dtype(a, "type", &d.Type)
-	a.Flag("output", &d.Output)
-	a.Flag("used", &d.Used)
-	a.Expr("elements", &d.Elements)
-	a.Name("mesh", &d.Mesh)
-	a.Exprs("shape", &d.Shape)
-}
-
-func (d *Buffer) Fields(a archive) {
-	a.Name("name", &d.Name)
-	a.Flag("workspace", &d.Workspace)
-	dtype(a, "type", &d.Type)
-	a.Expr("elements", &d.Elements)
-	a.Name("guard", &d.Guard)
-	a.Text("where", &d.Where)
-	a.Exprs("shape", &d.Shape)
-}
-
-func (d *Shape) Fields(a archive) {
-	a.Name("name", &d.Name)
-	a.Name("plan", &d.Plan)
-	a.Expr("m", &d.M)
-	a.Expr("n", &d.N)
-	a.Expr("k", &d.K)
-	a.Expr("batch", &d.Batch)
-	a.Expr("stride_a", &d.StrideA)
-	a.Expr("stride_b", &d.StrideB)
-	a.Expr("stride_c", &d.StrideC)
-	a.Expr("row_b", &d.RowB)
-	a.Flag("transpose_a", &d.TransposeA)
-	a.Flag("transpose_b", &d.TransposeB)
-	a.Flag("bias", &d.Bias)
-	a.Flag("addend", &d.Addend)
-	a.Flag("fp32_result", &d.Fp32Result)
-	dtype(a, "type", &d.Type)
-	a.Name("label", &d.Label)
-}
-
-func (d *Events) Fields(a archive) {
-	a.Name("name", &d.Name)
-	a.Text("label", &d.Label)
-	a.Expr("count", &d.Count)
-	a.Name("where", &d.Where)
-}
-
-func (d *Share) Fields(a archive) {
-	a.Name("name", &d.Name)
-	a.Name("shape", &d.Shape)
-	a.Name("memory", &d.Memory)
-	a.Text("tensor", &d.Tensor)
-	a.Expr("elements", &d.Elements)
-	dtype(a, "type", &d.Type)
-	a.Expr("transfers", &d.Transfers)
-	a.Name("mesh", &d.Mesh)
-	a.Number("axis", &d.Axis)
-	a.Name("label", &d.Label)
-}
-
-func (d *Label) Fields(a archive) {
-	a.Name("name", &d.Name)
-	a.Text("text", &d.Text)
+// RewriteAll rewrites all statements of a list, also inside others.
+func RewriteAll(body []Stmt, r *Rewriter) {
+	Walk(body, func(s Stmt) bool {
+		r.Rewrite(s)
+		return true
+	})
 }

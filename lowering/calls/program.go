@@ -39,7 +39,7 @@ type (
 	// Param is a parameter of the spec.
 	Param struct {
 		Name  string
-		Spec  string // as the spec names it
+		Spec  string `text:"quoted"` // as the spec names it
 		Value int64
 	}
 	// Constant is an extent that several statements spell.
@@ -50,8 +50,8 @@ type (
 	// Mesh is an ordered set of ranks.
 	Mesh struct {
 		Name    string
-		Label   string // as the spec names it
-		Axes    string // their names, for a comment
+		Label   string `text:"quoted"` // as the spec names it
+		Axes    string `text:"quoted"` // their names, for a comment
 		Extents []expr.Expr
 		Ranks   []int64 // nil: 0, 1, 2, ...
 	}
@@ -67,12 +67,12 @@ type (
 		Mesh  string
 		Axis  int64
 		Whole bool   // all of the mesh, and not those along an axis
-		Where string // what errors call it
+		Where string `text:"quoted"` // what errors call it
 	}
 	// Argument is a tensor of the caller's.
 	Argument struct {
 		Name     string
-		Tensor   string // of the spec
+		Tensor   string `text:"quoted"` // of the spec
 		Type     domain.DType
 		Output   bool
 		Used     bool
@@ -83,11 +83,11 @@ type (
 	// Buffer is memory that the program keeps from call to call.
 	Buffer struct {
 		Name      string
+		Workspace bool // of GEMMs on the caller's stream: without type and elements
 		Type      domain.DType
 		Elements  expr.Expr
-		Workspace bool        // of GEMMs on the caller's stream: without type and elements
 		Guard     string      // of the ranks that have it; empty: all
-		Where     string      // what errors call it
+		Where     string      `text:"quoted"` // what errors call it
 		Shape     []expr.Expr // for a comment
 	}
 	// Shape is one GEMM: C[m, n] = A[m, k] B[k, n], batched, with its plan.
@@ -103,16 +103,17 @@ type (
 	}
 	// Events are the events that one statement records; the watchdog knows them by Label.
 	Events struct {
-		Name, Label string
-		Count       expr.Expr
-		Where       string // label of the statement
+		Name  string
+		Label string `text:"quoted"`
+		Count expr.Expr
+		Where string // label of the statement
 	}
 	// Share is a buffer that other ranks read or write over CUDA IPC, with two flags, ready and
 	// done, for each transfer of a call.
 	Share struct {
 		Name, Shape string // the handle in a call, the constant that describes it
 		Memory      string // buffer or argument
-		Tensor      string // of the spec, or of a pass
+		Tensor      string `text:"quoted"` // of the spec, or of a pass
 		Elements    expr.Expr
 		Type        domain.DType
 		Transfers   expr.Expr
@@ -122,29 +123,7 @@ type (
 	}
 	// Label is what errors and the watchdog call a statement, with its place in the spec.
 	Label struct {
-		Name, Text string
+		Name string
+		Text string `text:"quoted"`
 	}
 )
-
-// Declarations lists what a program declares, in the order of the text form.
-func (p *Program) Declarations() []Item {
-	var list []Item
-	list = appendItems(list, p.Params)
-	list = appendItems(list, p.Constants)
-	list = appendItems(list, p.Meshes)
-	list = appendItems(list, p.Guards)
-	list = appendItems(list, p.Teams)
-	list = appendItems(list, p.Arguments)
-	list = appendItems(list, p.Buffers)
-	list = appendItems(list, p.Shapes)
-	list = appendItems(list, p.Events)
-	list = appendItems(list, p.Shares)
-	return appendItems(list, p.Labels)
-}
-
-func appendItems[T Item](list []Item, more []T) []Item {
-	for _, d := range more {
-		list = append(list, d)
-	}
-	return list
-}

@@ -8,7 +8,6 @@ import (
 
 // Stmt is one statement. The concrete types below are all there is.
 type Stmt interface {
-	Item
 	// Meta is what every statement carries.
 	Meta() *Info
 }
@@ -71,14 +70,14 @@ type (
 	EventRecord struct {
 		Info
 		Event Event
-		On    Stream
 		Watch bool
+		On    Stream
 	}
 	// StreamWait makes a stream wait for an event that was recorded before; the host does not block.
 	StreamWait struct {
 		Info
-		On    Stream
 		Event Event
+		On    Stream
 	}
 	// FlagWrite writes the number of the call to a flag of a peer. With Kernel it is a kernel's
 	// work; within a MemOpBatch it has no stream.
@@ -86,18 +85,18 @@ type (
 		Info
 		Flag   Flag
 		Peer   expr.Expr
-		On     Stream
-		Batch  string // that it is a part of; empty: none
 		Kernel bool
+		Batch  string // that it is a part of; empty: none
+		On     Stream
 	}
 	// FlagWait makes a stream wait until a peer has written the number of the call to a flag of
 	// this rank.
 	FlagWait struct {
 		Info
 		Flag   Flag
-		On     Stream
-		Batch  string
 		Kernel bool
+		Batch  string
+		On     Stream
 	}
 	// MemOpBatch issues the flag operations of Body, which it holds also in loops, as one; with
 	// Copies those are transfers by one kernel.
@@ -127,15 +126,14 @@ type (
 		Share    string
 		Peer     expr.Expr
 		Transfer expr.Expr
-		On       Stream
 		Batch    string
+		On       Stream
 	}
 	// NcclCall is a call of NCCL, or the sends and receives that make a collective it lacks, on
 	// the stream of its team.
 	NcclCall struct {
 		Info
 		Kind     string // "allgather", ..., "send", "recv": the name of its template
-		Team     string
 		In, Out  Pointer
 		InPlace  bool // the root of a broadcast has no result and receives in its operand
 		Writable bool // its operand is not the caller's to keep
@@ -146,6 +144,7 @@ type (
 		Peer     expr.Expr // of send and recv
 		From, To string    // meshes of a send_recv
 		Grouped  bool      // within an NcclGroup
+		Team     string
 	}
 	// NcclGroup issues NCCL calls together.
 	NcclGroup struct {
@@ -159,14 +158,14 @@ type (
 		Shape        string // of which it has the plan
 		Out, A, B    Pointer
 		Addend, Bias *Pointer
-		On           Stream
 		Workspace    expr.Expr // index of the compute stream whose workspace it has; nil: the caller's
+		On           Stream
 	}
 	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...).
 	Launch struct {
 		Info
 		Kernel   string // "unary", "binary", "reduce"
-		Fn       string // as specs spell it: "gelu", "scale(0.125)"; "copy" for copies and casts
+		Fn       string `text:"quoted"` // as specs spell it: "gelu", "scale(0.125)"; "copy" for copies and casts
 		Axis     int64  // that a reduction folds
 		Out      Operand
 		In       []Operand
@@ -256,3 +255,10 @@ type (
 		Share string
 	}
 )
+
+// statements has one of each kind.
+var statements = []Stmt{
+	(*EventRecord)(nil), (*StreamWait)(nil), (*FlagWrite)(nil), (*FlagWait)(nil), (*MemOpBatch)(nil), (*Memcpy)(nil), (*Transfer)(nil),
+	(*NcclCall)(nil), (*NcclGroup)(nil), (*Gemm)(nil), (*Launch)(nil), (*Delay)(nil), (*PeerSum)(nil), (*PeerPart)(nil), (*For)(nil),
+	(*If)(nil), (*Declare)(nil), (*Let)(nil), (*DeclareStream)(nil), (*BeginCall)(nil),
+}

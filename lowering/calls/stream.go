@@ -32,7 +32,11 @@ func (s Stream) String() string {
 // StreamsOf lists the streams that a statement runs on.
 func StreamsOf(s Stmt) []Stream {
 	var list []Stream
-	s.Fields(&Rewriter{Queue: func(on Stream) Stream { list = append(list, on); return on }})
+	for _, f := range Fields(s) {
+		if on, ok := f.Value.(*Stream); ok && *on != (Stream{}) {
+			list = append(list, *on)
+		}
+	}
 	switch s := s.(type) {
 	case *NcclCall:
 		list = append(list, Stream{Name: s.Team, Team: true})

@@ -1,23 +1,5 @@
 package calls
 
-// Bodies gives the statement lists inside a statement.
-func Bodies(s Stmt) []*[]Stmt {
-	switch s := s.(type) {
-	case *For:
-		return []*[]Stmt{&s.Body}
-	case *If:
-		return []*[]Stmt{&s.Body, &s.Else}
-	case *MemOpBatch:
-		return []*[]Stmt{&s.Body}
-	case *NcclGroup:
-		return []*[]Stmt{&s.Body}
-	case *PeerSum:
-		return []*[]Stmt{&s.Body}
-	default:
-		return nil
-	}
-}
-
 // Walk visits statements in order, also inside others while visit returns true.
 func Walk(body []Stmt, visit func(Stmt) bool) {
 	for _, s := range body {

@@ -19,6 +19,7 @@ type Parts struct {
 	Fixed bool // no more of them are named
 }
 
+// NewParts names no part yet; meshes tell which parameters shards are made by.
 func NewParts(n *names.Table, meshes []*calls.Mesh) *Parts {
 	p := &Parts{names: n, mesh: map[string]bool{}, Named: map[string]*calls.Constant{}, sizes: map[string]int64{}}
 	for _, m := range meshes {

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A quantity is a number of elements, ranks or iterations: its value, and the
+// A Quantity is a number of elements, ranks or iterations: its value, and the
 // expression over the program's constants that a reader sees instead of it.
 type Quantity struct {
 	Expr expr.Expr
@@ -104,9 +104,10 @@ func Multiplied(e expr.Expr) []expr.Expr {
 	return []expr.Expr{e}
 }
 
-// ErrOverflow is what times panics with.
+// ErrOverflow is what Times panics with.
 type ErrOverflow struct{}
 
+// MustMultiply panics with ErrOverflow where 64 bits do not hold a product.
 func MustMultiply(a, b int64) int64 {
 	if a != 0 && (b > math.MaxInt64/a || b < 0 || a < 0) {
 		panic(ErrOverflow{})

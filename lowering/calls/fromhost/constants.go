@@ -45,7 +45,7 @@ func (l *Lowered) rewriteExpressions(r *calls.Rewriter) {
 	calls.RewriteAll(l.Body, r)
 	for _, d := range l.Declarations() {
 		if _, mesh := d.(*calls.Mesh); !mesh {
-			d.Fields(r)
+			r.Rewrite(d)
 		}
 	}
 }

@@ -22,10 +22,10 @@ type leadingAxis struct {
 // bias. It looks for the fewest axes of calls, and then for the most rows. ok is false where columns, or what is summed, do not lie as cuBLASLt can read them.
 func inCalls(out, x, y, bias *buffer) (p gemm, ok bool) {
 	axes := leadingAxes(out, x, y, bias)
-	for calls := 0; calls <= len(axes); calls++ {
-		for rows := len(axes) - calls; rows >= 0; rows-- {
-			if p, ok := batchesOf(axes[calls:], rows, out, x, y); ok {
-				p.calls = axes[:calls]
+	for outer := 0; outer <= len(axes); outer++ {
+		for rows := len(axes) - outer; rows >= 0; rows-- {
+			if p, ok := batchesOf(axes[outer:], rows, out, x, y); ok {
+				p.calls = axes[:outer]
 				return p, true
 			}
 		}

@@ -38,6 +38,7 @@ type Ordering struct {
 // Spread is how ranks are spread over nodes, as far as that is known.
 type Spread int
 
+// How ranks may be spread.
 const (
 	unknown   Spread = iota
 	OneNode          // all on one
@@ -57,6 +58,7 @@ type waiting struct {
 	clock clock
 }
 
+// New is the order of a program that was not issued yet: see RunAll.
 func New(p *calls.Program) *Ordering {
 	o := &Ordering{
 		Program: p, Needed: map[calls.Stmt]bool{}, Iterations: map[*calls.For]map[int64]bool{}, Values: map[calls.Stmt]map[int64]bool{},

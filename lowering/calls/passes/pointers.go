@@ -50,7 +50,7 @@ func (u *uses) list(body []calls.Stmt, outer *nameScope[calls.Declare]) {
 		return at
 	}}
 	for _, s := range body {
-		s.Fields(r)
+		r.Rewrite(s)
 		for _, inner := range calls.Bodies(s) {
 			u.list(*inner, declared)
 		}
@@ -76,7 +76,7 @@ func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []cal
 	}}
 	var list []calls.Stmt
 	for _, s := range body {
-		s.Fields(r)
+		r.Rewrite(s)
 		for _, inner := range calls.Bodies(s) {
 			*inner = i.list(*inner, values)
 		}

@@ -64,7 +64,7 @@ func dropUnused(p *calls.Program) {
 		},
 	}
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
-		s.Fields(r)
+		r.Rewrite(s)
 		used[s.Meta().Label] = true
 		_, sums := s.(*calls.PeerSum)
 		used["rank"] = used["rank"] || sums

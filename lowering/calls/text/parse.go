@@ -74,56 +74,12 @@ func (r *reader) declaration() {
 	if r.err != nil {
 		return
 	}
-	p := r.program
-	switch op {
-	case "Param":
-		p.Params = readItem(r, p.Params, &calls.Param{}, fields)
-	case "Constant":
-		p.Constants = readItem(r, p.Constants, &calls.Constant{}, fields)
-	case "Mesh":
-		p.Meshes = readItem(r, p.Meshes, &calls.Mesh{}, fields)
-	case "Guard":
-		p.Guards = readItem(r, p.Guards, &calls.Guard{}, fields)
-	case "Team":
-		p.Teams = readItem(r, p.Teams, &calls.Team{}, fields)
-	case "Argument":
-		p.Arguments = readItem(r, p.Arguments, &calls.Argument{}, fields)
-	case "Buffer":
-		p.Buffers = readItem(r, p.Buffers, &calls.Buffer{}, fields)
-	case "Shape":
-		p.Shapes = readItem(r, p.Shapes, &calls.Shape{}, fields)
-	case "Events":
-		p.Events = readItem(r, p.Events, &calls.Events{}, fields)
-	case "Share":
-		p.Shares = readItem(r, p.Shares, &calls.Share{}, fields)
-	case "Label":
-		p.Labels = readItem(r, p.Labels, &calls.Label{}, fields)
-	default:
+	if d := r.program.Add(op); d != nil {
+		r.read(d, fields)
+	} else {
 		r.fail(0, "nothing that programs declare is called %q", op)
 	}
 	r.at++
-}
-
-func readItem[T calls.Item](r *reader, list []T, d T, fields map[string]field) []T {
-	r.read(d, fields)
-	return append(list, d)
-}
-
-// statements makes one of each kind, by its name.
-var statements = map[string]func() calls.Stmt{}
-
-func init() {
-	for _, kind := range []func() calls.Stmt{
-		func() calls.Stmt { return &calls.EventRecord{} }, func() calls.Stmt { return &calls.StreamWait{} }, func() calls.Stmt { return &calls.FlagWrite{} },
-		func() calls.Stmt { return &calls.FlagWait{} }, func() calls.Stmt { return &calls.MemOpBatch{} }, func() calls.Stmt { return &calls.Memcpy{} },
-		func() calls.Stmt { return &calls.Transfer{} }, func() calls.Stmt { return &calls.NcclCall{} }, func() calls.Stmt { return &calls.NcclGroup{} },
-		func() calls.Stmt { return &calls.Gemm{} }, func() calls.Stmt { return &calls.Launch{} }, func() calls.Stmt { return &calls.Delay{} },
-		func() calls.Stmt { return &calls.PeerSum{} }, func() calls.Stmt { return &calls.PeerPart{} }, func() calls.Stmt { return &calls.For{} },
-		func() calls.Stmt { return &calls.If{} }, func() calls.Stmt { return &calls.Declare{} }, func() calls.Stmt { return &calls.Let{} },
-		func() calls.Stmt { return &calls.DeclareStream{} }, func() calls.Stmt { return &calls.BeginCall{} },
-	} {
-		statements[kind().Op()] = kind
-	}
 }
 
 // body reads the statements that are indented so far.
@@ -135,12 +91,11 @@ func (r *reader) body(indent string) []calls.Stmt {
 			break
 		}
 		op, fields, rest := r.line(text, len(indent))
-		kind := statements[op]
-		if kind == nil {
+		s := calls.New(op)
+		if s == nil {
 			r.fail(len(indent), "no statement is called %q", op)
 			break
 		}
-		s := kind()
 		r.read(s, fields)
 		opens := r.info(s.Meta(), rest)
 		r.at++

@@ -74,145 +74,125 @@ func split(text string, comma func(at int)) int {
 	return -1
 }
 
-// read fills an item from its fields.
-func (r *reader) read(i calls.Item, fields map[string]field) {
+// read fills a statement or a declaration from its fields.
+func (r *reader) read(item any, fields map[string]field) {
 	if r.err != nil {
 		return
 	}
-	a := &fieldReader{r: r, fields: fields}
-	i.Fields(a)
+	if l, ok := item.(*calls.Launch); ok { // its operands are a, b, ...: as many as there are
+		for name := 'a'; fields[string(name)] != (field{}); name++ {
+			l.In = append(l.In, calls.Operand{})
+		}
+	}
+	for _, f := range calls.Fields(item) {
+		if given, ok := fields[f.Key]; ok {
+			r.value(f, given)
+			delete(fields, f.Key)
+		}
+	}
 	for key, f := range fields {
-		r.fail(f.col, "%s has no field %q", i.Op(), key)
+		r.fail(f.col, "%s has no field %q", calls.Op(item), key)
 	}
 }
 
-// fieldReader is the archive that reads.
-type fieldReader struct {
-	r      *reader
-	fields map[string]field
-}
-
-// take gives the text of a field, once.
-func (a *fieldReader) take(key string) (field, bool) {
-	f, ok := a.fields[key]
-	delete(a.fields, key)
-	return f, ok
-}
-
-func (a *fieldReader) Name(key string, v *string) {
-	f, _ := a.take(key)
-	*v = f.text
-}
-
-func (a *fieldReader) Text(key string, v *string) {
-	f, ok := a.take(key)
-	if !ok {
-		*v = ""
-		return
+// value reads one field.
+func (r *reader) value(f calls.Field, given field) {
+	var err error
+	switch v := f.Value.(type) {
+	case *string:
+		*v = given.text
+		if f.Text {
+			if *v, err = strconv.Unquote(given.text); err != nil {
+				r.fail(given.col, "%s is no quoted text", given.text)
+			}
+		}
+	case *int64:
+		*v = r.number(given)
+	case *bool:
+		*v = true
+	case *expr.Expr:
+		*v = r.parse(given)
+	case *[]expr.Expr:
+		*v = list(r, given, r.parse)
+	case *[]string:
+		*v = list(r, given, func(part field) string { return part.text })
+	case *[]int64:
+		*v = list(r, given, r.number)
+	case *calls.Pointer:
+		*v = r.pointer(given)
+	case **calls.Pointer:
+		at := r.pointer(given)
+		*v = &at
+	case *calls.Stream:
+		if index, ok := strings.CutPrefix(given.text, "compute["); ok {
+			v.Index = r.parse(field{strings.TrimSuffix(index, "]"), given.col})
+			return
+		}
+		v.Name, v.Team = strings.CutSuffix(given.text, ".stream")
 	}
-	text, err := strconv.Unquote(f.text)
-	if err != nil {
-		a.r.fail(f.col, "%s is no quoted text", f.text)
-	}
-	*v = text
 }
 
-func (a *fieldReader) Number(key string, v *int64) {
-	f, ok := a.take(key)
-	if !ok {
-		*v = 0
-		return
-	}
+func (r *reader) number(f field) int64 {
 	n, err := strconv.ParseInt(f.text, 10, 64)
 	if err != nil {
-		a.r.fail(f.col, "%s is no number", f.text)
+		r.fail(f.col, "%s is no number", f.text)
 	}
-	*v = n
+	return n
 }
 
-func (a *fieldReader) Flag(key string, v *bool) { _, *v = a.take(key) }
-
-func (a *fieldReader) Expr(key string, v *expr.Expr) { //nolint:gocritic // an archive replaces what it is shown
-	*v = nil
-	if f, ok := a.take(key); ok {
-		*v = a.parse(f.text, f.col)
-	}
-}
-
-func (a *fieldReader) parse(text string, col int) expr.Expr {
-	e, err := expr.ParseHost(text)
+func (r *reader) parse(f field) expr.Expr {
+	e, err := expr.ParseHost(f.text)
 	if err != nil {
-		a.r.fail(col, "%s: %s", text, err.Error())
+		r.fail(f.col, "%s: %s", f.text, err.Error())
 		return nil
 	}
 	return e
 }
 
-func (a *fieldReader) Exprs(key string, v *[]expr.Expr) {
-	*v = nil
-	f, ok := a.take(key)
-	if !ok {
-		return
-	}
+// list reads "[x, y]".
+func list[T any](r *reader, f field, element func(field) T) []T {
 	inner, ok := strings.CutPrefix(f.text, "[")
 	if !ok || !strings.HasSuffix(inner, "]") {
-		a.r.fail(f.col, "%s is no list", f.text)
-		return
+		r.fail(f.col, "%s is no list", f.text)
+		return nil
 	}
-	*v = []expr.Expr{}
+	all := []T{}
 	inner = strings.TrimSuffix(inner, "]")
 	start := 0
 	add := func(end int) {
 		if part := strings.TrimSpace(inner[start:end]); part != "" {
-			*v = append(*v, a.parse(part, f.col))
+			all = append(all, element(field{part, f.col}))
 		}
 		start = end + 1
 	}
 	split(inner, add)
 	add(len(inner))
+	return all
 }
 
-func (a *fieldReader) Pointer(key string, v *calls.Pointer) {
-	*v = calls.Pointer{}
-	f, ok := a.take(key)
-	if !ok {
-		return
-	}
+// pointer reads "base[peer] + offset", without what is absent.
+func (r *reader) pointer(f field) calls.Pointer {
 	end := strings.IndexAny(f.text, "[ ")
 	if end < 0 {
-		v.Base = f.text
-		return
+		return calls.Pointer{Base: f.text}
 	}
-	v.Base = f.text[:end]
-	rest := f.text[end:]
+	p, rest := calls.Pointer{Base: f.text[:end]}, f.text[end:]
 	if strings.HasPrefix(rest, "[") {
 		closes := split(rest[1:], func(int) {})
 		if closes < 0 {
-			a.r.fail(f.col, "%s is no pointer", f.text)
-			return
+			r.fail(f.col, "%s is no pointer", f.text)
+			return p
 		}
-		v.Peer, rest = a.parse(rest[1:closes+1], f.col), rest[closes+2:]
+		p.Peer, rest = r.parse(field{rest[1 : closes+1], f.col}), rest[closes+2:]
 	}
 	if rest == "" {
-		return
+		return p
 	}
 	offset, ok := strings.CutPrefix(rest, " + ")
 	if !ok {
-		a.r.fail(f.col, "%s is no pointer", f.text)
-		return
+		r.fail(f.col, "%s is no pointer", f.text)
+		return p
 	}
-	v.Offset = a.parse(offset, f.col)
-}
-
-func (a *fieldReader) Stream(key string, v *calls.Stream) {
-	*v = calls.Stream{}
-	f, ok := a.take(key)
-	if !ok {
-		return
-	}
-	if index, ok := strings.CutPrefix(f.text, "compute["); ok {
-		v.Index = a.parse(strings.TrimSuffix(index, "]"), f.col)
-		return
-	}
-	v.Name, v.Team = strings.CutSuffix(f.text, ".stream")
+	p.Offset = r.parse(field{offset, f.col})
+	return p
 }

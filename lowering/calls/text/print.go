@@ -20,7 +20,7 @@ func Print(p *calls.Program) string {
 		b.WriteString("capture graph\n")
 	}
 	for _, d := range p.Declarations() {
-		fmt.Fprintf(&b, "%s(%s)\n", d.Op(), line(d))
+		fmt.Fprintf(&b, "%s(%s)\n", calls.Op(d), line(d))
 	}
 	b.WriteByte('\n')
 	printBody(&b, p.File, p.Body, "")
@@ -28,7 +28,7 @@ func Print(p *calls.Program) string {
 }
 
 // Statement prints one statement without what stands in it.
-func Statement(s calls.Stmt) string { return s.Op() + "(" + line(s) + ")" }
+func Statement(s calls.Stmt) string { return calls.Op(s) + "(" + line(s) + ")" }
 
 func printBody(b *strings.Builder, file string, body []calls.Stmt, indent string) {
 	for _, s := range body {
@@ -68,70 +68,57 @@ func printInfo(b *strings.Builder, file string, info *calls.Info) {
 	}
 }
 
-// line prints the fields of an item.
-func line(i calls.Item) string {
-	w := &writer{}
-	i.Fields(w)
-	return strings.Join(w.parts, ", ")
-}
-
-// writer is the archive that prints.
-type writer struct{ parts []string }
-
-func (w *writer) add(key, value string) { w.parts = append(w.parts, key+" "+value) }
-
-func (w *writer) Name(key string, v *string) {
-	if *v != "" {
-		w.add(key, *v)
+// line prints the fields of a statement or a declaration; those that are absent are left out.
+func line(item any) string {
+	var parts []string
+	for _, f := range calls.Fields(item) {
+		if value, ok := format(f); ok {
+			parts = append(parts, strings.TrimSpace(f.Key+" "+value))
+		}
 	}
+	return strings.Join(parts, ", ")
 }
 
-func (w *writer) Text(key string, v *string) {
-	if *v != "" {
-		w.add(key, strconv.Quote(*v))
+// format prints the value of a field; ok is false where it is absent.
+func format(f calls.Field) (value string, ok bool) {
+	switch v := f.Value.(type) {
+	case *string:
+		if f.Text {
+			return strconv.Quote(*v), *v != ""
+		}
+		return *v, *v != ""
+	case *int64:
+		return strconv.FormatInt(*v, 10), *v != 0
+	case *bool:
+		return "", *v
+	case *expr.Expr:
+		if *v == nil {
+			return "", false
+		}
+		return (*v).String(), true
+	case *[]expr.Expr:
+		return formatList(*v), *v != nil
+	case *[]string:
+		return formatList(*v), *v != nil
+	case *[]int64:
+		return formatList(*v), *v != nil
+	case *calls.Pointer:
+		return v.String(), v.Base != ""
+	case **calls.Pointer:
+		if *v == nil {
+			return "", false
+		}
+		return (*v).String(), true
+	case *calls.Stream:
+		return v.String(), *v != calls.Stream{}
 	}
+	panic(fmt.Sprintf("no text form of %T", f.Value))
 }
 
-func (w *writer) Number(key string, v *int64) {
-	if *v != 0 {
-		w.add(key, strconv.FormatInt(*v, 10))
-	}
-}
-
-func (w *writer) Flag(key string, v *bool) {
-	if *v {
-		w.parts = append(w.parts, key)
-	}
-}
-
-func (w *writer) Expr(key string, v *expr.Expr) { //nolint:gocritic // an archive replaces what it is shown
-	if *v != nil {
-		w.add(key, (*v).String())
-	}
-}
-
-func (w *writer) Exprs(key string, v *[]expr.Expr) {
-	if *v != nil {
-		w.add(key, formatList(*v))
-	}
-}
-
-func (w *writer) Pointer(key string, v *calls.Pointer) {
-	if v.Base != "" {
-		w.add(key, v.String())
-	}
-}
-
-func (w *writer) Stream(key string, v *calls.Stream) {
-	if *v != (calls.Stream{}) {
-		w.add(key, v.String())
-	}
-}
-
-func formatList(list []expr.Expr) string {
+func formatList[T any](list []T) string {
 	parts := make([]string, len(list))
 	for i, e := range list {
-		parts[i] = e.String()
+		parts[i] = fmt.Sprint(e)
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }

@@ -74,11 +74,12 @@ func (v *verifier) names() {
 	known["from"], known["to"] = known["mesh"], known["mesh"]
 	shapes := declared(p.Shapes, func(d *calls.Shape) string { return d.Name })
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
-		s.Fields(&calls.Rewriter{Noted: func(key, name string) {
+		r := &calls.Rewriter{Noted: func(key, name string) {
 			if list, ok := known[key]; ok && !slices.Contains(list, name) {
 				v.fail(s, "no %s is called %s", key, name)
 			}
-		}})
+		}}
+		r.Rewrite(s)
 		if g, ok := s.(*calls.Gemm); ok && !slices.Contains(shapes, g.Shape) {
 			v.fail(s, "no shape is called %s", g.Shape)
 		}
@@ -147,11 +148,11 @@ type pairing struct {
 // flags checks that flags are paired, for ranks that all share memory.
 func (v *verifier) flags() {
 	found := map[string]*pairing{}
-	var order []string
+	var keys []string
 	note := func(s calls.Stmt, key string, writes, waits int) {
 		if found[key] == nil {
 			found[key] = &pairing{stmt: s}
-			order = append(order, key)
+			keys = append(keys, key)
 		}
 		found[key].writes += writes
 		found[key].waits += waits
@@ -161,7 +162,7 @@ func (v *verifier) flags() {
 		f.env["rank"] = rank
 		f.list(v.program.Body)
 	}
-	for _, key := range order {
+	for _, key := range keys {
 		switch p := found[key]; {
 		case p.writes > 1:
 			v.fail(p.stmt, "flag %s is written %d times in a call", key, p.writes)
