@@ -73,12 +73,6 @@ func rename(p *hostir.Program, text string) {
 			give(&s.Handle)
 		case *hostir.Wait:
 			give(&s.Handle)
-		case *hostir.GetCurrentStream:
-			give(&s.Var)
-		case *hostir.SetCurrentStream:
-			giveStream(&s.Stream, give)
-		case *hostir.Synchronize:
-			giveStream(&s.Stream, give)
 		}
 		return true
 	})
@@ -87,12 +81,6 @@ func rename(p *hostir.Program, text string) {
 	}
 	p.Choices.Elsewhere = text
 	p.Auto = &hostir.Auto{Given: []string{text}, Basis: text}
-}
-
-func giveStream(r *hostir.StreamRef, give func(*string)) {
-	if r.Index == nil {
-		give(&r.Var)
-	}
 }
 
 func TestNoTextBecomesCode(t *testing.T) {

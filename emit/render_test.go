@@ -64,11 +64,11 @@ func TestStatements(t *testing.T) {
 		want []string // lines, in this order
 	}{
 		"the caller's stream goes by its name": {
-			"main = GetCurrentStream @5:5\nSetCurrentStream(worker 1) @5:5\nSynchronize(main) @5:5\n",
+			"caller = GetCurrentStream @5:5\nSetCurrentStream(worker 1) @5:5\nSynchronize(caller) @5:5\n",
 			[]string{"cudaEventRecord(started_[0], caller)", "cudaStreamWaitEvent(compute_[1], started_[0], 0)"},
 		},
 		"another stream is the one that it was": {
-			"caller = GetCurrentStream @5:5\nT = Allocate @5:5\nSetCurrentStream(worker 1) @5:5\nT = Set(C) @5:5\nside = GetCurrentStream @5:5\nSetCurrentStream(caller) @5:5\nSynchronize(side) @5:5\n",
+			"caller = GetCurrentStream @5:5\nT = Allocate @5:5\nSetCurrentStream(worker 1) @5:5\nT = Set(C) @5:5\nSetCurrentStream(caller) @5:5\nSynchronize(worker 1) @5:5\n",
 			[]string{"cudaMemcpyDeviceToDevice, compute_[1])", "cudaEventRecord(joined_[1], compute_[1])", "cudaStreamWaitEvent(caller, joined_[1], 0)"},
 		},
 		"of waits in a loop the last one implies the others": {
@@ -131,7 +131,6 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 		"a tensor without memory":     {"T = Unary(relu, C) @7:5\n", "T has no buffer here"},
 		"a wait for nothing":          {"Wait(g) @7:5\n", "nothing is named g"},
 		"a wait outside the loop":     {"T = Allocate @5:5\nFor s in D:\n  g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nWait(g) @7:5\n", "the wait is not in"},
-		"a matmul on some stream":     {"If rank == 0:\n  SetCurrentStream(worker 0) @6:5\nC = Matmul(A, B) @7:5\n", "depends on the path taken"},
 		"a group without end":         {"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\n", "no end"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -265,16 +264,16 @@ func longProgram(t *testing.T, n int) *hostir.Program {
 	for i := range n {
 		temp := &hostir.Tensor{Name: "T", DType: c.DType, Axes: c.Axes, Mesh: c.Mesh}
 		info := hostir.Info{Pos: diag.Pos{File: "spec.yaml", Line: i + 1, Col: 1}}
-		handle := fmt.Sprintf("gather%d", i)
+		handle, worker := fmt.Sprintf("gather%d", i), info
+		worker.On = hostir.StreamRef{Index: expr.Var("s")}
 		p.Body = append(p.Body, &hostir.Allocate{Info: info, Tensor: temp}, &hostir.For{
 			Info: info, Var: "s", Count: p.Tensors[4].Axes[0].Extent,
 			Body: []hostir.Stmt{
-				&hostir.SetCurrentStream{Info: info, Stream: hostir.StreamRef{Index: expr.Var("s")}},
 				&hostir.Communication{
-					Info: info, Handle: handle, Type: hostir.Allgather, Mesh: c.Mesh, MeshAxis: "x", In: a, Out: temp,
+					Info: worker, Handle: handle, Type: hostir.Allgather, Mesh: c.Mesh, MeshAxis: "x", In: a, Out: temp,
 					Backend: hostir.NCCL,
 				},
-				&hostir.Wait{Info: info, Handle: handle},
+				&hostir.Wait{Info: worker, Handle: handle},
 			},
 		})
 	}

@@ -36,6 +36,9 @@ type signalBatcher struct {
 // kind is what a statement does for transfers, if the schedule lets all of them share an operation.
 func (b *signalBatcher) kind(s hostir.Stmt) hostir.SignalKind {
 	kind := hostir.SignalKindOf(s, b.exchanges)
+	if _, one := hostir.StreamOf(s); !one {
+		return hostir.NoSignals
+	}
 	field, value := schedule.Signals, schedule.Batched
 	if kind == hostir.Copies {
 		field, value = schedule.Copy, schedule.Fused
@@ -66,9 +69,11 @@ func (b *signalBatcher) block(body []hostir.Stmt) []hostir.Stmt {
 		run := body[:n]
 		body = body[n:]
 		if name := b.groups[kind]; name != "" && (n > 1 || isLoop(run[0])) {
-			out = append(out, &hostir.StartCoalescing{Info: hostir.InfoFrom(run[0], "")})
+			info := hostir.InfoFrom(run[0], "")
+			info.On, _ = hostir.StreamOf(run[0])
+			out = append(out, &hostir.StartCoalescing{Info: info})
 			out = append(out, run...)
-			out = append(out, &hostir.EndCoalescing{Info: hostir.InfoFrom(run[0], ""), Handle: b.names.Fresh(name)})
+			out = append(out, &hostir.EndCoalescing{Info: info, Handle: b.names.Fresh(name)})
 			continue
 		}
 		if _, reads := run[0].(*hostir.SumLoans); n == 1 && !reads { // several are of one kind, as is all in them
@@ -81,7 +86,7 @@ func (b *signalBatcher) block(body []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-// neighbours counts the statements of one kind that a list starts with. A group that stands
+// neighbours counts the statements of one kind, on one stream, that a list starts with. A group that stands
 // is one of no kind.
 func (b *signalBatcher) neighbours(body []hostir.Stmt) (int, hostir.SignalKind) {
 	if _, ok := body[0].(*hostir.StartCoalescing); ok {
@@ -89,7 +94,11 @@ func (b *signalBatcher) neighbours(body []hostir.Stmt) (int, hostir.SignalKind) 
 		return len(members) + 2, hostir.NoSignals
 	}
 	kind, n := b.kind(body[0]), 1
+	on, _ := hostir.StreamOf(body[0])
 	for kind != hostir.NoSignals && n < len(body) && b.kind(body[n]) == kind {
+		if other, _ := hostir.StreamOf(body[n]); !other.Is(on) {
+			break
+		}
 		n++
 	}
 	return n, kind

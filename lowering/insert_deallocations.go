@@ -55,7 +55,7 @@ func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hos
 		switch {
 		case i+1 < len(body) && isJoinLoop(body[i+1]):
 			i++
-		case hostir.Any(body[i:i+1], setsComputeStream):
+		case hostir.Any(body[i:i+1], onWorker):
 			i = len(body) - 1 // the caller follows the compute streams there, at the latest
 		}
 		last[i] = append(last[i], t)
@@ -124,12 +124,11 @@ func (u *usage) buffers(t *hostir.Tensor) []*hostir.Tensor {
 // nothing else.
 func isJoinLoop(s hostir.Stmt) bool {
 	loop, ok := s.(*hostir.For)
-	if !ok || len(loop.Body) != 2 {
+	if !ok || len(loop.Body) != 1 {
 		return false
 	}
-	back, ok := loop.Body[0].(*hostir.SetCurrentStream)
-	join, ok2 := loop.Body[1].(*hostir.Synchronize)
-	return ok && ok2 && back.Stream.Index == nil && join.Stream.Index != nil
+	join, ok := loop.Body[0].(*hostir.Synchronize)
+	return ok && !join.On.IsWorker() && join.Stream.IsWorker()
 }
 
 func root(base map[*hostir.Tensor]*hostir.Tensor, t *hostir.Tensor) *hostir.Tensor {
@@ -139,8 +138,5 @@ func root(base map[*hostir.Tensor]*hostir.Tensor, t *hostir.Tensor) *hostir.Tens
 	return t
 }
 
-// setsComputeStream reports whether a statement lets what follows it run on a compute stream.
-func setsComputeStream(s hostir.Stmt) bool {
-	set, ok := s.(*hostir.SetCurrentStream)
-	return ok && set.Stream.Index != nil
-}
+// onWorker reports whether a statement runs on a worker stream.
+func onWorker(s hostir.Stmt) bool { return s.Meta().On.IsWorker() }

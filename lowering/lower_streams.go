@@ -19,7 +19,7 @@ import (
 //
 // Requires: every statement is local or one movement of data; layouts are final.
 // Establishes: no result of a statement has an axis of kind Stream; every buffer is
-// allocated before its first use; the caller's stream is current at the end.
+// allocated before its first use.
 //
 //	before: C = Unary(relu, A)                                      C [Stream(S), M]
 //	after:  caller = GetCurrentStream; C = Allocate; For s: (select, C_s = Unary(relu, A_s))
@@ -30,7 +30,7 @@ func LowerStreams(p *hostir.Program) error {
 	l := newStreamLowering(p)
 	groups := l.group(p.Body)
 	if slices.ContainsFunc(groups, func(g *group) bool { return g.pipelined() }) {
-		l.caller, l.loop = l.names.Fresh("caller"), l.names.Fresh("s")
+		l.loop = l.names.Fresh("s")
 	}
 	l.choosePieces(groups)
 	for _, g := range groups {
@@ -66,18 +66,18 @@ func newStreamLowering(p *hostir.Program) *streamLowering {
 }
 
 type streamLowering struct {
-	program      *hostir.Program
-	names        *hostir.Namer
-	results      map[string]bool        // of the model's operations
-	moves        map[hostir.Stmt]string // what the schedule calls what a statement moves between ranks
-	uses         *uses
-	errors       diag.List
-	caller, loop string                  // names; empty without pipelines
-	piece        string                  // variable of the loops over pieces; empty where slices are not cut into any
-	uncut        map[domain.Extent]bool  // extents that could not be cut into pieces
-	summed       map[*hostir.Tensor]bool // what ranks sum from rank to rank, where there are pieces
-	started      bool                    // the caller's stream has its name
-	body         []hostir.Stmt
+	program *hostir.Program
+	names   *hostir.Namer
+	results map[string]bool        // of the model's operations
+	moves   map[hostir.Stmt]string // what the schedule calls what a statement moves between ranks
+	uses    *uses
+	errors  diag.List
+	loop    string                  // variable; empty without pipelines
+	piece   string                  // variable of the loops over pieces; empty where slices are not cut into any
+	uncut   map[domain.Extent]bool  // extents that could not be cut into pieces
+	summed  map[*hostir.Tensor]bool // what ranks sum from rank to rank, where there are pieces
+	started bool                    // the caller's stream has its name
+	body    []hostir.Stmt
 }
 
 func (l *streamLowering) emit(s hostir.Stmt) { l.body = append(l.body, s) }
@@ -114,9 +114,9 @@ func (l *streamLowering) lower(g *group) {
 // start names the caller's stream, once, if there are pipelines: before the first
 // buffer that the model does not know, or the first pipeline.
 func (l *streamLowering) start(s hostir.Stmt) {
-	if l.caller != "" && !l.started {
+	if l.loop != "" && !l.started {
 		l.started = true
-		l.emit(&hostir.GetCurrentStream{Info: hostir.InfoFrom(s, ""), Var: l.caller})
+		l.emit(&hostir.GetCurrentStream{Info: hostir.InfoFrom(s, "")})
 	}
 }
 

@@ -158,7 +158,7 @@ func TestLowerJSONHasNameChoicesAndBody(t *testing.T) {
 	for _, stmt := range program.Body {
 		ops = append(ops, stmt.Op)
 	}
-	if got, want := strings.Join(ops, " "), "GetCurrentStream Allocate Allocate For For For"; program.Name != "ag_matmul" || got != want {
+	if got, want := strings.Join(ops, " "), "GetCurrentStream Allocate Allocate For For SetCurrentStream For"; program.Name != "ag_matmul" || got != want {
 		t.Errorf("program %q is %s, want %s", program.Name, got, want)
 	}
 	if program.Choices.Pipeline != "collective" || program.Choices.Joins != "after" || program.Choices.All.Via != "nccl" {

@@ -120,7 +120,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul", .spec = "spec.yaml",
-               .digest = "552fd7a5fc6e8a408ede5d7aa7b7d65bb4ef2e7e1868ff3bccc65727b5d5e641", .mesh_size = D,
+               .digest = "bb520dbb056c2a373263af901dd79bb807ca14ca734f91e787a7ec9a784c0e6b", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -144,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "23a5620becae882d11836f46708b5ef13e0c8a8a602d30ab16959a69ead81335", .mesh_size = D,
+               .digest = "1f0031d5597d4f90f75c4951c648d81534dfcb8c7deaf895547b6dc9d113b9e4", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

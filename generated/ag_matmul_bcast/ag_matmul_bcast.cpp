@@ -120,7 +120,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "e4e0fa71da937153909d1bdc74f22b03f9b3b82272f9c9bc06e8d5ec2bebaae0", .mesh_size = D,
+               .digest = "bd9807039dcc103c621b02226326bbeb123f94fa1caf781769f5e60a8fc187cd", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"broadcast x"},
                .bytes = D * kShardM * K * 2, .largest = "broadcast", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -144,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar_backward", .spec = "spec.yaml",
-               .digest = "0cb7a590d1190265069d29c95b118da04c6da99c65d4417a131252aac162108c", .mesh_size = D,
+               .digest = "6c11598f72902ffa247eb1d3dc919d8702135901b169906e6972b3ee6062b943", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardK, N, 1}, {S * N, kShardK, kSliceM, 1}}, .bytes = 0,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

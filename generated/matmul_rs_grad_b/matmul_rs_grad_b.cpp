@@ -130,7 +130,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "befdc5b28b39c93b121d455e5242f1a96c207f7b873c2a8d581be520f8ed3b9f", .mesh_size = D,
+               .digest = "03c9217c0ce3fad0f13c8982e67411c200f56f3043091c53d135587beb972492", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -171,7 +171,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "f2640610f18c5796c79cffeca81b1dba1123de7f871b00a04eae9c1c0ed57c26", .mesh_size = D,
+               .digest = "da5a3c9f70399fec37a5a4e6c33eab7df801569d237bbe2512df4db9a61cbd2e", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -239,7 +239,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "rs_norm_ag", .spec = "spec.yaml",
-               .digest = "d6a2322274fb7b4b935353fd575cb4ad5a328a4a9d0020491f0ef13a6b7aec90", .mesh_size = D,
+               .digest = "94ff1965d8559ffead44a9e2ea287782d8d4762e927036aa4ab6d5fc19a05e44", .mesh_size = D,
                .gemms = {{S * kSliceM, K, kShardN, 1}, {S * kSliceM, kShardN, K, 1}},
                .communications = {"reducescatter x", "allgather x"}, .bytes = S * D * kShardM * K * 2,
                .largest = "reducescatter", .team_size = D, .transport = "nccl",

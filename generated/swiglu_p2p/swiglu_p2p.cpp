@@ -253,7 +253,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "f17af49c54c31eb661712db8630612798eb4c96ddf30dae0544e871fa52956e7", .mesh_size = D,
+               .digest = "13298e0377657676b2fe7b8eb4a7150e2b45e9e860a6a2f4f2dc713973c6bff3", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, kShardN, K, 1}, {D * kChunkM * 2, kShardN, K, 1},
                          {D * kChunkM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kChunkM * K * 2, .largest = "sendrecv", .transport = "ipc-put",

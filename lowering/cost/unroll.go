@@ -72,7 +72,7 @@ func newRank(u *unrolling, place int32, number int) *rank {
 
 // call issues one call of the program.
 func (r *rank) call() error {
-	r.current = r.named("caller")
+	r.current = r.named(hostir.Caller)
 	start := work{fixed: r.machine.Device.Call, host: r.machine.Host.Call}
 	if captured(r.program) {
 		start.fixed, r.host = r.machine.Device.Graph, r.machine.Host.Graph
@@ -144,12 +144,15 @@ func (r *rank) statement(s hostir.Stmt) error {
 			return r.block(s.Else)
 		}
 		return err
-	case *hostir.SetCurrentStream:
-		target, err := r.target(s, s.Stream)
-		r.current = target
+	case *hostir.Allocate, *hostir.Deallocate, *hostir.GetCurrentStream, *hostir.ShareMemHandles, *hostir.Select:
+		return nil
+	}
+	on, err := r.target(s, s.Meta().On)
+	if err != nil {
 		return err
-	case *hostir.GetCurrentStream:
-		r.byName[s.Var] = r.current
+	}
+	r.current = on
+	switch s := s.(type) {
 	case *hostir.Synchronize:
 		target, err := r.target(s, s.Stream)
 		if err == nil {
@@ -158,7 +161,6 @@ func (r *rank) statement(s hostir.Stmt) error {
 		return err
 	case *hostir.Delay:
 		r.issue(r.current, s, work{fixed: float64(s.Microseconds), host: r.machine.Host.Kernel})
-	case *hostir.Allocate, *hostir.Deallocate, *hostir.ShareMemHandles, *hostir.Select:
 	case *hostir.Communication, *hostir.P2PCommunication, *hostir.EndCoalescing, *hostir.Wait, *hostir.SumLoans:
 		return r.transfer(s)
 	default:
@@ -185,7 +187,7 @@ func (r *rank) loop(s *hostir.For) error {
 
 func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (int32, error) {
 	if ref.Index == nil {
-		return r.named(ref.Var), nil
+		return r.named(ref.String()), nil
 	}
 	index, err := r.eval(s, ref.Index)
 	if err != nil || index < 0 || index >= int64(len(r.workers)) {

@@ -3,7 +3,7 @@ package hostir
 import "strconv"
 
 // Namer gives names that nothing else in a program has: tensors, parameters,
-// handles, stream and loop variables share one space, since all of them become
+// handles, streams and loop variables share one space, since all of them become
 // identifiers of one emitted program.
 type Namer struct {
 	used map[string]bool
@@ -12,7 +12,7 @@ type Namer struct {
 
 // NewNamer is a namer that knows the names of a program.
 func NewNamer(p *Program) *Namer {
-	n := &Namer{used: map[string]bool{"rank": true, "worker": true}, next: map[string]int{}}
+	n := &Namer{used: map[string]bool{"rank": true, "worker": true, Caller: true}, next: map[string]int{}}
 	for _, param := range p.Params {
 		n.used[param.Name] = true
 	}
@@ -23,10 +23,7 @@ func NewNamer(p *Program) *Namer {
 		n.used[t.Name] = true
 	}
 	Walk(p.Body, func(s Stmt) bool {
-		switch s := s.(type) {
-		case *For:
-			n.used[s.Var] = true
-		case *GetCurrentStream:
+		if s, ok := s.(*For); ok {
 			n.used[s.Var] = true
 		}
 		if h := Handle(s); h != "" {

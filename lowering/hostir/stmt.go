@@ -14,11 +14,12 @@ type Stmt interface {
 	Meta() *Info
 }
 
-// Info is carried by every statement: where it comes from in the spec, and, when a
-// pass added it, why.
+// Info is carried by every statement: where it comes from in the spec, when a
+// pass added it, why, and where it runs.
 type Info struct {
 	Pos  diag.Pos
-	Note string // one sentence without a final stop, or empty
+	Note string    // one sentence without a final stop, or empty
+	On   StreamRef // the stream that it is issued to; of no meaning for a For or an If
 }
 
 // Meta lets Info serve as the embedded part of each statement.
@@ -37,7 +38,7 @@ type (
 		Info
 		Tensor *Tensor
 	}
-	// Delay keeps the current stream idle for a while, so that another one starts first.
+	// Delay keeps its stream idle for a while, so that another one starts first.
 	Delay struct {
 		Info
 		Microseconds int64
@@ -47,17 +48,9 @@ type (
 		Info
 		Tensor *Tensor
 	}
-	// GetCurrentStream names the stream that is current: the caller's.
-	GetCurrentStream struct {
-		Info
-		Var string
-	}
-	// SetCurrentStream makes a stream current for the statements that follow.
-	SetCurrentStream struct {
-		Info
-		Stream StreamRef
-	}
-	// Synchronize makes the current stream wait for all that was issued to Stream.
+	// GetCurrentStream names the stream that is current when the program is called: Caller.
+	GetCurrentStream struct{ Info }
+	// Synchronize makes the stream that it is issued to wait for all that was issued to Stream.
 	Synchronize struct {
 		Info
 		Stream StreamRef
@@ -180,7 +173,7 @@ type (
 	}
 	// SumLoans is Out = In plus what Body borrows: each receive over IPC-get in it, which goes
 	// into Out or a part of it, adds what its peer has lent. The elements are read where they
-	// are, in one operation of the current stream that waits for all of the loans, adds in fp32
+	// are, in one operation of its stream that waits for all of the loans, adds in fp32
 	// in the order of the ranks, In as the part of this one, and then says that it has read.
 	// Each send over IPC-put in Body, of Out or a part of it, stores the result in what its peer
 	// has lent, in the same operation, which then says that it has written. Nobody waits for the
@@ -197,7 +190,7 @@ type (
 		Info
 		Handle string
 	}
-	// Wait makes the current stream wait for a communication or a group. It stands in the
+	// Wait makes its stream wait for a communication or a group. It stands in the
 	// loops of what it waits for, or in later ones over the same variables, and then waits
 	// for the communication of the same iteration. With an Iteration, which is an earlier one
 	// of the outermost of those loops, it waits for the communication of that one instead, and
@@ -222,7 +215,6 @@ func (*Allocate) Op() string         { return "Allocate" }
 func (*Delay) Op() string            { return "Delay" }
 func (*Deallocate) Op() string       { return "Deallocate" }
 func (*GetCurrentStream) Op() string { return "GetCurrentStream" }
-func (*SetCurrentStream) Op() string { return "SetCurrentStream" }
 func (*Synchronize) Op() string      { return "Synchronize" }
 func (*For) Op() string              { return "For" }
 func (*If) Op() string               { return "If" }

@@ -2,21 +2,69 @@ package hostir
 
 import "github.com/hirgen/hirgen/internal/expr"
 
-// CopyStream is the name of the stream that carries all copies between the memories that
-// ranks share, in the order of issue.
-const CopyStream = "copies"
+const (
+	// Caller is the name of the stream that a program is called with.
+	Caller = "caller"
+	// CopyStream is the name of the stream that carries all copies between the memories that
+	// ranks share, in the order of issue.
+	CopyStream = "copies"
+)
 
-// StreamRef names a stream: a variable that GetCurrentStream defined, the copy stream, or
-// the worker stream with the given index.
+// StreamRef names a stream: the worker stream with the given index, the copy stream, or, as
+// the zero value, the caller's.
 type StreamRef struct {
-	Var   string    // "caller", or CopyStream; empty for a worker
-	Index expr.Expr // worker index; nil when Var is set
+	Copies bool      // the copy stream
+	Index  expr.Expr // of a worker; nil: it is none
 }
 
 // String prints a stream as statements name it: "caller", "worker s % 4".
 func (r StreamRef) String() string {
-	if r.Index == nil {
-		return r.Var
+	switch {
+	case r.Index != nil:
+		return "worker " + r.Index.String()
+	case r.Copies:
+		return CopyStream
 	}
-	return "worker " + r.Index.String()
+	return Caller
+}
+
+// IsWorker reports whether it is one of the worker streams.
+func (r StreamRef) IsWorker() bool { return r.Index != nil }
+
+// Is reports whether two references, at one place of a program, are to one stream.
+func (r StreamRef) Is(other StreamRef) bool {
+	return r.Copies == other.Copies && (r.Index == nil) == (other.Index == nil) && (r.Index == nil || r.String() == other.String())
+}
+
+// RunOn issues statements, and what stands in them, to a stream.
+func RunOn(on StreamRef, body ...Stmt) {
+	Walk(body, func(s Stmt) bool {
+		switch s.(type) {
+		case *For, *If, *Allocate, *GetCurrentStream:
+		default:
+			s.Meta().On = on
+		}
+		return true
+	})
+}
+
+// StreamOf is the one stream that a statement, and all that stands in it, runs on; false where there are
+// several, or none.
+func StreamOf(s Stmt) (StreamRef, bool) {
+	if len(Bodies(s)) == 0 {
+		return s.Meta().On, true
+	}
+	var on StreamRef
+	found, same := false, true
+	for _, body := range Bodies(s) {
+		for _, inner := range *body {
+			other, ok := StreamOf(inner)
+			same = same && ok && (!found || on.Is(other))
+			on, found = other, true
+		}
+	}
+	if loop, ok := s.(*For); ok && on.Index != nil {
+		same = same && !expr.Mentions(on.Index, loop.Var)
+	}
+	return on, same && found
 }

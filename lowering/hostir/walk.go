@@ -220,7 +220,7 @@ func slots(s Stmt) (uses, defs []**Tensor) {
 			return refs{&s.Buffer}, nil
 		}
 		return nil, refs{&s.Buffer}
-	case *Allocate, *Deallocate, *Delay, *GetCurrentStream, *SetCurrentStream, *Synchronize,
+	case *Allocate, *Deallocate, *Delay, *GetCurrentStream, *Synchronize,
 		*For, *If, *StartCoalescing, *EndCoalescing, *Wait, *ShareMemHandles:
 		return nil, nil
 	default:

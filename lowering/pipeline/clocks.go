@@ -23,7 +23,7 @@ func (o *overlap) withoutImplied(body []hostir.Stmt) []hostir.Stmt {
 		if c.block(body) != nil {
 			return body
 		}
-		c.settle(c.stream(o.caller.String()))
+		c.settle(c.stream(hostir.Caller))
 	}
 	if !hostir.Any(body, func(s hostir.Stmt) bool { return syncs(s) && !needed[s] }) {
 		return body
@@ -31,29 +31,17 @@ func (o *overlap) withoutImplied(body []hostir.Stmt) []hostir.Stmt {
 	return hostir.RewriteBlocks(body, func(list []hostir.Stmt) []hostir.Stmt {
 		out := make([]hostir.Stmt, 0, len(list))
 		for _, s := range list {
-			if !syncs(s) || needed[s] {
-				out = append(out, withoutLoop(s)...)
+			if !isEmpty(s) && (!syncs(s) || needed[s]) {
+				out = append(out, s)
 			}
 		}
-		return usedStreams(out)
+		return out
 	})
 }
 
 func syncs(s hostir.Stmt) bool {
 	_, is := s.(*hostir.Synchronize)
 	return is
-}
-
-// withoutLoop leaves a loop out that only sets streams: what follows it sets its own, unless that is the caller's.
-func withoutLoop(s hostir.Stmt) []hostir.Stmt {
-	loop, ok := s.(*hostir.For)
-	if !ok || len(loop.Body) != 1 || !setsStream(loop.Body[0]) {
-		return []hostir.Stmt{s}
-	}
-	if set, ok := loop.Body[0].(*hostir.SetCurrentStream); ok && set.Stream.Index == nil {
-		return []hostir.Stmt{set}
-	}
-	return nil
 }
 
 // clocks runs through the statements of one rank, and knows of each stream how far it follows the others. A
@@ -101,7 +89,7 @@ func newClocks(o *overlap, rank int, needed map[hostir.Stmt]bool) *clocks {
 		unroller: newUnroller(o.program, o.graph, o.makes, rank), needed: needed,
 		streams: map[string]*stream{}, underway: map[string]*underway{},
 	}
-	c.current = c.stream(o.caller.String())
+	c.current = c.stream(hostir.Caller)
 	c.work(c.current) // of the caller, before
 	return c
 }

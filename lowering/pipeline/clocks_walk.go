@@ -30,10 +30,13 @@ func (c *clocks) statement(s hostir.Stmt) error {
 			return c.block(s.Body)
 		}
 		return c.block(s.Else)
-	case *hostir.SetCurrentStream:
-		target, err := c.target(s.Stream)
-		c.current = target
+	}
+	on, err := c.target(s.Meta().On)
+	if err != nil {
 		return err
+	}
+	c.current = on
+	switch s := s.(type) {
 	case *hostir.Synchronize:
 		target, err := c.target(s.Stream)
 		if err == nil && !c.current.all.covers(target.all) {
@@ -95,7 +98,7 @@ func (c *clocks) loop(s *hostir.For) error {
 // target finds the stream that a statement names.
 func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 	if ref.Index == nil {
-		return c.stream(ref.Var), nil
+		return c.stream(ref.String()), nil
 	}
 	index, err := c.eval(ref.Index)
 	return c.stream(fmt.Sprint("worker ", index)), err

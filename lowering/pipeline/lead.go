@@ -52,26 +52,23 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	others := o.part(loop, func(t *Task) bool { return early[t] && t.Exchange == nil })
 	var list []hostir.Stmt
 	if lends != nil || copies != nil {
-		list = append(list,
-			&hostir.SetCurrentStream{
-				Info:   hostir.InfoFrom(loop, "all transfers are issued up front, on a stream of their own"),
-				Stream: hostir.StreamRef{Var: hostir.CopyStream},
-			},
-			&hostir.Synchronize{Info: hostir.InfoFrom(loop, ""), Stream: on})
+		queue := hostir.StreamRef{Copies: true}
+		list = append(list, follows(queue, on, hostir.InfoFrom(loop, "all transfers are issued up front, on a stream of their own")))
 		for _, l := range []*hostir.For{lends, copies} {
 			if l != nil {
+				hostir.RunOn(queue, l)
 				list = append(list, l)
 			}
 		}
-		list = append(list, &hostir.SetCurrentStream{Info: hostir.InfoFrom(loop, ""), Stream: on})
 		for _, s := range list {
-			o.forks[s] = list[0]
+			o.forks[s], o.around[s] = list[0], on
 		}
 	}
 	if lends != nil {
 		o.RenameViews(lends)
 	}
 	if others != nil {
+		hostir.RunOn(on, others)
 		others.Note = "all transfers are issued up front; each statement below waits for its own data only"
 		list = append(list, others)
 	}

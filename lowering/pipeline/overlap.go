@@ -13,7 +13,7 @@ import (
 //
 // Requires: all statements run on the caller's stream; behind each transfer stands a Wait for it;
 // every communication has a backend.
-// Establishes: the caller's stream is current at the end and follows all that was issued.
+// Establishes: the caller's stream follows all that was issued.
 //
 //	before: For s: gather = Communication(Allgather, in A_s, out A_all_s); Wait(gather); C_s = Matmul(A_all_s, B)
 //	after:  For s: gather = Communication(Allgather, in A_s, out A_all_s)
@@ -21,7 +21,7 @@ import (
 //	        For s: Wait(gather); C_s = Matmul(A_all_s, B)
 //	        For s: (the caller waits for compute stream s)
 func Overlap(p *hostir.Program) error {
-	if hostir.Any(p.Body, setsStream) || !hostir.Any(p.Body, isLoopOrTransfer) {
+	if hostir.Any(p.Body, leavesCaller) || !hostir.Any(p.Body, isLoopOrTransfer) {
 		return nil
 	}
 	graph, err := Build(p)
@@ -30,12 +30,7 @@ func Overlap(p *hostir.Program) error {
 	}
 	o := &overlap{
 		Projector: NewProjector(p), graph: graph,
-		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{},
-	}
-	for _, s := range p.Body {
-		if get, ok := s.(*hostir.GetCurrentStream); ok {
-			o.caller = hostir.StreamRef{Var: get.Var}
-		}
+		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{}, around: map[hostir.Stmt]hostir.StreamRef{},
 	}
 	if !o.reference || p.Choices.Any(schedule.Lead, schedule.All) || p.Choices.Any(schedule.Steps, schedule.Ring) {
 		p.Body = withoutWaits(p.Body)
@@ -44,7 +39,7 @@ func Overlap(p *hostir.Program) error {
 	if !o.reference && slices.ContainsFunc(graph.Tasks, o.leads) {
 		p.Body = o.order(p.Body)
 	}
-	p.Body = o.block(p.Body, o.caller)
+	p.Body = o.block(p.Body, hostir.StreamRef{})
 	if o.derive {
 		p.Body = o.placeWaits(p.Body)
 	}
@@ -55,18 +50,17 @@ func Overlap(p *hostir.Program) error {
 type overlap struct {
 	*Projector
 	graph     *Graph
-	caller    hostir.StreamRef
 	reference bool // streams wait for each other as in the reference system
 	derive    bool // waits stand where edges ask for them, not where transfers are issued
 	// forks are the initial waits of a loop on compute streams: what the caller waits for before
 	// the loop stands in front of them.
 	forks map[hostir.Stmt]hostir.Stmt
+	// around has the stream of the list that a loop stands in, where that is not the one on which the loop begins.
+	around map[hostir.Stmt]hostir.StreamRef
 }
 
-func setsStream(s hostir.Stmt) bool {
-	_, sets := s.(*hostir.SetCurrentStream)
-	return sets
-}
+// leavesCaller reports whether a statement runs on another stream than the caller's.
+func leavesCaller(s hostir.Stmt) bool { return !s.Meta().On.Is(hostir.StreamRef{}) }
 
 func isLoopOrTransfer(s hostir.Stmt) bool {
 	_, isLoop := s.(*hostir.For)
@@ -94,12 +88,17 @@ func (o *overlap) block(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt {
 	out := make([]hostir.Stmt, 0, len(body)+8)
 	for _, s := range body {
 		if loop, ok := s.(*hostir.For); ok && (o.computes(loop.Body) || hostir.Any(loop.Body, isTransfer)) {
-			out = append(out, o.loop(loop, on)...)
+			list := o.loop(loop, on)
+			for _, s := range list {
+				o.around[s] = on
+			}
+			out = append(out, list...)
 		} else {
+			hostir.RunOn(on, s)
 			out = append(out, s)
 		}
 	}
-	return usedStreams(out)
+	return out
 }
 
 // loop schedules one loop that runs on a stream: what leaves it, and what it leaves.
@@ -117,6 +116,7 @@ func (o *overlap) loop(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	case o.onComputeStreams(loop):
 		return append(list, o.spread(loop)...)
 	default:
+		hostir.RunOn(on, loop)
 		return append(list, loop)
 	}
 }
@@ -126,34 +126,4 @@ func (o *overlap) computes(body []hostir.Stmt) bool {
 	return hostir.Any(body, func(s hostir.Stmt) bool {
 		return len(hostir.Defs(s)) > 0 && !isTransfer(s) && !o.makes[s]
 	})
-}
-
-// usedStreams leaves out each stream that is current for no statement of a list, or is current anyway.
-func usedStreams(list []hostir.Stmt) []hostir.Stmt {
-	out := make([]hostir.Stmt, 0, len(list))
-	for _, s := range list {
-		if set, ok := s.(*hostir.SetCurrentStream); ok {
-			if n := len(out); n > 0 && setsStream(out[n-1]) {
-				out = out[:n-1]
-			}
-			if streamOf(out) == set.Stream.String() {
-				continue
-			}
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// streamOf is the stream that a list leaves current, if it sets one.
-func streamOf(list []hostir.Stmt) string {
-	for _, s := range slices.Backward(list) {
-		if set, ok := s.(*hostir.SetCurrentStream); ok {
-			return set.Stream.String()
-		}
-		if _, isLoop := s.(*hostir.For); isLoop && hostir.Any([]hostir.Stmt{s}, setsStream) {
-			return ""
-		}
-	}
-	return ""
 }

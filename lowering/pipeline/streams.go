@@ -54,21 +54,22 @@ func (o *overlap) subChunks(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt
 		return []hostir.Stmt{loop}
 	}
 	beside, last := o.computeStream(loop.Var), rest[len(rest)-1]
-	loop.Body = usedStreams(slices.Concat(
-		[]hostir.Stmt{&hostir.SetCurrentStream{Info: hostir.InfoFrom(loop.Body[0], ""), Stream: on}},
-		o.inOrder(gemms, on),
-		[]hostir.Stmt{
-			&hostir.SetCurrentStream{Info: hostir.InfoFrom(rest[0], "what follows runs beside the GEMMs of the next sub-chunk"), Stream: beside},
-			&hostir.Synchronize{Info: hostir.InfoFrom(rest[0], ""), Stream: on},
-		}, o.inOrder(rest, beside)))
-	return []hostir.Stmt{loop, &hostir.For{
-		Info: hostir.InfoFrom(last, "the caller waits for what follows the GEMMs"),
-		Var:  loop.Var, First: loop.First, Count: loop.Count,
-		Body: []hostir.Stmt{
-			&hostir.SetCurrentStream{Info: hostir.InfoFrom(last, ""), Stream: on},
-			&hostir.Synchronize{Info: hostir.InfoFrom(last, ""), Stream: beside},
-		},
-	}}
+	loop.Body = slices.Concat(o.inOrder(gemms, on), []hostir.Stmt{
+		follows(beside, on, hostir.InfoFrom(rest[0], "what follows runs beside the GEMMs of the next sub-chunk")),
+	}, o.inOrder(rest, beside))
+	return []hostir.Stmt{loop, overSame(loop, hostir.InfoFrom(last, "the caller waits for what follows the GEMMs"),
+		follows(on, beside, hostir.InfoFrom(last, "")))}
+}
+
+// follows makes a stream wait for another one.
+func follows(on, other hostir.StreamRef, info hostir.Info) *hostir.Synchronize {
+	info.On = on
+	return &hostir.Synchronize{Info: info, Stream: other}
+}
+
+// overSame is a loop over the iterations of another one.
+func overSame(loop *hostir.For, info hostir.Info, body ...hostir.Stmt) *hostir.For {
+	return &hostir.For{Info: info, Var: loop.Var, First: loop.First, Count: loop.Count, Body: body}
 }
 
 // inOrder schedules the loops of a list whose work stays in order on one stream.
@@ -77,12 +78,14 @@ func (o *overlap) inOrder(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt
 	for _, s := range body {
 		loop, ok := s.(*hostir.For)
 		if !ok {
+			hostir.RunOn(on, s)
 			out = append(out, s)
 			continue
 		}
 		early := o.early(loop)
 		out = append(out, o.issue(loop, early, on)...)
 		if rest := o.part(loop, func(t *Task) bool { return !early[t] }); rest != nil {
+			hostir.RunOn(on, rest)
 			out = append(out, rest)
 		}
 	}
@@ -118,22 +121,18 @@ func isGEMM(s hostir.Stmt) bool {
 // the joins of those before it.
 func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 	stream, last := o.computeStream(loop.Var), loop.Body[len(loop.Body)-1]
-	set := func(s hostir.StreamRef) hostir.Stmt {
-		return &hostir.SetCurrentStream{Info: hostir.InfoFrom(loop, ""), Stream: s}
-	}
-	fork := &hostir.Synchronize{Info: hostir.InfoFrom(loop, ""), Stream: o.caller}
-	forks := &hostir.For{
-		Info: hostir.InfoFrom(loop, "initial waits stand in a loop of their own: below, an iteration would also wait for what the caller waits for by then"),
-		Var:  loop.Var, First: loop.First, Count: loop.Count, Body: []hostir.Stmt{set(stream), fork},
-	}
-	back := &hostir.SetCurrentStream{Info: hostir.InfoFrom(last, ""), Stream: o.caller}
-	join := &hostir.Synchronize{Info: hostir.InfoFrom(last, ""), Stream: stream}
-	begin := []hostir.Stmt{set(stream)}
+	caller := hostir.StreamRef{}
+	fork := follows(stream, caller, hostir.InfoFrom(loop, ""))
+	forks := overSame(loop, hostir.InfoFrom(loop, "initial waits stand in a loop of their own: below, an iteration would also wait for what the caller waits for by then"), fork)
+	join := follows(caller, stream, hostir.InfoFrom(last, ""))
+	var begin []hostir.Stmt
 	if o.program.Choices.Get(schedule.InitialWaits) == schedule.Fused {
 		fork.Note = "the compute stream waits for the caller, whatever that waits for by now"
 		begin, forks = append(begin, fork), nil
 	}
 	begin = append(begin, o.delay(loop)...)
+	hostir.RunOn(stream, begin...)
+	hostir.RunOn(stream, loop)
 	var list []hostir.Stmt
 	if forks != nil {
 		list = append(list, forks)
@@ -150,14 +149,10 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 	loop.Body = append(begin, loop.Body...)
 	if o.reference {
 		join.Note = "the caller waits for this iteration"
-		loop.Body = append(loop.Body, back, join)
+		loop.Body = append(loop.Body, join)
 		return append(list, loop)
 	}
-	joins := &hostir.For{
-		Info: hostir.InfoFrom(last, "the caller waits for every compute stream, after all work was issued"),
-		Var:  loop.Var, First: loop.First, Count: loop.Count, Body: []hostir.Stmt{back, join},
-	}
-	return append(list, loop, joins)
+	return append(list, loop, overSame(loop, hostir.InfoFrom(last, "the caller waits for every compute stream, after all work was issued"), join))
 }
 
 // delay lets the second compute stream idle at first, so that all ranks begin with the same GEMM.

@@ -116,6 +116,7 @@ func (w *waits) atOnce(stmt *hostir.Wait, t *Task) {
 	if t.lends() {
 		last = w.places[w.graph.of[t.Exchange.Copier()]].last
 	}
+	stmt.On = last.Meta().On
 	w.behind[last] = append(w.behind[last], stmt)
 }
 
@@ -177,7 +178,20 @@ func (w *waits) put(stmt *hostir.Wait, t, next *Task, loops int, conds []expr.Ex
 	if forks := w.forks[element]; forks != nil {
 		element = forks
 	}
+	stmt.On = w.streamAt(element)
 	w.before[element] = append(w.before[element], w.within(stmt, t, conds, to.around[:depth]))
+}
+
+// streamAt is the stream that what stands in front of a statement runs on.
+func (w *waits) streamAt(element hostir.Stmt) hostir.StreamRef {
+	on, ok := w.around[element]
+	hostir.Walk([]hostir.Stmt{element}, func(s hostir.Stmt) bool {
+		if !ok && len(hostir.Bodies(s)) == 0 {
+			on, ok = s.Meta().On, true
+		}
+		return !ok
+	})
+	return on
 }
 
 // members are the transfers that end together with one.

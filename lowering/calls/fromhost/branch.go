@@ -13,19 +13,15 @@ import (
 func (b *builder) branch(s *hostir.If) ([]calls.Stmt, error) {
 	views := b.splitViews(s)
 	cond := b.scope.Rename(expr.Fold(s.Cond))
-	before, gemms := b.current, len(b.out.Report.Gemms)
+	gemms := len(b.out.Report.Gemms)
 	body, then, err := b.under(condition{holds: cond}, s.Body, views)
 	if err != nil {
 		return nil, err
 	}
-	after, both := b.current, len(b.out.Report.Gemms)
-	b.current = before
+	both := len(b.out.Report.Gemms)
 	otherwise, other, err := b.under(condition{holds: cond, not: true}, s.Else, views)
 	if err != nil {
 		return nil, err
-	}
-	if b.current != after {
-		b.current = calls.Stream{} // it depends on the path taken
 	}
 	if list := b.out.Report.Gemms; sameGemms(list[gemms:both], list[both:]) {
 		b.out.Report.Gemms = list[:both] // an iteration takes one side

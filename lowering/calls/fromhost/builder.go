@@ -35,8 +35,7 @@ type builder struct {
 	keep      []map[*hostir.Tensor]*buffer // their memory on the sides at hand
 	meshes    map[*domain.Mesh]string
 	teams     map[teamKey]string
-	guards    map[string]string       // by the ranks
-	streams   map[string]calls.Stream // that GetCurrentStream named
+	guards    map[string]string // by the ranks
 	handles   map[string]*transfer
 	limited   map[string]*hostir.P2PCommunication // transfers with some peers alone, by handle
 	labels    map[string]string                   // names of constants, by text
@@ -49,7 +48,7 @@ type builder struct {
 	kept       string        // the note of a statement that became nothing
 	skip       int           // statements that the one at hand has taken with it
 	declared   []*hostir.Tensor
-	current    calls.Stream // what the next statement runs on; no stream where it depends on the path taken
+	current    calls.Stream // that the statement at hand runs on
 	group      *transfer    // the open group of communications
 	signals    *signalGroup // the open group of transfers through shared memory
 	sum        string       // the variable of the peer-read sum at hand; empty outside of one
@@ -80,7 +79,7 @@ func newBuilder(p *hostir.Program, reserved []string) *builder {
 		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[shareKey]*share{},
 		copies: map[*hostir.Tensor]extents.Quantity{}, buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
 		split: map[*hostir.Tensor]bool{}, meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{},
-		guards: map[string]string{}, streams: map[string]calls.Stream{}, handles: map[string]*transfer{},
+		guards: map[string]string{}, handles: map[string]*transfer{},
 		coordinates: map[string]string{}, placed: map[string]expr.Expr{}, peersAt: map[string]peer{},
 		labels: map[string]string{}, current: calls.Stream{Name: calls.Caller},
 	}

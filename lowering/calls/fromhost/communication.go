@@ -76,9 +76,6 @@ func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]c
 		call.Grouped = true
 		return []calls.Stmt{call}, b.sameTeam(s.Meta().Pos, call.Team)
 	}
-	if _, err := b.stream(s); err != nil {
-		return nil, err
-	}
 	t, handOver := b.begin(call.Info, call.Team, handle, calls.Stream{Name: call.Team, Team: true})
 	return append(handOver, call, b.end(call.Info, t, handle)), nil
 }
@@ -207,10 +204,7 @@ func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
 	if len(b.loops) < len(t.loops) {
 		return nil, internalError(s.Pos, s.Op(), "%s runs in a loop that the wait is not in", s.Handle)
 	}
-	on, err := b.stream(s)
-	if err != nil {
-		return nil, err
-	}
+	on := b.current
 	info := b.info(s, "wait_"+s.Handle, "Wait("+s.Handle+")")
 	if t.lent != nil {
 		return b.awaitDone(info, s.Handle, t, on), nil

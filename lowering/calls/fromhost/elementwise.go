@@ -82,23 +82,21 @@ func (b *builder) copied(s hostir.Stmt, w walk, out, in *buffer) ([]calls.Stmt, 
 	if !w.dense() || out.typ != in.typ {
 		return b.launch(s, "unary", "copy", w, []*buffer{out, in})
 	}
-	on, err := b.stream(s)
 	return []calls.Stmt{&calls.Memcpy{
-		Info: b.computed(s), Out: b.pointer(out), In: b.pointer(in), Elements: w.extents[0].Expr, Type: out.typ, On: on,
-	}}, err
+		Info: b.computed(s), Out: b.pointer(out), In: b.pointer(in), Elements: w.extents[0].Expr, Type: out.typ, On: b.current,
+	}}, nil
 }
 
 // launch launches a kernel along a walk of a result and its operands.
 func (b *builder) launch(s hostir.Stmt, kernel, fn string, w walk, buffers []*buffer) ([]calls.Stmt, error) {
-	on, err := b.stream(s)
 	call := &calls.Launch{
 		Info: b.computed(s), Kernel: kernel, Fn: fn, Out: b.operand(w, 0, buffers[0]), OutType: buffers[0].typ,
-		InType: buffers[1].typ, Elements: w.elements(), On: on,
+		InType: buffers[1].typ, Elements: w.elements(), On: b.current,
 	}
 	for i, u := range buffers[1:] {
 		call.In = append(call.In, b.operand(w, i+1, u))
 	}
-	return []calls.Stmt{call}, err
+	return []calls.Stmt{call}, nil
 }
 
 // unary applies a function to every element.
@@ -148,13 +146,12 @@ func (b *builder) reduce(s *hostir.Reduce) ([]calls.Stmt, error) {
 	after := along(out.dims[axis:], in.dims[axis+1:])
 	folded := walk{[]extents.Quantity{extents.Number(1)}, [][]extents.Quantity{{extents.Number(0)}, {in.dims[axis].stride}}}
 	w := before.then(folded).then(after)
-	on, err := b.stream(s)
 	at := len(before.extents)
 	call := &calls.Launch{
-		Info: b.computed(s), Kernel: "reduce", Fn: s.Fn, Axis: int64(at), OutType: out.typ, InType: in.typ, On: on,
+		Info: b.computed(s), Kernel: "reduce", Fn: s.Fn, Axis: int64(at), OutType: out.typ, InType: in.typ, On: b.current,
 		Out: calls.Operand{At: b.pointer(out), Extents: exprs(w.extents), Strides: exprs(w.strides[0])},
 		In:  []calls.Operand{{At: b.pointer(in), Extents: exprs(w.extents), Strides: exprs(w.strides[1])}},
 	}
 	call.In[0].Extents[at] = in.dims[axis].extent.Expr
-	return []calls.Stmt{call}, err
+	return []calls.Stmt{call}, nil
 }

@@ -117,10 +117,7 @@ func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) (*calls.Gemm, e
 	if x.typ != y.typ || out.typ != x.typ && out.typ != domain.FP32 {
 		return nil, errorAt(s.Meta().Pos, "the operands of a matmul have one type, and so has its result unless it is fp32; cast %s", hostir.Called(b.program, s, out.tensor))
 	}
-	on, err := b.stream(s)
-	if err != nil {
-		return nil, err
-	}
+	on := b.current
 	b.callersWorkspace(s, on)
 	name, words := out.root.Name, s.Op()+" of "+out.tensor.Name
 	if p.addend {

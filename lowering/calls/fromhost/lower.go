@@ -105,17 +105,18 @@ func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
 
 // statement lowers one statement; rest is what follows it in its list.
 func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, error) {
+	switch s.(type) {
+	case *hostir.For, *hostir.If:
+	default:
+		b.current = b.streamOf(s.Meta().On)
+	}
 	switch s := s.(type) {
 	case *hostir.GetCurrentStream:
-		b.streams[s.Var] = b.current
 		return nil, nil
-	case *hostir.SetCurrentStream:
-		return b.setCurrentStream(s)
 	case *hostir.Synchronize:
-		return b.synchronize(s)
+		return b.synchronize(s), nil
 	case *hostir.Delay:
-		on, err := b.stream(s)
-		return []calls.Stmt{&calls.Delay{Info: b.info(s, "delay", "Delay"), Microseconds: s.Microseconds, On: on}}, err
+		return []calls.Stmt{&calls.Delay{Info: b.info(s, "delay", "Delay"), Microseconds: s.Microseconds, On: b.current}}, nil
 	case *hostir.For:
 		return b.forLoop(s)
 	case *hostir.If:
@@ -175,28 +176,17 @@ func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
 	}
 }
 
-// forLoop lowers a loop. The stream that is current in its body must not depend on
-// whether an iteration went before.
+// forLoop lowers a loop.
 func (b *builder) forLoop(s *hostir.For) ([]calls.Stmt, error) {
 	count := b.scope.Extent(s.Count)
 	name := b.names.Local(s.Var)
 	hidden, shadowed := b.scope.Names[s.Var]
 	b.scope.Names[s.Var] = name
 	b.loops = append(b.loops, loop{name: name, count: count, runs: less(count, s.First)})
-	before, keeps := b.current, b.keepsStream(s)
-	if !keeps {
-		b.current = calls.Stream{}
-	}
 	outer := len(b.named)
 	b.nameRepeats(s.Body, s.Var)
 	body, err := b.list(s.Body)
 	body = append(b.endRepeats(outer), body...)
-	if b.current.Index != nil {
-		b.current = calls.Stream{} // its index may be of an iteration
-	}
-	if keeps {
-		b.current = before
-	}
 	b.loops = b.loops[:len(b.loops)-1]
 	if err == nil && len(b.loops) == 0 {
 		err = b.fillEarlier()

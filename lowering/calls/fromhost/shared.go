@@ -48,9 +48,6 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, erro
 	if !buf.known && s.Owns() {
 		return nil, internalError(s.Pos, s.Op(), "which memory %s is in depends on the path taken", s.Buffer.Name)
 	}
-	if _, err := b.stream(s); err != nil {
-		return nil, err
-	}
 	b.accountTransfer(s, buf)
 	if s.Owns() {
 		return b.ready(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+buf.root.Name), buf, pair), nil

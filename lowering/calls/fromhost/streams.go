@@ -10,57 +10,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// keepsStream reports whether every iteration of a loop leaves the stream current that it began
-// with: it sets none, or goes back to the caller's, or to the compute stream of an iteration
-// around the loop.
-func (b *builder) keepsStream(s *hostir.For) bool {
-	last, sets := lastStream(s.Body)
-	switch {
-	case !sets:
-		return true
-	case last.Index != nil:
-		return !expr.Mentions(last.Index, s.Var) && b.current.Index != nil && b.computeIndex(last.Index).String() == b.current.Index.String()
-	default:
-		return last.Var != "" && b.current.Index == nil && b.streams[last.Var] == b.current && b.current != calls.Stream{}
-	}
-}
-
-// lastStream gives the stream that a list of statements leaves current, if it sets any. One that
-// depends on the path taken has no name.
-func lastStream(body []hostir.Stmt) (last hostir.StreamRef, sets bool) {
-	for _, s := range slices.Backward(body) {
-		switch s := s.(type) {
-		case *hostir.SetCurrentStream:
-			return s.Stream, true
-		case *hostir.For:
-			if last, sets := lastStream(s.Body); sets && s.First < s.Count.Size {
-				return last, true
-			}
-		case *hostir.If:
-			for _, side := range hostir.Bodies(s) {
-				if _, sets := lastStream(*side); sets {
-					return hostir.StreamRef{}, true
-				}
-			}
-		}
-	}
-	return hostir.StreamRef{}, false
-}
-
 // streamOf finds a stream of the host IR.
-func (b *builder) streamOf(s hostir.Stmt, r hostir.StreamRef) (calls.Stream, error) {
-	if r.Var == hostir.CopyStream {
-		return calls.Stream{Name: calls.Copies}, nil
-	}
-	if r.Index == nil {
-		on, ok := b.streams[r.Var]
-		if !ok {
-			return calls.Stream{}, internalError(s.Meta().Pos, s.Op(), "no stream is named %s", r.Var)
-		}
-		return on, nil
+func (b *builder) streamOf(r hostir.StreamRef) calls.Stream {
+	switch {
+	case r.Copies:
+		return calls.Stream{Name: calls.Copies}
+	case r.Index == nil:
+		return calls.Stream{Name: calls.Caller}
 	}
 	b.out.Streams = b.program.Streams
-	return calls.Stream{Index: b.computeIndex(r.Index)}, nil
+	return calls.Stream{Index: b.computeIndex(r.Index)}
 }
 
 // computeIndex is the index of a compute stream; their number goes by its name.
@@ -74,31 +33,10 @@ func (b *builder) computeIndex(e expr.Expr) expr.Expr {
 	return b.index(e)
 }
 
-// stream is the stream that a statement runs on.
-func (b *builder) stream(s hostir.Stmt) (calls.Stream, error) {
-	if b.current == (calls.Stream{}) {
-		return b.current, internalError(s.Meta().Pos, s.Op(), "the stream that it runs on depends on the path taken")
-	}
-	return b.current, nil
-}
-
-// setCurrentStream notes what the statements that follow run on.
-func (b *builder) setCurrentStream(s *hostir.SetCurrentStream) (list []calls.Stmt, err error) {
-	b.current, err = b.streamOf(s, s.Stream)
-	return nil, err
-}
-
-// synchronize orders the current stream behind another one. An event is recorded and
+// synchronize orders the stream of the statement behind another one. An event is recorded and
 // waited for at once, so one event per stream that is recorded is enough.
-func (b *builder) synchronize(s *hostir.Synchronize) ([]calls.Stmt, error) {
-	from, err := b.streamOf(s, s.Stream)
-	if err != nil {
-		return nil, err
-	}
-	to, err := b.stream(s)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) synchronize(s *hostir.Synchronize) []calls.Stmt {
+	from := b.streamOf(s.Stream)
 	words := "Synchronize(" + s.Stream.String() + ")"
 	label, count, index := "started", extents.Number(1), expr.Expr(expr.Int(0))
 	switch {
@@ -108,7 +46,7 @@ func (b *builder) synchronize(s *hostir.Synchronize) ([]calls.Stmt, error) {
 		label = "copied"
 	}
 	info := b.info(s, label, words)
-	return calls.Order(info, calls.Event{Set: b.events(label, count, info.Label), Index: index}, from, to), nil
+	return calls.Order(info, calls.Event{Set: b.events(label, count, info.Label), Index: index}, from, b.current)
 }
 
 // events declares the events of one statement.

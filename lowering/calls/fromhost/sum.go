@@ -17,10 +17,7 @@ func (b *builder) sumLoans(s *hostir.SumLoans) ([]calls.Stmt, error) {
 			return nil, b.notContiguous(s, u.tensor, "a peer-read reduction")
 		}
 	}
-	on, err := b.stream(s)
-	if err != nil {
-		return nil, err
-	}
+	on := b.current
 	sum := &calls.PeerSum{
 		Info: b.computed(s), Name: b.names.Local(s.Out.Name + "_sum"), Own: b.pointer(own), Out: b.pointer(out),
 		Elements: out.elements().Expr, Type: out.typ, On: on,

@@ -111,7 +111,8 @@ Wait(h)
 `, "ranks 0 and 1 meet in different communications: h = Communication(Broadcast"},
 		{`s = P2PCommunication(send, buffer A, peer rank, NCCL) @9:3
 `, "spec.yaml:9:3, rank 0, s = P2PCommunication(send, buffer A, peer rank, NCCL): a rank cannot exchange with itself"},
-		{`SetCurrentStream(worker rank + 1) @9:3
+		{`SetCurrentStream(worker rank + 1)
+Delay(1) @9:3
 `, "there is no worker 2 among 2"},
 		{`C = Unary(sine, C)
 `, `there is no function "sine"`},

@@ -33,12 +33,14 @@ func (r *rank) statement(s hostir.Stmt) error {
 		}
 		return r.block(s.Else)
 	case *hostir.GetCurrentStream:
-		r.named[s.Var] = r.current
 		return nil
-	case *hostir.SetCurrentStream:
-		target, err := r.target(s, s.Stream)
-		r.current = target
+	}
+	on, err := r.target(s, s.Meta().On)
+	if err != nil {
 		return err
+	}
+	r.current = on
+	switch s := s.(type) {
 	case *hostir.Delay:
 		r.issue(r.current, s, nil)
 		return nil
@@ -73,15 +75,11 @@ func (r *rank) loop(s *hostir.For) error {
 }
 
 func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (*tasks.Stream, error) {
-	if ref.Var == hostir.CopyStream {
+	switch {
+	case ref.Copies:
 		return r.stream(hostir.CopyStream), nil
-	}
-	if ref.Index == nil {
-		named := r.named[ref.Var]
-		if named == nil {
-			return nil, r.fail(s, "stream %s is not named before", ref.Var)
-		}
-		return named, nil
+	case ref.Index == nil:
+		return r.stream(CallersStream), nil
 	}
 	index, err := r.eval(s, ref.Index)
 	if err != nil {

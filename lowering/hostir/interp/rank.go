@@ -17,8 +17,7 @@ type rank struct {
 	calls    int // that were begun
 	env      map[string]int64
 	streams  map[string]*tasks.Stream
-	named    map[string]*tasks.Stream // by GetCurrentStream
-	current  *tasks.Stream
+	current  *tasks.Stream // of the statement at hand
 	views    map[*hostir.Tensor]*view
 	aliases  map[*hostir.Tensor]bool // views that a Reshape, Broadcast or Permute made
 	handles  map[string]*underway    // what Wait waits for
@@ -32,7 +31,7 @@ type rank struct {
 
 func newRank(m *machine, number int) *rank {
 	r := &rank{
-		machine: m, number: number, streams: map[string]*tasks.Stream{}, named: map[string]*tasks.Stream{},
+		machine: m, number: number, streams: map[string]*tasks.Stream{},
 		views: map[*hostir.Tensor]*view{}, aliases: map[*hostir.Tensor]bool{}, turns: map[string]int{},
 		env: map[string]int64{"rank": int64(number)}, outputs: map[string]*Array{},
 	}

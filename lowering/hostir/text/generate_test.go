@@ -15,6 +15,7 @@ import (
 // generator makes programs that use every statement and attribute of the text form.
 // They are well formed as text and mean nothing.
 type generator struct {
+	on hostir.StreamRef // that the last statement runs on
 	*rand.Rand
 	p *hostir.Program
 }
@@ -137,7 +138,7 @@ func (g *generator) optional() *hostir.Tensor {
 
 func (g *generator) stream() hostir.StreamRef {
 	if g.IntN(2) == 0 {
-		return hostir.StreamRef{Var: g.pick("caller", "worker")}
+		return hostir.StreamRef{Copies: g.IntN(2) == 0}
 	}
 	return hostir.StreamRef{Index: g.expr(2)}
 }
@@ -162,10 +163,7 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		},
 		func(g *generator, _ int) hostir.Stmt { return &hostir.Allocate{Info: g.info(), Tensor: g.tensor()} },
 		func(g *generator, _ int) hostir.Stmt { return &hostir.Deallocate{Info: g.info(), Tensor: g.tensor()} },
-		func(g *generator, _ int) hostir.Stmt { return &hostir.GetCurrentStream{Info: g.info(), Var: "caller"} },
-		func(g *generator, _ int) hostir.Stmt {
-			return &hostir.SetCurrentStream{Info: g.info(), Stream: g.stream()}
-		},
+		func(g *generator, _ int) hostir.Stmt { return &hostir.GetCurrentStream{Info: g.info()} },
 		func(g *generator, _ int) hostir.Stmt { return &hostir.Synchronize{Info: g.info(), Stream: g.stream()} },
 		func(g *generator, depth int) hostir.Stmt {
 			return &hostir.For{Info: g.info(), Var: "s", First: g.Int64N(2), Count: g.extent(), Body: g.block(depth)}
@@ -239,6 +237,14 @@ func (g *generator) statement(depth int) hostir.Stmt {
 	for {
 		s := makers[g.IntN(len(makers))](g, max(depth-1, 0))
 		if depth > 0 || hostir.Bodies(s) == nil {
+			if g.IntN(3) == 0 {
+				g.on = g.stream()
+			}
+			switch s.(type) {
+			case *hostir.For, *hostir.If: // what stands in it has streams
+			default:
+				hostir.RunOn(g.on, s)
+			}
 			return s
 		}
 	}

@@ -17,6 +17,9 @@ func bodyObjects(body []hostir.Stmt, world int) []object {
 // every rank, position and note, bodies last.
 func statementObject(s hostir.Stmt, world int) object {
 	o := append(object{{"op", s.Op()}}, fields(s)...)
+	if _, sets := s.(*setCurrentStream); sets {
+		return appendPos(o, s.Meta().Pos)
+	}
 	if ranks := hostir.Ranks(s); ranks != nil && len(ranks) < world {
 		o = append(o, member{"ranks", ranks})
 	}
@@ -44,8 +47,8 @@ func fields(s hostir.Stmt) object {
 	case *hostir.Deallocate:
 		return object{{"tensor", s.Tensor.Name}}
 	case *hostir.GetCurrentStream:
-		return object{{"stream", s.Var}}
-	case *hostir.SetCurrentStream:
+		return object{{"stream", hostir.Caller}}
+	case *setCurrentStream:
 		return object{{"stream", s.Stream.String()}}
 	case *hostir.Synchronize:
 		return object{{"stream", s.Stream.String()}}

@@ -27,6 +27,7 @@ func Parse(filename, text string) (*hostir.Program, error) {
 		case p.inHeader:
 			p.headerLine()
 		case line == otherwise:
+			p.finish()
 			p.program.Otherwise = &hostir.Program{}
 			p.begin(p.program.Otherwise, number)
 		default:
@@ -35,6 +36,7 @@ func Parse(filename, text string) (*hostir.Program, error) {
 		p.report(p.err)
 	}
 	p.named()
+	p.finish()
 	if err := p.errors.Err(); err != nil {
 		return nil, err
 	}
@@ -52,13 +54,19 @@ type parser struct {
 	meshes   map[string]*domain.Mesh
 	tensors  map[string]*hostir.Tensor
 	blocks   []*[]hostir.Stmt // the statement list open at each depth
+	lines    map[hostir.Stmt]diag.Pos
 }
 
 // begin starts a program behind a line of the text.
 func (p *parser) begin(program *hostir.Program, line int) {
 	p.program, p.start, p.inHeader = program, line+1, true
 	p.params, p.meshes, p.tensors = map[string]int64{}, map[string]*domain.Mesh{}, map[string]*hostir.Tensor{}
-	p.blocks = []*[]hostir.Stmt{&program.Body}
+	p.blocks, p.lines = []*[]hostir.Stmt{&program.Body}, map[hostir.Stmt]diag.Pos{}
+}
+
+// finish ends a program.
+func (p *parser) finish() {
+	p.program.Body, _ = p.folded(p.program.Body, current{})
 }
 
 // named reports a text that ends before it says what program it is.

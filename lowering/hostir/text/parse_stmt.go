@@ -3,6 +3,7 @@ package text
 import (
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -24,6 +25,7 @@ func (p *parser) bodyLine() {
 		return
 	}
 	*s.Meta() = p.trailer(p.program.File)
+	p.lines[s] = diag.Pos{File: p.file, Line: p.pos.Line, Col: spaces + 1}
 	*p.blocks[depth] = append(*p.blocks[depth], s)
 	if bodies := hostir.Bodies(s); len(bodies) > 0 {
 		p.blocks = append(p.blocks, bodies[0])
@@ -70,7 +72,7 @@ func (p *parser) statement() hostir.Stmt {
 	case "Deallocate":
 		s = &hostir.Deallocate{Tensor: p.tensor()}
 	case "SetCurrentStream":
-		s = &hostir.SetCurrentStream{Stream: p.stream()}
+		s = &setCurrentStream{Stream: p.stream()}
 	case "Synchronize":
 		s = &hostir.Synchronize{Stream: p.stream()}
 	case "Wait":
@@ -109,11 +111,16 @@ func (p *parser) first() int64 {
 }
 
 func (p *parser) stream() hostir.StreamRef {
+	p.skipSpace()
+	at := p.at
 	word := p.name("a stream")
 	if word == "worker" && !p.startsArgumentEnd() {
 		return hostir.StreamRef{Index: p.expression(")")}
 	}
-	return hostir.StreamRef{Var: word}
+	if word != hostir.Caller && word != hostir.CopyStream {
+		p.failAt(at, "there is no stream %q: streams are %s, %s and worker with an index", word, hostir.Caller, hostir.CopyStream)
+	}
+	return hostir.StreamRef{Copies: word == hostir.CopyStream}
 }
 
 func (p *parser) wait() hostir.Stmt {
@@ -163,7 +170,10 @@ func (p *parser) assignment(name string) hostir.Stmt {
 	case "Allocate":
 		return &hostir.Allocate{Tensor: p.lookup(name, at)}
 	case "GetCurrentStream":
-		return &hostir.GetCurrentStream{Var: name}
+		if name != hostir.Caller {
+			p.failAt(at, "the stream that a program is called with is %s", hostir.Caller)
+		}
+		return &hostir.GetCurrentStream{}
 	case "EndCoalescing":
 		return &hostir.EndCoalescing{Handle: name}
 	case "Communication", "P2PCommunication":

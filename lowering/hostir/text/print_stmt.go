@@ -19,8 +19,8 @@ func Statement(s hostir.Stmt) string {
 	case *hostir.Deallocate:
 		return call("Deallocate", s.Tensor.Name)
 	case *hostir.GetCurrentStream:
-		return s.Var + " = GetCurrentStream"
-	case *hostir.SetCurrentStream:
+		return hostir.Caller + " = GetCurrentStream"
+	case *setCurrentStream:
 		return call("SetCurrentStream", s.Stream.String())
 	case *hostir.Synchronize:
 		return call("Synchronize", s.Stream.String())

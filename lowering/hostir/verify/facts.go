@@ -28,7 +28,6 @@ const (
 	freed
 	viewed    // the view stands
 	written   // the buffer of the tensor was written at least in part
-	streamed  // the stream variable is named
 	started   // the handle is started and not yet waited for
 	waitedFor // the handle was waited for
 )

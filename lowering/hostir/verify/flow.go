@@ -14,7 +14,6 @@ type flow struct {
 	*verifier
 	facts   map[fact]bool
 	log     []change
-	current string                            // the current stream, as text; "" is the caller's
 	base    map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it
 	other   map[*hostir.Tensor]*hostir.Tensor // view that both sides of an If made -> that of the first side, if it is another one
 	group   *hostir.StartCoalescing           // the open group
@@ -34,13 +33,6 @@ func (v *verifier) flow() {
 	f.block(v.program.Body)
 	for _, p := range f.pending(0) {
 		f.breach(f.position(v.program.Body), "wait", "%s is started and not waited for", p)
-	}
-	var end diag.Pos
-	if n := len(v.program.Body); n > 0 {
-		end = v.program.Body[n-1].Meta().Pos
-	}
-	if f.current != "" {
-		f.breach(end, "stream", "%s is current at the end, not the caller's stream", f.current)
 	}
 	for _, t := range v.program.Tensors {
 		if t.Role == hostir.Output && !f.facts[fact{written, t}] {
@@ -78,6 +70,12 @@ func (f *flow) statement(s hostir.Stmt) {
 		}
 	}
 	f.buffers(s)
+	if len(hostir.Bodies(s)) == 0 {
+		f.expression(s.Meta().Pos, "the worker", s.Meta().On.Index, int64(f.program.Streams))
+		if f.group != nil && !s.Meta().On.Is(f.group.On) {
+			f.breach(s.Meta().Pos, "stream", "%s runs on %s in a group on %s", s.Op(), s.Meta().On, f.group.On)
+		}
+	}
 	switch s := s.(type) {
 	case *hostir.For:
 		f.loop(s)
@@ -85,19 +83,8 @@ func (f *flow) statement(s hostir.Stmt) {
 		f.branch(s)
 	case *hostir.SumLoans:
 		f.sum(s)
-	case *hostir.GetCurrentStream:
-		f.set(streamed, s.Var, true)
-		if f.current != "" {
-			f.breach(s.Pos, "stream", "%s would name %s, not the caller's stream", s.Var, f.current)
-		}
-	case *hostir.SetCurrentStream:
-		f.stream(s.Pos, s.Stream)
-		f.current = s.Stream.String()
-		if s.Stream.Index == nil && s.Stream.Var != hostir.CopyStream {
-			f.current = ""
-		}
 	case *hostir.Synchronize:
-		f.stream(s.Pos, s.Stream)
+		f.expression(s.Pos, "the worker", s.Stream.Index, int64(f.program.Streams))
 	case *hostir.Wait:
 		f.wait(s)
 	default:
@@ -135,15 +122,6 @@ func (f *flow) transfers(s hostir.Stmt) {
 			f.expressionOn(s.Pos, s.In.Mesh, "the index", s.Index, s.Indices())
 			f.ownPart(s)
 		}
-	}
-}
-
-func (f *flow) stream(pos diag.Pos, r hostir.StreamRef) {
-	switch {
-	case r.Index != nil:
-		f.expression(pos, "the worker", r.Index, int64(f.program.Streams))
-	case r.Var != hostir.CopyStream && !f.facts[fact{streamed, r.Var}]:
-		f.breach(pos, "stream", "stream %s is not named before", r.Var)
 	}
 }
 

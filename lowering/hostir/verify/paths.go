@@ -45,19 +45,15 @@ func (f *flow) loop(s *hostir.For) {
 // sides add, and what neither takes away.
 func (f *flow) branch(s *hostir.If) {
 	f.expression(s.Pos, "the condition", s.Cond, 1<<62)
-	start, mark := f.current, len(f.log)
+	mark := len(f.log)
 	all := func(change) bool { return true }
 	f.block(s.Body)
 	lasting := f.lasting(mark)
-	then, current := f.undo(mark, all), f.current
-	f.current = start
+	then := f.undo(mark, all)
 	first := f.bases(then)
 	f.block(s.Else)
 	lasting = append(lasting, f.lasting(mark)...)
 	other := f.undo(mark, all)
-	if f.current != current {
-		f.breach(s.Pos, "stream", "the sides of the If leave different streams current")
-	}
 	both := map[fact]bool{}
 	for _, c := range then {
 		both[c.fact] = c.added

@@ -21,13 +21,13 @@ type Invariant struct {
 // Invariants lists what Program checks. A message of it starts with the name of the
 // one that is broken.
 var Invariants = []Invariant{
-	{"names", "every tensor, parameter, stream, loop variable and handle has a name of its own that is an identifier"},
+	{"names", "every tensor, parameter, loop variable and handle has a name of its own that is an identifier"},
 	{"declared", "a statement names tensors and meshes of the program"},
 	{"domain", "axes are positive and agree with their mesh; a layout is a permutation of them"},
 	{"view", "a view is made before it is used"},
 	{"buffer", "a buffer is allocated once, before its use, and freed at most once, after its last"},
 	{"written", "inputs are not written, and every output is"},
-	{"stream", "a stream is named before it is used, and the caller's is current at the end"},
+	{"stream", "what is one operation, as a group and a sum are, is issued to one stream"},
 	{"scope", "an expression uses parameters, the rank and loop variables of enclosing loops"},
 	{"range", "an index, a peer, a root or a worker's number is within range"},
 	{"wait", "a communication is waited for, once, after it was started"},
@@ -106,8 +106,6 @@ func (v *verifier) names() {
 		switch s := s.(type) {
 		case *hostir.For:
 			take(s.Pos, s.Var, "loop variable "+s.Var)
-		case *hostir.GetCurrentStream:
-			take(s.Pos, s.Var, "stream "+s.Var)
 		default:
 			if h := hostir.Handle(s); h != "" {
 				take(s.Meta().Pos, h, fmt.Sprintf("%s %s (statement %d)", s.Op(), h, number))

@@ -122,7 +122,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_fused", .spec = "spec.yaml",
-               .digest = "368ae19f3e2080c107bb760564ef3fa7f69159fbba85f8cfd935adafaee41ccc", .mesh_size = D,
+               .digest = "3280e80cfec9780f7a1034cc351e4cbbed9957330a39797448f80ece38e0c691", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -128,7 +128,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_graph", .spec = "spec.yaml",
-               .digest = "e77a5e7c539b43d5acdd45561b019b7d08324e7e3c00d209c6b19a47ba94b7bc", .mesh_size = D,
+               .digest = "9b659e23a53030216811d7315d16cdaa6174006e87b1df90bfccf0f953807f2d", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * 4, .largest = "allgather", .team_size = D, .transport = "nccl",
                .graph = true, .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -169,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_graph", .spec = "spec.yaml",
-               .digest = "c5db92f8946508a7a17e0d6a3ce944eaf7c527d1fcbc6d0e908508aac18cc1dd", .mesh_size = D,
+               .digest = "7c3ffdd74114ede8bbb3841e5fd6404cdfedbb1b2ceac7c5c3dd476f4314c14c", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -1,0 +1,177 @@
+package text
+
+import (
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// setCurrentStream is how the written forms say where statements run: it makes a stream current for those
+// that follow. In memory each statement has its stream.
+type setCurrentStream struct {
+	hostir.Info
+	Stream hostir.StreamRef
+}
+
+// Op is the statement's name in the text and JSON forms.
+func (*setCurrentStream) Op() string { return "SetCurrentStream" }
+
+// current is the stream that is current at a place of a text.
+type current struct {
+	stream hostir.StreamRef
+	path   bool // which one it is depends on the path taken
+}
+
+// is reports whether a stream is current, whatever the path.
+func (c current) is(s hostir.StreamRef) bool { return !c.path && c.stream.Is(s) }
+
+// join is what is current where two paths meet.
+func join(a, b current) current {
+	if a.path || !b.is(a.stream) {
+		return current{path: true}
+	}
+	return a
+}
+
+// outside is what is current behind a loop, given what its last iteration leaves.
+func (c current) outside(variable string) current {
+	c.path = c.path || c.stream.Index != nil && expr.Mentions(c.stream.Index, variable)
+	return c
+}
+
+// behind is what is current behind statements, each of which leaves a stream or none.
+func behind(body []hostir.Stmt, cur current, leaves func(hostir.Stmt) (hostir.StreamRef, bool)) current {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *hostir.For:
+			cur = join(cur, behind(s.Body, cur, leaves)).outside(s.Var)
+			cur = behind(s.Body, cur, leaves).outside(s.Var)
+		case *hostir.If:
+			cur = join(behind(s.Body, cur, leaves), behind(s.Else, cur, leaves))
+		default:
+			if stream, ok := leaves(s); ok {
+				cur = current{stream: stream}
+			}
+		}
+	}
+	return cur
+}
+
+// atHead is what is current where each iteration of a loop begins.
+func atHead(s *hostir.For, cur current, leaves func(hostir.Stmt) (hostir.StreamRef, bool)) current {
+	return join(cur, behind(s.Body, cur, leaves).outside(s.Var))
+}
+
+// runsOn is the stream that a statement of the host IR needs to be current.
+func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
+	switch s.(type) {
+	case *hostir.Allocate, *hostir.GetCurrentStream:
+		return hostir.StreamRef{}, false
+	default:
+		return s.Meta().On, true
+	}
+}
+
+// withStreams is a body as it is written: with a setCurrentStream where streams change.
+func withStreams(body []hostir.Stmt) []hostir.Stmt {
+	out, cur := explicit(body, current{})
+	if n := len(out); n > 0 && !cur.is(hostir.StreamRef{}) {
+		out = append(out, &setCurrentStream{Info: hostir.InfoFrom(out[n-1], "")})
+	}
+	return out
+}
+
+func explicit(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
+	out := make([]hostir.Stmt, 0, len(body))
+	for _, s := range body {
+		if need, ok := needs(s); ok && !cur.is(need) {
+			out = append(out, &setCurrentStream{Info: hostir.InfoFrom(s, ""), Stream: need})
+			cur = current{stream: need}
+		}
+		switch inner := s.(type) {
+		case *hostir.For:
+			loop := *inner
+			loop.Body, cur = explicit(loop.Body, atHead(inner, cur, runsOn))
+			cur = cur.outside(loop.Var)
+			s = &loop
+		case *hostir.If:
+			branch, other := *inner, cur
+			branch.Body, cur = explicit(branch.Body, cur)
+			branch.Else, other = explicit(branch.Else, other)
+			cur = join(cur, other)
+			s = &branch
+		}
+		out = append(out, s)
+	}
+	return out, cur
+}
+
+// needs is the stream that has to be current where a statement stands: that of a branch is the one on which
+// its sides begin, that of a loop the one on which all iterations begin and end.
+func needs(s hostir.Stmt) (hostir.StreamRef, bool) {
+	switch s := s.(type) {
+	case *hostir.For:
+		need, ok := firstNeed(s.Body)
+		cur := current{stream: need}
+		return need, ok && atHead(s, cur, runsOn).is(need)
+	case *hostir.If:
+		then, ok := firstNeed(s.Body)
+		other, ok2 := firstNeed(s.Else)
+		if ok && ok2 && !then.Is(other) {
+			return then, false
+		}
+		if !ok {
+			then = other
+		}
+		return then, ok || ok2
+	default:
+		return runsOn(s)
+	}
+}
+
+func firstNeed(body []hostir.Stmt) (hostir.StreamRef, bool) {
+	for _, s := range body {
+		if need, ok := needs(s); ok {
+			return need, true
+		}
+		if len(hostir.Bodies(s)) > 0 {
+			break
+		}
+	}
+	return hostir.StreamRef{}, false
+}
+
+// folded takes the setCurrentStreams out of a parsed body, and gives each statement its stream.
+func (p *parser) folded(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
+	sets := func(s hostir.Stmt) (hostir.StreamRef, bool) {
+		set, ok := s.(*setCurrentStream)
+		if !ok {
+			return hostir.StreamRef{}, false
+		}
+		return set.Stream, true
+	}
+	var out []hostir.Stmt
+	for _, s := range body {
+		switch s := s.(type) {
+		case *setCurrentStream:
+			cur = current{stream: s.Stream}
+			continue
+		case *hostir.For:
+			s.Body, cur = p.folded(s.Body, atHead(s, cur, sets))
+			cur = cur.outside(s.Var)
+		case *hostir.If:
+			var other current
+			s.Else, other = p.folded(s.Else, cur)
+			s.Body, cur = p.folded(s.Body, cur)
+			cur = join(cur, other)
+		default:
+			if _, runs := runsOn(s); runs && cur.path {
+				p.errors.Add(p.lines[s], diag.HostIRSyntax, "the stream that %s runs on depends on the path taken", s.Op())
+			} else if runs {
+				hostir.RunOn(cur.stream, s)
+			}
+		}
+		out = append(out, s)
+	}
+	return out, cur
+}
