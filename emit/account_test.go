@@ -14,9 +14,9 @@ import (
 func TestBytes(t *testing.T) {
 	const slice = 8192 / 4 * 8192 * 2
 	arrangements := [][]string{
-		{}, {"all.local", "last"}, {"all.lead", "all"}, {"all.lead", "all", "all.local", "last"}, {"all.block", "2"},
+		{}, {"all.local", "last"}, {"all.lead", "none"}, {"all.lead", "none", "all.local", "last"}, {"all.block", "2"},
 		{"all.split", "2"}, {"all.steps", "pairwise"}, {"all.via", "ipc-get"}, {"all.via", "ipc-put"},
-		{"all.via", "ipc-put", "all.lead", "all", "all.copy", "fused"}, {"all.steps", "ring", "all.split", "2"}, {"all.steps", "ring"},
+		{"all.via", "ipc-put", "all.copy", "fused"}, {"all.steps", "ring", "all.split", "2"}, {"all.steps", "ring"},
 	}
 	for _, spec := range []string{"ag_matmul_p2p", "matmul_rs_p2p", "matmul_ar_p2p", "allgather_p2p"} {
 		for _, fields := range arrangements {

@@ -1,7 +1,6 @@
 package lowering
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ func CheckSchedule(p *hostir.Program) error {
 	c := &scheduleCheck{program: p, facts: facts}
 	for _, choice := range p.Choices.Choices {
 		switch {
-		case p.Auto != nil && !slices.Contains(p.Auto.Given, choice.Path()):
+		case !p.Given(choice):
 		case choice.Of != "":
 			c.choice(choice)
 		case choice.Field == schedule.Transport && p.Choices.Exchanges():
@@ -258,21 +257,4 @@ func chosenSplit(f *schedule.Facts) schedule.Choice {
 		}
 	}
 	return schedule.Choice{Of: f.Name, Field: schedule.Split}
-}
-
-// refuse reports what a pass cannot do for a choice: where that is made, or else at the statement.
-func refuse(errors *diag.List, p *hostir.Program, s hostir.Stmt, of, field, format string, args ...any) *diag.Diagnostic {
-	choice, made := p.Choices.Chosen(of, field)
-	if !made {
-		choice = schedule.Choice{Of: of, Field: field}
-	}
-	pos := s.Meta().Pos
-	if choice.Pos.IsValid() {
-		pos = choice.Pos
-	}
-	d := errors.Add(pos, diag.BadSchedule, "schedule.%s: %s", choice.Path(), fmt.Sprintf(format, args...))
-	if choice.Pos.IsValid() && s.Meta().Pos.IsValid() {
-		d.AddNote(s.Meta().Pos, "the operation is here")
-	}
-	return d
 }

@@ -23,7 +23,7 @@ func choose(s *schedule.Schedule, choices ...string) {
 // fit takes back the choices that say nothing of a pipeline, so that a test may try them on all pipelines,
 // also without some passes.
 func fit(p *model.Pipeline, without ...string) {
-	checked := slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == "check-schedule" })
+	checked := slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == "overlap" })
 	for range len(p.Schedule.Choices) {
 		program, err := Build(p)
 		if err == nil {

@@ -48,7 +48,7 @@ func (l *streamLowering) chunk(g *group) cut {
 	switch {
 	case block <= 1 || g.isRing():
 	case slices%block != 0:
-		_ = refuse(&l.errors, l.program, g.steps[0].stmt, l.chooser(g, schedule.Block), schedule.Block,
+		_ = hostir.Refuse(&l.errors, l.program, g.steps[0].stmt, l.chooser(g, schedule.Block), schedule.Block,
 			"%d shards cannot be computed on %d at a time", slices, block).WithHint("choose a block that divides %d", slices)
 	case block == slices:
 		whole.width, whole.inner = slices, l.loop
@@ -199,7 +199,7 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	if extent.Text != "" {
 		elements = extent.Text + " = " + elements
 	}
-	d := refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split, "%s elements along an axis of %s cannot be cut into %d equal pieces",
+	d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split, "%s elements along an axis of %s cannot be cut into %d equal pieces",
 		elements, hostir.Called(l.program, s, t), c.cut.pieces)
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("choose another split")
 }
@@ -241,7 +241,7 @@ func (c *slicer) follow(s hostir.Stmt) {
 		axis := axes[i][along]
 		if other, known := c.along[out]; axis == shard.NoAxis || known && other != axis {
 			p := c.lowering.program
-			d := refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,
+			d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,
 				"%s is made piece by piece along axis %d (%s), and this needs all pieces of it at once", hostir.Called(p, s, t), along, t.Axes[along])
 			hostir.NoteDeclared(d, p, s, t).WithHint("leave out split")
 			continue

@@ -33,6 +33,7 @@ import (
 //	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s); Wait(gather)
 func ConvertToCommunications(p *hostir.Program) error {
 	c := &converter{program: p, names: hostir.NewNamer(p)}
+	moves := hostir.Communications(p)
 	p.Body = hostir.Rewrite(p.Body, func(s hostir.Stmt) []hostir.Stmt {
 		if !shard.Reshards(s) {
 			return []hostir.Stmt{s}
@@ -40,6 +41,9 @@ func ConvertToCommunications(p *hostir.Program) error {
 		comm := c.communication(s)
 		if comm == nil {
 			return []hostir.Stmt{s}
+		}
+		if name := moves(s); p.Choices.Names(name) {
+			comm.Of = name
 		}
 		return []hostir.Stmt{comm, &hostir.Wait{Info: hostir.InfoFrom(s, ""), Handle: comm.Handle}}
 	})

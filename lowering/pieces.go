@@ -49,7 +49,7 @@ func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st
 func (c *slicer) sumOfPieces(r hostir.Stmt, rows int) hostir.Stmt {
 	if rows == shard.NoAxis {
 		l := c.lowering
-		refuse(&l.errors, l.program, r, l.chooser(c.group, schedule.Split), schedule.Split,
+		hostir.Refuse(&l.errors, l.program, r, l.chooser(c.group, schedule.Split), schedule.Split,
 			"a partial sum of %s has one element, which cannot be cut into %d", hostir.Called(l.program, r, hostir.Result(r)), c.cut.pieces).
 			WithHint("leave out split and interchange")
 		return r

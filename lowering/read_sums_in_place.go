@@ -93,5 +93,5 @@ func (d *directSums) forget() {
 
 // refuse reports that a sum cannot read what it has to.
 func (d *directSums) refuse(s hostir.Stmt, format string, args ...any) {
-	refuse(&d.errors, d.program, s, d.moves(s), schedule.Fuse, format, args...).WithHint("choose fuse: none")
+	hostir.Refuse(&d.errors, d.program, s, d.moves(s), schedule.Fuse, format, args...).WithHint("choose fuse: none")
 }

@@ -32,16 +32,16 @@ from tables import table  # noqa: E402
 
 TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
 #: Fields of the schedule beside the transport: each choice alone, and what is fastest together.
-FUSED = {"all.lead": "all", "all.copy": "fused", "all.signals": "batched"}
+FUSED = {"all.copy": "fused", "all.signals": "batched"}
 THREE = {"all.split": 3, "all.interchange": "true"}
-CHOICES = [{"streams": 0}, {"all.block": "D"}, {"all.split": 3}, {"all.lead": "all"}, {"all.steps": "pairwise"},
+CHOICES = [{"streams": 0}, {"all.block": "D"}, {"all.split": 3}, {"all.lead": "none"}, {"all.steps": "pairwise"},
            {"all.local": "last"}, {"all.copy": "sm"}, {"all.signals": "batched"}, {"graph": "true"},
-           {"all.lead": "all", "streams": 0, "all.local": "last"},
-           {"all.lead": "all", "streams": 0, "all.local": "last", **THREE},
-           {"all.lead": "all", "streams": 2, **THREE, "all.block": "D"}, {"all.local": "last", **THREE, "all.block": 1},
-           {"all.steps": "ring", "all.fuse": "gemm", "all.split": 2, "all.lead": "all"},
+           {"streams": 0, "all.local": "last"},
+           {"streams": 0, "all.local": "last", **THREE},
+           {"streams": 2, **THREE, "all.block": "D"}, {"all.local": "last", **THREE, "all.block": 1},
+           {"all.steps": "ring", "all.fuse": "gemm", "all.split": 2},
            FUSED, {**FUSED, "streams": 0, "graph": "true"},
-           {"all.fuse": "peer-read"}, {"all.fuse": "peer-read", "all.block": "D", "all.lead": "all", "streams": 0, "graph": "true"}]
+           {"all.fuse": "peer-read"}, {"all.fuse": "peer-read", "all.block": "D", "streams": 0, "graph": "true"}]
 PIPELINES = ["p2p"]
 pool = concurrent.futures.ThreadPoolExecutor
 MEMORY_ERROR = 99  # compute-sanitizer's exit code

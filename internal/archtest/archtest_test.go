@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"lowering/hostir/interp":  {"lowering/tasks", "lowering/hostir", "lowering/hostir/text", "model/domain", "internal/expr", "internal/diag"},
 	"lowering/cost":           {"lowering/hostir", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/shard":          {"lowering/hostir", "model/domain", "model/schedule", "internal/diag", "internal/expr"},
-	"lowering/pipeline":       {"lowering/hostir", "lowering/cost", "model/domain", "model/schedule", "internal/expr"},
+	"lowering/pipeline":       {"lowering/hostir", "lowering/cost", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/lowertest":      {"model", "lowering/hostir", "lowering/hostir/*", "model/domain"},
 	"lowering":                {"model", "lowering/cost", "lowering/shard", "lowering/pipeline", "lowering/hostir", "lowering/hostir/*", "model/domain", "model/schedule", "internal/*"},
 	"lowering/tasks":          {},

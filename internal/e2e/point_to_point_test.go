@@ -34,7 +34,7 @@ func pointToPoint(t *testing.T, name, via string, more ...string) string {
 				how = "transport: auto"
 			}
 			fields := append([]string{"pipeline: p2p", how, "streams: 2"}, more...)
-			if !slices.Contains(more, "lead: all") {
+			if !slices.ContainsFunc(more, func(field string) bool { return strings.HasPrefix(field, "lead: ") }) {
 				fields = append(fields, "lead: none")
 			}
 			line = "schedule: " + scheduleOf(fields...) + "\n"
@@ -45,7 +45,7 @@ func pointToPoint(t *testing.T, name, via string, more ...string) string {
 }
 
 // scheduleOf is a schedule with these fields; those of communications are for all. It is that of the reference where
-// a field goes with that alone.
+// a field goes with that alone. What is the default, and would be refused where edges forbid it, is left out.
 func scheduleOf(fields ...string) string {
 	var program, all []string
 	preset := ""
@@ -55,9 +55,11 @@ func scheduleOf(fields ...string) string {
 		if f.Reference != "" || value == choices.Reverse {
 			preset = "preset: reference, "
 		}
-		if f.Scope == choices.Communication {
+		switch {
+		case name == choices.Lead && value == f.Default:
+		case f.Scope == choices.Communication:
 			all = append(all, text)
-		} else {
+		default:
 			program = append(program, text)
 		}
 	}

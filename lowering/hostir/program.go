@@ -20,10 +20,12 @@
 package hostir
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // Program is one host program with the tensors that it names.
@@ -51,6 +53,11 @@ func (p *Program) Forms() []*Program {
 		return []*Program{p}
 	}
 	return append([]*Program{p}, p.Otherwise.Forms()...)
+}
+
+// Given reports whether the user made a choice, and no pass.
+func (p *Program) Given(c schedule.Choice) bool {
+	return p.Auto == nil || slices.Contains(p.Auto.Given, c.Path())
 }
 
 // RefOp is one operation of the model. Names are those of the model's tensors.

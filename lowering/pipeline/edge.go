@@ -119,20 +119,11 @@ func (g *Graph) String() string {
 
 // String names a task by its number, its operation and what it makes.
 func (t *Task) String() string {
-	op, name := t.Stmt.Op(), ""
-	switch s := t.Stmt.(type) {
-	case *hostir.Communication:
-		op = string(s.Type)
-	case *hostir.P2PCommunication:
-		op = "receive"
-		if s.Send {
-			op = "send"
-		}
-	}
+	name := ""
 	if what := hostir.Mentions(t.Stmt); len(what) > 0 {
 		name = " " + what[len(what)-1].Name
 	}
-	return fmt.Sprintf("%d %s%s @%d:%d", t.id, op, name, t.Stmt.Meta().Pos.Line, t.Stmt.Meta().Pos.Col)
+	return fmt.Sprintf("%d %s%s @%d:%d", t.id, hostir.Operation(t.Stmt), name, t.Stmt.Meta().Pos.Line, t.Stmt.Meta().Pos.Col)
 }
 
 // distances prints those other than "the same iteration".

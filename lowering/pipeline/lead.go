@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -22,6 +23,7 @@ func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 			delete(early, t)
 		}
 	}
+	maps.Copy(o.led, early)
 	return early
 }
 

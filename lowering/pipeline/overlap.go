@@ -31,6 +31,7 @@ func Overlap(p *hostir.Program) error {
 	o := &overlap{
 		Projector: NewProjector(p), graph: graph,
 		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{}, around: map[hostir.Stmt]hostir.StreamRef{},
+		led: map[*Task]bool{},
 	}
 	if !o.reference || p.Choices.Any(schedule.Lead, schedule.All) || p.Choices.Any(schedule.Steps, schedule.Ring) {
 		p.Body = withoutWaits(p.Body)
@@ -43,7 +44,10 @@ func Overlap(p *hostir.Program) error {
 	if o.derive {
 		p.Body = o.placeWaits(p.Body)
 	}
-	return nil
+	if p.Choices.Elsewhere != "" {
+		return nil // of a program that runs otherwise: what it has no use for, the other one may have
+	}
+	return o.forbidden()
 }
 
 // overlap rewrites one program.
@@ -57,6 +61,7 @@ type overlap struct {
 	forks map[hostir.Stmt]hostir.Stmt
 	// around has the stream of the list that a loop stands in, where that is not the one on which the loop begins.
 	around map[hostir.Stmt]hostir.StreamRef
+	led    map[*Task]bool // what is issued ahead
 }
 
 // leavesCaller reports whether a statement runs on another stream than the caller's.

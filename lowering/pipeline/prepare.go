@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -31,6 +32,7 @@ func (o *overlap) prepared(loop *hostir.For) map[*Task]bool {
 	}
 	for t := range ahead {
 		if isCollective(t) && slices.ContainsFunc(tasks, func(other *Task) bool { return !ahead[other] && other.IsTransfer() && other.resource() == t.resource() }) {
+			maps.Copy(o.led, ahead)
 			return ahead
 		}
 	}

@@ -264,7 +264,7 @@ class Measurements(unittest.TestCase):
         row = a_row(hirgen=hirgen, allgather={"allgather get": {"us": [9.0], "wrong": 0}})
         lines = table_of.table([{"machine": "a machine", "rows": [row], "tiny": None}]).splitlines()
         self.assertIn("# a machine", lines)
-        get = "pipeline p2p, all.via ipc-get, all.lead all, streams 0, all.signals batched"
+        get = "pipeline p2p, all.via ipc-get, streams 0, all.signals batched"
         self.assertEqual(lines[-2:], [f"allgather\tbf16\t4\t1024\t1\t256\t9.0\t{get}",
                                       f"ag_matmul\tbf16\t4\t1024\t512\t256\t30.0\t{get}"])
 

@@ -8,8 +8,8 @@ products' algorithms searched.
 import programs
 
 EAGER = {"preset": "eager", "streams": 0}
-GET = {"all.via": "ipc-get", "all.lead": "all", "streams": 0, "all.signals": "batched"}
-PUT = {"all.via": "ipc-put", "all.lead": "all", "streams": 0, "all.signals": "batched"}
+GET = {"all.via": "ipc-get", "streams": 0, "all.signals": "batched"}
+PUT = {"all.via": "ipc-put", "streams": 0, "all.signals": "batched"}
 LAST = {"all.local": "last"}
 TWO = {"streams": 2}
 BRACKET = {"all.steps": "bracket"}  # sub-chunks of the local shard first and last

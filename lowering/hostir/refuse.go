@@ -1,0 +1,60 @@
+package hostir
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// Refuse reports what a pass cannot do for a choice: where that is made, or else at the statement.
+func Refuse(errors *diag.List, p *Program, s Stmt, of, field, format string, args ...any) *diag.Diagnostic {
+	choice, made := p.Choices.Chosen(of, field)
+	if !made {
+		choice = schedule.Choice{Of: of, Field: field}
+	}
+	pos := s.Meta().Pos
+	if choice.Pos.IsValid() {
+		pos = choice.Pos
+	}
+	d := errors.Add(pos, diag.BadSchedule, "schedule.%s: %s", choice.Path(), fmt.Sprintf(format, args...))
+	if choice.Pos.IsValid() && s.Meta().Pos.IsValid() {
+		d.AddNote(s.Meta().Pos, "the operation is here")
+	}
+	return d
+}
+
+// NoteEdge adds to a refusal where that stands which the statement refused follows.
+func NoteEdge(d *diag.Diagnostic, p *Program, kind string, from Stmt) *diag.Diagnostic {
+	return d.AddNote(from.Meta().Pos, "the edge (%s) comes from %s, here", kind, Work(p, from))
+}
+
+// Work is what a message calls a statement: its operation, and what it makes, or what a transfer moves parts of.
+func Work(p *Program, s Stmt) string {
+	what := Mentions(s)
+	if len(what) == 0 {
+		return Operation(s)
+	}
+	of := what[len(what)-1]
+	Walk(p.Body, func(view Stmt) bool {
+		if Handle(s) != "" && MakesView(view) && Result(view) == of {
+			of = Uses(view)[0]
+		}
+		return true
+	})
+	return Operation(s) + " of " + Called(p, s, of)
+}
+
+// Operation is the word for what a statement does: that of a transfer is its type, send or receive.
+func Operation(s Stmt) string {
+	switch s := s.(type) {
+	case *Communication:
+		return string(s.Type)
+	case *P2PCommunication:
+		if s.Send {
+			return "send"
+		}
+		return "receive"
+	}
+	return s.Op()
+}
