@@ -28,9 +28,14 @@ func referenceArgs(op hostir.RefOp) []string {
 	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" {
 		args = append(args, cstr(op.Fn))
 	}
-	for _, in := range op.In {
-		args = append(args, cstr(in))
+	operands := make([]string, len(op.In))
+	for i, in := range op.In {
+		operands[i] = cstr(in)
 	}
+	if op.Kind == "concat" {
+		return append(args, braces(operands...), fmt.Sprint(op.Axis))
+	}
+	args = append(args, operands...)
 	dtype := cppTypes[op.DType].DType
 	switch op.Kind {
 	case "linear":
@@ -42,6 +47,8 @@ func referenceArgs(op hostir.RefOp) []string {
 		return append(args, fmt.Sprint(op.Axis))
 	case "permute":
 		return append(args, intList(op.Perm))
+	case "slice":
+		return append(args, fmt.Sprint(op.Axis), fmt.Sprint(op.Start.Size), fmt.Sprint(op.Shape[op.Axis].Size))
 	case "reshape":
 		return append(args, sizeList(op.Shape))
 	case "reduce":
@@ -54,7 +61,7 @@ func referenceArgs(op hostir.RefOp) []string {
 }
 
 // referenceKinds are the operations that hirgen::Reference has a member for.
-var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape cast unary binary reduce")
+var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat cast unary binary reduce")
 
 // sizeList prints sizes as numbers: the source of the reference has no parameters.
 func sizeList(extents []domain.Extent) string {

@@ -132,6 +132,10 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 		return &hostir.Permute{Info: info, Out: out, In: in[0], Perm: op.Perm}
 	case model.OpReshape:
 		return &hostir.Reshape{Info: info, Out: out, In: in[0]}
+	case model.OpSlice:
+		return &hostir.Slice{Info: info, Out: out, In: in[0], Axis: liveAxis(in[0], op.Axis), Start: op.Start}
+	case model.OpConcat:
+		return &hostir.Concat{Info: info, Out: out, In: in, Axis: liveAxis(out, op.Axis)}
 	case model.OpCast:
 		return &hostir.Cast{Info: info, Out: out, In: in[0]}
 	case model.OpUnary:
@@ -158,8 +162,9 @@ func reference(op *model.Op) hostir.RefOp {
 	ref := hostir.RefOp{
 		Kind: string(op.Kind), Fn: op.Fn, Out: op.Out.Name, DType: op.Out.DType, Whole: op.Whole, Pos: op.Pos,
 	}
-	if op.Kind == model.OpReduce || op.Kind == model.OpBroadcast {
-		ref.Axis = op.Axis
+	switch op.Kind {
+	case model.OpReduce, model.OpBroadcast, model.OpSlice, model.OpConcat:
+		ref.Axis, ref.Start = op.Axis, op.Start
 	}
 	if op.Kind == model.OpPermute {
 		ref.Perm = op.Perm

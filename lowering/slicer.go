@@ -100,6 +100,14 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 		if out < s.Axis {
 			s.Axis--
 		}
+	case *hostir.Slice:
+		if in >= 0 && in < s.Axis {
+			s.Axis--
+		}
+	case *hostir.Concat:
+		if out < s.Axis {
+			s.Axis--
+		}
 	case *hostir.Permute:
 		s.Perm = hostir.DropAxis(s.Perm, live)
 	}

@@ -51,6 +51,16 @@ func (b *Builder) Reshape(out, in string, shape ...string) *Builder {
 	return b
 }
 
+// Slice takes size elements of an axis from start on, both expressions over parameters.
+func (b *Builder) Slice(out, in string, axis int, start, size string) *Builder {
+	return b.op(out, "slice", in).attr("axis", false, strconv.Itoa(axis)).attr("start", false, start).attr("size", false, size)
+}
+
+// Concat puts tensors one after the other along an axis.
+func (b *Builder) Concat(out string, axis int, in ...string) *Builder {
+	return b.op(out, "concat", in...).attr("axis", false, strconv.Itoa(axis))
+}
+
 // Cast converts to an element type.
 func (b *Builder) Cast(out, in string, dtype domain.DType) *Builder {
 	return b.op(out, "cast", in).attr("dtype", false, string(dtype))

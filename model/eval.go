@@ -41,6 +41,10 @@ func evaluate(op *Op, in []*Array) *Array {
 	switch op.Kind {
 	case OpSet, OpCast, OpReshape, OpBroadcast:
 		return &Array{Shape: shape, Data: slices.Clone(in[0].Data)}
+	case OpSlice:
+		return gather(in[0], shape, strides(in[0].Shape), op.Start.Size*strides(in[0].Shape)[op.Axis])
+	case OpConcat:
+		return joined(in, op.Axis, shape)
 	case OpPermute:
 		return permuted(in[0], op.Perm)
 	case OpMatmul:
@@ -78,6 +82,21 @@ func permuted(in *Array, perm []int) *Array {
 		shape[i], step[i] = in.Shape[axis], own[axis]
 	}
 	return gather(in, shape, step, 0)
+}
+
+// joined puts arrays one after the other along an axis.
+func joined(in []*Array, axis int, shape []int64) *Array {
+	out := NewArray(shape...)
+	run := strides(shape)[axis] // elements behind one of the axis
+	whole, start := run*shape[axis], int64(0)
+	for _, a := range in {
+		part := run * a.Shape[axis]
+		for i := range int64(len(a.Data)) / part {
+			copy(out.Data[i*whole+start:], a.Data[i*part:(i+1)*part])
+		}
+		start += part
+	}
+	return out
 }
 
 func reduce(op *Op, in *Array, shape []int64) *Array {

@@ -65,7 +65,7 @@ func roundings(p *Pipeline, eps float64) map[*Tensor]int {
 // moves reports whether an operation only moves elements.
 func moves(op *Op) bool {
 	switch op.Kind {
-	case OpSet, OpBroadcast, OpPermute, OpReshape:
+	case OpSet, OpBroadcast, OpPermute, OpReshape, OpSlice, OpConcat:
 		return true
 	default:
 		return false

@@ -10,9 +10,9 @@ import (
 
 // Composites are operations that a spec may write and that are taken apart into primitive
 // ones when it is loaded: what comes after knows nothing of them. They compute in fp32 and
-// round once, to the element type of their first operand, but for where, which only chooses.
+// round once, to the element type of their first operand, but for where and split, which only choose.
 var Composites = []string{
-	"softmax", "softmax_grad", "log_softmax", "normalize", "normalize_grad", "layer_norm", "rms_norm", "where",
+	"softmax", "softmax_grad", "log_softmax", "normalize", "normalize_grad", "layer_norm", "rms_norm", "where", "split",
 }
 
 // composite says how one of them is taken apart.
@@ -32,6 +32,8 @@ func composite(name string) (rule operation, ok bool) {
 		return operation{least: 3, most: 3, attrs: []string{"eps"}, expand: layerNorm}, true
 	case "rms_norm":
 		return operation{least: 1, most: 2, attrs: []string{"eps"}, expand: rmsNorm}, true
+	case "split":
+		return operation{least: 1, most: 1, attrs: []string{"axis", "sizes"}, expand: split}, true
 	case "where":
 		return operation{least: 3, most: 3, expand: where}, true
 	}
@@ -60,8 +62,11 @@ func (a *assembler) takeApart(so *sourceOp, rule operation) {
 
 // broken keeps what follows quiet about the result.
 func (e *expansion) broken() {
-	if out, ok := e.a.claimResult(e.src); ok {
-		e.a.failed(e.src, out)
+	for _, out := range e.src.results() {
+		so := &sourceOp{out: out, pos: e.src.pos}
+		if declared, ok := e.a.claimResult(so); ok {
+			e.a.failed(so, declared)
+		}
 	}
 }
 

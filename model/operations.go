@@ -27,6 +27,8 @@ var operations = map[string]operation{
 	"permute":   {kind: OpPermute, least: 1, most: 1, attrs: []string{"perm"}, infer: inferPermute},
 	"reshape":   {kind: OpReshape, least: 1, most: 1, attrs: []string{"shape"}, infer: inferReshape},
 	"cast":      {kind: OpCast, least: 1, most: 1, attrs: []string{"dtype"}, infer: inferCast},
+	"slice":     {kind: OpSlice, least: 1, most: 1, attrs: []string{"axis", "start", "stop", "size"}, infer: inferSlice},
+	"concat":    {kind: OpConcat, least: 2, most: maxConcat, attrs: []string{"axis"}, infer: inferConcat},
 }
 
 // Functions of the elementwise and reduction operations, in the order in which the
@@ -73,7 +75,7 @@ func operationNames() []string {
 // otherNames maps what other systems call operations.
 var otherNames = map[string]string{
 	"mm": "matmul", "bmm": "matmul", "gemm": "matmul", "dot": "matmul", "einsum": "matmul", "copy": "set", "transpose": "permute",
-	"view": "reshape", "unsqueeze": "broadcast", "expand": "broadcast", "convert": "cast", "to": "cast", "plus": "add",
+	"view": "reshape", "unsqueeze": "broadcast", "narrow": "slice", "chunk": "split", "cat": "concat", "concatenate": "concat", "expand": "broadcast", "convert": "cast", "to": "cast", "plus": "add",
 	"minus": "sub", "multiply": "mul", "times": "mul", "divide": "div", "maximum": "max", "minimum": "min", "swish": "silu",
 }
 
@@ -91,9 +93,11 @@ func (a *assembler) operations() {
 		a.misnamed = true
 	}
 	for _, so := range a.src.ops {
-		a.claimed[strings.ToLower(so.out.value)] = true
-		if _, ok := a.later[so.out.value]; !ok {
-			a.later[so.out.value] = so
+		for _, out := range so.results() {
+			a.claimed[strings.ToLower(out.value)] = true
+			if _, ok := a.later[out.value]; !ok {
+				a.later[out.value] = so
+			}
 		}
 	}
 	for _, so := range a.src.ops {
@@ -102,7 +106,13 @@ func (a *assembler) operations() {
 }
 
 func (a *assembler) operation(so *sourceOp) {
-	if rule, ok := composite(so.fn.value); ok {
+	rule, ok := composite(so.fn.value)
+	if len(so.more) > 0 && so.fn.value != "split" {
+		a.list.Add(so.more[0].pos, diag.BadOperands, "%s has one result, not %d", so.fn.value, len(so.results())).
+			WithHint("split alone has several")
+		so.more = nil
+	}
+	if ok {
 		a.takeApart(so, rule)
 		return
 	}

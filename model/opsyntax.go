@@ -40,6 +40,14 @@ func (p *opParser) parse() *sourceOp {
 	if op.out, ok = p.word("the name of the result"); !ok {
 		return nil
 	}
+	for p.skipSpace(); p.at < len(p.t.value) && p.t.value[p.at] == ','; p.skipSpace() {
+		p.at++
+		more, ok := p.word("the name of a result")
+		if !ok {
+			return nil
+		}
+		op.more = append(op.more, more)
+	}
 	if !p.expect('=', "the result") {
 		return nil
 	}
@@ -104,6 +112,10 @@ func (p *opParser) piece() (piece text, end byte, ok bool) {
 // argument sorts a piece: a tensor, or an attribute with its value.
 func (p *opParser) argument(op *sourceOp, piece text) bool {
 	name, value, found := cut(piece, '=')
+	if !found && strings.HasPrefix(piece.value, "[") && strings.HasSuffix(piece.value, "]") {
+		op.args = append(op.args, splitList(piece.slice(1, len(piece.value)-1))...) // concat([A, B], axis=0)
+		return true
+	}
 	if !found {
 		if i := strings.IndexByte(piece.value, '('); i >= 0 {
 			p.failedAt, p.failure = piece.pos, fmt.Sprintf("an operation stands where a tensor should: %q", piece.value)

@@ -51,6 +51,8 @@ const (
 	OpPermute   OpKind = "permute"
 	OpReshape   OpKind = "reshape"
 	OpCast      OpKind = "cast"
+	OpSlice     OpKind = "slice"  // the elements from Start on along Axis, as many as the result has
+	OpConcat    OpKind = "concat" // the operands one after the other along Axis
 	OpUnary     OpKind = "unary"  // Fn: relu, gelu, silu, neg, exp, ...
 	OpBinary    OpKind = "binary" // Fn: add, sub, mul, div, max, min
 	OpReduce    OpKind = "reduce" // Fn: sum, max, min, prod; over Axis
@@ -59,13 +61,14 @@ const (
 // Op is one operation: Out = Kind(In...). Axis and Perm count the axes that operations
 // see, domain.WithoutReductions.
 type Op struct {
-	Kind OpKind
-	Fn   string // the function of a unary, binary or reduce operation; domain.UnaryFn has the spelling
-	In   []*Tensor
-	Out  *Tensor
-	Axis int   // reduce: the axis of the operand; broadcast: the axis of the result
-	Perm []int // permute: axis i of the result is axis Perm[i] of the operand
-	Pos  diag.Pos
+	Kind  OpKind
+	Fn    string // the function of a unary, binary or reduce operation; domain.UnaryFn has the spelling
+	In    []*Tensor
+	Out   *Tensor
+	Axis  int           // reduce, slice: the axis of the operand; broadcast, concat: the axis of the result
+	Perm  []int         // permute: axis i of the result is axis Perm[i] of the operand
+	Start domain.Extent // slice: how many elements of the axis are left out before the first one, 0 or more
+	Pos   diag.Pos
 	// Whole is the operation that this one is a part of, as specs spell it: "layer_norm(X, g, b)". The
 	// last part has its result. Empty: the spec has this one.
 	Whole string

@@ -83,6 +83,7 @@ type sourceTensor struct {
 type sourceOp struct {
 	fn    text
 	out   text
+	more  []text // further results, of a split
 	args  []text
 	attrs []sourceAttr
 	pos   diag.Pos
@@ -95,6 +96,9 @@ type sourceAttr struct {
 	values []text
 	list   bool
 }
+
+// results lists the names of all results.
+func (o *sourceOp) results() []text { return append([]text{o.out}, o.more...) }
 
 // attr returns the named attribute, or nil.
 func (o *sourceOp) attr(name string) *sourceAttr {

@@ -140,7 +140,11 @@ func (r *yamlReader) opMap(n *yaml.Node) *sourceOp {
 		case "op":
 			r.into(&op.fn)(key, value)
 		case "out":
-			r.into(&op.out)(key, value)
+			if value.Kind != yaml.SequenceNode {
+				r.into(&op.out)(key, value)
+			} else if outs := r.scalars(value, "out"); len(outs) > 0 {
+				op.out, op.more = outs[0], outs[1:]
+			}
 		case "in":
 			op.args = r.scalars(value, "in")
 		default:

@@ -33,6 +33,11 @@ func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 		return "Permute", append(operands, ints(op.Perm)...)
 	case model.OpReshape:
 		return "Reshape", append(operands, shape(op.Out)...)
+	case model.OpSlice:
+		size := domain.WithoutReductions(op.Out.Axes)[op.Axis].Extent
+		return "Slice", append(operands, jen.Lit(op.Axis), jen.Lit(op.Start.String()), jen.Lit(size.String()))
+	case model.OpConcat:
+		return "Concat", append([]jen.Code{operands[0], jen.Lit(op.Axis)}, operands[1:]...)
 	case model.OpCast:
 		return "Cast", append(operands, dtype(op.Out.DType))
 	case model.OpUnary:

@@ -129,3 +129,6 @@ func magnitude(x int64) uint64 {
 
 // Mul multiplies and reports whether the product fits in 64 bits.
 func Mul(x, y int64) (int64, bool) { return mul(x, y) }
+
+// Add adds and reports whether the sum fits in 64 bits.
+func Add(x, y int64) (int64, bool) { return add(x, y) }

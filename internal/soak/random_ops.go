@@ -28,6 +28,8 @@ var makers = []struct {
 	{5, (*generator).reduce},
 	{3, (*generator).pipeline},
 	{2, (*generator).composite},
+	{3, (*generator).slice},
+	{2, (*generator).concat},
 }
 
 // operation adds one that fits.
@@ -140,6 +142,69 @@ func (g *generator) permute() bool {
 	}
 	g.add(Op{Fn: "permute", In: []string{v.name}, Attrs: []Attr{{Name: "perm", List: list}}}, axes, v.dtype, v.mesh)
 	return true
+}
+
+// slice takes a part of an axis that no rank has a part of itself.
+func (g *generator) slice() bool {
+	v := g.any()
+	at := g.IntN(len(v.axes))
+	extent := v.axes[at].Extent.Size
+	if v.axes[at].Kind == domain.Device {
+		return false
+	}
+	start := g.Int64N(extent)
+	size := 1 + g.Int64N(extent-start)
+	attrs := []Attr{g.axisAttr(at, len(v.axes))}
+	if start > 0 || g.chance(0.5) {
+		attrs = append(attrs, Attr{Name: "start", Value: strconv.FormatInt(start, 10)})
+	}
+	if g.chance(0.5) {
+		attrs = append(attrs, Attr{Name: "size", Value: strconv.FormatInt(size, 10)})
+	} else {
+		attrs = append(attrs, Attr{Name: "stop", Value: strconv.FormatInt(start+size, 10)})
+	}
+	axes := slices.Clone(v.axes)
+	axes[at] = serialAxis(size)
+	g.addParts(Op{Fn: "slice", In: []string{v.name}, Attrs: attrs}, axes, at, v)
+	return true
+}
+
+// concat joins a tensor with others that differ in the extent of one axis, or with itself.
+func (g *generator) concat() bool {
+	v := g.any()
+	at := g.IntN(len(v.axes))
+	op, total := Op{Fn: "concat", In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(v.axes))}}, v.axes[at].Extent.Size
+	if v.axes[at].Kind == domain.Device {
+		return false
+	}
+	for range 1 + g.IntN(2) {
+		other := v
+		if shape := slices.Clone(v.shape()); g.chance(0.8) {
+			shape[at] = pick(g, g.extents...)
+			if other = g.inputOf(shape, v.dtype, v.mesh); other.axes[at].Kind == domain.Device {
+				return false
+			}
+		}
+		op.In, total = append(op.In, other.name), total+other.axes[at].Extent.Size
+	}
+	axes := slices.Clone(v.axes)
+	axes[at] = serialAxis(total)
+	if product(v.shape())/v.shape()[at]*total > maxElements {
+		return false
+	}
+	g.addParts(op, axes, at, v)
+	return true
+}
+
+// addParts writes an operation whose result is plain along one axis.
+func (g *generator) addParts(op Op, axes []domain.Axis, at int, like *value) {
+	out := g.result(op, axes, like.dtype, like.mesh)
+	if g.chance(0.4) {
+		g.annotation(out)
+		out.axes = slices.Clone(out.axes)
+		out.axes[at] = axes[at]
+		g.declare(out, out.axes)
+	}
 }
 
 func (g *generator) broadcast() bool {

@@ -25,6 +25,14 @@ func AxisMap(s Stmt) [][]int {
 		return matmulAxes(s)
 	case *Linear:
 		return linearAxes(s)
+	case *Slice:
+		return [][]int{besides(s.In, s.Out, Ranges(s)[0])}
+	case *Concat:
+		rows := make([][]int, len(s.In))
+		for i, r := range Ranges(s) {
+			rows[i] = besides(s.In[i], s.Out, r)
+		}
+		return rows
 	case *Broadcast:
 		return [][]int{skipping(s.In, s.Out, s.Axis)}
 	case *Permute:

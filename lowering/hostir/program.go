@@ -66,8 +66,9 @@ type RefOp struct {
 	Fn    string // of a unary, binary or reduce operation
 	Out   string
 	In    []string
-	Axis  int             // reduce, broadcast: the logical axis
+	Axis  int             // reduce, broadcast, slice, concat: the logical axis
 	Perm  []int           // permute
+	Start domain.Extent   // slice
 	Shape []domain.Extent // the logical shape of Out, without reduced axes
 	DType domain.DType    // of Out
 	Whole string          // the operation of the spec that it is a part of: "layer_norm(X, g, b)"; empty: none

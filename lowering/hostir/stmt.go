@@ -119,6 +119,20 @@ type (
 		Info
 		Out, In *Tensor
 	}
+	// Slice is the elements of In from Start on, along the logical axis Axis of In: as many as Out has.
+	Slice struct {
+		Info
+		Out, In *Tensor
+		Axis    int
+		Start   domain.Extent
+	}
+	// Concat is the elements of In, one after the other along the logical axis Axis of Out.
+	Concat struct {
+		Info
+		Out  *Tensor
+		In   []*Tensor
+		Axis int
+	}
 	// Unary is Out = Fn(In), element by element. Fn is spelled as domain.UnaryFn reads it:
 	// "gelu", "scale(0.125)".
 	Unary struct {
@@ -225,6 +239,8 @@ func (*Linear) Op() string           { return "Linear" }
 func (*Broadcast) Op() string        { return "Broadcast" }
 func (*Permute) Op() string          { return "Permute" }
 func (*Reshape) Op() string          { return "Reshape" }
+func (*Slice) Op() string            { return "Slice" }
+func (*Concat) Op() string           { return "Concat" }
 func (*Unary) Op() string            { return "Unary" }
 func (*Binary) Op() string           { return "Binary" }
 func (*Cast) Op() string             { return "Cast" }

@@ -123,14 +123,14 @@ func SubstituteDefs(s Stmt, f func(*Tensor) *Tensor) {
 // only names memory.
 func MakesView(s Stmt) bool {
 	switch s.(type) {
-	case *Select, *Broadcast, *Permute, *Reshape:
+	case *Select, *Broadcast, *Permute, *Reshape, *Slice:
 		return true
 	default:
 		return false
 	}
 }
 
-// ViewMakers finds the statements that make views. A Broadcast, Permute or Reshape makes none but
+// ViewMakers finds the statements that make views. A Broadcast, Permute, Reshape or Slice makes none but
 // copies where its result has memory of its own, or is a slice of such: a view that a Select made.
 func ViewMakers(body []Stmt) map[Stmt]bool {
 	makers, selected := map[Stmt]bool{}, map[*Tensor]bool{}
@@ -203,6 +203,14 @@ func slots(s Stmt) (uses, defs []**Tensor) {
 		return refs{&s.In}, refs{&s.Out}
 	case *Reshape:
 		return refs{&s.In}, refs{&s.Out}
+	case *Slice:
+		return refs{&s.In}, refs{&s.Out}
+	case *Concat:
+		uses := make(refs, len(s.In))
+		for i := range s.In {
+			uses[i] = &s.In[i]
+		}
+		return uses, refs{&s.Out}
 	case *Unary:
 		return refs{&s.In}, refs{&s.Out}
 	case *Binary:

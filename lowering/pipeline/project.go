@@ -153,6 +153,9 @@ func copyOf(s hostir.Stmt) hostir.Stmt {
 	case *hostir.Reshape:
 		view := *s
 		return &view
+	case *hostir.Slice:
+		view := *s
+		return &view
 	default:
 		panic("pipeline: " + s.Op() + " makes no view")
 	}

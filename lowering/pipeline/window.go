@@ -71,13 +71,17 @@ func (w window) listing(from, part *hostir.Tensor) window {
 	return wide
 }
 
-// aliased is the window of a view that a Reshape, Broadcast or Permute makes of one.
+// aliased is the window of a view that a Reshape, Broadcast, Permute or Slice makes of one.
 func (w window) aliased(s hostir.Stmt) window {
 	if w.whole {
 		return w
 	}
 	out := strided(hostir.Result(s))
 	out.buffer, out.offset = w.buffer, w.offset
+	for _, cut := range hostir.Ranges(s) {
+		out.offset += cut.From * w.stride[cut.InAxis]
+		out.stride[cut.OutAxis] = w.stride[cut.InAxis]
+	}
 	if _, reshapes := s.(*hostir.Reshape); !reshapes {
 		for i, j := range hostir.AxisMap(s)[0] {
 			if j != hostir.Unmapped {

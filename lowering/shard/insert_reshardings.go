@@ -49,8 +49,8 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	if _, isSet := s.(*hostir.Set); isSet || out == nil || rows == nil || Reshards(s) {
 		return []hostir.Stmt{s}
 	}
-	if reshape, ok := s.(*hostir.Reshape); ok && len(newSplits(reshape)) > 0 {
-		return r.spread(reshape)
+	if len(newSplits(s)) > 0 {
+		return r.spread(s)
 	}
 	var apart []operand
 	for i, t := range hostir.Uses(s) {
@@ -89,26 +89,31 @@ func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 	return append(list, s)
 }
 
-// newSplits lists the axes of a result that are split over ranks and that the reshape
-// makes from axes that are not.
-func newSplits(s *hostir.Reshape) []int {
+// newSplits lists the axes of a result that are split over ranks and that a Reshape makes from axes
+// that are not, or a Slice or a Concat from parts of axes.
+func newSplits(s hostir.Stmt) []int {
+	if _, reshapes := s.(*hostir.Reshape); !reshapes && hostir.Ranges(s) == nil {
+		return nil
+	}
 	var axes []int
-	for j, a := range s.Out.Axes {
-		if a.Kind == domain.Device && !slices.Contains(hostir.AxisMap(s)[0], j) {
+	for j, a := range hostir.Result(s).Axes {
+		made := !slices.ContainsFunc(hostir.AxisMap(s), func(row []int) bool { return slices.Contains(row, j) })
+		if a.Kind == domain.Device && made {
 			axes = append(axes, j)
 		}
 	}
 	return axes
 }
 
-// spread reshapes whole tensors and splits the result.
-func (r *resharder) spread(s *hostir.Reshape) []hostir.Stmt {
-	out, axes := s.Out, slices.Clone(s.Out.Axes)
+// spread makes the whole axes of a result and splits them then.
+func (r *resharder) spread(s hostir.Stmt) []hostir.Stmt {
+	out, axes := hostir.Result(s), slices.Clone(hostir.Result(s).Axes)
 	for _, j := range newSplits(s) {
 		axes[j].Kind, axes[j].Mesh = domain.Serial, ""
 	}
-	s.Out = r.local(out, axes, out.Mesh)
-	return append(r.statement(s), &hostir.Set{Info: moveInfo(s), Out: out, In: s.Out})
+	local := r.local(out, axes, out.Mesh)
+	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return local })
+	return append(r.statement(s), &hostir.Set{Info: moveInfo(s), Out: out, In: local})
 }
 
 // follow gives an operand's axes the kinds of the result's axes that they run along

@@ -24,6 +24,7 @@ func MakeReshardingsContiguous(p *hostir.Program) error {
 	if hostir.Allocates(p) {
 		return nil
 	}
+	wholeSlices(p.Body) // of the movements that other passes added
 	c := &contiguity{hostir.Communications(p), copier{p, hostir.NewNamer(p)}, viewed(p.Body), map[string]*hostir.Tensor{}}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {

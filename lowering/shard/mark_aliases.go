@@ -1,13 +1,15 @@
 package shard
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MarkAliases lets a Reshape, Broadcast or Permute whose result is not an output share
+// MarkAliases lets a Reshape, Broadcast, Permute or Slice whose result is not an output share
 // its operand's buffer: none of them moves an element. A permuted view steps through the
 // buffer in its operand's order: what a product reads so is a transposed matrix, not a
-// copy.
+// copy. A slice in pieces is copied where something needs whole pieces of memory.
 //
 // Requires: nothing is allocated yet.
 // Establishes: such a result is a View, with its layout where that is not logical, and
@@ -29,12 +31,17 @@ func MarkAliases(p *hostir.Program) error {
 			if s.In.Layout == nil {
 				mark(s.In, s.Out)
 			}
+		case *hostir.Slice:
+			if len(s.In.Axes) == len(s.Out.Axes) && mark(s.In, s.Out) {
+				s.Out.Layout = slices.Clone(s.In.Layout)
+			}
 		case *hostir.Permute:
 			if mark(s.In, s.Out) {
 				s.Out.Layout = carried(s)
 			}
 		}
 	}
+	wholeSlices(p.Body)
 	return nil
 }
 
@@ -58,4 +65,28 @@ func carried(s *hostir.Permute) []int {
 		}
 	}
 	return order
+}
+
+// wholeSlices copies what a Slice takes in pieces, and something needs as whole pieces of memory, be
+// it as a view of that view.
+func wholeSlices(body []hostir.Stmt) {
+	pieces := map[*hostir.Tensor]*hostir.Tensor{} // view -> the slice that it is one of
+	for _, s := range body {
+		out, uses := hostir.Result(s), hostir.Uses(s)
+		for _, t := range uses {
+			if of := pieces[t]; of != nil && NeedsWholeSlices(s) {
+				of.Role = hostir.Temp
+			}
+		}
+		if r := hostir.Ranges(s); out != nil && out.Role == hostir.View && len(r) == 1 && inPieces(uses[0], r[0]) {
+			pieces[out] = out
+		} else if out != nil && out.Role == hostir.View {
+			pieces[out] = pieces[uses[0]]
+		}
+	}
+}
+
+// inPieces reports whether a range of an axis is no run of memory.
+func inPieces(t *hostir.Tensor, r hostir.Range) bool {
+	return r.Size < t.Axes[r.InAxis].Extent.Size && hostir.Outside(t, r.InAxis) >= 0
 }

@@ -170,9 +170,9 @@ func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 	rows := hostir.AxisMap(s)
 	switch s.(type) {
-	case *hostir.Matmul, *hostir.Linear:
+	case *hostir.Matmul, *hostir.Linear, *hostir.Slice, *hostir.Concat:
 		if slices.Index(rows[0], axis) < 0 {
-			return false // along the columns
+			return false // along the columns, or along what parts are taken from
 		}
 	}
 	for k, t := range hostir.Uses(s) {

@@ -72,11 +72,13 @@ func (c *contractions) operation(op Operation) {
 				c.raise(op.In[i], one.times(shape[axis]).times(c.sums(op.Out).Factors...))
 			}
 		}
-	case "set", "reshape", "permute", "broadcast":
-		if terms, ok := c.read[op.Out]; ok {
-			c.raise(op.In[0], terms)
+	case "set", "reshape", "permute", "broadcast", "slice", "concat":
+		for _, in := range op.In {
+			if terms, ok := c.read[op.Out]; ok {
+				c.raise(in, terms)
+			}
+			c.add(in, c.sums(op.Out))
 		}
-		c.add(op.In[0], c.sums(op.Out))
 	case "reduce":
 		if shape := c.shape(op.In[0]); op.Fn == "sum" && op.Axis < len(shape) {
 			c.add(op.In[0], one.times(shape[op.Axis]).times(c.sums(op.Out).Factors...))

@@ -59,6 +59,17 @@ func Times(factors ...Quantity) Quantity {
 	}
 }
 
+// Plus adds quantities; what is nothing is left out.
+func Plus(x, y Quantity) Quantity {
+	switch {
+	case x.Size == 0:
+		return y
+	case y.Size == 0:
+		return x
+	}
+	return Quantity{expr.Fold(&expr.Binary{Op: "+", X: x.Expr, Y: y.Expr}), x.Size + y.Size}
+}
+
 // Divided is a quantity over one that divides it.
 func Divided(q, by Quantity) Quantity {
 	factors := Multiplied(q.Expr)

@@ -159,6 +159,10 @@ func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
 		return b.permute(s)
 	case *hostir.Set:
 		return b.copyLike(s)
+	case *hostir.Slice:
+		return b.slice(s)
+	case *hostir.Concat:
+		return b.concat(s)
 	case *hostir.Cast:
 		return b.copyLike(s)
 	case *hostir.Unary:

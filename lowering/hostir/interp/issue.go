@@ -186,9 +186,13 @@ func (r *rank) operands(s hostir.Stmt) ([]*view, error) {
 	return in, nil
 }
 
-// alias makes the result of a Reshape, Broadcast or Permute a view of its operand.
+// alias makes the result of a Reshape, Broadcast, Permute or Slice a view of its operand.
 func (r *rank) alias(s hostir.Stmt, in *view) (*view, error) {
 	out := newView(hostir.Result(s))
+	for _, cut := range hostir.Ranges(s) {
+		in = in.from(cut.InAxis, cut.From, cut.Size)
+		out.stride[cut.OutAxis] = in.stride[cut.InAxis]
+	}
 	if _, reshapes := s.(*hostir.Reshape); !reshapes {
 		for i, j := range hostir.AxisMap(s)[0] {
 			if j != hostir.Unmapped {

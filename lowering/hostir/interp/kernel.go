@@ -18,6 +18,9 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 			return nil
 		}, nil
 	}
+	if ranges := hostir.Ranges(s); ranges != nil {
+		return taken(s, ranges, out, in), nil
+	}
 	element, err := elementFn(s, in)
 	if err != nil {
 		return nil, err
@@ -31,6 +34,22 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 		walk(out.size, strides, start, func(at []int64) { out.data[at[0]] = dtype.Round(element(at[1:])) })
 		return nil
 	}, nil
+}
+
+// taken copies the ranges of a Slice or a Concat.
+func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() error {
+	dtype, rows := hostir.Result(s).DType, hostir.AxisMap(s)
+	return func() error {
+		for i, r := range ranges {
+			from, to := in[i].from(r.InAxis, r.From, r.Size), out.from(r.OutAxis, r.To, r.Size)
+			strides := along(from, rows[i], to)
+			strides[r.OutAxis] = from.stride[r.InAxis]
+			walk(to.size, [][]int64{to.stride, strides}, []int64{to.offset, from.offset}, func(at []int64) {
+				out.data[at[0]] = dtype.Round(in[i].data[at[1]])
+			})
+		}
+		return nil
+	}
 }
 
 // along gives an operand's stride for each axis of the result: zero where the operand

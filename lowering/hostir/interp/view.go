@@ -67,9 +67,14 @@ func (v *view) slice(axis int, index int64) *view {
 
 // part keeps one of equal parts of an axis.
 func (v *view) part(axis int, index, parts int64) *view {
-	p := &view{data: v.data, offset: v.offset, size: slices.Clone(v.size), stride: slices.Clone(v.stride)}
-	p.size[axis] /= parts
-	p.offset += index * p.size[axis] * p.stride[axis]
+	size := v.size[axis] / parts
+	return v.from(axis, index*size, size)
+}
+
+// from keeps so many elements of an axis.
+func (v *view) from(axis int, start, size int64) *view {
+	p := &view{data: v.data, offset: v.offset + start*v.stride[axis], size: slices.Clone(v.size), stride: slices.Clone(v.stride)}
+	p.size[axis] = size
 	return p
 }
 

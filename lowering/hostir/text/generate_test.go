@@ -91,7 +91,7 @@ func (g *generator) makeTensor(i int) *hostir.Tensor {
 
 func (g *generator) refOp(i int) hostir.RefOp {
 	op := hostir.RefOp{Out: fmt.Sprintf("R%d", i), Whole: []string{"", "layer_norm(X, \"g\")"}[i%2], Shape: []domain.Extent{}, DType: domain.FP16, Pos: g.pos()}
-	op.Kind = g.pick("matmul", "unary", "binary", "reduce", "permute", "broadcast", "linear", "set")
+	op.Kind = g.pick("matmul", "unary", "binary", "reduce", "permute", "broadcast", "linear", "set", "slice", "concat")
 	for range 1 + g.IntN(3) {
 		op.In = append(op.In, g.pick("A", "perm", "axis"))
 		op.Shape = append(op.Shape, g.extent())
@@ -101,8 +101,10 @@ func (g *generator) refOp(i int) hostir.RefOp {
 		op.Fn = g.pick("relu", "scale(-1e-05)")
 	case "reduce":
 		op.Fn, op.Axis = "sum", g.IntN(3)
-	case "broadcast":
+	case "broadcast", "concat":
 		op.Axis = g.IntN(3)
+	case "slice":
+		op.Axis, op.Start = g.IntN(3), g.extent()
 	case "permute":
 		op.Perm = g.Perm(3)
 	}
@@ -194,6 +196,16 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		},
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Reshape{Info: g.info(), Out: g.tensor(), In: g.tensor()}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.Slice{Info: g.info(), Out: g.tensor(), In: g.tensor(), Axis: g.IntN(4), Start: g.extent()}
+		},
+		func(g *generator, _ int) hostir.Stmt {
+			s := &hostir.Concat{Info: g.info(), Out: g.tensor(), Axis: g.IntN(4)}
+			for range 1 + g.IntN(3) {
+				s.In = append(s.In, g.tensor())
+			}
+			return s
 		},
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Unary{Info: g.info(), Fn: g.pick("gelu", "shift(0.5)"), Out: g.tensor(), In: g.tensor()}

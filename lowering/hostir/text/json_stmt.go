@@ -143,6 +143,10 @@ func computeFields(s hostir.Stmt) object {
 		return append(o, member{"axis", s.Axis})
 	case *hostir.Permute:
 		return append(o, member{"perm", s.Perm})
+	case *hostir.Slice:
+		return append(o, member{"axis", s.Axis}, member{"start", s.Start.String()})
+	case *hostir.Concat:
+		return append(o, member{"axis", s.Axis})
 	case *hostir.Unary:
 		return append(o, member{"fn", s.Fn})
 	case *hostir.Binary:

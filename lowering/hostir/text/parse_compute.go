@@ -34,6 +34,16 @@ func (p *parser) compute(op string, at int, out *hostir.Tensor) hostir.Stmt {
 		return s
 	case "Reshape":
 		return &hostir.Reshape{Out: out, In: p.tensor()}
+	case "Slice":
+		s := &hostir.Slice{Out: out, In: p.tensor()}
+		p.expect(",")
+		s.Axis = p.attribute("axis")
+		p.expect(",")
+		p.keyword("start")
+		s.Start = p.extent(")")
+		return s
+	case "Concat":
+		return p.concat(out)
 	case "Cast":
 		return &hostir.Cast{Out: out, In: p.tensor()}
 	case "Unary", "Binary", "Reduce":
@@ -54,6 +64,17 @@ func (p *parser) selection(out *hostir.Tensor) hostir.Stmt {
 	if p.accept(",") {
 		s.Parts = int64(p.attribute("parts"))
 	}
+	return s
+}
+
+// concat takes operands up to the axis.
+func (p *parser) concat(out *hostir.Tensor) hostir.Stmt {
+	s := &hostir.Concat{Out: out}
+	for p.err == nil && (len(s.In) == 0 || !p.starts("axis")) {
+		s.In = append(s.In, p.tensor())
+		p.expect(",")
+	}
+	s.Axis = p.attribute("axis")
 	return s
 }
 

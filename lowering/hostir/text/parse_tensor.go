@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,6 +152,9 @@ func (p *parser) extents() []domain.Extent {
 	return list
 }
 
+// withAxis are the operations of the model with an axis.
+var withAxis = []string{"reduce", "broadcast", "slice", "concat"}
+
 func (p *parser) referenceLine() {
 	op := hostir.RefOp{Out: p.name("a tensor")}
 	p.expect("=")
@@ -165,8 +169,10 @@ func (p *parser) referenceLine() {
 		switch word := p.name("a tensor"); {
 		case len(op.In) == 0 && !p.startsArgumentEnd():
 			p.failAt(at, "%q is no operand", word)
-		case word == "axis" && (op.Kind == "reduce" || op.Kind == "broadcast") && !p.startsArgumentEnd():
+		case word == "axis" && slices.Contains(withAxis, op.Kind) && !p.startsArgumentEnd():
 			op.Axis = p.small()
+		case word == "start" && op.Kind == "slice" && !p.startsArgumentEnd():
+			op.Start = p.extent(")")
 		case word == "perm" && op.Kind == "permute" && !p.startsArgumentEnd():
 			op.Perm = p.axes()
 		default:

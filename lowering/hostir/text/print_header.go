@@ -74,6 +74,10 @@ func formatRefOp(op hostir.RefOp) string {
 	switch op.Kind {
 	case "reduce", "broadcast":
 		args = append(args, fmt.Sprintf("axis %d", op.Axis))
+	case "concat":
+		args = append(args, fmt.Sprintf("axis %d", op.Axis))
+	case "slice":
+		args = append(args, fmt.Sprintf("axis %d", op.Axis), "start "+op.Start.String())
 	case "permute":
 		args = append(args, "perm "+Numbers(op.Perm))
 	}

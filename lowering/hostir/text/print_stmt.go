@@ -88,6 +88,10 @@ func computeHead(s hostir.Stmt) string {
 		out, args = s.Out, append(names(s.In), "perm "+Numbers(s.Perm))
 	case *hostir.Reshape:
 		out, args = s.Out, names(s.In)
+	case *hostir.Slice:
+		out, args = s.Out, append(names(s.In), fmt.Sprintf("axis %d", s.Axis), "start "+s.Start.String())
+	case *hostir.Concat:
+		out, args = s.Out, append(names(s.In...), fmt.Sprintf("axis %d", s.Axis))
 	case *hostir.Unary:
 		out, args = s.Out, append([]string{s.Fn}, names(s.In)...)
 	case *hostir.Binary:

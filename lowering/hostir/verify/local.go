@@ -43,9 +43,15 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	if _, regroups := s.(*hostir.Reshape); regroups {
 		return
 	}
-	out := hostir.Result(s)
+	out, ranges := hostir.Result(s), hostir.Ranges(s)
 	for _, j := range hostir.Live(out) {
 		if out.Axes[j].Extent.Size == 1 {
+			continue
+		}
+		if len(ranges) > 0 && ranges[0].OutAxis == j {
+			if v.lowered && hostir.SplitOver(out.Axes[j]) != "" {
+				v.breach(s.Meta().Pos, "local", "axis %d of %s, along which %s takes parts, is split over ranks", j, out.Name, s.Op())
+			}
 			continue
 		}
 		has := false

@@ -24,6 +24,10 @@ func (v *verifier) operation(s hostir.Stmt) {
 			v.breach(s.Pos, "shape", "perm %s is no permutation of the %d axes of %s", text.Numbers(s.Perm), len(hostir.Live(s.In)), s.In.Name)
 			return
 		}
+	case *hostir.Slice, *hostir.Concat:
+		if !v.ranges(s) {
+			return
+		}
 	case *hostir.Reduce:
 		if s.Axis >= len(s.In.Axes) || s.In.Axes[s.Axis].Kind == domain.Reduction {
 			v.breach(s.Pos, "shape", "%s has no axis %d to reduce", s.In.Name, s.Axis)
@@ -61,7 +65,7 @@ func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 	in, out := len(hostir.Live(t)), len(hostir.Live(hostir.Result(s)))
 	ok := true
 	switch s := s.(type) {
-	case *hostir.Set, *hostir.SumLoans, *hostir.Unary, *hostir.Cast, *hostir.Permute:
+	case *hostir.Set, *hostir.SumLoans, *hostir.Unary, *hostir.Cast, *hostir.Permute, *hostir.Slice, *hostir.Concat:
 		ok = in == out
 	case *hostir.Broadcast:
 		ok = in+1 == out && s.Axis < len(s.Out.Axes)

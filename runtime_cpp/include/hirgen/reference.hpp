@@ -26,6 +26,10 @@ class Reference {
   virtual void broadcast(const char* out, const char* in, int axis) = 0;
   virtual void permute(const char* out, const char* in, const std::vector<int>& perm) = 0;
   virtual void reshape(const char* out, const char* in, const Shape& shape) = 0;
+  /// `extent` elements of an axis, from `start` on.
+  virtual void slice(const char* out, const char* in, int axis, int64_t start, int64_t extent) = 0;
+  /// Tensors one after the other along an axis.
+  virtual void concat(const char* out, const std::vector<const char*>& in, int axis) = 0;
   virtual void cast(const char* out, const char* in, DType dtype) = 0;
   virtual void unary(const char* out, const char* fn, const char* in, DType dtype) = 0;
   virtual void binary(const char* out, const char* fn, const char* a, const char* b,

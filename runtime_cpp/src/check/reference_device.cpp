@@ -237,6 +237,46 @@ void DeviceReference::reshape(const char* out, const char* in, const Shape& shap
   tensors_[out] = Tensor{shape, source.data};
 }
 
+void DeviceReference::slice(const char* out, const char* in, int axis, int64_t start,
+                            int64_t extent) {
+  const Tensor source = tensor(in);
+  const auto d = static_cast<size_t>(axis);
+  require(axis >= 0 && d < source.shape.size() && start >= 0 && extent >= 1 &&
+              start + extent <= source.shape[d],
+          out, "a part of " + text(source.shape));
+  Strided view = broadcast_view(source.shape, source.shape);
+  view.extent[d] = extent;
+  Shape shape = source.shape;
+  shape[d] = extent;
+  const int64_t inner = elements_between(source.shape, d + 1, source.shape.size());
+  reference::gather(define(out, shape), source.data.get() + start * inner, view, stream_);
+}
+
+void DeviceReference::concat(const char* out, const std::vector<const char*>& in, int axis) {
+  const auto d = static_cast<size_t>(axis);
+  std::vector<Tensor> sources;
+  for (const char* name : in) sources.push_back(tensor(name));
+  require(!sources.empty() && axis >= 0 && d < sources[0].shape.size(), out, "concat axis");
+  Shape shape = sources[0].shape;
+  shape[d] = 0;
+  for (const Tensor& source : sources) {
+    Shape others = source.shape;
+    others.at(d) = 0;
+    Shape own = shape;
+    own[d] = 0;
+    require(others == own, out, text(source.shape) + " behind " + text(sources[0].shape));
+    shape[d] += source.shape[d];
+  }
+  float* result = define(out, shape);
+  for (const Tensor& source : sources) {
+    Strided view = broadcast_view(shape, shape);
+    view.extent[d] = source.shape[d];
+    view.stride[d] = elements_between(shape, d + 1, shape.size());
+    reference::scatter(result, view, source.data.get(), stream_);
+    result += view.extent[d] * view.stride[d];
+  }
+}
+
 void DeviceReference::cast(const char* out, const char* in, DType dtype) {
   unary(out, "copy", in, dtype);
 }

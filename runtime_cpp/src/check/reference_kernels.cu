@@ -79,6 +79,14 @@ struct GatherElement {
   HG_HOST_DEVICE void operator()(int64_t i) const { out[i] = in[offset_of(view, i)]; }
 };
 
+struct ScatterElement {
+  float* out;
+  Strided view;
+  const float* in;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const { out[offset_of(view, i)] = in[i]; }
+};
+
 /// b[k, n] of one batch, however it is stored.
 HG_HOST_DEVICE inline float element_b(const Matmul& p, const float* b, int64_t k, int64_t n) {
   return p.transposed_b ? b[n * p.k + k] : b[k * p.n + n];
@@ -195,6 +203,10 @@ void reduce(ReduceFn fn, float* out, const float* in, int64_t outer, int64_t cou
 
 void gather(float* out, const float* in, const Strided& in_view, cudaStream_t stream) {
   parallel_for(elements_of(in_view), stream, kReference, GatherElement{out, in, in_view});
+}
+
+void scatter(float* out, const Strided& out_view, const float* in, cudaStream_t stream) {
+  parallel_for(elements_of(out_view), stream, kReference, ScatterElement{out, out_view, in});
 }
 
 }  // namespace hirgen::reference

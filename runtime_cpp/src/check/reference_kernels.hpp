@@ -31,5 +31,7 @@ void reduce(ReduceFn fn, float* out, const float* in, int64_t outer, int64_t cou
             DType dtype, cudaStream_t stream);
 /// out[i] = the element of `in` that in_view puts at out's row-major index i.
 void gather(float* out, const float* in, const Strided& in_view, cudaStream_t stream);
+/// The inverse: element i of `in` becomes the element of `out` that out_view puts there.
+void scatter(float* out, const Strided& out_view, const float* in, cudaStream_t stream);
 
 }  // namespace hirgen::reference

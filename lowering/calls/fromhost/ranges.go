@@ -1,0 +1,65 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/extents"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// slice gives a range of an axis: a view, or, when the result has memory of its own, a copy.
+func (b *builder) slice(s *hostir.Slice) ([]calls.Stmt, error) {
+	in, err := b.operandBuffer(s, s.In)
+	if err != nil {
+		return nil, err
+	}
+	r := hostir.Ranges(s)[0]
+	part := in.part(r.InAxis, b.scope.Extent(s.Start), b.scope.Local(s.Out.Axes[r.OutAxis]))
+	if own, ok := b.buffers[s.Out]; ok && own.root != in.root {
+		return b.copy(s, own, part.as(s.Out, part.dims))
+	}
+	return b.newView(s, part, s.Out, part.dims, nil)
+}
+
+// concat copies operands one behind the other.
+func (b *builder) concat(s *hostir.Concat) ([]calls.Stmt, error) {
+	out, err := b.operandBuffer(s, s.Out)
+	if err != nil {
+		return nil, err
+	}
+	var list []calls.Stmt
+	start := extents.Number(0)
+	for i, r := range hostir.Ranges(s) {
+		in, err := b.operandBuffer(s, s.In[i])
+		if err != nil {
+			return nil, err
+		}
+		size := b.scope.Local(s.In[i].Axes[r.InAxis])
+		part := out.part(r.OutAxis, start, size)
+		copied, err := b.copy(s, part, in.as(s.Out, in.dims))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, copied...)
+		start = extents.Plus(start, size)
+	}
+	return list, nil
+}
+
+// part is so many elements of an axis, from one on.
+func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
+	part := *u
+	part.dims = slices.Clone(u.dims)
+	at := slices.IndexFunc(part.dims, func(d dim) bool { return d.axis == axis })
+	part.dims[at].extent = size
+	if start.Size == 0 {
+		return &part
+	}
+	part.name, part.at = "", expr.Sum(u.at, step(start.Expr, part.dims[at].stride))
+	if u.name != "" {
+		part.base, part.at = u.name, step(start.Expr, part.dims[at].stride)
+	}
+	return &part
+}

@@ -1,0 +1,55 @@
+package hostir
+
+import "slices"
+
+// Range is a run of an axis that a Slice or a Concat takes from an operand to the result: Size elements,
+// from From on along the operand's logical axis InAxis, and from To on along the result's OutAxis.
+type Range struct {
+	InAxis, OutAxis int
+	From, To, Size  int64
+}
+
+// Ranges lists what a Slice or a Concat takes from each of its operands; it is nil for any other
+// statement. The axes of a range are not in the statement's AxisMap: each rank has all of them.
+func Ranges(s Stmt) []Range {
+	switch s := s.(type) {
+	case *Slice:
+		axis := counterpart(s.In, s.Axis, s.Out)
+		if axis == Unmapped {
+			return []Range{{InAxis: s.Axis, OutAxis: axis}}
+		}
+		return []Range{{s.Axis, axis, s.Start.Size, 0, s.Out.Axes[axis].Extent.Size}}
+	case *Concat:
+		list, to := make([]Range, len(s.In)), int64(0)
+		for i, t := range s.In {
+			list[i] = Range{InAxis: counterpart(s.Out, s.Axis, t), OutAxis: s.Axis, To: to}
+			if axis := list[i].InAxis; axis != Unmapped {
+				list[i].Size = t.Axes[axis].Extent.Size
+			}
+			to += list[i].Size
+		}
+		return list
+	default:
+		return nil
+	}
+}
+
+// counterpart is the axis of another tensor that is the same one among live axes, or Unmapped.
+func counterpart(t *Tensor, axis int, other *Tensor) int {
+	live, others := slices.Index(Live(t), axis), Live(other)
+	if live < 0 || live >= len(others) {
+		return Unmapped
+	}
+	return others[live]
+}
+
+// besides is aligned without the axis of a range.
+func besides(in, out *Tensor, r Range) []int {
+	row := aligned(in, out, 0, 0)
+	for i, j := range row {
+		if i == r.InAxis || j == r.OutAxis {
+			row[i] = Unmapped
+		}
+	}
+	return row
+}
