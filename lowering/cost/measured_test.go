@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,8 +71,15 @@ func lowerSpec(name string, params map[string]int64, schedule map[string]string)
 	return lowerFile(path, params, schedule)
 }
 
-// lowerFile lowers a spec with fields of its schedule.
+// lowerFile lowers a spec with fields of its schedule, or with a whole one, which names a pipeline.
 func lowerFile(path string, params map[string]int64, schedule map[string]string) (*hostir.Program, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if schedule["pipeline"] != "" {
+		text = regexp.MustCompile(`(?m)^schedule:.*\n`).ReplaceAll(text, nil)
+	}
 	var settings []model.Setting
 	if preset := schedule["preset"]; preset == "eager" { // in place of the spec's own
 		settings = append(settings, model.Setting{Value: preset})
@@ -79,7 +87,7 @@ func lowerFile(path string, params map[string]int64, schedule map[string]string)
 	for _, field := range slices.Sorted(maps.Keys(schedule)) {
 		settings = append(settings, model.Setting{Path: field, Value: schedule[field]})
 	}
-	p, _, err := model.LoadFile(path, params, settings...)
+	p, err := model.Load(filepath.Base(path), text, params, settings...)
 	if err != nil {
 		return nil, err
 	}

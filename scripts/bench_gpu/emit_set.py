@@ -92,7 +92,10 @@ def folder_name(row):
 
 def emit(hirgen, specs, variant, folder):
     """Writes a folder; what hirgen says if it refuses."""
-    code, output = programs.quiet([hirgen, "emit", programs.spec_file(variant.spec, specs), "-o", folder, *variant.options])
+    spec = folder.parent / f"{variant.spec}.yaml"
+    spec.write_text(variant.text(specs))
+    code, output = programs.quiet([hirgen, "emit", spec, "-o", folder, *variant.options])
+    spec.unlink()
     return "" if code == 0 else programs.first_error(output)
 
 

@@ -79,27 +79,30 @@ def layers(ranks, operations):
     return sorted((layer for layer in made if layer.operation in operations), key=lambda layer: OPERATIONS.index(layer.operation) > 1)
 
 
+P2P = {"pipeline": "p2p"}
+
 #: (label, spec without the layer's name, parameters, schedule) of mlp and swiglu.
 FEED_FORWARD = [
     ("whole", "slices", {"S": 1}, EAGER),
     ("whole, graph", "slices", {"S": 1}, {**EAGER, **GRAPH}),
     ("collective, 2 slices", "slices", {"S": 2}, {}),
     ("collective, 4 slices", "slices", {"S": 4}, {}),
-    ("p2p by NCCL", "p2p", {}, {"all.via": "nccl"}),
-    ("get", "p2p", {}, GET),
-    ("get, own last", "p2p", {}, {**GET, **LAST}),
-    ("get, 2 a slice", "p2p", {}, {**GET, **TWO_EACH}),
-    ("get, 2 streams", "p2p", {}, {**GET, **TWO}),
-    ("get, graph", "p2p", {}, {**GET, **GRAPH}),
-    ("put", "p2p", {}, PUT),
-    ("put, 2 a slice", "p2p", {}, {**PUT, **TWO_EACH}),
-    ("get, bracket", "p2p", {}, {**GET, **TWO_EACH, **BRACKET}),
-    ("put, bracket", "p2p", {}, {**PUT, **TWO_EACH, **BRACKET}),
-    ("put, bracket, 2 streams", "p2p", {}, {**PUT, **TWO_EACH, **BRACKET, **TWO}),
-    ("put, bracket, graph", "p2p", {}, {**PUT, **TWO_EACH, **BRACKET, **GRAPH}),
+    ("p2p by NCCL", "p2p", {}, {**P2P, "all.via": "nccl"}),
+    ("get", "p2p", {}, {**P2P, **GET}),
+    ("get, own last", "p2p", {}, {**P2P, **GET, **LAST}),
+    ("get, 2 a slice", "p2p", {}, {**P2P, **GET, **TWO_EACH}),
+    ("get, 2 streams", "p2p", {}, {**P2P, **GET, **TWO}),
+    ("get, graph", "p2p", {}, {**P2P, **GET, **GRAPH}),
+    ("put", "p2p", {}, {**P2P, **PUT}),
+    ("put, 2 a slice", "p2p", {}, {**P2P, **PUT, **TWO_EACH}),
+    ("get, bracket", "p2p", {}, {**P2P, **GET, **TWO_EACH, **BRACKET}),
+    ("put, bracket", "p2p", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET}),
+    ("put, bracket, 2 streams", "p2p", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET, **TWO}),
+    ("put, bracket, graph", "p2p", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET, **GRAPH}),
     ("collective, 2 slices, ahead", "slices", {"S": 2}, AHEAD),
     ("collective, 4 slices, ahead", "slices", {"S": 4}, AHEAD),
-    ("put, 2 pieces, sums beside", "p2p", {}, {**PUT, **BESIDE, **TWO_PIECES}),
+    ("put, 2 pieces, sums beside", "p2p", {}, {**P2P, **PUT, **BESIDE, **TWO_PIECES}),
+    ("auto", "p2p", {}, {"preset": "auto"}),
 ]
 FORMS = {("swiglu", "slices"): "swiglu_tp"}  # what is an example spec of another name
 OTHERS = {operation: [("whole", operation, {}, {}), ("whole, graph", operation, {}, GRAPH)] for operation in OPERATIONS[2:]}

@@ -39,7 +39,8 @@ def checked(hirgen, spec, options=()):
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A spec of testdata/specs, or of specs/ here, with parameters and schedule fields of its own; label names it in tables, and a
+    """A spec of testdata/specs, or of specs/ here, with parameters and schedule fields of its own, which are its whole schedule if
+    a pipeline or a preset is among them; label names it in tables, and a
     tuned one searches its products' algorithms when it starts. Variants that differ in these share a folder. machine is a file of
     --calibrate, for which schedule: auto then chooses, and hirgen predicts."""
 
@@ -64,6 +65,11 @@ class Variant:
         flags += [("--machine", self.machine)] if self.machine else []
         return [word for flag in flags for word in flag]
 
+    def text(self, examples=SPECS):
+        """Its spec, with its element type, and without the spec's schedule where it has a whole one."""
+        text = re.sub(r"^dtype: \w+", f"dtype: {self.dtype}", spec_file(self.spec, examples).read_text(), flags=re.MULTILINE)
+        return re.sub(r"^schedule:.*\n", "", text, flags=re.MULTILINE) if "pipeline" in self.schedule else text
+
     @property
     def folder_name(self):
         """A name that no other program has."""
@@ -83,8 +89,7 @@ class Program:
 
     def emit(self):
         """Writes the folder; a spec or schedule that hirgen refuses is a failure with its message."""
-        text = spec_file(self.variant.spec).read_text()
-        self.spec.write_text(re.sub(r"^dtype: \w+", f"dtype: {self.variant.dtype}", text, flags=re.MULTILINE))
+        self.spec.write_text(self.variant.text())
         code, output = quiet([self.builder.hirgen, "emit", self.spec, "-o", self.folder, *self.variant.options])
         self.failure = "" if code == 0 else "refused: " + first_error(output)
 
