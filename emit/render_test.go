@@ -80,7 +80,7 @@ func TestStatements(t *testing.T) {
 			[]string{`hirgen::Events g_done_ = context_.events("g_done", kG, D * M);`, "cudaStreamWaitEvent(caller, g_done_[s * M + u], 0)"},
 		},
 		"a wait for an earlier iteration stands before what it waits for": {
-			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    If s != 0: @6:5\n      Wait(g, iteration s - 1) @6:5\n    g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n",
+			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    If s != 0: @6:5\n      Wait(g, iteration s - 1) @6:5\n    g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nFor s in D:\n  For u in M:\n    Wait(g) @6:5\n",
 			[]string{"cudaStreamWaitEvent(caller, g_done_[(s - 1) * M + u], 0)", "cudaEventRecord(g_done_[s * M + u], x_.stream)"},
 		},
 		"the notes of passes become sentences": {
@@ -88,7 +88,7 @@ func TestStatements(t *testing.T) {
 			[]string{"// Why it is there."},
 		},
 		"unused views are not declared": {
-			"C = Allocate @5:5\ncolumn = Select(B, axis 1, index 0) @5:5\nC = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @5:5\n",
+			"C = Allocate @5:5\ncolumn = Select(B, axis 1, index 0) @5:5\nC = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @5:5\nWait(g) @5:5\n",
 			[]string{"ncclAllGather(A, C, M * M, ncclBfloat16, x_.comm, x_.stream)"},
 		},
 	} {
@@ -142,6 +142,16 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 				t.Error("there are files beside the error")
 			}
 		})
+	}
+}
+
+// TestWrongCallsAreAnError: what the verifier of calls refuses is not printed.
+func TestWrongCallsAreAnError(t *testing.T) {
+	p := parse(t, "T = Allocate @5:5\ng = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n")
+	var list *diag.Errors
+	files, err := emit.Render(p, emit.Options{})
+	if !errors.As(err, &list) || !strings.Contains(err.Error(), "the caller's stream is not behind stream x_") || files != nil {
+		t.Errorf("%d files, error %v", len(files), err)
 	}
 }
 
@@ -274,6 +284,7 @@ func longProgram(t *testing.T, n int) *hostir.Program {
 					Backend: hostir.NCCL,
 				},
 				&hostir.Wait{Info: worker, Handle: handle},
+				&hostir.Synchronize{Info: info, Stream: worker.On},
 			},
 		})
 	}

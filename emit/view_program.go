@@ -12,6 +12,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/calls/names"
+	"github.com/hirgen/hirgen/lowering/calls/verify"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/domain"
@@ -44,6 +45,9 @@ func newVariantView(p *hostir.Program, suffix string, opt Options) (*programView
 	class, namespace := names.ClassName(p.Name+suffix), "hirgen_"+p.Name
 	lowered, err := fromhost.Lower(p, class, namespace, p.Name)
 	if err != nil {
+		return nil, err
+	}
+	if err := verify.Program(lowered.Program); err != nil {
 		return nil, err
 	}
 	f := &form{program: p, calls: lowered, terms: terms(p), view: &programView{Class: class, Namespace: namespace, Program: lowered.Program}}

@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -89,6 +91,34 @@ func TestTenThousandOperations(t *testing.T) {
 	}
 	if took > most {
 		t.Errorf("10,000 operations took %v", took)
+	}
+}
+
+// TestExamplesAreEmittedAtOnce holds what an example takes to be lowered, verified and emitted.
+func TestExamplesAreEmittedAtOnce(t *testing.T) {
+	const most = 50 * time.Millisecond
+	files, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
+	if len(files) == 0 {
+		t.Fatal("there are no examples")
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := time.Hour
+		for range 5 {
+			start := processorTime(t)
+			p, err := model.Load(file, data, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			render(t, lower(t, p))
+			least = min(least, processorTime(t)-start)
+		}
+		if least > most {
+			t.Errorf("%s takes %v", file, least)
+		}
 	}
 }
 

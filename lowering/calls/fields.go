@@ -25,9 +25,9 @@ type Field struct {
 // stands in its place. Statements inside, and what every statement carries, are no fields.
 func Fields(item any) []Field {
 	v := reflect.ValueOf(item).Elem()
-	keys := keysOf(v.Type())
-	list := make([]Field, 0, len(keys)+2)
-	for i, key := range keys {
+	layout := layoutOf(v.Type())
+	list := make([]Field, 0, len(layout.keys)+2)
+	for i, key := range layout.keys {
 		switch value := v.Field(i).Addr().Interface().(type) {
 		case *Info, *[]Stmt:
 		case *domain.DType:
@@ -43,7 +43,7 @@ func Fields(item any) []Field {
 				list = append(list, operand(string(rune('a'+i)), &(*value)[i])...)
 			}
 		default:
-			list = append(list, Field{key, value, v.Type().Field(i).Tag.Get("text") != ""})
+			list = append(list, Field{key, value, layout.text[i]})
 		}
 	}
 	return list
@@ -54,27 +54,39 @@ func operand(key string, o *Operand) []Field {
 	return []Field{{Key: key, Value: &o.At}, {Key: key + "_extents", Value: &o.Extents}, {Key: key + "_strides", Value: &o.Strides}}
 }
 
-// known are the keys of structs that were asked for.
-var known sync.Map
+// A layout is what is known of a struct: the keys of its fields, which are text, and which hold
+// statements.
+type layout struct {
+	keys   []string
+	text   []bool
+	bodies []int
+}
 
-// keysOf gives the fields of a struct their keys: StrideA is stride_a.
-func keysOf(t reflect.Type) []string {
-	if keys, ok := known.Load(t); ok {
-		return keys.([]string) //nolint:forcetypeassert // it holds nothing else
+// layouts are those of the structs that were asked for.
+var layouts sync.Map
+
+// layoutOf looks at a struct, once. The key of StrideA is stride_a.
+func layoutOf(t reflect.Type) layout {
+	if l, ok := layouts.Load(t); ok {
+		return l.(layout) //nolint:forcetypeassert // it holds nothing else
 	}
-	keys := make([]string, t.NumField())
-	for i := range keys {
-		var b strings.Builder
-		for at, r := range t.Field(i).Name {
+	var l layout
+	for i := range t.NumField() {
+		field := t.Field(i)
+		var key strings.Builder
+		for at, r := range field.Name {
 			if at > 0 && unicode.IsUpper(r) {
-				b.WriteByte('_')
+				key.WriteByte('_')
 			}
-			b.WriteRune(unicode.ToLower(r))
+			key.WriteRune(unicode.ToLower(r))
 		}
-		keys[i] = b.String()
+		l.keys, l.text = append(l.keys, key.String()), append(l.text, field.Tag.Get("text") != "")
+		if field.Type == reflect.TypeFor[[]Stmt]() {
+			l.bodies = append(l.bodies, i)
+		}
 	}
-	known.Store(t, keys)
-	return keys
+	layouts.Store(t, l)
+	return l
 }
 
 // Op is the name of a statement or a declaration in the text form: that of its type.
@@ -95,10 +107,8 @@ func New(op string) Stmt {
 func Bodies(s Stmt) []*[]Stmt {
 	v := reflect.ValueOf(s).Elem()
 	var list []*[]Stmt
-	for i := range v.NumField() {
-		if body, ok := v.Field(i).Addr().Interface().(*[]Stmt); ok {
-			list = append(list, body)
-		}
+	for _, i := range layoutOf(v.Type()).bodies {
+		list = append(list, v.Field(i).Addr().Interface().(*[]Stmt)) //nolint:forcetypeassert // as layoutOf says
 	}
 	return list
 }

@@ -42,49 +42,41 @@ type verifier struct {
 	said    map[string]bool
 }
 
-// fail reports a mistake, once.
+// fail reports a mistake of a statement.
 func (v *verifier) fail(s calls.Stmt, format string, args ...any) {
-	message := text.Statement(s) + ": " + fmt.Sprintf(format, args...)
-	if key := fmt.Sprint(s.Meta().Pos, message); !v.said[key] {
-		v.said[key] = true
-		v.errors.Add(s.Meta().Pos, diag.HostIRInvalid, "calls: %s", message)
-	}
+	v.report(s.Meta().Pos, text.Statement(s)+": "+fmt.Sprintf(format, args...))
 }
 
-// declared lists what names of a kind there are.
-func declared[T any](list []*T, name func(*T) string) []string {
-	names := make([]string, len(list))
-	for i, d := range list {
-		names[i] = name(d)
+// report reports a mistake, once.
+func (v *verifier) report(pos diag.Pos, message string) {
+	if key := fmt.Sprint(pos, message); !v.said[key] {
+		v.said[key] = true
+		v.errors.Add(pos, diag.HostIRInvalid, "calls: %s", message)
 	}
-	return names
 }
 
 // names checks that what statements name is declared.
 func (v *verifier) names() {
-	p := v.program
-	known := map[string][]string{
-		"event": declared(p.Events, func(d *calls.Events) string { return d.Name }),
-		"share": declared(p.Shares, func(d *calls.Share) string { return d.Name }),
-		"team":  declared(p.Teams, func(d *calls.Team) string { return d.Name }),
-		"guard": declared(p.Guards, func(d *calls.Guard) string { return d.Name }),
-		"mesh":  declared(p.Meshes, func(d *calls.Mesh) string { return d.Name }),
-		"label": declared(p.Labels, func(d *calls.Label) string { return d.Name }),
+	known := map[string]map[string]bool{}
+	for _, kind := range []string{"event", "share", "team", "guard", "mesh", "label", "shape"} {
+		known[kind] = map[string]bool{}
+	}
+	for _, d := range v.program.Declarations() {
+		kind := strings.TrimSuffix(strings.ToLower(calls.Op(d)), "s")
+		if name, ok := calls.Fields(d)[0].Value.(*string); ok && known[kind] != nil {
+			known[kind][*name] = true
+		}
 	}
 	known["from"], known["to"] = known["mesh"], known["mesh"]
-	shapes := declared(p.Shapes, func(d *calls.Shape) string { return d.Name })
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
-		r := &calls.Rewriter{Noted: func(key, name string) {
-			if list, ok := known[key]; ok && !slices.Contains(list, name) {
+	calls.Walk(v.program.Body, func(s calls.Stmt) bool {
+		check := func(key, name string) {
+			if list, ok := known[key]; ok && !list[name] {
 				v.fail(s, "no %s is called %s", key, name)
 			}
-		}}
-		r.Rewrite(s)
-		if g, ok := s.(*calls.Gemm); ok && !slices.Contains(shapes, g.Shape) {
-			v.fail(s, "no shape is called %s", g.Shape)
 		}
-		if label := s.Meta().Label; label != "" && !slices.Contains(known["label"], label) {
-			v.fail(s, "no label is called %s", label)
+		(&calls.Rewriter{Noted: check}).Rewrite(s)
+		if label := s.Meta().Label; label != "" {
+			check("label", label)
 		}
 		return true
 	})
@@ -133,8 +125,8 @@ func (v *verifier) finished(o *order.Ordering) {
 	caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, name := range slices.Sorted(maps.Keys(o.Streams)) {
 		if n := o.Streams[name]; !caller.Covers(o.Joined[n]) {
-			v.errors.Add(diag.Pos{File: v.program.File}, diag.HostIRInvalid,
-				"calls: at the end of a call on rank %d the caller's stream is not behind stream %s", o.Rank, name)
+			v.report(diag.Pos{File: v.program.File},
+				fmt.Sprintf("at the end of a call on rank %d the caller's stream is not behind stream %s", o.Rank, name))
 		}
 	}
 }
