@@ -77,7 +77,7 @@ func TestStatements(t *testing.T) {
 		},
 		"nested loops number their iterations": {
 			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n    Wait(g) @6:5\n",
-			[]string{`hirgen::Events g_done_ = context_.events("g_done", kG, D * M);`, "cudaStreamWaitEvent(caller, g_done_[s * M + u], 0)"},
+			[]string{`hirgen::Events g_done_ = context_.events("g_done", kG, D * M);`, "cudaEventRecord(g_done_[s * M + u], caller)"},
 		},
 		"a wait for an earlier iteration stands before what it waits for": {
 			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    If s != 0: @6:5\n      Wait(g, iteration s - 1) @6:5\n    g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nFor s in D:\n  For u in M:\n    Wait(g) @6:5\n",
@@ -89,7 +89,7 @@ func TestStatements(t *testing.T) {
 		},
 		"unused views are not declared": {
 			"C = Allocate @5:5\ncolumn = Select(B, axis 1, index 0) @5:5\nC = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @5:5\nWait(g) @5:5\n",
-			[]string{"ncclAllGather(A, C, M * M, ncclBfloat16, x_.comm, x_.stream)"},
+			[]string{"ncclAllGather(A, C, M * M, ncclBfloat16, x_.comm, caller)"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

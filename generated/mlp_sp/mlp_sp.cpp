@@ -61,12 +61,10 @@ constexpr const char* kCastUBetaFp32 = "spec.yaml:17:5 Cast of U_beta_fp32";
 constexpr const char* kBinaryUAdd = "spec.yaml:17:5 Binary of U_add";
 constexpr const char* kCastU = "spec.yaml:17:5 Cast of U";
 constexpr const char* kGather = "spec.yaml:18:5 gather: Allgather of U";
-constexpr const char* kWaitGather = "spec.yaml:18:5 Wait(gather)";
 constexpr const char* kLinearZ = "spec.yaml:19:5 Linear of Z";
 constexpr const char* kUnaryA = "spec.yaml:20:5 Unary of A";
 constexpr const char* kLinearP = "spec.yaml:21:5 Linear of P";
 constexpr const char* kReduceScatter = "spec.yaml:23:5 reduce_scatter: ReduceScatter of R";
-constexpr const char* kWaitReduceScatter = "spec.yaml:23:5 Wait(reduce_scatter)";
 constexpr const char* kBinaryY = "spec.yaml:24:5 Binary of Y";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
@@ -109,9 +107,7 @@ class MlpSp final : public hirgen::Program {
   bf16* V_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:23:5 V");  // [1, kShardM, K]
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
-  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
 };
 
@@ -153,19 +149,13 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_, U_add_, kShardM * K, caller, kCastU);
 
   // Moved, so that Reshape is local to a rank.
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
-  HG_CHECK(ncclAllGather(U_, U_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kGather);
-  HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
-  HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[0], 0), kWaitGather);
+  HG_CHECK(ncclAllGather(U_, U_all_, kShardM * K, ncclBfloat16, x_.comm, caller), kGather);
+  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);
   gemm(context_, Z_plan_, U_all_, W1, Z_, workspace_, caller, kLinearZ);
   hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z_, M * kShardN, caller, kUnaryA);
   gemm(context_, P_plan_, A_, W2, P_, workspace_, caller, kLinearP);
-  HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], caller), kReduceScatter);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[0], 0), kReduceScatter);
-  HG_CHECK(ncclReduceScatter(P_, V_, kShardM * K, ncclBfloat16, ncclSum, x_.comm, x_.stream), kReduceScatter);
-  HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], x_.stream), kReduceScatter);
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[0], 0), kWaitReduceScatter);
+  HG_CHECK(ncclReduceScatter(P_, V_, kShardM * K, ncclBfloat16, ncclSum, x_.comm, caller), kReduceScatter);
+  HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], caller), kReduceScatter);
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X, V_, kShardM * K, caller, kBinaryY);
   context_.call_issued(caller);
 }

@@ -129,8 +129,7 @@ type (
 		Batch    string
 		On       Stream
 	}
-	// NcclCall is a call of NCCL, or the sends and receives that make a collective it lacks, on
-	// the stream of its team.
+	// NcclCall is a call of NCCL, or the sends and receives that make a collective it lacks.
 	NcclCall struct {
 		Info
 		Kind     string // "allgather", ..., "send", "recv": the name of its template
@@ -143,13 +142,15 @@ type (
 		Root     expr.Expr // of rooted collectives
 		Peer     expr.Expr // of send and recv
 		From, To string    // meshes of a send_recv
-		Grouped  bool      // within an NcclGroup
+		Grouped  bool      // within an NcclGroup, and on its stream
+		On       Stream
 		Team     string
 	}
 	// NcclGroup issues NCCL calls together.
 	NcclGroup struct {
 		Info
 		Team string
+		On   Stream
 		Body []Stmt
 	}
 	// Gemm is one cuBLASLt call: Out = A B, plus Addend and Bias where they are given.

@@ -37,12 +37,6 @@ func StreamsOf(s Stmt) []Stream {
 			list = append(list, *on)
 		}
 	}
-	switch s := s.(type) {
-	case *NcclCall:
-		list = append(list, Stream{Name: s.Team, Team: true})
-	case *NcclGroup:
-		list = append(list, Stream{Name: s.Team, Team: true})
-	}
 	return list
 }
 

@@ -72,11 +72,12 @@ func (b *builder) communication(s *hostir.Communication) ([]calls.Stmt, error) {
 
 // carry puts a call of NCCL on the stream of its team, or in the open group.
 func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]calls.Stmt, error) {
+	call.On = calls.Stream{Name: call.Team, Team: true}
 	if b.group != nil {
 		call.Grouped = true
 		return []calls.Stmt{call}, b.sameTeam(s.Meta().Pos, call.Team)
 	}
-	t, handOver := b.begin(call.Info, call.Team, handle, calls.Stream{Name: call.Team, Team: true})
+	t, handOver := b.begin(call.Info, call.Team, handle, call.On)
 	return append(handOver, call, b.end(call.Info, t, handle)), nil
 }
 

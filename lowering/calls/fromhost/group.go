@@ -43,7 +43,7 @@ func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoa
 		return nil, err
 	}
 	declared, body := withoutNames(body)
-	list = append(list, &calls.NcclGroup{Info: info, Team: team, Body: body}, b.end(info, t, end.Handle))
+	list = append(list, &calls.NcclGroup{Info: info, Team: team, On: t.on, Body: body}, b.end(info, t, end.Handle))
 	return append(declared, list...), nil
 }
 

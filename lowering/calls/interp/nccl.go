@@ -30,7 +30,7 @@ type meeting struct {
 	task  *tasks.Task
 }
 
-// nccl issues a call, or a group of them, on the stream of its team.
+// nccl issues a call, or a group of them.
 func (r *rank) nccl(s calls.Stmt) error {
 	switch s := s.(type) {
 	case *calls.NcclGroup:
@@ -40,14 +40,14 @@ func (r *rank) nccl(s calls.Stmt) error {
 		if err != nil {
 			return err
 		}
-		return r.start(s, s.Team, r.group)
+		return r.start(s, s.On, r.group)
 	case *calls.NcclCall:
 		parts, err := r.partsOf(s)
 		if err != nil {
 			return err
 		}
 		if !r.grouped {
-			return r.start(s, s.Team, parts)
+			return r.start(s, s.On, parts)
 		}
 		r.group = append(r.group, parts...)
 	}
@@ -55,8 +55,11 @@ func (r *rank) nccl(s calls.Stmt) error {
 }
 
 // start issues parts: one task that begins them, a meeting for each, one task that ends them.
-func (r *rank) start(s calls.Stmt, team string, parts []*part) error {
-	on := r.stream(team)
+func (r *rank) start(s calls.Stmt, stream calls.Stream, parts []*part) error {
+	on, err := r.on(s, stream)
+	if err != nil {
+		return err
+	}
 	begin := r.issue(s, on, nil)
 	var meetings []*tasks.Task
 	for _, p := range parts {

@@ -83,10 +83,10 @@ func (e *explainer) list(body []calls.Stmt) {
 // carried names what moves data between ranks and the stream that carries it.
 func carried(s calls.Stmt) (on calls.Stream, what string) {
 	switch s := s.(type) {
-	case *calls.NcclCall:
-		return calls.Stream{Name: s.Team, Team: true}, "on the stream of the communicator"
-	case *calls.NcclGroup:
-		return calls.Stream{Name: s.Team, Team: true}, "on the stream of the communicator"
+	case *calls.NcclCall, *calls.NcclGroup:
+		if on := calls.StreamsOf(s)[0]; on.Team {
+			return on, "on the stream of the communicator"
+		}
 	case *calls.Memcpy:
 		return s.On, "on the copy stream"
 	case *calls.Transfer:

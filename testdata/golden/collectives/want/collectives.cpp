@@ -47,14 +47,11 @@ constexpr const char* kGather = "collectives.hir:3:5 gather: Allgather of parts"
 constexpr const char* kAllSum = "collectives.hir:4:5 all_sum: Allreduce of parts";
 constexpr const char* kScatterSum = "collectives.hir:5:5 scatter_sum: ReduceScatter of parts";
 constexpr const char* kExchange = "collectives.hir:6:5 exchange: AllToAll of parts";
-constexpr const char* kWaitExchange = "collectives.hir:6:5 Wait(exchange)";
 constexpr const char* kSpread = "collectives.hir:7:5 spread: Broadcast of parts";
-constexpr const char* kWaitSpread = "collectives.hir:7:5 Wait(spread)";
 constexpr const char* kCollect = "collectives.hir:11:5 collect: Gather of parts";
 constexpr const char* kShare = "collectives.hir:8:5 share: Broadcast of at_root";
 constexpr const char* kRootSum = "collectives.hir:12:5 root_sum: Reduce of parts";
 constexpr const char* kDeal = "collectives.hir:9:5 deal: Scatter of sum_at_root";
-constexpr const char* kWaitDeal = "collectives.hir:9:5 Wait(deal)";
 
 /// One rank's program. What can be made before the first call is a data member.
 class Collectives final : public hirgen::Program {
@@ -68,9 +65,14 @@ class Collectives final : public hirgen::Program {
       context_.team(mesh_world.team(context_.rank(), 0), "collectives.hir:3:5 mesh world axis x");
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");      // [X, X, N]
   fp32* sum_at_root_ = context_.allocate<fp32>(X * N, "collectives.hir:12:5 sum_at_root");  // [X, N]
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
+  hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
+  hirgen::Events all_sum_done_ = context_.events("all_sum_done", kAllSum, 1);
+  hirgen::Events scatter_sum_done_ = context_.events("scatter_sum_done", kScatterSum, 1);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, 1);
   hirgen::Events spread_done_ = context_.events("spread_done", kSpread, X);
+  hirgen::Events collect_done_ = context_.events("collect_done", kCollect, 1);
+  hirgen::Events share_done_ = context_.events("share_done", kShare, 1);
+  hirgen::Events root_sum_done_ = context_.events("root_sum_done", kRootSum, 1);
   hirgen::Events deal_done_ = context_.events("deal_done", kDeal, 1);
 };
 
@@ -84,49 +86,49 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_via_root = static_cast<fp32*>(tensors[6]);       // [X, X, N]
   fp32* out_from_root = static_cast<fp32*>(tensors[7]);      // [1, N]
 
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
-  HG_CHECK(ncclAllGather(parts, out_gathered, X * N, ncclFloat32, x_.comm, x_.stream), kGather);
-  HG_CHECK(ncclAllReduce(parts, out_reduced, X * N, ncclFloat32, ncclSum, x_.comm, x_.stream), kAllSum);
-  HG_CHECK(ncclReduceScatter(parts, out_scattered, N, ncclFloat32, ncclSum, x_.comm, x_.stream), kScatterSum);
+  HG_CHECK(ncclAllGather(parts, out_gathered, X * N, ncclFloat32, x_.comm, caller), kGather);
+  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);
+  HG_CHECK(ncclAllReduce(parts, out_reduced, X * N, ncclFloat32, ncclSum, x_.comm, caller), kAllSum);
+  HG_CHECK(cudaEventRecord(all_sum_done_[0], caller), kAllSum);
+  HG_CHECK(ncclReduceScatter(parts, out_scattered, N, ncclFloat32, ncclSum, x_.comm, caller), kScatterSum);
+  HG_CHECK(cudaEventRecord(scatter_sum_done_[0], caller), kScatterSum);
   HG_CHECK(ncclGroupStart(), kExchange);
   for (int peer = 0; peer < x_.size; ++peer) {
-    HG_CHECK(ncclSend(parts + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, x_.stream), kExchange);
-    HG_CHECK(ncclRecv(out_exchanged + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, x_.stream),
-             kExchange);
+    HG_CHECK(ncclSend(parts + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller), kExchange);
+    HG_CHECK(ncclRecv(out_exchanged + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller), kExchange);
   }
   HG_CHECK(ncclGroupEnd(), kExchange);
-  HG_CHECK(cudaEventRecord(exchange_done_[0], x_.stream), kExchange);
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[0], 0), kWaitExchange);
+  HG_CHECK(cudaEventRecord(exchange_done_[0], caller), kExchange);
   for (int64_t s = 0; s < X; ++s) {
     HG_CHECK(ncclBroadcast(parts, out_rooted + s * X * N, X * N, ncclFloat32, static_cast<int>(s), x_.comm,
-                           x_.stream),
+                           caller),
              kSpread);
-    HG_CHECK(cudaEventRecord(spread_done_[s], x_.stream), kSpread);
-    HG_CHECK(cudaStreamWaitEvent(caller, spread_done_[s], 0), kWaitSpread);
+    HG_CHECK(cudaEventRecord(spread_done_[s], caller), kSpread);
   }
 
   HG_CHECK(ncclGroupStart(), kCollect);
-  HG_CHECK(ncclSend(parts, X * N, ncclFloat32, 0, x_.comm, x_.stream), kCollect);
+  HG_CHECK(ncclSend(parts, X * N, ncclFloat32, 0, x_.comm, caller), kCollect);
   if (x_.rank == 0) {
     for (int peer = 0; peer < x_.size; ++peer) {
-      HG_CHECK(ncclRecv(at_root_ + int64_t{peer} * (X * N), X * N, ncclFloat32, peer, x_.comm, x_.stream),
+      HG_CHECK(ncclRecv(at_root_ + int64_t{peer} * (X * N), X * N, ncclFloat32, peer, x_.comm, caller),
                kCollect);
     }
   }
   HG_CHECK(ncclGroupEnd(), kCollect);
-  HG_CHECK(ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, x_.stream), kShare);
-  HG_CHECK(ncclReduce(parts, sum_at_root_, X * N, ncclFloat32, ncclSum, 0, x_.comm, x_.stream), kRootSum);
+  HG_CHECK(cudaEventRecord(collect_done_[0], caller), kCollect);
+  HG_CHECK(ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, caller), kShare);
+  HG_CHECK(cudaEventRecord(share_done_[0], caller), kShare);
+  HG_CHECK(ncclReduce(parts, sum_at_root_, X * N, ncclFloat32, ncclSum, 0, x_.comm, caller), kRootSum);
+  HG_CHECK(cudaEventRecord(root_sum_done_[0], caller), kRootSum);
   HG_CHECK(ncclGroupStart(), kDeal);
   if (x_.rank == 0) {
     for (int peer = 0; peer < x_.size; ++peer) {
-      HG_CHECK(ncclSend(sum_at_root_ + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, x_.stream), kDeal);
+      HG_CHECK(ncclSend(sum_at_root_ + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller), kDeal);
     }
   }
-  HG_CHECK(ncclRecv(out_from_root, N, ncclFloat32, 0, x_.comm, x_.stream), kDeal);
+  HG_CHECK(ncclRecv(out_from_root, N, ncclFloat32, 0, x_.comm, caller), kDeal);
   HG_CHECK(ncclGroupEnd(), kDeal);
-  HG_CHECK(cudaEventRecord(deal_done_[0], x_.stream), kDeal);
-  HG_CHECK(cudaStreamWaitEvent(caller, deal_done_[0], 0), kWaitDeal);
+  HG_CHECK(cudaEventRecord(deal_done_[0], caller), kDeal);
   context_.call_issued(caller);
 }
 

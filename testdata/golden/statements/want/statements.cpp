@@ -57,7 +57,6 @@ constexpr hirgen::MatmulShape kOutBatchedShape = {.m = M, .n = N, .k = K, .batch
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kSend = "statements.hir:6:5 send: SendRecv of shard";
-constexpr const char* kWaitSend = "statements.hir:6:5 Wait(send)";
 constexpr const char* kPermuteOutPermute = "statements.hir:6:5 Permute of out_permute";
 constexpr const char* kCastOutCast = "statements.hir:7:5 Cast of out_cast";
 constexpr const char* kUnaryOutRelu = "statements.hir:8:5 Unary of out_relu";
@@ -99,7 +98,6 @@ class Statements final : public hirgen::Program {
   fp32* rows_ = context_.allocate<fp32>(M * N, "statements.hir:15:5 rows");        // [M, N]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "statements.hir:13:5 workspace");
   hirgen::MatmulPlan out_batched_plan_{context_, kOutBatchedShape, kMatmulOutBatched};
-  hirgen::Events send_ready_ = context_.events("send_ready", kSend, 1);
   hirgen::Events send_done_ = context_.events("send_done", kSend, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -123,18 +121,15 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* out_batched = static_cast<bf16*>(tensors[14]);       // [B, M, N]
   const int64_t rank = context_.rank();
 
-  HG_CHECK(cudaEventRecord(send_ready_[0], caller), kSend);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, send_ready_[0], 0), kSend);
   HG_CHECK(ncclGroupStart(), kSend);
   if (const int peer = mesh_world.counterpart(context_.rank(), mesh_turned); peer >= 0) {
-    HG_CHECK(ncclSend(shard, N, ncclFloat32, peer, x_.comm, x_.stream), kSend);
+    HG_CHECK(ncclSend(shard, N, ncclFloat32, peer, x_.comm, caller), kSend);
   }
   if (const int peer = mesh_turned.counterpart(context_.rank(), mesh_world); peer >= 0) {
-    HG_CHECK(ncclRecv(out_sent, N, ncclFloat32, peer, x_.comm, x_.stream), kSend);
+    HG_CHECK(ncclRecv(out_sent, N, ncclFloat32, peer, x_.comm, caller), kSend);
   }
   HG_CHECK(ncclGroupEnd(), kSend);
-  HG_CHECK(cudaEventRecord(send_done_[0], x_.stream), kSend);
-  HG_CHECK(cudaStreamWaitEvent(caller, send_done_[0], 0), kWaitSend);
+  HG_CHECK(cudaEventRecord(send_done_[0], caller), kSend);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_permute, {2, {N, M}, {M, 1}}, X, {2, {N, M}, {1, N}},
                        caller, kPermuteOutPermute);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_cast, X, M * N, caller, kCastOutCast);

@@ -44,7 +44,6 @@ constexpr const char* kWaitGather = "spec.yaml:19:5 Wait(gather)";
 constexpr const char* kMatmulC = "spec.yaml:19:5 Matmul of C_s";
 constexpr const char* kJoined = "spec.yaml:19:5 Synchronize(worker s % 2)";
 constexpr const char* kBroadcast = "spec.yaml:20:5 broadcast: Broadcast of C";
-constexpr const char* kWaitBroadcast = "spec.yaml:20:5 Wait(broadcast)";
 constexpr const char* kBinaryOut = "spec.yaml:21:5 Binary of out";
 constexpr const char* kWaitBroadcast2 = "spec.yaml:22:5 Wait(broadcast_2)";
 
@@ -87,7 +86,6 @@ class SubMeshes final : public hirgen::Program {
   hirgen::Events broadcast_2_done_ = context_.events("broadcast_2_done", kBroadcast2, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 2);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events broadcast_ready_ = context_.events("broadcast_ready", kBroadcast, 1);
   hirgen::Events broadcast_done_ = context_.events("broadcast_done", kBroadcast, 1);
 };
 
@@ -130,13 +128,10 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   if (on_ranks_2_1_) {
-    HG_CHECK(cudaEventRecord(broadcast_ready_[0], caller), kBroadcast);
-    HG_CHECK(cudaStreamWaitEvent(ranks_2_1_.stream, broadcast_ready_[0], 0), kBroadcast);
-    HG_CHECK(ncclBroadcast(C_, ranks_2_1_.rank == 1 ? C_ : moved_, 384, ncclBfloat16, 1, ranks_2_1_.comm,
-                           ranks_2_1_.stream),
-             kBroadcast);
-    HG_CHECK(cudaEventRecord(broadcast_done_[0], ranks_2_1_.stream), kBroadcast);
-    HG_CHECK(cudaStreamWaitEvent(caller, broadcast_done_[0], 0), kWaitBroadcast);
+    HG_CHECK(
+        ncclBroadcast(C_, ranks_2_1_.rank == 1 ? C_ : moved_, 384, ncclBfloat16, 1, ranks_2_1_.comm, caller),
+        kBroadcast);
+    HG_CHECK(cudaEventRecord(broadcast_done_[0], caller), kBroadcast);
   }
 
   if (on_one_) {
