@@ -44,8 +44,8 @@ class Bench {
   using Timed = std::function<double(int64_t bytes)>;
   /// The curve of what moves that many bytes in a time above `latency`.
   RateCurve curve(double latency, const Timed& time, double moved = 1) const;
-  /// Graphs of one and of many small kernels.
-  void graphs(Figures& figures, const Meter::Issue& kernel);
+  /// Graphs of one and of many small kernels, and of forks, each of two kernels at once.
+  void graphs(Figures& figures, const Meter::Issue& kernel, const Meter::Issue& fork);
   void flags(Figures& figures);
   CollectiveFigures team(int ranks, bool sums);
   CollectiveFigures pair();

@@ -14,7 +14,7 @@ namespace hirgen {
 namespace {
 
 constexpr const char* kMeter = "calibrate";
-constexpr int kSamples = 3;
+constexpr int kSamples = 5;
 constexpr int64_t kLeastRuns = 3;
 constexpr int64_t kMostRuns = 200;  // what a stream queues at once
 constexpr double kMostAhead = 0.02;
