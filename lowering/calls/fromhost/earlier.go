@@ -12,12 +12,14 @@ import (
 // have no names yet then: its place is filled at the end of the outermost loop.
 
 // earlierWait is one to fill: the loops that it stands in, the outermost at the iteration that
-// it is for, and an If without a condition in its place.
+// it is for, and Ifs without a condition: one in its place, which gets the condition of the ranks and,
+// within that, the one of the peer, which only a rank of the mesh has; and one for the wait itself.
 type earlierWait struct {
 	*hostir.Wait
-	loops []loop
-	on    calls.Stream
-	place *calls.If
+	loops       []loop
+	on          calls.Stream
+	place, wait *calls.If
+	reached     []calls.Stmt // the wait, under the condition of its peer
 }
 
 // waitForEarlier leaves a place for a wait for an earlier iteration.
@@ -25,10 +27,11 @@ func (b *builder) waitForEarlier(s *hostir.Wait) ([]calls.Stmt, error) {
 	if len(b.loops) == 0 {
 		return nil, internalError(s.Pos, s.Op(), "there is no loop with an iteration %s", s.Iteration)
 	}
-	w := earlierWait{s, slices.Clone(b.loops), b.current, &calls.If{}}
+	w := earlierWait{Wait: s, loops: slices.Clone(b.loops), on: b.current, place: &calls.If{}, wait: &calls.If{}}
 	w.loops[0].at = b.scope.Rename(expr.Fold(s.Iteration))
+	w.reached = b.reached(s.Handle, map[string]expr.Expr{w.loops[0].name: w.loops[0].at}, []calls.Stmt{w.wait})
 	b.earlier = append(b.earlier, w)
-	return b.reached(s.Handle, map[string]expr.Expr{w.loops[0].name: w.loops[0].at}, []calls.Stmt{w.place}), nil
+	return []calls.Stmt{w.place}, nil
 }
 
 // fillEarlier fills the waits of a loop that has ended.
@@ -42,7 +45,7 @@ func (b *builder) fillEarlier() error {
 			return err
 		}
 		b.note(w.Wait, list)
-		w.place.Body = guarded(b.guard, list)
+		w.wait.Body, w.place.Body = list, guarded(b.guard, w.reached)
 	}
 	b.earlier = nil
 	return nil
