@@ -153,7 +153,7 @@ func everyStatement() []calls.Stmt {
 		&calls.EventRecord{}, &calls.StreamWait{}, &calls.FlagWrite{}, &calls.FlagWrite{Kernel: true}, &calls.FlagWrite{Batch: "b"},
 		&calls.FlagWait{}, &calls.FlagWait{Kernel: true}, &calls.FlagWait{Batch: "b"}, &calls.MemOpBatch{}, &calls.Memcpy{},
 		&calls.Transfer{}, &calls.Transfer{Batch: "b"}, &calls.NcclGroup{}, &calls.Gemm{}, &calls.Launch{Kernel: "unary"},
-		&calls.Launch{Kernel: "binary"}, &calls.Launch{Kernel: "reduce"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
+		&calls.Launch{Kernel: "binary"}, &calls.Launch{Kernel: "reduce"}, &calls.Launch{Kernel: "positions"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
 		&calls.For{}, &calls.If{}, &calls.Declare{}, &calls.Let{}, &calls.DeclareStream{}, &calls.BeginCall{},
 	}
 	for _, kind := range fromhost.NcclKinds() {

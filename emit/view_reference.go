@@ -47,6 +47,8 @@ func referenceArgs(op hostir.RefOp) []string {
 		return append(args, fmt.Sprint(op.Axis))
 	case "permute":
 		return append(args, intList(op.Perm))
+	case "positions":
+		return append(args, fmt.Sprint(op.Shape[0].Size))
 	case "slice":
 		return append(args, fmt.Sprint(op.Axis), fmt.Sprint(op.Start.Size), fmt.Sprint(op.Shape[op.Axis].Size))
 	case "reshape":
@@ -61,7 +63,7 @@ func referenceArgs(op hostir.RefOp) []string {
 }
 
 // referenceKinds are the operations that hirgen::Reference has a member for.
-var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat cast unary binary reduce")
+var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat positions cast unary binary reduce")
 
 // sizeList prints sizes as numbers: the source of the reference has no parameters.
 func sizeList(extents []domain.Extent) string {

@@ -134,6 +134,8 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 		return &hostir.Reshape{Info: info, Out: out, In: in[0]}
 	case model.OpSlice:
 		return &hostir.Slice{Info: info, Out: out, In: in[0], Axis: liveAxis(in[0], op.Axis), Start: op.Start}
+	case model.OpPositions:
+		return &hostir.Positions{Info: info, Out: out}
 	case model.OpConcat:
 		return &hostir.Concat{Info: info, Out: out, In: in, Axis: liveAxis(out, op.Axis)}
 	case model.OpCast:
@@ -170,7 +172,9 @@ func reference(op *model.Op) hostir.RefOp {
 		ref.Perm = op.Perm
 	}
 	for _, t := range op.In {
-		ref.In = append(ref.In, t.Name)
+		if op.Kind != model.OpPositions { // of any tensor of that extent
+			ref.In = append(ref.In, t.Name)
+		}
 	}
 	ref.Shape = domain.Extents(op.Out.Axes)
 	return ref

@@ -77,6 +77,8 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 			hostir.Called(l.program, s, out), hostir.Called(l.program, s, hostir.Uses(s)[1]))
 	}
 	switch s := s.(type) {
+	case *hostir.Positions:
+		return once
 	case *hostir.Reshape:
 		if shard.SlicedAlong(s) == shard.NoAxis {
 			return once // it makes the axis; what comes after runs along it

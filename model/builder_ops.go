@@ -61,6 +61,11 @@ func (b *Builder) Concat(out string, axis int, in ...string) *Builder {
 	return b.op(out, "concat", in...).attr("axis", false, strconv.Itoa(axis))
 }
 
+// Positions gives the index of each element along an axis.
+func (b *Builder) Positions(out, in string, axis int) *Builder {
+	return b.op(out, "positions", in).attr("axis", false, strconv.Itoa(axis))
+}
+
 // Cast converts to an element type.
 func (b *Builder) Cast(out, in string, dtype domain.DType) *Builder {
 	return b.op(out, "cast", in).attr("dtype", false, string(dtype))

@@ -67,3 +67,50 @@ func TestWhereLeavesOutWhatIsInfinite(t *testing.T) {
 		}
 	}
 }
+
+// A causal softmax is the softmax of the columns up to the row's, counted from the end of both.
+func TestCausalSoftmax(t *testing.T) {
+	x := []float64{0.5, -1, 2, 3, 0.25, -0.75}
+	p := mustLoad(t, spec("X: [2, 3]", "- Y = softmax(X, causal=true)"))
+	got := mustEvaluate(t, p, map[string]*Array{"X": array([]int64{2, 3}, x...)})["Y"].Data
+	for row, columns := range []int{2, 3} {
+		sum := 0.0
+		for j := range columns {
+			sum += math.Exp(x[row*3+j])
+		}
+		for j := range 3 {
+			want := 0.0
+			if j < columns {
+				want = math.Exp(x[row*3+j]) / sum
+			}
+			if math.Abs(got[row*3+j]-want) > 1e-6 {
+				t.Errorf("row %d, column %d: %v, not %v", row, j, got[row*3+j], want)
+			}
+		}
+	}
+}
+
+// Both forms of rope rotate pairs by angles, in bf16, too, and positions run along the axis asked for.
+func TestRope(t *testing.T) {
+	const head = "hirgen: 1\nname: p\ndtype: bf16\ntensors: {X: [3, 2, 4], c: {axes: [3, 1, 2], dtype: fp32}, s: {axes: [3, 1, 2], dtype: fp32}}\nops:\n"
+	p := mustLoad(t, head+"- Y = rope(X, c, s)\n- Z = rope(X, axis=0, base=100)\n- V = rope(X)")
+	x, c, s := iota64(3, 2, 4), NewArray(3, 1, 2), NewArray(3, 1, 2)
+	angle := func(at, pair int, base float64) float64 { return float64(at) * math.Pow(base, -float64(pair)/2) }
+	for i := range c.Data {
+		c.Data[i], s.Data[i] = math.Cos(angle(i/2, i%2, 100)), math.Sin(angle(i/2, i%2, 100))
+	}
+	values := mustEvaluate(t, p, map[string]*Array{"X": x, "c": c, "s": s})
+	for i := range x.Data {
+		pair := i % 4 % 2
+		for name, a := range map[string]float64{"Y": angle(i/8, pair, 100), "Z": angle(i/8, pair, 100), "V": angle(i/4%2, pair, 10000)} {
+			first, second := x.Data[i/4*4+pair], x.Data[i/4*4+pair+2]
+			want := first*math.Cos(a) - second*math.Sin(a)
+			if i%4 >= 2 {
+				want = second*math.Cos(a) + first*math.Sin(a)
+			}
+			if got := values[name].Data[i]; math.Abs(got-want) > 0x1p-8*math.Max(1, math.Abs(want)) {
+				t.Errorf("%s[%d] = %v, not %v", name, i, got, want)
+			}
+		}
+	}
+}

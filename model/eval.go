@@ -45,6 +45,12 @@ func evaluate(op *Op, in []*Array) *Array {
 		return gather(in[0], shape, strides(in[0].Shape), op.Start.Size*strides(in[0].Shape)[op.Axis])
 	case OpConcat:
 		return joined(in, op.Axis, shape)
+	case OpPositions:
+		out := NewArray(shape...)
+		for i := range out.Data {
+			out.Data[i] = float64(i)
+		}
+		return out
 	case OpPermute:
 		return permuted(in[0], op.Perm)
 	case OpMatmul:

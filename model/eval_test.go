@@ -55,6 +55,7 @@ func TestEvaluateOperations(t *testing.T) {
 			array([]int64{2, 1, 3}, 11, 23, 35, 73, 93, 113)},
 		{"A: [2, 3]", "permute(A, perm=[1, 0])", map[string]*Array{"A": a}, array([]int64{3, 2}, 1, 4, -2, 5, 3, -6)},
 		{"A: [2, 3]", "reshape(A, shape=[3, 2])", map[string]*Array{"A": a}, array([]int64{3, 2}, a.Data...)},
+		{"A: [2, 3]", "positions(A, axis=1)", map[string]*Array{"A": a}, array([]int64{3}, 0, 1, 2)},
 		{"A: [2, 3]", "slice(A, axis=1, start=1)", map[string]*Array{"A": a}, array([]int64{2, 2}, -2, 3, 5, -6)},
 		{"A: [2, 3]", "slice(A, axis=0, stop=1)", map[string]*Array{"A": a}, array([]int64{1, 3}, 1, -2, 3)},
 		{"A: [2, 3]", "slice(A, axis=-1, start=1, size=1)", map[string]*Array{"A": a}, array([]int64{2, 1}, -2, 5)},

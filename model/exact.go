@@ -133,6 +133,8 @@ func keepsIntegers(op *Op) bool {
 		return op.Fn != "div" && op.Fn != "masked"
 	case OpReduce:
 		return op.Fn != "prod"
+	case OpPositions:
+		return false // as many as there are elements
 	default:
 		return true
 	}

@@ -12,14 +12,14 @@ import (
 // ones when it is loaded: what comes after knows nothing of them. They compute in fp32 and
 // round once, to the element type of their first operand, but for where and split, which only choose.
 var Composites = []string{
-	"softmax", "softmax_grad", "log_softmax", "normalize", "normalize_grad", "layer_norm", "rms_norm", "where", "split",
+	"softmax", "softmax_grad", "log_softmax", "normalize", "normalize_grad", "layer_norm", "rms_norm", "rope", "where", "split",
 }
 
 // composite says how one of them is taken apart.
 func composite(name string) (rule operation, ok bool) {
 	switch name {
 	case "softmax":
-		return operation{least: 1, most: 1, attrs: []string{"axis"}, expand: softmax}, true
+		return operation{least: 1, most: 1, attrs: []string{"axis", "causal"}, expand: softmax}, true
 	case "softmax_grad":
 		return operation{least: 2, most: 2, attrs: []string{"axis"}, expand: softmaxGrad}, true
 	case "log_softmax":
@@ -32,6 +32,8 @@ func composite(name string) (rule operation, ok bool) {
 		return operation{least: 3, most: 3, attrs: []string{"eps"}, expand: layerNorm}, true
 	case "rms_norm":
 		return operation{least: 1, most: 2, attrs: []string{"eps"}, expand: rmsNorm}, true
+	case "rope":
+		return operation{least: 1, most: 3, attrs: []string{"axis", "base"}, expand: rope}, true
 	case "split":
 		return operation{least: 1, most: 1, attrs: []string{"axis", "sizes"}, expand: split}, true
 	case "where":
@@ -43,8 +45,10 @@ func composite(name string) (rule operation, ok bool) {
 // expansion takes one composite operation apart.
 type expansion struct {
 	*inference
-	axis int    // the axis along which it normalizes
-	eps  string // what is added to a variance
+	axis   int     // the axis along which it normalizes
+	eps    string  // what is added to a variance
+	base   float64 // of the angles of a rope
+	causal bool    // a softmax of what is not behind its row
 }
 
 // takeApart expands a composite operation and adds what it consists of. Every part has the
@@ -96,7 +100,10 @@ func (e *expansion) attributes() bool {
 		e.eps = attr.values[0].value
 	}
 	var ok bool
-	e.axis, ok = e.axisIndex(axis, len(e.axesOf(0)))
+	if e.axis, ok = e.axisIndex(axis, len(e.axesOf(0))); !ok {
+		return false
+	}
+	e.causal, ok = e.truth("causal")
 	return ok
 }
 
@@ -117,14 +124,15 @@ func (e *expansion) step(suffix, fn string, args []string, attrs ...string) stri
 }
 
 // result adds the last operation, which gives the result of the whole, and rounds it.
-func (e *expansion) result(fn string, args ...string) {
+func (e *expansion) result(fn string, args ...string) { e.resultWith(fn, args) }
+
+// resultWith is result with attributes.
+func (e *expansion) resultWith(fn string, args []string, attrs ...string) {
 	if dtype := e.op.In[0].DType; dtype != domain.FP32 {
-		sum := e.step(fn, fn, args)
-		fn, args = "cast", []string{sum}
-		e.add(e.src.out.value, fn, args, []string{"dtype", string(dtype)})
+		e.add(e.src.out.value, "cast", []string{e.step(fn, fn, args, attrs...)}, []string{"dtype", string(dtype)})
 		return
 	}
-	e.add(e.src.out.value, fn, args, nil)
+	e.add(e.src.out.value, fn, args, attrs)
 }
 
 func (e *expansion) add(out, fn string, args, attrs []string) {

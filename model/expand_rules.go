@@ -27,9 +27,18 @@ func (e *expansion) shifted(x string) (shifted, exp string) {
 	return shifted, e.step("exp", "exp", []string{shifted})
 }
 
-// softmax(X) = exp(X - max X) / sum of that, along an axis.
+// softmax(X) = exp(X - max X) / sum of that, along an axis. With causal=true, a row has elements up to
+// its own column, where the last rows and columns meet.
 func softmax(e *expansion) {
-	_, exp := e.shifted(e.arg(0))
+	if e.causal && !e.isSquare() {
+		e.broken()
+		return
+	}
+	x := e.arg(0)
+	if e.causal {
+		x = e.step("causal", "masked", []string{x, e.causalMask(x)})
+	}
+	_, exp := e.shifted(x)
 	e.result("div", exp, e.fold("sum", "sum", exp))
 }
 
@@ -104,4 +113,26 @@ func where(e *expansion) {
 	}
 	kept, dropped := e.step("kept", "keep", []string{a, mask}), e.step("dropped", "drop", []string{b, mask})
 	e.add(e.src.out.value, "add", []string{kept, dropped}, nil)
+}
+
+// isSquare checks that a causal mask has rows and columns, and no more rows than columns.
+func (e *expansion) isSquare() bool {
+	axes := e.axesOf(0)
+	n := len(axes)
+	if n < 2 || e.axis != n-1 || axes[n-2].Extent.Size > axes[n-1].Extent.Size {
+		e.a.list.Add(e.src.attr("causal").name.pos, diag.BadAttribute, "a causal softmax runs along the last axis of [..., queries, keys], with no more queries than keys")
+		return false
+	}
+	return true
+}
+
+// causalMask is 1 where column j is not behind row i, counted from the end of both: i + columns - rows >= j.
+func (e *expansion) causalMask(x string) string {
+	axes := e.axesOf(0)
+	rows := e.step("rows", "positions", []string{x}, "axis", "-2")
+	if behind := axes[len(axes)-1].Extent.Size - axes[len(axes)-2].Extent.Size; behind > 0 {
+		rows = e.step("last", "shift", []string{rows}, "by", formatFloat(float64(behind)))
+	}
+	rows = e.step("rows_b", "broadcast", []string{rows}, "axis", "1")
+	return e.step("mask", "ge", []string{rows, e.step("columns", "positions", []string{x}, "axis", "-1")})
 }

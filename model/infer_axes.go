@@ -35,6 +35,25 @@ func inferBroadcast(in *inference) bool {
 	return true
 }
 
+// inferPositions gives the index of each element along an axis, in fp32, which holds whole numbers up
+// to mostPositions.
+func inferPositions(in *inference) bool {
+	axes := in.axesOf(0)
+	axis, ok := in.axisAttr(len(axes))
+	if !ok {
+		return false
+	}
+	if axes[axis].Extent.Size > mostPositions {
+		in.fail(diag.BadAttribute, "axis %d of %s has %s elements, and positions are exact up to %d", axis, in.op.In[0].Name, withValue(axes[axis].Extent), mostPositions)
+		return false
+	}
+	in.op.Axis = axis
+	in.dtype, in.axes = domain.FP32, axes[axis:axis+1]
+	return true
+}
+
+const mostPositions = 1 << 24
+
 // axisAttr reads the attribute axis: 0 to n-1, or counted from the end, -1 to -n.
 func (in *inference) axisAttr(n int) (int, bool) {
 	attr := in.src.attr("axis")

@@ -28,6 +28,7 @@ var operations = map[string]operation{
 	"reshape":   {kind: OpReshape, least: 1, most: 1, attrs: []string{"shape"}, infer: inferReshape},
 	"cast":      {kind: OpCast, least: 1, most: 1, attrs: []string{"dtype"}, infer: inferCast},
 	"slice":     {kind: OpSlice, least: 1, most: 1, attrs: []string{"axis", "start", "stop", "size"}, infer: inferSlice},
+	"positions": {kind: OpPositions, least: 1, most: 1, attrs: []string{"axis"}, infer: inferPositions},
 	"concat":    {kind: OpConcat, least: 2, most: maxConcat, attrs: []string{"axis"}, infer: inferConcat},
 }
 
@@ -75,7 +76,7 @@ func operationNames() []string {
 // otherNames maps what other systems call operations.
 var otherNames = map[string]string{
 	"mm": "matmul", "bmm": "matmul", "gemm": "matmul", "dot": "matmul", "einsum": "matmul", "copy": "set", "transpose": "permute",
-	"view": "reshape", "unsqueeze": "broadcast", "narrow": "slice", "chunk": "split", "cat": "concat", "concatenate": "concat", "expand": "broadcast", "convert": "cast", "to": "cast", "plus": "add",
+	"view": "reshape", "unsqueeze": "broadcast", "narrow": "slice", "chunk": "split", "cat": "concat", "concatenate": "concat", "arange": "positions", "iota": "positions", "range": "positions", "expand": "broadcast", "convert": "cast", "to": "cast", "plus": "add",
 	"minus": "sub", "multiply": "mul", "times": "mul", "divide": "div", "maximum": "max", "minimum": "min", "swish": "silu",
 }
 

@@ -51,11 +51,12 @@ const (
 	OpPermute   OpKind = "permute"
 	OpReshape   OpKind = "reshape"
 	OpCast      OpKind = "cast"
-	OpSlice     OpKind = "slice"  // the elements from Start on along Axis, as many as the result has
-	OpConcat    OpKind = "concat" // the operands one after the other along Axis
-	OpUnary     OpKind = "unary"  // Fn: relu, gelu, silu, neg, exp, ...
-	OpBinary    OpKind = "binary" // Fn: add, sub, mul, div, max, min
-	OpReduce    OpKind = "reduce" // Fn: sum, max, min, prod; over Axis
+	OpSlice     OpKind = "slice"     // the elements from Start on along Axis, as many as the result has
+	OpConcat    OpKind = "concat"    // the operands one after the other along Axis
+	OpPositions OpKind = "positions" // the index of each element along Axis of the operand, whose values do not matter
+	OpUnary     OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...
+	OpBinary    OpKind = "binary"    // Fn: add, sub, mul, div, max, min
+	OpReduce    OpKind = "reduce"    // Fn: sum, max, min, prod; over Axis
 )
 
 // Op is one operation: Out = Kind(In...). Axis and Perm count the axes that operations
@@ -65,7 +66,7 @@ type Op struct {
 	Fn    string // the function of a unary, binary or reduce operation; domain.UnaryFn has the spelling
 	In    []*Tensor
 	Out   *Tensor
-	Axis  int           // reduce, slice: the axis of the operand; broadcast, concat: the axis of the result
+	Axis  int           // reduce, slice, positions: the axis of the operand; broadcast, concat: the axis of the result
 	Perm  []int         // permute: axis i of the result is axis Perm[i] of the operand
 	Start domain.Extent // slice: how many elements of the axis are left out before the first one, 0 or more
 	Pos   diag.Pos

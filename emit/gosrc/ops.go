@@ -36,6 +36,8 @@ func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 	case model.OpSlice:
 		size := domain.WithoutReductions(op.Out.Axes)[op.Axis].Extent
 		return "Slice", append(operands, jen.Lit(op.Axis), jen.Lit(op.Start.String()), jen.Lit(size.String()))
+	case model.OpPositions:
+		return "Positions", append(operands, jen.Lit(op.Axis))
 	case model.OpConcat:
 		return "Concat", append([]jen.Code{operands[0], jen.Lit(op.Axis)}, operands[1:]...)
 	case model.OpCast:

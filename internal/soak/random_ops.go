@@ -29,6 +29,7 @@ var makers = []struct {
 	{3, (*generator).pipeline},
 	{2, (*generator).composite},
 	{3, (*generator).slice},
+	{1, (*generator).positions},
 	{2, (*generator).concat},
 }
 
@@ -141,6 +142,14 @@ func (g *generator) permute() bool {
 		list, axes = append(list, int64(p)), append(axes, v.axes[p])
 	}
 	g.add(Op{Fn: "permute", In: []string{v.name}, Attrs: []Attr{{Name: "perm", List: list}}}, axes, v.dtype, v.mesh)
+	return true
+}
+
+// positions counts along an axis.
+func (g *generator) positions() bool {
+	v := g.any()
+	at := g.IntN(len(v.axes))
+	g.add(Op{Fn: "positions", In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(v.axes))}}, v.axes[at:at+1], domain.FP32, v.mesh)
 	return true
 }
 
@@ -338,13 +347,31 @@ func (g *generator) composite() bool {
 		if g.chance(0.7) {
 			op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name)
 		}
+	case "rope":
+		n := len(v.axes)
+		if n < 2 || last[0]%2 != 0 {
+			return false
+		}
+		if g.chance(0.6) {
+			table := []int64{v.shape()[n-2], last[0] / 2}
+			op.In = append(op.In, g.inputOf(table, v.dtype, v.mesh).name, g.inputOf(table, v.dtype, v.mesh).name)
+		} else if g.chance(0.5) {
+			op.Attrs = append(op.Attrs, g.axisAttr(g.IntN(n-1), n))
+		}
+	case "softmax":
+		if n := len(v.axes); n > 1 && v.shape()[n-2] <= last[0] && g.chance(0.4) {
+			op.Attrs = append(op.Attrs, Attr{Name: "causal", Value: "true"})
+		}
+	case "split":
+		return false // it is slices, which have several results
 	case "where":
 		mask := g.inputOf(v.shape()[g.IntN(len(v.axes)):], pick(g, domain.DTypes...), v.mesh)
 		op.In = []string{mask.name, v.name, g.partner(v).name}
 	case "softmax_grad", "normalize_grad":
 		op.In = append(op.In, g.inputOf(v.shape(), v.dtype, v.mesh).name)
 	}
-	if takesAxis := fn != "layer_norm" && fn != "rms_norm" && fn != "where"; takesAxis && len(v.axes) > 1 && g.chance(0.5) {
+	takesAxis := !slices.Contains([]string{"layer_norm", "rms_norm", "where", "rope"}, fn) && len(op.Attrs) == 0
+	if takesAxis && len(v.axes) > 1 && g.chance(0.5) {
 		op.Attrs = append(op.Attrs, g.axisAttr(g.IntN(len(v.axes)), len(v.axes)))
 	}
 	if len(v.axes) < 2 {

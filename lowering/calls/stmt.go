@@ -162,10 +162,11 @@ type (
 		Workspace    expr.Expr // index of the compute stream whose workspace it has; nil: the caller's
 		On           Stream
 	}
-	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...).
+	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). Kernel positions, without
+	// operands, counts from First on.
 	Launch struct {
 		Info
-		Kernel   string // "unary", "binary", "reduce"
+		Kernel   string // "unary", "binary", "reduce", "positions"
 		Fn       string `text:"quoted"` // as specs spell it: "gelu", "scale(0.125)"; "copy" for copies and casts
 		Axis     int64  // that a reduction folds
 		Out      Operand
@@ -173,6 +174,7 @@ type (
 		OutType  domain.DType
 		InType   domain.DType
 		Elements expr.Expr // where all operands are one run of memory; nil where not
+		First    expr.Expr // of positions
 		On       Stream
 	}
 	// Delay keeps a stream idle, so that another one starts first.

@@ -25,6 +25,8 @@ func AxisMap(s Stmt) [][]int {
 		return matmulAxes(s)
 	case *Linear:
 		return linearAxes(s)
+	case *Positions:
+		return [][]int{}
 	case *Slice:
 		return [][]int{besides(s.In, s.Out, Ranges(s)[0])}
 	case *Concat:

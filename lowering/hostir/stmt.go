@@ -133,6 +133,11 @@ type (
 		In   []*Tensor
 		Axis int
 	}
+	// Positions is 0, 1, ... along the only axis of Out, across the ranks that have parts of it.
+	Positions struct {
+		Info
+		Out *Tensor
+	}
 	// Unary is Out = Fn(In), element by element. Fn is spelled as domain.UnaryFn reads it:
 	// "gelu", "scale(0.125)".
 	Unary struct {
@@ -241,6 +246,7 @@ func (*Permute) Op() string          { return "Permute" }
 func (*Reshape) Op() string          { return "Reshape" }
 func (*Slice) Op() string            { return "Slice" }
 func (*Concat) Op() string           { return "Concat" }
+func (*Positions) Op() string        { return "Positions" }
 func (*Unary) Op() string            { return "Unary" }
 func (*Binary) Op() string           { return "Binary" }
 func (*Cast) Op() string             { return "Cast" }

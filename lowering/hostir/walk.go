@@ -203,6 +203,8 @@ func slots(s Stmt) (uses, defs []**Tensor) {
 		return refs{&s.In}, refs{&s.Out}
 	case *Reshape:
 		return refs{&s.In}, refs{&s.Out}
+	case *Positions:
+		return nil, refs{&s.Out}
 	case *Slice:
 		return refs{&s.In}, refs{&s.Out}
 	case *Concat:

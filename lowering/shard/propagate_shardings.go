@@ -170,6 +170,8 @@ func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 	rows := hostir.AxisMap(s)
 	switch s.(type) {
+	case *hostir.Positions:
+		return false // they are few: what reads them takes its slices
 	case *hostir.Matmul, *hostir.Linear, *hostir.Slice, *hostir.Concat:
 		if slices.Index(rows[0], axis) < 0 {
 			return false // along the columns, or along what parts are taken from

@@ -159,6 +159,8 @@ func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
 		return b.permute(s)
 	case *hostir.Set:
 		return b.copyLike(s)
+	case *hostir.Positions:
+		return b.positions(s)
 	case *hostir.Slice:
 		return b.slice(s)
 	case *hostir.Concat:

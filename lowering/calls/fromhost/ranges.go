@@ -7,6 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/extents"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // slice gives a range of an axis: a view, or, when the result has memory of its own, a copy.
@@ -62,4 +63,32 @@ func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
 		part.base, part.at = u.name, step(start.Expr, part.dims[at].stride)
 	}
 	return &part
+}
+
+// positions counts the elements of an axis: along one that is split, a rank has that of its coordinate.
+func (b *builder) positions(s *hostir.Positions) ([]calls.Stmt, error) {
+	out, err := b.operandBuffer(s, s.Out)
+	if err != nil {
+		return nil, err
+	}
+	first := expr.Expr(expr.Int(0))
+	for _, a := range s.Out.Axes {
+		if over := hostir.SplitOver(a); over != "" {
+			first = b.here(b.meshOf(s.Out), over)
+		}
+	}
+	return []calls.Stmt{&calls.Launch{
+		Info: b.computed(s), Kernel: "positions", Out: calls.Operand{At: b.pointer(out)}, OutType: out.typ, InType: out.typ,
+		Elements: out.elements().Expr, First: first, On: b.current,
+	}}, nil
+}
+
+// here is this rank's coordinate along an axis of a mesh.
+func (b *builder) here(m *domain.Mesh, axis string) expr.Expr {
+	if inOrder(m) {
+		return expr.Var("rank")
+	}
+	p := b.coordinateAlong(m, axisIndex(m, axis))
+	p.used = true
+	return expr.Var(p.name)
 }

@@ -70,6 +70,9 @@ func (r *rank) element(s *calls.Launch, in []view) (func(index []int64) float64,
 		unary = func(v float64) float64 { return v }
 	}
 	switch {
+	case s.Kernel == "positions":
+		first, err := r.eval(s, s.First)
+		return func(index []int64) float64 { return float64(first + index[0]) }, err
 	case s.Kernel == "reduce" && binary != nil:
 		count, step := in[0].extents[s.Axis], in[0].strides[s.Axis]
 		return func(index []int64) float64 {

@@ -164,7 +164,7 @@ func (r *rank) compute(s hostir.Stmt) error {
 	if err != nil {
 		return err
 	}
-	k, err := kernel(s, v, in)
+	k, err := r.kernel(s, v, in)
 	if err != nil {
 		return r.fail(s, "%v", err)
 	}

@@ -36,6 +36,25 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	}, nil
 }
 
+// kernel is the work of a statement, some of which depends on the rank.
+func (r *rank) kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
+	p, ok := s.(*hostir.Positions)
+	if !ok {
+		return kernel(s, out, in)
+	}
+	first := int64(0)
+	for _, a := range p.Out.Axes {
+		if over := hostir.SplitOver(a); over != "" {
+			first = int64(p.Out.Mesh.Coordinate(r.number, over))
+		}
+	}
+	return func() error {
+		at := first
+		out.each(func(i int64) { out.data[i] = float64(at); at++ })
+		return nil
+	}, nil
+}
+
 // taken copies the ranges of a Slice or a Concat.
 func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() error {
 	dtype, rows := hostir.Result(s).DType, hostir.AxisMap(s)

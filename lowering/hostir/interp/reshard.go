@@ -39,7 +39,7 @@ func crossed(s hostir.Stmt) map[string]bool {
 		}
 	}
 	for j, a := range out.Axes {
-		if !covered[j] {
+		if !covered[j] && len(hostir.Uses(s)) > 0 {
 			along[partedOver(a)] = true
 		}
 	}

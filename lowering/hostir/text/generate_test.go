@@ -91,8 +91,11 @@ func (g *generator) makeTensor(i int) *hostir.Tensor {
 
 func (g *generator) refOp(i int) hostir.RefOp {
 	op := hostir.RefOp{Out: fmt.Sprintf("R%d", i), Whole: []string{"", "layer_norm(X, \"g\")"}[i%2], Shape: []domain.Extent{}, DType: domain.FP16, Pos: g.pos()}
-	op.Kind = g.pick("matmul", "unary", "binary", "reduce", "permute", "broadcast", "linear", "set", "slice", "concat")
+	op.Kind = g.pick("matmul", "unary", "binary", "reduce", "permute", "broadcast", "linear", "set", "slice", "concat", "positions")
 	for range 1 + g.IntN(3) {
+		if op.Kind == "positions" {
+			break
+		}
 		op.In = append(op.In, g.pick("A", "perm", "axis"))
 		op.Shape = append(op.Shape, g.extent())
 	}
@@ -197,6 +200,7 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Reshape{Info: g.info(), Out: g.tensor(), In: g.tensor()}
 		},
+		func(g *generator, _ int) hostir.Stmt { return &hostir.Positions{Info: g.info(), Out: g.tensor()} },
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Slice{Info: g.info(), Out: g.tensor(), In: g.tensor(), Axis: g.IntN(4), Start: g.extent()}
 		},

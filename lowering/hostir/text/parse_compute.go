@@ -34,6 +34,8 @@ func (p *parser) compute(op string, at int, out *hostir.Tensor) hostir.Stmt {
 		return s
 	case "Reshape":
 		return &hostir.Reshape{Out: out, In: p.tensor()}
+	case "Positions":
+		return &hostir.Positions{Out: out}
 	case "Slice":
 		s := &hostir.Slice{Out: out, In: p.tensor()}
 		p.expect(",")

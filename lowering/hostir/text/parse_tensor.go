@@ -164,7 +164,7 @@ func (p *parser) referenceLine() {
 		op.Fn = p.functionName()
 		p.expect(",")
 	}
-	for more := true; more && p.err == nil; more = p.accept(",") {
+	for more := op.Kind != "positions"; more && p.err == nil; more = p.accept(",") {
 		at := p.at
 		switch word := p.name("a tensor"); {
 		case len(op.In) == 0 && !p.startsArgumentEnd():

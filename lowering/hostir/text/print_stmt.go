@@ -88,6 +88,8 @@ func computeHead(s hostir.Stmt) string {
 		out, args = s.Out, append(names(s.In), "perm "+Numbers(s.Perm))
 	case *hostir.Reshape:
 		out, args = s.Out, names(s.In)
+	case *hostir.Positions:
+		out = s.Out
 	case *hostir.Slice:
 		out, args = s.Out, append(names(s.In), fmt.Sprintf("axis %d", s.Axis), "start "+s.Start.String())
 	case *hostir.Concat:

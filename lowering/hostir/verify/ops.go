@@ -24,6 +24,11 @@ func (v *verifier) operation(s hostir.Stmt) {
 			v.breach(s.Pos, "shape", "perm %s is no permutation of the %d axes of %s", text.Numbers(s.Perm), len(hostir.Live(s.In)), s.In.Name)
 			return
 		}
+	case *hostir.Positions:
+		if n := len(hostir.Live(s.Out)); n != 1 || s.Out.DType != domain.FP32 {
+			v.breach(s.Pos, "shape", "positions are one axis of fp32, and %s is %s %s", s.Out.Name, s.Out.DType, domain.FormatAxes(s.Out.Axes))
+		}
+		return
 	case *hostir.Slice, *hostir.Concat:
 		if !v.ranges(s) {
 			return

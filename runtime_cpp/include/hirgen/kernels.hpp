@@ -84,6 +84,10 @@ void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strid
                    const void* in, DType in_type, const Strided& in_view, cudaStream_t stream,
                    const char* where);
 
+/// out[i] = first + i.
+void launch_positions(float* out, int64_t first, int64_t elements, cudaStream_t stream,
+                      const char* where);
+
 /// The element type of a pointer's elements.
 template <typename T>
 constexpr DType dtype_of() = delete;

@@ -30,6 +30,8 @@ class Reference {
   virtual void slice(const char* out, const char* in, int axis, int64_t start, int64_t extent) = 0;
   /// Tensors one after the other along an axis.
   virtual void concat(const char* out, const std::vector<const char*>& in, int axis) = 0;
+  /// 0, 1, ... up to `extent`.
+  virtual void positions(const char* out, int64_t extent) = 0;
   virtual void cast(const char* out, const char* in, DType dtype) = 0;
   virtual void unary(const char* out, const char* fn, const char* in, DType dtype) = 0;
   virtual void binary(const char* out, const char* fn, const char* a, const char* b,

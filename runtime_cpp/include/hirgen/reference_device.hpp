@@ -45,6 +45,7 @@ class DeviceReference final : public Reference {
   void reshape(const char* out, const char* in, const Shape& shape) override;
   void slice(const char* out, const char* in, int axis, int64_t start, int64_t extent) override;
   void concat(const char* out, const std::vector<const char*>& in, int axis) override;
+  void positions(const char* out, int64_t extent) override;
   void cast(const char* out, const char* in, DType dtype) override;
   void unary(const char* out, const char* fn, const char* in, DType dtype) override;
   void binary(const char* out, const char* fn, const char* a, const char* b, DType dtype) override;

@@ -277,6 +277,10 @@ void DeviceReference::concat(const char* out, const std::vector<const char*>& in
   }
 }
 
+void DeviceReference::positions(const char* out, int64_t extent) {
+  launch_positions(define(out, {extent}), 0, extent, stream_, kReference);
+}
+
 void DeviceReference::cast(const char* out, const char* in, DType dtype) {
   unary(out, "copy", in, dtype);
 }

@@ -44,6 +44,13 @@ struct BinaryKernel {
   }
 };
 
+struct PositionsKernel {
+  float* out;
+  int64_t first;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const { out[i] = static_cast<float>(first + i); }
+};
+
 struct DelayKernel {
   int64_t nanoseconds;
 
@@ -63,6 +70,11 @@ struct DelayKernel {
 
 void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where) {
   parallel_for(1, stream, where, DelayKernel{microseconds * 1000});
+}
+
+void launch_positions(float* out, int64_t first, int64_t elements, cudaStream_t stream,
+                      const char* where) {
+  parallel_for(elements, stream, where, PositionsKernel{out, first});
 }
 
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,

@@ -1,0 +1,99 @@
+package model
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/hirgen/hirgen/internal/diag"
+)
+
+// truth reads an attribute that is true or false, and false unless given.
+func (e *expansion) truth(name string) (value, ok bool) {
+	attr := e.src.attr(name)
+	if attr == nil {
+		return false, true
+	}
+	if !attr.list && (attr.values[0].value == "true" || attr.values[0].value == "false") {
+		return attr.values[0].value == "true", true
+	}
+	e.a.list.Add(attr.name.pos, diag.BadAttribute, "%s is true or false", name)
+	return false, false
+}
+
+// rope(X, cos, sin) rotates pairs of elements of the last axis, one of each half, by angles of which
+// there are cosine and sine: [X1 cos - X2 sin, X2 cos + X1 sin]. rope(X) takes position times
+// base^(-2 i / C) as the angle of pair i of C/2, with positions along an axis, by default the last but one.
+func rope(e *expansion) {
+	axes := e.axesOf(0)
+	if !e.halves(len(axes), axes[len(axes)-1].Extent.Size) {
+		e.broken()
+		return
+	}
+	x, last := e.arg(0), strconv.Itoa(len(axes)-1)
+	half := strconv.FormatInt(axes[len(axes)-1].Extent.Size/2, 10)
+	if text := axes[len(axes)-1].Extent.Text; text != "" {
+		half = "(" + text + ")/2"
+	}
+	first := e.step("first", "slice", []string{x}, "axis", last, "size", half)
+	second := e.step("second", "slice", []string{x}, "axis", last, "start", half, "size", half)
+	var cos, sin string
+	if len(e.op.In) == 3 {
+		cos, sin = e.arg(1), e.arg(2)
+	} else {
+		angles := e.angles(first)
+		cos, sin = e.step("cos", "cos", []string{angles}), e.step("sin", "sin", []string{angles})
+	}
+	product := func(name, a, b string) string { return e.step(name, "mul", []string{a, b}) }
+	low := e.step("low", "sub", []string{product("first_cos", first, cos), product("second_sin", second, sin)})
+	high := e.step("high", "add", []string{product("second_cos", second, cos), product("first_sin", first, sin)})
+	e.resultWith("concat", []string{low, high}, "axis", last)
+}
+
+// halves checks the operands and attributes of a rope.
+func (e *expansion) halves(axes int, last int64) bool {
+	attr := e.src.attr("axis")
+	switch base := e.src.attr("base"); {
+	case len(e.op.In) == 2:
+		e.fail(diag.BadOperands, "rope takes 1 or 3 operands, not 2").WithHint("write rope(%s), or rope(%s, cos, sin)", e.op.In[0].Name, e.op.In[0].Name)
+		return false
+	case len(e.op.In) == 3 && (attr != nil || base != nil):
+		e.fail(diag.BadAttribute, "rope of tables has no axis and no base: the tables have the angles")
+		return false
+	case last%2 != 0:
+		e.fail(diag.ShapeMismatch, "rope rotates pairs of elements of the last axis of %s, which has %d", e.op.In[0].Name, last)
+		return false
+	case len(e.op.In) == 1 && axes < 2:
+		e.fail(diag.BadAxisCount, "rope takes positions along an axis before the last one, and %s has one axis", e.op.In[0].Name)
+		return false
+	case attr == nil:
+		e.axis = max(0, axes-2)
+	case e.axis == axes-1:
+		e.a.list.Add(attr.name.pos, diag.BadAttribute, "rope takes positions along another axis than the last one, which it rotates")
+		return false
+	}
+	e.base = 10000
+	if base := e.src.attr("base"); base != nil && !base.list {
+		var ok bool
+		if e.base, ok = e.decimal(base.values[0]); !ok {
+			return false
+		}
+	}
+	if e.base <= 1 {
+		e.fail(diag.BadAttribute, "the base of a rope is greater than 1")
+		return false
+	}
+	return true
+}
+
+// angles are positions along the axis times a frequency for each pair; half is one half of the operand.
+func (e *expansion) angles(half string) string {
+	axes := e.axesOf(0)
+	pairs := e.step("pairs", "positions", []string{half}, "axis", "-1")
+	by := formatFloat(-2 * math.Log(e.base) / float64(axes[len(axes)-1].Extent.Size))
+	frequencies := e.step("frequencies", "exp", []string{e.step("exponents", "scale", []string{pairs}, "by", by)})
+	at := e.step("at", "positions", []string{half}, "axis", strconv.Itoa(e.axis))
+	for i := range len(axes) - 1 - e.axis {
+		at = e.step("at_b", "broadcast", []string{at}, "axis", strconv.Itoa(i+1))
+	}
+	return e.step("angles", "mul", []string{at, frequencies})
+}
