@@ -3,8 +3,10 @@ package model
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -58,8 +60,9 @@ func (a *assembler) misplaced(f sourceField, field schedule.Field, known bool) {
 
 // choiceOf reads the value of a field: a number in decimal.
 func (a *assembler) choiceOf(f schedule.Field, t text, path string) (string, bool) {
+	known := slices.Contains(f.ValueNames(), t.value)
 	switch {
-	case f.IsNumber():
+	case f.IsNumber() && !known && (f.Values == nil || a.isNumber(t)):
 		n, ok := a.eval(t)
 		if !ok {
 			return "", false
@@ -70,7 +73,7 @@ func (a *assembler) choiceOf(f schedule.Field, t text, path string) (string, boo
 			if f.Name == schedule.Streams {
 				code = diag.BadStreams
 			}
-			a.list.Add(t.pos, code, "schedule.%s: %s is not possible; it is %d to %d", path, value, f.Low, f.High)
+			a.list.Add(t.pos, code, "schedule.%s: %s is not possible; it is %s%d to %d", path, value, strings.Join(append(f.ValueNames(), ""), ", "), f.Low, f.High)
 		}
 		return value, f.Can(value)
 	case f.MeshAxis:
@@ -85,6 +88,17 @@ func (a *assembler) choiceOf(f schedule.Field, t text, path string) (string, boo
 		return "", false
 	}
 	return t.value, true
+}
+
+// isNumber reports whether a text is an expression over parameters that there are.
+func (a *assembler) isNumber(t text) bool {
+	e, err := expr.Parse(t.value)
+	known := err == nil
+	expr.Variables(e, func(name string) {
+		_, has := a.params[name]
+		known = known && has
+	})
+	return known
 }
 
 // meshAxisNamed complains of a mesh axis that no mesh has.

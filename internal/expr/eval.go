@@ -64,6 +64,14 @@ func apply(e *Binary, x, y int64) (int64, error) {
 		if x != y {
 			v = 1
 		}
+	case "<":
+		if x < y {
+			v = 1
+		}
+	case ">=":
+		if x >= y {
+			v = 1
+		}
 	case "+":
 		v, ok = add(x, y)
 	case "-":

@@ -4,7 +4,7 @@
 //	expr = expr ("+" | "-") expr | expr ("*" | "/" | "%") expr | expr ("==" | "!=") expr
 //	     | "(" expr ")" | name | integer
 //
-// Host programs also have x ^ y, the bits in which x and y differ. It binds less tightly than
+// Host programs also have x < y, x >= y and x ^ y, the bits in which x and y differ. It binds less tightly than
 // all others, as in C++; its operands are printed in parentheses unless they are names or
 // numbers. Specs lack it, where it would be taken for a power.
 //
@@ -28,7 +28,7 @@ type Var string
 
 // Binary is an operation on two expressions.
 type Binary struct {
-	Op   string // "+", "-", "*", "/", "%", "==", "!=", "^"
+	Op   string // "+", "-", "*", "/", "%", "==", "!=", "<", ">=", "^"
 	X, Y Expr
 }
 

@@ -23,7 +23,7 @@ type token struct {
 type lexer struct {
 	text   string
 	offset int
-	bits   bool // "^" is an operator
+	bits   bool // "^", "<" and ">=" are operators
 }
 
 // scan returns the next token.
@@ -43,9 +43,9 @@ func (l *lexer) scan() token {
 		return l.take(tokenOpen, 1)
 	case c == ')':
 		return l.take(tokenClose, 1)
-	case (c == '=' || c == '!') && l.offset+1 < len(l.text) && l.text[l.offset+1] == '=':
+	case (c == '=' || c == '!' || c == '>' && l.bits) && l.offset+1 < len(l.text) && l.text[l.offset+1] == '=':
 		return l.take(tokenOp, 2)
-	case c == '+' || c == '-' || c == '*' || c == '/' || c == '%' || c == '^' && l.bits:
+	case c == '+' || c == '-' || c == '*' || c == '/' || c == '%' || (c == '^' || c == '<') && l.bits:
 		return l.take(tokenOp, 1)
 	default:
 		_, size := utf8.DecodeRuneInString(l.text[l.offset:])

@@ -22,7 +22,7 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return e.Msg }
 
 // precedence of the binary operators; all associate to the left.
-var precedence = map[string]int{"^": 1, "==": 2, "!=": 2, "+": 3, "-": 3, "*": 4, "/": 4, "%": 4}
+var precedence = map[string]int{"^": 1, "==": 2, "!=": 2, "<": 2, ">=": 2, "+": 3, "-": 3, "*": 4, "/": 4, "%": 4}
 
 // Parse reads an expression of a spec. The whole text has to be one; an error is a
 // *SyntaxError.

@@ -48,7 +48,7 @@ func (g *generator) choose(f schedule.Field, of string) {
 	switch {
 	case f.IsNumber() && g.chance(0.01):
 		value = strconv.FormatInt(f.High+1, 10)
-	case f.IsNumber():
+	case f.IsNumber() && (f.Values == nil || g.chance(0.5)):
 		small := []int64{f.Low, f.Low + 1, 2, 3, 4, 8}
 		for _, a := range g.spec.World.Axes {
 			small = append(small, a.Size, a.Size, 2*a.Size)

@@ -24,12 +24,13 @@ func (o *overlap) forbidden() error {
 		if len(asked) == 0 || slices.ContainsFunc(asked, func(t *Task) bool { return o.led[t] }) {
 			continue
 		}
-		for _, t := range asked {
-			if e := o.edgeInto(t); e != nil {
-				o.forbid(&errors, choice, e)
-				break
-			}
+		at := slices.IndexFunc(asked, func(t *Task) bool { return o.edgeInto(t) != nil })
+		if at < 0 {
+			hostir.Refuse(&errors, o.program, asked[0].Stmt, choice.Of, choice.Field, "%s has no work in its loop that it could be issued ahead of",
+				hostir.Work(o.program, asked[0].Stmt)).WithHint("leave it out, or choose lead: all")
+			continue
 		}
+		o.forbid(&errors, choice, o.edgeInto(asked[at]))
 	}
 	return errors.Err()
 }
@@ -40,41 +41,40 @@ func (o *overlap) forbid(errors *diag.List, choice schedule.Choice, e *Edge) {
 	if choice.Of == schedule.All {
 		whom = "it holds for no communication of this program: "
 	}
-	d := hostir.Refuse(errors, p, e.To.Stmt, choice.Of, choice.Field, whom+"%s follows %s %s, and cannot be issued before its loop",
+	hint := "leave out lead, or choose lead: none"
+	if most := o.most(e.To, e.To.Loops[0]); most > 0 {
+		hint = fmt.Sprintf("leave out lead, or choose lead: %d", most)
+	}
+	d := hostir.Refuse(errors, p, e.To.Stmt, choice.Of, choice.Field, whom+"%s follows %s %s, and cannot be issued ahead of it",
 		hostir.Work(p, e.To.Stmt), hostir.Work(p, e.From.Stmt), e.apart())
-	hostir.NoteEdge(d, p, e.Kind.String(), e.From.Stmt).WithHint("leave out lead, or choose lead: none")
+	hostir.NoteEdge(d, p, e.Kind.String(), e.From.Stmt).WithHint("%s", hint)
 }
 
 // apart says how many iterations of the outermost loop are between the ends of the edge, at least.
 func (e *Edge) apart() string {
-	steps := e.Distances[0][0]
-	for _, d := range e.Distances {
-		steps = min(steps, d[0])
-	}
-	switch steps {
+	switch steps := e.Distances[0][0]; steps {
 	case 0:
 		return "of the same iteration"
 	case 1:
 		return "of the iteration before"
+	default:
+		return fmt.Sprintf("of %d iterations before", steps)
 	}
-	return fmt.Sprintf("of %d iterations before", steps)
 }
 
-// edgeInto is the first edge that leads to a transfer from its own loops: to itself, what it is grouped with, or what
-// lends the memory that it copies. Nil where there is none.
+// edgeInto is the shortest edge that leads to a transfer, or to what is issued with it, from its own loops. Nil where
+// there is none.
 func (o *overlap) edgeInto(t *Task) *Edge {
-	ends := []*Task{t}
-	if t.Group != nil {
-		ends = append(ends, o.graph.members[t.Group]...)
-	}
-	if t.copies() {
-		ends = append(ends, o.graph.of[t.Exchange.Owner()])
-	}
-	for _, end := range ends {
-		at := slices.IndexFunc(o.graph.in[end.id], func(e *Edge) bool { return common(e.From, e.To) > 0 })
-		if at >= 0 {
-			return o.graph.in[end.id][at]
+	var nearest *Edge
+	for _, end := range o.together(t) {
+		if end == nil {
+			continue
+		}
+		for _, e := range o.graph.in[end.id] {
+			if common(e.From, e.To) > 0 && (nearest == nil || e.Distances[0][0] < nearest.Distances[0][0]) {
+				nearest = e
+			}
 		}
 	}
-	return nil
+	return nearest
 }

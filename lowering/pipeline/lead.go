@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -14,7 +15,7 @@ import (
 func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 	early := map[*Task]bool{}
 	for _, t := range o.graph.inside[loop] {
-		if o.leads(t) && !o.follows(t, loop) {
+		if o.lead(t) >= loop.Count.Size-loop.First && o.most(t, loop) == unbounded {
 			early[t] = true
 		}
 	}
@@ -27,14 +28,40 @@ func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 	return early
 }
 
-// leads reports whether the schedule asks for a transfer to be issued ahead.
-func (o *overlap) leads(t *Task) bool {
-	return t.IsTransfer() && o.program.Choices.Of(hostir.CommunicationOf(t.Stmt), schedule.Lead) == schedule.All
+// unbounded is the lead of a transfer that can be issued before its loop.
+const unbounded = math.MaxInt64
+
+// lead is by how many iterations the schedule asks for a transfer to be issued ahead.
+func (o *overlap) lead(t *Task) int64 {
+	if !t.IsTransfer() {
+		return 0
+	}
+	value := o.program.Choices.Of(hostir.CommunicationOf(t.Stmt), schedule.Lead)
+	if value == schedule.All {
+		return unbounded
+	}
+	return schedule.Number(value)
 }
 
-// follows reports whether a task follows one of a loop, in whatever iteration.
-func (o *overlap) follows(t *Task, loop *hostir.For) bool {
-	return slices.ContainsFunc(o.graph.in[t.id], func(e *Edge) bool { return slices.Contains(e.From.Loops, loop) })
+// leads reports whether the schedule asks for a transfer to be issued ahead.
+func (o *overlap) leads(t *Task) bool { return o.lead(t) > 0 }
+
+// most is by how many iterations of a loop a transfer can be issued ahead: by one less than there are to the nearest
+// work in the loop that it follows. Of another transfer it has to await the end, which takes place in its own iteration.
+func (o *overlap) most(t *Task, loop *hostir.For) int64 {
+	most, depth := int64(unbounded), slices.Index(t.Loops, loop)
+	for _, e := range o.graph.in[t.id] {
+		if !slices.Contains(e.From.Loops, loop) {
+			continue
+		}
+		for _, d := range e.Distances {
+			most = min(most, d[depth]-1)
+		}
+		if e.From.IsTransfer() && e.From != t {
+			most = 0
+		}
+	}
+	return max(most, 0)
 }
 
 // allOf reports whether all members of a group are in a set.
@@ -45,7 +72,7 @@ func (o *overlap) allOf(group *hostir.EndCoalescing, set map[*Task]bool) bool {
 // issue gives the loops in which early transfers run, before the loop that they leave. Copies
 // between shared memories, and what lends for them, have a stream of their own, which follows the
 // one at hand; the others run on the stream of their communicator.
-func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.StreamRef) []hostir.Stmt {
+func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.StreamRef, what string) []hostir.Stmt {
 	if len(early) == 0 {
 		return nil
 	}
@@ -55,7 +82,7 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	var list []hostir.Stmt
 	if lends != nil || copies != nil {
 		queue := hostir.StreamRef{Copies: true}
-		list = append(list, follows(queue, on, hostir.InfoFrom(loop, "all transfers are issued up front, on a stream of their own")))
+		list = append(list, follows(queue, on, hostir.InfoFrom(loop, what+" issued up front, on a stream of their own")))
 		for _, l := range []*hostir.For{lends, copies} {
 			if l != nil {
 				hostir.RunOn(queue, l)
@@ -71,7 +98,7 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	}
 	if others != nil {
 		hostir.RunOn(on, others)
-		others.Note = "all transfers are issued up front; each statement below waits for its own data only"
+		others.Note = what + " issued up front; each statement below waits for its own data only"
 		list = append(list, others)
 	}
 	return list

@@ -33,7 +33,7 @@ func Overlap(p *hostir.Program) error {
 		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{}, around: map[hostir.Stmt]hostir.StreamRef{},
 		led: map[*Task]bool{},
 	}
-	if !o.reference || p.Choices.Any(schedule.Lead, schedule.All) || p.Choices.Any(schedule.Steps, schedule.Ring) {
+	if !o.reference || slices.ContainsFunc(graph.Tasks, o.leads) || p.Choices.Any(schedule.Steps, schedule.Ring) {
 		p.Body = withoutWaits(p.Body)
 		o.derive = true
 	}
@@ -109,21 +109,31 @@ func (o *overlap) block(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt {
 // loop schedules one loop that runs on a stream: what leaves it, and what it leaves.
 func (o *overlap) loop(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	early := o.early(loop)
-	list := o.issue(loop, early, on)
+	list, rest := o.issue(loop, early, on, "all transfers are"), loop
 	if len(early) > 0 {
-		loop = o.part(loop, func(t *Task) bool { return !early[t] })
+		rest = o.part(loop, func(t *Task) bool { return !early[t] })
 	}
-	switch {
-	case loop == nil:
+	if rest == nil {
 		return list
-	case o.overSubChunks(loop):
-		return append(list, o.subChunks(loop, on)...)
-	case o.onComputeStreams(loop):
-		return append(list, o.spread(loop)...)
-	default:
-		hostir.RunOn(on, loop)
-		return append(list, loop)
 	}
+	bySubChunk, runs := o.overSubChunks(rest), on
+	spreads := !bySubChunk && o.onComputeStreams(rest)
+	if spreads {
+		runs = o.computeStream(rest.Var)
+	}
+	ahead := o.ahead(o.leading(loop), rest, on, runs)
+	list = append(list, ahead.before...)
+	switch {
+	case bySubChunk:
+		list = append(list, o.subChunks(ahead.loop, on)...)
+	case spreads:
+		list = append(list, o.spread(ahead.loop)...)
+	default:
+		hostir.RunOn(on, ahead.loop)
+		list = append(list, ahead.loop)
+	}
+	hostir.RunOn(hostir.StreamRef{Copies: true}, ahead.copied...)
+	return list
 }
 
 // computes reports whether statements do more than name memory and move data between ranks.

@@ -24,7 +24,7 @@ func (o *overlap) prepared(loop *hostir.For) map[*Task]bool {
 		inside[t] = true
 	}
 	for _, t := range tasks {
-		if work := map[*Task]bool{}; o.leads(t) && isCollective(t) && o.prepares(t, inside, work) && len(work) > 1 {
+		if work := map[*Task]bool{}; o.lead(t) == unbounded && isCollective(t) && o.prepares(t, inside, work) && len(work) > 1 {
 			for w := range work {
 				ahead[w] = true
 			}

@@ -19,6 +19,9 @@ type Task struct {
 	// Exchange is the send and the receive of a transfer between shared memories, or nil.
 	Exchange *hostir.Exchange
 
+	// Ahead says that the statement moves the data of a later iteration; nil: that of its own.
+	Ahead *Ahead
+
 	id    int
 	count int64 // of its instances on a rank, at most
 }

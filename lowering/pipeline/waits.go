@@ -85,6 +85,10 @@ func (w *waits) find(body []hostir.Stmt, around []frame) {
 // wait decides where the Wait for a transfer stands.
 func (w *waits) wait(t *Task) {
 	stmt := &hostir.Wait{Info: hostir.InfoFrom(t.Stmt, ""), Handle: t.Handle()}
+	if t.Ahead != nil {
+		w.waitLater(stmt, t)
+		return
+	}
 	if next := w.first(t, (*Edge).aligned); next != nil {
 		w.put(stmt, t, next, len(t.Loops), t.Conds)
 		return

@@ -18,7 +18,7 @@ const (
 type Field struct {
 	Name  string
 	Scope Scope
-	// Values are what the field can be; nil for a number or a mesh axis.
+	// Values are what the field can be; nil for a number or a mesh axis. Where both, it can be one of them or a number.
 	Values []Value
 	// Low and High bound a number. Both are 0 for a field that is none.
 	Low, High int64
@@ -74,7 +74,7 @@ func Names(scope Scope) []string {
 	return names
 }
 
-// IsNumber reports whether the field is a number.
+// IsNumber reports whether the field can be a number.
 func (f Field) IsNumber() bool { return f.High != 0 }
 
 // ValueNames lists what a field can be; nil for a number or a mesh axis.
@@ -97,25 +97,23 @@ func (f Field) value(name string) Value {
 
 // Can reports whether the field can have a value, as far as its form goes.
 func (f Field) Can(value string) bool {
-	switch {
-	case f.IsNumber():
-		n, err := strconv.ParseInt(value, 10, 64)
-		return err == nil && f.Low <= n && n <= f.High
-	case f.MeshAxis:
-		return value != ""
+	if slices.Contains(f.ValueNames(), value) {
+		return true
 	}
-	return slices.Contains(f.ValueNames(), value)
+	n, err := strconv.ParseInt(value, 10, 64)
+	return f.MeshAxis && value != "" || f.IsNumber() && err == nil && f.Low <= n && n <= f.High
 }
 
 // Completions are what a shell may offer for the field: its values.
 func (f Field) Completions() []string {
+	names := f.ValueNames()
 	if f.IsNumber() {
-		return []string{strconv.FormatInt(f.Low, 10), strconv.FormatInt(f.High, 10)}
+		names = append(names, strconv.FormatInt(f.Low, 10), strconv.FormatInt(f.High, 10))
 	}
 	if f.MeshAxis {
 		return []string{"x", "y", "z"}
 	}
-	return f.ValueNames()
+	return names
 }
 
 // Presets lists the values of the field preset.

@@ -43,13 +43,17 @@ func Markdown() string {
 }
 
 func (f Field) valueCell() string {
-	switch {
-	case f.IsNumber():
-		return fmt.Sprintf("%d to %d", f.Low, f.High)
-	case f.MeshAxis:
-		return "a mesh axis"
+	var cell []string
+	for _, name := range f.ValueNames() {
+		cell = append(cell, "`"+name+"`")
 	}
-	return "`" + strings.Join(f.ValueNames(), "`, `") + "`"
+	if f.IsNumber() {
+		cell = append(cell, fmt.Sprintf("%d to %d", f.Low, f.High))
+	}
+	if f.MeshAxis {
+		cell = append(cell, "a mesh axis")
+	}
+	return strings.Join(cell, ", ")
 }
 
 func (f Field) defaultCell() string {

@@ -72,7 +72,7 @@ func (f Field) typed(value string) any {
 	switch {
 	case value == "":
 		return nil
-	case f.IsNumber():
+	case f.IsNumber() && f.value(value).Name == "":
 		return Number(value)
 	case value == True || value == False:
 		return value == True

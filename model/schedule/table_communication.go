@@ -12,7 +12,7 @@ func ofCommunications() []Field {
 			},
 		},
 		{
-			Name: Lead, Scope: Communication, Default: All, UnderReference: None, Doc: "how many steps ahead of the GEMMs a transfer is [issued](#order-of-steps-and-transfers)", legal: inLoop,
+			Name: Lead, Scope: Communication, Low: 1, High: 1024, Default: All, UnderReference: None, Doc: "how many steps ahead of the GEMMs a transfer is [issued](#order-of-steps-and-transfers)", legal: inLoop,
 			Values: []Value{{Name: All, Doc: "all of them before the loop, as far as their data is there"}, {Name: None, Doc: "in the step that uses it; the default of the reference"}},
 		},
 		{

@@ -135,7 +135,7 @@ var schedules = []string{
 	"all.via: ipc-put, graph: true, all.steps: pairwise", "transport: auto", "transport: auto, all.steps: ring", "all.via: ipc-put, all.local: last, all.split: 2, all.interchange: true",
 	"all.via: ipc-put, all.steps: ring", "all.via: nccl, all.steps: ring, all.fuse: gemm", "all.via: ipc-get, all.fuse: peer-read", "all.via: ipc-get, all.fuse: peer-read, all.signals: batched, graph: true",
 	"preset: reference, pipeline: p2p, all.via: ipc-put, local_shard: copied, buffers: free", "all.via: ipc-get, all.split: 2, streams: 3",
-	"all.via: ipc-put, all.split: 2, all.steps: bracket, streams: 2",
+	"all.via: ipc-put, all.split: 2, all.steps: bracket, streams: 2", "all.via: ipc-get, all.lead: 1", "all.via: ipc-put, all.lead: 2, all.split: 2, streams: 2",
 }
 
 // pipelines are what schedules are tried on.
@@ -191,7 +191,7 @@ func TestSchedules(t *testing.T) {
 // seed the result must then be wrong. So no wait is left that others imply.
 func TestEveryWaitIsNeeded(t *testing.T) {
 	for _, c := range []struct{ name, schedule string }{
-		{"ag_matmul", "streams: 2"}, {"ag_matmul", "streams: 4"}, {"mlp_tp", "streams: 2"}, {"ag_matmul_p2p", "all.via: ipc-get, all.lead: none"},
+		{"ag_matmul", "streams: 2"}, {"ag_matmul", "streams: 4"}, {"mlp_tp", "streams: 2"}, {"ag_matmul_p2p", "all.via: ipc-get, all.lead: none"}, {"ag_matmul_p2p", "all.via: ipc-get, all.lead: 1"},
 		{"ag_matmul_p2p", "all.via: nccl"}, {"matmul_rs_p2p", "all.via: ipc-put, all.lead: none"}, {"matmul_rs_p2p", "all.via: ipc-get"},
 		{"matmul_rs_p2p", "all.via: ipc-put, all.signals: batched, streams: 1"},
 		{"ag_matmul_p2p", "all.via: ipc-get, all.signals: batched, streams: 0"},

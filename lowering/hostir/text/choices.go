@@ -88,7 +88,7 @@ func (p *parser) choicesLine() {
 // choice takes the value of a field, and its place in the spec.
 func (p *parser) choice(of string, field schedule.Field) {
 	var value string
-	if at := p.at; field.IsNumber() {
+	if at := p.at; field.IsNumber() && p.peek() == "" {
 		value = strconv.FormatInt(p.integer(), 10)
 	} else if value = p.spelling("a choice"); !field.Can(value) {
 		p.failAt(at, "%s cannot be %q", schedule.Path(of, field.Name), value)

@@ -51,7 +51,7 @@ func (g *generator) choices() {
 				continue
 			}
 			value := strconv.FormatInt(f.Low+g.Int64N(f.High-f.Low+1), 10)
-			if !f.IsNumber() {
+			if f.Values != nil || f.MeshAxis {
 				value = g.pick(f.Completions()...)
 			}
 			g.p.Choices.Put(schedule.Choice{Of: of, Field: f.Name, Value: value, Pos: g.pos()})

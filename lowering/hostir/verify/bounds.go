@@ -121,7 +121,7 @@ func (b *bounds) of(e expr.Expr) (value interval, unknown string) {
 
 func combine(op string, x, y interval) interval {
 	switch op {
-	case "==", "!=":
+	case "==", "!=", "<", ">=":
 		return interval{0, 1}
 	case "+":
 		return interval{x.low + y.low, x.high + y.high}

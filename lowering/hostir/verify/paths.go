@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -47,11 +48,11 @@ func (f *flow) branch(s *hostir.If) {
 	f.expression(s.Pos, "the condition", s.Cond, 1<<62)
 	mark := len(f.log)
 	all := func(change) bool { return true }
-	f.block(s.Body)
+	f.side(s.Cond, s.Body)
 	lasting := f.lasting(mark)
 	then := f.undo(mark, all)
 	first := f.bases(then)
-	f.block(s.Else)
+	f.side(expr.Opposite(s.Cond), s.Else)
 	lasting = append(lasting, f.lasting(mark)...)
 	other := f.undo(mark, all)
 	both := map[fact]bool{}
@@ -76,6 +77,23 @@ func (f *flow) branch(s *hostir.If) {
 	for _, k := range lasting {
 		f.set(k.kind, k.what, true)
 	}
+}
+
+// side checks statements that run under a condition, which may bound a loop variable.
+func (f *flow) side(cond expr.Expr, body []hostir.Stmt) {
+	if c, ok := cond.(*expr.Binary); ok {
+		name, _ := c.X.(expr.Var)
+		limit, _ := f.bounds.of(c.Y)
+		if outer, known := f.bounds.names[string(name)]; known && (c.Op == "<" || c.Op == ">=") {
+			defer func() { f.bounds.names[string(name)] = outer }()
+			if c.Op == "<" {
+				f.bounds.names[string(name)] = interval{outer.low, min(outer.high, limit.high-1)}
+			} else {
+				f.bounds.names[string(name)] = interval{max(outer.low, limit.low), outer.high}
+			}
+		}
+	}
+	f.block(body)
 }
 
 // bases gives the buffers behind the views that some changes have made.

@@ -1,0 +1,207 @@
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Ahead is what a transfer has that is issued some iterations before the one whose data it moves.
+type Ahead struct {
+	of *Task // the transfer, in its own iteration
+	by int64 // iterations
+}
+
+// ahead is a loop some of whose transfers are issued a number of iterations ahead.
+type ahead struct {
+	before []hostir.Stmt // transfers of the first iterations
+	loop   *hostir.For
+	copied []hostir.Stmt // of the loop, between shared memories: they run on the copy stream
+}
+
+// ahead issues the transfers of a loop that lead by fewer iterations than it has. Those of the first iterations stand
+// before it. In each iteration, those of a later one stand in front, on the stream of the iteration, so that they
+// follow what it follows: no more of them are under way than the schedule asks for. Copies between shared memories run
+// on the copy stream, behind that one.
+//
+//	before: For s in S: gather(s); Wait(gather); C_s = Matmul(A_all_s, B)
+//	after:  For s in 1: gather(s)
+//	        For s in S: (If s < S - 1: gather_ahead(s + 1)); (wait for that of s); C_s = Matmul(A_all_s, B)
+func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, runs hostir.StreamRef) *ahead {
+	a := &ahead{loop: loop}
+	if len(sets) == 0 {
+		return a
+	}
+	rest := o.part(loop, func(t *Task) bool {
+		return !slices.ContainsFunc(slices.Collect(maps.Values(sets)), func(set map[*Task]bool) bool { return set[t] })
+	})
+	if rest == nil || !o.computes(rest.Body) {
+		return a
+	}
+	parts := map[int64]*hostir.For{}
+	for by, set := range sets {
+		parts[by] = o.part(loop, func(t *Task) bool { return set[t] })
+		if rest.Count.Size+by < parts[by].Count.Size {
+			return a // there is no work in some iterations, of which nothing could be ahead
+		}
+	}
+	a.loop = rest
+	var front []hostir.Stmt
+	for _, by := range slices.Sorted(maps.Keys(sets)) {
+		part, first := parts[by], *loop
+		first.First, first.Count = part.First, part.Count
+		if end := rest.First + by; end < part.Count.Size {
+			first.Count = domain.Extent{Size: end}
+			front = append(front, o.later(a, part, by, runs)...)
+		}
+		if first.First < first.Count.Size {
+			a.before = append(a.before, o.issue(&first, sets[by], on, "the first transfers are")...)
+		}
+		for t := range sets[by] {
+			t.Conds = append(slices.Clone(t.Conds), among(loop.Var, "<", rest.First+by))
+		}
+		maps.Copy(o.led, sets[by])
+	}
+	rest.Body = append(front, rest.Body...)
+	return a
+}
+
+// leading finds the transfers of an outermost loop that lead by a number of its iterations: those that edges let, with
+// all that is issued in one call with them, and both sides of a copy between shared memories.
+func (o *overlap) leading(loop *hostir.For) map[int64]map[*Task]bool {
+	sets := map[int64]map[*Task]bool{}
+	for _, t := range o.graph.inside[loop] {
+		by := o.lead(t)
+		if t.Loops[0] != loop || by == 0 || by >= loop.Count.Size-loop.First {
+			continue
+		}
+		if slices.ContainsFunc(o.together(t), func(t *Task) bool { return t == nil || o.lead(t) != by || o.most(t, loop) < by || o.isLate(t, loop) }) {
+			continue
+		}
+		if sets[by] == nil {
+			sets[by] = map[*Task]bool{}
+		}
+		sets[by][t] = true
+	}
+	return sets
+}
+
+// together lists a transfer with what is issued in one call with it, and with the other side of its copy: that is nil
+// where a kernel copies.
+func (o *overlap) together(t *Task) []*Task {
+	list := []*Task{t}
+	if t.Group != nil {
+		list = o.graph.members[t.Group]
+	}
+	if t.Exchange != nil {
+		list = append(slices.Clone(list), o.graph.of[t.Exchange.Send], o.graph.of[t.Exchange.Recv])
+	}
+	return list
+}
+
+// isLate reports whether what follows a transfer does so in later iterations of a loop alone.
+func (o *overlap) isLate(t *Task, loop *hostir.For) bool {
+	late := false
+	for _, e := range o.graph.out[t.id] {
+		switch {
+		case e.To == t || !slices.Contains(e.To.Loops, loop):
+		case e.Distances[0][0] == 0:
+			return false
+		default:
+			late = true
+		}
+	}
+	return late
+}
+
+// later gives the transfers of part of a loop, those of a number of iterations later.
+func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.StreamRef) []hostir.Stmt {
+	v := part.Var
+	part.Body = newShift(o, v, by).list(part.Body)
+	o.RenameViews(part)
+	body := part.Body
+	var conds []expr.Expr
+	if end := part.Count.Size - by; end < a.loop.Count.Size {
+		limit := expr.Expr(expr.Int(end))
+		if count, err := expr.Parse(part.Count.Text); err == nil {
+			limit = expr.Fold(&expr.Binary{Op: "-", X: count, Y: expr.Int(by)})
+		}
+		conds = append(conds, &expr.Binary{Op: "<", X: expr.Var(v), Y: limit})
+	}
+	if first := part.First - by; first > a.loop.First {
+		conds = append(conds, among(v, ">=", first))
+	}
+	for _, t := range o.tasks(body) {
+		t.Loops = append([]*hostir.For{a.loop}, t.Loops[1:]...)
+		own := slices.DeleteFunc(t.Conds, func(c expr.Expr) bool { return o.implies(conds, c, a.loop) })
+		t.Conds = append(slices.Clone(conds), own...)
+	}
+	hostir.RunOn(runs, body...)
+	copies := hostir.Any(body, func(s hostir.Stmt) bool { return o.graph.of[s] != nil && o.graph.of[s].Exchange != nil })
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		_, shares := s.(*hostir.ShareMemHandles)
+		if t := o.graph.of[s]; copies && (shares || o.makes[s] || t != nil && t.Exchange != nil) {
+			a.copied = append(a.copied, s)
+		}
+		return true
+	})
+	for _, cond := range slices.Backward(conds) {
+		body = []hostir.Stmt{&hostir.If{Info: hostir.InfoFrom(part, ""), Cond: cond, Body: body}}
+	}
+	body[0].Meta().Note = fmt.Sprintf("what moves is issued ahead, by %d", by)
+	if copies {
+		queue := follows(hostir.StreamRef{Copies: true}, runs, hostir.InfoFrom(part, "what is copied ahead follows what this iteration does"))
+		a.copied = append(a.copied, queue)
+		body = append([]hostir.Stmt{queue}, body...)
+	}
+	return body
+}
+
+// implies reports whether a condition holds in all iterations of a loop in which others hold.
+func (j *Projector) implies(others []expr.Expr, cond expr.Expr, loop *hostir.For) bool {
+	for i := loop.First; i < loop.Count.Size; i++ {
+		holds, err := expr.Eval(cond, j.at(loop.Var, i))
+		excluded := slices.ContainsFunc(others, func(other expr.Expr) bool {
+			value, err := expr.Eval(other, j.at(loop.Var, i))
+			return err == nil && value == 0
+		})
+		if !excluded && (err != nil || holds == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// among compares a loop variable with a number.
+func among(variable, op string, n int64) expr.Expr {
+	return &expr.Binary{Op: op, X: expr.Var(variable), Y: expr.Int(n)}
+}
+
+// waitLater places the Waits for a transfer that was issued ahead, beside those for the transfers of the first
+// iterations.
+func (w *waits) waitLater(stmt *hostir.Wait, t *Task) {
+	of := t.Ahead.of
+	next, loops := w.first(of, (*Edge).aligned), len(of.Loops)
+	if next == nil {
+		next = w.first(of, func(e *Edge) bool { return common(e.From, e.To) > 0 && e.Distances[0][0] == 0 })
+		loops = 1
+	}
+	if next == nil {
+		if next = w.first(of, func(*Edge) bool { return true }); next == nil {
+			w.end = append(w.end, w.within(stmt, t, t.Conds, nil))
+		} else {
+			w.put(stmt, t, next, 0, t.Conds)
+		}
+		return
+	}
+	conds, first := slices.Clone(of.Conds[:len(of.Conds)-1]), of.Conds[len(of.Conds)-1]
+	if behind := expr.Opposite(first); !w.implies(conds, behind, t.Loops[0]) {
+		conds = append(conds, behind)
+	}
+	stmt.Iteration = &expr.Binary{Op: "-", X: expr.Var(t.Loops[0].Var), Y: expr.Int(t.Ahead.by)}
+	w.put(stmt, t, next, loops, conds)
+}
