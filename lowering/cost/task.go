@@ -88,6 +88,7 @@ type unrolling struct {
 	exchanges  map[string]*hostir.Exchange
 	makers     map[hostir.Stmt]bool
 	groups     map[hostir.Stmt]hostir.SignalKind
+	stays      map[hostir.Stmt]bool // collectives on the caller's stream; nil until one is asked for
 	works      map[hostir.Stmt]work
 	teams      map[teamOf]*team
 	byRanks    map[string]*team

@@ -168,15 +168,21 @@ func (r *rank) joinPair(s hostir.Stmt, from, to int, bytes int64) int32 {
 	return m.task
 }
 
-// start issues what begins a communication, and what ends it: both run on the communicator's stream,
-// and between them it takes place.
+// start issues what begins a communication, and what ends it: both run on the communicator's stream, or on the
+// caller's where nothing could run beside it, and between them it takes place.
 func (r *rank) start(handle string, s hostir.Stmt, t *team, arrives ...int32) error {
 	if r.group != nil {
 		r.group.team, r.group.arrives = t, append(r.group.arrives, arrives...)
 		return nil
 	}
-	on := r.named(t.stream)
-	begin := r.issue(on, s, work{fixed: r.machine.Device.Event, host: r.machine.Host.NCCL + 2*r.machine.Host.Event}, r.streams[r.current].last)
+	if r.stays == nil {
+		r.stays = staysOnCaller(r.program)
+	}
+	on, handOver := r.named(t.stream), work{fixed: r.machine.Device.Event, host: r.machine.Host.NCCL + 2*r.machine.Host.Event}
+	if r.stays[s] {
+		on, handOver = r.current, work{host: r.machine.Host.NCCL}
+	}
+	begin := r.issue(on, s, handOver, r.streams[r.current].last)
 	for _, m := range arrives {
 		r.follow(m, begin)
 	}
