@@ -50,7 +50,6 @@ var Passes = []Pass{
 	{"write-sums-in-place", "a sum that reads its peers' parts writes where they gather it (fuse: peer-read)", false, WriteSumsInPlace},
 	{"overlap", "edges say what may overlap: transfers lead, iterations spread over streams, waits stand where data is needed", true, pipeline.Overlap},
 	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, InsertDeallocations},
-	{"batch-signals", "neighbours that signal, wait for signals or copy are one operation (signals: batched, copy: fused)", false, BatchSignals},
 }
 
 // Order holds what the table may not break. Whatever it leaves open may be
@@ -95,8 +94,6 @@ var Order = []Constraint{
 	{"write-sums-in-place", "overlap", "what the sum writes is lent on the stream that it follows, and no copy is issued for it"},
 	{"read-sums-in-place", "overlap", "what it lends is lent on the stream that made it, and what it does not copy needs no stream"},
 	{"overlap", "insert-deallocations", "a buffer is in use until its last wait"},
-	{"overlap", "batch-signals", "it is what makes neighbours of transfers"},
-	{"insert-deallocations", "batch-signals", "a buffer freed within a group would be freed too early"},
 }
 
 func init() {

@@ -34,7 +34,7 @@ constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = 
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
-constexpr const char* kLends = "spec.yaml:12:5 lends: group";
+constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
 constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all_s";
 constexpr const char* kExchange = "spec.yaml:12:5 exchange: group";
@@ -44,7 +44,7 @@ constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
 constexpr const char* kWaitExchange = "spec.yaml:12:5 Wait(exchange)";
 constexpr const char* kMatmulC = "spec.yaml:12:5 Matmul of C_s";
 constexpr const char* kJoined = "spec.yaml:12:5 Synchronize(worker s % 2)";
-constexpr const char* kReturns = "spec.yaml:12:5 returns: group";
+constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 
 // The buffers that ranks share, with the number of transfers in a call.
 constexpr hirgen::SharedShape kAShared =
@@ -83,7 +83,7 @@ class AgMatmulAnywhereAcrossNodes final : public hirgen::Program {
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 1);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
 };
 
 void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -97,16 +97,16 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
-  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
+  hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // Moved, so that Matmul is local to a rank.
     if (peers_.reaches(to)) {
-      lends.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
+      ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
     }
   }
-  lends.submit(copy, kLends);
+  ready_flags.submit(copy, kSend);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     if (peers_.reaches(from)) {
@@ -170,15 +170,15 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
+  hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     if (peers_.reaches(to)) {
-      returns.add(A_ipc.done(s), A_ipc.sequence_number());
+      done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
     }
   }
-  returns.submit(caller, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
+  done_flags.submit(caller, kWaitSend);
+  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
   context_.call_issued(caller);
 }
 

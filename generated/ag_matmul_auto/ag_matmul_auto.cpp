@@ -33,12 +33,12 @@ constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = 
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
-constexpr const char* kLends = "spec.yaml:12:5 lends: group";
+constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
 constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all_s";
 constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
 constexpr const char* kMatmulC = "spec.yaml:12:5 Matmul of C_s";
-constexpr const char* kReturns = "spec.yaml:12:5 returns: group";
+constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 
 // The buffers that ranks share, with the number of transfers in a call.
 constexpr hirgen::SharedShape kAShared =
@@ -67,7 +67,7 @@ class AgMatmulAuto final : public hirgen::Program {
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 1);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
 };
 
 void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -81,14 +81,14 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
-  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
+  hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // Moved, so that Matmul is local to a rank.
-    lends.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
+    ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
   }
-  lends.submit(copy, kLends);
+  ready_flags.submit(copy, kSend);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -113,12 +113,12 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, C_plan_, A_s, B, C + slice * kShardM * N, workspace_, caller, kMatmulC);
   }
 
-  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
+  hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    returns.add(A_ipc.done(s), A_ipc.sequence_number());
+    done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
   }
-  returns.submit(caller, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
+  done_flags.submit(caller, kWaitSend);
+  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
   context_.call_issued(caller);
 }
 
@@ -144,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "8021a984f495644f117e6c795cf1a22d5c82240941fb8d0a19e4ced3923ad757", .mesh_size = D,
+               .digest = "be9e2b7269f081f892d434a5709a000b52e0f6800b27acbce94621332721117a", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

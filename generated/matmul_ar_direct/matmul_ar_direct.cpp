@@ -37,14 +37,14 @@ constexpr hirgen::MatmulShape kPShape =
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:18:5 Synchronize(caller)";
-constexpr const char* kLends = "spec.yaml:18:5 lends: group";
+constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P";
 constexpr const char* kStarted2 = "spec.yaml:17:5 Synchronize(caller)";
-constexpr const char* kLends2 = "spec.yaml:17:5 lends_2: group";
+constexpr const char* kSend = "spec.yaml:17:5 send: send of P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kSumLoansR = "spec.yaml:17:5 SumLoans of R";
-constexpr const char* kReturns = "spec.yaml:18:5 returns: group";
+constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
 
 // The buffers that ranks share, with the number of transfers in a call.
 constexpr hirgen::SharedShape kCShared =
@@ -78,7 +78,7 @@ class MatmulArDirect final : public hirgen::Program {
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
   hirgen::Events sum_R_ = context_.events("sum_R", kSumLoansR, 1);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 1);
+  hirgen::Events wait_receive_2_ = context_.events("wait_receive_2", kWaitReceive2, 1);
 };
 
 void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -93,24 +93,24 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
-  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
+  hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   // Issued ahead, so that the Matmul of P hides it.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-    lends.add(C_ipc.ready_at(from, s), C_ipc.sequence_number());
+    ready_flags.add(C_ipc.ready_at(from, s), C_ipc.sequence_number());
   }
-  lends.submit(copy, kLends);
+  ready_flags.submit(copy, kReceive2);
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
   HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
-  hirgen::MemOpBatch lends_2(hirgen::FlagUse::kWrite, driver_);
+  hirgen::MemOpBatch ready_flags2(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
-    lends_2.add(P_ipc.ready_at(to, s), P_ipc.sequence_number());
+    ready_flags2.add(P_ipc.ready_at(to, s), P_ipc.sequence_number());
   }
-  lends_2.submit(copy, kLends2);
+  ready_flags2.submit(copy, kSend);
 
   // The parts of the other ranks are read where they are, and the sum is written where the others need it.
   hirgen::PeerReadReduction R_sum(rank, P_ + rank * kShardM * N, hirgen::DType::kBf16);
@@ -125,16 +125,16 @@ void MatmulArDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   }
   R_sum.submit(C + rank * kShardM * N, kShardM * N, caller, kSumLoansR);
   HG_CHECK(cudaEventRecord(sum_R_[0], caller), kSumLoansR);
-  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
+  hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    returns.add(C_ipc.done(s), C_ipc.sequence_number());
+    done_flags.add(C_ipc.done(s), C_ipc.sequence_number());
   }
 
   for (int64_t s = 1; s < D; ++s) {
-    returns.add(P_ipc.done(s), P_ipc.sequence_number());
+    done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
   }
-  returns.submit(caller, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
+  done_flags.submit(caller, kWaitReceive2);
+  HG_CHECK(cudaEventRecord(wait_receive_2_[0], caller), kWaitReceive2);
   context_.call_issued(caller);
 }
 
@@ -160,7 +160,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_direct", .spec = "spec.yaml",
-               .digest = "e76b2d309a96eb2aad6cf37441c8715f8dbbdefcb0784049761f9ce3f7884422", .mesh_size = D,
+               .digest = "53589463851bf3e0629ff6839806187394b5a2c4ed0b60f628ae5bbf36692b70", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get, ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

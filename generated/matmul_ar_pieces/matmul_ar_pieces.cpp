@@ -39,16 +39,16 @@ constexpr hirgen::MatmulShape kPSPieceShape =
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
-constexpr const char* kLends = "spec.yaml:16:5 lends: group";
+constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kMatmulPSPiece = "spec.yaml:16:5 Matmul of P_s_piece";
 constexpr const char* kSend = "spec.yaml:17:5 send: send of P_s_2_piece";
 constexpr const char* kStarted2 = "spec.yaml:17:5 Synchronize(caller)";
-constexpr const char* kReturns = "spec.yaml:17:5 returns: group";
+constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
 constexpr const char* kReduceRPiece = "spec.yaml:17:5 Reduce of R_piece";
 constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of R_s_2_piece";
-constexpr const char* kReturns2 = "spec.yaml:18:5 returns_2: group";
+constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
 constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
 
 // The buffers that ranks share, with the number of transfers in a call.
@@ -88,10 +88,10 @@ class MatmulArPieces final : public hirgen::Program {
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, (D + 1) * 2);
   hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 2);
+  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, 2);
   hirgen::Events send_2_ready_ = context_.events("send_2_ready", kSend2, 1);
   hirgen::Events send_2_done_ = context_.events("send_2_done", kSend2, D * 2);
-  hirgen::Events returns_2_ = context_.events("returns_2", kReturns2, 1);
+  hirgen::Events wait_receive_2_ = context_.events("wait_receive_2", kWaitReceive2, 1);
 };
 
 void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -106,20 +106,20 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
-  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
+  hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 2; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
-      lends.add(P_parts_ipc.ready_at(from, piece * D + s), P_parts_ipc.sequence_number());
+      ready_flags.add(P_parts_ipc.ready_at(from, piece * D + s), P_parts_ipc.sequence_number());
     }
 
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (rank + s) % D;
-      lends.add(C_ipc.ready_at(from, piece * D + s), C_ipc.sequence_number());
+      ready_flags.add(C_ipc.ready_at(from, piece * D + s), C_ipc.sequence_number());
     }
   }
-  lends.submit(copy, kLends);
+  ready_flags.submit(copy, kReceive);
 
   // Piece by piece, so that one travels while the next one is computed.
   for (int64_t piece = 0; piece < 2; ++piece) {
@@ -152,12 +152,12 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     // What follows runs beside the GEMMs of the next sub-chunk.
     HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
     HG_CHECK(cudaStreamWaitEvent(compute_[0], started2_[0], 0), kStarted2);
-    hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
+    hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
-      returns.add(P_parts_ipc.done(piece * D + s), P_parts_ipc.sequence_number());
+      done_flags.add(P_parts_ipc.done(piece * D + s), P_parts_ipc.sequence_number());
     }
-    returns.submit(compute_[0], kReturns);
-    HG_CHECK(cudaEventRecord(returns_[piece], compute_[0]), kReturns);
+    done_flags.submit(compute_[0], kWaitReceive);
+    HG_CHECK(cudaEventRecord(wait_receive_[piece], compute_[0]), kWaitReceive);
     hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N + piece * kChunkM * N,
                           {2, {1, kChunkM * N}, {0, 1}}, P_parts_ + piece * kChunkM * N,
                           {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute_[0], kReduceRPiece);
@@ -178,14 +178,14 @@ void MatmulArPieces::run(cudaStream_t caller, const std::vector<void*>& tensors)
     }
   }
 
-  hirgen::MemOpBatch returns_2(hirgen::FlagUse::kWait, driver_);
+  hirgen::MemOpBatch done_flags2(hirgen::FlagUse::kWait, driver_);
   for (int64_t piece = 0; piece < 2; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
-      returns_2.add(C_ipc.done(piece * D + s), C_ipc.sequence_number());
+      done_flags2.add(C_ipc.done(piece * D + s), C_ipc.sequence_number());
     }
   }
-  returns_2.submit(caller, kReturns2);
-  HG_CHECK(cudaEventRecord(returns_2_[0], caller), kReturns2);
+  done_flags2.submit(caller, kWaitReceive2);
+  HG_CHECK(cudaEventRecord(wait_receive_2_[0], caller), kWaitReceive2);
   HG_CHECK(cudaStreamWaitEvent(caller, send_2_done_[D + (D - 1)], 0), kWaitSend2);
   context_.call_issued(caller);
 }
@@ -212,7 +212,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_pieces", .spec = "spec.yaml",
-               .digest = "3c768e56abebe3af19689a69c6696f2046bcac30f37098dfb362f2b802ea5ec2", .mesh_size = D,
+               .digest = "23218aadc373ef0a7da8f65cde7166474d5d4354f871ac5477ff4cf4e1739f85", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -36,10 +36,10 @@ constexpr hirgen::MatmulShape kPShape =
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P";
 constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
-constexpr const char* kLends = "spec.yaml:16:5 lends: group";
+constexpr const char* kSend = "spec.yaml:16:5 send: send of P";
 constexpr const char* kShareP = "spec.yaml:16:5 sharing P with the other ranks";
 constexpr const char* kSumLoansC = "spec.yaml:16:5 SumLoans of C";
-constexpr const char* kReturns = "spec.yaml:16:5 returns: group";
+constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
 // The buffers that ranks share, with the number of transfers in a call.
 constexpr hirgen::SharedShape kPShared =
@@ -70,7 +70,7 @@ class MatmulRsDirect final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events sum_C_ = context_.events("sum_C", kSumLoansC, 1);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 1);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
 };
 
 void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -86,12 +86,12 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
-  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
+  hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
-    lends.add(P_ipc.ready_at(to, s), P_ipc.sequence_number());
+    ready_flags.add(P_ipc.ready_at(to, s), P_ipc.sequence_number());
   }
-  lends.submit(copy, kLends);
+  ready_flags.submit(copy, kSend);
 
   // The parts of the other ranks are read where they are.
   hirgen::PeerReadReduction C_sum(rank, P_ + rank * kShardM * N, hirgen::DType::kBf16);
@@ -101,12 +101,12 @@ void MatmulRsDirect::run(cudaStream_t caller, const std::vector<void*>& tensors)
   }
   C_sum.submit(C, kShardM * N, caller, kSumLoansC);
   HG_CHECK(cudaEventRecord(sum_C_[0], caller), kSumLoansC);
-  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
+  hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
-    returns.add(P_ipc.done(s), P_ipc.sequence_number());
+    done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
   }
-  returns.submit(caller, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
+  done_flags.submit(caller, kWaitSend);
+  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
   context_.call_issued(caller);
 }
 
@@ -132,7 +132,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_direct", .spec = "spec.yaml",
-               .digest = "1f2256f2b0ae5c708417695504dabf52948073fd42f269e445edc2b18abe58dc", .mesh_size = D,
+               .digest = "d66978075b68ca2a69c65037ff2a5ddbabe8d43acb4ad498af8e43d263194ff3", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -45,7 +45,7 @@ constexpr hirgen::MatmulShape kPSCShape = {.m = kChunkM, .n = K, .k = kShardN, .
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:19:5 Synchronize(caller)";
-constexpr const char* kLends = "spec.yaml:19:5 lends: group";
+constexpr const char* kReceive = "spec.yaml:19:5 receive: receive of U";
 constexpr const char* kShareU = "spec.yaml:19:5 sharing U with the other ranks";
 constexpr const char* kSharePParts = "spec.yaml:25:5 sharing P_parts with the other ranks";
 constexpr const char* kSend = "spec.yaml:19:5 send: send of G_s_2_c";
@@ -57,7 +57,7 @@ constexpr const char* kBinaryASC = "spec.yaml:23:5 Binary of A_s_c";
 constexpr const char* kMatmulPSC = "spec.yaml:24:5 Matmul of P_s_c";
 constexpr const char* kSend2 = "spec.yaml:25:5 send_2: send of P_s_2_c";
 constexpr const char* kJoined = "spec.yaml:25:5 Synchronize(worker s % 2)";
-constexpr const char* kReturns = "spec.yaml:25:5 returns: group";
+constexpr const char* kWaitReceive2 = "spec.yaml:25:5 Wait(receive_2)";
 constexpr const char* kReduceY = "spec.yaml:25:5 Reduce of Y";
 constexpr const char* kWaitSend2 = "spec.yaml:25:5 Wait(send_2)";
 
@@ -114,7 +114,7 @@ class SwigluP2p final : public hirgen::Program {
   hirgen::Events send_2_ready_ = context_.events("send_2_ready", kSend2, 2 * D + 1);
   hirgen::Events send_2_done_ = context_.events("send_2_done", kSend2, 2 * D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 1);
+  hirgen::Events wait_receive_2_ = context_.events("wait_receive_2", kWaitReceive2, 1);
 };
 
 void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -131,21 +131,21 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
-  hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
+  hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < 2 * D + 1; ++s) {
     const int64_t from = (rank + s / 2) % D;
     const int64_t from2 = (D + rank - s / 2) % D;
 
     // Step 0 is the local shard.
     if (s / 2 % D != 0) {
-      lends.add(U_ipc.ready_at(from, s), U_ipc.sequence_number());
+      ready_flags.add(U_ipc.ready_at(from, s), U_ipc.sequence_number());
     }
 
     if (s / 2 % D != 0) {
-      lends.add(P_parts_ipc.ready_at(from2, s), P_parts_ipc.sequence_number());
+      ready_flags.add(P_parts_ipc.ready_at(from2, s), P_parts_ipc.sequence_number());
     }
   }
-  lends.submit(copy, kLends);
+  ready_flags.submit(copy, kReceive);
   for (int64_t s = 2; s < 2 * D; ++s) {
     const int64_t to = (D + rank - s / 2) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -215,12 +215,12 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
+  hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 2; s < 2 * D; ++s) {
-    returns.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
+    done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
   }
-  returns.submit(caller, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
+  done_flags.submit(caller, kWaitReceive2);
+  HG_CHECK(cudaEventRecord(wait_receive_2_[0], caller), kWaitReceive2);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, Y, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceY);
   HG_CHECK(cudaStreamWaitEvent(caller, send_2_done_[2 * D - 1], 0), kWaitSend2);
@@ -253,7 +253,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "13298e0377657676b2fe7b8eb4a7150e2b45e9e860a6a2f4f2dc713973c6bff3", .mesh_size = D,
+               .digest = "6f8e33689cd4b8e0d378a192ae480d88047ef6167293455d06862094a11f6629", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, kShardN, K, 1}, {D * kChunkM * 2, kShardN, K, 1},
                          {D * kChunkM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kChunkM * K * 2, .largest = "sendrecv", .transport = "ipc-put",

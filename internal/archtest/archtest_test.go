@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"lowering/calls/extents":  {"lowering/calls", "lowering/calls/names", "model/domain", "internal/expr"},
 	"lowering/calls/order":    {"lowering/calls", "internal/expr"},
 	"lowering/calls/verify":   {"lowering/calls", "lowering/calls/text", "lowering/calls/order", "internal/diag"},
-	"lowering/calls/passes":   {"lowering/calls", "lowering/calls/order", "internal/expr"},
+	"lowering/calls/passes":   {"lowering/calls", "lowering/calls/names", "lowering/calls/order", "internal/expr"},
 	"lowering/calls/fromhost": {"lowering/calls", "lowering/calls/names", "lowering/calls/extents", "lowering/calls/passes", "lowering/hostir", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/calls/interp":   {"lowering/calls", "lowering/calls/text", "lowering/tasks", "lowering/hostir/interp", "model/domain", "internal/expr"},
 	"emit":                    {"lowering/calls", "lowering/calls/fromhost", "lowering/calls/names", "lowering/calls/verify", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag"},

@@ -51,12 +51,12 @@ func TestDirectSums(t *testing.T) {
 func TestDirectSumsNeedTheirOrder(t *testing.T) {
 	early := func(source string) string {
 		before, rest, _ := strings.Cut(source, "  gemm(context_,")
-		product, rest, _ := strings.Cut(rest, "  hirgen::MemOpBatch lends")
-		lends, rest, _ := strings.Cut(rest, "  lends.submit(caller, kLends);\n")
-		return before + "  hirgen::MemOpBatch lends" + lends + "  lends.submit(caller, kLends);\n  gemm(context_," + product + rest
+		product, rest, _ := strings.Cut(rest, "  hirgen::MemOpBatch ready_flags")
+		flags, rest, _ := strings.Cut(rest, "  ready_flags.submit(caller, kSend);\n")
+		return before + "  hirgen::MemOpBatch ready_flags" + flags + "  ready_flags.submit(caller, kSend);\n  gemm(context_," + product + rest
 	}
 	unread := func(source string) string {
-		return strings.Replace(source, "  returns.submit(caller, kReturns);\n", "", 1)
+		return strings.Replace(source, "  done_flags.submit(caller, kWaitSend);\n", "", 1)
 	}
 	for name, change := range map[string]func(string) string{"ready too early": early, "not waited for": unread} {
 		t.Run(name, func(t *testing.T) { mustBeWrong(t, changed(t, "matmul_rs_p2p", change)) })
@@ -98,7 +98,7 @@ func TestWrittenSums(t *testing.T) {
 // their sums: for some seed elements must then be wrong.
 func TestWrittenSumsNeedTheirWaits(t *testing.T) {
 	mustBeWrong(t, changed(t, "matmul_ar_p2p", func(source string) string {
-		return strings.Replace(source, "  returns.submit(caller, kReturns);\n", "", 1)
+		return strings.Replace(source, "  done_flags.submit(caller, kWaitSend);\n", "", 1)
 	}))
 }
 

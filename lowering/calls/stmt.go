@@ -29,6 +29,12 @@ const (
 	Compute = "compute" // the compute stream of an iteration, where DeclareStream names it
 )
 
+// What issues flag operations and copies that may be one with their neighbours.
+const (
+	ByDriver = "driver" // stream memory operations
+	ByKernel = "kernel"
+)
+
 // Stream names a stream: Caller, Copies, Compute, the stream of a team or, with an Index, a compute
 // stream.
 type Stream struct {
@@ -86,6 +92,7 @@ type (
 		Flag   Flag
 		Peer   expr.Expr
 		Kernel bool
+		Joins  string // what issues it as one with its neighbours: see BatchMemoryOperations; empty: it stays alone
 		Batch  string // that it is a part of; empty: none
 		On     Stream
 	}
@@ -95,6 +102,7 @@ type (
 		Info
 		Flag   Flag
 		Kernel bool
+		Joins  string
 		Batch  string
 		On     Stream
 	}
@@ -126,6 +134,7 @@ type (
 		Share    string
 		Peer     expr.Expr
 		Transfer expr.Expr
+		Joins    string
 		Batch    string
 		On       Stream
 	}

@@ -24,3 +24,21 @@ func Edit(body []Stmt, f func(Stmt) []Stmt) []Stmt {
 	}
 	return list
 }
+
+// MergeIfs makes one block of adjacent statements under the same condition, and drops conditions
+// that always hold.
+func MergeIfs(list []Stmt) []Stmt {
+	var merged []Stmt
+	for _, s := range list {
+		next, ok := s.(*If)
+		if ok && len(merged) > 0 && next.Guard != "" {
+			last, ok := merged[len(merged)-1].(*If)
+			if ok && last.Guard == next.Guard {
+				last.Body = append(last.Body, next.Body...)
+				continue
+			}
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}

@@ -87,7 +87,6 @@ type unrolling struct {
 	streams    []stream
 	exchanges  map[string]*hostir.Exchange
 	makers     map[hostir.Stmt]bool
-	groups     map[hostir.Stmt]hostir.SignalKind
 	stays      map[hostir.Stmt]bool // collectives on the caller's stream; nil until one is asked for
 	works      map[hostir.Stmt]work
 	teams      map[teamOf]*team

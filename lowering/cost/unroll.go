@@ -17,7 +17,7 @@ func unroll(p *hostir.Program, m *Machine) (*unrolling, error) {
 	}
 	u := &unrolling{
 		machine: m, program: p, numbers: map[int]int32{}, exchanges: hostir.Exchanges(p), makers: hostir.ViewMakers(p.Body),
-		groups: map[hostir.Stmt]hostir.SignalKind{}, works: map[hostir.Stmt]work{}, teams: map[teamOf]*team{},
+		works: map[hostir.Stmt]work{}, teams: map[teamOf]*team{},
 		byRanks: map[string]*team{}, meetings: map[meetingKey]*meeting{}, transfers: map[transferKey]*flags{},
 	}
 	for i, r := range p.Meshes[0].Ranks {
@@ -50,9 +50,10 @@ type rank struct {
 	handles map[string]*underway
 	turns   map[int32]int32 // how many meetings of a team this rank has joined
 	group   *group          // the open one
-	sum     *work           // of the SumLoans at hand
-	reads   []int32         // joints that it waits for
-	writes  []int32         // joints that it signals
+	last    batch
+	sum     *work   // of the SumLoans at hand
+	reads   []int32 // joints that it waits for
+	writes  []int32 // joints that it signals
 	host    float64
 }
 
@@ -105,7 +106,7 @@ func (r *rank) issue(on int32, s hostir.Stmt, w work, after ...int32) int32 {
 	for _, other := range after {
 		r.follow(t, other)
 	}
-	r.streams[on].last = t
+	r.streams[on].last, r.last = t, batch{}
 	return t
 }
 
@@ -117,14 +118,8 @@ var errTooMany = errors.New("too many calls")
 
 // block issues statements in order.
 func (r *rank) block(body []hostir.Stmt) error {
-	for i, s := range body {
-		var err error
-		if start, ok := s.(*hostir.StartCoalescing); ok {
-			r.openGroup(start, body[i+1:])
-		} else {
-			err = r.statement(s)
-		}
-		if err != nil {
+	for _, s := range body {
+		if err := r.statement(s); err != nil {
 			return err
 		}
 	}
@@ -161,6 +156,8 @@ func (r *rank) statement(s hostir.Stmt) error {
 		return err
 	case *hostir.Delay:
 		r.issue(r.current, s, work{fixed: float64(s.Microseconds), host: r.machine.Host.Kernel})
+	case *hostir.StartCoalescing:
+		r.group = &group{}
 	case *hostir.Communication, *hostir.P2PCommunication, *hostir.EndCoalescing, *hostir.Wait, *hostir.SumLoans:
 		return r.transfer(s)
 	default:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 type (
@@ -40,8 +41,6 @@ func (r *rank) shared(s *hostir.P2PCommunication) error {
 		r.markReady(s, r.flags(exchange, r.place, peer))
 	case r.sum != nil:
 		r.addRemote(s, r.flags(exchange, peer, r.place))
-	case r.group != nil:
-		r.gather(s, r.flags(exchange, peer, r.place), peer)
 	default:
 		r.copy(s, r.flags(exchange, peer, r.place), peer)
 	}
@@ -66,20 +65,54 @@ func (r *rank) flags(e *hostir.Exchange, owner, copier int32) *flags {
 // markReady sets the ready flag that the peer waits for. What Wait waits for is the peer's flag.
 func (r *rank) markReady(s *hostir.P2PCommunication, l *flags) {
 	r.note(s.Handle, l.done)
-	if r.group != nil {
-		r.group.joints = append(r.group.joints, l.ready)
-		r.group.signals++
-		return
+	r.leads(r.flag(s, work{kind: FlagWrite}, s.Of), l.ready)
+}
+
+// flag issues a flag operation to the current stream, or adds it to the batch of those just before it
+// where the schedule has both in one (signals: batched).
+func (r *rank) flag(s hostir.Stmt, w work, of string) int32 {
+	if r.joins(w.kind, of, schedule.Signals, schedule.Batched, r.current) {
+		w = r.last.work
+		w.fixed += r.machine.Device.FlagBatch
+		return r.extend(w, 0)
 	}
-	r.leads(r.issue(r.current, s, work{kind: FlagWrite, fixed: r.machine.Device.Flag, host: r.machine.Host.Flag}), l.ready)
+	w.fixed, w.host = r.machine.Device.Flag, w.host+r.machine.Host.Flag
+	t := r.issue(r.current, s, w)
+	r.last = batch{open: true, task: t, work: w}
+	return t
+}
+
+// joins reports whether a call is one with that before it: both are of a kind, on one stream, and the
+// schedule of the communication has it so.
+func (r *rank) joins(kind Kind, of, field, value string, on int32) bool {
+	return r.last.open && r.last.work.kind == kind && r.streams[on].last == r.last.task && r.program.Choices.Of(of, field) == value
+}
+
+// extend makes more of the open batch.
+func (r *rank) extend(w work, bytes int64) int32 {
+	r.last.work, r.last.bytes = w, r.last.bytes+bytes
+	if captured(r.program) {
+		w = r.machine.inGraph(w)
+	}
+	r.tasks[r.last.task].work = w
+	return r.last.task
 }
 
 // copy waits for the flag, copies, and sets the other one, on the stream of all copies.
 func (r *rank) copy(s *hostir.P2PCommunication, l *flags, peer int32) {
 	m, on := r.machine, r.named(hostir.CopyStream)
+	byKernel := m.copyKernel(s.Backend, r.last.bytes+bytesOf(s.Buffer))
+	if r.joins(byKernel.kind, s.Of, schedule.Copy, schedule.Fused, on) { // it is a part of one kernel
+		t := r.extend(byKernel, bytesOf(s.Buffer))
+		r.follow(t, l.ready)
+		r.ends(t, peer, s.Handle, l.done)
+		r.tasks[t].ranks = r.self()
+		return
+	}
 	before := r.handOver(s, on)
 	if copiedByKernel(r.program, s) { // one kernel
 		t := r.issue(on, s, m.copyKernel(s.Backend, bytesOf(s.Buffer)), before, l.ready)
+		r.last = batch{true, t, r.tasks[t].work, bytesOf(s.Buffer)}
 		r.ends(t, peer, s.Handle, l.done)
 		return
 	}
@@ -108,54 +141,6 @@ func (r *rank) ends(t, peer int32, handle string, signals ...int32) {
 	for _, joint := range signals {
 		r.leads(t, joint)
 	}
-}
-
-// gather adds a copy to the open group.
-func (r *rank) gather(s *hostir.P2PCommunication, l *flags, peer int32) {
-	g := r.group
-	g.signals++
-	g.joints = append(g.joints, l.ready)
-	g.arrives = append(g.arrives, l.done)
-	g.handles = append(g.handles, s.Handle)
-	g.bytes += float64(bytesOf(s.Buffer))
-	g.puts = s.Backend == hostir.IPCPut
-	g.peers = append(g.peers, peer)
-}
-
-// signals issues a group of flags, or of copies.
-func (r *rank) signals(s *hostir.EndCoalescing, g *group) {
-	if g.signals == 0 {
-		return
-	}
-	m := r.machine
-	flags := work{kind: FlagWait, fixed: m.Device.Flag + float64(g.signals-1)*m.Device.FlagBatch, host: m.Host.Flag}
-	switch g.kind {
-	case hostir.Lends:
-		flags.kind = FlagWrite
-		t := r.issue(r.current, s, flags)
-		for _, joint := range g.joints {
-			r.leads(t, joint)
-		}
-	case hostir.Returns:
-		flags.host += m.Host.Event
-		r.issue(r.current, s, flags, g.joints...)
-	default:
-		r.fusedCopies(s, g)
-	}
-}
-
-// fusedCopies issues one kernel for several copies.
-func (r *rank) fusedCopies(s *hostir.EndCoalescing, g *group) {
-	on, backend := r.named(hostir.CopyStream), hostir.IPCGet
-	if g.puts {
-		backend = hostir.IPCPut
-	}
-	before := r.handOver(s, on)
-	t := r.issue(on, s, r.machine.copyKernel(backend, int64(g.bytes)), append(g.joints, before)...)
-	for i, handle := range g.handles {
-		r.ends(t, g.peers[i], handle, g.arrives[i])
-	}
-	r.tasks[t].ranks = r.self()
 }
 
 // sumLoans issues a peer-read reduction: one kernel that waits for the ready flags of its peers, reads their

@@ -12,17 +12,17 @@ type (
 		loops []*hostir.For
 		tasks map[int64]int32
 	}
-	// group is an open group: of signals, or of communications over NCCL.
+	// group is an open group of communications over NCCL.
 	group struct {
-		kind    hostir.SignalKind
-		team    *team    // whose stream carries it
-		arrives []int32  // meetings
-		signals int      // of a group of signals
-		joints  []int32  // that it waits for, or that it signals
-		handles []string // of its copies
-		bytes   float64  // that its copies move, and the rank that most of them come from
-		puts    bool
-		peers   []int32
+		team    *team   // whose stream carries it
+		arrives []int32 // meetings
+	}
+	// batch is the last call of a rank, if it is flags or copies that neighbours may be one with.
+	batch struct {
+		open  bool
+		task  int32
+		work  work
+		bytes int64 // that its copies move
 	}
 )
 
@@ -58,11 +58,8 @@ func (r *rank) wait(s *hostir.Wait) error {
 	switch {
 	case err != nil || !ok:
 		return err
-	case r.group != nil:
-		r.group.joints = append(r.group.joints, t)
-		r.group.signals++
 	case r.tasks[t].kind == joint: // the peer sets the done flag
-		r.issue(r.current, s, work{kind: FlagWait, fixed: r.machine.Device.Flag, host: r.machine.Host.Flag + r.machine.Host.Event}, t)
+		r.follow(r.flag(s, work{kind: FlagWait, host: r.machine.Host.Event}, r.exchanges[s.Handle].Send.Of), t)
 	default:
 		w := work{host: r.machine.Host.Event}
 		if r.tasks[t].stream != r.current {
@@ -93,25 +90,10 @@ func (r *rank) awaited(s *hostir.Wait, loops []*hostir.For) (int64, error) {
 	return r.iteration(loops), nil
 }
 
-// openGroup starts a group.
-func (r *rank) openGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) {
-	kind, known := r.groups[s]
-	if !known {
-		members, _ := hostir.Group(rest)
-		kind = hostir.SignalKindOfAll(members, r.exchanges)
-		r.groups[s] = kind
-	}
-	r.group = &group{kind: kind}
-}
-
 // closeGroup issues the open group, as one call.
 func (r *rank) closeGroup(s *hostir.EndCoalescing) error {
 	g := r.group
 	r.group = nil
-	if g.kind != hostir.NoSignals {
-		r.signals(s, g)
-		return nil
-	}
 	if len(g.arrives) == 0 {
 		return nil
 	}

@@ -36,8 +36,7 @@ package hostir
 // statements, each iteration and each buffer that is shared: in one iteration a rank
 // exchanges, through one pair of statements, with one peer in each direction.
 //
-// A signal, a wait for one and a copy are an operation each, or one with their neighbours in a
-// group; see SignalKind.
+// A signal, a wait for one and a copy are an operation each; the calls may make one of neighbours.
 type Backend string
 
 // The backends. None stands until assign-transport has run.

@@ -50,7 +50,6 @@ type builder struct {
 	declared   []*hostir.Tensor
 	current    calls.Stream // that the statement at hand runs on
 	group      *transfer    // the open group of communications
-	signals    *signalGroup // the open group of transfers through shared memory
 	sum        string       // the variable of the peer-read sum at hand; empty outside of one
 
 	callerWorkspace bool

@@ -15,12 +15,8 @@ func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]c
 	if end == nil {
 		return nil, internalError(s.Pos, s.Op(), "the group has no end in its list of statements")
 	}
-	on := b.current
 	defer func(inside string) { b.inside, b.skip = inside, len(members)+1 }(b.inside)
 	b.inside = b.guard
-	if kind := hostir.SignalKindOfAll(members, b.pairs); kind != hostir.NoSignals {
-		return b.batch(members, kind, end, on)
-	}
 	for _, next := range members {
 		switch next := next.(type) {
 		case *hostir.Communication:

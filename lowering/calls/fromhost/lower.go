@@ -83,7 +83,7 @@ func (b *builder) items(body []hostir.Stmt) ([]calls.Stmt, error) {
 		list = append(list, guarded(guard, lowered)...)
 		i, b.skip = i+b.skip, 0
 	}
-	return mergeIfs(list), nil
+	return calls.MergeIfs(list), nil
 }
 
 // note gives what a host statement became its position, and its note to the first statement: where it
@@ -238,10 +238,10 @@ func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) ([]*b
 }
 
 // info locates a statement that makes calls: what an error calls it, in words, becomes a constant
-// with a name like the label. A part of a batch, or of a peer-read sum, makes none of its own.
+// with a name like the label. A part of a peer-read sum makes none of its own.
 func (b *builder) info(s hostir.Stmt, label, words string) calls.Info {
 	info := calls.Info{Pos: s.Meta().Pos}
-	if b.signals == nil && b.sum == "" {
+	if b.sum == "" {
 		info.Label = b.label(label, At(s.Meta().Pos, words))
 	}
 	return info

@@ -104,21 +104,3 @@ func guarded(guard string, list []calls.Stmt) []calls.Stmt {
 	}
 	return out
 }
-
-// mergeIfs makes one block of adjacent statements under the same condition, and drops conditions
-// that always hold.
-func mergeIfs(list []calls.Stmt) []calls.Stmt {
-	var merged []calls.Stmt
-	for _, s := range list {
-		next, ok := s.(*calls.If)
-		if ok && len(merged) > 0 && next.Guard != "" {
-			last, ok := merged[len(merged)-1].(*calls.If)
-			if ok && last.Guard == next.Guard {
-				last.Body = append(last.Body, next.Body...)
-				continue
-			}
-		}
-		merged = append(merged, s)
-	}
-	return merged
-}

@@ -26,6 +26,7 @@ type shareKey struct {
 // An exchange is a send and a receive, the owner's side of which was lowered.
 type exchange struct {
 	share *share
+	of    string           // the communication
 	first extents.Quantity // transfers of other statements on the buffer
 	loops []loop           // that the owner's side stands in
 	at    expr.Expr        // where the owner's view starts in its buffer; nil at the start
@@ -58,13 +59,12 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, erro
 // ready lowers the owner's side, and notes where its buffer is for the copier's.
 func (b *builder) ready(s *hostir.P2PCommunication, info calls.Info, buf *buffer, pair *hostir.Exchange) []calls.Stmt {
 	share := b.share(s, buf, pair.Shared)
-	e := &exchange{share: share, first: share.transfers, loops: slices.Clone(b.loops), at: buf.at, typ: buf.typ}
+	e := &exchange{share: share, of: pair.Send.Of, first: share.transfers, loops: slices.Clone(b.loops), at: buf.at, typ: buf.typ}
 	share.transfers = plus(share.transfers, b.iterations())
 	b.exchanges[pair] = e
 	b.handles[s.Handle] = &transfer{loops: slices.Clone(b.loops), lent: e, guard: b.guard}
-	on, batch := b.part(b.current)
 	return []calls.Stmt{&calls.FlagWrite{
-		Info: info, Flag: calls.Flag{Share: share.Name, Done: false, Transfer: b.transfer(e)}, Peer: b.spelled(b.peerOf(s).rank), On: on, Batch: batch, Kernel: b.byKernel(),
+		Info: info, Flag: calls.Flag{Share: share.Name, Done: false, Transfer: b.transfer(e)}, Peer: b.spelled(b.peerOf(s).rank), On: b.current, Kernel: isGraph(b.program), Joins: b.joins(e.of),
 	}}
 }
 

@@ -17,7 +17,6 @@ type flow struct {
 	base    map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it
 	other   map[*hostir.Tensor]*hostir.Tensor // view that both sides of an If made -> that of the first side, if it is another one
 	group   *hostir.StartCoalescing           // the open group
-	signal  bool                              // it holds transfers between shared memories
 	loops   []*hostir.For                     // that enclose the statement at hand
 	started map[string][]*hostir.For          // handle -> the loops that it was started in
 	shares  map[string]*hostir.Exchange
@@ -43,15 +42,15 @@ func (v *verifier) flow() {
 
 // block checks the statements of one list; groups end in the list that opens them.
 func (f *flow) block(body []hostir.Stmt) {
-	outer, signal := f.group, f.signal
-	f.group, f.signal = nil, false
+	outer := f.group
+	f.group = nil
 	for _, s := range body {
 		f.statement(s)
 	}
 	if f.group != nil {
 		f.breach(f.group.Pos, "group", "the group is not closed in the statements where it was opened")
 	}
-	f.group, f.signal = outer, signal
+	f.group = outer
 }
 
 func (f *flow) position(body []hostir.Stmt) diag.Pos {
@@ -62,7 +61,7 @@ func (f *flow) position(body []hostir.Stmt) diag.Pos {
 }
 
 func (f *flow) statement(s hostir.Stmt) {
-	if _, ok := s.(*hostir.P2PCommunication); !ok && f.group != nil && !f.signal {
+	if _, ok := s.(*hostir.P2PCommunication); !ok && f.group != nil {
 		switch s.(type) {
 		case *hostir.Communication, *hostir.EndCoalescing:
 		default:
@@ -96,15 +95,13 @@ func (f *flow) statement(s hostir.Stmt) {
 func (f *flow) transfers(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:
-		f.group, f.signal = s, f.signals[s]
+		f.group = s
 	case *hostir.EndCoalescing:
 		if f.group == nil {
 			f.breach(s.Pos, "group", "no group is open")
 		}
-		if !f.signal {
-			f.start(s.Handle)
-		}
-		f.group, f.signal = nil, false
+		f.start(s.Handle)
+		f.group = nil
 	case *hostir.Communication:
 		f.expression(s.Pos, "the root", s.Root, int64(len(s.Mesh.Ranks)))
 		if f.group == nil {
@@ -114,7 +111,10 @@ func (f *flow) transfers(s hostir.Stmt) {
 		world := f.bounds.names["rank"].high + 1
 		f.expressionOn(s.Pos, s.Buffer.Mesh, "the peer", s.Peer, world)
 		f.teammate(s)
-		if f.group == nil || f.signal {
+		if s.Backend.IPC() && f.group != nil {
+			f.breach(s.Pos, "group", "%s is over CUDA IPC and stands in a group", s.Handle)
+		}
+		if f.group == nil {
 			f.start(s.Handle)
 		}
 	case *hostir.Select:

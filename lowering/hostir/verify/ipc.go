@@ -58,18 +58,13 @@ func (v *verifier) pair(s *hostir.ShareMemHandles, e *hostir.Exchange) {
 
 // sharedIn checks where the statements of one list stand; seen are those before it.
 func (v *verifier) sharedIn(body []hostir.Stmt, exchanges map[string]*hostir.Exchange, seen map[hostir.Stmt]bool) {
-	for i, s := range body {
+	for _, s := range body {
 		seen[s] = true
 		for _, inner := range hostir.Bodies(s) {
 			v.sharedIn(*inner, exchanges, seen)
 		}
-		switch s := s.(type) {
-		case *hostir.StartCoalescing:
-			v.signalGroup(s, body[i+1:], exchanges)
-		case *hostir.P2PCommunication:
-			if s.Backend.IPC() {
-				v.sharedAt(s, exchanges[s.Handle], seen)
-			}
+		if s, ok := s.(*hostir.P2PCommunication); ok && s.Backend.IPC() {
+			v.sharedAt(s, exchanges[s.Handle], seen)
 		}
 	}
 }
@@ -85,21 +80,4 @@ func (v *verifier) sharedAt(s *hostir.P2PCommunication, e *hostir.Exchange, seen
 	if s == e.Copier() && !seen[e.Owner()] {
 		v.breach(s.Pos, "shared", "%s copies before %s lends: two ranks would wait for each other", s.Handle, e.Owner().Handle)
 	}
-}
-
-// signalGroup notes a group of transfers between shared memories, which must be of one kind:
-// one operation does what is asked of all of them.
-func (v *verifier) signalGroup(s *hostir.StartCoalescing, rest []hostir.Stmt, exchanges map[string]*hostir.Exchange) {
-	members, _ := hostir.Group(rest)
-	kind := hostir.SignalKindOfAll(members, exchanges)
-	if kind != hostir.NoSignals {
-		v.signals[s] = true
-		return
-	}
-	hostir.Walk(members, func(m hostir.Stmt) bool {
-		if t, ok := m.(*hostir.P2PCommunication); ok && t.Backend.IPC() {
-			v.breach(t.Pos, "shared", "%s stands in a group that does not only lend, only copy or only wait for copies", t.Handle)
-		}
-		return true
-	})
 }

@@ -33,7 +33,7 @@ var Invariants = []Invariant{
 	{"wait", "a communication is waited for, once, after it was started"},
 	{"shared", "a transfer over CUDA IPC is paired with its counterpart before it starts; the one that lends stands first"},
 	{"sum", "a sum of loans holds receives over IPC-get into its result, sends of that over IPC-put, and what names their memory"},
-	{"group", "a group holds communications, or what one operation does for several transfers over CUDA IPC, and is closed where it was opened"},
+	{"group", "a group holds communications, none of them over CUDA IPC, and is closed where it was opened"},
 	{"shape", "operands and results of a statement fit each other"},
 	{"communication", "a communication's type is what its domains say"},
 	{"local", "a statement that computes has all of its operands on the ranks of its result, and the parts of a rank fit each other"},
@@ -44,7 +44,7 @@ var Invariants = []Invariant{
 // Program checks all invariants of a program, and of the one that runs otherwise, and returns
 // every breach as *diag.Errors.
 func Program(p *hostir.Program) error {
-	v := &verifier{program: p, bounds: newBounds(p), lowered: hostir.Allocates(p), signals: map[*hostir.StartCoalescing]bool{}}
+	v := &verifier{program: p, bounds: newBounds(p), lowered: hostir.Allocates(p)}
 	v.names()
 	v.domains()
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
@@ -73,7 +73,6 @@ type verifier struct {
 	errors  diag.List
 	tensors map[*hostir.Tensor]bool
 	meshes  map[*domain.Mesh]bool
-	signals map[*hostir.StartCoalescing]bool // groups of transfers between shared memories
 }
 
 // breach reports a broken invariant.

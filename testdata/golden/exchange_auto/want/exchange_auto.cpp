@@ -36,12 +36,12 @@ constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .d
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
-constexpr const char* kLends = "spec.yaml:15:5 lends: group";
+constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
 constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_2";
 constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 2)";
-constexpr const char* kReturns = "spec.yaml:16:5 returns: group";
+constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kReduceC = "spec.yaml:16:5 Reduce of C";
 constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
@@ -82,7 +82,7 @@ class ExchangeAuto final : public hirgen::Program {
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 1);
+  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, 1);
 };
 
 void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -96,12 +96,12 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
-  hirgen::FlagKernel lends(hirgen::FlagUse::kWrite);
+  hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
-    lends.add(P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence_number());
+    ready_flags.add(P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence_number());
   }
-  lends.submit(copy, kLends);
+  ready_flags.submit(copy, kReceive);
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
@@ -133,12 +133,12 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  hirgen::FlagKernel returns(hirgen::FlagUse::kWait);
+  hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
-    returns.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
+    done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
   }
-  returns.submit(caller, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
+  done_flags.submit(caller, kWaitReceive);
+  HG_CHECK(cudaEventRecord(wait_receive_[0], caller), kWaitReceive);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceC);
   for (int64_t s = 1; s < D; ++s) {
@@ -169,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_auto", .spec = "spec.yaml",
-               .digest = "98f22ab28f6723730e54a94c8d99df8e89cfdfa374fbf1cbaa76bf83a605b920", .mesh_size = D,
+               .digest = "1076f9099a3f74ec82f88511dc6b91774b0eaed26bf40b1bba019098dc9fadd4", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

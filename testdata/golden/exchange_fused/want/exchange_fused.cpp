@@ -32,13 +32,13 @@ constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = 
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
-constexpr const char* kLends = "spec.yaml:12:5 lends: group";
+constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
-constexpr const char* kTransfers = "spec.yaml:12:5 transfers: group";
+constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all_s";
 constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
 constexpr const char* kMatmulC = "spec.yaml:12:5 Matmul of C_s";
 constexpr const char* kJoined = "spec.yaml:12:5 Synchronize(worker s % 2)";
-constexpr const char* kReturns = "spec.yaml:12:5 returns: group";
+constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 
 // The buffers that ranks share, with the number of transfers in a call.
 constexpr hirgen::SharedShape kAShared =
@@ -72,9 +72,9 @@ class ExchangeFused final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events transfers_done_ = context_.events("transfers_done", kTransfers, 1);
+  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 1);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
 };
 
 void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -88,22 +88,22 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
-  hirgen::FlagKernel lends(hirgen::FlagUse::kWrite);
+  hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // Moved, so that Matmul is local to a rank.
-    lends.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
+    ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
   }
-  lends.submit(copy, kLends);
-  hirgen::TransferKernel transfers;
+  ready_flags.submit(copy, kSend);
+  hirgen::TransferKernel copies;
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-    transfers.add(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
-                  A_ipc.flags(from, s));
+    copies.add(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
+               A_ipc.flags(from, s));
   }
-  transfers.submit(copy, kTransfers);
-  HG_CHECK(cudaEventRecord(transfers_done_[0], copy), kTransfers);
+  copies.submit(copy, kReceive);
+  HG_CHECK(cudaEventRecord(receive_done_[0], copy), kReceive);
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
@@ -118,7 +118,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, transfers_done_[0], 0), kWaitReceive);
+      HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[0], 0), kWaitReceive);
     }
 
     gemm(context_, C_plan_, A_s, B, C + slice * kShardM * N, workspaces_[s % kComputeStreams], compute,
@@ -131,12 +131,12 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  hirgen::FlagKernel returns(hirgen::FlagUse::kWait);
+  hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
-    returns.add(A_ipc.done(s), A_ipc.sequence_number());
+    done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
   }
-  returns.submit(caller, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
+  done_flags.submit(caller, kWaitSend);
+  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
   context_.call_issued(caller);
 }
 
@@ -162,7 +162,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_fused", .spec = "spec.yaml",
-               .digest = "9548fb18807a2016065032a789977debaca68edbe8d056b07e2ec231d957bf9a", .mesh_size = D,
+               .digest = "7fd2c3f65637b639087c71ab338823c05944e7e5d5b81d0e18a63766bbf9adb4", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -35,7 +35,7 @@ constexpr hirgen::MatmulShape kEShape = {.m = kShardM, .n = N, .k = K, .dtype = 
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
-constexpr const char* kLends = "spec.yaml:16:5 lends: group";
+constexpr const char* kSend = "spec.yaml:16:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:11:3 sharing A with the other ranks along x";
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of A_all_s";
 constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
@@ -44,7 +44,7 @@ constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 2)";
 constexpr const char* kExchange = "spec.yaml:17:5 exchange: group";
 constexpr const char* kReceive2 = "spec.yaml:17:5 receive_2: receive of E_s";
 constexpr const char* kSend2 = "spec.yaml:17:5 send_2: send of C";
-constexpr const char* kReturns = "spec.yaml:16:5 returns: group";
+constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 constexpr const char* kWaitExchange = "spec.yaml:17:5 Wait(exchange)";
 
 // The buffers that ranks share, with the number of transfers in a call.
@@ -86,7 +86,7 @@ class ExchangeRows final : public hirgen::Program {
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, R);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, R);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 1);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
 };
 
 void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -102,14 +102,14 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   if (on_grid_) {
-    hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
+    hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
 
       // Moved, so that Matmul is local to a rank.
-      lends.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
+      ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
     }
-    lends.submit(copy, kLends);
+    ready_flags.submit(copy, kSend);
   }
 
   for (int64_t s = 1; s < D; ++s) {
@@ -177,12 +177,12 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   if (on_grid_) {
-    hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
+    hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
-      returns.add(A_ipc.done(s), A_ipc.sequence_number());
+      done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
     }
-    returns.submit(caller, kReturns);
-    HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
+    done_flags.submit(caller, kWaitSend);
+    HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
   }
 
   for (int64_t s = 1; s < R; ++s) {
@@ -216,7 +216,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "00708a7ae51a0b2d5ee3b47b296fd7240431ff4cd7d7a8aab92fc2d09a041fef", .mesh_size = 6,
+               .digest = "f8fd5d5b512cbf75f7438fe9aa8e004454b59bca3fab9ef80487fc0b9de24cc0", .mesh_size = 6,
                .gemms = {{D * kShardM, N, K, 1}},
                .communications = {"sendrecv x of grid", "sendrecv y of grid"},
                .bytes = (R - 1) * D * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",

@@ -42,17 +42,17 @@ constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .ba
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P_piece";
 constexpr const char* kStarted = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kJoined = "spec.yaml:17:5 Synchronize(worker piece % 2)";
-constexpr const char* kLends = "spec.yaml:17:5 lends: group";
+constexpr const char* kSend = "spec.yaml:17:5 send: send of P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts_s_piece";
 constexpr const char* kSetPPartsS2Piece = "spec.yaml:17:5 Set of P_parts_s_2_piece";
 constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
 constexpr const char* kReduceRPiece = "spec.yaml:17:5 Reduce of R_piece";
 constexpr const char* kJoined2 = "spec.yaml:18:5 Synchronize(worker piece % 2)";
-constexpr const char* kLends2 = "spec.yaml:18:5 lends_2: group";
+constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of C";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C_s_piece";
-constexpr const char* kReturns = "spec.yaml:17:5 returns: group";
+constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
 constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
 
 // The buffers that ranks share, with the number of transfers in a call.
@@ -94,7 +94,7 @@ class PiecesAtOnce final : public hirgen::Program {
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D * 4);
   hirgen::Events joined2_ = context_.events("joined2", kJoined2, kComputeStreams);
   hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, D * 4);
-  hirgen::Events returns_ = context_.events("returns", kReturns, 1);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
 };
 
 void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -119,12 +119,12 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // All transfers are issued up front, on a stream of their own.
     HG_CHECK(cudaEventRecord(joined_[piece % kComputeStreams], compute), kJoined);
     HG_CHECK(cudaStreamWaitEvent(copy, joined_[piece % kComputeStreams], 0), kJoined);
-    hirgen::MemOpBatch lends(hirgen::FlagUse::kWrite, driver_);
+    hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (rank + s) % D;
-      lends.add(P_ipc.ready_at(to, piece * D + s), P_ipc.sequence_number());
+      ready_flags.add(P_ipc.ready_at(to, piece * D + s), P_ipc.sequence_number());
     }
-    lends.submit(copy, kLends);
+    ready_flags.submit(copy, kSend);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
 
@@ -155,12 +155,12 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                           {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute, kReduceRPiece);
     HG_CHECK(cudaEventRecord(joined2_[piece % kComputeStreams], compute), kJoined2);
     HG_CHECK(cudaStreamWaitEvent(copy, joined2_[piece % kComputeStreams], 0), kJoined2);
-    hirgen::MemOpBatch lends_2(hirgen::FlagUse::kWrite, driver_);
+    hirgen::MemOpBatch ready_flags2(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (D + rank - s) % D;
-      lends_2.add(C_ipc.ready_at(to, piece * D + s), C_ipc.sequence_number());
+      ready_flags2.add(C_ipc.ready_at(to, piece * D + s), C_ipc.sequence_number());
     }
-    lends_2.submit(copy, kLends2);
+    ready_flags2.submit(copy, kSend2);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (rank + s) % D;
 
@@ -178,20 +178,20 @@ void PiecesAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  hirgen::MemOpBatch returns(hirgen::FlagUse::kWait, driver_);
+  hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t piece = 0; piece < 4; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
-      returns.add(P_ipc.done(piece * D + s), P_ipc.sequence_number());
+      done_flags.add(P_ipc.done(piece * D + s), P_ipc.sequence_number());
     }
   }
 
   for (int64_t piece = 0; piece < 4; ++piece) {
     for (int64_t s = 1; s < D; ++s) {
-      returns.add(C_ipc.done(piece * D + s), C_ipc.sequence_number());
+      done_flags.add(C_ipc.done(piece * D + s), C_ipc.sequence_number());
     }
   }
-  returns.submit(caller, kReturns);
-  HG_CHECK(cudaEventRecord(returns_[0], caller), kReturns);
+  done_flags.submit(caller, kWaitSend);
+  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
   HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[3 * D + (D - 1)], 0), kWaitReceive2);
   context_.call_issued(caller);
 }
@@ -218,7 +218,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "pieces_at_once", .spec = "spec.yaml",
-               .digest = "01a839c4da0a82cbb5cf25afa7faf61acee0a822765d64a99904103ac0c342fe", .mesh_size = D,
+               .digest = "6b97a5bcfd5d9ac2cdfa0d6763040c6e0399716c5f65ae0ebefd440edad596a4", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * 8, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

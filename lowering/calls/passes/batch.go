@@ -1,0 +1,341 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/names"
+)
+
+// batchMemoryOperations makes one operation of neighbours that write flags, that wait for flags or that
+// copy, where Joins lets them: each costs microseconds of its stream. A loop of nothing else counts as
+// one of them; a statement that has no such neighbour stays alone.
+//
+//	For(var s, first 1, count D):             MemOpBatch(name ready_flags, use write, on copy):
+//	  FlagWrite(..., joins driver, on copy) ->  For(var s, first 1, count D):
+//	                                              FlagWrite(..., batch ready_flags)
+//
+// What orders the stream of copies behind another one stands before the batch, once, and so does,
+// behind it, the record that the copies or the waits are over.
+func batchMemoryOperations(p *calls.Program) {
+	b := &batcher{program: p, names: names.NewTable(), copied: map[string]join{}}
+	b.names.Reserve(p.Name)
+	r := &calls.Rewriter{Noted: func(_, name string) { b.names.Reserve(name) }}
+	calls.RewriteAll(p.Body, r)
+	for _, d := range p.Declarations() {
+		r.Rewrite(d)
+	}
+	p.Body = b.list(p.Body)
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if w, ok := s.(*calls.StreamWait); ok {
+			if to, ok := b.copied[w.Event.Set]; ok {
+				w.Event = calls.Event{Set: to.set, Index: outer(w.Event.Index, to.inner)}
+			}
+		}
+		if joins := joinsOf(s); joins != nil {
+			*joins = ""
+		}
+		return true
+	})
+}
+
+// batcher makes batches.
+type batcher struct {
+	program *calls.Program
+	names   *names.Table
+	loops   []*calls.For
+	copied  map[string]join // events of copies that are recorded as others
+}
+
+// join is an event in place of one that so many loops more numbered.
+type join struct {
+	set   string
+	inner int
+}
+
+// outer is the number of an iteration without that of its innermost loops, so many.
+func outer(index expr.Expr, inner int) expr.Expr {
+	for ; inner > 0; inner-- {
+		sum, ok := index.(*expr.Binary)
+		if !ok || sum.Op != "+" {
+			return expr.Int(0)
+		}
+		product, ok := sum.X.(*expr.Binary)
+		if !ok || product.Op != "*" {
+			return expr.Int(0)
+		}
+		index = product.X
+	}
+	return index
+}
+
+// kind is what can be one batch; the zero kind is what cannot.
+type kind struct{ use, on string }
+
+// joinsOf is the field that lets a statement join others; nil if it has none.
+func joinsOf(s calls.Stmt) *string {
+	switch s := s.(type) {
+	case *calls.FlagWrite:
+		return &s.Joins
+	case *calls.FlagWait:
+		return &s.Joins
+	case *calls.Transfer:
+		return &s.Joins
+	}
+	return nil
+}
+
+// list makes batches in a list of statements.
+func (b *batcher) list(body []calls.Stmt) []calls.Stmt {
+	var out []calls.Stmt
+	for len(body) > 0 {
+		n, k := unit(body)
+		end, several := n, isLoop(body[0])
+		for k != (kind{}) && end < len(body) {
+			more, next := unit(body[end:])
+			if next != k {
+				break
+			}
+			end, several = end+more, true
+		}
+		run := body[:end]
+		body = body[end:]
+		if k != (kind{}) && several {
+			out = append(out, b.batch(k, run)...)
+			continue
+		}
+		for _, s := range run {
+			b.inside(s)
+		}
+		out = append(out, run...)
+	}
+	return calls.MergeIfs(out)
+}
+
+// inside makes batches in a loop or a branch.
+func (b *batcher) inside(s calls.Stmt) {
+	switch s := s.(type) {
+	case *calls.For:
+		b.loops = append(b.loops, s)
+		s.Body = b.list(s.Body)
+		b.loops = b.loops[:len(b.loops)-1]
+	case *calls.If:
+		s.Body, s.Else = b.list(s.Body), b.list(s.Else)
+	}
+}
+
+func isLoop(s calls.Stmt) bool { _, ok := s.(*calls.For); return ok }
+
+// unit counts the statements that a list starts with and that belong together: an operation with what
+// orders streams around it, or a loop or a branch of operations of one kind.
+func unit(body []calls.Stmt) (n int, k kind) {
+	switch s := body[0].(type) {
+	case *calls.For:
+		if k := kindOf(s.Body); !varies(s) {
+			return 1, k
+		}
+	case *calls.If:
+		if len(s.Else) == 0 {
+			return 1, kindOf(s.Body)
+		}
+	case *calls.FlagWrite:
+		if s.Joins != "" {
+			return 1, kind{"write", s.On.String()}
+		}
+	case *calls.FlagWait:
+		if s.Joins != "" {
+			return 1 + recordsOn(body[1:], s.On), kind{"wait", s.On.String()}
+		}
+	case *calls.Transfer:
+		if s.Joins != "" {
+			return 1 + recordsOn(body[1:], s.On), kind{"copy", s.On.String()}
+		}
+	case *calls.EventRecord: // a copy's stream may wait first
+		if len(body) > 2 && isWaitFor(body[1], s.Event) {
+			if n, k := unit(body[2:]); k.use == "copy" {
+				return 2 + n, k
+			}
+		}
+	}
+	return 1, kind{}
+}
+
+// varies reports whether the streams of a loop depend on its iteration.
+func varies(loop *calls.For) bool {
+	found := false
+	calls.Walk(loop.Body, func(s calls.Stmt) bool {
+		found = found || slices.ContainsFunc(calls.StreamsOf(s), func(on calls.Stream) bool { return expr.Mentions(on.Index, loop.Var) })
+		return !found
+	})
+	return found
+}
+
+// recordsOn counts the record that the operation before a list is over.
+func recordsOn(body []calls.Stmt, on calls.Stream) int {
+	if len(body) > 0 {
+		if r, ok := body[0].(*calls.EventRecord); ok && r.On.String() == on.String() {
+			return 1
+		}
+	}
+	return 0
+}
+
+func isWaitFor(s calls.Stmt, e calls.Event) bool {
+	w, ok := s.(*calls.StreamWait)
+	return ok && w.Event.Set == e.Set
+}
+
+// kindOf is that of all operations of a list; what only names something is none.
+func kindOf(body []calls.Stmt) kind {
+	var all kind
+	for len(body) > 0 {
+		n, k := unit(body)
+		switch body[0].(type) {
+		case *calls.Let, *calls.Declare:
+			body = body[1:]
+			continue
+		}
+		if k == (kind{}) || all != (kind{}) && all != k {
+			return kind{}
+		}
+		all, body = k, body[n:]
+	}
+	return all
+}
+
+// batchNames are the variables that gather the parts of batches.
+var batchNames = map[string]string{"write": "ready_flags", "wait": "done_flags", "copy": "copies"}
+
+// batch makes one operation of a run of one kind.
+func (b *batcher) batch(k kind, run []calls.Stmt) []calls.Stmt {
+	g := &gathering{b: b, guard: guardOf(run), batch: &calls.MemOpBatch{Name: b.names.Local(batchNames[k.use]), Use: k.use}}
+	g.batch.Body = g.strip(run)
+	list := slices.Concat(g.before, []calls.Stmt{g.batch})
+	if g.after != nil {
+		list = append(list, g.after)
+	}
+	if g.guard != "" {
+		return []calls.Stmt{&calls.If{Guard: g.guard, Body: list}}
+	}
+	return list
+}
+
+func isGuard(s *calls.If) bool { return s.Guard != "" && s.Cond == nil && s.Reach == nil }
+
+// guardOf is the guard under which all operations of a run stand: it then stands around the batch.
+func guardOf(run []calls.Stmt) string {
+	var found []string
+	var look func(body []calls.Stmt, under string)
+	look = func(body []calls.Stmt, under string) {
+		for _, s := range body {
+			switch s := s.(type) {
+			case *calls.For:
+				look(s.Body, under)
+			case *calls.If:
+				if isGuard(s) && under == "" {
+					look(s.Body, s.Guard)
+				} else {
+					look(s.Body, under)
+				}
+			default:
+				if joinsOf(s) != nil && !slices.Contains(found, under) {
+					found = append(found, under)
+				}
+			}
+		}
+	}
+	look(run, "")
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// gathering is a batch in the making.
+type gathering struct {
+	b      *batcher
+	batch  *calls.MemOpBatch
+	guard  string             // that stands around the batch
+	before []calls.Stmt       // what its stream waits for
+	after  *calls.EventRecord // that it is over
+	inner  int                // loops around the statement at hand, within the batch
+}
+
+// strip makes statements parts of the batch, and takes what orders streams out of them.
+func (g *gathering) strip(body []calls.Stmt) []calls.Stmt {
+	var parts []calls.Stmt
+	for i := 0; i < len(body); i++ {
+		switch s := body[i].(type) {
+		case *calls.EventRecord:
+			if i+1 < len(body) && isWaitFor(body[i+1], s.Event) {
+				i++
+				if g.before == nil {
+					e := g.b.once(s.Event.Set)
+					g.before = calls.Order(s.Info, e, s.On, calls.Stream{Name: calls.Copies})
+				}
+				continue
+			}
+			g.over(s)
+			continue
+		case *calls.For:
+			g.inner++
+			s.Body = g.strip(s.Body)
+			g.inner--
+		case *calls.If:
+			s.Body = g.strip(s.Body)
+			if isGuard(s) && s.Guard == g.guard {
+				parts = append(parts, s.Body...)
+				continue
+			}
+		case *calls.FlagWrite:
+			g.join(&s.Info, &s.On, &s.Joins, &s.Batch)
+			s.Kernel = false
+		case *calls.FlagWait:
+			g.join(&s.Info, &s.On, &s.Joins, &s.Batch)
+			s.Kernel = false
+		case *calls.Transfer:
+			g.join(&s.Info, &s.On, &s.Joins, &s.Batch)
+		}
+		parts = append(parts, body[i])
+	}
+	return parts
+}
+
+// join makes an operation a part of the batch, which errors call what they would have called its first one.
+func (g *gathering) join(info *calls.Info, on *calls.Stream, joins, batch *string) {
+	if g.batch.Label == "" {
+		g.batch.Pos, g.batch.Label, g.batch.On = info.Pos, info.Label, *on
+	}
+	g.batch.Kernel = g.batch.Kernel || *joins == calls.ByKernel
+	info.Label, *on, *joins, *batch = "", calls.Stream{}, "", g.batch.Name
+}
+
+// over keeps the first record that an operation is over, for the whole batch.
+func (g *gathering) over(s *calls.EventRecord) {
+	set := s.Event.Set
+	if g.after == nil {
+		g.after = s
+		s.Event = g.b.once(set)
+	}
+	if g.batch.Use == "copy" {
+		g.b.copied[set] = join{g.after.Event.Set, g.inner}
+	}
+}
+
+// once is an event of a set, one for each iteration of the loops around the batch.
+func (b *batcher) once(set string) calls.Event {
+	var index, count expr.Expr = expr.Int(0), expr.Int(1)
+	for i, l := range b.loops {
+		index = expr.Sum(&expr.Binary{Op: "*", X: index, Y: l.Count}, expr.Var(l.Var))
+		if count = expr.Expr(&expr.Binary{Op: "*", X: count, Y: l.Count}); i == 0 {
+			index, count = expr.Var(l.Var), l.Count
+		}
+	}
+	for _, d := range b.program.Events {
+		if d.Name == set {
+			d.Count = count
+		}
+	}
+	return calls.Event{Set: set, Index: index}
+}
