@@ -28,7 +28,7 @@ var scheduleChoices = []struct {
 	{"initial_waits", []string{"", "split", "fused"}},
 	{"joins", []string{"", "body", "after"}},
 	{"local_shard", []string{"", "in-place", "copied"}},
-	{"lead", []string{"none", "all"}},
+	{"lead", []string{"none", "all", "1", "2"}},
 	{"steps", []string{"rotation", "reverse", "pairwise", "ring", "bracket"}},
 	{"local", []string{"", "first", "last"}},
 	{"split", []string{"", "2", "4"}},

@@ -1,6 +1,30 @@
 package pipeline
 
-import "github.com/hirgen/hirgen/lowering/hostir"
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// OverlapForced runs the pass as if no transfer followed local work of its own loops. It gives the number of edges that
+// it leaves out.
+func OverlapForced(p *hostir.Program) (int, error) {
+	graph, err := Build(p)
+	if err != nil {
+		return 0, err
+	}
+	forced := 0
+	for _, t := range graph.Tasks {
+		graph.in[t.id] = slices.DeleteFunc(graph.in[t.id], func(e *Edge) bool {
+			out := t.IsTransfer() && !e.From.IsTransfer() && common(e.From, t) > 0
+			if out {
+				forced++
+			}
+			return out
+		})
+	}
+	return forced, overlapBy(graph, p)
+}
 
 // Instance is a statement of a rank in one iteration of the loops around it.
 type Instance struct {

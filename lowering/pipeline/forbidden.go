@@ -71,7 +71,7 @@ func (o *overlap) edgeInto(t *Task) *Edge {
 			continue
 		}
 		for _, e := range o.graph.in[end.id] {
-			if common(e.From, e.To) > 0 && (nearest == nil || e.Distances[0][0] < nearest.Distances[0][0]) {
+			if common(e.From, e.To) > 0 && (nearest == nil || e.Distances[0][0] < nearest.Distances[0][0] || nearest.From == nearest.To) {
 				nearest = e
 			}
 		}

@@ -28,6 +28,11 @@ func Overlap(p *hostir.Program) error {
 	if err != nil {
 		return err
 	}
+	return overlapBy(graph, p)
+}
+
+// overlapBy does so by the edges of a graph.
+func overlapBy(graph *Graph, p *hostir.Program) error {
 	o := &overlap{
 		Projector: NewProjector(p), graph: graph,
 		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{}, around: map[hostir.Stmt]hostir.StreamRef{},

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -18,7 +19,7 @@ var slotsSpecs = map[string]string{
 	"chained":  "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], T: [Stream(4), 2, 3, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"T = matmul(A, B)\", \"C = relu(T)\"]\n",
 }
 
-// TestSlots is property 8: where iterations share a buffer of fewer slots than there are iterations, edges order its
+// TestSlots is property 8, first half: where iterations share a buffer of fewer slots than there are iterations, edges order its
 // reuse, so that any number is enough. A program that was made for more slots than it has races.
 func TestSlots(t *testing.T) {
 	for name, text := range slotsSpecs {
@@ -44,9 +45,61 @@ func TestSlots(t *testing.T) {
 	}
 }
 
+// TestSlotsOfLeads is property 8, second half: a transfer that leads by k iterations needs k+1 slots; with fewer it is
+// refused, at the edge of their reuse.
+func TestSlotsOfLeads(t *testing.T) {
+	before := slices.IndexFunc(lowering.Passes, func(p lowering.Pass) bool { return p.Name == "overlap" })
+	for name, text := range slotsSpecs {
+		for lead := int64(1); lead <= 3; lead++ {
+			for slots := int64(1); slots <= 4; slots++ {
+				t.Run(fmt.Sprintf("%s/%d/%d", name, lead, slots), func(t *testing.T) {
+					p, err := model.Load("spec.yaml", fmt.Appendf(nil, "hirgen: 1\nname: slots\nmesh: {x: 2}\ndtype: fp32\n%sschedule: {streams: 2, all: {lead: %d}}\n", text, lead), nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					made, err := withSlots(t, p, before, slots)
+					if slots <= lead {
+						if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("follows Matmul of %s of %s", map[string]string{"gathered": "C", "chained": "T"}[name], agoIn(slots))) {
+							t.Errorf("%d slots are too few: %v", slots, err)
+						}
+						return
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := made.Race(); err != nil {
+						t.Error(err)
+					}
+					if late, err := withSlots(t, p, len(lowering.Passes), lead); err != nil || late.Race() == nil {
+						t.Errorf("%d slots in a program that was made for four are enough: %v", lead, err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// agoIn is how a refusal calls an edge over so many iterations.
+func agoIn(steps int64) string {
+	if steps == 1 {
+		return "the iteration before"
+	}
+	return fmt.Sprintf("%d iterations before", steps)
+}
+
 // lowerWithSlots lowers a pipeline, and gives each buffer of the program over which iterations go some slots, at one
 // place among the passes.
 func lowerWithSlots(t *testing.T, p *model.Pipeline, at int, slots int64) *lowertest.HappensBefore {
+	t.Helper()
+	h, err := withSlots(t, p, at, slots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// withSlots does so, and says what is refused.
+func withSlots(t *testing.T, p *model.Pipeline, at int, slots int64) (*lowertest.HappensBefore, error) {
 	t.Helper()
 	program, err := lowering.Build(p)
 	if err != nil {
@@ -57,7 +110,7 @@ func lowerWithSlots(t *testing.T, p *model.Pipeline, at int, slots int64) *lower
 	}
 	found := false
 	hostir.Walk(program.Body, func(s hostir.Stmt) bool {
-		if sel, ok := s.(*hostir.Select); ok && sel.In.Role == hostir.Temp && sel.Index == expr.Var("s") {
+		if sel, ok := s.(*hostir.Select); ok && sel.In.Role == hostir.Temp && expr.Mentions(sel.Index, "s") {
 			sel.Index, found = &expr.Binary{Op: "%", X: sel.Index, Y: expr.Int(slots)}, true
 		}
 		return true
@@ -66,14 +119,10 @@ func lowerWithSlots(t *testing.T, p *model.Pipeline, at int, slots int64) *lower
 		t.Fatal("no iteration has a slice of a buffer of the program")
 	}
 	if err := lowering.Run(program, lowering.Passes[at:], lowering.Options{}); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if err := lowertest.NewOracle(t, p, 1).Check(program, 1); at < len(lowering.Passes) && err != nil {
 		t.Error(err)
 	}
-	h, err := lowertest.NewHappensBefore(nil, program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return lowertest.NewHappensBefore(nil, program)
 }

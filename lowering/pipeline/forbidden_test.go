@@ -1,0 +1,71 @@
+package pipeline_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/lowertest"
+	"github.com/hirgen/hirgen/lowering/pipeline"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// TestRefusedLeadsFail is property 2 of leads: every refusal names an edge, with both its ends; forced, some order of
+// execution gives another result. Where the edge comes from another transfer, it is not forced: what would run
+// behind that transfer on the same stream keeps its order there.
+func TestRefusedLeadsFail(t *testing.T) {
+	list, err := subjects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, failed := 0, 0
+	for i, s := range list {
+		if !s.accepted() || s.pipeline.Schedule.Get(schedule.Preset) == schedule.Auto {
+			continue
+		}
+		p := *s.pipeline
+		p.Schedule.Unset(schedule.Lead)
+		p.Schedule.Set(schedule.All, schedule.Lead, []string{schedule.All, "1", "2"}[i%3])
+		_, err := lowering.Lower(&p, lowering.Options{Verify: true})
+		errs, ok := diag.Diagnostics(err)
+		if !ok || !strings.Contains(errs.Items[0].Message, "follows") || !strings.HasPrefix(errs.Items[0].Message, "schedule.all.lead") {
+			continue
+		}
+		refused++
+		d := errs.Items[0]
+		edge := slices.IndexFunc(d.Notes, func(n diag.Note) bool { return strings.HasPrefix(n.Message, "the edge (") && n.Pos.IsValid() })
+		if edge < 0 || !d.Pos.IsValid() || d.Hint == "" {
+			t.Errorf("the refusal names no edge: %v\n%s", d, s.text)
+		}
+		program, err := lowering.Build(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(lowering.Passes, func(p lowering.Pass) bool { return p.Name == "overlap" })
+		if err := lowering.Run(program, lowering.Passes[:at], lowering.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		forced, err := pipeline.OverlapForced(program)
+		if forced == 0 || err != nil {
+			continue // it follows another transfer, too
+		}
+		failed++
+		if h, err := lowertest.NewHappensBefore(nil, program); err != nil || h.Race() != nil {
+			continue
+		}
+		o := lowertest.NewOracle(t, &p, 1)
+		wrong := false
+		for seed := uint64(0); seed < 4 && !wrong; seed++ {
+			wrong = o.Check(program, seed) != nil
+		}
+		if !wrong {
+			t.Errorf("%s\nforced, nothing goes wrong:\n%s", d.Message, s.text)
+		}
+	}
+	if refused < 20 || failed < 10 {
+		t.Errorf("%d leads were refused, and %d forced: that tests little", refused, failed)
+	}
+	t.Logf("%d leads were refused, and %d forced", refused, failed)
+}
