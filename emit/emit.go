@@ -10,6 +10,7 @@ package emit
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -54,6 +55,12 @@ var outputs = []output{
 	{"shared_runtime.cmake", fixed("shared_runtime.cmake")},
 }
 
+// kernelOutputs are there where the program has kernels of its own.
+var kernelOutputs = []output{
+	{"kernels.cu", func(name string) string { return name + "_kernels.cu" }},
+	{"kernels.hpp", func(name string) string { return name + "_kernels.hpp" }},
+}
+
 func fixed(path string) func(string) string {
 	return func(string) string { return path }
 }
@@ -81,7 +88,11 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, out := range outputs {
+	all := outputs
+	if len(view.Kernels()) > 0 {
+		all = slices.Concat(outputs, kernelOutputs)
+	}
+	for _, out := range all {
 		data, err := printer.file(out.template, view)
 		if err != nil {
 			return nil, fmt.Errorf("printing %s: %w", out.path(view.Name), err)

@@ -82,7 +82,7 @@ func (p *printer) file(name string, view *programView) ([]byte, error) {
 		return nil, err
 	}
 	switch {
-	case strings.HasSuffix(name, ".cpp"), strings.HasSuffix(name, ".hpp"), strings.HasSuffix(name, ".h"):
+	case strings.HasSuffix(name, ".cpp"), strings.HasSuffix(name, ".cu"), strings.HasSuffix(name, ".hpp"), strings.HasSuffix(name, ".h"):
 		text = layOut(text)
 	}
 	return endWithNewline([]byte(text)), nil
@@ -111,6 +111,9 @@ func templateOf(s calls.Stmt) string {
 	case *calls.NcclCall:
 		return "nccl/" + s.Kind
 	case *calls.Launch:
+		if s.Own() {
+			return "stmt/kernel"
+		}
 		return "stmt/" + s.Kernel
 	case *calls.FlagWrite:
 		return "stmt/" + flagForm("write", s.Batch, s.Kernel)

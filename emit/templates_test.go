@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"text/template"
@@ -128,7 +129,7 @@ func lint(t *testing.T, name, text string) []string {
 // without a template.
 func TestEveryTemplateIsUsed(t *testing.T) {
 	used := map[string]bool{programTemplate: true}
-	for _, out := range outputs {
+	for _, out := range slices.Concat(outputs, kernelOutputs) {
 		used[out.template] = true
 	}
 	for _, statement := range everyStatement() {
@@ -152,8 +153,8 @@ func everyStatement() []calls.Stmt {
 	list := []calls.Stmt{
 		&calls.EventRecord{}, &calls.StreamWait{}, &calls.FlagWrite{}, &calls.FlagWrite{Kernel: true}, &calls.FlagWrite{Batch: "b"},
 		&calls.FlagWait{}, &calls.FlagWait{Kernel: true}, &calls.FlagWait{Batch: "b"}, &calls.MemOpBatch{}, &calls.Memcpy{},
-		&calls.Transfer{}, &calls.Transfer{Batch: "b"}, &calls.NcclGroup{}, &calls.Gemm{}, &calls.Launch{Kernel: "unary"},
-		&calls.Launch{Kernel: "binary"}, &calls.Launch{Kernel: "reduce"}, &calls.Launch{Kernel: "positions"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
+		&calls.Transfer{}, &calls.Transfer{Batch: "b"}, &calls.NcclGroup{}, &calls.Gemm{}, &calls.Launch{Kernel: "unary", Fn: "relu"},
+		&calls.Launch{Kernel: "binary", Fn: "add"}, &calls.Launch{Kernel: "reduce", Fn: "sum"}, &calls.Launch{Kernel: "positions"}, &calls.Launch{Kernel: "silu_mul"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
 		&calls.For{}, &calls.If{}, &calls.Declare{}, &calls.Let{}, &calls.DeclareStream{}, &calls.BeginCall{},
 	}
 	for _, kind := range fromhost.NcclKinds() {

@@ -95,6 +95,20 @@ type refView struct {
 	Where  string
 }
 
+// Kernels are those of the program and of its fallback variant.
+func (v *programView) Kernels() []*calls.Kernel {
+	var list []*calls.Kernel
+	for _, variant := range v.variants() {
+		list = append(list, variant.Program.Kernels...)
+	}
+	return list
+}
+
+// Scatters reports whether some of them take views.
+func (v *programView) Scatters() bool {
+	return slices.ContainsFunc(v.Kernels(), func(k *calls.Kernel) bool { return k.Views })
+}
+
 // StreamCount names the number of compute streams.
 func (v *programView) StreamCount() string { return calls.StreamCount }
 

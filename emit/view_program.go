@@ -25,7 +25,11 @@ func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 	if err != nil || p.Otherwise == nil {
 		return view, err
 	}
-	view.Fallback, err = newVariantView(p.Otherwise, "_across_nodes", opt)
+	var taken []string // kernels of both variants are in one file
+	for _, k := range view.Program.Kernels {
+		taken = append(taken, k.Name, names.ClassName(k.Name))
+	}
+	view.Fallback, err = newVariantView(p.Otherwise, "_across_nodes", opt, taken...)
 	if err != nil {
 		return nil, err
 	}
@@ -38,12 +42,12 @@ func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 
 // newVariantView decides everything about one form of a program: what is made for it alone has
 // names that end in suffix.
-func newVariantView(p *hostir.Program, suffix string, opt Options) (*programView, error) {
+func newVariantView(p *hostir.Program, suffix string, opt Options, taken ...string) (*programView, error) {
 	if !names.IsProgramName(p.Name) {
 		return nil, errorAt(diag.Pos{File: p.File}, "%q cannot name files, CMake targets and C functions", p.Name)
 	}
 	class, namespace := names.ClassName(p.Name+suffix), "hirgen_"+p.Name
-	lowered, err := fromhost.Lower(p, class, namespace, p.Name)
+	lowered, err := fromhost.Lower(p, append(taken, class, namespace, p.Name)...)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +122,9 @@ func (f *form) parts() {
 		case *calls.Gemm:
 			v.Workspaces = v.Workspaces || s.Workspace != nil
 			v.Gemms, v.GemmAdds = v.Gemms || s.Addend == nil, v.GemmAdds || s.Addend != nil
-		case *calls.Launch, *calls.Delay:
+		case *calls.Launch:
+			headers["hirgen/kernels.hpp"] = headers["hirgen/kernels.hpp"] || !s.Own()
+		case *calls.Delay:
 			headers["hirgen/kernels.hpp"] = true
 		case *calls.PeerSum:
 			headers["hirgen/peer_read_reduction.hpp"] = true

@@ -85,8 +85,12 @@ func epsilon(t domain.DType) float64 {
 }
 
 // Exact reports whether a pipeline's results are the same in whatever order its sums are
-// taken, for the inputs of FillIntegers.
+// taken, and whether or not elements are rounded between elementwise operations, for the inputs
+// of FillIntegers.
 func Exact(p *Pipeline) bool {
+	if roundsBetween(p) {
+		return false
+	}
 	products := make(map[*Tensor]int, len(p.Tensors)) // on the longest path
 	for _, op := range p.Ops {
 		n := 0

@@ -29,6 +29,27 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// TestRoundingBetweenElementwiseOperations: a kernel of both does not round between them, which shows where
+// elements may be larger than the type has bits for.
+func TestRoundingBetweenElementwiseOperations(t *testing.T) {
+	for ops, want := range map[string]bool{
+		"- R = add(A, B)\n- T = add(R, B)":                                              true,
+		"- R = mul(A, B)\n- T = mul(R, R)\n- U = mul(T, T)\n- V = mul(U, B)":            true,
+		"- R = scale(A, by=16)\n- T = scale(R, by=16)\n- U = add(T, B)":                 false,
+		"- R = matmul(A, B)\n- T = add(R, A)\n- U = add(T, B)":                          true,
+		"- R = linear(A, B)\n- T = scale(R, by=16)\n- U = add(T, B)":                    false,
+		"- R = linear(A, B)\n- T = scale(R, by=16)\n- U = matmul(T, B)":                 true,
+		"- R = linear(A, B)\n- T = scale(R, by=16)\n- U = cast(T, dtype=fp32)":          false,
+		"- R = linear(A, B)\n- T = scale(R, by=16)\n- S = sum(A, axis=1)":               true,
+		"- R = linear(A, B)\n- T = scale(R, by=16)\n- S = max(T, axis=0)\n- U = neg(S)": true,
+	} {
+		p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {A: [8, 8], B: [8, 8]}\nops:\n"+ops)
+		if got := Exact(p); got != want {
+			t.Errorf("Exact is %t for\n%s", got, ops)
+		}
+	}
+}
+
 // TestSumsOverRanksRoundOnTheWay holds when sums over ranks are exact: in fp32, or after one product.
 func TestSumsOverRanksRoundOnTheWay(t *testing.T) {
 	for _, c := range []struct {

@@ -3,7 +3,7 @@
 # The same sources as for GPUs, built by the C++ compiler against our own cuda_runtime.h,
 # nccl.h and cublasLt.h. Ranks are processes, streams are threads. No CUDA is needed.
 find_package(Threads REQUIRED)
-set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
+set_source_files_properties(${kernels} ${own_kernels} PROPERTIES LANGUAGE CXX)
 
 add_library(hirgen_ag_matmul_device INTERFACE)
 target_include_directories(hirgen_ag_matmul_device BEFORE INTERFACE runtime/cpu/include)

@@ -24,6 +24,7 @@
 
 #include <cuda_bf16.h>
 
+#include "mlp_sp_kernels.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
@@ -32,7 +33,6 @@ namespace hirgen_mlp_sp {
 namespace {
 
 using bf16 = __nv_bfloat16;
-using fp32 = float;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, M = 8192, K = 8192, N = 32768;
@@ -45,21 +45,7 @@ constexpr hirgen::MatmulShape kPShape =
     {.m = M, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // What errors and the watchdog call the statements, with their place in the spec.
-constexpr const char* kCastUXFp32 = "spec.yaml:17:5 Cast of U_X_fp32";
-constexpr const char* kReduceUX = "spec.yaml:17:5 Reduce of U_x";
-constexpr const char* kUnaryUXMean = "spec.yaml:17:5 Unary of U_x_mean";
-constexpr const char* kBinaryUCentered = "spec.yaml:17:5 Binary of U_centered";
-constexpr const char* kBinaryUSquare = "spec.yaml:17:5 Binary of U_square";
-constexpr const char* kReduceUSquare2 = "spec.yaml:17:5 Reduce of U_square2";
-constexpr const char* kUnaryUSquareMean = "spec.yaml:17:5 Unary of U_square_mean";
-constexpr const char* kUnaryUVar = "spec.yaml:17:5 Unary of U_var";
-constexpr const char* kUnaryURstd = "spec.yaml:17:5 Unary of U_rstd";
-constexpr const char* kBinaryUY = "spec.yaml:17:5 Binary of U_y";
-constexpr const char* kCastUGammaFp32 = "spec.yaml:17:5 Cast of U_gamma_fp32";
-constexpr const char* kBinaryUScaled = "spec.yaml:17:5 Binary of U_scaled";
-constexpr const char* kCastUBetaFp32 = "spec.yaml:17:5 Cast of U_beta_fp32";
-constexpr const char* kBinaryUAdd = "spec.yaml:17:5 Binary of U_add";
-constexpr const char* kCastU = "spec.yaml:17:5 Cast of U";
+constexpr const char* kLayerNormU = "spec.yaml:17:5 layer_norm of U";
 constexpr const char* kGather = "spec.yaml:18:5 gather: Allgather of U";
 constexpr const char* kLinearZ = "spec.yaml:19:5 Linear of Z";
 constexpr const char* kUnaryA = "spec.yaml:20:5 Unary of A";
@@ -84,23 +70,9 @@ class MlpSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
-  fp32* U_X_fp32_ = context_.allocate<fp32>(kShardM * K, "spec.yaml:17:5 U_X_fp32");        // [1, kShardM, K]
-  fp32* U_x_ = context_.allocate<fp32>(kShardM, "spec.yaml:17:5 U_x");                      // [1, kShardM]
-  fp32* U_x_mean_ = context_.allocate<fp32>(kShardM, "spec.yaml:17:5 U_x_mean");            // [1, kShardM, 1]
-  fp32* U_centered_ = context_.allocate<fp32>(kShardM * K, "spec.yaml:17:5 U_centered");    // [1, kShardM, K]
-  fp32* U_square_ = context_.allocate<fp32>(kShardM * K, "spec.yaml:17:5 U_square");        // [1, kShardM, K]
-  fp32* U_square2_ = context_.allocate<fp32>(kShardM, "spec.yaml:17:5 U_square2");          // [1, kShardM]
-  fp32* U_square_mean_ = context_.allocate<fp32>(kShardM, "spec.yaml:17:5 U_square_mean");  // [1, kShardM, 1]
-  fp32* U_var_ = context_.allocate<fp32>(kShardM, "spec.yaml:17:5 U_var");                  // [1, kShardM, 1]
-  fp32* U_rstd_ = context_.allocate<fp32>(kShardM, "spec.yaml:17:5 U_rstd");                // [1, kShardM, 1]
-  fp32* U_y_ = context_.allocate<fp32>(kShardM * K, "spec.yaml:17:5 U_y");                  // [1, kShardM, K]
-  fp32* U_gamma_fp32_ = context_.allocate<fp32>(K, "spec.yaml:17:5 U_gamma_fp32");          // [K]
-  fp32* U_scaled_ = context_.allocate<fp32>(kShardM * K, "spec.yaml:17:5 U_scaled");        // [1, kShardM, K]
-  fp32* U_beta_fp32_ = context_.allocate<fp32>(K, "spec.yaml:17:5 U_beta_fp32");            // [K]
-  fp32* U_add_ = context_.allocate<fp32>(kShardM * K, "spec.yaml:17:5 U_add");              // [1, kShardM, K]
-  bf16* U_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:17:5 U");                      // [1, kShardM, K]
-  bf16* U_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 U_all");          // [D, kShardM, K]
-  bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");                      // [1, M, kShardN]
+  bf16* U_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:17:5 U");              // [1, kShardM, K]
+  bf16* U_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 U_all");  // [D, kShardM, K]
+  bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");              // [1, M, kShardN]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
   bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:20:5 A");  // [1, M, kShardN]
   bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");        // [1, M, K]
@@ -119,34 +91,7 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[4]);     // [1, K, kShardN]
   bf16* Y = static_cast<bf16*>(tensors[5]);                  // [1, kShardM, K]
 
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_X_fp32_, X, kShardM * K, caller, kCastUXFp32);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U_x_, {2, {kShardM, 1}, {1, 0}}, U_X_fp32_,
-                        {2, {kShardM, K}, {K, 1}}, caller, kReduceUX);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U_x_mean_, U_x_, kShardM, caller,
-                       kUnaryUXMean);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, U_centered_, {2, {kShardM, K}, {K, 1}}, U_X_fp32_,
-                        {2, {kShardM, K}, {K, 1}}, U_x_mean_, {2, {kShardM, K}, {1, 0}}, caller,
-                        kBinaryUCentered);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U_square_, U_centered_, U_centered_, kShardM * K, caller,
-                        kBinaryUSquare);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U_square2_, {2, {kShardM, 1}, {1, 0}}, U_square_,
-                        {2, {kShardM, K}, {K, 1}}, caller, kReduceUSquare2);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U_square_mean_, U_square2_, kShardM, caller,
-                       kUnaryUSquareMean);
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, U_var_, U_square_mean_, kShardM, caller,
-                       kUnaryUVar);
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, U_rstd_, U_var_, kShardM, caller, kUnaryURstd);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U_y_, {2, {kShardM, K}, {K, 1}}, U_centered_,
-                        {2, {kShardM, K}, {K, 1}}, U_rstd_, {2, {kShardM, K}, {1, 0}}, caller, kBinaryUY);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_gamma_fp32_, gamma, K, caller, kCastUGammaFp32);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U_scaled_, {2, {kShardM, K}, {K, 1}}, U_y_,
-                        {2, {kShardM, K}, {K, 1}}, U_gamma_fp32_, {2, {kShardM, K}, {0, 1}}, caller,
-                        kBinaryUScaled);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_beta_fp32_, beta, K, caller, kCastUBetaFp32);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U_add_, {2, {kShardM, K}, {K, 1}}, U_scaled_,
-                        {2, {kShardM, K}, {K, 1}}, U_beta_fp32_, {2, {kShardM, K}, {0, 1}}, caller,
-                        kBinaryUAdd);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_, U_add_, kShardM * K, caller, kCastU);
+  layer_norm(U_, X, gamma, beta, kShardM, caller, kLayerNormU);
 
   // Moved, so that Reshape is local to a rank.
   HG_CHECK(ncclAllGather(U_, U_all_, kShardM * K, ncclBfloat16, x_.comm, caller), kGather);
@@ -184,7 +129,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_sp", .spec = "spec.yaml",
-               .digest = "55d38c4f57fb39b95b6c6e7afc338064468aab285013b4cd44d61cb5f2961794", .mesh_size = D,
+               .digest = "5e33cf1ab72c5c10c5f6dfd8c158ec702509e90c6c73343ce41bdc20bc7a2c7b", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = D * kShardM * K * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -28,6 +28,7 @@
 
 #include <cuda_bf16.h>
 
+#include "mlp_tp_backward_kernels.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
@@ -51,12 +52,11 @@ constexpr hirgen::MatmulShape kDW1Shape =
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:17:5 gather: Allgather of dY";
-constexpr const char* kUnarySlope = "spec.yaml:20:5 Unary of slope";
 constexpr const char* kUnaryA = "spec.yaml:22:5 Unary of A";
 constexpr const char* kGather2 = "spec.yaml:18:5 gather_2: Allgather of X";
 constexpr const char* kWaitGather = "spec.yaml:17:5 Wait(gather)";
 constexpr const char* kMatmulDA = "spec.yaml:19:5 Matmul of dA";
-constexpr const char* kBinaryDZ = "spec.yaml:21:5 Binary of dZ";
+constexpr const char* kGeluGradMulDZ = "spec.yaml:21:5 gelu_grad_mul of dZ";
 constexpr const char* kMatmulDP = "spec.yaml:27:5 Matmul of dP";
 constexpr const char* kReduceScatter = "spec.yaml:29:5 reduce_scatter: ReduceScatter of dR";
 constexpr const char* kMatmulDW2 = "spec.yaml:24:5 Matmul of dW2";
@@ -82,7 +82,6 @@ class MlpTpBackward final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world axis x");
   bf16* dY_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:17:5 dY_all");  // [D, kShardM, K]
-  bf16* slope_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:20:5 slope");        // [1, M, kShardN]
   bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:22:5 A");                // [1, M, kShardN]
   bf16* X_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 X_all");    // [D, kShardM, K]
   bf16* dA_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 dA");              // [1, M, kShardN]
@@ -116,7 +115,6 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
   HG_CHECK(ncclAllGather(dY, dY_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
-  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, Z, M * kShardN, caller, kUnarySlope);
   hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, M * kShardN, caller, kUnaryA);
 
   // Moved, so that Reshape is local to a rank.
@@ -126,7 +124,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(gather_2_done_[0], x_.stream), kGather2);
   HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[0], 0), kWaitGather);
   gemm(context_, dA_plan_, dY_all_, W2, dA_, workspace_, caller, kMatmulDA);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, dA_, slope_, M * kShardN, caller, kBinaryDZ);
+  gelu_grad_mul(dZ_, Z, dA_, M * kShardN, caller, kGeluGradMulDZ);
   gemm(context_, dP_plan_, dZ_, W1, dP_, workspace_, caller, kMatmulDP);
 
   // Issued ahead, so that the Matmul of dW2 hides it.
@@ -174,7 +172,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp_backward", .spec = "spec.yaml",
-               .digest = "dbc979c4d8704dbc885737abaa9ee88978355ae3bfe9ead6484bc68bbb9532db", .mesh_size = D,
+               .digest = "5ea696061c8128ecdf8100c6694f40139b19eb3501ea33167289f856400a3efb", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}, {K, kShardN, M, 1}, {kShardN, K, M, 1}},
                .communications = {"allgather x", "allgather x", "reducescatter x"},
                .bytes = D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -22,7 +22,7 @@
 
 #include <cuda_bf16.h>
 
-#include "hirgen/kernels.hpp"
+#include "rs_norm_ag_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -30,7 +30,6 @@ namespace hirgen_rs_norm_ag {
 namespace {
 
 using bf16 = __nv_bfloat16;
-using fp32 = float;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 32768;
@@ -42,25 +41,11 @@ constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = K, .k = kShardN, .dt
 constexpr hirgen::MatmulShape kZShape = {.m = kSliceM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
 
 // What errors and the watchdog call the statements, with their place in the spec.
-constexpr const char* kCastUGammaFp32 = "spec.yaml:20:5 Cast of U_gamma_fp32";
-constexpr const char* kCastUBetaFp32 = "spec.yaml:20:5 Cast of U_beta_fp32";
 constexpr const char* kStarted = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:17:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:19:5 reduce_scatter: ReduceScatter of R_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:19:5 Wait(reduce_scatter)";
-constexpr const char* kCastUVFp32S = "spec.yaml:20:5 Cast of U_V_fp32_s";
-constexpr const char* kReduceUXS = "spec.yaml:20:5 Reduce of U_x_s";
-constexpr const char* kUnaryUXMeanS = "spec.yaml:20:5 Unary of U_x_mean_s";
-constexpr const char* kBinaryUCenteredS = "spec.yaml:20:5 Binary of U_centered_s";
-constexpr const char* kBinaryUSquareS = "spec.yaml:20:5 Binary of U_square_s";
-constexpr const char* kReduceUSquare2S = "spec.yaml:20:5 Reduce of U_square2_s";
-constexpr const char* kUnaryUSquareMeanS = "spec.yaml:20:5 Unary of U_square_mean_s";
-constexpr const char* kUnaryUVarS = "spec.yaml:20:5 Unary of U_var_s";
-constexpr const char* kUnaryURstdS = "spec.yaml:20:5 Unary of U_rstd_s";
-constexpr const char* kBinaryUYS = "spec.yaml:20:5 Binary of U_y_s";
-constexpr const char* kBinaryUScaledS = "spec.yaml:20:5 Binary of U_scaled_s";
-constexpr const char* kBinaryUAddS = "spec.yaml:20:5 Binary of U_add_s";
-constexpr const char* kCastUS = "spec.yaml:20:5 Cast of U_s";
+constexpr const char* kLayerNormUS = "spec.yaml:20:5 layer_norm of U_s";
 constexpr const char* kGather = "spec.yaml:21:5 gather: Allgather of U_s";
 constexpr const char* kWaitGather = "spec.yaml:21:5 Wait(gather)";
 constexpr const char* kMatmulZ = "spec.yaml:22:5 Matmul of Z_s";
@@ -91,27 +76,8 @@ class RsNormAg final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // GEMMs at once need memory each
   void* workspaces_[kComputeStreams];
-  fp32* U_gamma_fp32_ = context_.allocate<fp32>(K, "spec.yaml:20:5 U_gamma_fp32");  // [K]
-  fp32* U_beta_fp32_ = context_.allocate<fp32>(K, "spec.yaml:20:5 U_beta_fp32");    // [K]
-  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");          // [S, 1, kSliceM, K]
-  bf16* V_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:19:5 V");          // [S, 1, kShardM, K]
-  // [S, 1, kShardM, K]
-  fp32* U_V_fp32_ = context_.allocate<fp32>(S * kShardM * K, "spec.yaml:20:5 U_V_fp32");
-  fp32* U_x_ = context_.allocate<fp32>(S * kShardM, "spec.yaml:20:5 U_x");            // [S, 1, kShardM]
-  fp32* U_x_mean_ = context_.allocate<fp32>(S * kShardM, "spec.yaml:20:5 U_x_mean");  // [S, 1, kShardM, 1]
-  // [S, 1, kShardM, K]
-  fp32* U_centered_ = context_.allocate<fp32>(S * kShardM * K, "spec.yaml:20:5 U_centered");
-  // [S, 1, kShardM, K]
-  fp32* U_square_ = context_.allocate<fp32>(S * kShardM * K, "spec.yaml:20:5 U_square");
-  fp32* U_square2_ = context_.allocate<fp32>(S * kShardM, "spec.yaml:20:5 U_square2");  // [S, 1, kShardM]
-  // [S, 1, kShardM, 1]
-  fp32* U_square_mean_ = context_.allocate<fp32>(S * kShardM, "spec.yaml:20:5 U_square_mean");
-  fp32* U_var_ = context_.allocate<fp32>(S * kShardM, "spec.yaml:20:5 U_var");    // [S, 1, kShardM, 1]
-  fp32* U_rstd_ = context_.allocate<fp32>(S * kShardM, "spec.yaml:20:5 U_rstd");  // [S, 1, kShardM, 1]
-  fp32* U_y_ = context_.allocate<fp32>(S * kShardM * K, "spec.yaml:20:5 U_y");    // [S, 1, kShardM, K]
-  // [S, 1, kShardM, K]
-  fp32* U_scaled_ = context_.allocate<fp32>(S * kShardM * K, "spec.yaml:20:5 U_scaled");
-  fp32* U_add_ = context_.allocate<fp32>(S * kShardM * K, "spec.yaml:20:5 U_add");      // [S, 1, kShardM, K]
+  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");              // [S, 1, kSliceM, K]
+  bf16* V_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:19:5 V");              // [S, 1, kShardM, K]
   bf16* U_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:20:5 U");              // [S, 1, kShardM, K]
   bf16* U_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:21:5 U_all");  // [S, D, kShardM, K]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -132,8 +98,6 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[4]);     // [1, K, kShardN]
   bf16* Z = static_cast<bf16*>(tensors[5]);                  // [S, 1, kSliceM, kShardN]
 
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_gamma_fp32_, gamma, K, caller, kCastUGammaFp32);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_beta_fp32_, beta, K, caller, kCastUBetaFp32);
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
@@ -154,45 +118,9 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         ncclReduceScatter(P_ + s * kSliceM * K, V_s, kShardM * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
         kReduceScatter);
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
-    fp32* U_V_fp32_s = U_V_fp32_ + s * kShardM * K;  // [1, kShardM, K]
-    HG_CHECK(cudaStreamWaitEvent(compute, reduce_scatter_done_[s], 0), kWaitReduceScatter);
-    hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_V_fp32_s, V_s, kShardM * K, compute, kCastUVFp32S);
-    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U_x_ + s * kShardM, {2, {kShardM, 1}, {1, 0}},
-                          U_V_fp32_s, {2, {kShardM, K}, {K, 1}}, compute, kReduceUXS);
-    fp32* U_x_mean_s = U_x_mean_ + s * kShardM;  // [1, kShardM, 1]
-    hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U_x_mean_s, U_x_ + s * kShardM, kShardM,
-                         compute, kUnaryUXMeanS);
-    fp32* U_centered_s = U_centered_ + s * kShardM * K;  // [1, kShardM, K]
-    hirgen::launch_binary(hirgen::BinaryFn::kSub, U_centered_s, {2, {kShardM, K}, {K, 1}}, U_V_fp32_s,
-                          {2, {kShardM, K}, {K, 1}}, U_x_mean_s, {2, {kShardM, K}, {1, 0}}, compute,
-                          kBinaryUCenteredS);
-    fp32* U_square_s = U_square_ + s * kShardM * K;  // [1, kShardM, K]
-    hirgen::launch_binary(hirgen::BinaryFn::kMul, U_square_s, U_centered_s, U_centered_s, kShardM * K,
-                          compute, kBinaryUSquareS);
-    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U_square2_ + s * kShardM, {2, {kShardM, 1}, {1, 0}},
-                          U_square_s, {2, {kShardM, K}, {K, 1}}, compute, kReduceUSquare2S);
-    fp32* U_square_mean_s = U_square_mean_ + s * kShardM;  // [1, kShardM, 1]
-    hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U_square_mean_s, U_square2_ + s * kShardM,
-                         kShardM, compute, kUnaryUSquareMeanS);
-    fp32* U_var_s = U_var_ + s * kShardM;  // [1, kShardM, 1]
-    hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, U_var_s, U_square_mean_s, kShardM, compute,
-                         kUnaryUVarS);
-    fp32* U_rstd_s = U_rstd_ + s * kShardM;  // [1, kShardM, 1]
-    hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, U_rstd_s, U_var_s, kShardM, compute, kUnaryURstdS);
-    fp32* U_y_s = U_y_ + s * kShardM * K;  // [1, kShardM, K]
-    hirgen::launch_binary(hirgen::BinaryFn::kMul, U_y_s, {2, {kShardM, K}, {K, 1}}, U_centered_s,
-                          {2, {kShardM, K}, {K, 1}}, U_rstd_s, {2, {kShardM, K}, {1, 0}}, compute,
-                          kBinaryUYS);
-    fp32* U_scaled_s = U_scaled_ + s * kShardM * K;  // [1, kShardM, K]
-    hirgen::launch_binary(hirgen::BinaryFn::kMul, U_scaled_s, {2, {kShardM, K}, {K, 1}}, U_y_s,
-                          {2, {kShardM, K}, {K, 1}}, U_gamma_fp32_, {2, {kShardM, K}, {0, 1}}, compute,
-                          kBinaryUScaledS);
-    fp32* U_add_s = U_add_ + s * kShardM * K;  // [1, kShardM, K]
-    hirgen::launch_binary(hirgen::BinaryFn::kAdd, U_add_s, {2, {kShardM, K}, {K, 1}}, U_scaled_s,
-                          {2, {kShardM, K}, {K, 1}}, U_beta_fp32_, {2, {kShardM, K}, {0, 1}}, compute,
-                          kBinaryUAddS);
     bf16* U_s = U_ + s * kShardM * K;  // [1, kShardM, K]
-    hirgen::launch_unary(hirgen::UnaryFn::kCopy, U_s, U_add_s, kShardM * K, compute, kCastUS);
+    HG_CHECK(cudaStreamWaitEvent(compute, reduce_scatter_done_[s], 0), kWaitReduceScatter);
+    layer_norm(U_s, V_s, gamma, beta, kShardM, compute, kLayerNormUS);
 
     // On the stream of the communicator, under the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(gather_ready_[s], compute), kGather);
@@ -239,7 +167,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "rs_norm_ag", .spec = "spec.yaml",
-               .digest = "94ff1965d8559ffead44a9e2ea287782d8d4762e927036aa4ab6d5fc19a05e44", .mesh_size = D,
+               .digest = "e2c7d3170f210fbe48abc1035859742d6afe2af0dc2a094a8e5da49f3e1c167b", .mesh_size = D,
                .gemms = {{S * kSliceM, K, kShardN, 1}, {S * kSliceM, kShardN, K, 1}},
                .communications = {"reducescatter x", "allgather x"}, .bytes = S * D * kShardM * K * 2,
                .largest = "reducescatter", .team_size = D, .transport = "nccl",

@@ -23,6 +23,7 @@
 
 #include <cuda_bf16.h>
 
+#include "swiglu_p2p_kernels.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
@@ -52,8 +53,7 @@ constexpr const char* kSend = "spec.yaml:19:5 send: send of G_s_2_c";
 constexpr const char* kWaitReceive = "spec.yaml:19:5 Wait(receive)";
 constexpr const char* kMatmulZg = "spec.yaml:20:5 Matmul of Zg_s_c";
 constexpr const char* kMatmulZu = "spec.yaml:21:5 Matmul of Zu_s_c";
-constexpr const char* kUnaryS1SC = "spec.yaml:22:5 Unary of S1_s_c";
-constexpr const char* kBinaryASC = "spec.yaml:23:5 Binary of A_s_c";
+constexpr const char* kSiluMulASC = "spec.yaml:23:5 silu_mul of A_s_c";
 constexpr const char* kMatmulPSC = "spec.yaml:24:5 Matmul of P_s_c";
 constexpr const char* kSend2 = "spec.yaml:25:5 send_2: send of P_s_2_c";
 constexpr const char* kJoined = "spec.yaml:25:5 Synchronize(worker s % 2)";
@@ -100,8 +100,6 @@ class SwigluP2p final : public hirgen::Program {
   bf16* Zg_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:20:5 Zg");
   // [D, 1, kShardM, kShardN]
   bf16* Zu_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 Zu");
-  // [D, 1, kShardM, kShardN]
-  bf16* S1_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:22:5 S1");
   // [D, 1, kShardM, kShardN]
   bf16* A_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:23:5 A");
   bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 P");              // [D, 1, kShardM, K]
@@ -185,11 +183,8 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, Zg_plan_, G_s_c, Wg, Zg_s_c, workspaces_[s % kComputeStreams], compute, kMatmulZg);
     bf16* Zu_s_c = Zu_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
     gemm(context_, Zu_plan_, G_s_c, Wu, Zu_s_c, workspaces_[s % kComputeStreams], compute, kMatmulZu);
-    bf16* S1_s_c = S1_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
-    hirgen::launch_unary(hirgen::UnaryFn::kSilu, S1_s_c, Zg_s_c, kChunkM * kShardN, compute, kUnaryS1SC);
     bf16* A_s_c = A_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
-    hirgen::launch_binary(hirgen::BinaryFn::kMul, A_s_c, S1_s_c, Zu_s_c, kChunkM * kShardN, compute,
-                          kBinaryASC);
+    silu_mul(A_s_c, Zg_s_c, Zu_s_c, kChunkM * kShardN, compute, kSiluMulASC);
     gemm(context_, P_s_c_plan_, A_s_c, W2, P_s_c, workspaces_[s % kComputeStreams], compute, kMatmulPSC);
     if (s / 2 % D != 0) {
       // On the copy stream, under the GEMMs of other iterations.
@@ -253,7 +248,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "6f8e33689cd4b8e0d378a192ae480d88047ef6167293455d06862094a11f6629", .mesh_size = D,
+               .digest = "c343bde6b4bf61ce06c0a0b7e6ae20aaa0c8a9fca4e5078e0172b9a2e6dd242e", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, kShardN, K, 1}, {D * kChunkM * 2, kShardN, K, 1},
                          {D * kChunkM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kChunkM * K * 2, .largest = "sendrecv", .transport = "ipc-put",

@@ -23,7 +23,7 @@
 
 #include <cuda_bf16.h>
 
-#include "hirgen/kernels.hpp"
+#include "swiglu_tp_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -47,8 +47,7 @@ constexpr const char* kGather = "spec.yaml:15:5 gather: Allgather of X_s";
 constexpr const char* kWaitGather = "spec.yaml:15:5 Wait(gather)";
 constexpr const char* kMatmulZg = "spec.yaml:16:5 Matmul of Zg_s";
 constexpr const char* kMatmulZu = "spec.yaml:17:5 Matmul of Zu_s";
-constexpr const char* kUnaryGS = "spec.yaml:18:5 Unary of G_s";
-constexpr const char* kBinaryAS = "spec.yaml:19:5 Binary of A_s";
+constexpr const char* kSiluMulAS = "spec.yaml:19:5 silu_mul of A_s";
 constexpr const char* kMatmulP = "spec.yaml:20:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:22:5 reduce_scatter: ReduceScatter of R_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:22:5 Wait(reduce_scatter)";
@@ -83,7 +82,6 @@ class SwigluTp final : public hirgen::Program {
   bf16* Zg_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:16:5 Zg");
   // [S, 1, kSliceM, kShardN]
   bf16* Zu_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:17:5 Zu");
-  bf16* G_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:18:5 G");  // [S, 1, kSliceM, kShardN]
   bf16* A_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:19:5 A");  // [S, 1, kSliceM, kShardN]
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:20:5 P");        // [S, 1, kSliceM, K]
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
@@ -121,10 +119,8 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, Zg_plan_, U_s, Wg, Zg_s, workspaces_[s % kComputeStreams], compute, kMatmulZg);
     bf16* Zu_s = Zu_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     gemm(context_, Zu_plan_, U_s, Wu, Zu_s, workspaces_[s % kComputeStreams], compute, kMatmulZu);
-    bf16* G_s = G_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
-    hirgen::launch_unary(hirgen::UnaryFn::kSilu, G_s, Zg_s, kSliceM * kShardN, compute, kUnaryGS);
     bf16* A_s = A_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
-    hirgen::launch_binary(hirgen::BinaryFn::kMul, A_s, G_s, Zu_s, kSliceM * kShardN, compute, kBinaryAS);
+    silu_mul(A_s, Zg_s, Zu_s, kSliceM * kShardN, compute, kSiluMulAS);
     gemm(context_, P_plan_, A_s, W2, P_ + s * kSliceM * K, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
@@ -167,7 +163,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "d94ff969773c55cf1f188e194a862331b99dcca91c52c298ee1ecbe6478668a3", .mesh_size = D,
+               .digest = "cfdf0f911fac4d766b5216944bcfed0eb153a0162e517d7d350f557fb363e64c", .mesh_size = D,
                .gemms =
                    {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,

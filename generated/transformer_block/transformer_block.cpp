@@ -31,6 +31,7 @@
 
 #include <cuda_bf16.h>
 
+#include "transformer_block_kernels.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
@@ -39,7 +40,6 @@ namespace hirgen_transformer_block {
 namespace {
 
 using bf16 = __nv_bfloat16;
-using fp32 = float;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
@@ -67,63 +67,26 @@ constexpr hirgen::MatmulShape kW2pShape =
     {.m = B * L, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // What errors and the watchdog call the statements, with their place in the spec.
-constexpr const char* kCastU1XFp32 = "spec.yaml:24:5 Cast of U1_X_fp32";
-constexpr const char* kReduceU1X = "spec.yaml:24:5 Reduce of U1_x";
-constexpr const char* kUnaryU1XMean = "spec.yaml:24:5 Unary of U1_x_mean";
-constexpr const char* kBinaryU1Centered = "spec.yaml:24:5 Binary of U1_centered";
-constexpr const char* kBinaryU1Square = "spec.yaml:24:5 Binary of U1_square";
-constexpr const char* kReduceU1Square2 = "spec.yaml:24:5 Reduce of U1_square2";
-constexpr const char* kUnaryU1SquareMean = "spec.yaml:24:5 Unary of U1_square_mean";
-constexpr const char* kUnaryU1Var = "spec.yaml:24:5 Unary of U1_var";
-constexpr const char* kUnaryU1Rstd = "spec.yaml:24:5 Unary of U1_rstd";
-constexpr const char* kBinaryU1Y = "spec.yaml:24:5 Binary of U1_y";
-constexpr const char* kCastU1Gamma1Fp32 = "spec.yaml:24:5 Cast of U1_gamma1_fp32";
-constexpr const char* kBinaryU1Scaled = "spec.yaml:24:5 Binary of U1_scaled";
-constexpr const char* kCastU1Beta1Fp32 = "spec.yaml:24:5 Cast of U1_beta1_fp32";
-constexpr const char* kBinaryU1Add = "spec.yaml:24:5 Binary of U1_add";
-constexpr const char* kCastU1 = "spec.yaml:24:5 Cast of U1";
+constexpr const char* kLayerNormU1 = "spec.yaml:24:5 layer_norm of U1";
 constexpr const char* kLinearUq = "spec.yaml:25:5 Linear of Uq";
 constexpr const char* kLinearUk = "spec.yaml:26:5 Linear of Uk";
 constexpr const char* kSetQPacked = "spec.yaml:37:5 Set of Q_packed";
 constexpr const char* kSetKtPacked = "spec.yaml:37:5 Set of Kt_packed";
 constexpr const char* kMatmulScores = "spec.yaml:37:5 Matmul of scores";
-constexpr const char* kUnaryScaled = "spec.yaml:38:5 Unary of scaled";
-constexpr const char* kCastPScaledFp32 = "spec.yaml:39:5 Cast of P_scaled_fp32";
-constexpr const char* kReducePMax = "spec.yaml:39:5 Reduce of P_max";
-constexpr const char* kBinaryPShifted = "spec.yaml:39:5 Binary of P_shifted";
-constexpr const char* kUnaryPExp = "spec.yaml:39:5 Unary of P_exp";
-constexpr const char* kReducePSum = "spec.yaml:39:5 Reduce of P_sum";
-constexpr const char* kBinaryPDiv = "spec.yaml:39:5 Binary of P_div";
-constexpr const char* kCastP = "spec.yaml:39:5 Cast of P";
 constexpr const char* kLinearUv = "spec.yaml:27:5 Linear of Uv";
+constexpr const char* kScaleSoftmaxP = "spec.yaml:39:5 scale_softmax of P";
 constexpr const char* kSetVPacked = "spec.yaml:40:5 Set of V_packed";
 constexpr const char* kMatmulPV = "spec.yaml:40:5 Matmul of PV";
 constexpr const char* kSetHeadsPacked = "spec.yaml:42:5 Set of heads_packed";
 constexpr const char* kReshapeO = "spec.yaml:42:5 Reshape of O";
 constexpr const char* kLinearWop = "spec.yaml:43:5 Linear of Wop";
 constexpr const char* kAllreduce = "spec.yaml:44:5 allreduce: Allreduce of Wop";
-constexpr const char* kCastU2Gamma2Fp32 = "spec.yaml:48:5 Cast of U2_gamma2_fp32";
-constexpr const char* kCastU2Beta2Fp32 = "spec.yaml:48:5 Cast of U2_beta2_fp32";
-constexpr const char* kWaitAllreduce = "spec.yaml:44:5 Wait(allreduce)";
 constexpr const char* kBinaryX1 = "spec.yaml:45:5 Binary of X1";
-constexpr const char* kCastU2X1Fp32 = "spec.yaml:48:5 Cast of U2_X1_fp32";
-constexpr const char* kReduceU2X = "spec.yaml:48:5 Reduce of U2_x";
-constexpr const char* kUnaryU2XMean = "spec.yaml:48:5 Unary of U2_x_mean";
-constexpr const char* kBinaryU2Centered = "spec.yaml:48:5 Binary of U2_centered";
-constexpr const char* kBinaryU2Square = "spec.yaml:48:5 Binary of U2_square";
-constexpr const char* kReduceU2Square2 = "spec.yaml:48:5 Reduce of U2_square2";
-constexpr const char* kUnaryU2SquareMean = "spec.yaml:48:5 Unary of U2_square_mean";
-constexpr const char* kUnaryU2Var = "spec.yaml:48:5 Unary of U2_var";
-constexpr const char* kUnaryU2Rstd = "spec.yaml:48:5 Unary of U2_rstd";
-constexpr const char* kBinaryU2Y = "spec.yaml:48:5 Binary of U2_y";
-constexpr const char* kBinaryU2Scaled = "spec.yaml:48:5 Binary of U2_scaled";
-constexpr const char* kBinaryU2Add = "spec.yaml:48:5 Binary of U2_add";
-constexpr const char* kCastU2 = "spec.yaml:48:5 Cast of U2";
+constexpr const char* kLayerNormU2 = "spec.yaml:48:5 layer_norm of U2";
 constexpr const char* kLinearZ = "spec.yaml:49:5 Linear of Z";
 constexpr const char* kUnaryA = "spec.yaml:50:5 Unary of A";
 constexpr const char* kLinearW2p = "spec.yaml:51:5 Linear of W2p";
 constexpr const char* kAllreduce2 = "spec.yaml:52:5 allreduce_2: Allreduce of W2p";
-constexpr const char* kWaitAllreduce2 = "spec.yaml:52:5 Wait(allreduce_2)";
 constexpr const char* kBinaryY = "spec.yaml:53:5 Binary of Y";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
@@ -143,23 +106,8 @@ class TransformerBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:44:5 mesh world axis x");
-  fp32* U1_X_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_X_fp32");        // [B * L, E]
-  fp32* U1_x_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_x");                      // [B * L]
-  fp32* U1_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_x_mean");            // [B * L, 1]
-  fp32* U1_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_centered");    // [B * L, E]
-  fp32* U1_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_square");        // [B * L, E]
-  fp32* U1_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_square2");          // [B * L]
-  fp32* U1_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_square_mean");  // [B * L, 1]
-  fp32* U1_var_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_var");                  // [B * L, 1]
-  fp32* U1_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:24:5 U1_rstd");                // [B * L, 1]
-  fp32* U1_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_y");                  // [B * L, E]
-  fp32* U1_gamma1_fp32_ = context_.allocate<fp32>(E, "spec.yaml:24:5 U1_gamma1_fp32");      // [E]
-  fp32* U1_scaled_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_scaled");        // [B * L, E]
-  fp32* U1_beta1_fp32_ = context_.allocate<fp32>(E, "spec.yaml:24:5 U1_beta1_fp32");        // [E]
-  fp32* U1_add_ = context_.allocate<fp32>(B * L * E, "spec.yaml:24:5 U1_add");              // [B * L, E]
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");                      // [B * L, E]
-  // [1, B * L, kShardE]
-  bf16* Uq_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:25:5 Uq");
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");        // [B * L, E]
+  bf16* Uq_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:25:5 Uq");  // [1, B * L, kShardE]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:25:5 workspace");
   bf16* Uk_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:26:5 Uk");  // [1, B * L, kShardE]
   // [1, B, kShardH, L, C]
@@ -168,50 +116,22 @@ class TransformerBlock final : public hirgen::Program {
   bf16* Kt_packed_ = context_.allocate<bf16>(B * kShardH * C * L, "spec.yaml:37:5 Kt_packed");
   // [1, B, kShardH, L, L]
   bf16* scores_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:37:5 scores");
-  // [1, B, kShardH, L, L]
-  bf16* scaled_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:38:5 scaled");
-  // [1, B, kShardH, L, L]
-  fp32* P_scaled_fp32_ = context_.allocate<fp32>(B * kShardH * L * L, "spec.yaml:39:5 P_scaled_fp32");
-  fp32* P_max_ = context_.allocate<fp32>(B * kShardH * L, "spec.yaml:39:5 P_max");  // [1, B, kShardH, L]
-  // [1, B, kShardH, L, L]
-  fp32* P_shifted_ = context_.allocate<fp32>(B * kShardH * L * L, "spec.yaml:39:5 P_shifted");
-  // [1, B, kShardH, L, L]
-  fp32* P_exp_ = context_.allocate<fp32>(B * kShardH * L * L, "spec.yaml:39:5 P_exp");
-  fp32* P_sum_ = context_.allocate<fp32>(B * kShardH * L, "spec.yaml:39:5 P_sum");  // [1, B, kShardH, L]
-  // [1, B, kShardH, L, L]
-  fp32* P_div_ = context_.allocate<fp32>(B * kShardH * L * L, "spec.yaml:39:5 P_div");
-  bf16* P_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:39:5 P");  // [1, B, kShardH, L, L]
   bf16* Uv_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:27:5 Uv");    // [1, B * L, kShardE]
+  bf16* P_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:39:5 P");  // [1, B, kShardH, L, L]
   // [1, B, kShardH, L, C]
   bf16* V_packed_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:40:5 V_packed");
   bf16* PV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:40:5 PV");  // [1, B, kShardH, L, C]
   // [1, B, L, kShardH, C]
   bf16* heads_packed_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:42:5 heads_packed");
-  // [1, B * L, kShardE]
-  bf16* O_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:42:5 O");
-  bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 Wop");                    // [1, B * L, E]
-  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 attention");        // [B * L, E]
-  fp32* U2_gamma2_fp32_ = context_.allocate<fp32>(E, "spec.yaml:48:5 U2_gamma2_fp32");      // [E]
-  fp32* U2_beta2_fp32_ = context_.allocate<fp32>(E, "spec.yaml:48:5 U2_beta2_fp32");        // [E]
-  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:45:5 X1");                      // [B * L, E]
-  fp32* U2_X1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_X1_fp32");      // [B * L, E]
-  fp32* U2_x_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_x");                      // [B * L]
-  fp32* U2_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_x_mean");            // [B * L, 1]
-  fp32* U2_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_centered");    // [B * L, E]
-  fp32* U2_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_square");        // [B * L, E]
-  fp32* U2_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_square2");          // [B * L]
-  fp32* U2_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_square_mean");  // [B * L, 1]
-  fp32* U2_var_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_var");                  // [B * L, 1]
-  fp32* U2_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:48:5 U2_rstd");                // [B * L, 1]
-  fp32* U2_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_y");                  // [B * L, E]
-  fp32* U2_scaled_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_scaled");        // [B * L, E]
-  fp32* U2_add_ = context_.allocate<fp32>(B * L * E, "spec.yaml:48:5 U2_add");              // [B * L, E]
-  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 U2");                      // [B * L, E]
-  // [1, B * L, kShardF]
-  bf16* Z_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:49:5 Z");
-  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:50:5 A");  // [1, B * L, kShardF]
-  bf16* W2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:51:5 W2p");    // [1, B * L, E]
-  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 mlp");    // [B * L, E]
+  bf16* O_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:42:5 O");            // [1, B * L, kShardE]
+  bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 Wop");              // [1, B * L, E]
+  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 attention");  // [B * L, E]
+  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:45:5 X1");                // [B * L, E]
+  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 U2");                // [B * L, E]
+  bf16* Z_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:49:5 Z");            // [1, B * L, kShardF]
+  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:50:5 A");            // [1, B * L, kShardF]
+  bf16* W2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:51:5 W2p");              // [1, B * L, E]
+  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 mlp");              // [B * L, E]
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
   hirgen::MatmulPlan Uk_plan_{context_, kUkShape, kLinearUk};
   hirgen::MatmulPlan scores_plan_{context_, kScoresShape, kMatmulScores};
@@ -220,9 +140,7 @@ class TransformerBlock final : public hirgen::Program {
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
-  hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, 1);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
-  hirgen::Events allreduce_2_ready_ = context_.events("allreduce_2_ready", kAllreduce2, 1);
   hirgen::Events allreduce_2_done_ = context_.events("allreduce_2_done", kAllreduce2, 1);
 };
 
@@ -240,34 +158,7 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   const bf16* W2 = static_cast<const bf16*>(tensors[10]);     // [1, E, kShardF]
   bf16* Y = static_cast<bf16*>(tensors[11]);                  // [B * L, E]
 
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_X_fp32_, X, B * L * E, caller, kCastU1XFp32);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U1_x_, {2, {B * L, 1}, {1, 0}}, U1_X_fp32_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceU1X);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U1_x_mean_, U1_x_, B * L, caller,
-                       kUnaryU1XMean);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, U1_centered_, {2, {B * L, E}, {E, 1}}, U1_X_fp32_,
-                        {2, {B * L, E}, {E, 1}}, U1_x_mean_, {2, {B * L, E}, {1, 0}}, caller,
-                        kBinaryU1Centered);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U1_square_, U1_centered_, U1_centered_, B * L * E, caller,
-                        kBinaryU1Square);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U1_square2_, {2, {B * L, 1}, {1, 0}}, U1_square_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceU1Square2);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U1_square_mean_, U1_square2_, B * L, caller,
-                       kUnaryU1SquareMean);
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, U1_var_, U1_square_mean_, B * L, caller,
-                       kUnaryU1Var);
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, U1_rstd_, U1_var_, B * L, caller, kUnaryU1Rstd);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U1_y_, {2, {B * L, E}, {E, 1}}, U1_centered_,
-                        {2, {B * L, E}, {E, 1}}, U1_rstd_, {2, {B * L, E}, {1, 0}}, caller, kBinaryU1Y);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_gamma1_fp32_, gamma1, E, caller, kCastU1Gamma1Fp32);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U1_scaled_, {2, {B * L, E}, {E, 1}}, U1_y_,
-                        {2, {B * L, E}, {E, 1}}, U1_gamma1_fp32_, {2, {B * L, E}, {0, 1}}, caller,
-                        kBinaryU1Scaled);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_beta1_fp32_, beta1, E, caller, kCastU1Beta1Fp32);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U1_add_, {2, {B * L, E}, {E, 1}}, U1_scaled_,
-                        {2, {B * L, E}, {E, 1}}, U1_beta1_fp32_, {2, {B * L, E}, {0, 1}}, caller,
-                        kBinaryU1Add);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U1_, U1_add_, B * L * E, caller, kCastU1);
+  layer_norm(U1_, X, gamma1, beta1, B * L, caller, kLayerNormU1);
   gemm(context_, Uq_plan_, U1_, Wq, Uq_, workspace_, caller, kLinearUq);
   gemm(context_, Uk_plan_, U1_, Wk, Uk_, workspace_, caller, kLinearUk);
 
@@ -281,23 +172,8 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
                        Uk_, {3, {B, kShardH * C, L}, {L * kShardH * C, 1, kShardH * C}}, caller,
                        kSetKtPacked);
   gemm(context_, scores_plan_, Q_packed_, Kt_packed_, scores_, workspace_, caller, kMatmulScores);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.08838835F}, scaled_, scores_, B * kShardH * L * L, caller,
-                       kUnaryScaled);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, P_scaled_fp32_, scaled_, B * kShardH * L * L, caller,
-                       kCastPScaledFp32);
-  hirgen::launch_reduce(hirgen::ReduceFn::kMax, 1, P_max_, {2, {B * kShardH * L, 1}, {1, 0}}, P_scaled_fp32_,
-                        {2, {B * kShardH * L, L}, {L, 1}}, caller, kReducePMax);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, P_shifted_, {2, {B * kShardH * L, L}, {L, 1}}, P_scaled_fp32_,
-                        {2, {B * kShardH * L, L}, {L, 1}}, P_max_, {2, {B * kShardH * L, L}, {1, 0}}, caller,
-                        kBinaryPShifted);
-  hirgen::launch_unary(hirgen::UnaryFn::kExp, P_exp_, P_shifted_, B * kShardH * L * L, caller, kUnaryPExp);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, P_sum_, {2, {B * kShardH * L, 1}, {1, 0}}, P_exp_,
-                        {2, {B * kShardH * L, L}, {L, 1}}, caller, kReducePSum);
-  hirgen::launch_binary(hirgen::BinaryFn::kDiv, P_div_, {2, {B * kShardH * L, L}, {L, 1}}, P_exp_,
-                        {2, {B * kShardH * L, L}, {L, 1}}, P_sum_, {2, {B * kShardH * L, L}, {1, 0}}, caller,
-                        kBinaryPDiv);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, P_, P_div_, B * kShardH * L * L, caller, kCastP);
   gemm(context_, Uv_plan_, U1_, Wv, Uv_, workspace_, caller, kLinearUv);
+  scale_softmax(P_, scores_, B * kShardH * L, caller, kScaleSoftmaxP);
 
   // In the order in which Matmul reads it.
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, V_packed_,
@@ -313,48 +189,15 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
       cudaMemcpyAsync(O_, heads_packed_, B * L * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice, caller),
       kReshapeO);
   gemm(context_, Wop_plan_, O_, Wo, Wop_, workspace_, caller, kLinearWop);
-  HG_CHECK(cudaEventRecord(allreduce_ready_[0], caller), kAllreduce);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[0], 0), kAllreduce);
-  HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce);
-  HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_gamma2_fp32_, gamma2, E, caller, kCastU2Gamma2Fp32);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_beta2_fp32_, beta2, E, caller, kCastU2Beta2Fp32);
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[0], 0), kWaitAllreduce);
+  HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
+  HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, X1_, X, attention_, B * L * E, caller, kBinaryX1);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_X1_fp32_, X1_, B * L * E, caller, kCastU2X1Fp32);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U2_x_, {2, {B * L, 1}, {1, 0}}, U2_X1_fp32_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceU2X);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U2_x_mean_, U2_x_, B * L, caller,
-                       kUnaryU2XMean);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, U2_centered_, {2, {B * L, E}, {E, 1}}, U2_X1_fp32_,
-                        {2, {B * L, E}, {E, 1}}, U2_x_mean_, {2, {B * L, E}, {1, 0}}, caller,
-                        kBinaryU2Centered);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U2_square_, U2_centered_, U2_centered_, B * L * E, caller,
-                        kBinaryU2Square);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, U2_square2_, {2, {B * L, 1}, {1, 0}}, U2_square_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceU2Square2);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, U2_square_mean_, U2_square2_, B * L, caller,
-                       kUnaryU2SquareMean);
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, U2_var_, U2_square_mean_, B * L, caller,
-                       kUnaryU2Var);
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, U2_rstd_, U2_var_, B * L, caller, kUnaryU2Rstd);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U2_y_, {2, {B * L, E}, {E, 1}}, U2_centered_,
-                        {2, {B * L, E}, {E, 1}}, U2_rstd_, {2, {B * L, E}, {1, 0}}, caller, kBinaryU2Y);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, U2_scaled_, {2, {B * L, E}, {E, 1}}, U2_y_,
-                        {2, {B * L, E}, {E, 1}}, U2_gamma2_fp32_, {2, {B * L, E}, {0, 1}}, caller,
-                        kBinaryU2Scaled);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U2_add_, {2, {B * L, E}, {E, 1}}, U2_scaled_,
-                        {2, {B * L, E}, {E, 1}}, U2_beta2_fp32_, {2, {B * L, E}, {0, 1}}, caller,
-                        kBinaryU2Add);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, U2_, U2_add_, B * L * E, caller, kCastU2);
+  layer_norm(U2_, X1_, gamma2, beta2, B * L, caller, kLayerNormU2);
   gemm(context_, Z_plan_, U2_, W1, Z_, workspace_, caller, kLinearZ);
   hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z_, B * L * kShardF, caller, kUnaryA);
   gemm(context_, W2p_plan_, A_, W2, W2p_, workspace_, caller, kLinearW2p);
-  HG_CHECK(cudaEventRecord(allreduce_2_ready_[0], caller), kAllreduce2);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_2_ready_[0], 0), kAllreduce2);
-  HG_CHECK(ncclAllReduce(W2p_, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce2);
-  HG_CHECK(cudaEventRecord(allreduce_2_done_[0], x_.stream), kAllreduce2);
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_2_done_[0], 0), kWaitAllreduce2);
+  HG_CHECK(ncclAllReduce(W2p_, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce2);
+  HG_CHECK(cudaEventRecord(allreduce_2_done_[0], caller), kAllreduce2);
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X1_, mlp_, B * L * E, caller, kBinaryY);
   context_.call_issued(caller);
 }
@@ -394,7 +237,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "5029667e2b6001d4a899395ea4e127753cb60ca4c0e1fa9cb0611d71c8b59924", .mesh_size = D,
+               .digest = "1ee3e9c4f510dd6622f0536a833fd173c8448b3e409307b5a8ae1cbac38d04eb", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {L, L, C, B * kShardH},
                          {B * L, kShardE, E, 1}, {L, C, L, B * kShardH}, {B * L, E, kShardE, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},

@@ -49,6 +49,7 @@
 
 #include <cuda_bf16.h>
 
+#include "transformer_block_backward_kernels.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
@@ -57,7 +58,6 @@ namespace hirgen_transformer_block_backward {
 namespace {
 
 using bf16 = __nv_bfloat16;
-using fp32 = float;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
@@ -67,9 +67,14 @@ constexpr int64_t kShardH = H / D, kShardE = E / D, kShardF = F / D;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDAShape = {.m = B * L, .n = kShardF, .k = E, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDU2pShape = {.m = B * L, .n = E, .k = kShardF, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kDW2Shape =
+    {.m = E, .n = kShardF, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDOShape = {.m = B * L, .n = kShardE, .k = E, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDPShape = {.m = L, .n = L, .k = C, .batch = B * kShardH, .stride_a = L * C,
                                           .stride_b = L * C, .stride_c = L * L, .transpose_b = true,
+                                          .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kDVShape = {.m = L, .n = C, .k = L, .batch = B * kShardH, .stride_a = L * L,
+                                          .stride_b = L * C, .stride_c = L * C, .transpose_a = true,
                                           .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDQShape = {.m = L, .n = C, .k = L, .batch = B * kShardH, .stride_a = L * L,
                                           .stride_b = L * C, .stride_c = L * C,
@@ -79,12 +84,7 @@ constexpr hirgen::MatmulShape kDKShape = {.m = L, .n = C, .k = L, .batch = B * k
                                           .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDU1qShape = {.m = B * L, .n = E, .k = kShardE, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDU1kShape = {.m = B * L, .n = E, .k = kShardE, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDVShape = {.m = L, .n = C, .k = L, .batch = B * kShardH, .stride_a = L * L,
-                                          .stride_b = L * C, .stride_c = L * C, .transpose_a = true,
-                                          .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDU1vShape = {.m = B * L, .n = E, .k = kShardE, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDW2Shape =
-    {.m = E, .n = kShardF, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDW1Shape =
     {.m = kShardF, .n = E, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDWoShape =
@@ -97,125 +97,50 @@ constexpr hirgen::MatmulShape kDWvShape =
     {.m = kShardE, .n = E, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
 // What errors and the watchdog call the statements, with their place in the spec.
-constexpr const char* kCastDX1nX1Fp32 = "spec.yaml:58:5 Cast of dX1n_X1_fp32";
-constexpr const char* kReduceDX1nX = "spec.yaml:58:5 Reduce of dX1n_x";
-constexpr const char* kUnaryDX1nXMean = "spec.yaml:58:5 Unary of dX1n_x_mean";
-constexpr const char* kBinaryDX1nCentered = "spec.yaml:58:5 Binary of dX1n_centered";
-constexpr const char* kBinaryDX1nSquare = "spec.yaml:58:5 Binary of dX1n_square";
 constexpr const char* kMatmulDA = "spec.yaml:47:5 Matmul of dA";
-constexpr const char* kReduceDX1nSquare2 = "spec.yaml:58:5 Reduce of dX1n_square2";
-constexpr const char* kUnarySlope = "spec.yaml:48:5 Unary of slope";
-constexpr const char* kBinaryDZ = "spec.yaml:49:5 Binary of dZ";
+constexpr const char* kGeluGradMulDZ = "spec.yaml:49:5 gelu_grad_mul of dZ";
 constexpr const char* kMatmulDU2p = "spec.yaml:52:5 Matmul of dU2p";
 constexpr const char* kAllreduce = "spec.yaml:53:5 allreduce: Allreduce of dU2p";
-constexpr const char* kUnaryDX1nSquareMean = "spec.yaml:58:5 Unary of dX1n_square_mean";
-constexpr const char* kUnaryDX1nVar = "spec.yaml:58:5 Unary of dX1n_var";
-constexpr const char* kUnaryDX1nRstd = "spec.yaml:58:5 Unary of dX1n_rstd";
-constexpr const char* kBinaryDX1nY = "spec.yaml:58:5 Binary of dX1n_y";
-constexpr const char* kCastDXnXFp32 = "spec.yaml:105:5 Cast of dXn_X_fp32";
-constexpr const char* kReduceDXnX = "spec.yaml:105:5 Reduce of dXn_x";
+constexpr const char* kNormalizeN2 = "spec.yaml:41:5 normalize of N2";
+constexpr const char* kNormalizeN1 = "spec.yaml:86:5 normalize of N1";
+constexpr const char* kMulAddU2 = "spec.yaml:43:5 mul_add of U2";
+constexpr const char* kUnaryA = "spec.yaml:44:5 Unary of A";
+constexpr const char* kMatmulDW2 = "spec.yaml:46:5 Matmul of dW2";
 constexpr const char* kWaitAllreduce = "spec.yaml:53:5 Wait(allreduce)";
-constexpr const char* kBinaryDN2 = "spec.yaml:57:5 Binary of dN2";
-constexpr const char* kCastDX1nDN2Fp32 = "spec.yaml:58:5 Cast of dX1n_dN2_fp32";
-constexpr const char* kBinaryDX1nWeighted = "spec.yaml:58:5 Binary of dX1n_weighted";
-constexpr const char* kReduceDX1nAlong = "spec.yaml:58:5 Reduce of dX1n_along";
-constexpr const char* kReduceDX1nDy = "spec.yaml:58:5 Reduce of dX1n_dy";
-constexpr const char* kUnaryDX1nAlongMean = "spec.yaml:58:5 Unary of dX1n_along_mean";
-constexpr const char* kUnaryDX1nDyMean = "spec.yaml:58:5 Unary of dX1n_dy_mean";
-constexpr const char* kBinaryDX1nAway = "spec.yaml:58:5 Binary of dX1n_away";
-constexpr const char* kBinaryDX1nRadial = "spec.yaml:58:5 Binary of dX1n_radial";
-constexpr const char* kBinaryDX1nTangent = "spec.yaml:58:5 Binary of dX1n_tangent";
-constexpr const char* kBinaryDX1nMul = "spec.yaml:58:5 Binary of dX1n_mul";
-constexpr const char* kCastDX1n = "spec.yaml:58:5 Cast of dX1n";
-constexpr const char* kBinaryDX1 = "spec.yaml:59:5 Binary of dX1";
+constexpr const char* kMulNormalizeGradAddDX1 = "spec.yaml:59:5 mul_normalize_grad_add of dX1";
 constexpr const char* kMatmulDO = "spec.yaml:64:5 Matmul of dO";
 constexpr const char* kSetDPVPacked = "spec.yaml:70:5 Set of dPV_packed";
 constexpr const char* kMatmulDP = "spec.yaml:70:5 Matmul of dP";
-constexpr const char* kCastDscaledDPFp32 = "spec.yaml:73:5 Cast of dscaled_dP_fp32";
-constexpr const char* kCastDscaledPFp32 = "spec.yaml:73:5 Cast of dscaled_P_fp32";
-constexpr const char* kBinaryDscaledWeighted = "spec.yaml:73:5 Binary of dscaled_weighted";
-constexpr const char* kCastN2X1Fp32 = "spec.yaml:41:5 Cast of N2_X1_fp32";
-constexpr const char* kCastN1XFp32 = "spec.yaml:86:5 Cast of N1_X_fp32";
-constexpr const char* kReduceN2X = "spec.yaml:41:5 Reduce of N2_x";
-constexpr const char* kReduceN1X = "spec.yaml:86:5 Reduce of N1_x";
-constexpr const char* kReduceDscaledSum = "spec.yaml:73:5 Reduce of dscaled_sum";
-constexpr const char* kUnaryDXnXMean = "spec.yaml:105:5 Unary of dXn_x_mean";
-constexpr const char* kBinaryDXnCentered = "spec.yaml:105:5 Binary of dXn_centered";
-constexpr const char* kBinaryDXnSquare = "spec.yaml:105:5 Binary of dXn_square";
-constexpr const char* kBinaryDscaledCentered = "spec.yaml:73:5 Binary of dscaled_centered";
-constexpr const char* kReduceDXnSquare2 = "spec.yaml:105:5 Reduce of dXn_square2";
-constexpr const char* kBinaryDscaledMul = "spec.yaml:73:5 Binary of dscaled_mul";
-constexpr const char* kCastDscaled = "spec.yaml:73:5 Cast of dscaled";
-constexpr const char* kUnaryDscores = "spec.yaml:74:5 Unary of dscores";
+constexpr const char* kSoftmaxGradScaleDscores = "spec.yaml:74:5 softmax_grad_scale of dscores";
+constexpr const char* kSetDPVPacked2 = "spec.yaml:72:5 Set of dPV_packed_2";
+constexpr const char* kMatmulDV = "spec.yaml:72:5 Matmul of dV";
 constexpr const char* kMatmulDQ = "spec.yaml:75:5 Matmul of dQ";
 constexpr const char* kMatmulDK = "spec.yaml:77:5 Matmul of dK";
 constexpr const char* kSetDHqPacked = "spec.yaml:81:5 Set of dHq_packed";
 constexpr const char* kSetDHkPacked = "spec.yaml:82:5 Set of dHk_packed";
+constexpr const char* kSetDHvPacked = "spec.yaml:83:5 Set of dHv_packed";
 constexpr const char* kReshapeDUq = "spec.yaml:81:5 Reshape of dUq";
 constexpr const char* kReshapeDUk = "spec.yaml:82:5 Reshape of dUk";
+constexpr const char* kReshapeDUv = "spec.yaml:83:5 Reshape of dUv";
 constexpr const char* kMatmulDU1q = "spec.yaml:95:5 Matmul of dU1q";
 constexpr const char* kMatmulDU1k = "spec.yaml:96:5 Matmul of dU1k";
-constexpr const char* kSetDPVPacked2 = "spec.yaml:72:5 Set of dPV_packed_2";
-constexpr const char* kMatmulDV = "spec.yaml:72:5 Matmul of dV";
-constexpr const char* kSetDHvPacked = "spec.yaml:83:5 Set of dHv_packed";
-constexpr const char* kReshapeDUv = "spec.yaml:83:5 Reshape of dUv";
 constexpr const char* kMatmulDU1v = "spec.yaml:97:5 Matmul of dU1v";
-constexpr const char* kBinaryDU1qk = "spec.yaml:98:5 Binary of dU1qk";
-constexpr const char* kBinaryDU1p = "spec.yaml:99:5 Binary of dU1p";
+constexpr const char* kAddAddDU1p = "spec.yaml:99:5 add_add of dU1p";
 constexpr const char* kAllreduce2 = "spec.yaml:100:5 allreduce_2: Allreduce of dU1p";
-constexpr const char* kUnaryN2XMean = "spec.yaml:41:5 Unary of N2_x_mean";
-constexpr const char* kUnaryN1XMean = "spec.yaml:86:5 Unary of N1_x_mean";
-constexpr const char* kBinaryN2Centered = "spec.yaml:41:5 Binary of N2_centered";
-constexpr const char* kBinaryN1Centered = "spec.yaml:86:5 Binary of N1_centered";
-constexpr const char* kBinaryN2Square = "spec.yaml:41:5 Binary of N2_square";
-constexpr const char* kBinaryN1Square = "spec.yaml:86:5 Binary of N1_square";
-constexpr const char* kReduceN2Square2 = "spec.yaml:41:5 Reduce of N2_square2";
-constexpr const char* kReduceN1Square2 = "spec.yaml:86:5 Reduce of N1_square2";
-constexpr const char* kWaitAllreduce2 = "spec.yaml:100:5 Wait(allreduce_2)";
-constexpr const char* kBinaryDN1 = "spec.yaml:104:5 Binary of dN1";
-constexpr const char* kUnaryDXnSquareMean = "spec.yaml:105:5 Unary of dXn_square_mean";
-constexpr const char* kUnaryDXnVar = "spec.yaml:105:5 Unary of dXn_var";
-constexpr const char* kUnaryDXnRstd = "spec.yaml:105:5 Unary of dXn_rstd";
-constexpr const char* kBinaryDXnY = "spec.yaml:105:5 Binary of dXn_y";
-constexpr const char* kCastDXnDN1Fp32 = "spec.yaml:105:5 Cast of dXn_dN1_fp32";
-constexpr const char* kBinaryDXnWeighted = "spec.yaml:105:5 Binary of dXn_weighted";
-constexpr const char* kReduceDXnAlong = "spec.yaml:105:5 Reduce of dXn_along";
-constexpr const char* kReduceDXnDy = "spec.yaml:105:5 Reduce of dXn_dy";
-constexpr const char* kUnaryN2SquareMean = "spec.yaml:41:5 Unary of N2_square_mean";
-constexpr const char* kUnaryN1SquareMean = "spec.yaml:86:5 Unary of N1_square_mean";
-constexpr const char* kUnaryN2Var = "spec.yaml:41:5 Unary of N2_var";
-constexpr const char* kUnaryN1Var = "spec.yaml:86:5 Unary of N1_var";
-constexpr const char* kUnaryN2Rstd = "spec.yaml:41:5 Unary of N2_rstd";
-constexpr const char* kUnaryN1Rstd = "spec.yaml:86:5 Unary of N1_rstd";
-constexpr const char* kBinaryN2Mul = "spec.yaml:41:5 Binary of N2_mul";
-constexpr const char* kBinaryN1Mul = "spec.yaml:86:5 Binary of N1_mul";
-constexpr const char* kCastN2 = "spec.yaml:41:5 Cast of N2";
-constexpr const char* kCastN1 = "spec.yaml:86:5 Cast of N1";
 constexpr const char* kBinaryDS2 = "spec.yaml:54:5 Binary of dS2";
-constexpr const char* kBinaryDS1 = "spec.yaml:101:5 Binary of dS1";
 constexpr const char* kReduceDgamma2 = "spec.yaml:55:5 Reduce of dgamma2";
+constexpr const char* kWaitAllreduce2 = "spec.yaml:100:5 Wait(allreduce_2)";
+constexpr const char* kBinaryDS1 = "spec.yaml:101:5 Binary of dS1";
 constexpr const char* kReduceDbeta2 = "spec.yaml:56:5 Reduce of dbeta2";
 constexpr const char* kReduceDgamma1 = "spec.yaml:102:5 Reduce of dgamma1";
 constexpr const char* kReduceDbeta1 = "spec.yaml:103:5 Reduce of dbeta1";
-constexpr const char* kBinaryS2 = "spec.yaml:42:5 Binary of S2";
-constexpr const char* kBinaryU2 = "spec.yaml:43:5 Binary of U2";
-constexpr const char* kUnaryA = "spec.yaml:44:5 Unary of A";
-constexpr const char* kUnaryDXnAlongMean = "spec.yaml:105:5 Unary of dXn_along_mean";
-constexpr const char* kUnaryDXnDyMean = "spec.yaml:105:5 Unary of dXn_dy_mean";
-constexpr const char* kBinaryDXnAway = "spec.yaml:105:5 Binary of dXn_away";
-constexpr const char* kBinaryDXnRadial = "spec.yaml:105:5 Binary of dXn_radial";
-constexpr const char* kMatmulDW2 = "spec.yaml:46:5 Matmul of dW2";
 constexpr const char* kMatmulDW1 = "spec.yaml:51:5 Matmul of dW1";
-constexpr const char* kBinaryDXnTangent = "spec.yaml:105:5 Binary of dXn_tangent";
-constexpr const char* kBinaryDXnMul = "spec.yaml:105:5 Binary of dXn_mul";
-constexpr const char* kBinaryS1 = "spec.yaml:87:5 Binary of S1";
-constexpr const char* kBinaryU1 = "spec.yaml:88:5 Binary of U1";
-constexpr const char* kCastDXn = "spec.yaml:105:5 Cast of dXn";
+constexpr const char* kMulAddU1 = "spec.yaml:88:5 mul_add of U1";
 constexpr const char* kMatmulDWo = "spec.yaml:63:5 Matmul of dWo";
 constexpr const char* kMatmulDWq = "spec.yaml:92:5 Matmul of dWq";
 constexpr const char* kMatmulDWk = "spec.yaml:93:5 Matmul of dWk";
 constexpr const char* kMatmulDWv = "spec.yaml:94:5 Matmul of dWv";
-constexpr const char* kBinaryDX = "spec.yaml:106:5 Binary of dX";
+constexpr const char* kMulNormalizeGradAddDX = "spec.yaml:106:5 mul_normalize_grad_add of dX";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -234,147 +159,55 @@ class TransformerBlockBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
-  fp32* dX1n_X1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_X1_fp32");    // [B * L, E]
-  fp32* dX1n_x_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_x");                    // [B * L]
-  fp32* dX1n_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_x_mean");          // [B * L, 1]
-  fp32* dX1n_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_centered");  // [B * L, E]
-  fp32* dX1n_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_square");      // [B * L, E]
-  // [1, B * L, kShardF]
-  bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");
+  bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");  // [1, B * L, kShardF]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:47:5 workspace");
-  fp32* dX1n_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_square2");  // [B * L]
-  // [1, B * L, kShardF]
-  bf16* slope_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:48:5 slope");
-  // [1, B * L, kShardF]
-  bf16* dZ_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:49:5 dZ");
-  // [1, B * L, E]
-  bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 dU2p");
-  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");                        // [B * L, E]
-  fp32* dX1n_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_square_mean");  // [B * L, 1]
-  fp32* dX1n_var_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_var");                  // [B * L, 1]
-  fp32* dX1n_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_rstd");                // [B * L, 1]
-  fp32* dX1n_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_y");                  // [B * L, E]
-  fp32* dXn_X_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_X_fp32");         // [B * L, E]
-  fp32* dXn_x_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_x");                       // [B * L]
-  bf16* dN2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:57:5 dN2");                        // [B * L, E]
-  fp32* dX1n_dN2_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_dN2_fp32");    // [B * L, E]
-  fp32* dX1n_weighted_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_weighted");    // [B * L, E]
-  fp32* dX1n_along_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_along");              // [B * L]
-  fp32* dX1n_dy_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_dy");                    // [B * L]
-  fp32* dX1n_along_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_along_mean");    // [B * L, 1]
-  fp32* dX1n_dy_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:58:5 dX1n_dy_mean");          // [B * L, 1]
-  fp32* dX1n_away_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_away");            // [B * L, E]
-  fp32* dX1n_radial_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_radial");        // [B * L, E]
-  fp32* dX1n_tangent_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_tangent");      // [B * L, E]
-  fp32* dX1n_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:58:5 dX1n_mul");              // [B * L, E]
-  bf16* dX1n_ = context_.allocate<bf16>(B * L * E, "spec.yaml:58:5 dX1n");                      // [B * L, E]
-  bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");                        // [B * L, E]
-  // [1, B * L, kShardE]
-  bf16* dO_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:64:5 dO");
+  bf16* dZ_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:49:5 dZ");  // [1, B * L, kShardF]
+  bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 dU2p");    // [1, B * L, E]
+  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");      // [B * L, E]
+  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");        // [B * L, E]
+  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:86:5 N1");        // [B * L, E]
+  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 U2");        // [B * L, E]
+  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 A");    // [1, B * L, kShardF]
+  bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");      // [B * L, E]
+  bf16* dO_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:64:5 dO");  // [1, B * L, kShardE]
   // [1, B, kShardH, L, C]
   bf16* dPV_packed_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:70:5 dPV_packed");
   bf16* dP_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:70:5 dP");  // [1, B, kShardH, L, L]
   // [1, B, kShardH, L, L]
-  fp32* dscaled_dP_fp32_ = context_.allocate<fp32>(B * kShardH * L * L, "spec.yaml:73:5 dscaled_dP_fp32");
-  // [1, B, kShardH, L, L]
-  fp32* dscaled_P_fp32_ = context_.allocate<fp32>(B * kShardH * L * L, "spec.yaml:73:5 dscaled_P_fp32");
-  // [1, B, kShardH, L, L]
-  fp32* dscaled_weighted_ = context_.allocate<fp32>(B * kShardH * L * L, "spec.yaml:73:5 dscaled_weighted");
-  fp32* N2_X1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_X1_fp32");  // [B * L, E]
-  fp32* N1_X_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_X_fp32");    // [B * L, E]
-  fp32* N2_x_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_x");                  // [B * L]
-  fp32* N1_x_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_x");                  // [B * L]
-  // [1, B, kShardH, L]
-  fp32* dscaled_sum_ = context_.allocate<fp32>(B * kShardH * L, "spec.yaml:73:5 dscaled_sum");
-  fp32* dXn_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_x_mean");          // [B * L, 1]
-  fp32* dXn_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_centered");  // [B * L, E]
-  fp32* dXn_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_square");      // [B * L, E]
-  // [1, B, kShardH, L, L]
-  fp32* dscaled_centered_ = context_.allocate<fp32>(B * kShardH * L * L, "spec.yaml:73:5 dscaled_centered");
-  fp32* dXn_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_square2");  // [B * L]
-  // [1, B, kShardH, L, L]
-  fp32* dscaled_mul_ = context_.allocate<fp32>(B * kShardH * L * L, "spec.yaml:73:5 dscaled_mul");
-  // [1, B, kShardH, L, L]
-  bf16* dscaled_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:73:5 dscaled");
-  // [1, B, kShardH, L, L]
   bf16* dscores_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:74:5 dscores");
+  // [1, B, kShardH, L, C]
+  bf16* dPV_packed_2_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:72:5 dPV_packed_2");
+  bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:72:5 dV");  // [1, B, kShardH, L, C]
   bf16* dQ_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:75:5 dQ");  // [1, B, kShardH, L, C]
   bf16* dK_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:77:5 dK");  // [1, B, kShardH, L, C]
   // [1, B, L, kShardH, C]
   bf16* dHq_packed_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:81:5 dHq_packed");
   // [1, B, L, kShardH, C]
   bf16* dHk_packed_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:82:5 dHk_packed");
-  bf16* dUq_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:81:5 dUq");  // [1, B * L, kShardE]
-  bf16* dUk_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:82:5 dUk");  // [1, B * L, kShardE]
-  bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:95:5 dU1q");      // [1, B * L, E]
-  bf16* dU1k_ = context_.allocate<bf16>(B * L * E, "spec.yaml:96:5 dU1k");      // [1, B * L, E]
-  // [1, B, kShardH, L, C]
-  bf16* dPV_packed_2_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:72:5 dPV_packed_2");
-  bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:72:5 dV");  // [1, B, kShardH, L, C]
   // [1, B, L, kShardH, C]
   bf16* dHv_packed_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:83:5 dHv_packed");
-  // [1, B * L, kShardE]
-  bf16* dUv_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:83:5 dUv");
-  // [1, B * L, E]
-  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "spec.yaml:97:5 dU1v");
-  // [1, B * L, E]
-  bf16* dU1qk_ = context_.allocate<bf16>(B * L * E, "spec.yaml:98:5 dU1qk");
-  // [1, B * L, E]
-  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:99:5 dU1p");
-  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:100:5 dU1");                      // [B * L, E]
-  fp32* N2_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_x_mean");               // [B * L, 1]
-  fp32* N1_x_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_x_mean");               // [B * L, 1]
-  fp32* N2_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_centered");       // [B * L, E]
-  fp32* N1_centered_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_centered");       // [B * L, E]
-  fp32* N2_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_square");           // [B * L, E]
-  fp32* N1_square_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_square");           // [B * L, E]
-  fp32* N2_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_square2");             // [B * L]
-  fp32* N1_square2_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_square2");             // [B * L]
-  bf16* dN1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:104:5 dN1");                      // [B * L, E]
-  fp32* dXn_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_square_mean");  // [B * L, 1]
-  fp32* dXn_var_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_var");                  // [B * L, 1]
-  fp32* dXn_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_rstd");                // [B * L, 1]
-  fp32* dXn_y_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_y");                  // [B * L, E]
-  fp32* dXn_dN1_fp32_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_dN1_fp32");    // [B * L, E]
-  fp32* dXn_weighted_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_weighted");    // [B * L, E]
-  fp32* dXn_along_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_along");              // [B * L]
-  fp32* dXn_dy_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_dy");                    // [B * L]
-  fp32* N2_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_square_mean");     // [B * L, 1]
-  fp32* N1_square_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_square_mean");     // [B * L, 1]
-  fp32* N2_var_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_var");                     // [B * L, 1]
-  fp32* N1_var_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_var");                     // [B * L, 1]
-  fp32* N2_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:41:5 N2_rstd");                   // [B * L, 1]
-  fp32* N1_rstd_ = context_.allocate<fp32>(B * L, "spec.yaml:86:5 N1_rstd");                   // [B * L, 1]
-  fp32* N2_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:41:5 N2_mul");                 // [B * L, E]
-  fp32* N1_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:86:5 N1_mul");                 // [B * L, E]
-  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");                         // [B * L, E]
-  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:86:5 N1");                         // [B * L, E]
-  bf16* dS2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:54:5 dS2");                       // [B * L, E]
-  bf16* dS1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:101:5 dS1");                      // [B * L, E]
-  bf16* S2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:42:5 S2");                         // [B * L, E]
-  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 U2");                         // [B * L, E]
-  // [1, B * L, kShardF]
-  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 A");
-  fp32* dXn_along_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_along_mean");  // [B * L, 1]
-  fp32* dXn_dy_mean_ = context_.allocate<fp32>(B * L, "spec.yaml:105:5 dXn_dy_mean");        // [B * L, 1]
-  fp32* dXn_away_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_away");          // [B * L, E]
-  fp32* dXn_radial_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_radial");      // [B * L, E]
-  fp32* dXn_tangent_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_tangent");    // [B * L, E]
-  fp32* dXn_mul_ = context_.allocate<fp32>(B * L * E, "spec.yaml:105:5 dXn_mul");            // [B * L, E]
-  bf16* S1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:87:5 S1");                       // [B * L, E]
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:88:5 U1");                       // [B * L, E]
-  bf16* dXn_ = context_.allocate<bf16>(B * L * E, "spec.yaml:105:5 dXn");                    // [B * L, E]
+  bf16* dUq_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:81:5 dUq");  // [1, B * L, kShardE]
+  bf16* dUk_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:82:5 dUk");  // [1, B * L, kShardE]
+  bf16* dUv_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:83:5 dUv");  // [1, B * L, kShardE]
+  bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:95:5 dU1q");      // [1, B * L, E]
+  bf16* dU1k_ = context_.allocate<bf16>(B * L * E, "spec.yaml:96:5 dU1k");      // [1, B * L, E]
+  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "spec.yaml:97:5 dU1v");      // [1, B * L, E]
+  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:99:5 dU1p");      // [1, B * L, E]
+  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:100:5 dU1");       // [B * L, E]
+  bf16* dS2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:54:5 dS2");        // [B * L, E]
+  bf16* dS1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:101:5 dS1");       // [B * L, E]
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:88:5 U1");          // [B * L, E]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
+  hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dO_plan_{context_, kDOShape, kMatmulDO};
   hirgen::MatmulPlan dP_plan_{context_, kDPShape, kMatmulDP};
+  hirgen::MatmulPlan dV_plan_{context_, kDVShape, kMatmulDV};
   hirgen::MatmulPlan dQ_plan_{context_, kDQShape, kMatmulDQ};
   hirgen::MatmulPlan dK_plan_{context_, kDKShape, kMatmulDK};
   hirgen::MatmulPlan dU1q_plan_{context_, kDU1qShape, kMatmulDU1q};
   hirgen::MatmulPlan dU1k_plan_{context_, kDU1kShape, kMatmulDU1k};
-  hirgen::MatmulPlan dV_plan_{context_, kDVShape, kMatmulDV};
   hirgen::MatmulPlan dU1v_plan_{context_, kDU1vShape, kMatmulDU1v};
-  hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
   hirgen::MatmulPlan dWo_plan_{context_, kDWoShape, kMatmulDWo};
   hirgen::MatmulPlan dWq_plan_{context_, kDWqShape, kMatmulDWq};
@@ -418,63 +251,22 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   bf16* dW1 = static_cast<bf16*>(tensors[28]);                 // [1, kShardF, E]
   bf16* dW2 = static_cast<bf16*>(tensors[29]);                 // [1, E, kShardF]
 
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dX1n_X1_fp32_, X1, B * L * E, caller, kCastDX1nX1Fp32);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_x_, {2, {B * L, 1}, {1, 0}}, dX1n_X1_fp32_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceDX1nX);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_x_mean_, dX1n_x_, B * L, caller,
-                       kUnaryDX1nXMean);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dX1n_centered_, {2, {B * L, E}, {E, 1}}, dX1n_X1_fp32_,
-                        {2, {B * L, E}, {E, 1}}, dX1n_x_mean_, {2, {B * L, E}, {1, 0}}, caller,
-                        kBinaryDX1nCentered);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_square_, dX1n_centered_, dX1n_centered_, B * L * E,
-                        caller, kBinaryDX1nSquare);
   gemm(context_, dA_plan_, dY, W2, dA_, workspace_, caller, kMatmulDA);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_square2_, {2, {B * L, 1}, {1, 0}}, dX1n_square_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceDX1nSquare2);
-  hirgen::launch_unary(hirgen::UnaryFn::kGeluGrad, slope_, Z, B * L * kShardF, caller, kUnarySlope);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dZ_, dA_, slope_, B * L * kShardF, caller, kBinaryDZ);
+  gelu_grad_mul(dZ_, Z, dA_, B * L * kShardF, caller, kGeluGradMulDZ);
   gemm(context_, dU2p_plan_, dZ_, W1, dU2p_, workspace_, caller, kMatmulDU2p);
+
+  // Issued ahead, so that the Matmul of dW2 hides it.
   HG_CHECK(cudaEventRecord(allreduce_ready_[0], caller), kAllreduce);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[0], 0), kAllreduce);
   HG_CHECK(ncclAllReduce(dU2p_, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_square_mean_, dX1n_square2_, B * L,
-                       caller, kUnaryDX1nSquareMean);
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, dX1n_var_, dX1n_square_mean_, B * L, caller,
-                       kUnaryDX1nVar);
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, dX1n_rstd_, dX1n_var_, B * L, caller, kUnaryDX1nRstd);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_y_, {2, {B * L, E}, {E, 1}}, dX1n_centered_,
-                        {2, {B * L, E}, {E, 1}}, dX1n_rstd_, {2, {B * L, E}, {1, 0}}, caller, kBinaryDX1nY);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_X_fp32_, X, B * L * E, caller, kCastDXnXFp32);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_x_, {2, {B * L, 1}, {1, 0}}, dXn_X_fp32_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceDXnX);
+  normalize(N2_, X1, B * L, caller, kNormalizeN2);
+  normalize(N1_, X, B * L, caller, kNormalizeN1);
+  mul_add(U2_, N2_, gamma2, beta2, B * L, caller, kMulAddU2);
+  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, B * L * kShardF, caller, kUnaryA);
+  gemm(context_, dW2_plan_, dY, A_, dW2, workspace_, caller, kMatmulDW2);
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[0], 0), kWaitAllreduce);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dN2_, {2, {B * L, E}, {E, 1}}, dU2_, {2, {B * L, E}, {E, 1}},
-                        gamma2, {2, {B * L, E}, {0, 1}}, caller, kBinaryDN2);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dX1n_dN2_fp32_, dN2_, B * L * E, caller, kCastDX1nDN2Fp32);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_weighted_, dX1n_dN2_fp32_, dX1n_y_, B * L * E, caller,
-                        kBinaryDX1nWeighted);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_along_, {2, {B * L, 1}, {1, 0}}, dX1n_weighted_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceDX1nAlong);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dX1n_dy_, {2, {B * L, 1}, {1, 0}}, dX1n_dN2_fp32_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceDX1nDy);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_along_mean_, dX1n_along_, B * L,
-                       caller, kUnaryDX1nAlongMean);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dX1n_dy_mean_, dX1n_dy_, B * L, caller,
-                       kUnaryDX1nDyMean);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dX1n_away_, {2, {B * L, E}, {E, 1}}, dX1n_dN2_fp32_,
-                        {2, {B * L, E}, {E, 1}}, dX1n_dy_mean_, {2, {B * L, E}, {1, 0}}, caller,
-                        kBinaryDX1nAway);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_radial_, {2, {B * L, E}, {E, 1}}, dX1n_y_,
-                        {2, {B * L, E}, {E, 1}}, dX1n_along_mean_, {2, {B * L, E}, {1, 0}}, caller,
-                        kBinaryDX1nRadial);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dX1n_tangent_, dX1n_away_, dX1n_radial_, B * L * E, caller,
-                        kBinaryDX1nTangent);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dX1n_mul_, {2, {B * L, E}, {E, 1}}, dX1n_rstd_,
-                        {2, {B * L, E}, {1, 0}}, dX1n_tangent_, {2, {B * L, E}, {E, 1}}, caller,
-                        kBinaryDX1nMul);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dX1n_, dX1n_mul_, B * L * E, caller, kCastDX1n);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dX1_, dY, dX1n_, B * L * E, caller, kBinaryDX1);
+  mul_normalize_grad_add(dX1_, dU2_, gamma2, X1, dY, B * L, caller, kMulNormalizeGradAddDX1);
   gemm(context_, dO_plan_, dX1_, Wo, dO_, workspace_, caller, kMatmulDO);
 
   // In the order in which Matmul reads it.
@@ -482,38 +274,13 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
                        {4, {B, kShardH, L, C}, {kShardH * L * C, L * C, C, 1}}, dO_,
                        {4, {B, kShardH, L, C}, {L * kShardH * C, C, kShardH * C, 1}}, caller, kSetDPVPacked);
   gemm(context_, dP_plan_, dPV_packed_, V, dP_, workspace_, caller, kMatmulDP);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dscaled_dP_fp32_, dP_, B * kShardH * L * L, caller,
-                       kCastDscaledDPFp32);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dscaled_P_fp32_, P, B * kShardH * L * L, caller,
-                       kCastDscaledPFp32);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dscaled_weighted_, dscaled_dP_fp32_, dscaled_P_fp32_,
-                        B * kShardH * L * L, caller, kBinaryDscaledWeighted);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N2_X1_fp32_, X1, B * L * E, caller, kCastN2X1Fp32);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N1_X_fp32_, X, B * L * E, caller, kCastN1XFp32);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N2_x_, {2, {B * L, 1}, {1, 0}}, N2_X1_fp32_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceN2X);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N1_x_, {2, {B * L, 1}, {1, 0}}, N1_X_fp32_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceN1X);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dscaled_sum_, {2, {B * kShardH * L, 1}, {1, 0}},
-                        dscaled_weighted_, {2, {B * kShardH * L, L}, {L, 1}}, caller, kReduceDscaledSum);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_x_mean_, dXn_x_, B * L, caller,
-                       kUnaryDXnXMean);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_centered_, {2, {B * L, E}, {E, 1}}, dXn_X_fp32_,
-                        {2, {B * L, E}, {E, 1}}, dXn_x_mean_, {2, {B * L, E}, {1, 0}}, caller,
-                        kBinaryDXnCentered);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_square_, dXn_centered_, dXn_centered_, B * L * E, caller,
-                        kBinaryDXnSquare);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dscaled_centered_, {2, {B * kShardH * L, L}, {L, 1}},
-                        dscaled_dP_fp32_, {2, {B * kShardH * L, L}, {L, 1}}, dscaled_sum_,
-                        {2, {B * kShardH * L, L}, {1, 0}}, caller, kBinaryDscaledCentered);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_square2_, {2, {B * L, 1}, {1, 0}}, dXn_square_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceDXnSquare2);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dscaled_mul_, dscaled_P_fp32_, dscaled_centered_,
-                        B * kShardH * L * L, caller, kBinaryDscaledMul);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dscaled_, dscaled_mul_, B * kShardH * L * L, caller,
-                       kCastDscaled);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.08838835F}, dscores_, dscaled_, B * kShardH * L * L,
-                       caller, kUnaryDscores);
+  softmax_grad_scale(dscores_, dP_, P, B * kShardH * L, caller, kSoftmaxGradScaleDscores);
+
+  // In the order in which Matmul reads it.
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dPV_packed_2_,
+                       {4, {B, kShardH, L, C}, {kShardH * L * C, L * C, C, 1}}, dO_,
+                       {4, {B, kShardH, L, C}, {L * kShardH * C, C, kShardH * C, 1}}, caller, kSetDPVPacked2);
+  gemm(context_, dV_plan_, P, dPV_packed_2_, dV_, workspace_, caller, kMatmulDV);
   gemm(context_, dQ_plan_, dscores_, K, dQ_, workspace_, caller, kMatmulDQ);
   gemm(context_, dK_plan_, dscores_, Q, dK_, workspace_, caller, kMatmulDK);
 
@@ -526,130 +293,48 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHk_packed_,
                        {4, {B, L, kShardH, C}, {L * kShardH * C, kShardH * C, C, 1}}, dK_,
                        {4, {B, L, kShardH, C}, {kShardH * L * C, C, L * C, 1}}, caller, kSetDHkPacked);
-  HG_CHECK(
-      cudaMemcpyAsync(dUq_, dHq_packed_, B * L * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice, caller),
-      kReshapeDUq);
-  HG_CHECK(
-      cudaMemcpyAsync(dUk_, dHk_packed_, B * L * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice, caller),
-      kReshapeDUk);
-  gemm(context_, dU1q_plan_, dUq_, Wq, dU1q_, workspace_, caller, kMatmulDU1q);
-  gemm(context_, dU1k_plan_, dUk_, Wk, dU1k_, workspace_, caller, kMatmulDU1k);
-
-  // In the order in which Matmul reads it.
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dPV_packed_2_,
-                       {4, {B, kShardH, L, C}, {kShardH * L * C, L * C, C, 1}}, dO_,
-                       {4, {B, kShardH, L, C}, {L * kShardH * C, C, kShardH * C, 1}}, caller, kSetDPVPacked2);
-  gemm(context_, dV_plan_, P, dPV_packed_2_, dV_, workspace_, caller, kMatmulDV);
 
   // In the order in which Reshape reads it.
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHv_packed_,
                        {4, {B, L, kShardH, C}, {L * kShardH * C, kShardH * C, C, 1}}, dV_,
                        {4, {B, L, kShardH, C}, {kShardH * L * C, C, L * C, 1}}, caller, kSetDHvPacked);
   HG_CHECK(
+      cudaMemcpyAsync(dUq_, dHq_packed_, B * L * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice, caller),
+      kReshapeDUq);
+  HG_CHECK(
+      cudaMemcpyAsync(dUk_, dHk_packed_, B * L * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice, caller),
+      kReshapeDUk);
+  HG_CHECK(
       cudaMemcpyAsync(dUv_, dHv_packed_, B * L * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice, caller),
       kReshapeDUv);
+  gemm(context_, dU1q_plan_, dUq_, Wq, dU1q_, workspace_, caller, kMatmulDU1q);
+  gemm(context_, dU1k_plan_, dUk_, Wk, dU1k_, workspace_, caller, kMatmulDU1k);
   gemm(context_, dU1v_plan_, dUv_, Wv, dU1v_, workspace_, caller, kMatmulDU1v);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dU1qk_, dU1q_, dU1k_, B * L * E, caller, kBinaryDU1qk);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dU1p_, dU1qk_, dU1v_, B * L * E, caller, kBinaryDU1p);
+  add_add(dU1p_, dU1q_, dU1k_, dU1v_, B * L * E, caller, kAddAddDU1p);
 
-  // Issued ahead, so that the Reduce of N2_square2 hides it.
+  // Issued ahead, so that the Reduce of dgamma2 hides it.
   HG_CHECK(cudaEventRecord(allreduce_2_ready_[0], caller), kAllreduce2);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_2_ready_[0], 0), kAllreduce2);
   HG_CHECK(ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce2);
   HG_CHECK(cudaEventRecord(allreduce_2_done_[0], x_.stream), kAllreduce2);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N2_x_mean_, N2_x_, B * L, caller,
-                       kUnaryN2XMean);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N1_x_mean_, N1_x_, B * L, caller,
-                       kUnaryN1XMean);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, N2_centered_, {2, {B * L, E}, {E, 1}}, N2_X1_fp32_,
-                        {2, {B * L, E}, {E, 1}}, N2_x_mean_, {2, {B * L, E}, {1, 0}}, caller,
-                        kBinaryN2Centered);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, N1_centered_, {2, {B * L, E}, {E, 1}}, N1_X_fp32_,
-                        {2, {B * L, E}, {E, 1}}, N1_x_mean_, {2, {B * L, E}, {1, 0}}, caller,
-                        kBinaryN1Centered);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N2_square_, N2_centered_, N2_centered_, B * L * E, caller,
-                        kBinaryN2Square);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N1_square_, N1_centered_, N1_centered_, B * L * E, caller,
-                        kBinaryN1Square);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N2_square2_, {2, {B * L, 1}, {1, 0}}, N2_square_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceN2Square2);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, N1_square2_, {2, {B * L, 1}, {1, 0}}, N1_square_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceN1Square2);
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_2_done_[0], 0), kWaitAllreduce2);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dN1_, {2, {B * L, E}, {E, 1}}, dU1_, {2, {B * L, E}, {E, 1}},
-                        gamma1, {2, {B * L, E}, {0, 1}}, caller, kBinaryDN1);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_square_mean_, dXn_square2_, B * L,
-                       caller, kUnaryDXnSquareMean);
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, dXn_var_, dXn_square_mean_, B * L, caller,
-                       kUnaryDXnVar);
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, dXn_rstd_, dXn_var_, B * L, caller, kUnaryDXnRstd);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_y_, {2, {B * L, E}, {E, 1}}, dXn_centered_,
-                        {2, {B * L, E}, {E, 1}}, dXn_rstd_, {2, {B * L, E}, {1, 0}}, caller, kBinaryDXnY);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_dN1_fp32_, dN1_, B * L * E, caller, kCastDXnDN1Fp32);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_weighted_, dXn_dN1_fp32_, dXn_y_, B * L * E, caller,
-                        kBinaryDXnWeighted);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_along_, {2, {B * L, 1}, {1, 0}}, dXn_weighted_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceDXnAlong);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, dXn_dy_, {2, {B * L, 1}, {1, 0}}, dXn_dN1_fp32_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceDXnDy);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N2_square_mean_, N2_square2_, B * L, caller,
-                       kUnaryN2SquareMean);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, N1_square_mean_, N1_square2_, B * L, caller,
-                       kUnaryN1SquareMean);
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, N2_var_, N2_square_mean_, B * L, caller,
-                       kUnaryN2Var);
-  hirgen::launch_unary({hirgen::UnaryFn::kShift, 1e-05F}, N1_var_, N1_square_mean_, B * L, caller,
-                       kUnaryN1Var);
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, N2_rstd_, N2_var_, B * L, caller, kUnaryN2Rstd);
-  hirgen::launch_unary(hirgen::UnaryFn::kRsqrt, N1_rstd_, N1_var_, B * L, caller, kUnaryN1Rstd);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N2_mul_, {2, {B * L, E}, {E, 1}}, N2_centered_,
-                        {2, {B * L, E}, {E, 1}}, N2_rstd_, {2, {B * L, E}, {1, 0}}, caller, kBinaryN2Mul);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, N1_mul_, {2, {B * L, E}, {E, 1}}, N1_centered_,
-                        {2, {B * L, E}, {E, 1}}, N1_rstd_, {2, {B * L, E}, {1, 0}}, caller, kBinaryN1Mul);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N2_, N2_mul_, B * L * E, caller, kCastN2);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, N1_, N1_mul_, B * L * E, caller, kCastN1);
   hirgen::launch_binary(hirgen::BinaryFn::kMul, dS2_, dU2_, N2_, B * L * E, caller, kBinaryDS2);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS1_, dU1_, N1_, B * L * E, caller, kBinaryDS1);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma2, {2, {1, E}, {0, 1}}, dS2_,
                         {2, {B * L, E}, {E, 1}}, caller, kReduceDgamma2);
+  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_2_done_[0], 0), kWaitAllreduce2);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS1_, dU1_, N1_, B * L * E, caller, kBinaryDS1);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta2, {2, {1, E}, {0, 1}}, dU2_, {2, {B * L, E}, {E, 1}},
                         caller, kReduceDbeta2);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma1, {2, {1, E}, {0, 1}}, dS1_,
                         {2, {B * L, E}, {E, 1}}, caller, kReduceDgamma1);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta1, {2, {1, E}, {0, 1}}, dU1_, {2, {B * L, E}, {E, 1}},
                         caller, kReduceDbeta1);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, S2_, {2, {B * L, E}, {E, 1}}, N2_, {2, {B * L, E}, {E, 1}},
-                        gamma2, {2, {B * L, E}, {0, 1}}, caller, kBinaryS2);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U2_, {2, {B * L, E}, {E, 1}}, S2_, {2, {B * L, E}, {E, 1}},
-                        beta2, {2, {B * L, E}, {0, 1}}, caller, kBinaryU2);
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, B * L * kShardF, caller, kUnaryA);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_along_mean_, dXn_along_, B * L, caller,
-                       kUnaryDXnAlongMean);
-  hirgen::launch_unary({hirgen::UnaryFn::kScale, 0.00012207031F}, dXn_dy_mean_, dXn_dy_, B * L, caller,
-                       kUnaryDXnDyMean);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_away_, {2, {B * L, E}, {E, 1}}, dXn_dN1_fp32_,
-                        {2, {B * L, E}, {E, 1}}, dXn_dy_mean_, {2, {B * L, E}, {1, 0}}, caller,
-                        kBinaryDXnAway);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_radial_, {2, {B * L, E}, {E, 1}}, dXn_y_,
-                        {2, {B * L, E}, {E, 1}}, dXn_along_mean_, {2, {B * L, E}, {1, 0}}, caller,
-                        kBinaryDXnRadial);
-  gemm(context_, dW2_plan_, dY, A_, dW2, workspace_, caller, kMatmulDW2);
   gemm(context_, dW1_plan_, dZ_, U2_, dW1, workspace_, caller, kMatmulDW1);
-  hirgen::launch_binary(hirgen::BinaryFn::kSub, dXn_tangent_, dXn_away_, dXn_radial_, B * L * E, caller,
-                        kBinaryDXnTangent);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dXn_mul_, {2, {B * L, E}, {E, 1}}, dXn_rstd_,
-                        {2, {B * L, E}, {1, 0}}, dXn_tangent_, {2, {B * L, E}, {E, 1}}, caller,
-                        kBinaryDXnMul);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, S1_, {2, {B * L, E}, {E, 1}}, N1_, {2, {B * L, E}, {E, 1}},
-                        gamma1, {2, {B * L, E}, {0, 1}}, caller, kBinaryS1);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, U1_, {2, {B * L, E}, {E, 1}}, S1_, {2, {B * L, E}, {E, 1}},
-                        beta1, {2, {B * L, E}, {0, 1}}, caller, kBinaryU1);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dXn_, dXn_mul_, B * L * E, caller, kCastDXn);
+  mul_add(U1_, N1_, gamma1, beta1, B * L, caller, kMulAddU1);
   gemm(context_, dWo_plan_, dX1_, O, dWo, workspace_, caller, kMatmulDWo);
   gemm(context_, dWq_plan_, dUq_, U1_, dWq, workspace_, caller, kMatmulDWq);
   gemm(context_, dWk_plan_, dUk_, U1_, dWk, workspace_, caller, kMatmulDWk);
   gemm(context_, dWv_plan_, dUv_, U1_, dWv, workspace_, caller, kMatmulDWv);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, dX, dX1_, dXn_, B * L * E, caller, kBinaryDX);
+  mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulNormalizeGradAddDX);
   context_.call_issued(caller);
 }
 
@@ -723,11 +408,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "aa2393c54fe382cf5a262a9e16408a9768d99391a63b31ee3fe87b135dc64476", .mesh_size = D,
-               .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {B * L, kShardE, E, 1},
-                         {L, L, C, B * kShardH}, {L, C, L, B * kShardH}, {L, C, L, B * kShardH},
-                         {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1}, {L, C, L, B * kShardH},
-                         {B * L, E, kShardE, 1}, {E, kShardF, B * L, 1}, {kShardF, E, B * L, 1},
+               .digest = "3ea2ea797cc7dcd572ac219e6a0afc4a39675b5f50b1b923feb8b2b1ec0df8c6", .mesh_size = D,
+               .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
+                         {B * L, kShardE, E, 1}, {L, L, C, B * kShardH}, {L, C, L, B * kShardH},
+                         {L, C, L, B * kShardH}, {L, C, L, B * kShardH}, {B * L, E, kShardE, 1},
+                         {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1},
                          {E, kShardE, B * L, 1}, {kShardE, E, B * L, 1}, {kShardE, E, B * L, 1},
                          {kShardE, E, B * L, 1}}, .communications = {"allreduce x", "allreduce x"},
                .bytes = B * L * E * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",

@@ -28,11 +28,19 @@ type Program struct {
 	Arguments []*Argument // inputs, then outputs, as the caller passes them
 	Buffers   []*Buffer
 	Shapes    []*Shape
+	Kernels   []*Kernel
 	Events    []*Events
 	Shares    []*Share
 	Labels    []*Label
 	Body      []Stmt
 }
+
+// What an operand of a kernel has one element for.
+const (
+	ForElement = "element" // each row and column
+	ForColumn  = "column"  // each column: the row is the same for all
+	ForRow     = "row"     // each row: it stands for all columns
+)
 
 // What a program declares.
 type (
@@ -101,6 +109,22 @@ type (
 		Type                      domain.DType
 		Label                     string
 	}
+	// Kernel is a kernel of the program's own: one row of its result is Body of a row of its operands.
+	// All values are fp32 on the way. With neither Columns nor Views, operands are runs of as many
+	// elements, and all of them are one row.
+	Kernel struct {
+		Name     string
+		Columns  int64 // of a row
+		Views    bool  // operands are strided; the last extent is that of a row
+		Out      string
+		OutType  domain.DType
+		OutUse   string   // what there is of the result, as Uses
+		Operands []string // their names in Body
+		Types    []string // their element types
+		Uses     []string // ForElement, ForColumn or ForRow
+		Body     string   `text:"quoted"` // domain.Body as text
+		Where    string   `text:"quoted"` // the statement of the spec that it is for, for a comment
+	}
 	// Events are the events that one statement records; the watchdog knows them by Label.
 	Events struct {
 		Name  string
@@ -127,3 +151,22 @@ type (
 		Text string `text:"quoted"`
 	}
 )
+
+// Steps is what a kernel computes.
+func (k *Kernel) Steps() domain.Body {
+	body, _ := domain.ParseBody(k.Body, k.Operands)
+	return body
+}
+
+// Kernel finds the program's kernel that a Launch names; nil for one of the runtime.
+func (p *Program) Kernel(l *Launch) *Kernel {
+	for _, k := range p.Kernels {
+		if l.Own() && k.Name == l.Kernel {
+			return k
+		}
+	}
+	return nil
+}
+
+// Own reports whether a Launch is of one of the program's kernels.
+func (l *Launch) Own() bool { return l.Fn == "" && l.Kernel != "positions" }

@@ -172,17 +172,17 @@ type (
 		On           Stream
 	}
 	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). Kernel positions, without
-	// operands, counts from First on.
+	// operands, counts from First on. Without Fn it launches one of the program's own, which knows its types.
 	Launch struct {
 		Info
-		Kernel   string // "unary", "binary", "reduce", "positions"
+		Kernel   string // "unary", "binary", "reduce", "positions", or a Kernel
 		Fn       string `text:"quoted"` // as specs spell it: "gelu", "scale(0.125)"; "copy" for copies and casts
 		Axis     int64  // that a reduction folds
 		Out      Operand
 		In       []Operand
 		OutType  domain.DType
 		InType   domain.DType
-		Elements expr.Expr // where all operands are one run of memory; nil where not
+		Elements expr.Expr // where all operands are one run of memory; nil where not. Of a Kernel with Columns: rows
 		First    expr.Expr // of positions
 		On       Stream
 	}

@@ -50,6 +50,8 @@ func nameOf(s hostir.Stmt) string {
 		return "Wait(" + s.Handle + ")"
 	case *hostir.Synchronize:
 		return "Synchronize(" + s.Stream.String() + ")"
+	case *hostir.Fused:
+		return s.Kernel + " of " + s.Out.Name
 	case *hostir.Matmul:
 		if s.Addend != nil {
 			return "Matmul of " + s.Out.Name + ", added to what is there"

@@ -19,6 +19,8 @@ func AxisMap(s Stmt) [][]int {
 		return [][]int{aligned(s.In, s.Out, 0, 0)}
 	case *Cast:
 		return [][]int{aligned(s.In, s.Out, 0, 0)}
+	case *Fused:
+		return fusedAxes(s)
 	case *Binary:
 		return [][]int{aligned(s.A, s.Out, 0, 0), aligned(s.B, s.Out, 0, 0)}
 	case *Matmul:

@@ -223,6 +223,11 @@ func slots(s Stmt) (uses, defs []**Tensor) {
 		return refs{&s.In}, refs{&s.Out}
 	case *SumLoans:
 		return refs{&s.In}, refs{&s.Out}
+	case *Fused:
+		for i := range s.In {
+			uses = append(uses, &s.In[i])
+		}
+		return uses, refs{&s.Out}
 	case *Communication:
 		return refs{&s.In}, refs{&s.Out}
 	case *P2PCommunication:

@@ -16,6 +16,7 @@ const (
 	Joins        = "joins"
 	LocalShard   = "local_shard"
 	Delay        = "delay"
+	Kernels      = "kernels"
 )
 
 // The fields of communications.
@@ -135,6 +136,10 @@ func ofProgram() []Field {
 		{
 			Name: LocalShard, Default: InPlace, Reference: whyLocal, Pipelines: []string{P2P}, Doc: "what happens with the [local shard](#sums-and-local-shards)",
 			Values: []Value{{Name: InPlace, Doc: "it is used where it is"}, {Name: Copied, Doc: "it is copied among the remote shards"}},
+		},
+		{
+			Name: Kernels, Default: Fused, UnderReference: Single, Doc: "how many [kernels](#kernels) elementwise operations and reductions along rows are",
+			Values: []Value{{Name: Fused, Doc: "one for each chain whose intermediate tensors have one reader"}, {Name: Single, Doc: "one for each operation; the default of the reference"}},
 		},
 		{Name: Delay, High: 1000, Default: "0", Reference: whyDelay, Doc: "the second worker stream starts so many microseconds later"},
 	}

@@ -38,6 +38,7 @@ type builder struct {
 	guards    map[string]string // by the ranks
 	handles   map[string]*transfer
 	limited   map[string]*hostir.P2PCommunication // transfers with some peers alone, by handle
+	kernels   map[string]string                   // names of kernels, by what they compute
 	labels    map[string]string                   // names of constants, by text
 
 	loops      []loop
@@ -80,7 +81,7 @@ func newBuilder(p *hostir.Program, reserved []string) *builder {
 		split: map[*hostir.Tensor]bool{}, meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{},
 		guards: map[string]string{}, handles: map[string]*transfer{},
 		coordinates: map[string]string{}, placed: map[string]expr.Expr{}, peersAt: map[string]peer{},
-		labels: map[string]string{}, current: calls.Stream{Name: calls.Caller},
+		kernels: map[string]string{}, labels: map[string]string{}, current: calls.Stream{Name: calls.Caller},
 	}
 	b.names.Reserve(reserved...)
 	b.out.builder = b

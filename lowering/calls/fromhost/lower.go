@@ -173,6 +173,8 @@ func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
 		return b.binary(s)
 	case *hostir.Reduce:
 		return b.reduce(s)
+	case *hostir.Fused:
+		return b.fused(s)
 	case *hostir.Matmul:
 		return b.matmul(s)
 	case *hostir.Linear:

@@ -41,6 +41,9 @@ func (r *rank) view(s *calls.Launch, o calls.Operand) (view, error) {
 
 // launch is the work of an elementwise kernel or a reduction.
 func (r *rank) launch(s *calls.Launch) (func() error, error) {
+	if k := r.machine.program.Kernel(s); k != nil {
+		return r.fused(s, k)
+	}
 	out, err := r.view(s, s.Out)
 	if err != nil {
 		return nil, err

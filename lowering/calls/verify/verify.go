@@ -74,6 +74,11 @@ func (v *verifier) names() {
 				v.fail(s, "no %s is called %s", key, name)
 			}
 		}
+		if l, ok := s.(*calls.Launch); ok && l.Own() {
+			if k := v.program.Kernel(l); k == nil || len(k.Operands) != len(l.In) || k.Steps() == nil {
+				v.fail(s, "no kernel of %d operands is called %s", len(l.In), l.Kernel)
+			}
+		}
 		(&calls.Rewriter{Noted: check}).Rewrite(s)
 		if label := s.Meta().Label; label != "" {
 			check("label", label)

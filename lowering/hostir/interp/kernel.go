@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
@@ -20,6 +21,9 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	}
 	if ranges := hostir.Ranges(s); ranges != nil {
 		return taken(s, ranges, out, in), nil
+	}
+	if f, ok := s.(*hostir.Fused); ok {
+		return fused(f, out, in), nil
 	}
 	element, err := elementFn(s, in)
 	if err != nil {
@@ -69,6 +73,52 @@ func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() e
 		}
 		return nil
 	}
+}
+
+// fused gives the work of a fused kernel, row by row.
+func fused(s *hostir.Fused, out *view, in []*view) func() error {
+	result := lastAxis(s.Out)
+	if s.FoldsRows() {
+		result = hostir.Unmapped
+	}
+	outer, columns := slices.Clone(out.size), s.Columns()
+	strides, start, steps := [][]int64{out.stride}, []int64{out.offset}, make([]int64, len(in))
+	for i, row := range hostir.AxisMap(s) {
+		strides, start = append(strides, along(in[i], row, out)), append(start, in[i].offset)
+		if last := lastAxis(s.In[i]); last >= 0 && in[i].size[last] > 1 {
+			steps[i] = in[i].stride[last]
+		}
+	}
+	if result >= 0 {
+		outer[result] = 1
+	}
+	return func() error {
+		walk(outer, strides, start, func(at []int64) {
+			rows := make([][]float64, len(in))
+			for i, v := range in {
+				rows[i] = []float64{v.data[at[i+1]]}
+				for c := int64(1); c < columns && steps[i] != 0; c++ {
+					rows[i] = append(rows[i], v.data[at[i+1]+c*steps[i]])
+				}
+			}
+			for c, value := range s.Body.Row(rows) {
+				to := at[0]
+				if result >= 0 {
+					to += int64(c) * out.stride[result]
+				}
+				out.data[to] = s.Out.DType.Round(value)
+			}
+		})
+		return nil
+	}
+}
+
+// lastAxis is the one along which rows run.
+func lastAxis(t *hostir.Tensor) int {
+	if live := hostir.Live(t); len(live) > 0 {
+		return live[len(live)-1]
+	}
+	return hostir.Unmapped
 }
 
 // along gives an operand's stride for each axis of the result: zero where the operand

@@ -218,6 +218,15 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 			return &hostir.Binary{Info: g.info(), Fn: "add", Out: g.tensor(), A: g.tensor(), B: g.tensor()}
 		},
 		func(g *generator, _ int) hostir.Stmt {
+			names := []string{"a", "b"}
+			body, _ := domain.ParseBody("c = scale(-1e-05, a), d = sum(c), e = mul(d, b)", names)
+			s := &hostir.Fused{Info: g.info(), Kernel: "scale_sum", Out: g.tensor(), In: []*hostir.Tensor{g.tensor(), g.tensor()}, Names: names, Body: body}
+			if g.IntN(2) == 0 {
+				s.Names = []string{s.In[0].Name, "b"}
+			}
+			return s
+		},
+		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Cast{Info: g.info(), Out: g.tensor(), In: g.tensor()}
 		},
 		func(g *generator, _ int) hostir.Stmt {

@@ -1,6 +1,8 @@
 package text
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
@@ -151,11 +153,27 @@ func computeFields(s hostir.Stmt) object {
 		return append(o, member{"fn", s.Fn})
 	case *hostir.Binary:
 		return append(o, member{"fn", s.Fn})
+	case *hostir.Fused:
+		return append(o, member{"kernel", s.Kernel}, member{"names", s.Names}, member{"steps", fusedSteps(s)})
 	case *hostir.Reduce:
 		return append(o, member{"fn", s.Fn}, member{"axis", s.Axis})
 	default:
 		return o
 	}
+}
+
+// fusedSteps lists what a kernel computes: name, function and, by name, what it reads.
+func fusedSteps(s *hostir.Fused) []object {
+	names, steps := slices.Clone(s.Names), make([]object, len(s.Body))
+	for i, step := range s.Body {
+		args := make([]string, len(step.Args))
+		for k, at := range step.Args {
+			args[k] = names[at]
+		}
+		steps[i] = object{{"name", step.Name}, {"fn", step.Fn}, {"in", args}}
+		names = append(names, step.Name)
+	}
+	return steps
 }
 
 // appendProduct names the operand that a product adds to, if it does, and says that its batches are

@@ -64,6 +64,7 @@ Else:
     "initial_waits": "split",
     "joins": "after",
     "local_shard": "in-place",
+    "kernels": "fused",
     "delay": 0,
     "all": {
       "via": "ipc-get",

@@ -1,7 +1,10 @@
 package text
 
 import (
+	"strings"
+
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // compute parses the arguments of "out = Op(...)".
@@ -48,6 +51,8 @@ func (p *parser) compute(op string, at int, out *hostir.Tensor) hostir.Stmt {
 		return p.concat(out)
 	case "Cast":
 		return &hostir.Cast{Out: out, In: p.tensor()}
+	case "Fused":
+		return p.fused(out)
 	case "Unary", "Binary", "Reduce":
 		return p.function(op, out)
 	default:
@@ -133,6 +138,31 @@ func (p *parser) function(op string, out *hostir.Tensor) hostir.Stmt {
 		p.expect(",")
 		return &hostir.Reduce{Fn: fn, Out: out, In: in, Axis: p.attribute("axis")}
 	}
+}
+
+// fused parses a kernel's name and its operands; the body stands behind them.
+func (p *parser) fused(out *hostir.Tensor) *hostir.Fused {
+	s := &hostir.Fused{Out: out, Kernel: p.name("a kernel")}
+	for p.err == nil && p.accept(",") {
+		name := p.peek()
+		s.In = append(s.In, p.tensor())
+		if p.acceptWord("as") {
+			name = p.name("an operand")
+		}
+		s.Names = append(s.Names, name)
+	}
+	return s
+}
+
+// body parses what a fused kernel computes: ": G = silu(Zg), A = mul(G, Zu)".
+func (p *parser) body(s *hostir.Fused) {
+	p.expect(":")
+	text, at := p.until("@#")
+	body, ok := domain.ParseBody(text, s.Names)
+	if !ok {
+		p.failAt(at, "%q is no list of operations on %s", text, strings.Join(s.Names, ", "))
+	}
+	s.Body = body
 }
 
 // functionName takes the spelling of a function: "gelu", "scale(0.125)".

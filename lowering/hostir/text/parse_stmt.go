@@ -185,8 +185,11 @@ func (p *parser) assignment(name string) hostir.Stmt {
 		p.expect("(")
 		s := p.compute(op, at, p.lookup(name, at))
 		p.expect(")")
-		if _, opens := s.(*hostir.SumLoans); opens {
+		switch s := s.(type) {
+		case *hostir.SumLoans:
 			p.expect(":")
+		case *hostir.Fused:
+			p.body(s)
 		}
 		return s
 	}

@@ -100,12 +100,27 @@ func computeHead(s hostir.Stmt) string {
 		out, args = s.Out, append([]string{s.Fn}, names(s.A, s.B)...)
 	case *hostir.Cast:
 		out, args = s.Out, names(s.In)
+	case *hostir.Fused:
+		return s.Out.Name + " = " + call(s.Op(), fusedArgs(s)...) + ": " + s.Body.Text(s.Names)
 	case *hostir.Reduce:
 		out, args = s.Out, append([]string{s.Fn}, append(names(s.In), fmt.Sprintf("axis %d", s.Axis))...)
 	default:
 		panic(fmt.Sprintf("hostir: no text form for %T", s))
 	}
 	return out.Name + " = " + call(s.Op(), args...)
+}
+
+// fusedArgs prints the kernel and its operands, those with another name in its body as "Z_s as Z".
+func fusedArgs(s *hostir.Fused) []string {
+	args := []string{s.Kernel}
+	for i, t := range s.In {
+		if s.Names[i] == t.Name {
+			args = append(args, t.Name)
+		} else {
+			args = append(args, t.Name+" as "+s.Names[i])
+		}
+	}
+	return args
 }
 
 // productArgs prints what a product adds to, if it does, and that its batches are rows.

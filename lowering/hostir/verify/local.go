@@ -18,7 +18,7 @@ func stretches(s hostir.Stmt, a, b domain.Axis) bool {
 		return false
 	}
 	switch s.(type) {
-	case *hostir.Binary, *hostir.Matmul, *hostir.Linear:
+	case *hostir.Binary, *hostir.Fused, *hostir.Matmul, *hostir.Linear:
 		return true
 	default:
 		return b.Extent.Size == 1

@@ -50,6 +50,7 @@ func (v *verifier) operation(s hostir.Stmt) {
 	if rows != nil {
 		v.made(s, rows)
 	}
+	v.body(s)
 	v.products(s)
 	v.addends(s)
 	v.dtypes(s)
@@ -78,6 +79,8 @@ func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 		ok = in == out+1
 	case *hostir.Binary:
 		ok = in <= out
+	case *hostir.Fused:
+		ok = in <= out || s.FoldsRows() && in == out+1
 	case *hostir.Matmul:
 		ok = in > 0 && (t != s.B || in > 1) && (t != s.Addend || in == out)
 	case *hostir.Linear:
@@ -134,6 +137,30 @@ func (v *verifier) products(s hostir.Stmt) {
 	}
 }
 
+// body checks that a fused kernel computes something of all of its operands.
+func (v *verifier) body(s hostir.Stmt) {
+	f, ok := s.(*hostir.Fused)
+	if !ok {
+		return
+	}
+	read := make([]bool, len(f.In)+len(f.Body))
+	for i, step := range f.Body {
+		for _, at := range step.Args {
+			if at < 0 || at >= len(f.In)+i {
+				v.breach(f.Pos, "shape", "%s of %s reads what is not there", step.Name, f.Out.Name)
+				return
+			}
+			read[at] = true
+		}
+		if !step.Known() {
+			v.breach(f.Pos, "shape", "%s of %s is by %q, which is no function of %d", step.Name, f.Out.Name, step.Fn, len(step.Args))
+		}
+	}
+	if at := slices.Index(read, false); at >= 0 && at < len(read)-1 || len(f.Body) == 0 || len(f.Names) != len(f.In) {
+		v.breach(f.Pos, "shape", "the kernel of %s has an operand or an operation that it does not use", f.Out.Name)
+	}
+}
+
 // addends checks that what a product adds to lies in memory as its result does.
 func (v *verifier) addends(s hostir.Stmt) {
 	var addend *hostir.Tensor
@@ -158,7 +185,7 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 	}
 	accumulates := false
 	switch s.(type) {
-	case *hostir.Cast:
+	case *hostir.Cast, *hostir.Fused:
 		return
 	case *hostir.Matmul, *hostir.Linear, *hostir.Reduce:
 		accumulates = out.DType == domain.FP32

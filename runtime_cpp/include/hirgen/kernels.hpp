@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "hirgen/host_device.hpp"
 #include "hirgen/tensor.hpp"
 
 namespace hirgen {
@@ -37,7 +38,8 @@ struct UnaryFn {
     kShift,  ///< plus `by`
   };
 
-  constexpr UnaryFn(Kind function, float constant = 0.0F) : kind(function), by(constant) {}
+  HG_HOST_DEVICE constexpr UnaryFn(Kind function, float constant = 0.0F)
+      : kind(function), by(constant) {}
 
   Kind kind;
   float by;
@@ -62,6 +64,14 @@ struct Strided {
   int axes = 0;
   int64_t extent[kMaxAxes] = {};
   int64_t stride[kMaxAxes] = {};
+};
+
+/// An operand of a fused kernel that is not dense: the strides of its axes, the last of which is
+/// along a row.
+template <typename T>
+struct Scattered {
+  T* data;
+  int64_t stride[kMaxAxes];
 };
 
 /// Keeps `stream` idle for about so many microseconds, so that what another stream was given

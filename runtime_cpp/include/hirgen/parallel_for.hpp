@@ -10,13 +10,7 @@
 #include <functional>
 
 #include "hirgen/error.hpp"
-
-#ifdef __CUDACC__
-/// Marks what runs inside parallel_for, and may also run on the host.
-#define HG_HOST_DEVICE __host__ __device__
-#else
-#define HG_HOST_DEVICE
-#endif
+#include "hirgen/host_device.hpp"
 
 namespace hirgen {
 

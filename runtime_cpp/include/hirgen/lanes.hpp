@@ -1,0 +1,211 @@
+// Values of one row, as the body of a fused kernel computes with them: it says
+// `silu(Zg) * Zu` for all elements that a thread has. Lanes are in registers; where a row is too
+// long for them, an expression is kept instead, and computed again each time that it is read.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "hirgen/numerics.hpp"
+
+namespace hirgen {
+
+/// N values in the registers of a thread.
+template <int N>
+struct Lanes {
+  static constexpr int kLanes = N;
+  float value[N];
+};
+
+/// Elements in memory, `step` apart (0: one for all columns), as an expression.
+template <typename T>
+struct Read {
+  using Expression = void;
+  const T* data;
+  int64_t step;
+
+  template <int W>
+  HG_HOST_DEVICE Lanes<W> at(int64_t column) const {
+    Lanes<W> x;
+    if (W > 1 && step == 1) {
+      load_as<T, W>(data, column, x.value);
+      return x;
+    }
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) x.value[j] = widen(data[(column + j) * step]);
+    return x;
+  }
+};
+
+template <typename V>
+concept Expression = requires { typename V::Expression; };
+template <typename V>
+concept Registers = requires { V::kLanes; };
+/// What has a value for each column, as opposed to a float, which has one for the row.
+template <typename V>
+concept Vector = Expression<V> || Registers<V>;
+template <typename V>
+concept Value = Vector<V> || std::same_as<V, float>;
+
+/// Lane j of a value.
+HG_HOST_DEVICE inline float lane(float x, int /*j*/) { return x; }
+template <int N>
+HG_HOST_DEVICE inline float lane(const Lanes<N>& x, int j) {
+  return x.value[j];
+}
+
+/// W columns of an expression, from `column` on.
+template <int W, Value V>
+HG_HOST_DEVICE inline auto columns_of(const V& x, int64_t column) {
+  if constexpr (Expression<V>) {
+    return x.template at<W>(column);
+  } else {
+    return x;
+  }
+}
+
+template <Value A>
+HG_HOST_DEVICE auto unary(UnaryFn fn, const A& a);
+template <Value A, Value B>
+HG_HOST_DEVICE auto binary(BinaryFn fn, const A& a, const B& b);
+
+/// fn(a), as an expression.
+template <typename A>
+struct UnaryExpression {
+  using Expression = void;
+  UnaryFn fn;
+  A a;
+
+  template <int W>
+  HG_HOST_DEVICE Lanes<W> at(int64_t column) const {
+    return unary(fn, columns_of<W>(a, column));
+  }
+};
+
+/// fn(a, b), as an expression.
+template <typename A, typename B>
+struct BinaryExpression {
+  using Expression = void;
+  BinaryFn fn;
+  A a;
+  B b;
+
+  template <int W>
+  HG_HOST_DEVICE Lanes<W> at(int64_t column) const {
+    return binary(fn, columns_of<W>(a, column), columns_of<W>(b, column));
+  }
+};
+
+/// fn(a).
+template <Value A>
+HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
+  if constexpr (Expression<A>) {
+    return UnaryExpression<A>{fn, a};
+  } else if constexpr (Registers<A>) {
+    A x;
+    HG_UNROLL
+    for (int j = 0; j < A::kLanes; ++j) x.value[j] = unary(fn, a.value[j]);
+    return x;
+  } else {
+    float x[1] = {a};
+    apply(fn, x);
+    return x[0];
+  }
+}
+
+/// fn(a, b); a float goes with every column.
+template <Value A, Value B>
+HG_HOST_DEVICE inline auto binary(BinaryFn fn, const A& a, const B& b) {
+  if constexpr (Expression<A> || Expression<B>) {
+    return BinaryExpression<A, B>{fn, a, b};
+  } else if constexpr (Registers<A> || Registers<B>) {
+    using Result = std::conditional_t<Registers<A>, A, B>;
+    Result x;
+    HG_UNROLL
+    for (int j = 0; j < Result::kLanes; ++j) x.value[j] = binary(fn, lane(a, j), lane(b, j));
+    return x;
+  } else {
+    float x[1] = {a};
+    const float y[1] = {b};
+    apply(fn, x, y);
+    return x[0];
+  }
+}
+
+template <Value A, Value B>
+  requires(Vector<A> || Vector<B>)
+HG_HOST_DEVICE inline auto operator+(const A& a, const B& b) {
+  return binary(BinaryFn::kAdd, a, b);
+}
+template <Value A, Value B>
+  requires(Vector<A> || Vector<B>)
+HG_HOST_DEVICE inline auto operator-(const A& a, const B& b) {
+  return binary(BinaryFn::kSub, a, b);
+}
+template <Value A, Value B>
+  requires(Vector<A> || Vector<B>)
+HG_HOST_DEVICE inline auto operator*(const A& a, const B& b) {
+  return binary(BinaryFn::kMul, a, b);
+}
+template <Value A, Value B>
+  requires(Vector<A> || Vector<B>)
+HG_HOST_DEVICE inline auto operator/(const A& a, const B& b) {
+  return binary(BinaryFn::kDiv, a, b);
+}
+
+/// The functions of a body.
+namespace fn {
+
+#define HG_UNARY(name, function)                \
+  template <Value A>                            \
+  HG_HOST_DEVICE inline auto name(const A& a) { \
+    return unary(UnaryFn::function, a);         \
+  }
+HG_UNARY(neg, kNeg)
+HG_UNARY(relu, kRelu)
+HG_UNARY(gelu, kGelu)
+HG_UNARY(silu, kSilu)
+HG_UNARY(exp, kExp)
+HG_UNARY(log, kLog)
+HG_UNARY(sin, kSin)
+HG_UNARY(cos, kCos)
+HG_UNARY(sqrt, kSqrt)
+HG_UNARY(rsqrt, kRsqrt)
+HG_UNARY(tanh, kTanh)
+HG_UNARY(reciprocal, kReciprocal)
+HG_UNARY(relu_grad, kReluGrad)
+HG_UNARY(gelu_grad, kGeluGrad)
+HG_UNARY(silu_grad, kSiluGrad)
+#undef HG_UNARY
+
+#define HG_BINARY(name, function)                           \
+  template <Value A, Value B>                               \
+  HG_HOST_DEVICE inline auto name(const A& a, const B& b) { \
+    return binary(BinaryFn::function, a, b);                \
+  }
+HG_BINARY(max, kMax)
+HG_BINARY(min, kMin)
+HG_BINARY(ge, kGe)
+HG_BINARY(gt, kGt)
+HG_BINARY(eq, kEq)
+HG_BINARY(keep, kKeep)
+HG_BINARY(drop, kDrop)
+HG_BINARY(masked, kMasked)
+#undef HG_BINARY
+
+/// Over all columns of a row.
+#define HG_FOLD(name, function)                            \
+  template <typename Row, Vector X>                        \
+    requires(!Value<Row>)                                  \
+  HG_HOST_DEVICE inline float name(Row& row, const X& x) { \
+    return row.fold(ReduceFn::function, x);                \
+  }
+HG_FOLD(sum, kSum)
+HG_FOLD(max, kMax)
+HG_FOLD(min, kMin)
+HG_FOLD(prod, kProd)
+#undef HG_FOLD
+
+}  // namespace fn
+}  // namespace hirgen

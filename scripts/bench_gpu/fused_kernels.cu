@@ -1,0 +1,221 @@
+// How fast fused kernels (runtime_cpp/include/hirgen/fused.hpp) are, as a fraction of a copy from
+// device to device that reads and writes as many bytes. Alone, without the rest of the runtime:
+//
+//   nvcc -std=c++20 -O3 -arch=sm_90a -I runtime_cpp/include -I NCCL/include \
+//       scripts/bench_gpu/fused_kernels.cu -o fused_kernels && ./fused_kernels
+//
+// Buffers rotate over at least 512 MB, so that no call finds its operands in the cache. A row is
+// the median of seven turns, each of copy and kernel one after the other.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hirgen/fused.hpp"
+
+namespace hirgen {  // what the runtime's files define
+constinit thread_local TraceRecorder* trace_recorder = nullptr;
+void TracedCall::begin(const char*, const char*, cudaStream_t, cudaEvent_t) {}
+void TracedCall::end() {}
+void begin_statement(const char*) {}
+void check(cudaError_t status, const char* call, const char*, const char*, int) {
+  if (status == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorString(status));
+  std::exit(1);
+}
+}  // namespace hirgen
+
+namespace {
+
+namespace fn = hirgen::fn;
+using bf16 = __nv_bfloat16;
+
+struct SiluMul {
+  bf16* A;
+  const bf16 *Zg, *Zu;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto G = fn::silu(row.load(Zg));
+    row.store(A, G * row.load(Zu));
+  }
+};
+
+struct Add {
+  bf16* Y;
+  const bf16 *X, *R;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(Y, row.load(X) + row.load(R));
+  }
+};
+
+struct Gelu {
+  bf16* A;
+  const bf16* Z;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(A, fn::gelu(row.load(Z)));
+  }
+};
+
+struct RmsNorm {
+  bf16* Y;
+  const bf16 *X, *gamma;
+  float scale;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto x = row.load(X);
+    const auto square = x * x;
+    const auto rstd = fn::rsqrt(fn::sum(row, square) * scale + 1e-5F);
+    row.store(Y, x * rstd * row.along(gamma));
+  }
+};
+
+struct LayerNorm {
+  bf16* Y;
+  const bf16 *X, *gamma, *beta;
+  float scale;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto x = row.load(X);
+    const auto centered = x - fn::sum(row, x) * scale;
+    const auto square = centered * centered;
+    const auto rstd = fn::rsqrt(fn::sum(row, square) * scale + 1e-5F);
+    row.store(Y, centered * rstd * row.along(gamma) + row.along(beta));
+  }
+};
+
+struct Softmax {
+  bf16* P;
+  const bf16* S;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto scaled = row.load(S) * 0.125F;
+    const auto exp = fn::exp(scaled - fn::max(row, scaled));
+    row.store(P, exp / fn::sum(row, exp));
+  }
+};
+
+cudaStream_t stream;
+
+/// A kernel on slice `i` of buffers: the output, then its inputs, `elements` of each.
+struct Case {
+  std::string name;
+  int operands;  // that are as large as the result, with it
+  std::function<void(bf16* const*, int64_t elements)> launch;
+};
+
+template <int64_t Columns>
+void add_rows(std::vector<Case>& cases) {
+  constexpr float kScale = 1.0F / Columns;
+  const std::string of = " of " + std::to_string(Columns);
+  static bf16* weights = nullptr;
+  HG_CHECK(cudaMalloc(&weights, Columns * sizeof(bf16)), "");
+  HG_CHECK(cudaMemset(weights, 0, Columns * sizeof(bf16)), "");
+  cases.push_back({"rms_norm" + of, 2, [](bf16* const* p, int64_t n) {
+                     hirgen::launch_rows<Columns>(RmsNorm{p[0], p[1], weights, kScale}, n / Columns,
+                                                  hirgen::accesses(p[0], p[1], weights), stream,
+                                                  "");
+                   }});
+  cases.push_back({"layer_norm" + of, 2, [](bf16* const* p, int64_t n) {
+                     hirgen::launch_rows<Columns>(
+                         LayerNorm{p[0], p[1], weights, weights, kScale}, n / Columns,
+                         hirgen::accesses(p[0], p[1], weights, weights), stream, "");
+                   }});
+  cases.push_back({"softmax" + of, 2, [](bf16* const* p, int64_t n) {
+                     hirgen::launch_rows<Columns>(Softmax{p[0], p[1]}, n / Columns,
+                                                  hirgen::accesses(p[0], p[1]), stream, "");
+                   }});
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases = {
+      {"silu_mul", 3,
+       [](bf16* const* p, int64_t n) {
+         hirgen::launch_elements(SiluMul{p[0], p[1], p[2]}, n, hirgen::accesses(p[0], p[1], p[2]),
+                                 stream, "");
+       }},
+      {"add", 3,
+       [](bf16* const* p, int64_t n) {
+         hirgen::launch_elements(Add{p[0], p[1], p[2]}, n, hirgen::accesses(p[0], p[1], p[2]),
+                                 stream, "");
+       }},
+      {"gelu", 2, [](bf16* const* p, int64_t n) {
+         hirgen::launch_elements(Gelu{p[0], p[1]}, n, hirgen::accesses(p[0], p[1]), stream, "");
+       }}};
+  add_rows<1024>(cases);
+  add_rows<2048>(cases);
+  add_rows<4096>(cases);
+  add_rows<8192>(cases);
+  add_rows<16384>(cases);
+  return cases;
+}
+
+/// Milliseconds of a call, the mean of `calls` of them, each on another slice.
+float time_calls(int calls, const std::function<void(int)>& call) {
+  static cudaEvent_t begin = nullptr, end = nullptr;
+  if (begin == nullptr) {
+    HG_CHECK(cudaEventCreate(&begin), "");
+    HG_CHECK(cudaEventCreate(&end), "");
+  }
+  for (int i = 0; i < 4; ++i) call(i);
+  HG_CHECK(cudaEventRecord(begin, stream), "");
+  for (int i = 0; i < calls; ++i) call(i);
+  HG_CHECK(cudaEventRecord(end, stream), "");
+  HG_CHECK(cudaEventSynchronize(end), "");
+  float ms = 0;
+  HG_CHECK(cudaEventElapsedTime(&ms, begin, end), "");
+  return ms / static_cast<float>(calls);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void measure(const Case& kernel, int64_t bytes, char* memory, int64_t size) {
+  constexpr int64_t kStep = 16384 * 16;  // a slice has whole rows of every case
+  const int64_t elements = bytes / (2 * kernel.operands) / kStep * kStep;
+  const int64_t slice = elements * 2;
+  const auto slices = static_cast<int>(size / (slice * kernel.operands));
+  const int64_t half = slice * kernel.operands / 2;
+  const int calls = static_cast<int>(std::max<int64_t>(20, (int64_t{8} << 30) / bytes));
+  std::vector<double> copies, kernels;
+  for (int turn = 0; turn < 7; ++turn) {
+    copies.push_back(time_calls(calls, [&](int i) {
+      char* at = memory + i % slices * 2 * half;
+      HG_CHECK(cudaMemcpyAsync(at, at + half, half, cudaMemcpyDeviceToDevice, stream), "");
+    }));
+    kernels.push_back(time_calls(calls, [&](int i) {
+      std::vector<bf16*> operands;
+      for (int k = 0; k < kernel.operands; ++k) {
+        operands.push_back(
+            reinterpret_cast<bf16*>(memory + (i % slices * kernel.operands + k) * slice));
+      }
+      kernel.launch(operands.data(), elements);
+    }));
+  }
+  const double copy = median(copies), own = median(kernels);
+  std::printf("%-20s %7.0f %10.4f %10.4f %10.0f %8.3f\n", kernel.name.c_str(),
+              2.0 * half / (1 << 20), copy, own, 2e-6 * half / own, copy / own);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main() {
+  constexpr int64_t kMb = 1 << 20;
+  HG_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "");
+  constexpr int64_t kSize = 2048 * kMb;
+  char* memory = nullptr;
+  HG_CHECK(cudaMalloc(&memory, kSize), "");
+  HG_CHECK(cudaMemset(memory, 0x3F, kSize), "");
+  std::printf("%-20s %7s %10s %10s %10s %8s\n", "bf16", "MB", "copy ms", "kernel ms", "GB/s",
+              "of copy");
+  for (const int64_t bytes : {64 * kMb, 512 * kMb}) {
+    for (const Case& kernel : all_cases()) measure(kernel, bytes, memory, kSize);
+  }
+  return 0;
+}
