@@ -119,15 +119,6 @@ func rowMajor(dims []dim) bool {
 	return true
 }
 
-// extentOf multiplies the extents of dims.
-func extentOf(dims []dim) extents.Quantity {
-	product := extents.Number(1)
-	for _, d := range dims {
-		product = extents.Times(product, d.extent)
-	}
-	return product
-}
-
 // shape lists one rank's extents.
 func (u *buffer) shape() []expr.Expr {
 	list := make([]expr.Expr, len(u.dims))

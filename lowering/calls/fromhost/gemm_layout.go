@@ -7,9 +7,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/extents"
 )
 
-// gemmOf finds the rows and the batches of a GEMM of x and y, or the buffer that has none that
-// cuBLASLt can read. The rows of the second operand's matrices may lie apart, where none but those of
-// dense ones would do: a GEMM without rows is cut along its columns. The bias may be nil.
+// A leadingAxis is an axis of a GEMM's result in front of the columns, with its stride in the
+// result, the operands and the bias: 0 where one has no such axis, or one element for all.
+type leadingAxis struct {
+	extent        extents.Quantity
+	c, a, b, bias extents.Quantity
+}
+
+// gemmOf reads a GEMM of x and y as calls of batches of matrices, or gives the buffer that cuBLASLt
+// cannot read. The rows of the second operand's matrices may lie apart, where none but those of dense
+// ones would do: a GEMM without rows is cut along its columns. The bias may be nil.
 func gemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	p, misfit = denseGemmOf(out, x, y, bias)
 	if misfit == nil {
@@ -42,112 +49,113 @@ func closedUp(y *buffer) (together *buffer, row extents.Quantity, byColumns bool
 	return &closed, row, byColumns
 }
 
-// denseGemmOf finds the rows and the batches of a GEMM whose matrices have no gaps. Where the second operand is one matrix, all leading axes of the first are
-// rows, in the order in which they lie in memory, or, where they are not one run of it, the
-// outermost of them are batches. Otherwise those that stand before its last two are batches, as
-// NumPy has it. What is no batch with one stride takes several calls: see inCalls. The bias may be nil.
+// denseGemmOf reads a GEMM whose matrices have no gaps: of the axes in front of the columns, in the
+// order in which those of the result lie in memory, the outermost are calls, those behind them batches
+// and the innermost rows. A batch has one stride in each operand, and a call one row of the bias. It
+// looks for the fewest axes of calls, and then for the most rows. Where not even calls of single rows
+// do, the columns of one buffer, or what is summed in it, do not lie as cuBLASLt can read them.
 func denseGemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
-	operands := [3]*buffer{out, x, y}
-	dims := [3][]dim{out.dims, x.dims, y.dims}
-	least, most := 0, max(0, len(out.dims)-2)
-	if extentOf(y.dims[:len(y.dims)-2]).IsOne() {
-		dims[0], dims[1] = asTheyLie(out.dims, x.dims)
-		most = max(0, len(dims[0])-2)
-	} else {
-		least = most
-	}
-	at := 0
-	for batches := least; batches <= most && !biasOfBatches(bias); batches++ {
-		if p, at = batched(dims, batches); at < 0 {
-			return p, nil
+	axes := leadingAxes(out, x, y, bias)
+	for outer := 0; outer <= len(axes); outer++ {
+		for rows := len(axes) - outer; rows >= 0; rows-- {
+			if p, misfit = batchesOf(axes[outer:], rows, out, x, y); misfit == nil {
+				p.calls = axes[:outer]
+				return p, nil
+			}
 		}
 	}
-	if p, ok := inCalls(out, x, y, bias); ok {
-		return p, nil
-	}
-	return p, operands[at]
+	return p, misfit
 }
 
-// biasOfBatches reports whether a bias has more than one row. The bias may be nil.
-func biasOfBatches(bias *buffer) bool {
-	return bias != nil && !extentOf(bias.dims[:len(bias.dims)-1]).IsOne()
-}
-
-// asTheyLie puts the leading axes of a result and its first operand in the order in which those of
-// the result lie in memory, outermost first. Axes of one element are left out.
-func asTheyLie(out, x []dim) (sortedOut, sortedX []dim) {
-	if len(out) != len(x) {
-		return out, x
-	}
-	var order []int
-	for i := range len(out) - 1 {
-		if !out[i].extent.IsOne() {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(out[j].stride.Size, out[i].stride.Size) })
-	for _, i := range append(order, len(out)-1) {
-		sortedOut, sortedX = append(sortedOut, out[i]), append(sortedX, x[i])
-	}
-	return sortedOut, sortedX
-}
-
-// batched is a GEMM whose outermost axes, so many, are batches. misfit says which of the result
-// and the operands does not lie so, and is negative if all do.
-func batched(dims [3][]dim, batches int) (p gemm, misfit int) {
-	out, x, y := dims[0], dims[1], dims[2]
-	batch, rows := out[:batches], out[batches:len(out)-1]
-	p = gemm{m: extentOf(rows), n: last(out).extent, k: last(x).extent, batch: extentOf(batch)}
-	var fits, turned bool
-	if p.strideC, turned, fits = matrix(out, len(rows)+1, batch); !fits || turned {
-		return p, 0
-	}
-	if p.strideA, p.transposeA, fits = matrix(x, min(len(rows)+1, len(x)), batch); !fits {
-		return p, 1
-	}
-	if p.strideB, p.transposeB, fits = matrix(y, 2, batch); !fits {
-		return p, 2
-	}
-	return p, -1
-}
-
-// matrix reads the last `inner` axes of a buffer as a matrix: the last one is its
-// columns, the ones before are its rows. It gives the distance of the matrices of a
-// batch, 0 where they are one and the same, and whether each is stored by columns; ok
-// is false when cuBLASLt, as we call it, cannot read the buffer.
-func matrix(dims []dim, inner int, batch []dim) (stride extents.Quantity, transposed, ok bool) {
-	own, axes := dims[:len(dims)-inner], dims[len(dims)-inner:]
-	stride, ok = batchStride(own, batch)
-	if !ok {
-		return extents.Number(0), false, false
-	}
-	if rowMajor(axes) {
-		return stride, false, true
-	}
-	byColumns := append([]dim{last(axes)}, axes[:len(axes)-1]...)
-	return stride, true, rowMajor(byColumns)
-}
-
-// batchStride is the distance between the matrices of a batch, when there is one. The
-// operand's own batch axes are aligned with the batch from the last one; where it has
-// no axis, or one of one element, its matrix is used again.
-func batchStride(own, batch []dim) (stride extents.Quantity, ok bool) {
-	stride = extents.Number(0)
-	next, first := int64(0), true // the stride that continues the run
-	for i, d := range slices.Backward(batch) {
+// leadingAxes lists the axes of a result in front of the columns, outermost in memory first, without
+// those of one element. The operand's axes are aligned with them at the end, in front of what is
+// summed; those of the second operand and of the bias, which have no rows, are the batches.
+func leadingAxes(out, x, y, bias *buffer) []leadingAxis {
+	leading := out.dims[:len(out.dims)-1]
+	var axes []leadingAxis
+	for i, d := range leading {
 		if d.extent.IsOne() {
 			continue
 		}
-		step := extents.Number(0)
-		if at := len(own) - (len(batch) - i); at >= 0 && !own[at].extent.IsOne() {
-			step = own[at].stride
+		back := len(leading) - i // 1 for the rows
+		axis := leadingAxis{d.extent, d.stride, strideAt(x.dims[:len(x.dims)-1], back), strideAt(y.dims[:len(y.dims)-2], back-1), extents.Number(0)}
+		if bias != nil {
+			axis.bias = strideAt(bias.dims[:len(bias.dims)-1], back-1)
 		}
-		if first {
-			stride, first = step, false
-		} else if step.Size != next {
-			return extents.Number(0), false
-		}
-		next = extents.MustMultiply(step.Size, d.extent.Size)
+		axes = append(axes, axis)
 	}
-	return stride, true
+	slices.SortStableFunc(axes, func(a, b leadingAxis) int { return cmp.Compare(b.c.Size, a.c.Size) })
+	return axes
+}
+
+// strideAt is the stride of axis -back, or 0 where there is none, or one element.
+func strideAt(dims []dim, back int) extents.Quantity {
+	if at := len(dims) - back; back > 0 && at >= 0 && !dims[at].extent.IsOne() {
+		return dims[at].stride
+	}
+	return extents.Number(0)
+}
+
+// batchesOf is one call: so many of the axes, the innermost, are rows, and the others batches.
+func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p gemm, misfit *buffer) {
+	batch, inner := axes[:len(axes)-rows], axes[len(axes)-rows:]
+	p = gemm{m: extents.Number(1), n: last(out.dims).extent, k: last(x.dims).extent, batch: extents.Number(1)}
+	c, a := []dim{last(out.dims)}, []dim{last(x.dims)}
+	for i, axis := range slices.Backward(inner) {
+		if axis.b.Size != 0 || axis.bias.Size != 0 {
+			return p, y
+		}
+		p.m = extents.Times(axis.extent, p.m)
+		c = append([]dim{{i, axis.extent, axis.c}}, c...)
+		a = append([]dim{{i, axis.extent, axis.a}}, a...)
+	}
+	for _, axis := range batch {
+		p.batch = extents.Times(p.batch, axis.extent)
+	}
+	var fits, turned bool
+	if turned, fits = matrix(c); !fits || turned {
+		return p, out
+	}
+	if p.transposeA, fits = matrix(a); !fits {
+		return p, x
+	}
+	if p.transposeB, fits = matrix(y.dims[len(y.dims)-2:]); !fits {
+		return p, y
+	}
+	if p.strideA, p.strideB, p.strideC, fits = strides(batch); !fits {
+		return p, x
+	}
+	return p, nil
+}
+
+// matrix reads axes as a matrix: the last one is its columns, the ones before are its rows. It tells
+// whether the matrix is stored by columns; ok is false when cuBLASLt, as we call it, cannot read it.
+func matrix(axes []dim) (transposed, ok bool) {
+	if rowMajor(axes) {
+		return false, true
+	}
+	byColumns := append([]dim{last(axes)}, axes[:len(axes)-1]...)
+	return true, rowMajor(byColumns)
+}
+
+// strides are the distances of the matrices of a batch in the operands and the result; ok is false
+// where one stride does not lead through all of its axes, or the bias differs along them.
+func strides(batch []leadingAxis) (a, b, c extents.Quantity, ok bool) {
+	a, b, c = extents.Number(0), extents.Number(0), extents.Number(0)
+	for i, axis := range slices.Backward(batch) {
+		if axis.bias.Size != 0 {
+			return a, b, c, false
+		}
+		if i == len(batch)-1 {
+			a, b, c = axis.a, axis.b, axis.c
+			continue
+		}
+		inner := batch[i+1]
+		for _, stride := range [][2]extents.Quantity{{axis.a, inner.a}, {axis.b, inner.b}, {axis.c, inner.c}} {
+			if stride[0].Size != extents.MustMultiply(stride[1].Size, inner.extent.Size) {
+				return a, b, c, false
+			}
+		}
+	}
+	return a, b, c, true
 }
