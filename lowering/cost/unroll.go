@@ -75,10 +75,11 @@ func newRank(u *unrolling, place int32, number int) *rank {
 func (r *rank) call() error {
 	r.current = r.named(hostir.Caller)
 	start := work{fixed: r.machine.Device.Call, host: r.machine.Host.Call}
-	if captured(r.program) {
-		start.fixed, r.host = r.machine.Device.Graph, r.machine.Host.Graph
+	if captured(r.program) { // the launch is no node of the graph
+		start = work{fixed: r.machine.Device.Graph, host: r.machine.Host.Graph}
 	}
-	r.issue(r.current, nil, start)
+	r.host += start.host
+	r.streams[r.current].last = r.add(task{work: start, stream: r.current, ranks: r.self(), issued: r.host})
 	return r.block(r.program.Body)
 }
 

@@ -1,7 +1,5 @@
 // GEMMs, collectives, and what they take from each other.
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "bootstrap/rendezvous.hpp"
 #include "calibrate/bench.hpp"
@@ -15,8 +13,8 @@ constexpr const char* kGemm = "calibrate GEMM";
 constexpr const char* kTeam = "calibrate team";
 constexpr double kLongGemm = 20e3;     // microseconds: larger sizes are left out then
 constexpr double kHeatSeconds = 0.25;  // until a GPU is at its power limit
-constexpr double kCoolSeconds = 2e-3;  // in which one that has rested does not get there
-constexpr std::chrono::milliseconds kRest{200};
+constexpr double kShortSeconds =
+    0.02;  // in which it does not get there, but has the clocks of work
 constexpr int64_t kLeastExtent = 64, kMostExtent = 8192;
 constexpr double kTera = 1e6;  // FLOP in a microsecond of one TFLOP/s
 
@@ -76,8 +74,7 @@ void Bench::gemms(Figures& figures) {
     const int64_t rows = rows_of_wave(figures.sms);
     wave.m = std::min(wave.m, 128 * rows);
     wave.n = std::min(wave.n, 256 * (figures.sms / rows));
-    std::this_thread::sleep_for(kRest);
-    rate.peak_tflops = rate_of(wave, kCoolSeconds);
+    rate.peak_tflops = rate_of(wave, kShortSeconds);
     rate.sustained_tflops = rate_of(whole.shape(), kHeatSeconds);
     rate.peak_tflops = std::max(rate.peak_tflops, rate.sustained_tflops);
     figures.gemm[spelling(dtype)] = rate;
