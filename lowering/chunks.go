@@ -243,6 +243,11 @@ func (c *slicer) follow(s hostir.Stmt) {
 			p := c.lowering.program
 			d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,
 				"%s is made piece by piece along axis %d (%s), and this needs all pieces of it at once", hostir.Called(p, s, t), along, t.Axes[along])
+			for _, op := range p.Reference {
+				if op.Out == hostir.Called(p, s, t) {
+					d = d.AddNote(op.Pos, "the edge (data) comes from %s of %s, here", op.Kind, op.Out)
+				}
+			}
 			hostir.NoteDeclared(d, p, s, t).WithHint("leave out split")
 			continue
 		}

@@ -3,6 +3,7 @@ package lowering
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -21,23 +22,60 @@ func FoldSums(p *hostir.Program) error {
 	if !p.Choices.Any(schedule.Fuse, schedule.GEMM) {
 		return nil
 	}
+	folded := map[string]bool{}         // by the path of the choice
+	left := map[string][2]hostir.Stmt{} // what makes the parts, and what adds to them
 	p.Body = hostir.RewriteBlocks(p.Body, func(body []hostir.Stmt) []hostir.Stmt {
 		out := make([]hostir.Stmt, 0, len(body))
 		for _, s := range body {
 			n := len(out)
-			if split, ok := s.(*hostir.If); ok && n > 0 && folds(p, split) && foldInto(split, out[n-1]) {
-				out = out[:n-1]
+			split, ok := s.(*hostir.If)
+			if !ok || n == 0 {
+				out = append(out, s)
+				continue
+			}
+			choice, _ := p.Choices.Chosen(hostir.ResultAt(p, split), schedule.Fuse)
+			if choice.Value == schedule.GEMM && foldInto(split, out[n-1]) {
+				folded[choice.Path()], out = true, out[:n-1]
+			} else if maker := addsToOther(split, out); choice.Value == schedule.GEMM && maker != nil {
+				left[choice.Path()] = [2]hostir.Stmt{maker, s}
 			}
 			out = append(out, s)
 		}
 		return out
 	})
-	return nil
+	var errors diag.List
+	for _, choice := range p.Choices.Choices {
+		if ends, found := left[choice.Path()]; found && !folded[choice.Path()] && p.Given(choice) && p.Choices.Elsewhere == "" {
+			d := hostir.Refuse(&errors, p, ends[1], choice.Of, schedule.Fuse, "no GEMM makes the partial sums of %s",
+				hostir.ResultAt(p, ends[1])).WithHint("choose fuse: none")
+			if !hostir.MakesView(ends[0]) {
+				_ = hostir.NoteEdge(d, p, "data", ends[0])
+			}
+		}
+	}
+	return errors.Err()
 }
 
-// folds reports whether the sum that a branch adds to is to be folded.
-func folds(p *hostir.Program, split *hostir.If) bool {
-	return p.Choices.Of(hostir.ResultAt(p, split), schedule.Fuse) == schedule.GEMM
+// addsToOther gives what makes the tensor that a branch ends with an addition to, if that is no product.
+func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
+	if len(split.Body) == 0 {
+		return nil
+	}
+	sum, ok := split.Body[len(split.Body)-1].(*hostir.Binary)
+	if !ok || sum.Fn != "add" {
+		return nil
+	}
+	for _, s := range slices.Backward(before) {
+		if hostir.Result(s) != sum.Out {
+			continue
+		}
+		switch s.(type) {
+		case *hostir.Matmul, *hostir.Linear:
+			return nil
+		}
+		return s
+	}
+	return nil
 }
 
 // foldInto moves a product into a branch that adds to its result at its end. It reports whether

@@ -152,6 +152,11 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 // complainOfSums reports parts of a sum that a ring would overwrite.
 func (l *streamLowering) complainOfSums(r *hostir.Reduce) step {
 	d := hostir.Refuse(&l.errors, l.program, r, l.moves[r], schedule.Steps, "the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))
+	for _, s := range l.program.Body {
+		if s != hostir.Stmt(r) && slices.Contains(hostir.Uses(s), r.In) {
+			d = hostir.NoteEdge(d, l.program, "reuse", s)
+		}
+	}
 	hostir.NoteDeclared(d, l.program, r, r.In).
 		WithHint("choose steps: rotation, which leaves it as it is")
 	return step{stmt: r, kind: unpipelined, loop: shard.NoAxis}
