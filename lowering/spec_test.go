@@ -39,7 +39,7 @@ func specTexts(t *testing.T) []specText {
 func sizes(d, s int64) map[string]int64 {
 	return map[string]int64{
 		"D": d, "S": s, "M": 2 * s * d, "N": 3 * d, "K": 2 * d, // products
-		"B": 2, "L": 3, "H": 2 * d, "C": 2, // attention
+		"B": 2, "L": d, "H": 2 * d, "G": d, "C": 2, // attention
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // exampleSize is a size for tests of each parameter that an example spec may have beside D.
 var exampleSize = params{
 	"S": 4, "M": 128, "N": 48, "K": 32, // products
-	"B": 2, "L": 6, "H": 8, "C": 8, // attention
+	"B": 2, "L": 8, "H": 16, "G": 8, "C": 4, // attention
 }
 
 // renamed gives specs one name, so that they take turns in a folder and only the program is

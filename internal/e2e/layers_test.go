@@ -28,3 +28,17 @@ func TestLayers(t *testing.T) {
 		}
 	}
 }
+
+// TestLlamaBlocksInFP32 runs both blocks at three ranks in fp32, whose tolerance is narrow.
+func TestLlamaBlocksInFP32(t *testing.T) {
+	for _, name := range []string{"llama_block", "llama_block_sp"} {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile("../../testdata/specs/" + name + "/spec.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := strings.Replace(renamed.ReplaceAllString(string(text), "name: layer"), "dtype: bf16", "dtype: fp32", 1)
+			folder{"layers"}.runs(t, spec, params{"D": 3, "B": 2, "L": 6, "H": 12, "G": 6, "C": 4, "F": 24}, seedsOf(4))
+		})
+	}
+}

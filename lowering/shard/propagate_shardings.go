@@ -16,7 +16,8 @@ import (
 // caller finds on each rank.
 //
 //   - Forward, an axis is split when all operands that have it agree, and streamed when
-//     one of them is.
+//     one of them is. An open sum over ranks agrees with any operand that is split over them: it is
+//     moved between them anyway, and what is scattered is the least.
 //   - Backward, it is split when all statements that read the tensor agree, and streamed
 //     when one of them is, unless what makes the tensor cannot run along that axis.
 //   - Two mesh axes that want one axis, or one that wants two, contradict each other.
@@ -46,6 +47,7 @@ func PropagateShardings(p *hostir.Program) error {
 }
 
 type propagation struct {
+	body                []hostir.Stmt
 	rooted              bool                      // a pipeline may broadcast from rank to rank
 	makers              map[*hostir.Tensor]int    // the statement that makes a tensor, by its place
 	readers             map[*hostir.Tensor][]int  // the statements that read it
@@ -57,6 +59,7 @@ type propagation struct {
 // newPropagation puts every open tensor on a mesh, and every statement in both queues.
 func newPropagation(p *hostir.Program) *propagation {
 	pr := &propagation{
+		body:   p.Body,
 		rooted: p.Choices.Get(schedule.Pipeline) == schedule.BroadcastEach, makers: map[*hostir.Tensor]int{}, readers: map[*hostir.Tensor][]int{},
 		wishes: map[*hostir.Tensor][]wish{}, forwards: newQueue(), backwards: newQueue(),
 	}
@@ -127,6 +130,7 @@ func (pr *propagation) forward(s hostir.Stmt) {
 func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows [][]int, out *hostir.Tensor, j int) {
 	var found *wish
 	agree := true
+	var sums []*hostir.Tensor
 	for k, t := range operands {
 		i := slices.Index(rows[k], j)
 		if i < 0 || t.Axes[i].Extent.Size != out.Axes[j].Extent.Size {
@@ -136,6 +140,8 @@ func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows []
 		switch {
 		case !SameMesh(t, out):
 			return
+		case a.Kind == domain.Serial && pr.summedOver(t) != "":
+			sums = append(sums, t)
 		case found == nil:
 			found = &wish{axis: j, kind: a, from: t}
 		case same(found.kind, a):
@@ -148,9 +154,33 @@ func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows []
 			agree = agree && found.kind.Kind == domain.Stream && a.Kind != domain.Device
 		}
 	}
+	for _, t := range sums {
+		over := hostir.SplitOver(found.orNone())
+		agree = agree && (over == "" || over == pr.summedOver(t) && hostir.SplitAxis(t, over) == hostir.Unmapped)
+	}
 	if found != nil && agree {
 		pr.give(s, out, *found)
 	}
+}
+
+// orNone is the kind that is wished, or none.
+func (w *wish) orNone() domain.Axis {
+	if w == nil {
+		return domain.Axis{}
+	}
+	return w.kind
+}
+
+// summedOver is the mesh axis along which ranks add what becomes an open tensor, or "".
+func (pr *propagation) summedOver(t *hostir.Tensor) string {
+	maker, made := pr.makers[t]
+	if !made || !isOpen(t) {
+		return ""
+	}
+	if r, reduces := pr.body[maker].(*hostir.Reduce); reduces {
+		return hostir.SplitOver(r.In.Axes[r.Axis])
+	}
+	return ""
 }
 
 // give sets the kind of an axis, unless another axis has it already or s, which makes

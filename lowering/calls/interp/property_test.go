@@ -23,7 +23,7 @@ import (
 
 // sizes are small values of the parameters that specs have.
 var sizes = map[string]int64{
-	"S": 4, "M": 32, "N": 8, "K": 8, "B": 2, "L": 6, "H": 8, "C": 8, "D": 4, "R": 2,
+	"S": 4, "M": 32, "N": 8, "K": 8, "B": 2, "L": 8, "H": 16, "G": 8, "C": 4, "D": 4, "R": 2,
 }
 
 // small loads a spec with few elements on so many ranks.
