@@ -113,49 +113,32 @@ func traced(t *testing.T, program string, ranks int, seed int64, times string) (
 // "kind statement".
 func expected(t *testing.T, p *calls.Program, rank int64) map[string]int {
 	t.Helper()
-	e := &expecting{program: p, rank: rank, env: p.Values(), statements: map[string]string{}, counts: map[string]int{}}
-	e.env["rank"] = rank
+	e := &expecting{statements: map[string]string{}, counts: map[string]int{}}
+	e.Issue = calls.NewIssue(p, rank, e.visit)
 	for _, label := range p.Labels {
 		_, e.statements[label.Name], _ = strings.Cut(label.Text, " ")
 	}
-	e.list(p.Body)
+	if err := e.List(p.Body); err != nil {
+		t.Fatal(err)
+	}
 	return e.counts
 }
 
 // expecting goes through the calls of a rank.
 type expecting struct {
-	program    *calls.Program
-	rank       int64
-	env        calls.Values
+	*calls.Issue
 	statements map[string]string // by label
 	counts     map[string]int
 }
 
-func (e *expecting) list(body []calls.Stmt) {
-	for _, s := range body {
-		switch s := s.(type) {
-		case *calls.For:
-			count, _ := e.env.Eval(s.Count)
-			for i := s.First; i < count; i++ {
-				e.env[s.Var] = i
-				e.list(s.Body)
-			}
-		case *calls.If:
-			if cond, _ := e.env.Eval(s.Cond); cond != 0 {
-				e.list(s.Body)
-			} else {
-				e.list(s.Else)
-			}
-		case *calls.Let:
-			e.env[s.Name], _ = e.program.Number(s, e.env, e.rank)
-		case *calls.NcclGroup:
-			e.list(s.Body)
-		default:
-			if kind, ok := kinds[calls.Op(s)]; ok {
-				e.counts[kind+" "+e.statements[s.Meta().Label]]++
-			}
-		}
+func (e *expecting) visit(s calls.Stmt) error {
+	if group, ok := s.(*calls.NcclGroup); ok {
+		return e.List(group.Body)
 	}
+	if kind, ok := kinds[calls.Op(s)]; ok {
+		e.counts[kind+" "+e.statements[s.Meta().Label]]++
+	}
+	return nil
 }
 
 // kinds are what a trace calls statements.

@@ -7,20 +7,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
-func (r *rank) list(body []calls.Stmt) error {
-	for _, s := range body {
-		if err := r.statement(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (r *rank) statement(s calls.Stmt) error {
 	switch s := s.(type) {
-	case *calls.For, *calls.If:
-		return r.control(s)
-	case *calls.Let, *calls.Declare, *calls.DeclareStream, *calls.BeginCall:
+	case *calls.Declare, *calls.DeclareStream, *calls.BeginCall:
 		return r.name(s)
 	case *calls.EventRecord, *calls.StreamWait, *calls.Delay:
 		return r.order(s)
@@ -33,66 +22,18 @@ func (r *rank) statement(s calls.Stmt) error {
 	}
 }
 
-func (r *rank) control(s calls.Stmt) error {
-	switch s := s.(type) {
-	case *calls.For:
-		count, err := r.eval(s, s.Count)
-		if err != nil {
-			return err
-		}
-		for i := s.First; i < count; i++ {
-			r.env[s.Var] = i
-			if err := r.list(s.Body); err != nil {
-				return err
-			}
-		}
-		delete(r.env, s.Var)
-	case *calls.If:
-		holds, err := r.holds(s)
-		if err != nil {
-			return err
-		}
-		if holds {
-			return r.list(s.Body)
-		}
-		return r.list(s.Else)
+// reaches reports whether a peer is where a branch wants it.
+func (r *rank) reaches(s *calls.If, number int64) (bool, error) {
+	peer := r.machine.rank(number)
+	if peer == nil {
+		return false, r.fail(s, "there is no rank %d", number)
 	}
-	return nil
-}
-
-// holds reports whether all conditions of a branch hold.
-func (r *rank) holds(s *calls.If) (bool, error) {
-	if s.Guard != "" && !r.machine.program.Holds(s.Guard, r.number) {
-		return false, nil
-	}
-	if s.Reach != nil {
-		number, err := r.eval(s, s.Reach)
-		if err != nil {
-			return false, err
-		}
-		peer := r.machine.rank(number)
-		if peer == nil {
-			return false, r.fail(s, "there is no rank %d", number)
-		}
-		if (peer.node == r.node) == s.Apart {
-			return false, nil
-		}
-	}
-	if s.Cond == nil {
-		return true, nil
-	}
-	v, err := r.eval(s, s.Cond)
-	return v != 0, err
+	return (peer.node == r.node) != s.Apart, nil
 }
 
 // name runs the statements that only name things.
 func (r *rank) name(s calls.Stmt) error {
 	switch s := s.(type) {
-	case *calls.Let:
-		v, ok := r.machine.program.Number(s, r.env, r.number)
-		if ok {
-			r.env[s.Name] = v
-		}
 	case *calls.DeclareStream:
 		on := calls.Stream{Name: calls.Copies, Index: s.Index}
 		stream, err := r.on(s, on)

@@ -35,7 +35,7 @@ func (r *rank) nccl(s calls.Stmt) error {
 	switch s := s.(type) {
 	case *calls.NcclGroup:
 		r.grouped, r.group = true, nil
-		err := r.list(s.Body)
+		err := r.walk.List(s.Body)
 		r.grouped = false
 		if err != nil {
 			return err

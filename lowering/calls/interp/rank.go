@@ -18,7 +18,8 @@ type rank struct {
 	number  int64
 	node    int
 	calls   int // that were begun
-	env     calls.Values
+	walk    *calls.Issue
+	env     calls.Values         // of walk
 	memory  map[string][]float64 // arguments and buffers; nil where this rank has no part
 	named   map[string]place     // pointers that statements declared
 	streams map[string]*tasks.Stream
@@ -72,8 +73,8 @@ func spoil(data []float64) {
 // the outputs and spoils the inputs, all on the caller's stream.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.calls++
-	r.env = r.machine.program.Values()
-	r.env["rank"] = r.number
+	r.walk = calls.NewIssue(r.machine.program, r.number, r.statement)
+	r.walk.Eval, r.walk.Reaches, r.env = r.eval, r.reaches, r.walk.Env
 	r.named, r.events, r.alias = map[string]place{}, map[string]*tasks.Task{}, map[string]*tasks.Stream{}
 	caller := r.stream(calls.Caller)
 	for _, a := range r.machine.program.Arguments {
@@ -91,7 +92,7 @@ func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 		}
 		r.issue(nil, caller, func() error { fill(data, in.Data, a.Type, rehearsal); return nil })
 	}
-	if err := r.list(r.machine.program.Body); err != nil {
+	if err := r.walk.List(r.machine.program.Body); err != nil {
 		return err
 	}
 	for _, a := range r.machine.program.Arguments {

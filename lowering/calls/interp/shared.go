@@ -124,43 +124,14 @@ func (r *rank) copy(s *calls.Transfer, g *signals) (func() error, error) {
 
 // parts visits what stands in a batch or a sum, in loops and branches, in the order of issue.
 func (r *rank) parts(body []calls.Stmt, visit func(calls.Stmt) error) error {
-	for _, s := range body {
-		switch s := s.(type) {
-		case *calls.Let, *calls.Declare:
-			if err := r.name(s); err != nil {
-				return err
-			}
-		case *calls.If:
-			holds, err := r.holds(s)
-			if err != nil {
-				return err
-			}
-			side := s.Body
-			if !holds {
-				side = s.Else
-			}
-			if err := r.parts(side, visit); err != nil {
-				return err
-			}
-		case *calls.For:
-			count, err := r.eval(s, s.Count)
-			if err != nil {
-				return err
-			}
-			for i := s.First; i < count; i++ {
-				r.env[s.Var] = i
-				if err := r.parts(s.Body, visit); err != nil {
-					return err
-				}
-			}
-			delete(r.env, s.Var)
-		default:
-			if err := visit(s); err != nil {
-				return err
-			}
+	inner := *r.walk
+	inner.Visit = func(s calls.Stmt) error {
+		if _, ok := s.(*calls.Declare); ok {
+			return r.name(s)
 		}
+		return visit(s)
 	}
-	return nil
+	return inner.List(body)
 }
 
 // batch gathers the flag operations, or the copies, of a batch.

@@ -21,8 +21,7 @@ type Ordering struct {
 	Alike      map[*calls.EventRecord]*calls.EventRecord // the first record that says the same, always; nil: there is none
 
 	Rank    int64
-	env     calls.Values
-	loops   []iterationOf
+	walk    *calls.Issue
 	Streams map[string]int
 	alias   map[string]string // names that statements gave to streams
 	Clocks  []clock
@@ -45,16 +44,10 @@ const (
 	ManyNodes        // each on its own
 )
 
-// iterationOf is a loop at an iteration.
-type iterationOf struct {
-	loop  *calls.For
-	value int64
-}
-
 // waiting is a wait that the next one may imply.
 type waiting struct {
 	stmt  calls.Stmt
-	loops []iterationOf
+	loops []calls.Iteration
 	clock clock
 }
 
@@ -80,12 +73,12 @@ func (o *Ordering) RunAll() {
 }
 
 func (o *Ordering) run(rank int64) {
-	o.Rank, o.env = rank, o.Program.Values()
-	o.env["rank"] = rank
+	o.Rank, o.walk = rank, calls.NewIssue(o.Program, rank, o.statement)
+	o.walk.Reaches, o.walk.Left = o.reaches, o.left
 	o.alias, o.Joined = map[string]string{}, map[int]clock{}
 	o.Streams, o.Clocks, o.pending, o.events, o.said = map[string]int{}, nil, map[int][]waiting{}, map[string]clock{}, map[string]*calls.EventRecord{}
 	o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] = clock{1} // what the caller did before
-	o.list(o.Program.Body)
+	_ = o.walk.List(o.Program.Body)                                 // no visit fails
 	for s := range o.Clocks {
 		o.settle(s)
 	}
@@ -94,28 +87,8 @@ func (o *Ordering) run(rank int64) {
 	}
 }
 
-func (o *Ordering) list(body []calls.Stmt) {
-	for _, s := range body {
-		o.statement(s)
-	}
-}
-
-func (o *Ordering) statement(s calls.Stmt) {
+func (o *Ordering) statement(s calls.Stmt) error {
 	switch s := s.(type) {
-	case *calls.For:
-		count, _ := o.env.Eval(s.Count)
-		for i := s.First; i < count; i++ {
-			o.env[s.Var] = i
-			o.loops = append(o.loops, iterationOf{s, i})
-			o.list(s.Body)
-			o.loops = o.loops[:len(o.loops)-1]
-		}
-	case *calls.If:
-		o.branch(s)
-	case *calls.Let:
-		if v, ok := o.Program.Number(s, o.env, o.Rank); ok {
-			o.env[s.Name] = v
-		}
 	case *calls.DeclareStream:
 		if s.Index != nil {
 			o.alias[s.Name] = o.nameOf(calls.Stream{Index: s.Index})
@@ -132,13 +105,15 @@ func (o *Ordering) statement(s calls.Stmt) {
 		o.wait(s)
 	case *calls.MemOpBatch:
 		parts := o.parts
-		o.list(s.Body)
+		err := o.walk.List(s.Body)
 		if o.parts > parts { // an empty one does nothing
 			o.work(s)
 		}
+		return err
 	default:
 		o.work(s)
 	}
+	return nil
 }
 
 // work gives the streams of a statement a task.
@@ -198,28 +173,18 @@ func (o *Ordering) tasks(stream int) int {
 	return 0
 }
 
-func (o *Ordering) branch(s *calls.If) {
-	if s.Reach != nil && o.Spread != unknown {
-		if (o.Spread == ManyNodes) == s.Apart {
-			o.list(s.Body)
-		}
-		return
+// reaches takes a branch where the spread of ranks has it taken, or may.
+func (o *Ordering) reaches(s *calls.If, _ int64) (bool, error) {
+	if o.Spread != unknown {
+		return (o.Spread == ManyNodes) == s.Apart, nil
 	}
-	if s.Reach != nil {
-		o.unsure++
-		o.list(s.Body)
+	o.unsure++
+	return true, nil
+}
+
+func (o *Ordering) left(*calls.If) {
+	if o.Spread == unknown {
 		o.unsure--
-		return
-	}
-	holds := s.Guard == "" || o.Program.Holds(s.Guard, o.Rank)
-	if s.Cond != nil {
-		v, _ := o.env.Eval(s.Cond)
-		holds = holds && v != 0
-	}
-	if holds {
-		o.list(s.Body)
-	} else {
-		o.list(s.Else)
 	}
 }
 
@@ -238,7 +203,7 @@ func (o *Ordering) Stream(s calls.Stream) int {
 // nameOf tells streams apart, whatever statements call them.
 func (o *Ordering) nameOf(s calls.Stream) string {
 	if s.Index != nil {
-		i, _ := o.env.Eval(s.Index)
+		i, _ := o.walk.Env.Eval(s.Index)
 		return fmt.Sprintf("compute[%d]", i)
 	}
 	if name, ok := o.alias[s.Name]; ok {
@@ -248,7 +213,7 @@ func (o *Ordering) nameOf(s calls.Stream) string {
 }
 
 func (o *Ordering) event(e calls.Event) string {
-	i, _ := o.env.Eval(e.Index)
+	i, _ := o.walk.Env.Eval(e.Index)
 	return fmt.Sprint(e.Set, " ", i)
 }
 
@@ -256,7 +221,7 @@ func (o *Ordering) event(e calls.Event) string {
 func (o *Ordering) wait(s *calls.StreamWait) {
 	on := o.Stream(s.On)
 	recorded, ok := o.events[o.event(s.Event)]
-	w := waiting{s, slices.Clone(o.loops), recorded}
+	w := waiting{s, slices.Clone(o.walk.Loops), recorded}
 	switch {
 	case !ok:
 		o.need(w)
@@ -286,12 +251,12 @@ func (o *Ordering) need(w waiting) {
 		if o.Values[w.stmt] == nil {
 			o.Values[w.stmt] = map[int64]bool{}
 		}
-		o.Values[w.stmt][w.loops[len(w.loops)-1].value] = true
+		o.Values[w.stmt][w.loops[len(w.loops)-1].Value] = true
 	}
 	for _, l := range w.loops {
-		if o.Iterations[l.loop] == nil {
-			o.Iterations[l.loop] = map[int64]bool{}
+		if o.Iterations[l.Loop] == nil {
+			o.Iterations[l.Loop] = map[int64]bool{}
 		}
-		o.Iterations[l.loop][l.value] = true
+		o.Iterations[l.Loop][l.Value] = true
 	}
 }

@@ -155,9 +155,9 @@ func (v *verifier) flags() {
 		found[key].waits += waits
 	}
 	for _, rank := range v.program.Ranks() {
-		f := &flagIssue{program: v.program, rank: rank, env: v.program.Values(), note: note}
-		f.env["rank"] = rank
-		f.list(v.program.Body)
+		f := &flagIssue{note: note}
+		f.Issue = calls.NewIssue(v.program, rank, f.visit)
+		_ = f.List(v.program.Body) // no visit fails
 	}
 	for _, key := range keys {
 		switch p := found[key]; {
@@ -173,69 +173,40 @@ func (v *verifier) flags() {
 
 // flagIssue goes through the flags of one rank.
 type flagIssue struct {
-	program *calls.Program
-	rank    int64
-	env     calls.Values
-	note    func(s calls.Stmt, key string, writes, waits int)
+	*calls.Issue
+	note func(s calls.Stmt, key string, writes, waits int)
 }
 
-func (f *flagIssue) list(body []calls.Stmt) {
-	for _, s := range body {
-		switch s := s.(type) {
-		case *calls.For:
-			count, _ := f.env.Eval(s.Count)
-			for i := s.First; i < count; i++ {
-				f.env[s.Var] = i
-				f.list(s.Body)
-			}
-		case *calls.If:
-			f.branch(s)
-		case *calls.Let:
-			if value, ok := f.program.Number(s, f.env, f.rank); ok {
-				f.env[s.Name] = value
-			}
-		case *calls.FlagWrite:
-			peer, _ := f.env.Eval(s.Peer)
-			f.note(s, f.key(peer, s.Flag), 1, 0)
-		case *calls.FlagWait:
-			f.note(s, f.key(f.rank, s.Flag), 0, 1)
-		case *calls.Transfer:
-			peer, _ := f.env.Eval(s.Peer)
-			f.transfer(s, peer, calls.Flag{Share: s.Share, Transfer: s.Transfer})
-		case *calls.PeerPart:
-			peer, _ := f.env.Eval(s.Peer)
-			f.transfer(s, peer, calls.Flag{Share: s.Share, Transfer: s.Transfer})
-		default:
-			for _, inner := range calls.Bodies(s) {
-				f.list(*inner)
-			}
-		}
+func (f *flagIssue) visit(s calls.Stmt) error {
+	switch s := s.(type) {
+	case *calls.FlagWrite:
+		peer, _ := f.Env.Eval(s.Peer)
+		f.note(s, f.key(peer, s.Flag), 1, 0)
+	case *calls.FlagWait:
+		f.note(s, f.key(f.Rank, s.Flag), 0, 1)
+	case *calls.Transfer:
+		peer, _ := f.Env.Eval(s.Peer)
+		f.transfer(s, peer, calls.Flag{Share: s.Share, Transfer: s.Transfer})
+	case *calls.PeerPart:
+		peer, _ := f.Env.Eval(s.Peer)
+		f.transfer(s, peer, calls.Flag{Share: s.Share, Transfer: s.Transfer})
 	}
+	for _, inner := range calls.Bodies(s) {
+		_ = f.List(*inner) // no visit fails
+	}
+	return nil
 }
 
 // transfer is a wait for the ready flag and a write of the peer's done flag.
 func (f *flagIssue) transfer(s calls.Stmt, peer int64, ready calls.Flag) {
-	f.note(s, f.key(f.rank, ready), 0, 1)
+	f.note(s, f.key(f.Rank, ready), 0, 1)
 	ready.Done = true
 	f.note(s, f.key(peer, ready), 1, 0)
 }
 
-func (f *flagIssue) branch(s *calls.If) {
-	holds := (s.Guard == "" || f.program.Holds(s.Guard, f.rank)) && (s.Reach == nil || !s.Apart)
-	if s.Cond != nil {
-		value, _ := f.env.Eval(s.Cond)
-		holds = holds && value != 0
-	}
-	if holds {
-		f.list(s.Body)
-	} else {
-		f.list(s.Else)
-	}
-}
-
 // key names a flag of a rank.
 func (f *flagIssue) key(owner int64, flag calls.Flag) string {
-	i, _ := f.env.Eval(flag.Transfer)
+	i, _ := f.Env.Eval(flag.Transfer)
 	kind := "ready"
 	if flag.Done {
 		kind = "done"

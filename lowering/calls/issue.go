@@ -1,0 +1,112 @@
+package calls
+
+import "github.com/hirgen/hirgen/internal/expr"
+
+// Issue goes through statements as one rank issues them: it takes loops and branches, and gives numbers
+// their values.
+type Issue struct {
+	Program *Program
+	Rank    int64
+	Env     Values
+	Loops   []Iteration                           // around the statement at hand
+	Visit   func(Stmt) error                      // gets each other statement, with what stands in it
+	Eval    func(Stmt, expr.Expr) (int64, error)  // nil: what has no value is 0
+	Reaches func(s *If, peer int64) (bool, error) // tells of a Reach whether the branch is taken; nil: all ranks share memory
+	Left    func(*If)                             // is told when a branch with a Reach has ended; nil: nobody is
+}
+
+// Iteration is a loop at one of its values.
+type Iteration struct {
+	Loop  *For
+	Value int64
+}
+
+// NewIssue is about to issue a program on a rank.
+func NewIssue(p *Program, rank int64, visit func(Stmt) error) *Issue {
+	i := &Issue{Program: p, Rank: rank, Env: p.Values(), Visit: visit}
+	i.Env["rank"] = rank
+	return i
+}
+
+// List issues statements. It ends with the first error of a function that it calls.
+func (i *Issue) List(body []Stmt) error {
+	for _, s := range body {
+		if err := i.statement(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *Issue) statement(s Stmt) error {
+	switch s := s.(type) {
+	case *For:
+		return i.loop(s)
+	case *If:
+		holds, err := i.Holds(s)
+		if err != nil {
+			return err
+		}
+		if s.Reach != nil && i.Left != nil {
+			defer i.Left(s)
+		}
+		if holds {
+			return i.List(s.Body)
+		}
+		return i.List(s.Else)
+	case *Let:
+		if v, ok := i.Program.Number(s, i.Env, i.Rank); ok {
+			i.Env[s.Name] = v
+		}
+		return nil
+	default:
+		return i.Visit(s)
+	}
+}
+
+func (i *Issue) loop(s *For) error {
+	count, err := i.eval(s, s.Count)
+	if err != nil {
+		return err
+	}
+	for v := s.First; v < count; v++ {
+		i.Env[s.Var] = v
+		i.Loops = append(i.Loops, Iteration{s, v})
+		if err := i.List(s.Body); err != nil {
+			return err
+		}
+		i.Loops = i.Loops[:len(i.Loops)-1]
+	}
+	delete(i.Env, s.Var)
+	return nil
+}
+
+// Holds reports whether all conditions of a branch hold.
+func (i *Issue) Holds(s *If) (bool, error) {
+	if s.Reach != nil {
+		peer, err := i.eval(s, s.Reach)
+		taken := !s.Apart
+		if err == nil && i.Reaches != nil {
+			taken, err = i.Reaches(s, peer)
+		}
+		if err != nil || !taken {
+			return false, err
+		}
+	}
+	if s.Guard != "" && !i.Program.Holds(s.Guard, i.Rank) {
+		return false, nil
+	}
+	if s.Cond == nil {
+		return true, nil
+	}
+	v, err := i.eval(s, s.Cond)
+	return v != 0, err
+}
+
+func (i *Issue) eval(s Stmt, e expr.Expr) (int64, error) {
+	if i.Eval != nil {
+		return i.Eval(s, e)
+	}
+	v, _ := i.Env.Eval(e)
+	return v, nil
+}
