@@ -18,7 +18,7 @@ var productSchedules = map[string][]string{
 	"streamed_batches": {"{pipeline: collective}"},
 	"cut_columns":      {"{pipeline: p2p, all: {steps: ring, split: 2}}", "{pipeline: p2p, all: {via: ipc-get, steps: ring, split: 3, fuse: gemm}}", "{pipeline: p2p, all: {split: 2, interchange: true}}"},
 	"gathered_rows":    {"{pipeline: p2p, all: {via: ipc-get}}"},
-	"summed_rows":      {"{pipeline: p2p, all: {via: ipc-put}}", "{pipeline: p2p, all: {steps: ring, fuse: gemm}}"},
+	"summed_rows":      {"{pipeline: p2p, all: {via: ipc-put}}", "{pipeline: p2p, all: {steps: ring}}"},
 	"wide_products":    {"{preset: reference}"},
 	"wide_gather":      {"{pipeline: p2p, all: {via: ipc-put, steps: ring}}"},
 	"wide_scatter": {
