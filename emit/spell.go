@@ -39,28 +39,14 @@ func shortened(e expr.Expr) expr.Expr {
 type speller struct {
 	shares map[string]*calls.Share
 	shapes map[string]*calls.Shape
-	meshes map[string]*calls.Mesh
-	guards map[string]*calls.Guard
 	places map[string]int // of the arguments among the caller's tensors
 	graph  bool
 }
 
 func newSpeller(p *calls.Program) *speller {
-	s := &speller{map[string]*calls.Share{}, map[string]*calls.Shape{}, map[string]*calls.Mesh{}, map[string]*calls.Guard{}, map[string]int{}, p.Graph}
+	s := &speller{shares: calls.ByName(p.Shares), shapes: calls.ByName(p.Shapes), places: map[string]int{}, graph: p.Graph}
 	for i, d := range p.Arguments {
 		s.places[d.Name] = i
-	}
-	for _, d := range p.Shares {
-		s.shares[d.Name] = d
-	}
-	for _, d := range p.Shapes {
-		s.shapes[d.Name] = d
-	}
-	for _, d := range p.Meshes {
-		s.meshes[d.Name] = d
-	}
-	for _, d := range p.Guards {
-		s.guards[d.Name] = d
 	}
 	return s
 }

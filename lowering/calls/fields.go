@@ -134,6 +134,17 @@ func (p *Program) Declarations() []any {
 	return all
 }
 
+// ByName finds declarations by their names, which are their first fields.
+func ByName[T any](list []*T) map[string]*T {
+	found := make(map[string]*T, len(list))
+	for _, d := range list {
+		if name, ok := Fields(d)[0].Value.(*string); ok {
+			found[*name] = d
+		}
+	}
+	return found
+}
+
 // Add adds an empty declaration of a name to a program; nil if nothing is called so.
 func (p *Program) Add(op string) (made any) {
 	p.lists(func(list reflect.Value) {

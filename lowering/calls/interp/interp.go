@@ -31,13 +31,7 @@ func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64)
 	if len(inputs) != len(ranks) {
 		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, len(ranks), len(inputs))
 	}
-	m := &machine{program: p, flags: map[string]*flag{}, meetings: map[string]*meeting{}, shapes: map[string]*calls.Shape{}, shares: map[string]*calls.Share{}}
-	for _, d := range p.Shapes {
-		m.shapes[d.Name] = d
-	}
-	for _, d := range p.Shares {
-		m.shares[d.Name] = d
-	}
+	m := &machine{program: p, flags: map[string]*flag{}, meetings: map[string]*meeting{}, shapes: calls.ByName(p.Shapes), shares: calls.ByName(p.Shares)}
 	for i, number := range ranks {
 		r := &rank{
 			machine: m, number: number, memory: map[string][]float64{}, streams: map[string]*tasks.Stream{},
