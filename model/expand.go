@@ -124,15 +124,12 @@ func (e *expansion) step(suffix, fn string, args []string, attrs ...string) stri
 }
 
 // result adds the last operation, which gives the result of the whole, and rounds it.
-func (e *expansion) result(fn string, args ...string) { e.resultWith(fn, args) }
-
-// resultWith is result with attributes.
-func (e *expansion) resultWith(fn string, args []string, attrs ...string) {
+func (e *expansion) result(fn string, args ...string) {
 	if dtype := e.op.In[0].DType; dtype != domain.FP32 {
-		e.add(e.src.out.value, "cast", []string{e.step(fn, fn, args, attrs...)}, []string{"dtype", string(dtype)})
+		e.add(e.src.out.value, "cast", []string{e.step(fn, fn, args)}, []string{"dtype", string(dtype)})
 		return
 	}
-	e.add(e.src.out.value, fn, args, attrs)
+	e.add(e.src.out.value, fn, args, nil)
 }
 
 func (e *expansion) add(out, fn string, args, attrs []string) {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // truth reads an attribute that is true or false, and false unless given.
@@ -29,7 +30,7 @@ func rope(e *expansion) {
 		e.broken()
 		return
 	}
-	x, last := e.arg(0), strconv.Itoa(len(axes)-1)
+	x, last := e.src.args[0].value, strconv.Itoa(len(axes)-1)
 	half := strconv.FormatInt(axes[len(axes)-1].Extent.Size/2, 10)
 	if text := axes[len(axes)-1].Extent.Text; text != "" {
 		half = "(" + text + ")/2"
@@ -43,10 +44,20 @@ func rope(e *expansion) {
 		angles := e.angles(first)
 		cos, sin = e.step("cos", "cos", []string{angles}), e.step("sin", "sin", []string{angles})
 	}
-	product := func(name, a, b string) string { return e.step(name, "mul", []string{a, b}) }
+	narrow := e.op.In[0].DType != domain.FP32
+	product := func(name, half, table string) string {
+		if narrow { // a cast for each product, so that a kernel of its own reads the half where it is
+			half = e.step(name+"_fp32", "cast", []string{half}, "dtype", string(domain.FP32))
+		}
+		return e.step(name, "mul", []string{half, table})
+	}
 	low := e.step("low", "sub", []string{product("first_cos", first, cos), product("second_sin", second, sin)})
 	high := e.step("high", "add", []string{product("second_cos", second, cos), product("first_sin", first, sin)})
-	e.resultWith("concat", []string{low, high}, "axis", last)
+	if narrow {
+		low = e.step("low_rounded", "cast", []string{low}, "dtype", string(e.op.In[0].DType))
+		high = e.step("high_rounded", "cast", []string{high}, "dtype", string(e.op.In[0].DType))
+	}
+	e.add(e.src.out.value, "concat", []string{low, high}, []string{"axis", last})
 }
 
 // halves checks the operands and attributes of a rope.

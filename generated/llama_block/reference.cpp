@@ -41,12 +41,10 @@ void reference(hirgen::Reference& model) {
   model.reshape("Hk", "Uk", {8, 1, 4096, 1, 128});
   // spec.yaml:27:5 Hv = reshape(Uv)
   model.reshape("Hv", "Uv", {8, 1, 4096, 1, 128});
-  // spec.yaml:28:5 Rq_Hq_fp32 = cast(Hq)
-  model.cast("Rq_Hq_fp32", "Hq", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rq_first = slice(Rq_Hq_fp32)
-  model.slice("Rq_first", "Rq_Hq_fp32", 5, 0, 64);
-  // spec.yaml:28:5 Rq_second = slice(Rq_Hq_fp32)
-  model.slice("Rq_second", "Rq_Hq_fp32", 5, 64, 64);
+  // spec.yaml:28:5 Rq_first = slice(Hq)
+  model.slice("Rq_first", "Hq", 5, 0, 64);
+  // spec.yaml:28:5 Rq_second = slice(Hq)
+  model.slice("Rq_second", "Hq", 5, 64, 64);
   // spec.yaml:28:5 Rq_pairs = positions()
   model.positions("Rq_pairs", 64);
   // spec.yaml:28:5 Rq_exponents = scale(-0.20503692)(Rq_pairs)
@@ -67,28 +65,36 @@ void reference(hirgen::Reference& model) {
   model.unary("Rq_cos", "cos", "Rq_angles", hirgen::DType::kFp32);
   // spec.yaml:28:5 Rq_sin = sin(Rq_angles)
   model.unary("Rq_sin", "sin", "Rq_angles", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rq_first_cos = mul(Rq_first, Rq_cos)
-  model.binary("Rq_first_cos", "mul", "Rq_first", "Rq_cos", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rq_second_sin = mul(Rq_second, Rq_sin)
-  model.binary("Rq_second_sin", "mul", "Rq_second", "Rq_sin", hirgen::DType::kFp32);
+  // spec.yaml:28:5 Rq_first_cos_fp32 = cast(Rq_first)
+  model.cast("Rq_first_cos_fp32", "Rq_first", hirgen::DType::kFp32);
+  // spec.yaml:28:5 Rq_first_cos = mul(Rq_first_cos_fp32, Rq_cos)
+  model.binary("Rq_first_cos", "mul", "Rq_first_cos_fp32", "Rq_cos", hirgen::DType::kFp32);
+  // spec.yaml:28:5 Rq_second_sin_fp32 = cast(Rq_second)
+  model.cast("Rq_second_sin_fp32", "Rq_second", hirgen::DType::kFp32);
+  // spec.yaml:28:5 Rq_second_sin = mul(Rq_second_sin_fp32, Rq_sin)
+  model.binary("Rq_second_sin", "mul", "Rq_second_sin_fp32", "Rq_sin", hirgen::DType::kFp32);
   // spec.yaml:28:5 Rq_low = sub(Rq_first_cos, Rq_second_sin)
   model.binary("Rq_low", "sub", "Rq_first_cos", "Rq_second_sin", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rq_second_cos = mul(Rq_second, Rq_cos)
-  model.binary("Rq_second_cos", "mul", "Rq_second", "Rq_cos", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rq_first_sin = mul(Rq_first, Rq_sin)
-  model.binary("Rq_first_sin", "mul", "Rq_first", "Rq_sin", hirgen::DType::kFp32);
+  // spec.yaml:28:5 Rq_second_cos_fp32 = cast(Rq_second)
+  model.cast("Rq_second_cos_fp32", "Rq_second", hirgen::DType::kFp32);
+  // spec.yaml:28:5 Rq_second_cos = mul(Rq_second_cos_fp32, Rq_cos)
+  model.binary("Rq_second_cos", "mul", "Rq_second_cos_fp32", "Rq_cos", hirgen::DType::kFp32);
+  // spec.yaml:28:5 Rq_first_sin_fp32 = cast(Rq_first)
+  model.cast("Rq_first_sin_fp32", "Rq_first", hirgen::DType::kFp32);
+  // spec.yaml:28:5 Rq_first_sin = mul(Rq_first_sin_fp32, Rq_sin)
+  model.binary("Rq_first_sin", "mul", "Rq_first_sin_fp32", "Rq_sin", hirgen::DType::kFp32);
   // spec.yaml:28:5 Rq_high = add(Rq_second_cos, Rq_first_sin)
   model.binary("Rq_high", "add", "Rq_second_cos", "Rq_first_sin", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rq_concat = concat(Rq_low, Rq_high)
-  model.concat("Rq_concat", {"Rq_low", "Rq_high"}, 5);
-  // spec.yaml:28:5 Rq = cast(Rq_concat)
-  model.cast("Rq", "Rq_concat", hirgen::DType::kBf16);
-  // spec.yaml:29:5 Rk_Hk_fp32 = cast(Hk)
-  model.cast("Rk_Hk_fp32", "Hk", hirgen::DType::kFp32);
-  // spec.yaml:29:5 Rk_first = slice(Rk_Hk_fp32)
-  model.slice("Rk_first", "Rk_Hk_fp32", 4, 0, 64);
-  // spec.yaml:29:5 Rk_second = slice(Rk_Hk_fp32)
-  model.slice("Rk_second", "Rk_Hk_fp32", 4, 64, 64);
+  // spec.yaml:28:5 Rq_low_rounded = cast(Rq_low)
+  model.cast("Rq_low_rounded", "Rq_low", hirgen::DType::kBf16);
+  // spec.yaml:28:5 Rq_high_rounded = cast(Rq_high)
+  model.cast("Rq_high_rounded", "Rq_high", hirgen::DType::kBf16);
+  // spec.yaml:28:5 Rq = concat(Rq_low_rounded, Rq_high_rounded)
+  model.concat("Rq", {"Rq_low_rounded", "Rq_high_rounded"}, 5);
+  // spec.yaml:29:5 Rk_first = slice(Hk)
+  model.slice("Rk_first", "Hk", 4, 0, 64);
+  // spec.yaml:29:5 Rk_second = slice(Hk)
+  model.slice("Rk_second", "Hk", 4, 64, 64);
   // spec.yaml:29:5 Rk_pairs = positions()
   model.positions("Rk_pairs", 64);
   // spec.yaml:29:5 Rk_exponents = scale(-0.20503692)(Rk_pairs)
@@ -107,22 +113,32 @@ void reference(hirgen::Reference& model) {
   model.unary("Rk_cos", "cos", "Rk_angles", hirgen::DType::kFp32);
   // spec.yaml:29:5 Rk_sin = sin(Rk_angles)
   model.unary("Rk_sin", "sin", "Rk_angles", hirgen::DType::kFp32);
-  // spec.yaml:29:5 Rk_first_cos = mul(Rk_first, Rk_cos)
-  model.binary("Rk_first_cos", "mul", "Rk_first", "Rk_cos", hirgen::DType::kFp32);
-  // spec.yaml:29:5 Rk_second_sin = mul(Rk_second, Rk_sin)
-  model.binary("Rk_second_sin", "mul", "Rk_second", "Rk_sin", hirgen::DType::kFp32);
+  // spec.yaml:29:5 Rk_first_cos_fp32 = cast(Rk_first)
+  model.cast("Rk_first_cos_fp32", "Rk_first", hirgen::DType::kFp32);
+  // spec.yaml:29:5 Rk_first_cos = mul(Rk_first_cos_fp32, Rk_cos)
+  model.binary("Rk_first_cos", "mul", "Rk_first_cos_fp32", "Rk_cos", hirgen::DType::kFp32);
+  // spec.yaml:29:5 Rk_second_sin_fp32 = cast(Rk_second)
+  model.cast("Rk_second_sin_fp32", "Rk_second", hirgen::DType::kFp32);
+  // spec.yaml:29:5 Rk_second_sin = mul(Rk_second_sin_fp32, Rk_sin)
+  model.binary("Rk_second_sin", "mul", "Rk_second_sin_fp32", "Rk_sin", hirgen::DType::kFp32);
   // spec.yaml:29:5 Rk_low = sub(Rk_first_cos, Rk_second_sin)
   model.binary("Rk_low", "sub", "Rk_first_cos", "Rk_second_sin", hirgen::DType::kFp32);
-  // spec.yaml:29:5 Rk_second_cos = mul(Rk_second, Rk_cos)
-  model.binary("Rk_second_cos", "mul", "Rk_second", "Rk_cos", hirgen::DType::kFp32);
-  // spec.yaml:29:5 Rk_first_sin = mul(Rk_first, Rk_sin)
-  model.binary("Rk_first_sin", "mul", "Rk_first", "Rk_sin", hirgen::DType::kFp32);
+  // spec.yaml:29:5 Rk_second_cos_fp32 = cast(Rk_second)
+  model.cast("Rk_second_cos_fp32", "Rk_second", hirgen::DType::kFp32);
+  // spec.yaml:29:5 Rk_second_cos = mul(Rk_second_cos_fp32, Rk_cos)
+  model.binary("Rk_second_cos", "mul", "Rk_second_cos_fp32", "Rk_cos", hirgen::DType::kFp32);
+  // spec.yaml:29:5 Rk_first_sin_fp32 = cast(Rk_first)
+  model.cast("Rk_first_sin_fp32", "Rk_first", hirgen::DType::kFp32);
+  // spec.yaml:29:5 Rk_first_sin = mul(Rk_first_sin_fp32, Rk_sin)
+  model.binary("Rk_first_sin", "mul", "Rk_first_sin_fp32", "Rk_sin", hirgen::DType::kFp32);
   // spec.yaml:29:5 Rk_high = add(Rk_second_cos, Rk_first_sin)
   model.binary("Rk_high", "add", "Rk_second_cos", "Rk_first_sin", hirgen::DType::kFp32);
-  // spec.yaml:29:5 Rk_concat = concat(Rk_low, Rk_high)
-  model.concat("Rk_concat", {"Rk_low", "Rk_high"}, 4);
-  // spec.yaml:29:5 Rk = cast(Rk_concat)
-  model.cast("Rk", "Rk_concat", hirgen::DType::kBf16);
+  // spec.yaml:29:5 Rk_low_rounded = cast(Rk_low)
+  model.cast("Rk_low_rounded", "Rk_low", hirgen::DType::kBf16);
+  // spec.yaml:29:5 Rk_high_rounded = cast(Rk_high)
+  model.cast("Rk_high_rounded", "Rk_high", hirgen::DType::kBf16);
+  // spec.yaml:29:5 Rk = concat(Rk_low_rounded, Rk_high_rounded)
+  model.concat("Rk", {"Rk_low_rounded", "Rk_high_rounded"}, 4);
   // spec.yaml:30:5 Q = permute(Rq)
   model.permute("Q", "Rq", {4, 0, 1, 3, 2, 5});
   // spec.yaml:31:5 Kt = permute(Rk)

@@ -81,18 +81,14 @@ constexpr const char* kPositionsPColumns = "spec.yaml:36:5 Positions of P_column
 constexpr const char* kWaitGather = "spec.yaml:22:5 Wait(gather)";
 constexpr const char* kLinearQKV = "spec.yaml:22:5 Linear of QKV";
 constexpr const char* kSliceUq = "spec.yaml:23:5 Slice of Uq";
-constexpr const char* kCastRqHqFp32 = "spec.yaml:27:5 Cast of Rq_Hq_fp32";
-constexpr const char* kRopeRqLow = "spec.yaml:27:5 rope of Rq_low";
-constexpr const char* kRopeRqHigh = "spec.yaml:27:5 rope of Rq_high";
+constexpr const char* kRopeRqLowRounded = "spec.yaml:27:5 rope of Rq_low_rounded";
+constexpr const char* kRopeRqHighRounded = "spec.yaml:27:5 rope of Rq_high_rounded";
 constexpr const char* kSliceUk = "spec.yaml:23:5 Slice of Uk";
-constexpr const char* kConcatRqConcat = "spec.yaml:27:5 Concat of Rq_concat";
-constexpr const char* kCastRkHkFp32 = "spec.yaml:28:5 Cast of Rk_Hk_fp32";
-constexpr const char* kRopeRkLow = "spec.yaml:28:5 rope of Rk_low";
-constexpr const char* kRopeRkHigh = "spec.yaml:28:5 rope of Rk_high";
-constexpr const char* kCastRq = "spec.yaml:27:5 Cast of Rq";
-constexpr const char* kConcatRkConcat = "spec.yaml:28:5 Concat of Rk_concat";
+constexpr const char* kConcatRq = "spec.yaml:27:5 Concat of Rq";
+constexpr const char* kRopeRkLowRounded = "spec.yaml:28:5 rope of Rk_low_rounded";
+constexpr const char* kRopeRkHighRounded = "spec.yaml:28:5 rope of Rk_high_rounded";
 constexpr const char* kSetQPacked = "spec.yaml:34:5 Set of Q_packed";
-constexpr const char* kCastRk = "spec.yaml:28:5 Cast of Rk";
+constexpr const char* kConcatRk = "spec.yaml:28:5 Concat of Rk";
 constexpr const char* kMatmulScores = "spec.yaml:34:5 Matmul of scores";
 constexpr const char* kScaleSoftmaxP = "spec.yaml:36:5 scale_softmax of P";
 constexpr const char* kSliceUv = "spec.yaml:23:5 Slice of Uv";
@@ -150,28 +146,22 @@ class LlamaBlockSp final : public hirgen::Program {
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:22:5 workspace");
   // [1, D, kShardL, kShardH * C]
   bf16* Uq_ = context_.allocate<bf16>(D * kShardL * kShardH * C, "spec.yaml:23:5 Uq");
-  // [1, B, L, kShardG2, kSliceH, C]
-  fp32* Rq_Hq_fp32_ = context_.allocate<fp32>(B * L * kShardG2 * kSliceH * C, "spec.yaml:27:5 Rq_Hq_fp32");
   // [1, B, L, kShardG2, kSliceH, kChunkC]
-  fp32* Rq_low_ = context_.allocate<fp32>(B * L * kShardG2 * kSliceH * kChunkC, "spec.yaml:27:5 Rq_low");
+  bf16* Rq_low_rounded_ =
+      context_.allocate<bf16>(B * L * kShardG2 * kSliceH * kChunkC, "spec.yaml:27:5 Rq_low_rounded");
   // [1, B, L, kShardG2, kSliceH, kChunkC]
-  fp32* Rq_high_ = context_.allocate<fp32>(B * L * kShardG2 * kSliceH * kChunkC, "spec.yaml:27:5 Rq_high");
+  bf16* Rq_high_rounded_ =
+      context_.allocate<bf16>(B * L * kShardG2 * kSliceH * kChunkC, "spec.yaml:27:5 Rq_high_rounded");
   // [1, D, kShardL, kShardG2 * C]
   bf16* Uk_ = context_.allocate<bf16>(D * kShardL * kShardG2 * C, "spec.yaml:23:5 Uk");
   // [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
-  fp32* Rq_concat_ =
-      context_.allocate<fp32>(B * L * kShardG2 * kSliceH * (kChunkC + kChunkC), "spec.yaml:27:5 Rq_concat");
-  // [1, B, L, kShardG2, C]
-  fp32* Rk_Hk_fp32_ = context_.allocate<fp32>(B * L * kShardG2 * C, "spec.yaml:28:5 Rk_Hk_fp32");
-  // [1, B, L, kShardG2, kChunkC]
-  fp32* Rk_low_ = context_.allocate<fp32>(B * L * kShardG2 * kChunkC, "spec.yaml:28:5 Rk_low");
-  // [1, B, L, kShardG2, kChunkC]
-  fp32* Rk_high_ = context_.allocate<fp32>(B * L * kShardG2 * kChunkC, "spec.yaml:28:5 Rk_high");
-  // [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
   bf16* Rq_ = context_.allocate<bf16>(B * L * kShardG2 * kSliceH * (kChunkC + kChunkC), "spec.yaml:27:5 Rq");
-  // [1, B, L, kShardG2, kChunkC + kChunkC]
-  fp32* Rk_concat_ =
-      context_.allocate<fp32>(B * L * kShardG2 * (kChunkC + kChunkC), "spec.yaml:28:5 Rk_concat");
+  // [1, B, L, kShardG2, kChunkC]
+  bf16* Rk_low_rounded_ =
+      context_.allocate<bf16>(B * L * kShardG2 * kChunkC, "spec.yaml:28:5 Rk_low_rounded");
+  // [1, B, L, kShardG2, kChunkC]
+  bf16* Rk_high_rounded_ =
+      context_.allocate<bf16>(B * L * kShardG2 * kChunkC, "spec.yaml:28:5 Rk_high_rounded");
   // [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
   bf16* Q_packed_ =
       context_.allocate<bf16>(kSliceH * B * kShardG2 * L * (kChunkC + kChunkC), "spec.yaml:34:5 Q_packed");
@@ -253,37 +243,27 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   gemm(context_, QKV_plan_, U1_all_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uq_, {2, {D * kShardL, kShardH * C}, {kShardH * C, 1}}, QKV_,
                        {2, {D * kShardL, kShardH * C}, {kShardG * C, 1}}, caller, kSliceUq);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rq_Hq_fp32_, Uq_, L * kSliceH * C, caller, kCastRqHqFp32);
-  fp32* Rq_second = Rq_Hq_fp32_ + kChunkC;  // [1, B, L, kShardG2, kSliceH, kChunkC]
-  rope2({Rq_low_, {kShardG2 * kSliceH * kChunkC, kChunkC, 1}}, {Rq_Hq_fp32_, {kShardG2 * kSliceH * C, C, 1}},
+  bf16* Rq_second = Uq_ + kChunkC;  // [1, B, L, kShardG2, kSliceH, kChunkC]
+  rope2({Rq_low_rounded_, {kShardG2 * kSliceH * kChunkC, kChunkC, 1}}, {Uq_, {kShardG2 * kSliceH * C, C, 1}},
         {Rq_cos_, {kChunkC, 0, 1}}, {Rq_second, {kShardG2 * kSliceH * C, C, 1}}, {Rq_sin_, {kChunkC, 0, 1}},
-        {L, kSliceH, kChunkC}, caller, kRopeRqLow);
-  rope3({Rq_high_, {kShardG2 * kSliceH * kChunkC, kChunkC, 1}}, {Rq_second, {kShardG2 * kSliceH * C, C, 1}},
-        {Rq_cos_, {kChunkC, 0, 1}}, {Rq_Hq_fp32_, {kShardG2 * kSliceH * C, C, 1}}, {Rq_sin_, {kChunkC, 0, 1}},
-        {L, kSliceH, kChunkC}, caller, kRopeRqHigh);
+        {L, kSliceH, kChunkC}, caller, kRopeRqLowRounded);
+  rope3({Rq_high_rounded_, {kShardG2 * kSliceH * kChunkC, kChunkC, 1}},
+        {Rq_second, {kShardG2 * kSliceH * C, C, 1}}, {Rq_cos_, {kChunkC, 0, 1}},
+        {Uq_, {kShardG2 * kSliceH * C, C, 1}}, {Rq_sin_, {kChunkC, 0, 1}}, {L, kSliceH, kChunkC}, caller,
+        kRopeRqHighRounded);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uk_, {2, {D * kShardL, kShardG2 * C}, {kShardG2 * C, 1}},
                        QKV_ + kShardH * C, {2, {D * kShardL, kShardG2 * C}, {kShardG * C, 1}}, caller,
                        kSliceUk);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rq_concat_,
-                       {2, {L * kSliceH, kChunkC}, {kChunkC + kChunkC, 1}}, Rq_low_,
-                       {2, {L * kSliceH, kChunkC}, {kChunkC, 1}}, caller, kConcatRqConcat);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rq_concat_ + kChunkC,
-                       {2, {L * kSliceH, kChunkC}, {kChunkC + kChunkC, 1}}, Rq_high_,
-                       {2, {L * kSliceH, kChunkC}, {kChunkC, 1}}, caller, kConcatRqConcat);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rk_Hk_fp32_, Uk_, L * C, caller, kCastRkHkFp32);
-  fp32* Rk_second = Rk_Hk_fp32_ + kChunkC;  // [1, B, L, kShardG2, kChunkC]
-  rope2({Rk_low_, {kShardG2 * kChunkC, 1}}, {Rk_Hk_fp32_, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
-        {Rk_second, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L, kChunkC}, caller, kRopeRkLow);
-  rope3({Rk_high_, {kShardG2 * kChunkC, 1}}, {Rk_second, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
-        {Rk_Hk_fp32_, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L, kChunkC}, caller, kRopeRkHigh);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rq_, Rq_concat_, L * kSliceH * (kChunkC + kChunkC), caller,
-                       kCastRq);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rk_concat_,
-                       {2, {L, kChunkC}, {kShardG2 * (kChunkC + kChunkC), 1}}, Rk_low_,
-                       {2, {L, kChunkC}, {kShardG2 * kChunkC, 1}}, caller, kConcatRkConcat);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rk_concat_ + kChunkC,
-                       {2, {L, kChunkC}, {kShardG2 * (kChunkC + kChunkC), 1}}, Rk_high_,
-                       {2, {L, kChunkC}, {kShardG2 * kChunkC, 1}}, caller, kConcatRkConcat);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rq_, {2, {L * kSliceH, kChunkC}, {kChunkC + kChunkC, 1}},
+                       Rq_low_rounded_, {2, {L * kSliceH, kChunkC}, {kChunkC, 1}}, caller, kConcatRq);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rq_ + kChunkC,
+                       {2, {L * kSliceH, kChunkC}, {kChunkC + kChunkC, 1}}, Rq_high_rounded_,
+                       {2, {L * kSliceH, kChunkC}, {kChunkC, 1}}, caller, kConcatRq);
+  bf16* Rk_second = Uk_ + kChunkC;  // [1, B, L, kShardG2, kChunkC]
+  rope2({Rk_low_rounded_, {kShardG2 * kChunkC, 1}}, {Uk_, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
+        {Rk_second, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L, kChunkC}, caller, kRopeRkLowRounded);
+  rope3({Rk_high_rounded_, {kShardG2 * kChunkC, 1}}, {Rk_second, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
+        {Uk_, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L, kChunkC}, caller, kRopeRkHighRounded);
 
   // In the order in which Matmul reads it.
   hirgen::launch_unary(
@@ -292,7 +272,11 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       Rq_,
       {3, {kSliceH, L, kChunkC + kChunkC}, {kChunkC + kChunkC, kShardG2 * kSliceH * (kChunkC + kChunkC), 1}},
       caller, kSetQPacked);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rk_, Rk_concat_, L * (kChunkC + kChunkC), caller, kCastRk);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rk_, {2, {L, kChunkC}, {kShardG2 * (kChunkC + kChunkC), 1}},
+                       Rk_low_rounded_, {2, {L, kChunkC}, {kShardG2 * kChunkC, 1}}, caller, kConcatRk);
+  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rk_ + kChunkC,
+                       {2, {L, kChunkC}, {kShardG2 * (kChunkC + kChunkC), 1}}, Rk_high_rounded_,
+                       {2, {L, kChunkC}, {kShardG2 * kChunkC, 1}}, caller, kConcatRk);
   gemm(context_, scores_plan_, Q_packed_, Rk_, scores_, workspace_, caller, kMatmulScores);
   scale_softmax({P_, {B * kShardG2 * L * L, L, 1}}, {scores_, {B * kShardG2 * L * L, L, 1}},
                 {P_rows_, {0, 1, 0}}, {P_columns_, {0, 0, 1}}, {kSliceH, L, L}, caller, kScaleSoftmaxP);
@@ -370,7 +354,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "dba5d437a34c398e5172db717d6c731ef0731cdc7bb7007120085ac84568d55d", .mesh_size = D,
+               .digest = "ee4c1a0d339c71d11c2b1d01559cf3d151d1b23850f662a80afc947ff0903133", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {kSliceH * L, L, kChunkC + kChunkC, 1},
                          {kSliceH * L, C, L, 1}, {D * kShardL, E, kShardE, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, E, kShardF, 1}},

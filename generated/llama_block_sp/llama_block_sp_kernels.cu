@@ -44,33 +44,33 @@ struct Rope {
 
 // spec.yaml:27:5 rope
 struct Rope2 {
-  hirgen::Scattered<fp32> Rq_low;
-  hirgen::Scattered<const fp32> Rq_first;
+  hirgen::Scattered<bf16> Rq_low_rounded;
+  hirgen::Scattered<const bf16> Rq_first;
   hirgen::Scattered<const fp32> Rq_cos;
-  hirgen::Scattered<const fp32> Rq_second;
+  hirgen::Scattered<const bf16> Rq_second;
   hirgen::Scattered<const fp32> Rq_sin;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto Rq_first_cos = row.load(Rq_first) * row.load(Rq_cos);
     const auto Rq_second_sin = row.load(Rq_second) * row.load(Rq_sin);
-    row.store(Rq_low, Rq_first_cos - Rq_second_sin);
+    row.store(Rq_low_rounded, Rq_first_cos - Rq_second_sin);
   }
 };
 
 // spec.yaml:27:5 rope
 struct Rope3 {
-  hirgen::Scattered<fp32> Rq_high;
-  hirgen::Scattered<const fp32> Rq_second;
+  hirgen::Scattered<bf16> Rq_high_rounded;
+  hirgen::Scattered<const bf16> Rq_second;
   hirgen::Scattered<const fp32> Rq_cos;
-  hirgen::Scattered<const fp32> Rq_first;
+  hirgen::Scattered<const bf16> Rq_first;
   hirgen::Scattered<const fp32> Rq_sin;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto Rq_second_cos = row.load(Rq_second) * row.load(Rq_cos);
     const auto Rq_first_sin = row.load(Rq_first) * row.load(Rq_sin);
-    row.store(Rq_high, Rq_second_cos + Rq_first_sin);
+    row.store(Rq_high_rounded, Rq_second_cos + Rq_first_sin);
   }
 };
 
@@ -120,18 +120,20 @@ void rope(fp32* Rq_angles, const fp32* Rq_pairs, const fp32* Rq_at_b3, int64_t r
                           stream, where);
 }
 
-void rope2(hirgen::Scattered<fp32> Rq_low, hirgen::Scattered<const fp32> Rq_first,
-           hirgen::Scattered<const fp32> Rq_cos, hirgen::Scattered<const fp32> Rq_second,
+void rope2(hirgen::Scattered<bf16> Rq_low_rounded, hirgen::Scattered<const bf16> Rq_first,
+           hirgen::Scattered<const fp32> Rq_cos, hirgen::Scattered<const bf16> Rq_second,
            hirgen::Scattered<const fp32> Rq_sin, std::initializer_list<int64_t> extents, cudaStream_t stream,
            const char* where) {
-  hirgen::launch_scattered(Rope2{Rq_low, Rq_first, Rq_cos, Rq_second, Rq_sin}, extents, stream, where);
+  hirgen::launch_scattered(Rope2{Rq_low_rounded, Rq_first, Rq_cos, Rq_second, Rq_sin}, extents, stream,
+                           where);
 }
 
-void rope3(hirgen::Scattered<fp32> Rq_high, hirgen::Scattered<const fp32> Rq_second,
-           hirgen::Scattered<const fp32> Rq_cos, hirgen::Scattered<const fp32> Rq_first,
+void rope3(hirgen::Scattered<bf16> Rq_high_rounded, hirgen::Scattered<const bf16> Rq_second,
+           hirgen::Scattered<const fp32> Rq_cos, hirgen::Scattered<const bf16> Rq_first,
            hirgen::Scattered<const fp32> Rq_sin, std::initializer_list<int64_t> extents, cudaStream_t stream,
            const char* where) {
-  hirgen::launch_scattered(Rope3{Rq_high, Rq_second, Rq_cos, Rq_first, Rq_sin}, extents, stream, where);
+  hirgen::launch_scattered(Rope3{Rq_high_rounded, Rq_second, Rq_cos, Rq_first, Rq_sin}, extents, stream,
+                           where);
 }
 
 void scale_softmax(hirgen::Scattered<bf16> P, hirgen::Scattered<const bf16> scores,

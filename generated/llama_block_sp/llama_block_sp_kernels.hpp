@@ -21,12 +21,12 @@ void rms_norm(bf16* U1, const bf16* X, const bf16* gamma1, int64_t rows, cudaStr
               const char* where);
 void rope(fp32* Rq_angles, const fp32* Rq_pairs, const fp32* Rq_at_b3, int64_t rows, cudaStream_t stream,
           const char* where);
-void rope2(hirgen::Scattered<fp32> Rq_low, hirgen::Scattered<const fp32> Rq_first,
-           hirgen::Scattered<const fp32> Rq_cos, hirgen::Scattered<const fp32> Rq_second,
+void rope2(hirgen::Scattered<bf16> Rq_low_rounded, hirgen::Scattered<const bf16> Rq_first,
+           hirgen::Scattered<const fp32> Rq_cos, hirgen::Scattered<const bf16> Rq_second,
            hirgen::Scattered<const fp32> Rq_sin, std::initializer_list<int64_t> extents, cudaStream_t stream,
            const char* where);
-void rope3(hirgen::Scattered<fp32> Rq_high, hirgen::Scattered<const fp32> Rq_second,
-           hirgen::Scattered<const fp32> Rq_cos, hirgen::Scattered<const fp32> Rq_first,
+void rope3(hirgen::Scattered<bf16> Rq_high_rounded, hirgen::Scattered<const bf16> Rq_second,
+           hirgen::Scattered<const fp32> Rq_cos, hirgen::Scattered<const bf16> Rq_first,
            hirgen::Scattered<const fp32> Rq_sin, std::initializer_list<int64_t> extents, cudaStream_t stream,
            const char* where);
 void scale_softmax(hirgen::Scattered<bf16> P, hirgen::Scattered<const bf16> scores,
