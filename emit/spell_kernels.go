@@ -76,16 +76,18 @@ func kernelLaunch(k *calls.Kernel, class func(string) string) string {
 var readOf = map[string]string{calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value"}
 
 // kernelBody prints what a row of the result is, a line for each step. An operand that several steps read is
-// read once.
+// read once, and what takes long to compute is computed once.
 func kernelBody(k *calls.Kernel) ([]string, error) {
 	steps := k.Steps()
 	var lines, values []string
+	var wide []bool // has a value for each column
+	for _, use := range k.Uses {
+		wide = append(wide, use != calls.ForRow)
+	}
+	wide = steps.Rows(wide)
+	long := make([]bool, len(wide))
 	for i, name := range k.Operands {
-		readers := 0
-		for _, s := range steps {
-			readers += len(slices.DeleteFunc(slices.Clone(s.Args), func(at int) bool { return at != i }))
-		}
-		value := fmt.Sprintf("row.%s(%s)", readOf[k.Uses[i]], name)
+		readers, value := readersOf(steps, i), fmt.Sprintf("row.%s(%s)", readOf[k.Uses[i]], name)
 		if readers > 1 {
 			lines = append(lines, fmt.Sprintf("const auto %s_row = %s;", name, value))
 			value = name + "_row"
@@ -101,6 +103,11 @@ func kernelBody(k *calls.Kernel) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		at := len(k.Operands) + i
+		long[at] = wide[at] && (takesLong(s) || slices.ContainsFunc(s.Args, func(a int) bool { return long[a] }))
+		if long[at] && readersOf(steps, at) > 1 {
+			value, long[at] = "row.keep("+value+")", false
+		}
 		switch {
 		case i+1 < len(steps):
 			lines = append(lines, fmt.Sprintf("const auto %s = %s;", s.Name, value))
@@ -112,6 +119,21 @@ func kernelBody(k *calls.Kernel) ([]string, error) {
 		values = append(values, s.Name)
 	}
 	return lines, nil
+}
+
+// readersOf counts how often steps read an operand or an earlier step.
+func readersOf(steps domain.Body, at int) int {
+	readers := 0
+	for _, s := range steps {
+		readers += len(slices.DeleteFunc(slices.Clone(s.Args), func(a int) bool { return a != at }))
+	}
+	return readers
+}
+
+// takesLong reports whether a step computes more than a few instructions for an element.
+func takesLong(s domain.Step) bool {
+	name, _ := domain.SplitFn(s.Fn)
+	return len(s.Args) == 1 && !s.Folds() && operators[name] == "" && !slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
 }
 
 // operators are the functions that C++ has operators for.

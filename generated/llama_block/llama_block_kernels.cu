@@ -88,7 +88,7 @@ struct ScaleSoftmax {
     const auto P_causal = fn::masked(scaled, P_mask);
     const auto P_max = fn::max(row, P_causal);
     const auto P_shifted = P_causal - P_max;
-    const auto P_exp = fn::exp(P_shifted);
+    const auto P_exp = row.keep(fn::exp(P_shifted));
     const auto P_sum = fn::sum(row, P_exp);
     row.store(P, P_exp / P_sum);
   }

@@ -43,7 +43,7 @@ struct ScaleSoftmax {
     const auto scaled = row.load(scores) * 0.08838835F;
     const auto P_max = fn::max(row, scaled);
     const auto P_shifted = scaled - P_max;
-    const auto P_exp = fn::exp(P_shifted);
+    const auto P_exp = row.keep(fn::exp(P_shifted));
     const auto P_sum = fn::sum(row, P_exp);
     row.store(P, P_exp / P_sum);
   }

@@ -1,8 +1,8 @@
 // How fast fused kernels (runtime_cpp/include/hirgen/fused.hpp) are, as a fraction of a copy from
 // device to device that reads and writes as many bytes. Alone, without the rest of the runtime:
 //
-//   nvcc -std=c++20 -O3 -arch=sm_90a -I runtime_cpp/include -I NCCL/include \
-//       scripts/bench_gpu/fused_kernels.cu -o fused_kernels && ./fused_kernels
+//   nvcc -std=c++20 -O3 -arch=sm_90a -I runtime_cpp/include -I NCCL/include -o fused_kernels FILE
+//   ./fused_kernels
 //
 // Buffers rotate over at least 512 MB, so that no call finds its operands in the cache. A row is
 // the median of seven turns, each of copy and kernel one after the other.
@@ -93,7 +93,7 @@ struct Softmax {
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto scaled = row.load(S) * 0.125F;
-    const auto exp = fn::exp(scaled - fn::max(row, scaled));
+    const auto exp = row.keep(fn::exp(scaled - fn::max(row, scaled)));
     row.store(P, exp / fn::sum(row, exp));
   }
 };

@@ -49,16 +49,17 @@ void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const cha
   HG_CHECK(cudaGetLastError(), where);
 }
 
-/// The threads of a row of so many accesses: they have two each, while there are enough threads.
+/// The threads of a row of so many accesses: they have four each, and blocks are small. An SM then
+/// has several, and while one waits for the others of its row, another one reads.
 constexpr int row_threads(int64_t chunks) {
   int threads = 32;
-  while (threads < 1024 && threads * 2 < chunks) threads *= 2;
+  while (threads < 1024 && threads * 4 < chunks) threads *= 2;
   return threads;
 }
 constexpr int kTileThreads = 256;
 constexpr int kStreamedThreads = 512;
 /// The most accesses of a thread to a row in registers.
-constexpr int64_t kMostChunks = 4;
+constexpr int64_t kMostChunks = 8;
 /// Rows of one warp share a block.
 constexpr int rows_of_block(int threads) { return threads == 32 ? 4 : 1; }
 

@@ -1,6 +1,7 @@
 // Values of one row, as the body of a fused kernel computes with them: it says
-// `silu(Zg) * Zu` for all elements that a thread has. Lanes are in registers; where a row is too
-// long for them, an expression is kept instead, and computed again each time that it is read.
+// `silu(Zg) * Zu` for all elements that a thread has. That is an expression: it is computed where
+// it is stored or folded, a few columns at a time, so that of a row little more than its operands
+// is in registers.
 #pragma once
 
 #include <concepts>
@@ -11,14 +12,20 @@
 
 namespace hirgen {
 
-/// N values in the registers of a thread.
-template <int N>
+/// W values of adjacent columns, in registers.
+template <int W>
 struct Lanes {
-  static constexpr int kLanes = N;
-  float value[N];
+  static constexpr int kLanes = W;
+  float value[W];
 };
 
-/// Elements in memory, `step` apart (0: one for all columns), as an expression.
+/// Where W columns stand in a row: which access of the thread it is, and the first column.
+struct Place {
+  int access;
+  int64_t column;
+};
+
+/// Elements in memory, `step` apart (0: one for all columns), read where they are used.
 template <typename T>
 struct Read {
   using Expression = void;
@@ -26,15 +33,44 @@ struct Read {
   int64_t step;
 
   template <int W>
-  HG_HOST_DEVICE Lanes<W> at(int64_t column) const {
+  HG_HOST_DEVICE Lanes<W> at(Place place) const {
     Lanes<W> x;
     if (W > 1 && step == 1) {
-      load_as<T, W>(data, column, x.value);
+      load_as<T, W>(data, place.column, x.value);
       return x;
     }
     HG_UNROLL
-    for (int j = 0; j < W; ++j) x.value[j] = widen(data[(column + j) * step]);
+    for (int j = 0; j < W; ++j) x.value[j] = widen(data[(place.column + j) * step]);
     return x;
+  }
+};
+
+/// Elements that a thread has read, C times `Width` of them, as they are in memory.
+template <typename T, int Width, int C>
+struct Held {
+  using Expression = void;
+  Pack<T, Width> packs[C];
+
+  template <int W>
+  HG_HOST_DEVICE Lanes<W> at(Place place) const {
+    static_assert(W == Width);
+    Lanes<W> x;
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) x.value[j] = widen(packs[place.access].value[j]);
+    return x;
+  }
+};
+
+/// Values that a thread has computed, for what would take long to compute again.
+template <int Width, int C>
+struct Kept {
+  using Expression = void;
+  Lanes<Width> values[C];
+
+  template <int W>
+  HG_HOST_DEVICE Lanes<W> at(Place place) const {
+    static_assert(W == Width);
+    return values[place.access];
   }
 };
 
@@ -50,16 +86,16 @@ concept Value = Vector<V> || std::same_as<V, float>;
 
 /// Lane j of a value.
 HG_HOST_DEVICE inline float lane(float x, int /*j*/) { return x; }
-template <int N>
-HG_HOST_DEVICE inline float lane(const Lanes<N>& x, int j) {
+template <int W>
+HG_HOST_DEVICE inline float lane(const Lanes<W>& x, int j) {
   return x.value[j];
 }
 
-/// W columns of an expression, from `column` on.
+/// W columns of a value.
 template <int W, Value V>
-HG_HOST_DEVICE inline auto columns_of(const V& x, int64_t column) {
+HG_HOST_DEVICE inline auto columns_of(const V& x, Place place) {
   if constexpr (Expression<V>) {
-    return x.template at<W>(column);
+    return x.template at<W>(place);
   } else {
     return x;
   }
@@ -78,8 +114,8 @@ struct UnaryExpression {
   A a;
 
   template <int W>
-  HG_HOST_DEVICE Lanes<W> at(int64_t column) const {
-    return unary(fn, columns_of<W>(a, column));
+  HG_HOST_DEVICE Lanes<W> at(Place place) const {
+    return unary(fn, columns_of<W>(a, place));
   }
 };
 
@@ -92,8 +128,8 @@ struct BinaryExpression {
   B b;
 
   template <int W>
-  HG_HOST_DEVICE Lanes<W> at(int64_t column) const {
-    return binary(fn, columns_of<W>(a, column), columns_of<W>(b, column));
+  HG_HOST_DEVICE Lanes<W> at(Place place) const {
+    return binary(fn, columns_of<W>(a, place), columns_of<W>(b, place));
   }
 };
 
@@ -117,7 +153,11 @@ HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
 /// fn(a, b); a float goes with every column.
 template <Value A, Value B>
 HG_HOST_DEVICE inline auto binary(BinaryFn fn, const A& a, const B& b) {
-  if constexpr (Expression<A> || Expression<B>) {
+  if constexpr (Expression<A> && std::same_as<B, float>) {
+    // One division for the row.
+    if (fn == BinaryFn::kDiv) return BinaryExpression<A, B>{BinaryFn::kMul, a, 1.0F / b};
+    return BinaryExpression<A, B>{fn, a, b};
+  } else if constexpr (Expression<A> || Expression<B>) {
     return BinaryExpression<A, B>{fn, a, b};
   } else if constexpr (Registers<A> || Registers<B>) {
     using Result = std::conditional_t<Registers<A>, A, B>;

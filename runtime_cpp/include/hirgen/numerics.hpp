@@ -116,6 +116,15 @@ HG_HOST_DEVICE inline float round_to(DType type, float x) {
   return x;
 }
 
+/// a / b to two units in the last place.
+HG_HOST_DEVICE inline float quotient(float a, float b) {
+#ifdef __CUDA_ARCH__
+  return __fdividef(a, b);
+#else
+  return a / b;
+#endif
+}
+
 /// The derivative of gelu: the normal distribution function, plus x times its density.
 HG_HOST_DEVICE inline float gelu_grad(float x) {
   const float below = 0.5F * (1.0F + erff(x * 0.70710678118654752F));
@@ -124,7 +133,7 @@ HG_HOST_DEVICE inline float gelu_grad(float x) {
 
 /// The derivative of silu.
 HG_HOST_DEVICE inline float silu_grad(float x) {
-  const float s = 1.0F / (1.0F + expf(-x));
+  const float s = quotient(1.0F, 1.0F + expf(-x));
   return s * (1.0F + x * (1.0F - s));
 }
 
@@ -144,7 +153,7 @@ HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
       for (float& v : x) v = 0.5F * v * (1.0F + erff(v * 0.70710678118654752F));
       return;
     case UnaryFn::kSilu:
-      for (float& v : x) v = v / (1.0F + expf(-v));
+      for (float& v : x) v = quotient(v, 1.0F + expf(-v));
       return;
     case UnaryFn::kExp:
       for (float& v : x) v = expf(v);

@@ -57,44 +57,53 @@ class Threads {
   int turn_ = 0;
 };
 
-/// `columns` elements of a row, or of a tile of one, of which thread t has chunks of W at
-/// (c T + t) W for c < C. `first` is where they start in a dense tensor.
+/// `columns` elements of a row, or of a tile of one, of which thread t has W at (c T + t) W for
+/// each c < C, in registers. `first` is where they start in a dense tensor.
 template <int W, int C, int T>
 struct RegisterRow {
-  using Chunks = Lanes<W * C>;
-
   int64_t row;
   int64_t first;
   int64_t columns;
   Threads<T> threads = {};
 
-  HG_HOST_DEVICE int64_t column(int c) const { return (int64_t{c} * T + threads.index()) * W; }
-
-  /// Elements of a tensor that has them all.
+  /// Elements of a tensor that has them all. All reads are under way before the first is used.
   template <typename V>
-  HG_HOST_DEVICE Chunks load(const V* data) const {
-    return read(data + first);
+  HG_HOST_DEVICE Held<V, W, C> load(const V* data) const {
+    Held<V, W, C> held = {};
+    HG_UNROLL
+    for (int c = 0; c < C; ++c) {
+      if (!has(c)) continue;
+      held.packs[c] = *reinterpret_cast<const Pack<V, W>*>(data + first + place(c).column);
+    }
+    return held;
   }
   /// Elements that are the same for every row.
   template <typename V>
-  HG_HOST_DEVICE Chunks along(const V* data) const {
-    return read(data);
+  HG_HOST_DEVICE Read<V> along(const V* data) const {
+    return {data, 1};
   }
   /// The element that a tensor has for the row.
   template <typename V>
   HG_HOST_DEVICE float value(const V* data) const {
     return widen(data[row]);
   }
-
-  template <typename V>
-  HG_HOST_DEVICE void store(V* out, const Chunks& x) const {
+  /// What x is, computed once for all that read it.
+  template <Vector X>
+  HG_HOST_DEVICE Kept<W, C> keep(const X& x) const {
+    Kept<W, C> kept = {};
     HG_UNROLL
     for (int c = 0; c < C; ++c) {
-      if (column(c) >= columns) continue;
-      float chunk[W];
-      HG_UNROLL
-      for (int j = 0; j < W; ++j) chunk[j] = x.value[c * W + j];
-      store_as<V, W>(out, first + column(c), chunk);
+      if (has(c)) kept.values[c] = columns_of<W>(x, place(c));
+    }
+    return kept;
+  }
+
+  template <typename V, Vector X>
+  HG_HOST_DEVICE void store(V* out, const X& x) const {
+    HG_UNROLL
+    for (int c = 0; c < C; ++c) {
+      if (!has(c)) continue;
+      store_as<V, W>(out, first + place(c).column, columns_of<W>(x, place(c)).value);
     }
   }
   template <typename V>
@@ -102,36 +111,22 @@ struct RegisterRow {
     if (threads.index() == 0) narrow(x, out[row]);
   }
 
-  HG_HOST_DEVICE float fold(ReduceFn fn, const Chunks& x) {
+  template <Vector X>
+  HG_HOST_DEVICE float fold(ReduceFn fn, const X& x) {
     float result = identity_of(fn);
     HG_UNROLL
     for (int c = 0; c < C; ++c) {
-      if (column(c) >= columns) continue;
+      if (!has(c)) continue;
+      const Lanes<W> lanes = columns_of<W>(x, place(c));
       HG_UNROLL
-      for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, x.value[c * W + j]);
+      for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, lanes.value[j]);
     }
     return threads.fold(fn, result);
   }
 
  private:
-  /// All reads are under way before the first one is used.
-  template <typename V>
-  HG_HOST_DEVICE Chunks read(const V* data) const {
-    Pack<V, W> packs[C];
-    HG_UNROLL
-    for (int c = 0; c < C; ++c) {
-      if (column(c) < columns) packs[c] = *reinterpret_cast<const Pack<V, W>*>(data + column(c));
-    }
-    Chunks x;
-    HG_UNROLL
-    for (int c = 0; c < C; ++c) {
-      HG_UNROLL
-      for (int j = 0; j < W; ++j) {
-        x.value[c * W + j] = column(c) < columns ? widen(packs[c].value[j]) : 0.0F;
-      }
-    }
-    return x;
-  }
+  HG_HOST_DEVICE Place place(int c) const { return {c, (int64_t{c} * T + threads.index()) * W}; }
+  HG_HOST_DEVICE bool has(int c) const { return place(c).column < columns; }
 };
 
 /// A row that is read W elements at a time, once for each use. Of operands that are not dense,
@@ -170,16 +165,22 @@ struct StreamedRow {
     return widen(*start(operand));
   }
 
+  /// x itself: there is no room for it.
+  template <Vector X>
+  HG_HOST_DEVICE X keep(const X& x) const {
+    return x;
+  }
+
   template <typename V, Vector X>
   HG_HOST_DEVICE void store(V* out, const X& x) const {
     for (int64_t column = begin(); column < columns; column += T * W) {
-      store_as<V, W>(out, first + column, columns_of<W>(x, column).value);
+      store_as<V, W>(out, first + column, columns_of<W>(x, Place{0, column}).value);
     }
   }
   template <typename V, Vector X>
   HG_HOST_DEVICE void store(const Scattered<V>& out, const X& x) const {
     for (int64_t column = begin(); column < columns; column += T) {
-      narrow(columns_of<1>(x, column).value[0], start(out)[column * out.stride[axes]]);
+      narrow(columns_of<1>(x, Place{0, column}).value[0], start(out)[column * out.stride[axes]]);
     }
   }
   template <typename V>
@@ -195,7 +196,7 @@ struct StreamedRow {
   HG_HOST_DEVICE float fold(ReduceFn fn, const X& x) {
     float result = identity_of(fn);
     for (int64_t column = begin(); column < columns; column += T * W) {
-      const Lanes<W> lanes = columns_of<W>(x, column);
+      const Lanes<W> lanes = columns_of<W>(x, Place{0, column});
       HG_UNROLL
       for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, lanes.value[j]);
     }

@@ -1,0 +1,165 @@
+// Fused kernels against loops on the host: tiles and rows in registers, rows that are read again,
+// operands that are not dense.
+#include "hirgen/fused.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "test.hpp"
+
+namespace {
+
+using namespace math_test;
+namespace fn = hirgen::fn;
+using bf16 = __nv_bfloat16;
+
+struct SiluMul {
+  bf16* A;
+  const bf16 *Zg, *Zu;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto G = fn::silu(row.load(Zg));
+    row.store(A, G * row.load(Zu));
+  }
+};
+
+/// A norm with a softmax of it behind: all that rows have, and values that are kept.
+struct NormSoftmax {
+  bf16* Y;
+  const float* X;
+  const bf16* gamma;
+  const float* shift;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto X_row = row.load(X);
+    const auto scaled = X_row * fn::rsqrt(fn::sum(row, X_row * X_row)) * row.along(gamma);
+    const auto e = row.keep(fn::exp(scaled - fn::max(row, scaled) + row.value(shift)));
+    row.store(Y, e / fn::sum(row, e));
+  }
+};
+
+/// One value for each row.
+struct LogSum {
+  float* out;
+  const float* X;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.put(out, fn::log(fn::sum(row, fn::exp(row.load(X)))));
+  }
+};
+
+struct Transposed {
+  hirgen::Scattered<float> out;
+  hirgen::Scattered<const float> X, by, rows;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(out, row.load(X) * row.load(by) + row.value(rows));
+  }
+};
+
+std::vector<float> numbers(int64_t count) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(i * 37 % 29) / 8 - 1.75F);
+  return values;
+}
+
+void expect_near(const std::vector<float>& got, const std::vector<double>& want, double tolerance,
+                 const std::string& what) {
+  if (got.size() != want.size()) return expect(false, what + ": sizes differ");
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (std::fabs(got[i] - want[i]) <= tolerance * std::max(1.0, std::fabs(want[i]))) continue;
+    return expect(false, what + ": element " + std::to_string(i) + " is " + std::to_string(got[i]) +
+                             ", not " + std::to_string(want[i]));
+  }
+}
+
+/// Numbers of elements that fill tiles or do not, aligned or not.
+void test_elements() {
+  for (const int64_t count : {1, 61, 64, 4104}) {
+    for (const int64_t offset : {0, 1}) {
+      const std::vector<float> values = numbers(count);
+      const Elements Zg(DType::kBf16, values, offset), Zu(DType::kBf16, values, offset);
+      const Elements A(DType::kBf16, count, offset);
+      auto* a = static_cast<bf16*>(A.get());
+      const auto* g = static_cast<const bf16*>(Zg.get());
+      const auto* u = static_cast<const bf16*>(Zu.get());
+      hirgen::launch_elements(SiluMul{a, g, u}, count, hirgen::accesses(a, g, u), stream(), "test");
+      std::vector<double> want;
+      for (const double v : values) want.push_back(v / (1 + std::exp(-v)) * v);
+      expect_near(A.read(), want, 0x1p-8, "silu_mul of " + std::to_string(count));
+    }
+  }
+}
+
+template <int64_t Columns>
+void test_rows(int64_t offset) {
+  constexpr int64_t kRows = 3;
+  const std::string of = " of rows of " + std::to_string(Columns) + " at " + std::to_string(offset);
+  const std::vector<float> x = numbers(kRows * Columns), g = numbers(Columns), s = numbers(kRows);
+  const Elements X(DType::kFp32, x, offset), gamma(DType::kBf16, g, offset), shift(DType::kFp32, s);
+  const Elements Y(DType::kBf16, kRows * Columns, offset), sums(DType::kFp32, kRows);
+  auto* y = static_cast<bf16*>(Y.get());
+  const auto* from = static_cast<const float*>(X.get());
+  const auto* weights = static_cast<const bf16*>(gamma.get());
+  hirgen::launch_rows<Columns>(
+      NormSoftmax{y, from, weights, static_cast<const float*>(shift.get())}, kRows,
+      hirgen::accesses(y, from, weights), stream(), "test");
+  auto* logs = static_cast<float*>(sums.get());
+  hirgen::launch_rows<Columns>(LogSum{logs, from}, kRows, hirgen::accesses(from), stream(), "test");
+  std::vector<double> want, want_logs;
+  for (int64_t r = 0; r < kRows; ++r) {
+    double squares = 0, all = 0, exps = 0;
+    for (int64_t c = 0; c < Columns; ++c) {
+      const double v = x[static_cast<size_t>(r * Columns + c)];
+      squares += v * v;
+      exps += std::exp(v);
+    }
+    std::vector<double> row;
+    for (int64_t c = 0; c < Columns; ++c) {
+      const double v = x[static_cast<size_t>(r * Columns + c)];
+      row.push_back(std::exp(v / std::sqrt(squares) * g[static_cast<size_t>(c)]));
+      all += row.back();
+    }
+    for (const double e : row) want.push_back(e / all);
+    want_logs.push_back(std::log(exps));
+  }
+  expect_near(Y.read(), want, 0x1p-8, "norm and softmax" + of);
+  expect_near(sums.read(), want_logs, 1e-5, "logarithm of the sum" + of);
+}
+
+/// out[r, c] = X[c, r] by[c] + rows[r].
+void test_scattered() {
+  constexpr int64_t kRows = 5, kColumns = 7;
+  const std::vector<float> x = numbers(kRows * kColumns), b = numbers(kColumns), v = numbers(kRows);
+  const Elements X(DType::kFp32, x), by(DType::kFp32, b), rows(DType::kFp32, v);
+  const Elements out(DType::kFp32, kRows * kColumns);
+  const auto* from = static_cast<const float*>(X.get());
+  hirgen::launch_scattered(Transposed{{static_cast<float*>(out.get()), {kColumns, 1}},
+                                      {from, {1, kRows}},
+                                      {static_cast<const float*>(by.get()), {0, 1}},
+                                      {static_cast<const float*>(rows.get()), {1, 0}}},
+                           {kRows, kColumns}, stream(), "test");
+  std::vector<double> want;
+  for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t c = 0; c < kColumns; ++c) {
+      want.push_back(double{x[static_cast<size_t>(c * kRows + r)]} * b[static_cast<size_t>(c)] +
+                     v[static_cast<size_t>(r)]);
+    }
+  }
+  expect_near(out.read(), want, 1e-6, "transposed");
+}
+
+/// In registers; no multiple of an access; longer than registers.
+void test_all_rows() {
+  for (const int64_t offset : {0, 1}) {
+    test_rows<8>(offset);
+    test_rows<56>(offset);
+    test_rows<100>(offset);
+    test_rows<560>(offset);
+  }
+}
+
+}  // namespace
+
+int main() { return run("math_fused", {test_elements, test_all_rows, test_scattered}); }
