@@ -41,14 +41,14 @@ def schedule_of(label):
     return schedule
 
 
-def program(cell, operation, label, spec_of):
+def program(cell, operation, label):
     """A program as spec, parameters and schedule; None where its label has an unknown word."""
     schedule = schedule_of(label)
     if schedule is None:
         return None
     whole = schedule.get("preset") == "eager" or "S" in schedule
     params = {**cell.params, **({"S": int(schedule.pop("S", 1))} if whole else {})}
-    spec = spec_of(operation, whole and not getattr(cell, "is_tiny", False))
+    spec = operation_spec(operation, whole and not getattr(cell, "is_tiny", False))
     if spec == "allgather_p2p":
         params.pop("N")
     if spec.endswith("_p2p"):
@@ -61,9 +61,12 @@ def operation_spec(operation, whole):
     return operation if whole and operation != "allgather" else operation + "_p2p"
 
 
-def layer_spec(operation, whole):
-    """The spec of a layer."""
-    return f"{operation}_slices" if whole else f"{operation}_p2p"
+def layer_program(layer, label):
+    """A program of a layer, which layers.py has by its label; None where it has none, or leaves the schedule open."""
+    made = next((variant for variant in layers.of_layer(layer) if variant.label == label), None)
+    if made is None or made.schedule.get("preset") == "auto":
+        return None
+    return {"spec": made.spec, "params": made.params, "schedule": {name: str(value) for name, value in made.schedule.items()}}
 
 
 def alone(cell, peers):
@@ -85,7 +88,7 @@ def rows_of(source, row, is_layer, is_tiny=False):
         operation, words = row["operation"], label
         if not is_layer and (named := re.match(r"(allgather|ag_matmul) (.*)", label)):
             operation, words = named[1], named[2]
-        made = program(cell, operation, words, layer_spec if is_layer else operation_spec)
+        made = layer_program(cell, label) if is_layer else program(cell, operation, words)
         us = tables.median(item)
         if made and us is not None and item.get("wrong") == 0:
             found.append({**made, "ranks": row["ranks"], "us": us})
