@@ -137,48 +137,60 @@ func (c *slicer) together() expr.Expr {
 	return c.ring.block(c.distance(), c.ring.reverse)
 }
 
-// pick gives a view of the slice of t at an index of axis, and the statements that make it;
-// where slices are cut, of the piece at hand along axis rows, unless that is none. The view
-// given is made, or a new one.
-func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr, rows int) (*hostir.Tensor, []hostir.Stmt) {
+// pick gives a view of the slice of t at an index of axis; where slices are cut, of the piece at hand
+// along axis rows, unless that is none. It is the view given, or a new one.
+func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr, rows int) *hostir.Tensor {
 	if c.cut.pieces == 1 || rows == shard.NoAxis {
-		view = c.declared(view, t, axis)
-		return view, []hostir.Stmt{&hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: axis, Index: index}}
+		return c.selected(s, view, t, axis, index)
 	}
-	whole := c.declared(nil, t, axis)
-	made := []hostir.Stmt{&hostir.Select{Info: hostir.InfoFrom(s, ""), Out: whole, In: t, Axis: axis, Index: index}}
+	whole := c.selected(s, nil, t, axis, index)
 	if rows > axis {
 		rows--
 	}
-	view, piece := c.piece(s, view, whole, rows)
-	return view, append(made, piece)
+	return c.piece(s, view, whole, rows)
 }
 
-// piece makes a view of the piece at hand of t along an axis.
-func (c *slicer) piece(s hostir.Stmt, view, t *hostir.Tensor, rows int) (*hostir.Tensor, hostir.Stmt) {
+// selected is a view of t at an index of an axis.
+func (c *slicer) selected(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr) *hostir.Tensor {
+	if view == nil {
+		view = c.without(t, axis)
+	}
+	view.Of = &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: axis, Index: index}
+	return view
+}
+
+// piece is a view of the piece at hand of t along an axis.
+func (c *slicer) piece(s hostir.Stmt, view, t *hostir.Tensor, rows int) *hostir.Tensor {
 	if t.Axes[rows].LocalSize()%c.cut.pieces != 0 {
 		c.uneven(s, t, rows)
 	}
 	if view == nil {
 		view = c.partOf(t, c.cut.piece, rows, c.cut.pieces)
 	}
-	return view, &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: rows, Index: c.pieceAtHand(), Parts: c.cut.pieces}
+	view.Of = &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: rows, Index: c.pieceAtHand(), Parts: c.cut.pieces}
+	return view
 }
 
-// block makes a view of the slices of t along an axis that this iteration computes on at once, and
-// the statements that make it; where slices are cut, of the piece at hand of each of them.
-func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, rows int) (view *hostir.Tensor, made []hostir.Stmt) {
-	view = t
+// block is a view of the slices of t along an axis that this iteration computes on at once; where slices
+// are cut, of the piece at hand of each of them.
+func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.Tensor {
+	view := t
 	if !c.group.atOnce() {
 		parts := c.group.axis.Extent.Size / c.cut.width
 		view = c.partOf(t, c.lowering.loop, axis, parts)
-		made = []hostir.Stmt{&hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: axis, Index: c.together(), Parts: parts}}
+		view.Of = &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: axis, Index: c.together(), Parts: parts}
 	}
 	if rows == shard.NoAxis {
-		return view, made
+		return view
 	}
-	view, piece := c.piece(s, nil, view, rows)
-	return view, append(made, piece)
+	return c.piece(s, nil, view, rows)
+}
+
+// otherwise lets pick make a view another one where a condition does not hold.
+func (c *slicer) otherwise(s hostir.Stmt, note string, view *hostir.Tensor, cond expr.Expr, pick func(view *hostir.Tensor)) {
+	other := *view
+	pick(&other)
+	hostir.Otherwise(view, hostir.InfoFrom(s, note), cond, other.Of)
 }
 
 // partOf declares a view of one of equal parts of t along an axis.

@@ -24,11 +24,11 @@ var bodies = map[string]string{
 	"matmul_rs":          "Select Select Matmul Reshape Select ReduceScatter Wait",
 	"matmul_rs_bcast":    "Select Select Matmul Select ReduceScatter Wait",
 	"linear_ar":          "Select Permute Select Linear Select Allreduce Wait Select Binary",
-	"linear_ar_backward": "Select Broadcast Select Matmul Select Permute Permute Select Matmul",
+	"linear_ar_backward": "Select Broadcast Select Matmul Permute Select Permute Select Matmul",
 	"ag_matmul_bcast":    "Select Broadcast Wait Select Matmul",
 	"matmul_rs_reduce":   "Select Select Select Matmul Select Reduce Wait",
 	"matmul_rs_grad_a":   "Select Select Allgather Wait Reshape Select Matmul",
-	"matmul_rs_grad_b":   "Select Permute Select Select Allgather Wait Reshape Select Matmul",
+	"matmul_rs_grad_b":   "Select Select Allgather Wait Select Permute Reshape Select Matmul",
 	"mlp_tp":             "Select Select Allgather Wait Reshape Select Linear Select Unary Select Linear Reshape Select ReduceScatter Wait",
 	"swiglu_tp":          "Select Select Allgather Wait Reshape Select Matmul Select Matmul Select Unary Select Binary Select Matmul Reshape Select ReduceScatter Wait",
 	"rs_norm_ag": "Select Select Matmul Reshape Select ReduceScatter Wait Select Cast Select Reduce Broadcast Select Unary Select Binary Select Binary " +

@@ -43,26 +43,30 @@ func (d *directSums) find() {
 		waits := map[string]*hostir.Wait{}
 		hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
 			switch s := s.(type) {
-			case *hostir.Select:
-				d.selects[s.Out] = s
 			case *hostir.Set:
-				own = append(own, ownCopy{s, d.outermost(s.In), d.outermost(s.Out)})
+				own = append(own, ownCopy{s, outermost(s.In), outermost(s.Out)})
 			case *hostir.Wait:
 				waits[s.Handle] = s
 			case *hostir.P2PCommunication:
-				if into := root(d.base, s.Buffer); s.Backend == hostir.IPCGet && s.Reach == hostir.Anywhere && !s.Send && into.Role == hostir.Temp {
-					d.filled[into] = &summedParts{loop: loop, recv: s, piece: d.selects[s.Buffer], waits: waits}
+				if into := root(s.Buffer); s.Backend == hostir.IPCGet && s.Reach == hostir.Anywhere && !s.Send && into.Role == hostir.Temp {
+					d.filled[into] = &summedParts{loop: loop, recv: s, piece: selectOf(s.Buffer), waits: waits}
 				}
 			}
 			return true
 		})
 		for _, s := range own {
-			if f := d.filled[root(d.base, s.set.Out)]; f != nil {
+			if f := d.filled[root(s.set.Out)]; f != nil {
 				f.own = s
 			}
 		}
 	}
 	maps.DeleteFunc(d.filled, func(_ *hostir.Tensor, f *summedParts) bool { return f.isGathered() })
+}
+
+// selectOf is the Select that makes a view, or nil.
+func selectOf(t *hostir.Tensor) *hostir.Select {
+	sel, _ := madeBy(t).(*hostir.Select)
+	return sel
 }
 
 // isGathered says that a buffer is no sum's: it has the slice of each rank, the own one too, where
@@ -73,7 +77,7 @@ func (f *summedParts) isGathered() bool {
 
 // ownPart names the rank's own part of a sum, where it was made; nil, with an error, where a sum
 // cannot read what it has to.
-func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
+func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Tensor {
 	switch {
 	case r.Fn != "sum":
 		d.refuse(r, "peer-read supports only sums, and this is a %s", r.Fn)
@@ -88,13 +92,14 @@ func (d *directSums) ownPart(r *hostir.Reduce, f *summedParts) *hostir.Select {
 		return nil
 	}
 	view := *from.Out
-	view.Name = d.Fresh(from.In.Name + "_own")
+	view.Name = d.names.Fresh(from.In.Name + "_own")
 	if !hostir.SameLayout(&view, r.Out) || !splitAs(&view, r.Out) {
 		d.refuse(r, "peer-read adds parts as they lie, and a part does not lie in memory as %s does, axis by axis", hostir.Called(d.program, r, r.Out))
 		return nil
 	}
+	view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.own.to.Index}
 	d.program.Tensors = append(d.program.Tensors, &view)
-	return &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.own.to.Index}
+	return &view
 }
 
 // splitAs reports whether two tensors have the axes over which they are split at the same places.
@@ -121,16 +126,9 @@ func (d *directSums) into(r *hostir.Reduce, f *summedParts) {
 	}
 	axis := hostir.AxisMap(r)[0][along]
 	view := *r.Out
-	view.Name, view.Role, view.Axes = d.Fresh(r.Out.Name+"_piece"), hostir.View, slices.Clone(r.Out.Axes)
+	view.Name, view.Role, view.Axes = d.names.Fresh(r.Out.Name+"_piece"), hostir.View, slices.Clone(r.Out.Axes)
 	view.Axes[axis].Extent = piece.Out.Axes[piece.Axis].Extent
 	d.program.Tensors = append(d.program.Tensors, &view)
-	made := &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: r.Out, Axis: axis, Index: piece.Index, Parts: piece.Parts}
+	view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: r.Out, Axis: axis, Index: piece.Index, Parts: piece.Parts}
 	recv.Buffer = &view
-	f.loop.Body = hostir.RewriteBlocks(f.loop.Body, func(list []hostir.Stmt) []hostir.Stmt {
-		if at := slices.Index(list, hostir.Stmt(recv)); at >= 0 {
-			list = slices.Insert(list, at, hostir.Stmt(made))
-		}
-		return list
-	})
-	d.AddView(made)
 }

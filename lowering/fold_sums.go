@@ -29,12 +29,12 @@ func FoldSums(p *hostir.Program) error {
 		for _, s := range body {
 			n := len(out)
 			split, ok := s.(*hostir.If)
-			if !ok || n == 0 {
+			if !ok {
 				out = append(out, s)
 				continue
 			}
 			choice, _ := p.Choices.Chosen(hostir.ResultAt(p, split), schedule.Fuse)
-			if choice.Value == schedule.GEMM && foldInto(split, out[n-1]) {
+			if choice.Value == schedule.GEMM && n > 0 && foldInto(split, out[n-1]) {
 				folded[choice.Path()], out = true, out[:n-1]
 			} else if maker := addsToOther(split, out); choice.Value == schedule.GEMM && maker != nil {
 				left[choice.Path()] = [2]hostir.Stmt{maker, s}
@@ -56,7 +56,8 @@ func FoldSums(p *hostir.Program) error {
 	return errors.Err()
 }
 
-// addsToOther gives what makes the tensor that a branch ends with an addition to, if that is no product.
+// addsToOther gives what makes the tensor that a branch ends with an addition to, if that is no product: what it is a
+// view of, where no statement before the branch makes it.
 func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
 	if len(split.Body) == 0 {
 		return nil
@@ -75,7 +76,7 @@ func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
 		}
 		return s
 	}
-	return nil
+	return sum.Out.Of
 }
 
 // foldInto moves a product into a branch that adds to its result at its end. It reports whether
@@ -93,7 +94,7 @@ func foldInto(split *hostir.If, product hostir.Stmt) bool {
 	if sum.B == sum.Out {
 		addend = sum.A
 	}
-	if sum.A != sum.Out && sum.B != sum.Out || addend == sum.Out || !hostir.SameLayout(addend, sum.Out) || !onlyWaits(split.Body[:n-1], sum.Out) {
+	if sum.A != sum.Out && sum.B != sum.Out || addend == sum.Out || !hostir.SameLayout(addend, sum.Out) || !onlyWaits(split.Body[:n-1]) {
 		return false
 	}
 	folded := adding(product, addend)
@@ -120,11 +121,10 @@ func adding(product hostir.Stmt, addend *hostir.Tensor) hostir.Stmt {
 	return nil
 }
 
-// onlyWaits reports whether statements wait and name memory, but not that of a tensor.
-func onlyWaits(body []hostir.Stmt, result *hostir.Tensor) bool {
+// onlyWaits reports whether statements do nothing but wait.
+func onlyWaits(body []hostir.Stmt) bool {
 	return !slices.ContainsFunc(body, func(s hostir.Stmt) bool {
 		_, waits := s.(*hostir.Wait)
-		_, selects := s.(*hostir.Select)
-		return !waits && !selects || slices.Contains(hostir.Mentions(s), result)
+		return !waits
 	})
 }

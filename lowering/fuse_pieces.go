@@ -24,7 +24,7 @@ func FusePieces(p *hostir.Program) error {
 	if interchanged(p) == 0 {
 		return nil
 	}
-	f := newPieceFusion(p)
+	f := &pieceFusion{interchanged(p)}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
 		loop := f.turn(s)
@@ -38,23 +38,8 @@ func FusePieces(p *hostir.Program) error {
 	return nil
 }
 
-// pieceFusion knows which part of which buffer each view is.
-type pieceFusion struct {
-	pieces int64
-	makes  map[hostir.Stmt]bool             // whether a statement makes a view
-	makers map[*hostir.Tensor][]hostir.Stmt // view -> what makes it: the sides of a branch may differ
-}
-
-func newPieceFusion(p *hostir.Program) *pieceFusion {
-	f := &pieceFusion{pieces: interchanged(p), makes: hostir.ViewMakers(p.Body), makers: map[*hostir.Tensor][]hostir.Stmt{}}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		if out := hostir.Result(s); f.makes[s] {
-			f.makers[out] = append(f.makers[out], s)
-		}
-		return true
-	})
-	return f
-}
+// pieceFusion makes loops over pieces one.
+type pieceFusion struct{ pieces int64 }
 
 // overPieces gives a statement as a loop over pieces, or nil.
 func (f *pieceFusion) overPieces(s hostir.Stmt) *hostir.For {
@@ -62,16 +47,10 @@ func (f *pieceFusion) overPieces(s hostir.Stmt) *hostir.For {
 	if !ok || loop.First != 0 || loop.Count.Size != f.pieces {
 		return nil
 	}
-	if !hostir.Any(loop.Body, func(s hostir.Stmt) bool { return f.cuts(s, loop.Var) }) {
+	if !hostir.Any(loop.Body, func(s hostir.Stmt) bool { return hostir.NamesPart(s, f.pieces, loop.Var) }) {
 		return nil
 	}
 	return loop
-}
-
-// cuts reports whether a statement names the piece that a loop variable counts.
-func (f *pieceFusion) cuts(s hostir.Stmt, variable string) bool {
-	sel, ok := s.(*hostir.Select)
-	return ok && sel.Parts == f.pieces && sel.Index == expr.Var(variable)
 }
 
 // turn makes the loop over pieces inside of one over slices the outer one; nil for any other
@@ -119,9 +98,6 @@ func (f *pieceFusion) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
 func (f *pieceFusion) independent(variable string, body []hostir.Stmt) bool {
 	along, written, mixed := map[*hostir.Tensor]int{}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
 	hostir.Walk(body, func(s hostir.Stmt) bool {
-		if f.makes[s] {
-			return true
-		}
 		for _, t := range hostir.Mentions(s) {
 			for _, r := range f.regions(t, variable) {
 				axis, known := along[r.buffer]
@@ -150,32 +126,32 @@ type region struct {
 
 // regions gives the part of a buffer that a tensor is, on each path to it.
 func (f *pieceFusion) regions(t *hostir.Tensor, variable string) []region {
-	makers := f.makers[t]
-	if len(makers) == 0 {
+	switch of := t.Of.(type) {
+	case nil:
 		whole := region{buffer: t, piece: shard.NoAxis, axes: make([]int, len(t.Axes))}
 		for i := range whole.axes {
 			whole.axes[i] = i
 		}
 		return []region{whole}
+	case *hostir.Either:
+		return slices.Concat(f.regions(of.Then, variable), f.regions(of.Else, variable))
 	}
 	var list []region
-	for _, s := range makers {
-		for _, r := range f.regions(hostir.Uses(s)[0], variable) {
-			list = append(list, f.within(s, t, r, variable))
-		}
+	for _, r := range f.regions(hostir.Uses(t.Of)[0], variable) {
+		list = append(list, f.within(t, r, variable))
 	}
 	return list
 }
 
-// within is the part of a region that a statement makes t a view of.
-func (f *pieceFusion) within(s hostir.Stmt, t *hostir.Tensor, r region, variable string) region {
-	sel, ok := s.(*hostir.Select)
+// within is the part of a region that a view is.
+func (f *pieceFusion) within(t *hostir.Tensor, r region, variable string) region {
+	sel, ok := t.Of.(*hostir.Select)
 	switch {
 	case !ok:
 		return region{r.buffer, r.piece, slices.Repeat([]int{shard.NoAxis}, len(t.Axes))}
 	case sel.Parts == 0:
 		r.axes = slices.Delete(slices.Clone(r.axes), sel.Axis, sel.Axis+1)
-	case f.cuts(sel, variable):
+	case sel.Parts == f.pieces && sel.Index == expr.Var(variable):
 		r.piece = r.axes[sel.Axis]
 	}
 	return r

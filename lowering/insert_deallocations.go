@@ -1,8 +1,6 @@
 package lowering
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -40,7 +38,7 @@ func InsertDeallocations(p *hostir.Program) error {
 // in order of their allocation, and those that are freed already.
 func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hostir.Tensor]bool) {
 	u := &usage{
-		behind: map[*hostir.Tensor][]*hostir.Tensor{}, at: map[*hostir.Tensor]int{},
+		at:      map[*hostir.Tensor]int{},
 		carried: map[string][]*hostir.Tensor{}, freed: map[*hostir.Tensor]bool{},
 	}
 	for i, top := range body {
@@ -66,10 +64,9 @@ func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hos
 // usage follows buffers through a program.
 type usage struct {
 	temps   []*hostir.Tensor
-	behind  map[*hostir.Tensor][]*hostir.Tensor // view -> the buffers that are behind it, in one step or another
-	at      map[*hostir.Tensor]int              // buffer -> the last top-level statement that uses it
-	carried map[string][]*hostir.Tensor         // handle -> what the communication reads and writes
-	grouped []*hostir.Tensor                    // what the open group does
+	at      map[*hostir.Tensor]int      // buffer -> the last top-level statement that uses it
+	carried map[string][]*hostir.Tensor // handle -> what the communication reads and writes
+	grouped []*hostir.Tensor            // what the open group does
 	group   bool
 	freed   map[*hostir.Tensor]bool
 }
@@ -77,14 +74,6 @@ type usage struct {
 // statement notes that the top-level statement i holds s. What a communication reads and
 // writes is in use until the Wait for it.
 func (u *usage) statement(s hostir.Stmt, i int) {
-	_, selects := s.(*hostir.Select)
-	if out := hostir.Result(s); out != nil && out.Role == hostir.View && (selects || u.behind[out] == nil) {
-		for _, b := range u.buffers(hostir.Uses(s)[0]) {
-			if !slices.Contains(u.behind[out], b) {
-				u.behind[out] = append(u.behind[out], b)
-			}
-		}
-	}
 	mentions := hostir.Mentions(s)
 	switch s := s.(type) {
 	case *hostir.Allocate:
@@ -106,18 +95,10 @@ func (u *usage) statement(s hostir.Stmt, i int) {
 		mentions = u.carried[s.Handle]
 	}
 	for _, t := range mentions {
-		for _, b := range u.buffers(t) {
+		for _, b := range hostir.Buffers(t) {
 			u.at[b] = i
 		}
 	}
-}
-
-// buffers lists what may be behind a tensor.
-func (u *usage) buffers(t *hostir.Tensor) []*hostir.Tensor {
-	if views := u.behind[t]; views != nil {
-		return views
-	}
-	return []*hostir.Tensor{t}
 }
 
 // isJoinLoop reports whether s makes the caller's stream wait for the workers and does
@@ -129,13 +110,6 @@ func isJoinLoop(s hostir.Stmt) bool {
 	}
 	join, ok := loop.Body[0].(*hostir.Synchronize)
 	return ok && !join.On.IsWorker() && join.Stream.IsWorker()
-}
-
-func root(base map[*hostir.Tensor]*hostir.Tensor, t *hostir.Tensor) *hostir.Tensor {
-	if b := base[t]; b != nil {
-		return b
-	}
-	return t
 }
 
 // onWorker reports whether a statement runs on a worker stream.

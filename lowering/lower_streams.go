@@ -19,10 +19,10 @@ import (
 //
 // Requires: every statement is local or one movement of data; layouts are final.
 // Establishes: no result of a statement has an axis of kind Stream; every buffer is
-// allocated before its first use.
+// allocated before its first use; views stand in no list of statements.
 //
 //	before: C = Unary(relu, A)                                      C [Stream(S), M]
-//	after:  caller = GetCurrentStream; C = Allocate; For s: (select, C_s = Unary(relu, A_s))
+//	after:  caller = GetCurrentStream; C = Allocate; For s: C_s = Unary(relu, A_s), with views C_s and A_s
 func LowerStreams(p *hostir.Program) error {
 	if hostir.Allocates(p) {
 		return nil
@@ -37,7 +37,7 @@ func LowerStreams(p *hostir.Program) error {
 		l.lower(g)
 	}
 	if l.errors.Len() == 0 {
-		p.Body = l.body
+		p.Body = hostir.MakeViews(l.body)
 	}
 	return l.errors.Err()
 }

@@ -19,10 +19,9 @@ import (
 // the slice does is not copied.
 //
 //	before: R = Allocate; R = Reduce(sum, P_parts, axis 0); C = Allocate
-//	        For s: C_s = Select(C, axis 0, index (rank + s) % D)
-//	          If s == 0: (R_s = Select(R, axis 1, index 0); C_s = Set(R_s)) Else: (send R, receive C_s)
-//	after:  C = Allocate; R = Select(C, axis 0, index rank, parts D); R = Reduce(sum, P_parts, axis 0)
-//	        For s in 1..D: C_s = Select(C, axis 0, index (rank + s) % D); (send R, receive C_s)
+//	        For s: (If s == 0: C_s = Set(R_s) Else: (send R, receive C_s))
+//	after:  C = Allocate; R = Reduce(sum, P_parts, axis 0), with R = Select(C, axis 0, index rank, parts D)
+//	        For s in 1..D: (send R, receive C_s)
 func MakeOwnSlicesInPlace(p *hostir.Program) error {
 	if p.Choices.Get(schedule.LocalShard) != schedule.InPlace {
 		return nil
@@ -51,9 +50,6 @@ type ownSlices struct {
 func (o *ownSlices) loop(loop *hostir.For) {
 	var copies []*hostir.Set
 	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-		if sel, ok := s.(*hostir.Select); ok {
-			o.selects[sel.Out] = sel
-		}
 		if branch, ok := s.(*hostir.If); ok && isEquality(branch.Cond) {
 			for _, inner := range branch.Body {
 				if set, ok := inner.(*hostir.Set); ok {
@@ -64,7 +60,7 @@ func (o *ownSlices) loop(loop *hostir.For) {
 		return true
 	})
 	for _, set := range copies {
-		from, to := o.outermost(set.In), o.outermost(set.Out)
+		from, to := outermost(set.In), outermost(set.Out)
 		if from == nil || to == nil || !o.fits(from, to) {
 			continue
 		}
@@ -102,7 +98,7 @@ func (o *ownSlices) fits(from, to *hostir.Select) bool {
 func (o *ownSlices) place(set *hostir.Set, from, to *hostir.Select) {
 	own, all := from.In, to.In
 	ranks := newRing(own.Mesh, own.Axes[from.Axis].Mesh)
-	view := &hostir.Select{
+	own.Role, own.Of = hostir.View, &hostir.Select{
 		Info: hostir.InfoFrom(set, "made where the shards of the other ranks arrive"), Out: own, In: all, Axis: to.Axis, Index: ranks.place, Parts: ranks.size,
 	}
 	p := o.program
@@ -110,10 +106,9 @@ func (o *ownSlices) place(set *hostir.Set, from, to *hostir.Select) {
 	after := slices.Index(p.Body, hostir.Stmt(o.allocates[all]))
 	if after > before {
 		p.Body = slices.Delete(p.Body, after, after+1)
-		p.Body = slices.Replace(p.Body, before, before+1, hostir.Stmt(o.allocates[all]), hostir.Stmt(view))
+		p.Body[before] = o.allocates[all]
 	} else {
-		p.Body[before] = view
+		p.Body = slices.Delete(p.Body, before, before+1)
 	}
-	own.Role = hostir.View
 	delete(o.allocates, own)
 }

@@ -33,11 +33,10 @@ func (c *slicer) makeSums(st step) {
 	}
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
 	rows := c.rows(in, i)
-	sum, made := c.pick(r, nil, in, i, c.index(), rows)
-	c.body = append(c.body, &hostir.If{
-		Info: hostir.InfoFrom(r, "the last sum is the own one: the result"), Cond: c.stepIs("==", c.lastStep()),
-		Body: c.ownSum(r, sum, i, rows), Else: made,
-	})
+	sum := c.pick(r, nil, in, i, c.index(), rows)
+	elsewhere := sum.Of
+	c.ownSum(r, sum, i, rows)
+	hostir.Otherwise(sum, hostir.InfoFrom(r, "the last sum is the own one: the result"), c.stepIs("==", c.lastStep()), elsewhere)
 	c.slices[sliceKey{in, i, rows}] = sum
 }
 
@@ -62,30 +61,24 @@ func firstReduced(axes []domain.Axis) int {
 
 // ownSum makes view name the result, or the piece of it at hand. Without its reduced axes it
 // has the axes of a slice along axis i of the operand.
-func (c *slicer) ownSum(r hostir.Stmt, view *hostir.Tensor, i, rows int) []hostir.Stmt {
+func (c *slicer) ownSum(r hostir.Stmt, view *hostir.Tensor, i, rows int) {
 	t := hostir.Result(r)
-	var list []hostir.Stmt
 	for a := firstReduced(t.Axes); a >= 0; a = firstReduced(t.Axes) {
 		var alone *hostir.Tensor
 		if rows == shard.NoAxis && firstReduced(slices.Delete(slices.Clone(t.Axes), a, a+1)) < 0 {
 			alone = view
 		}
-		alone = c.declared(alone, t, a)
-		list = append(list, &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: alone, In: t, Axis: a, Index: expr.Int(0)})
-		t = alone
+		t = c.selected(r, alone, t, a, expr.Int(0))
 	}
 	switch {
 	case rows > i:
-		_, piece := c.piece(r, view, t, rows-1)
-		list = append(list, piece)
+		c.piece(r, view, t, rows-1)
 	case rows != shard.NoAxis:
-		_, piece := c.piece(r, view, t, rows)
-		list = append(list, piece)
-	case len(list) == 0:
+		c.piece(r, view, t, rows)
+	case t != view:
 		whole := slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Serial })
-		list = append(list, &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: view, In: t, Axis: whole, Index: expr.Int(0), Parts: 1})
+		view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: view, In: t, Axis: whole, Index: expr.Int(0), Parts: 1}
 	}
-	return list
 }
 
 // passSumOnAtOnce appends the end of a step of a reduce-scatter along a ring whose sums are
@@ -116,17 +109,16 @@ func (c *slicer) passSumOnAtOnce(st step) {
 func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, rows int) []hostir.Stmt {
 	step := expr.Expr(expr.Var(c.lowering.loop))
 	before := binary("-", binary("+", c.ring.extent, step), expr.Int(1)) // modulo the steps, so that it is one in step 0, too
-	received, selected := c.pick(r, nil, c.parts[r], i, binary("%", before, c.ring.extent), rows)
-	sent, views := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), rows)
-	into, more := c.pick(r, nil, c.parts[r], i, step, rows)
-	selected = append(selected, &hostir.Binary{
+	received := c.pick(r, nil, c.parts[r], i, binary("%", before, c.ring.extent), rows)
+	sent, into := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), rows), c.pick(r, nil, c.parts[r], i, step, rows)
+	add := &hostir.Binary{
 		Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: received,
-	})
+	}
 	return []hostir.Stmt{
-		&hostir.If{Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: selected},
+		&hostir.If{Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: []hostir.Stmt{add}},
 		&hostir.If{
 			Info: hostir.InfoFrom(r, "the next rank adds to it in its next step"), Cond: c.stepIs("!=", c.lastStep()),
-			Body: slices.Concat(views, more, c.toNext(r, sent, into)),
+			Body: c.toNext(r, sent, into),
 		},
 	}
 }

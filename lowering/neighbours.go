@@ -30,23 +30,21 @@ func (c *slicer) passOn(st step) {
 	if rows != shard.NoAxis {
 		along = slices.Index(row, rows)
 	}
-	own, made := c.pick(set, nil, in, i, expr.Int(0), along)
-	split := &hostir.If{Info: hostir.InfoFrom(set, "step 0 is the local shard"), Cond: c.stepIs("==", expr.Int(0)), Body: made}
-	sent := own
-	if c.usesInPlace(out, own, st.loop) && c.via(set) != schedule.IPCGet {
-		_, split.Else = c.pick(set, own, out, st.loop, c.index(), rows)
-		c.body = append(c.body, split)
+	sent, first, note := c.pick(set, nil, in, i, expr.Int(0), along), c.stepIs("==", expr.Int(0)), "step 0 is the local shard"
+	if c.usesInPlace(out, sent, st.loop) && c.via(set) != schedule.IPCGet {
+		c.otherwise(set, note, sent, first, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), rows) })
 	} else {
 		// A rank lends one piece of memory: the own slice has to be in it.
-		slice, selected := c.pick(set, nil, out, st.loop, c.index(), rows)
-		split.Body = append(split.Body, &hostir.Set{Info: hostir.InfoFrom(set, ""), Out: slice, In: own})
-		c.body = append(append(c.body, selected...), split)
+		slice := c.pick(set, nil, out, st.loop, c.index(), rows)
+		c.body = append(c.body, &hostir.If{
+			Info: hostir.InfoFrom(set, note), Cond: first, Body: []hostir.Stmt{&hostir.Set{Info: hostir.InfoFrom(set, ""), Out: slice, In: sent}},
+		})
 		sent = slice
 	}
 	c.slices[sliceKey{out, st.loop, rows}] = sent
-	next, selected := c.pick(set, nil, out, st.loop, c.ring.before(steps{far: c.following()}), rows)
+	next := c.pick(set, nil, out, st.loop, c.ring.before(steps{far: c.following()}), rows)
 	c.body = append(c.body, &hostir.If{
-		Info: hostir.InfoFrom(set, "the last shard goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: append(selected, c.toNext(set, sent, next)...),
+		Info: hostir.InfoFrom(set, "the last shard goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: c.toNext(set, sent, next),
 	})
 }
 
@@ -95,10 +93,9 @@ func (c *slicer) collectSums(st step) {
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
 	rows := c.rows(in, i)
 	before := c.ring.before(c.distance())
-	sent, views := c.pick(r, nil, in, i, before, rows)
-	sum, made := c.pick(r, nil, c.parts[r], i, c.index(), rows)
+	sent, sum := c.pick(r, nil, in, i, before, rows), c.pick(r, nil, c.parts[r], i, c.index(), rows)
 	c.body = append(c.body, &hostir.If{
-		Info: hostir.InfoFrom(r, "step 0 has no sum to add to yet"), Cond: c.stepIs("!=", expr.Int(0)), Body: slices.Concat(views, made, c.toNext(r, sent, sum)),
+		Info: hostir.InfoFrom(r, "step 0 has no sum to add to yet"), Cond: c.stepIs("!=", expr.Int(0)), Body: c.toNext(r, sent, sum),
 	})
 }
 
@@ -120,12 +117,11 @@ func (c *slicer) passSumOn(st step) {
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
 	rows := c.rows(in, i)
 	computed := c.slice(r, in, i, rows)
-	sum, made := c.pick(r, nil, c.parts[r], i, c.index(), rows)
-	made = append(made, &hostir.Binary{
-		Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: sum,
-	})
 	c.body = append(c.body, &hostir.If{
-		Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: made,
+		Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)),
+		Body: []hostir.Stmt{&hostir.Binary{
+			Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: c.pick(r, nil, c.parts[r], i, c.index(), rows),
+		}},
 	})
 	c.copyOut(st, in, out, i)
 }
@@ -139,14 +135,10 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 	if part > i {
 		part--
 	}
-	own := c.declared(nil, in, i)
-	alone := c.declared(nil, own, part) // of one rank
-	result := c.declared(nil, out, st.loop)
-	c.after = append(c.after,
-		&hostir.Select{Info: hostir.InfoFrom(r, ""), Out: own, In: in, Axis: i, Index: c.ring.place},
-		&hostir.Select{Info: hostir.InfoFrom(r, ""), Out: alone, In: own, Axis: part, Index: expr.Int(0)},
-		&hostir.Select{Info: hostir.InfoFrom(r, ""), Out: result, In: out, Axis: st.loop, Index: expr.Int(0)},
-		&hostir.Set{Info: hostir.InfoFrom(r, "the own sum"), Out: result, In: alone})
+	own := c.selected(r, nil, in, i, c.ring.place)
+	alone := c.selected(r, nil, own, part, expr.Int(0)) // of one rank
+	result := c.selected(r, nil, out, st.loop, expr.Int(0))
+	c.after = append(c.after, &hostir.Set{Info: hostir.InfoFrom(r, "the own sum"), Out: result, In: alone})
 }
 
 // complainOfSums reports parts of a sum that a ring would overwrite.

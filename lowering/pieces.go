@@ -55,9 +55,8 @@ func (c *slicer) sumOfPieces(r hostir.Stmt, rows int) hostir.Stmt {
 		return r
 	}
 	axis := hostir.AxisMap(r)[0][rows]
-	parts, selected := c.piece(r, nil, c.parts[r], rows)
-	sum, made := c.piece(r, nil, hostir.Result(r), axis)
+	parts, sum := c.piece(r, nil, c.parts[r], rows), c.piece(r, nil, hostir.Result(r), axis)
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return parts })
 	hostir.SubstituteDefs(r, func(*hostir.Tensor) *hostir.Tensor { return sum })
-	return c.overPieces(r, selected, made, r)
+	return c.overPieces(r, r)
 }

@@ -49,21 +49,18 @@ func (c *slicer) passFromRank(st step) {
 	if rows != shard.NoAxis {
 		along = slices.Index(row, rows)
 	}
-	own, made := c.pick(set, nil, in, i, expr.Int(0), along)
-	split := c.ownStep(set)
+	own := c.pick(set, nil, in, i, expr.Int(0), along)
 	if c.usesInPlace(out, own, st.loop) {
-		c.inPlace(st, split, own, made)
+		c.inPlace(st, own)
 		return
 	}
-	slice, exchange := c.pick(set, nil, out, st.loop, c.index(), rows)
-	made = append(made, &hostir.Set{Info: *set.Meta(), Out: slice, In: own})
-	split.Body = made
-	sent := in
+	split, slice, sent := c.ownStep(set), c.pick(set, nil, out, st.loop, c.index(), rows), in
 	if along != shard.NoAxis {
-		sent, split.Else = c.pick(set, nil, in, i, expr.Int(0), along)
+		sent = own
 	}
-	split.Else = append(split.Else, c.receive(set, sent, slice)...)
-	exchange = append(exchange, split)
+	split.Body = []hostir.Stmt{&hostir.Set{Info: *set.Meta(), Out: slice, In: own}}
+	split.Else = c.receive(set, sent, slice)
+	exchange := []hostir.Stmt{split}
 	if c.cut.width > 1 {
 		exchange = c.overSlices(set, exchange...)
 	}
@@ -81,19 +78,16 @@ func (c *slicer) usesInPlace(t, own *hostir.Tensor, loop int) bool {
 }
 
 // inPlace appends the step in which one view names the own slice, or the one received.
-func (c *slicer) inPlace(st step, split *hostir.If, own *hostir.Tensor, made []hostir.Stmt) {
+func (c *slicer) inPlace(st step, own *hostir.Tensor) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
-	rows, sent := c.rows(out, st.loop), in
-	received, views := c.pick(set, nil, out, st.loop, c.index(), rows)
+	rows, sent, split := c.rows(out, st.loop), in, c.ownStep(set)
+	received := c.pick(set, nil, out, st.loop, c.index(), rows)
 	if rows != shard.NoAxis {
-		var piece []hostir.Stmt
-		sent, piece = c.pick(set, nil, in, slices.Index(row, st.loop), expr.Int(0), slices.Index(row, rows))
-		views = append(views, piece...)
+		sent = c.pick(set, nil, in, slices.Index(row, st.loop), expr.Int(0), slices.Index(row, rows))
 	}
-	_, again := c.pick(set, own, out, st.loop, c.index(), rows)
-	split.Body = made
-	split.Else = append(append(views, c.receive(set, sent, received)...), again...)
+	c.otherwise(set, split.Note, own, split.Cond, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), rows) })
+	split.Cond, split.Body = expr.Opposite(split.Cond), c.receive(set, sent, received)
 	c.body = append(c.body, split)
 	c.slices[sliceKey{out, st.loop, rows}] = own // for the statements that follow
 }

@@ -33,12 +33,11 @@ func (c *slicer) collectParts(st step) {
 		return
 	}
 	rows := c.rows(in, i)
-	split := c.ownStep(r)
-	made, others := c.pick(r, nil, in, i, c.index(), rows)
-	_, own := c.pick(r, made, parts, part, c.ring.place, rows)
-	split.Body, split.Else = own, others
+	split, made := c.ownStep(r), c.pick(r, nil, in, i, c.index(), rows)
+	elsewhere := made.Of
+	c.pick(r, made, parts, part, c.ring.place, rows)
+	hostir.Otherwise(made, split.Info, split.Cond, elsewhere)
 	c.slices[sliceKey{in, i, rows}] = made
-	c.body = append(c.body, split)
 }
 
 // between reports whether axes lie between that of the ranks and that of the pipeline: then the own
@@ -76,25 +75,23 @@ func (c *slicer) passToRank(st step) {
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
 	rows, part := c.rows(in, i), c.partAxis(st)
 	to, from := c.ring.after(c.distance()), c.ring.before(c.distance())
-	sent, slice := c.slices[sliceKey{in, i, rows}], []hostir.Stmt(nil)
-	inPlace := c.sumsInPlace(r, in, part, i)
+	sent, inPlace := c.slices[sliceKey{in, i, rows}], c.sumsInPlace(r, in, part, i)
 	if sent == nil || inPlace || c.cut.width > 1 {
-		sent, slice = c.pick(r, nil, in, i, c.index(), rows)
+		sent = c.pick(r, nil, in, i, c.index(), rows)
 	}
-	into, collected := c.pick(r, nil, c.parts[r], part, from, rows)
-	split := c.ownStep(r)
-	exchange := slices.Concat(collected, c.exchange(r, sent, into, to, from))
+	into, split := c.pick(r, nil, c.parts[r], part, from, rows), c.ownStep(r)
+	exchange := c.exchange(r, sent, into, to, from)
 	if inPlace {
-		split.Cond, split.Body, slice = expr.Opposite(split.Cond), slices.Concat(slice, exchange), nil // the own step made it where it belongs
+		split.Cond, split.Body = expr.Opposite(split.Cond), exchange // the own step made it where it belongs
 	} else {
-		own, made := c.pick(r, nil, c.parts[r], part, c.ring.place, rows)
-		split.Body, split.Else = slices.Concat(made, c.copyPart(r, own, sent, part, i)), exchange
+		own := c.pick(r, nil, c.parts[r], part, c.ring.place, rows)
+		split.Body, split.Else = []hostir.Stmt{c.copyPart(r, own, sent, part, i)}, exchange
 	}
-	slice = append(slice, split)
 	if c.cut.width > 1 {
-		slice = c.overSlices(r, slice...)
+		c.body = append(c.body, c.overSlices(r, split)...)
+	} else {
+		c.body = append(c.body, split)
 	}
-	c.body = append(c.body, slice...)
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts[r] })
 	if c.lowering.byPieces(c.group) {
 		c.after = append(c.after, c.sumOfPieces(r, rows))
@@ -105,20 +102,14 @@ func (c *slicer) passToRank(st step) {
 
 // copyPart copies the own part of a sum to those of the other ranks, without the axis of the ranks
 // where it has another place there.
-func (c *slicer) copyPart(r hostir.Stmt, own, sent *hostir.Tensor, part, loop int) []hostir.Stmt {
-	var list []hostir.Stmt
+func (c *slicer) copyPart(r hostir.Stmt, own, sent *hostir.Tensor, part, loop int) hostir.Stmt {
 	if between(hostir.Uses(r)[0], part, loop) {
-		alone := func(t *hostir.Tensor, axis int) *hostir.Tensor {
-			view := c.declared(nil, t, axis)
-			list = append(list, &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: view, In: t, Axis: axis, Index: expr.Int(0)})
-			return view
-		}
 		if part > loop {
 			part--
 		} else {
 			loop--
 		}
-		own, sent = alone(own, loop), alone(sent, part)
+		own, sent = c.selected(r, nil, own, loop, expr.Int(0)), c.selected(r, nil, sent, part, expr.Int(0))
 	}
-	return append(list, &hostir.Set{Info: *r.Meta(), Out: own, In: sent})
+	return &hostir.Set{Info: *r.Meta(), Out: own, In: sent}
 }

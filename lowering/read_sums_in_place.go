@@ -20,7 +20,7 @@ import (
 //	          Else: (lend P_s, receive P_parts_s, Wait(send), Wait(receive)))
 //	        C = Reduce(sum, P_parts, axis 0)
 //	after:  For s: (P_s = Matmul(A_s, B); If s != 0: (lend P_s))
-//	        P_own = Select(P, axis 1, index rank); C = SumLoans(P_own): For s in 1..D: (receive C)
+//	        C = SumLoans(P_own): For s in 1..D: (receive C)
 //	        For s in 1..D: Wait(send)
 func ReadSumsInPlace(p *hostir.Program) error {
 	if !p.Choices.Any(schedule.Fuse, schedule.PeerRead) {
@@ -45,12 +45,24 @@ func ReadSumsInPlace(p *hostir.Program) error {
 		}
 	}
 	if !done {
-		d.refuse(p.Body[0], "no sum over ranks can read the parts of its peers where they are")
+		d.refuse(firstWork(p.Body), "no sum over ranks can read the parts of its peers where they are")
 	}
 	body = append(body, returns...)
 	p.Body = body
 	d.forget()
 	return d.errors.Err()
+}
+
+// firstWork is the first statement that reads something.
+func firstWork(body []hostir.Stmt) hostir.Stmt {
+	var first hostir.Stmt
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		if first == nil && len(hostir.Uses(s)) > 0 {
+			first = s
+		}
+		return first == nil
+	})
+	return first
 }
 
 // read gives the sum that takes the place of r, and the waits of what it reads.
@@ -67,8 +79,8 @@ func (d *directSums) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, 
 	returns = d.part(f.loop, atTheEnd)
 	d.leave(f.loop)
 	returns.Note = "what was lent is not to change before the peers have read it"
-	return []hostir.Stmt{own, &hostir.SumLoans{
-		Info: hostir.InfoFrom(r, "the parts of the other ranks are read where they are"), Out: r.Out, In: own.Out, Body: []hostir.Stmt{loans},
+	return []hostir.Stmt{&hostir.SumLoans{
+		Info: hostir.InfoFrom(r, "the parts of the other ranks are read where they are"), Out: r.Out, In: own, Body: []hostir.Stmt{loans},
 	}}, returns
 }
 
@@ -80,10 +92,11 @@ func (d *directSums) forget() {
 			for _, t := range hostir.Mentions(s) {
 				named[t] = true
 			}
+			hostir.Views(s, func(t *hostir.Tensor) { named[t] = true })
 		}
 		return true
 	})
-	gone := func(t *hostir.Tensor) bool { return d.filled[root(d.base, t)] != nil && !named[t] }
+	gone := func(t *hostir.Tensor) bool { return d.filled[root(t)] != nil && !named[t] }
 	d.program.Tensors = slices.DeleteFunc(d.program.Tensors, gone)
 	d.program.Body = slices.DeleteFunc(d.program.Body, func(s hostir.Stmt) bool {
 		made, ok := s.(*hostir.Allocate)

@@ -11,7 +11,7 @@ import (
 )
 
 // slicer rewrites the statements of one pipeline to one iteration's slices. A
-// tensor is sliced once an iteration, before its first use.
+// tensor has one view of the slice at hand.
 type slicer struct {
 	lowering *streamLowering
 	group    *group
@@ -129,9 +129,8 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 		return view
 	}
 	if axis == shard.NoAxis {
-		view, made := c.piece(s, nil, t, rows)
-		c.slices[key], c.body = view, append(c.body, made)
-		return view
+		c.slices[key] = c.piece(s, nil, t, rows)
+		return c.slices[key]
 	}
 	if inner := hostir.Outside(t, axis); inner >= 0 && c.whole {
 		c.complain(s, t, axis, inner)
@@ -140,15 +139,12 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 	if t.Axes[axis].LocalSize() == 1 {
 		index = expr.Int(0)
 	}
-	var view *hostir.Tensor
-	var made []hostir.Stmt
 	if c.cut.width > 1 {
-		view, made = c.block(s, t, axis, rows)
+		c.slices[key] = c.block(s, t, axis, rows)
 	} else {
-		view, made = c.pick(s, nil, t, axis, index, rows)
+		c.slices[key] = c.pick(s, nil, t, axis, index, rows)
 	}
-	c.slices[key], c.body = view, append(c.body, made...)
-	return view
+	return c.slices[key]
 }
 
 // made declares the view of a slice, of a piece of it, or of several slices, that a statement
@@ -159,7 +155,7 @@ func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
 	if c.cut.width > 1 {
 		view = c.partOf(t, c.lowering.loop, axis, c.group.axis.Extent.Size/c.cut.width)
 	} else {
-		view = c.declared(nil, t, axis)
+		view = c.without(t, axis)
 		if rows > axis {
 			at--
 		}
@@ -171,11 +167,8 @@ func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
 	return view
 }
 
-// declared is the view given or else a new one, of t without axis.
-func (c *slicer) declared(view, t *hostir.Tensor, axis int) *hostir.Tensor {
-	if view != nil {
-		return view
-	}
+// without declares a view of t without axis.
+func (c *slicer) without(t *hostir.Tensor, axis int) *hostir.Tensor {
 	var layout []int
 	if t.Layout != nil {
 		layout = hostir.DropAxis(t.Layout, axis)

@@ -16,28 +16,19 @@ const (
 	dropped      // nowhere: what such a sum does without
 )
 
-// motion takes statements out of loops, each with the branches and views that it needs.
+// motion takes statements out of loops, each with the branches that it needs.
 type motion struct {
 	*pipeline.Projector
 	program   *hostir.Program
+	names     *hostir.Namer
 	exchanges map[string]*hostir.Exchange
-	base      map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it; of one that is the own slice in one step, that of the other steps. A view of the own slice in all steps has none: peers write the others alone
 	ways      map[hostir.Stmt]way
-	selects   map[*hostir.Tensor]*hostir.Select // view -> what makes it in the loops at hand
 }
 
 func newMotion(p *hostir.Program) *motion {
-	m := &motion{
-		Projector: pipeline.NewProjector(p), program: p, exchanges: hostir.Exchanges(p),
-		base: map[*hostir.Tensor]*hostir.Tensor{}, ways: map[hostir.Stmt]way{}, selects: map[*hostir.Tensor]*hostir.Select{},
+	return &motion{
+		Projector: pipeline.NewProjector(p), program: p, names: hostir.NewNamer(p), exchanges: hostir.Exchanges(p), ways: map[hostir.Stmt]way{},
 	}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		if sel, ok := s.(*hostir.Select); m.MakesView(s) && (!ok || !sel.Owns()) {
-			m.base[hostir.Result(s)] = root(m.base, hostir.Uses(s)[0])
-		}
-		return true
-	})
-	return m
 }
 
 // part is a loop over the same iterations, with the statements that go one way; nil if there are none.
@@ -54,12 +45,37 @@ func (m *motion) leave(loop *hostir.For) {
 	}
 }
 
-// outermost is the Select that takes a view, or what it is a view of, from memory that is named
-// outside of the loop.
-func (m *motion) outermost(t *hostir.Tensor) *hostir.Select {
-	sel := m.selects[t]
-	for sel != nil && m.selects[sel.In] != nil {
-		sel = m.selects[sel.In]
+// madeBy is what makes a view, of one that is the own slice in one step what makes it in the other steps. A view of
+// the own slice in all steps counts as a buffer, since peers write the others alone: nil.
+func madeBy(t *hostir.Tensor) hostir.Stmt {
+	switch of := t.Of.(type) {
+	case *hostir.Either:
+		return of.Else.Of
+	case *hostir.Select:
+		if of.Owns() {
+			return nil
+		}
+	}
+	return t.Of
+}
+
+// root is the buffer behind a tensor, as madeBy sees it.
+func root(t *hostir.Tensor) *hostir.Tensor {
+	for madeBy(t) != nil {
+		t = hostir.Uses(madeBy(t))[0]
+	}
+	return t
+}
+
+// outermost is the Select that takes a view, or what it is a view of, from a buffer; nil where none does.
+func outermost(t *hostir.Tensor) *hostir.Select {
+	sel, _ := madeBy(t).(*hostir.Select)
+	for sel != nil {
+		outer, ok := madeBy(sel.In).(*hostir.Select)
+		if !ok {
+			break
+		}
+		sel = outer
 	}
 	return sel
 }

@@ -15,24 +15,19 @@ import (
 // Requires: sums are read in place; transfers and their waits stand where they were lowered.
 // Establishes: with fuse: peer-read, no slice of such a sum is copied from rank to rank.
 //
-//	before: R = Select(C, axis 0, index rank, parts D)
-//	        R = SumLoans(P_own): For s in 1..D: (receive R)
-//	        For s in 1..D: C_s = Select(C, ...); lend R over IPC-get; receive C_s; both waits
-//	after:  For s in 1..D: C_s = Select(C, ...); lend C_s over IPC-put
+//	before: R = SumLoans(P_own): For s in 1..D: (receive R)
+//	        For s in 1..D: lend R over IPC-get; receive C_s; both waits
+//	after:  For s in 1..D: lend C_s over IPC-put
 //	        R = SumLoans(P_own): For s in 1..D: (receive R); For s in 1..D: (send R)
 //	        For s in 1..D: Wait(receive)
 func WriteSumsInPlace(p *hostir.Program) error {
 	if !p.Choices.Any(schedule.Fuse, schedule.PeerRead) {
 		return nil
 	}
-	w := &sumWriter{motion: newMotion(p), sums: map[*hostir.Tensor]*hostir.SumLoans{}, among: map[*hostir.Tensor]*hostir.Tensor{}}
+	w := &sumWriter{motion: newMotion(p), sums: map[*hostir.Tensor]*hostir.SumLoans{}}
 	for _, s := range p.Body {
 		w.body = append(w.body, s)
 		switch s := s.(type) {
-		case *hostir.Select:
-			if s.Owns() {
-				w.among[s.Out] = root(w.base, s.In)
-			}
 		case *hostir.SumLoans:
 			w.sums[s.Out] = s
 		case *hostir.For:
@@ -46,9 +41,8 @@ func WriteSumsInPlace(p *hostir.Program) error {
 // sumWriter finds where sums are gathered.
 type sumWriter struct {
 	*motion
-	sums  map[*hostir.Tensor]*hostir.SumLoans // by their result
-	among map[*hostir.Tensor]*hostir.Tensor   // own slice -> the buffer of all slices
-	body  []hostir.Stmt                       // the program, as far as the statement at hand
+	sums map[*hostir.Tensor]*hostir.SumLoans // by their result
+	body []hostir.Stmt                       // the program, as far as the statement at hand
 }
 
 // gather lets sums do what a loop, the statement at hand, does to gather them.
@@ -57,8 +51,6 @@ func (w *sumWriter) gather(loop *hostir.For) {
 	var sends []*hostir.P2PCommunication
 	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
 		switch s := s.(type) {
-		case *hostir.Select:
-			w.selects[s.Out] = s
 		case *hostir.Wait:
 			waits[s.Handle] = s
 		case *hostir.P2PCommunication:
@@ -70,11 +62,17 @@ func (w *sumWriter) gather(loop *hostir.For) {
 	})
 	for _, send := range sends {
 		e := w.exchanges[send.Handle]
-		sum := w.sums[root(w.base, send.Buffer)]
-		if sum != nil && waits[send.Handle] != nil && waits[e.Recv.Handle] != nil && w.among[sum.Out] == root(w.base, e.Recv.Buffer) {
+		sum := w.sums[root(send.Buffer)]
+		if sum != nil && waits[send.Handle] != nil && waits[e.Recv.Handle] != nil && isAmong(sum.Out, root(e.Recv.Buffer)) {
 			w.write(loop, sum, e, waits[send.Handle])
 		}
 	}
+}
+
+// isAmong reports whether a tensor is the own slice of a buffer of all slices.
+func isAmong(own, all *hostir.Tensor) bool {
+	sel, ok := own.Of.(*hostir.Select)
+	return ok && sel.Owns() && root(sel.In) == all
 }
 
 // write makes an exchange of a loop a part of the sum.
@@ -82,14 +80,10 @@ func (w *sumWriter) write(loop *hostir.For, sum *hostir.SumLoans, e *hostir.Exch
 	e.Send.Backend, e.Recv.Backend = hostir.IPCPut, hostir.IPCPut
 	w.ways[e.Shared], w.ways[e.Recv], w.ways[e.Send], w.ways[sent] = lend, lend, borrowed, dropped
 	lends, sends := w.part(loop, lend), w.part(loop, borrowed)
-	w.RenameViews(lends)
 	lends.Note = "peers write their sums here"
 	sum.Body = append(sum.Body, sends)
 	sum.Note = "the parts of the other ranks are read where they are, and the sum is written where the others need it"
 	at := slices.Index(w.body, hostir.Stmt(sum))
-	if sel, ok := w.body[at-1].(*hostir.Select); ok && sel.Out == sum.In {
-		at--
-	}
 	w.body = slices.Insert(w.body, at, hostir.Stmt(lends))
 	w.leave(loop)
 }

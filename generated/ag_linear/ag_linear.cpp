@@ -125,7 +125,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear", .spec = "spec.yaml",
-               .digest = "b2d6afe40f4cd13110c93806c62b7f6b72069797141f651ea6a49084b3e0890c", .mesh_size = D,
+               .digest = "1106e1073acd315bab9d8e6e3f01b8de0ade7bb9817f86a94552b6d3538e3139", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -168,7 +168,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear_p2p", .spec = "spec.yaml",
-               .digest = "f013937132acc7aae57d7718e532a64098904a5d2afd862e21034a9056bf36cd", .mesh_size = D,
+               .digest = "ad45279253bce2d1afa12de5a730f57b3ea4fd3e0eb57b0f13868b37c7daf3af", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

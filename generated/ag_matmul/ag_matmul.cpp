@@ -120,7 +120,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul", .spec = "spec.yaml",
-               .digest = "bb520dbb056c2a373263af901dd79bb807ca14ca734f91e787a7ec9a784c0e6b", .mesh_size = D,
+               .digest = "7dbf4ba1904bfc486b48830de71ab4aed138a3f5a1f08ed4fc63e4568005d943", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

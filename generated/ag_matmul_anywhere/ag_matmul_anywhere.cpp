@@ -166,7 +166,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_anywhere", .spec = "spec.yaml",
-               .digest = "6f5a57bf646eccf83dd197b63f7ac6cbc9502c1db3ff3ce65fc6de40cb51d562", .mesh_size = D,
+               .digest = "ba3b9175879f0166917685d3f18dba118e013e87f2786128580fd209aff9fb64", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

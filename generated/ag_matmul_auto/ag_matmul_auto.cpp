@@ -144,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "be9e2b7269f081f892d434a5709a000b52e0f6800b27acbce94621332721117a", .mesh_size = D,
+               .digest = "6e6421ff9ec76d91dd5cf7a13ea601e159ad8521bd0713a4c62b3d906685251a", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

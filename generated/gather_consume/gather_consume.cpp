@@ -163,7 +163,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gather_consume", .spec = "spec.yaml",
-               .digest = "82771c60fbd87e9630035e6fbd2dca00983263c6184606eb97d07d35c82f6e2f", .mesh_size = D,
+               .digest = "343f1b73f0c425b8ad0a2b77c07eb4f53093dafe627c8cf426e538b7f71df9ba", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -142,7 +142,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar", .spec = "spec.yaml",
-               .digest = "2665c940dc624c219d444f1978f9378f6c63eff812a1c358d3af574c1636c7ae", .mesh_size = D,
+               .digest = "3561b79f6d8d962381549ebc46d6a5e8bc9b5709293e2a9adbc928a6c4844a08", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = S * kSliceM * N * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

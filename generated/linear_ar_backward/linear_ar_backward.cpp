@@ -144,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar_backward", .spec = "spec.yaml",
-               .digest = "6c11598f72902ffa247eb1d3dc919d8702135901b169906e6972b3ee6062b943", .mesh_size = D,
+               .digest = "37c2fdb051b49216aa6e5e2e624dc371dd633ee15688a2e3b265820180667003", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardK, N, 1}, {S * N, kShardK, kSliceM, 1}}, .bytes = 0,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

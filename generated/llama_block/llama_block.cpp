@@ -309,7 +309,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "853fbf413ac13bb819eb23e7aaaf5875fee37022bbcdb1ab78a2e6c0f9c6187d", .mesh_size = D,
+               .digest = "2d20d41c8d627d4f7cfba15d0629ab18ac5a2523325f5fa6cdd7a609453b467d", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {kSliceH * L, L, kChunkC + kChunkC, 1},
                          {kSliceH * L, C, L, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},

@@ -354,7 +354,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "ee4c1a0d339c71d11c2b1d01559cf3d151d1b23850f662a80afc947ff0903133", .mesh_size = D,
+               .digest = "d8f2514194e74441b44ab077973f4c4ab163d6f1d2491b5199b7f0852a3d83c4", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {kSliceH * L, L, kChunkC + kChunkC, 1},
                          {kSliceH * L, C, L, 1}, {D * kShardL, E, kShardE, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, E, kShardF, 1}},

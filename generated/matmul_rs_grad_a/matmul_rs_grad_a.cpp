@@ -123,7 +123,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "45651cbb7729f9d4647cd735ba10c5d53afc2890b61ca7ffa0a2c8ecc0dddf21", .mesh_size = D,
+               .digest = "f977a089eb6a52bc2f642406d477f78c010e40914baa080221acfa6ba3eec7c8", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardK, N, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -130,7 +130,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "03c9217c0ce3fad0f13c8982e67411c200f56f3043091c53d135587beb972492", .mesh_size = D,
+               .digest = "4a84f2175e41d5504896118157576cd696a35569585192042f9777039defe730", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -129,7 +129,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_sp", .spec = "spec.yaml",
-               .digest = "5e33cf1ab72c5c10c5f6dfd8c158ec702509e90c6c73343ce41bdc20bc7a2c7b", .mesh_size = D,
+               .digest = "a866c0060ac2a8657c3736eef9a0d2fe7cfd1122381481eee7e0567c0983d783", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = D * kShardM * K * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",

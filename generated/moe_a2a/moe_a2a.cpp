@@ -107,8 +107,8 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    bf16* Z_s = Z_ + s * D * C * N;  // [D, 1, C, N]
     HG_CHECK(cudaStreamWaitEvent(compute, all_to_all_done_[s], 0), kWaitAllToAll);
+    bf16* Z_s = Z_ + s * D * C * N;  // [D, 1, C, N]
     gemm(context_, Z_plan_, T_ + s * D * C * K, W1, Z_s, workspaces_[s % kComputeStreams], compute, kMatmulZ);
     bf16* A_s = A_ + s * D * C * N;  // [D, 1, C, N]
     hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_s, Z_s, D * C * N, compute, kUnaryAS);
@@ -158,7 +158,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "6b8da38ac8b6e42996bed4666321c29863296785f68d9a0edb547ed7bc9b55c1", .mesh_size = D,
+               .digest = "ed4e88bd75ad43479f8241b91997c9f1e74dacdd393a36208024ca1af116b375", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * 2,
                .largest = "alltoall", .team_size = D, .transport = "nccl",

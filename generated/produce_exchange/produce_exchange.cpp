@@ -171,7 +171,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "da5a3c9f70399fec37a5a4e6c33eab7df801569d237bbe2512df4db9a61cbd2e", .mesh_size = D,
+               .digest = "2502702ad46a65497f0e652484faacd6062c36bd06aa0367a3f8b594545a3ad3", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -113,9 +113,9 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
+    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
     bf16* U_s = X_all_ + s * D * kShardM * K;  // [1, kSliceM, K]
     bf16* Zg_s = Zg_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
-    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
     gemm(context_, Zg_plan_, U_s, Wg, Zg_s, workspaces_[s % kComputeStreams], compute, kMatmulZg);
     bf16* Zu_s = Zu_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     gemm(context_, Zu_plan_, U_s, Wu, Zu_s, workspaces_[s % kComputeStreams], compute, kMatmulZu);
@@ -163,7 +163,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "cfdf0f911fac4d766b5216944bcfed0eb153a0162e517d7d350f557fb363e64c", .mesh_size = D,
+               .digest = "c1fba03ba9d435ba3bd8a8a7804eb90ce41d61d667bf368b17ef5cae610288ad", .mesh_size = D,
                .gemms =
                    {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,

@@ -237,7 +237,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "1ee3e9c4f510dd6622f0536a833fd173c8448b3e409307b5a8ae1cbac38d04eb", .mesh_size = D,
+               .digest = "0b26233df908965f12ff32125c72956e0b7fa6524d4b71403edfe39d31308545", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {L, L, C, B * kShardH},
                          {B * L, kShardE, E, 1}, {L, C, L, B * kShardH}, {B * L, E, kShardE, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},

@@ -408,7 +408,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "3ea2ea797cc7dcd572ac219e6a0afc4a39675b5f50b1b923feb8b2b1ec0df8c6", .mesh_size = D,
+               .digest = "37bcda0346c12e8b129cb490fbb6e81ae73d2ff623d7fcc461968720af3915b3", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {L, L, C, B * kShardH}, {L, C, L, B * kShardH},
                          {L, C, L, B * kShardH}, {L, C, L, B * kShardH}, {B * L, E, kShardE, 1},

@@ -158,7 +158,7 @@ func (u *unrolling) longestChain() float64 {
 
 // calls lists the tasks as calls. A joint, which is none, hands on what caused it.
 func (p *Prediction) calls(u *unrolling) {
-	index, names := make([]int, len(u.tasks)), newNamer(u.program)
+	index := make([]int, len(u.tasks))
 	for i := range u.tasks {
 		t := &u.tasks[i]
 		index[i] = -1
@@ -168,7 +168,7 @@ func (p *Prediction) calls(u *unrolling) {
 		index[i] = len(p.Calls)
 		from := &u.streams[t.stream]
 		c := Call{
-			Rank: u.program.Meshes[0].Ranks[from.rank], Stream: from.name, Name: names.of(t.stmt), Kind: t.kind,
+			Rank: u.program.Meshes[0].Ranks[from.rank], Stream: from.name, Name: nameOf(t.stmt), Kind: t.kind,
 			Pos: t.stmt.Meta().Pos, Stmt: t.stmt, Start: t.start, Begin: t.begin, End: t.end,
 		}
 		if t.opens >= 0 {

@@ -86,7 +86,6 @@ type unrolling struct {
 	edges      []edge
 	streams    []stream
 	exchanges  map[string]*hostir.Exchange
-	makers     map[hostir.Stmt]bool
 	stays      map[hostir.Stmt]bool // collectives on the caller's stream; nil until one is asked for
 	works      map[hostir.Stmt]work
 	teams      map[teamOf]*team

@@ -16,7 +16,7 @@ func unroll(p *hostir.Program, m *Machine) (*unrolling, error) {
 		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
 	}
 	u := &unrolling{
-		machine: m, program: p, numbers: map[int]int32{}, exchanges: hostir.Exchanges(p), makers: hostir.ViewMakers(p.Body),
+		machine: m, program: p, numbers: map[int]int32{}, exchanges: hostir.Exchanges(p),
 		works: map[hostir.Stmt]work{}, teams: map[teamOf]*team{},
 		byRanks: map[string]*team{}, meetings: map[meetingKey]*meeting{}, transfers: map[transferKey]*flags{},
 	}
@@ -140,7 +140,7 @@ func (r *rank) statement(s hostir.Stmt) error {
 			return r.block(s.Else)
 		}
 		return err
-	case *hostir.Allocate, *hostir.Deallocate, *hostir.GetCurrentStream, *hostir.ShareMemHandles, *hostir.Select:
+	case *hostir.Allocate, *hostir.Deallocate, *hostir.GetCurrentStream, *hostir.ShareMemHandles:
 		return nil
 	}
 	on, err := r.target(s, s.Meta().On)
@@ -206,9 +206,9 @@ func (r *rank) behind(s hostir.Stmt, other int32) {
 	r.issue(r.current, s, w, other)
 }
 
-// compute issues a statement that computes on the current stream, unless it only names memory.
+// compute issues a statement that computes on the current stream.
 func (r *rank) compute(s hostir.Stmt) {
-	if r.makers[s] || !r.holds(hostir.Result(s)) {
+	if !r.holds(hostir.Result(s)) {
 		return
 	}
 	w, ok := r.works[s]

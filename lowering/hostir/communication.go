@@ -7,6 +7,7 @@ func Communications(p *Program) func(s Stmt) string {
 	source := map[*Tensor]*Tensor{} // copy or view -> what it is one of
 	Walk(p.Body, func(s Stmt) bool {
 		_, sets := s.(*Set)
+		Views(s, func(t *Tensor) { source[t] = Uses(t.Of)[0] })
 		if out := Result(s); (sets || MakesView(s)) && source[out] == nil && Uses(s)[0] != out {
 			source[out] = Uses(s)[0]
 		}

@@ -89,7 +89,7 @@ const (
 	Temp   Role = iota // allocated by the program
 	Input              // the caller's, read only
 	Output             // the caller's, written
-	View               // a slice of another tensor: Select's result
+	View               // memory of another tensor, by another name
 )
 
 // Tensor is a named tensor. Axes holds the logical domain; the buffer of one rank
@@ -102,6 +102,9 @@ type Tensor struct {
 	Mesh   *domain.Mesh
 	Role   Role
 	Layout []int // logical axes from outermost to innermost; nil means the logical order
+	// Of says what a View is a view of: a Select, Broadcast, Permute, Reshape, Slice or Either that makes it,
+	// which stands in no list of statements. nil before streams are lowered, when a statement makes it.
+	Of Stmt
 	// Inferred says that the user left the axes to the passes: they may shard them.
 	Inferred bool
 	// Tolerance is how far an output may be from the reference when a program checks

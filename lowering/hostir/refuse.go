@@ -36,12 +36,9 @@ func Work(p *Program, s Stmt) string {
 		return Operation(s)
 	}
 	of := what[len(what)-1]
-	Walk(p.Body, func(view Stmt) bool {
-		if Handle(s) != "" && MakesView(view) && Result(view) == of {
-			of = Uses(view)[0]
-		}
-		return true
-	})
+	for Handle(s) != "" && of.Of != nil {
+		of = Uses(of.Of)[0]
+	}
 	return Operation(s) + " of " + Called(p, s, of)
 }
 

@@ -79,6 +79,9 @@ func named(p *Program, op *RefOp, s Stmt, t *Tensor) *Tensor {
 func copied(p *Program, t *Tensor) *Tensor {
 	for range p.Tensors {
 		var from *Tensor
+		if t.Of != nil {
+			from = Uses(t.Of)[0]
+		}
 		Walk(p.Body, func(s Stmt) bool {
 			_, sets := s.(*Set)
 			if uses := Uses(s); from == nil && (sets || MakesView(s)) && Result(s) == t && uses[0] != t {

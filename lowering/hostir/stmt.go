@@ -70,6 +70,13 @@ type (
 		Body []Stmt
 		Else []Stmt
 	}
+	// Either makes Out a view of what Then is a view of where Cond is not zero, else of what Else is a
+	// view of. These two have its name, and no place in Program.Tensors.
+	Either struct {
+		Info
+		Out, Then, Else *Tensor
+		Cond            expr.Expr
+	}
 	// Select makes Out a view of In with Axis fixed at Index. A Device axis of In
 	// has one local slice: its index is 0. With Parts, Axis stays, and Out has part Index
 	// of that many equal parts; where Out has the axis split over ranks, that is this rank's
@@ -237,6 +244,7 @@ func (*GetCurrentStream) Op() string { return "GetCurrentStream" }
 func (*Synchronize) Op() string      { return "Synchronize" }
 func (*For) Op() string              { return "For" }
 func (*If) Op() string               { return "If" }
+func (*Either) Op() string           { return "Either" }
 func (*Select) Op() string           { return "Select" }
 func (*Set) Op() string              { return "Set" }
 func (*Matmul) Op() string           { return "Matmul" }

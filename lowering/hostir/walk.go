@@ -68,13 +68,13 @@ func Bodies(s Stmt) []*[]Stmt {
 }
 
 // Uses lists the tensors whose elements a statement reads, in the order of its
-// operands. A Select reads nothing but uses the buffer that it slices.
+// operands; of what makes a view, the tensor that it is a view of.
 func Uses(s Stmt) []*Tensor {
 	uses, _ := slots(s)
 	return load(uses)
 }
 
-// Defs lists the tensors that a statement writes; for a Select, the view it makes.
+// Defs lists the tensors that a statement writes; of what makes a view, that view.
 func Defs(s Stmt) []*Tensor {
 	_, defs := slots(s)
 	return load(defs)
@@ -123,30 +123,11 @@ func SubstituteDefs(s Stmt, f func(*Tensor) *Tensor) {
 // only names memory.
 func MakesView(s Stmt) bool {
 	switch s.(type) {
-	case *Select, *Broadcast, *Permute, *Reshape, *Slice:
+	case *Select, *Either, *Broadcast, *Permute, *Reshape, *Slice:
 		return true
 	default:
 		return false
 	}
-}
-
-// ViewMakers finds the statements that make views. A Broadcast, Permute, Reshape or Slice makes none but
-// copies where its result has memory of its own, or is a slice of such: a view that a Select made.
-func ViewMakers(body []Stmt) map[Stmt]bool {
-	makers, selected := map[Stmt]bool{}, map[*Tensor]bool{}
-	Walk(body, func(s Stmt) bool {
-		if sel, ok := s.(*Select); ok {
-			selected[sel.Out] = true
-		}
-		return true
-	})
-	Walk(body, func(s Stmt) bool {
-		_, selects := s.(*Select)
-		out := Result(s)
-		makers[s] = MakesView(s) && out.Role == View && (selects || !selected[out])
-		return true
-	})
-	return makers
 }
 
 // Result is the tensor that a compute statement or a Communication writes, or nil.
@@ -191,6 +172,8 @@ func slots(s Stmt) (uses, defs []**Tensor) {
 	switch s := s.(type) {
 	case *Select:
 		return refs{&s.In}, refs{&s.Out}
+	case *Either:
+		return refs{&s.Then, &s.Else}, refs{&s.Out}
 	case *Set:
 		return refs{&s.In}, refs{&s.Out}
 	case *Matmul:

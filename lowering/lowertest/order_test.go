@@ -16,6 +16,7 @@ tensor C: bf16 [2, 4], mesh world, output
 tensor A_all: bf16 [4], mesh world, temp
 tensor A_own: bf16 [4], mesh world, view
 tensor C_s: bf16 [4], mesh world, view
+tensor C_own: bf16 [4], mesh world, view
 
 caller = GetCurrentStream
 A_all = Allocate
@@ -27,8 +28,8 @@ Wait(send)
 Wait(recv)
 C_s = Select(C, axis 0, index 0)
 C_s = Set(A_all)
-C_s = Select(C, axis 0, index 1)
-C_s = Set(A_own)
+C_own = Select(C, axis 0, index 1)
+C_own = Set(A_own)
 `
 
 const (

@@ -122,7 +122,6 @@ func (o *overlap) isLate(t *Task, loop *hostir.For) bool {
 func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.StreamRef) []hostir.Stmt {
 	v := part.Var
 	part.Body = newShift(o, v, by).list(part.Body)
-	o.RenameViews(part)
 	body := part.Body
 	var conds []expr.Expr
 	if end := part.Count.Size - by; end < a.loop.Count.Size {
@@ -144,7 +143,7 @@ func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.Stream
 	copies := hostir.Any(body, func(s hostir.Stmt) bool { return o.graph.of[s] != nil && o.graph.of[s].Exchange != nil })
 	hostir.Walk(body, func(s hostir.Stmt) bool {
 		_, shares := s.(*hostir.ShareMemHandles)
-		if t := o.graph.of[s]; copies && (shares || o.makes[s] || t != nil && t.Exchange != nil) {
+		if t := o.graph.of[s]; copies && (shares || t != nil && t.Exchange != nil) {
 			a.copied = append(a.copied, s)
 		}
 		return true

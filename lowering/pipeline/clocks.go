@@ -86,7 +86,7 @@ type underway struct {
 
 func newClocks(o *overlap, rank int, needed map[hostir.Stmt]bool) *clocks {
 	c := &clocks{
-		unroller: newUnroller(o.program, o.graph, o.makes, rank), needed: needed,
+		unroller: newUnroller(o.program, o.graph, rank), needed: needed,
 		streams: map[string]*stream{}, underway: map[string]*underway{},
 	}
 	c.current = c.stream(hostir.Caller)

@@ -10,7 +10,7 @@ import (
 type element struct {
 	stmt         hostir.Stmt
 	at           int           // in the program
-	names        []hostir.Stmt // what names its memory, and its streams, before it
+	names        []hostir.Stmt // what allocates its memory, and names its streams, before it
 	preds, succs []*element
 	tasks        []*Task
 	resource     string // what it keeps busy: the caller's stream, or that of a communicator or of copies
@@ -37,11 +37,11 @@ func (e *element) longest() *Task {
 // onCaller is the resource of what computes.
 const onCaller = "caller"
 
-// elements lists what a program does, with the order that edges ask for. What only names memory is
-// none, but goes with what it names memory for.
+// elements lists what a program does, with the order that edges ask for. An Allocate is none, but goes with
+// what uses the memory.
 func (o *overlap) elements(body []hostir.Stmt) []*element {
 	var list []*element
-	b := &elementBuilder{overlap: o, of: map[hostir.Stmt]*element{}, makers: map[*hostir.Tensor][]hostir.Stmt{}}
+	b := &elementBuilder{overlap: o, of: map[hostir.Stmt]*element{}, makers: map[*hostir.Tensor]hostir.Stmt{}}
 	for _, s := range body {
 		if len(o.tasks([]hostir.Stmt{s})) == 0 {
 			b.name(s)
@@ -58,9 +58,9 @@ func (o *overlap) elements(body []hostir.Stmt) []*element {
 // elementBuilder finds out what elements use and follow.
 type elementBuilder struct {
 	*overlap
-	of     map[hostir.Stmt]*element         // statement -> the element that holds it
-	makers map[*hostir.Tensor][]hostir.Stmt // tensor -> what allocates it or makes it a view
-	stream []hostir.Stmt                    // what names the caller's stream
+	of     map[hostir.Stmt]*element       // statement -> the element that holds it
+	makers map[*hostir.Tensor]hostir.Stmt // tensor -> what allocates it
+	stream []hostir.Stmt                  // what names the caller's stream
 }
 
 // name notes what a statement names.
@@ -69,10 +69,7 @@ func (b *elementBuilder) name(s hostir.Stmt) {
 		b.stream = append(b.stream, s)
 	}
 	if a, ok := s.(*hostir.Allocate); ok {
-		b.makers[a.Tensor] = append(b.makers[a.Tensor], s)
-	}
-	for _, t := range hostir.Defs(s) {
-		b.makers[t] = append(b.makers[t], s)
+		b.makers[a.Tensor] = s
 	}
 }
 
@@ -80,25 +77,18 @@ func (b *elementBuilder) name(s hostir.Stmt) {
 func (b *elementBuilder) fill(e *element) {
 	all := []hostir.Stmt{e.stmt}
 	seen := map[hostir.Stmt]bool{}
-	var needs func(t *hostir.Tensor)
-	needs = func(t *hostir.Tensor) {
-		for _, s := range b.makers[t] {
-			if !seen[s] {
-				seen[s] = true
-				for _, in := range hostir.Uses(s) {
-					needs(in)
-				}
-				e.names = append(e.names, s)
-			}
-		}
-	}
 	if _, isLoop := e.stmt.(*hostir.For); isLoop {
 		e.names = append(e.names, b.stream...)
 	}
 	hostir.Walk(all, func(s hostir.Stmt) bool {
 		b.of[s] = e
 		for _, t := range hostir.Mentions(s) {
-			needs(t)
+			for _, buffer := range hostir.Buffers(t) {
+				if made := b.makers[buffer]; made != nil && !seen[made] {
+					seen[made] = true
+					e.names = append(e.names, made)
+				}
+			}
 		}
 		return true
 	})

@@ -41,12 +41,11 @@ type InstanceEdge struct {
 
 // InstanceEdges unrolls a program on all ranks, and gives the edges from which those of its graph come.
 func InstanceEdges(p *hostir.Program) ([]InstanceEdge, error) {
-	makes := hostir.ViewMakers(p.Body)
-	g := &Graph{Tasks: tasksOf(p, makes)}
+	g := &Graph{Tasks: tasksOf(p)}
 	g.index()
 	var list []InstanceEdge
 	for _, rank := range p.Meshes[0].Ranks {
-		u := newUnroller(p, g, makes, rank)
+		u := newUnroller(p, g, rank)
 		if err := u.block(p.Body); err != nil {
 			return nil, err
 		}

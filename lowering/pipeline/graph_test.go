@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"github.com/hirgen/hirgen/lowering/hostir"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -64,24 +65,24 @@ func closure(n int, pairs []pair) [][]bool {
 
 // TestRuns compares the runs of windows with their elements, one by one.
 func TestRuns(t *testing.T) {
-	for _, w := range []window{
-		{size: []int64{2, 3, 4}, stride: []int64{12, 4, 1}, offset: 5},
-		{size: []int64{2, 3, 2}, stride: []int64{12, 4, 1}},
-		{size: []int64{3, 2}, stride: []int64{1, 3}, offset: 2},
-		{size: []int64{1, 3, 1}, stride: []int64{99, 7, 5}},
-		{size: []int64{2, 2, 2}, stride: []int64{2, 100, 1}},
+	for _, w := range []hostir.Window{
+		{Size: []int64{2, 3, 4}, Stride: []int64{12, 4, 1}, Offset: 5},
+		{Size: []int64{2, 3, 2}, Stride: []int64{12, 4, 1}},
+		{Size: []int64{3, 2}, Stride: []int64{1, 3}, Offset: 2},
+		{Size: []int64{1, 3, 1}, Stride: []int64{99, 7, 5}},
+		{Size: []int64{2, 2, 2}, Stride: []int64{2, 100, 1}},
 	} {
 		want := map[int64]bool{}
-		index := make([]int64, len(w.size))
+		index := make([]int64, len(w.Size))
 		for {
-			at := w.offset
+			at := w.Offset
 			for i, n := range index {
-				at += n * w.stride[i]
+				at += n * w.Stride[i]
 			}
 			want[at] = true
 			axis := len(index) - 1
 			for ; axis >= 0; axis-- {
-				if index[axis]++; index[axis] < w.size[axis] {
+				if index[axis]++; index[axis] < w.Size[axis] {
 					break
 				}
 				index[axis] = 0
@@ -91,7 +92,7 @@ func TestRuns(t *testing.T) {
 			}
 		}
 		got := map[int64]bool{}
-		for _, r := range w.runs() {
+		for _, r := range runs(w) {
 			for at := r.low; at < r.high; at++ {
 				if got[at] {
 					t.Errorf("%v: element %d is in two runs", w, at)
@@ -103,8 +104,8 @@ func TestRuns(t *testing.T) {
 			t.Errorf("%v: %v, not %v", w, got, want)
 		}
 	}
-	many := window{size: []int64{mostRuns + 1, 2}, stride: []int64{5, 1}, offset: 3}
-	if runs := many.runs(); len(runs) != 1 || runs[0] != (run{3, 3 + 5*mostRuns + 2}) {
-		t.Errorf("a window in many pieces is %v", runs)
+	many := hostir.Window{Size: []int64{mostRuns + 1, 2}, Stride: []int64{5, 1}, Offset: 3}
+	if list := runs(many); len(list) != 1 || list[0] != (run{3, 3 + 5*mostRuns + 2}) {
+		t.Errorf("a window in many pieces is %v", list)
 	}
 }

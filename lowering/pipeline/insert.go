@@ -32,9 +32,6 @@ func (w *waits) joined(out []hostir.Stmt, wait, next hostir.Stmt) []hostir.Stmt 
 		return out
 	}
 	n := len(out) - 1
-	for n >= 0 && w.makes[out[n]] {
-		n--
-	}
 	if n < 0 {
 		return append(out, wait)
 	}

@@ -93,9 +93,6 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 			o.forks[s], o.around[s] = list[0], on
 		}
 	}
-	if lends != nil {
-		o.RenameViews(lends)
-	}
 	if others != nil {
 		hostir.RunOn(on, others)
 		others.Note = what + " issued up front; each statement below waits for its own data only"

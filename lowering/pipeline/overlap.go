@@ -34,7 +34,7 @@ func Overlap(p *hostir.Program) error {
 // overlapBy does so by the edges of a graph.
 func overlapBy(graph *Graph, p *hostir.Program) error {
 	o := &overlap{
-		Projector: NewProjector(p), graph: graph,
+		Projector: NewProjector(p), graph: graph, names: hostir.NewNamer(p),
 		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{}, around: map[hostir.Stmt]hostir.StreamRef{},
 		led: map[*Task]bool{},
 	}
@@ -58,6 +58,7 @@ func overlapBy(graph *Graph, p *hostir.Program) error {
 // overlap rewrites one program.
 type overlap struct {
 	*Projector
+	names     *hostir.Namer
 	graph     *Graph
 	reference bool // streams wait for each other as in the reference system
 	derive    bool // waits stand where edges ask for them, not where transfers are issued
@@ -141,9 +142,9 @@ func (o *overlap) loop(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	return list
 }
 
-// computes reports whether statements do more than name memory and move data between ranks.
+// computes reports whether statements do more than move data between ranks.
 func (o *overlap) computes(body []hostir.Stmt) bool {
 	return hostir.Any(body, func(s hostir.Stmt) bool {
-		return len(hostir.Defs(s)) > 0 && !isTransfer(s) && !o.makes[s]
+		return len(hostir.Defs(s)) > 0 && !isTransfer(s)
 	})
 }

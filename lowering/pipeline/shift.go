@@ -13,19 +13,21 @@ type shift struct {
 	*overlap
 	by        int64                // iterations
 	at        map[string]expr.Expr // loop variable -> its value then
+	variable  string
 	handles   map[string]string
-	made      map[hostir.Stmt]hostir.Stmt // statement -> that of the later iteration
+	views     map[*hostir.Tensor]*hostir.Tensor // of the iteration at hand -> of the later one
+	made      map[hostir.Stmt]hostir.Stmt       // statement -> that of the later iteration
 	exchanges map[*hostir.Exchange]*hostir.Exchange
 }
 
 func newShift(o *overlap, variable string, by int64) *shift {
 	return &shift{
-		overlap: o, by: by, handles: map[string]string{}, made: map[hostir.Stmt]hostir.Stmt{}, exchanges: map[*hostir.Exchange]*hostir.Exchange{},
+		overlap: o, by: by, variable: variable, views: map[*hostir.Tensor]*hostir.Tensor{}, handles: map[string]string{}, made: map[hostir.Stmt]hostir.Stmt{}, exchanges: map[*hostir.Exchange]*hostir.Exchange{},
 		at: map[string]expr.Expr{variable: &expr.Binary{Op: "+", X: expr.Var(variable), Y: expr.Int(by)}},
 	}
 }
 
-// list changes statements whose loops, branches and views are theirs alone.
+// list changes statements whose loops and branches are theirs alone.
 func (s *shift) list(body []hostir.Stmt) []hostir.Stmt {
 	body = hostir.Rewrite(body, func(one hostir.Stmt) []hostir.Stmt {
 		s.made[one] = s.statement(one)
@@ -46,8 +48,6 @@ func (s *shift) statement(one hostir.Stmt) hostir.Stmt {
 	switch one := one.(type) {
 	case *hostir.If:
 		one.Cond = expr.Substitute(one.Cond, s.at)
-	case *hostir.Select:
-		one.Index = expr.Substitute(one.Index, s.at)
 	case *hostir.Communication:
 		c := *one
 		c.Handle = s.handle(c.Handle)
@@ -85,13 +85,15 @@ func (s *shift) statement(one hostir.Stmt) hostir.Stmt {
 // handle is the new name of a transfer or a group.
 func (s *shift) handle(old string) string {
 	if s.handles[old] == "" {
-		s.handles[old] = s.Fresh(old + "_ahead")
+		s.handles[old] = s.names.Fresh(old + "_ahead")
 	}
 	return s.handles[old]
 }
 
 // task notes what a new transfer is that of.
 func (s *shift) task(old, transfer hostir.Stmt) hostir.Stmt {
+	hostir.SubstituteUses(transfer, s.view)
+	hostir.SubstituteDefs(transfer, s.view)
 	t := *s.graph.of[old]
 	t.Stmt, t.Ahead = transfer, &Ahead{s.graph.of[old], s.by}
 	t.Conds = slices.Clone(t.Conds)
@@ -100,6 +102,36 @@ func (s *shift) task(old, transfer hostir.Stmt) hostir.Stmt {
 	}
 	s.graph.of[transfer] = &t
 	return transfer
+}
+
+// view is what a view is in the later iteration.
+func (s *shift) view(t *hostir.Tensor) *hostir.Tensor {
+	if !hostir.Depends(t, s.variable) {
+		return t
+	}
+	if s.views[t] == nil {
+		s.views[t] = s.viewAs(t, s.names.Fresh(t.Name))
+		s.program.Tensors = append(s.program.Tensors, s.views[t])
+	}
+	return s.views[t]
+}
+
+// viewAs is a view in the later iteration, with a name.
+func (s *shift) viewAs(t *hostir.Tensor, name string) *hostir.Tensor {
+	view := *t
+	view.Name = name
+	if either, ok := t.Of.(*hostir.Either); ok {
+		view.Of = &hostir.Either{
+			Info: either.Info, Out: &view, Then: s.viewAs(either.Then, name), Else: s.viewAs(either.Else, name), Cond: expr.Substitute(either.Cond, s.at),
+		}
+		return &view
+	}
+	view.Of = hostir.MadeAs(t.Of, &view)
+	hostir.SubstituteUses(view.Of, s.view)
+	if sel, ok := view.Of.(*hostir.Select); ok {
+		sel.Index = expr.Substitute(sel.Index, s.at)
+	}
+	return &view
 }
 
 // exchange has both sides of a new copy between shared memories.

@@ -108,11 +108,14 @@ func withSlots(t *testing.T, p *model.Pipeline, at int, slots int64) (*lowertest
 	if err := lowering.Run(program, lowering.Passes[:at], lowering.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	found := false
+	found, seen := false, map[*hostir.Tensor]bool{}
 	hostir.Walk(program.Body, func(s hostir.Stmt) bool {
-		if sel, ok := s.(*hostir.Select); ok && sel.In.Role == hostir.Temp && expr.Mentions(sel.Index, "s") {
-			sel.Index, found = &expr.Binary{Op: "%", X: sel.Index, Y: expr.Int(slots)}, true
-		}
+		hostir.Views(s, func(t *hostir.Tensor) {
+			if sel, ok := t.Of.(*hostir.Select); ok && !seen[t] && sel.In.Role == hostir.Temp && expr.Mentions(sel.Index, "s") {
+				sel.Index, found = &expr.Binary{Op: "%", X: sel.Index, Y: expr.Int(slots)}, true
+			}
+			seen[t] = true
+		})
 		return true
 	})
 	if !found {

@@ -36,10 +36,7 @@ func (o *overlap) tasks(body []hostir.Stmt) []*Task {
 // overSubChunks reports whether a loop goes over the sub-chunks of shards, whose work may hold loops
 // over shards.
 func (o *overlap) overSubChunks(loop *hostir.For) bool {
-	return hostir.Any(loop.Body, func(s hostir.Stmt) bool {
-		sel, ok := s.(*hostir.Select)
-		return ok && sel.Parts > 0 && sel.Index == expr.Var(loop.Var)
-	})
+	return hostir.Any(loop.Body, func(s hostir.Stmt) bool { return hostir.NamesPart(s, 0, loop.Var) })
 }
 
 // subChunks schedules a loop over sub-chunks. Where the schedule says how many GEMMs make one, these

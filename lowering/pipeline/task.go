@@ -56,15 +56,14 @@ func isTransfer(s hostir.Stmt) bool {
 
 // collector lists the tasks of a program.
 type collector struct {
-	makes     map[hostir.Stmt]bool
 	exchanges map[string]*hostir.Exchange
 	loops     []*hostir.For
 	conds     []expr.Expr
 	tasks     []*Task
 }
 
-func tasksOf(p *hostir.Program, makes map[hostir.Stmt]bool) []*Task {
-	c := &collector{makes: makes, exchanges: hostir.Exchanges(p)}
+func tasksOf(p *hostir.Program) []*Task {
+	c := &collector{exchanges: hostir.Exchanges(p)}
 	c.block(p.Body)
 	return c.tasks
 }
@@ -99,9 +98,9 @@ func (c *collector) under(cond expr.Expr, body []hostir.Stmt) {
 	c.conds = c.conds[:len(c.conds)-1]
 }
 
-// leaf adds a statement, unless it only names memory.
+// leaf adds a statement that uses tensors.
 func (c *collector) leaf(s hostir.Stmt) {
-	if len(hostir.Uses(s))+len(hostir.Defs(s)) == 0 || c.makes[s] {
+	if len(hostir.Uses(s))+len(hostir.Defs(s)) == 0 {
 		return
 	}
 	t := &Task{Stmt: s, Loops: slices.Clone(c.loops), Conds: slices.Clone(c.conds), id: len(c.tasks)}

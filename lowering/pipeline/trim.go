@@ -9,15 +9,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// trim takes the iterations out of a loop in which a branch, all that the body has but for views,
+// trim takes the iterations out of a loop in which a branch, all that the body has,
 // leaves out everything; the branch may stand in loops that hold nothing else.
 //
 //	before: For s in D: If s != 0: x
 //	after:  For s in 1..D: x
 func (j *Projector) trim(loop *hostir.For, around ...*hostir.For) {
 	around = append(slices.Clone(around), loop)
-	work := slices.IndexFunc(loop.Body, func(s hostir.Stmt) bool { return !j.makes[s] })
-	if work < len(loop.Body)-1 {
+	if len(loop.Body) > 1 {
 		around = nil
 	}
 	for i, s := range loop.Body {

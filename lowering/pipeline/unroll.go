@@ -11,12 +11,11 @@ import (
 // may be any expressions of loop variables and the rank: what counts is which elements they give.
 // The cost grows with the instances of the statements, times the ranks.
 func Build(p *hostir.Program) (*Graph, error) {
-	makes := hostir.ViewMakers(p.Body)
-	g := &Graph{Tasks: tasksOf(p, makes)}
+	g := &Graph{Tasks: tasksOf(p)}
 	g.index()
 	found := newEdges()
 	for _, rank := range p.Meshes[0].Ranks {
-		u := newUnroller(p, g, makes, rank)
+		u := newUnroller(p, g, rank)
 		if err := u.block(p.Body); err != nil {
 			return nil, err
 		}
@@ -40,20 +39,18 @@ type instance struct {
 // unroller runs through the statements of one rank.
 type unroller struct {
 	graph     *Graph
-	makes     map[hostir.Stmt]bool
 	rank      int
 	env       map[string]int64
 	iter      []int64
-	windows   map[*hostir.Tensor]window
 	buffers   map[*hostir.Tensor]*history
 	instances []instance
 	pairs     []pair
 }
 
-func newUnroller(p *hostir.Program, g *Graph, makes map[hostir.Stmt]bool, rank int) *unroller {
+func newUnroller(p *hostir.Program, g *Graph, rank int) *unroller {
 	u := &unroller{
-		graph: g, makes: makes, rank: rank, env: map[string]int64{"rank": int64(rank)},
-		windows: map[*hostir.Tensor]window{}, buffers: map[*hostir.Tensor]*history{},
+		graph: g, rank: rank, env: map[string]int64{"rank": int64(rank)},
+		buffers: map[*hostir.Tensor]*history{},
 	}
 	for _, param := range p.Params {
 		u.env[param.Name] = param.Value
@@ -92,19 +89,9 @@ func (u *unroller) statement(s hostir.Stmt) error {
 			return u.block(s.Body)
 		}
 		return u.block(s.Else)
-	case *hostir.Select:
-		if !u.takesPart(s) {
-			return nil
-		}
-		index, err := u.eval(s.Index)
-		u.windows[s.Out] = u.window(s.In).selected(s, index)
-		return err
 	}
-	switch t := u.graph.of[s]; {
-	case u.makes[s]:
-		u.windows[hostir.Result(s)] = u.window(hostir.Uses(s)[0]).aliased(s)
-	case t != nil && u.takesPart(s):
-		u.run(t)
+	if t := u.graph.of[s]; t != nil && u.takesPart(s) {
+		return u.run(t)
 	}
 	return nil
 }
@@ -132,20 +119,27 @@ func (u *unroller) takesPart(s hostir.Stmt) bool {
 }
 
 // run notes what an instance of a task reads and writes.
-func (u *unroller) run(t *Task) {
+func (u *unroller) run(t *Task) error {
 	at := len(u.instances)
 	u.instances = append(u.instances, instance{t, slices.Clone(u.iter)})
 	reads, writes := u.sides(t.Stmt)
 	for _, in := range hostir.Uses(t.Stmt) {
-		if reads {
-			u.access(in, at, false)
+		if !reads {
+			continue
+		}
+		if err := u.access(in, at, false); err != nil {
+			return err
 		}
 	}
 	for _, out := range hostir.Defs(t.Stmt) {
-		if writes {
-			u.access(out, at, true)
+		if !writes {
+			continue
+		}
+		if err := u.access(out, at, true); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // sides reports whether the rank reads and writes the tensors of a statement: of a communication with
@@ -163,16 +157,20 @@ func (u *unroller) sides(s hostir.Stmt) (reads, writes bool) {
 	return true, true
 }
 
-func (u *unroller) access(t *hostir.Tensor, at int, writes bool) {
-	w := u.window(t)
-	h := u.buffers[w.buffer]
+func (u *unroller) access(t *hostir.Tensor, at int, writes bool) error {
+	w, err := hostir.WindowOf(t, u.eval)
+	if err != nil {
+		return err
+	}
+	h := u.buffers[w.Buffer]
 	if h == nil {
 		h = &history{}
-		u.buffers[w.buffer] = h
+		u.buffers[w.Buffer] = h
 	}
-	for _, r := range w.runs() {
+	for _, r := range runs(w) {
 		u.pairs = h.access(r, at, writes, func(other int) bool { return u.instances[at].excludes(u.instances[other]) }, u.pairs)
 	}
+	return nil
 }
 
 // excludes reports whether one of two instances alone takes place: the transfers of one iteration
@@ -181,14 +179,6 @@ func (i instance) excludes(other instance) bool {
 	a, ok := i.task.Stmt.(*hostir.P2PCommunication)
 	b, ok2 := other.task.Stmt.(*hostir.P2PCommunication)
 	return ok && ok2 && a.Reach != b.Reach && a.Reach != hostir.Anywhere && b.Reach != hostir.Anywhere && slices.Equal(i.iter, other.iter)
-}
-
-// window is what a tensor names at this point.
-func (u *unroller) window(t *hostir.Tensor) window {
-	if w, ok := u.windows[t]; ok {
-		return w
-	}
-	return bufferWindow(t)
 }
 
 func (u *unroller) eval(e expr.Expr) (int64, error) {

@@ -36,8 +36,9 @@ func Lower(p *hostir.Program, reserved ...string) (lowered *Lowered, err error) 
 	b := newBuilder(p, reserved)
 	b.constants()
 	b.arguments()
-	b.nameRepeats(p.Body, "")
-	body, err := b.list(p.Body)
+	explicit := hostir.Explicit(p.Body)
+	b.nameRepeats(explicit, "")
+	body, err := b.list(explicit)
 	if err != nil {
 		return nil, err
 	}

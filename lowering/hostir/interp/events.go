@@ -141,7 +141,7 @@ func (m *machine) joinTouches() {
 }
 
 func (t touch) access() Access {
-	a := Access{Rank: t.rank, Stmt: t.stmt, Iteration: t.iteration, Writes: t.writes, Elements: make([]int64, 0, t.view.elements())}
+	a := Access{Rank: t.rank, Stmt: t.stmt, Iteration: t.iteration, Writes: t.writes, Elements: make([]int64, 0, t.view.Elements())}
 	if len(t.view.data) > 0 {
 		a.Buffer = &t.view.data[0]
 	}

@@ -1,12 +1,11 @@
 package interp
 
 import (
-	"slices"
 	"strconv"
 
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/tasks"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // block issues statements in order.
@@ -52,7 +51,7 @@ func (r *rank) statement(s hostir.Stmt) error {
 		return err
 	case *hostir.SumLoans:
 		return r.sumLoans(s)
-	case *hostir.Allocate, *hostir.Deallocate, *hostir.Select:
+	case *hostir.Allocate, *hostir.Deallocate:
 		return r.buffer(s)
 	case *hostir.Communication, *hostir.P2PCommunication, *hostir.StartCoalescing, *hostir.EndCoalescing, *hostir.Wait, *hostir.ShareMemHandles:
 		return r.transfer(s)
@@ -91,7 +90,7 @@ func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (*tasks.Stream, error
 	return r.stream("worker " + strconv.FormatInt(index, 10)), nil
 }
 
-// buffer handles the statements that make and free buffers and views.
+// buffer handles the statements that make and free buffers.
 func (r *rank) buffer(s hostir.Stmt) error {
 	switch s := s.(type) {
 	case *hostir.Allocate:
@@ -105,29 +104,15 @@ func (r *rank) buffer(s hostir.Stmt) error {
 		}
 		delete(r.views, s.Tensor)
 		r.spoil(r.current, s, v)
-	case *hostir.Select:
-		in, err := r.view(s, s.In)
-		if err != nil || in == nil {
-			return err
-		}
-		index, err := r.eval(s, s.Index)
-		if err != nil {
-			return err
-		}
-		if s.Axis >= len(in.size) || index < 0 || index >= s.Indices() {
-			return r.fail(s, "index %d is outside of axis %d of %s", index, s.Axis, s.In.Name)
-		}
-		if s.Parts != 0 {
-			r.views[s.Out] = in.part(s.Axis, index, s.Parts).listing(s.In, s.Out)
-		} else {
-			r.views[s.Out] = in.slice(s.Axis, index)
-		}
 	}
 	return nil
 }
 
-// view is the buffer of t as it stands; nil on a rank that has no part of t.
+// view is what the rank holds of t; nil on a rank that has no part of t.
 func (r *rank) view(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
+	if t.Of != nil && r.holds(t) {
+		return r.window(s, t)
+	}
 	v := r.views[t]
 	if v == nil && r.holds(t) && !r.machine.allocates && t.Role == hostir.Temp {
 		v = newBuffer(t) // before streams are lowered, buffers need no statement
@@ -139,7 +124,23 @@ func (r *rank) view(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
 	return v, nil
 }
 
-// compute issues a statement that computes on the current stream.
+// window is what the rank holds of a view, in the iteration at hand.
+func (r *rank) window(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
+	w, err := hostir.WindowOf(t, func(e expr.Expr) (int64, error) { return r.eval(s, e) })
+	switch {
+	case err != nil:
+		return nil, r.fail(s, "%v", err)
+	case w.Whole:
+		return nil, r.fail(s, "a view cannot reshape a buffer that is not row-major")
+	}
+	buffer, err := r.view(s, w.Buffer)
+	if err != nil || buffer == nil {
+		return nil, err
+	}
+	return &view{buffer.data, w}, nil
+}
+
+// compute issues a statement that computes.
 func (r *rank) compute(s hostir.Stmt) error {
 	if crosses(s) {
 		if r.machine.allocates && !hostir.MayMove(s) {
@@ -155,7 +156,7 @@ func (r *rank) compute(s hostir.Stmt) error {
 	if err != nil {
 		return err
 	}
-	if out.Role == hostir.View && (r.views[out] == nil || r.aliases[out]) {
+	if out.Role == hostir.View && out.Of == nil && (r.views[out] == nil || r.aliases[out]) {
 		v, err := r.alias(s, in[0])
 		r.views[out], r.aliases[out] = v, true
 		return err
@@ -186,32 +187,11 @@ func (r *rank) operands(s hostir.Stmt) ([]*view, error) {
 	return in, nil
 }
 
-// alias makes the result of a Reshape, Broadcast, Permute or Slice a view of its operand.
+// alias makes the result of a Reshape, Broadcast or Permute a view of its operand.
 func (r *rank) alias(s hostir.Stmt, in *view) (*view, error) {
-	out := newView(hostir.Result(s))
-	for _, cut := range hostir.Ranges(s) {
-		in = in.from(cut.InAxis, cut.From, cut.Size)
-		out.stride[cut.OutAxis] = in.stride[cut.InAxis]
-	}
-	if _, reshapes := s.(*hostir.Reshape); !reshapes {
-		for i, j := range hostir.AxisMap(s)[0] {
-			if j != hostir.Unmapped {
-				out.stride[j] = in.stride[i]
-			}
-		}
-		out.data, out.offset = in.data, in.offset
-		return out, nil
-	}
-	_, adds := s.(*hostir.Broadcast) // an axis of one element fits between any strides
-	if _, ok := in.contiguous(); (!ok || !in.rowMajor()) && ((!adds && !stillSliced(s)) || !out.follow(in)) {
+	w := in.Aliased(s)
+	if w.Whole {
 		return nil, r.fail(s, "a view cannot reshape a buffer that is not row-major")
 	}
-	out.data, out.offset = in.data, in.offset
-	return out, nil
-}
-
-// stillSliced reports whether a pipeline has yet to slice a statement: its slices are then what it is
-// a view of, and not the whole buffer.
-func stillSliced(s hostir.Stmt) bool {
-	return slices.ContainsFunc(hostir.AxisMap(s)[0], func(j int) bool { return j != hostir.Unmapped && hostir.Result(s).Axes[j].Kind == domain.Stream })
+	return &view{in.data, w}, nil
 }

@@ -29,13 +29,13 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	strides, start := [][]int64{out.stride}, []int64{out.offset}
+	strides, start := [][]int64{out.Stride}, []int64{out.Offset}
 	for i, row := range hostir.AxisMap(s) {
 		strides = append(strides, along(in[i], row, out))
-		start = append(start, in[i].offset)
+		start = append(start, in[i].Offset)
 	}
 	return func() error {
-		walk(out.size, strides, start, func(at []int64) { out.data[at[0]] = dtype.Round(element(at[1:])) })
+		walk(out.Size, strides, start, func(at []int64) { out.data[at[0]] = dtype.Round(element(at[1:])) })
 		return nil
 	}, nil
 }
@@ -66,8 +66,8 @@ func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() e
 		for i, r := range ranges {
 			from, to := in[i].from(r.InAxis, r.From, r.Size), out.from(r.OutAxis, r.To, r.Size)
 			strides := along(from, rows[i], to)
-			strides[r.OutAxis] = from.stride[r.InAxis]
-			walk(to.size, [][]int64{to.stride, strides}, []int64{to.offset, from.offset}, func(at []int64) {
+			strides[r.OutAxis] = from.Stride[r.InAxis]
+			walk(to.Size, [][]int64{to.Stride, strides}, []int64{to.Offset, from.Offset}, func(at []int64) {
 				out.data[at[0]] = dtype.Round(in[i].data[at[1]])
 			})
 		}
@@ -81,12 +81,12 @@ func fused(s *hostir.Fused, out *view, in []*view) func() error {
 	if s.FoldsRows() {
 		result = hostir.Unmapped
 	}
-	outer, columns := slices.Clone(out.size), s.Columns()
-	strides, start, steps := [][]int64{out.stride}, []int64{out.offset}, make([]int64, len(in))
+	outer, columns := slices.Clone(out.Size), s.Columns()
+	strides, start, steps := [][]int64{out.Stride}, []int64{out.Offset}, make([]int64, len(in))
 	for i, row := range hostir.AxisMap(s) {
-		strides, start = append(strides, along(in[i], row, out)), append(start, in[i].offset)
-		if last := lastAxis(s.In[i]); last >= 0 && in[i].size[last] > 1 {
-			steps[i] = in[i].stride[last]
+		strides, start = append(strides, along(in[i], row, out)), append(start, in[i].Offset)
+		if last := lastAxis(s.In[i]); last >= 0 && in[i].Size[last] > 1 {
+			steps[i] = in[i].Stride[last]
 		}
 	}
 	if result >= 0 {
@@ -104,7 +104,7 @@ func fused(s *hostir.Fused, out *view, in []*view) func() error {
 			for c, value := range s.Body.Row(rows) {
 				to := at[0]
 				if result >= 0 {
-					to += int64(c) * out.stride[result]
+					to += int64(c) * out.Stride[result]
 				}
 				out.data[to] = s.Out.DType.Round(value)
 			}
@@ -124,10 +124,10 @@ func lastAxis(t *hostir.Tensor) int {
 // along gives an operand's stride for each axis of the result: zero where the operand
 // has no such axis, or one element that stretches.
 func along(in *view, row []int, out *view) []int64 {
-	strides := make([]int64, len(out.size))
+	strides := make([]int64, len(out.Size))
 	for i, j := range row {
-		if j != hostir.Unmapped && in.size[i] > 1 {
-			strides[j] = in.stride[i]
+		if j != hostir.Unmapped && in.Size[i] > 1 {
+			strides[j] = in.Stride[i]
 		}
 	}
 	return strides
@@ -167,7 +167,7 @@ func reduction(s *hostir.Reduce, in *view) (func(at []int64) float64, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("there is no function %q", s.Fn)
 	}
-	count, step := in.size[s.Axis], in.stride[s.Axis]
+	count, step := in.Size[s.Axis], in.Stride[s.Axis]
 	return func(at []int64) float64 {
 		value := in.data[at[0]]
 		for i := int64(1); i < count; i++ {
@@ -182,7 +182,7 @@ func reduction(s *hostir.Reduce, in *view) (func(at []int64) float64, error) {
 func product(x, y *hostir.Tensor, fromEnd int, in []*view) func(at []int64) float64 {
 	a, b := hostir.Live(x), hostir.Live(y)
 	i, j := a[len(a)-1], b[len(b)-fromEnd]
-	count, stepX, stepY := in[0].size[i], in[0].stride[i], in[1].stride[j]
+	count, stepX, stepY := in[0].Size[i], in[0].Stride[i], in[1].Stride[j]
 	return func(at []int64) float64 {
 		sum := float32(0)
 		for k := range count {

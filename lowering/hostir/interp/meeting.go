@@ -101,7 +101,7 @@ func compatible(a, b *part) bool {
 			hostir.LocalElements(s.In) == hostir.LocalElements(o.In) && s.In.DType == o.In.DType
 	case *hostir.P2PCommunication:
 		o, ok := b.stmt.(*hostir.P2PCommunication)
-		return ok && s.Send != o.Send && a.in[0].elements() == b.in[0].elements() && s.Buffer.DType == o.Buffer.DType
+		return ok && s.Send != o.Send && a.in[0].Elements() == b.in[0].Elements() && s.Buffer.DType == o.Buffer.DType
 	default:
 		return a.stmt == b.stmt
 	}

@@ -123,8 +123,8 @@ func (r *rank) fill(t *hostir.Tensor, in *Array, rehearsal bool) error {
 		r.spoil(r.current, nil, v)
 		return nil
 	}
-	if in == nil || int64(len(in.Data)) != v.elements() {
-		return fmt.Errorf("rank %d has no input %s with %d elements", r.number, t.Name, v.elements())
+	if in == nil || int64(len(in.Data)) != v.Elements() {
+		return fmt.Errorf("rank %d has no input %s with %d elements", r.number, t.Name, v.Elements())
 	}
 	write := r.issue(r.current, nil, func() error {
 		i := 0

@@ -65,7 +65,7 @@ func (r *rank) together(s hostir.Stmt) error {
 	if err != nil {
 		return err
 	}
-	if out.Role == hostir.View && r.views[out] == nil && r.holds(out) {
+	if out.Role == hostir.View && out.Of == nil && r.views[out] == nil && r.holds(out) {
 		r.views[out] = newBuffer(out)
 	}
 	v, err := r.view(s, out)
@@ -112,7 +112,7 @@ func reshard(s hostir.Stmt, parts []*part) error {
 		for _, p := range parts {
 			if p.in[i] != nil {
 				window := share(whole[i], t, p.rank.number)
-				walk(window.size, [][]int64{window.stride, p.in[i].stride}, []int64{window.offset, p.in[i].offset},
+				walk(window.Size, [][]int64{window.Stride, p.in[i].Stride}, []int64{window.Offset, p.in[i].Offset},
 					func(at []int64) { window.data[at[0]] = p.in[i].data[at[1]] })
 			}
 		}
@@ -129,7 +129,7 @@ func reshard(s hostir.Stmt, parts []*part) error {
 	for _, p := range parts {
 		if p.out != nil {
 			window := share(result, out, p.rank.number)
-			walk(window.size, [][]int64{window.stride, p.out.stride}, []int64{window.offset, p.out.offset},
+			walk(window.Size, [][]int64{window.Stride, p.out.Stride}, []int64{window.Offset, p.out.Offset},
 				func(at []int64) { p.out.data[at[1]] = window.data[at[0]] })
 		}
 	}
@@ -150,11 +150,12 @@ func wholeView(t *hostir.Tensor) *view {
 
 // share is the window of a rank on the whole of t.
 func share(whole *view, t *hostir.Tensor, rank int) *view {
-	w := &view{data: whole.data, offset: whole.offset, size: slices.Clone(whole.size), stride: whole.stride}
+	w := &view{data: whole.data, Window: whole.Window}
+	w.Size = slices.Clone(whole.Size)
 	for i, a := range t.Axes {
 		if a.Kind == domain.Device {
-			w.offset += int64(t.Mesh.Coordinate(rank, a.Mesh)) * w.stride[i]
-			w.size[i] = 1
+			w.Offset += int64(t.Mesh.Coordinate(rank, a.Mesh)) * w.Stride[i]
+			w.Size[i] = 1
 		}
 	}
 	return w

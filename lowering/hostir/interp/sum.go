@@ -68,11 +68,11 @@ func (r *rank) sum(s *hostir.SumLoans, out, own *view, parts []borrowed) error {
 			from = b.loan.owner.in[0]
 		}
 		part, ok := from.contiguous()
-		if !ok || b.of.offset+int64(len(part)) > out.offset+int64(len(result)) {
+		if !ok || b.of.Offset+int64(len(part)) > out.Offset+int64(len(result)) {
 			return r.fail(s, "a part is not contiguous, or reaches behind the result")
 		}
 		for i, x := range part {
-			at := b.of.offset - out.offset + int64(i)
+			at := b.of.Offset - out.Offset + int64(i)
 			values[at] = float64(float32(values[at] + x))
 		}
 	}

@@ -40,8 +40,57 @@ func generate(seed uint64) *hostir.Program {
 	if seed < second && seed%4 == 0 {
 		g.p.Otherwise = generate(seed + second)
 	}
-	g.p.Body = g.block(3)
+	g.views()
+	g.p.Body = append([]hostir.Stmt{&hostir.Allocate{Tensor: g.p.Tensors[0]}}, g.block(3)...)
+	named := map[*hostir.Tensor]bool{}
+	hostir.Walk(g.p.Body, func(s hostir.Stmt) bool {
+		hostir.Views(s, func(t *hostir.Tensor) { named[t] = true })
+		return true
+	})
+	for _, t := range g.p.Tensors {
+		if !named[t] {
+			t.Of = nil // text has no place to say it
+		}
+	}
 	return g.p
+}
+
+// views makes views of what stands before them.
+func (g *generator) views() {
+	for i, t := range g.p.Tensors {
+		if t.Role != hostir.View || i == 0 {
+			continue
+		}
+		in := func() *hostir.Tensor { return g.p.Tensors[g.IntN(i)] }
+		selects := func() *hostir.Select {
+			return &hostir.Select{Info: g.info(), Out: t, In: in(), Axis: g.IntN(4), Index: g.expr(3), Parts: g.Int64N(3)}
+		}
+		switch g.IntN(6) {
+		case 0:
+			t.Of = &hostir.Broadcast{Info: g.info(), Out: t, In: in(), Axis: g.IntN(4)}
+		case 1:
+			t.Of = &hostir.Permute{Info: g.info(), Out: t, In: in(), Perm: g.Perm(g.IntN(4))}
+		case 2:
+			t.Of = &hostir.Reshape{Info: g.info(), Out: t, In: in()}
+		case 3:
+			t.Of = selects()
+			if other := selects(); Statement(other) != Statement(t.Of) {
+				hostir.Otherwise(t, g.info(), &expr.Binary{Op: g.pick("==", "!="), X: g.expr(1), Y: g.expr(1)}, other)
+			}
+		default:
+			t.Of = selects()
+		}
+	}
+}
+
+// buffer is a tensor that is no view.
+func (g *generator) buffer() *hostir.Tensor {
+	for _, t := range g.p.Tensors {
+		if t.Role != hostir.View && g.IntN(2) == 0 {
+			return t
+		}
+	}
+	return g.p.Tensors[0]
 }
 
 func (g *generator) choices() {
@@ -69,7 +118,7 @@ func (g *generator) extent() domain.Extent {
 func (g *generator) makeTensor(i int) *hostir.Tensor {
 	t := &hostir.Tensor{Name: fmt.Sprintf("axis%d", i), DType: domain.DTypes[g.IntN(3)], Role: hostir.Role(g.IntN(4)), Pos: g.pos()}
 	if i == 0 {
-		t.Name = "axis" // a name that is a keyword elsewhere
+		t.Name, t.Role = "axis", hostir.Input // a name that is a keyword elsewhere
 	}
 	for range g.IntN(5) {
 		a := domain.Axis{Kind: domain.Kind(g.IntN(5)), Extent: g.extent()}
@@ -180,9 +229,6 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 			return &hostir.SumLoans{Info: g.info(), Out: g.tensor(), In: g.tensor(), Body: g.block(depth)}
 		},
 		func(g *generator, _ int) hostir.Stmt {
-			return &hostir.Select{Info: g.info(), Out: g.tensor(), In: g.tensor(), Axis: g.IntN(4), Index: g.expr(3), Parts: g.Int64N(3)}
-		},
-		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Set{Info: g.info(), Out: g.tensor(), In: g.tensor()}
 		},
 		func(g *generator, _ int) hostir.Stmt {
@@ -192,17 +238,17 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 			return &hostir.Linear{Info: g.info(), Out: g.tensor(), X: g.tensor(), W: g.tensor(), Bias: g.optional(), Addend: g.optional(), OneRow: g.IntN(2) == 0}
 		},
 		func(g *generator, _ int) hostir.Stmt {
-			return &hostir.Broadcast{Info: g.info(), Out: g.tensor(), In: g.tensor(), Axis: g.IntN(4)}
+			return &hostir.Broadcast{Info: g.info(), Out: g.buffer(), In: g.tensor(), Axis: g.IntN(4)}
 		},
 		func(g *generator, _ int) hostir.Stmt {
-			return &hostir.Permute{Info: g.info(), Out: g.tensor(), In: g.tensor(), Perm: g.Perm(g.IntN(4))}
+			return &hostir.Permute{Info: g.info(), Out: g.buffer(), In: g.tensor(), Perm: g.Perm(g.IntN(4))}
 		},
 		func(g *generator, _ int) hostir.Stmt {
-			return &hostir.Reshape{Info: g.info(), Out: g.tensor(), In: g.tensor()}
+			return &hostir.Reshape{Info: g.info(), Out: g.buffer(), In: g.tensor()}
 		},
 		func(g *generator, _ int) hostir.Stmt { return &hostir.Positions{Info: g.info(), Out: g.tensor()} },
 		func(g *generator, _ int) hostir.Stmt {
-			return &hostir.Slice{Info: g.info(), Out: g.tensor(), In: g.tensor(), Axis: g.IntN(4), Start: g.extent()}
+			return &hostir.Slice{Info: g.info(), Out: g.buffer(), In: g.tensor(), Axis: g.IntN(4), Start: g.extent()}
 		},
 		func(g *generator, _ int) hostir.Stmt {
 			s := &hostir.Concat{Info: g.info(), Out: g.tensor(), Axis: g.IntN(4)}

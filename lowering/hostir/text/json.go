@@ -89,7 +89,7 @@ func programObject(p *hostir.Program) object {
 	if p.Auto != nil {
 		o = append(o, member{"auto", object{{"given", append([]string{}, p.Auto.Given...)}, {"basis", p.Auto.Basis}}})
 	}
-	o = append(o, member{"tensors", tensors}, member{"body", bodyObjects(withStreams(p.Body), worldSize(p))})
+	o = append(o, member{"tensors", tensors}, member{"body", bodyObjects(written(p.Body), worldSize(p))})
 	if p.Otherwise != nil {
 		o = append(o, member{"otherwise", programObject(p.Otherwise)})
 	}

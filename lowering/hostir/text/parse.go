@@ -66,6 +66,7 @@ func (p *parser) begin(program *hostir.Program, line int) {
 
 // finish ends a program.
 func (p *parser) finish() {
+	p.foldViews()
 	p.program.Body, _ = p.folded(p.program.Body, current{})
 }
 

@@ -30,7 +30,7 @@ func Print(p *hostir.Program) string {
 	w := &printer{file: p.File}
 	w.header(p)
 	w.out.WriteByte('\n')
-	w.block(withStreams(p.Body), 0)
+	w.block(written(p.Body), 0)
 	if p.Otherwise != nil {
 		w.out.WriteString("\n" + otherwise + "\n" + Print(p.Otherwise))
 	}

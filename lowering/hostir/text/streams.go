@@ -1,6 +1,8 @@
 package text
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -68,13 +70,13 @@ func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
 	case *hostir.Allocate, *hostir.GetCurrentStream:
 		return hostir.StreamRef{}, false
 	default:
-		return s.Meta().On, true
+		return s.Meta().On, !namesMemory(s)
 	}
 }
 
-// withStreams is a body as it is written: with a setCurrentStream where streams change.
-func withStreams(body []hostir.Stmt) []hostir.Stmt {
-	out, cur := explicit(body, current{})
+// written is a body as it is written: with what makes its views, and a setCurrentStream where streams change.
+func written(body []hostir.Stmt) []hostir.Stmt {
+	out, cur := explicit(hostir.Explicit(body), current{})
 	if n := len(out); n > 0 && !cur.is(hostir.StreamRef{}) {
 		out = append(out, &setCurrentStream{Info: hostir.InfoFrom(out[n-1], "")})
 	}
@@ -85,7 +87,11 @@ func explicit(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 	out := make([]hostir.Stmt, 0, len(body))
 	for _, s := range body {
 		if need, ok := needs(s); ok && !cur.is(need) {
-			out = append(out, &setCurrentStream{Info: hostir.InfoFrom(s, ""), Stream: need})
+			at := len(out) // in front of the views that the statement names
+			for at > 0 && namesMemory(out[at-1]) {
+				at--
+			}
+			out = slices.Insert(out, at, hostir.Stmt(&setCurrentStream{Info: hostir.InfoFrom(s, ""), Stream: need}))
 			cur = current{stream: need}
 		}
 		switch inner := s.(type) {

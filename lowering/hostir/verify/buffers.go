@@ -15,16 +15,12 @@ func (f *flow) buffers(s hostir.Stmt) {
 	case *hostir.Deallocate:
 		f.deallocate(s)
 		return
-	case *hostir.Select:
-		f.ready(s, s.In)
-		f.view(s, s.Out, s.In)
-		return
 	}
 	for _, t := range hostir.Uses(s) {
 		f.ready(s, t)
 	}
 	for _, t := range hostir.Defs(s) {
-		if t.Role == hostir.View && hostir.MakesView(s) && !f.facts[fact{viewed, t}] {
+		if t.Role == hostir.View && hostir.MakesView(s) && t.Of == nil && !f.facts[fact{viewed, t}] {
 			f.view(s, t, hostir.Uses(s)[0])
 			continue
 		}
@@ -61,18 +57,20 @@ func (f *flow) deallocate(s *hostir.Deallocate) {
 
 // view makes out a view of the buffer behind in.
 func (f *flow) view(s hostir.Stmt, out, in *hostir.Tensor) {
+	f.namesMemory(s)
+	f.base[out] = f.root(in)
+	f.set(viewed, out, true)
+}
+
+// namesMemory checks a statement that makes a view.
+func (v *verifier) namesMemory(s hostir.Stmt) {
+	out, in := hostir.Result(s), hostir.Uses(s)[0]
 	if out.Role != hostir.View {
-		f.breach(s.Meta().Pos, "view", "%s makes %s a view, but its role is %s", s.Op(), out.Name, out.Role)
+		v.breach(s.Meta().Pos, "view", "%s makes %s a view, but its role is %s", s.Op(), out.Name, out.Role)
 	}
 	if p, ok := s.(*hostir.Permute); ok && !slices.Equal(hostir.Layout(out), carried(p)) {
-		f.breach(s.Meta().Pos, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
+		v.breach(s.Meta().Pos, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
 	}
-	f.base[out] = f.root(in)
-	delete(f.other, out)
-	if other := f.other[in]; other != nil {
-		f.other[out] = other
-	}
-	f.set(viewed, out, true)
 }
 
 // carried is the order in which the result of a Permute steps through the buffer of its
@@ -97,10 +95,11 @@ func (f *flow) root(t *hostir.Tensor) *hostir.Tensor {
 
 // ready checks that t has a buffer at statement s.
 func (f *flow) ready(s hostir.Stmt, t *hostir.Tensor) {
-	if t.Role == hostir.View && !f.facts[fact{viewed, t}] {
+	if t.Role == hostir.View && t.Of == nil && !f.facts[fact{viewed, t}] {
 		f.breach(s.Meta().Pos, "view", "%s uses view %s before it is made", s.Op(), t.Name)
 		return
 	}
+	hostir.EachView(t, f.indices)
 	for _, base := range f.behind(t) {
 		f.available(s, base)
 	}
@@ -108,10 +107,11 @@ func (f *flow) ready(s hostir.Stmt, t *hostir.Tensor) {
 
 // behind lists the buffers that may be behind t.
 func (f *flow) behind(t *hostir.Tensor) []*hostir.Tensor {
-	if other := f.other[t]; other != nil {
-		return []*hostir.Tensor{f.root(t), other}
+	list := hostir.Buffers(t)
+	for i, b := range list {
+		list[i] = f.root(b)
 	}
-	return []*hostir.Tensor{f.root(t)}
+	return list
 }
 
 // available checks that a buffer is allocated at statement s.

@@ -14,20 +14,20 @@ type flow struct {
 	*verifier
 	facts   map[fact]bool
 	log     []change
-	base    map[*hostir.Tensor]*hostir.Tensor // view -> the buffer behind it
-	other   map[*hostir.Tensor]*hostir.Tensor // view that both sides of an If made -> that of the first side, if it is another one
+	base    map[*hostir.Tensor]*hostir.Tensor // view that a statement made -> the buffer behind it
 	group   *hostir.StartCoalescing           // the open group
 	loops   []*hostir.For                     // that enclose the statement at hand
 	started map[string][]*hostir.For          // handle -> the loops that it was started in
 	shares  map[string]*hostir.Exchange
+	indexed map[viewAt]bool
 	earlier []earlierWait // waits for earlier iterations of the outermost loop at hand
 }
 
 func (v *verifier) flow() {
 	f := &flow{
 		verifier: v, facts: map[fact]bool{}, started: map[string][]*hostir.For{},
-		base: map[*hostir.Tensor]*hostir.Tensor{}, other: map[*hostir.Tensor]*hostir.Tensor{},
-		shares: hostir.Exchanges(v.program),
+		base:   map[*hostir.Tensor]*hostir.Tensor{},
+		shares: hostir.Exchanges(v.program), indexed: map[viewAt]bool{},
 	}
 	f.block(v.program.Body)
 	for _, p := range f.pending(0) {
@@ -117,12 +117,34 @@ func (f *flow) transfers(s hostir.Stmt) {
 		if f.group == nil {
 			f.start(s.Handle)
 		}
+	}
+}
+
+// indices checks what a view has of expressions, in the loops at hand.
+func (f *flow) indices(t *hostir.Tensor) {
+	at := viewAt{view: t}
+	if n := len(f.loops); n > 0 {
+		at.loop = f.loops[n-1]
+	}
+	if f.indexed[at] {
+		return
+	}
+	f.indexed[at] = true
+	switch s := t.Of.(type) {
+	case *hostir.Either:
+		f.expression(s.Pos, "the condition", s.Cond, 1<<62)
 	case *hostir.Select:
 		if s.Axis < len(s.In.Axes) {
 			f.expressionOn(s.Pos, s.In.Mesh, "the index", s.Index, s.Indices())
 			f.ownPart(s)
 		}
 	}
+}
+
+// viewAt is a view in a loop, or in none.
+type viewAt struct {
+	view *hostir.Tensor
+	loop *hostir.For
 }
 
 // expression checks names and range: 0 to limit-1. A nil expression is none.

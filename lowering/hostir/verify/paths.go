@@ -51,7 +51,6 @@ func (f *flow) branch(s *hostir.If) {
 	f.side(s.Cond, s.Body)
 	lasting := f.lasting(mark)
 	then := f.undo(mark, all)
-	first := f.bases(then)
 	f.side(expr.Opposite(s.Cond), s.Else)
 	lasting = append(lasting, f.lasting(mark)...)
 	other := f.undo(mark, all)
@@ -62,9 +61,6 @@ func (f *flow) branch(s *hostir.If) {
 	for _, c := range other {
 		if added, ok := both[c.fact]; c.added && ok && added {
 			f.set(c.fact.kind, c.fact.what, true)
-			if t, ok := c.fact.what.(*hostir.Tensor); ok && c.fact.kind == viewed && first[t] != f.base[t] {
-				f.other[t] = first[t]
-			}
 		}
 	}
 	for _, c := range append(then, other...) {
@@ -94,17 +90,6 @@ func (f *flow) side(cond expr.Expr, body []hostir.Stmt) {
 		}
 	}
 	f.block(body)
-}
-
-// bases gives the buffers behind the views that some changes have made.
-func (f *flow) bases(changes []change) map[*hostir.Tensor]*hostir.Tensor {
-	bases := map[*hostir.Tensor]*hostir.Tensor{}
-	for _, c := range changes {
-		if t, ok := c.fact.what.(*hostir.Tensor); ok && c.added && c.fact.kind == viewed {
-			bases[t] = f.base[t]
-		}
-	}
-	return bases
 }
 
 // pending lists what was started since mark and is not waited for: a branch may leave that to

@@ -7,11 +7,11 @@ import (
 
 // sum checks what a SumLoans borrows, and that it is what ends those receives.
 func (f *flow) sum(s *hostir.SumLoans) {
-	mark, found := len(f.log), false
+	found := false
 	f.block(s.Body)
 	hostir.Walk(s.Body, func(inner hostir.Stmt) bool {
 		switch inner := inner.(type) {
-		case *hostir.For, *hostir.If, *hostir.Select:
+		case *hostir.For, *hostir.If:
 		case *hostir.P2PCommunication:
 			found = found || !inner.Send
 			f.borrow(s, inner)
@@ -23,7 +23,6 @@ func (f *flow) sum(s *hostir.SumLoans) {
 	if !found {
 		f.breach(s.Pos, "sum", "%s borrows nothing", text.Statement(s))
 	}
-	f.undo(mark, func(c change) bool { return c.fact.kind == viewed })
 }
 
 // borrow checks one transfer of a sum.
@@ -33,7 +32,7 @@ func (f *flow) borrow(s *hostir.SumLoans, t *hostir.P2PCommunication) {
 		f.breach(t.Pos, "sum", "%s is no receive over IPC-get, nor a send over IPC-put: nothing is lent to it", t.Handle)
 	case t.Reach != hostir.Anywhere:
 		f.breach(t.Pos, "sum", "%s takes place %s, and a sum needs all parts", t.Handle, t.Reach)
-	case f.root(t.Buffer) != f.root(s.Out):
+	case f.behind(t.Buffer)[0] != f.behind(s.Out)[0]:
 		f.breach(t.Pos, "sum", "%s is about %s, which is no part of %s", t.Handle, t.Buffer.Name, s.Out.Name)
 	}
 	f.set(started, t.Handle, false)

@@ -48,9 +48,15 @@ func Program(p *hostir.Program) error {
 	v.names()
 	v.domains()
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		v.declared(s)
+		v.declared(s, hostir.Mentions(s))
 		return true
 	})
+	views := v.views()
+	for _, t := range views {
+		if _, either := t.Of.(*hostir.Either); !either {
+			v.declared(t.Of, hostir.Uses(t.Of))
+		}
+	}
 	if v.errors.Len() > 0 {
 		return v.errors.Err() // what follows relies on declarations
 	}
@@ -58,6 +64,10 @@ func Program(p *hostir.Program) error {
 		v.operation(s)
 		return true
 	})
+	for _, t := range views {
+		v.operation(t.Of)
+		v.namesMemory(t.Of)
+	}
 	v.shared()
 	v.reaches()
 	v.flow()
@@ -73,6 +83,22 @@ type verifier struct {
 	errors  diag.List
 	tensors map[*hostir.Tensor]bool
 	meshes  map[*domain.Mesh]bool
+}
+
+// views lists the views that statements name, with those that they are views of.
+func (v *verifier) views() []*hostir.Tensor {
+	var list []*hostir.Tensor
+	seen := map[*hostir.Tensor]bool{}
+	hostir.Walk(v.program.Body, func(s hostir.Stmt) bool {
+		hostir.Views(s, func(t *hostir.Tensor) {
+			if !seen[t] {
+				seen[t] = true
+				list = append(list, t)
+			}
+		})
+		return true
+	})
+	return list
 }
 
 // breach reports a broken invariant.
@@ -168,8 +194,8 @@ func (v *verifier) layout(t *hostir.Tensor) {
 }
 
 // declared checks that a statement names what the program declares.
-func (v *verifier) declared(s hostir.Stmt) {
-	for _, t := range hostir.Mentions(s) {
+func (v *verifier) declared(s hostir.Stmt, tensors []*hostir.Tensor) {
+	for _, t := range tensors {
 		switch {
 		case t == nil:
 			v.breach(s.Meta().Pos, "declared", "%s lacks an operand", s.Op())

@@ -122,7 +122,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_fused", .spec = "spec.yaml",
-               .digest = "3280e80cfec9780f7a1034cc351e4cbbed9957330a39797448f80ece38e0c691", .mesh_size = D,
+               .digest = "dc16f10c3b3c72a0811027a0db793b45d132ebe4504698dd098aa0f50c1c0d68", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -128,7 +128,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_graph", .spec = "spec.yaml",
-               .digest = "9b659e23a53030216811d7315d16cdaa6174006e87b1df90bfccf0f953807f2d", .mesh_size = D,
+               .digest = "8c1a78c0a955a7d732a6e13789a4a5cca9cac1e872946b8d2ad79706f69012fd", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * 4, .largest = "allgather", .team_size = D, .transport = "nccl",
                .graph = true, .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

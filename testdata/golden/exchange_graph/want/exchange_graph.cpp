@@ -169,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_graph", .spec = "spec.yaml",
-               .digest = "7c3ffdd74114ede8bbb3841e5fd6404cdfedbb1b2ceac7c5c3dd476f4314c14c", .mesh_size = D,
+               .digest = "14073446571aeb0ae797465e9ea1245a74bcfb121de1fd4fe04512403a35203f", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -1,0 +1,137 @@
+package text
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// viewFolder takes the statements that make views out of a parsed body: each view knows what makes it.
+type viewFolder struct {
+	*parser
+	selected  map[*hostir.Tensor]bool // a Broadcast, Permute, Reshape or Slice into such a view copies
+	allocates bool                    // before streams are lowered, only a Select is no operation
+	order     []*hostir.Tensor
+	made      map[*hostir.Tensor][]making
+}
+
+// making is a statement that makes a view.
+type making struct {
+	stmt hostir.Stmt
+	in   *hostir.If // the branch on a side of which it stands; nil for none
+	cond expr.Expr  // under which it does
+}
+
+// foldViews gives the views of a program what makes them, and takes that out of its body.
+func (p *parser) foldViews() {
+	f := &viewFolder{
+		parser: p, selected: map[*hostir.Tensor]bool{}, made: map[*hostir.Tensor][]making{}, allocates: hostir.Allocates(p.program),
+	}
+	hostir.Walk(p.program.Body, func(s hostir.Stmt) bool {
+		if sel, ok := s.(*hostir.Select); ok {
+			f.selected[sel.Out] = true
+		}
+		return true
+	})
+	p.program.Body = f.list(p.program.Body, nil, nil)
+	for _, t := range f.order {
+		f.define(t)
+	}
+}
+
+// list folds one list, which stands on a side of a branch or on none.
+func (f *viewFolder) list(body []hostir.Stmt, in *hostir.If, cond expr.Expr) []hostir.Stmt {
+	var out []hostir.Stmt
+	for _, s := range body {
+		if f.makesView(s) {
+			t := hostir.Result(s)
+			if f.made[t] == nil {
+				f.order = append(f.order, t)
+			}
+			f.made[t] = append(f.made[t], making{s, in, cond})
+			continue
+		}
+		switch s := s.(type) {
+		case *hostir.For:
+			s.Body = f.list(s.Body, nil, nil)
+		case *hostir.SumLoans:
+			s.Body = f.list(s.Body, nil, nil)
+		case *hostir.If:
+			first := len(s.Body)
+			s.Body, s.Else = f.list(s.Body, s, s.Cond), f.list(s.Else, s, expr.Opposite(s.Cond))
+			if first > 0 && len(s.Body) == 0 {
+				if len(s.Else) == 0 {
+					continue // it chose views
+				}
+				s.Cond, s.Body, s.Else = expr.Opposite(s.Cond), s.Else, nil
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (f *viewFolder) makesView(s hostir.Stmt) bool {
+	if _, sets := s.(*setCurrentStream); sets || !hostir.MakesView(s) {
+		return false
+	}
+	out := hostir.Result(s)
+	if _, selects := s.(*hostir.Select); selects && out.Role != hostir.View {
+		f.refuse(s, "%s makes %s a view, but its role is %s", s.Op(), out.Name, out.Role)
+		return false
+	} else if selects {
+		return true
+	}
+	return out.Role == hostir.View && f.allocates && !f.selected[out]
+}
+
+// define gives a view what it is a view of: what all statements make it that do, or what two kinds of them do under
+// opposite conditions.
+func (f *viewFolder) define(t *hostir.Tensor) {
+	first := f.made[t][0]
+	var other *making
+	for _, m := range f.made[t][1:] {
+		switch {
+		case Statement(m.stmt) == Statement(first.stmt) || other != nil && Statement(m.stmt) == Statement(other.stmt):
+		case other == nil && first.cond != nil && m.cond != nil && expr.Opposite(m.cond).String() == first.cond.String():
+			other = &m
+		default:
+			f.refuse(m.stmt, "%s is made in another way before", t.Name)
+			return
+		}
+	}
+	if t.Of = first.stmt; other == nil {
+		return
+	}
+	info := hostir.InfoFrom(first.in, "")
+	if len(first.in.Body)+len(first.in.Else) == 0 {
+		info.Note = first.in.Note
+	}
+	hostir.Otherwise(t, info, first.cond, other.stmt)
+}
+
+// refuse reports a statement.
+func (f *viewFolder) refuse(s hostir.Stmt, format string, args ...any) {
+	f.errors.Add(f.lines[s], diag.HostIRSyntax, format, args...)
+}
+
+// namesMemory reports whether a statement only names memory, or is a branch on such statements.
+func namesMemory(s hostir.Stmt) bool {
+	switch s := s.(type) {
+	case *setCurrentStream:
+		return false
+	case *hostir.If:
+		other := func(s hostir.Stmt) bool { return !namesMemory(s) }
+		return len(s.Body) > 0 && !slices.ContainsFunc(s.Body, other) && !slices.ContainsFunc(s.Else, other)
+	}
+	if _, selects := s.(*hostir.Select); selects || !hostir.MakesView(s) {
+		return selects
+	}
+	of := hostir.Result(s).Of
+	if either, ok := of.(*hostir.Either); ok {
+		return either.Then.Of.Op() == s.Op() || either.Else.Of.Op() == s.Op()
+	}
+	return of != nil && of.Op() == s.Op() // into a slice, it copies
+}

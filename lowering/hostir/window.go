@@ -1,0 +1,214 @@
+package hostir
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+)
+
+// Window is the part of a buffer that a tensor names on one rank, in elements: an offset, and for each
+// logical axis of the tensor a size and a stride.
+type Window struct {
+	Buffer       *Tensor
+	Offset       int64
+	Size, Stride []int64
+	// Whole says that no strides give the axes. The window is then one run of memory that holds all that
+	// the tensor names, and maybe more.
+	Whole bool
+}
+
+// BufferWindow is all of a tensor that has a buffer of its own, laid out as its layout says.
+func BufferWindow(t *Tensor) Window {
+	w := Window{Buffer: t, Size: make([]int64, len(t.Axes)), Stride: make([]int64, len(t.Axes))}
+	step := int64(1)
+	for i := len(t.Axes) - 1; i >= 0; i-- {
+		axis := i
+		if t.Layout != nil {
+			axis = t.Layout[i]
+		}
+		w.Size[axis], w.Stride[axis] = t.Axes[axis].LocalSize(), step
+		step *= w.Size[axis]
+	}
+	return w
+}
+
+// WindowOf is what a tensor names where expressions have the values that eval gives.
+func WindowOf(t *Tensor, eval func(expr.Expr) (int64, error)) (Window, error) {
+	switch s := t.Of.(type) {
+	case nil:
+		return BufferWindow(t), nil
+	case *Either:
+		holds, err := eval(s.Cond)
+		if err != nil {
+			return Window{}, err
+		}
+		if holds != 0 {
+			return WindowOf(s.Then, eval)
+		}
+		return WindowOf(s.Else, eval)
+	case *Select:
+		in, err := WindowOf(s.In, eval)
+		if err != nil {
+			return in, err
+		}
+		index, err := eval(s.Index)
+		if err == nil && (s.Axis >= len(s.In.Axes) || index < 0 || index >= s.Indices()) {
+			err = fmt.Errorf("index %d is outside of axis %d of %s", index, s.Axis, s.In.Name)
+		}
+		if err != nil {
+			return in, err
+		}
+		return in.selected(s, index), nil
+	default:
+		in, err := WindowOf(Uses(s)[0], eval)
+		return in.Aliased(s), err
+	}
+}
+
+// selected is the window that a Select makes of one, at an index.
+func (w Window) selected(s *Select, index int64) Window {
+	if w.Whole || s.Axis >= len(w.Size) {
+		return w
+	}
+	out := Window{Buffer: w.Buffer, Offset: w.Offset}
+	if s.Parts == 0 {
+		out.Offset += index * w.Stride[s.Axis]
+		out.Size = slices.Delete(slices.Clone(w.Size), s.Axis, s.Axis+1)
+		out.Stride = slices.Delete(slices.Clone(w.Stride), s.Axis, s.Axis+1)
+		return out
+	}
+	out.Size, out.Stride = slices.Clone(w.Size), slices.Clone(w.Stride)
+	out.Size[s.Axis] /= s.Parts
+	out.Offset += index * out.Size[s.Axis] * out.Stride[s.Axis]
+	return out.listing(s.In, s.Out)
+}
+
+// listing adds the reduced axes that a part of a tensor lists and the tensor does not.
+func (w Window) listing(from, part *Tensor) Window {
+	live := Live(from)
+	if len(from.Axes) == len(part.Axes) || len(live) != len(Live(part)) {
+		return w
+	}
+	wide := BufferWindow(part)
+	wide.Buffer, wide.Offset = w.Buffer, w.Offset
+	for i, axis := range Live(part) {
+		wide.Size[axis], wide.Stride[axis] = w.Size[live[i]], w.Stride[live[i]]
+	}
+	return wide
+}
+
+// Aliased is the window of the view that a Reshape, Broadcast, Permute or Slice makes of one.
+func (w Window) Aliased(s Stmt) Window {
+	if w.Whole {
+		return w
+	}
+	out := BufferWindow(Result(s))
+	out.Buffer, out.Offset = w.Buffer, w.Offset
+	for _, cut := range Ranges(s) {
+		out.Offset += cut.From * w.Stride[cut.InAxis]
+		out.Stride[cut.OutAxis] = w.Stride[cut.InAxis]
+	}
+	if _, reshapes := s.(*Reshape); !reshapes {
+		for i, j := range AxisMap(s)[0] {
+			if j != Unmapped {
+				out.Stride[j] = w.Stride[i]
+			}
+		}
+		return out
+	}
+	if w.Dense() && w.RowMajor() || out.follow(w) {
+		return out
+	}
+	low, high := w.Bounds()
+	return Window{Buffer: w.Buffer, Offset: low, Size: []int64{high - low}, Stride: []int64{1}, Whole: true}
+}
+
+// Elements is how many elements the window has.
+func (w Window) Elements() int64 {
+	n := int64(1)
+	for _, size := range w.Size {
+		n *= size
+	}
+	return n
+}
+
+// Bounds is the least run that holds all elements: the first one, and the one behind the last.
+func (w Window) Bounds() (low, high int64) {
+	last := w.Offset
+	for i, size := range w.Size {
+		last += (size - 1) * w.Stride[i]
+	}
+	return w.Offset, last + 1
+}
+
+// Dense reports whether the window is one run of memory, in whatever order.
+func (w Window) Dense() bool {
+	low, high := w.Bounds()
+	axes := w.longAxes()
+	slices.SortFunc(axes, func(a, b int) int { return int(w.Stride[a] - w.Stride[b]) })
+	step := int64(1)
+	for _, a := range axes {
+		if w.Stride[a] != step {
+			return false
+		}
+		step *= w.Size[a]
+	}
+	return high-low == step
+}
+
+// RowMajor reports whether outer axes have the larger strides.
+func (w Window) RowMajor() bool {
+	last := int64(-1)
+	for _, i := range w.longAxes() {
+		if last >= 0 && w.Stride[i] > last {
+			return false
+		}
+		last = w.Stride[i]
+	}
+	return true
+}
+
+// longAxes lists the axes of more than one element.
+func (w Window) longAxes() []int {
+	var axes []int
+	for i, size := range w.Size {
+		if size > 1 {
+			axes = append(axes, i)
+		}
+	}
+	return axes
+}
+
+// follow gives a window the strides by which it has the elements of in, in their logical order. It reports
+// whether there are such strides.
+func (w Window) follow(in Window) bool {
+	mine, other := w.longAxes(), in.longAxes()
+	for len(mine) > 0 && len(other) > 0 {
+		i, j := 1, 1
+		for a, b := w.Size[mine[0]], in.Size[other[0]]; a != b; {
+			switch {
+			case a < b && i < len(mine):
+				a *= w.Size[mine[i]]
+				i++
+			case a > b && j < len(other):
+				b *= in.Size[other[j]]
+				j++
+			default:
+				return false
+			}
+		}
+		for k := 1; k < j; k++ { // axes that are joined have to be in one run
+			if in.Stride[other[k-1]] != in.Stride[other[k]]*in.Size[other[k]] {
+				return false
+			}
+		}
+		step := in.Stride[other[j-1]]
+		for _, axis := range slices.Backward(mine[:i]) {
+			w.Stride[axis] = step
+			step *= w.Size[axis]
+		}
+		mine, other = mine[i:], other[j:]
+	}
+	return len(mine) == len(other)
+}
