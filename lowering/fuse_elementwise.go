@@ -233,11 +233,10 @@ func (f *fuser) called(g *kernelGroup) string {
 	var words []string
 	last := ""
 	for _, s := range g.members {
-		whole, word := f.whole[hostir.Result(s).Name], ""
+		whole := f.whole[hostir.Result(s).Name]
+		word, _ := domain.SplitFn(functionOf(s))
 		if whole != "" {
 			word, _, _ = strings.Cut(whole, "(")
-		} else {
-			word, _ = domain.SplitFn(functionOf(s))
 		}
 		if word != "" && (whole == "" || whole != last) {
 			words = append(words, word)

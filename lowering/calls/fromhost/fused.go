@@ -124,13 +124,12 @@ func (w rowsWalk) dense() bool {
 
 // use says what operand v has for a row; empty where that is no run of memory.
 func (w rowsWalk) use(v int) string {
-	step, next := w.row.strides[v][0].Size, int64(0)
-	if len(w.outer.extents) == 1 {
+	step, next := w.row.strides[v][0].Size, int64(1)
+	switch {
+	case len(w.outer.extents) == 1:
 		next = w.outer.strides[v][0].Size
-	} else if step == 1 {
+	case step == 1:
 		next = w.columns().Size // there is one row
-	} else {
-		next = 1
 	}
 	switch {
 	case step == 1 && next == w.columns().Size:
