@@ -13,10 +13,7 @@ import (
 // the loop, once. A stream that waits at the end of every iteration, and does nothing else in the
 // loop, waits behind the loop, once for each stream that it joins.
 func moveSync(p *calls.Program) {
-	uses, events := countUses(p.Body), map[string]*calls.Events{}
-	for _, e := range p.Events {
-		events[e.Name] = e
-	}
+	uses, events := countUses(p.Body), calls.ByName(p.Events)
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		loop, ok := s.(*calls.For)
 		if !ok {
