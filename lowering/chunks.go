@@ -216,6 +216,19 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("choose another split")
 }
 
+// oneRun complains of an operand of a communication that is a piece and not one run of memory.
+func (c *slicer) oneRun(s hostir.Stmt, piece *hostir.Tensor) {
+	cut, ok := piece.Of.(*hostir.Select)
+	if !ok || cut.Parts == 0 || hostir.Outside(cut.In, cut.Axis) < 0 {
+		return
+	}
+	l, t, axis, outer := c.lowering, cut.In, cut.Axis, hostir.Outside(cut.In, cut.Axis)
+	d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split,
+		"%s moves between ranks in pieces along axis %d (%s), and axis %d (%s) lies outside of it",
+		hostir.Called(l.program, s, t), axis, t.Axes[axis], outer, t.Axes[outer])
+	hostir.NoteDeclared(d, l.program, s, t).WithHint("leave out split")
+}
+
 // oneOf is the extent of one of equal parts.
 func oneOf(e domain.Extent, parts int64) domain.Extent {
 	return domain.Extent{Text: expr.Compact(binary("/", extentExpr(e), expr.Int(parts))), Size: e.Size / parts}

@@ -79,6 +79,11 @@ func (c *slicer) statement(st step) {
 		}
 		return c.slice(s, t, st.loop, cut)
 	})
+	if c.whole && c.cut.pieces > 1 && c.cut.width == 1 {
+		for _, t := range append(hostir.Uses(s), hostir.Result(s)) {
+			c.oneRun(s, t)
+		}
+	}
 	if c.cut.width == 1 {
 		if oneRow {
 			ofOneRow(s)
