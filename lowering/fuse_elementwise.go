@@ -136,7 +136,10 @@ func (g *kernelGroup) reads(member hostir.Stmt) bool {
 // separate takes one statement out of a group that reads, without the axis of the columns, what the group
 // does not make: it lies otherwise than rows do. It reports whether there was one.
 func (f *fuser) separate() bool {
-	for _, g := range f.groups {
+	for last, g := range f.groups {
+		if last != g.result() {
+			continue
+		}
 		made := map[*hostir.Tensor]bool{}
 		for _, s := range g.members {
 			for _, t := range hostir.Uses(s) {
@@ -157,15 +160,11 @@ func (f *fuser) rewrite() {
 	var body []hostir.Stmt
 	for _, s := range f.program.Body {
 		g := f.groups[s]
-		var k *hostir.Fused
-		if g != nil && len(g.members) > 1 {
-			k = f.kernel(g)
-		}
 		switch {
-		case k == nil:
+		case g == nil || len(g.members) == 1 || !g.computes():
 			body = append(body, s)
 		case s == g.result():
-			body = append(body, k)
+			body = append(body, f.kernel(g))
 		default:
 			gone[hostir.Result(s)] = true
 		}
@@ -174,7 +173,12 @@ func (f *fuser) rewrite() {
 	f.program.Tensors = slices.DeleteFunc(f.program.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
 }
 
-// kernel is the statement of a group; nil where that only casts.
+// computes reports whether a group does more than change types and shapes.
+func (g *kernelGroup) computes() bool {
+	return slices.ContainsFunc(g.members, func(s hostir.Stmt) bool { return functionOf(s) != "" })
+}
+
+// kernel is the statement of a group.
 func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	out := hostir.Result(g.result())
 	k := &hostir.Fused{Info: hostir.InfoFrom(g.result(), g.result().Meta().Note), Out: out, Kernel: f.called(g)}
@@ -203,9 +207,6 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 		}
 		values[t] = len(k.In) + len(k.Body)
 		k.Body = append(k.Body, step)
-	}
-	if len(k.Body) == 0 {
-		return nil
 	}
 	k.Body[len(k.Body)-1].Name = out.Name
 	return k
