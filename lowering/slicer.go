@@ -57,6 +57,7 @@ func (c *slicer) step(st step) {
 func (c *slicer) statement(st step) {
 	s, rows := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis, oneRow := 0, -1, rowOfBatches(s, st.loop)
+	moves := shard.Reshards(s) // asked while its operands are whole tensors
 	c.follow(s)
 	live, cut := hostir.Live(hostir.Uses(s)[0]), c.rows(hostir.Result(s), st.loop)
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
@@ -79,7 +80,7 @@ func (c *slicer) statement(st step) {
 		}
 		return c.slice(s, t, st.loop, cut)
 	})
-	if c.whole && c.cut.pieces > 1 && c.cut.width == 1 {
+	if moves && c.cut.pieces > 1 && c.cut.width == 1 {
 		for _, t := range append(hostir.Uses(s), hostir.Result(s)) {
 			c.oneRun(s, t)
 		}

@@ -190,9 +190,9 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		{"ag_matmul_p2p", "ipc-get", "cuStreamWaitValue32(", 2, nil}, // for the ready flag and for the done flag
 		{"ag_matmul_p2p", "ipc-put", "cuStreamWaitValue32(", 2, nil},
 		{"ag_matmul_p2p", "ipc-get", "launch_flag_wait(", 2, []string{"graph: true"}},
-		{"ag_matmul_p2p", "ipc-get", "returns.submit(", 1, []string{"lead: all", "copy: fused", "signals: batched"}},                   // the owner's
-		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true"}}, // before a piece is summed
-		{"matmul_ar_p2p", "ipc-put", "returns.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true", "block: D"}},
+		{"ag_matmul_p2p", "ipc-get", "done_flags.submit(", 1, []string{"lead: all", "copy: fused", "signals: batched"}},                   // the owner's
+		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true"}}, // before a piece is summed
+		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true", "block: D"}},
 	} {
 		exchanges.emit(t, pointToPoint(t, c.spec, c.transport, c.fields...), small(c.spec, 2))
 		waits := exchanges.mustNeedEach(t, c.call, "exchange.cpp")
@@ -207,7 +207,7 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
 	for named, fields := range map[string][]string{
 		"wait_send[1] (spec.yaml:": nil,
-		"returns[0] (spec.yaml:":   {"lead: all", "copy: fused", "signals: batched"},
+		"wait_send[0] (spec.yaml:": {"lead: all", "copy: fused", "signals: batched"},
 	} {
 		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", "ipc-get", fields...), small("ag_matmul_p2p", 2))
 		const right, never = ".done(s)", ".done(0)" // there is no transfer of the local shard
