@@ -28,7 +28,7 @@ func stayOnCaller(p *calls.Program) {
 	})
 	waits := countUses(p.Body).waits
 	p.Body = eachDetour(p.Body, func(d detour) []calls.Stmt {
-		if detours[d.team] != uses[d.team] || waits[d.done.Event.Set] > 1 {
+		if detours[d.team] != uses[d.team] || waits[d.ready.Event.Set] > 1 || waits[d.done.Event.Set] > 1 {
 			return d.list
 		}
 		d.call.Meta().Note = d.ready.Note
