@@ -8,6 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/eval"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
@@ -183,14 +184,14 @@ func reference(op *model.Op) hostir.RefOp {
 // checks says how the program checks itself: which outputs need a tolerance, and what then
 // fills the inputs. A program whose check is exact says nothing.
 func (b *builder) checks(p *model.Pipeline) {
-	tolerances := model.Tolerances(p)
+	tolerances := eval.Tolerances(p)
 	if len(tolerances) == 0 {
 		return
 	}
 	for t, tolerance := range tolerances {
 		b.tensors[t].Tolerance = tolerance
 	}
-	for t, deviation := range model.Deviations(p) {
+	for t, deviation := range eval.Deviations(p) {
 		if deviation != 1 {
 			b.tensors[t].Deviation = deviation
 		}

@@ -71,7 +71,7 @@ func (a *assembler) checkAxes(st *sourceTensor, t *Tensor) bool {
 
 // addressable reports whether the size of a tensor in bytes fits in 64 bits.
 func addressable(t *Tensor) bool {
-	n, ok := elements(domain.Shape(t.Axes))
+	n, ok := domain.Elements(domain.Shape(t.Axes))
 	if !ok {
 		return false
 	}

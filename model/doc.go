@@ -3,6 +3,5 @@
 //
 // Load reads a pipeline from a spec in YAML and New starts one in Go; both end in the
 // same checks and give the same Pipeline. Everything wrong with a spec is reported at
-// once, each mistake with its position. Evaluate computes a pipeline on one rank and
-// is the oracle of everything that is generated from it.
+// once, each mistake with its position.
 package model

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/names"
 )
 
 // Composites are operations that a spec may write and that are taken apart into primitive
@@ -158,7 +159,7 @@ func (e *expansion) spelling() string {
 
 // fresh gives a name that nothing in the spec has.
 func (e *expansion) fresh(name string) string {
-	name = name[:min(len(name), maxName-4)]
+	name = name[:min(len(name), names.MaxLength-4)]
 	for n, base := 2, strings.TrimRight(name, "_"); e.a.isTaken(name); n++ {
 		name = base + strconv.Itoa(n)
 	}

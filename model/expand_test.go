@@ -2,37 +2,12 @@ package model
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/model/domain"
 )
-
-// A composite of 16-bit tensors computes in fp32 and rounds once.
-func TestCompositesComputeInFP32(t *testing.T) {
-	const head = "hirgen: 1\nname: p\ndtype: bf16\ntensors: {X: [2, 3]}\nops:\n"
-	p := mustLoad(t, head+"- Y = softmax(X, axis=0)")
-	for _, tensor := range p.Tensors {
-		if narrow := tensor.Name == "X" || tensor.Name == "Y"; narrow != (tensor.DType == domain.BF16) {
-			t.Errorf("%s is %s", tensor.Name, tensor.DType)
-		}
-	}
-	values := mustEvaluate(t, p, map[string]*Array{"X": array([]int64{2, 3}, 0, 90, 1, 0, 80, -1)})
-	for i, logit := range []float64{0, 10, 2, 0, -10, -2} {
-		want := domain.BF16.Round(1 / (1 + math.Exp(-logit)))
-		if got := values["Y"].Data[i]; got != want {
-			t.Errorf("Y[%d] = %v, want %v", i, got, want)
-		}
-	}
-	for _, op := range p.Ops {
-		if op.Pos.Line != 6 {
-			t.Errorf("%s has position %s, not that of the softmax", op.Out.Name, op.Pos)
-		}
-	}
-}
 
 // Names that the spec has, now or later, are left alone.
 func TestNamesOfPartsAreFree(t *testing.T) {

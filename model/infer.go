@@ -149,7 +149,7 @@ func (in *inference) checkShape() bool {
 		return true
 	}
 	in.fail(diag.ResultMismatch, "%s has the shape %s, but %s gives %s",
-		in.out.Name, formatShape(have), in.describe(), formatShape(want)).
+		in.out.Name, domain.FormatShape(have), in.describe(), domain.FormatShape(want)).
 		AddNote(in.out.Pos, "%s is declared here as %s", in.out.Name, domain.FormatAxes(in.out.Axes))
 	return false
 }
@@ -182,9 +182,4 @@ func (in *inference) describe() string {
 		names[i] = t.Name
 	}
 	return in.src.fn.value + "(" + strings.Join(names, ", ") + ")"
-}
-
-// formatShape prints a shape: "[4, 512]".
-func formatShape(shape []int64) string {
-	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
 }

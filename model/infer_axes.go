@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -128,24 +127,11 @@ func inferReshape(in *inference) bool {
 			WithHint("write reshape(%s, shape=[M, N]), or declare %s", in.op.In[0].Name, in.src.out.value)
 		return false
 	}
-	from, fits := elements(domain.Shape(in.op.In[0].Axes))
-	to, alsoFits := elements(domain.Shape(in.axes))
+	from, fits := domain.Elements(domain.Shape(in.op.In[0].Axes))
+	to, alsoFits := domain.Elements(domain.Shape(in.axes))
 	if from != to || !fits || !alsoFits {
 		in.fail(diag.ShapeMismatch, "reshape keeps the number of elements, but %s has %d and the result %d", in.op.In[0].Name, from, to)
 		return false
 	}
 	return true
-}
-
-// elements multiplies extents and reports whether the product fits in 64 bits.
-func elements(shape []int64) (int64, bool) {
-	n := int64(1)
-	for _, extent := range shape {
-		product, ok := expr.Mul(n, extent)
-		if !ok {
-			return 0, false
-		}
-		n = product
-	}
-	return n, true
 }

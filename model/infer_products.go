@@ -28,7 +28,7 @@ func inferLinear(in *inference) bool {
 	weight, bias := domain.Shape(in.op.In[1].Axes), domain.Shape(in.op.In[2].Axes)
 	if want := weight[:len(weight)-1]; !slices.Equal(bias, want) {
 		in.a.list.Add(in.src.args[2].pos, diag.ShapeMismatch, "the bias %s has shape %s; it goes with the rows %s of %s",
-			in.op.In[2].Name, formatShape(bias), formatShape(want), in.op.In[1].Name)
+			in.op.In[2].Name, domain.FormatShape(bias), domain.FormatShape(want), in.op.In[1].Name)
 		return false
 	}
 	return true

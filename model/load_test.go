@@ -29,6 +29,11 @@ func mustLoad(t *testing.T, src string) *Pipeline {
 	return p
 }
 
+// spec is the head of a spec with tensors and operations.
+func spec(tensors, ops string) string {
+	return "hirgen: 1\nname: p\ndtype: fp32\nparams: {D: 2, S: 2}\nmesh: {x: D}\ntensors: {" + tensors + "}\nops:\n" + ops
+}
+
 func TestLoadAGMatmul(t *testing.T) {
 	p := loadSpec(t, "ag_matmul", map[string]int64{"M": 64, "K": 16})
 	if p.Name != "ag_matmul" || p.File != "spec.yaml" {

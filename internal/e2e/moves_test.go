@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
-	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/eval"
 )
 
 // TestMoves runs programs whose tensors are on grids of ranks and on some of the ranks: each
@@ -47,7 +47,7 @@ func TestDumpOfSomeRanks(t *testing.T) {
 		args = append(args, "--dump", name+"="+filepath.Join(dir, name))
 	}
 	run(t, launch.Options{Program: program, N: 4, Seed: 6, Args: args}).mustPass(t)
-	want, err := model.Evaluate(pipeline, inputs)
+	want, err := eval.Run(pipeline, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}

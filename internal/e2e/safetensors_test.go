@@ -8,8 +8,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/eval"
 )
 
 // The safetensors format: the length of a JSON header (8 bytes, little endian), the
@@ -25,7 +25,7 @@ type tensorHeader struct {
 var formatNames = map[domain.DType]string{domain.FP32: "F32", domain.FP16: "F16", domain.BF16: "BF16"}
 
 // writeSafetensors writes one tensor in a file.
-func writeSafetensors(t *testing.T, path, name string, dtype domain.DType, a *model.Array) {
+func writeSafetensors(t *testing.T, path, name string, dtype domain.DType, a *eval.Array) {
 	t.Helper()
 	var data []byte
 	for _, value := range a.Data {
@@ -49,7 +49,7 @@ func writeSafetensors(t *testing.T, path, name string, dtype domain.DType, a *mo
 }
 
 // readSafetensors reads one tensor from a file.
-func readSafetensors(t *testing.T, path, name string, dtype domain.DType) *model.Array {
+func readSafetensors(t *testing.T, path, name string, dtype domain.DType) *eval.Array {
 	t.Helper()
 	file, err := os.ReadFile(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func readSafetensors(t *testing.T, path, name string, dtype domain.DType) *model
 	if err := json.Unmarshal(tensors[name], &header); err != nil || header.DType != formatNames[dtype] {
 		t.Fatalf("%s: tensor %s is %s (%v), want element type %s", path, name, tensors[name], err, formatNames[dtype])
 	}
-	a := &model.Array{Shape: header.Shape}
+	a := &eval.Array{Shape: header.Shape}
 	for data := file[end:][header.Offsets[0]:header.Offsets[1]]; len(data) > 0; data = data[dtype.Size():] {
 		a.Data = append(a.Data, decode(data, dtype))
 	}
@@ -82,7 +82,7 @@ func decode(data []byte, dtype domain.DType) float64 {
 }
 
 // sameArray reports the first element in which two arrays differ.
-func sameArray(got, want *model.Array) error {
+func sameArray(got, want *eval.Array) error {
 	if fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) || len(got.Data) != len(want.Data) {
 		return fmt.Errorf("shape %v with %d elements, want %v with %d", got.Shape, len(got.Data), want.Shape, len(want.Data))
 	}

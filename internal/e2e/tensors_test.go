@@ -10,6 +10,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/launch"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/eval"
 )
 
 // TestLoadAndDumpAgreeWithTheModel gives a program its inputs in files and compares the
@@ -23,7 +24,7 @@ func TestLoadAndDumpAgreeWithTheModel(t *testing.T) {
 	args = append(args, "--dump", "C="+dumped)
 	run(t, launch.Options{Program: program, N: 4, Seed: 5, Args: append(args, brief...)}).mustPass(t)
 
-	outputs, err := model.Evaluate(pipeline, inputs)
+	outputs, err := eval.Run(pipeline, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +35,10 @@ func TestLoadAndDumpAgreeWithTheModel(t *testing.T) {
 }
 
 // randomInputs writes inputs of a program into a folder; they, and the options that load them.
-func randomInputs(t *testing.T, pipeline *model.Pipeline, dir string) (inputs map[string]*model.Array, options []string) {
+func randomInputs(t *testing.T, pipeline *model.Pipeline, dir string) (inputs map[string]*eval.Array, options []string) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
-	inputs = map[string]*model.Array{}
+	inputs = map[string]*eval.Array{}
 	for _, tensor := range pipeline.Inputs {
 		array := randomArray(random, tensor)
 		inputs[tensor.Name] = array
@@ -50,8 +51,8 @@ func randomInputs(t *testing.T, pipeline *model.Pipeline, dir string) (inputs ma
 
 // randomArray fills a tensor with quarters between -2 and 2: every sum of their products
 // is exact in fp32, so that the order of summation does not matter.
-func randomArray(random *rand.Rand, tensor *model.Tensor) *model.Array {
-	a := &model.Array{}
+func randomArray(random *rand.Rand, tensor *model.Tensor) *eval.Array {
+	a := &eval.Array{}
 	size := int64(1)
 	for _, axis := range tensor.Axes {
 		a.Shape = append(a.Shape, axis.Extent.Size)

@@ -12,6 +12,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/interp"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/eval"
 )
 
 // oracle is what every rank must hold of the outputs, with the inputs for it.
@@ -28,8 +29,8 @@ type wrongError struct{ message string }
 func (e *wrongError) Error() string { return e.message }
 
 func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
-	inputs := model.Fill(p, seed)
-	values, err := model.Evaluate(p, inputs)
+	inputs := eval.Fill(p, seed)
+	values, err := eval.Run(p, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +38,8 @@ func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
 		inputs: shards(p, p.Inputs, inputs), want: shards(p, p.Outputs, values),
 		tolerance: map[string]float64{}, rms: map[string]float64{}, unsure: map[string]bool{},
 	}
-	for out, tolerance := range model.Tolerances(p) {
-		o.tolerance[out.Name], o.rms[out.Name] = tolerance, model.RootMeanSquare(values[out.Name])
+	for out, tolerance := range eval.Tolerances(p) {
+		o.tolerance[out.Name], o.rms[out.Name] = tolerance, eval.RootMeanSquare(values[out.Name])
 	}
 	for _, a := range values {
 		for _, v := range a.Data {
@@ -55,7 +56,7 @@ func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
 
 // perturb finds the outputs that a small change of the inputs changes by more than the tolerance, such
 // as the reciprocal of a difference. Another order of a sum may do as much, so they are not compared.
-func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*model.Array, seed uint64) error {
+func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*eval.Array, seed uint64) error {
 	if len(o.tolerance) == 0 {
 		return nil
 	}
@@ -65,20 +66,20 @@ func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*model.Arr
 	}
 	random := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // no secret depends on it
 	for range 3 {
-		moved := map[string]*model.Array{}
+		moved := map[string]*eval.Array{}
 		for name, a := range inputs {
-			b := &model.Array{Shape: a.Shape, Data: make([]float64, len(a.Data))}
+			b := &eval.Array{Shape: a.Shape, Data: make([]float64, len(a.Data))}
 			for i, v := range a.Data {
 				b.Data[i] = v * (1 + eps*(2*random.Float64()-1))
 			}
 			moved[name] = b
 		}
-		others, err := model.Evaluate(p, moved)
+		others, err := eval.Run(p, moved)
 		if err != nil {
 			return err
 		}
 		for name, tolerance := range o.tolerance {
-			if model.Wrong(others[name].Data, values[name].Data, tolerance*0.7, o.rms[name]) > 0 {
+			if eval.Wrong(others[name].Data, values[name].Data, tolerance*0.7, o.rms[name]) > 0 {
 				o.unsure[name] = true
 			}
 		}
@@ -105,12 +106,12 @@ func steady(spec Spec) bool {
 }
 
 // shards gives what each rank holds of tensors.
-func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*interp.Array {
+func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Array) []map[string]*interp.Array {
 	ranks := make([]map[string]*interp.Array, p.Meshes[0].Size())
 	for r := range ranks {
 		ranks[r] = map[string]*interp.Array{}
 		for _, tensor := range list {
-			if a, ok := model.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r]); ok {
+			if a, ok := eval.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r]); ok {
 				ranks[r][tensor.Name] = &interp.Array{Shape: a.Shape, Data: a.Data}
 			}
 		}
@@ -193,7 +194,7 @@ func (o *oracle) compare(got []map[string]*interp.Array, seed uint64) error {
 			if o.unsure[name] {
 				continue
 			}
-			if wrong := model.Wrong(b.Data, a.Data, o.tolerance[name], o.rms[name]); wrong > 0 {
+			if wrong := eval.Wrong(b.Data, a.Data, o.tolerance[name], o.rms[name]); wrong > 0 {
 				return &wrongError{fmt.Sprintf("rank %d: %d of %d elements of %s are wrong (seed %d)\n got %v\nwant %v",
 					r, wrong, len(a.Data), name, seed, b.Data[:min(16, len(b.Data))], a.Data[:min(16, len(a.Data))])}
 			}

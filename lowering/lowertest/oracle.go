@@ -7,15 +7,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/interp"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/eval"
 )
 
 // shards gives what each rank holds of the tensors named in values.
-func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*model.Array) []map[string]*interp.Array {
+func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Array) []map[string]*interp.Array {
 	ranks := make([]map[string]*interp.Array, p.Meshes[0].Size())
 	for r := range ranks {
 		ranks[r] = map[string]*interp.Array{}
 		for _, tensor := range list {
-			a, ok := model.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r])
+			a, ok := eval.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r])
 			if ok {
 				ranks[r][tensor.Name] = &interp.Array{Shape: a.Shape, Data: a.Data}
 			}
@@ -44,8 +45,8 @@ func NewOracle(t *testing.T, p *model.Pipeline, seed uint64) *Oracle {
 
 // OracleOf evaluates a pipeline on inputs that a seed picks.
 func OracleOf(p *model.Pipeline, seed uint64) (*Oracle, error) {
-	inputs := model.Fill(p, seed)
-	values, err := model.Evaluate(p, inputs)
+	inputs := eval.Fill(p, seed)
+	values, err := eval.Run(p, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +54,8 @@ func OracleOf(p *model.Pipeline, seed uint64) (*Oracle, error) {
 		Inputs: shards(p, p.Inputs, inputs), want: shards(p, p.Outputs, values),
 		tolerance: map[string]float64{}, rms: map[string]float64{},
 	}
-	for out, tolerance := range model.Tolerances(p) {
-		o.tolerance[out.Name], o.rms[out.Name] = tolerance, model.RootMeanSquare(values[out.Name])
+	for out, tolerance := range eval.Tolerances(p) {
+		o.tolerance[out.Name], o.rms[out.Name] = tolerance, eval.RootMeanSquare(values[out.Name])
 	}
 	return o, nil
 }
@@ -104,7 +105,7 @@ func (o *Oracle) Compare(got []map[string]*interp.Array, seed uint64) error {
 			if len(a.Data) != len(b.Data) {
 				return fmt.Errorf("rank %d: %s has %d elements, want %d", r, name, len(b.Data), len(a.Data))
 			}
-			if wrong := model.Wrong(b.Data, a.Data, o.tolerance[name], o.rms[name]); wrong > 0 {
+			if wrong := eval.Wrong(b.Data, a.Data, o.tolerance[name], o.rms[name]); wrong > 0 {
 				return fmt.Errorf("rank %d: %d of %d elements of %s are wrong (seed %d)", r, wrong, len(a.Data), name, seed)
 			}
 		}

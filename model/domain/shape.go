@@ -1,5 +1,12 @@
 package domain
 
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/expr"
+)
+
 // Shape lists the extents of the axes that an operation sees: all but the reduction
 // axes.
 func Shape(axes []Axis) []int64 {
@@ -33,4 +40,22 @@ func WithoutReductions(axes []Axis) []Axis {
 		}
 	}
 	return kept
+}
+
+// FormatShape prints a shape: "[4, 512]".
+func FormatShape(shape []int64) string {
+	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
+}
+
+// Elements counts the elements of a shape, unless an int64 does not hold them.
+func Elements(shape []int64) (int64, bool) {
+	n := int64(1)
+	for _, extent := range shape {
+		product, ok := expr.Mul(n, extent)
+		if !ok {
+			return 0, false
+		}
+		n = product
+	}
+	return n, true
 }

@@ -1,9 +1,10 @@
-package model
+package eval
 
 import (
 	"fmt"
 	"math"
 
+	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -17,9 +18,9 @@ type Array struct {
 // NewArray makes an array of zeros. It panics when the shape has too many elements to
 // be held.
 func NewArray(shape ...int64) *Array {
-	n, ok := elements(shape)
+	n, ok := domain.Elements(shape)
 	if !ok || n > math.MaxInt32 {
-		panic(fmt.Sprintf("model: an array of shape %s is too large to evaluate", formatShape(shape)))
+		panic(fmt.Sprintf("eval: an array of shape %s is too large to evaluate", domain.FormatShape(shape)))
 	}
 	return &Array{Shape: shape, Data: make([]float64, n)}
 }
@@ -82,7 +83,7 @@ func stretched(in *Array, shape []int64) *Array {
 // Shard returns what one world rank holds of a tensor: a Device axis has one slice, of
 // index the rank's coordinate along the mesh axis. It answers false for a rank that is
 // not in the tensor's mesh.
-func Shard(t *Tensor, whole *Array, rank int) (*Array, bool) {
+func Shard(t *model.Tensor, whole *Array, rank int) (*Array, bool) {
 	step := strides(whole.Shape)
 	shape := make([]int64, 0, len(whole.Shape))
 	offset := int64(0)

@@ -1,11 +1,11 @@
-package model
+package names
 
 // headerMacros are the macros, beside those of reservedPrefixes and reservations, that
 // the headers of a generated program define on Linux: what is left of
 //
 //	g++ -std=c++20 -dM -E program.cpp
 //
-// without names that nameFault refuses.
+// without names that Fault refuses.
 var headerMacros = words(`
 	AIO_PRIO_DELTA_MAX BC_BASE_MAX BC_DIM_MAX BC_SCALE_MAX BC_STRING_MAX BIG_ENDIAN BOOL_MAX BOOL_WIDTH
 	BYTE_ORDER CHARCLASS_NAME_MAX CHAR_WIDTH CLOSE_RANGE_CLOEXEC CLOSE_RANGE_UNSHARE COLL_WEIGHTS_MAX CSIGNAL

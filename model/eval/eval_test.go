@@ -1,4 +1,4 @@
-package model
+package eval
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -81,7 +82,7 @@ func TestEvaluateOperations(t *testing.T) {
 	} {
 		t.Run(c.op+" "+c.tensors, func(t *testing.T) {
 			p := mustLoad(t, spec(c.tensors, "- R = "+c.op))
-			values, err := Evaluate(p, c.inputs)
+			values, err := Run(p, c.inputs)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +103,7 @@ func TestEvaluateUnaryFunctions(t *testing.T) {
 		"relu_grad": 1, "gelu_grad": 1.0852318000962434, "silu_grad": 1.0907842487848955,
 	} {
 		p := mustLoad(t, spec("A: [1]", "- R = "+fn+"(A)"))
-		values, err := Evaluate(p, map[string]*Array{"A": array([]int64{1}, 2)})
+		values, err := Run(p, map[string]*Array{"A": array([]int64{1}, 2)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,8 +111,8 @@ func TestEvaluateUnaryFunctions(t *testing.T) {
 			t.Errorf("%s(2) = %v, want %v", fn, got, want)
 		}
 	}
-	if len(UnaryFns) != len(domain.UnaryFns) {
-		t.Errorf("%d unary functions are evaluated, %d are documented", len(domain.UnaryFns), len(UnaryFns))
+	if len(model.UnaryFns) != len(domain.UnaryFns) {
+		t.Errorf("%d unary functions are evaluated, %d are documented", len(domain.UnaryFns), len(model.UnaryFns))
 	}
 }
 
@@ -153,7 +154,7 @@ func TestEvaluateIgnoresReductionAxesOfAnOperand(t *testing.T) {
 	const tensors = "A: [2, 3, 4], P: [r(2), 3, 4]"
 	p := mustLoad(t, spec(tensors, "- P = sum(A, axis=0)\n- R = sum(P, axis=1)"))
 	a := iota64(2, 3, 4)
-	values, err := Evaluate(p, map[string]*Array{"A": a})
+	values, err := Run(p, map[string]*Array{"A": a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,10 +165,10 @@ func TestEvaluateIgnoresReductionAxesOfAnOperand(t *testing.T) {
 
 func TestEvaluateRefusesOtherShapes(t *testing.T) {
 	p := mustLoad(t, spec("A: [2, 3]", "- R = neg(A)"))
-	if _, err := Evaluate(p, nil); err == nil {
+	if _, err := Run(p, nil); err == nil {
 		t.Error("a missing input was accepted")
 	}
-	if _, err := Evaluate(p, map[string]*Array{"A": iota64(3, 2)}); err == nil {
+	if _, err := Run(p, map[string]*Array{"A": iota64(3, 2)}); err == nil {
 		t.Error("an input of another shape was accepted")
 	}
 }
@@ -221,6 +222,16 @@ ops:
 	}
 	if _, ok := Shard(p.Inputs[0], a, 6); ok {
 		t.Error("rank 6 of 6 holds something")
+	}
+}
+
+// Shards have no reduction axes.
+func TestShardLeavesReductionsOut(t *testing.T) {
+	p := loadSpec(t, "matmul_rs", map[string]int64{"D": 2, "S": 2, "M": 8, "K": 4, "N": 3})
+	values := mustEvaluate(t, p, FillIntegers(p, 1))
+	local, ok := Shard(p.Outputs[0], values[p.Outputs[0].Name], 1)
+	if !ok || !cmp.Equal(local.Shape, []int64{2, 1, 2, 3}) {
+		t.Errorf("rank 1 holds %v", local)
 	}
 }
 

@@ -1,8 +1,9 @@
-package model
+package eval
 
 import (
 	"math"
 
+	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -10,7 +11,7 @@ import (
 // check: sparse integers from -2 to 2, a function of the seed, of which input it is,
 // and of the row-major index of the element in the whole tensor. They are so sparse
 // that sums of products stay exact in fp32 whatever the order of summation.
-func FillIntegers(p *Pipeline, seed uint64) map[string]*Array {
+func FillIntegers(p *model.Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
 	contractions := Contractions(p)
 	for i, t := range p.Inputs {
@@ -28,7 +29,7 @@ func FillIntegers(p *Pipeline, seed uint64) map[string]*Array {
 // FillNormal makes the inputs of a generated program whose check is not exact: normal
 // values with the deviations of Deviations, drawn as the program draws them. Its logarithms
 // and cosines are fp32's, so that its values may differ in the last place.
-func FillNormal(p *Pipeline, seed uint64) map[string]*Array {
+func FillNormal(p *model.Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
 	deviations := Deviations(p)
 	for i, t := range p.Inputs {
@@ -43,7 +44,7 @@ func FillNormal(p *Pipeline, seed uint64) map[string]*Array {
 }
 
 // Fill makes the inputs for a check: FillIntegers where that is exact, else FillNormal.
-func Fill(p *Pipeline, seed uint64) map[string]*Array {
+func Fill(p *model.Pipeline, seed uint64) map[string]*Array {
 	if Exact(p) {
 		return FillIntegers(p, seed)
 	}
@@ -52,7 +53,7 @@ func Fill(p *Pipeline, seed uint64) map[string]*Array {
 
 // Contractions gives, for each input, the largest number of terms that a product which reads
 // it sums, and 1 where none does: see domain.Contractions.
-func Contractions(p *Pipeline) map[*Tensor]int64 {
+func Contractions(p *model.Pipeline) map[*model.Tensor]int64 {
 	shapes := make(map[string][]domain.Extent, len(p.Tensors))
 	for _, t := range p.Tensors {
 		shapes[t.Name] = domain.Extents(t.Axes)
@@ -65,7 +66,7 @@ func Contractions(p *Pipeline) map[*Tensor]int64 {
 		}
 	}
 	terms := domain.Contractions(ops, func(tensor string) []domain.Extent { return shapes[tensor] })
-	widest := make(map[*Tensor]int64, len(p.Inputs))
+	widest := make(map[*model.Tensor]int64, len(p.Inputs))
 	for _, t := range p.Inputs {
 		widest[t] = 1
 		if sum, ok := terms[t.Name]; ok {

@@ -1,17 +1,20 @@
-package model
+// Package eval computes a pipeline on one rank. It is the oracle of everything that is generated from a
+// pipeline, so it also makes the inputs of checks and says how exact their results are.
+package eval
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Evaluate computes a pipeline on whole tensors, one operation after the other, as if
+// Run computes a pipeline on whole tensors, one operation after the other, as if
 // there was one rank. Products and reductions accumulate in fp32, in order, and each
 // result is rounded to its element type. inputs has an array for every input, which
 // is rounded too and not changed. The result has every tensor of the pipeline.
-func Evaluate(p *Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
+func Run(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
 	values := make(map[string]*Array, len(p.Tensors))
 	for _, t := range p.Inputs {
 		in, ok := inputs[t.Name]
@@ -19,7 +22,7 @@ func Evaluate(p *Pipeline, inputs map[string]*Array) (map[string]*Array, error) 
 		case !ok:
 			return nil, fmt.Errorf("input %s is missing", t.Name)
 		case !slices.Equal(in.Shape, shape):
-			return nil, fmt.Errorf("input %s has shape %s, not %s", t.Name, formatShape(in.Shape), formatShape(shape))
+			return nil, fmt.Errorf("input %s has shape %s, not %s", t.Name, domain.FormatShape(in.Shape), domain.FormatShape(shape))
 		}
 		values[t.Name] = &Array{Shape: in.Shape, Data: slices.Clone(in.Data)}
 		values[t.Name].Round(t.DType)
@@ -36,40 +39,40 @@ func Evaluate(p *Pipeline, inputs map[string]*Array) (map[string]*Array, error) 
 	return values, nil
 }
 
-func evaluate(op *Op, in []*Array) *Array {
+func evaluate(op *model.Op, in []*Array) *Array {
 	shape := domain.Shape(op.Out.Axes)
 	switch op.Kind {
-	case OpSet, OpCast, OpReshape, OpBroadcast:
+	case model.OpSet, model.OpCast, model.OpReshape, model.OpBroadcast:
 		return &Array{Shape: shape, Data: slices.Clone(in[0].Data)}
-	case OpSlice:
+	case model.OpSlice:
 		return gather(in[0], shape, strides(in[0].Shape), op.Start.Size*strides(in[0].Shape)[op.Axis])
-	case OpConcat:
+	case model.OpConcat:
 		return joined(in, op.Axis, shape)
-	case OpPositions:
+	case model.OpPositions:
 		out := NewArray(shape...)
 		for i := range out.Data {
 			out.Data[i] = float64(i)
 		}
 		return out
-	case OpPermute:
+	case model.OpPermute:
 		return permuted(in[0], op.Perm)
-	case OpMatmul:
+	case model.OpMatmul:
 		return matmul(in[0], in[1], shape)
-	case OpLinear:
+	case model.OpLinear:
 		return linear(in, shape)
-	case OpUnary:
+	case model.OpUnary:
 		fn := domain.UnaryFn(op.Fn)
 		out := NewArray(shape...)
 		for i, v := range in[0].Data {
 			out.Data[i] = fn(v)
 		}
 		return out
-	case OpBinary:
+	case model.OpBinary:
 		return binary(domain.BinaryFns[op.Fn], in[0], in[1], shape)
-	case OpReduce:
+	case model.OpReduce:
 		return reduce(op, in[0], shape)
 	default:
-		panic("model: unknown operation " + string(op.Kind))
+		panic("eval: unknown operation " + string(op.Kind))
 	}
 }
 
@@ -105,7 +108,7 @@ func joined(in []*Array, axis int, shape []int64) *Array {
 	return out
 }
 
-func reduce(op *Op, in *Array, shape []int64) *Array {
+func reduce(op *model.Op, in *Array, shape []int64) *Array {
 	fn := domain.BinaryFns[op.Fn]
 	out := NewArray(shape...)
 	inner := strides(in.Shape)[op.Axis]

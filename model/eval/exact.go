@@ -1,9 +1,10 @@
-package model
+package eval
 
 import (
 	"math"
 	"slices"
 
+	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -24,8 +25,8 @@ const maxProducts = 3
 // the operations that round to it on the longest path to the output, whose errors add up
 // as a random walk does, and terms is 1, or, for fp32, whose sums round too, the longest
 // sum of a product.
-func Tolerances(p *Pipeline) map[*Tensor]float64 {
-	tolerances := make(map[*Tensor]float64, len(p.Outputs))
+func Tolerances(p *model.Pipeline) map[*model.Tensor]float64 {
+	tolerances := make(map[*model.Tensor]float64, len(p.Outputs))
 	if Exact(p) {
 		return tolerances
 	}
@@ -47,8 +48,8 @@ func Tolerances(p *Pipeline) map[*Tensor]float64 {
 
 // roundings counts the operations on the longest path to each tensor that round to the
 // type with this spacing.
-func roundings(p *Pipeline, eps float64) map[*Tensor]int {
-	count := make(map[*Tensor]int, len(p.Tensors))
+func roundings(p *model.Pipeline, eps float64) map[*model.Tensor]int {
+	count := make(map[*model.Tensor]int, len(p.Tensors))
 	for _, op := range p.Ops {
 		n := 0
 		for _, t := range op.In {
@@ -63,9 +64,9 @@ func roundings(p *Pipeline, eps float64) map[*Tensor]int {
 }
 
 // moves reports whether an operation only moves elements.
-func moves(op *Op) bool {
+func moves(op *model.Op) bool {
 	switch op.Kind {
-	case OpSet, OpBroadcast, OpPermute, OpReshape, OpSlice, OpConcat:
+	case model.OpSet, model.OpBroadcast, model.OpPermute, model.OpReshape, model.OpSlice, model.OpConcat:
 		return true
 	default:
 		return false
@@ -87,11 +88,11 @@ func epsilon(t domain.DType) float64 {
 // Exact reports whether a pipeline's results are the same in whatever order its sums are
 // taken, and whether or not elements are rounded between elementwise operations, for the inputs
 // of FillIntegers.
-func Exact(p *Pipeline) bool {
+func Exact(p *model.Pipeline) bool {
 	if roundsBetween(p) {
 		return false
 	}
-	products := make(map[*Tensor]int, len(p.Tensors)) // on the longest path
+	products := make(map[*model.Tensor]int, len(p.Tensors)) // on the longest path
 	for _, op := range p.Ops {
 		n := 0
 		for _, t := range op.In {
@@ -100,7 +101,7 @@ func Exact(p *Pipeline) bool {
 		switch {
 		case isProduct(op):
 			n++
-		case op.Kind == OpBinary && op.Fn == "mul":
+		case op.Kind == model.OpBinary && op.Fn == "mul":
 			n = products[op.In[0]] + products[op.In[1]]
 		case !keepsIntegers(op):
 			return false
@@ -115,8 +116,8 @@ func Exact(p *Pipeline) bool {
 
 // sumsOverRanks reports whether ranks add up 16-bit numbers of each other. On the way, as along a
 // ring or in NCCL, such sums round to that type, and after two products they need more digits.
-func sumsOverRanks(op *Op) bool {
-	if op.Kind != OpReduce || op.Fn != "sum" || epsilon(op.In[0].DType) == epsilon(domain.FP32) {
+func sumsOverRanks(op *model.Op) bool {
+	if op.Kind != model.OpReduce || op.Fn != "sum" || epsilon(op.In[0].DType) == epsilon(domain.FP32) {
 		return false
 	}
 	return domain.WithoutReductions(op.In[0].Axes)[op.Axis].Kind == domain.Device
@@ -124,20 +125,20 @@ func sumsOverRanks(op *Op) bool {
 
 // keepsIntegers reports whether an operation on small integers, no product, gives small
 // integers.
-func keepsIntegers(op *Op) bool {
+func keepsIntegers(op *model.Op) bool {
 	switch op.Kind {
-	case OpUnary:
+	case model.OpUnary:
 		name, constant := domain.SplitFn(op.Fn)
 		if constant != "" {
 			by, err := domain.ParseDecimal(constant)
 			return err == nil && by == math.Trunc(by) && math.Abs(by) <= 16
 		}
 		return slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
-	case OpBinary:
+	case model.OpBinary:
 		return op.Fn != "div" && op.Fn != "masked"
-	case OpReduce:
+	case model.OpReduce:
 		return op.Fn != "prod"
-	case OpPositions:
+	case model.OpPositions:
 		return false // as many as there are elements
 	default:
 		return true
@@ -147,8 +148,8 @@ func keepsIntegers(op *Op) bool {
 // Deviations gives the standard deviation of the normal values that fill each input: 1,
 // or, for the second operand of a product (a weight), 1 over the root of the terms that the
 // product sums, so that products do not grow on their way through a pipeline.
-func Deviations(p *Pipeline) map[*Tensor]float64 {
-	deviations := make(map[*Tensor]float64, len(p.Inputs))
+func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
+	deviations := make(map[*model.Tensor]float64, len(p.Inputs))
 	for _, t := range p.Inputs {
 		deviations[t] = 1
 	}
@@ -163,10 +164,10 @@ func Deviations(p *Pipeline) map[*Tensor]float64 {
 	return deviations
 }
 
-func isProduct(op *Op) bool { return op.Kind == OpMatmul || op.Kind == OpLinear }
+func isProduct(op *model.Op) bool { return op.Kind == model.OpMatmul || op.Kind == model.OpLinear }
 
 // summed is the number of terms in each sum of a product.
-func summed(op *Op) int64 {
+func summed(op *model.Op) int64 {
 	shape := domain.Shape(op.In[0].Axes)
 	return shape[len(shape)-1]
 }

@@ -1,4 +1,4 @@
-package model
+package names
 
 import "testing"
 
@@ -17,8 +17,8 @@ func TestNames(t *testing.T) {
 		{"DIDx", false, false}, {"Stream", false, false}, {"rank", false, false}, {"stream", false, false}, {"errno", false, false},
 		{"", false, false}, {"a-b", false, false}, {"9a", false, false}, {"a__b", false, false}, {"a_", false, false}, {"_a", false, false}, {"a\n", false, false},
 	} {
-		if got := nameFault(c.name) == "" && reservedBy(c.name, c.program) == ""; got != c.fine {
-			t.Errorf("%q (program %v): %v, want %v; %s%s", c.name, c.program, got, c.fine, nameFault(c.name), reservedBy(c.name, c.program))
+		if got := Fault(c.name) == "" && ReservedBy(c.name, c.program) == ""; got != c.fine {
+			t.Errorf("%q (program %v): %v, want %v; %s%s", c.name, c.program, got, c.fine, Fault(c.name), ReservedBy(c.name, c.program))
 		}
 	}
 }

@@ -1,16 +1,17 @@
-package model
+package eval
 
 import (
 	"math"
 	"slices"
 
+	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // roundsBetween reports whether an operation may read what another one has rounded, element by element:
 // fused into one kernel, they do not round between them.
-func roundsBetween(p *Pipeline) bool {
-	largest, rounded := make(map[*Tensor]float64, len(p.Tensors)), map[*Tensor]bool{}
+func roundsBetween(p *model.Pipeline) bool {
+	largest, rounded := make(map[*model.Tensor]float64, len(p.Tensors)), map[*model.Tensor]bool{}
 	for _, t := range p.Inputs {
 		largest[t] = 2
 	}
@@ -19,7 +20,7 @@ func roundsBetween(p *Pipeline) bool {
 		if !rowWise(op) {
 			continue
 		}
-		if slices.ContainsFunc(op.In, func(t *Tensor) bool { return rounded[t] }) {
+		if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return rounded[t] }) {
 			return true
 		}
 		rounded[op.Out] = largest[op.Out] > 2/epsilon(op.Out.DType) && !chooses(op)
@@ -28,11 +29,11 @@ func roundsBetween(p *Pipeline) bool {
 }
 
 // rowWise reports whether an operation works element by element, or folds the last axis.
-func rowWise(op *Op) bool {
+func rowWise(op *model.Op) bool {
 	switch op.Kind {
-	case OpUnary, OpBinary, OpCast:
+	case model.OpUnary, model.OpBinary, model.OpCast:
 		return true
-	case OpReduce:
+	case model.OpReduce:
 		axes := domain.WithoutReductions(op.In[0].Axes)
 		return op.Axis == len(axes)-1 && axes[op.Axis].Kind == domain.Serial
 	default:
@@ -41,7 +42,7 @@ func rowWise(op *Op) bool {
 }
 
 // largestOf bounds the elements of a result, given bounds for all tensors before it.
-func largestOf(op *Op, largest map[*Tensor]float64) float64 {
+func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	a := largest[op.In[0]]
 	name, constant := domain.SplitFn(op.Fn)
 	by, _ := domain.ParseDecimal(constant)
@@ -52,17 +53,17 @@ func largestOf(op *Op, largest map[*Tensor]float64) float64 {
 			bias = largest[op.In[2]]
 		}
 		return a*largest[op.In[1]]*float64(summed(op)) + bias
-	case op.Kind == OpReduce && name == "sum":
+	case op.Kind == model.OpReduce && name == "sum":
 		return a * float64(domain.WithoutReductions(op.In[0].Axes)[op.Axis].Extent.Size)
 	case name == "scale":
 		return a * math.Abs(by)
 	case name == "shift":
 		return a + math.Abs(by)
-	case op.Kind == OpBinary && name == "mul":
+	case op.Kind == model.OpBinary && name == "mul":
 		return a * largest[op.In[1]]
-	case op.Kind == OpBinary && (name == "add" || name == "sub"):
+	case op.Kind == model.OpBinary && (name == "add" || name == "sub"):
 		return a + largest[op.In[1]]
-	case op.Kind == OpBinary:
+	case op.Kind == model.OpBinary:
 		return max(a, largest[op.In[1]], 1)
 	default:
 		return max(a, 1)
@@ -70,14 +71,14 @@ func largestOf(op *Op, largest map[*Tensor]float64) float64 {
 }
 
 // chooses reports whether the elements of a result are elements of the operands, which are of its type.
-func chooses(op *Op) bool {
+func chooses(op *model.Op) bool {
 	name, _ := domain.SplitFn(op.Fn)
 	switch op.Kind {
-	case OpUnary:
+	case model.OpUnary:
 		return slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
-	case OpBinary:
+	case model.OpBinary:
 		return !slices.Contains([]string{"add", "sub", "mul", "div"}, name)
-	case OpReduce:
+	case model.OpReduce:
 		return name == "max" || name == "min"
 	default:
 		return false

@@ -1,4 +1,4 @@
-package model
+package eval
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -19,9 +20,9 @@ var small = map[string]int64{
 }
 
 // loadSmall loads an example spec in fp32, at a size for tests.
-func loadSmall(t *testing.T, name string, overrides map[string]int64) *Pipeline {
+func loadSmall(t *testing.T, name string, overrides map[string]int64) *model.Pipeline {
 	t.Helper()
-	file, err := os.ReadFile(filepath.Join("..", "testdata", "specs", name, "spec.yaml"))
+	file, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func loadSmall(t *testing.T, name string, overrides map[string]int64) *Pipeline 
 			values[param.Name] = value
 		}
 	}
-	p, err := Load("spec.yaml", []byte(text), values)
+	p, err := model.Load("spec.yaml", []byte(text), values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func loadSmall(t *testing.T, name string, overrides map[string]int64) *Pipeline 
 }
 
 // normalInputs draws every input from the normal distribution.
-func normalInputs(p *Pipeline, seed uint64) map[string]*Array {
+func normalInputs(p *model.Pipeline, seed uint64) map[string]*Array {
 	random := rand.New(rand.NewPCG(seed, 1))
 	inputs := map[string]*Array{}
 	for _, t := range p.Inputs {
@@ -56,9 +57,9 @@ func normalInputs(p *Pipeline, seed uint64) map[string]*Array {
 	return inputs
 }
 
-func mustEvaluate(t *testing.T, p *Pipeline, inputs map[string]*Array) map[string]*Array {
+func mustEvaluate(t *testing.T, p *model.Pipeline, inputs map[string]*Array) map[string]*Array {
 	t.Helper()
-	values, err := Evaluate(p, inputs)
+	values, err := Run(p, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package model
+package names_test
 
 import (
 	"fmt"
@@ -9,6 +9,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/names"
 )
 
 // runtimeText is all C++ that emitted folders hold a copy of.
@@ -16,7 +19,7 @@ func runtimeText(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
 	for _, folder := range []string{"include", "src", "cpu"} {
-		err := filepath.WalkDir("../runtime_cpp/"+folder, func(path string, entry fs.DirEntry, err error) error {
+		err := filepath.WalkDir("../../runtime_cpp/"+folder, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -34,7 +37,7 @@ func runtimeText(t *testing.T) string {
 
 // refused reports whether a program with one tensor of another name loads.
 func refused(program, tensor string) bool {
-	_, err := Load("spec.yaml", fmt.Appendf(nil, "hirgen: 1\nname: %s\ntensors: {%s: [8]}\nops: [Zz = relu(%[2]s)]\n", program, tensor), nil)
+	_, err := model.Load("spec.yaml", fmt.Appendf(nil, "hirgen: 1\nname: %s\ntensors: {%s: [8]}\nops: [Zz = relu(%[2]s)]\n", program, tensor), nil)
 	return err != nil
 }
 
@@ -63,7 +66,7 @@ func TestNamesOfTheRuntimeAreReserved(t *testing.T) {
 	for _, define := range regexp.MustCompile(`define +HIRGEN_(\w+)`).FindAllStringSubmatch(text, -1) {
 		for at, c := range define[1] {
 			program, tensor := strings.ToLower(define[1][:at]), define[1][min(at+1, len(define[1])):]
-			if c == '_' && nameFault(tensor) == "" && !refused(program, tensor) {
+			if c == '_' && names.Fault(tensor) == "" && !refused(program, tensor) {
 				t.Errorf("program %s may have a tensor %s, and the runtime has the macro HIRGEN_%s", program, tensor, define[1])
 			}
 		}
@@ -76,11 +79,11 @@ func preprocess(t *testing.T, flags ...string) string {
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skip("there is no g++")
 	}
-	headers, err := filepath.Glob("../runtime_cpp/include/hirgen/*.h*")
+	headers, err := filepath.Glob("../../runtime_cpp/include/hirgen/*.h*")
 	if err != nil || len(headers) < 10 {
 		t.Fatal(err, headers)
 	}
-	args := append([]string{"-std=c++20", "-x", "c++", "-I../runtime_cpp/include", "-I../runtime_cpp/cpu/include"}, flags...)
+	args := append([]string{"-std=c++20", "-x", "c++", "-I../../runtime_cpp/include", "-I../../runtime_cpp/cpu/include"}, flags...)
 	source := ""
 	for _, header := range headers {
 		source += "#include \"hirgen/" + filepath.Base(header) + "\"\n"
@@ -105,11 +108,11 @@ func TestMacrosOfHeadersAreReserved(t *testing.T) {
 	}
 	for _, macro := range macros {
 		name := macro[1]
-		if nameFault(name) == "" && reservedBy(name, false) == "" {
+		if names.Fault(name) == "" && names.ReservedBy(name, false) == "" {
 			t.Errorf("a tensor may be called %s, which is a macro", name)
 		}
 		lower := strings.ToLower(name[:1]) + name[1:]
-		if className(lower) == name && nameFault(lower) == "" && !refused(lower, "A") {
+		if names.Class(lower) == name && names.Fault(lower) == "" && !refused(lower, "A") {
 			t.Errorf("a program may be called %s, whose class is the macro %s", lower, name)
 		}
 	}

@@ -1,0 +1,68 @@
+// Package names says what may be the name of a program, a tensor or a parameter: names reach C++, CMake and
+// file names, so they are taken from an allow-list, without what those reserve.
+package names
+
+import (
+	"fmt"
+	"strings"
+)
+
+// MaxLength bounds a name, so that what is derived from it stays within the limits of
+// linkers and file systems.
+const MaxLength = 63
+
+// Fault says why a text is no name, or returns an empty string. Names reach C++,
+// CMake and file names, so they are taken from an allow-list.
+func Fault(name string) string {
+	switch {
+	case name == "":
+		return "a name is missing"
+	case len(name) > MaxLength:
+		return fmt.Sprintf("%q is longer than %d letters", name, MaxLength)
+	case strings.ContainsAny(name, `/\`) || strings.Contains(name, ".."):
+		return fmt.Sprintf("%q is not a name: it holds a path", name)
+	case !isNameLetter(name[0]):
+		return fmt.Sprintf("%q is not a name: it does not begin with a letter", name)
+	case strings.ContainsFunc(name, func(r rune) bool { return r > 127 || !isNameLetter(byte(r)) && !isNameTail(byte(r)) }):
+		return fmt.Sprintf("%q is not a name: it has more than letters, digits and underscores", name)
+	case strings.Contains(name, "__") || strings.HasSuffix(name, "_"):
+		return fmt.Sprintf("%q is not a name: generated names end in an underscore or hold two", name)
+	}
+	return ""
+}
+
+func isNameLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isNameTail(c byte) bool   { return c >= '0' && c <= '9' || c == '_' }
+
+// ReservedBy says what reserves a name that is otherwise well formed, or returns an
+// empty string.
+func ReservedBy(name string, program bool) string {
+	for _, r := range reservations {
+		if r.programOnly && !program {
+			continue
+		}
+		if r.names[name] || r.anyCase && r.names[strings.ToLower(name)] {
+			return r.what
+		}
+	}
+	if len(name) > 2 && strings.HasPrefix(name, "cu") && name[2] >= 'A' && name[2] <= 'Z' {
+		return "a name of CUDA" // the driver's functions, and the macros that version them
+	}
+	for _, prefix := range reservedPrefixes {
+		if strings.HasPrefix(name, prefix.text) {
+			return prefix.what
+		}
+	}
+	return ""
+}
+
+// Class spells a program's name as its C++ class: ag_matmul -> AgMatmul.
+func Class(name string) string {
+	class := ""
+	for part := range strings.SplitSeq(name, "_") {
+		if part != "" {
+			class += strings.ToUpper(part[:1]) + part[1:]
+		}
+	}
+	return class
+}

@@ -1,0 +1,60 @@
+package model
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/names"
+)
+
+// checkName reports a name that cannot be used.
+func checkName(list *diag.List, t text, what string, program bool) bool {
+	if fault := names.Fault(t.value); fault != "" {
+		list.Add(t.pos, diag.BadName, "%s", fault).
+			WithHint("a name is a letter, then up to %d letters, digits and underscores", names.MaxLength-1)
+		return false
+	}
+	if owner := names.ReservedBy(t.value, program); owner != "" {
+		list.Add(t.pos, diag.ReservedName, "%s cannot be called %q: it is %s", what, t.value, owner)
+		return false
+	}
+	if class := names.Class(t.value); program && class != t.value && names.ReservedBy(class, false) != "" {
+		list.Add(t.pos, diag.ReservedName, "%s cannot be called %q: its class would be %s, %s", what, t.value, class, names.ReservedBy(class, false))
+		return false
+	}
+	return true
+}
+
+// scope holds the names of a spec that share a name space.
+type scope struct {
+	taken  map[string]named // by name
+	folded map[string]named // by kind and name in lower case
+}
+
+type named struct {
+	name, what string
+	pos        diag.Pos
+}
+
+func newScope() *scope {
+	return &scope{taken: map[string]named{}, folded: map[string]named{}}
+}
+
+// declare adds a name and reports one that is taken, or that differs from another of
+// its kind in case only, which readers and some file systems cannot tell apart.
+func (s *scope) declare(list *diag.List, t text, what string) bool {
+	if other, ok := s.taken[t.value]; ok {
+		list.Add(t.pos, diag.DuplicateName, "%q is the name of %s already", t.value, other.what).
+			AddNote(other.pos, "%q is declared here", other.name)
+		return false
+	}
+	key := what + " " + strings.ToLower(t.value)
+	if other, ok := s.folded[key]; ok {
+		list.Add(t.pos, diag.DuplicateName, "%q differs from %q in case only", t.value, other.name).
+			AddNote(other.pos, "%q is declared here", other.name)
+		return false
+	}
+	entry := named{t.value, what, t.pos}
+	s.taken[t.value], s.folded[key] = entry, entry
+	return true
+}
