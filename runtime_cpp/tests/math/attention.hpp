@@ -1,0 +1,150 @@
+// A problem of attention: its operands on the host, and what loops in double precision with whole
+// matrices make of them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "hirgen/attention.hpp"
+#include "test.hpp"
+
+namespace math_test {
+
+using hirgen::AttentionLayout;
+using hirgen::AttentionShape;
+using hirgen::AttentionStride;
+using Numbers = std::vector<double>;
+
+/// A tensor of heads on the host, dense, and where it lies on the device.
+struct Heads {
+  int64_t heads, rows, size;
+  AttentionStride stride;
+  Numbers values;
+
+  double& at(int64_t batch, int64_t head, int64_t row, int64_t d) {
+    return values[static_cast<size_t>(((batch * heads + head) * rows + row) * size + d)];
+  }
+  /// Copies between the host and a buffer in which others may lie too.
+  template <typename Element>
+  void visit(int64_t batches, std::vector<float>& buffer, int64_t first, Element element) {
+    for (int64_t b = 0; b < batches; ++b) {
+      for (int64_t h = 0; h < heads; ++h) {
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t d = 0; d < size; ++d) {
+            const int64_t at = first + b * stride.batch + h * stride.head + r * stride.row + d;
+            element(this->at(b, h, r, d), buffer[static_cast<size_t>(at)]);
+          }
+        }
+      }
+    }
+  }
+};
+
+/// All operands of one attention, and its gradients. Q, K and V lie side by side in one row of a
+/// buffer, as one GEMM gives them, or apart; so do their gradients.
+struct Problem {
+  AttentionShape shape;
+  bool packed;
+  Heads q, k, v, o, grad_o, grad_q, grad_k, grad_v;
+  Numbers lse;
+
+  Problem(const AttentionShape& s, bool packed) : shape(s), packed(packed) {
+    q = grad_q = o = grad_o = heads(s.query_heads, s.query_rows);
+    k = v = grad_k = grad_v = heads(s.key_heads, s.key_rows);
+    o.stride = grad_o.stride = {s.query_heads * s.query_rows * s.head_size, s.head_size,
+                                s.query_heads * s.head_size};
+    unsigned salt = 1;
+    for (Heads* one : {&q, &k, &v, &grad_o}) {
+      const auto drawn = integers(one->values.size(), ++salt);
+      for (size_t i = 0; i < drawn.size(); ++i) one->values[i] = drawn[i] / 4;
+    }
+  }
+
+  AttentionLayout layout() const { return {q.stride, k.stride, v.stride, o.stride}; }
+  /// Elements of the buffer of Q, K and V, and where each starts there.
+  int64_t row() const { return (shape.query_heads + 2 * shape.key_heads) * shape.head_size; }
+  int64_t start_k() const {
+    return packed ? shape.query_heads * shape.head_size : static_cast<int64_t>(q.values.size());
+  }
+  int64_t start_v() const {
+    return start_k() +
+           (packed ? shape.key_heads * shape.head_size : static_cast<int64_t>(k.values.size()));
+  }
+  int64_t elements() const {
+    return packed ? shape.batch * shape.key_rows * row()
+                  : start_v() + static_cast<int64_t>(v.values.size());
+  }
+
+ private:
+  Heads heads(int64_t count, int64_t rows) const {
+    const int64_t size = shape.head_size;
+    const AttentionStride stride = packed ? AttentionStride{rows * row(), size, row()}
+                                          : AttentionStride{count * rows * size, rows * size, size};
+    return {count, rows, size, stride,
+            Numbers(static_cast<size_t>(shape.batch * count * rows * size))};
+  }
+};
+
+inline bool sees(const AttentionShape& s, int64_t query, int64_t key) {
+  const int64_t position = s.query_start + query;
+  return !s.causal || (key <= position && (s.window == 0 || key > position - s.window));
+}
+
+/// The probabilities of one query, and the logarithm of the sum.
+inline Numbers probabilities(Problem& p, int64_t b, int64_t h, int64_t row, double& log_sum) {
+  const AttentionShape& s = p.shape;
+  Numbers scores(static_cast<size_t>(s.key_rows), -INFINITY);
+  double most = -INFINITY, total = 0;
+  for (int64_t j = 0; j < s.key_rows; ++j) {
+    if (!sees(s, row, j)) continue;
+    double& score = scores[static_cast<size_t>(j)] = 0;
+    for (int64_t d = 0; d < s.head_size; ++d) {
+      score += p.q.at(b, h, row, d) * p.k.at(b, h * s.key_heads / s.query_heads, j, d);
+    }
+    score *= s.scale;
+    most = std::max(most, score);
+  }
+  for (double& score : scores) total += score = score == -INFINITY ? 0 : std::exp(score - most);
+  for (double& score : scores) score /= total > 0 ? total : 1;
+  log_sum = most + std::log(total);
+  return scores;
+}
+
+/// O, the logarithms and all gradients.
+inline void solve(Problem& p) {
+  const AttentionShape& s = p.shape;
+  p.lse.clear();
+  for (int64_t b = 0; b < s.batch; ++b) {
+    for (int64_t h = 0; h < s.query_heads; ++h) {
+      for (int64_t i = 0; i < s.query_rows; ++i) {
+        const int64_t g = h * s.key_heads / s.query_heads;
+        const Numbers weights = probabilities(p, b, h, i, p.lse.emplace_back());
+        double mean = 0;
+        for (int64_t d = 0; d < s.head_size; ++d) {
+          double sum = 0;
+          for (int64_t j = 0; j < s.key_rows; ++j) {
+            sum += weights[static_cast<size_t>(j)] * p.v.at(b, g, j, d);
+          }
+          p.o.at(b, h, i, d) = sum;
+          mean += p.grad_o.at(b, h, i, d) * sum;
+        }
+        for (int64_t j = 0; j < s.key_rows; ++j) {
+          const double weight = weights[static_cast<size_t>(j)];
+          double back = -mean;
+          for (int64_t d = 0; d < s.head_size; ++d) {
+            back += p.grad_o.at(b, h, i, d) * p.v.at(b, g, j, d);
+            p.grad_v.at(b, g, j, d) += weight * p.grad_o.at(b, h, i, d);
+          }
+          for (int64_t d = 0; d < s.head_size; ++d) {
+            p.grad_q.at(b, h, i, d) += s.scale * weight * back * p.k.at(b, g, j, d);
+            p.grad_k.at(b, g, j, d) += s.scale * weight * back * p.q.at(b, h, i, d);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace math_test
