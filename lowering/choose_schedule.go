@@ -17,7 +17,7 @@ import (
 //
 //	before: auto given graph; choices preset auto, graph true
 //	after:  auto given graph by "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: ..."
-//	        choices preset auto, graph true, pipeline p2p, all.via ipc-get, all.lead all, ...
+//	        choices preset auto, graph true, pipeline p2p, all.via ipc-get, all.signals batched
 func ChooseSchedule(p *hostir.Program) error { return chooseSchedule(p, choosePredicted) }
 
 // A predictor makes the choices of the schedule that it expects to be the fastest, but for those that are

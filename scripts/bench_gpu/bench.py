@@ -130,19 +130,30 @@ def collect(args, steps, programs, result, save):
     result["machine"] = machine(args, peers and peers.about)
     if peers and not args.no_cublasmp and any(step.section in ("rows", "drawn") for step in steps):
         peers = cublasmp.joined(peers, args)
-    done = []
+    done, started = [], {}
     try:
-        for step in steps:
+        for i, step in enumerate(steps):
             left, needed, begin = left_for(step, done, args), expected(step, done), time.monotonic()
             if left <= needed:
                 skip(step, f"{max(0, left):.0f} s were left, and it takes some {needed:.0f} s", result)
             else:
-                take(step, programs, peers, args, result)
+                if step.section == "drawn" and i not in started:
+                    started |= start_ahead(steps, i, programs, args)
+                take(step, programs, peers, args, result, started.pop(i, None))
                 done.append((step, time.monotonic() - begin))
             save()
     finally:
+        for ready in started.values():
+            runs.finish(ready)
         if peers:
             peers.stop()
+
+
+def start_ahead(steps, first, programs, args):
+    """The programs of drawn rows from the first one on, --ahead of them, ready to be timed, by their place in the steps."""
+    places = [i for i in range(first, min(first + args.ahead, len(steps))) if steps[i].section == "drawn"]
+    rows = [(steps[i].cell, [programs[id(v)] for v in steps[i].variants]) for i in places]
+    return dict(zip(places, runs.prepare_rows(rows, args)))
 
 
 def skip(step, why, result):
@@ -156,10 +167,10 @@ def skip(step, why, result):
     print(f"skipped: {step.section} {cell.operation} {tables.shape(size)}: {why}", flush=True)
 
 
-def take(step, programs, peers, args, result):
-    """Measures a step."""
+def take(step, programs, peers, args, result, started):
+    """Measures a step, whose programs may have started."""
     if step.section != "bounds":
-        row = runs.measure(step.cell, [programs[id(v)] for v in step.variants], peers, args)
+        row = runs.measure(step.cell, [programs[id(v)] for v in step.variants], peers, args, started)
         if step.section == "drawn":
             row |= drawn.choice(programs[id(step.variants[0])])
         result.update(tiny=row) if step.section == "tiny" else result[step.section].append(row)
@@ -216,6 +227,7 @@ def parse():
     parser.add_argument("--layers", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS, help="of the section layers")
     parser.add_argument("--draw", nargs="*", type=int, default=[], metavar="SEED", help="the section drawn alone, of these seeds")
     parser.add_argument("--drawn", type=int, default=12, metavar="N", help="shapes that each seed draws")
+    parser.add_argument("--ahead", type=int, default=12, metavar="N", help="drawn rows whose programs start, and check themselves, at the same time")
     parser.add_argument("--machine", default="", metavar="FILE", help="of --calibrate: drawn shapes are chosen and predicted by it alone")
     parser.add_argument("--only", nargs="*", help="variants whose label contains one of these texts")
     parser.add_argument("--rounds", type=int, default=2)

@@ -6,6 +6,7 @@
 One object for each program whose results were right, with the median of its repeats: spec, parameters, schedule and
 microseconds. Labels say what a program's schedule is in words, so those of older files count as well. Products and
 collectives alone, as PyTorch calls them, come as {"gemm": [m, n, k]} and {"collective": type, "bytes": of the larger side}.
+Programs of drawn shapes have the schedule that was chosen for them.
 """
 import json
 import pathlib
@@ -13,6 +14,7 @@ import re
 import sys
 
 import cells
+import drawn
 import layers
 import tables
 import variants
@@ -69,6 +71,29 @@ def layer_program(layer, label):
     return {"spec": made.spec, "params": made.params, "schedule": {name: str(value) for name, value in made.schedule.items()}}
 
 
+CHOSEN = re.compile(r".*: (?:measured|predicted) \S+ \w+ (?:on \S+ )?with (.+?)(?:, \S+ \w+ with the default schedule)?")
+
+
+def drawn_program(cell, choice):
+    """A program of a drawn shape, whose schedule is in what hirgen said of its choice; None where it chose none."""
+    found = CHOSEN.fullmatch(choice)
+    if not found:
+        return None
+    fields = dict(field.split(" ") for field in found[1].split(", ") if field != "the default schedule")
+    return {"spec": cell.operation + "_auto", "params": cell.params, "schedule": fields}
+
+
+def rows_of_drawn(source, row):
+    """The objects of a drawn row."""
+    cell = cells.Cell(row["operation"], row["m"], row["n"], row["k"], row["ranks"])
+    found = list(alone(cell, row["peers"]))
+    item = row["hirgen"].get(drawn.LABEL, {})
+    made, us = drawn_program(cell, row.get("choice", "")), tables.median(item)
+    if made and us is not None and item.get("wrong") == 0:
+        found.append({**made, "ranks": row["ranks"], "us": us})
+    return [{"source": source, **one, "us": round(one["us"], 1)} for one in found]
+
+
 def alone(cell, peers):
     """The product and the collective of a row by themselves."""
     if (us := tables.median(peers.get("gemm", {}))) is not None:
@@ -113,6 +138,8 @@ def main():
             found += rows_of(source, row, is_layer=False)
         for row in result.get("layers") or []:
             found += rows_of(source, row, is_layer=True)
+        for row in result.get("drawn") or []:
+            found += rows_of_drawn(source, row)
         for bound in result.get("bounds") or []:
             found += parts_of(source, bound)
         if result.get("tiny"):

@@ -138,16 +138,15 @@ class Peers:
         self.processes = []
 
 
-def measure(cell, programs, peers, settings):
-    """One row: the programs and the peers of a cell in turns, in one order and then in the other."""
+def measure(cell, programs, peers, settings, started=None):
+    """One row: the programs and the peers of a cell in turns, in one order and then in the other. started has what prepare gave, if
+    that was called before."""
     warmup, iters = cell.calls(settings.seconds, settings.repeats, settings.iters)
-    options = ["--warmup", warmup, "--iters", iters, "--repeats", settings.repeats]
-    options += ["--checks", 1] if cell.check_flops <= settings.check_limit * 1e12 else ["--no-check"]
     begin = time.monotonic()
     items = {program: {"refused": program.failure} for program in programs if program.failure}
     with concurrent.futures.ThreadPoolExecutor(1) as beside:
         names = beside.submit(peers.load, cell) if peers else None
-        ready = start_all([p for p in programs if not p.failure], cell, options)
+        ready = prepare(cell, programs, settings) if started is None else started
         peer_items = {name: {"us": []} for name in (names.result() if names else [])}
     prepared = time.monotonic()
     turns = [functools.partial(peers.round, name, item, warmup, iters, settings.repeats) for name, item in peer_items.items()]
@@ -156,13 +155,33 @@ def measure(cell, programs, peers, settings):
         for turn in turns if i % 2 == 0 else reversed(turns):
             turn()
     timed = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(max(1, len(ready))) as pool:
-        list(pool.map(Ready.finish, ready.values()))
+    finish(ready)
     items |= {program: r.item for program, r in ready.items()}
     return {"operation": cell.operation, "m": cell.m, "n": cell.n, "k": cell.k, "ranks": cell.ranks, "flops": cell.flops,
             "calls": {"warmup": warmup, "iters": iters, "repeats": settings.repeats, "rounds": settings.rounds},
             "seconds": {"prepare": prepared - begin, "time": timed - prepared, "all": time.monotonic() - begin},
             "peers": peer_items, **by_group(cell, programs, items)}
+
+
+def prepare(cell, programs, settings):
+    """The programs of a cell that were built, ready to be timed: {program: Ready}."""
+    warmup, iters = cell.calls(settings.seconds, settings.repeats, settings.iters)
+    options = ["--warmup", warmup, "--iters", iters, "--repeats", settings.repeats]
+    options += ["--checks", 1] if cell.check_flops <= settings.check_limit * 1e12 else ["--no-check"]
+    return start_all([p for p in programs if not p.failure], cell, options)
+
+
+def prepare_rows(rows, settings):
+    """What prepare gives for each of some rows (cell, programs), which start at the same time: as many as have memory for their checks."""
+    at_once = max(1, int(CHECK_MEMORY // max(cell.check_bytes for cell, _ in rows)))
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        return list(pool.map(lambda row: prepare(*row, settings), rows))
+
+
+def finish(ready):
+    """Ends programs, and takes their reports."""
+    with concurrent.futures.ThreadPoolExecutor(max(1, len(ready))) as pool:
+        list(pool.map(Ready.finish, ready.values()))
 
 
 def start_all(programs, cell, options):

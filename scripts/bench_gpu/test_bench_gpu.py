@@ -13,6 +13,7 @@ from unittest import mock
 import bench
 import built
 import cells
+import cost_rows
 import drawn
 import layers
 import paced
@@ -100,6 +101,27 @@ class Variants(unittest.TestCase):
         plain, both = variants.of_cell(cell), variants.of_cell(cell, tuned=True)
         self.assertEqual([v.label for v in both if v.tuned], ["put, own last, tuned"])
         self.assertEqual({v.folder_name for v in both}, {v.folder_name for v in plain})
+
+
+class CostRows(unittest.TestCase):
+    def test_a_drawn_row_has_the_schedule_that_was_chosen(self):
+        cell = cells.Cell("matmul_rs", 640, 4608, 2816, 2)
+        of = "matmul_rs 640 x 4608 x 2816, bf16, 2 ranks: "
+        chosen = {"pipeline": "p2p", "all.via": "ipc-put", "streams": "0"}
+        for choice, schedule in [
+                (of + "predicted 50.7 us on h200 with pipeline p2p, all.via ipc-put, streams 0, 72.7 us with the default schedule", chosen),
+                (of + "predicted 1.53 ms on file.json with preset eager, streams 0", {"preset": "eager", "streams": "0"}),
+                (of + "measured 269.1 us with pipeline p2p, all.via ipc-put, streams 0", chosen),
+                (of + "predicted 50.7 us on h200 with the default schedule", {})]:
+            self.assertEqual(cost_rows.drawn_program(cell, choice), {"spec": "matmul_rs_auto", "params": cell.params, "schedule": schedule})
+        self.assertIsNone(cost_rows.drawn_program(cell, "not measured: the default schedule"))
+
+    def test_rows_of_a_drawn_shape(self):
+        row = a_row("matmul_ar", hirgen={"auto": {"us": [100.0], "wrong": 0}}, choice="x: predicted 1.0 us on h200 with preset eager, streams 0")
+        kinds = [next(key for key in ("gemm", "collective", "spec") if key in one) for one in cost_rows.rows_of_drawn("here", row)]
+        self.assertEqual(kinds, ["gemm", "collective", "spec"])
+        row["hirgen"]["auto"]["wrong"] = 1
+        self.assertEqual(len(cost_rows.rows_of_drawn("here", row)), 2)
 
 
 class Layers(unittest.TestCase):
