@@ -50,11 +50,11 @@ func TestTeamSize(t *testing.T) {
 // the bandwidths are of.
 func TestCommunications(t *testing.T) {
 	for spec, want := range map[string]struct{ list, largest string }{
-		"specs/mlp_tp_backward/spec.yaml":    {`{"allgather x", "allgather x", "reducescatter x"}`, `"allgather"`},
-		"specs/matmul_rs_ring/spec.yaml":     {`{"sendrecv x"}`, `"sendrecv"`},
-		"specs/matmul_ar_direct/spec.yaml":   {`{"sendrecv x", "sendrecv x"}`, `"sendrecv"`},
-		"grids/ag_matmul_grid.yaml":          {`{"allgather x"}`, `"allgather"`},
-		"specs/linear_ar_backward/spec.yaml": {"", ""},
+		"specs/mlp_tp_backward/spec.yaml":     {`{"allgather x", "allgather x", "reducescatter x"}`, `"allgather"`},
+		"specs/matmul_rs_ring/spec.yaml":      {`{"sendrecv x"}`, `"sendrecv"`},
+		"specs/matmul_ar_peer_read/spec.yaml": {`{"sendrecv x", "sendrecv x"}`, `"sendrecv"`},
+		"grids/ag_matmul_grid.yaml":           {`{"allgather x"}`, `"allgather"`},
+		"specs/linear_ar_backward/spec.yaml":  {"", ""},
 	} {
 		program := emitFile(t, "../testdata/"+spec)
 		for field, value := range map[string]string{"communications": want.list, "largest": want.largest} {

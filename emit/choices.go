@@ -67,8 +67,8 @@ func (f *form) schedule() string {
 			}
 		}
 	}
-	if elsewhere := f.program.Choices.Elsewhere; elsewhere != "" {
-		parts = append(parts, elsewhere+" between nodes")
+	if interNode := f.program.Choices.InterNode; interNode != "" {
+		parts = append(parts, interNode+" between nodes")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -147,7 +147,7 @@ func mustCompute(t *testing.T, files []emit.File, program *hostir.Program) {
 		t.Fatal(err)
 	}
 	args := [][]string{{"--iters", "2", "--repeats", "1", "--checks", "3"}}
-	if program.Otherwise != nil {
+	if program.Fallback != nil {
 		args = append(args, append(slices.Clone(args[0]), "--transport", "nccl"))
 	}
 	for i := range 5 * len(args) {

@@ -79,7 +79,7 @@ func rename(p *hostir.Program, text string) {
 	for i := range p.Choices.Choices {
 		p.Choices.Choices[i].Value = text
 	}
-	p.Choices.Elsewhere = text
+	p.Choices.InterNode = text
 	p.Auto = &hostir.Auto{Given: []string{text}, Basis: text}
 }
 

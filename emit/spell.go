@@ -176,12 +176,12 @@ func (s *speller) condition(i *calls.If) string {
 	if i.Guard != "" {
 		parts = append(parts, i.Guard)
 	}
-	if i.Reach != nil {
+	if i.PeerAccess != nil {
 		not := ""
-		if i.Apart {
+		if i.InterNode {
 			not = "!"
 		}
-		parts = append(parts, not+"peers_.reaches("+spell(i.Reach)+")")
+		parts = append(parts, not+"peers_.is_ipc_peer("+spell(i.PeerAccess)+")")
 	}
 	if i.Cond != nil {
 		parts = append(parts, spell(i.Cond))

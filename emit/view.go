@@ -66,7 +66,7 @@ func (v *programView) variants() []*programView {
 // Workspace is what errors call the memory of the GEMMs of compute streams.
 func (v *programView) Workspace() string { return v.Where + " workspace" }
 
-// coordinateView is this rank's place along a mesh axis.
+// coordinateView is this rank's coordinate along a mesh axis.
 type coordinateView struct {
 	Name, Mesh string
 	Axis       int
@@ -144,7 +144,7 @@ func (v *programView) SharedByTeams() []string {
 	return constants
 }
 
-// HasSharers reports whether there is a program for several hosts in which a part of the ranks share
+// HasSharers reports whether there is a program for several nodes in which a part of the ranks share
 // memory.
 func (v *programView) HasSharers() bool { return v.Fallback != nil && len(v.SharedByTeams()) > 0 }
 

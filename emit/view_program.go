@@ -22,14 +22,14 @@ import (
 // variant.
 func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 	view, err := newVariantView(p, "", opt)
-	if err != nil || p.Otherwise == nil {
+	if err != nil || p.Fallback == nil {
 		return view, err
 	}
 	var taken []string // kernels of both variants are in one file
 	for _, k := range view.Program.Kernels {
 		taken = append(taken, k.Name, names.ClassName(k.Name))
 	}
-	view.Fallback, err = newVariantView(p.Otherwise, "_across_nodes", opt, taken...)
+	view.Fallback, err = newVariantView(p.Fallback, "_across_nodes", opt, taken...)
 	if err != nil {
 		return nil, err
 	}

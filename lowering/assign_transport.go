@@ -7,8 +7,8 @@ import (
 
 // AssignTransport gives every communication that has none the schedule's transport. A
 // point-to-point pipeline has its own; the collectives beside it, and those of preset:
-// eager, take NCCL. Where nothing goes over CUDA IPC, that is the whole program: none
-// runs otherwise.
+// eager, take NCCL. Where nothing goes over CUDA IPC, that is the whole program: no
+// fallback variant is left.
 //
 // Requires: everything that crosses ranks is a communication.
 // Establishes: every communication has a backend.
@@ -32,9 +32,9 @@ func AssignTransport(p *hostir.Program) error {
 		*backend = hostir.NCCL
 		return true
 	})
-	if p.Otherwise != nil && !sharesMemory(p) {
-		*p = *p.Otherwise
-		p.Choices.Elsewhere = ""
+	if p.Fallback != nil && !sharesMemory(p) {
+		*p = *p.Fallback
+		p.Choices.InterNode = ""
 		for _, field := range []string{schedule.Via, schedule.Copy, schedule.Signals} {
 			p.Choices.Unset(field)
 		}

@@ -5,20 +5,20 @@ import (
 	"testing"
 )
 
-// TestBracketKeepsTheResult begins and ends with pieces of the own slice, in programs that gather and
+// TestBracketKeepsTheResult begins and ends with sub-chunks of the local shard, in programs that gather and
 // in programs that sum.
 func TestBracketKeepsTheResult(t *testing.T) {
 	for i, s := range exchangeSpecs(t) {
 		for _, d := range []int64{1, 2, 3, 4} {
 			for transport := range backends {
 				for _, lead := range []string{"none", "all"} {
-					for n, pieces := range []int64{2, 3, 4} {
+					for n, subChunks := range []int64{2, 3, 4} {
 						if !inTurn(n, 3, i, int(d), len(transport)) {
 							continue
 						}
-						t.Run(fmt.Sprintf("%s/D=%d/%s/%s/%d", s.name, d, transport, lead, pieces), func(t *testing.T) {
-							p := s.onMesh(t, "{x: D}", sizes(d, pieces))
-							choose(&p.Schedule, "all.steps bracket, all.via "+transport, "all.lead "+lead, fmt.Sprintf("all.split %d, streams %d", pieces, n%3),
+						t.Run(fmt.Sprintf("%s/D=%d/%s/%s/%d", s.name, d, transport, lead, subChunks), func(t *testing.T) {
+							p := s.onMesh(t, "{x: D}", sizes(d, subChunks))
+							choose(&p.Schedule, "all.steps bracket, all.via "+transport, "all.lead "+lead, fmt.Sprintf("all.split %d, streams %d", subChunks, n%3),
 								[]string{"local_shard in-place, joins body", "local_shard copied, joins after"}[n%2])
 							fit(p)
 							keepsResult(t, p, 3)

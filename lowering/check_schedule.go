@@ -126,28 +126,28 @@ func (c *scheduleCheck) choice(choice schedule.Choice) {
 			return
 		}
 	}
-	var elsewhere *schedule.Problem
+	var inapplicable *schedule.Problem
 	applies := false
 	for _, f := range of {
 		switch p := f.Check(choice); {
 		case p == nil:
 			applies = true
-		case !p.Elsewhere:
+		case !p.Inapplicable:
 			c.complain(choice, p, f)
 			return
-		case elsewhere == nil:
-			elsewhere = p
+		case inapplicable == nil:
+			inapplicable = p
 		}
 	}
 	switch {
 	case applies:
-	case elsewhere == nil:
+	case inapplicable == nil:
 		c.complain(choice, &schedule.Problem{Why: "nothing of this program crosses ranks", Hint: "leave it out"}, nil)
 	case choice.Of == schedule.All:
-		why := &schedule.Problem{Why: "it applies to no communication of this program: " + elsewhere.Why, Hint: elsewhere.Hint}
+		why := &schedule.Problem{Why: "it applies to no communication of this program: " + inapplicable.Why, Hint: inapplicable.Hint}
 		c.complain(choice, why, of[0])
 	default:
-		c.complain(choice, elsewhere, of[0])
+		c.complain(choice, inapplicable, of[0])
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 //
 //	before: choices pipeline p2p, transport auto, ...
 //	after:  choices pipeline p2p, all.via ipc-get, ...
-//	        otherwise:
-//	        choices pipeline p2p, all.via ipc-get, ..., elsewhere nccl
+//	        fallback:
+//	        choices pipeline p2p, all.via ipc-get, ..., inter-node nccl
 func ChooseTransport(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Transport) != schedule.Auto {
 		return nil
@@ -37,13 +37,13 @@ func ChooseTransport(p *hostir.Program) error {
 	if err != nil {
 		return fmt.Errorf("copying the program %s: %w", p.Name, err)
 	}
-	other.Choices.Elsewhere = schedule.NCCL
+	other.Choices.InterNode = schedule.NCCL
 	for _, c := range other.Choices.Choices {
 		if c.Field == schedule.Fuse && c.Value == schedule.PeerRead {
-			other.Choices.Set(c.Of, c.Field, schedule.None) // not all peers lend their memory
+			other.Choices.Set(c.Of, c.Field, schedule.None) // not all peers share their memory
 		}
 	}
-	p.Otherwise = other
+	p.Fallback = other
 	return nil
 }
 

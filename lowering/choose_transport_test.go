@@ -12,9 +12,9 @@ import (
 
 func TestChooseTransport(t *testing.T) { lowertest.PassCases(t, "choose-transport", ChooseTransport) }
 
-// TestWhatRunsOtherwise lowers each operation for CUDA IPC and for several hosts: the first program
-// is that of a schedule that names the transport, the other one is right on hosts of any size.
-func TestWhatRunsOtherwise(t *testing.T) {
+// TestFallback lowers each operation for CUDA IPC and for several nodes: the first program
+// is that of a schedule that names the transport, the other one is right on nodes of any size.
+func TestFallback(t *testing.T) {
 	const fields = "pipeline: p2p, streams: 2, "
 	for spec, preferred := range map[string]string{
 		"ag_matmul_p2p": "ipc-get", "ag_linear_p2p": "ipc-get", "allgather_p2p": "ipc-get",
@@ -25,11 +25,11 @@ func TestWhatRunsOtherwise(t *testing.T) {
 			return lowerAt(t, autoSpec(t, spec, "{"+fields+more+"all: {lead: all, copy: sm, signals: batched"+all+"}}"), p)
 		}
 		both := lowered("transport: auto, ", "")
-		if both.Otherwise == nil {
-			t.Errorf("%s: nothing runs otherwise", spec)
+		if both.Fallback == nil {
+			t.Errorf("%s: there is no fallback variant", spec)
 			continue
 		}
-		both.Otherwise = nil
+		both.Fallback = nil
 		if want := anywhere(text.Print(lowered("", ", via: "+preferred))); anywhere(text.Print(both)) != want {
 			t.Errorf("%s: over CUDA IPC it is\n%s\nnot\n%s", spec, text.Print(both), want)
 		}

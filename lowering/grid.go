@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A grid is a mesh whose ranks can be computed from their places: the rank is the first one
-// plus, for each axis, the place along it times a stride. Strides divide each other and leave
-// room for what is inside of them, so places can be computed from the rank, too. The world is
+// A grid is a mesh whose ranks can be computed from their coordinates: the rank is the first one
+// plus, for each axis, the coordinate along it times a stride. Strides divide each other and leave
+// room for what is inside of them, so coordinates can be computed from the rank, too. The world is
 // such a mesh, and so are most others: 2, 3 or 1, 3, 5 or the tiles of a larger mesh.
 type grid struct {
 	first int64
 	axes  []stride // from the outermost in ranks to the innermost
 }
 
-// stride is how far apart neighbours along an axis are.
+// stride is how far apart adjacent ranks along an axis are.
 type stride struct {
 	axis           string
 	extent, stride int64
@@ -62,58 +62,58 @@ func (g *grid) rankAt(mesh *domain.Mesh, position int) int64 {
 	return rank
 }
 
-// along gives this rank's place along an axis, and the rank at a place: the place times the
-// stride, and what the other axes add. The place is what is left of the rank when the axes
+// along gives this rank's coordinate along an axis, and the rank at a coordinate: the coordinate times the
+// stride, and what the other axes add. The coordinate is what is left of the rank when the axes
 // outside are taken off by "%" and those inside by "/". Where nothing lies between the axis
 // and the one outside of it, "%" comes last, with the extent as the spec spells it.
-func (g *grid) along(axis string, extent expr.Expr) (place expr.Expr, rank func(expr.Expr) expr.Expr) {
+func (g *grid) along(axis string, extent expr.Expr) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
 	axes := slices.DeleteFunc(slices.Clone(g.axes), func(s stride) bool { return s.extent == 1 && s.axis != axis })
 	i := slices.IndexFunc(axes, func(s stride) bool { return s.axis == axis })
 	own, offset := axes[i], expr.Expr(expr.Var("rank"))
 	if g.first > 0 {
 		offset = binary("-", offset, expr.Int(g.first))
 	}
-	place = offset
+	coordinate = offset
 	var others []expr.Expr
 	if i > 0 {
 		outer := axes[i-1].stride
 		others = append(others, binary("*", blocks(offset, outer), expr.Int(outer)))
 		if outer != own.span() {
-			place = binary("%", place, expr.Int(outer))
+			coordinate = binary("%", coordinate, expr.Int(outer))
 		}
 	}
 	switch {
 	case i+1 < len(axes):
 		others = append(others, binary("%", offset, expr.Int(own.stride)))
-		place = blocks(place, own.stride)
+		coordinate = blocks(coordinate, own.stride)
 	case own.stride > 1:
-		place = binary("/", place, expr.Int(own.stride)) // exact: the ranks between are not in the mesh
+		coordinate = binary("/", coordinate, expr.Int(own.stride)) // exact: the ranks between are not in the mesh
 	}
 	if i > 0 && axes[i-1].stride == own.span() {
-		place = binary("%", place, extent)
+		coordinate = binary("%", coordinate, extent)
 	}
 	if g.first > 0 {
 		others = append(others, expr.Int(g.first))
 	}
-	return place, func(place expr.Expr) expr.Expr {
+	return coordinate, func(coordinate expr.Expr) expr.Expr {
 		if own.stride > 1 {
-			place = binary("*", place, expr.Int(own.stride))
+			coordinate = binary("*", coordinate, expr.Int(own.stride))
 		}
 		for _, part := range others {
-			place = binary("+", place, part)
+			coordinate = binary("+", coordinate, part)
 		}
-		return place
+		return coordinate
 	}
 }
 
 // listed gives the same for ranks in any order: sums in which all but one term are zero.
-func listed(mesh *domain.Mesh, axis string) (place expr.Expr, rank func(expr.Expr) expr.Expr) {
+func listed(mesh *domain.Mesh, axis string) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
 	self := expr.Expr(expr.Var("rank"))
-	place = expr.Int(0)
+	coordinate = expr.Int(0)
 	for _, r := range mesh.Ranks {
-		place = added(place, self, r, expr.Int(mesh.Coordinate(r, axis)))
+		coordinate = added(coordinate, self, r, expr.Int(mesh.Coordinate(r, axis)))
 	}
-	return place, func(place expr.Expr) expr.Expr {
+	return coordinate, func(coordinate expr.Expr) expr.Expr {
 		sum := expr.Expr(expr.Int(0))
 		for _, r := range mesh.Ranks {
 			team := mesh.Team(r, axis)
@@ -123,7 +123,7 @@ func listed(mesh *domain.Mesh, axis string) (place expr.Expr, rank func(expr.Exp
 			var mine, there expr.Expr = expr.Int(0), expr.Int(0)
 			for at, member := range team {
 				mine = added(mine, self, member, expr.Int(1))
-				there = added(there, place, at, expr.Int(member))
+				there = added(there, coordinate, at, expr.Int(member))
 			}
 			if len(team) == len(mesh.Ranks) {
 				return there

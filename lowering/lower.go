@@ -59,7 +59,7 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 		if slices.Contains(opt.Disable, pass.Name) {
 			continue
 		}
-		if err := runOnForms(pass, program); err != nil {
+		if err := runOnVariants(pass, program); err != nil {
 			return err
 		}
 		d.dump(pass.Name, program)
@@ -70,10 +70,10 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 	return nil
 }
 
-// runOnForms runs a pass on what runs otherwise, which is then as far as the program itself, and
+// runOnVariants runs a pass on the fallback variant, which is then as far as the program itself, and
 // on that.
-func runOnForms(pass Pass, program *hostir.Program) error {
-	for _, form := range slices.Backward(program.Forms()) {
+func runOnVariants(pass Pass, program *hostir.Program) error {
+	for _, form := range slices.Backward(program.Variants()) {
 		if err := pass.Run(form); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func LowerStreams(p *hostir.Program) error {
 	if slices.ContainsFunc(groups, func(g *group) bool { return g.pipelined() }) {
 		l.loop = l.names.Fresh("s")
 	}
-	l.choosePieces(groups)
+	l.nameSubChunkLoop(groups)
 	for _, g := range groups {
 		l.lower(g)
 	}
@@ -66,18 +66,18 @@ func newStreamLowering(p *hostir.Program) *streamLowering {
 }
 
 type streamLowering struct {
-	program *hostir.Program
-	names   *hostir.Namer
-	results map[string]bool        // of the model's operations
-	moves   map[hostir.Stmt]string // what the schedule calls what a statement moves between ranks
-	uses    *uses
-	errors  diag.List
-	loop    string                  // variable; empty without pipelines
-	piece   string                  // variable of the loops over pieces; empty where slices are not cut into any
-	uncut   map[domain.Extent]bool  // extents that could not be cut into pieces
-	summed  map[*hostir.Tensor]bool // what ranks sum from rank to rank, where there are pieces
-	started bool                    // the caller's stream has its name
-	body    []hostir.Stmt
+	program  *hostir.Program
+	names    *hostir.Namer
+	results  map[string]bool        // of the model's operations
+	moves    map[hostir.Stmt]string // what the schedule calls what a statement moves between ranks
+	uses     *uses
+	errors   diag.List
+	loop     string                  // variable; empty without pipelines
+	subChunk string                  // variable of the loops over sub-chunks; empty where slices are not cut into any
+	uncut    map[domain.Extent]bool  // extents that could not be cut into sub-chunks
+	summed   map[*hostir.Tensor]bool // what ranks sum from rank to rank, where there are sub-chunks
+	started  bool                    // the caller's stream has its name
+	body     []hostir.Stmt
 }
 
 func (l *streamLowering) emit(s hostir.Stmt) { l.body = append(l.body, s) }
@@ -131,10 +131,10 @@ func (l *streamLowering) work(g *group) {
 	for _, st := range g.steps {
 		slicer.step(st)
 	}
-	if g.cut.pieces > 1 && !g.cut.bracket {
-		loop := slicer.overPieces(first, slicer.body...)
+	if g.cut.subChunks > 1 && !g.cut.bracket {
+		loop := slicer.overSubChunks(first, slicer.body...)
 		if g.atOnce() {
-			loop.Note = pieceByPiece
+			loop.Note = subChunkNote
 		}
 		slicer.body = []hostir.Stmt{loop}
 	}
@@ -147,12 +147,12 @@ func (l *streamLowering) work(g *group) {
 }
 
 // firstStep and steps bound the loop of a pipeline. One that exchanges at distance s and has
-// the own slice last runs from distance 1 to distance D, which is the rank itself.
+// the local shard last runs from distance 1 to distance D, which is the rank itself.
 func (l *streamLowering) firstStep(g *group) int64 {
 	if g.cut.bracket {
-		return g.cut.pieces / 2
+		return g.cut.subChunks / 2
 	}
-	if l.ownLast(g) {
+	if l.localLast(g) {
 		return 1
 	}
 	return 0
@@ -162,18 +162,18 @@ func (l *streamLowering) steps(g *group) domain.Extent {
 	count := g.axis.Extent
 	if g.cut.bracket {
 		first := l.firstStep(g)
-		all := binary("+", binary("*", expr.Int(g.cut.pieces), extentExpr(count)), expr.Int(first))
-		return domain.Extent{Text: expr.Compact(all), Size: g.cut.pieces*count.Size + first}
+		all := binary("+", binary("*", expr.Int(g.cut.subChunks), extentExpr(count)), expr.Int(first))
+		return domain.Extent{Text: expr.Compact(all), Size: g.cut.subChunks*count.Size + first}
 	}
 	if g.cut.width > 1 {
 		count = oneOf(count, g.cut.width)
 	}
-	if l.ownLast(g) {
+	if l.localLast(g) {
 		return domain.Extent{Text: expr.Compact(binary("+", extentExpr(count), expr.Int(1))), Size: count.Size + 1}
 	}
 	return count
 }
 
-func (l *streamLowering) ownLast(g *group) bool {
+func (l *streamLowering) localLast(g *group) bool {
 	return l.loopChoice(g, schedule.Local) == schedule.Last && g.exchanges() && !g.isRing() && !g.atOnce()
 }

@@ -11,7 +11,7 @@ import (
 
 // A point-to-point pipeline exchanges at distance s in step s: a rank receives the slice of
 // the rank s places further on and sends its own to the rank s places back. So in every
-// step each link carries one slice in each direction, and step 0 is the rank's own slice.
+// step each link carries one slice in each direction, and step 0 is the rank's local shard.
 
 // rotate makes slices of the pipeline begin with the rank's own, where its steps exchange
 // between ranks.
@@ -28,18 +28,18 @@ func (c *slicer) rotate(g *group) {
 		switch st.kind {
 		case toRankAtDistance:
 			c.collectParts(st)
-		case toNeighbour:
+		case sumAlongRing:
 			c.collectSums(st)
 		}
 	}
 }
 
-// passFromRank appends one step of an allgather from rank to rank. The own slice is used
+// passFromRank appends one step of an allgather from rank to rank. The local shard is used
 // where it is or, as the schedule says, copied.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
 //	after:  A_all_s = Select(A_all, axis 0, index (rank + s) % D)
-//	        If s == 0: A_own = Select(A, axis 0, index 0); A_all_s = Set(A_own)
+//	        If s == 0: A_local = Select(A, axis 0, index 0); A_all_s = Set(A_local)
 //	        Else: (send A, receive A_all_s)
 func (c *slicer) passFromRank(st step) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
@@ -54,7 +54,7 @@ func (c *slicer) passFromRank(st step) {
 		c.inPlace(st, own)
 		return
 	}
-	split, slice, sent := c.ownStep(set), c.pick(set, nil, out, st.loop, c.index(), rows), in
+	split, slice, sent := c.localStep(set), c.pick(set, nil, out, st.loop, c.index(), rows), in
 	if along != shard.NoAxis {
 		sent = own
 	}
@@ -71,34 +71,34 @@ func (c *slicer) passFromRank(st step) {
 }
 
 // usesInPlace reports whether the slices of t are used in this pipeline alone and lie as
-// the own slice does, which then need not be where the others are.
+// the local shard does, which then need not be where the others are.
 func (c *slicer) usesInPlace(t, own *hostir.Tensor, loop int) bool {
 	return c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied && c.cut.width == 1 && t.Role == hostir.Temp &&
 		c.group.last[t] <= c.group.number && slices.Equal(hostir.Layout(own), hostir.DropAxis(hostir.Layout(t), loop))
 }
 
-// inPlace appends the step in which one view names the own slice, or the one received.
+// inPlace appends the step in which one view names the local shard, or the one received.
 func (c *slicer) inPlace(st step, own *hostir.Tensor) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
-	rows, sent, split := c.rows(out, st.loop), in, c.ownStep(set)
+	rows, sent, split := c.rows(out, st.loop), in, c.localStep(set)
 	received := c.pick(set, nil, out, st.loop, c.index(), rows)
 	if rows != shard.NoAxis {
 		sent = c.pick(set, nil, in, slices.Index(row, st.loop), expr.Int(0), slices.Index(row, rows))
 	}
-	c.otherwise(set, split.Note, own, split.Cond, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), rows) })
+	c.viewUnless(set, split.Note, own, split.Cond, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), rows) })
 	split.Cond, split.Body = expr.Opposite(split.Cond), c.receive(set, sent, received)
 	c.body = append(c.body, split)
 	c.slices[sliceKey{out, st.loop, rows}] = own // for the statements that follow
 }
 
-// ownStep is the branch on the step of the own slice.
-func (c *slicer) ownStep(s hostir.Stmt) *hostir.If {
+// localStep is the branch on the step of the local shard.
+func (c *slicer) localStep(s hostir.Stmt) *hostir.If {
 	note := "step 0 is the local shard"
-	if c.lowering.ownLast(c.group) {
+	if c.lowering.localLast(c.group) {
 		note = "the last step is the local shard"
 	}
-	return &hostir.If{Info: hostir.InfoFrom(s, note), Cond: c.isOwn()}
+	return &hostir.If{Info: hostir.InfoFrom(s, note), Cond: c.isLocal()}
 }
 
 // receive sends what this rank has to the rank s places back, and receives from the rank s

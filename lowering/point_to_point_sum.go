@@ -11,7 +11,7 @@ import (
 )
 
 // collectParts declares and allocates the buffer of a sum's parts, one for each rank of the
-// ring, and, where the own slice is used in place, lets the pipeline make it there.
+// ring, and, where the local shard is used in place, lets the pipeline make it there.
 func (c *slicer) collectParts(st step) {
 	r, l := st.stmt, c.lowering
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
@@ -33,10 +33,10 @@ func (c *slicer) collectParts(st step) {
 		return
 	}
 	rows := c.rows(in, i)
-	split, made := c.ownStep(r), c.pick(r, nil, in, i, c.index(), rows)
-	elsewhere := made.Of
-	c.pick(r, made, parts, part, c.ring.place, rows)
-	hostir.Otherwise(made, split.Info, split.Cond, elsewhere)
+	split, made := c.localStep(r), c.pick(r, nil, in, i, c.index(), rows)
+	other := made.Of
+	c.pick(r, made, parts, part, c.ring.coordinate, rows)
+	hostir.ViewUnless(made, split.Info, split.Cond, other)
 	c.slices[sliceKey{in, i, rows}] = made
 }
 
@@ -47,7 +47,7 @@ func between(t *hostir.Tensor, part, loop int) bool {
 	return slices.ContainsFunc(axes, func(a domain.Axis) bool { return a.Kind != domain.Reduction })
 }
 
-// sumsInPlace reports whether the own part of a sum is made where the parts are collected.
+// sumsInPlace reports whether the local partial sum is made where the parts are collected.
 func (c *slicer) sumsInPlace(r hostir.Stmt, in *hostir.Tensor, part, loop int) bool {
 	return !between(in, part, loop) && c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied &&
 		c.lowering.choice(r, schedule.Fuse) != schedule.PeerRead && c.cut.width == 1 && in.Role == hostir.Temp &&
@@ -79,12 +79,12 @@ func (c *slicer) passToRank(st step) {
 	if sent == nil || inPlace || c.cut.width > 1 {
 		sent = c.pick(r, nil, in, i, c.index(), rows)
 	}
-	into, split := c.pick(r, nil, c.parts[r], part, from, rows), c.ownStep(r)
+	into, split := c.pick(r, nil, c.parts[r], part, from, rows), c.localStep(r)
 	exchange := c.exchange(r, sent, into, to, from)
 	if inPlace {
 		split.Cond, split.Body = expr.Opposite(split.Cond), exchange // the own step made it where it belongs
 	} else {
-		own := c.pick(r, nil, c.parts[r], part, c.ring.place, rows)
+		own := c.pick(r, nil, c.parts[r], part, c.ring.coordinate, rows)
 		split.Body, split.Else = []hostir.Stmt{c.copyPart(r, own, sent, part, i)}, exchange
 	}
 	if c.cut.width > 1 {
@@ -93,14 +93,14 @@ func (c *slicer) passToRank(st step) {
 		c.body = append(c.body, split)
 	}
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts[r] })
-	if c.lowering.byPieces(c.group) {
-		c.after = append(c.after, c.sumOfPieces(r, rows))
+	if c.lowering.bySubChunks(c.group) {
+		c.after = append(c.after, c.sumOfSubChunks(r, rows))
 		return
 	}
 	c.after = append(c.after, r)
 }
 
-// copyPart copies the own part of a sum to those of the other ranks, without the axis of the ranks
+// copyPart copies the local partial sum to those of the other ranks, without the axis of the ranks
 // where it has another place there.
 func (c *slicer) copyPart(r hostir.Stmt, own, sent *hostir.Tensor, part, loop int) hostir.Stmt {
 	if between(hostir.Uses(r)[0], part, loop) {

@@ -27,21 +27,21 @@ var exchangeForms = []exchangeForm{
 	{"in-place", "none", "rotation", "first", slicewise, ""},
 	{"copied", "none", "reverse", "last", slicewise, ""},
 	{"in-place", "all", "rotation", "first", slicewise, ""},
-	{"copied", "all", "reverse", "first", pieces, ""},
-	{"in-place", "all", "reverse", "last", pieces, ""},
-	{"in-place", "none", "rotation", "first", pieces, ""},
+	{"copied", "all", "reverse", "first", subChunks, ""},
+	{"in-place", "all", "reverse", "last", subChunks, ""},
+	{"in-place", "none", "rotation", "first", subChunks, ""},
 	{"in-place", "all", "rotation", "first", together, ""},
 	{"in-place", "none", "reverse", "last", several, ""},
 	{"in-place", "all", "reverse", "last", several, ""},
 	{"in-place", "none", "rotation", "first", slicewise, "peer-read"},
-	{"copied", "all", "reverse", "last", pieces, "peer-read"},
+	{"copied", "all", "reverse", "last", subChunks, "peer-read"},
 	{"in-place", "all", "rotation", "first", together, "peer-read"},
 	{"in-place", "all", "reverse", "last", several, "peer-read"},
 	{"in-place", "none", "ring", "first", slicewise, ""},
-	{"copied", "none", "ring", "first", pieces, ""},
-	{"in-place", "all", "ring", "first", pieces, ""},
+	{"copied", "none", "ring", "first", subChunks, ""},
+	{"in-place", "all", "ring", "first", subChunks, ""},
 	{"in-place", "none", "ring", "first", slicewise, "gemm"},
-	{"copied", "all", "ring", "first", pieces, "gemm"},
+	{"copied", "all", "ring", "first", subChunks, "gemm"},
 	{"in-place", "all", "ring", "first", slicewise, "gemm"},
 }
 
@@ -81,9 +81,9 @@ func exchangeSpecs(t *testing.T) []specText {
 // sums reports whether ranks of an example sum what they exchange.
 func sums(spec string) bool { return spec == "matmul_rs_p2p" || spec == "matmul_ar_p2p" }
 
-func slicewise(int64) int64 { return 0 }
-func pieces(d int64) int64  { return 2 * d }
-func together(int64) int64  { return 1 }
+func slicewise(int64) int64   { return 0 }
+func subChunks(d int64) int64 { return 2 * d }
+func together(int64) int64    { return 1 }
 
 // several is the largest number of products, less than d, of which each takes as many slices.
 func several(d int64) int64 {
@@ -175,9 +175,9 @@ func TestPointToPointOnTeamsKeepsTheResult(t *testing.T) {
 	})
 }
 
-// TestAxisBetweenHosts: transfers along the axis that leads from host to host take NCCL, those along
+// TestAxisBetweenNodes: transfers along the axis that leads from node to node take NCCL, those along
 // another one share memory.
-func TestAxisBetweenHosts(t *testing.T) {
+func TestAxisBetweenNodes(t *testing.T) {
 	spec := specText{"both", `hirgen: 1
 name: both
 params: {D: 3}
@@ -303,7 +303,7 @@ func TestRing(t *testing.T) {
 					}
 					back := (place + len(team) - s) % len(team)
 					if got := evalRing(t, mesh, axis.Name, rank, s, (*ring).before); got != team[back] {
-						t.Errorf("mesh %v, axis %s, rank %d: %d places back is rank %d, not %d", c, axis.Name, rank, s, team[back], got)
+						t.Errorf("mesh %v, axis %s, rank %d: %d ranks back is rank %d, not %d", c, axis.Name, rank, s, team[back], got)
 					}
 				}
 			}
@@ -311,10 +311,10 @@ func TestRing(t *testing.T) {
 	}
 }
 
-func evalRing(t *testing.T, mesh *domain.Mesh, axis string, rank, s int, place func(*ring, steps) expr.Expr) int {
+func evalRing(t *testing.T, mesh *domain.Mesh, axis string, rank, s int, other func(*ring, offset) expr.Expr) int {
 	t.Helper()
 	r := newRing(mesh, axis)
-	value, err := expr.Eval(r.rank(place(r, steps{far: expr.Var("s")})), func(name string) (int64, bool) {
+	value, err := expr.Eval(r.rank(other(r, offset{block: expr.Var("s")})), func(name string) (int64, bool) {
 		return map[string]int64{"rank": int64(rank), "s": int64(s)}[name], true
 	})
 	if err != nil {

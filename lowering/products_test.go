@@ -14,22 +14,22 @@ import (
 
 // productSchedules are choices under which products and sums become different programs.
 var productSchedules = map[string]string{
-	"collective":   "",
-	"after":        "reshard after, streams 2",
-	"eager":        "preset eager",
-	"broadcast":    "pipeline broadcast, buffers free",
-	"reduce":       "pipeline reduce",
-	"p2p":          "pipeline p2p",
-	"p2p get":      "pipeline p2p, all.via ipc-get, local_shard copied",
-	"p2p put":      "pipeline p2p, all.via ipc-put, all.lead all",
-	"p2p auto":     "pipeline p2p, transport auto",
-	"p2p at once":  "pipeline p2p, all.via ipc-get, all.block D",
-	"direct":       "pipeline p2p, all.via ipc-get, all.fuse peer-read",
-	"direct ahead": "pipeline p2p, all.via ipc-get, all.fuse peer-read, all.lead all, all.local last",
-	"ring":         "pipeline p2p, all.steps ring",
-	"ring put":     "pipeline p2p, all.steps ring, all.via ipc-put",
-	"folded":       "pipeline p2p, all.steps ring, all.fuse gemm",
-	"folded put":   "pipeline p2p, all.steps ring, all.via ipc-put, all.fuse gemm, all.lead all",
+	"collective":      "",
+	"after":           "reshard after, streams 2",
+	"eager":           "preset eager",
+	"broadcast":       "pipeline broadcast, buffers free",
+	"reduce":          "pipeline reduce",
+	"p2p":             "pipeline p2p",
+	"p2p get":         "pipeline p2p, all.via ipc-get, local_shard copied",
+	"p2p put":         "pipeline p2p, all.via ipc-put, all.lead all",
+	"p2p auto":        "pipeline p2p, transport auto",
+	"p2p at once":     "pipeline p2p, all.via ipc-get, all.block D",
+	"peer-read":       "pipeline p2p, all.via ipc-get, all.fuse peer-read",
+	"peer-read ahead": "pipeline p2p, all.via ipc-get, all.fuse peer-read, all.lead all, all.local last",
+	"ring":            "pipeline p2p, all.steps ring",
+	"ring put":        "pipeline p2p, all.steps ring, all.via ipc-put",
+	"in GEMM":         "pipeline p2p, all.steps ring, all.fuse gemm",
+	"in GEMM put":     "pipeline p2p, all.steps ring, all.via ipc-put, all.fuse gemm, all.lead all",
 }
 
 // TestProductsKeepTheResult follows products of every form, and sums of every type, through all
@@ -70,7 +70,7 @@ func TestProductsKeepTheResult(t *testing.T) {
 // of a Stream axis, or ranks that gather them.
 func goesWith(schedule, spec string) bool {
 	switch {
-	case strings.HasPrefix(schedule, "direct"):
+	case strings.HasPrefix(schedule, "peer-read"):
 		return strings.Contains(spec, "r(D), DIDx")
 	case slices.Contains([]string{"collective", "after", "reduce"}, schedule):
 		return !strings.Contains(spec, "slice by slice")

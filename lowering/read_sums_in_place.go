@@ -7,33 +7,33 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ReadSumsInPlace lets a sum over ranks read the parts of the others where they are, as
-// fuse: peer-read asks for: the sum waits for the loans itself, so nothing is copied and no memory
-// is needed for the parts. Owners wait for the return of their loans at the end of the program: if
-// they did so before their own sum, ranks would wait for each other.
+// ReadSumsInPlace lets a sum over ranks read the partial sums of the others in place, as
+// fuse: peer-read asks for: the sum waits for the ready flags itself, so nothing is copied and no
+// memory is needed for the parts. Owners wait for the done flags at the end of the program: if
+// they did so before their local sum, ranks would wait for each other.
 //
 // Requires: the sum of a pipeline follows its work loop and the joins; transfers and their waits
-// stand where they were lowered; the own part is copied to the others.
+// stand where they were lowered; the local partial sum is copied to the others.
 // Establishes: with fuse: peer-read, no part of such a sum is copied.
 //
 //	before: For s: (P_s = Matmul(A_s, B); If s == 0: (P_parts_s = Set(P_s))
-//	          Else: (lend P_s, receive P_parts_s, Wait(send), Wait(receive)))
+//	          Else: (send P_s, receive P_parts_s, Wait(send), Wait(receive)))
 //	        C = Reduce(sum, P_parts, axis 0)
-//	after:  For s: (P_s = Matmul(A_s, B); If s != 0: (lend P_s))
-//	        C = SumLoans(P_own): For s in 1..D: (receive C)
+//	after:  For s: (P_s = Matmul(A_s, B); If s != 0: (send P_s))
+//	        C = PeerReadSum(P_local): For s in 1..D: (receive C)
 //	        For s in 1..D: Wait(send)
 func ReadSumsInPlace(p *hostir.Program) error {
 	if !p.Choices.Any(schedule.Fuse, schedule.PeerRead) {
 		return nil
 	}
-	d := &directSums{motion: newMotion(p), moves: hostir.Communications(p), filled: map[*hostir.Tensor]*summedParts{}}
+	d := &peerReads{motion: newMotion(p), moves: hostir.Communications(p), filled: map[*hostir.Tensor]*summedParts{}}
 	d.find()
 	body := make([]hostir.Stmt, 0, len(p.Body))
-	var returns []hostir.Stmt
+	var doneWaits []hostir.Stmt
 	done := false
 	for _, s := range p.Body {
 		r, isReduce := s.(*hostir.Reduce)
-		_, isDone := s.(*hostir.SumLoans)
+		_, isDone := s.(*hostir.PeerReadSum)
 		done = done || isDone
 		if !isReduce || d.filled[r.In] == nil || p.Choices.Of(d.moves(r), schedule.Fuse) != schedule.PeerRead {
 			body = append(body, s)
@@ -41,13 +41,13 @@ func ReadSumsInPlace(p *hostir.Program) error {
 		}
 		done = true
 		if sum, waits := d.read(r, d.filled[r.In]); sum != nil {
-			body, returns = append(body, sum...), append(returns, waits)
+			body, doneWaits = append(body, sum...), append(doneWaits, waits)
 		}
 	}
 	if !done {
-		d.refuse(firstWork(p.Body), "no sum over ranks can read the parts of its peers where they are")
+		d.refuse(firstWork(p.Body), "no sum over ranks can read the parts of its peers in place")
 	}
-	body = append(body, returns...)
+	body = append(body, doneWaits...)
 	p.Body = body
 	d.forget()
 	return d.errors.Err()
@@ -66,26 +66,26 @@ func firstWork(body []hostir.Stmt) hostir.Stmt {
 }
 
 // read gives the sum that takes the place of r, and the waits of what it reads.
-func (d *directSums) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, returns *hostir.For) {
-	own := d.ownPart(r, f)
+func (d *peerReads) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, doneWaits *hostir.For) {
+	own := d.localPart(r, f)
 	if own == nil {
 		return nil, nil
 	}
 	d.into(r, f)
 	send := d.exchanges[f.recv.Handle].Send
-	d.ways[f.recv], d.ways[f.waits[send.Handle]] = borrowed, atTheEnd
+	d.ways[f.recv], d.ways[f.waits[send.Handle]] = inSum, atTheEnd
 	d.ways[f.own.set], d.ways[f.waits[f.recv.Handle]] = dropped, dropped
-	loans := d.part(f.loop, borrowed)
-	returns = d.part(f.loop, atTheEnd)
+	reads := d.part(f.loop, inSum)
+	doneWaits = d.part(f.loop, atTheEnd)
 	d.leave(f.loop)
-	returns.Note = "what was lent is not to change before the peers have read it"
-	return []hostir.Stmt{&hostir.SumLoans{
-		Info: hostir.InfoFrom(r, "the parts of the other ranks are read where they are"), Out: r.Out, In: own, Body: []hostir.Stmt{loans},
-	}}, returns
+	doneWaits.Note = "the buffer is not to change before the peers have read it"
+	return []hostir.Stmt{&hostir.PeerReadSum{
+		Info: hostir.InfoFrom(r, "the partial sums of the other ranks are read in place"), Out: r.Out, In: own, Body: []hostir.Stmt{reads},
+	}}, doneWaits
 }
 
 // forget takes the buffers of parts that nothing names any more out of the program.
-func (d *directSums) forget() {
+func (d *peerReads) forget() {
 	named := map[*hostir.Tensor]bool{}
 	hostir.Walk(d.program.Body, func(s hostir.Stmt) bool {
 		if _, allocates := s.(*hostir.Allocate); !allocates {
@@ -105,6 +105,6 @@ func (d *directSums) forget() {
 }
 
 // refuse reports that a sum cannot read what it has to.
-func (d *directSums) refuse(s hostir.Stmt, format string, args ...any) {
+func (d *peerReads) refuse(s hostir.Stmt, format string, args ...any) {
 	hostir.Refuse(&d.errors, d.program, s, d.moves(s), schedule.Fuse, format, args...).WithHint("choose fuse: none")
 }

@@ -14,7 +14,7 @@ import (
 func TestReadSumsInPlace(t *testing.T) { lowertest.PassCases(t, "read-sums-in-place", ReadSumsInPlace) }
 
 // TestSumsReadInPlaceShareAPipeline reads sums in place beside other exchanges, of batches and of
-// views, whole and in pieces.
+// views, whole and in sub-chunks.
 func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 	refused := map[string]string{
 		"two reductions of the same parts": "peer-read supports only sums, got max",
@@ -37,7 +37,7 @@ func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 						wantRefused(t, p, why)
 						continue
 					}
-					if printed := text.Print(keepsResult(t, p, 12)); strings.Contains(printed, "Reduce(") || !strings.Contains(printed, "SumLoans(") {
+					if printed := text.Print(keepsResult(t, p, 12)); strings.Contains(printed, "Reduce(") || !strings.Contains(printed, "PeerReadSum(") {
 						t.Errorf("a sum is not read in place:\n%s", printed)
 					}
 				}
@@ -56,8 +56,8 @@ func TestReductionsOfWhatIsGathered(t *testing.T) {
 					"Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0), F = set(E), G = "+local)
 				choose(&p.Schedule, "pipeline p2p, all.fuse peer-read", fields)
 				printed := text.Print(keepsResult(t, p, 12))
-				printed, _, _ = strings.Cut(printed, "\notherwise:")
-				if strings.Count(printed, "SumLoans(") != 1 || strings.Count(printed, "Reduce(") != 1 {
+				printed, _, _ = strings.Cut(printed, "\nfallback:")
+				if strings.Count(printed, "PeerReadSum(") != 1 || strings.Count(printed, "Reduce(") != 1 {
 					t.Errorf("not one sum read in place and one of the rank's own:\n%s", printed)
 				}
 			})

@@ -64,7 +64,7 @@ func TestStatementsOfAGLinear(t *testing.T) {
 }
 
 // TestStatementsOfPointToPoint holds the order of statements of the reference system's
-// point-to-point pipelines, which copy the own slice.
+// point-to-point pipelines, which copy the local shard.
 func TestStatementsOfPointToPoint(t *testing.T) {
 	start := []string{
 		"Allocate", "Allocate", "GetCurrentStream", "For", "  SetCurrentStream", "  Synchronize",

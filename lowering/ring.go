@@ -7,17 +7,17 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ring is the ranks along one mesh axis, as a rank sees them: its place among them, and the
-// rank at another place.
+// ring is the ranks along one mesh axis, as a rank sees them: its coordinate among them, and the
+// rank at another coordinate.
 type ring struct {
-	mesh    *domain.Mesh
-	axis    string
-	extent  expr.Expr // how many they are
-	size    int64     // the same
-	place   expr.Expr // of this rank among them
-	rank    func(place expr.Expr) expr.Expr
-	reverse bool // distances count the other way round
-	pairs   bool // distance s is to the place that differs in the bits of s, in both directions
+	mesh       *domain.Mesh
+	axis       string
+	extent     expr.Expr // how many they are
+	size       int64     // the same
+	coordinate expr.Expr // of this rank among them
+	rank       func(coordinate expr.Expr) expr.Expr
+	reverse    bool // distances count the other way round
+	pairs      bool // distance s is to the coordinate that differs in the bits of s, in both directions
 }
 
 // newRing makes the ring of the ranks along an axis.
@@ -25,9 +25,9 @@ func newRing(mesh *domain.Mesh, axis string) *ring {
 	extent := mesh.Axis(axis).Extent
 	r := &ring{mesh: mesh, axis: axis, extent: extentExpr(extent), size: extent.Size}
 	if g, ok := newGrid(mesh); ok {
-		r.place, r.rank = g.along(axis, r.extent)
+		r.coordinate, r.rank = g.along(axis, r.extent)
 	} else {
-		r.place, r.rank = listed(mesh, axis)
+		r.coordinate, r.rank = listed(mesh, axis)
 	}
 	return r
 }
@@ -47,44 +47,44 @@ func extentExpr(e domain.Extent) expr.Expr {
 
 func binary(op string, x, y expr.Expr) expr.Expr { return &expr.Binary{Op: op, X: x, Y: y} }
 
-// steps is a distance between places. Where an iteration takes width places at once, they are
-// a block of neighbours: far counts blocks, and near the places within.
-type steps struct {
-	far, near expr.Expr
-	width     int64 // 0 or 1: there are no blocks
+// offset is a distance between coordinates. Where an iteration takes width coordinates at once, they are
+// adjacent: block counts blocks, and inner the coordinates within one.
+type offset struct {
+	block, inner expr.Expr
+	width        int64 // 0 or 1: there are no blocks
 }
 
-// after is the place at a distance, in the direction in which distances count; before the one
+// after is the coordinate at a distance, in the direction in which distances count; before the one
 // in the other direction.
-func (r *ring) after(d steps) expr.Expr  { return r.at(d, r.reverse) }
-func (r *ring) before(d steps) expr.Expr { return r.at(d, !r.reverse) }
+func (r *ring) after(d offset) expr.Expr  { return r.at(d, r.reverse) }
+func (r *ring) before(d offset) expr.Expr { return r.at(d, !r.reverse) }
 
-func (r *ring) at(d steps, back bool) expr.Expr {
+func (r *ring) at(d offset, back bool) expr.Expr {
 	if d.width <= 1 {
-		return r.along(r.place, d.far, r.extent, back)
+		return r.along(r.coordinate, d.block, r.extent, back)
 	}
 	if d.width == r.size {
-		return r.along(r.place, d.near, r.extent, back)
+		return r.along(r.coordinate, d.inner, r.extent, back)
 	}
 	width := expr.Int(d.width)
-	return binary("+", binary("*", r.block(d, back), width), r.along(r.place, d.near, width, back))
+	return binary("+", binary("*", r.block(d, back), width), r.along(r.coordinate, d.inner, width, back))
 }
 
 // block is the block at a distance.
-func (r *ring) block(d steps, back bool) expr.Expr {
-	return r.along(blocks(r.place, d.width), d.far, expr.Int(r.size/d.width), back)
+func (r *ring) block(d offset, back bool) expr.Expr {
+	return r.along(blocks(r.coordinate, d.width), d.block, expr.Int(r.size/d.width), back)
 }
 
 // along goes so many steps along a circle, or back, or to the other one of a pair: around is then
-// a power of two, and that many steps lead back to the place itself, too.
-func (r *ring) along(place, steps, around expr.Expr, back bool) expr.Expr {
+// a power of two, and that many steps lead back to the coordinate itself, too.
+func (r *ring) along(coordinate, steps, around expr.Expr, back bool) expr.Expr {
 	switch {
 	case r.pairs:
-		return binary("%", binary("^", place, steps), around)
+		return binary("%", binary("^", coordinate, steps), around)
 	case back:
-		return binary("%", binary("-", binary("+", around, place), steps), around)
+		return binary("%", binary("-", binary("+", around, coordinate), steps), around)
 	}
-	return binary("%", binary("+", place, steps), around)
+	return binary("%", binary("+", coordinate, steps), around)
 }
 
 // via is what carries the transfers of a communication: along an axis from node to node, NCCL.

@@ -107,7 +107,7 @@ func (p problem) takes(choice schedule.Choice, in *schedule.Schedule, asked bool
 		switch why := f.Check(choice); {
 		case why == nil:
 			applies = true
-		case !why.Elsewhere:
+		case !why.Inapplicable:
 			return false
 		}
 	}

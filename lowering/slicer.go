@@ -20,12 +20,12 @@ type slicer struct {
 	parts    map[hostir.Stmt]*hostir.Tensor // reduction -> where it collects the parts of the sum
 	after    []hostir.Stmt                  // what follows the loop
 	slices   map[sliceKey]*hostir.Tensor
-	along    map[*hostir.Tensor]int // where slices are cut: the axis of a tensor that its pieces lie along
+	along    map[*hostir.Tensor]int // where slices are cut: the axis of a tensor that its sub-chunks lie along
 	body     []hostir.Stmt
-	whole    bool // the statement at hand needs slices that are whole pieces of memory
+	whole    bool // the statement at hand needs slices that are contiguous in memory
 }
 
-// sliceKey names a view: of a slice along axis, or a piece of it along rows.
+// sliceKey names a view: of a slice along axis, or a sub-chunk of it along rows.
 type sliceKey struct {
 	tensor     *hostir.Tensor
 	axis, rows int
@@ -43,9 +43,9 @@ func (c *slicer) step(st step) {
 		c.passToRank(st)
 	case reduceToRank:
 		c.reduce(st)
-	case fromNeighbour:
+	case gatherAlongRing:
 		c.passOn(st)
-	case toNeighbour:
+	case sumAlongRing:
 		c.passSumOn(st)
 	default:
 		c.statement(st)
@@ -66,7 +66,7 @@ func (c *slicer) statement(st step) {
 			along = slices.Index(rows[next], cut)
 		}
 		if along != shard.NoAxis && t.Axes[along].LocalSize() == 1 {
-			along = shard.NoAxis // one element stands for those of all pieces
+			along = shard.NoAxis // one element stands for those of all sub-chunks
 		}
 		if next == 0 {
 			inAxis = axis
@@ -80,7 +80,7 @@ func (c *slicer) statement(st step) {
 		}
 		return c.slice(s, t, st.loop, cut)
 	})
-	if moves && c.cut.pieces > 1 && c.cut.width == 1 {
+	if moves && c.cut.subChunks > 1 && c.cut.width == 1 {
 		for _, t := range append(hostir.Uses(s), hostir.Result(s)) {
 			c.oneRun(s, t)
 		}
@@ -120,7 +120,7 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 }
 
 // slice gives the slice of t at this iteration's index of axis; where the axis is split
-// over ranks, the one slice that a rank has. Where slices are cut, it gives the piece at hand
+// over ranks, the one slice that a rank has. Where slices are cut, it gives the sub-chunk at hand
 // along rows; where several make a product, all of them. An axis of none stands for a tensor
 // that has no such axis.
 func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.Tensor {
@@ -135,7 +135,7 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 		return view
 	}
 	if axis == shard.NoAxis {
-		c.slices[key] = c.piece(s, nil, t, rows)
+		c.slices[key] = c.subChunk(s, nil, t, rows)
 		return c.slices[key]
 	}
 	if inner := hostir.Outside(t, axis); inner >= 0 && c.whole {
@@ -153,7 +153,7 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 	return c.slices[key]
 }
 
-// made declares the view of a slice, of a piece of it, or of several slices, that a statement
+// made declares the view of a slice, of a sub-chunk of it, or of several slices, that a statement
 // makes itself.
 func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
 	var view *hostir.Tensor
@@ -167,7 +167,7 @@ func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
 		}
 	}
 	if rows != shard.NoAxis {
-		view.Axes[at].Extent = oneOf(t.Axes[rows].Extent, c.cut.pieces)
+		view.Axes[at].Extent = oneOf(t.Axes[rows].Extent, c.cut.subChunks)
 	}
 	c.slices[sliceKey{t, axis, rows}] = view
 	return view

@@ -69,7 +69,7 @@ func (g *group) keepsView(st step) bool {
 	_, isSet := st.stmt.(*hostir.Set)
 	out := hostir.Result(st.stmt)
 	sum := g.sums[out]
-	return !isSet && g.last[out] <= g.number && sum != toNeighbour && (sum != toRankAtDistance || g.cut.width <= 1)
+	return !isSet && g.last[out] <= g.number && sum != sumAlongRing && (sum != toRankAtDistance || g.cut.width <= 1)
 }
 
 // grouping cuts statements into pipelines.
@@ -118,7 +118,7 @@ func (o order) parts(along string) bool {
 func (o order) fits(other order) bool {
 	ring := o.kind.alongRing() || other.kind.alongRing()
 	if ring && o.kind != onSlices && other.kind != onSlices && o.kind != other.kind {
-		return false // what is gathered begins with the own slice, and a sum ends with it; other orders go to any rank
+		return false // what is gathered begins with the local shard, and a sum ends with it; other orders go to any rank
 	}
 	if o.along == "" && other.along == "" {
 		return true
@@ -139,13 +139,13 @@ func (g *group) add(st step) {
 	g.steps = append(g.steps, st)
 	g.orders[st.order()] = true
 	g.makes[hostir.Result(st.stmt)] = true
-	if st.kind == toNeighbour || st.kind == toRankAtDistance {
+	if st.kind == sumAlongRing || st.kind == toRankAtDistance {
 		g.sums[hostir.Uses(st.stmt)[0]] = st.kind
 	}
 }
 
 // orderSteps tells steps the mesh axis along which they go through the slices: each rank begins
-// with its own slice where ranks exchange slices, and in the steps that make what they send on.
+// with its local shard where ranks exchange slices, and in the steps that make what they send on.
 func orderSteps(steps []step) {
 	wanted := map[*hostir.Tensor]string{}
 	for i := range slices.Backward(steps) {
@@ -156,7 +156,7 @@ func orderSteps(steps []step) {
 		case st.axis != nil && !st.order().parts(wanted[hostir.Result(st.stmt)]):
 			st.along = wanted[hostir.Result(st.stmt)]
 		}
-		if st.along == "" || st.kind == fromRankAtDistance || st.kind == fromNeighbour {
+		if st.along == "" || st.kind == fromRankAtDistance || st.kind == gatherAlongRing {
 			continue
 		}
 		for _, t := range hostir.Uses(st.stmt) {
@@ -199,7 +199,7 @@ func (g *grouping) add(st step) {
 	}
 	into := newGroup(st.axis)
 	added := []step{st}
-	if open != nil && st.kind == toNeighbour && !open.takes(st) {
+	if open != nil && st.kind == sumAlongRing && !open.takes(st) {
 		added = append(g.partsOf(st, open), st) // so that they are sent while they are made
 	}
 	switch {

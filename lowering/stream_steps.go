@@ -40,17 +40,17 @@ const (
 	reduceToRank
 	// each rank receives from the rank before it what it passes on in the next step: DIDx in
 	// the operand, Stream in the result.
-	fromNeighbour
+	gatherAlongRing
 	// each rank adds its part to a sum from the rank before, and passes it on in the next
 	// step: Stream in the operand, DIDx in the result.
-	toNeighbour
+	sumAlongRing
 )
 
 // atDistance reports whether the ranks exchange at the distance that the iteration counts.
 func (st step) atDistance() bool { return st.kind == fromRankAtDistance || st.kind == toRankAtDistance }
 
 // alongRing reports whether ranks pass on to the next one what they received.
-func (k stepKind) alongRing() bool { return k == fromNeighbour || k == toNeighbour }
+func (k stepKind) alongRing() bool { return k == gatherAlongRing || k == sumAlongRing }
 
 // exchanges reports whether ranks exchange slices in it.
 func (st step) exchanges() bool { return st.atDistance() || st.kind.alongRing() }
@@ -119,7 +119,7 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 	case schedule.P2P:
 		st.kind = fromRankAtDistance
 		if l.choice(s, schedule.Steps) == schedule.Ring {
-			st.kind = fromNeighbour
+			st.kind = gatherAlongRing
 		}
 		return st
 	}
@@ -141,9 +141,9 @@ func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
 	}
 	m := shard.Describe(s)
 	if kind == toRankAtDistance && l.choice(s, schedule.Steps) == schedule.Ring {
-		kind = toNeighbour
+		kind = sumAlongRing
 	}
-	if kind == toNeighbour && !l.uses.mayAddTo(r.In) {
+	if kind == sumAlongRing && !l.uses.mayAddTo(r.In) {
 		return l.complainOfSums(r), true
 	}
 	return step{stmt: s, kind: kind, loop: m.Shifts[0].To, axis: &r.In.Axes[m.Scattered()]}, true

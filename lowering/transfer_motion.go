@@ -10,9 +10,9 @@ type way int
 
 const (
 	stays    way = iota
-	lend         // before the loop
+	ahead        // before the loop
 	atTheEnd     // after everything: a Wait for the peer to have copied
-	borrowed     // into a sum: a transfer that it does itself
+	inSum        // into a sum: a transfer that it does itself
 	dropped      // nowhere: what such a sum does without
 )
 
@@ -45,8 +45,8 @@ func (m *motion) leave(loop *hostir.For) {
 	}
 }
 
-// madeBy is what makes a view, of one that is the own slice in one step what makes it in the other steps. A view of
-// the own slice in all steps counts as a buffer, since peers write the others alone: nil.
+// madeBy is what makes a view, of one that is the local shard in one step what makes it in the other steps. A view of
+// the local shard in all steps counts as a buffer, since peers write the others alone: nil.
 func madeBy(t *hostir.Tensor) hostir.Stmt {
 	switch of := t.Of.(type) {
 	case *hostir.Either:

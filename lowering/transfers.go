@@ -7,21 +7,21 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// exchange sends to one place of the ring and receives from another: over NCCL, through memory
-// that ranks share, or through that within hosts and over NCCL between them. What is lent comes
+// exchange sends to one rank of the ring and receives from another: over NCCL, through memory
+// that ranks share, or through that intra-node and over NCCL inter-node. The ready flag comes
 // first, and the waits last.
 func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
 	pair := transferPair{c: c, stmt: s, from: from, into: into, to: c.ring.rank(to), of: c.ring.rank(of)}
 	backend := backends[c.via(s)]
-	switch elsewhere := c.lowering.program.Choices.Elsewhere; {
+	switch interNode := c.lowering.program.Choices.InterNode; {
 	case !backend.IPC():
-		return slices.Concat(pair.grouped(backend, hostir.Anywhere))
-	case elsewhere == "":
-		return slices.Concat(pair.shared(backend, hostir.Anywhere))
+		return slices.Concat(pair.grouped(backend, hostir.AnyNode))
+	case interNode == "":
+		return slices.Concat(pair.shared(backend, hostir.AnyNode))
 	default:
-		lend, copied, read := pair.shared(backend, hostir.WithinHosts)
-		group, passed := pair.grouped(backends[elsewhere], hostir.BetweenHosts)
-		return slices.Concat(lend, group, copied, read, passed)
+		ready, copied, read := pair.shared(backend, hostir.IntraNode)
+		group, passed := pair.grouped(backends[interNode], hostir.InterNode)
+		return slices.Concat(ready, group, copied, read, passed)
 	}
 }
 
@@ -34,28 +34,28 @@ type transferPair struct {
 }
 
 // transfers are the send and the receive over a backend.
-func (p transferPair) transfers(backend hostir.Backend, reach hostir.Reach) (send, recv *hostir.P2PCommunication) {
+func (p transferPair) transfers(backend hostir.Backend, locality hostir.Locality) (send, recv *hostir.P2PCommunication) {
 	names, of := p.c.lowering.names, p.c.lowering.named(p.stmt)
 	return &hostir.P2PCommunication{
-			Info: *p.stmt.Meta(), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Reach: reach, Of: of,
+			Info: *p.stmt.Meta(), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Locality: locality, Of: of,
 		}, &hostir.P2PCommunication{
-			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend, Reach: reach, Of: of,
+			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend, Locality: locality, Of: of,
 		}
 }
 
 // grouped is the pair as one group, and the wait for that: each of the two waits for a peer.
-func (p transferPair) grouped(backend hostir.Backend, reach hostir.Reach) (start, waits []hostir.Stmt) {
-	send, recv := p.transfers(backend, reach)
+func (p transferPair) grouped(backend hostir.Backend, locality hostir.Locality) (start, waits []hostir.Stmt) {
+	send, recv := p.transfers(backend, locality)
 	end := &hostir.EndCoalescing{Info: hostir.InfoFrom(p.stmt, ""), Handle: p.c.lowering.names.Fresh("exchange")}
-	if reach != hostir.Anywhere {
-		send.Note = "" // which the send within hosts has
+	if locality != hostir.AnyNode {
+		send.Note = "" // which the intra-node send has
 	}
 	return []hostir.Stmt{&hostir.StartCoalescing{Info: hostir.InfoFrom(p.stmt, "")}, recv, send, end}, p.wait(end.Handle)
 }
 
-// shared is the pair through memory that ranks share: what lends it, what copies, and the waits.
-func (p transferPair) shared(backend hostir.Backend, reach hostir.Reach) (lend, copied, waits []hostir.Stmt) {
-	send, recv := p.transfers(backend, reach)
+// shared is the pair through memory that ranks share: what sets its ready flag, what copies, and the waits.
+func (p transferPair) shared(backend hostir.Backend, locality hostir.Locality) (ready, copied, waits []hostir.Stmt) {
+	send, recv := p.transfers(backend, locality)
 	share := &hostir.ShareMemHandles{Info: hostir.InfoFrom(p.stmt, ""), Comms: []string{recv.Handle, send.Handle}}
 	if ring := p.c.ring; ring.size < int64(p.c.lowering.program.Meshes[0].Size()) {
 		share.Mesh, share.MeshAxis = ring.mesh, ring.axis

@@ -55,7 +55,7 @@ func TestWrittenSums(t *testing.T) {
 			program := keepsResult(t, p, 8)
 			written := 0
 			hostir.Walk(program.Body, func(s hostir.Stmt) bool {
-				if sum, ok := s.(*hostir.SumLoans); ok {
+				if sum, ok := s.(*hostir.PeerReadSum); ok {
 					hostir.Walk(sum.Body, func(s hostir.Stmt) bool {
 						if send, ok := s.(*hostir.P2PCommunication); ok && send.Send {
 							written++

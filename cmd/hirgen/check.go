@@ -65,11 +65,11 @@ func summary(p *hostir.Program, predicted *cost.Prediction) string {
 	}
 	describeMovements(&text, p)
 	describePrediction(&text, predicted)
-	if p.Otherwise != nil {
+	if p.Fallback != nil {
 		fmt.Fprintf(&text, "  transfers by CUDA IPC; where not all ranks can share memory, within nodes alone, and by %s between them\n",
-			p.Otherwise.Choices.Elsewhere)
+			p.Fallback.Choices.InterNode)
 		fmt.Fprintf(&text, "  there instead:\n")
-		describeMovements(&text, p.Otherwise)
+		describeMovements(&text, p.Fallback)
 	}
 	return text.String()
 }

@@ -24,7 +24,7 @@ type checkReport struct {
 	Tensors    []tensorReport   `json:"tensors"`
 	Operations []opReport       `json:"operations"`
 	formReport
-	Otherwise  *formReport       `json:"otherwise"`
+	Fallback   *formReport       `json:"fallback"`
 	Prediction *predictionReport `json:"prediction"`
 }
 
@@ -132,9 +132,9 @@ func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, predicted
 	for _, op := range spec.Ops {
 		r.Operations = append(r.Operations, reportOp(op))
 	}
-	if p.Otherwise != nil {
-		other := reportForm(p.Otherwise)
-		r.Otherwise = &other
+	if p.Fallback != nil {
+		other := reportForm(p.Fallback)
+		r.Fallback = &other
 	}
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)

@@ -72,8 +72,8 @@ func TestCheckAsJSON(t *testing.T) {
 	if op := r.Operations[2]; op.Op != "reduce" || op.Fn != "sum" || op.Product != nil || !strings.HasPrefix(op.At, "spec.yaml:") {
 		t.Errorf("operation %v", op)
 	}
-	if len(r.Communications) != 1 || r.Auto != nil || r.Otherwise != nil {
-		t.Fatalf("communications %v, auto %v, otherwise %v", r.Communications, r.Auto, r.Otherwise)
+	if len(r.Communications) != 1 || r.Auto != nil || r.Fallback != nil {
+		t.Fatalf("communications %v, auto %v, fallback %v", r.Communications, r.Auto, r.Fallback)
 	}
 	if c := r.Communications[0]; c.Type != "sendrecv" || !c.Peers || c.Mesh != "world" || !reflect.DeepEqual(c.Axes, []string{"x"}) ||
 		c.By != "IPC-put" || c.Times*c.Bytes != 32*16*2 {
@@ -102,10 +102,10 @@ func TestCheckAsJSONSaysWhatAutoChose(t *testing.T) {
 	}
 }
 
-func TestCheckAsJSONOfSeveralHosts(t *testing.T) {
+func TestCheckAsJSONOfSeveralNodes(t *testing.T) {
 	r := checked(t, "", example("ag_matmul_anywhere"))
-	if r.Otherwise == nil || len(r.Otherwise.Communications) != 2 || r.Otherwise.Communications[1].By != "NCCL between hosts" {
-		t.Errorf("otherwise %v", r.Otherwise)
+	if r.Fallback == nil || len(r.Fallback.Communications) != 2 || r.Fallback.Communications[1].By != "NCCL inter-node" {
+		t.Errorf("fallback %v", r.Fallback)
 	}
 }
 

@@ -19,7 +19,7 @@ func newLower() *cobra.Command {
 		Use:   "lower SPEC",
 		Short: "Print the host program that a spec lowers to",
 		Long: `Print the host program that a spec lowers to: one statement a line, as one process per
-GPU runs it. With transport: auto that is two programs: behind the line "otherwise:" is the
+GPU runs it. With transport: auto that is two programs: behind the line "fallback:" is the
 one for where not all ranks can share memory.
 With --calls it is what is printed: the calls of CUDA, NCCL and cuBLASLt, one a line, with their
 streams, events and flags; behind the line "fallback:" those of the second program.
@@ -68,7 +68,7 @@ func (f *specFlags) printGraph(cmd *cobra.Command, path string) error {
 
 // printCalls prints the calls of a program, and those of its fallback variant.
 func printCalls(w io.Writer, program *hostir.Program) error {
-	for i, form := range program.Forms() {
+	for i, form := range program.Variants() {
 		lowered, err := fromhost.Lower(form)
 		if err != nil {
 			return err

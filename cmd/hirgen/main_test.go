@@ -239,7 +239,7 @@ func TestCheckSummarises(t *testing.T) {
 }
 
 // TestCheckListsEveryCommunication has transfers along each axis of a grid, sums that read from
-// peers, a group of communications and what runs across hosts.
+// peers, a group of communications and what runs across nodes.
 func TestCheckListsEveryCommunication(t *testing.T) {
 	grid := "hirgen: 1\nname: p\nmesh: {x: 2, y: 3}\ntensors:\n  A: [DIDx, DIDy, 8]\n  C: [2, DIDy, 8]\n  E: [DIDx, 3, 8]\n" +
 		"ops:\n  - C = set(A)\n  - E = set(A)\n"
@@ -254,7 +254,7 @@ func TestCheckListsEveryCommunication(t *testing.T) {
 		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "all.via=ipc-get", "--schedule", "C.fuse=peer-read"},
 			[]string{"3 x Transfer from rank to rank over mesh axis x of world by IPC-get, 128 bytes each"}},
 		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "all.steps=ring", "--schedule", "transport=auto"}, []string{"over mesh axis x of world by IPC"}},
-		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "transport=auto"}, []string{"there instead:", "by NCCL between hosts"}},
+		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "transport=auto"}, []string{"there instead:", "by NCCL inter-node"}},
 		{"hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\n", nil, []string{"no communication"}},
 	} {
 		exit, source, stderr := hirgen(t, c.spec, append([]string{"check", "-"}, c.args...)...)

@@ -166,7 +166,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_anywhere", .spec = "spec.yaml",
-               .digest = "ba3b9175879f0166917685d3f18dba118e013e87f2786128580fd209aff9fb64", .mesh_size = D,
+               .digest = "87949f942b62f1151a34e19bf8b1181ef0d0d128f5a1c1ad16e0465aaff05473", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

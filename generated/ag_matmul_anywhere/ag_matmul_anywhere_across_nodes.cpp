@@ -7,8 +7,8 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into A_all from rank to rank by IPC-get within hosts, one slice per iteration of s.
-// Derived: transfers into A_all from rank to rank by NCCL between hosts, one slice per iteration of s.
+// Derived: transfers into A_all from rank to rank by IPC-get intra-node, one slice per iteration of s.
+// Derived: transfers into A_all from rank to rank by NCCL inter-node, one slice per iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-get, signals batched, nccl between nodes.
 // Runs where not all ranks can share memory; where they can, ag_matmul_anywhere.cpp does.
 #include "ag_matmul_anywhere.hpp"
@@ -102,14 +102,14 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
     const int64_t to = (D + rank - s) % D;
 
     // Moved, so that Matmul is local to a rank.
-    if (peers_.reaches(to)) {
+    if (peers_.is_ipc_peer(to)) {
       ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
     }
   }
   ready_flags.submit(copy, kSend);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-    if (peers_.reaches(from)) {
+    if (peers_.is_ipc_peer(from)) {
       HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
       HG_CHECK(cudaMemcpyAsync(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
@@ -127,13 +127,13 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(ncclGroupStart(), kExchange);
-    if (!peers_.reaches(from)) {
+    if (!peers_.is_ipc_peer(from)) {
       HG_CHECK(ncclRecv(A_all_ + from * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(from),
                         x_.comm, x_.stream),
                kReceive2);
     }
 
-    if (!peers_.reaches(to)) {
+    if (!peers_.is_ipc_peer(to)) {
       HG_CHECK(ncclSend(A, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend2);
     }
     HG_CHECK(ncclGroupEnd(), kExchange);
@@ -153,7 +153,7 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
     const bf16* A_s = s == 0 ? A : A_all_ + from * kShardM * K;  // [kShardM, K]
 
     if (s != 0) {
-      if (peers_.reaches(from)) {
+      if (peers_.is_ipc_peer(from)) {
         HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[s], 0), kWaitReceive);
       }
 
@@ -173,7 +173,7 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    if (peers_.reaches(to)) {
+    if (peers_.is_ipc_peer(to)) {
       done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
     }
   }

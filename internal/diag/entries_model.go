@@ -84,7 +84,7 @@ var loweringEntries = []Entry{
 		Example: "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [DIDx, 8], C: [Stream(2), 8]}\nops:\n  - C = set(A)\n"},
 	{Code: NoCommunication, Title: "no communication takes one tensor to the other",
 		Text: "The operand and the result are split in ways that no single collective connects. The passes find steps between any two tensors, so this is said of host programs that were written by hand alone. Go by way of a tensor between them, with Set."},
-	{Code: NotContiguous, Title: "what is communicated does not lie in one piece",
+	{Code: NotContiguous, Title: "what is communicated is not contiguous",
 		Text: "Collectives send one run of memory, so the axis that is split over the mesh has to be the outermost of the buffer, or of the slice that a Stream axis cuts. The passes copy what does not lie so; this is said of host programs that were written by hand alone. The message names the tensor and the axis."},
 	{Code: ShardingConflict, Title: "two annotations contradict each other",
 		Text:    "A tensor that the spec leaves open lies as its neighbours do. Here two of them want different things, and neither is overridden. The notes name both; declare the tensor between them with the axes that it shall have.",

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/internal/launch"
 )
 
-// hostsOfFour are ways to spread four ranks over hosts: the variable that says so for some of them,
+// nodesOfFour are ways to spread four ranks over nodes: the variable that says so for some of them,
 // and what the program then says of its transport, IPC standing for its kind of CUDA IPC.
-var hostsOfFour = []struct{ name, ranks, variable, transport string }{
+var nodesOfFour = []struct{ name, ranks, variable, transport string }{
 	{"4", "none", "HIRGEN_BOOT_ID=another", "IPC"},
 	{"2+2", "2|3", "HIRGEN_BOOT_ID=another", "IPC within nodes, nccl between them"},
 	{"2+2 in turn", "1|3", "HIRGEN_BOOT_ID=another", "IPC within nodes, nccl between them"},
@@ -43,14 +43,14 @@ func TestAcrossNodes(t *testing.T) {
 		t.Run(c.spec+"/"+strings.Join(c.fields, ", "), func(t *testing.T) {
 			spec := pointToPoint(t, c.spec, "auto", c.fields...)
 			program := exchanges.make(t, spec, small(c.spec, 4))
-			for _, hosts := range hostsOfFour {
-				over := onRanks(t, program, hosts.ranks, hosts.variable)
-				transport := strings.Replace(hosts.transport, "IPC", c.ipc, 1)
+			for _, nodes := range nodesOfFour {
+				over := onRanks(t, program, nodes.ranks, nodes.variable)
+				transport := strings.Replace(nodes.transport, "IPC", c.ipc, 1)
 				for seed := range seedsOf(c.seeds) { // 0 is in order
 					r := run(t, launch.Options{Program: over, N: 4, Seed: seed, Args: manyCalls})
 					r.mustRunOver(t, transport)
 					if (r.stderr == "") != (transport == c.ipc) || strings.Count(r.stderr, "\n") > 1 {
-						t.Errorf("hosts %s: want one line of rank 0 where not all memory is shared, got %s", hosts.name, r)
+						t.Errorf("nodes %s: want one line of rank 0 where not all memory is shared, got %s", nodes.name, r)
 					}
 				}
 			}

@@ -30,7 +30,7 @@ type place struct {
 	d    int64
 }
 
-// A row is d ranks. Grids are twice as many: the ranks along x are neighbours in rows, and
+// A row is d ranks. Grids are twice as many: the ranks along x are adjacent in rows, and
 // not in columns.
 func row(d int64) place     { return place{"{x: D}", d} }
 func rows(d int64) place    { return place{"{y: 2, x: D}", d} }

@@ -20,7 +20,7 @@ type longPipeline struct {
 // pipelines.
 var longPipelines = []longPipeline{
 	{"layers", layers, 2000}, {"products", products, 2000}, {"views", views, 2000},
-	{"transfers", transfers, 500}, {"neighbours", neighbours, 2000}, {"zigzag", zigzag, 2000},
+	{"transfers", transfers, 500}, {"alternating", alternating, 2000}, {"zigzag", zigzag, 2000},
 }
 
 func startLong(name string, schedule ...string) *model.Builder {
@@ -99,10 +99,10 @@ func transfers(n int) *model.Builder {
 	return b
 }
 
-// neighbours alternates between operations in a pipeline and others, which need nothing of
+// alternating has between operations in a pipeline and others, which need nothing of
 // the pipeline and move in front of it, or do and end it.
-func neighbours(n int) *model.Builder {
-	b := startLong("neighbours", "buffers", "free")
+func alternating(n int) *model.Builder {
+	b := startLong("alternating", "buffers", "free")
 	b.Tensor("A0", "Stream(S)", "DIDx", "K")
 	b.Tensor("B0", "DIDx", "K")
 	for i := 1; 3*i < n+3; i++ {

@@ -78,7 +78,7 @@ func small(spec string, d int64) params {
 	return values
 }
 
-// TestPointToPoint runs point-to-point pipelines over every transport, with the own slice
+// TestPointToPoint runs point-to-point pipelines over every transport, with the local shard
 // in place and copied, in many orders of execution.
 func TestPointToPoint(t *testing.T) {
 	for _, c := range exchangeCases() {

@@ -71,8 +71,8 @@ func TestTeamsShareMemory(t *testing.T) {
 	}
 }
 
-// rowsOfHosts has a pipeline along x and a sum along y.
-const rowsOfHosts = `hirgen: 1
+// rowsOfNodes has a pipeline along x and a sum along y.
+const rowsOfNodes = `hirgen: 1
 name: exchange
 params: {D: 2, R: 2, M: 64, K: 32, N: 24}
 mesh: %s
@@ -100,15 +100,15 @@ func onNodes(t *testing.T, program string, ranks int) string {
 	return path
 }
 
-// TestHosts runs a grid whose rows are hosts: CUDA IPC along the rows, NCCL between hosts, for a
-// sum or a pipeline. Where one over CUDA IPC crosses hosts, the program must say so and stop.
-func TestHosts(t *testing.T) {
-	within := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{y: R, x: D}"), nil)
+// TestNodes runs a grid whose rows are nodes: CUDA IPC along the rows, NCCL inter-node, for a
+// sum or a pipeline. Where one over CUDA IPC crosses nodes, the program must say so and stop.
+func TestNodes(t *testing.T) {
+	within := exchanges.make(t, fmt.Sprintf(rowsOfNodes, "{y: R, x: D}"), nil)
 	mustPassInOrders(t, onNodes(t, within, 2), 4, seedsOf(8))
 	both := strings.NewReplacer("S: [r(R), D, M/D, N]", "S: [Stream(R), D, M/D, N]", "sum(C, axis=0)", "set(C)", "pipeline: p2p,", "pipeline: p2p, nodes: y,")
-	mixed := exchanges.make(t, both.Replace(fmt.Sprintf(rowsOfHosts, "{y: R, x: D}")), nil)
+	mixed := exchanges.make(t, both.Replace(fmt.Sprintf(rowsOfNodes, "{y: R, x: D}")), nil)
 	mustPassInOrders(t, onNodes(t, mixed, 2), 4, seedsOf(8))
-	across := exchanges.make(t, fmt.Sprintf(rowsOfHosts, "{x: D, y: R}"), nil)
+	across := exchanges.make(t, fmt.Sprintf(rowsOfNodes, "{x: D, y: R}"), nil)
 	mustPassInOrders(t, across, 4, 1)
 	r := run(t, launch.Options{Program: onNodes(t, across, 2), N: 4, Args: []string{"--timeout", "5"}})
 	for _, want := range []string{"ranks 0 and 2 cannot share memory: they are on different nodes", "`via: nccl`"} {
@@ -117,14 +117,14 @@ func TestHosts(t *testing.T) {
 		}
 	}
 	if strings.Contains(r.stderr, "ranks 0 and 1") {
-		t.Errorf("ranks 0 and 1 are on one host: %s", r)
+		t.Errorf("ranks 0 and 1 are on one node: %s", r)
 	}
 }
 
 // TestMemoryOfAnotherTeam lets an emitted program share memory along the other axis of a grid: its
 // peers are then ranks whose memory is not there.
 func TestMemoryOfAnotherTeam(t *testing.T) {
-	exchanges.emit(t, fmt.Sprintf(rowsOfHosts, "{y: R, x: D}"), nil)
+	exchanges.emit(t, fmt.Sprintf(rowsOfNodes, "{y: R, x: D}"), nil)
 	other := strings.Replace(exchanges.source(t, "exchange.cpp"), ".axis = 1}", ".axis = 0}", 1)
 	program := exchanges.rebuild(t, "exchange.cpp", other)
 	if r := run(t, launch.Options{Program: program, N: 4, Args: []string{"--timeout", "3"}}); r.exit == 0 {

@@ -53,7 +53,7 @@ func TestTraceHasEveryCall(t *testing.T) {
 // TestTraceHasKernelsAndBatches runs a program whose flags are batches, and kernels of the runtime,
 // of which those that are issued up front have the copy stream.
 func TestTraceHasKernelsAndBatches(t *testing.T) {
-	spec, values := example(t, "../../testdata/specs/matmul_ar_direct/spec.yaml", row(2))
+	spec, values := example(t, "../../testdata/specs/matmul_ar_peer_read/spec.yaml", row(2))
 	tr, _ := traced(t, examples.make(t, spec, values), 2, 0, "1")
 	want := map[string]int{"gemm": 1, "flag write": 3, "flag wait": 2, "kernel": 1, "event record": 4, "event wait": 2}
 	for rank := range 2 {
@@ -182,7 +182,7 @@ func (tr trace) checkAxis(t *testing.T, r result, calls int) {
 }
 
 // TestTraceShowsWhatCouldRunAtOnce reads from traces that the allgather of a slice can go on while
-// the GEMM of the slice before does, and never while the GEMM of its own slice does.
+// the GEMM of the slice before does, and never while the GEMM of its local shard does.
 func TestTraceShowsWhatCouldRunAtOnce(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2, "S": 4, "M": 256, "N": 64, "K": 64})
 	beside := 0

@@ -92,16 +92,16 @@ func takesNCCL(t *testing.T, program, message string) {
 	}
 }
 
-// TestTransportAutoOnAGrid: ranks that exchange nothing need not share memory. On two hosts with a
+// TestTransportAutoOnAGrid: ranks that exchange nothing need not share memory. On two nodes with a
 // row of the grid each, CUDA IPC carries what goes along rows; with a column each it cannot. Where one
-// row is on one host and the other one is not, it carries the first.
+// row is on one node and the other one is not, it carries the first.
 func TestTransportAutoOnAGrid(t *testing.T) {
 	spec := pointToPoint(t, "ag_matmul_p2p", "auto")
 	program := exchanges.make(t, strings.Replace(spec, "mesh: {x: D}", "mesh: {y: 2, x: D}", 1), small("ag_matmul_p2p", 2))
 	for ranks, transport := range map[string]string{"2|3": "ipc-get", "1|3": "nccl", "1": "ipc-get within nodes, nccl between them"} {
-		hosts := onRanks(t, program, ranks, "HIRGEN_BOOT_ID=another")
+		nodes := onRanks(t, program, ranks, "HIRGEN_BOOT_ID=another")
 		for seed := range int64(4) {
-			run(t, launch.Options{Program: hosts, N: 4, Seed: seed, Args: manyCalls}).mustRunOver(t, transport)
+			run(t, launch.Options{Program: nodes, N: 4, Seed: seed, Args: manyCalls}).mustRunOver(t, transport)
 		}
 	}
 }

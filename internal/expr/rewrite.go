@@ -1,7 +1,7 @@
 package expr
 
 // Rewrite replaces parts of an expression, from the whole down: f gives what stands in place of one,
-// or nil where its own parts are to be looked at.
+// or nil where its operands are to be looked at.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	if by := f(e); by != nil {
 		return by

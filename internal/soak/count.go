@@ -85,14 +85,14 @@ func kindName(a domain.Axis) string {
 // otherwise, too.
 func (c *Counts) program(p *hostir.Program) {
 	met := map[string]bool{}
-	for _, form := range p.Forms() {
+	for _, form := range p.Variants() {
 		hostir.Walk(form.Body, func(s hostir.Stmt) bool {
 			switch s := s.(type) {
 			case *hostir.Communication:
 				met[fmt.Sprintf("%s by %s", s.Type, s.Backend)] = true
 			case *hostir.P2PCommunication:
 				met[fmt.Sprintf("%s by %s", p2pName(s), s.Backend)] = true
-			case *hostir.SumLoans:
+			case *hostir.PeerReadSum:
 				met["peer-read reduction by IPC"] = true
 			}
 			return true

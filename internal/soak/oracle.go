@@ -119,33 +119,33 @@ func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Arr
 	return ranks
 }
 
-// check interprets a program on one host, and what runs otherwise on several: in one way to spread
-// ranks over hosts, or, of a program that all passes are through with, in all, with its calls.
+// check interprets a program on one node, and the fallback variant on several: in one way to spread
+// ranks over nodes, or, of a program that all passes are through with, in all, with its calls.
 func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) error {
 	err := o.checkOn(nil, program, seed)
 	if err == nil && everywhere {
 		err = o.checkCalls(nil, program, seed)
 	}
-	if err != nil || program.Otherwise == nil {
+	if err != nil || program.Fallback == nil {
 		return err
 	}
 	ways := partitions(len(o.inputs))
 	if !everywhere {
 		ways = ways[seed%uint64(len(ways)):][:1]
 	}
-	for _, hosts := range ways {
-		err := o.checkOn(hosts, program.Otherwise, seed)
+	for _, nodes := range ways {
+		err := o.checkOn(nodes, program.Fallback, seed)
 		if err == nil && everywhere {
-			err = o.checkCalls(hosts, program.Otherwise, seed)
+			err = o.checkCalls(nodes, program.Fallback, seed)
 		}
 		if err != nil {
-			return fmt.Errorf("hosts %v: %w", hosts, err)
+			return fmt.Errorf("nodes %v: %w", nodes, err)
 		}
 	}
 	return nil
 }
 
-// partitions are ways to spread ranks over hosts: each on its own, halves, every other one, the last
+// partitions are ways to spread ranks over nodes: each on its own, halves, every other one, the last
 // one by itself, and all on one.
 func partitions(ranks int) [][]int {
 	one, own, halves, other, last := make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks)
@@ -156,8 +156,8 @@ func partitions(ranks int) [][]int {
 }
 
 // checkOn interprets a host program.
-func (o *oracle) checkOn(hosts []int, program *hostir.Program, seed uint64) error {
-	got, err := interp.RunOn(hosts, program, o.inputs, seed)
+func (o *oracle) checkOn(nodes []int, program *hostir.Program, seed uint64) error {
+	got, err := interp.RunOn(nodes, program, o.inputs, seed)
 	if err == nil {
 		err = o.compare(got, seed)
 	}
@@ -165,7 +165,7 @@ func (o *oracle) checkOn(hosts []int, program *hostir.Program, seed uint64) erro
 }
 
 // checkCalls interprets the calls that a host program becomes when all passes are through with it.
-func (o *oracle) checkCalls(hosts []int, program *hostir.Program, seed uint64) error {
+func (o *oracle) checkCalls(nodes []int, program *hostir.Program, seed uint64) error {
 	lowered, err := fromhost.Lower(program)
 	if err != nil {
 		return nil //nolint:nilerr // what cannot be printed is refused when it is emitted
@@ -173,7 +173,7 @@ func (o *oracle) checkCalls(hosts []int, program *hostir.Program, seed uint64) e
 	if err := callverify.Program(lowered.Program); err != nil {
 		return &wrongError{err.Error()}
 	}
-	got, err := callsinterp.Run(lowered.Program, hosts, o.inputs, seed)
+	got, err := callsinterp.Run(lowered.Program, nodes, o.inputs, seed)
 	if err == nil {
 		err = o.compare(got, seed)
 	}

@@ -51,7 +51,7 @@ func (y *Yard) Try(pack []accepted) []*Finding {
 		case err != nil: // whose fault it is shows when each is built alone
 			f = y.Alone(one.spec)
 		default:
-			f = y.runs(program, i, one.spec, one.outcome.Program.Meshes[0].Size(), one.outcome.Program.Otherwise != nil)
+			f = y.runs(program, i, one.spec, one.outcome.Program.Meshes[0].Size(), one.outcome.Program.Fallback != nil)
 		}
 		if f != nil {
 			f.Number = one.number
@@ -71,7 +71,7 @@ func (y *Yard) Alone(spec Spec) *Finding {
 	if err != nil {
 		return y.failure(spec, NoBuild, err)
 	}
-	return y.runs(program, 0, spec, outcome.Program.Meshes[0].Size(), outcome.Program.Otherwise != nil)
+	return y.runs(program, 0, spec, outcome.Program.Meshes[0].Size(), outcome.Program.Fallback != nil)
 }
 
 func (y *Yard) failure(spec Spec, kind Kind, err error) *Finding {

@@ -5,14 +5,14 @@ import "github.com/hirgen/hirgen/internal/expr"
 // Issue goes through statements as one rank issues them: it takes loops and branches, and gives numbers
 // their values.
 type Issue struct {
-	Program *Program
-	Rank    int64
-	Env     Values
-	Loops   []Iteration                           // around the statement at hand
-	Visit   func(Stmt) error                      // gets each other statement, with what stands in it
-	Eval    func(Stmt, expr.Expr) (int64, error)  // nil: what has no value is 0
-	Reaches func(s *If, peer int64) (bool, error) // tells of a Reach whether the branch is taken; nil: all ranks share memory
-	Left    func(*If)                             // is told when a branch with a Reach has ended; nil: nobody is
+	Program  *Program
+	Rank     int64
+	Env      Values
+	Loops    []Iteration                           // around the statement at hand
+	Visit    func(Stmt) error                      // gets each other statement, with what stands in it
+	Eval     func(Stmt, expr.Expr) (int64, error)  // nil: what has no value is 0
+	Accesses func(s *If, peer int64) (bool, error) // tells of a PeerAccess whether the branch is taken; nil: all ranks share memory
+	Left     func(*If)                             // is told when a branch with a PeerAccess has ended; nil: nobody is
 }
 
 // Iteration is a loop at one of its values.
@@ -47,7 +47,7 @@ func (i *Issue) statement(s Stmt) error {
 		if err != nil {
 			return err
 		}
-		if s.Reach != nil && i.Left != nil {
+		if s.PeerAccess != nil && i.Left != nil {
 			defer i.Left(s)
 		}
 		if holds {
@@ -83,11 +83,11 @@ func (i *Issue) loop(s *For) error {
 
 // Holds reports whether all conditions of a branch hold.
 func (i *Issue) Holds(s *If) (bool, error) {
-	if s.Reach != nil {
-		peer, err := i.eval(s, s.Reach)
-		taken := !s.Apart
-		if err == nil && i.Reaches != nil {
-			taken, err = i.Reaches(s, peer)
+	if s.PeerAccess != nil {
+		peer, err := i.eval(s, s.PeerAccess)
+		taken := !s.InterNode
+		if err == nil && i.Accesses != nil {
+			taken, err = i.Accesses(s, peer)
 		}
 		if err != nil || !taken {
 			return false, err

@@ -29,7 +29,7 @@ const (
 	Compute = "compute" // the compute stream of an iteration, where DeclareStream names it
 )
 
-// What issues flag operations and copies that may be one with their neighbours.
+// What issues flag operations and copies that may be one with adjacent ones.
 const (
 	ByDriver = "driver" // stream memory operations
 	ByKernel = "kernel"
@@ -85,18 +85,18 @@ type (
 		Event Event
 		On    Stream
 	}
-	// FlagWrite writes the number of the call to a flag of a peer. With Kernel it is a kernel's
+	// FlagWrite writes the sequence number to a flag of a peer. With Kernel it is a kernel's
 	// work; within a MemOpBatch it has no stream.
 	FlagWrite struct {
 		Info
 		Flag   Flag
 		Peer   expr.Expr
 		Kernel bool
-		Joins  string // what issues it as one with its neighbours: see BatchMemoryOperations; empty: it stays alone
+		Joins  string // what issues it as one with adjacent statements: see BatchMemoryOperations; empty: it stays alone
 		Batch  string // that it is a part of; empty: none
 		On     Stream
 	}
-	// FlagWait makes a stream wait until a peer has written the number of the call to a flag of
+	// FlagWait makes a stream wait until a peer has written the sequence number to a flag of
 	// this rank.
 	FlagWait struct {
 		Info
@@ -226,12 +226,12 @@ type (
 	// If runs Body where all of its conditions hold, Else otherwise.
 	If struct {
 		Info
-		Cond  expr.Expr // not zero
-		Guard string    // this rank is in one of its meshes
-		Reach expr.Expr // this rank and that one share memory; with Apart they do not
-		Apart bool
-		Body  []Stmt
-		Else  []Stmt
+		Cond       expr.Expr // not zero
+		Guard      string    // this rank is in one of its meshes
+		PeerAccess expr.Expr // that rank is an IPC peer of this one; with InterNode it is none
+		InterNode  bool
+		Body       []Stmt
+		Else       []Stmt
 	}
 	// Declare names a pointer: Value or, with a Cond that is zero, Else.
 	Declare struct {

@@ -51,7 +51,7 @@ type rank struct {
 	turns   map[int32]int32 // how many meetings of a team this rank has joined
 	group   *group          // the open one
 	last    batch
-	sum     *work   // of the SumLoans at hand
+	sum     *work   // of the PeerReadSum at hand
 	reads   []int32 // joints that it waits for
 	writes  []int32 // joints that it signals
 	host    float64
@@ -159,7 +159,7 @@ func (r *rank) statement(s hostir.Stmt) error {
 		r.issue(r.current, s, work{fixed: float64(s.Microseconds), host: r.machine.Host.Kernel})
 	case *hostir.StartCoalescing:
 		r.group = &group{}
-	case *hostir.Communication, *hostir.P2PCommunication, *hostir.EndCoalescing, *hostir.Wait, *hostir.SumLoans:
+	case *hostir.Communication, *hostir.P2PCommunication, *hostir.EndCoalescing, *hostir.Wait, *hostir.PeerReadSum:
 		return r.transfer(s)
 	default:
 		r.compute(s)

@@ -37,8 +37,8 @@ func (r *rank) transfer(s hostir.Stmt) error {
 		return r.closeGroup(s)
 	case *hostir.Wait:
 		return r.wait(s)
-	case *hostir.SumLoans:
-		return r.sumLoans(s)
+	case *hostir.PeerReadSum:
+		return r.peerReadSum(s)
 	case *hostir.Communication:
 		return r.collective(s)
 	case *hostir.P2PCommunication:
@@ -122,7 +122,7 @@ func (r *rank) pair(s *hostir.P2PCommunication) error {
 	if err != nil {
 		return err
 	}
-	if !s.Reach.Joins(true) {
+	if !s.Locality.Includes(true) {
 		return nil
 	}
 	from, to := r.number, int(peer)

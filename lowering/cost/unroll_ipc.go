@@ -25,7 +25,7 @@ func (r *rank) shared(s *hostir.P2PCommunication) error {
 	if exchange == nil {
 		return r.fail(s, "no ShareMemHandles pairs it with its counterpart")
 	}
-	if !s.Reach.Joins(true) {
+	if !s.Locality.Includes(true) {
 		return nil
 	}
 	to, err := r.eval(s, s.Peer)
@@ -143,9 +143,9 @@ func (r *rank) ends(t, peer int32, handle string, signals ...int32) {
 	}
 }
 
-// sumLoans issues a peer-read reduction: one kernel that waits for the ready flags of its peers, reads their
+// peerReadSum issues a peer-read reduction: one kernel that waits for the ready flags of its peers, reads their
 // memory, adds, and may store there.
-func (r *rank) sumLoans(s *hostir.SumLoans) error {
+func (r *rank) peerReadSum(s *hostir.PeerReadSum) error {
 	if !r.holds(s.Out) {
 		return nil
 	}

@@ -17,7 +17,7 @@ type (
 		team    *team   // whose stream carries it
 		arrives []int32 // meetings
 	}
-	// batch is the last call of a rank, if it is flags or copies that neighbours may be one with.
+	// batch is the last call of a rank, if it is flags or copies that adjacent ones may be one with.
 	batch struct {
 		open  bool
 		task  int32

@@ -13,7 +13,7 @@ func AxisMap(s Stmt) [][]int {
 	switch s := s.(type) {
 	case *Set:
 		return [][]int{aligned(s.In, s.Out, 0, 0)}
-	case *SumLoans:
+	case *PeerReadSum:
 		return [][]int{aligned(s.In, s.Out, 0, 0)}
 	case *Unary:
 		return [][]int{aligned(s.In, s.Out, 0, 0)}

@@ -11,32 +11,32 @@ package hostir
 // one group. The transfers between two ranks meet in the order in which each issues them.
 //
 // IPC-get and IPC-put are copies between memories that ShareMemHandles has mapped. One
-// rank, the owner, lends its buffer; the other one, the copier, reads it (get: the sender
-// owns it) or writes it (put: the receiver does). Two words order the two ranks, each in
+// rank, the owner, has the buffer; the other one, the copier, reads it (get: the sender
+// owns it) or writes it (put: the receiver does). Two flags order the two ranks, each in
 // the memory of the rank that polls it:
 //
 //	          owner, at its statement       copier, at its statement
-//	IPC-get   send: signals "ready"         recv: waits for ready, copies, signals "read"
-//	IPC-put   recv: signals "free"          send: waits for free, copies, signals "arrived"
+//	IPC-get   send: sets the ready flag     recv: waits for it, copies, sets the done flag
+//	IPC-put   recv: sets the ready flag     send: waits for it, copies, sets the done flag
 //
-// The owner's signal is part of the current stream; the copy runs on the stream of all
-// copies of its rank, in the order of issue. The owner's Wait is for the copier's signal:
-// from then on a sender may overwrite what it lent, a receiver may read it. The copier's
-// Wait is for its own copy. Nothing else is ordered: a program that drops a Wait may
+// The ready flag is set on the current stream; the copy runs on the stream of all copies of
+// its rank, in the order of issue. The owner's Wait is for the done flag: from then on a
+// sender may overwrite the buffer, a receiver may read it. The copier's
+// Wait is for its local copy. Nothing else is ordered: a program that drops a Wait may
 // overwrite, or read, too early.
 //
 // Neither statement meets the other one: an owner goes on though no copier is there yet.
 // Therefore, on every rank, the owner's statement of an iteration stands before the
-// copier's; then a wait depends on signals of this iteration or earlier ones alone, and
+// copier's; then a wait depends on flags of this iteration or earlier ones alone, and
 // no order of execution is a deadlock.
 //
-// A word holds the number of the last call that signalled it, and is waited for with
-// "greater or equal" in cyclic order, so a signal is neither lost nor taken for another
-// when calls follow each other without the host. There is a pair of words for each pair of
+// A flag holds the sequence number of the last call that set it, and is waited for with
+// "greater or equal" in cyclic order, so no call is missed or taken for another when calls
+// follow each other without the host. There is a pair of flags for each pair of
 // statements, each iteration and each buffer that is shared: in one iteration a rank
 // exchanges, through one pair of statements, with one peer in each direction.
 //
-// A signal, a wait for one and a copy are an operation each; the calls may make one of neighbours.
+// Setting a flag, waiting for one and a copy are an operation each; the calls may batch adjacent ones.
 type Backend string
 
 // The backends. None stands until assign-transport has run.
@@ -50,32 +50,32 @@ const (
 // IPC reports whether a transfer is a copy between memories that ranks share.
 func (b Backend) IPC() bool { return b == IPCGet || b == IPCPut }
 
-// Reach limits a transfer to some peers. Which ranks are on one host, and can share memory, is known
-// when the program starts: hosts are a partition of the ranks, so both sides of a transfer agree. A
+// Locality limits a transfer to some peers. Which ranks are on one node, and can share memory, is known
+// when the program starts: nodes are a partition of the ranks, so both sides of a transfer agree. A
 // rank does nothing at a transfer with any other peer, in the iterations where that is its peer, and
 // nothing at the Wait for it; a group may hold nothing then.
-type Reach string
+type Locality string
 
-// The reaches.
+// The localities.
 const (
-	Anywhere     Reach = ""
-	WithinHosts  Reach = "within hosts"
-	BetweenHosts Reach = "between hosts"
+	AnyNode   Locality = ""
+	IntraNode Locality = "intra-node"
+	InterNode Locality = "inter-node"
 )
 
-// Joins reports whether a transfer takes place with a peer that is, or is not, on the same host.
-func (r Reach) Joins(sameHost bool) bool {
-	return r == Anywhere || sameHost == (r == WithinHosts)
+// Includes reports whether a transfer takes place with a peer that is, or is not, on the same node.
+func (l Locality) Includes(sameNode bool) bool {
+	return l == AnyNode || sameNode == (l == IntraNode)
 }
 
-// Owns reports whether the rank that runs s lends its buffer to the peer, which copies.
+// Owns reports whether the rank that runs s owns the buffer, and its peer copies.
 func (s *P2PCommunication) Owns() bool {
 	return s.Backend == IPCGet && s.Send || s.Backend == IPCPut && !s.Send
 }
 
 // Exchange is a send and a receive that ShareMemHandles names as its n-th of each: the
 // send of one rank goes to the receive of its peer, in the same iteration. The handles of
-// the buffer that is lent are exchanged once: when the program is made or, for a buffer of
+// the owner's buffer are exchanged once: when the program is made or, for a buffer of
 // the caller's, by the first call with that buffer, which all ranks must then make with a
 // new one.
 type Exchange struct {
@@ -83,7 +83,7 @@ type Exchange struct {
 	Send, Recv *P2PCommunication
 }
 
-// Owner is the statement that lends its buffer, Copier the one that copies.
+// Owner is the statement of the rank whose buffer the peer uses, Copier the one that copies.
 func (e *Exchange) Owner() *P2PCommunication {
 	if e.Send.Owns() {
 		return e.Send

@@ -7,9 +7,9 @@ import (
 // Choices is the schedule as the passes see it: what the spec chose, and what passes chose for it.
 type Choices struct {
 	schedule.Schedule
-	// Elsewhere is "nccl" in the program that runs where not all ranks can share memory: what carries transfers
+	// InterNode is "nccl" in the program that runs where not all ranks can share memory: what carries transfers
 	// between nodes, while those within one take what via says. Choose-transport makes that program.
-	Elsewhere string
+	InterNode string
 }
 
 // Auto asks for choices by the size of the problem, and says what was chosen.

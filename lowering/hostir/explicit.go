@@ -68,7 +68,7 @@ func (x *explicit) inside(s Stmt) Stmt {
 		c := *s
 		c.Body, c.Else = x.list(s.Body), x.list(s.Else)
 		return &c
-	case *SumLoans:
+	case *PeerReadSum:
 		c := *s
 		c.Body = x.list(s.Body)
 		return &c
@@ -205,7 +205,7 @@ func (u unit) belongs(v *Tensor, alone bool) bool {
 		return !alone || isWhole(v)
 	case *If:
 		return !alone || names(s.Body, v) == names(s.Else, v)
-	case *SumLoans:
+	case *PeerReadSum:
 		return !alone || !names(s.Body, v) || slices.Contains(Mentions(s), v)
 	default:
 		return true

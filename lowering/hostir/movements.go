@@ -18,7 +18,7 @@ type Movement struct {
 	Axes     string   // of the mesh: "x", "x and y"; empty for all of it
 	Mesh     string
 	From     string // the mesh that sends, where it is another one
-	By       string // "NCCL", "IPC-get within hosts"
+	By       string // "NCCL", "IPC-get intra-node"
 	Times    int64  // how often in a call, at the rank with most
 	Bytes    int64  // of a rank's result
 	Pos      diag.Pos
@@ -97,7 +97,7 @@ func (w *movements) list(body []Stmt) {
 		case *If:
 			w.under(condition{s.Cond, false}, s.Body)
 			w.under(condition{s.Cond, true}, s.Else)
-		case *SumLoans:
+		case *PeerReadSum:
 			w.list(s.Body)
 		case *Communication:
 			times, _ := w.count(s.Mesh, nil)
@@ -129,7 +129,7 @@ func (w *movements) transfer(s *P2PCommunication) {
 	times, axes := w.count(s.Buffer.Mesh, s.Peer)
 	m := Movement{
 		Type: SendRecv, Transfer: true, Axes: strings.Join(axes, " and "), Mesh: s.Buffer.Mesh.Name,
-		By: strings.TrimSpace(string(s.Backend) + " " + string(s.Reach)), Times: times,
+		By: strings.TrimSpace(string(s.Backend) + " " + string(s.Locality)), Times: times,
 	}
 	if !from.Same(s.Buffer.Mesh) {
 		m.Axes, m.From = "", from.Name
@@ -137,7 +137,7 @@ func (w *movements) transfer(s *P2PCommunication) {
 	w.add(s, m, s.Buffer)
 }
 
-// add notes a movement into result, once for neighbours that are alike, as those of a step of a ring are.
+// add notes a movement into result, once for adjacent ones that are alike, as those of a step of a ring are.
 func (w *movements) add(s Stmt, m Movement, result *Tensor) {
 	m.Bytes, m.Pos = result.DType.Size(), s.Meta().Pos
 	for _, axis := range result.Axes {

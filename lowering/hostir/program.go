@@ -42,17 +42,17 @@ type Program struct {
 	// emitted program checks itself against. Passes leave it alone.
 	Reference []RefOp
 	Body      []Stmt
-	// Otherwise computes the same, over NCCL between ranks that cannot share memory; it runs where
+	// Fallback computes the same, over NCCL between ranks that cannot share memory; it runs where
 	// there are such ranks. nil: there is no other program.
-	Otherwise *Program
+	Fallback *Program
 }
 
-// Forms lists the program, and the one that runs otherwise where there is one.
-func (p *Program) Forms() []*Program {
-	if p.Otherwise == nil {
+// Variants lists the program, and its fallback variant where there is one.
+func (p *Program) Variants() []*Program {
+	if p.Fallback == nil {
 		return []*Program{p}
 	}
-	return append([]*Program{p}, p.Otherwise.Forms()...)
+	return append([]*Program{p}, p.Fallback.Variants()...)
 }
 
 // Given reports whether the user made a choice, and no pass.

@@ -14,7 +14,7 @@ func (s *Select) Indices() int64 {
 	return s.In.Axes[s.Axis].LocalSize()
 }
 
-// Owns reports whether a Select gives a rank its own part of what lies whole on every rank.
+// Owns reports whether a Select gives a rank its local shard of what lies whole on every rank.
 func (s *Select) Owns() bool {
 	return s.Parts != 0 && s.Part().Kind == domain.Device
 }

@@ -189,22 +189,21 @@ type (
 	// P2PCommunication sends Buffer to a peer or receives it from one.
 	P2PCommunication struct {
 		Info
-		Handle  string
-		Send    bool
-		Buffer  *Tensor
-		Peer    expr.Expr // world rank
-		Backend Backend
-		Reach   Reach  // with which peers; there is nothing to do, or to wait for, with others
-		Of      string // what the schedule calls the communication that it is a part of, where that has choices for it alone
+		Handle   string
+		Send     bool
+		Buffer   *Tensor
+		Peer     expr.Expr // world rank
+		Backend  Backend
+		Locality Locality // with which peers; there is nothing to do, or to wait for, with others
+		Of       string   // what the schedule calls the communication that it is a part of, where that has choices for it alone
 	}
-	// SumLoans is Out = In plus what Body borrows: each receive over IPC-get in it, which goes
-	// into Out or a part of it, adds what its peer has lent. The elements are read where they
-	// are, in one operation of its stream that waits for all of the loans, adds in fp32
-	// in the order of the ranks, In as the part of this one, and then says that it has read.
-	// Each send over IPC-put in Body, of Out or a part of it, stores the result in what its peer
-	// has lent, in the same operation, which then says that it has written. Nobody waits for the
-	// receives and sends.
-	SumLoans struct {
+	// PeerReadSum is Out = In plus what Body reads of peers: each receive over IPC-get in it, which
+	// goes into Out or a part of it, adds the buffer of its peer. The elements are read in place,
+	// in one operation of its stream that waits for all ready flags, adds in fp32 in the order of
+	// the ranks, In as the partial sum of this one, and then sets the done flags. Each send over
+	// IPC-put in Body, of Out or a part of it, stores the result in the buffer of its peer, in the
+	// same operation, which then sets that done flag. Nobody waits for the receives and sends.
+	PeerReadSum struct {
 		Info
 		Out, In *Tensor
 		Body    []Stmt
@@ -261,7 +260,7 @@ func (*Cast) Op() string             { return "Cast" }
 func (*Reduce) Op() string           { return "Reduce" }
 func (*Communication) Op() string    { return "Communication" }
 func (*P2PCommunication) Op() string { return "P2PCommunication" }
-func (*SumLoans) Op() string         { return "SumLoans" }
+func (*PeerReadSum) Op() string      { return "PeerReadSum" }
 func (*StartCoalescing) Op() string  { return "StartCoalescing" }
 func (*EndCoalescing) Op() string    { return "EndCoalescing" }
 func (*Wait) Op() string             { return "Wait" }

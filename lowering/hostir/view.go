@@ -92,8 +92,8 @@ func MadeAs(s Stmt, out *Tensor) Stmt {
 	}
 }
 
-// Otherwise makes a view that of another statement where a condition does not hold.
-func Otherwise(view *Tensor, info Info, cond expr.Expr, other Stmt) {
+// ViewUnless makes a view that of another statement where a condition does not hold.
+func ViewUnless(view *Tensor, info Info, cond expr.Expr, other Stmt) {
 	then, otherwise := *view, *view
 	then.Of, otherwise.Of = MadeAs(view.Of, &then), MadeAs(other, &otherwise)
 	view.Of = &Either{Info: info, Out: view, Then: &then, Else: &otherwise, Cond: cond}

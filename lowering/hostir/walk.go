@@ -42,7 +42,7 @@ func Rewrite(body []Stmt, f func(Stmt) []Stmt) []Stmt {
 }
 
 // RewriteBlocks replaces every list of statements by what f returns for it,
-// innermost first. It is for passes that look at neighbours.
+// innermost first. It is for passes that look at adjacent statements.
 func RewriteBlocks(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	for _, s := range body {
 		for _, b := range Bodies(s) {
@@ -52,7 +52,7 @@ func RewriteBlocks(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	return f(body)
 }
 
-// Bodies gives the statement lists inside a statement: one for a For or a SumLoans, two for
+// Bodies gives the statement lists inside a statement: one for a For or a PeerReadSum, two for
 // an If, none for any other.
 func Bodies(s Stmt) []*[]Stmt {
 	switch s := s.(type) {
@@ -60,7 +60,7 @@ func Bodies(s Stmt) []*[]Stmt {
 		return []*[]Stmt{&s.Body}
 	case *If:
 		return []*[]Stmt{&s.Body, &s.Else}
-	case *SumLoans:
+	case *PeerReadSum:
 		return []*[]Stmt{&s.Body}
 	default:
 		return nil
@@ -204,7 +204,7 @@ func slots(s Stmt) (uses, defs []**Tensor) {
 		return refs{&s.In}, refs{&s.Out}
 	case *Reduce:
 		return refs{&s.In}, refs{&s.Out}
-	case *SumLoans:
+	case *PeerReadSum:
 		return refs{&s.In}, refs{&s.Out}
 	case *Fused:
 		for i := range s.In {

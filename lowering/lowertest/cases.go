@@ -67,7 +67,7 @@ func moduleRoot(t *testing.T) string {
 // after is the text of a program after a pass over all its forms, or the pass's error.
 func after(t *testing.T, pass func(*hostir.Program) error, program *hostir.Program) string {
 	t.Helper()
-	for _, form := range slices.Backward(program.Forms()) {
+	for _, form := range slices.Backward(program.Variants()) {
 		if err := pass(form); err != nil {
 			return "error:\n" + err.Error() + "\n"
 		}
@@ -109,7 +109,7 @@ func compare(t *testing.T, file, got string) {
 func interpret(t *testing.T, program *hostir.Program) []map[string]*interp.Array {
 	t.Helper()
 	var first []map[string]*interp.Array
-	for _, form := range program.Forms() {
+	for _, form := range program.Variants() {
 		outputs, err := interp.Run(form, integers(form), 1)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text.Print(form))
@@ -118,7 +118,7 @@ func interpret(t *testing.T, program *hostir.Program) []map[string]*interp.Array
 			first = outputs
 		}
 		if diff := cmp.Diff(first, outputs); diff != "" {
-			t.Errorf("what runs otherwise gives another result (-program +otherwise):\n%s", diff)
+			t.Errorf("the fallback variant gives another result (-program +fallback):\n%s", diff)
 		}
 	}
 	return first

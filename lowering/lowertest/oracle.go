@@ -60,21 +60,21 @@ func OracleOf(p *model.Pipeline, seed uint64) (*Oracle, error) {
 	return o, nil
 }
 
-// Check interprets a program on one host, and what runs otherwise on several, and compares every
+// Check interprets a program on one node, and the fallback variant on several, and compares every
 // rank's outputs.
 func (o *Oracle) Check(program *hostir.Program, seed uint64) error {
-	if err := o.CheckOn(nil, program, seed); err != nil || program.Otherwise == nil {
+	if err := o.CheckOn(nil, program, seed); err != nil || program.Fallback == nil {
 		return err
 	}
-	for _, hosts := range Partitions(len(o.Inputs)) {
-		if err := o.CheckOn(hosts, program.Otherwise, seed); err != nil {
-			return fmt.Errorf("hosts %v: %w", hosts, err)
+	for _, nodes := range Partitions(len(o.Inputs)) {
+		if err := o.CheckOn(nodes, program.Fallback, seed); err != nil {
+			return fmt.Errorf("nodes %v: %w", nodes, err)
 		}
 	}
 	return nil
 }
 
-// Partitions are ways to spread ranks over hosts: all on one, each on its own, halves, every other
+// Partitions are ways to spread ranks over nodes: all on one, each on its own, halves, every other
 // one, and the last one by itself.
 func Partitions(ranks int) [][]int {
 	one, own, halves, other, last := make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks)
@@ -84,10 +84,10 @@ func Partitions(ranks int) [][]int {
 	return [][]int{one, own, halves, other, last}
 }
 
-// CheckOn interprets one program on hosts, one number a rank, in the order of execution that a seed picks,
-// and compares every rank's outputs; without hosts, all ranks share memory.
-func (o *Oracle) CheckOn(hosts []int, program *hostir.Program, seed uint64) error {
-	got, err := interp.RunOn(hosts, program, o.Inputs, seed)
+// CheckOn interprets one program on nodes, one number a rank, in the order of execution that a seed picks,
+// and compares every rank's outputs; without nodes, all ranks share memory.
+func (o *Oracle) CheckOn(nodes []int, program *hostir.Program, seed uint64) error {
+	got, err := interp.RunOn(nodes, program, o.Inputs, seed)
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,10 @@ type HappensBefore struct {
 	after  [][]uint64 // event -> a bit for each event that it follows, directly or not
 }
 
-// NewHappensBefore derives the relation for a program on hosts, or on one. The error says why a program cannot
+// NewHappensBefore derives the relation for a program on nodes, or on one. The error says why a program cannot
 // end.
-func NewHappensBefore(hosts []int, p *hostir.Program) (*HappensBefore, error) {
-	events, err := interp.Events(hosts, p)
+func NewHappensBefore(nodes []int, p *hostir.Program) (*HappensBefore, error) {
+	events, err := interp.Events(nodes, p)
 	if err != nil {
 		return nil, err
 	}

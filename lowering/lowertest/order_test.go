@@ -14,26 +14,26 @@ streams 1
 tensor A: bf16 [DIDx(2), 4], mesh world, input
 tensor C: bf16 [2, 4], mesh world, output
 tensor A_all: bf16 [4], mesh world, temp
-tensor A_own: bf16 [4], mesh world, view
+tensor A_local: bf16 [4], mesh world, view
 tensor C_s: bf16 [4], mesh world, view
-tensor C_own: bf16 [4], mesh world, view
+tensor C_local: bf16 [4], mesh world, view
 
 caller = GetCurrentStream
 A_all = Allocate
 C = Allocate
-A_own = Select(A, axis 0, index 0)
+A_local = Select(A, axis 0, index 0)
 ShareMemHandles(send, recv)
 %transfers
 Wait(send)
 Wait(recv)
 C_s = Select(C, axis 0, index 0)
 C_s = Set(A_all)
-C_own = Select(C, axis 0, index 1)
-C_own = Set(A_own)
+C_local = Select(C, axis 0, index 1)
+C_local = Set(A_local)
 `
 
 const (
-	send = "send = P2PCommunication(send, buffer A_own, peer 1 - rank, IPC-get)\n"
+	send = "send = P2PCommunication(send, buffer A_local, peer 1 - rank, IPC-get)\n"
 	recv = "recv = P2PCommunication(recv, buffer A_all, peer 1 - rank, IPC-get)"
 )
 
@@ -46,7 +46,7 @@ func TestHappensBefore(t *testing.T) {
 		{"no wait for what is copied", strings.Replace(right, "Wait(recv)\n", "", 1), "touch the same element in any order", ""},
 		{"no wait for the peer", strings.Replace(right, "Wait(send)\n", "", 1), "touch the same element in any order", ""},
 		{"no join", right + "SetCurrentStream(worker 0)\nDelay(3)\nSetCurrentStream(caller)\n", "the caller does not follow Delay(3)", ""},
-		{"copies before what is lent", strings.Replace(exchange, "%transfers", recv+"\n"+strings.TrimSpace(send), 1), "", "on one queue a rank"},
+		{"copies before what sets the ready flag", strings.Replace(exchange, "%transfers", recv+"\n"+strings.TrimSpace(send), 1), "", "on one queue a rank"},
 	} {
 		p, err := text.Parse("p.hir", c.program)
 		if err != nil {

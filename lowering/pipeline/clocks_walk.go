@@ -112,7 +112,7 @@ func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	if collective, ok := s.(*hostir.Communication); ok && collective.Type != hostir.SendRecv {
 		on = c.stream("communicator " + collective.Mesh.Name + " " + collective.MeshAxis)
 	}
-	if p, ok := s.(*hostir.P2PCommunication); ok && p.Reach != hostir.Anywhere {
+	if p, ok := s.(*hostir.P2PCommunication); ok && p.Locality != hostir.AnyNode {
 		c.settle(c.current)
 		on.seen = nil
 	} else if !on.seen.covers(c.current.all) {

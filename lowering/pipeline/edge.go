@@ -44,7 +44,7 @@ type Graph struct {
 	of      map[hostir.Stmt]*Task
 	inside  map[*hostir.For][]*Task
 	members map[*hostir.EndCoalescing][]*Task
-	owners  map[*hostir.ShareMemHandles][]*Task // what lends memory that a statement shares
+	owners  map[*hostir.ShareMemHandles][]*Task // what sets the ready flags of memory that a statement shares
 }
 
 // index finds tasks by what they stand in.
@@ -59,7 +59,7 @@ func (g *Graph) index() {
 		if t.Group != nil {
 			g.members[t.Group] = append(g.members[t.Group], t)
 		}
-		if t.lends() {
+		if t.setsReady() {
 			g.owners[t.Exchange.Shared] = append(g.owners[t.Exchange.Shared], t)
 		}
 	}

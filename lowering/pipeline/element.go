@@ -106,7 +106,7 @@ func (b *elementBuilder) fill(e *element) {
 	}
 }
 
-// connect makes elements follow each other as their tasks do. What lends memory to peers goes before
+// connect makes elements follow each other as their tasks do. What sets a ready flag for peers goes before
 // what waits for their doing the same.
 func (b *elementBuilder) connect(list []*element) {
 	joined := map[[2]int]bool{}
@@ -122,7 +122,7 @@ func (b *elementBuilder) connect(list []*element) {
 			for _, edge := range b.graph.in[t.id] {
 				connect(b.of[edge.From.Stmt], e)
 			}
-			if t.lends() {
+			if t.setsReady() {
 				connect(e, b.of[t.Exchange.Copier()])
 			}
 		}

@@ -15,7 +15,7 @@ import (
 //	after:  For s: Z_s = Linear(U_s, W1_all); Wait(gather_2); P_s = Linear(Z_s, W2_all)
 func (w *waits) leavesWorkBefore(t, next *Task, depth int) bool {
 	to := w.places[next]
-	if t.lends() || depth >= len(to.around) || to.around[depth].loop() == nil || !isAround(t.Loops, to.around[:depth]) {
+	if t.setsReady() || depth >= len(to.around) || to.around[depth].loop() == nil || !isAround(t.Loops, to.around[:depth]) {
 		return false
 	}
 	loop := to.around[depth].stmt

@@ -10,8 +10,8 @@ import (
 )
 
 // early finds the transfers of a loop that can all be issued before it: those that follow nothing
-// in it. A copy between shared memories is early only if what lends the memory is: every rank lends
-// before it waits for what others lend, so that no two ranks wait for each other.
+// in it. A copy between shared memories is early only if the ready flag of the memory is: every rank sets
+// its ready flags before it waits for those of others, so that no two ranks wait for each other.
 func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 	early := map[*Task]bool{}
 	for _, t := range o.graph.inside[loop] {
@@ -70,20 +70,20 @@ func (o *overlap) allOf(group *hostir.EndCoalescing, set map[*Task]bool) bool {
 }
 
 // issue gives the loops in which early transfers run, before the loop that they leave. Copies
-// between shared memories, and what lends for them, have a stream of their own, which follows the
+// between shared memories, and the ready flags for them, have a stream of their own, which follows the
 // one at hand; the others run on the stream of their communicator.
 func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.StreamRef, what string) []hostir.Stmt {
 	if len(early) == 0 {
 		return nil
 	}
-	lends := o.part(loop, func(t *Task) bool { return early[t] && t.lends() })
+	ready := o.part(loop, func(t *Task) bool { return early[t] && t.setsReady() })
 	copies := o.part(loop, func(t *Task) bool { return early[t] && t.copies() })
 	others := o.part(loop, func(t *Task) bool { return early[t] && t.Exchange == nil })
 	var list []hostir.Stmt
-	if lends != nil || copies != nil {
+	if ready != nil || copies != nil {
 		queue := hostir.StreamRef{Copies: true}
 		list = append(list, follows(queue, on, hostir.InfoFrom(loop, what+" issued up front, on a stream of their own")))
-		for _, l := range []*hostir.For{lends, copies} {
+		for _, l := range []*hostir.For{ready, copies} {
 			if l != nil {
 				hostir.RunOn(queue, l)
 				list = append(list, l)
@@ -107,7 +107,7 @@ func (o *overlap) part(loop *hostir.For, which func(*Task) bool) *hostir.For {
 }
 
 // belongs reports whether a statement of a list goes with some tasks: what opens and closes a group
-// goes with its members, and handles are exchanged where memory is lent first.
+// goes with its members, and handles are exchanged where a ready flag is set first.
 func (o *overlap) belongs(s hostir.Stmt, list []hostir.Stmt, which func(*Task) bool) bool {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:

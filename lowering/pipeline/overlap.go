@@ -49,7 +49,7 @@ func overlapBy(graph *Graph, p *hostir.Program) error {
 	if o.derive {
 		p.Body = o.placeWaits(p.Body)
 	}
-	if p.Choices.Elsewhere != "" {
+	if p.Choices.InterNode != "" {
 		return nil // of a program that runs otherwise: what it has no use for, the other one may have
 	}
 	return o.forbidden()

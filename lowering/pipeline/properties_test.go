@@ -116,7 +116,7 @@ func newOverlaps(f *form) *overlaps {
 }
 
 func isSum(s hostir.Stmt) bool {
-	_, sums := s.(*hostir.SumLoans)
+	_, sums := s.(*hostir.PeerReadSum)
 	return sums
 }
 

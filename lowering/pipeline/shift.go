@@ -37,7 +37,7 @@ func (s *shift) list(body []hostir.Stmt) []hostir.Stmt {
 		if t.Exchange != nil {
 			t.Exchange = s.exchange(t.Exchange)
 		}
-		if t.lends() {
+		if t.setsReady() {
 			s.graph.owners[t.Exchange.Shared] = append(s.graph.owners[t.Exchange.Shared], t)
 		}
 	}

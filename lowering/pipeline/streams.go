@@ -12,7 +12,7 @@ import (
 // compute, and none of them follows another one.
 func (o *overlap) onComputeStreams(loop *hostir.For) bool {
 	tasks := o.tasks(loop.Body)
-	moves := slices.ContainsFunc(tasks, func(t *Task) bool { return t.IsTransfer() && !t.lends() })
+	moves := slices.ContainsFunc(tasks, func(t *Task) bool { return t.IsTransfer() && !t.setsReady() })
 	if o.program.Streams == 0 || !o.computes(loop.Body) && (!o.reference || !moves) {
 		return false
 	}

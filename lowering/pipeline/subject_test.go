@@ -42,7 +42,7 @@ type subject struct {
 
 // form is a host program before and after the pass overlap, and what follows what in it.
 type form struct {
-	hosts      []int // nil: ranks share memory
+	nodes      []int // nil: ranks share memory
 	program    *hostir.Program
 	sequential *lowertest.HappensBefore
 	edges      []pipeline.InstanceEdge
@@ -68,12 +68,12 @@ func newSubject(text string) (*subject, error) {
 	if !s.accepted() {
 		return s, nil
 	}
-	for i, p := range program.Forms() {
+	for i, p := range program.Variants() {
 		f := &form{program: p}
 		if i > 0 {
-			f.hosts = lowertest.Partitions(p.Meshes[0].Size())[2]
+			f.nodes = lowertest.Partitions(p.Meshes[0].Size())[2]
 		}
-		if f.sequential, err = lowertest.NewHappensBefore(f.hosts, p); err != nil {
+		if f.sequential, err = lowertest.NewHappensBefore(f.nodes, p); err != nil {
 			return nil, fmt.Errorf("before overlap: %w", err)
 		}
 		if f.edges, err = pipeline.InstanceEdges(p); err != nil {
@@ -86,7 +86,7 @@ func newSubject(text string) (*subject, error) {
 		return s, nil
 	}
 	for _, f := range s.forms {
-		if f.order, err = lowertest.NewHappensBefore(f.hosts, f.program); err != nil {
+		if f.order, err = lowertest.NewHappensBefore(f.nodes, f.program); err != nil {
 			return nil, err
 		}
 	}

@@ -37,8 +37,10 @@ func (t *Task) Handle() string {
 	return hostir.Handle(t.Stmt)
 }
 
-// lends reports whether the task offers its buffer to a peer that copies.
-func (t *Task) lends() bool { return t.Exchange != nil && t.Stmt == hostir.Stmt(t.Exchange.Owner()) }
+// setsReady reports whether the task sets the ready flag of its buffer, for a peer that copies.
+func (t *Task) setsReady() bool {
+	return t.Exchange != nil && t.Stmt == hostir.Stmt(t.Exchange.Owner())
+}
 
 // copies reports whether the task copies from or to a peer's buffer.
 func (t *Task) copies() bool {

@@ -178,7 +178,7 @@ func (u *unroller) access(t *hostir.Tensor, at int, writes bool) error {
 func (i instance) excludes(other instance) bool {
 	a, ok := i.task.Stmt.(*hostir.P2PCommunication)
 	b, ok2 := other.task.Stmt.(*hostir.P2PCommunication)
-	return ok && ok2 && a.Reach != b.Reach && a.Reach != hostir.Anywhere && b.Reach != hostir.Anywhere && slices.Equal(i.iter, other.iter)
+	return ok && ok2 && a.Locality != b.Locality && a.Locality != hostir.AnyNode && b.Locality != hostir.AnyNode && slices.Equal(i.iter, other.iter)
 }
 
 func (u *unroller) eval(e expr.Expr) (int64, error) {

@@ -117,7 +117,7 @@ func (w *waits) wait(t *Task) {
 // each of them may wait for the other one on the peer.
 func (w *waits) atOnce(stmt *hostir.Wait, t *Task) {
 	last := w.places[t].last
-	if t.lends() {
+	if t.setsReady() {
 		last = w.places[w.graph.of[t.Exchange.Copier()]].last
 	}
 	stmt.On = last.Meta().On

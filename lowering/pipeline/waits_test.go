@@ -35,7 +35,7 @@ func TestNoWaitIsImplied(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			h, err := lowertest.NewHappensBefore(f.hosts, mutant)
+			h, err := lowertest.NewHappensBefore(f.nodes, mutant)
 			if err != nil {
 				return err
 			}

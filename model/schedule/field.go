@@ -50,8 +50,8 @@ type Value struct {
 // A Problem is why a communication cannot have a choice, and what to do about it.
 type Problem struct {
 	Why, Hint string
-	// Elsewhere: the choice says nothing of this communication, and may do so of others.
-	Elsewhere bool
+	// Inapplicable: the choice says nothing of this communication, and may do so of others.
+	Inapplicable bool
 }
 
 // Named finds a field; there is none without a name.

@@ -61,9 +61,9 @@ func (c *Facts) Check(choice Choice) *Problem {
 	return nil
 }
 
-// elsewhere is a problem of this communication that says nothing against others.
-func elsewhere(hint, format string, args ...any) *Problem {
-	return &Problem{Why: fmt.Sprintf(format, args...), Hint: hint, Elsewhere: true}
+// inapplicable is a problem of this communication that says nothing against others.
+func inapplicable(hint, format string, args ...any) *Problem {
+	return &Problem{Why: fmt.Sprintf(format, args...), Hint: hint, Inapplicable: true}
 }
 
 func problem(hint, format string, args ...any) *Problem {
@@ -73,7 +73,7 @@ func problem(hint, format string, args ...any) *Problem {
 // inLoop: a communication of a loop has steps to lead.
 func inLoop(c *Facts) *Problem {
 	if !c.InLoop {
-		return elsewhere("leave it out", "the %s of %s is one operation outside of any pipeline, and has no steps", c.Kind, c.Name)
+		return inapplicable("leave it out", "the %s of %s is one operation outside of any pipeline, and has no steps", c.Kind, c.Name)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func inLoop(c *Facts) *Problem {
 // pointToPoint: shards go from rank to rank.
 func pointToPoint(c *Facts) *Problem {
 	if !c.P2P {
-		return elsewhere("leave it out", "the %s of %s is a collective, and sends no shards from rank to rank", c.Kind, c.Name)
+		return inapplicable("leave it out", "the %s of %s is a collective, and sends no shards from rank to rank", c.Kind, c.Name)
 	}
 	return nil
 }
@@ -90,10 +90,10 @@ func pointToPoint(c *Facts) *Problem {
 func sharesMemory(c *Facts) *Problem {
 	switch {
 	case !c.P2P:
-		return elsewhere("leave out via; or choose pipeline: p2p, if the tensors have a Stream axis of the shards",
+		return inapplicable("leave out via; or choose pipeline: p2p, if the tensors have a Stream axis of the shards",
 			"the %s of %s is a collective, which NCCL carries", c.Kind, c.Name)
 	case c.Axis == c.Schedule.Get(Nodes):
-		return elsewhere("leave out via; or leave out nodes", "%s moves along mesh axis %s, which leads from node to node: NCCL carries it", c.Name, c.Axis)
+		return inapplicable("leave out via; or leave out nodes", "%s moves along mesh axis %s, which leads from node to node: NCCL carries it", c.Name, c.Axis)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func overIPC(c *Facts) *Problem {
 		}
 	}
 	if c.Get(Via) == NCCL || sharesMemory(c) != nil {
-		return elsewhere("choose via: ipc-get or via: ipc-put, or leave it out", "it is for CUDA IPC, and NCCL carries the %s of %s", c.Kind, c.Name)
+		return inapplicable("choose via: ipc-get or via: ipc-put, or leave it out", "it is for CUDA IPC, and NCCL carries the %s of %s", c.Kind, c.Name)
 	}
 	return nil
 }
@@ -137,11 +137,11 @@ func hasLocalStep(c *Facts) *Problem {
 	}
 	switch {
 	case c.Get(Steps) == Ring:
-		return elsewhere("leave out local", "a ring works on what it passes on: its order is fixed")
+		return inapplicable("leave out local", "a ring works on what it passes on: its order is fixed")
 	case c.Get(Steps) == Bracket:
-		return elsewhere("leave out local", "bracket begins and ends with the local shard: its order is fixed")
+		return inapplicable("leave out local", "bracket begins and ends with the local shard: its order is fixed")
 	case c.Get(Block) == strconv.FormatInt(c.Ranks, 10):
-		return elsewhere("leave out local, or choose a smaller block", "block: %d makes one GEMM of the shards of all ranks", c.Ranks)
+		return inapplicable("leave out local, or choose a smaller block", "block: %d makes one GEMM of the shards of all ranks", c.Ranks)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func inBlocks(c *Facts) *Problem {
 		return p
 	}
 	if c.Get(Steps) == Ring {
-		return elsewhere("leave out block", "a ring passes on one shard a step, and makes no GEMM of several")
+		return inapplicable("leave out block", "a ring passes on one shard a step, and makes no GEMM of several")
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func interchanges(c *Facts) *Problem {
 	case c.Get(Steps) == Bracket:
 		return problem("choose other steps, or leave out interchange", "bracket goes through the sub-chunks of a shard one after the other")
 	case !c.Summed || c.Get(Steps) == Ring:
-		return elsewhere("leave out interchange; split alone cuts the shards of any pipeline",
+		return inapplicable("leave out interchange; split alone cuts the shards of any pipeline",
 			"it is for a sum over ranks that a pipeline sends from rank to rank, and for what gathers the sum")
 	}
 	return nil
@@ -190,7 +190,7 @@ func interchanges(c *Facts) *Problem {
 // isSum: ranks add partial sums in a pipeline.
 func isSum(c *Facts) *Problem {
 	if !c.Sum {
-		return elsewhere("leave out fuse", "the %s of %s adds nothing", c.Kind, c.Name)
+		return inapplicable("leave out fuse", "the %s of %s adds nothing", c.Kind, c.Name)
 	}
 	return pointToPoint(c)
 }

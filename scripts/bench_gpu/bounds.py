@@ -28,7 +28,7 @@ def cuts_beside(ranks):
 
 def product(parts):
     """The name of a measurement, as are the next ones."""
-    return "whole" if parts == 1 else f"{parts} products"
+    return "whole" if parts == 1 else f"{parts} GEMMs"
 
 
 def copies(operation):
@@ -54,7 +54,7 @@ def turn(names, back):
 
     Products take a GPU to its power limit, and for some hundred milliseconds after copies or sums it would run at
     clocks that do not last. So those follow when all products are timed."""
-    busy = [name for name in names if name.split(" beside ")[0].split()[-1] in ("whole", "products")]
+    busy = [name for name in names if name.split(" beside ")[0].split()[-1] in ("whole", "GEMMs")]
     idle = [name for name in names if name not in busy]
     return (busy[::-1], idle[::-1]) if back else (busy, idle)
 

@@ -21,13 +21,13 @@ import variants
 
 REFERENCE = {"preset": "reference"}  # what the default was when such programs were measured
 WORDS = {
-    "get": variants.GET, "put": variants.PUT, "eager": variants.EAGER, "whole": variants.EAGER, "own last": variants.LAST,
-    "graph": variants.GRAPH, "ring": variants.RING, "ring folded": variants.FOLDED, "sums beside": variants.BESIDE,
-    "put by kernels": {**variants.PUT, **variants.KERNEL}, "direct sum": {"all.fuse": "peer-read"}, "fused": variants.FUSED,
+    "get": variants.GET, "put": variants.PUT, "eager": variants.EAGER, "whole": variants.EAGER, "local last": variants.LAST,
+    "graph": variants.GRAPH, "ring": variants.RING, "ring in GEMM": variants.IN_GEMM, "separate add": variants.SEPARATE_ADD,
+    "put by kernels": {**variants.PUT, **variants.KERNEL}, "peer-read sum": {"all.fuse": "peer-read"}, "fused": variants.FUSED,
     "single": {"all.signals": "single"}, "p2p by NCCL": {**REFERENCE, "all.via": "nccl"}, "collective": REFERENCE,
 }
-COUNTED = [(r"(\d+) a slice", {"all.split": "{}"}), (r"(\d+) (?:products?|chunk)", {"all.block": "D/{}"}),
-           (r"(\d+) pieces", {"all.split": "{}", "all.interchange": "true"}), (r"(\d+) streams", {"streams": "{}"}),
+COUNTED = [(r"(\d+) a slice", {"all.split": "{}"}), (r"(\d+) (?:GEMMs?|chunk)", {"all.block": "D/{}"}),
+           (r"(\d+) sub-chunks", {"all.split": "{}", "all.interchange": "true"}), (r"(\d+) streams", {"streams": "{}"}),
            (r"(\d+) slices", {"S": "{}"})]
 
 
@@ -123,7 +123,7 @@ def rows_of(source, row, is_layer, is_tiny=False):
 def parts_of(source, bound):
     """The products of a bounds section: whole, and cut along M."""
     for label, item in bound.get("items", {}).items():
-        count = 1 if label == "whole" else int(found[1]) if (found := re.fullmatch(r"(\d+) products", label)) else 0
+        count = 1 if label == "whole" else int(found[1]) if (found := re.fullmatch(r"(\d+) GEMMs", label)) else 0
         if count and (us := tables.median(item)) is not None:
             yield {"source": source, "gemm": [bound["m"] // count, bound["n"], bound["k"]], "ranks": bound["ranks"], "us": round(us / count, 1)}
 

@@ -15,7 +15,7 @@ import dataclasses
 import cells
 import programs
 import tables
-from variants import AHEAD, BESIDE, BRACKET, EAGER, GET, GRAPH, LAST, PUT, TWO, TWO_EACH, TWO_PIECES
+from variants import AHEAD, SEPARATE_ADD, BRACKET, EAGER, GET, GRAPH, LAST, PUT, TWO, TWO_EACH, TWO_SUB_CHUNKS
 
 CHANNELS = 128  # of a head
 SHAPES = [(8192, 14336, 4096), (4096, 28672, 8192), (1024, 14336, 4096)]  # M, N, K of an MLP
@@ -89,7 +89,7 @@ FEED_FORWARD = [
     ("collective, 4 slices", "slices", {"S": 4}, {}),
     ("p2p by NCCL", "p2p", {}, {**P2P, "all.via": "nccl"}),
     ("get", "p2p", {}, {**P2P, **GET}),
-    ("get, own last", "p2p", {}, {**P2P, **GET, **LAST}),
+    ("get, local last", "p2p", {}, {**P2P, **GET, **LAST}),
     ("get, 2 a slice", "p2p", {}, {**P2P, **GET, **TWO_EACH}),
     ("get, 2 streams", "p2p", {}, {**P2P, **GET, **TWO}),
     ("get, graph", "p2p", {}, {**P2P, **GET, **GRAPH}),
@@ -101,7 +101,7 @@ FEED_FORWARD = [
     ("put, bracket, graph", "p2p", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET, **GRAPH}),
     ("collective, 2 slices, ahead", "slices", {"S": 2}, AHEAD),
     ("collective, 4 slices, ahead", "slices", {"S": 4}, AHEAD),
-    ("put, 2 pieces, sums beside", "p2p", {}, {**P2P, **PUT, **BESIDE, **TWO_PIECES}),
+    ("put, 2 sub-chunks, separate add", "p2p", {}, {**P2P, **PUT, **SEPARATE_ADD, **TWO_SUB_CHUNKS}),
     ("auto", "p2p", {}, {"preset": "auto"}),
 ]
 FORMS = {("swiglu", "slices"): "swiglu_tp"}  # what is an example spec of another name

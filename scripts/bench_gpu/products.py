@@ -13,7 +13,7 @@ from on_gpu import empty, normal, symmetric
 
 
 class Problem:
-    """The tensors of a shape. A is [M, K], of which each rank lends [M/d, K], and the parts of a sum are [M, N]."""
+    """The tensors of a shape. A is [M, K], of which each rank shares [M/d, K], and the parts of a sum are [M, N]."""
 
     def __init__(self, group, m, n, k):
         self.ranks, self.rank, self.rows, self.n, self.k = group.size(), group.rank(), m // group.size(), n, k

@@ -184,7 +184,7 @@ def parse():
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--layers", nargs="*", choices=["mlp", "swiglu"], default=["mlp", "swiglu"])
     parser.add_argument("--shapes", nargs="*", type=lambda t: tuple(map(int, t.split(","))), default=layers.SHAPES[:2], metavar="M,N,K")
-    parser.add_argument("--label", default="get, own last", help="hirgen's program, as layers.py calls it; no CUDA graph, for --trace")
+    parser.add_argument("--label", default="get, local last", help="hirgen's program, as layers.py calls it; no CUDA graph, for --trace")
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--iters", type=int, default=10, help="calls of a repeat")
     parser.add_argument("--traces", type=int, default=8)

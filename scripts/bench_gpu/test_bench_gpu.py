@@ -99,7 +99,7 @@ class Variants(unittest.TestCase):
     def test_tuned_programs_are_timed_beside_the_plain_ones(self):
         cell = cells.Cell("matmul_rs", *cells.SHAPES[0], 8)
         plain, both = variants.of_cell(cell), variants.of_cell(cell, tuned=True)
-        self.assertEqual([v.label for v in both if v.tuned], ["put, own last, tuned"])
+        self.assertEqual([v.label for v in both if v.tuned], ["put, local last, tuned"])
         self.assertEqual({v.folder_name for v in both}, {v.folder_name for v in plain})
 
 
@@ -291,7 +291,7 @@ class Measurements(unittest.TestCase):
                                       f"ag_matmul\tbf16\t4\t1024\t512\t256\t30.0\t{get}"])
 
     def test_blocks_are_counted(self):
-        row = a_row("matmul_rs", hirgen={"get, direct sum, 2 products": {"us": [5.0], "wrong": 0}})
+        row = a_row("matmul_rs", hirgen={"get, peer-read sum, 2 GEMMs": {"us": [5.0], "wrong": 0}})
         line = table_of.table([{"machine": "a machine", "rows": [row], "tiny": None}]).splitlines()[-1]
         self.assertTrue(line.endswith("all.signals batched, all.fuse peer-read, all.block 2"), line)
 

@@ -28,7 +28,7 @@ class Products(WithoutTorch):
             self.assertTrue(all(rows == out for rows, out in pieces))
 
     def test_copies_are_what_a_rank_is_sent(self):
-        """Of A a rank lends all rows that it has; of the parts a rank takes its own slice, and then the sums of the others."""
+        """Of A a rank shares all rows that it has; of the parts a rank takes its local shard, and then the sums of the others."""
         problem = self.problem(16, 8, 32)
         problem.peers_own, problem.peers_parts = mock.Mock(), mock.Mock()
         for operation, handle, expected in (
@@ -76,17 +76,17 @@ class Bounds(unittest.TestCase):
             self.assertLessEqual(set(bounds.cuts_beside(ranks)), set(bounds.cuts(ranks)), "each has its product alone")
 
     def test_products_are_timed_before_what_lets_a_gpu_rest(self):
-        names = ["whole", "8 products", "copies of matmul_rs", "8 products beside copies of matmul_rs", bounds.SUM, bounds.ONE_SLICE]
+        names = ["whole", "8 GEMMs", "copies of matmul_rs", "8 GEMMs beside copies of matmul_rs", bounds.SUM, bounds.ONE_SLICE]
         busy, idle = ["whole", names[1], names[3]], [names[2], bounds.SUM, bounds.ONE_SLICE]
         self.assertEqual(bounds.turn(names, back=False), (busy, idle))
         self.assertEqual(bounds.turn(names, back=True), (busy[::-1], idle[::-1]))
 
     def test_products_of_a_program(self):
-        for label, parts in (("eager", 1), ("put, own last", 8), ("put, ring folded, 2 a slice", 16), ("put, own last, tuned", 8),
-                             ("get, direct sum, 2 products", 2), (None, 8)):
+        for label, parts in (("eager", 1), ("put, local last", 8), ("put, ring in GEMM, 2 a slice", 16), ("put, local last, tuned", 8),
+                             ("get, peer-read sum, 2 GEMMs", 2), (None, 8)):
             self.assertEqual(bounds.parts_of("matmul_rs", label, 8), parts, label)
-        self.assertEqual(bounds.parts_of("matmul_ar", "put, own last, 4 pieces", 8), 32)
-        self.assertEqual(bounds.parts_of("matmul_ar", "put, own last, 4 pieces, sums beside", 8), 32)
+        self.assertEqual(bounds.parts_of("matmul_ar", "put, local last, 4 sub-chunks", 8), 32)
+        self.assertEqual(bounds.parts_of("matmul_ar", "put, local last, 4 sub-chunks, separate add", 8), 32)
 
     def test_shares_make_up_the_whole_difference(self):
         """The row's product took 90 us and the program 108: 20 % above, 4 by the cut, 5 by sharing, 11 by the rest."""
@@ -102,18 +102,18 @@ class Bounds(unittest.TestCase):
     def test_what_was_not_measured_is_unknown(self):
         s = bounds.shares(a_bound(), "ag_matmul", None)
         self.assertEqual((s["parts"], s["sharing"], s["tail"], s["label"]), (4, 5, None, None))
-        s = bounds.shares(a_bound(), "matmul_rs", a_row("matmul_rs", hirgen={"put, ring folded, 2 a slice": {"us": [108.0], "wrong": 0}}))
+        s = bounds.shares(a_bound(), "matmul_rs", a_row("matmul_rs", hirgen={"put, ring in GEMM, 2 a slice": {"us": [108.0], "wrong": 0}}))
         self.assertEqual((s["cut"], s["sharing"], s["tail"]), (None, None, None))
 
     def test_the_least_is_over_all_cuts(self):
-        self.assertEqual(bounds.least(a_bound(), "ag_matmul"), (108.0, "8 products"))
+        self.assertEqual(bounds.least(a_bound(), "ag_matmul"), (108.0, "8 GEMMs"))
         self.assertEqual(bounds.least(a_bound(), "matmul_rs"), (None, None))
 
     def test_the_report(self):
         text = bounds.markdown([a_bound(), {"m": 8, "n": 8, "k": 8, "ranks": 4, "skipped": "0 s were left"}],
                                [a_row(hirgen={"get": {"us": [108.0], "wrong": 0}})])
         self.assertIn("| ag_matmul | 1024, 512, 256 | 0.1000 | 4 | 0.1040 | 0.1090 | get | 0.1080 | 4.0 | 5.0 | 11.0 | "
-                      "0.1080 | 8 products |", text)
+                      "0.1080 | 8 GEMMs |", text)
         self.assertIn("| ag_matmul | 1024, 512, 256 | 0.0500 | 8 | - | 0.1090 | 0.1080 | - |", text)
         self.assertIn("- 8, 8, 8: 0 s were left", text)
         self.assertIn("| 1024, 512, 256 | 0.0100 | 131 | - | - | 0.0200 | 13 |", text)
@@ -143,8 +143,8 @@ class Steps(unittest.TestCase):
     def test_sections_and_labels_choose(self):
         alone = bench.planned(settings(sections=["bounds"]))
         self.assertEqual([(s.section, s.cell.m, s.variants) for s in alone], [("bounds", shape[0], []) for shape in cells.SHAPES])
-        direct = bench.planned(settings(sections=["rows"], only=["direct"], operations=["matmul_rs"], shapes=[(1024, 8192, 8192)]))
-        self.assertEqual([v.schedule["all.fuse"] for v in direct[0].variants], ["peer-read"] * 3)
+        peer_read = bench.planned(settings(sections=["rows"], only=["peer-read"], operations=["matmul_rs"], shapes=[(1024, 8192, 8192)]))
+        self.assertEqual([v.schedule["all.fuse"] for v in peer_read[0].variants], ["peer-read"] * 3)
 
     def test_time_is_expected_by_what_was_taken(self):
         first, second, third = bench.planned(settings(sections=["rows"], operations=["matmul_rs"], shapes=cells.SHAPES[:3]))

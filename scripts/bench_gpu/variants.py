@@ -18,20 +18,20 @@ FUSED = {"all.copy": "fused"}
 KERNEL = {"all.copy": "sm"}
 GRAPH = {"graph": "true"}
 RING = {"all.steps": "ring"}
-FOLDED = {"all.steps": "ring", "all.fuse": "gemm"}
+IN_GEMM = {"all.steps": "ring", "all.fuse": "gemm"}
 TWO_EACH, FOUR_EACH = {"all.split": 2}, {"all.split": 4}  # GEMMs of a shard
 
-DIRECT = {**GET, "all.fuse": "peer-read"}
+PEER_READ = {**GET, "all.fuse": "peer-read"}
 ONE, HALVES = {"all.block": "D"}, {"all.block": "D/2"}  # one GEMM, or two, of all shards
-TWO_PIECES, FOUR_PIECES = {"all.split": 2, "all.interchange": "true"}, {"all.split": 4, "all.interchange": "true"}
-BESIDE = {"all.block": 1, "streams": 1}  # the sum of a sub-chunk on a stream beside that of the GEMMs
+TWO_SUB_CHUNKS, FOUR_SUB_CHUNKS = {"all.split": 2, "all.interchange": "true"}, {"all.split": 4, "all.interchange": "true"}
+SEPARATE_ADD = {"all.block": 1, "streams": 1}  # the sum of a sub-chunk on a stream beside that of the GEMMs
 
 SMALL_SECONDS, HUGE_SECONDS = 0.4e-3, 5e-3
 
 COMMON = {
     "ag_matmul": [("get", "ag_matmul_p2p", {}, GET)],
-    "matmul_rs": [("put, own last", "matmul_rs_p2p", {}, {**PUT, **LAST})],
-    "matmul_ar": [("put, own last", "matmul_ar_p2p", {}, {**PUT, **LAST})],
+    "matmul_rs": [("put, local last", "matmul_rs_p2p", {}, {**PUT, **LAST})],
+    "matmul_ar": [("put, local last", "matmul_ar_p2p", {}, {**PUT, **LAST})],
 }
 
 HUGE = {
@@ -40,14 +40,14 @@ HUGE = {
         ("get, 4 a slice", "ag_matmul_p2p", {}, {**GET, **FOUR_EACH}),
     ],
     "matmul_rs": [
-        ("put, own last, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO_EACH}),
-        ("put, own last, 4 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **FOUR_EACH}),
-        ("put, own last, 4 pieces, sums beside", "matmul_rs_p2p", {}, {**PUT, **LAST, **BESIDE, **FOUR_PIECES}),
-        ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
+        ("put, local last, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **TWO_EACH}),
+        ("put, local last, 4 a slice", "matmul_rs_p2p", {}, {**PUT, **LAST, **FOUR_EACH}),
+        ("put, local last, 4 sub-chunks, separate add", "matmul_rs_p2p", {}, {**PUT, **LAST, **SEPARATE_ADD, **FOUR_SUB_CHUNKS}),
+        ("put, ring in GEMM, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **IN_GEMM, **TWO_EACH}),
     ],
     "matmul_ar": [
-        ("put, own last, 4 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, **FOUR_PIECES}),
-        ("put, own last, 4 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, **FOUR_PIECES}),
+        ("put, local last, 4 sub-chunks", "matmul_ar_p2p", {}, {**PUT, **LAST, **FOUR_SUB_CHUNKS}),
+        ("put, local last, 4 sub-chunks, separate add", "matmul_ar_p2p", {}, {**PUT, **LAST, **SEPARATE_ADD, **FOUR_SUB_CHUNKS}),
     ],
 }
 
@@ -57,15 +57,15 @@ LARGE = {
         ("put, ring", "ag_matmul_p2p", {}, {**PUT, **RING}),
     ],
     "matmul_rs": [
-        ("put, own last, 2 pieces, sums beside", "matmul_rs_p2p", {}, {**PUT, **LAST, **BESIDE, **TWO_PIECES}),
-        ("put, ring folded, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **FOLDED, **TWO_EACH}),
-        ("get, direct sum, 1 product", "matmul_rs_p2p", {}, {**DIRECT, **ONE}),
+        ("put, local last, 2 sub-chunks, separate add", "matmul_rs_p2p", {}, {**PUT, **LAST, **SEPARATE_ADD, **TWO_SUB_CHUNKS}),
+        ("put, ring in GEMM, 2 a slice", "matmul_rs_p2p", {}, {**PUT, **IN_GEMM, **TWO_EACH}),
+        ("get, peer-read sum, 1 GEMM", "matmul_rs_p2p", {}, {**PEER_READ, **ONE}),
     ],
     "matmul_ar": [
-        ("put, own last, 2 pieces", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO_PIECES}),
-        ("put, own last, 2 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, **TWO_PIECES}),
-        ("put, own last, 4 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, **FOUR_PIECES}),
-        ("get, direct sum, 1 product", "matmul_ar_p2p", {}, {**DIRECT, **ONE}),
+        ("put, local last, 2 sub-chunks", "matmul_ar_p2p", {}, {**PUT, **LAST, **TWO_SUB_CHUNKS}),
+        ("put, local last, 2 sub-chunks, separate add", "matmul_ar_p2p", {}, {**PUT, **LAST, **SEPARATE_ADD, **TWO_SUB_CHUNKS}),
+        ("put, local last, 4 sub-chunks, separate add", "matmul_ar_p2p", {}, {**PUT, **LAST, **SEPARATE_ADD, **FOUR_SUB_CHUNKS}),
+        ("get, peer-read sum, 1 GEMM", "matmul_ar_p2p", {}, {**PEER_READ, **ONE}),
     ],
 }
 
@@ -78,21 +78,21 @@ SMALL = {
     ],
     "matmul_rs": [
         ("eager", "matmul_rs", {"S": 1}, EAGER),
-        ("get, own last, graph", "matmul_rs_p2p", {}, {**GET, **LAST, **GRAPH}),
-        ("put by kernels, own last, 2 streams, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
-        ("get, direct sum, 1 product", "matmul_rs_p2p", {}, {**DIRECT, **ONE}),
-        ("get, direct sum, 1 product, graph", "matmul_rs_p2p", {}, {**DIRECT, **ONE, **GRAPH}),
-        ("get, direct sum, 2 products", "matmul_rs_p2p", {}, {**DIRECT, **HALVES}),
+        ("get, local last, graph", "matmul_rs_p2p", {}, {**GET, **LAST, **GRAPH}),
+        ("put by kernels, local last, 2 streams, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
+        ("get, peer-read sum, 1 GEMM", "matmul_rs_p2p", {}, {**PEER_READ, **ONE}),
+        ("get, peer-read sum, 1 GEMM, graph", "matmul_rs_p2p", {}, {**PEER_READ, **ONE, **GRAPH}),
+        ("get, peer-read sum, 2 GEMMs", "matmul_rs_p2p", {}, {**PEER_READ, **HALVES}),
     ],
     "matmul_ar": [
         ("eager", "matmul_ar", {"S": 1}, EAGER),
         ("eager, graph", "matmul_ar", {"S": 1}, {**EAGER, **GRAPH}),
-        ("put, own last, 2 pieces, sums beside", "matmul_ar_p2p", {}, {**PUT, **LAST, **BESIDE, **TWO_PIECES}),
-        ("put, own last, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **GRAPH}),
-        ("put by kernels, own last, 2 streams, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
-        ("get, direct sum, 1 product", "matmul_ar_p2p", {}, {**DIRECT, **ONE}),
-        ("get, direct sum, 1 product, graph", "matmul_ar_p2p", {}, {**DIRECT, **ONE, **GRAPH}),
-        ("get, direct sum, 2 products", "matmul_ar_p2p", {}, {**DIRECT, **HALVES}),
+        ("put, local last, 2 sub-chunks, separate add", "matmul_ar_p2p", {}, {**PUT, **LAST, **SEPARATE_ADD, **TWO_SUB_CHUNKS}),
+        ("put, local last, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **GRAPH}),
+        ("put by kernels, local last, 2 streams, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
+        ("get, peer-read sum, 1 GEMM", "matmul_ar_p2p", {}, {**PEER_READ, **ONE}),
+        ("get, peer-read sum, 1 GEMM, graph", "matmul_ar_p2p", {}, {**PEER_READ, **ONE, **GRAPH}),
+        ("get, peer-read sum, 2 GEMMs", "matmul_ar_p2p", {}, {**PEER_READ, **HALVES}),
     ],
 }
 
@@ -112,7 +112,7 @@ TINY = [
     ("ag_matmul get, fused, graph", "ag_matmul_p2p", {}, {**GET, **FUSED, **GRAPH}),
 ]
 
-TUNED = ["get", "put, own last"]
+TUNED = ["get", "put, local last"]
 
 
 def of_cell(cell, tuned=False):

@@ -47,7 +47,7 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 // accountTransfer notes what a rank receives from another one.
 func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 	if !s.Send {
-		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Reach))
+		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Locality))
 		what := "transfers into"
 		if b.sum != "" {
 			what = "partial sums of peers read for"

@@ -19,7 +19,7 @@ type transfer struct {
 	on    calls.Stream
 	loops []loop
 	guard string    // of the ranks that run it; empty for all
-	lent  *exchange // of a transfer through shared memory, on the side that owns the memory
+	owned *exchange // of a transfer through shared memory, on the side that owns the memory
 }
 
 // begin hands over from the current stream to another one: the events and the statements.
@@ -193,7 +193,7 @@ func (b *builder) wait(s *hostir.Wait) ([]calls.Stmt, error) {
 		return b.waitForEarlier(s)
 	}
 	list, err := b.waitFor(s)
-	return b.reached(s.Handle, nil, list), err
+	return b.onlyWithPeers(s.Handle, nil, list), err
 }
 
 // waitFor makes the current stream wait for a transfer of the iteration at hand.
@@ -207,7 +207,7 @@ func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
 	}
 	on := b.current
 	info := b.info(s, "wait_"+s.Handle, "Wait("+s.Handle+")")
-	if t.lent != nil {
+	if t.owned != nil {
 		return b.awaitDone(info, s.Handle, t, on), nil
 	}
 	return []calls.Stmt{&calls.StreamWait{Info: info, Event: calls.Event{Set: t.done, Index: b.spelled(b.sameIteration(t.loops))}, On: on}}, nil

@@ -19,7 +19,7 @@ type earlierWait struct {
 	loops       []loop
 	on          calls.Stream
 	place, wait *calls.If
-	reached     []calls.Stmt // the wait, under the condition of its peer
+	forPeers    []calls.Stmt // the wait, under the condition of its peer
 }
 
 // waitForEarlier leaves a place for a wait for an earlier iteration.
@@ -29,7 +29,7 @@ func (b *builder) waitForEarlier(s *hostir.Wait) ([]calls.Stmt, error) {
 	}
 	w := earlierWait{Wait: s, loops: slices.Clone(b.loops), on: b.current, place: &calls.If{}, wait: &calls.If{}}
 	w.loops[0].at = b.scope.Rename(expr.Fold(s.Iteration))
-	w.reached = b.reached(s.Handle, map[string]expr.Expr{w.loops[0].name: w.loops[0].at}, []calls.Stmt{w.wait})
+	w.forPeers = b.onlyWithPeers(s.Handle, map[string]expr.Expr{w.loops[0].name: w.loops[0].at}, []calls.Stmt{w.wait})
 	b.earlier = append(b.earlier, w)
 	return []calls.Stmt{w.place}, nil
 }
@@ -45,7 +45,7 @@ func (b *builder) fillEarlier() error {
 			return err
 		}
 		b.note(w.Wait, list)
-		w.wait.Body, w.place.Body = list, guarded(b.guard, w.reached)
+		w.wait.Body, w.place.Body = list, guarded(b.guard, w.forPeers)
 	}
 	b.earlier = nil
 	return nil

@@ -122,13 +122,13 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, er
 		return b.forLoop(s)
 	case *hostir.If:
 		return b.branch(s)
-	case *hostir.SumLoans:
-		return b.sumLoans(s)
+	case *hostir.PeerReadSum:
+		return b.peerReadSum(s)
 	case *hostir.Communication:
 		return b.communication(s)
 	case *hostir.P2PCommunication:
 		list, err := b.pointToPoint(s)
-		return b.reached(s.Handle, nil, list), err
+		return b.onlyWithPeers(s.Handle, nil, list), err
 	case *hostir.StartCoalescing:
 		return b.startGroup(s, rest)
 	case *hostir.EndCoalescing:

@@ -62,7 +62,7 @@ func (b *builder) ready(s *hostir.P2PCommunication, info calls.Info, buf *buffer
 	e := &exchange{share: share, of: pair.Send.Of, first: share.transfers, loops: slices.Clone(b.loops), at: buf.at, typ: buf.typ}
 	share.transfers = plus(share.transfers, b.iterations())
 	b.exchanges[pair] = e
-	b.handles[s.Handle] = &transfer{loops: slices.Clone(b.loops), lent: e, guard: b.guard}
+	b.handles[s.Handle] = &transfer{loops: slices.Clone(b.loops), owned: e, guard: b.guard}
 	return []calls.Stmt{&calls.FlagWrite{
 		Info: info, Flag: calls.Flag{Share: share.Name, Done: false, Transfer: b.transfer(e)}, Peer: b.spelled(b.peerOf(s).rank), On: b.current, Kernel: isGraph(b.program), Joins: b.joins(e.of),
 	}}

@@ -10,7 +10,7 @@ import (
 
 // How transfers through shared memory are spelled: their flags as stream memory operations or by
 // kernels, their copies by a copy engine or by SMs. A CUDA graph takes kernels for all flags, since they
-// read the number of the call.
+// read the sequence number.
 
 // joins says what issues the flags of a communication, which the schedule may have in batches.
 func (b *builder) joins(of string) string {
@@ -27,7 +27,7 @@ func (b *builder) joins(of string) string {
 // awaitDone makes a stream wait for the copier of a transfer. The event tells the watchdog that the
 // wait is over.
 func (b *builder) awaitDone(info calls.Info, handle string, t *transfer, on calls.Stream) []calls.Stmt {
-	e := t.lent
+	e := t.owned
 	flag := calls.Flag{Share: e.share.Name, Done: true, Transfer: b.transfer(e)}
 	wait := &calls.FlagWait{Info: info, Flag: flag, On: on, Kernel: isGraph(b.program), Joins: b.joins(e.of)}
 	return append([]calls.Stmt{wait}, b.returned("wait_"+handle, info, on)...)

@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// sumLoans lowers a sum that reads the partial sums of other ranks where they are.
-func (b *builder) sumLoans(s *hostir.SumLoans) ([]calls.Stmt, error) {
+// peerReadSum lowers a sum that reads the partial sums of other ranks in place.
+func (b *builder) peerReadSum(s *hostir.PeerReadSum) ([]calls.Stmt, error) {
 	buffers, err := b.operandBuffers(s, s.Out, s.In)
 	if err != nil {
 		return nil, err

@@ -22,13 +22,13 @@ func (r *rank) statement(s calls.Stmt) error {
 	}
 }
 
-// reaches reports whether a peer is where a branch wants it.
-func (r *rank) reaches(s *calls.If, number int64) (bool, error) {
+// accesses reports whether a peer is where a branch wants it.
+func (r *rank) accesses(s *calls.If, number int64) (bool, error) {
 	peer := r.machine.rank(number)
 	if peer == nil {
 		return false, r.fail(s, "there is no rank %d", number)
 	}
-	return (peer.node == r.node) != s.Apart, nil
+	return (peer.node == r.node) != s.InterNode, nil
 }
 
 // name runs the statements that only name things.

@@ -85,7 +85,7 @@ func TestCallsComputeWhatTheModelSays(t *testing.T) {
 // several.
 func check(t *testing.T, oracle *lowertest.Oracle, program *hostir.Program, seeds uint64) {
 	t.Helper()
-	for i, form := range program.Forms() {
+	for i, form := range program.Variants() {
 		nodes := [][]int{nil}
 		if i > 0 {
 			nodes = lowertest.Partitions(len(oracle.Inputs))

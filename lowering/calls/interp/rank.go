@@ -74,7 +74,7 @@ func spoil(data []float64) {
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.calls++
 	r.walk = calls.NewIssue(r.machine.program, r.number, r.statement)
-	r.walk.Eval, r.walk.Reaches, r.env = r.eval, r.reaches, r.walk.Env
+	r.walk.Eval, r.walk.Accesses, r.env = r.eval, r.accesses, r.walk.Env
 	r.named, r.events, r.alias = map[string]place{}, map[string]*tasks.Task{}, map[string]*tasks.Stream{}
 	caller := r.stream(calls.Caller)
 	for _, a := range r.machine.program.Arguments {

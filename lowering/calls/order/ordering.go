@@ -74,7 +74,7 @@ func (o *Ordering) RunAll() {
 
 func (o *Ordering) run(rank int64) {
 	o.Rank, o.walk = rank, calls.NewIssue(o.Program, rank, o.statement)
-	o.walk.Reaches, o.walk.Left = o.reaches, o.left
+	o.walk.Accesses, o.walk.Left = o.accesses, o.left
 	o.alias, o.Joined = map[string]string{}, map[int]clock{}
 	o.Streams, o.Clocks, o.pending, o.events, o.said = map[string]int{}, nil, map[int][]waiting{}, map[string]clock{}, map[string]*calls.EventRecord{}
 	o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] = clock{1} // what the caller did before
@@ -173,10 +173,10 @@ func (o *Ordering) tasks(stream int) int {
 	return 0
 }
 
-// reaches takes a branch where the spread of ranks has it taken, or may.
-func (o *Ordering) reaches(s *calls.If, _ int64) (bool, error) {
+// accesses takes a branch where the spread of ranks has it taken, or may.
+func (o *Ordering) accesses(s *calls.If, _ int64) (bool, error) {
 	if o.Spread != unknown {
-		return (o.Spread == ManyNodes) == s.Apart, nil
+		return (o.Spread == ManyNodes) == s.InterNode, nil
 	}
 	o.unsure++
 	return true, nil

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/names"
 )
 
-// batchMemoryOperations makes one operation of neighbours that write flags, that wait for flags or that
+// batchMemoryOperations makes one operation of adjacent statements that write flags, that wait for flags or that
 // copy, where Joins lets them: each costs microseconds of its stream. A loop of nothing else counts as
-// one of them; a statement that has no such neighbour stays alone.
+// one of them; a statement that has none beside it stays alone.
 //
 //	For(var s, first 1, count D):             MemOpBatch(name ready_flags, use write, on copy):
 //	  FlagWrite(..., joins driver, on copy) ->  For(var s, first 1, count D):
@@ -126,7 +126,7 @@ func (b *batcher) batch(k kind, run []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-func isGuard(s *calls.If) bool { return s.Guard != "" && s.Cond == nil && s.Reach == nil }
+func isGuard(s *calls.If) bool { return s.Guard != "" && s.Cond == nil && s.PeerAccess == nil }
 
 // guardOf is the guard under which all operations of a run stand: it then stands around the batch.
 func guardOf(run []calls.Stmt) string {

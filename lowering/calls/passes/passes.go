@@ -16,7 +16,7 @@ type Pass struct {
 // Passes are run by Lower, in this order.
 var Passes = []Pass{
 	{"stay-on-caller", "where nothing could run beside a communication it stays on the caller's stream", stayOnCaller},
-	{"batch-memory-operations", "neighbours that write flags, wait for flags or copy are one operation (signals: batched, copy: fused)", batchMemoryOperations},
+	{"batch-memory-operations", "adjacent statements that write flags, wait for flags or copy are one operation (signals: batched, copy: fused)", batchMemoryOperations},
 	{"move-sync", "a record or a join that a loop would repeat stands outside of it", moveSync},
 	{"share-records", "waits take an event that was recorded before where a later one says the same", shareRecords},
 	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},

@@ -42,9 +42,9 @@ func simplified(s *calls.If) []calls.Stmt {
 	switch {
 	case !then && !other:
 		return nil
-	case s.Cond == nil && s.Guard == "" && s.Reach == nil:
+	case s.Cond == nil && s.Guard == "" && s.PeerAccess == nil:
 		return s.Body
-	case !then && s.Guard == "" && s.Reach == nil:
+	case !then && s.Guard == "" && s.PeerAccess == nil:
 		s.Cond, s.Body, s.Else = expr.Opposite(s.Cond), s.Else, nil
 	}
 	return []calls.Stmt{s}

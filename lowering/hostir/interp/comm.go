@@ -94,7 +94,7 @@ func (r *rank) parts(s hostir.Stmt) ([]*part, error) {
 			return nil, nil
 		}
 		p, err := r.pair(s)
-		if err == nil && !s.Reach.Joins(r.machine.sameHost(r.number, p.peer())) {
+		if err == nil && !s.Locality.Includes(r.machine.sameNode(r.number, p.peer())) {
 			if !r.grouping {
 				r.skip(s.Handle, s)
 			}

@@ -38,8 +38,8 @@ type Access struct {
 // orders of execution at once. The events of a rank that stand on streams are in the order of issue. The
 // program must be one whose statements each run on one rank or communicate. An error names what can
 // never run.
-func Events(hosts []int, p *hostir.Program) ([]Event, error) {
-	m, err := newMachine(hosts, p)
+func Events(nodes []int, p *hostir.Program) ([]Event, error) {
+	m, err := newMachine(nodes, p)
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +130,10 @@ func (m *machine) joinTouches() {
 			n.touches = append(n.touches, p.sides()...)
 		}
 	}
-	for _, l := range m.lendings {
+	for _, l := range m.transferOrder {
 		for _, p := range []*part{l.owner, l.copier} {
-			if p != nil && l.copied != nil {
-				n := m.notes[l.copied]
+			if p != nil && l.done != nil {
+				n := m.notes[l.done]
 				n.touches = append(n.touches, p.touches...)
 			}
 		}

@@ -36,10 +36,10 @@ func Run(p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[stri
 	return RunOn(nil, p, inputs, seed)
 }
 
-// RunOn is Run on several hosts: ranks share memory where hosts has the same number for
-// them. Without hosts, all ranks do.
-func RunOn(hosts []int, p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
-	m, err := newMachine(hosts, p)
+// RunOn is Run on several nodes: ranks share memory where nodes has the same number for
+// them. Without nodes, all ranks do.
+func RunOn(nodes []int, p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
+	m, err := newMachine(nodes, p)
 	if err != nil {
 		return nil, err
 	}
@@ -66,18 +66,18 @@ func RunOn(hosts []int, p *hostir.Program, inputs []map[string]*Array, seed uint
 	return outputs, nil
 }
 
-// newMachine prepares the ranks of a program, on hosts or on one.
-func newMachine(hosts []int, p *hostir.Program) (*machine, error) {
+// newMachine prepares the ranks of a program, on nodes or on one.
+func newMachine(nodes []int, p *hostir.Program) (*machine, error) {
 	if len(p.Meshes) == 0 {
 		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
 	}
 	ranks := p.Meshes[0].Ranks
-	if hosts != nil && len(hosts) != len(ranks) {
-		return nil, fmt.Errorf("program %s runs on %d ranks, and there are hosts for %d", p.Name, len(ranks), len(hosts))
+	if nodes != nil && len(nodes) != len(ranks) {
+		return nil, fmt.Errorf("program %s runs on %d ranks, and there are nodes for %d", p.Name, len(ranks), len(nodes))
 	}
 	m := &machine{
-		program: p, hosts: hosts, meetings: map[meetingKey]*meeting{}, allocates: hostir.Allocates(p),
-		exchanges: hostir.Exchanges(p), loans: map[string]*loan{}, notes: map[*tasks.Task]*note{},
+		program: p, nodes: nodes, meetings: map[meetingKey]*meeting{}, allocates: hostir.Allocates(p),
+		exchanges: hostir.Exchanges(p), transfers: map[string]*ipcTransfer{}, notes: map[*tasks.Task]*note{},
 	}
 	for _, number := range ranks {
 		m.ranks = append(m.ranks, newRank(m, number))
@@ -87,17 +87,17 @@ func newMachine(hosts []int, p *hostir.Program) (*machine, error) {
 
 // machine holds the tasks of all ranks.
 type machine struct {
-	program   *hostir.Program
-	hosts     []int // of the ranks, in the order of the world's; nil: there is one
-	allocates bool  // the program has statements that allocate
-	ranks     []*rank
-	tasks     tasks.Set
-	meetings  map[meetingKey]*meeting
-	order     []*meeting // as they were first reached
-	exchanges map[string]*hostir.Exchange
-	loans     map[string]*loan
-	lendings  []*loan // as they were first reached
-	notes     map[*tasks.Task]*note
+	program       *hostir.Program
+	nodes         []int // of the ranks, in the order of the world's; nil: there is one
+	allocates     bool  // the program has statements that allocate
+	ranks         []*rank
+	tasks         tasks.Set
+	meetings      map[meetingKey]*meeting
+	order         []*meeting // as they were first reached
+	exchanges     map[string]*hostir.Exchange
+	transfers     map[string]*ipcTransfer
+	transferOrder []*ipcTransfer // as they were first reached
+	notes         map[*tasks.Task]*note
 }
 
 // match ties what ranks issued to what their peers did.
@@ -105,7 +105,7 @@ func (m *machine) match() error {
 	if err := m.matchMeetings(); err != nil {
 		return err
 	}
-	return m.matchLoans()
+	return m.matchFlags()
 }
 
 // underway is what a communication started in this call, one task for each iteration of the

@@ -9,15 +9,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
-// loan is one transfer over CUDA IPC: the owner of a buffer lends it, the copier copies.
-// The two signals between them are edges of the task graph, in one direction each; there
+// ipcTransfer is one transfer over CUDA IPC: the owner of a buffer sets its ready flag, the copier
+// waits for it, copies and sets the done flag. The two flags between them are edges of the task graph, in one direction each; there
 // is no point at which both ranks have to be.
-type loan struct {
+type ipcTransfer struct {
 	owner, copier *part
 	puts          bool          // the copier is the sender
-	lent, copied  *tasks.Task   // the signals
-	needLent      []*tasks.Task // tasks that wait for the owner's signal
-	needCopied    []*tasks.Task // tasks that wait for the copier's signal
+	ready, done   *tasks.Task   // the tasks that set the flags
+	needReady     []*tasks.Task // tasks that wait for the ready flag
+	needDone      []*tasks.Task // tasks that wait for the done flag
 }
 
 // ipc issues one side of a transfer over CUDA IPC.
@@ -33,23 +33,23 @@ func (r *rank) ipc(s *hostir.P2PCommunication) error {
 	if err != nil {
 		return err
 	}
-	sameHost := r.machine.sameHost(r.number, p.peer())
+	sameNode := r.machine.sameNode(r.number, p.peer())
 	switch {
-	case !s.Reach.Joins(sameHost):
+	case !s.Locality.Includes(sameNode):
 		r.skip(s.Handle, s)
 		return nil
-	case !sameHost:
-		return r.fail(s, "rank %d is on another host", p.peer())
+	case !sameNode:
+		return r.fail(s, "rank %d is on another node", p.peer())
 	case !exchange.Shared.Joins(r.number, p.peer()):
 		return r.fail(s, "no memory is shared with rank %d", p.peer())
 	}
 	switch {
 	case s.Owns():
-		r.lend(s, p, r.loan(exchange, r.number, p.peer()))
-	case r.borrows != nil:
-		r.borrow(p, r.loan(exchange, p.peer(), r.number))
+		r.setReady(s, p, r.ipcTransfer(exchange, r.number, p.peer()))
+	case r.peerParts != nil:
+		r.accessPeer(p, r.ipcTransfer(exchange, p.peer(), r.number))
 	default:
-		r.copy(s, p, r.loan(exchange, p.peer(), r.number))
+		r.copy(s, p, r.ipcTransfer(exchange, p.peer(), r.number))
 	}
 	return nil
 }
@@ -59,40 +59,40 @@ func (r *rank) skip(handle string, s hostir.Stmt) {
 	r.handle(handle, r.machine.tasks.Add(r.number, s, r.current, nil))
 }
 
-// sameHost reports whether two ranks can share memory.
-func (m *machine) sameHost(rank, other int) bool {
+// sameNode reports whether two ranks can share memory.
+func (m *machine) sameNode(rank, other int) bool {
 	ranks := m.program.Meshes[0].Ranks
-	return len(m.hosts) == 0 || m.hosts[slices.Index(ranks, rank)] == m.hosts[slices.Index(ranks, other)]
+	return len(m.nodes) == 0 || m.nodes[slices.Index(ranks, rank)] == m.nodes[slices.Index(ranks, other)]
 }
 
-// loan finds the transfer between two ranks through one exchange in this iteration.
-func (r *rank) loan(e *hostir.Exchange, owner, copier int) *loan {
+// ipcTransfer finds the transfer between two ranks through one exchange in this iteration.
+func (r *rank) ipcTransfer(e *hostir.Exchange, owner, copier int) *ipcTransfer {
 	key := fmt.Sprint(e.Send.Handle, e.Recv.Handle, r.iteration(r.loops), r.calls, owner, copier)
 	m := r.machine
-	if m.loans[key] == nil {
-		m.loans[key] = &loan{puts: e.Copier().Send}
-		m.lendings = append(m.lendings, m.loans[key])
+	if m.transfers[key] == nil {
+		m.transfers[key] = &ipcTransfer{puts: e.Copier().Send}
+		m.transferOrder = append(m.transferOrder, m.transfers[key])
 	}
-	return m.loans[key]
+	return m.transfers[key]
 }
 
-// lend signals that the buffer may be used. What Wait waits for is the copier's signal.
-func (r *rank) lend(s *hostir.P2PCommunication, p *part, l *loan) {
-	l.owner, l.lent = p, r.issue(r.current, s, nil)
+// setReady sets the flag that lets the peer use the buffer. What Wait waits for is the done flag.
+func (r *rank) setReady(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
+	l.owner, l.ready = p, r.issue(r.current, s, nil)
 	back := r.machine.tasks.Add(r.number, s, r.current, nil)
-	l.needCopied = append(l.needCopied, back)
+	l.needDone = append(l.needDone, back)
 	r.handle(s.Handle, back)
 }
 
-// copy moves the data once the buffer is lent, on the stream of all copies.
-func (r *rank) copy(s *hostir.P2PCommunication, p *part, l *loan) {
+// copy moves the data once the ready flag is set, on the stream of all copies.
+func (r *rank) copy(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
 	l.copier = p
-	l.copied = r.issue(r.stream(hostir.CopyStream), s, l.move, r.current.Last())
-	l.needLent = append(l.needLent, l.copied)
-	r.handle(s.Handle, l.copied)
+	l.done = r.issue(r.stream(hostir.CopyStream), s, l.move, r.current.Last())
+	l.needReady = append(l.needReady, l.done)
+	r.handle(s.Handle, l.done)
 }
 
-func (l *loan) move() error {
+func (l *ipcTransfer) move() error {
 	if l.puts {
 		return pass(l.copier, l.owner)
 	}
@@ -107,38 +107,38 @@ func (p *part) peer() int {
 	return p.team[0]
 }
 
-// matchLoans ties each wait to the signal that it is for. A wait for a signal that no rank
-// gives never ends.
-func (m *machine) matchLoans() error {
-	for _, l := range m.lendings {
+// matchFlags ties each wait to what sets the flag that it is for. A wait for a flag that no rank
+// sets never ends.
+func (m *machine) matchFlags() error {
+	for _, l := range m.transferOrder {
 		if l.owner != nil && l.copier != nil && !compatible(l.owner, l.copier) {
 			return fmt.Errorf("ranks %d and %d exchange buffers that differ: %s (%s) and %s (%s)",
 				l.owner.rank.number, l.copier.rank.number, text.Statement(l.owner.stmt), where(l.owner.stmt.Meta().Pos),
 				text.Statement(l.copier.stmt), where(l.copier.stmt.Meta().Pos))
 		}
-		tie(l.needLent, l.lent)
-		tie(l.needCopied, l.copied)
+		tie(l.needReady, l.ready)
+		tie(l.needDone, l.done)
 	}
 	return nil
 }
 
-func tie(waits []*tasks.Task, signal *tasks.Task) {
+func tie(waits []*tasks.Task, set *tasks.Task) {
 	for _, t := range waits {
-		if signal == nil {
+		if set == nil {
 			t.Block()
 			continue
 		}
-		t.Follow(signal)
+		t.Follow(set)
 	}
 }
 
 // unanswered says which transfers lack a side.
 func (m *machine) unanswered() []string {
 	var lines []string
-	for _, l := range m.lendings {
+	for _, l := range m.transferOrder {
 		have, lacks := l.owner, "copies"
 		if have == nil {
-			have, lacks = l.copier, "lends its buffer"
+			have, lacks = l.copier, "sets its ready flag"
 		}
 		if l.owner == nil || l.copier == nil {
 			lines = append(lines, fmt.Sprintf("%s of rank %d has no counterpart: rank %d never %s in that iteration",

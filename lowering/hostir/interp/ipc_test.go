@@ -19,14 +19,14 @@ streams 2
 tensor A: bf16 [DIDx(2), 4], mesh world, input
 tensor C: bf16 [2, 4], mesh world, output
 tensor A_all: bf16 [2, 4], mesh world, temp
-tensor A_own: bf16 [4], mesh world, view
+tensor A_local: bf16 [4], mesh world, view
 tensor A_s: bf16 [4], mesh world, view
 tensor C_s: bf16 [4], mesh world, view
 
 caller = GetCurrentStream
 A_all = Allocate
 C = Allocate
-A_own = Select(A, axis 0, index 0)
+A_local = Select(A, axis 0, index 0)
 For s in 2:
   SetCurrentStream(worker s % 2)
   Synchronize(caller)
@@ -34,7 +34,7 @@ For s in 2:
   SetCurrentStream(worker s % 2)
   A_s = Select(A_all, axis 0, index (rank + s) % 2)
   If s == 0:
-    A_s = Set(A_own)
+    A_s = Set(A_local)
   Else:
     ShareMemHandles(send, recv)
 %s  C_s = Select(C, axis 0, index (rank + s) %% 2)
@@ -44,13 +44,13 @@ For s in 2:
 `
 
 const (
-	getStep = `    send = P2PCommunication(send, buffer A_own, peer 1 - rank, IPC-get)
+	getStep = `    send = P2PCommunication(send, buffer A_local, peer 1 - rank, IPC-get)
     recv = P2PCommunication(recv, buffer A_s, peer 1 - rank, IPC-get)
     Wait(send)
     Wait(recv)
 `
 	putStep = `    recv = P2PCommunication(recv, buffer A_s, peer 1 - rank, IPC-put)
-    send = P2PCommunication(send, buffer A_own, peer 1 - rank, IPC-put)
+    send = P2PCommunication(send, buffer A_local, peer 1 - rank, IPC-put)
     Wait(recv)
     Wait(send)
 `
@@ -106,8 +106,8 @@ func TestEveryWaitForASharedMemoryIsNeeded(t *testing.T) {
 
 func TestInterpretFindsTransfersWithoutCounterpart(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
-		{"If s == 0:", "If s == 0 + rank:", "send = P2PCommunication(send, buffer A_own, peer 1 - rank, IPC-get) of rank 0 has no counterpart: rank 1 never copies in that iteration"},
-		{"recv, buffer A_s", "recv, buffer A_all", "ranks 0 and 1 exchange buffers that differ: send = P2PCommunication(send, buffer A_own"},
+		{"If s == 0:", "If s == 0 + rank:", "send = P2PCommunication(send, buffer A_local, peer 1 - rank, IPC-get) of rank 0 has no counterpart: rank 1 never copies in that iteration"},
+		{"recv, buffer A_s", "recv, buffer A_all", "ranks 0 and 1 exchange buffers that differ: send = P2PCommunication(send, buffer A_local"},
 		{"ShareMemHandles(send, recv)", "ShareMemHandles(recv)", "no ShareMemHandles pairs it with its counterpart"},
 	} {
 		_, err := run(t, strings.Replace(gather(getStep), c.from, c.to, 1), 1)

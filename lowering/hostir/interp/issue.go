@@ -49,8 +49,8 @@ func (r *rank) statement(s hostir.Stmt) error {
 			r.issue(r.current, s, nil, target.Last())
 		}
 		return err
-	case *hostir.SumLoans:
-		return r.sumLoans(s)
+	case *hostir.PeerReadSum:
+		return r.peerReadSum(s)
 	case *hostir.Allocate, *hostir.Deallocate:
 		return r.buffer(s)
 	case *hostir.Communication, *hostir.P2PCommunication, *hostir.StartCoalescing, *hostir.EndCoalescing, *hostir.Wait, *hostir.ShareMemHandles:

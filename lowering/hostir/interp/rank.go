@@ -12,21 +12,21 @@ import (
 
 // rank issues the statements of one rank.
 type rank struct {
-	machine  *machine
-	number   int // world rank
-	calls    int // that were begun
-	env      map[string]int64
-	streams  map[string]*tasks.Stream
-	current  *tasks.Stream // of the statement at hand
-	views    map[*hostir.Tensor]*view
-	aliases  map[*hostir.Tensor]bool // views that a Reshape, Broadcast or Permute made
-	handles  map[string]*underway    // what Wait waits for
-	loops    []string                // the variables of the loops around
-	turns    map[string]int          // how many meetings of a team this rank has joined
-	group    []*part                 // communications of the open group
-	borrows  []borrowed              // of the sum at hand; nil outside of one
-	grouping bool
-	outputs  map[string]*Array
+	machine   *machine
+	number    int // world rank
+	calls     int // that were begun
+	env       map[string]int64
+	streams   map[string]*tasks.Stream
+	current   *tasks.Stream // of the statement at hand
+	views     map[*hostir.Tensor]*view
+	aliases   map[*hostir.Tensor]bool // views that a Reshape, Broadcast or Permute made
+	handles   map[string]*underway    // what Wait waits for
+	loops     []string                // the variables of the loops around
+	turns     map[string]int          // how many meetings of a team this rank has joined
+	group     []*part                 // communications of the open group
+	peerParts []peerPart              // of the sum at hand; nil outside of one
+	grouping  bool
+	outputs   map[string]*Array
 }
 
 func newRank(m *machine, number int) *rank {

@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// borrowed is what one loan is to a sum: the elements of the result that it adds to, or takes.
-type borrowed struct {
-	rank int   // that lends
-	of   *view // the result, or a part of it
-	loan *loan // nil for the part of the rank that sums
+// peerPart is what one transfer is to a sum: the elements of the result that it adds to, or takes.
+type peerPart struct {
+	rank     int          // whose memory it is
+	of       *view        // the result, or a part of it
+	transfer *ipcTransfer // nil for the part of the rank that sums
 }
 
-// sumLoans issues one task that waits for all loans of the body, adds what they lend or stores the
-// sum there, and is the signal that all of it was read and written.
-func (r *rank) sumLoans(s *hostir.SumLoans) error {
+// peerReadSum issues one task that waits for all ready flags of the body, reads and adds what peers
+// have or stores the sum there, and sets their done flags.
+func (r *rank) peerReadSum(s *hostir.PeerReadSum) error {
 	if !r.holds(s.Out) {
 		return nil
 	}
@@ -28,32 +28,32 @@ func (r *rank) sumLoans(s *hostir.SumLoans) error {
 	if err != nil {
 		return err
 	}
-	r.borrows = []borrowed{{rank: r.number, of: out}}
+	r.peerParts = []peerPart{{rank: r.number, of: out}}
 	err = r.block(s.Body)
-	list := r.borrows
-	r.borrows = nil
+	list := r.peerParts
+	r.peerParts = nil
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(list, func(a, b borrowed) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(list, func(a, b peerPart) int { return cmp.Compare(a.rank, b.rank) })
 	sum := r.issue(r.current, s, func() error { return r.sum(s, out, views[0], list) })
 	r.machine.notes[sum].touches = r.touches(s, views, out)
 	for _, b := range list {
-		if b.loan != nil {
-			b.loan.copied, b.loan.needLent = sum, append(b.loan.needLent, sum)
+		if b.transfer != nil {
+			b.transfer.done, b.transfer.needReady = sum, append(b.transfer.needReady, sum)
 		}
 	}
 	return nil
 }
 
-// borrow notes that the sum at hand reads or writes what a peer lends.
-func (r *rank) borrow(p *part, l *loan) {
+// accessPeer notes that the sum at hand reads or writes memory of a peer.
+func (r *rank) accessPeer(p *part, l *ipcTransfer) {
 	l.copier = p
-	r.borrows = append(r.borrows, borrowed{p.peer(), p.in[0], l})
+	r.peerParts = append(r.peerParts, peerPart{p.peer(), p.in[0], l})
 }
 
 // sum adds the parts in their order, in fp32, and rounds once.
-func (r *rank) sum(s *hostir.SumLoans, out, own *view, parts []borrowed) error {
+func (r *rank) sum(s *hostir.PeerReadSum, out, own *view, parts []peerPart) error {
 	result, ok := out.contiguous()
 	if !ok {
 		return r.fail(s, "the result is not contiguous")
@@ -64,8 +64,8 @@ func (r *rank) sum(s *hostir.SumLoans, out, own *view, parts []borrowed) error {
 			continue
 		}
 		from := own
-		if b.loan != nil {
-			from = b.loan.owner.in[0]
+		if b.transfer != nil {
+			from = b.transfer.owner.in[0]
 		}
 		part, ok := from.contiguous()
 		if !ok || b.of.Offset+int64(len(part)) > out.Offset+int64(len(result)) {
@@ -81,7 +81,7 @@ func (r *rank) sum(s *hostir.SumLoans, out, own *view, parts []borrowed) error {
 	}
 	for _, b := range parts {
 		if b.stores() {
-			if err := b.loan.move(); err != nil {
+			if err := b.transfer.move(); err != nil {
 				return err
 			}
 		}
@@ -89,5 +89,5 @@ func (r *rank) sum(s *hostir.SumLoans, out, own *view, parts []borrowed) error {
 	return nil
 }
 
-// stores reports whether the sum goes to what is lent, and does not come from there.
-func (b borrowed) stores() bool { return b.loan != nil && b.loan.puts }
+// stores reports whether the sum goes to memory of a peer, and does not come from there.
+func (b peerPart) stores() bool { return b.transfer != nil && b.transfer.puts }

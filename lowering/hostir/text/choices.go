@@ -20,6 +20,9 @@ func formatAuto(a *hostir.Auto) string {
 	return text
 }
 
+// interNode is what the transport between nodes is called among the choices.
+const interNode = "inter-node"
+
 // choices prints the choices that were made, each with its place in the spec: "pipeline p2p @9:13, all.via
 // ipc-get". What is not there has its default.
 func (w *printer) choices(c hostir.Choices) string {
@@ -27,8 +30,8 @@ func (w *printer) choices(c hostir.Choices) string {
 	for _, one := range c.Choices {
 		texts = append(texts, one.Path()+" "+one.Value+w.position(one.Pos))
 	}
-	if c.Elsewhere != "" {
-		texts = append(texts, "elsewhere "+c.Elsewhere)
+	if c.InterNode != "" {
+		texts = append(texts, interNode+" "+c.InterNode)
 	}
 	if len(texts) == 0 {
 		return ""
@@ -39,8 +42,8 @@ func (w *printer) choices(c hostir.Choices) string {
 // choicesObject is the choices in JSON.
 func choicesObject(c hostir.Choices) schedule.Object {
 	o := c.Report()
-	if c.Elsewhere != "" {
-		o = append(o, schedule.Member{Key: "elsewhere", Value: c.Elsewhere})
+	if c.InterNode != "" {
+		o = append(o, schedule.Member{Key: "inter_node", Value: c.InterNode})
 	}
 	return o
 }
@@ -72,10 +75,12 @@ func (p *parser) choicesLine() {
 	c := &p.program.Choices
 	for more := p.peek() != ""; more && p.err == nil; more = p.accept(",") {
 		at := p.at
+		if p.acceptSpelling(interNode) {
+			c.InterNode = p.spelling("a transport")
+			continue
+		}
 		of, name := p.path()
 		switch field, ok := schedule.Named(name); {
-		case of == "" && name == "elsewhere":
-			c.Elsewhere = p.spelling("a transport")
 		case !ok || (field.Scope == schedule.Program) != (of == ""):
 			p.failAt(at, "%q is no choice", schedule.Path(of, name))
 		default:

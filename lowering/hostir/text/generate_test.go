@@ -36,9 +36,9 @@ func generate(seed uint64) *hostir.Program {
 	for i := range g.IntN(4) {
 		g.p.Reference = append(g.p.Reference, g.refOp(i))
 	}
-	const second = 1 << 32 // seeds of programs that run otherwise
+	const second = 1 << 32 // seeds of fallback variants
 	if seed < second && seed%4 == 0 {
-		g.p.Otherwise = generate(seed + second)
+		g.p.Fallback = generate(seed + second)
 	}
 	g.views()
 	g.p.Body = append([]hostir.Stmt{&hostir.Allocate{Tensor: g.p.Tensors[0]}}, g.block(3)...)
@@ -75,7 +75,7 @@ func (g *generator) views() {
 		case 3:
 			t.Of = selects()
 			if other := selects(); Statement(other) != Statement(t.Of) {
-				hostir.Otherwise(t, g.info(), &expr.Binary{Op: g.pick("==", "!="), X: g.expr(1), Y: g.expr(1)}, other)
+				hostir.ViewUnless(t, g.info(), &expr.Binary{Op: g.pick("==", "!="), X: g.expr(1), Y: g.expr(1)}, other)
 			}
 		default:
 			t.Of = selects()
@@ -106,7 +106,7 @@ func (g *generator) choices() {
 			g.p.Choices.Put(schedule.Choice{Of: of, Field: f.Name, Value: value, Pos: g.pos()})
 		}
 	}
-	g.p.Choices.Elsewhere = g.pick("nccl", "")
+	g.p.Choices.InterNode = g.pick("nccl", "")
 }
 
 func (g *generator) pick(words ...string) string { return words[g.IntN(len(words))] }
@@ -226,7 +226,7 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 			return &hostir.If{Info: g.info(), Cond: g.expr(2), Body: g.block(depth), Else: g.block(depth)}
 		},
 		func(g *generator, depth int) hostir.Stmt {
-			return &hostir.SumLoans{Info: g.info(), Out: g.tensor(), In: g.tensor(), Body: g.block(depth)}
+			return &hostir.PeerReadSum{Info: g.info(), Out: g.tensor(), In: g.tensor(), Body: g.block(depth)}
 		},
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Set{Info: g.info(), Out: g.tensor(), In: g.tensor()}
@@ -280,9 +280,9 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		},
 		func(g *generator, _ int) hostir.Stmt { return g.communication() },
 		func(g *generator, _ int) hostir.Stmt {
-			s := &hostir.P2PCommunication{Info: g.info(), Handle: "send_1", Send: g.IntN(2) == 0, Buffer: g.tensor(), Peer: g.expr(3), Backend: g.backend(), Reach: g.reach(), Of: g.pick("A", "")}
+			s := &hostir.P2PCommunication{Info: g.info(), Handle: "send_1", Send: g.IntN(2) == 0, Buffer: g.tensor(), Peer: g.expr(3), Backend: g.backend(), Locality: g.locality(), Of: g.pick("A", "")}
 			if s.Backend == hostir.None {
-				s.Reach = hostir.Anywhere
+				s.Locality = hostir.AnyNode
 			}
 			return s
 		},
@@ -321,8 +321,8 @@ func (g *generator) statement(depth int) hostir.Stmt {
 	}
 }
 
-func (g *generator) reach() hostir.Reach {
-	return []hostir.Reach{hostir.Anywhere, hostir.WithinHosts, hostir.BetweenHosts}[g.IntN(3)]
+func (g *generator) locality() hostir.Locality {
+	return []hostir.Locality{hostir.AnyNode, hostir.IntraNode, hostir.InterNode}[g.IntN(3)]
 }
 
 func (g *generator) backend() hostir.Backend {

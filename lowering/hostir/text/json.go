@@ -13,8 +13,8 @@ import (
 // the body names: "file", "params", "meshes", "streams", "tensors"). "choices" has the
 // fields of the schedule with their values, those of communications under "all" or a name; "auto", where they were chosen by size, says which were "given" and
 // the "basis" of the others. A statement is
-// an object whose first key is "op"; For and SumLoans have "body", If has "body" and "else". What
-// runs otherwise is such an object under "otherwise".
+// an object whose first key is "op"; For and PeerReadSum have "body", If has "body" and "else". What
+// the fallback variant is such an object under "fallback".
 // Expressions are strings; the keys of each object have a fixed order.
 func JSON(p *hostir.Program) ([]byte, error) {
 	compact, err := json.Marshal(programObject(p))
@@ -90,8 +90,8 @@ func programObject(p *hostir.Program) object {
 		o = append(o, member{"auto", object{{"given", append([]string{}, p.Auto.Given...)}, {"basis", p.Auto.Basis}}})
 	}
 	o = append(o, member{"tensors", tensors}, member{"body", bodyObjects(written(p.Body), worldSize(p))})
-	if p.Otherwise != nil {
-		o = append(o, member{"otherwise", programObject(p.Otherwise)})
+	if p.Fallback != nil {
+		o = append(o, member{"fallback", programObject(p.Fallback)})
 	}
 	return o
 }

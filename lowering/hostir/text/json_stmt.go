@@ -32,7 +32,7 @@ func statementObject(s hostir.Stmt, world int) object {
 	switch s := s.(type) {
 	case *hostir.For:
 		o = append(o, member{"body", bodyObjects(s.Body, world)})
-	case *hostir.SumLoans:
+	case *hostir.PeerReadSum:
 		o = append(o, member{"body", bodyObjects(s.Body, world)})
 	case *hostir.If:
 		o = append(o, member{"body", bodyObjects(s.Body, world)}, member{"else", bodyObjects(s.Else, world)})
@@ -110,8 +110,8 @@ func p2pFields(s *hostir.P2PCommunication) object {
 		kind = "send"
 	}
 	o := object{{"handle", s.Handle}, {"type", kind}, {"buffer", s.Buffer.Name}, {"peer", text(s.Peer)}, {"backend", string(s.Backend)}}
-	if s.Reach != hostir.Anywhere {
-		o = append(o, member{"reach", string(s.Reach)})
+	if s.Locality != hostir.AnyNode {
+		o = append(o, member{"locality", string(s.Locality)})
 	}
 	return appendOfMember(o, s.Of)
 }

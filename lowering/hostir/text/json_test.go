@@ -150,8 +150,8 @@ Else:
 	}
 }
 
-// TestJSONHasWhatRunsOtherwise: it is the object that it would be alone.
-func TestJSONHasWhatRunsOtherwise(t *testing.T) {
+// TestJSONHasTheFallback: it is the object that it would be alone.
+func TestJSONHasTheFallback(t *testing.T) {
 	decode := func(p *hostir.Program) (object map[string]any) {
 		text, err := JSON(p)
 		if err != nil {
@@ -163,7 +163,7 @@ func TestJSONHasWhatRunsOtherwise(t *testing.T) {
 		return object
 	}
 	p := generate(0)
-	if diff := cmp.Diff(decode(p.Otherwise), decode(p)["otherwise"]); diff != "" {
+	if diff := cmp.Diff(decode(p.Fallback), decode(p)["fallback"]); diff != "" {
 		t.Errorf("-alone +within:\n%s", diff)
 	}
 }

@@ -26,10 +26,10 @@ func Parse(filename, text string) (*hostir.Program, error) {
 			p.inHeader = p.inHeader && p.program.Name == ""
 		case p.inHeader:
 			p.headerLine()
-		case line == otherwise:
+		case line == fallbackLine:
 			p.finish()
-			p.program.Otherwise = &hostir.Program{}
-			p.begin(p.program.Otherwise, number)
+			p.program.Fallback = &hostir.Program{}
+			p.begin(p.program.Fallback, number)
 		default:
 			p.bodyLine()
 		}

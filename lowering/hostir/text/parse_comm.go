@@ -2,7 +2,6 @@ package text
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
@@ -88,20 +87,18 @@ func (p *parser) p2p(handle string) hostir.Stmt {
 	p.keyword("peer")
 	s.Peer = p.expression(",)")
 	if s.Backend = p.backend(); s.Backend != hostir.None {
-		s.Reach = p.reach()
+		s.Locality = p.locality()
 	}
 	s.Of = p.of()
 	return s
 }
 
-// reach takes "within hosts" or "between hosts", if it comes next.
-func (p *parser) reach() hostir.Reach {
-	for _, reach := range []hostir.Reach{hostir.WithinHosts, hostir.BetweenHosts} {
-		where, hosts, _ := strings.Cut(string(reach), " ")
-		if p.acceptWord(where) {
-			p.keyword(hosts)
-			return reach
+// locality takes "intra-node" or "inter-node", if it comes next.
+func (p *parser) locality() hostir.Locality {
+	for _, locality := range []hostir.Locality{hostir.IntraNode, hostir.InterNode} {
+		if p.acceptSpelling(string(locality)) {
+			return locality
 		}
 	}
-	return hostir.Anywhere
+	return hostir.AnyNode
 }

@@ -14,8 +14,8 @@ func (p *parser) compute(op string, at int, out *hostir.Tensor) hostir.Stmt {
 		return p.selection(out)
 	case "Set":
 		return &hostir.Set{Out: out, In: p.tensor()}
-	case "SumLoans":
-		return &hostir.SumLoans{Out: out, In: p.tensor()}
+	case "PeerReadSum":
+		return &hostir.PeerReadSum{Out: out, In: p.tensor()}
 	case "Matmul":
 		s := &hostir.Matmul{Out: out, A: p.tensor()}
 		p.expect(",")

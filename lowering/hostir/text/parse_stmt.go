@@ -186,7 +186,7 @@ func (p *parser) assignment(name string) hostir.Stmt {
 		s := p.compute(op, at, p.lookup(name, at))
 		p.expect(")")
 		switch s := s.(type) {
-		case *hostir.SumLoans:
+		case *hostir.PeerReadSum:
 			p.expect(":")
 		case *hostir.Fused:
 			p.body(s)

@@ -69,8 +69,8 @@ func TestParseErrorsPointAtTheMistake(t *testing.T) {
 		{"h = P2PCommunication(send, buffer A, peer 1, UCX)", `p.hir:7:46: error HG110: "UCX" is no backend`},
 	}
 	cases = append(cases, []struct{ body, want string }{
-		{"C = Set(A)\n\notherwise:\n", `p.hir:10:1: error HG110: the text has no line "program NAME from FILE"`},
-		{"C = Set(A)\n\notherwise:\nprogram p from \"s\"\n\nC = Set(A)", `p.hir:12:5: error HG110: tensor "C" is not declared`},
+		{"C = Set(A)\n\nfallback:\n", `p.hir:10:1: error HG110: the text has no line "program NAME from FILE"`},
+		{"C = Set(A)\n\nfallback:\nprogram p from \"s\"\n\nC = Set(A)", `p.hir:12:5: error HG110: tensor "C" is not declared`},
 	}...)
 	for _, c := range cases {
 		_, err := Parse("p.hir", header+c.body+"\n")
@@ -151,7 +151,7 @@ func readsBack(text string) error {
 // smallPrograms are texts of one statement each, of every kind, with every form of what stands before
 // the statements.
 func smallPrograms() []string {
-	texts := []string{header + "C = Set(A)\n\notherwise:\n" + header + "C = Set(A)\n"}
+	texts := []string{header + "C = Set(A)\n\nfallback:\n" + header + "C = Set(A)\n"}
 	for i, statement := range makers {
 		g := &generator{Rand: rand.New(rand.NewPCG(uint64(i), 7)), p: generate(uint64(4*i + 1))}
 		g.p.Tensors = g.p.Tensors[:2]

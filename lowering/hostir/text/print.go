@@ -13,7 +13,7 @@ import (
 
 // Print gives the text form of a program: a header that declares everything the
 // statements name, an empty line, and one statement a line, nested by two spaces.
-// What runs otherwise follows in the same form, behind a line "otherwise:". Parse reads it back.
+// The fallback variant follows in the same form, behind a line "fallback:". Parse reads it back.
 //
 //	program ag_matmul from "spec.yaml"
 //	param D = 4
@@ -31,8 +31,8 @@ func Print(p *hostir.Program) string {
 	w.header(p)
 	w.out.WriteByte('\n')
 	w.block(written(p.Body), 0)
-	if p.Otherwise != nil {
-		w.out.WriteString("\n" + otherwise + "\n" + Print(p.Otherwise))
+	if p.Fallback != nil {
+		w.out.WriteString("\n" + fallbackLine + "\n" + Print(p.Fallback))
 	}
 	return w.out.String()
 }
@@ -44,8 +44,8 @@ func Header(p *hostir.Program) string {
 	return w.out.String()
 }
 
-// otherwise is the line between a program and the one that runs otherwise.
-const otherwise = "otherwise:"
+// fallbackLine is the line between a program and its fallback variant.
+const fallbackLine = "fallback:"
 
 type printer struct {
 	out  strings.Builder
@@ -79,7 +79,7 @@ func (w *printer) block(body []hostir.Stmt, depth int) {
 		switch s := s.(type) {
 		case *hostir.For:
 			w.block(s.Body, depth+1)
-		case *hostir.SumLoans:
+		case *hostir.PeerReadSum:
 			w.block(s.Body, depth+1)
 		case *hostir.If:
 			w.block(s.Body, depth+1)

@@ -28,7 +28,7 @@ func Statement(s hostir.Stmt) string {
 		return fmt.Sprintf("For %s in %s:", s.Var, rangeOf(s))
 	case *hostir.If:
 		return fmt.Sprintf("If %s:", s.Cond)
-	case *hostir.SumLoans:
+	case *hostir.PeerReadSum:
 		return s.Out.Name + " = " + call(s.Op(), s.In.Name) + ":"
 	case *hostir.StartCoalescing:
 		return "StartCoalescing"
@@ -155,8 +155,8 @@ func p2pArgs(s *hostir.P2PCommunication) []string {
 		direction = "send"
 	}
 	args := appendBackend([]string{direction, "buffer " + s.Buffer.Name, "peer " + s.Peer.String()}, s.Backend)
-	if s.Reach != hostir.Anywhere {
-		args[len(args)-1] += " " + string(s.Reach)
+	if s.Locality != hostir.AnyNode {
+		args[len(args)-1] += " " + string(s.Locality)
 	}
 	return appendOf(args, s.Of)
 }

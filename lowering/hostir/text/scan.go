@@ -107,6 +107,15 @@ func (s *scanner) take(word, what string) string {
 	return word
 }
 
+// acceptSpelling takes a given name in which hyphens stand, if it comes next.
+func (s *scanner) acceptSpelling(name string) bool {
+	if s.err != nil || s.word("-") != name {
+		return false
+	}
+	s.at += len(name)
+	return true
+}
+
 // keyword takes a given word.
 func (s *scanner) keyword(word string) {
 	if s.err == nil && !s.acceptWord(word) {

@@ -56,7 +56,7 @@ func (f *viewFolder) list(body []hostir.Stmt, in *hostir.If, cond expr.Expr) []h
 		switch s := s.(type) {
 		case *hostir.For:
 			s.Body = f.list(s.Body, nil, nil)
-		case *hostir.SumLoans:
+		case *hostir.PeerReadSum:
 			s.Body = f.list(s.Body, nil, nil)
 		case *hostir.If:
 			first := len(s.Body)
@@ -109,7 +109,7 @@ func (f *viewFolder) define(t *hostir.Tensor) {
 	if len(first.in.Body)+len(first.in.Else) == 0 {
 		info.Note = first.in.Note
 	}
-	hostir.Otherwise(t, info, first.cond, other.stmt)
+	hostir.ViewUnless(t, info, first.cond, other.stmt)
 }
 
 // refuse reports a statement.

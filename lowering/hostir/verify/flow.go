@@ -80,7 +80,7 @@ func (f *flow) statement(s hostir.Stmt) {
 		f.loop(s)
 	case *hostir.If:
 		f.branch(s)
-	case *hostir.SumLoans:
+	case *hostir.PeerReadSum:
 		f.sum(s)
 	case *hostir.Synchronize:
 		f.expression(s.Pos, "the worker", s.Stream.Index, int64(f.program.Streams))
@@ -136,7 +136,7 @@ func (f *flow) indices(t *hostir.Tensor) {
 	case *hostir.Select:
 		if s.Axis < len(s.In.Axes) {
 			f.expressionOn(s.Pos, s.In.Mesh, "the index", s.Index, s.Indices())
-			f.ownPart(s)
+			f.localPart(s)
 		}
 	}
 }

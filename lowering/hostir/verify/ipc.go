@@ -48,8 +48,8 @@ func (v *verifier) pair(s *hostir.ShareMemHandles, e *hostir.Exchange) {
 	switch {
 	case send.Backend != recv.Backend || !send.Backend.IPC():
 		v.breach(s.Pos, "shared", "%s and %s are not of one backend that shares memory", send.Handle, recv.Handle)
-	case send.Reach != recv.Reach || send.Reach == hostir.BetweenHosts:
-		v.breach(s.Pos, "reach", "%s and %s take place with other peers than those that memory is shared with", send.Handle, recv.Handle)
+	case send.Locality != recv.Locality || send.Locality == hostir.InterNode:
+		v.breach(s.Pos, "locality", "%s and %s take place with other peers than those that memory is shared with", send.Handle, recv.Handle)
 	case send.Buffer.DType != recv.Buffer.DType || hostir.LocalElements(send.Buffer) != hostir.LocalElements(recv.Buffer):
 		v.breach(s.Pos, "shared", "%s sends %d elements of %s and %s receives %d of %s", send.Handle,
 			hostir.LocalElements(send.Buffer), send.Buffer.DType, recv.Handle, hostir.LocalElements(recv.Buffer), recv.Buffer.DType)
@@ -78,6 +78,6 @@ func (v *verifier) sharedAt(s *hostir.P2PCommunication, e *hostir.Exchange, seen
 		v.breach(s.Pos, "shared", "%s does not follow its ShareMemHandles", s.Handle)
 	}
 	if s == e.Copier() && !seen[e.Owner()] {
-		v.breach(s.Pos, "shared", "%s copies before %s lends: two ranks would wait for each other", s.Handle, e.Owner().Handle)
+		v.breach(s.Pos, "shared", "%s copies before %s sets its ready flag: two ranks would wait for each other", s.Handle, e.Owner().Handle)
 	}
 }

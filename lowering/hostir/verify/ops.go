@@ -71,7 +71,7 @@ func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 	in, out := len(hostir.Live(t)), len(hostir.Live(hostir.Result(s)))
 	ok := true
 	switch s := s.(type) {
-	case *hostir.Set, *hostir.SumLoans, *hostir.Unary, *hostir.Cast, *hostir.Permute, *hostir.Slice, *hostir.Concat:
+	case *hostir.Set, *hostir.PeerReadSum, *hostir.Unary, *hostir.Cast, *hostir.Permute, *hostir.Slice, *hostir.Concat:
 		ok = in == out
 	case *hostir.Broadcast:
 		ok = in+1 == out && s.Axis < len(s.Out.Axes)

@@ -42,18 +42,18 @@ func (v *verifier) selects(s *hostir.Select) {
 	}
 }
 
-// ownPart checks that a rank's own part of what is whole is the one at its place.
-func (f *flow) ownPart(s *hostir.Select) {
+// localPart checks that a rank's shard of what is whole is the one at its coordinate.
+func (f *flow) localPart(s *hostir.Select) {
 	if !s.Owns() || s.In.Mesh == nil {
 		return
 	}
 	axis := s.Part().Mesh
 	f.bounds.each(s.Index, s.In.Mesh.Ranks, func(rank int, index int64) bool {
-		place := s.In.Mesh.Coordinate(rank, axis)
-		if index != int64(place) {
-			f.breach(s.Pos, "local", "%s of rank %d, whose place along %s is %d, is part %d of %s", s.Out.Name, rank, axis, place, index, s.In.Name)
+		coordinate := s.In.Mesh.Coordinate(rank, axis)
+		if index != int64(coordinate) {
+			f.breach(s.Pos, "local", "%s of rank %d, whose coordinate along %s is %d, is part %d of %s", s.Out.Name, rank, axis, coordinate, index, s.In.Name)
 		}
-		return index == int64(place)
+		return index == int64(coordinate)
 	})
 }
 

@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// sum checks what a SumLoans borrows, and that it is what ends those receives.
-func (f *flow) sum(s *hostir.SumLoans) {
+// sum checks the transfers of a PeerReadSum, and that it is what ends those receives.
+func (f *flow) sum(s *hostir.PeerReadSum) {
 	found := false
 	f.block(s.Body)
 	hostir.Walk(s.Body, func(inner hostir.Stmt) bool {
@@ -14,24 +14,24 @@ func (f *flow) sum(s *hostir.SumLoans) {
 		case *hostir.For, *hostir.If:
 		case *hostir.P2PCommunication:
 			found = found || !inner.Send
-			f.borrow(s, inner)
+			f.transferOf(s, inner)
 		default:
-			f.breach(inner.Meta().Pos, "sum", "%s stands in a sum, which only borrows", inner.Op())
+			f.breach(inner.Meta().Pos, "sum", "%s stands in a sum, which holds transfers alone", inner.Op())
 		}
 		return true
 	})
 	if !found {
-		f.breach(s.Pos, "sum", "%s borrows nothing", text.Statement(s))
+		f.breach(s.Pos, "sum", "%s reads nothing of its peers", text.Statement(s))
 	}
 }
 
-// borrow checks one transfer of a sum.
-func (f *flow) borrow(s *hostir.SumLoans, t *hostir.P2PCommunication) {
+// transferOf checks one transfer of a sum.
+func (f *flow) transferOf(s *hostir.PeerReadSum, t *hostir.P2PCommunication) {
 	switch {
 	case t.Owns() || !t.Backend.IPC():
-		f.breach(t.Pos, "sum", "%s is no receive over IPC-get, nor a send over IPC-put: nothing is lent to it", t.Handle)
-	case t.Reach != hostir.Anywhere:
-		f.breach(t.Pos, "sum", "%s takes place %s, and a sum needs all parts", t.Handle, t.Reach)
+		f.breach(t.Pos, "sum", "%s is no receive over IPC-get, nor a send over IPC-put: it uses no memory of a peer", t.Handle)
+	case t.Locality != hostir.AnyNode:
+		f.breach(t.Pos, "sum", "%s is %s, and a sum needs all parts", t.Handle, t.Locality)
 	case f.behind(t.Buffer)[0] != f.behind(s.Out)[0]:
 		f.breach(t.Pos, "sum", "%s is about %s, which is no part of %s", t.Handle, t.Buffer.Name, s.Out.Name)
 	}

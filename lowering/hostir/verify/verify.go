@@ -31,17 +31,17 @@ var Invariants = []Invariant{
 	{"scope", "an expression uses parameters, the rank and loop variables of enclosing loops"},
 	{"range", "an index, a peer, a root or a worker's number is within range"},
 	{"wait", "a communication is waited for, once, after it was started"},
-	{"shared", "a transfer over CUDA IPC is paired with its counterpart before it starts; the one that lends stands first"},
-	{"sum", "a sum of loans holds receives over IPC-get into its result, sends of that over IPC-put, and what names their memory"},
+	{"shared", "a transfer over CUDA IPC is paired with its counterpart before it starts; the owner of the buffer stands first"},
+	{"sum", "a sum over peers holds receives over IPC-get into its result, sends of that over IPC-put, and what names their memory"},
 	{"group", "a group holds communications, none of them over CUDA IPC, and is closed where it was opened"},
 	{"shape", "operands and results of a statement fit each other"},
 	{"communication", "a communication's type is what its domains say"},
 	{"local", "a statement that computes has all of its operands on the ranks of its result, and the parts of a rank fit each other"},
-	{"otherwise", "what runs otherwise has the same inputs, outputs and reference, and shares memory within hosts alone"},
-	{"reach", "what is sent or received within hosts is sent or received between them, too"},
+	{"fallback", "the fallback variant has the same inputs, outputs and reference, and shares memory within nodes alone"},
+	{"locality", "what is sent or received intra-node is sent or received inter-node, too"},
 }
 
-// Program checks all invariants of a program, and of the one that runs otherwise, and returns
+// Program checks all invariants of a program, and of its fallback variant, and returns
 // every breach as *diag.Errors.
 func Program(p *hostir.Program) error {
 	v := &verifier{program: p, bounds: newBounds(p), lowered: hostir.Allocates(p)}
@@ -69,10 +69,10 @@ func Program(p *hostir.Program) error {
 		v.namesMemory(t.Of)
 	}
 	v.shared()
-	v.reaches()
+	v.localities()
 	v.flow()
 	v.leaks()
-	v.otherwise()
+	v.fallback()
 	return v.errors.Err()
 }
 

@@ -46,7 +46,7 @@ class Shared {
     waits_->ready[static_cast<size_t>(i)].peer = static_cast<int>(rank);
     return flag(rank, transfers_ + i);
   }
-  /// The sequence number of the call under way, from 1: what its flags are set to.
+  /// The sequence number, that of the call under way, from 1: what its flags are set to.
   uint32_t sequence() const { return sequence_; }
   /// The same for kernels, which can also read one that the device counts.
   SequenceNumber sequence_number() const { return {sequence_, counter_}; }
@@ -75,7 +75,7 @@ class Shared {
     return reinterpret_cast<uint32_t*>(flag);  // NOLINT(performance-no-int-to-ptr)
   }
 
-  std::vector<void*> buffers_;      // by rank; null where this rank reaches nothing
+  std::vector<void*> buffers_;      // by rank; null where this rank has no access
   std::vector<CUdeviceptr> flags_;  // alike
   int64_t transfers_ = 0;
   int64_t rank_ = 0;
@@ -125,7 +125,7 @@ class Peers {
   /// share one link, and would all end late. Highest priority.
   cudaStream_t copies() const { return copies_; }
   /// Whether `rank` is an IPC peer, so that this one can use what it shares.
-  bool reaches(int64_t rank) const { return reaches_[static_cast<size_t>(rank)]; }
+  bool is_ipc_peer(int64_t rank) const { return is_ipc_peer_[static_cast<size_t>(rank)]; }
   const StreamMemory& memory() const { return memory_; }
 
   /// Shares `own`, of which `shape` speaks; collective over the ranks of the shape, the host
@@ -149,7 +149,7 @@ class Peers {
   Context& context_;
   cudaStream_t copies_ = nullptr;
   StreamMemory memory_;
-  std::vector<bool> reaches_;  // by rank
+  std::vector<bool> is_ipc_peer_;  // by rank
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<void*> opened_;  // as often as they were opened
   std::vector<void*> owned_;   // flags of this rank

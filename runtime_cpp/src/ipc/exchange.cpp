@@ -7,7 +7,7 @@
 #include "bootstrap/wire.hpp"
 #include "hirgen/error.hpp"
 #include "ipc/mailbox.hpp"
-#include "ipc/reach.hpp"
+#include "ipc/peer_access.hpp"
 
 namespace hirgen {
 

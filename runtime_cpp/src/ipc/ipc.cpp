@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "bootstrap/rendezvous.hpp"
 #include "ipc/exchange.hpp"
-#include "ipc/reach.hpp"
+#include "ipc/peer_access.hpp"
 #include "watchdog/watchdog.hpp"
 
 namespace hirgen {
@@ -52,10 +52,10 @@ struct Peers::Entry {
 
 Peers::Peers(Context& context, const char* where, const std::vector<SharedShape>& shapes)
     : context_(context),
-      reaches_(static_cast<size_t>(context.world())),
+      is_ipc_peer_(static_cast<size_t>(context.world())),
       exceptions_(std::uncaught_exceptions()) {
-  for (const int rank : context.ipc_peers()) reaches_[static_cast<size_t>(rank)] = true;
-  require_reach(context, sharers(context, shapes), where);
+  for (const int rank : context.ipc_peers()) is_ipc_peer_[static_cast<size_t>(rank)] = true;
+  require_peer_access(context, sharers(context, shapes), where);
   memory_.cuStreamWaitValue32.function =
       driver_call<decltype(&::cuStreamWaitValue32)>("cuStreamWaitValue32", where);
   memory_.cuStreamWriteValue32.function =

@@ -10,7 +10,7 @@
 #include "bootstrap/rendezvous.hpp"
 #include "bootstrap/wire.hpp"
 #include "hirgen/error.hpp"
-#include "ipc/reach.hpp"
+#include "ipc/peer_access.hpp"
 
 namespace hirgen {
 

@@ -9,7 +9,7 @@
 #include "bootstrap/rendezvous.hpp"
 #include "hirgen/error.hpp"
 #include "ipc/probe.hpp"
-#include "ipc/reach.hpp"
+#include "ipc/peer_access.hpp"
 
 namespace hirgen {
 

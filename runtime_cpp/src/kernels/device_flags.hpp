@@ -12,7 +12,7 @@
 
 namespace hirgen {
 
-/// The sequence number of the call that is under way when a kernel gets here.
+/// The sequence number, that of the call under way when a kernel gets here.
 __device__ inline uint32_t value_of(const SequenceNumber& sequence) {
   return sequence.counter == nullptr ? sequence.value : sequence.value + *sequence.counter;
 }

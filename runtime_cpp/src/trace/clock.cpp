@@ -11,7 +11,7 @@
 #include "bootstrap/rendezvous.hpp"
 #include "bootstrap/wire.hpp"
 #include "hirgen/error.hpp"
-#include "ipc/reach.hpp"
+#include "ipc/peer_access.hpp"
 #include "trace/recorder.hpp"
 
 namespace hirgen {

@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 #include "hirgen/reference.hpp"
-#include "ipc/reach.hpp"
+#include "ipc/peer_access.hpp"
 #include "test.hpp"
 #include "test_ranks.hpp"
 
@@ -48,11 +48,11 @@ class Gather final : public Program {
       // flag.
       const int copier = put_ ? from : to;
       const int owner = put_ ? to : from;
-      if (peers_.reaches(copier)) signal(shared.ready_at(copier, step), shared, caller);
+      if (peers_.is_ipc_peer(copier)) signal(shared.ready_at(copier, step), shared, caller);
       pass_over_nccl(a, to, from, caller);
-      if (peers_.reaches(owner)) copy_from(owner, a, shared, step, caller);
-      if (peers_.reaches(copier)) await(shared.done(step), shared, caller);
-      if (peers_.reaches(owner)) HG_CHECK(cudaStreamWaitEvent(caller, done_[step], 0), kWhere);
+      if (peers_.is_ipc_peer(owner)) copy_from(owner, a, shared, step, caller);
+      if (peers_.is_ipc_peer(copier)) await(shared.done(step), shared, caller);
+      if (peers_.is_ipc_peer(owner)) HG_CHECK(cudaStreamWaitEvent(caller, done_[step], 0), kWhere);
     }
     HG_CHECK(cudaMemcpyAsync(tensors[1], all_, kWorld * kBytes, cudaMemcpyDeviceToDevice, caller),
              kWhere);
@@ -87,8 +87,8 @@ class Gather final : public Program {
     ncclComm_t comm = world_.comm;
     float* into = all_ + from * kColumns;
     HG_CHECK(ncclGroupStart(), kWhere);
-    if (!peers_.reaches(to)) HG_CHECK(ncclSend(a, kColumns, ncclFloat32, to, comm, caller), kWhere);
-    if (!peers_.reaches(from)) {
+    if (!peers_.is_ipc_peer(to)) HG_CHECK(ncclSend(a, kColumns, ncclFloat32, to, comm, caller), kWhere);
+    if (!peers_.is_ipc_peer(from)) {
       HG_CHECK(ncclRecv(into, kColumns, ncclFloat32, from, comm, caller), kWhere);
     }
     HG_CHECK(ncclGroupEnd(), kWhere);

@@ -34,7 +34,7 @@ constexpr const char* kStarted = "exchange.hir:3:5 Synchronize(caller)";
 constexpr const char* kSetASlice = "exchange.hir:3:5 Set of A_slice";
 constexpr const char* kStep = "exchange.hir:3:5 step: group";
 constexpr const char* kReceive = "exchange.hir:3:5 receive: receive of A_slice";
-constexpr const char* kSend = "exchange.hir:3:5 send: send of A_own";
+constexpr const char* kSend = "exchange.hir:3:5 send: send of A_local";
 constexpr const char* kWaitStep = "exchange.hir:3:5 Wait(step)";
 constexpr const char* kMatmulC = "exchange.hir:3:5 Matmul of C_slice";
 constexpr const char* kJoined = "exchange.hir:3:5 Synchronize(worker s % 2)";
@@ -149,7 +149,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange", .spec = "exchange.hir",
-               .digest = "5c29b6d1bbf4c8fb26eca6a524dd1e0c75a1e1513209403cb62eda41068bf803", .mesh_size = D,
+               .digest = "e734468338885ab5b41410a795a1388b9b7d93710857c390ea4a3b02dd5f4f2d", .mesh_size = D,
                .gemms = {{D * M, N, K, 1}}, .communications = {"sendrecv x"}, .bytes = (D - 1) * M * K * 2,
                .largest = "sendrecv", .transport = "nccl", .graph = true,
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -169,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_auto", .spec = "spec.yaml",
-               .digest = "2a0bd27cc243b2a5863c6962abc984e9c3f1182d66d8f36ecbb3849e9674eab8", .mesh_size = D,
+               .digest = "b7326171261bcc882fee98b4fe5864dde210b0e94b16dac082c929fbf7eefc52", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,8 +9,8 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-put within hosts, one slice per iteration of s.
-// Derived: transfers into P_parts from rank to rank by NCCL between hosts, one slice per iteration of s.
+// Derived: transfers into P_parts from rank to rank by IPC-put intra-node, one slice per iteration of s.
+// Derived: transfers into P_parts from rank to rank by NCCL inter-node, one slice per iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-put, copy sm, signals batched, nccl between nodes.
 // Runs where not all ranks can share memory; where they can, exchange_auto.cpp does.
 #include "exchange_auto.hpp"
@@ -107,7 +107,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
-    if (peers_.reaches(from)) {
+    if (peers_.is_ipc_peer(from)) {
       ready_flags.add(P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence_number());
     }
   }
@@ -135,19 +135,19 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
       HG_CHECK(cudaEventRecord(exchange_ready_[s], compute), kExchange);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
       HG_CHECK(ncclGroupStart(), kExchange);
-      if (!peers_.reaches(from)) {
+      if (!peers_.is_ipc_peer(from)) {
         HG_CHECK(ncclRecv(P_parts_ + from * kShardM * N, kShardM * N, ncclBfloat16, static_cast<int>(from),
                           x_.comm, x_.stream),
                  kReceive2);
       }
 
-      if (!peers_.reaches(to)) {
+      if (!peers_.is_ipc_peer(to)) {
         HG_CHECK(ncclSend(P_s_2, kShardM * N, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
                  kSend2);
       }
       HG_CHECK(ncclGroupEnd(), kExchange);
       HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
-      if (peers_.reaches(to)) {
+      if (peers_.is_ipc_peer(to)) {
         // On the copy stream, under the GEMMs of other iterations.
         HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
         HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
@@ -167,7 +167,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
-    if (peers_.reaches(from)) {
+    if (peers_.is_ipc_peer(from)) {
       done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
     }
   }
@@ -181,7 +181,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceC);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
-    if (peers_.reaches(to)) {
+    if (peers_.is_ipc_peer(to)) {
       HG_CHECK(cudaStreamWaitEvent(caller, send_done_[s], 0), kWaitSend);
     }
   }

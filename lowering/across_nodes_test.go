@@ -1,0 +1,104 @@
+package lowering
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// acrossNodes lowers a pipeline for several nodes: its transport within them, NCCL between them.
+func acrossNodes(t *testing.T, p *model.Pipeline) *hostir.Program {
+	t.Helper()
+	program, err := Build(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program.Choices.Set("", schedule.Transport, schedule.Auto)
+	if err := Run(program, Passes, Options{Verify: true}); err != nil {
+		t.Fatal(err)
+	}
+	if program.Fallback == nil {
+		return program // nothing is exchanged
+	}
+	return program.Fallback
+}
+
+// keepsResultAcrossNodes compares the outputs of a pipeline in some orders of execution on one node,
+// on as many as ranks, and on nodes of equal and of other sizes.
+func keepsResultAcrossNodes(t *testing.T, p *model.Pipeline, orders uint64) {
+	t.Helper()
+	if p.Schedule.Of("", schedule.Via) == schedule.NCCL {
+		return
+	}
+	program, o := acrossNodes(t, p), lowertest.NewOracle(t, p, 3)
+	for _, nodes := range lowertest.Partitions(len(o.Inputs)) {
+		for seed := range orders {
+			if err := o.CheckOn(nodes, program, seed); err != nil {
+				t.Fatalf("nodes %v: %v\n%s", nodes, err, text.Print(program))
+			}
+		}
+	}
+}
+
+func TestAcrossNodesKeepsTheResult(t *testing.T) {
+	for _, d := range []int64{1, 4} {
+		t.Run(fmt.Sprintf("D=%d", d), func(t *testing.T) {
+			pointToPointVariants(t, d, func(t *testing.T, p *model.Pipeline) {
+				t.Helper()
+				keepsResultAcrossNodes(t, p, atMost(2, 4))
+			})
+		})
+	}
+	t.Run("teams", func(t *testing.T) {
+		onTeams(t, func(t *testing.T, p *model.Pipeline) {
+			t.Helper()
+			choose(&p.Schedule, "all.signals batched, all.copy fused")
+			fit(p)
+			keepsResultAcrossNodes(t, p, 1)
+		})
+	})
+	t.Run("sub-chunks", func(t *testing.T) {
+		withSubChunks(t, 4, func(t *testing.T, p *model.Pipeline) {
+			t.Helper()
+			keepsResultAcrossNodes(t, p, atMost(1, 4))
+		})
+	})
+}
+
+// TestAcrossNodesNeedsItsWaits leaves out each Wait in turn: on some nodes, some order then gives
+// wrong data.
+func TestAcrossNodesNeedsItsWaits(t *testing.T) {
+	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {
+		t.Helper()
+		if p.Schedule.Of("", schedule.Via) == schedule.NCCL || p.Schedule.Of("", schedule.Steps) == schedule.Ring {
+			return
+		}
+		program, o := acrossNodes(t, p), lowertest.NewOracle(t, p, 5)
+		for i := range orders(program) {
+			mutant, line := without(t, program, i)
+			// A rank that has gathered its peers' sums knows that they have read its parts.
+			implied := p.Name == "matmul_ar_p2p" && strings.HasPrefix(line, "Wait(send")
+			if implied || !strings.HasPrefix(line, "Wait(") {
+				continue
+			}
+			wrong := slices.ContainsFunc(lowertest.Partitions(4), func(nodes []int) bool {
+				for seed := range uint64(60) {
+					if o.CheckOn(nodes, mutant, seed) != nil {
+						return true
+					}
+				}
+				return false
+			})
+			if !wrong {
+				t.Errorf("without %s nothing goes wrong\n%s", line, text.Print(mutant))
+			}
+		}
+	})
+}
