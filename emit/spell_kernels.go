@@ -11,27 +11,30 @@ import (
 
 // How the program's own kernels are spelled in C++.
 
-// kernelTypes are the types of the operands of a kernel, the result first.
+// kernelTypes are the types of the operands of a kernel.
 func kernelTypes(k *calls.Kernel) []string {
-	types := []string{alias(k.OutType)}
-	for _, t := range k.Types {
-		types = append(types, "const "+alias(domain.DType(t)))
-	}
-	for i, t := range types {
-		if types[i] = t + "*"; k.Views {
-			types[i] = "hirgen::Scattered<" + t + ">"
+	types := make([]string, len(k.Types))
+	for i, t := range k.Types {
+		element := alias(domain.DType(t))
+		if int64(i) >= k.Results {
+			element = "const " + element
+		}
+		switch {
+		case t == calls.InPositions:
+			types[i] = fmt.Sprintf("hirgen::Counted<%d>", k.Axes)
+		case k.Views:
+			types[i] = fmt.Sprintf("hirgen::Scattered<%s, %d>", element, k.Axes)
+		default:
+			types[i] = element + "*"
 		}
 	}
 	return types
 }
 
-// kernelNames are the names of its operands, the result first.
-func kernelNames(k *calls.Kernel) []string { return append([]string{k.Out}, k.Operands...) }
-
 // kernelMembers declares the operands.
 func kernelMembers(k *calls.Kernel) []string {
 	members := kernelTypes(k)
-	for i, name := range kernelNames(k) {
+	for i, name := range k.Operands {
 		members[i] += " " + name + ";"
 	}
 	return members
@@ -40,13 +43,13 @@ func kernelMembers(k *calls.Kernel) []string {
 // kernelParams prints the parameters of its function.
 func kernelParams(k *calls.Kernel) string {
 	params := kernelTypes(k)
-	for i, name := range kernelNames(k) {
+	for i, name := range k.Operands {
 		params[i] += " " + name
 	}
 	count := "int64_t elements"
 	switch {
 	case k.Views:
-		count = "std::initializer_list<int64_t> extents"
+		count = "std::initializer_list<int64_t> rows"
 	case k.Columns > 0:
 		count = "int64_t rows"
 	}
@@ -55,39 +58,40 @@ func kernelParams(k *calls.Kernel) string {
 
 // kernelLaunch prints its launch.
 func kernelLaunch(k *calls.Kernel, class func(string) string) string {
-	body := class(k.Name) + braces(kernelNames(k)...)
-	if k.Views {
-		return "hirgen::launch_scattered(" + body + ", extents, stream, where)"
-	}
+	body := class(k.Name) + braces(k.Operands...)
 	var long []string // what is read by rows
-	for i, use := range append([]string{k.OutUse}, k.Uses...) {
-		if use != calls.ForRow {
-			long = append(long, kernelNames(k)[i])
+	for i, use := range k.Uses {
+		if use != calls.ForRow && k.Types[i] != calls.InPositions {
+			long = append(long, k.Operands[i])
 		}
 	}
 	accesses := "hirgen::accesses(" + strings.Join(long, ", ") + ")"
-	if k.Columns == 0 {
+	switch {
+	case k.Columns == 0:
 		return fmt.Sprintf("hirgen::launch_elements(%s, elements, %s, stream, where)", body, accesses)
+	case k.Views:
+		return fmt.Sprintf("hirgen::launch_rows<%d, %d>(%s, rows, %s, stream, where)", k.Columns, k.Axes, body, accesses)
+	default:
+		return fmt.Sprintf("hirgen::launch_rows<%d>(%s, {rows}, %s, stream, where)", k.Columns, body, accesses)
 	}
-	return fmt.Sprintf("hirgen::launch_rows<%d>(%s, rows, %s, stream, where)", k.Columns, body, accesses)
 }
 
 // readOf is how a row has an operand.
 var readOf = map[string]string{calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value"}
 
-// kernelBody prints what a row of the result is, a line for each step. An operand that several steps read is
+// kernelBody prints what a row of the results is, a line for each step. An operand that several steps read is
 // read once, and what takes long to compute is computed once.
 func kernelBody(k *calls.Kernel) ([]string, error) {
-	steps := k.Steps()
+	steps, results, operands := k.Steps(), k.Operands[:k.Results], k.Operands[k.Results:]
 	var lines, values []string
 	var wide []bool // has a value for each column
-	for _, use := range k.Uses {
+	for _, use := range k.Uses[k.Results:] {
 		wide = append(wide, use != calls.ForRow)
 	}
 	wide = steps.Rows(wide)
 	long := make([]bool, len(wide))
-	for i, name := range k.Operands {
-		readers, value := readersOf(steps, i), fmt.Sprintf("row.%s(%s)", readOf[k.Uses[i]], name)
+	for i, name := range operands {
+		readers, value := readersOf(steps, i), fmt.Sprintf("row.%s(%s)", readOf[k.Uses[int(k.Results)+i]], name)
 		if readers > 1 {
 			lines = append(lines, fmt.Sprintf("const auto %s_row = %s;", name, value))
 			value = name + "_row"
@@ -103,20 +107,32 @@ func kernelBody(k *calls.Kernel) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		at := len(k.Operands) + i
+		at := len(operands) + i
+		result, readers := slices.Index(results, s.Name), readersOf(steps, at)
+		uses := readers
+		if result >= 0 {
+			uses++
+		}
 		long[at] = wide[at] && (takesLong(s) || slices.ContainsFunc(s.Args, func(a int) bool { return long[a] }))
-		if long[at] && readersOf(steps, at) > 1 {
+		if long[at] && uses > 1 {
 			value, long[at] = "row.keep("+value+")", false
 		}
-		switch {
-		case i+1 < len(steps):
-			lines = append(lines, fmt.Sprintf("const auto %s = %s;", s.Name, value))
-		case k.OutUse == calls.ForRow:
-			lines = append(lines, fmt.Sprintf("row.put(%s, %s);", k.Out, value))
-		default:
-			lines = append(lines, fmt.Sprintf("row.store(%s, %s);", k.Out, value))
+		name := s.Name
+		if result >= 0 {
+			name += "_row"
 		}
-		values = append(values, s.Name)
+		if readers > 0 {
+			lines = append(lines, fmt.Sprintf("const auto %s = %s;", name, value))
+			value = name
+		}
+		if result >= 0 {
+			store := "store"
+			if k.Uses[result] == calls.ForRow {
+				store = "put"
+			}
+			lines = append(lines, fmt.Sprintf("row.%s(%s, %s);", store, s.Name, value))
+		}
+		values = append(values, name)
 	}
 	return lines, nil
 }
@@ -161,5 +177,16 @@ func stepOf(s domain.Step, args []string) (string, error) {
 
 // scattered prints an operand of a kernel over views.
 func (s *speller) scattered(o calls.Operand) string {
+	if o.At.Base == "" {
+		return braces(extents(o.Strides))
+	}
 	return braces(s.pointer(o.At), extents(o.Strides))
+}
+
+// rows prints how many rows there are along each axis.
+func rowsOf(l *calls.Launch) string {
+	if len(l.Out.Extents) == 0 {
+		return "{1}"
+	}
+	return extents(l.Out.Extents)
 }

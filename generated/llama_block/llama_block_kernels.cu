@@ -44,11 +44,11 @@ struct Rope {
 
 // spec.yaml:28:5 rope
 struct Rope2 {
-  hirgen::Scattered<bf16> Rq_low_rounded;
-  hirgen::Scattered<const bf16> Rq_first;
-  hirgen::Scattered<const fp32> Rq_cos;
-  hirgen::Scattered<const bf16> Rq_second;
-  hirgen::Scattered<const fp32> Rq_sin;
+  hirgen::Scattered<bf16, 2> Rq_low_rounded;
+  hirgen::Scattered<const bf16, 2> Rq_first;
+  hirgen::Scattered<const fp32, 2> Rq_cos;
+  hirgen::Scattered<const bf16, 2> Rq_second;
+  hirgen::Scattered<const fp32, 2> Rq_sin;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
@@ -60,11 +60,11 @@ struct Rope2 {
 
 // spec.yaml:28:5 rope
 struct Rope3 {
-  hirgen::Scattered<bf16> Rq_high_rounded;
-  hirgen::Scattered<const bf16> Rq_second;
-  hirgen::Scattered<const fp32> Rq_cos;
-  hirgen::Scattered<const bf16> Rq_first;
-  hirgen::Scattered<const fp32> Rq_sin;
+  hirgen::Scattered<bf16, 2> Rq_high_rounded;
+  hirgen::Scattered<const bf16, 2> Rq_second;
+  hirgen::Scattered<const fp32, 2> Rq_cos;
+  hirgen::Scattered<const bf16, 2> Rq_first;
+  hirgen::Scattered<const fp32, 2> Rq_sin;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
@@ -74,17 +74,49 @@ struct Rope3 {
   }
 };
 
+// spec.yaml:29:5 rope
+struct Rope4 {
+  hirgen::Scattered<bf16, 1> Rk_low_rounded;
+  hirgen::Scattered<const bf16, 1> Rk_first;
+  hirgen::Scattered<const fp32, 1> Rk_cos;
+  hirgen::Scattered<const bf16, 1> Rk_second;
+  hirgen::Scattered<const fp32, 1> Rk_sin;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto Rk_first_cos = row.load(Rk_first) * row.load(Rk_cos);
+    const auto Rk_second_sin = row.load(Rk_second) * row.load(Rk_sin);
+    row.store(Rk_low_rounded, Rk_first_cos - Rk_second_sin);
+  }
+};
+
+// spec.yaml:29:5 rope
+struct Rope5 {
+  hirgen::Scattered<bf16, 1> Rk_high_rounded;
+  hirgen::Scattered<const bf16, 1> Rk_second;
+  hirgen::Scattered<const fp32, 1> Rk_cos;
+  hirgen::Scattered<const bf16, 1> Rk_first;
+  hirgen::Scattered<const fp32, 1> Rk_sin;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto Rk_second_cos = row.load(Rk_second) * row.load(Rk_cos);
+    const auto Rk_first_sin = row.load(Rk_first) * row.load(Rk_sin);
+    row.store(Rk_high_rounded, Rk_second_cos + Rk_first_sin);
+  }
+};
+
 // spec.yaml:37:5 scale_softmax
 struct ScaleSoftmax {
-  hirgen::Scattered<bf16> P;
-  hirgen::Scattered<const bf16> scores;
-  hirgen::Scattered<const fp32> P_rows_b;
-  hirgen::Scattered<const fp32> P_columns;
+  hirgen::Scattered<bf16, 2> P;
+  hirgen::Scattered<const bf16, 2> scores;
+  hirgen::Scattered<const fp32, 2> P_rows_b;
+  hirgen::Scattered<const fp32, 2> P_columns;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto scaled = row.load(scores) * 0.08838835F;
-    const auto P_mask = fn::ge(row.value(P_rows_b), row.load(P_columns));
+    const auto P_mask = fn::ge(row.value(P_rows_b), row.along(P_columns));
     const auto P_causal = fn::masked(scaled, P_mask);
     const auto P_max = fn::max(row, P_causal);
     const auto P_shifted = P_causal - P_max;
@@ -111,35 +143,56 @@ struct SiluMul {
 
 void rms_norm(bf16* U1, const bf16* X, const bf16* gamma1, int64_t rows, cudaStream_t stream,
               const char* where) {
-  hirgen::launch_rows<4096>(RmsNorm{U1, X, gamma1}, rows, hirgen::accesses(U1, X, gamma1), stream, where);
+  hirgen::launch_rows<4096>(RmsNorm{U1, X, gamma1}, {rows}, hirgen::accesses(U1, X, gamma1), stream, where);
 }
 
 void rope(fp32* Rq_angles, const fp32* Rq_pairs, const fp32* Rq_at_b3, int64_t rows, cudaStream_t stream,
           const char* where) {
-  hirgen::launch_rows<64>(Rope{Rq_angles, Rq_pairs, Rq_at_b3}, rows, hirgen::accesses(Rq_angles, Rq_pairs),
+  hirgen::launch_rows<64>(Rope{Rq_angles, Rq_pairs, Rq_at_b3}, {rows}, hirgen::accesses(Rq_angles, Rq_pairs),
                           stream, where);
 }
 
-void rope2(hirgen::Scattered<bf16> Rq_low_rounded, hirgen::Scattered<const bf16> Rq_first,
-           hirgen::Scattered<const fp32> Rq_cos, hirgen::Scattered<const bf16> Rq_second,
-           hirgen::Scattered<const fp32> Rq_sin, std::initializer_list<int64_t> extents, cudaStream_t stream,
+void rope2(hirgen::Scattered<bf16, 2> Rq_low_rounded, hirgen::Scattered<const bf16, 2> Rq_first,
+           hirgen::Scattered<const fp32, 2> Rq_cos, hirgen::Scattered<const bf16, 2> Rq_second,
+           hirgen::Scattered<const fp32, 2> Rq_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
            const char* where) {
-  hirgen::launch_scattered(Rope2{Rq_low_rounded, Rq_first, Rq_cos, Rq_second, Rq_sin}, extents, stream,
-                           where);
+  hirgen::launch_rows<64, 2>(Rope2{Rq_low_rounded, Rq_first, Rq_cos, Rq_second, Rq_sin}, rows,
+                             hirgen::accesses(Rq_low_rounded, Rq_first, Rq_cos, Rq_second, Rq_sin), stream,
+                             where);
 }
 
-void rope3(hirgen::Scattered<bf16> Rq_high_rounded, hirgen::Scattered<const bf16> Rq_second,
-           hirgen::Scattered<const fp32> Rq_cos, hirgen::Scattered<const bf16> Rq_first,
-           hirgen::Scattered<const fp32> Rq_sin, std::initializer_list<int64_t> extents, cudaStream_t stream,
+void rope3(hirgen::Scattered<bf16, 2> Rq_high_rounded, hirgen::Scattered<const bf16, 2> Rq_second,
+           hirgen::Scattered<const fp32, 2> Rq_cos, hirgen::Scattered<const bf16, 2> Rq_first,
+           hirgen::Scattered<const fp32, 2> Rq_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
            const char* where) {
-  hirgen::launch_scattered(Rope3{Rq_high_rounded, Rq_second, Rq_cos, Rq_first, Rq_sin}, extents, stream,
-                           where);
+  hirgen::launch_rows<64, 2>(Rope3{Rq_high_rounded, Rq_second, Rq_cos, Rq_first, Rq_sin}, rows,
+                             hirgen::accesses(Rq_high_rounded, Rq_second, Rq_cos, Rq_first, Rq_sin), stream,
+                             where);
 }
 
-void scale_softmax(hirgen::Scattered<bf16> P, hirgen::Scattered<const bf16> scores,
-                   hirgen::Scattered<const fp32> P_rows_b, hirgen::Scattered<const fp32> P_columns,
-                   std::initializer_list<int64_t> extents, cudaStream_t stream, const char* where) {
-  hirgen::launch_scattered(ScaleSoftmax{P, scores, P_rows_b, P_columns}, extents, stream, where);
+void rope4(hirgen::Scattered<bf16, 1> Rk_low_rounded, hirgen::Scattered<const bf16, 1> Rk_first,
+           hirgen::Scattered<const fp32, 1> Rk_cos, hirgen::Scattered<const bf16, 1> Rk_second,
+           hirgen::Scattered<const fp32, 1> Rk_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
+           const char* where) {
+  hirgen::launch_rows<64, 1>(Rope4{Rk_low_rounded, Rk_first, Rk_cos, Rk_second, Rk_sin}, rows,
+                             hirgen::accesses(Rk_low_rounded, Rk_first, Rk_cos, Rk_second, Rk_sin), stream,
+                             where);
+}
+
+void rope5(hirgen::Scattered<bf16, 1> Rk_high_rounded, hirgen::Scattered<const bf16, 1> Rk_second,
+           hirgen::Scattered<const fp32, 1> Rk_cos, hirgen::Scattered<const bf16, 1> Rk_first,
+           hirgen::Scattered<const fp32, 1> Rk_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
+           const char* where) {
+  hirgen::launch_rows<64, 1>(Rope5{Rk_high_rounded, Rk_second, Rk_cos, Rk_first, Rk_sin}, rows,
+                             hirgen::accesses(Rk_high_rounded, Rk_second, Rk_cos, Rk_first, Rk_sin), stream,
+                             where);
+}
+
+void scale_softmax(hirgen::Scattered<bf16, 2> P, hirgen::Scattered<const bf16, 2> scores,
+                   hirgen::Scattered<const fp32, 2> P_rows_b, hirgen::Scattered<const fp32, 2> P_columns,
+                   std::initializer_list<int64_t> rows, cudaStream_t stream, const char* where) {
+  hirgen::launch_rows<4096, 2>(ScaleSoftmax{P, scores, P_rows_b, P_columns}, rows,
+                               hirgen::accesses(P, scores, P_columns), stream, where);
 }
 
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,

@@ -246,10 +246,10 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Rq_second = Uq_ + kChunkC;  // [1, B, L, kShardG2, kSliceH, kChunkC]
   rope2({Rq_low_rounded_, {kShardG2 * kSliceH * kChunkC, kChunkC, 1}}, {Uq_, {kShardG2 * kSliceH * C, C, 1}},
         {Rq_cos_, {kChunkC, 0, 1}}, {Rq_second, {kShardG2 * kSliceH * C, C, 1}}, {Rq_sin_, {kChunkC, 0, 1}},
-        {L, kSliceH, kChunkC}, caller, kRopeRqLowRounded);
+        {L, kSliceH}, caller, kRopeRqLowRounded);
   rope3({Rq_high_rounded_, {kShardG2 * kSliceH * kChunkC, kChunkC, 1}},
         {Rq_second, {kShardG2 * kSliceH * C, C, 1}}, {Rq_cos_, {kChunkC, 0, 1}},
-        {Uq_, {kShardG2 * kSliceH * C, C, 1}}, {Rq_sin_, {kChunkC, 0, 1}}, {L, kSliceH, kChunkC}, caller,
+        {Uq_, {kShardG2 * kSliceH * C, C, 1}}, {Rq_sin_, {kChunkC, 0, 1}}, {L, kSliceH}, caller,
         kRopeRqHighRounded);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uk_, {2, {D * kShardL, kShardG2 * C}, {kShardG2 * C, 1}},
                        QKV_ + kShardH * C, {2, {D * kShardL, kShardG2 * C}, {kShardG * C, 1}}, caller,
@@ -260,10 +260,10 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                        {2, {L * kSliceH, kChunkC}, {kChunkC + kChunkC, 1}}, Rq_high_rounded_,
                        {2, {L * kSliceH, kChunkC}, {kChunkC, 1}}, caller, kConcatRq);
   bf16* Rk_second = Uk_ + kChunkC;  // [1, B, L, kShardG2, kChunkC]
-  rope2({Rk_low_rounded_, {kShardG2 * kChunkC, 1}}, {Uk_, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
-        {Rk_second, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L, kChunkC}, caller, kRopeRkLowRounded);
-  rope3({Rk_high_rounded_, {kShardG2 * kChunkC, 1}}, {Rk_second, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
-        {Uk_, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L, kChunkC}, caller, kRopeRkHighRounded);
+  rope4({Rk_low_rounded_, {kShardG2 * kChunkC, 1}}, {Uk_, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
+        {Rk_second, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L}, caller, kRopeRkLowRounded);
+  rope5({Rk_high_rounded_, {kShardG2 * kChunkC, 1}}, {Rk_second, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
+        {Uk_, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L}, caller, kRopeRkHighRounded);
 
   // In the order in which Matmul reads it.
   hirgen::launch_unary(
@@ -279,7 +279,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                        {2, {L, kChunkC}, {kShardG2 * kChunkC, 1}}, caller, kConcatRk);
   gemm(context_, scores_plan_, Q_packed_, Rk_, scores_, workspace_, caller, kMatmulScores);
   scale_softmax({P_, {B * kShardG2 * L * L, L, 1}}, {scores_, {B * kShardG2 * L * L, L, 1}},
-                {P_rows_, {0, 1, 0}}, {P_columns_, {0, 0, 1}}, {kSliceH, L, L}, caller, kScaleSoftmaxP);
+                {P_rows_, {0, 1, 0}}, {P_columns_, {0, 0, 1}}, {kSliceH, L}, caller, kScaleSoftmaxP);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uv_, {2, {D * kShardL, kShardG2 * C}, {kShardG2 * C, 1}},
                        QKV_ + kShardH * C + kShardG2 * C, {2, {D * kShardL, kShardG2 * C}, {kShardG * C, 1}},
                        caller, kSliceUv);

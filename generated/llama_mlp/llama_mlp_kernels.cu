@@ -45,7 +45,7 @@ struct SiluMul {
 
 void rms_norm(bf16* U, const bf16* X, const bf16* gamma, int64_t rows, cudaStream_t stream,
               const char* where) {
-  hirgen::launch_rows<4096>(RmsNorm{U, X, gamma}, rows, hirgen::accesses(U, X, gamma), stream, where);
+  hirgen::launch_rows<4096>(RmsNorm{U, X, gamma}, {rows}, hirgen::accesses(U, X, gamma), stream, where);
 }
 
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,

@@ -37,7 +37,7 @@ struct LayerNorm {
 
 void layer_norm(bf16* U, const bf16* V, const bf16* gamma, const bf16* beta, int64_t rows,
                 cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(LayerNorm{U, V, gamma, beta}, rows, hirgen::accesses(U, V, gamma, beta), stream,
+  hirgen::launch_rows<8192>(LayerNorm{U, V, gamma, beta}, {rows}, hirgen::accesses(U, V, gamma, beta), stream,
                             where);
 }
 

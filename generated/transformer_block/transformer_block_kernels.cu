@@ -53,12 +53,12 @@ struct ScaleSoftmax {
 
 void layer_norm(bf16* U1, const bf16* X, const bf16* gamma1, const bf16* beta1, int64_t rows,
                 cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(LayerNorm{U1, X, gamma1, beta1}, rows, hirgen::accesses(U1, X, gamma1, beta1),
+  hirgen::launch_rows<8192>(LayerNorm{U1, X, gamma1, beta1}, {rows}, hirgen::accesses(U1, X, gamma1, beta1),
                             stream, where);
 }
 
 void scale_softmax(bf16* P, const bf16* scores, int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<2048>(ScaleSoftmax{P, scores}, rows, hirgen::accesses(P, scores), stream, where);
+  hirgen::launch_rows<2048>(ScaleSoftmax{P, scores}, {rows}, hirgen::accesses(P, scores), stream, where);
 }
 
 }  // namespace hirgen_transformer_block

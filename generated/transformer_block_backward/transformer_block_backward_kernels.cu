@@ -130,25 +130,25 @@ void gelu_grad_mul(bf16* dZ, const bf16* Z, const bf16* dA, int64_t elements, cu
 }
 
 void normalize(bf16* N2, const bf16* X1, int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(Normalize{N2, X1}, rows, hirgen::accesses(N2, X1), stream, where);
+  hirgen::launch_rows<8192>(Normalize{N2, X1}, {rows}, hirgen::accesses(N2, X1), stream, where);
 }
 
 void mul_add(bf16* U2, const bf16* N2, const bf16* gamma2, const bf16* beta2, int64_t rows,
              cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(MulAdd{U2, N2, gamma2, beta2}, rows, hirgen::accesses(U2, N2, gamma2, beta2),
+  hirgen::launch_rows<8192>(MulAdd{U2, N2, gamma2, beta2}, {rows}, hirgen::accesses(U2, N2, gamma2, beta2),
                             stream, where);
 }
 
 void mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, const bf16* X1, const bf16* dY,
                             int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(MulNormalizeGradAdd{dX1, dU2, gamma2, X1, dY}, rows,
+  hirgen::launch_rows<8192>(MulNormalizeGradAdd{dX1, dU2, gamma2, X1, dY}, {rows},
                             hirgen::accesses(dX1, dU2, gamma2, X1, dY), stream, where);
 }
 
 void softmax_grad_scale(bf16* dscores, const bf16* dP, const bf16* P, int64_t rows, cudaStream_t stream,
                         const char* where) {
-  hirgen::launch_rows<2048>(SoftmaxGradScale{dscores, dP, P}, rows, hirgen::accesses(dscores, dP, P), stream,
-                            where);
+  hirgen::launch_rows<2048>(SoftmaxGradScale{dscores, dP, P}, {rows}, hirgen::accesses(dscores, dP, P),
+                            stream, where);
 }
 
 void add_add(bf16* dU1p, const bf16* dU1q, const bf16* dU1k, const bf16* dU1v, int64_t elements,

@@ -42,6 +42,10 @@ const (
 	ForRow     = "row"     // each row: it stands for all columns
 )
 
+// InPositions is the type of an operand of a kernel that is in no memory: its elements are where they
+// would be.
+const InPositions = "positions"
+
 // What a program declares.
 type (
 	// Param is a parameter of the spec.
@@ -110,17 +114,16 @@ type (
 		Label                     string
 	}
 	// Kernel is a kernel of the program's own: one row of its result is Body of a row of its operands.
-	// All values are fp32 on the way. With neither Columns nor Views, operands are runs of as many
-	// elements, and all of them are one row.
+	// All values are fp32 on the way. Without Columns, operands are runs of as many elements, and all
+	// of them are one row. The first operands are results: those of the steps with their names.
 	Kernel struct {
 		Name     string
 		Columns  int64 // of a row
-		Views    bool  // operands are strided; the last extent is that of a row
-		Out      string
-		OutType  domain.DType
-		OutUse   string   // what there is of the result, as Uses
+		Views    bool  // operands are strided along Axes that lead from row to row, and then along a row
+		Axes     int64
+		Results  int64
 		Operands []string // their names in Body
-		Types    []string // their element types
+		Types    []string // their element types; or InPositions
 		Uses     []string // ForElement, ForColumn or ForRow
 		Body     string   `text:"quoted"` // domain.Body as text
 		Where    string   `text:"quoted"` // the statement of the spec that it is for, for a comment
@@ -154,7 +157,7 @@ type (
 
 // Steps is what a kernel computes.
 func (k *Kernel) Steps() domain.Body {
-	body, _ := domain.ParseBody(k.Body, k.Operands)
+	body, _ := domain.ParseBody(k.Body, k.Operands[min(int(k.Results), len(k.Operands)):])
 	return body
 }
 

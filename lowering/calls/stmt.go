@@ -172,7 +172,8 @@ type (
 		On           Stream
 	}
 	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). Kernel positions, without
-	// operands, counts from First on. Without Fn it launches one of the program's own, which knows its types.
+	// operands, counts from First on. Without Fn it launches one of the program's own, which knows its types:
+	// In then begins with the other results, if there are any.
 	Launch struct {
 		Info
 		Kernel   string // "unary", "binary", "reduce", "positions", or a Kernel

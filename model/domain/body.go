@@ -2,15 +2,19 @@ package domain
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// A Step of a kernel is one operation on rows: a function of one operand or two, element by element,
-// or the fold of a row to one value ("sum", "max", "min", "prod" of one operand).
+// A Step of a kernel is one operation on rows: a function of one operand or two, element by element;
+// the fold of a row to one value ("sum", "max", "min", "prod" of one operand); as the last one the "concat"
+// of several, one behind the other; or "positions(k)" of none: the index along the axis k before the last
+// one, so that k = 0 counts columns.
 type Step struct {
 	Name string // of the value: as the spec calls the tensor that it stands for
 	Fn   string // as specs spell it: "silu", "scale(0.125)", "mul"
 	Args []int  // what it reads: operands of the kernel by their place, behind them earlier steps
+	Also bool   // a result of the kernel, beside the last step
 }
 
 // Folds reports whether a step makes one value of a row.
@@ -18,12 +22,29 @@ func (s Step) Folds() bool {
 	return len(s.Args) == 1 && slices.Contains([]string{"sum", "max", "min", "prod"}, s.Fn)
 }
 
+// Positions is the axis that a step counts along, from the last one; ok is false for other steps.
+func (s Step) Positions() (back int, ok bool) {
+	name, constant := SplitFn(s.Fn)
+	back, err := strconv.Atoi(constant)
+	return back, len(s.Args) == 0 && name == "positions" && err == nil && back >= 0
+}
+
+// Concats reports whether a step is several values, one behind the other.
+func (s Step) Concats() bool { return len(s.Args) > 0 && s.Fn == "concat" }
+
 // Known reports whether there is such a function of as many operands.
 func (s Step) Known() bool {
-	if len(s.Args) == 2 {
-		return BinaryFns[s.Fn] != nil
+	switch len(s.Args) {
+	case 0:
+		_, positions := s.Positions()
+		return positions
+	case 1:
+		return UnaryFn(s.Fn) != nil || s.Folds() || s.Concats()
+	case 2:
+		return BinaryFns[s.Fn] != nil || s.Concats()
+	default:
+		return s.Concats()
 	}
-	return len(s.Args) == 1 && (UnaryFn(s.Fn) != nil || s.Folds())
 }
 
 // A Body is what a kernel computes of each row of its operands: the value of its last step. All values
@@ -35,22 +56,57 @@ type Body []Step
 func (b Body) Rows(operands []bool) []bool {
 	rows := slices.Clone(operands)
 	for _, s := range b {
-		wide := !s.Folds() && slices.ContainsFunc(s.Args, func(i int) bool { return rows[i] })
+		back, positions := s.Positions()
+		wide := positions && back == 0 || s.Concats()
+		wide = wide || !s.Folds() && slices.ContainsFunc(s.Args, func(i int) bool { return rows[i] })
 		rows = append(rows, wide)
 	}
 	return rows
 }
 
-// Row computes the result of one row. An operand of one element stands for all columns.
-func (b Body) Row(operands [][]float64) []float64 {
-	values := slices.Clone(operands)
-	for _, s := range b {
-		values = append(values, s.of(values))
+// Results are the steps whose values are results: the last one, and before it those that also are.
+func (b Body) Results() []int {
+	results := []int{len(b) - 1}
+	for i, s := range b {
+		if s.Also {
+			results = append(results, i)
+		}
 	}
-	return values[len(values)-1]
+	return results
 }
 
-func (s Step) of(values [][]float64) []float64 {
+// Row computes one row of so many columns: the values of the operands, and then of each step. An
+// operand of one element stands for all columns; at says which row it is, as positions count.
+func (b Body) Row(operands [][]float64, columns int64, at func(back int) int64) [][]float64 {
+	values := slices.Clone(operands)
+	for _, s := range b {
+		back, positions := s.Positions()
+		switch {
+		case positions && back == 0:
+			ramp := make([]float64, columns)
+			for c := range ramp {
+				ramp[c] = float64(c)
+			}
+			values = append(values, ramp)
+		case positions:
+			values = append(values, []float64{float64(at(back))})
+		default:
+			values = append(values, s.of(values, columns))
+		}
+	}
+	return values
+}
+
+func (s Step) of(values [][]float64, columns int64) []float64 {
+	if s.Concats() {
+		var all []float64
+		for _, arg := range s.Args {
+			for c := range columns {
+				all = append(all, values[arg][min(int(c), len(values[arg])-1)])
+			}
+		}
+		return all
+	}
 	a := values[s.Args[0]]
 	if s.Folds() {
 		fn, folded := BinaryFns[s.Fn], a[0]
@@ -86,7 +142,10 @@ func (b Body) Text(operands []string) string {
 		for _, a := range s.Args {
 			args = append(args, names[a])
 		}
-		steps[i] = s.Name + " = " + fn + "(" + strings.Join(args, ", ") + ")"
+		if s.Also {
+			steps[i] = "also "
+		}
+		steps[i] += s.Name + " = " + fn + "(" + strings.Join(args, ", ") + ")"
 		names = append(names, s.Name)
 	}
 	return strings.Join(steps, ", ")
@@ -103,6 +162,7 @@ func ParseBody(text string, operands []string) (b Body, ok bool) {
 			return nil, false
 		}
 		s := Step{Name: name, Fn: fn}
+		s.Name, s.Also = strings.CutPrefix(name, "also ")
 		for i, arg := range strings.Split(list, ", ") {
 			at := slices.Index(names, arg)
 			if at < 0 && i == 0 {
@@ -114,7 +174,7 @@ func ParseBody(text string, operands []string) (b Body, ok bool) {
 		if slices.Contains(s.Args, -1) || !s.Known() {
 			return nil, false
 		}
-		b, names = append(b, s), append(names, name)
+		b, names = append(b, s), append(names, s.Name)
 		if text = rest; text != "" {
 			if text, ok = strings.CutPrefix(rest, ", "); !ok {
 				return nil, false

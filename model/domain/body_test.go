@@ -22,7 +22,7 @@ func parsed(t *testing.T, text string, operands ...string) domain.Body {
 
 func TestBodyOfElements(t *testing.T) {
 	b := parsed(t, "G = relu(Z), H = scale(0.5, G), A = mul(H, U)", "Z", "U")
-	got := b.Row([][]float64{{2, -2, 4}, {1, 1, 3}})
+	got := last(b.Row([][]float64{{2, -2, 4}, {1, 1, 3}}, 3, nil))
 	if want := []float64{1, 0, 6}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
@@ -34,7 +34,7 @@ func TestBodyOfRows(t *testing.T) {
 	if rows := b.Rows([]bool{true, true}); !slices.Equal(rows, []bool{true, true, false, false, true, true}) {
 		t.Errorf("rows %v", rows)
 	}
-	got := b.Row([][]float64{{1, 2, 3, 6}, {1, 1, 2, 2}})
+	got := last(b.Row([][]float64{{1, 2, 3, 6}, {1, 1, 2, 2}}, 4, nil))
 	if want := []float64{-2, -1, 0, 6}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
@@ -42,13 +42,30 @@ func TestBodyOfRows(t *testing.T) {
 	if rows := narrow.Rows([]bool{true}); !slices.Equal(rows, []bool{true, true, false, false}) {
 		t.Errorf("rows %v", rows)
 	}
-	if got := narrow.Row([][]float64{{0, 0}}); got[0] != float64(float32(math.Log(2))) {
+	if got := last(narrow.Row([][]float64{{0, 0}}, 2, nil)); got[0] != float64(float32(math.Log(2))) {
 		t.Errorf("%v is not log 2 in fp32", got)
 	}
 }
 
+// Halves that turn by the number of the row times that of the column, one behind the other, with a sum by the way.
+func TestBodyOfPositions(t *testing.T) {
+	b := parsed(t, "at = positions(2), c = positions(0), angle = mul(at, c), low = mul(A, angle), also s = sum(low), high = mul(B, s), Y = concat(low, high)", "A", "B")
+	if rows := b.Rows([]bool{true, true}); !slices.Equal(rows, []bool{true, true, false, true, true, true, false, true, true}) {
+		t.Errorf("rows %v", rows)
+	}
+	if results := b.Results(); !slices.Equal(results, []int{6, 4}) {
+		t.Errorf("results %v", results)
+	}
+	values := b.Row([][]float64{{1, 2, 3}, {1, 1, 2}}, 3, func(back int) int64 { return int64(back) + 1 })
+	if got, want := last(values), []float64{0, 6, 18, 24, 24, 48}; !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+}
+
+func last(values [][]float64) []float64 { return values[len(values)-1] }
+
 func TestBodiesThatAreNone(t *testing.T) {
-	for _, text := range []string{"", "G", "G = silu", "G = silu(A)", "G = nothing(Z)", "G = mul(Z)", "G = silu(Z) H = silu(Z)", "G = mul(Z, Z, Z)"} {
+	for _, text := range []string{"", "G", "G = silu", "G = silu(A)", "G = nothing(Z)", "G = mul(Z)", "G = silu(Z) H = silu(Z)", "G = mul(Z, Z, Z)", "G = positions(Z)", "G = positions(-1)", "G = concat(0.5, Z)"} {
 		if b, ok := domain.ParseBody(text, []string{"Z"}); ok {
 			t.Errorf("%q is read as %v", text, b)
 		}

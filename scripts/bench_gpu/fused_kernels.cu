@@ -115,17 +115,17 @@ void add_rows(std::vector<Case>& cases) {
   HG_CHECK(cudaMalloc(&weights, Columns * sizeof(bf16)), "");
   HG_CHECK(cudaMemset(weights, 0, Columns * sizeof(bf16)), "");
   cases.push_back({"rms_norm" + of, 2, [](bf16* const* p, int64_t n) {
-                     hirgen::launch_rows<Columns>(RmsNorm{p[0], p[1], weights, kScale}, n / Columns,
-                                                  hirgen::accesses(p[0], p[1], weights), stream,
-                                                  "");
+                     hirgen::launch_rows<Columns>(
+                         RmsNorm{p[0], p[1], weights, kScale}, {n / Columns},
+                         hirgen::accesses(p[0], p[1], weights), stream, "");
                    }});
   cases.push_back({"layer_norm" + of, 2, [](bf16* const* p, int64_t n) {
                      hirgen::launch_rows<Columns>(
-                         LayerNorm{p[0], p[1], weights, weights, kScale}, n / Columns,
+                         LayerNorm{p[0], p[1], weights, weights, kScale}, {n / Columns},
                          hirgen::accesses(p[0], p[1], weights, weights), stream, "");
                    }});
   cases.push_back({"softmax" + of, 2, [](bf16* const* p, int64_t n) {
-                     hirgen::launch_rows<Columns>(Softmax{p[0], p[1]}, n / Columns,
+                     hirgen::launch_rows<Columns>(Softmax{p[0], p[1]}, {n / Columns},
                                                   hirgen::accesses(p[0], p[1]), stream, "");
                    }});
 }

@@ -19,37 +19,31 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, k := rowsOf(s, buffers), &calls.Kernel{OutType: s.Out.DType}
-	for _, t := range s.In {
-		k.Types = append(k.Types, string(t.DType))
+	w, k := rowsOf(s, buffers), &calls.Kernel{Results: 1}
+	for _, u := range buffers {
+		k.Types = append(k.Types, string(u.typ))
 	}
 	call := &calls.Launch{Info: b.info(s, s.Kernel+"_"+s.Out.Name, s.Kernel+" of "+s.Out.Name), On: b.current}
-	whole := walk{make([]extents.Quantity, 1), make([][]extents.Quantity, len(buffers))}
-	switch elements := w.outer.then(w.row).merged(); {
-	case elements.dense() && !slices.ContainsFunc(s.Body, domain.Step.Folds):
-		k.OutUse, k.Uses = calls.ForElement, slices.Repeat([]string{calls.ForElement}, len(s.In))
+	elements := w.outer.then(w.row).merged()
+	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) // rows mean nothing
+	switch {
+	case whole && elements.dense():
+		k.Uses = slices.Repeat([]string{calls.ForElement}, len(buffers))
 		call.Elements = elements.extents[0].Expr
 	case w.dense():
-		k.Columns, k.OutUse = w.columns().Size, w.use(0)
-		for i := range s.In {
-			k.Uses = append(k.Uses, w.use(i+1))
-		}
+		k.Columns, k.Uses = w.columns().Size, w.uses(rowsWalk.denseUse)
 		call.Elements = w.rows().Expr
 	default:
-		whole = w.outer.then(w.row)
-		if err := b.check(s, whole); err != nil {
-			return nil, err
+		if last := len(elements.extents) - 1; whole {
+			w = elements.split(last)
 		}
-		k.Views, k.OutUse = true, forRows(!s.FoldsRows())
-		for _, wide := range s.HasRows() {
-			k.Uses = append(k.Uses, forRows(wide))
-		}
+		k.Views, k.Columns, k.Axes, k.Uses = true, w.columns().Size, int64(len(w.outer.extents)), w.uses(rowsWalk.use)
 	}
 	call.Kernel = b.kernel(s, k)
 	for i, buf := range buffers {
 		at := calls.Operand{At: b.pointer(buf)}
 		if k.Views {
-			at.Extents, at.Strides = exprs(whole.extents), exprs(whole.strides[i])
+			at.Strides = exprs(slices.Concat(w.outer.strides[i], w.row.strides[i]))
 		}
 		if i == 0 {
 			call.Out = at
@@ -57,19 +51,23 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 			call.In = append(call.In, at)
 		}
 	}
-	return []calls.Stmt{call}, nil
-}
-
-// forRows is how a kernel uses an operand that has an element for each column, or one for each row.
-func forRows(wide bool) string {
-	if wide {
-		return calls.ForElement
+	if k.Views {
+		call.Out.Extents = exprs(w.outer.extents)
 	}
-	return calls.ForRow
+	return []calls.Stmt{call}, nil
 }
 
 // rowsWalk is a walk over rows, and inside of them over columns, which no axis is joined with.
 type rowsWalk struct{ outer, row walk }
+
+// split takes an axis of a walk for that of the rows.
+func (w walk) split(axis int) rowsWalk {
+	rows := rowsWalk{walk{extents: w.extents[:axis]}, walk{extents: w.extents[axis:]}}
+	for _, strides := range w.strides {
+		rows.outer.strides, rows.row.strides = append(rows.outer.strides, strides[:axis]), append(rows.row.strides, strides[axis:])
+	}
+	return rows
+}
 
 // rowsOf aligns the operands of a fused kernel, the result first.
 func rowsOf(s *hostir.Fused, buffers []*buffer) rowsWalk {
@@ -111,19 +109,19 @@ func (w rowsWalk) rows() extents.Quantity {
 // dense reports whether each operand has its rows one after the other, or a row or an element that
 // stands for all.
 func (w rowsWalk) dense() bool {
-	if len(w.outer.extents) > 1 {
-		return false
-	}
-	for v := range w.row.strides {
-		if w.use(v) == "" {
-			return false
-		}
-	}
-	return true
+	return len(w.outer.extents) <= 1 && !slices.Contains(w.uses(rowsWalk.denseUse), "")
 }
 
-// use says what operand v has for a row; empty where that is no run of memory.
-func (w rowsWalk) use(v int) string {
+func (w rowsWalk) uses(of func(w rowsWalk, v int) string) []string {
+	list := make([]string, len(w.row.strides))
+	for v := range list {
+		list[v] = of(w, v)
+	}
+	return list
+}
+
+// denseUse says what operand v has for a row; empty where that is no run of memory.
+func (w rowsWalk) denseUse(v int) string {
 	step, next := w.row.strides[v][0].Size, int64(1)
 	switch {
 	case len(w.outer.extents) == 1:
@@ -140,6 +138,18 @@ func (w rowsWalk) use(v int) string {
 		return calls.ForRow
 	}
 	return ""
+}
+
+// use says what operand v has for a row, whatever its strides.
+func (w rowsWalk) use(v int) string {
+	moves := func(q extents.Quantity) bool { return q.Size != 0 }
+	switch {
+	case !w.columns().IsOne() && !moves(w.row.strides[v][0]):
+		return calls.ForRow
+	case v > 0 && len(w.outer.extents) > 0 && !slices.ContainsFunc(w.outer.strides[v], moves):
+		return calls.ForColumn
+	}
+	return calls.ForElement
 }
 
 // kernel declares the kernel of a statement and names it. Statements that compute the same, of the same
@@ -159,18 +169,23 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel) string {
 	}
 	inner := names.NewTable()
 	inner.Reserve(append(kernelNames, s.Names...)...)
+	var operands, results []string
 	for _, name := range s.Names {
 		inner.Reserve(name + "_row")
 		inner.Release(name, name)
-		k.Operands = append(k.Operands, inner.Local(name))
+		operands = append(operands, inner.Local(name))
 	}
 	for i := range body {
 		body[i].Name = inner.Local(s.Body[i].Name)
 	}
-	k.Name, k.Out, k.Body, k.Where = b.names.Local(s.Kernel), body[len(body)-1].Name, body.Text(k.Operands), At(s.Pos, s.Kernel)
+	for _, i := range body.Results() {
+		results = append(results, body[i].Name)
+	}
+	k.Operands = slices.Concat(results, operands)
+	k.Name, k.Body, k.Where = b.names.Local(s.Kernel), body.Text(operands), At(s.Pos, s.Kernel)
 	b.kernels[key], b.out.Kernels = k.Name, append(b.out.Kernels, k)
 	return k.Name
 }
 
 // kernelNames are those that the text of a kernel has for itself.
-var kernelNames = []string{"row", "Row", "fn", "rows", "elements", "extents"}
+var kernelNames = []string{"row", "Row", "fn", "rows", "elements"}

@@ -1,7 +1,11 @@
 package interp
 
 import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // rowsView is an operand of a kernel of the program's own: where its rows start, and how far apart
@@ -13,67 +17,104 @@ type rowsView struct {
 
 // fused is the work of such a kernel, row by row.
 func (r *rank) fused(s *calls.Launch, k *calls.Kernel) (func() error, error) {
+	columns := k.Columns
+	if columns == 0 {
+		columns, _ = r.eval(s, s.Elements)
+	}
 	operands := make([]rowsView, 1+len(s.In))
 	for i, o := range append([]calls.Operand{s.Out}, s.In...) {
-		use := append([]string{k.OutUse}, k.Uses...)[i]
 		var err error
-		if operands[i], err = r.rows(s, k, o, use); err != nil {
+		if operands[i], err = r.rows(s, k, o, k.Uses[i], columns); err != nil {
 			return nil, err
 		}
 	}
-	out, body := operands[0], k.Steps()
-	columns := k.Columns
-	switch {
-	case k.Views:
-		columns, _ = r.eval(s, s.Out.Extents[len(s.Out.Extents)-1])
-	case columns == 0:
-		columns, _ = r.eval(s, s.Elements)
+	results, body := operands[:k.Results], k.Steps()
+	made := make([]int, len(results)) // which value each result is
+	for i := range results {
+		named := func(step domain.Step) bool { return step.Name == k.Operands[i] }
+		made[i] = len(operands) - len(results) + slices.IndexFunc(body, named)
 	}
 	return func() error {
-		each(out.extents, func(index []int64) {
-			rows := make([][]float64, len(s.In))
-			for i, in := range operands[1:] {
-				at := in.offset(index)
-				rows[i] = []float64{in.data[at]}
-				for c := int64(1); c < columns && in.step != 0; c++ {
-					rows[i] = append(rows[i], in.data[at+c*in.step])
-				}
+		each(results[0].extents, func(index []int64) {
+			rows := make([][]float64, 0, len(operands))
+			for _, in := range operands[k.Results:] {
+				rows = append(rows, in.row(index, columns))
 			}
-			at := out.offset(index)
-			for c, value := range body.Row(rows) {
-				out.data[at+int64(c)*out.step] = k.OutType.Round(value)
+			values := body.Row(rows, columns, nil)
+			for i, out := range results {
+				at := out.offset(index)
+				for c := range columns {
+					value := values[made[i]][min(int(c), len(values[made[i]])-1)]
+					out.data[at+c*out.step] = domain.DType(k.Types[i]).Round(value)
+				}
 			}
 		})
 		return nil
 	}, nil
 }
 
-// rows resolves an operand.
-func (r *rank) rows(s *calls.Launch, k *calls.Kernel, o calls.Operand, use string) (v rowsView, err error) {
-	if k.Views {
-		if v.view, err = r.view(s, o); err == nil {
-			last := len(v.extents) - 1
-			v.step = v.strides[last]
-			v.extents, v.strides = v.extents[:last], v.strides[:last]
+// row reads a row; positions are offsets themselves.
+func (v rowsView) row(index []int64, columns int64) []float64 {
+	at, row := v.offset(index), []float64{}
+	for c := int64(0); c < columns && (c == 0 || v.step != 0); c++ {
+		if v.data == nil {
+			row = append(row, float64(at+c*v.step))
+		} else {
+			row = append(row, v.data[at+c*v.step])
 		}
+	}
+	return row
+}
+
+// rows resolves an operand.
+func (r *rank) rows(s *calls.Launch, k *calls.Kernel, o calls.Operand, use string, columns int64) (v rowsView, err error) {
+	if k.Views {
+		var extents, strides []int64
+		if extents, err = r.numbers(s, s.Out.Extents); err != nil {
+			return v, err
+		}
+		if strides, err = r.numbers(s, o.Strides); err != nil {
+			return v, err
+		}
+		v.extents, v.strides, v.step = extents, strides[:len(extents)], strides[len(extents)]
+		if use == calls.ForRow {
+			v.step = 0
+		}
+	} else {
+		count := int64(1)
+		if k.Columns > 0 {
+			if count, err = r.eval(s, s.Elements); err != nil {
+				return v, err
+			}
+		}
+		v.extents = []int64{count}
+		switch use {
+		case calls.ForElement:
+			v.strides, v.step = []int64{columns}, 1
+		case calls.ForColumn:
+			v.strides, v.step = []int64{0}, 1
+		default:
+			v.strides, v.step = []int64{1}, 0
+		}
+	}
+	if v.place, err = r.at(s, o.At); err != nil || o.At.Base == "" {
 		return v, err
 	}
-	count, err := r.eval(s, s.Elements)
-	if err != nil {
-		return v, err
+	last := (columns - 1) * v.step
+	for i, extent := range v.extents {
+		last += (extent - 1) * v.strides[i]
 	}
-	v.extents, v.strides, v.step = []int64{count}, []int64{k.Columns}, 1
-	elements := count * k.Columns
-	switch {
-	case k.Columns == 0:
-		v.extents, elements = []int64{1}, count
-	case use == calls.ForColumn:
-		v.strides, elements = []int64{0}, k.Columns
-	case use == calls.ForRow:
-		v.strides, v.step, elements = []int64{1}, 0, count
-	}
-	if v.place, err = r.at(s, o.At); err == nil {
-		_, err = r.run(s, v.place, elements)
-	}
+	_, err = r.run(s, v.place, last+1)
 	return v, err
+}
+
+func (r *rank) numbers(s calls.Stmt, list []expr.Expr) (values []int64, err error) {
+	for _, e := range list {
+		value, err := r.eval(s, e)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
 }

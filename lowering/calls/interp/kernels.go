@@ -15,27 +15,25 @@ type view struct {
 // view resolves an operand.
 func (r *rank) view(s *calls.Launch, o calls.Operand) (view, error) {
 	at, err := r.at(s, o.At)
+	if err != nil {
+		return view{}, err
+	}
 	v := view{place: at}
 	extents, strides := o.Extents, o.Strides
 	if s.Elements != nil {
 		extents, strides = []expr.Expr{s.Elements}, []expr.Expr{expr.Int(1)}
 	}
 	last := int64(0)
-	for i := range extents {
-		extent, err := r.eval(s, extents[i])
-		if err != nil {
-			return v, err
-		}
-		stride, err := r.eval(s, strides[i])
-		if err != nil {
-			return v, err
-		}
-		v.extents, v.strides = append(v.extents, extent), append(v.strides, stride)
-		last += (extent - 1) * stride
+	if v.extents, err = r.numbers(s, extents); err != nil {
+		return v, err
 	}
-	if err == nil {
-		_, err = r.run(s, at, last+1)
+	if v.strides, err = r.numbers(s, strides); err != nil {
+		return v, err
 	}
+	for i, extent := range v.extents {
+		last += (extent - 1) * v.strides[i]
+	}
+	_, err = r.run(s, at, last+1)
 	return v, err
 }
 

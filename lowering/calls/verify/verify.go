@@ -75,7 +75,7 @@ func (v *verifier) names() {
 			}
 		}
 		if l, ok := s.(*calls.Launch); ok && l.Own() {
-			if k := v.program.Kernel(l); k == nil || len(k.Operands) != len(l.In) || k.Steps() == nil {
+			if k := v.program.Kernel(l); k == nil || len(k.Operands) != 1+len(l.In) || k.Steps() == nil {
 				v.fail(s, "no kernel of %d operands is called %s", len(l.In), l.Kernel)
 			}
 		}

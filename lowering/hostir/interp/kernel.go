@@ -101,7 +101,8 @@ func fused(s *hostir.Fused, out *view, in []*view) func() error {
 					rows[i] = append(rows[i], v.data[at[i+1]+c*steps[i]])
 				}
 			}
-			for c, value := range s.Body.Row(rows) {
+			values := s.Body.Row(rows, columns, nil)
+			for c, value := range values[len(values)-1] {
 				to := at[0]
 				if result >= 0 {
 					to += int64(c) * out.Stride[result]

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <numeric>
+#include <type_traits>
 
 #include "hirgen/error.hpp"
 #include "hirgen/parallel_for.hpp"
@@ -22,11 +25,27 @@ struct Accesses {
   bool aligned;
 };
 
+/// The elements of an operand, and whether its rows start at multiples of 16 bytes.
+template <typename T>
+T element_of(T* operand);
+template <typename T, int A>
+T element_of(const Scattered<T, A>& operand);
+template <typename T>
+bool aligned(T* operand) {
+  return reinterpret_cast<uintptr_t>(operand) % 16 == 0;
+}
+template <typename T, int A>
+bool aligned(const Scattered<T, A>& operand) {
+  const auto whole = [](int64_t stride) { return stride * int64_t{sizeof(T)} % 16 == 0; };
+  return aligned(operand.data) && std::all_of(operand.stride, operand.stride + A, whole) &&
+         operand.stride[A] == 1;
+}
+
 /// The accesses of a kernel with these operands: 16 bytes of the smallest element type.
-template <typename... T>
-auto accesses(T*... operands) {
-  constexpr int kWidth = 16 / static_cast<int>(std::min({sizeof(T)...}));
-  return Accesses<kWidth, sizeof...(T)>{((reinterpret_cast<uintptr_t>(operands) % 16 == 0) && ...)};
+template <typename... Operand>
+auto accesses(const Operand&... operands) {
+  constexpr int kWidth = 16 / static_cast<int>(std::min({sizeof(element_of(operands))...}));
+  return Accesses<kWidth, sizeof...(Operand)>{(aligned(operands) && ...)};
 }
 
 #ifdef __CUDACC__
@@ -49,19 +68,20 @@ void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const cha
   HG_CHECK(cudaGetLastError(), where);
 }
 
-/// The threads of a row of so many accesses: they have four each, and blocks are small. An SM then
-/// has several, and while one waits for the others of its row, another one reads.
-constexpr int row_threads(int64_t chunks) {
-  int threads = 32;
-  while (threads < 1024 && threads * 4 < chunks) threads *= 2;
+/// The threads of a row of so many accesses: up to 32 have one each, more have four, and blocks are
+/// small. An SM then has several, and while one waits for the others of its row, another one reads.
+constexpr int row_threads(int64_t accesses) {
+  int threads = 1;
+  while (threads < 32 && threads < accesses) threads *= 2;
+  while (threads < 1024 && threads * 4 < accesses) threads *= 2;
   return threads;
 }
 constexpr int kTileThreads = 256;
 constexpr int kStreamedThreads = 512;
 /// The most accesses of a thread to a row in registers.
 constexpr int64_t kMostChunks = 8;
-/// Rows of one warp share a block.
-constexpr int rows_of_block(int threads) { return threads == 32 ? 4 : 1; }
+/// Rows of one warp or less share a block.
+constexpr int rows_of_block(int threads) { return threads <= 32 ? 128 / threads : 1; }
 
 HG_HOST_DEVICE inline int64_t row_of_block() {
 #ifdef __CUDA_ARCH__
@@ -77,7 +97,7 @@ template <int T, int Rows, typename Block>
 void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const char* where) {
   parallel_for(n, stream, where, block);
 }
-constexpr int row_threads(int64_t /*chunks*/) { return 1; }
+constexpr int row_threads(int64_t /*accesses*/) { return 1; }
 constexpr int kTileThreads = 1;
 constexpr int kStreamedThreads = 1;
 constexpr int64_t kMostChunks = 8;
@@ -95,40 +115,48 @@ struct TileBlock {
 
   HG_HOST_DEVICE void operator()(int64_t block) const {
     const int64_t first = block * kElements;
-    RegisterRow<W, C, T> row{0, first, elements - first};
+    RegisterRow<W, C, T, 0> row({0, first, elements - first});
     body(row);
   }
 };
 
-/// A row of so many columns of dense operands, in registers.
-template <typename Body, int W, int C, int T, int64_t Columns>
+/// How many rows there are: along each of A axes.
+template <int A>
+struct Rows {
+  int64_t extent[A + 1] = {1};
+
+  Rows(std::initializer_list<int64_t> extents) {
+    std::copy(extents.begin(), extents.end(), extent);
+  }
+  int64_t count() const {
+    return std::accumulate(extent, extent + std::max(A, 1), int64_t{1}, std::multiplies<>());
+  }
+  /// The index of a row along each axis.
+  HG_HOST_DEVICE void find(int64_t row, int64_t (&at)[A + 1]) const {
+    auto outer = static_cast<uint32_t>(row);
+    HG_UNROLL
+    for (int d = A - 1; d >= 0; --d) {
+      const auto along = static_cast<uint32_t>(extent[d]);
+      at[d] = outer % along;
+      outer /= along;
+    }
+  }
+};
+
+/// A row of so many columns: Row says how it is read.
+template <typename Body, typename Row, int T, int64_t Columns, int A>
 struct RowBlock {
   static constexpr int kRows = rows_of_block(T);
   Body body;
-  int64_t rows;
+  int64_t count;
+  Rows<A> rows;
 
   HG_HOST_DEVICE void operator()(int64_t block) const {
     const int64_t index = block * kRows + row_of_block();
-    if (index >= rows) return;
-    RegisterRow<W, C, T> row{index, index * Columns, Columns};
-    body(row);
-  }
-};
-
-/// A row of any operands, W elements at a time. Its extents, the last of which is along the row.
-template <typename Body, int W, int T>
-struct StreamedBlock {
-  Body body;
-  int axes;
-  int64_t extent[kMaxAxes];
-
-  HG_HOST_DEVICE void operator()(int64_t block) const {
-    const int64_t columns = extent[axes - 1];
-    StreamedRow<W, T> row{block, block * columns, columns, axes - 1};
-    for (int d = axes - 2; d >= 0; --d) {
-      row.at[d] = block % extent[d];
-      block /= extent[d];
-    }
+    if (index >= count) return;
+    RowPlace<A> place{index, index * Columns, Columns};
+    rows.find(index, place.at);
+    Row row(place);
     body(row);
   }
 };
@@ -149,42 +177,32 @@ void launch_elements(const Body& body, int64_t elements, Accesses<W, O> accesses
   }
 }
 
-/// Runs the body on each of `rows` rows: operands are dense and have a row of so many columns for
-/// each, one such row, or an element for each row.
-template <int64_t Columns, typename Body, int W, int O>
-void launch_rows(const Body& body, int64_t rows, Accesses<W, O> accesses, cudaStream_t stream,
-                 const char* where) {
-  if constexpr (Columns % W == 0) {
-    constexpr int64_t kAccesses = Columns / W;
-    constexpr int kThreads = row_threads(kAccesses), kRows = rows_of_block(kThreads);
-    constexpr int64_t kChunks = (kAccesses + kThreads - 1) / kThreads;
-    if (accesses.aligned) {
-      if constexpr (kChunks <= kMostChunks) {
-        using Block = RowBlock<Body, W, static_cast<int>(kChunks), kThreads, Columns>;
-        return launch_blocks<kThreads, kRows>((rows + kRows - 1) / kRows, Block{body, rows}, stream,
-                                              where);
-      } else {
-        using Block = StreamedBlock<Body, W, kStreamedThreads>;
-        return launch_blocks<kStreamedThreads, 1>(rows, Block{body, 2, {rows, Columns}}, stream,
-                                                  where);
-      }
-    }
-  }
-  using Block = StreamedBlock<Body, 1, kStreamedThreads>;
-  launch_blocks<kStreamedThreads, 1>(rows, Block{body, 2, {rows, Columns}}, stream, where);
+/// Runs the body on each row, W elements at a time.
+template <int64_t Columns, int W, int A, typename Body>
+void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where) {
+  constexpr int64_t kAccesses = Columns / W;
+  constexpr int kMostThreads = row_threads(kAccesses);
+  constexpr int64_t kChunks = (kAccesses + kMostThreads - 1) / kMostThreads;
+  constexpr bool kFits = W > 1 && kChunks <= kMostChunks;
+  constexpr int kThreads = kFits ? kMostThreads : std::min(kMostThreads, kStreamedThreads);
+  using Row = std::conditional_t<kFits, RegisterRow<W, static_cast<int>(kChunks), kThreads, A>,
+                                 StreamedRow<W, kThreads, A>>;
+  constexpr int kRows = rows_of_block(kThreads);
+  const int64_t count = rows.count();
+  launch_blocks<kThreads, kRows>((count + kRows - 1) / kRows,
+                                 RowBlock<Body, Row, kThreads, Columns, A>{body, count, rows},
+                                 stream, where);
 }
 
-/// Runs the body on rows of operands that are not dense; the last extent is that of a row.
-template <typename Body>
-void launch_scattered(const Body& body, std::initializer_list<int64_t> extents, cudaStream_t stream,
-                      const char* where) {
-  StreamedBlock<Body, 1, kStreamedThreads> block{body, 0, {}};
-  int64_t rows = 1;
-  for (const int64_t extent : extents) {
-    if (block.axes > 0) rows *= block.extent[block.axes - 1];
-    block.extent[block.axes++] = extent;
+/// Runs the body on each of the rows. Dense operands have a row of so many columns for each, one
+/// such row, or an element for each row; Scattered ones have strides along the A axes of rows.
+template <int64_t Columns, int A = 0, typename Body, int W, int O>
+void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O> accesses,
+                 cudaStream_t stream, const char* where) {
+  if constexpr (Columns % W == 0) {
+    if (accesses.aligned) return launch_by<Columns, W>(body, rows, stream, where);
   }
-  launch_blocks<kStreamedThreads, 1>(rows, block, stream, where);
+  launch_by<Columns, 1>(body, rows, stream, where);
 }
 
 }  // namespace hirgen

@@ -66,12 +66,17 @@ struct Strided {
   int64_t stride[kMaxAxes] = {};
 };
 
-/// An operand of a fused kernel that is not dense: the strides of its axes, the last of which is
-/// along a row.
-template <typename T>
+/// An operand of a fused kernel that is not dense: the strides of the A axes that lead from row to
+/// row, and that along a row.
+template <typename T, int A>
 struct Scattered {
   T* data;
-  int64_t stride[kMaxAxes];
+  int64_t stride[A + 1];
+};
+/// One that is in no memory: its elements are where they would be.
+template <int A>
+struct Counted {
+  int64_t stride[A + 1];
 };
 
 /// Keeps `stream` idle for about so many microseconds, so that what another stream was given

@@ -45,6 +45,23 @@ struct Read {
   }
 };
 
+/// Numbers that are `step` apart.
+struct Ramp {
+  using Expression = void;
+  int first;
+  int step;
+
+  template <int W>
+  HG_HOST_DEVICE Lanes<W> at(Place place) const {
+    Lanes<W> x;
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) {
+      x.value[j] = static_cast<float>(first + (static_cast<int>(place.column) + j) * step);
+    }
+    return x;
+  }
+};
+
 /// Elements that a thread has read, C times `Width` of them, as they are in memory.
 template <typename T, int Width, int C>
 struct Held {

@@ -2,19 +2,22 @@
 // once, for any of these:
 //
 //   RegisterRow  a thread has its elements of the row in registers, so each is read once
-//   StreamedRow  the row is read again for each reduction: of any length, alignment and strides
+//   StreamedRow  the row is read again for each reduction: of any length and alignment
+//
+// Operands are dense, or Scattered over A axes that lead from row to row.
 //
 // The threads of a block share a row. On the CPU device one thread has all of it.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "hirgen/kernels.hpp"
 #include "hirgen/lanes.hpp"
 
 namespace hirgen {
 
-/// The threads of a block that share a row, T of them: 32, or a whole block.
+/// The threads of a block that share a row, T of them: up to 32 of a warp, or a whole block.
 template <int T>
 class Threads {
  public:
@@ -30,7 +33,14 @@ class Threads {
   HG_HOST_DEVICE float fold([[maybe_unused]] ReduceFn fn, float x) {
     if constexpr (T == 1) return x;
 #ifdef __CUDA_ARCH__
-    for (int apart = 16; apart > 0; apart /= 2) x = folded(fn, x, __shfl_xor_sync(~0U, x, apart));
+    constexpr int kShared = T < 32 ? T : 32;  // of a warp, by those of a row
+    unsigned of_row = ~0U;
+    if constexpr (T < 32) {
+      of_row = ((1U << T) - 1) << ((threadIdx.y * T + threadIdx.x) % 32 / T * T);
+    }
+    for (int apart = kShared / 2; apart > 0; apart /= 2) {
+      x = folded(fn, x, __shfl_xor_sync(of_row, x, apart));
+    }
     if constexpr (T > 32) {
       // Two buffers in turn: who writes one has passed the barrier behind the reads before.
       __shared__ float of_warps[2][T / 32];
@@ -57,35 +67,101 @@ class Threads {
   int turn_ = 0;
 };
 
-/// `columns` elements of a row, or of a tile of one, of which thread t has W at (c T + t) W for
-/// each c < C, in registers. `first` is where they start in a dense tensor.
-template <int W, int C, int T>
-struct RegisterRow {
+/// Which row of its operands it is: its number, where it starts in dense ones, how many columns it
+/// has, and its index along each of the A axes of others.
+template <int A>
+struct RowPlace {
   int64_t row;
   int64_t first;
   int64_t columns;
-  Threads<T> threads = {};
+  int64_t at[A + 1] = {};
 
-  /// Elements of a tensor that has them all. All reads are under way before the first is used.
   template <typename V>
-  HG_HOST_DEVICE Held<V, W, C> load(const V* data) const {
-    Held<V, W, C> held = {};
-    HG_UNROLL
-    for (int c = 0; c < C; ++c) {
-      if (!has(c)) continue;
-      held.packs[c] = *reinterpret_cast<const Pack<V, W>*>(data + first + place(c).column);
-    }
-    return held;
+  HG_HOST_DEVICE V* start(V* data) const {
+    return data + first;
   }
+  template <typename V>
+  HG_HOST_DEVICE V* start(const Scattered<V, A>& operand) const {
+    return operand.data + offset(operand);
+  }
+  template <typename Operand>
+  HG_HOST_DEVICE int64_t offset(const Operand& operand) const {
+    int64_t sum = 0;
+    HG_UNROLL
+    for (int d = 0; d < A; ++d) sum += at[d] * operand.stride[d];
+    return sum;
+  }
+  /// How far apart its columns are.
+  template <typename V>
+  HG_HOST_DEVICE static int64_t step(V* /*data*/) {
+    return 1;
+  }
+  template <typename V>
+  HG_HOST_DEVICE static int64_t step(const Scattered<V, A>& operand) {
+    return operand.stride[A];
+  }
+
   /// Elements that are the same for every row.
   template <typename V>
   HG_HOST_DEVICE Read<V> along(const V* data) const {
     return {data, 1};
   }
+  template <typename V>
+  HG_HOST_DEVICE Read<std::remove_const_t<V>> along(const Scattered<V, A>& operand) const {
+    return {start(operand), operand.stride[A]};
+  }
+  HG_HOST_DEVICE Ramp along(const Counted<A>& operand) const {
+    return {static_cast<int>(offset(operand)), static_cast<int>(operand.stride[A])};
+  }
+  HG_HOST_DEVICE Ramp load(const Counted<A>& operand) const { return along(operand); }
   /// The element that a tensor has for the row.
   template <typename V>
   HG_HOST_DEVICE float value(const V* data) const {
     return widen(data[row]);
+  }
+  template <typename V>
+  HG_HOST_DEVICE float value(const Scattered<V, A>& operand) const {
+    return widen(*start(operand));
+  }
+  HG_HOST_DEVICE float value(const Counted<A>& operand) const {
+    return static_cast<float>(offset(operand));
+  }
+
+ protected:
+  template <typename V>
+  HG_HOST_DEVICE void put_at(V* out, float x) const {
+    narrow(x, out[row]);
+  }
+  template <typename V>
+  HG_HOST_DEVICE void put_at(const Scattered<V, A>& out, float x) const {
+    narrow(x, *start(out));
+  }
+};
+
+/// A row, or a tile of one, of which thread t has W elements at (c T + t) W for each c < C, in
+/// registers.
+template <int W, int C, int T, int A>
+struct RegisterRow : RowPlace<A> {
+  Threads<T> threads = {};
+  HG_HOST_DEVICE explicit RegisterRow(const RowPlace<A>& place) : RowPlace<A>(place) {}
+
+  using RowPlace<A>::load;
+  /// Elements of a tensor that has them all. All reads are under way before the first is used.
+  template <typename Operand>
+  HG_HOST_DEVICE auto load(const Operand& operand) const {
+    const auto* from = this->start(operand);
+    Held<std::remove_cvref_t<decltype(*from)>, W, C> held = {};
+    HG_UNROLL
+    for (int c = 0; c < C; ++c) {
+      if (!has(c)) continue;
+      if constexpr (W > 1) {
+        using Access = std::remove_cvref_t<decltype(held.packs[c])>;
+        held.packs[c] = *reinterpret_cast<const Access*>(from + place(c).column);
+      } else {
+        held.packs[c].value[0] = from[place(c).column * this->step(operand)];
+      }
+    }
+    return held;
   }
   /// What x is, computed once for all that read it.
   template <Vector X>
@@ -98,17 +174,19 @@ struct RegisterRow {
     return kept;
   }
 
-  template <typename V, Vector X>
-  HG_HOST_DEVICE void store(V* out, const X& x) const {
+  template <typename Operand, Vector X>
+  HG_HOST_DEVICE void store(const Operand& out, const X& x) const {
+    auto* to = this->start(out);
     HG_UNROLL
     for (int c = 0; c < C; ++c) {
       if (!has(c)) continue;
-      store_as<V, W>(out, first + place(c).column, columns_of<W>(x, place(c)).value);
+      const int64_t at = place(c).column * (W > 1 ? 1 : this->step(out));
+      store_as<std::remove_reference_t<decltype(*to)>, W>(to, at, columns_of<W>(x, place(c)).value);
     }
   }
-  template <typename V>
-  HG_HOST_DEVICE void put(V* out, float x) const {
-    if (threads.index() == 0) narrow(x, out[row]);
+  template <typename Operand>
+  HG_HOST_DEVICE void put(const Operand& out, float x) const {
+    if (threads.index() == 0) this->put_at(out, x);
   }
 
   template <Vector X>
@@ -126,76 +204,45 @@ struct RegisterRow {
 
  private:
   HG_HOST_DEVICE Place place(int c) const { return {c, (int64_t{c} * T + threads.index()) * W}; }
-  HG_HOST_DEVICE bool has(int c) const { return place(c).column < columns; }
+  HG_HOST_DEVICE bool has(int c) const { return place(c).column < this->columns; }
 };
 
-/// A row that is read W elements at a time, once for each use. Of operands that are not dense,
-/// `at` is its index along each of the `axes` before the last.
-template <int W, int T>
-struct StreamedRow {
-  int64_t row;
-  int64_t first;
-  int64_t columns;
-  int axes = 0;
-  int64_t at[kMaxAxes] = {};
+/// A row that is read W elements at a time, once for each use.
+template <int W, int T, int A>
+struct StreamedRow : RowPlace<A> {
   Threads<T> threads = {};
+  HG_HOST_DEVICE explicit StreamedRow(const RowPlace<A>& place) : RowPlace<A>(place) {}
 
-  template <typename V>
-  HG_HOST_DEVICE Read<V> load(const V* data) const {
-    return {data + first, 1};
+  using RowPlace<A>::load;
+  template <typename Operand>
+  HG_HOST_DEVICE auto load(const Operand& operand) const {
+    const auto* from = this->start(operand);
+    return Read<std::remove_cvref_t<decltype(*from)>>{from, this->step(operand)};
   }
-  template <typename V>
-  HG_HOST_DEVICE Read<V> load(const Scattered<const V>& operand) const {
-    return {start(operand), operand.stride[axes]};
-  }
-  template <typename V>
-  HG_HOST_DEVICE Read<V> along(const V* data) const {
-    return {data, 1};
-  }
-  template <typename V>
-  HG_HOST_DEVICE Read<V> along(const Scattered<const V>& operand) const {
-    return load(operand);
-  }
-  template <typename V>
-  HG_HOST_DEVICE float value(const V* data) const {
-    return widen(data[row]);
-  }
-  template <typename V>
-  HG_HOST_DEVICE float value(const Scattered<const V>& operand) const {
-    return widen(*start(operand));
-  }
-
   /// x itself: there is no room for it.
   template <Vector X>
   HG_HOST_DEVICE X keep(const X& x) const {
     return x;
   }
 
-  template <typename V, Vector X>
-  HG_HOST_DEVICE void store(V* out, const X& x) const {
-    for (int64_t column = begin(); column < columns; column += T * W) {
-      store_as<V, W>(out, first + column, columns_of<W>(x, Place{0, column}).value);
+  template <typename Operand, Vector X>
+  HG_HOST_DEVICE void store(const Operand& out, const X& x) const {
+    auto* to = this->start(out);
+    for (int64_t column = begin(); column < this->columns; column += T * W) {
+      const int64_t at = column * (W > 1 ? 1 : this->step(out));
+      store_as<std::remove_reference_t<decltype(*to)>, W>(to, at,
+                                                          columns_of<W>(x, Place{0, column}).value);
     }
   }
-  template <typename V, Vector X>
-  HG_HOST_DEVICE void store(const Scattered<V>& out, const X& x) const {
-    for (int64_t column = begin(); column < columns; column += T) {
-      narrow(columns_of<1>(x, Place{0, column}).value[0], start(out)[column * out.stride[axes]]);
-    }
-  }
-  template <typename V>
-  HG_HOST_DEVICE void put(V* out, float x) const {
-    if (threads.index() == 0) narrow(x, out[row]);
-  }
-  template <typename V>
-  HG_HOST_DEVICE void put(const Scattered<V>& out, float x) const {
-    if (threads.index() == 0) narrow(x, *start(out));
+  template <typename Operand>
+  HG_HOST_DEVICE void put(const Operand& out, float x) const {
+    if (threads.index() == 0) this->put_at(out, x);
   }
 
   template <Vector X>
   HG_HOST_DEVICE float fold(ReduceFn fn, const X& x) {
     float result = identity_of(fn);
-    for (int64_t column = begin(); column < columns; column += T * W) {
+    for (int64_t column = begin(); column < this->columns; column += T * W) {
       const Lanes<W> lanes = columns_of<W>(x, Place{0, column});
       HG_UNROLL
       for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, lanes.value[j]);
@@ -205,12 +252,6 @@ struct StreamedRow {
 
  private:
   HG_HOST_DEVICE int64_t begin() const { return threads.index() * int64_t{W}; }
-  template <typename V>
-  HG_HOST_DEVICE V* start(const Scattered<V>& operand) const {
-    int64_t offset = 0;
-    for (int d = 0; d < axes; ++d) offset += at[d] * operand.stride[d];
-    return operand.data + offset;
-  }
 };
 
 }  // namespace hirgen

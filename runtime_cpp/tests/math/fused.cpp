@@ -50,8 +50,8 @@ struct LogSum {
 };
 
 struct Transposed {
-  hirgen::Scattered<float> out;
-  hirgen::Scattered<const float> X, by, rows;
+  hirgen::Scattered<float, 1> out;
+  hirgen::Scattered<const float, 1> X, by, rows;
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
     row.store(out, row.load(X) * row.load(by) + row.value(rows));
@@ -103,10 +103,11 @@ void test_rows(int64_t offset) {
   const auto* from = static_cast<const float*>(X.get());
   const auto* weights = static_cast<const bf16*>(gamma.get());
   hirgen::launch_rows<Columns>(
-      NormSoftmax{y, from, weights, static_cast<const float*>(shift.get())}, kRows,
+      NormSoftmax{y, from, weights, static_cast<const float*>(shift.get())}, {kRows},
       hirgen::accesses(y, from, weights), stream(), "test");
   auto* logs = static_cast<float*>(sums.get());
-  hirgen::launch_rows<Columns>(LogSum{logs, from}, kRows, hirgen::accesses(from), stream(), "test");
+  hirgen::launch_rows<Columns>(LogSum{logs, from}, {kRows}, hirgen::accesses(from), stream(),
+                               "test");
   std::vector<double> want, want_logs;
   for (int64_t r = 0; r < kRows; ++r) {
     double squares = 0, all = 0, exps = 0;
@@ -134,12 +135,12 @@ void test_scattered() {
   const std::vector<float> x = numbers(kRows * kColumns), b = numbers(kColumns), v = numbers(kRows);
   const Elements X(DType::kFp32, x), by(DType::kFp32, b), rows(DType::kFp32, v);
   const Elements out(DType::kFp32, kRows * kColumns);
-  const auto* from = static_cast<const float*>(X.get());
-  hirgen::launch_scattered(Transposed{{static_cast<float*>(out.get()), {kColumns, 1}},
-                                      {from, {1, kRows}},
-                                      {static_cast<const float*>(by.get()), {0, 1}},
-                                      {static_cast<const float*>(rows.get()), {1, 0}}},
-                           {kRows, kColumns}, stream(), "test");
+  const Transposed body{{static_cast<float*>(out.get()), {kColumns, 1}},
+                        {static_cast<const float*>(X.get()), {1, kRows}},
+                        {static_cast<const float*>(by.get()), {0, 1}},
+                        {static_cast<const float*>(rows.get()), {1, 0}}};
+  hirgen::launch_rows<kColumns, 1>(body, {kRows}, hirgen::accesses(body.out, body.X, body.by),
+                                   stream(), "test");
   std::vector<double> want;
   for (int64_t r = 0; r < kRows; ++r) {
     for (int64_t c = 0; c < kColumns; ++c) {
@@ -148,6 +149,74 @@ void test_scattered() {
     }
   }
   expect_near(out.read(), want, 1e-6, "transposed");
+}
+
+/// Halves of rows that turn by the number of the row times that of the column, with the sum of each
+/// row by the way.
+struct Turned {
+  hirgen::Scattered<bf16, 2> low, high;
+  hirgen::Scattered<float, 2> sums;
+  hirgen::Scattered<const bf16, 2> first, second;
+  hirgen::Counted<2> at, pairs;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto first_row = row.load(first);
+    const auto second_row = row.load(second);
+    const auto angle = row.value(at) * row.along(pairs);
+    const auto cos = row.keep(fn::cos(angle));
+    const auto sin = row.keep(fn::sin(angle));
+    row.store(low, first_row * cos - second_row * sin);
+    row.store(high, second_row * cos + first_row * sin);
+    row.put(sums, fn::sum(row, first_row + second_row));
+  }
+};
+
+/// X[r, h, 2 Half] to Y[h, r, 2 Half], and the sums [r, h].
+template <int64_t Half>
+void test_turned(int64_t offset) {
+  constexpr int64_t kRows = 5, kHeads = 3, kWide = 2 * Half;
+  const std::vector<float> x = numbers(kRows * kHeads * kWide);
+  const Elements X(DType::kBf16, x, offset), Y(DType::kBf16, kRows * kHeads * kWide, offset);
+  const Elements sums(DType::kFp32, kRows * kHeads);
+  const auto* from = static_cast<const bf16*>(X.get());
+  auto* to = static_cast<bf16*>(Y.get());
+  const Turned body{{to, {kWide, kRows * kWide, 1}},
+                    {to + Half, {kWide, kRows * kWide, 1}},
+                    {static_cast<float*>(sums.get()), {kHeads, 1, 0}},
+                    {from, {kHeads * kWide, kWide, 1}},
+                    {from + Half, {kHeads * kWide, kWide, 1}},
+                    {{1, 0, 0}},
+                    {{0, 0, 1}}};
+  hirgen::launch_rows<Half, 2>(body, {kRows, kHeads},
+                               hirgen::accesses(body.low, body.high, body.first, body.second),
+                               stream(), "test");
+  std::vector<double> want(x.size()), want_sums;
+  for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t h = 0; h < kHeads; ++h) {
+      double sum = 0;
+      for (int64_t c = 0; c < Half; ++c) {
+        const auto at = static_cast<size_t>((r * kHeads + h) * kWide + c);
+        const auto out = static_cast<size_t>((h * kRows + r) * kWide + c);
+        const double a = x[at], b = x[at + Half], angle = static_cast<double>(r * c);
+        want[out] = a * std::cos(angle) - b * std::sin(angle);
+        want[out + Half] = b * std::cos(angle) + a * std::sin(angle);
+        sum += a + b;
+      }
+      want_sums.push_back(sum);
+    }
+  }
+  const std::string of = " of halves of " + std::to_string(Half) + " at " + std::to_string(offset);
+  expect_near(Y.read(), want, 0x1p-7, "turned" + of);
+  expect_near(sums.read(), want_sums, 1e-5, "sums" + of);
+}
+
+void test_all_turned() {
+  for (const int64_t offset : {0, 1}) {
+    test_turned<8>(offset);
+    test_turned<12>(offset);
+    test_turned<64>(offset);
+    test_turned<1040>(offset);
+  }
 }
 
 /// In registers; no multiple of an access; longer than registers.
@@ -162,4 +231,6 @@ void test_all_rows() {
 
 }  // namespace
 
-int main() { return run("math_fused", {test_elements, test_all_rows, test_scattered}); }
+int main() {
+  return run("math_fused", {test_elements, test_all_rows, test_scattered, test_all_turned});
+}
