@@ -4,7 +4,7 @@ SHELL := /bin/bash
 DEVICE ?= cpu
 RANKS ?= 8
 
-.PHONY: help setup build demo test test-full soak lint fmt golden gen bench-gpu verify-gpu clean
+.PHONY: help setup build demo test test-full soak lint fmt golden gen bench-gpu bench-layers verify-gpu clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ gen: ## Bring generated/ up to date with testdata/specs/
 
 bench-gpu: build ## Compare with PyTorch on this machine's GPUs (RANKS=8); tables and JSON under build/bench/
 	@scripts/bench_gpu/bench.py --ranks $(RANKS) $(ARGS)
+
+bench-layers: build ## Layers of a model beside PyTorch (RANKS=8), 8 minutes a call; ARGS=--resume goes on
+	@scripts/bench_gpu/bench_layers.py --ranks $(RANKS) $(ARGS)
 
 verify-gpu: build ## Long checked runs and memcheck on this machine's GPUs (RANKS=8; ARGS=--resume goes on)
 	@scripts/verify_gpu.py --ranks $(RANKS) $(ARGS)

@@ -2,7 +2,6 @@
 """The benchmark of overlapped products against PyTorch, on this machine's GPUs.
 
     scripts/bench_gpu/bench.py --ranks 8 [--json FILE] [--markdown FILE] [--budget SECONDS]
-    scripts/bench_gpu/bench.py --ranks 2 --sections layers       layers of a model, layers.py
     scripts/bench_gpu/bench.py --ranks 2 --draw 1 2 3 [--drawn 4]  shapes from seeds with schedule: auto, drawn.py
     scripts/bench_gpu/bench.py --report FILE...     the tables of earlier runs, as of one
 
@@ -36,15 +35,14 @@ import bounds
 import cells
 import cublasmp
 import drawn
-import layers
 import runs
 import tables
 import variants
 from programs import Builder
 
 
-SECTIONS = ["rows", "tiny", "bounds", "layers", "drawn"]
-LISTS = ["rows", "layers", "drawn"]  # sections that are rows of the result
+SECTIONS = ["rows", "tiny", "bounds", "drawn"]
+LISTS = ["rows", "drawn"]  # sections that are rows of the result
 
 
 class Step(typing.NamedTuple):
@@ -66,8 +64,6 @@ def planned(args):
         if shape == args.shapes[0]:
             tiny = cells.tiny_cell(args.ranks)
             steps += [Step("tiny", tiny, chosen(tiny, args))]
-    own = [smaller(layer, args.divide) for layer in layers.layers(args.ranks, args.layers)]
-    steps += [Step("layers", layer, wanted(layers.of_layer(layer), args)) for layer in own]
     own = [smaller(cell, args.divide) for cell in drawn.drawn(args.ranks, args.draw, args.drawn, args.operations)]
     steps += [Step("drawn", cell, drawn.of_cell(cell, args.machine)) for cell in own]
     steps = [step for step in steps if step.section in args.sections]
@@ -170,7 +166,7 @@ def skip(step, why, result):
 def take(step, programs, peers, args, result, started):
     """Measures a step, whose programs may have started."""
     if step.section != "bounds":
-        row = runs.measure(step.cell, [programs[id(v)] for v in step.variants], peers, args, started)
+        row = runs.measure(step.cell, lambda: [programs[id(v)] for v in step.variants], peers, args, started)
         if step.section == "drawn":
             row |= drawn.choice(programs[id(step.variants[0])])
         result.update(tiny=row) if step.section == "tiny" else result[step.section].append(row)
@@ -192,7 +188,7 @@ def merged(results):
     return {"machine": "; ".join(dict.fromkeys(r["machine"] for r in results)),
             "rows": [row for row in rows if "skipped" not in row], "skipped": [row for row in rows if "skipped" in row],
             "bounds": kept([entry for r in results for entry in r.get("bounds", [])], bounds.size),
-            **{name: kept([row for r in results for row in r.get(name, [])], key) for name in ("layers", "drawn")},
+            **{name: kept([row for r in results for row in r.get(name, [])], key) for name in LISTS[1:]},
             "tiny": next((r["tiny"] for r in reversed(results) if r.get("tiny")), None)}
 
 
@@ -208,7 +204,7 @@ def kept(entries, key):
 def report(result):
     """The whole report in Markdown."""
     return (tables.markdown(result) + bounds.markdown(result.get("bounds", []), result["rows"])
-            + layers.markdown(result.get("layers", [])) + drawn.markdown(result.get("drawn", [])))
+            + drawn.markdown(result.get("drawn", [])))
 
 
 def parse():
@@ -224,7 +220,6 @@ def parse():
     parser.add_argument("--shapes", nargs="*", type=lambda t: tuple(map(int, t.split(","))), default=cells.SHAPES, metavar="M,N,K")
     parser.add_argument("--operations", nargs="*", choices=cells.OPERATIONS, default=cells.OPERATIONS)
     parser.add_argument("--sections", nargs="*", choices=SECTIONS, default=SECTIONS[:3], help="these alone; bounds alone builds nothing")
-    parser.add_argument("--layers", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS, help="of the section layers")
     parser.add_argument("--draw", nargs="*", type=int, default=[], metavar="SEED", help="the section drawn alone, of these seeds")
     parser.add_argument("--drawn", type=int, default=12, metavar="N", help="shapes that each seed draws")
     parser.add_argument("--ahead", type=int, default=12, metavar="N", help="drawn rows whose programs start, and check themselves, at the same time")
@@ -239,7 +234,7 @@ def parse():
     parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds at a time")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script, with small --shapes")
-    parser.add_argument("--divide", type=int, default=1, metavar="N", help="the extents of layers and drawn shapes, to try the script")
+    parser.add_argument("--divide", type=int, default=1, metavar="N", help="the extents of drawn shapes, to try the script")
     parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
     parser.add_argument("--tuned", action="store_true", help="time some programs with searched algorithms, too")
     parser.add_argument("--no-peers", action="store_true")

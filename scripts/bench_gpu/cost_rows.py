@@ -106,8 +106,7 @@ def alone(cell, peers):
 
 def rows_of(source, row, is_layer, is_tiny=False):
     """The objects of a row of a file."""
-    make = layers.Layer if is_layer else cells.Cell
-    cell = make(row["operation"], row["m"], row["n"], row["k"], row["ranks"], **({"is_tiny": True} if is_tiny else {}))
+    cell = layers.of_row(row) if is_layer else cells.Cell(row["operation"], row["m"], row["n"], row["k"], row["ranks"], is_tiny=is_tiny)
     found = [] if is_tiny or is_layer else list(alone(cell, row["peers"]))
     for label, item in [*row["hirgen"].items(), *row.get("allgather", {}).items()]:
         operation, words = row["operation"], label
@@ -134,10 +133,8 @@ def main():
     for path in map(pathlib.Path, sys.argv[1:]):
         result = json.loads(path.read_text())
         source = path.stem
-        for row in result["rows"]:
-            found += rows_of(source, row, is_layer=False)
-        for row in result.get("layers") or []:
-            found += rows_of(source, row, is_layer=True)
+        for row in result["rows"] + (result.get("layers") or []):
+            found += rows_of(source, row, is_layer=row["operation"] in layers.OPERATIONS)
         for row in result.get("drawn") or []:
             found += rows_of_drawn(source, row)
         for bound in result.get("bounds") or []:

@@ -85,10 +85,10 @@ class Cublasmp(runs.Peers):
             raise
 
     def load(self, cell):
-        """Makes a cell's tensors; the names of its peers. What was refused or ended the program has none."""
+        """Makes a cell's tensors; the items of its peers. What was refused or ended the program has none."""
         self.operation = cell.operation
         if cell.is_tiny or cell.operation not in cells.OPERATIONS or cell.operation in self.broken:
-            return []
+            return {}
         return super().load(cell)
 
 
@@ -100,9 +100,10 @@ class Both:
         self.about = parts[0].about
 
     def load(self, cell):
-        """The names of all peers of a cell."""
-        self.owner = {name: part for part in self.parts for name in part.load(cell)}
-        return list(self.owner)
+        """The items of all peers of a cell."""
+        loaded = [(part, part.load(cell)) for part in self.parts]
+        self.owner = {name: part for part, items in loaded for name in items}
+        return {name: item for _, items in loaded for name, item in items.items()}
 
     def round(self, peer, *rest):
         """Times a round of a peer."""

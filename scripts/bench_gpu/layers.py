@@ -2,15 +2,18 @@
 
     mlp           rows of X [M/d, K] on each rank;  Y = reduce_scatter(gelu(allgather(X) W1) W2)  is [M/d, K] on each rank
     swiglu        the same with silu(. Wg) (. Wu) in place of gelu(. W1)
-    mlp_backward  dX, dW1, dW2 of mlp, given dY [M/d, K] on each rank and what the forward pass left
-    block         X [M, K] on every rank;  layer norm, causal attention on its heads, allreduce, layer norm, mlp, allreduce
-    block_sp      the same with X [M/d, K] on each rank: allgathers before the attention and the mlp, reduce-scatters after them
+    block         a Llama block, X and Y [M, K] on every rank: RMS norm, causal attention with grouped heads and rotary
+                  embeddings, allreduce, RMS norm, SwiGLU, allreduce
+    block_sp      the same with X and Y [M/d, K] on each rank: allgathers before both halves, reduce-scatters after them
+    ..._backward  the gradients of the inputs and of all weights, given that of Y and what the forward pass left
 
-M rows (tokens) in all, width K and inner width N; a rank has N/d columns of W1 [K, N/d], Wg and Wu, and N/d rows of W2. The
-specs are in specs/, and swiglu_tp is an example spec. Peers are in layer_peers.py; "compute" is what they multiply and add without
-any communication.
+M rows (tokens) in all, width K and inner width N; a rank has N/d columns of W1 [K, N/d], Wg and Wu, and N/d rows of W2, and H/d
+heads, which share G/d heads of keys and values. The specs are in specs/, and swiglu_tp and swiglu_p2p are example specs. Peers are
+in layer_peers.py; "compute" is what they do without any communication.
 """
 import dataclasses
+import math
+import random
 
 import cells
 import programs
@@ -18,46 +21,97 @@ import tables
 from variants import AHEAD, SEPARATE_ADD, BRACKET, EAGER, GET, GRAPH, LAST, PUT, TWO, TWO_EACH, TWO_SUB_CHUNKS
 
 CHANNELS = 128  # of a head
-SHAPES = [(8192, 14336, 4096), (4096, 28672, 8192), (1024, 14336, 4096)]  # M, N, K of an MLP
-BLOCKS = [(2, 4096, 16384, 4096), (1, 4096, 28672, 8192)]  # sequences, and M, N, K
-PRODUCTS = {"mlp": 2, "swiglu": 3, "mlp_backward": 4}  # of M, N and K/d
-OPERATIONS = [*PRODUCTS, "block", "block_sp"]
+BACKWARD = "_backward"
+PRODUCTS = {"mlp": 2, "swiglu": 3}  # of M, N and K/d
+BLOCKS = ["block", "block_sp"]
+OPERATIONS = [*BLOCKS, *PRODUCTS, *(operation + BACKWARD for operation in PRODUCTS)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """A model's layers, and how many tokens go through them: rows of an MLP, and sequences of some length of a block."""
+
+    rows: int
+    sequences: int
+    length: int
+    heads: int
+    groups: int
+    inner: int
+
+    @property
+    def width(self):
+        """Of a token."""
+        return self.heads * CHANNELS
+
+
+#: Two models and few tokens; then three sizes that nobody chose.
+SIZES = {"8b": Size(8192, 2, 2048, 32, 8, 14336), "70b": Size(4096, 1, 4096, 64, 8, 28672), "small": Size(1024, 1, 1024, 32, 8, 14336)}
+DRAWN_FROM = 13  # a seed
+
+
+def drawn_sizes(seed, count):
+    """So many sizes, the same on every machine: 16 to 56 heads, 8 of keys and values, an inner width of twice to four times the
+    width, and 768 to 12288 tokens, log-uniform, in one sequence."""
+    source = random.Random(seed)
+    for _ in range(count):
+        heads = 8 * source.randint(2, 7)
+        inner = 256 * round(source.uniform(2, 4) * heads * CHANNELS / 256)
+        rows = 256 * round(math.exp(source.uniform(math.log(768), math.log(12288))) / 256)
+        yield Size(rows, 1, rows, heads, 8, inner)
+
+
+SIZES |= {f"drawn {i + 1}": size for i, size in enumerate(drawn_sizes(DRAWN_FROM, 3))}
+SHAPES = [(size.rows, size.inner, size.width) for size in SIZES.values()]  # M, N, K of an MLP
 
 
 @dataclasses.dataclass(frozen=True)
 class Layer(cells.Cell):
-    """A layer of some size: a row of the table."""
+    """A layer of some size: a row of the table. size is that of a block."""
 
-    sequences: int = 0  # that a block's attention is within
+    name: str = ""
+    size: Size | None = None
 
     @property
-    def length(self):
-        """Tokens of a sequence."""
-        return self.m // self.sequences
+    def is_backward(self):
+        """Whether it makes gradients."""
+        return self.operation.endswith(BACKWARD)
+
+    @property
+    def forward(self):
+        """The operation that it is, or is the gradient of."""
+        return self.operation.removesuffix(BACKWARD)
+
+    @property
+    def weights(self):
+        """Elements of all matrices."""
+        if not self.size:
+            return PRODUCTS[self.forward] * self.n * self.k
+        return 3 * self.n * self.k + 2 * self.k**2 + 2 * self.size.groups * CHANNELS * self.k
 
     @property
     def flops(self):
-        """Of one rank's products."""
-        if not self.sequences:
-            return 2 * PRODUCTS[self.operation] * self.m * self.n * self.k // self.ranks
-        return (8 * self.m * self.k**2 + 4 * self.m * self.n * self.k + 4 * self.m * self.length * self.k) // self.ranks
+        """Of one rank's products; causal attention has half of its scores."""
+        attention = self.m * self.size.length * self.k if self.size else 0
+        return (2 * self.m * self.weights * (2 if self.is_backward else 1) + 2 * attention * (2.5 if self.is_backward else 1)) / self.ranks
 
     @property
     def params(self):
         """The parameters of the layer's specs."""
-        if not self.sequences:
+        if not self.size:
             return {"D": self.ranks, "M": self.m, "N": self.n, "K": self.k}
-        return {"D": self.ranks, "B": self.sequences, "L": self.length, "H": self.k // CHANNELS, "C": CHANNELS, "F": self.n}
+        size = self.size
+        return {"D": self.ranks, "B": size.sequences, "L": size.length, "H": size.heads, "G": size.groups, "C": CHANNELS, "F": self.n}
 
     @property
     def sizes(self):
         """What the peers need to know of it."""
-        return super().sizes | ({"sequences": self.sequences} if self.sequences else {})
+        more = {"sequences": self.size.sequences, "heads": self.size.heads, "groups": self.size.groups} if self.size else {}
+        return super().sizes | more
 
     @property
     def moved_bytes(self):
         """Bytes that a rank sends: of a gather and a scatter, and of twice as many in a block."""
-        return 2 * (2 if self.sequences else 1) * self.m * self.k * cells.ELEMENT * (self.ranks - 1) / self.ranks
+        return 2 * (2 if self.size else 1) * self.m * self.k * cells.ELEMENT * (self.ranks - 1) / self.ranks
 
     @property
     def check_flops(self):
@@ -67,16 +121,28 @@ class Layer(cells.Cell):
     @property
     def check_bytes(self):
         """Memory of a GPU that a check takes at its height, roughly: weights once more for every rank, and what is between."""
-        weights = 2 * self.n * self.k if not self.sequences else 2 * self.n * self.k + 4 * self.k**2
-        scores = 3 * self.m * self.length * self.k // CHANNELS if self.sequences else 0
-        return 4 * (weights * (1 + self.ranks) + 5 * self.m * self.n + (2 + self.ranks) * self.m * self.k + scores)
+        scores = 3 * self.m * self.size.length * self.size.heads if self.size else 0
+        between = 5 * self.m * self.n + (2 + self.ranks) * self.m * self.k + scores
+        return 4 * (self.weights * (1 + self.ranks) + between) * (2 if self.is_backward else 1)
+
+    def smaller(self, divisor):
+        """The layer with other extents, which try the script."""
+        size = self.size and dataclasses.replace(self.size, length=self.size.length // divisor, heads=self.size.heads // min(divisor, 4),
+                                                 groups=self.size.groups // min(divisor, 4), inner=self.n // divisor)
+        return layer(self.operation, self.name, size, self.ranks) if size else dataclasses.replace(
+            self, m=self.m // divisor, n=self.n // divisor, k=self.k // divisor)
 
 
-def layers(ranks, operations):
-    """Every layer at every size, the ones that have goals first."""
-    made = [Layer(operation, *shape, ranks) for shape in SHAPES for operation in PRODUCTS]
-    made += [Layer(operation, *shape, ranks, sequences=sequences) for sequences, *shape in BLOCKS for operation in ("block", "block_sp")]
-    return sorted((layer for layer in made if layer.operation in operations), key=lambda layer: OPERATIONS.index(layer.operation) > 1)
+def layer(operation, name, size, ranks):
+    """An operation at a size."""
+    if operation.removesuffix(BACKWARD) in BLOCKS:
+        return Layer(operation, size.sequences * size.length, size.inner, size.width, ranks, name=name, size=size)
+    return Layer(operation, size.rows, size.inner, size.width, ranks, name=name)
+
+
+def layers(ranks, operations, sizes=tuple(SIZES)):
+    """Every layer at every size, size by size."""
+    return [layer(operation, name, SIZES[name], ranks) for name in sizes for operation in OPERATIONS if operation in operations]
 
 
 P2P = {"pipeline": "p2p"}
@@ -105,26 +171,59 @@ FEED_FORWARD = [
     ("auto", "p2p", {}, {"preset": "auto"}),
 ]
 FORMS = {("swiglu", "slices"): "swiglu_tp"}  # what is an example spec of another name
-OTHERS = {operation: [("whole", operation, {}, {}), ("whole, graph", operation, {}, GRAPH)] for operation in OPERATIONS[2:]}
+
+#: The same of the other layers, whose specs have slices of ranks and are otherwise whole.
+WHOLE = {"block": "llama_block", "block_sp": "llama_block_sp"}  # example specs for programs that are not cut
+OTHERS = [
+    ("whole", "whole", {}, EAGER),
+    ("whole, graph", "whole", {}, {**EAGER, **GRAPH}),
+    ("get, 2 streams", "cut", {}, {**P2P, **GET, **TWO}),
+    ("put, bracket, 2 streams", "cut", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET, **TWO}),
+    ("put, bracket, graph", "cut", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET, **GRAPH}),
+    ("auto", "cut", {}, {"preset": "auto"}),
+]
+
+#: Labels of FEED_FORWARD that are timed beside peers unless all are asked for: those that were best somewhere.
+USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, graph", "put, bracket, 2 streams", "put, bracket, graph", "auto"]
 
 
 def of_layer(layer):
     """The variants of a layer."""
-    rows = OTHERS.get(layer.operation) or [(label, FORMS.get((layer.operation, form), f"{layer.operation}_{form}"), *rest)
-                                           for label, form, *rest in FEED_FORWARD]
+    if layer.operation in PRODUCTS:
+        rows = [(label, FORMS.get((layer.operation, form), f"{layer.operation}_{form}"), *rest) for label, form, *rest in FEED_FORWARD]
+    else:
+        rows = [(label, WHOLE.get(layer.operation, layer.operation) if form == "whole" else layer.operation, *rest)
+                for label, form, *rest in OTHERS]
     return [programs.Variant(spec, {**layer.params, **extra}, schedule, label=label) for label, spec, extra, schedule in rows]
 
 
+def of_row(row):
+    """The layer that a row of a result is of."""
+    size = Size(**row["size"]) if row.get("size") else None
+    return Layer(row["operation"], row["m"], row["n"], row["k"], row["ranks"], name=row.get("name", ""), size=size)
+
+
+def removed(row):
+    """The share of the time between the best peer and the computation alone that the best program takes away; None where
+    something was not measured, or the best peer is as fast as the computation."""
+    d = tables.derived(row)
+    if not d["us"] or not d["peer_us"] or not d["gemm"] or d["peer_us"] <= d["gemm"]:
+        return None
+    return (d["peer_us"] - d["us"]) / (d["peer_us"] - d["gemm"])
+
+
 def table(rows):
-    """One line a layer: the best of both sides, with the spread of their repeats."""
-    titles = ["layer", "M, N, K", "compute", "best peer", "ms", "spread, %", "best hirgen", "ms", "spread, %", "peer / hirgen",
-              "compute / hirgen"]
+    """One line a layer: the best of both sides, with the spread of their repeats, and what auto makes of it."""
+    titles = ["layer", "size", "M, N, K", "compute", "best peer", "ms", "spread, %", "best hirgen", "ms", "spread, %", "peer / hirgen",
+              "removed", "auto, ms", "peer / auto"]
     lines = []
     for row in rows:
         d = tables.derived(row)
-        lines.append([row["operation"], tables.shape(row), tables.ms(d["gemm"]), d["peer"] or "-", tables.ms(d["peer_us"]),
+        auto = tables.median(row["hirgen"].get("auto"))
+        lines.append([row["operation"], row.get("name") or "-", tables.shape(row), tables.ms(d["gemm"]), d["peer"] or "-", tables.ms(d["peer_us"]),
                       spread(row["peers"].get(d["peer"])), d["label"] or "-", tables.ms(d["us"]), spread(row["hirgen"].get(d["label"])),
-                      tables.number(d["against_peer"], 3), tables.number(d["against_gemm"], 3)])
+                      tables.number(d["against_peer"], 3), tables.number(removed(row), 2), tables.item_text(row["hirgen"].get("auto")),
+                      tables.number(auto and d["peer_us"] and d["peer_us"] / auto, 3)])
     return tables.table(titles, lines)
 
 
@@ -133,11 +232,20 @@ def spread(item):
     return tables.number(100 * (max(item["us"]) / min(item["us"]) - 1) if item and item.get("us") else None, 1)
 
 
-def markdown(rows):
-    """The report of the section; nothing where it was not asked for."""
-    if not rows:
-        return ""
-    parts = ["\nLayers:\n", table(rows)]
+def summary(rows):
+    """The mean of what is removed, and how the ratios lie, in lines."""
+    shares = [share for share in map(removed, rows) if share is not None]
+    ratios = [ratio for row in rows if (ratio := tables.derived(row)["against_peer"])]
+    mean = sum(shares) / len(shares) if shares else None
+    return [f"Of the time between the best peer and the computation alone, {tables.number(mean, 2)} is removed, the mean of {len(shares)} rows.",
+            f"peer / hirgen: geometric mean {tables.number(tables.geometric_mean(ratios), 3)}, least {tables.number(min(ratios, default=None), 3)}, "
+            f"{sum(ratio >= 1 for ratio in ratios)} of {len(ratios)} rows at 1 or more."]
+
+
+def markdown(result):
+    """The report of bench_layers.py."""
+    rows = result["rows"]
+    parts = [f"{result['machine']}\n", table(rows), "", *summary(rows)]
     for operation in dict.fromkeys(row["operation"] for row in rows):
         own = [row for row in rows if row["operation"] == operation]
         parts += [part for group in ("peers", "hirgen") for part in (f"\n{operation}, {group}, ms:\n", tables.items_table(own, group))]

@@ -115,13 +115,25 @@ class Server:
         self.group, self.calls = group, {}
 
     def load(self, operation, **sizes):
-        """Replaces the cell; returns the names of its peers."""
+        """Replaces the cell; returns the names of its peers. Those of layers make a first call: what it compiles, and what a
+        backward pass has from the forward one, is made while programs start."""
         self.calls = {}
         torch.compiler.reset()  # it would give up on a function that it has compiled for eight sizes
         torch.cuda.empty_cache()
         torch.manual_seed(self.group.rank())
         self.calls = OPERATIONS[operation](self.group, **sizes)
-        return {"peers": list(self.calls)}
+        tried = {name: self.tried(call) for name, call in self.calls.items()} if operation in LAYERS else {}
+        return {"peers": list(self.calls), "refused": {name: why for name, why in tried.items() if why}}
+
+    @staticmethod
+    def tried(call):
+        """Why a peer refuses, or nothing."""
+        try:
+            call()
+            torch.cuda.synchronize()
+        except Exception as error:  # noqa: BLE001
+            return reason(error)
+        return ""
 
     def bounds(self, operations, m, n, k, seconds, rounds):
         """Times what bounds a shape, each for so many seconds of a round, in one order and then in the other. A round

@@ -11,7 +11,7 @@ from paced import Paced, Silence, launch_variables, reserved_port
 
 START_SECONDS = 90  # a program's start and its check
 ROUND_SECONDS = 60  # a round of a program or a peer, or all that bounds a shape
-LOAD_SECONDS = 150  # a cell's tensors, and what PyTorch compiles for it
+LOAD_SECONDS = 300  # a cell's tensors, and what PyTorch compiles for it
 BOUNDS_ROUNDS = 4
 CHECK_MEMORY = 100e9  # bytes of a GPU that checks may take at the same time
 
@@ -102,11 +102,14 @@ class Peers:
             raise
 
     def load(self, cell):
-        """Makes a cell's tensors; the names of its peers."""
+        """Makes a cell's tensors; the items of its peers by name, for their times."""
         try:
-            return self.ask(do="load", operation=cell.operation, **cell.sizes)["peers"]
-        except Silence:
-            return []
+            answer = self.ask(do="load", operation=cell.operation, **cell.sizes)
+        except Silence as silence:
+            print(f"no peers of {cell.operation}: {silence}", file=sys.stderr)
+            return {}
+        refused = answer.get("refused", {})
+        return {name: {"refused": refused[name]} if name in refused else {"us": []} for name in answer["peers"]}
 
     def round(self, peer, item, warmup, iters, repeats):
         """Times a round of a peer into its item."""
@@ -138,16 +141,16 @@ class Peers:
         self.processes = []
 
 
-def measure(cell, programs, peers, settings, started=None):
-    """One row: the programs and the peers of a cell in turns, in one order and then in the other. started has what prepare gave, if
-    that was called before."""
+def measure(cell, build, peers, settings, started=None):
+    """One row: the programs of a cell, which build() gives, and its peers in turns, in one order and then in the other. started has
+    what prepare gave, if that was called before."""
     warmup, iters = cell.calls(settings.seconds, settings.repeats, settings.iters)
     begin = time.monotonic()
-    items = {program: {"refused": program.failure} for program in programs if program.failure}
     with concurrent.futures.ThreadPoolExecutor(1) as beside:
-        names = beside.submit(peers.load, cell) if peers else None
+        loaded = beside.submit(peers.load, cell) if peers else None
+        programs = build()
         ready = prepare(cell, programs, settings) if started is None else started
-        peer_items = {name: {"us": []} for name in (names.result() if names else [])}
+        peer_items = loaded.result() if loaded else {}
     prepared = time.monotonic()
     turns = [functools.partial(peers.round, name, item, warmup, iters, settings.repeats) for name, item in peer_items.items()]
     turns += [program.round for program in ready.values()]
@@ -156,7 +159,7 @@ def measure(cell, programs, peers, settings, started=None):
             turn()
     timed = time.monotonic()
     finish(ready)
-    items |= {program: r.item for program, r in ready.items()}
+    items = {program: {"refused": program.failure} for program in programs} | {program: r.item for program, r in ready.items()}
     return {"operation": cell.operation, "m": cell.m, "n": cell.n, "k": cell.k, "ranks": cell.ranks, "flops": cell.flops,
             "calls": {"warmup": warmup, "iters": iters, "repeats": settings.repeats, "rounds": settings.rounds},
             "seconds": {"prepare": prepared - begin, "time": timed - prepared, "all": time.monotonic() - begin},

@@ -77,7 +77,7 @@ def phases(sides, count, log, deadline):
 def measure_layer(layer, program, peers, args):
     """The repeats of a layer: the log, each with its times."""
     options = ["--warmup", 0, "--iters", args.iters, "--repeats", 1, "--no-check"]
-    names, ready, log = peers.load(layer) if peers else [], Ready(program, layer.ranks, options), []
+    names, ready, log = peers.load(layer) if peers else {}, Ready(program, layer.ranks, options), []
     ready.start()
     items = {name: {"us": [], "by_rank": []} for name in (EAGER, COMPUTE) if name in names}
     sides = [program_side(ready), *(peer_side(peers, name, item, args.iters) for name, item in items.items())]

@@ -9,7 +9,7 @@ import math
 import statistics
 
 ALONE = ("gemm", "collective")  # peers that do half of the work
-COMPUTE = "compute"  # of a layer: all that is no communication
+COMPUTE = ("compute", "compute, whole")  # of a layer: all that is no communication
 
 
 def median(item):
@@ -33,10 +33,10 @@ def geometric_mean(values):
 def derived(row):
     """The figures of a row: times in us, ratios; None where something was not measured."""
     gemm, collective = (median(row["peers"].get(name)) for name in ALONE)
-    gemm = gemm or median(row["peers"].get(COMPUTE))
+    gemm = gemm or best({name: item for name, item in row["peers"].items() if name in COMPUTE})[1]
     own_gather = best(row.get("allgather", {}))[1]
     communication = min((us for us in (collective, own_gather) if us is not None), default=None)
-    peer, peer_us = best(row["peers"], (*ALONE, COMPUTE))
+    peer, peer_us = best(row["peers"], (*ALONE, *COMPUTE))
     label, us = best(row["hirgen"])
     floor = max(gemm, communication) if gemm and communication else None
     return {"gemm": gemm, "collective": collective, "communication": communication, "peer": peer, "peer_us": peer_us,

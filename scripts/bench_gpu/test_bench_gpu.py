@@ -15,10 +15,10 @@ import built
 import cells
 import cost_rows
 import drawn
-import layers
 import paced
 import programs
 import table_of
+from stubs import WithoutTorch
 import tables
 import variants
 
@@ -124,32 +124,6 @@ class CostRows(unittest.TestCase):
         self.assertEqual(len(cost_rows.rows_of_drawn("here", row)), 2)
 
 
-class Layers(unittest.TestCase):
-    def test_specs_parameters_and_labels_are_as_the_specs_say(self):
-        for layer in layers.layers(2, layers.OPERATIONS):
-            made = layers.of_layer(layer)
-            self.assertEqual(len({v.label for v in made}), len(made), "labels name columns")
-            self.assertEqual(len({v.folder_name for v in made}), len(made), "programs are not built twice")
-            for variant in made:
-                self.assertLessEqual(set(variant.params), set(built.params(variant.spec)), variant.spec)
-
-    def test_layers_with_goals_come_first(self):
-        made = layers.layers(2, layers.OPERATIONS)
-        self.assertEqual((len(made), {layer.operation for layer in made[:6]}), (13, {"mlp", "swiglu"}))
-
-    def test_sizes(self):
-        mlp, swiglu = layers.layers(2, ["mlp", "swiglu"])[:2]
-        self.assertEqual((mlp.flops, swiglu.flops), (4 * 8192 * 14336 * 4096 // 2, 6 * 8192 * 14336 * 4096 // 2))
-        block = layers.layers(2, ["block"])[0]
-        self.assertEqual(block.params, {"D": 2, "B": 2, "L": 2048, "H": 32, "C": 128, "F": 16384})
-        self.assertEqual(block.sizes, {"m": 4096, "n": 16384, "k": 4096, "sequences": 2})
-
-    def test_the_table_has_the_spread_of_repeats(self):
-        peers = {"compute": {"us": [80.0]}, "eager": {"us": [130.0, 100.0]}, "async_tp": {"refused": "no"}}
-        text = layers.markdown([a_row("mlp", peers=peers, hirgen={"get": {"us": [100.0, 105.0], "wrong": 0}})])
-        self.assertIn("| mlp | 1024, 512, 256 | 0.0800 | eager | 0.1150 | 30.0 | get | 0.1025 | 5.0 | 1.122 | 0.780 |", text)
-
-
 class Drawn(unittest.TestCase):
     def test_a_seed_draws_the_same_shapes_everywhere(self):
         self.assertEqual(drawn.shapes(1, 12)[:4], drawn.shapes(1, 4))
@@ -198,8 +172,6 @@ class Drawn(unittest.TestCase):
     def test_sections_are_planned(self):
         with mock.patch.object(sys, "argv", ["bench.py", "--ranks", "2", "--draw", "1", "--drawn", "2"]):
             self.assertEqual([s.section for s in bench.planned(bench.parse())], ["drawn"] * 6)
-        with mock.patch.object(sys, "argv", ["bench.py", "--ranks", "2", "--sections", "layers", "--layers", "mlp"]):
-            self.assertEqual([(s.section, s.cell.operation) for s in bench.planned(bench.parse())], [("layers", "mlp")] * 3)
 
 
 class Commands(unittest.TestCase):
@@ -208,30 +180,12 @@ class Commands(unittest.TestCase):
             self.assertEqual(programs.quiet(["sh", "-c", "echo ${PATH:+set}"], env=env), (0, "set\n"))
 
 
-class WithoutTorch(unittest.TestCase):
-    def setUp(self):
-        """peers.py with a PyTorch that does nothing."""
-        stubs = dict.fromkeys(("torch", "torch.distributed", "torch.distributed._symmetric_memory", "torch.nn", "torch.nn.functional"), mock.MagicMock())
-        with mock.patch.dict(sys.modules, stubs), mock.patch.dict(os.environ):
-            for name in ("peers", "products", "on_gpu", "layer_peers"):
-                sys.modules.pop(name, None)
-            self.peers = importlib.import_module("peers")
-        self.group = mock.MagicMock()
-        self.group.size.return_value, self.group.rank.return_value = 4, 1
-
-
 class Peers(WithoutTorch):
     def test_every_operation_has_peers_and_both_halves_alone(self):
         server = self.peers.Server(self.group)
         for operation in cells.OPERATIONS:
             names = server.load(operation, m=1024, n=512, k=256)["peers"]
             self.assertLess(set(tables.ALONE), set(names), operation)
-
-    def test_every_layer_has_peers_and_what_it_computes(self):
-        server = self.peers.Server(self.group)
-        for layer in layers.layers(4, layers.OPERATIONS):
-            names = server.load(layer.operation, **layer.sizes)["peers"]
-            self.assertLess({tables.COMPUTE, "eager", "compiled"}, {*names, "async_tp"}, layer)
 
     def test_a_peer_that_refuses_is_an_answer(self):
         server = self.peers.Server(self.group)

@@ -60,21 +60,21 @@ class Turns(unittest.TestCase):
 
     def test_both_take_turns(self):
         torch = mock.Mock(about={"torch": "2"})
-        torch.load.return_value = ["eager"]
+        torch.load.return_value = {"eager": {"us": []}}
         both = cublasmp.Both([torch, self.peers])
-        self.assertEqual(both.load(cells.Cell("ag_matmul", 256, 128, 128, 2)), ["eager", "cublasmp-default"])
+        self.assertEqual(both.load(cells.Cell("ag_matmul", 256, 128, 128, 2)), {"eager": {"us": []}, "cublasmp-default": {"us": []}})
         item = {"us": []}
         both.round("cublasmp-default", item, 3, 5, 7)
         both.round("eager", {}, 3, 5, 7)
         self.assertEqual((item, torch.round.call_count), ({"us": [3, 5, 7]}, 1))
 
     def test_layers_and_tiny_calls_have_no_peers(self):
-        self.assertEqual(self.peers.load(cells.tiny_cell(2)), [])
-        self.assertEqual(self.peers.load(cells.Cell("mlp", 256, 128, 128, 2)), [])
+        self.assertEqual(self.peers.load(cells.tiny_cell(2)), {})
+        self.assertEqual(self.peers.load(cells.Cell("mlp", 256, 128, 128, 2)), {})
 
     def test_what_ends_the_program_is_not_tried_again(self):
         for _ in range(2):
-            self.assertEqual(self.peers.load(cells.Cell("matmul_ar", 256, 128, 128, 2)), [])
+            self.assertEqual(self.peers.load(cells.Cell("matmul_ar", 256, 128, 128, 2)), {})
         self.assertEqual((self.peers.broken, self.peers.starts), ({"matmul_ar"}, 1))
 
 

@@ -1,0 +1,150 @@
+"""Tests of the layers' benchmark: sizes, programs, what a call goes on with, tables."""
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import bench_layers
+import built
+import layers
+import programs
+import tables
+from stubs import WithoutTorch
+
+
+def a_row(layer, us=100.0, peer_us=130.0, **more):
+    """A row of a layer that takes 80 us without communication."""
+    return {"operation": layer.operation, "m": layer.m, "n": layer.n, "k": layer.k, "ranks": layer.ranks, "flops": layer.flops,
+            "name": layer.name, "size": layer.size and vars(layer.size),
+            "peers": {"compute": {"us": [80.0]}, "compute, whole": {"us": [90.0]}, "eager": {"us": [peer_us + 15, peer_us - 15]},
+                      "async_tp": {"refused": "RuntimeError: no"}},
+            "hirgen": {"get": {"us": [us, us], "wrong": 0}, "auto": {"us": [us + 4], "wrong": 0}}, **more}
+
+
+class Layers(unittest.TestCase):
+    def test_every_operation_at_every_size(self):
+        made = layers.layers(2, layers.OPERATIONS)
+        self.assertEqual(len(made), len(layers.OPERATIONS) * len(layers.SIZES))
+        self.assertEqual(len({bench_layers.key(layer) for layer in made}), len(made))
+
+    def test_parameters_are_those_of_the_specs(self):
+        for layer in layers.layers(2, layers.OPERATIONS):
+            made = layers.of_layer(layer)
+            self.assertEqual(len({v.label for v in made}), len(made), "labels name columns")
+            self.assertEqual(len({v.folder_name for v in made}), len(made), "programs are not built twice")
+            for variant in made:
+                self.assertLessEqual(set(variant.params), set(built.params(variant.spec)), variant.spec)
+
+    def test_what_is_timed_is_known(self):
+        known = {label for label, *_ in layers.FEED_FORWARD + layers.OTHERS}
+        self.assertLessEqual(set(layers.USUAL), known)
+
+    def test_hirgen_takes_the_cut_specs_by_their_schedules(self):
+        """A spec and schedule that are refused would only be a dash in the table."""
+        for layer in layers.layers(2, layers.OPERATIONS, ["8b"]):
+            for variant in (variant for variant in layers.of_layer(layer) if variant.label in layers.USUAL):
+                with tempfile.TemporaryDirectory() as folder:
+                    spec = pathlib.Path(folder) / "spec.yaml"
+                    spec.write_text(variant.text())
+                    says = programs.checked(built.hirgen(), spec, variant.options)
+                self.assertEqual(says["ranks"], 2, variant)
+
+    def test_products_are_those_of_the_specs(self):
+        for operation, expected in (("mlp", 2), ("swiglu", 3), ("mlp_backward", 4), ("swiglu_backward", 6)):
+            layer = layers.layers(2, [operation], ["small"])[0]
+            self.assertEqual(layer.flops, 2 * expected * 1024 * 14336 * 4096 / 2)
+
+    def test_a_block_has_the_model_s_heads(self):
+        block = layers.layers(2, ["block"], ["8b"])[0]
+        self.assertEqual(block.params, {"D": 2, "B": 2, "L": 2048, "H": 32, "G": 8, "C": 128, "F": 14336})
+        self.assertEqual(block.sizes, {"m": 4096, "n": 14336, "k": 4096, "sequences": 2, "heads": 32, "groups": 8})
+        self.assertEqual(block.weights, 3 * 14336 * 4096 + (2 * 32 + 2 * 8) * 128 * 4096)
+
+    def test_drawn_sizes_are_the_same_everywhere(self):
+        first = list(layers.drawn_sizes(1, 4))
+        self.assertEqual(list(layers.drawn_sizes(1, 2)), first[:2])
+        self.assertTrue(all(size.rows % 256 == size.inner % 256 == size.heads % size.groups == 0 for size in first))
+        self.assertTrue(all(2 <= size.inner / size.width <= 4.1 and 768 <= size.rows <= 12288 for size in first))
+
+    def test_a_row_knows_its_layer(self):
+        for layer in layers.layers(2, layers.OPERATIONS):
+            row = json.loads(json.dumps(a_row(layer)))
+            self.assertEqual(layers.of_row(row), layer)
+
+    def test_smaller_layers_are_whole(self):
+        for layer in layers.layers(2, layers.OPERATIONS, ["8b", "70b", "small"]):
+            small = layer.smaller(64)
+            self.assertTrue(small.flops > 0 and all(value == int(value) > 0 for value in small.params.values()), small)
+
+
+class Tables(unittest.TestCase):
+    def test_what_is_removed_of_the_communication(self):
+        mlp, block = layers.layers(2, ["mlp", "block"], ["small"])[::-1]
+        self.assertAlmostEqual(layers.removed(a_row(mlp)), 30 / 50)
+        self.assertIsNone(layers.removed(a_row(mlp, peer_us=79.0)), "no communication to remove")
+        text = layers.markdown({"machine": "GPUs", "rows": [a_row(mlp), a_row(block, us=150.0)]})
+        self.assertIn("| mlp | small | 1024, 14336, 4096 | 0.0800 | eager | 0.1300 | 26.1 | get | 0.1000 | 0.0 | 1.300 | 0.60 | 0.1040 | 1.250 |", text)
+        self.assertIn("0.10 is removed, the mean of 2 rows", text)
+        self.assertIn("least 0.867, 1 of 2 rows at 1 or more", text)
+        self.assertIn("- mlp 1024, 14336, 4096, async_tp: RuntimeError: no", text)
+
+
+class Parts(unittest.TestCase):
+    """A benchmark of several calls, in which a row takes 100 seconds of a clock that only rows move."""
+
+    def run_part(self, folder, *options):
+        """The operations that were measured by a call."""
+        clock, done = [0.0], []
+
+        def measure(layer, *_):
+            clock[0] += 100
+            done.append((layer.operation, layer.name))
+            return {**a_row(layer), "seconds": {"prepare": 0, "time": 0}}
+        argv = ["bench_layers.py", "--ranks", "2", "--no-peers", "--json", str(folder / "layers.json"), "--work", str(folder), *options]
+        with mock.patch.object(sys, "argv", argv), mock.patch.object(bench_layers, "row_of", measure), \
+                mock.patch.object(bench_layers.time, "monotonic", lambda: clock[0]), mock.patch("builtins.print"):
+            self.assertEqual(bench_layers.main(), 0)
+        return done
+
+    def test_resume_goes_on_with_what_is_left(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            options = ["--sizes", "8b", "small", "--operations", "mlp", "swiglu", "--budget", "350"]
+            first = self.run_part(folder, *options)
+            second = self.run_part(folder, *options, "--resume")
+            self.assertEqual(first, [("mlp", "8b"), ("swiglu", "8b"), ("mlp", "small")])
+            self.assertEqual(second, [("swiglu", "small")])
+            self.assertEqual(len(json.loads((folder / "layers.json").read_text())["rows"]), 4)
+            self.assertIn("4 of 4 rows", (folder / "layers.md").read_text())
+            self.assertEqual(self.run_part(folder, *options), first, "without --resume it begins anew")
+
+    def test_a_wrong_program_fails(self):
+        layer = layers.layers(2, ["mlp"], ["8b"])[0]
+        wrong = a_row(layer, hirgen={"get": {"us": [1.0], "wrong": 1}})
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name) / "layers.json"
+            path.write_text(json.dumps({"rows": [wrong]}))
+            argv = ["bench_layers.py", "--ranks", "2", "--no-peers", "--resume", "--json", str(path), "--sizes", "8b", "--operations", "mlp"]
+            with mock.patch.object(sys, "argv", argv), mock.patch("builtins.print"):
+                self.assertEqual(bench_layers.main(), 1)
+
+    def test_later_rows_replace_earlier_ones(self):
+        layer = layers.layers(2, ["mlp"], ["8b"])[0]
+        both = bench_layers.merged([{"machine": "a", "rows": [a_row(layer, us=1.0)]}, {"machine": "a", "rows": [a_row(layer, us=2.0)]}])
+        self.assertEqual([row["hirgen"]["get"]["us"] for row in both["rows"]], [[2.0, 2.0]])
+
+
+class Peers(WithoutTorch):
+    def test_every_layer_has_peers_and_what_it_computes(self):
+        server = self.peers.Server(self.group)
+        with mock.patch.object(self.layer_peers, "choose_attention"):
+            for layer in layers.layers(4, layers.OPERATIONS):
+                made = set(server.load(layer.operation, **layer.sizes)["peers"])
+                self.assertLessEqual({*tables.COMPUTE, "eager", "compiled", "compiled, whole"}, made, layer)
+                self.assertEqual("async_tp" in made, layer.forward != "block", "an allreduce has no overlapped form")
+
+
+if __name__ == "__main__":
+    unittest.main()
