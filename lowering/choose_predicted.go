@@ -3,6 +3,8 @@ package lowering
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -71,27 +73,35 @@ const asIs = "the default schedule"
 func candidates(p *hostir.Program) []Candidate {
 	list := []Candidate{{Name: asIs, Whole: true, Set: func(*hostir.Program) {}}}
 	pipeline, asked := p.Choices.Given("", schedule.Pipeline)
+	ranks := p.Meshes[0].Size()
 	seen := map[string]bool{}
-	for _, m := range append(slices.Clone(measured), unmeasured...) {
+	for _, m := range append(slices.Clone(measured), unmeasured(ranks)...) {
 		own := schedule.Schedule{Choices: m.choices}
-		whole := own.Get(schedule.Preset) == schedule.Eager
-		if seen[m.schedule] || asked && (whole || pipeline.Value != own.Get(schedule.Pipeline)) {
+		eager := own.Get(schedule.Preset) == schedule.Eager
+		if seen[m.schedule] || asked && (eager || pipeline.Value != own.Get(schedule.Pipeline)) {
 			continue
 		}
 		seen[m.schedule] = true
+		whole := eager || own.Of("", schedule.Block) == strconv.Itoa(ranks)
 		list = append(list, Candidate{Name: m.schedule, Whole: whole, Choices: len(m.choices), Set: m.choose})
 	}
 	return list
 }
 
-// unmeasured are schedules for more than one operation, which the measurements of single ones lack.
-var unmeasured = func() []measurement {
+// unmeasured are schedules that were not the fastest of any measured operation: for more than one of them, and for small
+// ones on D ranks, which a CUDA graph launches at once, or whose sums read the parts of the peers.
+func unmeasured(ranks int) []measurement {
 	var list []measurement
 	for _, text := range []string{
 		"pipeline p2p, streams 2, all.via ipc-put, all.signals batched, all.split 2, all.steps bracket",
 		"pipeline p2p, streams 2, all.via ipc-get, all.signals batched, all.split 2, all.steps bracket",
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.split 2, all.steps bracket",
+		"pipeline p2p, streams 0, all.via ipc-get, all.signals batched, graph true",
+		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.local last, graph true",
+		"pipeline p2p, streams 0, all.via ipc-get, all.signals batched, all.block D, all.fuse peer-read",
+		"pipeline p2p, streams 0, all.via ipc-get, all.signals batched, all.block D, all.fuse peer-read, graph true",
 	} {
+		text = strings.ReplaceAll(text, "block D", fmt.Sprint("block ", ranks))
 		choices, err := parseChoices(text)
 		if err != nil {
 			panic("lowering: " + err.Error())
@@ -99,7 +109,7 @@ var unmeasured = func() []measurement {
 		list = append(list, measurement{choices: choices, schedule: text})
 	}
 	return list
-}()
+}
 
 // microseconds prints a time as measurements do.
 func microseconds(us float64) string { return measurement{us: us}.time() }

@@ -58,3 +58,14 @@ func TestAutoOfLayers(t *testing.T) {
 		t.Errorf("on one rank it is %q", alone.Auto.Basis)
 	}
 }
+
+// TestAutoOfSmallSums: a sum of few rows is read where its parts are, by one kernel behind a whole product, and a CUDA graph
+// launches the call: transfers of slices would cost more than they hide.
+func TestAutoOfSmallSums(t *testing.T) {
+	for _, spec := range []string{"matmul_rs_p2p", "matmul_ar_p2p"} {
+		program := lowerAt(t, autoSpec(t, spec, "auto"), problem{ranks: 2, m: 256, n: 10368, k: 6912})
+		if program.Choices.Of("", schedule.Fuse) != schedule.PeerRead || program.Choices.Get(schedule.Graph) != schedule.True {
+			t.Errorf("%s: choices %v by %q", spec, program.Choices, program.Auto.Basis)
+		}
+	}
+}
