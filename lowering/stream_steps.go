@@ -89,8 +89,8 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 		}
 	case *hostir.Set:
 		if i := slices.Index(rows[0], loop); i >= 0 && hostir.SplitOver(s.In.Axes[i]) != "" {
-			if l.program.Choices.Exchanges() && !shard.SameMesh(s.In, s.Out) {
-				return once // it goes to ranks that are no ring; what comes after runs along the axis
+			if !shard.SameMesh(s.In, s.Out) {
+				return once // not every rank of the team has the result; what comes after runs along the axis
 			}
 			return l.fromRank(s, i, st)
 		}

@@ -3,6 +3,7 @@ package verify
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -48,14 +49,28 @@ func (v *verifier) places(s *hostir.Communication) bool {
 		ok = within(s.In.Mesh) && within(s.Out.Mesh)
 	case hostir.Gather, hostir.Reduction:
 		ok = within(s.In.Mesh)
-	case hostir.Scatter, hostir.BroadcastComm:
+	case hostir.Scatter:
 		ok = within(s.Out.Mesh)
+	case hostir.BroadcastComm:
+		ok = within(s.Out.Mesh) && receivesEverywhere(s)
 	}
 	if !ok {
 		v.breach(s.Pos, "communication", "%s on mesh %s cannot take %s on mesh %s to %s on mesh %s",
 			s.Type, s.Mesh.Name, s.In.Name, s.In.Mesh.Name, s.Out.Name, s.Out.Mesh.Name)
 	}
 	return ok
+}
+
+// receivesEverywhere reports whether the ranks of a Broadcast's team have its result, all but
+// the root, which may be there to send only. With a root of each iteration no rank may lack it.
+func receivesEverywhere(s *hostir.Communication) bool {
+	root, fixed := s.Root.(expr.Int)
+	for i, r := range s.Mesh.Ranks {
+		if !slices.Contains(s.Out.Mesh.Ranks, r) && !(fixed && int(root) == i) {
+			return false
+		}
+	}
+	return true
 }
 
 // elements checks how many elements a rank puts in and gets out.
