@@ -1,6 +1,9 @@
 package emit
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // outermostBracket finds the first "(" or "{" whose arguments are worth breaking, or -1.
 func outermostBracket(text string) int {
@@ -69,10 +72,16 @@ func splitArgs(text string) []string {
 	return append(args, strings.TrimSpace(text[start:]))
 }
 
-// skip steps over one character, or over a whole string literal or comment of C.
+// templateArgs are those of a type, behind its name.
+var templateArgs = regexp.MustCompile(`^\w<[\w:, ]+>`)
+
+// skip steps over one character, or over a whole string literal, comment of C or template argument list.
 func skip(text string, i int) int {
 	if strings.HasPrefix(text[i:], "/*") {
 		return min(len(text), i+4+strings.Index(text[i+2:]+"*/", "*/"))
+	}
+	if args := templateArgs.FindString(text[i:]); args != "" {
+		return i + len(args)
 	}
 	if text[i] != '"' {
 		return i + 1

@@ -149,7 +149,7 @@ func readersOf(steps domain.Body, at int) int {
 // takesLong reports whether a step computes more than a few instructions for an element.
 func takesLong(s domain.Step) bool {
 	name, _ := domain.SplitFn(s.Fn)
-	return len(s.Args) == 1 && !s.Folds() && operators[name] == "" && !slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
+	return len(s.Args) == 1 && !s.Folds() && operators[name] == "" && name != domain.Copy && !slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
 }
 
 // operators are the functions that C++ has operators for.
@@ -163,6 +163,9 @@ func stepOf(s domain.Step, args []string) (string, error) {
 	}
 	if constant != "" {
 		args = append(args, floatLiteral(constant))
+	}
+	if s.Fn == domain.Copy {
+		return args[0], nil
 	}
 	known := unaryFns[name] != "" && len(s.Args) == 1 || binaryFns[name] != "" && len(s.Args) == 2
 	switch op := operators[name]; {

@@ -2,6 +2,7 @@ package lowering
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -18,7 +19,8 @@ import (
 // It requires whole tensors, each statement local or one movement, and leaves no buffer for what is
 // between. That pays always: an operand is read as often as before or less, and what is between is
 // neither written nor read. It needs one walk over rows: every tensor lies row-major, only the last axis is
-// folded, and axes that run along with each other are of one kind, so that a pipeline cuts all alike.
+// folded, and axes that run along with each other are of one kind, so that a pipeline cuts all alike. A
+// kernel may end in a concat of rows, and counts positions itself where no pipeline cuts them.
 func FuseElementwise(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -30,6 +32,7 @@ func FuseElementwise(p *hostir.Program) error {
 	for f.group(); f.separate(); {
 		f.group()
 	}
+	f.findPositions()
 	f.rewrite()
 	return nil
 }
@@ -40,6 +43,13 @@ type fuser struct {
 	apart   map[hostir.Stmt]bool
 	readers map[*hostir.Tensor][]hostir.Stmt
 	groups  map[hostir.Stmt]*kernelGroup
+	counts  map[*hostir.Tensor]counted
+}
+
+// counted is a tensor whose elements are their positions along an axis, from the last one.
+type counted struct {
+	name string
+	back int
 }
 
 // kernelGroup is statements that may be one kernel, in the order of the program; the last one makes
@@ -80,7 +90,8 @@ func (f *fuser) group() {
 // groupOfReaders is the group that all readers of a statement's result are in, if it can join that.
 func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
-	if out.Role == hostir.Output || len(readers) == 0 || f.groups[readers[0]] == nil {
+	_, ends := s.(*hostir.Concat)
+	if ends || out.Role == hostir.Output || len(readers) == 0 || f.groups[readers[0]] == nil {
 		return nil
 	}
 	g, folded := f.groups[readers[0]], f.groups[readers[0]].reads(readers[0])
@@ -109,10 +120,13 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 // columnsOf is the axis that the rows of a member run along.
 func (g *kernelGroup) columnsOf(s hostir.Stmt) domain.Axis {
 	t := hostir.Result(s)
-	if _, folds := s.(*hostir.Reduce); folds {
+	switch s.(type) {
+	case *hostir.Reduce, *hostir.Concat:
 		t = hostir.Uses(s)[0]
-	} else if g.folded[t] {
-		return domain.Axis{}
+	default:
+		if g.folded[t] {
+			return domain.Axis{}
+		}
 	}
 	live := hostir.Live(t)
 	if len(live) == 0 {
@@ -124,7 +138,7 @@ func (g *kernelGroup) columnsOf(s hostir.Stmt) domain.Axis {
 // reads reports whether what a member reads lacks the axis of the columns.
 func (g *kernelGroup) reads(member hostir.Stmt) bool {
 	switch member.(type) {
-	case *hostir.Reduce:
+	case *hostir.Reduce, *hostir.Concat:
 		return false
 	case *hostir.Broadcast:
 		return true
@@ -154,6 +168,49 @@ func (f *fuser) separate() bool {
 	return false
 }
 
+// findPositions finds what kernels can count themselves: along an axis that a rank has all of.
+func (f *fuser) findPositions() {
+	axes := map[*hostir.Tensor]int{}
+	f.counts = map[*hostir.Tensor]counted{}
+	for _, s := range f.program.Body {
+		out := hostir.Result(s)
+		switch s := s.(type) {
+		case *hostir.Positions:
+			if len(out.Axes) != 1 || out.Axes[0].Kind != domain.Serial {
+				continue
+			}
+			axes[out], f.counts[out] = 0, counted{name: out.Name}
+		case *hostir.Broadcast:
+			from, ok := f.counts[s.In]
+			if !ok {
+				continue
+			}
+			axes[out] = hostir.AxisMap(s)[0][axes[s.In]]
+			live := hostir.Live(out)
+			f.counts[out] = counted{from.name, len(live) - 1 - slices.Index(live, axes[out])}
+		}
+	}
+}
+
+// uncounted takes positions that nothing reads any more out of the program.
+func (f *fuser) uncounted(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
+	read := map[*hostir.Tensor]bool{}
+	var kept []hostir.Stmt
+	for _, s := range slices.Backward(body) {
+		out := hostir.Result(s)
+		if _, positions := f.counts[out]; positions && !read[out] && out.Role != hostir.Output {
+			gone[out] = true
+			continue
+		}
+		for _, t := range hostir.Uses(s) {
+			read[t] = true
+		}
+		kept = append(kept, s)
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
 // rewrite replaces the groups by kernels, at the place of their results.
 func (f *fuser) rewrite() {
 	gone := map[*hostir.Tensor]bool{}
@@ -169,7 +226,7 @@ func (f *fuser) rewrite() {
 			gone[hostir.Result(s)] = true
 		}
 	}
-	f.program.Body = body
+	f.program.Body = f.uncounted(body, gone)
 	f.program.Tensors = slices.DeleteFunc(f.program.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
 }
 
@@ -183,10 +240,17 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	out := hostir.Result(g.result())
 	k := &hostir.Fused{Info: hostir.InfoFrom(g.result(), g.result().Meta().Note), Out: out, Kernel: f.called(g)}
 	made := map[*hostir.Tensor]bool{}
+	var positions []*hostir.Tensor
+	counting := f.mayCount(g)
 	for _, s := range g.members {
 		made[hostir.Result(s)] = true
 		for _, t := range hostir.Uses(s) {
-			if !made[t] && !slices.Contains(k.In, t) {
+			_, counts := f.counts[t]
+			switch {
+			case made[t]:
+			case counts && counting:
+				made[t], positions = true, append(positions, t)
+			case !slices.Contains(k.In, t):
 				k.In, k.Names = append(k.In, t), append(k.Names, t.Name)
 			}
 		}
@@ -194,6 +258,10 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	values := map[*hostir.Tensor]int{}
 	for i, t := range k.In {
 		values[t] = i
+	}
+	for _, t := range positions {
+		values[t] = len(k.In) + len(k.Body)
+		k.Body = append(k.Body, domain.Step{Name: f.counts[t].name, Fn: "positions(" + strconv.Itoa(f.counts[t].back) + ")"})
 	}
 	for _, s := range g.members {
 		t := hostir.Result(s)
@@ -212,6 +280,25 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	return k
 }
 
+// mayCount reports whether a kernel may count positions: no pipeline cuts its rows, and what it reads, or makes,
+// says how long they are.
+func (f *fuser) mayCount(g *kernelGroup) bool {
+	out := hostir.Result(g.result())
+	if hostir.StreamAxis(out) >= 0 {
+		return false
+	}
+	made := map[*hostir.Tensor]bool{}
+	wide := func(t *hostir.Tensor) bool {
+		_, counts := f.counts[t]
+		live := hostir.Live(t)
+		return !counts && !made[t] && len(live) > 0 && t.Axes[live[len(live)-1]].LocalSize() > 1
+	}
+	return !g.folded[out] || slices.ContainsFunc(g.members, func(s hostir.Stmt) bool {
+		made[hostir.Result(s)] = true
+		return slices.ContainsFunc(hostir.Uses(s), wide)
+	})
+}
+
 // functionOf is what a member computes; none where it only changes the type or the shape.
 func functionOf(s hostir.Stmt) string {
 	switch s := s.(type) {
@@ -221,6 +308,8 @@ func functionOf(s hostir.Stmt) string {
 		return s.Fn
 	case *hostir.Reduce:
 		return s.Fn
+	case *hostir.Concat:
+		return "concat"
 	default:
 		return ""
 	}
@@ -263,6 +352,13 @@ func rowWise(s hostir.Stmt) bool {
 	case *hostir.Broadcast:
 		live := hostir.Live(s.Out)
 		if s.Axis != live[len(live)-1] {
+			return false
+		}
+	case *hostir.Concat:
+		ranges := hostir.Ranges(s)
+		live, size := hostir.Live(s.Out), ranges[0].Size
+		other := func(r hostir.Range) bool { return r.Size != size }
+		if s.Axis != live[len(live)-1] || len(s.In) < 2 || size < 2 || s.Out.Axes[s.Axis].Kind != domain.Serial || slices.ContainsFunc(ranges, other) {
 			return false
 		}
 	default:

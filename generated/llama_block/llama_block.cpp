@@ -37,14 +37,13 @@ namespace hirgen_llama_block {
 namespace {
 
 using bf16 = __nv_bfloat16;
-using fp32 = float;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardG =
-    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kChunkC = C / 2, kShardH = H / D;
-constexpr int64_t kShardG2 = G / D, kSliceH = H / G;
+    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kShardG2 = G / D;
+constexpr int64_t kSliceH = H / G, kChunkC = C / 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -64,28 +63,12 @@ constexpr hirgen::MatmulShape kW2pShape =
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
 constexpr const char* kLinearQKV = "spec.yaml:23:5 Linear of QKV";
-constexpr const char* kPositionsRqAt = "spec.yaml:28:5 Positions of Rq_at";
-constexpr const char* kPositionsRqPairs = "spec.yaml:28:5 Positions of Rq_pairs";
-constexpr const char* kRopeRqAngles = "spec.yaml:28:5 rope of Rq_angles";
 constexpr const char* kSliceUq = "spec.yaml:24:5 Slice of Uq";
-constexpr const char* kUnaryRqCos = "spec.yaml:28:5 Unary of Rq_cos";
-constexpr const char* kUnaryRqSin = "spec.yaml:28:5 Unary of Rq_sin";
-constexpr const char* kPositionsRkAt = "spec.yaml:29:5 Positions of Rk_at";
-constexpr const char* kPositionsRkPairs = "spec.yaml:29:5 Positions of Rk_pairs";
-constexpr const char* kRopeRqLowRounded = "spec.yaml:28:5 rope of Rq_low_rounded";
-constexpr const char* kRopeRqHighRounded = "spec.yaml:28:5 rope of Rq_high_rounded";
-constexpr const char* kRopeRkAngles = "spec.yaml:29:5 rope of Rk_angles";
+constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
 constexpr const char* kSliceUk = "spec.yaml:24:5 Slice of Uk";
-constexpr const char* kUnaryRkCos = "spec.yaml:29:5 Unary of Rk_cos";
-constexpr const char* kUnaryRkSin = "spec.yaml:29:5 Unary of Rk_sin";
-constexpr const char* kConcatRq = "spec.yaml:28:5 Concat of Rq";
-constexpr const char* kRopeRkLowRounded = "spec.yaml:29:5 rope of Rk_low_rounded";
-constexpr const char* kRopeRkHighRounded = "spec.yaml:29:5 rope of Rk_high_rounded";
 constexpr const char* kSetQPacked = "spec.yaml:35:5 Set of Q_packed";
-constexpr const char* kConcatRk = "spec.yaml:29:5 Concat of Rk";
+constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
 constexpr const char* kMatmulScores = "spec.yaml:35:5 Matmul of scores";
-constexpr const char* kPositionsPRows = "spec.yaml:37:5 Positions of P_rows";
-constexpr const char* kPositionsPColumns = "spec.yaml:37:5 Positions of P_columns";
 constexpr const char* kScaleSoftmaxP = "spec.yaml:37:5 scale_softmax of P";
 constexpr const char* kSliceUv = "spec.yaml:24:5 Slice of Uv";
 constexpr const char* kMatmulPV = "spec.yaml:38:5 Matmul of PV";
@@ -122,34 +105,10 @@ class LlamaBlock final : public hirgen::Program {
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");              // [B * L, E]
   bf16* QKV_ = context_.allocate<bf16>(B * L * kShardG * C, "spec.yaml:23:5 QKV");  // [1, B * L, kShardG * C]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:23:5 workspace");
-  fp32* Rq_at_ = context_.allocate<fp32>(L, "spec.yaml:28:5 Rq_at");                    // [L]
-  fp32* Rq_pairs_ = context_.allocate<fp32>(kChunkC, "spec.yaml:28:5 Rq_pairs");        // [kChunkC]
-  fp32* Rq_angles_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:28:5 Rq_angles");  // [L, 1, 1, kChunkC]
-  // [1, B * L, kShardH * C]
-  bf16* Uq_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:24:5 Uq");
-  fp32* Rq_cos_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:28:5 Rq_cos");  // [L, 1, 1, kChunkC]
-  fp32* Rq_sin_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:28:5 Rq_sin");  // [L, 1, 1, kChunkC]
-  fp32* Rk_at_ = context_.allocate<fp32>(L, "spec.yaml:29:5 Rk_at");              // [L]
-  fp32* Rk_pairs_ = context_.allocate<fp32>(kChunkC, "spec.yaml:29:5 Rk_pairs");  // [kChunkC]
-  // [1, B, L, kShardG2, kSliceH, kChunkC]
-  bf16* Rq_low_rounded_ =
-      context_.allocate<bf16>(B * L * kShardG2 * kSliceH * kChunkC, "spec.yaml:28:5 Rq_low_rounded");
-  // [1, B, L, kShardG2, kSliceH, kChunkC]
-  bf16* Rq_high_rounded_ =
-      context_.allocate<bf16>(B * L * kShardG2 * kSliceH * kChunkC, "spec.yaml:28:5 Rq_high_rounded");
-  fp32* Rk_angles_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:29:5 Rk_angles");  // [L, 1, kChunkC]
-  // [1, B * L, kShardG2 * C]
-  bf16* Uk_ = context_.allocate<bf16>(B * L * kShardG2 * C, "spec.yaml:24:5 Uk");
-  fp32* Rk_cos_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:29:5 Rk_cos");  // [L, 1, kChunkC]
-  fp32* Rk_sin_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:29:5 Rk_sin");  // [L, 1, kChunkC]
+  bf16* Uq_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:24:5 Uq");  // [1, B * L, kShardH * C]
   // [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
   bf16* Rq_ = context_.allocate<bf16>(B * L * kShardG2 * kSliceH * (kChunkC + kChunkC), "spec.yaml:28:5 Rq");
-  // [1, B, L, kShardG2, kChunkC]
-  bf16* Rk_low_rounded_ =
-      context_.allocate<bf16>(B * L * kShardG2 * kChunkC, "spec.yaml:29:5 Rk_low_rounded");
-  // [1, B, L, kShardG2, kChunkC]
-  bf16* Rk_high_rounded_ =
-      context_.allocate<bf16>(B * L * kShardG2 * kChunkC, "spec.yaml:29:5 Rk_high_rounded");
+  bf16* Uk_ = context_.allocate<bf16>(B * L * kShardG2 * C, "spec.yaml:24:5 Uk");  // [1, B * L, kShardG2 * C]
   // [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
   bf16* Q_packed_ =
       context_.allocate<bf16>(kSliceH * B * kShardG2 * L * (kChunkC + kChunkC), "spec.yaml:35:5 Q_packed");
@@ -157,8 +116,6 @@ class LlamaBlock final : public hirgen::Program {
   bf16* Rk_ = context_.allocate<bf16>(B * L * kShardG2 * (kChunkC + kChunkC), "spec.yaml:29:5 Rk");
   // [kSliceH, 1, B, kShardG2, L, L]
   bf16* scores_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * L, "spec.yaml:35:5 scores");
-  fp32* P_rows_ = context_.allocate<fp32>(L, "spec.yaml:37:5 P_rows");        // [L]
-  fp32* P_columns_ = context_.allocate<fp32>(L, "spec.yaml:37:5 P_columns");  // [L]
   // [kSliceH, 1, B, kShardG2, L, L]
   bf16* P_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * L, "spec.yaml:37:5 P");
   bf16* Uv_ = context_.allocate<bf16>(B * L * kShardG2 * C, "spec.yaml:24:5 Uv");  // [1, B * L, kShardG2 * C]
@@ -201,38 +158,14 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
-  hirgen::launch_positions(Rq_at_, 0, L, caller, kPositionsRqAt);
-  hirgen::launch_positions(Rq_pairs_, 0, kChunkC, caller, kPositionsRqPairs);
-  rope(Rq_angles_, Rq_pairs_, Rq_at_, L, caller, kRopeRqAngles);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uq_, {2, {B * L, kShardH * C}, {kShardH * C, 1}}, QKV_,
                        {2, {B * L, kShardH * C}, {kShardG * C, 1}}, caller, kSliceUq);
-  hirgen::launch_unary(hirgen::UnaryFn::kCos, Rq_cos_, Rq_angles_, L * kChunkC, caller, kUnaryRqCos);
-  hirgen::launch_unary(hirgen::UnaryFn::kSin, Rq_sin_, Rq_angles_, L * kChunkC, caller, kUnaryRqSin);
-  hirgen::launch_positions(Rk_at_, 0, L, caller, kPositionsRkAt);
-  hirgen::launch_positions(Rk_pairs_, 0, kChunkC, caller, kPositionsRkPairs);
-  bf16* Rq_second = Uq_ + kChunkC;  // [1, B, L, kShardG2, kSliceH, kChunkC]
-  rope2({Rq_low_rounded_, {kShardG2 * kSliceH * kChunkC, kChunkC, 1}}, {Uq_, {kShardG2 * kSliceH * C, C, 1}},
-        {Rq_cos_, {kChunkC, 0, 1}}, {Rq_second, {kShardG2 * kSliceH * C, C, 1}}, {Rq_sin_, {kChunkC, 0, 1}},
-        {L, kSliceH}, caller, kRopeRqLowRounded);
-  rope3({Rq_high_rounded_, {kShardG2 * kSliceH * kChunkC, kChunkC, 1}},
-        {Rq_second, {kShardG2 * kSliceH * C, C, 1}}, {Rq_cos_, {kChunkC, 0, 1}},
-        {Uq_, {kShardG2 * kSliceH * C, C, 1}}, {Rq_sin_, {kChunkC, 0, 1}}, {L, kSliceH}, caller,
-        kRopeRqHighRounded);
-  rope(Rk_angles_, Rk_pairs_, Rk_at_, L, caller, kRopeRkAngles);
+  rope({Rq_, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
+       {Rq_ + kChunkC, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
+       {Uq_, {kShardG2 * kSliceH * C, C, 1}}, {Uq_ + kChunkC, {kShardG2 * kSliceH * C, C, 1}}, {{0, 0, 1}},
+       {{1, 0, 0}}, {L, kSliceH}, caller, kRopeRq);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uk_, {2, {B * L, kShardG2 * C}, {kShardG2 * C, 1}},
                        QKV_ + kShardH * C, {2, {B * L, kShardG2 * C}, {kShardG * C, 1}}, caller, kSliceUk);
-  hirgen::launch_unary(hirgen::UnaryFn::kCos, Rk_cos_, Rk_angles_, L * kChunkC, caller, kUnaryRkCos);
-  hirgen::launch_unary(hirgen::UnaryFn::kSin, Rk_sin_, Rk_angles_, L * kChunkC, caller, kUnaryRkSin);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rq_, {2, {L * kSliceH, kChunkC}, {kChunkC + kChunkC, 1}},
-                       Rq_low_rounded_, {2, {L * kSliceH, kChunkC}, {kChunkC, 1}}, caller, kConcatRq);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rq_ + kChunkC,
-                       {2, {L * kSliceH, kChunkC}, {kChunkC + kChunkC, 1}}, Rq_high_rounded_,
-                       {2, {L * kSliceH, kChunkC}, {kChunkC, 1}}, caller, kConcatRq);
-  bf16* Rk_second = Uk_ + kChunkC;  // [1, B, L, kShardG2, kChunkC]
-  rope4({Rk_low_rounded_, {kShardG2 * kChunkC, 1}}, {Uk_, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
-        {Rk_second, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L}, caller, kRopeRkLowRounded);
-  rope5({Rk_high_rounded_, {kShardG2 * kChunkC, 1}}, {Rk_second, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
-        {Uk_, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L}, caller, kRopeRkHighRounded);
 
   // In the order in which Matmul reads it.
   hirgen::launch_unary(
@@ -241,16 +174,12 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       Rq_,
       {3, {kSliceH, L, kChunkC + kChunkC}, {kChunkC + kChunkC, kShardG2 * kSliceH * (kChunkC + kChunkC), 1}},
       caller, kSetQPacked);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rk_, {2, {L, kChunkC}, {kShardG2 * (kChunkC + kChunkC), 1}},
-                       Rk_low_rounded_, {2, {L, kChunkC}, {kShardG2 * kChunkC, 1}}, caller, kConcatRk);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rk_ + kChunkC,
-                       {2, {L, kChunkC}, {kShardG2 * (kChunkC + kChunkC), 1}}, Rk_high_rounded_,
-                       {2, {L, kChunkC}, {kShardG2 * kChunkC, 1}}, caller, kConcatRk);
+  rope2({Rk_, {kShardG2 * (kChunkC + kChunkC), 1}}, {Rk_ + kChunkC, {kShardG2 * (kChunkC + kChunkC), 1}},
+        {Uk_, {kShardG2 * C, 1}}, {Uk_ + kChunkC, {kShardG2 * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller,
+        kRopeRk);
   gemm(context_, scores_plan_, Q_packed_, Rk_, scores_, workspace_, caller, kMatmulScores);
-  hirgen::launch_positions(P_rows_, 0, L, caller, kPositionsPRows);
-  hirgen::launch_positions(P_columns_, 0, L, caller, kPositionsPColumns);
-  scale_softmax({P_, {B * kShardG2 * L * L, L, 1}}, {scores_, {B * kShardG2 * L * L, L, 1}},
-                {P_rows_, {0, 1, 0}}, {P_columns_, {0, 0, 1}}, {kSliceH, L}, caller, kScaleSoftmaxP);
+  scale_softmax({P_, {B * kShardG2 * L * L, L, 1}}, {scores_, {B * kShardG2 * L * L, L, 1}}, {{0, 1, 0}},
+                {{0, 0, 1}}, {kSliceH, L}, caller, kScaleSoftmaxP);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uv_, {2, {B * L, kShardG2 * C}, {kShardG2 * C, 1}},
                        QKV_ + kShardH * C + kShardG2 * C, {2, {B * L, kShardG2 * C}, {kShardG * C, 1}},
                        caller, kSliceUv);
@@ -309,7 +238,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "2d20d41c8d627d4f7cfba15d0629ab18ac5a2523325f5fa6cdd7a609453b467d", .mesh_size = D,
+               .digest = "d754663d3b2d24b619d2ce2a5751118b104095bff6d438a3b7962a73fa7c6d91", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {kSliceH * L, L, kChunkC + kChunkC, 1},
                          {kSliceH * L, C, L, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},

@@ -13,32 +13,21 @@
 namespace hirgen_llama_block {
 
 using bf16 = __nv_bfloat16;
-using fp32 = float;
 
 // Each enqueues its kernel on a stream. `where` is the place in the spec, for errors.
 
 void rms_norm(bf16* U1, const bf16* X, const bf16* gamma1, int64_t rows, cudaStream_t stream,
               const char* where);
-void rope(fp32* Rq_angles, const fp32* Rq_pairs, const fp32* Rq_at_b3, int64_t rows, cudaStream_t stream,
-          const char* where);
-void rope2(hirgen::Scattered<bf16, 2> Rq_low_rounded, hirgen::Scattered<const bf16, 2> Rq_first,
-           hirgen::Scattered<const fp32, 2> Rq_cos, hirgen::Scattered<const bf16, 2> Rq_second,
-           hirgen::Scattered<const fp32, 2> Rq_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
-           const char* where);
-void rope3(hirgen::Scattered<bf16, 2> Rq_high_rounded, hirgen::Scattered<const bf16, 2> Rq_second,
-           hirgen::Scattered<const fp32, 2> Rq_cos, hirgen::Scattered<const bf16, 2> Rq_first,
-           hirgen::Scattered<const fp32, 2> Rq_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
-           const char* where);
-void rope4(hirgen::Scattered<bf16, 1> Rk_low_rounded, hirgen::Scattered<const bf16, 1> Rk_first,
-           hirgen::Scattered<const fp32, 1> Rk_cos, hirgen::Scattered<const bf16, 1> Rk_second,
-           hirgen::Scattered<const fp32, 1> Rk_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
-           const char* where);
-void rope5(hirgen::Scattered<bf16, 1> Rk_high_rounded, hirgen::Scattered<const bf16, 1> Rk_second,
-           hirgen::Scattered<const fp32, 1> Rk_cos, hirgen::Scattered<const bf16, 1> Rk_first,
-           hirgen::Scattered<const fp32, 1> Rk_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
-           const char* where);
+void rope(hirgen::Scattered<bf16, 2> Rq_low, hirgen::Scattered<bf16, 2> Rq_high,
+          hirgen::Scattered<const bf16, 2> Rq_first, hirgen::Scattered<const bf16, 2> Rq_second,
+          hirgen::Counted<2> Rq_pairs, hirgen::Counted<2> Rq_at, std::initializer_list<int64_t> rows,
+          cudaStream_t stream, const char* where);
+void rope2(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high,
+           hirgen::Scattered<const bf16, 1> Rk_first, hirgen::Scattered<const bf16, 1> Rk_second,
+           hirgen::Counted<1> Rk_pairs, hirgen::Counted<1> Rk_at, std::initializer_list<int64_t> rows,
+           cudaStream_t stream, const char* where);
 void scale_softmax(hirgen::Scattered<bf16, 2> P, hirgen::Scattered<const bf16, 2> scores,
-                   hirgen::Scattered<const fp32, 2> P_rows_b, hirgen::Scattered<const fp32, 2> P_columns,
+                   hirgen::Counted<2> P_rows, hirgen::Counted<2> P_columns,
                    std::initializer_list<int64_t> rows, cudaStream_t stream, const char* where);
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
               const char* where);

@@ -39,14 +39,13 @@ namespace hirgen_llama_block_sp {
 namespace {
 
 using bf16 = __nv_bfloat16;
-using fp32 = float;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardL =
-    B * L / D, kShardG = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kChunkC = C / 2;
-constexpr int64_t kShardH = H / D, kShardG2 = G / D, kSliceH = H / G;
+    B * L / D, kShardG = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
+constexpr int64_t kShardG2 = G / D, kSliceH = H / G, kChunkC = C / 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -66,29 +65,12 @@ constexpr hirgen::MatmulShape kW2pShape =
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:21:5 rms_norm of U1";
 constexpr const char* kGather = "spec.yaml:22:5 gather: Allgather of U1";
-constexpr const char* kPositionsRqAt = "spec.yaml:27:5 Positions of Rq_at";
-constexpr const char* kPositionsRqPairs = "spec.yaml:27:5 Positions of Rq_pairs";
-constexpr const char* kRopeRqAngles = "spec.yaml:27:5 rope of Rq_angles";
-constexpr const char* kUnaryRqCos = "spec.yaml:27:5 Unary of Rq_cos";
-constexpr const char* kUnaryRqSin = "spec.yaml:27:5 Unary of Rq_sin";
-constexpr const char* kPositionsRkAt = "spec.yaml:28:5 Positions of Rk_at";
-constexpr const char* kPositionsRkPairs = "spec.yaml:28:5 Positions of Rk_pairs";
-constexpr const char* kRopeRkAngles = "spec.yaml:28:5 rope of Rk_angles";
-constexpr const char* kUnaryRkCos = "spec.yaml:28:5 Unary of Rk_cos";
-constexpr const char* kUnaryRkSin = "spec.yaml:28:5 Unary of Rk_sin";
-constexpr const char* kPositionsPRows = "spec.yaml:36:5 Positions of P_rows";
-constexpr const char* kPositionsPColumns = "spec.yaml:36:5 Positions of P_columns";
-constexpr const char* kWaitGather = "spec.yaml:22:5 Wait(gather)";
 constexpr const char* kLinearQKV = "spec.yaml:22:5 Linear of QKV";
 constexpr const char* kSliceUq = "spec.yaml:23:5 Slice of Uq";
-constexpr const char* kRopeRqLowRounded = "spec.yaml:27:5 rope of Rq_low_rounded";
-constexpr const char* kRopeRqHighRounded = "spec.yaml:27:5 rope of Rq_high_rounded";
+constexpr const char* kRopeRq = "spec.yaml:27:5 rope of Rq";
 constexpr const char* kSliceUk = "spec.yaml:23:5 Slice of Uk";
-constexpr const char* kConcatRq = "spec.yaml:27:5 Concat of Rq";
-constexpr const char* kRopeRkLowRounded = "spec.yaml:28:5 rope of Rk_low_rounded";
-constexpr const char* kRopeRkHighRounded = "spec.yaml:28:5 rope of Rk_high_rounded";
 constexpr const char* kSetQPacked = "spec.yaml:34:5 Set of Q_packed";
-constexpr const char* kConcatRk = "spec.yaml:28:5 Concat of Rk";
+constexpr const char* kRopeRk = "spec.yaml:28:5 rope of Rk";
 constexpr const char* kMatmulScores = "spec.yaml:34:5 Matmul of scores";
 constexpr const char* kScaleSoftmaxP = "spec.yaml:36:5 scale_softmax of P";
 constexpr const char* kSliceUv = "spec.yaml:23:5 Slice of Uv";
@@ -97,17 +79,14 @@ constexpr const char* kSetHeadsPacked = "spec.yaml:39:5 Set of heads_packed";
 constexpr const char* kReshapeO = "spec.yaml:39:5 Reshape of O";
 constexpr const char* kLinearWop = "spec.yaml:40:5 Linear of Wop";
 constexpr const char* kReduceScatter = "spec.yaml:41:5 reduce_scatter: ReduceScatter of Wop";
-constexpr const char* kWaitReduceScatter = "spec.yaml:41:5 Wait(reduce_scatter)";
 constexpr const char* kBinaryX1 = "spec.yaml:42:5 Binary of X1";
 constexpr const char* kRmsNormU2 = "spec.yaml:45:5 rms_norm of U2";
 constexpr const char* kGather2 = "spec.yaml:46:5 gather_2: Allgather of U2";
-constexpr const char* kWaitGather2 = "spec.yaml:46:5 Wait(gather_2)";
 constexpr const char* kLinearGate = "spec.yaml:46:5 Linear of gate";
 constexpr const char* kLinearUp = "spec.yaml:47:5 Linear of up";
 constexpr const char* kSiluMulA = "spec.yaml:49:5 silu_mul of A";
 constexpr const char* kLinearW2p = "spec.yaml:50:5 Linear of W2p";
 constexpr const char* kReduceScatter2 = "spec.yaml:51:5 reduce_scatter_2: ReduceScatter of W2p";
-constexpr const char* kWaitReduceScatter2 = "spec.yaml:51:5 Wait(reduce_scatter_2)";
 constexpr const char* kBinaryY = "spec.yaml:52:5 Binary of Y";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
@@ -127,41 +106,17 @@ class LlamaBlockSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
-  bf16* U1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:21:5 U1");                // [1, kShardL, E]
-  bf16* U1_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:22:5 U1_all");    // [D, kShardL, E]
-  fp32* Rq_at_ = context_.allocate<fp32>(L, "spec.yaml:27:5 Rq_at");                    // [L]
-  fp32* Rq_pairs_ = context_.allocate<fp32>(kChunkC, "spec.yaml:27:5 Rq_pairs");        // [kChunkC]
-  fp32* Rq_angles_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:27:5 Rq_angles");  // [L, 1, 1, kChunkC]
-  fp32* Rq_cos_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:27:5 Rq_cos");        // [L, 1, 1, kChunkC]
-  fp32* Rq_sin_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:27:5 Rq_sin");        // [L, 1, 1, kChunkC]
-  fp32* Rk_at_ = context_.allocate<fp32>(L, "spec.yaml:28:5 Rk_at");                    // [L]
-  fp32* Rk_pairs_ = context_.allocate<fp32>(kChunkC, "spec.yaml:28:5 Rk_pairs");        // [kChunkC]
-  fp32* Rk_angles_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:28:5 Rk_angles");  // [L, 1, kChunkC]
-  fp32* Rk_cos_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:28:5 Rk_cos");        // [L, 1, kChunkC]
-  fp32* Rk_sin_ = context_.allocate<fp32>(L * kChunkC, "spec.yaml:28:5 Rk_sin");        // [L, 1, kChunkC]
-  fp32* P_rows_ = context_.allocate<fp32>(L, "spec.yaml:36:5 P_rows");                  // [L]
-  fp32* P_columns_ = context_.allocate<fp32>(L, "spec.yaml:36:5 P_columns");            // [L]
+  bf16* U1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:21:5 U1");              // [1, kShardL, E]
+  bf16* U1_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:22:5 U1_all");  // [D, kShardL, E]
   // [1, D, kShardL, kShardG * C]
   bf16* QKV_ = context_.allocate<bf16>(D * kShardL * kShardG * C, "spec.yaml:22:5 QKV");
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:22:5 workspace");
   // [1, D, kShardL, kShardH * C]
   bf16* Uq_ = context_.allocate<bf16>(D * kShardL * kShardH * C, "spec.yaml:23:5 Uq");
-  // [1, B, L, kShardG2, kSliceH, kChunkC]
-  bf16* Rq_low_rounded_ =
-      context_.allocate<bf16>(B * L * kShardG2 * kSliceH * kChunkC, "spec.yaml:27:5 Rq_low_rounded");
-  // [1, B, L, kShardG2, kSliceH, kChunkC]
-  bf16* Rq_high_rounded_ =
-      context_.allocate<bf16>(B * L * kShardG2 * kSliceH * kChunkC, "spec.yaml:27:5 Rq_high_rounded");
-  // [1, D, kShardL, kShardG2 * C]
-  bf16* Uk_ = context_.allocate<bf16>(D * kShardL * kShardG2 * C, "spec.yaml:23:5 Uk");
   // [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
   bf16* Rq_ = context_.allocate<bf16>(B * L * kShardG2 * kSliceH * (kChunkC + kChunkC), "spec.yaml:27:5 Rq");
-  // [1, B, L, kShardG2, kChunkC]
-  bf16* Rk_low_rounded_ =
-      context_.allocate<bf16>(B * L * kShardG2 * kChunkC, "spec.yaml:28:5 Rk_low_rounded");
-  // [1, B, L, kShardG2, kChunkC]
-  bf16* Rk_high_rounded_ =
-      context_.allocate<bf16>(B * L * kShardG2 * kChunkC, "spec.yaml:28:5 Rk_high_rounded");
+  // [1, D, kShardL, kShardG2 * C]
+  bf16* Uk_ = context_.allocate<bf16>(D * kShardL * kShardG2 * C, "spec.yaml:23:5 Uk");
   // [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
   bf16* Q_packed_ =
       context_.allocate<bf16>(kSliceH * B * kShardG2 * L * (kChunkC + kChunkC), "spec.yaml:34:5 Q_packed");
@@ -199,13 +154,9 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
-  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
-  hirgen::Events gather_2_ready_ = context_.events("gather_2_ready", kGather2, 1);
   hirgen::Events gather_2_done_ = context_.events("gather_2_done", kGather2, 1);
-  hirgen::Events reduce_scatter_2_ready_ = context_.events("reduce_scatter_2_ready", kReduceScatter2, 1);
   hirgen::Events reduce_scatter_2_done_ = context_.events("reduce_scatter_2_done", kReduceScatter2, 1);
 };
 
@@ -223,47 +174,18 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   rms_norm(U1_, X, gamma1, kShardL, caller, kRmsNormU1);
 
   // Moved, so that Linear is local to a rank.
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
-  HG_CHECK(ncclAllGather(U1_, U1_all_, kShardL * E, ncclBfloat16, x_.comm, x_.stream), kGather);
-  HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
-  hirgen::launch_positions(Rq_at_, 0, L, caller, kPositionsRqAt);
-  hirgen::launch_positions(Rq_pairs_, 0, kChunkC, caller, kPositionsRqPairs);
-  rope(Rq_angles_, Rq_pairs_, Rq_at_, L, caller, kRopeRqAngles);
-  hirgen::launch_unary(hirgen::UnaryFn::kCos, Rq_cos_, Rq_angles_, L * kChunkC, caller, kUnaryRqCos);
-  hirgen::launch_unary(hirgen::UnaryFn::kSin, Rq_sin_, Rq_angles_, L * kChunkC, caller, kUnaryRqSin);
-  hirgen::launch_positions(Rk_at_, 0, L, caller, kPositionsRkAt);
-  hirgen::launch_positions(Rk_pairs_, 0, kChunkC, caller, kPositionsRkPairs);
-  rope(Rk_angles_, Rk_pairs_, Rk_at_, L, caller, kRopeRkAngles);
-  hirgen::launch_unary(hirgen::UnaryFn::kCos, Rk_cos_, Rk_angles_, L * kChunkC, caller, kUnaryRkCos);
-  hirgen::launch_unary(hirgen::UnaryFn::kSin, Rk_sin_, Rk_angles_, L * kChunkC, caller, kUnaryRkSin);
-  hirgen::launch_positions(P_rows_, 0, L, caller, kPositionsPRows);
-  hirgen::launch_positions(P_columns_, 0, L, caller, kPositionsPColumns);
-  HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[0], 0), kWaitGather);
+  HG_CHECK(ncclAllGather(U1_, U1_all_, kShardL * E, ncclBfloat16, x_.comm, caller), kGather);
+  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);
   gemm(context_, QKV_plan_, U1_all_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uq_, {2, {D * kShardL, kShardH * C}, {kShardH * C, 1}}, QKV_,
                        {2, {D * kShardL, kShardH * C}, {kShardG * C, 1}}, caller, kSliceUq);
-  bf16* Rq_second = Uq_ + kChunkC;  // [1, B, L, kShardG2, kSliceH, kChunkC]
-  rope2({Rq_low_rounded_, {kShardG2 * kSliceH * kChunkC, kChunkC, 1}}, {Uq_, {kShardG2 * kSliceH * C, C, 1}},
-        {Rq_cos_, {kChunkC, 0, 1}}, {Rq_second, {kShardG2 * kSliceH * C, C, 1}}, {Rq_sin_, {kChunkC, 0, 1}},
-        {L, kSliceH}, caller, kRopeRqLowRounded);
-  rope3({Rq_high_rounded_, {kShardG2 * kSliceH * kChunkC, kChunkC, 1}},
-        {Rq_second, {kShardG2 * kSliceH * C, C, 1}}, {Rq_cos_, {kChunkC, 0, 1}},
-        {Uq_, {kShardG2 * kSliceH * C, C, 1}}, {Rq_sin_, {kChunkC, 0, 1}}, {L, kSliceH}, caller,
-        kRopeRqHighRounded);
+  rope({Rq_, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
+       {Rq_ + kChunkC, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
+       {Uq_, {kShardG2 * kSliceH * C, C, 1}}, {Uq_ + kChunkC, {kShardG2 * kSliceH * C, C, 1}}, {{0, 0, 1}},
+       {{1, 0, 0}}, {L, kSliceH}, caller, kRopeRq);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uk_, {2, {D * kShardL, kShardG2 * C}, {kShardG2 * C, 1}},
                        QKV_ + kShardH * C, {2, {D * kShardL, kShardG2 * C}, {kShardG * C, 1}}, caller,
                        kSliceUk);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rq_, {2, {L * kSliceH, kChunkC}, {kChunkC + kChunkC, 1}},
-                       Rq_low_rounded_, {2, {L * kSliceH, kChunkC}, {kChunkC, 1}}, caller, kConcatRq);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rq_ + kChunkC,
-                       {2, {L * kSliceH, kChunkC}, {kChunkC + kChunkC, 1}}, Rq_high_rounded_,
-                       {2, {L * kSliceH, kChunkC}, {kChunkC, 1}}, caller, kConcatRq);
-  bf16* Rk_second = Uk_ + kChunkC;  // [1, B, L, kShardG2, kChunkC]
-  rope4({Rk_low_rounded_, {kShardG2 * kChunkC, 1}}, {Uk_, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
-        {Rk_second, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L}, caller, kRopeRkLowRounded);
-  rope5({Rk_high_rounded_, {kShardG2 * kChunkC, 1}}, {Rk_second, {kShardG2 * C, 1}}, {Rk_cos_, {kChunkC, 1}},
-        {Uk_, {kShardG2 * C, 1}}, {Rk_sin_, {kChunkC, 1}}, {L}, caller, kRopeRkHighRounded);
 
   // In the order in which Matmul reads it.
   hirgen::launch_unary(
@@ -272,14 +194,12 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       Rq_,
       {3, {kSliceH, L, kChunkC + kChunkC}, {kChunkC + kChunkC, kShardG2 * kSliceH * (kChunkC + kChunkC), 1}},
       caller, kSetQPacked);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rk_, {2, {L, kChunkC}, {kShardG2 * (kChunkC + kChunkC), 1}},
-                       Rk_low_rounded_, {2, {L, kChunkC}, {kShardG2 * kChunkC, 1}}, caller, kConcatRk);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Rk_ + kChunkC,
-                       {2, {L, kChunkC}, {kShardG2 * (kChunkC + kChunkC), 1}}, Rk_high_rounded_,
-                       {2, {L, kChunkC}, {kShardG2 * kChunkC, 1}}, caller, kConcatRk);
+  rope2({Rk_, {kShardG2 * (kChunkC + kChunkC), 1}}, {Rk_ + kChunkC, {kShardG2 * (kChunkC + kChunkC), 1}},
+        {Uk_, {kShardG2 * C, 1}}, {Uk_ + kChunkC, {kShardG2 * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller,
+        kRopeRk);
   gemm(context_, scores_plan_, Q_packed_, Rk_, scores_, workspace_, caller, kMatmulScores);
-  scale_softmax({P_, {B * kShardG2 * L * L, L, 1}}, {scores_, {B * kShardG2 * L * L, L, 1}},
-                {P_rows_, {0, 1, 0}}, {P_columns_, {0, 0, 1}}, {kSliceH, L}, caller, kScaleSoftmaxP);
+  scale_softmax({P_, {B * kShardG2 * L * L, L, 1}}, {scores_, {B * kShardG2 * L * L, L, 1}}, {{0, 1, 0}},
+                {{0, 0, 1}}, {kSliceH, L}, caller, kScaleSoftmaxP);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uv_, {2, {D * kShardL, kShardG2 * C}, {kShardG2 * C, 1}},
                        QKV_ + kShardH * C + kShardG2 * C, {2, {D * kShardL, kShardG2 * C}, {kShardG * C, 1}},
                        caller, kSliceUv);
@@ -293,31 +213,22 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                            caller),
            kReshapeO);
   gemm(context_, Wop_plan_, O_, Wo, Wop_, workspace_, caller, kLinearWop);
-  HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], caller), kReduceScatter);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[0], 0), kReduceScatter);
-  HG_CHECK(ncclReduceScatter(Wop_, attention_, kShardL * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+  HG_CHECK(ncclReduceScatter(Wop_, attention_, kShardL * E, ncclBfloat16, ncclSum, x_.comm, caller),
            kReduceScatter);
-  HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], x_.stream), kReduceScatter);
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[0], 0), kWaitReduceScatter);
+  HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], caller), kReduceScatter);
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, X1_, X, attention_, kShardL * E, caller, kBinaryX1);
   rms_norm(U2_, X1_, gamma2, kShardL, caller, kRmsNormU2);
 
   // Moved, so that Linear is local to a rank.
-  HG_CHECK(cudaEventRecord(gather_2_ready_[0], caller), kGather2);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_2_ready_[0], 0), kGather2);
-  HG_CHECK(ncclAllGather(U2_, U2_all_, kShardL * E, ncclBfloat16, x_.comm, x_.stream), kGather2);
-  HG_CHECK(cudaEventRecord(gather_2_done_[0], x_.stream), kGather2);
-  HG_CHECK(cudaStreamWaitEvent(caller, gather_2_done_[0], 0), kWaitGather2);
+  HG_CHECK(ncclAllGather(U2_, U2_all_, kShardL * E, ncclBfloat16, x_.comm, caller), kGather2);
+  HG_CHECK(cudaEventRecord(gather_2_done_[0], caller), kGather2);
   gemm(context_, gate_plan_, U2_all_, Wg, gate_, workspace_, caller, kLinearGate);
   gemm(context_, up_plan_, U2_all_, Wu, up_, workspace_, caller, kLinearUp);
   silu_mul(A_, gate_, up_, D * kShardL * kShardF, caller, kSiluMulA);
   gemm(context_, W2p_plan_, A_, W2, W2p_, workspace_, caller, kLinearW2p);
-  HG_CHECK(cudaEventRecord(reduce_scatter_2_ready_[0], caller), kReduceScatter2);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_2_ready_[0], 0), kReduceScatter2);
-  HG_CHECK(ncclReduceScatter(W2p_, mlp_, kShardL * E, ncclBfloat16, ncclSum, x_.comm, x_.stream),
+  HG_CHECK(ncclReduceScatter(W2p_, mlp_, kShardL * E, ncclBfloat16, ncclSum, x_.comm, caller),
            kReduceScatter2);
-  HG_CHECK(cudaEventRecord(reduce_scatter_2_done_[0], x_.stream), kReduceScatter2);
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_2_done_[0], 0), kWaitReduceScatter2);
+  HG_CHECK(cudaEventRecord(reduce_scatter_2_done_[0], caller), kReduceScatter2);
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X1_, mlp_, kShardL * E, caller, kBinaryY);
   context_.call_issued(caller);
 }
@@ -354,7 +265,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "d8f2514194e74441b44ab077973f4c4ab163d6f1d2491b5199b7f0852a3d83c4", .mesh_size = D,
+               .digest = "054b656b28f3faa3b2ce9ab02088b302bb31b0c98de3c0968b042a7ad3afdbb7", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {kSliceH * L, L, kChunkC + kChunkC, 1},
                          {kSliceH * L, C, L, 1}, {D * kShardL, E, kShardE, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, E, kShardF, 1}},

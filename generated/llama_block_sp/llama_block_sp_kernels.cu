@@ -30,79 +30,55 @@ struct RmsNorm {
 
 // spec.yaml:27:5 rope
 struct Rope {
-  fp32* Rq_angles;
-  const fp32* Rq_pairs;
-  const fp32* Rq_at_b3;
+  hirgen::Scattered<bf16, 2> Rq_low;
+  hirgen::Scattered<bf16, 2> Rq_high;
+  hirgen::Scattered<const bf16, 2> Rq_first;
+  hirgen::Scattered<const bf16, 2> Rq_second;
+  hirgen::Counted<2> Rq_pairs;
+  hirgen::Counted<2> Rq_at;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto Rq_first_row = row.load(Rq_first);
+    const auto Rq_second_row = row.load(Rq_second);
     const auto Rq_exponents = row.along(Rq_pairs) * -0.20503692F;
     const auto Rq_frequencies = fn::exp(Rq_exponents);
-    row.store(Rq_angles, row.value(Rq_at_b3) * Rq_frequencies);
+    const auto Rq_angles = row.keep(row.value(Rq_at) * Rq_frequencies);
+    const auto Rq_cos = row.keep(fn::cos(Rq_angles));
+    const auto Rq_sin = row.keep(fn::sin(Rq_angles));
+    const auto Rq_first_cos = Rq_first_row * Rq_cos;
+    const auto Rq_second_sin = Rq_second_row * Rq_sin;
+    row.store(Rq_low, Rq_first_cos - Rq_second_sin);
+    const auto Rq_second_cos = Rq_second_row * Rq_cos;
+    const auto Rq_first_sin = Rq_first_row * Rq_sin;
+    row.store(Rq_high, Rq_second_cos + Rq_first_sin);
   }
 };
 
-// spec.yaml:27:5 rope
+// spec.yaml:28:5 rope
 struct Rope2 {
-  hirgen::Scattered<bf16, 2> Rq_low_rounded;
-  hirgen::Scattered<const bf16, 2> Rq_first;
-  hirgen::Scattered<const fp32, 2> Rq_cos;
-  hirgen::Scattered<const bf16, 2> Rq_second;
-  hirgen::Scattered<const fp32, 2> Rq_sin;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto Rq_first_cos = row.load(Rq_first) * row.load(Rq_cos);
-    const auto Rq_second_sin = row.load(Rq_second) * row.load(Rq_sin);
-    row.store(Rq_low_rounded, Rq_first_cos - Rq_second_sin);
-  }
-};
-
-// spec.yaml:27:5 rope
-struct Rope3 {
-  hirgen::Scattered<bf16, 2> Rq_high_rounded;
-  hirgen::Scattered<const bf16, 2> Rq_second;
-  hirgen::Scattered<const fp32, 2> Rq_cos;
-  hirgen::Scattered<const bf16, 2> Rq_first;
-  hirgen::Scattered<const fp32, 2> Rq_sin;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto Rq_second_cos = row.load(Rq_second) * row.load(Rq_cos);
-    const auto Rq_first_sin = row.load(Rq_first) * row.load(Rq_sin);
-    row.store(Rq_high_rounded, Rq_second_cos + Rq_first_sin);
-  }
-};
-
-// spec.yaml:28:5 rope
-struct Rope4 {
-  hirgen::Scattered<bf16, 1> Rk_low_rounded;
+  hirgen::Scattered<bf16, 1> Rk_low;
+  hirgen::Scattered<bf16, 1> Rk_high;
   hirgen::Scattered<const bf16, 1> Rk_first;
-  hirgen::Scattered<const fp32, 1> Rk_cos;
   hirgen::Scattered<const bf16, 1> Rk_second;
-  hirgen::Scattered<const fp32, 1> Rk_sin;
+  hirgen::Counted<1> Rk_pairs;
+  hirgen::Counted<1> Rk_at;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto Rk_first_cos = row.load(Rk_first) * row.load(Rk_cos);
-    const auto Rk_second_sin = row.load(Rk_second) * row.load(Rk_sin);
-    row.store(Rk_low_rounded, Rk_first_cos - Rk_second_sin);
-  }
-};
-
-// spec.yaml:28:5 rope
-struct Rope5 {
-  hirgen::Scattered<bf16, 1> Rk_high_rounded;
-  hirgen::Scattered<const bf16, 1> Rk_second;
-  hirgen::Scattered<const fp32, 1> Rk_cos;
-  hirgen::Scattered<const bf16, 1> Rk_first;
-  hirgen::Scattered<const fp32, 1> Rk_sin;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto Rk_second_cos = row.load(Rk_second) * row.load(Rk_cos);
-    const auto Rk_first_sin = row.load(Rk_first) * row.load(Rk_sin);
-    row.store(Rk_high_rounded, Rk_second_cos + Rk_first_sin);
+    const auto Rk_first_row = row.load(Rk_first);
+    const auto Rk_second_row = row.load(Rk_second);
+    const auto Rk_exponents = row.along(Rk_pairs) * -0.20503692F;
+    const auto Rk_frequencies = fn::exp(Rk_exponents);
+    const auto Rk_angles = row.keep(row.value(Rk_at) * Rk_frequencies);
+    const auto Rk_cos = row.keep(fn::cos(Rk_angles));
+    const auto Rk_sin = row.keep(fn::sin(Rk_angles));
+    const auto Rk_first_cos = Rk_first_row * Rk_cos;
+    const auto Rk_second_sin = Rk_second_row * Rk_sin;
+    row.store(Rk_low, Rk_first_cos - Rk_second_sin);
+    const auto Rk_second_cos = Rk_second_row * Rk_cos;
+    const auto Rk_first_sin = Rk_first_row * Rk_sin;
+    row.store(Rk_high, Rk_second_cos + Rk_first_sin);
   }
 };
 
@@ -110,13 +86,13 @@ struct Rope5 {
 struct ScaleSoftmax {
   hirgen::Scattered<bf16, 2> P;
   hirgen::Scattered<const bf16, 2> scores;
-  hirgen::Scattered<const fp32, 2> P_rows_b;
-  hirgen::Scattered<const fp32, 2> P_columns;
+  hirgen::Counted<2> P_rows;
+  hirgen::Counted<2> P_columns;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto scaled = row.load(scores) * 0.08838835F;
-    const auto P_mask = fn::ge(row.value(P_rows_b), row.along(P_columns));
+    const auto P_mask = fn::ge(row.value(P_rows), row.along(P_columns));
     const auto P_causal = fn::masked(scaled, P_mask);
     const auto P_max = fn::max(row, P_causal);
     const auto P_shifted = P_causal - P_max;
@@ -146,53 +122,27 @@ void rms_norm(bf16* U1, const bf16* X, const bf16* gamma1, int64_t rows, cudaStr
   hirgen::launch_rows<4096>(RmsNorm{U1, X, gamma1}, {rows}, hirgen::accesses(U1, X, gamma1), stream, where);
 }
 
-void rope(fp32* Rq_angles, const fp32* Rq_pairs, const fp32* Rq_at_b3, int64_t rows, cudaStream_t stream,
-          const char* where) {
-  hirgen::launch_rows<64>(Rope{Rq_angles, Rq_pairs, Rq_at_b3}, {rows}, hirgen::accesses(Rq_angles, Rq_pairs),
-                          stream, where);
+void rope(hirgen::Scattered<bf16, 2> Rq_low, hirgen::Scattered<bf16, 2> Rq_high,
+          hirgen::Scattered<const bf16, 2> Rq_first, hirgen::Scattered<const bf16, 2> Rq_second,
+          hirgen::Counted<2> Rq_pairs, hirgen::Counted<2> Rq_at, std::initializer_list<int64_t> rows,
+          cudaStream_t stream, const char* where) {
+  hirgen::launch_rows<64, 2>(Rope{Rq_low, Rq_high, Rq_first, Rq_second, Rq_pairs, Rq_at}, rows,
+                             hirgen::accesses(Rq_low, Rq_high, Rq_first, Rq_second), stream, where);
 }
 
-void rope2(hirgen::Scattered<bf16, 2> Rq_low_rounded, hirgen::Scattered<const bf16, 2> Rq_first,
-           hirgen::Scattered<const fp32, 2> Rq_cos, hirgen::Scattered<const bf16, 2> Rq_second,
-           hirgen::Scattered<const fp32, 2> Rq_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
-           const char* where) {
-  hirgen::launch_rows<64, 2>(Rope2{Rq_low_rounded, Rq_first, Rq_cos, Rq_second, Rq_sin}, rows,
-                             hirgen::accesses(Rq_low_rounded, Rq_first, Rq_cos, Rq_second, Rq_sin), stream,
-                             where);
-}
-
-void rope3(hirgen::Scattered<bf16, 2> Rq_high_rounded, hirgen::Scattered<const bf16, 2> Rq_second,
-           hirgen::Scattered<const fp32, 2> Rq_cos, hirgen::Scattered<const bf16, 2> Rq_first,
-           hirgen::Scattered<const fp32, 2> Rq_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
-           const char* where) {
-  hirgen::launch_rows<64, 2>(Rope3{Rq_high_rounded, Rq_second, Rq_cos, Rq_first, Rq_sin}, rows,
-                             hirgen::accesses(Rq_high_rounded, Rq_second, Rq_cos, Rq_first, Rq_sin), stream,
-                             where);
-}
-
-void rope4(hirgen::Scattered<bf16, 1> Rk_low_rounded, hirgen::Scattered<const bf16, 1> Rk_first,
-           hirgen::Scattered<const fp32, 1> Rk_cos, hirgen::Scattered<const bf16, 1> Rk_second,
-           hirgen::Scattered<const fp32, 1> Rk_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
-           const char* where) {
-  hirgen::launch_rows<64, 1>(Rope4{Rk_low_rounded, Rk_first, Rk_cos, Rk_second, Rk_sin}, rows,
-                             hirgen::accesses(Rk_low_rounded, Rk_first, Rk_cos, Rk_second, Rk_sin), stream,
-                             where);
-}
-
-void rope5(hirgen::Scattered<bf16, 1> Rk_high_rounded, hirgen::Scattered<const bf16, 1> Rk_second,
-           hirgen::Scattered<const fp32, 1> Rk_cos, hirgen::Scattered<const bf16, 1> Rk_first,
-           hirgen::Scattered<const fp32, 1> Rk_sin, std::initializer_list<int64_t> rows, cudaStream_t stream,
-           const char* where) {
-  hirgen::launch_rows<64, 1>(Rope5{Rk_high_rounded, Rk_second, Rk_cos, Rk_first, Rk_sin}, rows,
-                             hirgen::accesses(Rk_high_rounded, Rk_second, Rk_cos, Rk_first, Rk_sin), stream,
-                             where);
+void rope2(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high,
+           hirgen::Scattered<const bf16, 1> Rk_first, hirgen::Scattered<const bf16, 1> Rk_second,
+           hirgen::Counted<1> Rk_pairs, hirgen::Counted<1> Rk_at, std::initializer_list<int64_t> rows,
+           cudaStream_t stream, const char* where) {
+  hirgen::launch_rows<64, 1>(Rope2{Rk_low, Rk_high, Rk_first, Rk_second, Rk_pairs, Rk_at}, rows,
+                             hirgen::accesses(Rk_low, Rk_high, Rk_first, Rk_second), stream, where);
 }
 
 void scale_softmax(hirgen::Scattered<bf16, 2> P, hirgen::Scattered<const bf16, 2> scores,
-                   hirgen::Scattered<const fp32, 2> P_rows_b, hirgen::Scattered<const fp32, 2> P_columns,
+                   hirgen::Counted<2> P_rows, hirgen::Counted<2> P_columns,
                    std::initializer_list<int64_t> rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<4096, 2>(ScaleSoftmax{P, scores, P_rows_b, P_columns}, rows,
-                               hirgen::accesses(P, scores, P_columns), stream, where);
+  hirgen::launch_rows<4096, 2>(ScaleSoftmax{P, scores, P_rows, P_columns}, rows, hirgen::accesses(P, scores),
+                               stream, where);
 }
 
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,

@@ -30,7 +30,10 @@ func (s Step) Positions() (back int, ok bool) {
 }
 
 // Concats reports whether a step is several values, one behind the other.
-func (s Step) Concats() bool { return len(s.Args) > 0 && s.Fn == "concat" }
+func (s Step) Concats() bool { return len(s.Args) > 1 && s.Fn == "concat" }
+
+// Copy is what a step is by that is its operand.
+const Copy = "copy"
 
 // Known reports whether there is such a function of as many operands.
 func (s Step) Known() bool {
@@ -39,7 +42,7 @@ func (s Step) Known() bool {
 		_, positions := s.Positions()
 		return positions
 	case 1:
-		return UnaryFn(s.Fn) != nil || s.Folds() || s.Concats()
+		return UnaryFn(s.Fn) != nil || s.Folds() || s.Fn == Copy
 	case 2:
 		return BinaryFns[s.Fn] != nil || s.Concats()
 	default:
@@ -108,6 +111,9 @@ func (s Step) of(values [][]float64, columns int64) []float64 {
 		return all
 	}
 	a := values[s.Args[0]]
+	if s.Fn == Copy {
+		return a
+	}
 	if s.Folds() {
 		fn, folded := BinaryFns[s.Fn], a[0]
 		for _, v := range a[1:] {

@@ -15,22 +15,24 @@ import (
 // fused calls a kernel of the program's own. Its operands are runs of as many elements, or rows and what
 // stands for rows or for columns, or else views.
 func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
-	buffers, err := b.operandBuffers(s, append([]*hostir.Tensor{s.Out}, s.In...)...)
+	operands, w, err := b.rowsOf(s)
 	if err != nil {
 		return nil, err
 	}
-	w, k := rowsOf(s, buffers), &calls.Kernel{Results: 1}
-	for _, u := range buffers {
-		k.Types = append(k.Types, string(u.typ))
+	body, results, read := written(s)
+	k := &calls.Kernel{Results: int64(len(results))}
+	for _, o := range operands {
+		k.Types = append(k.Types, o.typ)
 	}
 	call := &calls.Launch{Info: b.info(s, s.Kernel+"_"+s.Out.Name, s.Kernel+" of "+s.Out.Name), On: b.current}
 	elements := w.outer.then(w.row).merged()
 	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) // rows mean nothing
+	inMemory := !slices.Contains(k.Types, calls.InPositions)
 	switch {
-	case whole && elements.dense():
-		k.Uses = slices.Repeat([]string{calls.ForElement}, len(buffers))
+	case whole && inMemory && elements.dense():
+		k.Uses = slices.Repeat([]string{calls.ForElement}, len(operands))
 		call.Elements = elements.extents[0].Expr
-	case w.dense():
+	case inMemory && w.dense():
 		k.Columns, k.Uses = w.columns().Size, w.uses(rowsWalk.denseUse)
 		call.Elements = w.rows().Expr
 	default:
@@ -39,9 +41,9 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 		}
 		k.Views, k.Columns, k.Axes, k.Uses = true, w.columns().Size, int64(len(w.outer.extents)), w.uses(rowsWalk.use)
 	}
-	call.Kernel = b.kernel(s, k)
-	for i, buf := range buffers {
-		at := calls.Operand{At: b.pointer(buf)}
+	call.Kernel = b.kernel(s, k, body, results, read)
+	for i, o := range operands {
+		at := calls.Operand{At: o.at}
 		if k.Views {
 			at.Strides = exprs(slices.Concat(w.outer.strides[i], w.row.strides[i]))
 		}
@@ -57,43 +59,116 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 	return []calls.Stmt{call}, nil
 }
 
+// written is the body of a kernel as it is written: a concat is a result for each of its values, and
+// positions are operands behind the others. It gives the steps that are results, and the names of the operands.
+func written(s *hostir.Fused) (body domain.Body, results []int, read []string) {
+	read, values := slices.Clone(s.Names), make([]int, len(s.In)+len(s.Body))
+	for i := range s.In {
+		values[i] = i
+	}
+	for i, step := range s.Body {
+		if _, counts := step.Positions(); counts {
+			values[len(s.In)+i] = len(read)
+			read = append(read, step.Name)
+		}
+	}
+	add := func(step domain.Step) int {
+		body = append(body, step)
+		return len(read) + len(body) - 1
+	}
+	for i, step := range s.Body {
+		step.Also, step.Args = false, slices.Clone(step.Args)
+		for k, at := range step.Args {
+			step.Args[k] = values[at]
+		}
+		switch _, counts := step.Positions(); {
+		case step.Concats():
+			for _, at := range step.Args {
+				if at < len(read) || slices.Contains(results, at-len(read)) {
+					at = add(domain.Step{Name: step.Name, Fn: domain.Copy, Args: []int{at}})
+				}
+				results = append(results, at-len(read))
+			}
+		case !counts:
+			values[len(s.In)+i] = add(step)
+		}
+	}
+	if len(results) == 0 {
+		results = []int{len(body) - 1}
+	}
+	return body, results, read
+}
+
+// A rowOperand is an operand of a fused kernel.
+type rowOperand struct {
+	at  calls.Pointer
+	typ string
+}
+
 // rowsWalk is a walk over rows, and inside of them over columns, which no axis is joined with.
 type rowsWalk struct{ outer, row walk }
+
+// add appends an operand, which has a stride for each row.
+func (w *rowsWalk) add(outer []extents.Quantity, step extents.Quantity) {
+	w.outer.strides, w.row.strides = append(w.outer.strides, outer), append(w.row.strides, []extents.Quantity{step})
+}
 
 // split takes an axis of a walk for that of the rows.
 func (w walk) split(axis int) rowsWalk {
 	rows := rowsWalk{walk{extents: w.extents[:axis]}, walk{extents: w.extents[axis:]}}
 	for _, strides := range w.strides {
-		rows.outer.strides, rows.row.strides = append(rows.outer.strides, strides[:axis]), append(rows.row.strides, strides[axis:])
+		rows.add(strides[:axis], strides[axis])
 	}
 	return rows
 }
 
-// rowsOf aligns the operands of a fused kernel, the result first.
-func rowsOf(s *hostir.Fused, buffers []*buffer) rowsWalk {
-	out, in := buffers[0], buffers[1:]
-	outer, row := walk{strides: make([][]extents.Quantity, len(buffers))}, walk{strides: make([][]extents.Quantity, len(buffers))}
-	columns, folded := extents.Number(1), s.FoldsRows()
+// rowsOf aligns the operands of a fused kernel: results, what it reads, and positions.
+func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, err error) {
+	buffers, err := b.operandBuffers(s, append([]*hostir.Tensor{s.Out}, s.In...)...)
+	if err != nil {
+		return nil, w, err
+	}
+	out, in, rows := buffers[0], buffers[1:], hostir.AxisMap(s)
+	outer, step := out.dims, extents.Number(0)
+	if !s.FoldsRows() && len(outer) > 0 {
+		outer, step = outer[:len(outer)-1], last(outer).stride
+	}
+	columns := extents.Number(s.Columns())
+	along := func(stride func(d dim) extents.Quantity) (strides []extents.Quantity) {
+		for _, d := range outer {
+			strides = append(strides, stride(d))
+		}
+		return strides
+	}
+	reads := make([]extents.Quantity, len(in)) // how far apart the columns of an operand are
 	for i, wide := range s.HasRows() {
-		row.strides[i+1] = []extents.Quantity{extents.Number(0)}
-		if last := len(in[i].dims) - 1; wide && last >= 0 {
-			row.strides[i+1][0], columns = in[i].dims[last].stride, in[i].dims[last].extent
+		reads[i] = extents.Number(0)
+		if dims := in[i].dims; wide && len(dims) > 0 {
+			reads[i], columns = last(dims).stride, last(dims).extent
 		}
 	}
-	row.strides[0] = []extents.Quantity{extents.Number(0)}
-	for i, d := range out.dims {
-		if i == len(out.dims)-1 && !folded {
-			row.strides[0][0] = d.stride
-			continue
+	for part := range s.Parts() {
+		piece := out
+		if s.Parts() > 1 {
+			piece = out.part(s.Along(0), extents.Times(extents.Number(part), columns), columns)
 		}
-		outer.extents = append(outer.extents, d.extent)
-		outer.strides[0] = append(outer.strides[0], d.stride)
-		for k, operand := range in {
-			outer.strides[k+1] = append(outer.strides[k+1], strideAlong(operand, hostir.AxisMap(s)[k], d))
+		operands = append(operands, rowOperand{b.pointer(piece), string(out.typ)})
+		w.add(along(func(d dim) extents.Quantity { return d.stride }), step)
+	}
+	for i, u := range in {
+		operands = append(operands, rowOperand{b.pointer(u), string(u.typ)})
+		w.add(along(func(d dim) extents.Quantity { return strideAlong(u, rows[i], d) }), reads[i])
+	}
+	for _, counted := range s.Body {
+		if back, counts := counted.Positions(); counts {
+			operands = append(operands, rowOperand{typ: calls.InPositions})
+			of := func(is bool) extents.Quantity { return extents.Number(map[bool]int64{true: 1}[is]) }
+			w.add(along(func(d dim) extents.Quantity { return of(back > 0 && d.axis == s.Along(back)) }), of(back == 0))
 		}
 	}
-	row.extents = []extents.Quantity{columns}
-	return rowsWalk{outer.joined(), row}
+	w.outer.extents, w.row.extents = along(func(d dim) extents.Quantity { return d.extent }), []extents.Quantity{columns}
+	w.outer = w.outer.joined()
+	return operands, w, nil
 }
 
 func (w rowsWalk) columns() extents.Quantity { return w.row.extents[0] }
@@ -154,34 +229,34 @@ func (w rowsWalk) use(v int) string {
 
 // kernel declares the kernel of a statement and names it. Statements that compute the same, of the same
 // types and with rows of the same length, have one.
-func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel) string {
-	places := make([]string, len(s.In))
+func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, results []int, read []string) string {
+	places := make([]string, len(read))
 	for i := range places {
 		places[i] = strconv.Itoa(i)
 	}
-	body := slices.Clone(s.Body)
-	for i := range body {
-		body[i].Name = strconv.Itoa(len(s.In) + i)
+	unnamed := slices.Clone(body)
+	for i := range unnamed {
+		unnamed[i].Name = strconv.Itoa(len(read) + i)
 	}
-	key := fmt.Sprint(k, body.Text(places))
+	key := fmt.Sprint(k, results, unnamed.Text(places))
 	if name, ok := b.kernels[key]; ok {
 		return name
 	}
 	inner := names.NewTable()
-	inner.Reserve(append(kernelNames, s.Names...)...)
-	var operands, results []string
-	for _, name := range s.Names {
+	inner.Reserve(append(kernelNames, read...)...)
+	operands := make([]string, len(read))
+	for i, name := range read {
 		inner.Reserve(name + "_row")
 		inner.Release(name, name)
-		operands = append(operands, inner.Local(name))
+		operands[i] = inner.Local(name)
 	}
 	for i := range body {
-		body[i].Name = inner.Local(s.Body[i].Name)
+		body[i].Name = inner.Local(body[i].Name)
 	}
-	for _, i := range body.Results() {
-		results = append(results, body[i].Name)
+	for _, i := range results {
+		k.Operands = append(k.Operands, body[i].Name)
 	}
-	k.Operands = slices.Concat(results, operands)
+	k.Operands = append(k.Operands, operands...)
 	k.Name, k.Body, k.Where = b.names.Local(s.Kernel), body.Text(operands), At(s.Pos, s.Kernel)
 	b.kernels[key], b.out.Kernels = k.Name, append(b.out.Kernels, k)
 	return k.Name

@@ -80,7 +80,8 @@ func (r *reader) read(item any, fields map[string]field) {
 		return
 	}
 	if l, ok := item.(*calls.Launch); ok { // its operands are a, b, ...: as many as there are
-		for name := 'a'; fields[string(name)] != (field{}); name++ {
+		given := func(key string) bool { return fields[key] != (field{}) }
+		for name := 'a'; given(string(name)) || given(string(name)+"_strides"); name++ {
 			l.In = append(l.In, calls.Operand{})
 		}
 	}

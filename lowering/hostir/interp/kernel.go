@@ -92,6 +92,12 @@ func fused(s *hostir.Fused, out *view, in []*view) func() error {
 	if result >= 0 {
 		outer[result] = 1
 	}
+	counted := len(strides) // behind these: the index along each axis of the result
+	for axis := range outer {
+		index := make([]int64, len(outer))
+		index[axis] = 1
+		strides, start = append(strides, index), append(start, 0)
+	}
 	return func() error {
 		walk(outer, strides, start, func(at []int64) {
 			rows := make([][]float64, len(in))
@@ -101,7 +107,7 @@ func fused(s *hostir.Fused, out *view, in []*view) func() error {
 					rows[i] = append(rows[i], v.data[at[i+1]+c*steps[i]])
 				}
 			}
-			values := s.Body.Row(rows, columns, nil)
+			values := s.Body.Row(rows, columns, func(back int) int64 { return at[counted+s.Along(back)] })
 			for c, value := range values[len(values)-1] {
 				to := at[0]
 				if result >= 0 {

@@ -44,8 +44,9 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 		return
 	}
 	out, ranges := hostir.Result(s), hostir.Ranges(s)
+	fused, _ := s.(*hostir.Fused)
 	for _, j := range hostir.Live(out) {
-		if out.Axes[j].Extent.Size == 1 {
+		if out.Axes[j].Extent.Size == 1 || fused != nil && fused.Counts(j) && out.Axes[j].Kind == domain.Serial {
 			continue
 		}
 		if len(ranges) > 0 && ranges[0].OutAxis == j {

@@ -155,6 +155,12 @@ func (v *verifier) body(s hostir.Stmt) {
 		if !step.Known() {
 			v.breach(f.Pos, "shape", "%s of %s is by %q, which is no function of %d", step.Name, f.Out.Name, step.Fn, len(step.Args))
 		}
+		if back, counts := step.Positions(); counts && back > 0 && f.Along(back) == hostir.Unmapped || step.Concats() && i < len(f.Body)-1 {
+			v.breach(f.Pos, "shape", "%s of %s counts along an axis that is not there, or is in the midst of the steps", step.Name, f.Out.Name)
+		}
+	}
+	if along := f.Along(0); f.Parts() > 1 && (along == hostir.Unmapped || f.Out.Axes[along].Extent.Size != f.Parts()*f.Columns()) {
+		v.breach(f.Pos, "shape", "%s %s does not hold %d values of %d columns", f.Out.Name, domain.FormatAxes(f.Out.Axes), f.Parts(), f.Columns())
 	}
 	if at := slices.Index(read, false); at >= 0 && at < len(read)-1 || len(f.Body) == 0 || len(f.Names) != len(f.In) {
 		v.breach(f.Pos, "shape", "the kernel of %s has an operand or an operation that it does not use", f.Out.Name)
