@@ -6,10 +6,6 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-func TestAccumulateInGEMM(t *testing.T) {
-	lowertest.PassCases(t, "accumulate-in-gemm", AccumulateInGEMM)
-}
-
 // TestRingSumsOfPartsThatAreThere sums parts that another pipeline has made: no product of the ring
 // makes the last sum where the result is, and there is none to accumulate the sum in.
 func TestRingSumsOfPartsThatAreThere(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 func TestBracketKeepsTheResult(t *testing.T) {
 	for i, s := range exchangeSpecs(t) {
 		for _, d := range []int64{1, 2, 3, 4} {
-			for transport := range backends {
+			for _, transport := range transports {
 				for _, lead := range []string{"none", "all"} {
 					for n, subChunks := range []int64{2, 3, 4} {
 						if !inTurn(n, 3, i, int(d), len(transport)) {

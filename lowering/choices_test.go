@@ -10,6 +10,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
+// transports are the values of via.
+var transports = []string{schedule.NCCL, schedule.IPCGet, schedule.IPCPut}
+
 // choose makes choices, written as a host program has them: "pipeline p2p, all.via ipc-get". Empty ones are left out.
 func choose(s *schedule.Schedule, choices ...string) {
 	for choice := range strings.SplitSeq(strings.Join(choices, ", "), ", ") {

@@ -7,8 +7,6 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-func TestFuseElementwise(t *testing.T) { lowertest.PassCases(t, "fuse-elementwise", FuseElementwise) }
-
 // TestFusedKernelsInEveryPipeline has norms and chains where pipelines cut and slice them: what a kernel is made
 // of computes the same in single kernels.
 func TestFusedKernelsInEveryPipeline(t *testing.T) {

@@ -13,7 +13,7 @@ func TestLeadKeepsTheResult(t *testing.T) {
 	leads := 0
 	for i, s := range specTexts(t) {
 		for _, d := range []int64{2, 3, 4} {
-			for via := range backends {
+			for _, via := range transports {
 				for n, form := range []string{"", "streams 0, buffers free", "streams 2, all.split 2", "all.local last, all.signals batched", "preset reference", "all.steps pairwise, all.copy fused"} {
 					if s.name == "ag_matmul_auto" || !inTurn(n, 6, i, int(d), len(via)) {
 						continue

@@ -9,6 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/hostir/verify"
 	"github.com/hirgen/hirgen/lowering/pipeline"
+	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -35,7 +36,7 @@ func Lower(p *model.Pipeline, opt Options) (*hostir.Program, error) {
 		return nil, err
 	}
 	if opt.Machine != nil {
-		if err := chooseOn(program, opt.Machine); err != nil {
+		if err := schedules.ChooseOn(program, opt.Machine, lowerChosen); err != nil {
 			return nil, err
 		}
 	}

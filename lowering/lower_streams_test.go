@@ -8,8 +8,6 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-func TestLowerStreams(t *testing.T) { lowertest.PassCases(t, "lower-streams", LowerStreams) }
-
 // TestRowsOfBatchesAreStreamed has a Stream axis where slices have no rows: products once took their
 // batches for rows, and the results were wrong.
 func TestRowsOfBatchesAreStreamed(t *testing.T) {

@@ -9,10 +9,6 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-func TestMakeLocalShardsInPlace(t *testing.T) {
-	lowertest.PassCases(t, "make-local-shards-in-place", MakeLocalShardsInPlace)
-}
-
 // TestLocalShardsAreMadeInPlace gathers what ranks make, once and twice, for the caller and for the
 // program, beside other uses of the local shard, over every transport.
 func TestLocalShardsAreMadeInPlace(t *testing.T) {

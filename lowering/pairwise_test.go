@@ -13,7 +13,7 @@ func pairwise(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)
 	t.Helper()
 	for i, s := range exchangeSpecs(t) {
 		for _, mesh := range []string{"{x: D}", "{y: 2, x: D}", "{x: D, y: 2}"} {
-			for transport := range backends {
+			for _, transport := range transports {
 				for n, form := range exchangeForms {
 					if form.sums != "" || form.steps == "ring" || !inTurn(i, form.specs(), n, len(transport), len(mesh), int(d)) {
 						continue

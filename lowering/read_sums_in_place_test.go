@@ -11,8 +11,6 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-func TestReadSumsInPlace(t *testing.T) { lowertest.PassCases(t, "read-sums-in-place", ReadSumsInPlace) }
-
 // TestSumsReadInPlaceShareAPipeline reads sums in place beside other exchanges, of batches and of
 // views, whole and in sub-chunks.
 func TestSumsReadInPlaceShareAPipeline(t *testing.T) {

@@ -135,9 +135,9 @@ func TestGridsKeepTheResult(t *testing.T) {
 	}
 }
 
-// schedules are the spec's own schedule, under which some optional passes find nothing to do,
+// specSchedules are the spec's own schedule, under which some optional passes find nothing to do,
 // and ones under which they do where the spec has something for them.
-func schedules(p *model.Pipeline) map[string]schedule.Schedule {
+func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	own := p.Schedule
 	choose(&p.Schedule, "initial_waits fused, joins after, buffers free, streams 3, all.lead all, all.signals batched, all.fuse gemm")
 	fit(p)
@@ -161,7 +161,7 @@ func TestSpecsWithoutOptionalPasses(t *testing.T) {
 	for _, s := range specTexts(t) {
 		p := s.onMesh(t, "{x: D}", sizes(2, 3))
 		o := lowertest.NewOracle(t, p, 4)
-		for form, schedule := range schedules(p) {
+		for form, schedule := range specSchedules(p) {
 			p.Schedule = schedule
 			whole := lowerText(t, p)
 			for _, pass := range optional {
@@ -212,7 +212,7 @@ func TestSpecsInAnyOrderOfPasses(t *testing.T) {
 	for n, s := range specTexts(t) {
 		p := s.onMesh(t, "{x: D}", sizes(2, 3))
 		o := lowertest.NewOracle(t, p, 4)
-		for form, schedule := range schedules(p) {
+		for form, schedule := range specSchedules(p) {
 			p.Schedule = schedule
 			t.Run(s.name+"/"+form, func(t *testing.T) {
 				for seed := range atMost(2, 6) {

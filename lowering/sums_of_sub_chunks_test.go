@@ -36,7 +36,7 @@ var subChunkVariants = []struct {
 func withSubChunks(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t)[3:] { // matmul_ar_p2p, matmul_rs_p2p
-		for transport := range backends {
+		for _, transport := range transports {
 			for n, form := range subChunkVariants {
 				if !inTurn(i, 2, n, len(transport), int(d)) {
 					continue
@@ -117,7 +117,7 @@ func TestOnlyTheLastSubChunkIsWaitedFor(t *testing.T) {
 				}
 				hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
 					if wait, ok := s.(*hostir.Wait); ok {
-						works := hostir.Any(loop.Body, isGEMM)
+						works := hostir.Any(loop.Body, hostir.IsGEMM)
 						waits[works] = append(waits[works], wait.Handle)
 					}
 					return true

@@ -4,9 +4,15 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/hirgen/hirgen/lowering/buffers"
+	"github.com/hirgen/hirgen/lowering/fusion"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/inplace"
 	"github.com/hirgen/hirgen/lowering/pipeline"
+	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/lowering/streams"
+	"github.com/hirgen/hirgen/lowering/transport"
 )
 
 // Pass is one rewriting of the host IR. Run changes the program in place; it leaves
@@ -27,7 +33,7 @@ type Constraint struct {
 
 // Passes is the pass table, in the order in which Lower runs it.
 var Passes = []Pass{
-	{"choose-schedule", "what the spec leaves open is chosen by the size of the problem (schedule: auto)", true, ChooseSchedule},
+	{"choose-schedule", "what the spec leaves open is chosen by the size of the problem (schedule: auto)", true, chooseSchedule},
 	{"serialize-streams", "without a pipeline, Stream axes are plain axes (preset: eager)", true, shard.SerializeStreams},
 	{"merge-allreduces", "a sum that is scattered and then gathered is one allreduce (preset: eager)", false, shard.MergeAllreduces},
 	{"decompose-contractions", "a product over a split axis is parts, one reduction, then the bias", false, shard.DecomposeContractions},
@@ -38,19 +44,19 @@ var Passes = []Pass{
 	{"decompose-reshardings", "one movement of data is one communication", true, shard.DecomposeReshardings},
 	{"reorder-sharded-axis", "a collective moves slices of the outermost axis of a buffer", true, shard.ReorderShardedAxis},
 	{"make-reshardings-contiguous", "a collective moves one contiguous range of memory", true, shard.MakeReshardingsContiguous},
-	{"check-schedule", "every choice says something of some communication, or is an error at its place", true, CheckSchedule},
-	{"choose-transport", "what goes over CUDA IPC is made for several nodes, too, with NCCL between them (transport: auto)", true, ChooseTransport},
-	{"fuse-elementwise", "operations that work element by element or fold rows are one kernel (kernels: fused)", false, FuseElementwise},
-	{"lower-streams", "operations on one Stream axis become a pipeline over worker streams", true, LowerStreams},
-	{"interchange-sub-chunks", "a sum and what gathers it run sub-chunk by sub-chunk (interchange: true)", false, InterchangeSubChunks},
-	{"accumulate-in-gemm", "a product adds to its result what came along a ring (fuse: gemm)", false, AccumulateInGEMM},
-	{"convert-to-communications", "what crosses ranks becomes a communication, named and waited for", true, ConvertToCommunications},
-	{"assign-transport", "every communication gets what carries it", true, AssignTransport},
-	{"make-local-shards-in-place", "what ranks gather is made where the slices of the others arrive (local_shard: in-place)", false, MakeLocalShardsInPlace},
-	{"read-sums-in-place", "a sum reads the parts of other ranks where they are (fuse: peer-read)", false, ReadSumsInPlace},
-	{"write-sums-in-place", "a sum that reads its peers' parts writes where they gather it (fuse: peer-read)", false, WriteSumsInPlace},
+	{"check-schedule", "every choice says something of some communication, or is an error at its place", true, schedules.CheckSchedule},
+	{"choose-transport", "what goes over CUDA IPC is made for several nodes, too, with NCCL between them (transport: auto)", true, transport.ChooseTransport},
+	{"fuse-elementwise", "operations that work element by element or fold rows are one kernel (kernels: fused)", false, fusion.FuseElementwise},
+	{"lower-streams", "operations on one Stream axis become a pipeline over worker streams", true, streams.LowerStreams},
+	{"interchange-sub-chunks", "a sum and what gathers it run sub-chunk by sub-chunk (interchange: true)", false, streams.InterchangeSubChunks},
+	{"accumulate-in-gemm", "a product adds to its result what came along a ring (fuse: gemm)", false, inplace.AccumulateInGEMM},
+	{"convert-to-communications", "what crosses ranks becomes a communication, named and waited for", true, transport.ConvertToCommunications},
+	{"assign-transport", "every communication gets what carries it", true, transport.AssignTransport},
+	{"make-local-shards-in-place", "what ranks gather is made where the slices of the others arrive (local_shard: in-place)", false, inplace.MakeLocalShardsInPlace},
+	{"read-sums-in-place", "a sum reads the parts of other ranks where they are (fuse: peer-read)", false, inplace.ReadSumsInPlace},
+	{"write-sums-in-place", "a sum that reads its peers' parts writes where they gather it (fuse: peer-read)", false, inplace.WriteSumsInPlace},
 	{"overlap", "edges say what may overlap: transfers lead, iterations spread over streams, waits stand where data is needed", true, pipeline.Overlap},
-	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, InsertDeallocations},
+	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, buffers.InsertDeallocations},
 }
 
 // Order holds what the table may not break. Whatever it leaves open may be
@@ -100,11 +106,21 @@ var Order = []Constraint{
 	{"overlap", "insert-deallocations", "a buffer is in use until its last wait"},
 }
 
+// passesToTry is Passes, which chooseSchedule could not name: it is one of them.
+var passesToTry []Pass
+
 func init() {
+	passesToTry = Passes
 	if err := checkOrder(Passes, Order); err != nil {
 		panic("lowering: " + err.Error())
 	}
 }
+
+// chooseSchedule predicts by lowering the program with each candidate.
+func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, lowerChosen) }
+
+// lowerChosen runs all passes on a program whose schedule is chosen.
+func lowerChosen(p *hostir.Program) error { return Run(p, passesToTry, Options{}) }
 
 // checkOrder reports the first constraint that the order of the passes breaks, and
 // constraints on passes that are not there.

@@ -10,10 +10,6 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-func TestWriteSumsInPlace(t *testing.T) {
-	lowertest.PassCases(t, "write-sums-in-place", WriteSumsInPlace)
-}
-
 // writtenSums visits products whose sums over ranks are written to all of them, in the forms of
 // chunks, orders and transfers. The second operation on the gathered sum uses it slice by slice.
 func writtenSums(t *testing.T, d int, visit func(t *testing.T, p *model.Pipeline)) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/spell"
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/schedules"
 )
 
 func newPasses() *cobra.Command {
@@ -45,7 +46,7 @@ func (f *specFlags) loweringOptions(w io.Writer) (lowering.Options, error) {
 		}
 	}
 	options := lowering.Options{Disable: f.disable, Verify: true}
-	if f.machine != lowering.MeasuredMachine {
+	if f.machine != schedules.MeasuredMachine {
 		machine, err := loadMachine(f.machine)
 		if err != nil {
 			return options, err

@@ -15,6 +15,7 @@ import (
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -47,7 +48,7 @@ func (f *specFlags) registerLowering(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.dumpAfter, "dump-after", nil, "print the host program after `PASS` (or all) to standard error; repeatable")
 	flags.StringArrayVar(&f.disable, "disable-pass", nil, "leave `PASS` out; repeatable")
-	flags.StringVar(&f.machine, "machine", lowering.MeasuredMachine, "predict for `MACHINE`, and choose for it with schedule: auto: "+
+	flags.StringVar(&f.machine, "machine", schedules.MeasuredMachine, "predict for `MACHINE`, and choose for it with schedule: auto: "+
 		strings.Join(cost.Machines(), ", ")+", or a file that --calibrate of an emitted program wrote")
 	_ = cmd.RegisterFlagCompletionFunc("machine", cobra.FixedCompletions(cost.Machines(), cobra.ShellCompDirectiveDefault))
 	_ = cmd.RegisterFlagCompletionFunc("dump-after", completing(dumpNames))
@@ -143,7 +144,7 @@ func (f *specFlags) settings() []string {
 	for _, setting := range slices.Compact(slices.Sorted(slices.Values(f.schedule))) {
 		flags = append(flags, "--schedule", setting)
 	}
-	if f.machine != lowering.MeasuredMachine {
+	if f.machine != schedules.MeasuredMachine {
 		flags = append(flags, "--machine", f.machine)
 	}
 	return flags

@@ -41,7 +41,14 @@ var mayImport = map[string][]string{
 	"lowering/shard":          {"lowering/hostir", "model/domain", "model/schedule", "internal/diag", "internal/expr"},
 	"lowering/pipeline":       {"lowering/hostir", "lowering/cost", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/lowertest":      {"model", "model/eval", "lowering/hostir", "lowering/hostir/*", "model/domain"},
-	"lowering":                {"model", "model/eval", "lowering/cost", "lowering/shard", "lowering/pipeline", "lowering/hostir", "lowering/hostir/*", "model/domain", "model/schedule", "internal/*"},
+	"lowering/ranks":          {"model/domain", "internal/expr"},
+	"lowering/fusion":         {"lowering/hostir", "model/domain", "model/schedule"},
+	"lowering/streams":        {"lowering/shard", "lowering/ranks", "lowering/hostir", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
+	"lowering/transport":      {"lowering/shard", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
+	"lowering/inplace":        {"lowering/pipeline", "lowering/ranks", "lowering/hostir", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
+	"lowering/buffers":        {"lowering/hostir", "model/schedule"},
+	"lowering/schedules":      {"lowering/streams", "lowering/shard", "lowering/cost", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "internal/diag", "internal/spell"},
+	"lowering":                {"model", "model/eval", "lowering/cost", "lowering/shard", "lowering/schedules", "lowering/transport", "lowering/fusion", "lowering/streams", "lowering/inplace", "lowering/pipeline", "lowering/buffers", "lowering/hostir", "lowering/hostir/*", "model/domain", "model/schedule", "internal/*"},
 	"lowering/tasks":          {},
 	"lowering/calls":          {"model/domain", "internal/expr", "internal/diag"},
 	"lowering/calls/text":     {"lowering/calls", "internal/expr", "internal/diag"},
@@ -54,7 +61,7 @@ var mayImport = map[string][]string{
 	"lowering/calls/interp":   {"lowering/calls", "lowering/calls/text", "lowering/tasks", "lowering/hostir/interp", "model/domain", "internal/expr"},
 	"emit":                    {"lowering/calls", "lowering/calls/fromhost", "lowering/calls/names", "lowering/calls/verify", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag"},
 	"emit/gosrc":              {"model", "model/domain"},
-	"cmd/hirgen":              {"model", "model/domain", "model/schedule", "lowering", "lowering/hostir", "lowering/hostir/text", "lowering/calls/fromhost", "lowering/calls/text", "lowering/cost", "emit", "emit/gosrc", "internal/*"},
+	"cmd/hirgen":              {"model", "model/domain", "model/schedule", "lowering", "lowering/schedules", "lowering/hostir", "lowering/hostir/text", "lowering/calls/fromhost", "lowering/calls/text", "lowering/cost", "emit", "emit/gosrc", "internal/*"},
 }
 
 // onlyIn says which files may import a package that shapes all that touches it. Each

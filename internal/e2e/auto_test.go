@@ -43,7 +43,7 @@ func TestAuto(t *testing.T) {
 // TestEveryMeasuredScheduleIsEmitted renders the program of each line of the table at the size
 // of that line.
 func TestEveryMeasuredScheduleIsEmitted(t *testing.T) {
-	table, err := os.ReadFile(filepath.Join("..", "..", "lowering", "measured_schedules.tsv"))
+	table, err := os.ReadFile(filepath.Join("..", "..", "lowering", "schedules", "measured_schedules.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,6 +86,9 @@ func withoutUnits(b *Binary) Expr {
 	return nil
 }
 
+// Op applies an operator.
+func Op(op string, x, y Expr) Expr { return &Binary{Op: op, X: x, Y: y} }
+
 // Sum adds two expressions, either of which may be absent.
 func Sum(x, y Expr) Expr {
 	switch {

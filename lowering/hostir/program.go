@@ -131,6 +131,14 @@ const (
 	AllToAll      CommType = "AllToAll"
 )
 
+// Name is what a communication of this type is called in a program.
+func (t CommType) Name() string {
+	return map[CommType]string{
+		Allgather: "gather", Gather: "gather_to_root", Scatter: "scatter", Reduction: "reduce_to_root", Allreduce: "allreduce",
+		ReduceScatter: "reduce_scatter", BroadcastComm: "broadcast", SendRecv: "send_recv", AllToAll: "all_to_all",
+	}[t]
+}
+
 // Kind is the type as reports call it, in nccl-tests' manner: "reducescatter".
 func (t CommType) Kind() string { return strings.ToLower(string(t)) }
 

@@ -225,3 +225,13 @@ func slots(s Stmt) (uses, defs []**Tensor) {
 		panic(fmt.Sprintf("hostir: unknown statement %T", s))
 	}
 }
+
+// IsGEMM reports whether a statement is a matrix multiplication.
+func IsGEMM(s Stmt) bool {
+	switch s.(type) {
+	case *Matmul, *Linear:
+		return true
+	default:
+		return false
+	}
+}

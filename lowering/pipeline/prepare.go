@@ -46,7 +46,7 @@ func (o *overlap) prepares(t *Task, inside, work map[*Task]bool) bool {
 	}
 	work[t] = true
 	return !slices.ContainsFunc(o.graph.in[t.id], func(e *Edge) bool {
-		return inside[e.From] && (e.From.IsTransfer() || isGEMM(e.From.Stmt) || !o.prepares(e.From, inside, work))
+		return inside[e.From] && (e.From.IsTransfer() || hostir.IsGEMM(e.From.Stmt) || !o.prepares(e.From, inside, work))
 	})
 }
 

@@ -97,19 +97,10 @@ func (o *overlap) works(body []hostir.Stmt) bool {
 // behindGEMMs is the place behind the last GEMM of a list.
 func behindGEMMs(body []hostir.Stmt) int {
 	at := len(body)
-	for at > 0 && !hostir.Any(body[at-1:at], isGEMM) {
+	for at > 0 && !hostir.Any(body[at-1:at], hostir.IsGEMM) {
 		at--
 	}
 	return at
-}
-
-func isGEMM(s hostir.Stmt) bool {
-	switch s.(type) {
-	case *hostir.Matmul, *hostir.Linear:
-		return true
-	default:
-		return false
-	}
 }
 
 // spread lets the iterations of a loop take turns on the compute streams, which wait for the caller

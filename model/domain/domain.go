@@ -6,6 +6,8 @@ package domain
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hirgen/hirgen/internal/expr"
 )
 
 // DType is an element type.
@@ -52,6 +54,14 @@ const (
 type Extent struct {
 	Text string
 	Size int64
+}
+
+// Expr is the extent as an expression over parameters.
+func (e Extent) Expr() expr.Expr {
+	if parsed, err := expr.Parse(e.Text); err == nil {
+		return parsed
+	}
+	return expr.Int(e.Size)
 }
 
 // String prints the expression, or the number where there is none.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The table behind schedule: auto, from what the benchmark measured.
 
-    scripts/bench_gpu/table_of.py build/bench/bench.json [JSON...] > lowering/measured_schedules.tsv
+    scripts/bench_gpu/table_of.py build/bench/bench.json [JSON...] > lowering/schedules/measured_schedules.tsv
 
 One line for each operation and size: the fastest schedule whose results were right. Of schedules within a
 percent of it the one with the fewest fields wins: so small a gain would not show again. A size that several

@@ -1,9 +1,0 @@
-package lowering
-
-import (
-	"testing"
-
-	"github.com/hirgen/hirgen/lowering/lowertest"
-)
-
-func TestAssignTransport(t *testing.T) { lowertest.PassCases(t, "assign-transport", AssignTransport) }

@@ -1,0 +1,2 @@
+// Package buffers has the pass on how long buffers live.
+package buffers

@@ -1,0 +1,389 @@
+package fusion
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// FuseElementwise makes one statement, and so one kernel, of operations that work element by element or
+// fold rows, where what is between them has one reader (kernels: fused):
+//
+//	G = Unary(silu, Zg)          A = Fused(silu_mul, Zg, Zu): G = silu(Zg), A = mul(G, Zu)
+//	A = Binary(mul, G, Zu)
+//
+// It requires whole tensors, each statement local or one movement, and leaves no buffer for what is
+// between. That pays always: an operand is read as often as before or less, and what is between is
+// neither written nor read. It needs one walk over rows: every tensor lies row-major, only the last axis is
+// folded, and axes that run along with each other are of one kind, so that a pipeline cuts all alike. A
+// kernel may end in a concat of rows, and counts positions itself where no pipeline cuts them.
+func FuseElementwise(p *hostir.Program) error {
+	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+		return nil
+	}
+	f := &fuser{program: p, apart: map[hostir.Stmt]bool{}, whole: map[string]string{}}
+	for _, ref := range p.Reference {
+		f.whole[ref.Out] = ref.Whole
+	}
+	for f.group(); f.separate(); {
+		f.group()
+	}
+	f.findPositions()
+	f.rewrite()
+	return nil
+}
+
+type fuser struct {
+	program *hostir.Program
+	whole   map[string]string // of a tensor of the model: the operation that it is a part of, as the spec has it
+	apart   map[hostir.Stmt]bool
+	readers map[*hostir.Tensor][]hostir.Stmt
+	groups  map[hostir.Stmt]*kernelGroup
+	counts  map[*hostir.Tensor]counted
+}
+
+// counted is a tensor whose elements are their positions along an axis, from the last one.
+type counted struct {
+	name string
+	back int
+}
+
+// kernelGroup is statements that may be one kernel, in the order of the program; the last one makes
+// its result.
+type kernelGroup struct {
+	members []hostir.Stmt
+	columns domain.Axis             // that rows run along; no extent while all have one element for a row
+	folded  map[*hostir.Tensor]bool // lacks the axis of the columns
+}
+
+func (g *kernelGroup) result() hostir.Stmt { return g.members[len(g.members)-1] }
+
+// group gives each statement that can be part of a kernel to the group of its readers or, where they are
+// of several or of none, to one that it ends.
+func (f *fuser) group() {
+	f.readers, f.groups = map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]*kernelGroup{}
+	for _, s := range slices.Backward(f.program.Body) {
+		if rowWise(s) && !f.apart[s] {
+			g := f.groupOfReaders(s)
+			if _, view := s.(*hostir.Broadcast); g == nil && !view {
+				_, folds := s.(*hostir.Reduce)
+				g = &kernelGroup{folded: map[*hostir.Tensor]bool{hostir.Result(s): folds}}
+			}
+			if g != nil {
+				g.members = slices.Insert(g.members, 0, s)
+				f.groups[s] = g
+				if c := g.columnsOf(s); c.Extent.Size > 1 {
+					g.columns = c
+				}
+			}
+		}
+		for _, t := range hostir.Uses(s) {
+			f.readers[t] = append(f.readers[t], s)
+		}
+	}
+}
+
+// groupOfReaders is the group that all readers of a statement's result are in, if it can join that.
+func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
+	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
+	_, ends := s.(*hostir.Concat)
+	if ends || out.Role == hostir.Output || len(readers) == 0 || f.groups[readers[0]] == nil {
+		return nil
+	}
+	g, folded := f.groups[readers[0]], f.groups[readers[0]].reads(readers[0])
+	for _, r := range readers {
+		if f.groups[r] != g || g.reads(r) != folded || !sameAxes(r, out) {
+			return nil
+		}
+	}
+	switch s.(type) {
+	case *hostir.Reduce:
+		if !folded {
+			return nil
+		}
+	case *hostir.Broadcast:
+		if folded {
+			return nil
+		}
+	}
+	g.folded[out] = folded
+	if c := g.columnsOf(s); c.Extent.Size > 1 && g.columns.Extent.Size > 1 && (c.Kind != g.columns.Kind || c.Extent.Size != g.columns.Extent.Size) {
+		return nil
+	}
+	return g
+}
+
+// columnsOf is the axis that the rows of a member run along.
+func (g *kernelGroup) columnsOf(s hostir.Stmt) domain.Axis {
+	t := hostir.Result(s)
+	switch s.(type) {
+	case *hostir.Reduce, *hostir.Concat:
+		t = hostir.Uses(s)[0]
+	default:
+		if g.folded[t] {
+			return domain.Axis{}
+		}
+	}
+	live := hostir.Live(t)
+	if len(live) == 0 {
+		return domain.Axis{}
+	}
+	return t.Axes[live[len(live)-1]]
+}
+
+// reads reports whether what a member reads lacks the axis of the columns.
+func (g *kernelGroup) reads(member hostir.Stmt) bool {
+	switch member.(type) {
+	case *hostir.Reduce, *hostir.Concat:
+		return false
+	case *hostir.Broadcast:
+		return true
+	default:
+		return g.folded[hostir.Result(member)]
+	}
+}
+
+// separate takes one statement out of a group that reads, without the axis of the columns, what the group
+// does not make: it lies otherwise than rows do. It reports whether there was one.
+func (f *fuser) separate() bool {
+	for last, g := range f.groups {
+		if last != g.result() {
+			continue
+		}
+		made := map[*hostir.Tensor]bool{}
+		for _, s := range g.members {
+			for _, t := range hostir.Uses(s) {
+				if g.reads(s) && !made[t] {
+					f.apart[s] = true
+					return true
+				}
+			}
+			made[hostir.Result(s)] = true
+		}
+	}
+	return false
+}
+
+// findPositions finds what kernels can count themselves: along an axis that a rank has all of.
+func (f *fuser) findPositions() {
+	axes := map[*hostir.Tensor]int{}
+	f.counts = map[*hostir.Tensor]counted{}
+	for _, s := range f.program.Body {
+		out := hostir.Result(s)
+		switch s := s.(type) {
+		case *hostir.Positions:
+			if len(out.Axes) != 1 || out.Axes[0].Kind != domain.Serial {
+				continue
+			}
+			axes[out], f.counts[out] = 0, counted{name: out.Name}
+		case *hostir.Broadcast:
+			from, ok := f.counts[s.In]
+			if !ok {
+				continue
+			}
+			axes[out] = hostir.AxisMap(s)[0][axes[s.In]]
+			live := hostir.Live(out)
+			f.counts[out] = counted{from.name, len(live) - 1 - slices.Index(live, axes[out])}
+		}
+	}
+}
+
+// uncounted takes positions that nothing reads any more out of the program.
+func (f *fuser) uncounted(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
+	read := map[*hostir.Tensor]bool{}
+	var kept []hostir.Stmt
+	for _, s := range slices.Backward(body) {
+		out := hostir.Result(s)
+		if _, positions := f.counts[out]; positions && !read[out] && out.Role != hostir.Output {
+			gone[out] = true
+			continue
+		}
+		for _, t := range hostir.Uses(s) {
+			read[t] = true
+		}
+		kept = append(kept, s)
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+// rewrite replaces the groups by kernels, at the place of their results.
+func (f *fuser) rewrite() {
+	gone := map[*hostir.Tensor]bool{}
+	var body []hostir.Stmt
+	for _, s := range f.program.Body {
+		g := f.groups[s]
+		switch {
+		case g == nil || len(g.members) == 1 || !g.computes():
+			body = append(body, s)
+		case s == g.result():
+			body = append(body, f.kernel(g))
+		default:
+			gone[hostir.Result(s)] = true
+		}
+	}
+	f.program.Body = f.uncounted(body, gone)
+	f.program.Tensors = slices.DeleteFunc(f.program.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
+}
+
+// computes reports whether a group does more than change types and shapes.
+func (g *kernelGroup) computes() bool {
+	return slices.ContainsFunc(g.members, func(s hostir.Stmt) bool { return functionOf(s) != "" })
+}
+
+// kernel is the statement of a group.
+func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
+	out := hostir.Result(g.result())
+	k := &hostir.Fused{Info: hostir.InfoFrom(g.result(), g.result().Meta().Note), Out: out, Kernel: f.called(g)}
+	made := map[*hostir.Tensor]bool{}
+	var positions []*hostir.Tensor
+	counting := f.mayCount(g)
+	for _, s := range g.members {
+		made[hostir.Result(s)] = true
+		for _, t := range hostir.Uses(s) {
+			_, counts := f.counts[t]
+			switch {
+			case made[t]:
+			case counts && counting:
+				made[t], positions = true, append(positions, t)
+			case !slices.Contains(k.In, t):
+				k.In, k.Names = append(k.In, t), append(k.Names, t.Name)
+			}
+		}
+	}
+	values := map[*hostir.Tensor]int{}
+	for i, t := range k.In {
+		values[t] = i
+	}
+	for _, t := range positions {
+		values[t] = len(k.In) + len(k.Body)
+		k.Body = append(k.Body, domain.Step{Name: f.counts[t].name, Fn: "positions(" + strconv.Itoa(f.counts[t].back) + ")"})
+	}
+	for _, s := range g.members {
+		t := hostir.Result(s)
+		step := domain.Step{Name: t.Name, Fn: functionOf(s)}
+		if step.Fn == "" {
+			values[t] = values[hostir.Uses(s)[0]]
+			continue
+		}
+		for _, u := range hostir.Uses(s) {
+			step.Args = append(step.Args, values[u])
+		}
+		values[t] = len(k.In) + len(k.Body)
+		k.Body = append(k.Body, step)
+	}
+	k.Body[len(k.Body)-1].Name = out.Name
+	return k
+}
+
+// mayCount reports whether a kernel may count positions: no pipeline cuts its rows, and what it reads, or makes,
+// says how long they are.
+func (f *fuser) mayCount(g *kernelGroup) bool {
+	out := hostir.Result(g.result())
+	if hostir.StreamAxis(out) >= 0 {
+		return false
+	}
+	made := map[*hostir.Tensor]bool{}
+	wide := func(t *hostir.Tensor) bool {
+		_, counts := f.counts[t]
+		live := hostir.Live(t)
+		return !counts && !made[t] && len(live) > 0 && t.Axes[live[len(live)-1]].LocalSize() > 1
+	}
+	return !g.folded[out] || slices.ContainsFunc(g.members, func(s hostir.Stmt) bool {
+		made[hostir.Result(s)] = true
+		return slices.ContainsFunc(hostir.Uses(s), wide)
+	})
+}
+
+// functionOf is what a member computes; none where it only changes the type or the shape.
+func functionOf(s hostir.Stmt) string {
+	switch s := s.(type) {
+	case *hostir.Unary:
+		return s.Fn
+	case *hostir.Binary:
+		return s.Fn
+	case *hostir.Reduce:
+		return s.Fn
+	case *hostir.Concat:
+		return "concat"
+	default:
+		return ""
+	}
+}
+
+// mostWords is how many operations a kernel is called after; one of more, after its first and its last.
+const mostWords = 4
+
+// called names a kernel after its operations, as the spec has them: "silu_mul", "layer_norm".
+func (f *fuser) called(g *kernelGroup) string {
+	var words []string
+	last := ""
+	for _, s := range g.members {
+		whole := f.whole[hostir.Result(s).Name]
+		word, _ := domain.SplitFn(functionOf(s))
+		if whole != "" {
+			word, _, _ = strings.Cut(whole, "(")
+		}
+		if word != "" && (whole == "" || whole != last) {
+			words = append(words, word)
+		}
+		last = whole
+	}
+	if len(words) > mostWords {
+		words = []string{words[0], "to", words[len(words)-1]}
+	}
+	return strings.Join(words, "_")
+}
+
+// rowWise reports whether a statement works element by element or folds rows, in memory that is
+// row-major.
+func rowWise(s hostir.Stmt) bool {
+	switch s := s.(type) {
+	case *hostir.Unary, *hostir.Binary, *hostir.Cast:
+	case *hostir.Reduce:
+		live := hostir.Live(s.In)
+		if a := s.In.Axes[s.Axis]; s.Axis != live[len(live)-1] || a.Kind != domain.Serial || a.LocalSize() == 1 {
+			return false
+		}
+	case *hostir.Broadcast:
+		live := hostir.Live(s.Out)
+		if s.Axis != live[len(live)-1] {
+			return false
+		}
+	case *hostir.Concat:
+		ranges := hostir.Ranges(s)
+		live, size := hostir.Live(s.Out), ranges[0].Size
+		other := func(r hostir.Range) bool { return r.Size != size }
+		if s.Axis != live[len(live)-1] || len(s.In) < 2 || size < 2 || s.Out.Axes[s.Axis].Kind != domain.Serial || slices.ContainsFunc(ranges, other) {
+			return false
+		}
+	default:
+		return false
+	}
+	tensors := hostir.Mentions(s)
+	return !slices.ContainsFunc(tensors, func(t *hostir.Tensor) bool { return !slices.IsSorted(hostir.Layout(t)) })
+}
+
+// sameAxes reports whether a tensor and the result of the statement that reads it are on the same ranks,
+// and are split and cut into slices alike.
+func sameAxes(reader hostir.Stmt, t *hostir.Tensor) bool {
+	out := hostir.Result(reader)
+	if t.Mesh != out.Mesh {
+		return false
+	}
+	at := slices.Index(hostir.Uses(reader), t)
+	for i, j := range hostir.AxisMap(reader)[at] {
+		if j == hostir.Unmapped || t.Axes[i].Extent.Size == 1 {
+			continue
+		}
+		a, b := t.Axes[i], out.Axes[j]
+		if a.Extent.Size != b.Extent.Size || a.Kind != b.Kind || a.Mesh != b.Mesh {
+			return false
+		}
+	}
+	return true
+}

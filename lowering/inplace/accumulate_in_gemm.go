@@ -1,0 +1,130 @@
+package inplace
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// AccumulateInGEMM lets products add to their results, as fuse: gemm asks for: cuBLASLt reads what is
+// added where it writes the result, which saves a statement that reads two tensors and writes
+// one. A product takes in, with beta = 1, the addition behind it that is done in some steps alone, such as that of
+// a sum along a ring, whose first step has nothing to add to.
+//
+// Requires: nothing between the product and the addition names the result.
+// Establishes: with fuse: gemm, no product is followed by such an addition.
+//
+//	before: P_s = Matmul(A_s, B); If s != 0: Wait(receive, iteration s - 1); P_s = Binary(add, P_s, P_sums_s)
+//	after:  If s != 0: Wait(receive, iteration s - 1); P_s = Matmul(A_s, B, add P_sums_s) Else: P_s = Matmul(A_s, B)
+func AccumulateInGEMM(p *hostir.Program) error {
+	if !p.Choices.Any(schedule.Fuse, schedule.GEMM) {
+		return nil
+	}
+	accumulated := map[string]bool{}    // by the path of the choice
+	left := map[string][2]hostir.Stmt{} // what makes the parts, and what adds to them
+	p.Body = hostir.RewriteBlocks(p.Body, func(body []hostir.Stmt) []hostir.Stmt {
+		out := make([]hostir.Stmt, 0, len(body))
+		for _, s := range body {
+			n := len(out)
+			split, ok := s.(*hostir.If)
+			if !ok {
+				out = append(out, s)
+				continue
+			}
+			choice, _ := p.Choices.Chosen(hostir.ResultAt(p, split), schedule.Fuse)
+			if choice.Value == schedule.GEMM && n > 0 && accumulateInto(split, out[n-1]) {
+				accumulated[choice.Path()], out = true, out[:n-1]
+			} else if maker := addsToOther(split, out); choice.Value == schedule.GEMM && maker != nil {
+				left[choice.Path()] = [2]hostir.Stmt{maker, s}
+			}
+			out = append(out, s)
+		}
+		return out
+	})
+	var errors diag.List
+	for _, choice := range p.Choices.Choices {
+		if ends, found := left[choice.Path()]; found && !accumulated[choice.Path()] && p.Given(choice) && p.Choices.InterNode == "" {
+			d := hostir.Refuse(&errors, p, ends[1], choice.Of, schedule.Fuse, "no GEMM makes the partial sums of %s",
+				hostir.ResultAt(p, ends[1])).WithHint("choose fuse: none")
+			if !hostir.MakesView(ends[0]) {
+				_ = hostir.NoteEdge(d, p, "data", ends[0])
+			}
+		}
+	}
+	return errors.Err()
+}
+
+// addsToOther gives what makes the tensor that a branch ends with an addition to, if that is no product: what it is a
+// view of, where no statement before the branch makes it.
+func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
+	if len(split.Body) == 0 {
+		return nil
+	}
+	sum, ok := split.Body[len(split.Body)-1].(*hostir.Binary)
+	if !ok || sum.Fn != "add" {
+		return nil
+	}
+	for _, s := range slices.Backward(before) {
+		if hostir.Result(s) != sum.Out {
+			continue
+		}
+		switch s.(type) {
+		case *hostir.Matmul, *hostir.Linear:
+			return nil
+		}
+		return s
+	}
+	return sum.Out.Of
+}
+
+// accumulateInto moves a product into a branch that adds to its result at its end. It reports whether
+// it could.
+func accumulateInto(split *hostir.If, product hostir.Stmt) bool {
+	n := len(split.Body)
+	if n == 0 || len(split.Else) > 0 {
+		return false
+	}
+	sum, ok := split.Body[n-1].(*hostir.Binary)
+	if !ok || sum.Fn != "add" || hostir.Result(product) != sum.Out {
+		return false
+	}
+	addend := sum.B
+	if sum.B == sum.Out {
+		addend = sum.A
+	}
+	if sum.A != sum.Out && sum.B != sum.Out || addend == sum.Out || !hostir.SameLayout(addend, sum.Out) || !onlyWaits(split.Body[:n-1]) {
+		return false
+	}
+	accumulating := adding(product, addend)
+	if accumulating == nil {
+		return false
+	}
+	split.Body[n-1], split.Else = accumulating, []hostir.Stmt{product}
+	return true
+}
+
+// adding is a product that adds to its result; nil for other statements and products that do so
+// already.
+func adding(product hostir.Stmt, addend *hostir.Tensor) hostir.Stmt {
+	switch s := product.(type) {
+	case *hostir.Matmul:
+		if s.Addend == nil {
+			return &hostir.Matmul{Info: hostir.InfoFrom(s, ""), Out: s.Out, A: s.A, B: s.B, Addend: addend, OneRow: s.OneRow}
+		}
+	case *hostir.Linear:
+		if s.Addend == nil {
+			return &hostir.Linear{Info: hostir.InfoFrom(s, ""), Out: s.Out, X: s.X, W: s.W, Bias: s.Bias, Addend: addend, OneRow: s.OneRow}
+		}
+	}
+	return nil
+}
+
+// onlyWaits reports whether statements do nothing but wait.
+func onlyWaits(body []hostir.Stmt) bool {
+	return !slices.ContainsFunc(body, func(s hostir.Stmt) bool {
+		_, waits := s.(*hostir.Wait)
+		return !waits
+	})
+}

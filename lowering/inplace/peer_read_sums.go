@@ -1,0 +1,134 @@
+package inplace
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// peerReads finds the sums to be read in place.
+type peerReads struct {
+	*motion
+	moves  func(hostir.Stmt) string // what the schedule calls a sum
+	filled map[*hostir.Tensor]*summedParts
+	errors diag.List
+}
+
+// summedParts is the buffer of the parts of one sum, and what fills it.
+type summedParts struct {
+	loop     *hostir.For
+	recv     *hostir.P2PCommunication
+	subChunk *hostir.Select // of what the receive fills
+	own      localCopy
+	waits    map[string]*hostir.Wait
+}
+
+// localCopy copies the local partial sum to the others.
+type localCopy struct {
+	set      *hostir.Set
+	from, to *hostir.Select // that take the two sides from their buffers; nil where none does
+}
+
+// find looks for buffers that receives over IPC-get fill in a loop of the program.
+func (d *peerReads) find() {
+	for _, s := range d.program.Body {
+		loop, ok := s.(*hostir.For)
+		if !ok {
+			continue
+		}
+		var own []localCopy
+		waits := map[string]*hostir.Wait{}
+		hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+			switch s := s.(type) {
+			case *hostir.Set:
+				own = append(own, localCopy{s, outermost(s.In), outermost(s.Out)})
+			case *hostir.Wait:
+				waits[s.Handle] = s
+			case *hostir.P2PCommunication:
+				if into := root(s.Buffer); s.Backend == hostir.IPCGet && s.Locality == hostir.AnyNode && !s.Send && into.Role == hostir.Temp {
+					d.filled[into] = &summedParts{loop: loop, recv: s, subChunk: selectOf(s.Buffer), waits: waits}
+				}
+			}
+			return true
+		})
+		for _, s := range own {
+			if f := d.filled[root(s.set.Out)]; f != nil {
+				f.own = s
+			}
+		}
+	}
+	maps.DeleteFunc(d.filled, func(_ *hostir.Tensor, f *summedParts) bool { return f.isGathered() })
+}
+
+// selectOf is the Select that makes a view, or nil.
+func selectOf(t *hostir.Tensor) *hostir.Select {
+	sel, _ := madeBy(t).(*hostir.Select)
+	return sel
+}
+
+// isGathered says that a buffer is no sum's: it has the slice of each rank, the local one too, where
+// the step at hand has its slice, while the parts of a sum have the rank's own at a place of its own.
+func (f *summedParts) isGathered() bool {
+	return f.own.set == nil || f.own.to != nil && expr.Mentions(f.own.to.Index, f.loop.Var)
+}
+
+// localPart names the rank's local partial sum, where it was made; nil, with an error, where a sum
+// cannot read what it has to.
+func (d *peerReads) localPart(r *hostir.Reduce, f *summedParts) *hostir.Tensor {
+	switch {
+	case r.Fn != "sum":
+		d.refuse(r, "peer-read supports only sums, and this is a %s", r.Fn)
+		return nil
+	case r.In.DType != r.Out.DType:
+		d.refuse(r, "peer-read does not convert, and makes no %s of %s", r.Out.DType, r.In.DType)
+		return nil
+	}
+	from := f.own.from
+	if from == nil || from.Parts != 0 || f.own.to == nil {
+		d.refuse(r, "peer-read reads the parts of %s where they lie, and these are views that are made slice by slice", hostir.Called(d.program, r, r.Out))
+		return nil
+	}
+	view := *from.Out
+	view.Name = d.names.Fresh(from.In.Name + "_local")
+	if !hostir.SameLayout(&view, r.Out) || !splitAs(&view, r.Out) {
+		d.refuse(r, "peer-read adds parts as they lie, and a part does not lie in memory as %s does, axis by axis", hostir.Called(d.program, r, r.Out))
+		return nil
+	}
+	view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.own.to.Index}
+	d.program.Tensors = append(d.program.Tensors, &view)
+	return &view
+}
+
+// splitAs reports whether two tensors have the axes over which they are split at the same places.
+func splitAs(t, as *hostir.Tensor) bool {
+	axes := func(t *hostir.Tensor) (meshAxes []string) {
+		for _, i := range hostir.Live(t) {
+			meshAxes = append(meshAxes, hostir.SplitOver(t.Axes[i]))
+		}
+		return meshAxes
+	}
+	return slices.Equal(axes(t), axes(as))
+}
+
+// into lets a receive go to the result of a sum, or to the sub-chunk of it that it received.
+func (d *peerReads) into(r *hostir.Reduce, f *summedParts) {
+	subChunk, recv := f.subChunk, f.recv
+	recv.Buffer = r.Out
+	if subChunk.Parts == 0 {
+		return
+	}
+	along := subChunk.Axis
+	if along >= r.Axis {
+		along++ // of all parts
+	}
+	axis := hostir.AxisMap(r)[0][along]
+	view := *r.Out
+	view.Name, view.Role, view.Axes = d.names.Fresh(r.Out.Name+"_c"), hostir.View, slices.Clone(r.Out.Axes)
+	view.Axes[axis].Extent = subChunk.Out.Axes[subChunk.Axis].Extent
+	d.program.Tensors = append(d.program.Tensors, &view)
+	view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: r.Out, Axis: axis, Index: subChunk.Index, Parts: subChunk.Parts}
+	recv.Buffer = &view
+}

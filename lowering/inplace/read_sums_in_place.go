@@ -1,0 +1,110 @@
+package inplace
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// ReadSumsInPlace lets a sum over ranks read the partial sums of the others in place, as
+// fuse: peer-read asks for: the sum waits for the ready flags itself, so nothing is copied and no
+// memory is needed for the parts. Owners wait for the done flags at the end of the program: if
+// they did so before their local sum, ranks would wait for each other.
+//
+// Requires: the sum of a pipeline follows its work loop and the joins; transfers and their waits
+// stand where they were lowered; the local partial sum is copied to the others.
+// Establishes: with fuse: peer-read, no part of such a sum is copied.
+//
+//	before: For s: (P_s = Matmul(A_s, B); If s == 0: (P_parts_s = Set(P_s))
+//	          Else: (send P_s, receive P_parts_s, Wait(send), Wait(receive)))
+//	        C = Reduce(sum, P_parts, axis 0)
+//	after:  For s: (P_s = Matmul(A_s, B); If s != 0: (send P_s))
+//	        C = PeerReadSum(P_local): For s in 1..D: (receive C)
+//	        For s in 1..D: Wait(send)
+func ReadSumsInPlace(p *hostir.Program) error {
+	if !p.Choices.Any(schedule.Fuse, schedule.PeerRead) {
+		return nil
+	}
+	d := &peerReads{motion: newMotion(p), moves: hostir.Communications(p), filled: map[*hostir.Tensor]*summedParts{}}
+	d.find()
+	body := make([]hostir.Stmt, 0, len(p.Body))
+	var doneWaits []hostir.Stmt
+	done := false
+	for _, s := range p.Body {
+		r, isReduce := s.(*hostir.Reduce)
+		_, isDone := s.(*hostir.PeerReadSum)
+		done = done || isDone
+		if !isReduce || d.filled[r.In] == nil || p.Choices.Of(d.moves(r), schedule.Fuse) != schedule.PeerRead {
+			body = append(body, s)
+			continue
+		}
+		done = true
+		if sum, waits := d.read(r, d.filled[r.In]); sum != nil {
+			body, doneWaits = append(body, sum...), append(doneWaits, waits)
+		}
+	}
+	if !done {
+		d.refuse(firstWork(p.Body), "no sum over ranks can read the parts of its peers in place")
+	}
+	body = append(body, doneWaits...)
+	p.Body = body
+	d.forget()
+	return d.errors.Err()
+}
+
+// firstWork is the first statement that reads something.
+func firstWork(body []hostir.Stmt) hostir.Stmt {
+	var first hostir.Stmt
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		if first == nil && len(hostir.Uses(s)) > 0 {
+			first = s
+		}
+		return first == nil
+	})
+	return first
+}
+
+// read gives the sum that takes the place of r, and the waits of what it reads.
+func (d *peerReads) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, doneWaits *hostir.For) {
+	own := d.localPart(r, f)
+	if own == nil {
+		return nil, nil
+	}
+	d.into(r, f)
+	send := d.exchanges[f.recv.Handle].Send
+	d.ways[f.recv], d.ways[f.waits[send.Handle]] = inSum, atTheEnd
+	d.ways[f.own.set], d.ways[f.waits[f.recv.Handle]] = dropped, dropped
+	reads := d.part(f.loop, inSum)
+	doneWaits = d.part(f.loop, atTheEnd)
+	d.leave(f.loop)
+	doneWaits.Note = "the buffer is not to change before the peers have read it"
+	return []hostir.Stmt{&hostir.PeerReadSum{
+		Info: hostir.InfoFrom(r, "the partial sums of the other ranks are read in place"), Out: r.Out, In: own, Body: []hostir.Stmt{reads},
+	}}, doneWaits
+}
+
+// forget takes the buffers of parts that nothing names any more out of the program.
+func (d *peerReads) forget() {
+	named := map[*hostir.Tensor]bool{}
+	hostir.Walk(d.program.Body, func(s hostir.Stmt) bool {
+		if _, allocates := s.(*hostir.Allocate); !allocates {
+			for _, t := range hostir.Mentions(s) {
+				named[t] = true
+			}
+			hostir.Views(s, func(t *hostir.Tensor) { named[t] = true })
+		}
+		return true
+	})
+	gone := func(t *hostir.Tensor) bool { return d.filled[root(t)] != nil && !named[t] }
+	d.program.Tensors = slices.DeleteFunc(d.program.Tensors, gone)
+	d.program.Body = slices.DeleteFunc(d.program.Body, func(s hostir.Stmt) bool {
+		made, ok := s.(*hostir.Allocate)
+		return ok && gone(made.Tensor)
+	})
+}
+
+// refuse reports that a sum cannot read what it has to.
+func (d *peerReads) refuse(s hostir.Stmt, format string, args ...any) {
+	hostir.Refuse(&d.errors, d.program, s, d.moves(s), schedule.Fuse, format, args...).WithHint("choose fuse: none")
+}

@@ -1,0 +1,9 @@
+package inplace
+
+import (
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestReadSumsInPlace(t *testing.T) { lowertest.PassCases(t, "read-sums-in-place", ReadSumsInPlace) }

@@ -1,0 +1,155 @@
+package ranks
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A grid is a mesh whose ranks can be computed from their coordinates: the rank is the first one
+// plus, for each axis, the coordinate along it times a stride. Strides divide each other and leave
+// room for what is inside of them, so coordinates can be computed from the rank, too. The world is
+// such a mesh, and so are most others: 2, 3 or 1, 3, 5 or the tiles of a larger mesh.
+type grid struct {
+	first int64
+	axes  []stride // from the outermost in ranks to the innermost
+}
+
+// stride is how far apart adjacent ranks along an axis are.
+type stride struct {
+	axis           string
+	extent, stride int64
+}
+
+// newGrid finds the strides of a mesh; it fails where there are none.
+func newGrid(mesh *domain.Mesh) (*grid, bool) {
+	g := &grid{first: int64(mesh.Ranks[0])}
+	step, positions := int64(1), 1
+	for _, a := range slices.Backward(mesh.Axes) {
+		if a.Extent.Size > 1 {
+			step = int64(mesh.Ranks[positions]) - g.first
+		}
+		g.axes = append(g.axes, stride{a.Name, a.Extent.Size, step})
+		step, positions = step*a.Extent.Size, positions*int(a.Extent.Size)
+	}
+	slices.SortStableFunc(g.axes, func(a, b stride) int { return int(a.stride - b.stride) })
+	for i, a := range g.axes {
+		if a.stride < 1 || i > 0 && (a.stride%g.axes[i-1].stride != 0 || a.stride < g.axes[i-1].span()) {
+			return nil, false
+		}
+	}
+	slices.Reverse(g.axes)
+	for position, rank := range mesh.Ranks {
+		if g.rankAt(mesh, position) != int64(rank) {
+			return nil, false
+		}
+	}
+	return g, true
+}
+
+// span is how many ranks an axis reaches over.
+func (s stride) span() int64 { return s.extent * s.stride }
+
+// rankAt is the rank at a row-major position of the mesh.
+func (g *grid) rankAt(mesh *domain.Mesh, position int) int64 {
+	rank := g.first
+	for _, a := range slices.Backward(mesh.Axes) {
+		i := slices.IndexFunc(g.axes, func(s stride) bool { return s.axis == a.Name })
+		rank += int64(position) % a.Extent.Size * g.axes[i].stride
+		position /= int(a.Extent.Size)
+	}
+	return rank
+}
+
+// along gives this rank's coordinate along an axis, and the rank at a coordinate: the coordinate times the
+// stride, and what the other axes add. The coordinate is what is left of the rank when the axes
+// outside are taken off by "%" and those inside by "/". Where nothing lies between the axis
+// and the one outside of it, "%" comes last, with the extent as the spec spells it.
+func (g *grid) along(axis string, extent expr.Expr) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
+	axes := slices.DeleteFunc(slices.Clone(g.axes), func(s stride) bool { return s.extent == 1 && s.axis != axis })
+	i := slices.IndexFunc(axes, func(s stride) bool { return s.axis == axis })
+	own, offset := axes[i], expr.Expr(expr.Var("rank"))
+	if g.first > 0 {
+		offset = expr.Op("-", offset, expr.Int(g.first))
+	}
+	coordinate = offset
+	var others []expr.Expr
+	if i > 0 {
+		outer := axes[i-1].stride
+		others = append(others, expr.Op("*", Blocks(offset, outer), expr.Int(outer)))
+		if outer != own.span() {
+			coordinate = expr.Op("%", coordinate, expr.Int(outer))
+		}
+	}
+	switch {
+	case i+1 < len(axes):
+		others = append(others, expr.Op("%", offset, expr.Int(own.stride)))
+		coordinate = Blocks(coordinate, own.stride)
+	case own.stride > 1:
+		coordinate = expr.Op("/", coordinate, expr.Int(own.stride)) // exact: the ranks between are not in the mesh
+	}
+	if i > 0 && axes[i-1].stride == own.span() {
+		coordinate = expr.Op("%", coordinate, extent)
+	}
+	if g.first > 0 {
+		others = append(others, expr.Int(g.first))
+	}
+	return coordinate, func(coordinate expr.Expr) expr.Expr {
+		if own.stride > 1 {
+			coordinate = expr.Op("*", coordinate, expr.Int(own.stride))
+		}
+		for _, part := range others {
+			coordinate = expr.Op("+", coordinate, part)
+		}
+		return coordinate
+	}
+}
+
+// listed gives the same for ranks in any order: sums in which all but one term are zero.
+func listed(mesh *domain.Mesh, axis string) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
+	self := expr.Expr(expr.Var("rank"))
+	coordinate = expr.Int(0)
+	for _, r := range mesh.Ranks {
+		coordinate = added(coordinate, self, r, expr.Int(mesh.Coordinate(r, axis)))
+	}
+	return coordinate, func(coordinate expr.Expr) expr.Expr {
+		sum := expr.Expr(expr.Int(0))
+		for _, r := range mesh.Ranks {
+			team := mesh.Team(r, axis)
+			if team[0] != r {
+				continue // another one speaks for the team
+			}
+			var mine, there expr.Expr = expr.Int(0), expr.Int(0)
+			for at, member := range team {
+				mine = added(mine, self, member, expr.Int(1))
+				there = added(there, coordinate, at, expr.Int(member))
+			}
+			if len(team) == len(mesh.Ranks) {
+				return there
+			}
+			sum = plus(sum, expr.Op("*", mine, there))
+		}
+		return sum
+	}
+}
+
+// added is a sum with one more term: worth where x has a value, and else zero.
+func added(sum, x expr.Expr, value int, worth expr.Expr) expr.Expr {
+	switch worth {
+	case expr.Int(0):
+		return sum
+	case expr.Int(1):
+		return plus(sum, expr.Op("==", x, expr.Int(value)))
+	default:
+		return plus(sum, expr.Op("*", expr.Op("==", x, expr.Int(value)), worth))
+	}
+}
+
+// plus is a sum, without a zero in front.
+func plus(x, y expr.Expr) expr.Expr {
+	if x == expr.Int(0) {
+		return y
+	}
+	return expr.Op("+", x, y)
+}

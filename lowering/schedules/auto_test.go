@@ -1,0 +1,113 @@
+package schedules_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/schedules"
+	"github.com/hirgen/hirgen/model"
+)
+
+// autoSpec is an example with a schedule of its own.
+func autoSpec(t *testing.T, name, chosen string) string {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^schedule:.*$`).ReplaceAllString(string(source), "schedule: "+chosen)
+}
+
+// TestAutoWithoutPipelines: products and sums that are in no pipeline look like an operation of the table.
+func TestAutoWithoutPipelines(t *testing.T) {
+	const spec = `hirgen: 1
+name: apart
+params: {D: 1, M: 2, N: 2, K: 2}
+mesh: {x: D}
+tensors: {A: [M, K], B: [N, K], R: [DIDx, M, N], P: [DIDx, Stream(M), N], S: [DIDx, N]}
+ops:
+  - C = linear(A, B)
+  - P = neg(R)
+  - S = sum(P, axis=0)
+schedule: auto
+`
+	program := lowerAt(t, spec, schedules.Problem{Ranks: 1, M: 1, N: 1, K: 1})
+	if !strings.Contains(program.Auto.Basis, "not measured") {
+		t.Error(program.Auto.Basis)
+	}
+}
+
+// TestMeasuredSchedules lowers each line of the table at its own size: auto is what the same
+// schedule is when it is written out.
+func TestMeasuredSchedules(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range schedules.Lines() {
+		seen[m.Operation] = seen[m.Operation] || !strings.Contains(m.Schedule, "split") && !strings.Contains(m.Schedule, "block")
+		t.Run(m.Text, func(t *testing.T) {
+			var program, all []string
+			for _, c := range m.Choices {
+				if c.Of == "" {
+					program = append(program, c.String())
+				} else {
+					all = append(all, strings.TrimPrefix(c.String(), "all."))
+				}
+			}
+			if len(all) > 0 {
+				program = append(program, "all: {"+strings.Join(all, ", ")+"}")
+			}
+			auto := lowerAt(t, autoSpec(t, m.Operation+"_p2p", "auto"), m.Problem)
+			want := lowerAt(t, autoSpec(t, m.Operation+"_p2p", "{"+strings.Join(program, ", ")+"}"), m.Problem)
+			if auto.Auto == nil || !strings.HasPrefix(auto.Auto.Basis, m.Text+": measured ") {
+				t.Errorf("the program says %v of what it was chosen by", auto.Auto)
+			}
+			auto.Auto = nil
+			if diff := cmp.Diff(withoutChoices(text.Print(want)), withoutChoices(text.Print(auto))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for _, operation := range schedules.Operations() {
+		if !seen[operation] {
+			t.Errorf("no line of %s fits every size", operation)
+		}
+	}
+}
+
+// TestAutoAtOddSizes lowers what no line of the table was measured for.
+func TestAutoAtOddSizes(t *testing.T) {
+	for _, operation := range schedules.Operations() {
+		for _, ranks := range []int64{1, 2, 3, 7, 8} {
+			p := schedules.Problem{Operation: operation, Ranks: ranks, M: 5 * ranks, N: 9, K: 11}
+			program := lowerAt(t, autoSpec(t, operation+"_p2p", "auto"), p)
+			if !strings.HasPrefix(program.Auto.Basis, operation) {
+				t.Errorf("%v: %s", p, program.Auto.Basis)
+			}
+		}
+	}
+}
+
+func lowerAt(t *testing.T, spec string, p schedules.Problem) *hostir.Program {
+	t.Helper()
+	pipeline, err := model.Load("spec.yaml", []byte(spec), p.Params())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := lowering.Lower(pipeline, lowering.Options{Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// withoutChoices is a program without what it says of its choices, and where they stand.
+func withoutChoices(program string) string {
+	return regexp.MustCompile(`(?m)^choices .*$`).ReplaceAllString(program, "choices")
+}

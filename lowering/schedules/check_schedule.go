@@ -1,0 +1,194 @@
+package schedules
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/streams"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// CheckSchedule holds what the schedule says of communications against the communications that there are: none of
+// it may be ignored. It reports names that no communication has, choices that no communication can have, and
+// communications of one loop that are to be cut or ordered in different ways. Choices that auto made fit already.
+//
+// Requires: what crosses ranks is a statement of its own.
+// Establishes: every choice of the user says something of some communication.
+func CheckSchedule(p *hostir.Program) error {
+	if hostir.Allocates(p) || len(p.Choices.Choices) == 0 {
+		return nil
+	}
+	facts, ok := streams.Communications(p)
+	if !ok {
+		return nil // lower-streams says why there are no pipelines
+	}
+	c := &scheduleCheck{program: p, facts: facts}
+	for _, choice := range p.Choices.Choices {
+		switch {
+		case !p.Given(choice):
+		case choice.Of != "":
+			c.choice(choice)
+		case choice.Field == schedule.Transport && p.Choices.Exchanges():
+			c.transport(choice)
+		}
+	}
+	if c.errors.Len() == 0 {
+		c.loops()
+		c.interchanged()
+	}
+	return c.errors.Err()
+}
+
+// scheduleCheck has the communications of a program.
+type scheduleCheck struct {
+	program *hostir.Program
+	facts   []*schedule.Facts
+	errors  diag.List
+}
+
+// choice checks what is chosen for one communication or for all.
+func (c *scheduleCheck) choice(choice schedule.Choice) {
+	of := c.facts
+	if choice.Of != schedule.All {
+		of = slices.DeleteFunc(slices.Clone(of), func(f *schedule.Facts) bool { return f.Name != choice.Of })
+		if len(of) == 0 {
+			c.unknown(choice)
+			return
+		}
+	}
+	var inapplicable *schedule.Problem
+	applies := false
+	for _, f := range of {
+		switch p := f.Check(choice); {
+		case p == nil:
+			applies = true
+		case !p.Inapplicable:
+			c.complain(choice, p, f)
+			return
+		case inapplicable == nil:
+			inapplicable = p
+		}
+	}
+	switch {
+	case applies:
+	case inapplicable == nil:
+		c.complain(choice, &schedule.Problem{Why: "nothing of this program crosses ranks", Hint: "leave it out"}, nil)
+	case choice.Of == schedule.All:
+		why := &schedule.Problem{Why: "it applies to no communication of this program: " + inapplicable.Why, Hint: inapplicable.Hint}
+		c.complain(choice, why, of[0])
+	default:
+		c.complain(choice, inapplicable, of[0])
+	}
+}
+
+// transport checks that some communication goes from rank to rank, whose transport can be left open.
+func (c *scheduleCheck) transport(choice schedule.Choice) {
+	if !slices.ContainsFunc(c.facts, func(f *schedule.Facts) bool { return f.P2P }) {
+		c.complain(choice, &schedule.Problem{
+			Why: "no communication of this program sends shards from rank to rank", Hint: "leave it out: NCCL carries collectives",
+		}, nil)
+	}
+}
+
+// complain reports a problem, and notes the operation of the communication that has it.
+func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of *schedule.Facts) {
+	inSpec := choice.Pos.IsValid()
+	if !inSpec && of != nil {
+		choice.Pos = of.Pos // of a choice of the command line
+	}
+	d := schedule.Complain(&c.errors, choice, p)
+	if inSpec && of != nil && choice.Of == schedule.All {
+		d.AddNote(of.Pos, "the %s of %s is here", of.Kind, of.Name)
+	}
+}
+
+// unknown complains of a name that no communication has.
+func (c *scheduleCheck) unknown(choice schedule.Choice) {
+	if slices.ContainsFunc(c.errors.Items(), func(d *diag.Diagnostic) bool { return strings.Contains(d.Message, "no communication of "+choice.Of) }) {
+		return // for another field of it
+	}
+	d := c.errors.Add(choice.Pos, diag.BadSchedule, "schedule.%s: there is no communication of %s", choice.Of, choice.Of)
+	var names, listed []string
+	for _, f := range c.facts {
+		if text := f.Name + " (" + f.Kind + ")"; !slices.Contains(listed, text) {
+			names, listed = append(names, f.Name), append(listed, text)
+		}
+	}
+	switch nearest, ok := spell.Nearest(choice.Of, names); {
+	case len(names) == 0:
+		d.WithHint("nothing of this program crosses ranks")
+	case ok:
+		d.WithHint("did you mean %q? The communications are %s", nearest, strings.Join(listed, ", "))
+	default:
+		d.WithHint("the communications are %s", strings.Join(listed, ", "))
+	}
+}
+
+// loops complains of communications of one loop that are chosen, by name, to be cut or ordered in different ways.
+func (c *scheduleCheck) loops() {
+	reported, seen := map[string]bool{}, map[*string]bool{}
+	for _, f := range c.facts {
+		if len(f.Loop) == 0 || seen[&f.Loop[0]] {
+			continue // the communications of one loop share the list of their names
+		}
+		seen[&f.Loop[0]] = true
+		for _, field := range schedule.Names(schedule.Communication) {
+			if structural, _ := schedule.Named(field); !structural.Structural {
+				continue
+			}
+			var first *schedule.Choice
+			for _, name := range f.Loop {
+				choice, ok := c.program.Choices.Given(name, field)
+				switch {
+				case !ok:
+				case first == nil:
+					first = &choice
+				case first.Value != choice.Value && !reported[choice.Path()]:
+					reported[choice.Path()] = true
+					c.errors.Add(choice.Pos, diag.BadSchedule, "schedule.%s: %s and %s run in one loop, and schedule.%s is %s",
+						choice.Path(), first.Of, choice.Of, first.Path(), first.Value).
+						AddNote(first.Pos, "that is chosen here").WithHint("choose the same for both, or leave one of them out")
+				}
+			}
+		}
+	}
+}
+
+// interchanged complains of sums whose sub-chunks are outside of shards, and of different numbers.
+func (c *scheduleCheck) interchanged() {
+	splits := map[string]*schedule.Facts{}
+	for _, f := range c.facts {
+		if f.Interchanged() && splits[f.Get(schedule.Split)] == nil {
+			splits[f.Get(schedule.Split)] = f
+		}
+	}
+	if len(splits) < 2 {
+		return
+	}
+	values := slices.Sorted(maps.Keys(splits))
+	a, b := splits[values[0]], splits[values[1]]
+	if b.Pos.Before(a.Pos) {
+		a, b = b, a
+	}
+	first, second := chosenSplit(a), chosenSplit(b)
+	d := c.errors.Add(second.Pos, diag.BadSchedule, "schedule.%s: with interchange: true all sums have one split, and that of %s is %s",
+		second.Path(), a.Name, a.Get(schedule.Split))
+	if first.Pos.IsValid() {
+		d.AddNote(first.Pos, "that is chosen here")
+	}
+	d.WithHint("choose one split for both")
+}
+
+// chosenSplit is the choice that a communication has its split from.
+func chosenSplit(f *schedule.Facts) schedule.Choice {
+	for _, name := range append(slices.Clone(f.Loop), schedule.All) {
+		if c, ok := f.Schedule.Given(name, schedule.Split); ok {
+			return c
+		}
+	}
+	return schedule.Choice{Of: f.Name, Field: schedule.Split}
+}

@@ -1,0 +1,73 @@
+package schedules_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/schedules"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// TestAutoFarFromMeasurements: at half the rows of the smallest problem that was measured, where the nearest schedule
+// cuts, the model says that it does not pay.
+func TestAutoFarFromMeasurements(t *testing.T) {
+	few := schedules.Problem{Operation: "ag_matmul", Ranks: 4, M: 512, N: 8192, K: 8192}
+	if m, ok := schedules.Nearest(few); !ok || m.M != 1024 || strings.Contains(m.Schedule, "eager") {
+		t.Fatalf("the nearest measurement is %v, which was another one", m)
+	}
+	program := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "auto"), few)
+	if want := "ag_matmul 512 x 8192 x 8192, bf16, 4 ranks: predicted "; !strings.HasPrefix(program.Auto.Basis, want) || program.Choices.Get(schedule.Preset) != schedule.Eager && !strings.Contains(program.Auto.Basis, "with preset eager") {
+		t.Errorf("choices %v by %q", program.Choices, program.Auto.Basis)
+	}
+	given := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "{preset: auto, all: {steps: ring}}"), few)
+	if given.Choices.Of("", schedule.Steps) != schedule.Ring || !strings.Contains(given.Auto.Basis, ": predicted ") {
+		t.Errorf("a ring is asked for, and it is %v by %q", given.Choices, given.Auto.Basis)
+	}
+	near := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "auto"), schedules.Problem{Ranks: 4, M: 1024 + 512, N: 8192, K: 8192})
+	if !strings.Contains(near.Auto.Basis, ": measured ") {
+		t.Errorf("near a measurement it is %q", near.Auto.Basis)
+	}
+}
+
+// TestAutoOfLayers: an MLP is none of the measured operations. What is chosen for it hides its transfers.
+func TestAutoOfLayers(t *testing.T) {
+	written, err := os.ReadFile("../../scripts/bench_gpu/specs/mlp_p2p/spec.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	auto := regexp.MustCompile(`(?m)^schedule:.*$`).ReplaceAllString(string(written), "schedule: auto")
+	lower := func(params map[string]int64) *hostir.Program {
+		p, err := model.Load("spec.yaml", []byte(auto), params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := lowering.Lower(p, lowering.Options{Verify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return program
+	}
+	large := lower(map[string]int64{"D": 2, "M": 8192, "K": 4096, "N": 14336})
+	if !strings.HasPrefix(large.Auto.Basis, "predicted ") || large.Choices.Get(schedule.Pipeline) != schedule.P2P || large.Choices.Of("", schedule.Via) == schedule.NCCL {
+		t.Errorf("choices %v by %q", large.Choices, large.Auto.Basis)
+	}
+	if alone := lower(map[string]int64{"D": 1, "M": 8, "K": 16, "N": 8}); alone.Auto.Basis != "not measured: the default schedule" {
+		t.Errorf("on one rank it is %q", alone.Auto.Basis)
+	}
+}
+
+// TestAutoOfSmallSums: a sum of few rows is read where its parts are, by one kernel behind a whole product, and a CUDA graph
+// launches the call: transfers of slices would cost more than they hide.
+func TestAutoOfSmallSums(t *testing.T) {
+	for _, spec := range []string{"matmul_rs_p2p", "matmul_ar_p2p"} {
+		program := lowerAt(t, autoSpec(t, spec, "auto"), schedules.Problem{Ranks: 2, M: 256, N: 10368, K: 6912})
+		if program.Choices.Of("", schedule.Fuse) != schedule.PeerRead || program.Choices.Get(schedule.Graph) != schedule.True {
+			t.Errorf("%s: choices %v by %q", spec, program.Choices, program.Auto.Basis)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package schedules
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/lowering/streams"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// ChooseSchedule makes the choices that schedule: auto leaves open: those of the fastest schedule
+// that was measured for the same operation at a size that is near or, for any other program, of
+// the one that is predicted to be the fastest, of those that go with what the spec chooses, which stays. A
+// prediction lowers the program with each candidate.
+//
+// Establishes: every choice is made, and the program says what they rest on.
+//
+//	before: auto given graph; choices preset auto, graph true
+//	after:  auto given graph by "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: ..."
+//	        choices preset auto, graph true, pipeline p2p, all.via ipc-get, all.signals batched
+func ChooseSchedule(p *hostir.Program, lower Lower) error {
+	return chooseSchedule(p, byMeasuredMachine(lower))
+}
+
+// A predictor makes the choices of the schedule that it expects to be the fastest, but for those that are
+// made. It says what they rest on; "" where it makes none.
+type predictor func(p *hostir.Program) (basis string, err error)
+
+func chooseSchedule(p *hostir.Program, predict predictor) error {
+	if p.Auto == nil || p.Auto.Basis != "" {
+		return nil
+	}
+	basis, err := chooseBasis(p, predict)
+	p.Auto.Basis = basis
+	return err
+}
+
+// chooseBasis makes the choices and says what they rest on: a measurement of the same operation at a size
+// that is near, or else a prediction.
+func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error) {
+	problem, known := recognise(p.Body)
+	m := (*measurement)(nil)
+	if known {
+		m = nearest(measured, problem, p.Choices.Schedule)
+		if m == nil { // check-schedule says what does not go with any
+			m = nearest(measured, problem, ofPipeline(p.Choices.Schedule))
+		}
+	}
+	if m == nil || m.distance(problem) >= nearEnough {
+		if basis, err = predict(p); err != nil || basis != "" {
+			return problem.describe(known) + basis, err
+		}
+	}
+	if m == nil {
+		return "not measured: the default schedule", nil
+	}
+	m.choose(p)
+	return m.String() + ": measured " + m.time() + " with " + m.schedule, nil
+}
+
+// choose makes the choices of a measurement in a program, but for those that it has.
+func (m measurement) choose(p *hostir.Program) {
+	m.set(&p.Choices.Schedule)
+	p.Streams = int(schedule.Number(p.Choices.Get(schedule.Streams)))
+}
+
+// ofPipeline is what a schedule says of the kind of pipeline.
+func ofPipeline(s schedule.Schedule) schedule.Schedule {
+	if c, ok := s.Given("", schedule.Pipeline); ok {
+		return schedule.Schedule{Choices: []schedule.Choice{c}}
+	}
+	return schedule.Schedule{}
+}
+
+// operations are what can be recognised, by the steps that take part: a gather makes slices of
+// ranks those of a pipeline, a sum is over ranks that keep a slice each.
+var operations = map[string]string{
+	"gather":             "allgather",
+	"gather product":     "ag_matmul",
+	"product sum":        "matmul_rs",
+	"product sum gather": "matmul_ar",
+}
+
+// recognise finds which of the measured operations a program is, and its size. Whatever else
+// it does is local to the ranks.
+func recognise(body []hostir.Stmt) (problem, bool) {
+	var found problem
+	var steps []string
+	for _, s := range body {
+		step, ok := recogniseStep(s, &found)
+		if !ok {
+			return problem{}, false
+		}
+		steps = append(steps, step...)
+	}
+	found.kept = streams.KeepsParts(body)
+	found.operation = operations[strings.Join(steps, " ")]
+	return found, found.operation != "" && found.ranks > 0 // whose slices are a pipeline's
+}
+
+// recogniseStep names what a statement does of an operation, and notes its sizes. It is not ok
+// for what crosses ranks in another way.
+func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
+	rows := hostir.AxisMap(s)
+	if reduce, isReduce := s.(*hostir.Reduce); isReduce && hostir.SplitOver(reduce.In.Axes[reduce.Axis]) != "" {
+		return []string{"sum"}, reduce.Fn == "sum" && handsOut(reduce, rows[0])
+	}
+	for i, t := range hostir.Uses(s) {
+		gathers, local := crossings(t, hostir.Result(s), rows[i])
+		if !local || gathers && i > 0 {
+			return nil, false
+		}
+		if gathers {
+			steps = append(steps, "gather")
+			found.measureGather(t, hostir.Result(s))
+		}
+	}
+	if hostir.IsGEMM(s) {
+		steps = append(steps, "product")
+		found.measureProduct(hostir.Uses(s)[0], hostir.Result(s))
+	}
+	return steps, true
+}
+
+// crossings reports whether an operand's slices on ranks become those of a pipeline, and
+// whether it is otherwise where the result is.
+func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
+	across := shard.Crossing(operand, result, row)
+	ok = shard.SameMesh(operand, result) && len(shard.Contracted(operand, row)) == 0 && len(across) <= 1
+	for _, i := range across {
+		gathers = operand.Axes[i].Kind == domain.Device && result.Axes[row[i]].Kind == domain.Stream
+		ok = ok && gathers
+	}
+	return gathers, ok
+}
+
+// handsOut reports whether a sum over ranks takes slices of a pipeline and leaves each on the
+// rank of its number.
+func handsOut(s *hostir.Reduce, row []int) bool {
+	across := shard.Crossing(s.In, s.Out, row)
+	return shard.SameMesh(s.In, s.Out) && len(across) == 1 && s.In.Axes[across[0]].Kind == domain.Stream &&
+		hostir.SplitOver(s.Out.Axes[row[across[0]]]) == hostir.SplitOver(s.In.Axes[s.Axis])
+}
+
+// measureGather notes the size of a gathered tensor, unless a product has noted its own.
+func (p *problem) measureGather(in, out *hostir.Tensor) {
+	p.measureSlices(out)
+	if p.n == 0 {
+		p.dtype, p.m, p.n, p.k = in.DType, matrixRows(out), 1, lastSize(out)
+	}
+}
+
+// measureProduct notes the size of a product.
+func (p *problem) measureProduct(a, out *hostir.Tensor) {
+	p.measureSlices(out)
+	p.dtype, p.m, p.n, p.k = a.DType, matrixRows(out), lastSize(out), lastSize(a)
+}
+
+// measureSlices notes how many slices a pipeline's tensor has, one of each rank, and their rows.
+func (p *problem) measureSlices(t *hostir.Tensor) {
+	stream := hostir.StreamAxis(t)
+	if stream < 0 {
+		return
+	}
+	p.ranks, p.rows = t.Axes[stream].Extent.Size, 1
+	for _, a := range t.Axes[stream+1:] {
+		if a.Kind != domain.Reduction {
+			p.rows = a.LocalSize()
+			return
+		}
+	}
+}
+
+// lastSize is the number of columns of a tensor on one rank, seen as a matrix.
+func lastSize(t *hostir.Tensor) int64 {
+	shape := hostir.LocalShape(t)
+	return shape[len(shape)-1]
+}
+
+// matrixRows is the number of rows of a tensor on one rank, seen as a matrix.
+func matrixRows(t *hostir.Tensor) int64 {
+	shape, rows := hostir.LocalShape(t), int64(1)
+	for _, size := range shape[:len(shape)-1] {
+		rows *= size
+	}
+	return rows
+}

@@ -1,0 +1,56 @@
+package schedules
+
+import "github.com/hirgen/hirgen/model/schedule"
+
+// What tests that lower whole specs see of the table of measurements.
+
+// Problem is an operation at a size.
+type Problem struct {
+	Operation      string
+	Ranks, M, N, K int64
+}
+
+// Params are the parameters of the operation's spec that give one GPU the problem.
+func (p Problem) Params() map[string]int64 {
+	params := map[string]int64{"D": p.Ranks, "M": p.M, "N": p.N, "K": p.K}
+	switch p.Operation {
+	case "allgather":
+		delete(params, "N")
+	case "matmul_rs", "matmul_ar":
+		params["K"] *= p.Ranks
+	}
+	return params
+}
+
+// Line is a line of the table.
+type Line struct {
+	Problem
+	Text     string // the problem as the basis of a program names it
+	Choices  []schedule.Choice
+	Schedule string
+}
+
+// Lines are those of the table.
+func Lines() []Line {
+	var list []Line
+	for _, m := range measured {
+		list = append(list, m.line())
+	}
+	return list
+}
+
+func (m measurement) line() Line {
+	return Line{Problem{m.operation, m.ranks, m.m, m.n, m.k}, m.String(), m.choices, m.schedule}
+}
+
+// Nearest is the line that is nearest to a problem in bf16, if there is one.
+func Nearest(p Problem) (Line, bool) {
+	m := nearest(measured, problem{operation: p.Operation, dtype: "bf16", ranks: p.Ranks, m: p.M, n: p.N, k: p.K}, schedule.Schedule{})
+	if m == nil {
+		return Line{}, false
+	}
+	return m.line(), true
+}
+
+// Operations are those that are recognised.
+func Operations() map[string]string { return operations }

@@ -1,0 +1,95 @@
+package schedules
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// A Candidate is a schedule that a program could have. Set makes its choices, so many, in a program that no
+// pass has run on. Whole says that with it no operation is cut: it is safe where others gain little.
+type Candidate struct {
+	Name    string
+	Whole   bool
+	Choices int
+	Set     func(*hostir.Program)
+}
+
+// A Ranked is a candidate and what it was predicted to take. Refused says why a program cannot have it;
+// then there is no prediction.
+type Ranked struct {
+	Candidate
+	Prediction *cost.Prediction
+	Refused    error
+}
+
+// Lower runs the passes behind choose-schedule on a program whose schedule is chosen.
+type Lower func(*hostir.Program) error
+
+// Rank lowers programs that fresh makes, one for each of some schedules, and predicts how long a call of each takes
+// on a machine. The fastest comes first, those that are as fast in their order, and those that the program cannot
+// have last.
+func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost.Machine, lower Lower) []Ranked {
+	ranked := make([]Ranked, len(candidates))
+	for i, c := range candidates {
+		ranked[i].Candidate = c
+		ranked[i].Prediction, ranked[i].Refused = try(fresh, c, m, lower)
+	}
+	slices.SortStableFunc(ranked, func(a, b Ranked) int {
+		if a.Prediction == nil || b.Prediction == nil {
+			return cmp.Compare(b2i(a.Prediction == nil), b2i(b.Prediction == nil))
+		}
+		return cmp.Compare(a.Prediction.Total, b.Prediction.Total)
+	})
+	return ranked
+}
+
+// try lowers a program with a candidate, and predicts it.
+func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lower Lower) (*cost.Prediction, error) {
+	program, err := fresh()
+	if err != nil {
+		return nil, err
+	}
+	program.Auto = nil // all is chosen
+	c.Set(program)
+	if err := lower(program); err != nil {
+		return nil, err
+	}
+	return cost.Predict(program, m)
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// alike is the factor within which times are the same: it is less than how repeats of a program differ.
+const alike = 1.02
+
+// Best is the schedule to take of ranked ones: the fastest, unless one that cuts nothing is slower by
+// less than the model is sure of. Of those that are as fast as it, the one with the fewest choices is
+// taken. ok is false where there is no prediction.
+func Best(ranked []Ranked) (best Ranked, ok bool) {
+	if len(ranked) == 0 || ranked[0].Prediction == nil {
+		return Ranked{}, false
+	}
+	first := 0
+	for i, r := range ranked {
+		if r.Whole && r.Prediction != nil && !ranked[0].Whole && !ranked[0].Prediction.Gains(r.Prediction) {
+			first = i
+			break
+		}
+	}
+	best = ranked[first]
+	limit := alike * best.Prediction.Total
+	for _, r := range ranked[first:] {
+		if r.Prediction != nil && r.Prediction.Total <= limit && r.Choices < best.Choices {
+			best = r
+		}
+	}
+	return best, true
+}

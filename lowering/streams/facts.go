@@ -1,0 +1,73 @@
+package streams
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// Communications are the facts of all communications, in order, that the legality of a schedule rests on. The
+// grouping into pipelines is that of lower-streams; it is not ok where that refuses some.
+func Communications(p *hostir.Program) (list []*schedule.Facts, ok bool) {
+	l := newStreamLowering(p)
+	summed := map[*hostir.Tensor]bool{}
+	for _, g := range l.group(p.Body) {
+		for _, st := range g.steps {
+			if !shard.Reshards(st.stmt) {
+				continue
+			}
+			out := hostir.Result(st.stmt)
+			summed[out] = st.kind == toRankAtDistance
+			f := l.factsOf(g, st)
+			f.Summed = summed[out] || st.kind == fromRankAtDistance && summed[hostir.Uses(st.stmt)[0]]
+			list = append(list, f)
+		}
+	}
+	return list, l.errors.Len() == 0
+}
+
+// factsOf are those of a step that moves data between ranks.
+func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
+	f := &schedule.Facts{
+		Name: l.moves[st.stmt], Kind: movementKind(st.stmt), Pos: st.stmt.Meta().Pos, InLoop: g.pipelined(), P2P: st.exchanges(),
+		Schedule: &l.program.Choices.Schedule,
+	}
+	if r, ok := st.stmt.(*hostir.Reduce); ok {
+		f.Sum, f.Function = true, r.Fn
+	}
+	if m := shard.Describe(st.stmt); len(m.Shifts) > 0 {
+		f.Axis = m.Shifts[0].Mesh
+		if axis := m.In.Mesh.Axis(f.Axis); axis != nil {
+			f.Ranks = axis.Extent.Size
+		}
+	}
+	if f.P2P {
+		f.Loop = l.loopOf(g)
+	} else {
+		f.Loop = []string{f.Name}
+	}
+	return f
+}
+
+// movementKind is what an author calls a movement of a whole tensor: "allgather".
+func movementKind(s hostir.Stmt) string {
+	m := shard.Describe(s)
+	_, sum := s.(*hostir.Reduce)
+	scatters, gathers := false, false
+	for _, sh := range m.Shifts {
+		scatters, gathers = scatters || sh.To != shard.NoAxis, gathers || sh.From != shard.NoAxis && !sh.Reduced
+	}
+	switch {
+	case sum && scatters:
+		return "reducescatter"
+	case sum:
+		return "allreduce"
+	case scatters && gathers:
+		return "alltoall"
+	case gathers:
+		return "allgather"
+	case scatters:
+		return "scatter"
+	}
+	return "broadcast"
+}

@@ -1,0 +1,247 @@
+package streams
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// group is a run of steps: one pipeline, or one statement outside of any.
+type group struct {
+	axis   *domain.Axis // the axis that the pipeline runs along; nil outside of pipelines
+	cut    cut          // how its slices become products
+	steps  []step
+	orders map[order]bool              // of the steps
+	makes  map[*hostir.Tensor]bool     // results of the steps
+	sums   map[*hostir.Tensor]stepKind // parts -> how the ranks sum them
+	number int
+	names  []string // of its communications between ranks, as long as it has so many steps:
+	named  int
+	chosen map[string]string      // of structural fields, for all of these
+	last   map[*hostir.Tensor]int // tensor -> number of the last group that uses it
+}
+
+func newGroup(axis *domain.Axis, steps ...step) *group {
+	g := &group{axis: axis, orders: map[order]bool{}, makes: map[*hostir.Tensor]bool{}, sums: map[*hostir.Tensor]stepKind{}}
+	for _, st := range steps {
+		g.add(st)
+	}
+	return g
+}
+
+func (g *group) pipelined() bool { return g.axis != nil }
+
+// exchanges reports whether the ranks exchange slices from rank to rank.
+func (g *group) exchanges() bool {
+	return g.any(func(o order) bool { return o.kind != onSlices })
+}
+
+// computes reports whether the pipeline does more than exchange slices.
+func (g *group) computes() bool {
+	return g.any(func(o order) bool { return o.kind == onSlices })
+}
+
+// isRing reports whether they do so along a ring: then steps are in order, on the caller's stream.
+func (g *group) isRing() bool {
+	return g.any(func(o order) bool { return o.kind.alongRing() })
+}
+
+// any reports whether some step goes through the slices in such an order.
+func (g *group) any(is func(order) bool) bool {
+	for o := range g.orders {
+		if is(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// atOnce reports whether all slices make one product: then the loop is one over their
+// transfers, and the work is no pipeline.
+func (g *group) atOnce() bool { return g.cut.width > 1 && g.cut.width == g.axis.Extent.Size }
+
+// keepsView reports whether the result of a step stays a view: of each slice, used in
+// this pipeline alone. Sums along a ring take the place of parts, which then need one, and
+// parts that are made together are sent one by one.
+func (g *group) keepsView(st step) bool {
+	_, isSet := st.stmt.(*hostir.Set)
+	out := hostir.Result(st.stmt)
+	sum := g.sums[out]
+	return !isSet && g.last[out] <= g.number && sum != sumAlongRing && (sum != toRankAtDistance || g.cut.width <= 1)
+}
+
+// grouping cuts statements into pipelines.
+type grouping struct {
+	groups []*group
+	made   map[*hostir.Tensor]*group // result -> its group
+	last   map[*hostir.Tensor]int
+}
+
+// order is how a step goes through the slices. Steps of a pipeline have few different ones.
+type order struct {
+	mesh  *domain.Mesh
+	along string   // step.along
+	kind  stepKind // of one that exchanges slices; others are onSlices
+	team  string   // the mesh axis whose ranks take part in a collective on one slice, "*" for others; empty for none
+}
+
+// order is that of the step.
+func (st step) order() order {
+	o := order{hostir.Result(st.stmt).Mesh, st.along, onSlices, st.team()}
+	if st.exchanges() {
+		o.kind = st.kind
+	}
+	return o
+}
+
+// team is the mesh axis of the ranks that are at the same slice in a step, or "*" where that are
+// others than those along one axis; empty where each rank works by itself.
+func (st step) team() string {
+	if st.exchanges() || st.axis == nil || !shard.Reshards(st.stmt) {
+		return ""
+	}
+	m := shard.Describe(st.stmt)
+	if !shard.SameMesh(m.In, m.Out) || len(m.Shifts) != 1 {
+		return "*"
+	}
+	return m.Shifts[0].Mesh
+}
+
+// parts reports whether the ranks of a collective are at different slices along a mesh axis.
+func (o order) parts(along string) bool {
+	return along != "" && (o.team == along || o.team == "*")
+}
+
+// fits reports whether steps of both orders can go through the slices together.
+func (o order) fits(other order) bool {
+	ring := o.kind.alongRing() || other.kind.alongRing()
+	if ring && o.kind != onSlices && other.kind != onSlices && o.kind != other.kind {
+		return false // what is gathered begins with the local shard, and a sum ends with it; other orders go to any rank
+	}
+	if o.along == "" && other.along == "" {
+		return true
+	}
+	if o.parts(other.along) || other.parts(o.along) {
+		return false
+	}
+	return o.mesh.Same(other.mesh) && (o.along == "" || other.along == "" || o.along == other.along)
+}
+
+// takes reports whether a step can go through the slices in the order of the group.
+func (g *group) takes(st step) bool {
+	return !g.any(func(o order) bool { return !o.fits(st.order()) })
+}
+
+// add appends a step.
+func (g *group) add(st step) {
+	g.steps = append(g.steps, st)
+	g.orders[st.order()] = true
+	g.makes[hostir.Result(st.stmt)] = true
+	if st.kind == sumAlongRing || st.kind == toRankAtDistance {
+		g.sums[hostir.Uses(st.stmt)[0]] = st.kind
+	}
+}
+
+// orderSteps tells steps the mesh axis along which they go through the slices: each rank begins
+// with its local shard where ranks exchange slices, and in the steps that make what they send on.
+func orderSteps(steps []step) {
+	wanted := map[*hostir.Tensor]string{}
+	for i := range slices.Backward(steps) {
+		st := &steps[i]
+		switch {
+		case st.exchanges():
+			st.along = shard.Describe(st.stmt).Shifts[0].Mesh
+		case st.axis != nil && !st.order().parts(wanted[hostir.Result(st.stmt)]):
+			st.along = wanted[hostir.Result(st.stmt)]
+		}
+		if st.along == "" || st.kind == fromRankAtDistance || st.kind == gatherAlongRing {
+			continue
+		}
+		for _, t := range hostir.Uses(st.stmt) {
+			wanted[t] = st.along
+		}
+	}
+}
+
+// group cuts the statements into pipelines. A statement joins the pipeline before it when
+// it steps along the same number of slices, in the same order, and takes what that pipeline
+// makes slice by slice. One that is in no pipeline and needs nothing of the last one moves in front of
+// it, so that it does not end it.
+func (l *streamLowering) group(body []hostir.Stmt) []*group {
+	g := &grouping{made: map[*hostir.Tensor]*group{}, last: map[*hostir.Tensor]int{}}
+	steps := make([]step, len(body))
+	for i, s := range body {
+		steps[i] = l.classify(s)
+	}
+	orderSteps(steps)
+	for _, st := range steps {
+		g.add(st)
+	}
+	for i, gr := range g.groups {
+		gr.number, gr.last = i, g.last
+	}
+	for i, gr := range g.groups {
+		for _, st := range gr.steps {
+			for _, t := range hostir.Uses(st.stmt) {
+				g.last[t] = i
+			}
+		}
+	}
+	return g.groups
+}
+
+func (g *grouping) add(st step) {
+	var open *group
+	if n := len(g.groups); n > 0 && g.groups[n-1].pipelined() {
+		open = g.groups[n-1]
+	}
+	into := newGroup(st.axis)
+	added := []step{st}
+	if open != nil && st.kind == sumAlongRing && !open.takes(st) {
+		added = append(g.partsOf(st, open), st) // so that they are sent while they are made
+	}
+	switch {
+	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && open.takes(st) && g.slicewise(st, open):
+		into = open
+	case open != nil && st.axis == nil && !g.needs(st.stmt, open):
+		g.groups = slices.Insert(g.groups, len(g.groups)-1, into)
+	default:
+		g.groups = append(g.groups, into)
+	}
+	for _, one := range added {
+		into.add(one)
+		g.made[hostir.Result(one.stmt)] = into
+	}
+}
+
+// partsOf takes the step that makes the parts of a sum out of the pipeline that it ends, if it
+// is not all of it.
+func (g *grouping) partsOf(st step, open *group) []step {
+	last := len(open.steps) - 1
+	parts := hostir.Result(open.steps[last].stmt)
+	if last == 0 || parts != hostir.Uses(st.stmt)[0] || open.steps[last].exchanges() {
+		return nil
+	}
+	made := open.steps[last]
+	*open = *newGroup(open.axis, open.steps[:last]...)
+	return []step{made}
+}
+
+// needs reports whether a statement takes something that a group makes.
+func (g *grouping) needs(s hostir.Stmt, of *group) bool {
+	return slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return g.made[t] == of })
+}
+
+// slicewise reports whether a step takes every operand that a group makes one slice at
+// a time.
+func (g *grouping) slicewise(st step, of *group) bool {
+	rows := hostir.AxisMap(st.stmt)
+	for k, t := range hostir.Uses(st.stmt) {
+		if i := slices.Index(rows[k], st.loop); g.made[t] == of && (i < 0 || i != hostir.StreamAxis(t)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,158 @@
+package streams
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
+)
+
+// InterchangeSubChunks makes pipelines whose slices are cut into the same sub-chunks one loop over the
+// sub-chunks, as interchange: true asks for: the parts of a sub-chunk are made and summed, and the sum is
+// gathered, before the next sub-chunk begins. What is gathered can then travel while the next sub-chunk
+// is computed. The loop over the sub-chunks of a slice becomes the outer one, and adjacent loops over
+// the same sub-chunks become one loop. Both change the order of sub-chunks and slices, so they take
+// place only where all that is written is written and read by sub-chunk, along one axis.
+//
+// Requires: a pipeline of sub-chunks is a loop over slices around one over their sub-chunks.
+// Establishes: no two adjacent loops over sub-chunks could be one loop.
+//
+//	before: For s: For c: P_s_c = ...; For c: R_c = Reduce(P_parts_c); For s: For c: C_s_c = ...
+//	after:  For c: (For s: P_s_c = ...; R_c = Reduce(P_parts_c); For s: C_s_c = ...)
+func InterchangeSubChunks(p *hostir.Program) error {
+	if interchanged(p) == 0 {
+		return nil
+	}
+	f := &interchange{interchanged(p)}
+	body := make([]hostir.Stmt, 0, len(p.Body))
+	for _, s := range p.Body {
+		loop := f.swapLoops(s)
+		if loop == nil {
+			body = f.append(body, s)
+			continue
+		}
+		body = f.append(body, loop)
+	}
+	p.Body = body
+	return nil
+}
+
+// interchange makes loops over sub-chunks one.
+type interchange struct{ subChunks int64 }
+
+// overSubChunks gives a statement as a loop over sub-chunks, or nil.
+func (f *interchange) overSubChunks(s hostir.Stmt) *hostir.For {
+	loop, ok := s.(*hostir.For)
+	if !ok || loop.First != 0 || loop.Count.Size != f.subChunks {
+		return nil
+	}
+	if !hostir.Any(loop.Body, func(s hostir.Stmt) bool { return hostir.NamesPart(s, f.subChunks, loop.Var) }) {
+		return nil
+	}
+	return loop
+}
+
+// swapLoops makes the loop over sub-chunks inside of one over slices the outer one; nil for any other
+// statement.
+func (f *interchange) swapLoops(s hostir.Stmt) *hostir.For {
+	slice, ok := s.(*hostir.For)
+	if !ok {
+		return nil
+	}
+	at := slices.IndexFunc(slice.Body, func(s hostir.Stmt) bool { return f.overSubChunks(s) != nil })
+	if at < 0 {
+		return nil
+	}
+	subChunk := f.overSubChunks(slice.Body[at])
+	if !f.independent(subChunk.Var, slice.Body) {
+		return nil
+	}
+	slice.Body = slices.Concat(slice.Body[:at], subChunk.Body, slice.Body[at+1:])
+	return &hostir.For{
+		Info: hostir.InfoFrom(slice, subChunkNote),
+		Var:  subChunk.Var, Count: subChunk.Count, Body: []hostir.Stmt{slice},
+	}
+}
+
+// append adds a statement to a list, or, where both are loops over the same sub-chunks, to the last
+// one of the list. A buffer is allocated before such loops.
+func (f *interchange) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
+	n := len(body)
+	for n > 0 && f.overSubChunks(body[n-1]) != nil {
+		n--
+	}
+	if _, ok := s.(*hostir.Allocate); ok || n == len(body) {
+		return slices.Insert(body, n, s)
+	}
+	last, next := f.overSubChunks(body[len(body)-1]), f.overSubChunks(s)
+	if next == nil || next.Var != last.Var || !f.independent(last.Var, slices.Concat(last.Body, next.Body)) {
+		return append(body, s)
+	}
+	last.Body = append(last.Body, next.Body...)
+	return body
+}
+
+// independent reports whether what statements do for one sub-chunk touches nothing that they write
+// for another one.
+func (f *interchange) independent(variable string, body []hostir.Stmt) bool {
+	along, written, mixed := map[*hostir.Tensor]int{}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		for _, t := range hostir.Mentions(s) {
+			for _, r := range f.regions(t, variable) {
+				axis, known := along[r.buffer]
+				mixed[r.buffer] = mixed[r.buffer] || r.subChunk == shard.NoAxis || known && axis != r.subChunk
+				along[r.buffer] = r.subChunk
+				written[r.buffer] = written[r.buffer] || slices.Contains(hostir.Defs(s), t)
+			}
+		}
+		return true
+	})
+	for buffer := range written {
+		if written[buffer] && mixed[buffer] {
+			return false
+		}
+	}
+	return true
+}
+
+// region is a part of a buffer: the sub-chunk at hand along an axis, or, with an axis of none, not
+// that alone. axes are those of the buffer behind the axes of the view.
+type region struct {
+	buffer   *hostir.Tensor
+	subChunk int
+	axes     []int
+}
+
+// regions gives the part of a buffer that a tensor is, on each path to it.
+func (f *interchange) regions(t *hostir.Tensor, variable string) []region {
+	switch of := t.Of.(type) {
+	case nil:
+		whole := region{buffer: t, subChunk: shard.NoAxis, axes: make([]int, len(t.Axes))}
+		for i := range whole.axes {
+			whole.axes[i] = i
+		}
+		return []region{whole}
+	case *hostir.Either:
+		return slices.Concat(f.regions(of.Then, variable), f.regions(of.Else, variable))
+	}
+	var list []region
+	for _, r := range f.regions(hostir.Uses(t.Of)[0], variable) {
+		list = append(list, f.within(t, r, variable))
+	}
+	return list
+}
+
+// within is the part of a region that a view is.
+func (f *interchange) within(t *hostir.Tensor, r region, variable string) region {
+	sel, ok := t.Of.(*hostir.Select)
+	switch {
+	case !ok:
+		return region{r.buffer, r.subChunk, slices.Repeat([]int{shard.NoAxis}, len(t.Axes))}
+	case sel.Parts == 0:
+		r.axes = slices.Delete(slices.Clone(r.axes), sel.Axis, sel.Axis+1)
+	case sel.Parts == f.subChunks && sel.Index == expr.Var(variable):
+		r.subChunk = r.axes[sel.Axis]
+	}
+	return r
+}

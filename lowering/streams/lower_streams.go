@@ -1,0 +1,179 @@
+package streams
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// LowerStreams gives every result its buffer and turns operations whose results
+// have a Stream axis into a loop: one iteration per slice of the axis, one after the
+// other on the caller's stream. Adjacent operations on the same axis share a loop.
+//
+// What each iteration does for a statement is its kind of step: see step.
+//
+// Requires: every statement is local or one movement of data; layouts are final.
+// Establishes: no result of a statement has an axis of kind Stream; every buffer is
+// allocated before its first use; views stand in no list of statements.
+//
+//	before: C = Unary(relu, A)                                      C [Stream(S), M]
+//	after:  caller = GetCurrentStream; C = Allocate; For s: C_s = Unary(relu, A_s), with views C_s and A_s
+func LowerStreams(p *hostir.Program) error {
+	if hostir.Allocates(p) {
+		return nil
+	}
+	l := newStreamLowering(p)
+	groups := l.group(p.Body)
+	if slices.ContainsFunc(groups, func(g *group) bool { return g.pipelined() }) {
+		l.loop = l.names.Fresh("s")
+	}
+	l.nameSubChunkLoop(groups)
+	for _, g := range groups {
+		l.lower(g)
+	}
+	if l.errors.Len() == 0 {
+		p.Body = hostir.MakeViews(l.body)
+	}
+	return l.errors.Err()
+}
+
+// modelNames lists the tensors that operations of the model make.
+func modelNames(p *hostir.Program) map[string]bool {
+	names := make(map[string]bool, len(p.Reference))
+	for _, op := range p.Reference {
+		names[op.Out] = true
+	}
+	return names
+}
+
+func newStreamLowering(p *hostir.Program) *streamLowering {
+	l := &streamLowering{
+		program: p, names: hostir.NewNamer(p), results: modelNames(p), uses: usesIn(p.Body, madeView), uncut: map[domain.Extent]bool{},
+		moves: map[hostir.Stmt]string{},
+	}
+	name := hostir.Communications(p)
+	for _, s := range p.Body {
+		if shard.Reshards(s) {
+			l.moves[s] = name(s)
+		}
+	}
+	return l
+}
+
+type streamLowering struct {
+	program  *hostir.Program
+	names    *hostir.Namer
+	results  map[string]bool        // of the model's operations
+	moves    map[hostir.Stmt]string // what the schedule calls what a statement moves between ranks
+	uses     *uses
+	errors   diag.List
+	loop     string                  // variable; empty without pipelines
+	subChunk string                  // variable of the loops over sub-chunks; empty where slices are not cut into any
+	uncut    map[domain.Extent]bool  // extents that could not be cut into sub-chunks
+	summed   map[*hostir.Tensor]bool // what ranks sum from rank to rank, where there are sub-chunks
+	started  bool                    // the caller's stream has its name
+	body     []hostir.Stmt
+}
+
+func (l *streamLowering) emit(s hostir.Stmt) { l.body = append(l.body, s) }
+
+// lower emits the buffers of a group's results, then the group.
+func (l *streamLowering) lower(g *group) {
+	if g.pipelined() {
+		g.cut = l.chunk(g)
+	}
+	for _, st := range g.steps {
+		out := hostir.Result(st.stmt)
+		if out == nil {
+			continue
+		}
+		if out.Role == hostir.View && g.pipelined() && !g.keepsView(st) {
+			out.Role = hostir.Temp // its slices are made one by one, in a buffer
+		}
+		if out.Role == hostir.View {
+			continue
+		}
+		if !l.results[out.Name] && !l.program.Choices.Exchanges() {
+			l.start(st.stmt)
+		}
+		l.emit(&hostir.Allocate{Info: hostir.InfoFrom(st.stmt, ""), Tensor: out})
+	}
+	if !g.pipelined() {
+		l.emit(g.steps[0].stmt)
+		return
+	}
+	l.start(g.steps[0].stmt)
+	l.work(g)
+}
+
+// start names the caller's stream, once, if there are pipelines: before the first
+// buffer that the model does not know, or the first pipeline.
+func (l *streamLowering) start(s hostir.Stmt) {
+	if l.loop != "" && !l.started {
+		l.started = true
+		l.emit(&hostir.GetCurrentStream{Info: hostir.InfoFrom(s, "")})
+	}
+}
+
+// work runs the steps slice by slice and joins the caller's stream.
+func (l *streamLowering) work(g *group) {
+	first := g.steps[0].stmt
+	slicer := &slicer{
+		lowering: l, group: g, cut: g.cut, slices: map[sliceKey]*hostir.Tensor{}, along: map[*hostir.Tensor]int{},
+		parts: map[hostir.Stmt]*hostir.Tensor{},
+	}
+	slicer.rotate(g)
+	for _, st := range g.steps {
+		slicer.step(st)
+	}
+	if g.cut.subChunks > 1 && !g.cut.bracket {
+		loop := slicer.overSubChunks(first, slicer.body...)
+		if g.atOnce() {
+			loop.Note = subChunkNote
+		}
+		slicer.body = []hostir.Stmt{loop}
+	}
+	if g.atOnce() {
+		l.body = append(append(l.body, slicer.body...), slicer.after...)
+		return
+	}
+	l.emit(&hostir.For{Info: hostir.InfoFrom(first, ""), Var: l.loop, First: l.firstStep(g), Count: l.steps(g), Body: slicer.body})
+	l.body = append(l.body, slicer.after...)
+}
+
+// firstStep and steps bound the loop of a pipeline. One that exchanges at distance s and has
+// the local shard last runs from distance 1 to distance D, which is the rank itself.
+func (l *streamLowering) firstStep(g *group) int64 {
+	if g.cut.bracket {
+		return g.cut.subChunks / 2
+	}
+	if l.localLast(g) {
+		return 1
+	}
+	return 0
+}
+
+func (l *streamLowering) steps(g *group) domain.Extent {
+	count := g.axis.Extent
+	if g.cut.bracket {
+		first := l.firstStep(g)
+		all := expr.Op("+", expr.Op("*", expr.Int(g.cut.subChunks), count.Expr()), expr.Int(first))
+		return domain.Extent{Text: expr.Compact(all), Size: g.cut.subChunks*count.Size + first}
+	}
+	if g.cut.width > 1 {
+		count = oneOf(count, g.cut.width)
+	}
+	if l.localLast(g) {
+		return domain.Extent{Text: expr.Compact(expr.Op("+", count.Expr(), expr.Int(1))), Size: count.Size + 1}
+	}
+	return count
+}
+
+func (l *streamLowering) localLast(g *group) bool {
+	return l.loopChoice(g, schedule.Local) == schedule.Last && g.exchanges() && !g.isRing() && !g.atOnce()
+}

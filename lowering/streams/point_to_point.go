@@ -1,0 +1,109 @@
+package streams
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/ranks"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// A point-to-point pipeline exchanges at distance s in step s: a rank receives the slice of
+// the rank s places further on and sends its own to the rank s places back. So in every
+// step each link carries one slice in each direction, and step 0 is the rank's local shard.
+
+// rotate makes slices of the pipeline begin with the rank's own, where its steps exchange
+// between ranks.
+func (c *slicer) rotate(g *group) {
+	for _, st := range g.steps {
+		if !st.exchanges() {
+			continue
+		}
+		in := hostir.Uses(st.stmt)[0]
+		ring := ranks.Along(in.Mesh, shard.Describe(st.stmt).Shifts[0].Mesh)
+		order := c.lowering.loopChoice(g, schedule.Steps)
+		ring.Reverse, ring.Pairs = order == schedule.Reverse, order == schedule.Pairwise
+		c.team = ring
+		switch st.kind {
+		case toRankAtDistance:
+			c.collectParts(st)
+		case sumAlongRing:
+			c.collectSums(st)
+		}
+	}
+}
+
+// passFromRank appends one step of an allgather from rank to rank. The local shard is used
+// where it is or, as the schedule says, copied.
+//
+//	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
+//	after:  A_all_s = Select(A_all, axis 0, index (rank + s) % D)
+//	        If s == 0: A_local = Select(A, axis 0, index 0); A_all_s = Set(A_local)
+//	        Else: (send A, receive A_all_s)
+func (c *slicer) passFromRank(st step) {
+	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
+	in, out := hostir.Uses(set)[0], hostir.Result(set)
+	i, rows := slices.Index(row, st.loop), c.rows(out, st.loop)
+	along := shard.NoAxis
+	if rows != shard.NoAxis {
+		along = slices.Index(row, rows)
+	}
+	own := c.pick(set, nil, in, i, expr.Int(0), along)
+	if c.usesInPlace(out, own, st.loop) {
+		c.inPlace(st, own)
+		return
+	}
+	split, slice, sent := c.localStep(set), c.pick(set, nil, out, st.loop, c.index(), rows), in
+	if along != shard.NoAxis {
+		sent = own
+	}
+	split.Body = []hostir.Stmt{&hostir.Set{Info: *set.Meta(), Out: slice, In: own}}
+	split.Else = c.receive(set, sent, slice)
+	exchange := []hostir.Stmt{split}
+	if c.cut.width > 1 {
+		exchange = c.overSlices(set, exchange...)
+	}
+	c.body = append(c.body, exchange...)
+	if c.via(set) == schedule.NCCL && c.cut.width == 1 {
+		c.slices[sliceKey{out, st.loop, rows}] = slice // else what follows names what the transfer left
+	}
+}
+
+// usesInPlace reports whether the slices of t are used in this pipeline alone and lie as
+// the local shard does, which then need not be where the others are.
+func (c *slicer) usesInPlace(t, own *hostir.Tensor, loop int) bool {
+	return c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied && c.cut.width == 1 && t.Role == hostir.Temp &&
+		c.group.last[t] <= c.group.number && slices.Equal(hostir.Layout(own), hostir.DropAxis(hostir.Layout(t), loop))
+}
+
+// inPlace appends the step in which one view names the local shard, or the one received.
+func (c *slicer) inPlace(st step, own *hostir.Tensor) {
+	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
+	in, out := hostir.Uses(set)[0], hostir.Result(set)
+	rows, sent, split := c.rows(out, st.loop), in, c.localStep(set)
+	received := c.pick(set, nil, out, st.loop, c.index(), rows)
+	if rows != shard.NoAxis {
+		sent = c.pick(set, nil, in, slices.Index(row, st.loop), expr.Int(0), slices.Index(row, rows))
+	}
+	c.viewUnless(set, split.Note, own, split.Cond, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), rows) })
+	split.Cond, split.Body = expr.Opposite(split.Cond), c.receive(set, sent, received)
+	c.body = append(c.body, split)
+	c.slices[sliceKey{out, st.loop, rows}] = own // for the statements that follow
+}
+
+// localStep is the branch on the step of the local shard.
+func (c *slicer) localStep(s hostir.Stmt) *hostir.If {
+	note := "step 0 is the local shard"
+	if c.lowering.localLast(c.group) {
+		note = "the last step is the local shard"
+	}
+	return &hostir.If{Info: hostir.InfoFrom(s, note), Cond: c.isLocal()}
+}
+
+// receive sends what this rank has to the rank s places back, and receives from the rank s
+// places further on.
+func (c *slicer) receive(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
+	return c.exchange(s, from, into, c.team.Before(c.distance()), c.team.After(c.distance()))
+}

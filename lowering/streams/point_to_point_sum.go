@@ -1,0 +1,115 @@
+package streams
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// collectParts declares and allocates the buffer of a sum's parts, one for each rank of the
+// ring, and, where the local shard is used in place, lets the pipeline make it there.
+func (c *slicer) collectParts(st step) {
+	r, l := st.stmt, c.lowering
+	in, out := hostir.Uses(r)[0], hostir.Result(r)
+	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	parts := &hostir.Tensor{
+		Name: l.names.Fresh(in.Name + "_parts"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: out.Mesh,
+		Role: hostir.Temp, Pos: in.Pos,
+	}
+	part := c.partAxis(st)
+	if in.Layout != nil {
+		parts.Layout = append([]int{part}, slices.DeleteFunc(slices.Clone(in.Layout), func(a int) bool { return a == part })...)
+	}
+	parts.Axes[part].Kind, parts.Axes[part].Mesh = domain.Serial, ""
+	parts.Axes[i].Kind, parts.Axes[i].Mesh = domain.Device, in.Axes[part].Mesh
+	l.program.Tensors = append(l.program.Tensors, parts)
+	c.parts[r] = parts
+	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
+	if !c.sumsInPlace(r, in, part, i) {
+		return
+	}
+	rows := c.rows(in, i)
+	split, made := c.localStep(r), c.pick(r, nil, in, i, c.index(), rows)
+	other := made.Of
+	c.pick(r, made, parts, part, c.team.Coordinate, rows)
+	hostir.ViewUnless(made, split.Info, split.Cond, other)
+	c.slices[sliceKey{in, i, rows}] = made
+}
+
+// between reports whether axes lie between that of the ranks and that of the pipeline: then the own
+// axis of the ranks has another place in a part than in a slice, also where those have one element.
+func between(t *hostir.Tensor, part, loop int) bool {
+	axes := t.Axes[min(part, loop)+1 : max(part, loop)]
+	return slices.ContainsFunc(axes, func(a domain.Axis) bool { return a.Kind != domain.Reduction })
+}
+
+// sumsInPlace reports whether the local partial sum is made where the parts are collected.
+func (c *slicer) sumsInPlace(r hostir.Stmt, in *hostir.Tensor, part, loop int) bool {
+	return !between(in, part, loop) && c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied &&
+		c.lowering.choice(r, schedule.Fuse) != schedule.PeerRead && c.cut.width == 1 && in.Role == hostir.Temp &&
+		c.group.makes[in] && c.lowering.uses.mayAddTo(in) // nothing else reads it
+}
+
+// partAxis is the axis along which the ranks have parts of the sum.
+func (c *slicer) partAxis(st step) int {
+	return slices.IndexFunc(hostir.Uses(st.stmt)[0].Axes, func(a domain.Axis) bool {
+		return hostir.SplitOver(a) == shard.Describe(st.stmt).Shifts[0].Mesh
+	})
+}
+
+// passToRank appends one step of a reduce-scatter from rank to rank; the sum of all parts
+// follows the loop.
+//
+//	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
+//	after:  P_s = Select(P, axis 1, index (rank + s) % D)
+//	        If s == 0: (P_s is the part of this rank, made there or copied)
+//	        Else: (send P_s to rank (rank + s) % D, receive a part from rank (D + rank - s) % D)
+//	        and after the loop: C = Reduce(sum, P_parts, axis 0)
+func (c *slicer) passToRank(st step) {
+	r := st.stmt
+	in := hostir.Uses(r)[0]
+	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	rows, part := c.rows(in, i), c.partAxis(st)
+	to, from := c.team.After(c.distance()), c.team.Before(c.distance())
+	sent, inPlace := c.slices[sliceKey{in, i, rows}], c.sumsInPlace(r, in, part, i)
+	if sent == nil || inPlace || c.cut.width > 1 {
+		sent = c.pick(r, nil, in, i, c.index(), rows)
+	}
+	into, split := c.pick(r, nil, c.parts[r], part, from, rows), c.localStep(r)
+	exchange := c.exchange(r, sent, into, to, from)
+	if inPlace {
+		split.Cond, split.Body = expr.Opposite(split.Cond), exchange // the own step made it where it belongs
+	} else {
+		own := c.pick(r, nil, c.parts[r], part, c.team.Coordinate, rows)
+		split.Body, split.Else = []hostir.Stmt{c.copyPart(r, own, sent, part, i)}, exchange
+	}
+	if c.cut.width > 1 {
+		c.body = append(c.body, c.overSlices(r, split)...)
+	} else {
+		c.body = append(c.body, split)
+	}
+	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts[r] })
+	if c.lowering.bySubChunks(c.group) {
+		c.after = append(c.after, c.sumOfSubChunks(r, rows))
+		return
+	}
+	c.after = append(c.after, r)
+}
+
+// copyPart copies the local partial sum to those of the other ranks, without the axis of the ranks
+// where it has another place there.
+func (c *slicer) copyPart(r hostir.Stmt, own, sent *hostir.Tensor, part, loop int) hostir.Stmt {
+	if between(hostir.Uses(r)[0], part, loop) {
+		if part > loop {
+			part--
+		} else {
+			loop--
+		}
+		own, sent = c.selected(r, nil, own, loop, expr.Int(0)), c.selected(r, nil, sent, part, expr.Int(0))
+	}
+	return &hostir.Set{Info: *r.Meta(), Out: own, In: sent}
+}

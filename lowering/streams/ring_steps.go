@@ -1,0 +1,156 @@
+package streams
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/ranks"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// In a ring every rank talks to the next one and the one before alone. A step passes
+// on what the step before brought, while the product of the step runs; so steps are in order,
+// and their work stays on the caller's stream.
+
+// passOn appends one step of an allgather along a ring: the product of the slice at hand runs
+// while that slice goes to the next rank and the next slice comes from the rank before. The
+// transfers are started here; arrived, at the end of the step, waits for them.
+//
+//	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
+//	after:  If s == 0: A_s = Select(A, axis 0, index 0) Else: A_s = Select(A_all, axis 0, index (D + rank - s) % D)
+//	        If s != D - 1: (send A_s to the next rank, receive slice (D + rank - s - 1) % D)
+//	        ... and at the end of the step the waits
+func (c *slicer) passOn(st step) {
+	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
+	in, out := hostir.Uses(set)[0], hostir.Result(set)
+	i, rows := slices.Index(row, st.loop), c.rows(out, st.loop)
+	along := shard.NoAxis
+	if rows != shard.NoAxis {
+		along = slices.Index(row, rows)
+	}
+	sent, first, note := c.pick(set, nil, in, i, expr.Int(0), along), c.stepIs("==", expr.Int(0)), "step 0 is the local shard"
+	if c.usesInPlace(out, sent, st.loop) && c.via(set) != schedule.IPCGet {
+		c.viewUnless(set, note, sent, first, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), rows) })
+	} else {
+		// A rank shares one buffer with its peers: the local shard has to be in it.
+		slice := c.pick(set, nil, out, st.loop, c.index(), rows)
+		c.body = append(c.body, &hostir.If{
+			Info: hostir.InfoFrom(set, note), Cond: first, Body: []hostir.Stmt{&hostir.Set{Info: hostir.InfoFrom(set, ""), Out: slice, In: sent}},
+		})
+		sent = slice
+	}
+	c.slices[sliceKey{out, st.loop, rows}] = sent
+	next := c.pick(set, nil, out, st.loop, c.team.Before(ranks.Offset{Block: c.following()}), rows)
+	c.body = append(c.body, &hostir.If{
+		Info: hostir.InfoFrom(set, "the last shard goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: c.toNext(set, sent, next),
+	})
+}
+
+// stepIs compares the step with a number.
+func (c *slicer) stepIs(op string, with expr.Expr) expr.Expr {
+	return expr.Op(op, expr.Var(c.lowering.loop), with)
+}
+
+// following is the number of the next step.
+func (c *slicer) following() expr.Expr { return expr.Op("+", expr.Var(c.lowering.loop), expr.Int(1)) }
+
+// lastStep is the number of the last step.
+func (c *slicer) lastStep() expr.Expr { return expr.Op("-", c.team.Extent, expr.Int(1)) }
+
+// toNext sends to the next rank of the ring and receives from the one before.
+func (c *slicer) toNext(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
+	one := ranks.Offset{Block: expr.Int(1)}
+	return c.exchange(s, from, into, c.team.After(one), c.team.Before(one))
+}
+
+// declareSums declares and allocates what a rank receives of a sum along a ring.
+func (c *slicer) declareSums(st step) {
+	r, l := st.stmt, c.lowering
+	in := hostir.Uses(r)[0]
+	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	parts := &hostir.Tensor{
+		Name: l.names.Fresh(in.Name + "_sums"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: in.Mesh,
+		Role: hostir.Temp, Layout: slices.Clone(in.Layout), Pos: in.Pos,
+	}
+	parts.Axes[i].Kind = domain.Serial
+	l.program.Tensors = append(l.program.Tensors, parts)
+	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
+	c.parts[r] = parts
+}
+
+// collectSums starts a step: the sum of the step before goes to the next rank, and the one to
+// add to comes from the rank before, while the product of the step runs.
+func (c *slicer) collectSums(st step) {
+	if c.lowering.accumulates(st.stmt) {
+		c.makeSums(st)
+		return
+	}
+	c.declareSums(st)
+	r := st.stmt
+	in := hostir.Uses(r)[0]
+	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	rows := c.rows(in, i)
+	before := c.team.Before(c.distance())
+	sent, sum := c.pick(r, nil, in, i, before, rows), c.pick(r, nil, c.parts[r], i, c.index(), rows)
+	c.body = append(c.body, &hostir.If{
+		Info: hostir.InfoFrom(r, "step 0 has no sum to add to yet"), Cond: c.stepIs("!=", expr.Int(0)), Body: c.toNext(r, sent, sum),
+	})
+}
+
+// passSumOn appends the end of a step of a reduce-scatter along a ring: the sum that came in is
+// added to what the rank computed. The last sum is the local one. Each sum on the way has the
+// element type of the parts.
+//
+//	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
+//	after:  (P_s is for the rank s + 1 places back)
+//	        If s != 0: Wait(send); Wait(receive); P_s = Binary(add, P_s, P_sums_s)
+//	        and after the loop: C = Set(P_local)
+func (c *slicer) passSumOn(st step) {
+	if c.lowering.accumulates(st.stmt) {
+		c.passSumOnAtOnce(st)
+		return
+	}
+	r := st.stmt
+	in, out := hostir.Uses(r)[0], hostir.Result(r)
+	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	rows := c.rows(in, i)
+	computed := c.slice(r, in, i, rows)
+	c.body = append(c.body, &hostir.If{
+		Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)),
+		Body: []hostir.Stmt{&hostir.Binary{
+			Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: c.pick(r, nil, c.parts[r], i, c.index(), rows),
+		}},
+	})
+	c.copyOut(st, in, out, i)
+}
+
+// addends gives, for each reduction, the function of two operands.
+var addends = map[string]string{"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+
+// copyOut appends, behind the loop, the copy of the local sum to the result.
+func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
+	r, part := st.stmt, c.partAxis(st)
+	if part > i {
+		part--
+	}
+	own := c.selected(r, nil, in, i, c.team.Coordinate)
+	alone := c.selected(r, nil, own, part, expr.Int(0)) // of one rank
+	result := c.selected(r, nil, out, st.loop, expr.Int(0))
+	c.after = append(c.after, &hostir.Set{Info: hostir.InfoFrom(r, "the local sum"), Out: result, In: alone})
+}
+
+// complainOfSums reports parts of a sum that a ring would overwrite.
+func (l *streamLowering) complainOfSums(r *hostir.Reduce) step {
+	d := hostir.Refuse(&l.errors, l.program, r, l.moves[r], schedule.Steps, "the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))
+	for _, s := range l.program.Body {
+		if s != hostir.Stmt(r) && slices.Contains(hostir.Uses(s), r.In) {
+			d = hostir.NoteEdge(d, l.program, "reuse", s)
+		}
+	}
+	hostir.NoteDeclared(d, l.program, r, r.In).
+		WithHint("choose steps: rotation, which leaves it as it is")
+	return step{stmt: r, kind: unpipelined, loop: shard.NoAxis}
+}

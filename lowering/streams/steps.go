@@ -1,0 +1,150 @@
+package streams
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// step is a statement with its part in a pipeline.
+type step struct {
+	stmt hostir.Stmt
+	kind stepKind
+	loop int // the axis of the result that the pipeline runs along; none outside of pipelines
+	axis *domain.Axis
+
+	along string // the mesh axis by whose places ranks order the slices; empty for none
+}
+
+// stepKind says what one iteration of a pipeline does for a statement.
+type stepKind int
+
+const (
+	// outside of pipelines: the statement runs once, on the caller's stream.
+	unpipelined stepKind = iota
+	// sliced: the statement itself, on slices.
+	onSlices
+	// rank s broadcasts its slice: DIDx in the operand, Stream in the result.
+	broadcastFromRank
+	// each rank receives from the rank s places further on: DIDx in the operand, Stream in
+	// the result.
+	fromRankAtDistance
+	// each rank sends its part of a sum to the rank s places further on, and sums what it
+	// received after the loop: Stream in the operand, DIDx in the result.
+	toRankAtDistance
+	// all reduce to rank s: Stream in the operand, DIDx in the result.
+	reduceToRank
+	// each rank receives from the rank before it what it passes on in the next step: DIDx in
+	// the operand, Stream in the result.
+	gatherAlongRing
+	// each rank adds its part to a sum from the rank before, and passes it on in the next
+	// step: Stream in the operand, DIDx in the result.
+	sumAlongRing
+)
+
+// atDistance reports whether the ranks exchange at the distance that the iteration counts.
+func (st step) atDistance() bool { return st.kind == fromRankAtDistance || st.kind == toRankAtDistance }
+
+// alongRing reports whether ranks pass on to the next one what they received.
+func (k stepKind) alongRing() bool { return k == gatherAlongRing || k == sumAlongRing }
+
+// exchanges reports whether ranks exchange slices in it.
+func (st step) exchanges() bool { return st.atDistance() || st.kind.alongRing() }
+
+// classify chooses the kind of step of a statement, and complains where its Stream axis
+// cannot be lowered.
+func (l *streamLowering) classify(s hostir.Stmt) step {
+	out, once := hostir.Result(s), step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
+	if out == nil || hostir.AxisMap(s) == nil {
+		return once
+	}
+	if st, ok := l.toRank(s); ok {
+		return st
+	}
+	loop := hostir.StreamAxis(out)
+	if loop < 0 {
+		return once
+	}
+	st := step{stmt: s, kind: onSlices, loop: loop, axis: &out.Axes[loop]}
+	rows := hostir.AxisMap(s)
+	if hostir.StreamsColumns(s) {
+		return l.complain(s, "declare the result with the Stream axis along the rows of the first operand, or without one",
+			"the Stream axis of %s runs along the columns of %s: a pipeline takes rows",
+			hostir.Called(l.program, s, out), hostir.Called(l.program, s, hostir.Uses(s)[1]))
+	}
+	switch s := s.(type) {
+	case *hostir.Positions:
+		return once
+	case *hostir.Reshape:
+		if shard.SlicedAlong(s) == shard.NoAxis {
+			return once // it makes the axis; what comes after runs along it
+		}
+	case *hostir.Broadcast:
+		if s.Axis == loop {
+			return once
+		}
+	case *hostir.Set:
+		if i := slices.Index(rows[0], loop); i >= 0 && hostir.SplitOver(s.In.Axes[i]) != "" {
+			if !shard.SameMesh(s.In, s.Out) {
+				return once // not every rank of the team has the result; what comes after runs along the axis
+			}
+			return l.fromRank(s, i, st)
+		}
+	}
+	for _, a := range out.Axes[loop+1:] {
+		if a.Kind == domain.Stream {
+			return l.complain(s, "leave one of them", "%s has two Stream axes: a pipeline runs along one", hostir.Called(l.program, s, out))
+		}
+	}
+	return st
+}
+
+// complain reports that a statement cannot be pipelined, and what to do about it.
+func (l *streamLowering) complain(s hostir.Stmt, hint, format string, args ...any) step {
+	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).WithHint("%s", hint)
+	_ = hostir.NoteDeclared(d, l.program, s, hostir.Result(s))
+	return step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
+}
+
+// fromRank is the step of a Set that takes axis i, split over ranks, to the Stream axis.
+func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
+	switch l.program.Choices.Get(schedule.Pipeline) {
+	case schedule.BroadcastEach:
+		st.kind = broadcastFromRank
+		return st
+	case schedule.P2P:
+		st.kind = fromRankAtDistance
+		if l.choice(s, schedule.Steps) == schedule.Ring {
+			st.kind = gatherAlongRing
+		}
+		return st
+	}
+	d := l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
+		"the collective pipeline streams along an axis that is not split", hostir.Called(l.program, s, s.In), s.In.Axes[i].Mesh, hostir.Called(l.program, s, s.Out))
+	hostir.NoteDeclared(d, l.program, s, s.Out).
+		WithHint("choose schedule: {pipeline: broadcast}, in which rank s broadcasts its slice in iteration s")
+	return step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
+}
+
+// toRank is the step of a Reduce over ranks that scatters along the operand's Stream
+// axis, where the schedule asks for it. Otherwise that is a ReduceScatter after the
+// pipeline that made the operand.
+func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
+	kind, asked := map[string]stepKind{schedule.ReduceTo: reduceToRank, schedule.P2P: toRankAtDistance}[l.program.Choices.Get(schedule.Pipeline)]
+	r, ok := s.(*hostir.Reduce)
+	if !ok || !asked || !shard.Reshards(s) || !shard.ScattersSlices(r) {
+		return step{}, false
+	}
+	m := shard.Describe(s)
+	if kind == toRankAtDistance && l.choice(s, schedule.Steps) == schedule.Ring {
+		kind = sumAlongRing
+	}
+	if kind == sumAlongRing && !l.uses.mayAddTo(r.In) {
+		return l.complainOfSums(r), true
+	}
+	return step{stmt: s, kind: kind, loop: m.Shifts[0].To, axis: &r.In.Axes[m.Scattered()]}, true
+}

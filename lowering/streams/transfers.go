@@ -1,0 +1,89 @@
+package streams
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// exchange sends to one rank of the ring and receives from another: over NCCL, through memory
+// that ranks share, or through that intra-node and over NCCL inter-node. The ready flag comes
+// first, and the waits last.
+func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
+	pair := transferPair{c: c, stmt: s, from: from, into: into, to: c.team.Rank(to), of: c.team.Rank(of)}
+	backend := backends[c.via(s)]
+	switch interNode := c.lowering.program.Choices.InterNode; {
+	case !backend.IPC():
+		return slices.Concat(pair.grouped(backend, hostir.AnyNode))
+	case interNode == "":
+		return slices.Concat(pair.shared(backend, hostir.AnyNode))
+	default:
+		ready, copied, read := pair.shared(backend, hostir.IntraNode)
+		group, passed := pair.grouped(backends[interNode], hostir.InterNode)
+		return slices.Concat(ready, group, copied, read, passed)
+	}
+}
+
+// transferPair is what a rank sends to one rank, and receives from one.
+type transferPair struct {
+	c          *slicer
+	stmt       hostir.Stmt
+	from, into *hostir.Tensor
+	to, of     expr.Expr // world ranks
+}
+
+// transfers are the send and the receive over a backend.
+func (p transferPair) transfers(backend hostir.Backend, locality hostir.Locality) (send, recv *hostir.P2PCommunication) {
+	names, of := p.c.lowering.names, p.c.lowering.named(p.stmt)
+	return &hostir.P2PCommunication{
+			Info: *p.stmt.Meta(), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Locality: locality, Of: of,
+		}, &hostir.P2PCommunication{
+			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend, Locality: locality, Of: of,
+		}
+}
+
+// grouped is the pair as one group, and the wait for that: each of the two waits for a peer.
+func (p transferPair) grouped(backend hostir.Backend, locality hostir.Locality) (start, waits []hostir.Stmt) {
+	send, recv := p.transfers(backend, locality)
+	end := &hostir.EndCoalescing{Info: hostir.InfoFrom(p.stmt, ""), Handle: p.c.lowering.names.Fresh("exchange")}
+	if locality != hostir.AnyNode {
+		send.Note = "" // which the intra-node send has
+	}
+	return []hostir.Stmt{&hostir.StartCoalescing{Info: hostir.InfoFrom(p.stmt, "")}, recv, send, end}, p.wait(end.Handle)
+}
+
+// shared is the pair through memory that ranks share: what sets its ready flag, what copies, and the waits.
+func (p transferPair) shared(backend hostir.Backend, locality hostir.Locality) (ready, copied, waits []hostir.Stmt) {
+	send, recv := p.transfers(backend, locality)
+	share := &hostir.ShareMemHandles{Info: hostir.InfoFrom(p.stmt, ""), Comms: []string{recv.Handle, send.Handle}}
+	if ring := p.c.team; ring.Size < int64(p.c.lowering.program.Meshes[0].Size()) {
+		share.Mesh, share.MeshAxis = ring.Mesh, ring.Name
+	}
+	owner, copier := hostir.Stmt(send), hostir.Stmt(recv)
+	if !send.Owns() {
+		owner, copier = copier, owner
+	}
+	return []hostir.Stmt{share, owner}, []hostir.Stmt{copier}, p.wait(send.Handle, recv.Handle)
+}
+
+// wait waits for handles.
+func (p transferPair) wait(handles ...string) []hostir.Stmt {
+	list := make([]hostir.Stmt, len(handles))
+	for i, handle := range handles {
+		list[i] = &hostir.Wait{Info: hostir.InfoFrom(p.stmt, ""), Handle: handle}
+	}
+	return list
+}
+
+// via is what carries the transfers of a communication: along an axis from node to node, NCCL.
+func (c *slicer) via(s hostir.Stmt) string {
+	if c.team.Name == c.lowering.program.Choices.Get(schedule.Nodes) {
+		return schedule.NCCL
+	}
+	return c.lowering.choice(s, schedule.Via)
+}
+
+// backends gives that of each value of via.
+var backends = map[string]hostir.Backend{schedule.NCCL: hostir.NCCL, schedule.IPCGet: hostir.IPCGet, schedule.IPCPut: hostir.IPCPut}

@@ -1,0 +1,55 @@
+package streams
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// uses is what becomes of tensors before their pipelines stand.
+type uses struct {
+	readers map[*hostir.Tensor]int
+	viewed  map[*hostir.Tensor]*hostir.Tensor // view -> what it is a view of
+}
+
+// usesIn finds the uses in a list of statements, some of which make views.
+func usesIn(body []hostir.Stmt, makesView func(hostir.Stmt) bool) *uses {
+	u := &uses{readers: map[*hostir.Tensor]int{}, viewed: map[*hostir.Tensor]*hostir.Tensor{}}
+	for _, s := range body {
+		for _, t := range hostir.Uses(s) {
+			u.readers[t]++
+		}
+		if makesView(s) {
+			u.viewed[hostir.Result(s)] = hostir.Uses(s)[0]
+		}
+	}
+	return u
+}
+
+// madeView reports whether a statement makes its result a view of its operand.
+func madeView(s hostir.Stmt) bool {
+	out := hostir.Result(s)
+	return out != nil && out.Role == hostir.View
+}
+
+// mayAddTo reports whether a ring may sum where a tensor is: it is the program's own, and
+// nothing else reads it, or what it is a view of.
+func (u *uses) mayAddTo(t *hostir.Tensor) bool {
+	for ; t != nil; t = u.viewed[t] {
+		if t.Role == hostir.Input || t.Role == hostir.Output || u.readers[t] > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// KeepsParts reports whether the parts of a sum over ranks are needed as they are. It looks at
+// a program whose views nothing has marked yet.
+func KeepsParts(body []hostir.Stmt) bool {
+	u := usesIn(body, hostir.MakesView)
+	for _, s := range body {
+		r, ok := s.(*hostir.Reduce)
+		if ok && hostir.SplitOver(r.In.Axes[r.Axis]) != "" && !u.mayAddTo(r.In) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,82 @@
+package transport
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// ChooseTransport makes two programs of one where the schedule leaves the transport to the machine:
+// one over CUDA IPC, and the same over CUDA IPC within nodes and NCCL between them, for where not
+// all ranks can share memory. All passes behind this one run on both. By measurements ranks put where they scatter what they summed, and
+// get where they gather alone; what via says stays. Pipelines that exchange no shards take NCCL.
+//
+// Requires: what crosses ranks is a statement of its own.
+// Establishes: every communication has one transport.
+//
+//	before: choices pipeline p2p, transport auto, ...
+//	after:  choices pipeline p2p, all.via ipc-get, ...
+//	        fallback:
+//	        choices pipeline p2p, all.via ipc-get, ..., inter-node nccl
+func ChooseTransport(p *hostir.Program) error {
+	if p.Choices.Get(schedule.Transport) != schedule.Auto {
+		return nil
+	}
+	p.Choices.Unset(schedule.Transport)
+	if !p.Choices.Exchanges() {
+		return nil
+	}
+	prefer(p)
+	if !p.Choices.Any(schedule.Via, schedule.IPCGet) && !p.Choices.Any(schedule.Via, schedule.IPCPut) {
+		return nil
+	}
+	other, err := text.Parse(p.File, text.Print(p))
+	if err != nil {
+		return fmt.Errorf("copying the program %s: %w", p.Name, err)
+	}
+	other.Choices.InterNode = schedule.NCCL
+	for _, c := range other.Choices.Choices {
+		if c.Field == schedule.Fuse && c.Value == schedule.PeerRead {
+			other.Choices.Set(c.Of, c.Field, schedule.None) // not all peers share their memory
+		}
+	}
+	p.Fallback = other
+	return nil
+}
+
+// prefer chooses the fastest transport for the communications that have none: they get their shards, or put them
+// where any is a sum. A sum that reads its peers' memory gets.
+func prefer(p *hostir.Program) {
+	name, puts := hostir.Communications(p), false
+	var reading []string
+	for _, s := range p.Body {
+		if !scattersSums(s) {
+			continue
+		}
+		if of := name(s); p.Choices.Of(of, schedule.Fuse) != schedule.PeerRead {
+			puts = true
+		} else if _, chosen := p.Choices.Chosen(of, schedule.Via); !chosen {
+			reading = append(reading, of)
+		}
+	}
+	if _, chosen := p.Choices.Given(schedule.All, schedule.Via); chosen {
+		return
+	}
+	p.Choices.Set(schedule.All, schedule.Via, schedule.IPCGet)
+	if !puts {
+		return
+	}
+	p.Choices.Set(schedule.All, schedule.Via, schedule.IPCPut)
+	for _, of := range reading {
+		p.Choices.Set(of, schedule.Via, schedule.IPCGet)
+	}
+}
+
+// scattersSums reports whether ranks sum parts of each other and keep a slice each.
+func scattersSums(s hostir.Stmt) bool {
+	_, reduces := s.(*hostir.Reduce)
+	return reduces && shard.Describe(s).Scattered() != shard.NoAxis
+}

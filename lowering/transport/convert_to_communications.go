@@ -1,0 +1,188 @@
+package transport
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// ConvertToCommunications replaces what crosses ranks by a communication and the wait
+// for it. Which one follows from the domains and meshes:
+//
+//	statement  split operand  split result        meshes   communication
+//	Set        yes            no                  same     Allgather
+//	Set        no             yes                 same     Scatter by the first rank of the team
+//	Set        yes            yes, another axis   same     AllToAll
+//	Set        yes            no                  differ   Gather
+//	Set        no             yes                 differ   Scatter
+//	Set        no             no                  differ   Broadcast
+//	Set        yes            yes, the same axes  differ   SendRecv
+//	Reduce     yes            no                  same     Allreduce
+//	Reduce     yes            yes                 same     ReduceScatter
+//	Reduce     yes            no                  differ   Reduce
+//
+// Requires: a Set or Reduce is one step, or local; the axes that it gathers or scatters
+// are outermost in their buffers.
+// Establishes: every other statement is local to a rank.
+//
+//	before: A_all_s = Set(A_s)                   A_s [DIDx(D), m, K], A_all_s [D, m, K]
+//	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s); Wait(gather)
+func ConvertToCommunications(p *hostir.Program) error {
+	c := &converter{program: p, names: hostir.NewNamer(p)}
+	moves := hostir.Communications(p)
+	p.Body = hostir.Rewrite(p.Body, func(s hostir.Stmt) []hostir.Stmt {
+		if !shard.Reshards(s) {
+			return []hostir.Stmt{s}
+		}
+		comm := c.communication(s)
+		if comm == nil {
+			return []hostir.Stmt{s}
+		}
+		if name := moves(s); p.Choices.Names(name) {
+			comm.Of = name
+		}
+		return []hostir.Stmt{comm, &hostir.Wait{Info: hostir.InfoFrom(s, ""), Handle: comm.Handle}}
+	})
+	return c.errors.Err()
+}
+
+type converter struct {
+	program *hostir.Program
+	names   *hostir.Namer
+	errors  diag.List
+}
+
+// communication chooses type, team and root; nil when there is none, which is reported.
+func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
+	m := shard.Describe(s)
+	comm := &hostir.Communication{
+		Info: hostir.Info{Pos: s.Meta().Pos, Note: s.Meta().Note}, ReduceFn: m.Reduce, In: m.In, Out: m.Out,
+	}
+	switch {
+	case m.In.Mesh == nil || m.Out.Mesh == nil:
+	case m.In.Mesh.Same(m.Out.Mesh):
+		within(m, comm)
+	default:
+		c.between(m, comm)
+	}
+	if comm.Type == "" {
+		c.refuse(s, m)
+		return nil
+	}
+	if !c.outermost(s, m) {
+		return nil
+	}
+	comm.Handle = c.names.Fresh(comm.Type.Name())
+	return comm
+}
+
+// within fills a communication of one mesh.
+func within(m shard.Movement, comm *hostir.Communication) {
+	if len(m.Shifts) != 1 {
+		return
+	}
+	sh := m.Shifts[0]
+	comm.Mesh, comm.MeshAxis = m.In.Mesh, sh.Mesh
+	switch {
+	case sh.Reduced && sh.To == shard.NoAxis:
+		comm.Type = hostir.Allreduce
+	case sh.Reduced:
+		comm.Type = hostir.ReduceScatter
+	case sh.To == shard.NoAxis:
+		comm.Type = hostir.Allgather
+	case sh.From == shard.NoAxis:
+		comm.Type, comm.Root = hostir.Scatter, expr.Int(0)
+	default:
+		comm.Type = hostir.AllToAll
+	}
+}
+
+// between fills a communication of two meshes.
+func (c *converter) between(m shard.Movement, comm *hostir.Communication) {
+	switch {
+	case len(m.Shifts) == 0 && shard.IsSplit(m.In):
+		if shard.SameAxes(m.In.Mesh, m.Out.Mesh) {
+			comm.Type, comm.Mesh = hostir.SendRecv, m.In.Mesh
+		}
+	case len(m.Shifts) == 0:
+		c.broadcast(m, comm)
+	case m.IsGather() && m.Out.Mesh.Size() == 1:
+		comm.Type = hostir.Gather
+		if m.Reduce != "" {
+			comm.Type = hostir.Reduction
+		}
+		onTeam(comm, m.In.Mesh, m.Out.Mesh)
+	case m.IsScatter():
+		comm.Type = hostir.Scatter
+		onTeam(comm, m.Out.Mesh, m.In.Mesh)
+	}
+}
+
+// onTeam sets team and root: the first rank of a 1-D mesh that is on the other side, too.
+// Without one there is no such communication.
+func onTeam(comm *hostir.Communication, team, other *domain.Mesh) {
+	root, ok := shard.CommonRank(other, team)
+	if !ok {
+		comm.Type = ""
+		return
+	}
+	comm.Mesh, comm.MeshAxis = team, team.Axes[0].Name
+	comm.Root = expr.Int(slices.Index(team.Ranks, root))
+}
+
+// broadcast sets team and root of a Broadcast. The root is a rank of the result's mesh
+// if any of them has the data, and joins them as the last of the team otherwise.
+func (c *converter) broadcast(m shard.Movement, comm *hostir.Communication) {
+	comm.Type, comm.Mesh = hostir.BroadcastComm, m.Out.Mesh
+	root, ok := shard.CommonRank(m.In.Mesh, m.Out.Mesh)
+	if !ok {
+		root = m.In.Mesh.Ranks[0]
+		comm.Mesh = shard.MeshOf(c.program, c.names, append(slices.Clone(m.Out.Mesh.Ranks), root))
+	}
+	if len(comm.Mesh.Axes) == 1 {
+		comm.MeshAxis = comm.Mesh.Axes[0].Name
+	}
+	comm.Root = expr.Int(slices.Index(comm.Mesh.Ranks, root))
+}
+
+func (c *converter) refuse(s hostir.Stmt, m shard.Movement) {
+	d := c.errors.Add(s.Meta().Pos, diag.NoCommunication, "no communication takes %s %s to %s %s",
+		hostir.Called(c.program, s, m.In), domain.FormatAxes(m.In.Axes), hostir.Called(c.program, s, m.Out), domain.FormatAxes(m.Out.Axes))
+	_ = hostir.NoteDeclared(d, c.program, s, m.In)
+	hostir.NoteDeclared(d, c.program, s, m.Out).WithHint("change one split axis at a time, on one mesh")
+}
+
+// outermost checks that the slices a collective moves are whole pieces of memory: the
+// gathered axis is the outermost of the result, the scattered one that of the operand;
+// and that both buffers hold the axes that stay in the same order.
+func (c *converter) outermost(s hostir.Stmt, m shard.Movement) bool {
+	for _, side := range []struct {
+		whole *hostir.Tensor
+		axis  int
+	}{{m.Out, m.Gathered()}, {m.In, m.Scattered()}} {
+		if side.axis < 0 {
+			continue
+		}
+		if outer := hostir.Outside(side.whole, side.axis); outer >= 0 {
+			d := c.errors.Add(s.Meta().Pos, diag.NotContiguous,
+				"axis %d (%s) of %s moves between ranks but is not outermost in its buffer: axis %d (%s) lies outside of it",
+				side.axis, side.whole.Axes[side.axis], hostir.Called(c.program, s, side.whole), outer, side.whole.Axes[outer])
+			hostir.NoteDeclared(d, c.program, s, side.whole).
+				WithHint("put that axis first, with permute where the others are needed in this order, or leave in the pass make-reshardings-contiguous")
+			return false
+		}
+	}
+	from, to := shard.StayingOrder(m.In, m.Out, m.Row)
+	if slices.Equal(from, to) {
+		return true
+	}
+	c.errors.Add(s.Meta().Pos, diag.NotContiguous,
+		"%s and %s lay out their axes in different orders: a communication moves memory as it lies",
+		hostir.Called(c.program, s, m.In), hostir.Called(c.program, s, m.Out)).
+		WithHint("reorder the axes with permute, in an operation of its own")
+	return false
+}
