@@ -31,9 +31,9 @@ func nameOf(s hostir.Stmt) string {
 		}
 	}
 	if out := hostir.Result(s); out != nil {
-		return s.Op() + " of " + out.Name
+		return hostir.Op(s) + " of " + out.Name
 	}
-	return s.Op()
+	return hostir.Op(s)
 }
 
 func transferName(s *hostir.P2PCommunication, buffer *hostir.Tensor) string {

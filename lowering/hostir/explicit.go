@@ -59,22 +59,14 @@ func (x *explicit) list(body []Stmt) []Stmt {
 
 // inside copies a statement that has lists, with the views in these.
 func (x *explicit) inside(s Stmt) Stmt {
-	switch s := s.(type) {
-	case *For:
-		c := *s
-		c.Body = x.list(s.Body)
-		return &c
-	case *If:
-		c := *s
-		c.Body, c.Else = x.list(s.Body), x.list(s.Else)
-		return &c
-	case *PeerReadSum:
-		c := *s
-		c.Body = x.list(s.Body)
-		return &c
-	default:
+	if len(Bodies(s)) == 0 {
 		return s
 	}
+	s = Clone(s)
+	for _, body := range Bodies(s) {
+		*body = x.list(*body)
+	}
+	return s
 }
 
 // make appends what makes a view.

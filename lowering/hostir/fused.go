@@ -13,15 +13,12 @@ import (
 // the last axis of the operands. All values between are fp32, and Out is rounded once.
 type Fused struct {
 	Info
-	Kernel string // what it is called: "silu_mul"
-	Out    *Tensor
+	Kernel string  // what it is called: "silu_mul"
+	Out    *Tensor `text:"="`
 	In     []*Tensor
-	Names  []string // of the operands in Body
-	Body   domain.Body
+	Names  []string    // of the operands in Body
+	Body   domain.Body `json:"steps"`
 }
-
-// Op is the statement's name.
-func (*Fused) Op() string { return "Fused" }
 
 // FoldsRows reports whether Out has one value where operands have a row.
 func (s *Fused) FoldsRows() bool {

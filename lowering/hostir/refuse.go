@@ -53,5 +53,5 @@ func Operation(s Stmt) string {
 		}
 		return "receive"
 	}
-	return s.Op()
+	return Op(s)
 }

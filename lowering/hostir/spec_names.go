@@ -56,7 +56,7 @@ func named(p *Program, op *RefOp, s Stmt, t *Tensor) *Tensor {
 	if InSpec(p, t) {
 		return t
 	}
-	if op == nil || !strings.EqualFold(op.Kind, s.Op()) {
+	if op == nil || !strings.EqualFold(op.Kind, Op(s)) {
 		return nil
 	}
 	name := op.Out

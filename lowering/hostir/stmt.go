@@ -6,10 +6,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Stmt is one statement. The concrete types below are all there is.
+// Stmt is one statement. The concrete types below are all there is; Fields tells what their tags say.
 type Stmt interface {
-	// Op is the statement's name in the text and JSON forms.
-	Op() string
 	// Meta is what every statement carries.
 	Meta() *Info
 }
@@ -36,7 +34,7 @@ type (
 	// caller's: the statement binds it.
 	Allocate struct {
 		Info
-		Tensor *Tensor
+		Tensor *Tensor `text:"="`
 	}
 	// Delay keeps its stream idle for a while, so that another one starts first.
 	Delay struct {
@@ -59,7 +57,7 @@ type (
 	For struct {
 		Info
 		Var   string
-		First int64
+		First int64 `text:"?"`
 		Count domain.Extent
 		Body  []Stmt
 	}
@@ -83,119 +81,135 @@ type (
 	// part of what In has whole. Out may list reduced axes that In does not.
 	Select struct {
 		Info
-		Out, In *Tensor
-		Axis    int // logical axis of In
-		Index   expr.Expr
-		Parts   int64 // 0: one index
+		Out   *Tensor `text:"="`
+		In    *Tensor
+		Axis  int       `text:"axis"` // logical axis of In
+		Index expr.Expr `text:"index"`
+		Parts int64     `text:"parts?"` // 0: one index
 	}
 	// Set copies In to Out on one rank. Before convert-to-communications it may
 	// also reshard: its operands' domains then say what has to move.
 	Set struct {
 		Info
-		Out, In *Tensor
+		Out *Tensor `text:"="`
+		In  *Tensor
 	}
 	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]; batched when B has batch axes. An
 	// Addend, which has the axes, the layout and the element type of Out, is added before the
 	// result is rounded; it may be nil. With OneRow, A and Out have no axis m: a batch is a row.
 	Matmul struct {
 		Info
-		Out, A, B, Addend *Tensor
-		OneRow            bool
+		Out    *Tensor `text:"="`
+		A, B   *Tensor
+		Addend *Tensor `text:"add?" json:"addend"`
+		OneRow bool    `text:"rows 1?" json:"one_row"`
 	}
 	// Linear is Out[..., n] = X[..., k] W[n, k]^T + Bias[n]; Bias may be nil. An Addend is as
 	// that of a Matmul, and so is OneRow.
 	Linear struct {
 		Info
-		Out, X, W, Bias, Addend *Tensor
-		OneRow                  bool
+		Out    *Tensor `text:"="`
+		X, W   *Tensor
+		Bias   *Tensor `text:"?"`
+		Addend *Tensor `text:"add?" json:"addend"`
+		OneRow bool    `text:"rows 1?" json:"one_row"`
 	}
 	// Broadcast adds an axis of one element: the logical axis Axis of Out.
 	Broadcast struct {
 		Info
-		Out, In *Tensor
-		Axis    int
+		Out  *Tensor `text:"="`
+		In   *Tensor
+		Axis int `text:"axis"`
 	}
 	// Permute makes axis i of Out axis Perm[i] of In; both count without reduced axes.
 	Permute struct {
 		Info
-		Out, In *Tensor
-		Perm    []int
+		Out  *Tensor `text:"="`
+		In   *Tensor
+		Perm []int `text:"perm"`
 	}
 	// Reshape keeps the elements of In in row-major order.
 	Reshape struct {
 		Info
-		Out, In *Tensor
+		Out *Tensor `text:"="`
+		In  *Tensor
 	}
 	// Slice is the elements of In from Start on, along the logical axis Axis of In: as many as Out has.
 	Slice struct {
 		Info
-		Out, In *Tensor
-		Axis    int
-		Start   domain.Extent
+		Out   *Tensor `text:"="`
+		In    *Tensor
+		Axis  int           `text:"axis"`
+		Start domain.Extent `text:"start"`
 	}
 	// Concat is the elements of In, one after the other along the logical axis Axis of Out.
 	Concat struct {
 		Info
-		Out  *Tensor
+		Out  *Tensor `text:"="`
 		In   []*Tensor
-		Axis int
+		Axis int `text:"axis"`
 	}
 	// Positions is 0, 1, ... along the only axis of Out, across the ranks that have parts of it.
 	Positions struct {
 		Info
-		Out *Tensor
+		Out *Tensor `text:"="`
 	}
 	// Unary is Out = Fn(In), element by element. Fn is spelled as domain.UnaryFn reads it:
 	// "gelu", "scale(0.125)".
 	Unary struct {
 		Info
-		Fn      string
-		Out, In *Tensor
+		Fn  string
+		Out *Tensor `text:"="`
+		In  *Tensor
 	}
 	// Binary is Out = Fn(A, B), element by element, broadcasting as NumPy does.
 	Binary struct {
 		Info
-		Fn        string
-		Out, A, B *Tensor
+		Fn   string
+		Out  *Tensor `text:"="`
+		A, B *Tensor
 	}
 	// Cast converts In to the element type of Out.
 	Cast struct {
 		Info
-		Out, In *Tensor
+		Out *Tensor `text:"="`
+		In  *Tensor
 	}
 	// Reduce folds the logical axis Axis of In with Fn on one rank; accumulation is
 	// fp32. Before convert-to-communications the axis may also be a Device axis. Out
 	// lists the axis as r or not at all.
 	Reduce struct {
 		Info
-		Fn      string
-		Out, In *Tensor
-		Axis    int
+		Fn   string
+		Out  *Tensor `text:"="`
+		In   *Tensor
+		Axis int `text:"axis"`
 	}
 	// Communication is a collective over the team of a mesh axis, or, without an axis,
 	// over all ranks of the mesh. See Ranks for who takes part.
 	Communication struct {
 		Info
-		Handle   string // what Wait names
+		Handle   string `text:"="` // what Wait names
 		Type     CommType
-		Mesh     *domain.Mesh
-		MeshAxis string    // the team is the ranks along this axis; empty: the whole mesh
-		Root     expr.Expr // team rank; nil where there is none
-		ReduceFn string    // "sum", "max", "min", "prod", or empty
-		Out, In  *Tensor
-		Backend  Backend
-		Of       string // what the schedule calls it, where that has choices for it alone
+		Mesh     *domain.Mesh `text:"mesh"`
+		MeshAxis string       `text:"&axis?"`  // the team is the ranks along this axis; empty: the whole mesh
+		Root     expr.Expr    `text:"root?"`   // team rank; nil where there is none
+		ReduceFn string       `text:"reduce?"` // "sum", "max", "min", "prod", or empty
+		In       *Tensor      `text:"in"`
+		Out      *Tensor      `text:"out"`
+		Backend  Backend      `text:"?"`
+		Of       string       `text:"of?"` // what the schedule calls it, where that has choices for it alone
 	}
 	// P2PCommunication sends Buffer to a peer or receives it from one.
 	P2PCommunication struct {
 		Info
-		Handle   string
-		Send     bool
-		Buffer   *Tensor
-		Peer     expr.Expr // world rank
-		Backend  Backend
-		Locality Locality // with which peers; there is nothing to do, or to wait for, with others
-		Of       string   // what the schedule calls the communication that it is a part of, where that has choices for it alone
+		Handle   string    `text:"="`
+		Send     bool      `text:"send|recv" json:"type"`
+		Buffer   *Tensor   `text:"buffer"`
+		Peer     expr.Expr `text:"peer"` // world rank
+		Backend  Backend   `text:"?"`
+		Locality Locality  `text:"&?"`  // with which peers; there is nothing to do, or to wait for, with others
+		Of       string    `text:"of?"` // what the schedule calls the communication that it is a part of, where that has choices for it alone
 	}
 	// PeerReadSum is Out = In plus what Body reads of peers: each receive over IPC-get in it, which
 	// goes into Out or a part of it, adds the buffer of its peer. The elements are read in place,
@@ -205,15 +219,16 @@ type (
 	// same operation, which then sets that done flag. Nobody waits for the receives and sends.
 	PeerReadSum struct {
 		Info
-		Out, In *Tensor
-		Body    []Stmt
+		Out  *Tensor `text:"="`
+		In   *Tensor
+		Body []Stmt
 	}
 	// StartCoalescing opens a group of communications that progress together.
 	StartCoalescing struct{ Info }
 	// EndCoalescing closes the group.
 	EndCoalescing struct {
 		Info
-		Handle string
+		Handle string `text:"="`
 	}
 	// Wait makes its stream wait for a communication or a group. It stands in the
 	// loops of what it waits for, or in later ones over the same variables, and then waits
@@ -223,45 +238,23 @@ type (
 	Wait struct {
 		Info
 		Handle    string
-		Iteration expr.Expr // nil: the same
+		Iteration expr.Expr `text:"iteration?"` // nil: the same
 	}
 	// ShareMemHandles exchanges the CUDA IPC handles of the buffers named, once, among the
 	// ranks of a team: those along an axis of a mesh or, with no mesh, all ranks.
 	ShareMemHandles struct {
 		Info
-		Mesh     *domain.Mesh
-		MeshAxis string
-		Comms    []string // handles of the P2P communications
+		Mesh     *domain.Mesh `text:"mesh?"`
+		MeshAxis string       `text:"&axis?"`
+		Comms    []string     `text:"?" json:"communications"` // handles of the P2P communications
 	}
 )
 
-// Op names, one per statement type.
-func (*Allocate) Op() string         { return "Allocate" }
-func (*Delay) Op() string            { return "Delay" }
-func (*Deallocate) Op() string       { return "Deallocate" }
-func (*GetCurrentStream) Op() string { return "GetCurrentStream" }
-func (*Synchronize) Op() string      { return "Synchronize" }
-func (*For) Op() string              { return "For" }
-func (*If) Op() string               { return "If" }
-func (*Either) Op() string           { return "Either" }
-func (*Select) Op() string           { return "Select" }
-func (*Set) Op() string              { return "Set" }
-func (*Matmul) Op() string           { return "Matmul" }
-func (*Linear) Op() string           { return "Linear" }
-func (*Broadcast) Op() string        { return "Broadcast" }
-func (*Permute) Op() string          { return "Permute" }
-func (*Reshape) Op() string          { return "Reshape" }
-func (*Slice) Op() string            { return "Slice" }
-func (*Concat) Op() string           { return "Concat" }
-func (*Positions) Op() string        { return "Positions" }
-func (*Unary) Op() string            { return "Unary" }
-func (*Binary) Op() string           { return "Binary" }
-func (*Cast) Op() string             { return "Cast" }
-func (*Reduce) Op() string           { return "Reduce" }
-func (*Communication) Op() string    { return "Communication" }
-func (*P2PCommunication) Op() string { return "P2PCommunication" }
-func (*PeerReadSum) Op() string      { return "PeerReadSum" }
-func (*StartCoalescing) Op() string  { return "StartCoalescing" }
-func (*EndCoalescing) Op() string    { return "EndCoalescing" }
-func (*Wait) Op() string             { return "Wait" }
-func (*ShareMemHandles) Op() string  { return "ShareMemHandles" }
+// statements has one of each kind that programs are written with.
+var statements = []Stmt{
+	(*Allocate)(nil), (*Delay)(nil), (*Deallocate)(nil), (*GetCurrentStream)(nil), (*Synchronize)(nil), (*For)(nil), (*If)(nil),
+	(*Select)(nil), (*Set)(nil), (*Matmul)(nil), (*Linear)(nil), (*Broadcast)(nil), (*Permute)(nil), (*Reshape)(nil), (*Slice)(nil),
+	(*Concat)(nil), (*Positions)(nil), (*Unary)(nil), (*Binary)(nil), (*Cast)(nil), (*Reduce)(nil), (*Communication)(nil),
+	(*P2PCommunication)(nil), (*PeerReadSum)(nil), (*StartCoalescing)(nil), (*EndCoalescing)(nil), (*Wait)(nil),
+	(*ShareMemHandles)(nil), (*Fused)(nil),
+}

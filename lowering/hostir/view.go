@@ -66,30 +66,9 @@ func MakeViews(body []Stmt) []Stmt {
 
 // MadeAs is a statement that makes a view, for another tensor than its own result.
 func MadeAs(s Stmt, out *Tensor) Stmt {
-	switch s := s.(type) {
-	case *Select:
-		c := *s
-		c.Out = out
-		return &c
-	case *Broadcast:
-		c := *s
-		c.Out = out
-		return &c
-	case *Permute:
-		c := *s
-		c.Out = out
-		return &c
-	case *Reshape:
-		c := *s
-		c.Out = out
-		return &c
-	case *Slice:
-		c := *s
-		c.Out = out
-		return &c
-	default:
-		panic("hostir: " + s.Op() + " makes no view by itself")
-	}
+	c := Clone(s)
+	SubstituteDefs(c, func(*Tensor) *Tensor { return out })
+	return c
 }
 
 // ViewUnless makes a view that of another statement where a condition does not hold.

@@ -1,7 +1,7 @@
 package hostir
 
 import (
-	"fmt"
+	"reflect"
 	"slices"
 )
 
@@ -55,49 +55,29 @@ func RewriteBlocks(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 // Bodies gives the statement lists inside a statement: one for a For or a PeerReadSum, two for
 // an If, none for any other.
 func Bodies(s Stmt) []*[]Stmt {
-	switch s := s.(type) {
-	case *For:
-		return []*[]Stmt{&s.Body}
-	case *If:
-		return []*[]Stmt{&s.Body, &s.Else}
-	case *PeerReadSum:
-		return []*[]Stmt{&s.Body}
-	default:
-		return nil
+	var list []*[]Stmt
+	for _, i := range layoutOf(s).bodies {
+		list = append(list, reflect.ValueOf(s).Elem().Field(i).Addr().Interface().(*[]Stmt)) //nolint:forcetypeassert // as layoutOf says
 	}
+	return list
 }
 
 // Uses lists the tensors whose elements a statement reads, in the order of its
 // operands; of what makes a view, the tensor that it is a view of.
-func Uses(s Stmt) []*Tensor {
-	uses, _ := slots(s)
-	return load(uses)
-}
+func Uses(s Stmt) []*Tensor { return load(uses(s)) }
 
 // Defs lists the tensors that a statement writes; of what makes a view, that view.
-func Defs(s Stmt) []*Tensor {
-	_, defs := slots(s)
-	return load(defs)
-}
+func Defs(s Stmt) []*Tensor { return load(defs(s)) }
 
 // Mentions lists every tensor that a statement names, also where it only makes or
 // frees the buffer.
 func Mentions(s Stmt) []*Tensor {
-	switch s := s.(type) {
-	case *Allocate:
-		return []*Tensor{s.Tensor}
-	case *Deallocate:
-		return []*Tensor{s.Tensor}
-	default:
-		uses, defs := slots(s)
-		return append(load(uses), load(defs)...)
-	}
+	return slices.Concat(Uses(s), Defs(s), load(tensors(s, layoutOf(s).mentions)))
 }
 
 // SubstituteUses replaces each operand t by f(t).
 func SubstituteUses(s Stmt, f func(*Tensor) *Tensor) {
-	uses, _ := slots(s)
-	for _, u := range uses {
+	for _, u := range uses(s) {
 		*u = f(*u)
 	}
 }
@@ -105,16 +85,14 @@ func SubstituteUses(s Stmt, f func(*Tensor) *Tensor) {
 // ReplaceUses gives a statement other operands, in the order of Uses. Unlike SubstituteUses it
 // tells two operands apart that are the same tensor.
 func ReplaceUses(s Stmt, operands []*Tensor) {
-	uses, _ := slots(s)
-	for i, u := range uses {
+	for i, u := range uses(s) {
 		*u = operands[i]
 	}
 }
 
 // SubstituteDefs replaces each result t by f(t).
 func SubstituteDefs(s Stmt, f func(*Tensor) *Tensor) {
-	_, defs := slots(s)
-	for _, d := range defs {
+	for _, d := range defs(s) {
 		*d = f(*d)
 	}
 }
@@ -160,70 +138,39 @@ func load(list []**Tensor) []*Tensor {
 	return out
 }
 
-// present leaves out the operands that a statement lacks.
-func present(operands ...**Tensor) []**Tensor {
-	return slices.DeleteFunc(operands, func(t **Tensor) bool { return *t == nil })
+// uses gives the fields of a statement that are operands, without those that it lacks.
+func uses(s Stmt) []**Tensor {
+	if t, ok := s.(*P2PCommunication); ok && !t.Send {
+		return nil
+	}
+	return tensors(s, layoutOf(s).uses)
 }
 
-// slots is the one place that knows which fields of a statement are operands and
-// which are results.
-func slots(s Stmt) (uses, defs []**Tensor) {
-	type refs = []**Tensor
-	switch s := s.(type) {
-	case *Select:
-		return refs{&s.In}, refs{&s.Out}
-	case *Either:
-		return refs{&s.Then, &s.Else}, refs{&s.Out}
-	case *Set:
-		return refs{&s.In}, refs{&s.Out}
-	case *Matmul:
-		return present(&s.A, &s.B, &s.Addend), refs{&s.Out}
-	case *Linear:
-		return present(&s.X, &s.W, &s.Bias, &s.Addend), refs{&s.Out}
-	case *Broadcast:
-		return refs{&s.In}, refs{&s.Out}
-	case *Permute:
-		return refs{&s.In}, refs{&s.Out}
-	case *Reshape:
-		return refs{&s.In}, refs{&s.Out}
-	case *Positions:
-		return nil, refs{&s.Out}
-	case *Slice:
-		return refs{&s.In}, refs{&s.Out}
-	case *Concat:
-		uses := make(refs, len(s.In))
-		for i := range s.In {
-			uses[i] = &s.In[i]
-		}
-		return uses, refs{&s.Out}
-	case *Unary:
-		return refs{&s.In}, refs{&s.Out}
-	case *Binary:
-		return refs{&s.A, &s.B}, refs{&s.Out}
-	case *Cast:
-		return refs{&s.In}, refs{&s.Out}
-	case *Reduce:
-		return refs{&s.In}, refs{&s.Out}
-	case *PeerReadSum:
-		return refs{&s.In}, refs{&s.Out}
-	case *Fused:
-		for i := range s.In {
-			uses = append(uses, &s.In[i])
-		}
-		return uses, refs{&s.Out}
-	case *Communication:
-		return refs{&s.In}, refs{&s.Out}
-	case *P2PCommunication:
-		if s.Send {
-			return refs{&s.Buffer}, nil
-		}
-		return nil, refs{&s.Buffer}
-	case *Allocate, *Deallocate, *Delay, *GetCurrentStream, *Synchronize,
-		*For, *If, *StartCoalescing, *EndCoalescing, *Wait, *ShareMemHandles:
-		return nil, nil
-	default:
-		panic(fmt.Sprintf("hostir: unknown statement %T", s))
+// defs gives the fields of a statement that are results.
+func defs(s Stmt) []**Tensor {
+	if t, ok := s.(*P2PCommunication); ok && !t.Send {
+		return []**Tensor{&t.Buffer}
 	}
+	return tensors(s, layoutOf(s).defs)
+}
+
+// tensors gives fields that are tensors, without those that a statement need not have and lacks, and the elements of
+// those that are lists.
+func tensors(s Stmt, fields []placed) []**Tensor {
+	v, list := reflect.ValueOf(s).Elem(), make([]**Tensor, 0, len(fields))
+	for _, field := range fields {
+		switch f := v.Field(field.at).Addr().Interface().(type) {
+		case **Tensor:
+			if *f != nil || !field.Optional {
+				list = append(list, f)
+			}
+		case *[]*Tensor:
+			for k := range *f {
+				list = append(list, &(*f)[k])
+			}
+		}
+	}
+	return list
 }
 
 // IsGEMM reports whether a statement is a matrix multiplication.

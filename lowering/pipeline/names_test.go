@@ -127,7 +127,7 @@ func renamed(s soak.Spec) soak.Spec {
 func skeleton(body []hostir.Stmt) []string {
 	var lines []string
 	hostir.Walk(body, func(s hostir.Stmt) bool {
-		line := fmt.Sprintf("%s @%d on %s", s.Op(), s.Meta().Pos.Line, s.Meta().On)
+		line := fmt.Sprintf("%s @%d on %s", hostir.Op(s), s.Meta().Pos.Line, s.Meta().On)
 		switch s := s.(type) {
 		case *hostir.Synchronize:
 			line += " " + s.Stream.String()

@@ -21,7 +21,7 @@ func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 	in := operands[k]
 	t := c.like(in, "_packed", layout)
 	t.Axes = alongside(s, k)
-	pack := &hostir.Set{Info: hostir.InfoFrom(s, "in the order in which "+s.Op()+" reads it"), Out: t, In: in}
+	pack := &hostir.Set{Info: hostir.InfoFrom(s, "in the order in which "+hostir.Op(s)+" reads it"), Out: t, In: in}
 	for other := range operands { // where the same tensor is another operand, that may be read in another way
 		if other == k || operands[other] == in && slices.Equal(alongside(s, other), t.Axes) {
 			operands[other] = t

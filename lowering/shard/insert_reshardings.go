@@ -207,7 +207,7 @@ func (r *resharder) local(out *hostir.Tensor, axes []domain.Axis, mesh *domain.M
 }
 
 func moveInfo(s hostir.Stmt) hostir.Info {
-	return hostir.Info{Pos: s.Meta().Pos, Note: "moved, so that " + s.Op() + " is local to a rank"}
+	return hostir.Info{Pos: s.Meta().Pos, Note: "moved, so that " + hostir.Op(s) + " is local to a rank"}
 }
 
 // tensor declares a Temp like t with other axes.

@@ -35,7 +35,7 @@ func (b *builder) check(s hostir.Stmt, w walk) error {
 // computed locates a statement by what it computes: "Binary of Y".
 func (b *builder) computed(s hostir.Stmt) calls.Info {
 	out := hostir.Result(s).Name
-	return b.info(s, s.Op()+"_"+out, s.Op()+" of "+out)
+	return b.info(s, hostir.Op(s)+"_"+out, hostir.Op(s)+" of "+out)
 }
 
 // permute gives the axes another order: a view, or, when the result has memory of its own,
@@ -48,7 +48,7 @@ func (b *builder) permute(s *hostir.Permute) ([]calls.Stmt, error) {
 	dims := make([]dim, len(s.Perm))
 	for i, axis := range s.Perm {
 		if axis < 0 || axis >= len(in.dims) {
-			return nil, internalError(s.Pos, s.Op(), "%s has no axis %d", s.In.Name, axis)
+			return nil, internalError(s.Pos, hostir.Op(s), "%s has no axis %d", s.In.Name, axis)
 		}
 		dims[i] = in.dims[axis]
 	}
@@ -140,7 +140,7 @@ func (b *builder) reduce(s *hostir.Reduce) ([]calls.Stmt, error) {
 	out, in := buffers[0], buffers[1]
 	axis := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis })
 	if axis < 0 || len(in.dims) != len(out.dims)+1 || len(in.dims) > maxAxes {
-		return nil, internalError(s.Pos, s.Op(), "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
+		return nil, internalError(s.Pos, hostir.Op(s), "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
 	}
 	before := along(out.dims[:axis], in.dims[:axis])
 	after := along(out.dims[axis:], in.dims[axis+1:])

@@ -66,7 +66,7 @@ func withRow(buffers []*buffer, oneRow bool) []*buffer {
 func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias *buffer, addend *hostir.Tensor) ([]calls.Stmt, error) {
 	out, x, y := buffers[0], buffers[1], buffers[2]
 	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
-		return nil, internalError(s.Meta().Pos, s.Op(), "the operands have too few axes")
+		return nil, internalError(s.Meta().Pos, hostir.Op(s), "the operands have too few axes")
 	}
 	p, misfit := gemmOf(out, x, y, bias)
 	if misfit != nil {
@@ -119,11 +119,11 @@ func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) (*calls.Gemm, e
 	}
 	on := b.current
 	b.callersWorkspace(s, on)
-	name, words := out.root.Name, s.Op()+" of "+out.tensor.Name
+	name, words := out.root.Name, hostir.Op(s)+" of "+out.tensor.Name
 	if p.addend {
 		name, words = name+"_sum", words+", added to what is there"
 	}
-	info := b.info(s, s.Op()+"_"+name, words)
+	info := b.info(s, hostir.Op(s)+"_"+name, words)
 	shape := p.shape()
 	shape.Name, shape.Plan, shape.Type, shape.Label = b.names.Constant(name+"_shape"), b.names.Member(name+"_plan"), x.typ, info.Label
 	b.out.Shapes = append(b.out.Shapes, shape)

@@ -132,7 +132,7 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, er
 	case *hostir.StartCoalescing:
 		return b.startGroup(s, rest)
 	case *hostir.EndCoalescing:
-		return nil, internalError(s.Pos, s.Op(), "no group is open")
+		return nil, internalError(s.Pos, hostir.Op(s), "no group is open")
 	case *hostir.Wait:
 		return b.wait(s)
 	case *hostir.ShareMemHandles:
@@ -181,7 +181,7 @@ func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
 	case *hostir.Linear:
 		return b.linear(s)
 	default:
-		return nil, internalError(s.Meta().Pos, s.Op(), "nothing calls it")
+		return nil, internalError(s.Meta().Pos, hostir.Op(s), "nothing calls it")
 	}
 }
 
@@ -224,7 +224,7 @@ func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) (*buffer, error
 	if buf, ok := b.buffers[t]; ok {
 		return buf, nil
 	}
-	return nil, internalError(s.Meta().Pos, s.Op(), "%s has no buffer here", t.Name)
+	return nil, internalError(s.Meta().Pos, hostir.Op(s), "%s has no buffer here", t.Name)
 }
 
 // operandBuffers finds the memory of several tensors.

@@ -46,7 +46,7 @@ func (b *builder) selectSlice(s *hostir.Select) ([]calls.Stmt, error) {
 		return b.newView(s, in, s.Out, in.dims, nil) // the axis is not there
 	}
 	if at < 0 {
-		return nil, internalError(s.Pos, s.Op(), "axis %d of %s is not in its buffer", s.Axis, s.In.Name)
+		return nil, internalError(s.Pos, hostir.Op(s), "axis %d of %s is not in its buffer", s.Axis, s.In.Name)
 	}
 	apart := in.dims[at].stride
 	dims := slices.Clone(in.dims)
@@ -57,7 +57,7 @@ func (b *builder) selectSlice(s *hostir.Select) ([]calls.Stmt, error) {
 		apart = extents.Times(dims[at].extent, apart)
 	}
 	if !sameShape(s.Out, dims) {
-		return nil, internalError(s.Pos, s.Op(), "%s is not what is selected of %s along axis %d", s.Out.Name, s.In.Name, s.Axis)
+		return nil, internalError(s.Pos, hostir.Op(s), "%s is not what is selected of %s along axis %d", s.Out.Name, s.In.Name, s.Axis)
 	}
 	return b.newView(s, in, s.Out, dims, step(b.indexOf(s), apart))
 }
@@ -89,7 +89,7 @@ func (b *builder) broadcast(s *hostir.Broadcast) ([]calls.Stmt, error) {
 		return nil, err
 	}
 	if s.Axis < 0 || s.Axis > len(in.dims) {
-		return nil, internalError(s.Pos, s.Op(), "%s has no place for axis %d", s.In.Name, s.Axis)
+		return nil, internalError(s.Pos, hostir.Op(s), "%s has no place for axis %d", s.In.Name, s.Axis)
 	}
 	dims := slices.Insert(slices.Clone(in.dims), s.Axis, dim{extent: extents.Number(1), stride: extents.Number(0)})
 	return b.viewOrCopy(s, in, s.Out, dims)
@@ -107,7 +107,7 @@ func (b *builder) reshape(s *hostir.Reshape) ([]calls.Stmt, error) {
 	}
 	shaped := b.newBuffer(&hostir.Tensor{Axes: s.Out.Axes, DType: s.Out.DType}, in.base)
 	if shaped.elements().Size != in.elements().Size {
-		return nil, internalError(s.Pos, s.Op(), "%s and %s differ in their number of elements", s.In.Name, s.Out.Name)
+		return nil, internalError(s.Pos, hostir.Op(s), "%s and %s differ in their number of elements", s.In.Name, s.Out.Name)
 	}
 	return b.viewOrCopy(s, in, s.Out, shaped.dims)
 }
@@ -124,7 +124,7 @@ func (b *builder) viewOrCopy(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims
 // newView declares a pointer into another buffer.
 func (b *builder) newView(s hostir.Stmt, in *buffer, out *hostir.Tensor, dims []dim, offset expr.Expr) ([]calls.Stmt, error) {
 	if out.DType != in.tensor.DType {
-		return nil, internalError(s.Meta().Pos, s.Op(), "%s and %s differ in type", out.Name, in.tensor.Name)
+		return nil, internalError(s.Meta().Pos, hostir.Op(s), "%s and %s differ in type", out.Name, in.tensor.Name)
 	}
 	view := in.as(out, dims)
 	view.at, view.name = expr.Sum(in.at, offset), ""

@@ -165,7 +165,7 @@ func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
 	case *hostir.Linear:
 		return product(s.X, s.W, 1, in), nil
 	default:
-		return nil, fmt.Errorf("the interpreter does not know %s", s.Op())
+		return nil, fmt.Errorf("the interpreter does not know %s", hostir.Op(s))
 	}
 }
 

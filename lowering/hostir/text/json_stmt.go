@@ -2,9 +2,10 @@ package text
 
 import (
 	"slices"
+	"strings"
 
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 func bodyObjects(body []hostir.Stmt, world int) []object {
@@ -18,8 +19,8 @@ func bodyObjects(body []hostir.Stmt, world int) []object {
 // statementObject gives op, the statement's own fields, who runs it where that is not
 // every rank, position and note, bodies last.
 func statementObject(s hostir.Stmt, world int) object {
-	o := append(object{{"op", s.Op()}}, fields(s)...)
-	if _, sets := s.(*setCurrentStream); sets {
+	o := append(object{{"op", hostir.Op(s)}}, fields(s)...)
+	if _, sets := s.(*SetCurrentStream); sets {
 		return appendPos(o, s.Meta().Pos)
 	}
 	if ranks := hostir.Ranks(s); ranks != nil && len(ranks) < world {
@@ -29,137 +30,65 @@ func statementObject(s hostir.Stmt, world int) object {
 	if s.Meta().Note != "" {
 		o = append(o, member{"note", s.Meta().Note})
 	}
-	switch s := s.(type) {
-	case *hostir.For:
-		o = append(o, member{"body", bodyObjects(s.Body, world)})
-	case *hostir.PeerReadSum:
-		o = append(o, member{"body", bodyObjects(s.Body, world)})
-	case *hostir.If:
-		o = append(o, member{"body", bodyObjects(s.Body, world)}, member{"else", bodyObjects(s.Else, world)})
+	for i, body := range hostir.Bodies(s) {
+		o = append(o, member{[]string{"body", "else"}[i], bodyObjects(*body, world)})
 	}
 	return o
 }
 
+// fields gives the fields that are there. Those of what computes begin with "out" and "in", which is a list.
 func fields(s hostir.Stmt) object {
-	switch s := s.(type) {
-	case *hostir.Allocate:
-		return object{{"tensor", s.Tensor.Name}, {"role", s.Tensor.Role.String()}}
-	case *hostir.Delay:
-		return object{{"microseconds", s.Microseconds}}
-	case *hostir.Deallocate:
-		return object{{"tensor", s.Tensor.Name}}
-	case *hostir.GetCurrentStream:
-		return object{{"stream", hostir.Caller}}
-	case *setCurrentStream:
-		return object{{"stream", s.Stream.String()}}
-	case *hostir.Synchronize:
-		return object{{"stream", s.Stream.String()}}
-	case *hostir.For:
-		return loopFields(s)
-	case *hostir.If:
-		return object{{"cond", s.Cond.String()}}
-	case *hostir.Communication:
-		return communicationFields(s)
-	case *hostir.P2PCommunication:
-		return p2pFields(s)
-	case *hostir.StartCoalescing:
-		return nil
-	case *hostir.EndCoalescing:
-		return object{{"handle", s.Handle}}
-	case *hostir.Wait:
-		if s.Iteration != nil {
-			return object{{"handle", s.Handle}, {"iteration", s.Iteration.String()}}
+	var o object
+	_, current := s.(*hostir.GetCurrentStream)
+	out := hostir.Result(s)
+	computes := out != nil && hostir.Handle(s) == ""
+	switch {
+	case current:
+		o = object{{"stream", hostir.Caller}}
+	case computes:
+		o = object{{"out", out.Name}, {"in", append([]string{}, names(hostir.Uses(s)...)...)}}
+	}
+	for _, f := range hostir.Fields(s) {
+		switch f.Value.(type) {
+		case **hostir.Tensor, *[]*hostir.Tensor:
+			if computes && f.Word == "" {
+				continue
+			}
 		}
-		return object{{"handle", s.Handle}}
-	case *hostir.ShareMemHandles:
-		return sharedFields(s)
-	default:
-		return computeFields(s)
-	}
-}
-
-func loopFields(s *hostir.For) object {
-	if s.First == 0 {
-		return object{{"var", s.Var}, {"count", s.Count.String()}}
-	}
-	return object{{"var", s.Var}, {"first", s.First}, {"count", s.Count.String()}}
-}
-
-func sharedFields(s *hostir.ShareMemHandles) object {
-	if s.Mesh == nil {
-		return object{{"communications", s.Comms}}
-	}
-	return object{{"mesh", s.Mesh.Name}, {"axis", s.MeshAxis}, {"communications", s.Comms}}
-}
-
-func communicationFields(s *hostir.Communication) object {
-	o := object{{"handle", s.Handle}, {"type", string(s.Type)}, {"mesh", s.Mesh.Name}, {"axis", s.MeshAxis}}
-	if s.Root != nil {
-		o = append(o, member{"root", text(s.Root)})
-	}
-	if s.ReduceFn != "" {
-		o = append(o, member{"reduce", s.ReduceFn})
-	}
-	o = append(o, member{"in", s.In.Name}, member{"out", s.Out.Name}, member{"backend", string(s.Backend)})
-	return appendOfMember(o, s.Of)
-}
-
-func p2pFields(s *hostir.P2PCommunication) object {
-	kind := "recv"
-	if s.Send {
-		kind = "send"
-	}
-	o := object{{"handle", s.Handle}, {"type", kind}, {"buffer", s.Buffer.Name}, {"peer", text(s.Peer)}, {"backend", string(s.Backend)}}
-	if s.Locality != hostir.AnyNode {
-		o = append(o, member{"locality", string(s.Locality)})
-	}
-	return appendOfMember(o, s.Of)
-}
-
-func appendOfMember(o object, of string) object {
-	if of == "" {
-		return o
-	}
-	return append(o, member{"of", of})
-}
-
-// computeFields gives "out", "in" (a list) and the attributes of what computes.
-func computeFields(s hostir.Stmt) object {
-	in := []string{}
-	for _, t := range hostir.Uses(s) {
-		in = append(in, t.Name)
-	}
-	o := object{{"out", hostir.Result(s).Name}, {"in", in}}
-	switch s := s.(type) {
-	case *hostir.Select:
-		o = append(o, member{"axis", s.Axis}, member{"index", text(s.Index)})
-		if s.Parts != 0 {
-			o = append(o, member{"parts", s.Parts})
+		if v := jsonValue(s, f); v != nil {
+			o = append(o, member{f.Key, v})
 		}
-		return o
-	case *hostir.Matmul:
-		return appendProduct(o, s.Addend, s.OneRow)
-	case *hostir.Linear:
-		return appendProduct(o, s.Addend, s.OneRow)
-	case *hostir.Broadcast:
-		return append(o, member{"axis", s.Axis})
-	case *hostir.Permute:
-		return append(o, member{"perm", s.Perm})
-	case *hostir.Slice:
-		return append(o, member{"axis", s.Axis}, member{"start", s.Start.String()})
-	case *hostir.Concat:
-		return append(o, member{"axis", s.Axis})
-	case *hostir.Unary:
-		return append(o, member{"fn", s.Fn})
-	case *hostir.Binary:
-		return append(o, member{"fn", s.Fn})
-	case *hostir.Fused:
-		return append(o, member{"kernel", s.Kernel}, member{"names", s.Names}, member{"steps", fusedSteps(s)})
-	case *hostir.Reduce:
-		return append(o, member{"fn", s.Fn}, member{"axis", s.Axis})
-	default:
-		return o
 	}
+	if s, ok := s.(*hostir.Allocate); ok {
+		o = append(o, member{"role", s.Tensor.Role.String()})
+	}
+	return o
+}
+
+// jsonValue is a field of a statement in JSON; nil where it is absent.
+func jsonValue(s hostir.Stmt, f hostir.Field) any {
+	switch v := f.Value.(type) {
+	case *int, *[]int, *[]string:
+		return v
+	case *int64:
+		if f.Optional && *v == 0 {
+			return nil
+		}
+		return v
+	case *bool:
+		if word := argument(f); strings.Contains(f.Word, "|") {
+			return word
+		} else if word == "" {
+			return nil
+		}
+		return true
+	case *domain.Body:
+		return fusedSteps(s.(*hostir.Fused)) //nolint:forcetypeassert // no other statement has a body of this kind
+	}
+	if text := value(f.Value); text != "" {
+		return text
+	}
+	return nil
 }
 
 // fusedSteps lists what a kernel computes: name, function and, by name, what it reads.
@@ -174,23 +103,4 @@ func fusedSteps(s *hostir.Fused) []object {
 		names = append(names, step.Name)
 	}
 	return steps
-}
-
-// appendProduct names the operand that a product adds to, if it does, and says that its batches are
-// rows.
-func appendProduct(o object, addend *hostir.Tensor, oneRow bool) object {
-	if addend != nil {
-		o = append(o, member{"addend", addend.Name})
-	}
-	if oneRow {
-		o = append(o, member{"rows", 1})
-	}
-	return o
-}
-
-func text(e expr.Expr) string {
-	if e == nil {
-		return ""
-	}
-	return e.String()
 }

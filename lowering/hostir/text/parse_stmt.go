@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -50,39 +51,92 @@ func (p *parser) elseLine(depth int) {
 // statement parses up to the position and note.
 func (p *parser) statement() hostir.Stmt {
 	at := p.at
-	word := p.name("a statement")
-	if p.accept("=") {
-		return p.assignment(word)
+	names := []string{p.name("a statement")}
+	for p.accept(",") {
+		names = append(names, p.name("a tensor"))
 	}
-	switch word {
+	if p.accept("=") {
+		return p.assignment(names, at)
+	}
+	switch names[0] {
 	case "For":
 		return p.forLine()
 	case "If":
 		s := &hostir.If{Cond: p.expression(":")}
 		p.expect(":")
 		return s
-	case "StartCoalescing":
-		return &hostir.StartCoalescing{}
-	}
-	p.expect("(")
-	var s hostir.Stmt
-	switch word {
-	case "Delay":
-		s = &hostir.Delay{Microseconds: int64(p.small())}
-	case "Deallocate":
-		s = &hostir.Deallocate{Tensor: p.tensor()}
 	case "SetCurrentStream":
-		s = &setCurrentStream{Stream: p.stream()}
-	case "Synchronize":
-		s = &hostir.Synchronize{Stream: p.stream()}
-	case "Wait":
-		s = p.wait()
-	case "ShareMemHandles":
-		s = p.shareMemHandles()
+		return p.call(&SetCurrentStream{})
+	}
+	s := hostir.New(names[0])
+	if s == nil || target(s) != nil {
+		p.failAt(at, "%q is no statement", names[0])
+		return nil
+	}
+	return p.call(s)
+}
+
+// target is the field that stands left of "="; nil for none.
+func target(s hostir.Stmt) any {
+	for _, f := range hostir.Fields(s) {
+		if f.Target {
+			return f.Value
+		}
+	}
+	return nil
+}
+
+// assignment parses what stands right of "name =", or "name, name =".
+func (p *parser) assignment(names []string, namesAt int) hostir.Stmt {
+	p.skipSpace()
+	at := p.at
+	s := hostir.New(p.name("a statement"))
+	if s == nil {
+		p.failAt(at, "%q is no statement", p.text[at:p.at])
+		return nil
+	}
+	_, current := s.(*hostir.GetCurrentStream)
+	switch v := target(s).(type) {
+	case *[]*hostir.Tensor:
+		for _, name := range names {
+			*v = append(*v, p.lookup(name, namesAt))
+		}
+		return p.call(s)
+	case **hostir.Tensor:
+		*v = p.lookup(names[0], namesAt)
+	case *string:
+		*v = names[0]
 	default:
-		p.failAt(at, "%q is no statement", word)
+		if !current {
+			p.failAt(at, "%q is no statement", hostir.Op(s))
+		}
+	}
+	if len(names) > 1 {
+		p.failAt(namesAt, "%s has one result", hostir.Op(s))
+	} else if current && names[0] != hostir.Caller {
+		p.failAt(at, "the stream that a program is called with is %s", hostir.Caller)
+	}
+	return p.call(s)
+}
+
+// call parses what stands in the parentheses of a statement and behind them.
+func (p *parser) call(s hostir.Stmt) hostir.Stmt {
+	if !takesArguments(s) {
+		return s
+	}
+	fused, isFused := s.(*hostir.Fused)
+	p.expect("(")
+	if isFused {
+		p.fused(fused)
+	} else {
+		p.arguments(slices.DeleteFunc(hostir.Fields(s), func(f hostir.Field) bool { return f.Target }))
 	}
 	p.expect(")")
+	if isFused {
+		p.body(fused)
+	} else if len(hostir.Bodies(s)) > 0 {
+		p.expect(":")
+	}
 	return s
 }
 
@@ -123,30 +177,6 @@ func (p *parser) stream() hostir.StreamRef {
 	return hostir.StreamRef{Copies: word == hostir.CopyStream}
 }
 
-func (p *parser) wait() hostir.Stmt {
-	s := &hostir.Wait{Handle: p.name("a communication")}
-	if p.accept(",") {
-		p.keyword("iteration")
-		s.Iteration = p.expression(")")
-	}
-	return s
-}
-
-func (p *parser) shareMemHandles() hostir.Stmt {
-	s := &hostir.ShareMemHandles{}
-	for more := !p.startsArgumentEnd(); more && p.err == nil; more = p.accept(",") {
-		word := p.name("a communication")
-		if word == "mesh" && s.Comms == nil && !p.startsArgumentEnd() {
-			s.Mesh = p.mesh()
-			p.keyword("axis")
-			s.MeshAxis = p.name("a mesh axis")
-			continue
-		}
-		s.Comms = append(s.Comms, word)
-	}
-	return s
-}
-
 // tensor takes the name of a declared tensor.
 func (p *parser) tensor() *hostir.Tensor {
 	p.skipSpace()
@@ -160,42 +190,4 @@ func (p *parser) lookup(name string, at int) *hostir.Tensor {
 		p.failAt(at, "tensor %q is not declared", name)
 	}
 	return t
-}
-
-// assignment parses what stands right of "name =".
-func (p *parser) assignment(name string) hostir.Stmt {
-	p.skipSpace()
-	at := p.at
-	switch op := p.name("a statement"); op {
-	case "Allocate":
-		return &hostir.Allocate{Tensor: p.lookup(name, at)}
-	case "GetCurrentStream":
-		if name != hostir.Caller {
-			p.failAt(at, "the stream that a program is called with is %s", hostir.Caller)
-		}
-		return &hostir.GetCurrentStream{}
-	case "EndCoalescing":
-		return &hostir.EndCoalescing{Handle: name}
-	case "Communication", "P2PCommunication":
-		p.expect("(")
-		s := p.communication(op, name)
-		p.expect(")")
-		return s
-	default:
-		p.expect("(")
-		s := p.compute(op, at, p.lookup(name, at))
-		p.expect(")")
-		switch s := s.(type) {
-		case *hostir.PeerReadSum:
-			p.expect(":")
-		case *hostir.Fused:
-			p.body(s)
-		}
-		return s
-	}
-}
-
-func (p *parser) attribute(word string) int {
-	p.keyword(word)
-	return p.small()
 }

@@ -192,10 +192,3 @@ func (p *parser) referenceLine() {
 	op.Pos = p.trailer(p.program.File).Pos
 	p.program.Reference = append(p.program.Reference, op)
 }
-
-// startsArgumentEnd reports whether an argument ends here, so that the word before
-// was a tensor's name and not a keyword.
-func (p *parser) startsArgumentEnd() bool {
-	p.skipSpace()
-	return p.at >= len(p.text) || p.text[p.at] == ',' || p.text[p.at] == ')'
-}

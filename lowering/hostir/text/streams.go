@@ -8,15 +8,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// setCurrentStream is how the written forms say where statements run: it makes a stream current for those
+// SetCurrentStream is how the written forms say where statements run: it makes a stream current for those
 // that follow. In memory each statement has its stream.
-type setCurrentStream struct {
+type SetCurrentStream struct {
 	hostir.Info
 	Stream hostir.StreamRef
 }
-
-// Op is the statement's name in the text and JSON forms.
-func (*setCurrentStream) Op() string { return "SetCurrentStream" }
 
 // current is the stream that is current at a place of a text.
 type current struct {
@@ -74,11 +71,11 @@ func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
 	}
 }
 
-// written is a body as it is written: with what makes its views, and a setCurrentStream where streams change.
+// written is a body as it is written: with what makes its views, and a SetCurrentStream where streams change.
 func written(body []hostir.Stmt) []hostir.Stmt {
 	out, cur := explicit(hostir.Explicit(body), current{})
 	if n := len(out); n > 0 && !cur.is(hostir.StreamRef{}) {
-		out = append(out, &setCurrentStream{Info: hostir.InfoFrom(out[n-1], "")})
+		out = append(out, &SetCurrentStream{Info: hostir.InfoFrom(out[n-1], "")})
 	}
 	return out
 }
@@ -91,7 +88,7 @@ func explicit(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 			for at > 0 && namesMemory(out[at-1]) {
 				at--
 			}
-			out = slices.Insert(out, at, hostir.Stmt(&setCurrentStream{Info: hostir.InfoFrom(s, ""), Stream: need}))
+			out = slices.Insert(out, at, hostir.Stmt(&SetCurrentStream{Info: hostir.InfoFrom(s, ""), Stream: need}))
 			cur = current{stream: need}
 		}
 		switch inner := s.(type) {
@@ -147,10 +144,10 @@ func firstNeed(body []hostir.Stmt) (hostir.StreamRef, bool) {
 	return hostir.StreamRef{}, false
 }
 
-// folded takes the setCurrentStreams out of a parsed body, and gives each statement its stream.
+// folded takes the SetCurrentStreams out of a parsed body, and gives each statement its stream.
 func (p *parser) folded(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 	sets := func(s hostir.Stmt) (hostir.StreamRef, bool) {
-		set, ok := s.(*setCurrentStream)
+		set, ok := s.(*SetCurrentStream)
 		if !ok {
 			return hostir.StreamRef{}, false
 		}
@@ -159,7 +156,7 @@ func (p *parser) folded(body []hostir.Stmt, cur current) ([]hostir.Stmt, current
 	var out []hostir.Stmt
 	for _, s := range body {
 		switch s := s.(type) {
-		case *setCurrentStream:
+		case *SetCurrentStream:
 			cur = current{stream: s.Stream}
 			continue
 		case *hostir.For:
@@ -172,7 +169,7 @@ func (p *parser) folded(body []hostir.Stmt, cur current) ([]hostir.Stmt, current
 			cur = join(cur, other)
 		default:
 			if _, runs := runsOn(s); runs && cur.path {
-				p.errors.Add(p.lines[s], diag.HostIRSyntax, "the stream that %s runs on depends on the path taken", s.Op())
+				p.errors.Add(p.lines[s], diag.HostIRSyntax, "the stream that %s runs on depends on the path taken", hostir.Op(s))
 			} else if runs {
 				hostir.RunOn(cur.stream, s)
 			}

@@ -74,12 +74,12 @@ func (f *viewFolder) list(body []hostir.Stmt, in *hostir.If, cond expr.Expr) []h
 }
 
 func (f *viewFolder) makesView(s hostir.Stmt) bool {
-	if _, sets := s.(*setCurrentStream); sets || !hostir.MakesView(s) {
+	if _, sets := s.(*SetCurrentStream); sets || !hostir.MakesView(s) {
 		return false
 	}
 	out := hostir.Result(s)
 	if _, selects := s.(*hostir.Select); selects && out.Role != hostir.View {
-		f.refuse(s, "%s makes %s a view, but its role is %s", s.Op(), out.Name, out.Role)
+		f.refuse(s, "%s makes %s a view, but its role is %s", hostir.Op(s), out.Name, out.Role)
 		return false
 	} else if selects {
 		return true
@@ -120,7 +120,7 @@ func (f *viewFolder) refuse(s hostir.Stmt, format string, args ...any) {
 // namesMemory reports whether a statement only names memory, or is a branch on such statements.
 func namesMemory(s hostir.Stmt) bool {
 	switch s := s.(type) {
-	case *setCurrentStream:
+	case *SetCurrentStream:
 		return false
 	case *hostir.If:
 		other := func(s hostir.Stmt) bool { return !namesMemory(s) }
@@ -131,7 +131,7 @@ func namesMemory(s hostir.Stmt) bool {
 	}
 	of := hostir.Result(s).Of
 	if either, ok := of.(*hostir.Either); ok {
-		return either.Then.Of.Op() == s.Op() || either.Else.Of.Op() == s.Op()
+		return hostir.Op(either.Then.Of) == hostir.Op(s) || hostir.Op(either.Else.Of) == hostir.Op(s)
 	}
-	return of != nil && of.Op() == s.Op() // into a slice, it copies
+	return of != nil && hostir.Op(of) == hostir.Op(s) // into a slice, it copies
 }

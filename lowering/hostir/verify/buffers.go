@@ -66,7 +66,7 @@ func (f *flow) view(s hostir.Stmt, out, in *hostir.Tensor) {
 func (v *verifier) namesMemory(s hostir.Stmt) {
 	out, in := hostir.Result(s), hostir.Uses(s)[0]
 	if out.Role != hostir.View {
-		v.breach(s.Meta().Pos, "view", "%s makes %s a view, but its role is %s", s.Op(), out.Name, out.Role)
+		v.breach(s.Meta().Pos, "view", "%s makes %s a view, but its role is %s", hostir.Op(s), out.Name, out.Role)
 	}
 	if p, ok := s.(*hostir.Permute); ok && !slices.Equal(hostir.Layout(out), carried(p)) {
 		v.breach(s.Meta().Pos, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
@@ -96,7 +96,7 @@ func (f *flow) root(t *hostir.Tensor) *hostir.Tensor {
 // ready checks that t has a buffer at statement s.
 func (f *flow) ready(s hostir.Stmt, t *hostir.Tensor) {
 	if t.Role == hostir.View && t.Of == nil && !f.facts[fact{viewed, t}] {
-		f.breach(s.Meta().Pos, "view", "%s uses view %s before it is made", s.Op(), t.Name)
+		f.breach(s.Meta().Pos, "view", "%s uses view %s before it is made", hostir.Op(s), t.Name)
 		return
 	}
 	hostir.EachView(t, f.indices)
@@ -119,16 +119,16 @@ func (f *flow) available(s hostir.Stmt, base *hostir.Tensor) {
 	switch {
 	case base.Role == hostir.Input || base.Role == hostir.View:
 	case f.facts[fact{freed, base}]:
-		f.breach(s.Meta().Pos, "buffer", "%s uses %s after it was freed", s.Op(), base.Name)
+		f.breach(s.Meta().Pos, "buffer", "%s uses %s after it was freed", hostir.Op(s), base.Name)
 	case f.lowered && !f.facts[fact{allocated, base}]:
-		f.breach(s.Meta().Pos, "buffer", "%s uses %s before it is allocated", s.Op(), base.Name)
+		f.breach(s.Meta().Pos, "buffer", "%s uses %s before it is allocated", hostir.Op(s), base.Name)
 	}
 }
 
 func (f *flow) write(s hostir.Stmt, t *hostir.Tensor) {
 	for _, base := range f.behind(t) {
 		if base.Role == hostir.Input {
-			f.breach(s.Meta().Pos, "written", "%s writes input %s", s.Op(), base.Name)
+			f.breach(s.Meta().Pos, "written", "%s writes input %s", hostir.Op(s), base.Name)
 		}
 		f.set(written, base, true)
 	}

@@ -65,14 +65,14 @@ func (f *flow) statement(s hostir.Stmt) {
 		switch s.(type) {
 		case *hostir.Communication, *hostir.EndCoalescing:
 		default:
-			f.breach(s.Meta().Pos, "group", "%s stands in an open group", s.Op())
+			f.breach(s.Meta().Pos, "group", "%s stands in an open group", hostir.Op(s))
 		}
 	}
 	f.buffers(s)
 	if len(hostir.Bodies(s)) == 0 {
 		f.expression(s.Meta().Pos, "the worker", s.Meta().On.Index, int64(f.program.Streams))
 		if f.group != nil && !s.Meta().On.Is(f.group.On) {
-			f.breach(s.Meta().Pos, "stream", "%s runs on %s in a group on %s", s.Op(), s.Meta().On, f.group.On)
+			f.breach(s.Meta().Pos, "stream", "%s runs on %s in a group on %s", hostir.Op(s), s.Meta().On, f.group.On)
 		}
 	}
 	switch s := s.(type) {

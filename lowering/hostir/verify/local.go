@@ -32,7 +32,7 @@ func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	}
 	for i, j := range row {
 		if over := hostir.SplitOver(t.Axes[i]); j == hostir.Unmapped && over != "" {
-			v.breach(s.Meta().Pos, "local", "%s sums over axis %d of %s, of which each rank has a part along %s", s.Op(), i, t.Name, over)
+			v.breach(s.Meta().Pos, "local", "%s sums over axis %d of %s, of which each rank has a part along %s", hostir.Op(s), i, t.Name, over)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 		}
 		if len(ranges) > 0 && ranges[0].OutAxis == j {
 			if v.lowered && hostir.SplitOver(out.Axes[j]) != "" {
-				v.breach(s.Meta().Pos, "local", "axis %d of %s, along which %s takes parts, is split over ranks", j, out.Name, s.Op())
+				v.breach(s.Meta().Pos, "local", "axis %d of %s, along which %s takes parts, is split over ranks", j, out.Name, hostir.Op(s))
 			}
 			continue
 		}
@@ -62,7 +62,7 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 		}
 		if !has {
 			v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and no operand of %s has them",
-				j, out.Name, out.Axes[j].Extent.Size, s.Op())
+				j, out.Name, out.Axes[j].Extent.Size, hostir.Op(s))
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 	}
 	if !ok {
 		v.breach(s.Meta().Pos, "shape", "%s %s does not fit %s %s in %s",
-			t.Name, domain.FormatAxes(t.Axes), hostir.Result(s).Name, domain.FormatAxes(hostir.Result(s).Axes), s.Op())
+			t.Name, domain.FormatAxes(t.Axes), hostir.Result(s).Name, domain.FormatAxes(hostir.Result(s).Axes), hostir.Op(s))
 	}
 	return ok
 }
@@ -133,7 +133,7 @@ func (v *verifier) products(s hostir.Stmt) {
 	i, j := a[len(a)-1], b[len(b)-fromEnd]
 	if x.Axes[i].Extent.Size != y.Axes[j].Extent.Size {
 		v.breach(s.Meta().Pos, "shape", "%s sums over axis %d of %s with %d elements and axis %d of %s with %d",
-			s.Op(), i, x.Name, x.Axes[i].Extent.Size, j, y.Name, y.Axes[j].Extent.Size)
+			hostir.Op(s), i, x.Name, x.Axes[i].Extent.Size, j, y.Name, y.Axes[j].Extent.Size)
 	}
 }
 
@@ -177,7 +177,7 @@ func (v *verifier) addends(s hostir.Stmt) {
 		addend = s.Addend
 	}
 	if out := hostir.Result(s); addend != nil && !hostir.SameLayout(addend, out) {
-		v.breach(s.Meta().Pos, "shape", "%s adds to %s %s %s, which does not lie in memory as %s %s %s does", s.Op(),
+		v.breach(s.Meta().Pos, "shape", "%s adds to %s %s %s, which does not lie in memory as %s %s %s does", hostir.Op(s),
 			addend.Name, addend.DType, domain.FormatAxes(addend.Axes), out.Name, out.DType, domain.FormatAxes(out.Axes))
 	}
 }
@@ -198,7 +198,7 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 	}
 	for _, t := range hostir.Uses(s) {
 		if t.DType != out.DType && !accumulates {
-			v.breach(s.Meta().Pos, "shape", "%s takes %s %s to %s %s: that is a Cast", s.Op(), t.DType, t.Name, out.DType, out.Name)
+			v.breach(s.Meta().Pos, "shape", "%s takes %s %s to %s %s: that is a Cast", hostir.Op(s), t.DType, t.Name, out.DType, out.Name)
 		}
 	}
 }

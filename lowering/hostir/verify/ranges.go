@@ -9,7 +9,7 @@ func (v *verifier) ranges(s hostir.Stmt) bool {
 	for i, r := range hostir.Ranges(s) {
 		t := hostir.Uses(s)[i]
 		if r.InAxis < 0 || r.InAxis >= len(t.Axes) || r.OutAxis < 0 || r.OutAxis >= len(out.Axes) {
-			v.breach(s.Meta().Pos, "shape", "%s of %s and %s is along an axis that they do not have", s.Op(), t.Name, out.Name)
+			v.breach(s.Meta().Pos, "shape", "%s of %s and %s is along an axis that they do not have", hostir.Op(s), t.Name, out.Name)
 			return false
 		}
 		if has := t.Axes[r.InAxis].Extent.Size; r.From < 0 || r.From+r.Size > has {

@@ -16,7 +16,7 @@ func (f *flow) sum(s *hostir.PeerReadSum) {
 			found = found || !inner.Send
 			f.transferOf(s, inner)
 		default:
-			f.breach(inner.Meta().Pos, "sum", "%s stands in a sum, which holds transfers alone", inner.Op())
+			f.breach(inner.Meta().Pos, "sum", "%s stands in a sum, which holds transfers alone", hostir.Op(inner))
 		}
 		return true
 	})

@@ -133,7 +133,7 @@ func (v *verifier) names() {
 			take(s.Pos, s.Var, "loop variable "+s.Var)
 		default:
 			if h := hostir.Handle(s); h != "" {
-				take(s.Meta().Pos, h, fmt.Sprintf("%s %s (statement %d)", s.Op(), h, number))
+				take(s.Meta().Pos, h, fmt.Sprintf("%s %s (statement %d)", hostir.Op(s), h, number))
 			}
 		}
 		return true
@@ -198,9 +198,9 @@ func (v *verifier) declared(s hostir.Stmt, tensors []*hostir.Tensor) {
 	for _, t := range tensors {
 		switch {
 		case t == nil:
-			v.breach(s.Meta().Pos, "declared", "%s lacks an operand", s.Op())
+			v.breach(s.Meta().Pos, "declared", "%s lacks an operand", hostir.Op(s))
 		case !v.tensors[t]:
-			v.breach(s.Meta().Pos, "declared", "%s names tensor %s, which the program does not declare", s.Op(), t.Name)
+			v.breach(s.Meta().Pos, "declared", "%s names tensor %s, which the program does not declare", hostir.Op(s), t.Name)
 		}
 	}
 	if c, ok := s.(*hostir.Communication); ok && !v.meshes[c.Mesh] {

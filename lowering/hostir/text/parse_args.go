@@ -1,0 +1,188 @@
+package text
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// arguments parses the fields of a statement between its parentheses, in their order.
+func (p *parser) arguments(fields []hostir.Field) {
+	first := true
+	for i, f := range fields {
+		at, follows := p.at, !first && !f.Joined
+		if f.Optional && (follows && !p.accept(",") || !p.begins(f, fields[i+1:])) {
+			p.at = at
+			continue
+		} else if follows && !f.Optional {
+			p.expect(",")
+		}
+		if _, choice := f.Value.(*bool); f.Word != "" && !choice {
+			p.keyword(f.Word)
+		}
+		p.value(f, fields[i+1:])
+		first = false
+	}
+}
+
+// begins reports whether a field comes next, and not its end or one that may follow it.
+func (p *parser) begins(f hostir.Field, rest []hostir.Field) bool {
+	if f.Word != "" {
+		return p.starts(f.Word)
+	}
+	return !p.startsArgumentEnd() && !p.startsOne(rest)
+}
+
+// startsOne reports whether the word of one of some fields comes next.
+func (p *parser) startsOne(of []hostir.Field) bool {
+	return slices.ContainsFunc(of, func(f hostir.Field) bool { return f.Word != "" && p.starts(f.Word) })
+}
+
+// starts reports whether a word comes next as one of its own, not as a tensor's name.
+func (p *parser) starts(words string) bool {
+	at := p.at
+	word, _, _ := strings.Cut(words, " ")
+	is := p.acceptWord(word) && !p.startsArgumentEnd()
+	p.at = at
+	return is
+}
+
+// startsArgumentEnd reports whether an argument ends here, so that the word before
+// was a tensor's name and not a keyword.
+func (p *parser) startsArgumentEnd() bool {
+	p.skipSpace()
+	return p.at >= len(p.text) || p.text[p.at] == ',' || p.text[p.at] == ')'
+}
+
+// What the strings of some types can be.
+var (
+	backends   = []hostir.Backend{hostir.NCCL, hostir.IPCGet, hostir.IPCPut}
+	localities = []hostir.Locality{hostir.IntraNode, hostir.InterNode}
+	commTypes  = []hostir.CommType{
+		hostir.Allgather, hostir.Gather, hostir.Scatter, hostir.Reduction, hostir.Allreduce, hostir.ReduceScatter, hostir.BroadcastComm, hostir.SendRecv, hostir.AllToAll,
+	}
+)
+
+// value parses the value of a field; rest is what may follow it.
+func (p *parser) value(f hostir.Field, rest []hostir.Field) {
+	switch v := f.Value.(type) {
+	case *string:
+		*v = p.nameOf(f)
+	case *hostir.CommType:
+		*v = oneOf(p, "type of communication", commTypes)
+	case *hostir.Backend:
+		*v = oneOf(p, "backend", backends)
+	case *hostir.Locality:
+		*v = oneOf(p, "locality", localities)
+	case *bool:
+		p.either(v, f.Word)
+	case *int:
+		*v = p.small()
+	case *int64:
+		*v = int64(p.small())
+	case *expr.Expr:
+		*v = p.expression(",)")
+	case *domain.Extent:
+		*v = p.extent(",)")
+	case *hostir.StreamRef:
+		*v = p.stream()
+	case **domain.Mesh:
+		*v = p.mesh()
+	case **hostir.Tensor:
+		*v = p.tensor()
+	case *[]*hostir.Tensor:
+		*v = list(p, rest, p.tensor)
+	case *[]string:
+		*v = list(p, rest, func() string { return p.nameOf(f) })
+	case *[]int:
+		*v = p.axes()
+	}
+}
+
+// nameOf takes the name that a field holds, or the spelling of a function: "gelu", "scale(0.125)".
+func (p *parser) nameOf(f hostir.Field) string {
+	switch f.Key {
+	case "fn", "reduce":
+		return p.functionName()
+	case "axis":
+		return p.name("a mesh axis")
+	default:
+		return p.name("a communication")
+	}
+}
+
+// functionName takes the spelling of a function: "gelu", "scale(0.125)".
+func (p *parser) functionName() string {
+	fn := p.name("a function")
+	if !p.accept("(") {
+		return fn
+	}
+	constant, _ := p.until(")")
+	p.expect(")")
+	return fn + "(" + constant + ")"
+}
+
+// oneOf takes one of some strings.
+func oneOf[T ~string](p *parser, what string, list []T) T {
+	for _, v := range list {
+		if p.acceptSpelling(string(v)) {
+			return v
+		}
+	}
+	p.fail("%q is no %s", p.word("-"), what)
+	return ""
+}
+
+// either takes the word for true, or the one for false.
+func (p *parser) either(v *bool, words string) {
+	yes, no, both := strings.Cut(words, "|")
+	text, at := p.until(",)")
+	switch *v = text == yes; {
+	case *v || both && text == no:
+	case both:
+		p.failAt(at, "%q is neither %s nor %s", text, yes, no)
+	default:
+		p.failAt(at, "%q stands where %q should", text, yes)
+	}
+}
+
+// list takes what stands between commas, up to a word of a field that may follow.
+func list[T any](p *parser, rest []hostir.Field, element func() T) []T {
+	all := []T{element()}
+	for p.err == nil {
+		at := p.at
+		if !p.accept(",") || p.startsOne(rest) {
+			p.at = at
+			break
+		}
+		all = append(all, element())
+	}
+	return all
+}
+
+// fused parses a kernel's name and its operands.
+func (p *parser) fused(s *hostir.Fused) {
+	s.Kernel = p.name("a kernel")
+	for p.err == nil && p.accept(",") {
+		name := p.peek()
+		s.In = append(s.In, p.tensor())
+		if p.acceptWord("as") {
+			name = p.name("an operand")
+		}
+		s.Names = append(s.Names, name)
+	}
+}
+
+// body parses what a fused kernel computes: ": G = silu(Zg), A = mul(G, Zu)".
+func (p *parser) body(s *hostir.Fused) {
+	p.expect(":")
+	text, at := p.until("@#")
+	body, ok := domain.ParseBody(text, s.Names)
+	if !ok {
+		p.failAt(at, "%q is no list of operations on %s", text, strings.Join(s.Names, ", "))
+	}
+	s.Body = body
+}
