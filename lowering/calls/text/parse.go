@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/scan"
 )
 
 // Parse reads the text form. The error is a *diag.Errors with the first mistake.
@@ -68,17 +69,22 @@ func (r *reader) header() {
 	}
 }
 
+// line takes the line at hand, from a column on.
+func (r *reader) line(col int) *scan.Line {
+	return &scan.Line{Pos: diag.Pos{File: r.file, Line: r.at + 1}, Text: r.lines[r.at], At: col}
+}
+
 // declaration reads a line like "Param(name D, value 4)".
 func (r *reader) declaration() {
-	op, fields, _ := r.line(r.lines[r.at], 0)
-	if r.err != nil {
-		return
-	}
-	if d := r.program.Add(op); d != nil {
-		r.read(d, fields)
+	l := r.line(0)
+	op := l.Name("a declaration")
+	if d := r.program.Add(op); d == nil {
+		l.FailAt(0, "nothing that programs declare is called %q", op)
 	} else {
-		r.fail(0, "nothing that programs declare is called %q", op)
+		fields(l, d)
+		l.Note()
 	}
+	r.err = l.Err
 	r.at++
 }
 
@@ -90,21 +96,23 @@ func (r *reader) body(indent string) []calls.Stmt {
 		if !ok || strings.HasPrefix(text, " ") || text == "Else:" {
 			break
 		}
-		op, fields, rest := r.line(text, len(indent))
+		l := r.line(len(indent))
+		op := l.Name("a statement")
 		s := calls.New(op)
 		if s == nil {
 			r.fail(len(indent), "no statement is called %q", op)
 			break
 		}
-		r.read(s, fields)
-		opens := r.info(s.Meta(), rest)
-		r.at++
+		fields(l, s)
 		lists := calls.Bodies(s)
-		if opens != (len(lists) > 0) {
-			r.at--
-			r.fail(len(indent), "a colon stands behind what holds statements, and only there")
+		if l.Accept(":") != (len(lists) > 0) {
+			l.FailAt(len(indent), "a colon stands behind what holds statements, and only there")
+		}
+		info(l, s.Meta(), r.program.File)
+		if r.err = l.Err; r.err != nil {
 			break
 		}
+		r.at++
 		for i, inner := range lists {
 			if i == 1 {
 				if r.at >= len(r.lines) || r.lines[r.at] != indent+"Else:" {
@@ -119,28 +127,11 @@ func (r *reader) body(indent string) []calls.Stmt {
 	return list
 }
 
-// info reads what stands behind the fields: a colon, a position, a label, a note.
-func (r *reader) info(info *calls.Info, rest string) (opens bool) {
-	rest, opens = strings.CutPrefix(rest, ":")
-	rest, note, _ := strings.Cut(rest, "  # ")
-	info.Note = note
-	for _, word := range strings.Fields(rest) {
-		pos, ok := strings.CutPrefix(word, "@")
-		if !ok {
-			info.Label = word
-			continue
-		}
-		info.Pos.File = r.program.File
-		if quoted, err := strconv.QuotedPrefix(pos); err == nil {
-			info.Pos.File, _ = strconv.Unquote(quoted)
-			pos = strings.TrimPrefix(pos[len(quoted):], ":")
-		}
-		row, col, _ := strings.Cut(pos, ":")
-		info.Pos.Line, _ = strconv.Atoi(row)
-		info.Pos.Col, _ = strconv.Atoi(col)
-		if info.Pos.Line <= 0 {
-			r.fail(0, "%q is no position", word)
-		}
+// info reads what stands behind the fields: a position, a label, a note.
+func info(l *scan.Line, info *calls.Info, file string) {
+	info.Pos = l.Position(file)
+	if l.Peek() != "" {
+		info.Label = l.Name("a label")
 	}
-	return opens
+	info.Note = l.Note()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/scan"
 )
 
 // Print gives the text form: a line for each declaration, an empty line, a line for each
@@ -50,16 +51,7 @@ func printBody(b *strings.Builder, file string, body []calls.Stmt, indent string
 
 // printInfo prints where a statement comes from, what errors call it and its note.
 func printInfo(b *strings.Builder, file string, info *calls.Info) {
-	if info.Pos.Line > 0 {
-		b.WriteString(" @")
-		if info.Pos.File != file {
-			b.WriteString(strconv.Quote(info.Pos.File) + ":")
-		}
-		fmt.Fprintf(b, "%d", info.Pos.Line)
-		if info.Pos.Col > 0 {
-			fmt.Fprintf(b, ":%d", info.Pos.Col)
-		}
-	}
+	b.WriteString(scan.FormatPosition(info.Pos, file))
 	if info.Label != "" {
 		b.WriteString(" " + info.Label)
 	}

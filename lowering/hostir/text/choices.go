@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/scan"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
@@ -28,7 +29,7 @@ const interNode = "inter-node"
 func (w *printer) choices(c hostir.Choices) string {
 	var texts []string
 	for _, one := range c.Choices {
-		texts = append(texts, one.Path()+" "+one.Value+w.position(one.Pos))
+		texts = append(texts, one.Path()+" "+one.Value+scan.FormatPosition(one.Pos, w.file))
 	}
 	if c.InterNode != "" {
 		texts = append(texts, interNode+" "+c.InterNode)
@@ -50,13 +51,13 @@ func choicesObject(c hostir.Choices) schedule.Object {
 
 func (p *parser) autoLine() {
 	a := &hostir.Auto{}
-	if p.acceptWord("given") {
-		for more := true; more && p.err == nil; more = p.accept(",") {
+	if p.AcceptWord("given") {
+		for more := true; more && p.Err == nil; more = p.Accept(",") {
 			a.Given = append(a.Given, schedule.Path(p.path()))
 		}
 	}
-	if p.acceptWord("by") {
-		a.Basis = p.quoted()
+	if p.AcceptWord("by") {
+		a.Basis = p.Quoted()
 	}
 	p.end()
 	p.program.Auto = a
@@ -64,25 +65,25 @@ func (p *parser) autoLine() {
 
 // path takes the communication and the field of a choice: "all.via", "streams".
 func (p *parser) path() (of, field string) {
-	field = p.name("a choice")
-	if p.accept(".") {
-		return field, p.name("a choice")
+	field = p.Name("a choice")
+	if p.Accept(".") {
+		return field, p.Name("a choice")
 	}
 	return "", field
 }
 
 func (p *parser) choicesLine() {
 	c := &p.program.Choices
-	for more := p.peek() != ""; more && p.err == nil; more = p.accept(",") {
-		at := p.at
-		if p.acceptSpelling(interNode) {
-			c.InterNode = p.spelling("a transport")
+	for more := p.Peek() != ""; more && p.Err == nil; more = p.Accept(",") {
+		at := p.At
+		if p.AcceptSpelling(interNode) {
+			c.InterNode = p.Spelling("a transport")
 			continue
 		}
 		of, name := p.path()
 		switch field, ok := schedule.Named(name); {
 		case !ok || (field.Scope == schedule.Program) != (of == ""):
-			p.failAt(at, "%q is no choice", schedule.Path(of, name))
+			p.FailAt(at, "%q is no choice", schedule.Path(of, name))
 		default:
 			p.choice(of, field)
 		}
@@ -93,10 +94,10 @@ func (p *parser) choicesLine() {
 // choice takes the value of a field, and its place in the spec.
 func (p *parser) choice(of string, field schedule.Field) {
 	var value string
-	if at := p.at; field.IsNumber() && p.peek() == "" {
-		value = strconv.FormatInt(p.integer(), 10)
-	} else if value = p.spelling("a choice"); !field.Can(value) {
-		p.failAt(at, "%s cannot be %q", schedule.Path(of, field.Name), value)
+	if at := p.At; field.IsNumber() && p.Peek() == "" {
+		value = strconv.FormatInt(p.Integer(), 10)
+	} else if value = p.Spelling("a choice"); !field.Can(value) {
+		p.FailAt(at, "%s cannot be %q", schedule.Path(of, field.Name), value)
 	}
-	p.program.Choices.Put(schedule.Choice{Of: of, Field: field.Name, Value: value, Pos: p.position(p.program.File)})
+	p.program.Choices.Put(schedule.Choice{Of: of, Field: field.Name, Value: value, Pos: p.Position(p.program.File)})
 }

@@ -116,7 +116,7 @@ func (g *generator) extent() domain.Extent {
 }
 
 func (g *generator) makeTensor(i int) *hostir.Tensor {
-	t := &hostir.Tensor{Name: fmt.Sprintf("axis%d", i), DType: domain.DTypes[g.IntN(3)], Role: hostir.Role(g.IntN(4)), Pos: g.pos()}
+	t := &hostir.Tensor{Name: fmt.Sprintf("axis%d", i), DType: domain.DTypes[g.IntN(3)], Role: hostir.Role(g.IntN(4)), Axes: []domain.Axis{}, Pos: g.pos()}
 	if i == 0 {
 		t.Name, t.Role = "axis", hostir.Input // a name that is a keyword elsewhere
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/scan"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -19,7 +20,7 @@ func Parse(filename, text string) (*hostir.Program, error) {
 	for line := range strings.Lines(text) {
 		number++
 		line = strings.TrimRight(line, " \t\r\n")
-		p.scanner = &scanner{pos: diag.Pos{File: filename, Line: number}, text: line}
+		p.Line = &scan.Line{Pos: diag.Pos{File: filename, Line: number}, Text: line}
 		switch {
 		case strings.HasPrefix(strings.TrimSpace(line), "#"):
 		case line == "":
@@ -33,7 +34,7 @@ func Parse(filename, text string) (*hostir.Program, error) {
 		default:
 			p.bodyLine()
 		}
-		p.report(p.err)
+		p.report(p.Err)
 	}
 	p.named()
 	p.finish()
@@ -44,17 +45,17 @@ func Parse(filename, text string) (*hostir.Program, error) {
 }
 
 type parser struct {
-	*scanner // of the current line
-	file     string
-	program  *hostir.Program // under way
-	start    int             // its first line
-	inHeader bool
-	errors   diag.List
-	params   map[string]int64
-	meshes   map[string]*domain.Mesh
-	tensors  map[string]*hostir.Tensor
-	blocks   []*[]hostir.Stmt // the statement list open at each depth
-	lines    map[hostir.Stmt]diag.Pos
+	*scan.Line // of the current line
+	file       string
+	program    *hostir.Program // under way
+	start      int             // its first line
+	inHeader   bool
+	errors     diag.List
+	params     map[string]int64
+	meshes     map[string]*domain.Mesh
+	tensors    map[string]*hostir.Tensor
+	blocks     []*[]hostir.Stmt // the statement list open at each depth
+	lines      map[hostir.Stmt]diag.Pos
 }
 
 // begin starts a program behind a line of the text.
@@ -84,8 +85,8 @@ func (p *parser) report(d *diag.Diagnostic) {
 }
 
 func (p *parser) headerLine() {
-	at := p.at
-	switch word := p.name("a header line"); word {
+	at := p.At
+	switch word := p.Name("a header line"); word {
 	case "program":
 		p.programLine()
 	case "param":
@@ -93,7 +94,7 @@ func (p *parser) headerLine() {
 	case "mesh":
 		p.meshLine()
 	case "streams":
-		p.program.Streams = p.small()
+		p.program.Streams = p.Small()
 		p.end()
 	case "choices":
 		p.choicesLine()
@@ -104,51 +105,56 @@ func (p *parser) headerLine() {
 	case "reference":
 		p.referenceLine()
 	default:
-		p.failAt(at, "%q starts no header line; an empty line ends the header", word)
+		p.FailAt(at, "%q starts no header line; an empty line ends the header", word)
 	}
 }
 
-func (p *parser) end() { p.trailer(p.program.File) }
+// trailer takes the position and the note that end a line.
+func (p *parser) trailer() hostir.Info {
+	return hostir.Info{Pos: p.Position(p.program.File), Note: p.Note()}
+}
+
+func (p *parser) end() { p.trailer() }
 
 func (p *parser) programLine() {
-	p.program.Name = p.spelling("the program")
-	p.keyword("from")
-	p.program.File = p.quoted()
+	p.program.Name = p.Spelling("the program")
+	p.Keyword("from")
+	p.program.File = p.Quoted()
 	p.end()
 }
 
 func (p *parser) paramLine() {
-	at := p.at
-	param := hostir.Param{Name: p.name("a parameter")}
-	p.expect("=")
-	param.Value = p.integer()
+	at := p.At
+	param := hostir.Param{Name: p.Name("a parameter")}
+	p.Expect("=")
+	param.Value = p.Integer()
 	p.end()
 	if _, twice := p.params[param.Name]; twice {
-		p.failAt(at, "parameter %s is there twice", param.Name)
+		p.FailAt(at, "parameter %s is there twice", param.Name)
 	}
 	p.params[param.Name] = param.Value
 	p.program.Params = append(p.program.Params, param)
 }
 
 func (p *parser) meshLine() {
-	m := &domain.Mesh{Name: p.name("a mesh")}
-	p.expect(":")
+	m := &domain.Mesh{Name: p.Name("a mesh")}
+	p.Expect(":")
 	size := int64(1)
-	for p.err == nil && p.peek() != "ranks" {
-		axis := domain.MeshAxis{Name: p.name("a mesh axis")}
-		p.expect("=")
+	for p.Err == nil && p.Peek() != "ranks" {
+		axis := domain.MeshAxis{Name: p.Name("a mesh axis")}
+		p.Expect("=")
 		axis.Extent = p.extent(",")
-		p.expect(",")
+		p.Expect(",")
 		m.Axes = append(m.Axes, axis)
 		size *= axis.Extent.Size
 	}
-	p.keyword("ranks")
-	for p.skipSpace(); p.err == nil && p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9'; p.skipSpace() {
+	p.Keyword("ranks")
+	for p.SkipSpace(); p.Err == nil && p.At < len(p.Text) && p.Text[p.At] >= '0' && p.Text[p.At] <= '9'; p.SkipSpace() {
 		p.rankRange(m)
 	}
 	p.end()
-	if p.err == nil && int64(len(m.Ranks)) != size {
-		p.fail("mesh %s has %d ranks, and its axes hold %d", m.Name, len(m.Ranks), size)
+	if p.Err == nil && int64(len(m.Ranks)) != size {
+		p.Fail("mesh %s has %d ranks, and its axes hold %d", m.Name, len(m.Ranks), size)
 	}
 	p.meshes[m.Name] = m
 	p.program.Meshes = append(p.program.Meshes, m)
@@ -158,14 +164,14 @@ func (p *parser) meshLine() {
 const maxRanks = 1 << 16
 
 func (p *parser) rankRange(m *domain.Mesh) {
-	at := p.at
-	first := p.small()
+	at := p.At
+	first := p.Small()
 	last := first
-	if p.accept("..") {
-		last = p.small()
+	if p.Accept("..") {
+		last = p.Small()
 	}
 	if last < first || last-first >= maxRanks {
-		p.failAt(at, "%d..%d is no range of ranks", first, last)
+		p.FailAt(at, "%d..%d is no range of ranks", first, last)
 		return
 	}
 	for r := first; r <= last; r++ {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/scan"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -13,15 +14,15 @@ import (
 func (p *parser) arguments(fields []hostir.Field) {
 	first := true
 	for i, f := range fields {
-		at, follows := p.at, !first && !f.Joined
-		if f.Optional && (follows && !p.accept(",") || !p.begins(f, fields[i+1:])) {
-			p.at = at
+		at, follows := p.At, !first && !f.Joined
+		if f.Optional && (follows && !p.Accept(",") || !p.begins(f, fields[i+1:])) {
+			p.At = at
 			continue
 		} else if follows && !f.Optional {
-			p.expect(",")
+			p.Expect(",")
 		}
 		if _, choice := f.Value.(*bool); f.Word != "" && !choice {
-			p.keyword(f.Word)
+			p.Keyword(f.Word)
 		}
 		p.value(f, fields[i+1:])
 		first = false
@@ -43,18 +44,18 @@ func (p *parser) startsOne(of []hostir.Field) bool {
 
 // starts reports whether a word comes next as one of its own, not as a tensor's name.
 func (p *parser) starts(words string) bool {
-	at := p.at
+	at := p.At
 	word, _, _ := strings.Cut(words, " ")
-	is := p.acceptWord(word) && !p.startsArgumentEnd()
-	p.at = at
+	is := p.AcceptWord(word) && !p.startsArgumentEnd()
+	p.At = at
 	return is
 }
 
 // startsArgumentEnd reports whether an argument ends here, so that the word before
 // was a tensor's name and not a keyword.
 func (p *parser) startsArgumentEnd() bool {
-	p.skipSpace()
-	return p.at >= len(p.text) || p.text[p.at] == ',' || p.text[p.at] == ')'
+	p.SkipSpace()
+	return p.At >= len(p.Text) || p.Text[p.At] == ',' || p.Text[p.At] == ')'
 }
 
 // What the strings of some types can be.
@@ -80,11 +81,11 @@ func (p *parser) value(f hostir.Field, rest []hostir.Field) {
 	case *bool:
 		p.either(v, f.Word)
 	case *int:
-		*v = p.small()
+		*v = p.Small()
 	case *int64:
-		*v = int64(p.small())
+		*v = int64(p.Small())
 	case *expr.Expr:
-		*v = p.expression(",)")
+		*v = p.Expression(",)")
 	case *domain.Extent:
 		*v = p.extent(",)")
 	case *hostir.StreamRef:
@@ -98,7 +99,7 @@ func (p *parser) value(f hostir.Field, rest []hostir.Field) {
 	case *[]string:
 		*v = list(p, rest, func() string { return p.nameOf(f) })
 	case *[]int:
-		*v = p.axes()
+		*v = scan.List(p.Line, p.Small)
 	}
 }
 
@@ -108,54 +109,54 @@ func (p *parser) nameOf(f hostir.Field) string {
 	case "fn", "reduce":
 		return p.functionName()
 	case "axis":
-		return p.name("a mesh axis")
+		return p.Name("a mesh axis")
 	default:
-		return p.name("a communication")
+		return p.Name("a communication")
 	}
 }
 
 // functionName takes the spelling of a function: "gelu", "scale(0.125)".
 func (p *parser) functionName() string {
-	fn := p.name("a function")
-	if !p.accept("(") {
+	fn := p.Name("a function")
+	if !p.Accept("(") {
 		return fn
 	}
-	constant, _ := p.until(")")
-	p.expect(")")
+	constant, _ := p.Until(")")
+	p.Expect(")")
 	return fn + "(" + constant + ")"
 }
 
 // oneOf takes one of some strings.
 func oneOf[T ~string](p *parser, what string, list []T) T {
 	for _, v := range list {
-		if p.acceptSpelling(string(v)) {
+		if p.AcceptSpelling(string(v)) {
 			return v
 		}
 	}
-	p.fail("%q is no %s", p.word("-"), what)
+	p.Fail("%q is no %s", p.Word("-"), what)
 	return ""
 }
 
 // either takes the word for true, or the one for false.
 func (p *parser) either(v *bool, words string) {
 	yes, no, both := strings.Cut(words, "|")
-	text, at := p.until(",)")
+	text, at := p.Until(",)")
 	switch *v = text == yes; {
 	case *v || both && text == no:
 	case both:
-		p.failAt(at, "%q is neither %s nor %s", text, yes, no)
+		p.FailAt(at, "%q is neither %s nor %s", text, yes, no)
 	default:
-		p.failAt(at, "%q stands where %q should", text, yes)
+		p.FailAt(at, "%q stands where %q should", text, yes)
 	}
 }
 
 // list takes what stands between commas, up to a word of a field that may follow.
 func list[T any](p *parser, rest []hostir.Field, element func() T) []T {
 	all := []T{element()}
-	for p.err == nil {
-		at := p.at
-		if !p.accept(",") || p.startsOne(rest) {
-			p.at = at
+	for p.Err == nil {
+		at := p.At
+		if !p.Accept(",") || p.startsOne(rest) {
+			p.At = at
 			break
 		}
 		all = append(all, element())
@@ -165,12 +166,12 @@ func list[T any](p *parser, rest []hostir.Field, element func() T) []T {
 
 // fused parses a kernel's name and its operands.
 func (p *parser) fused(s *hostir.Fused) {
-	s.Kernel = p.name("a kernel")
-	for p.err == nil && p.accept(",") {
-		name := p.peek()
+	s.Kernel = p.Name("a kernel")
+	for p.Err == nil && p.Accept(",") {
+		name := p.Peek()
 		s.In = append(s.In, p.tensor())
-		if p.acceptWord("as") {
-			name = p.name("an operand")
+		if p.AcceptWord("as") {
+			name = p.Name("an operand")
 		}
 		s.Names = append(s.Names, name)
 	}
@@ -178,11 +179,11 @@ func (p *parser) fused(s *hostir.Fused) {
 
 // body parses what a fused kernel computes: ": G = silu(Zg), A = mul(G, Zu)".
 func (p *parser) body(s *hostir.Fused) {
-	p.expect(":")
-	text, at := p.until("@#")
+	p.Expect(":")
+	text, at := p.Until("@#")
 	body, ok := domain.ParseBody(text, s.Names)
 	if !ok {
-		p.failAt(at, "%q is no list of operations on %s", text, strings.Join(s.Names, ", "))
+		p.FailAt(at, "%q is no list of operations on %s", text, strings.Join(s.Names, ", "))
 	}
 	s.Body = body
 }

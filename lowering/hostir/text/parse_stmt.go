@@ -2,6 +2,7 @@ package text
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -10,23 +11,23 @@ import (
 
 // bodyLine parses one statement and puts it where its indentation says.
 func (p *parser) bodyLine() {
-	spaces := len(p.text) - len(strings.TrimLeft(p.text, " "))
+	spaces := len(p.Text) - len(strings.TrimLeft(p.Text, " "))
 	depth := spaces / 2
 	if spaces%2 != 0 || depth >= len(p.blocks) {
-		p.failAt(spaces, "the indentation fits no open For or If")
+		p.FailAt(spaces, "the indentation fits no open For or If")
 		return
 	}
 	p.blocks = p.blocks[:depth+1]
-	if p.peek() == "Else" {
+	if p.Peek() == "Else" {
 		p.elseLine(depth)
 		return
 	}
 	s := p.statement()
-	if s == nil || p.err != nil {
+	if s == nil || p.Err != nil {
 		return
 	}
-	*s.Meta() = p.trailer(p.program.File)
-	p.lines[s] = diag.Pos{File: p.file, Line: p.pos.Line, Col: spaces + 1}
+	*s.Meta() = p.trailer()
+	p.lines[s] = diag.Pos{File: p.file, Line: p.Pos.Line, Col: spaces + 1}
 	*p.blocks[depth] = append(*p.blocks[depth], s)
 	if bodies := hostir.Bodies(s); len(bodies) > 0 {
 		p.blocks = append(p.blocks, bodies[0])
@@ -34,9 +35,9 @@ func (p *parser) bodyLine() {
 }
 
 func (p *parser) elseLine(depth int) {
-	at := p.at
-	p.keyword("Else")
-	p.expect(":")
+	at := p.At
+	p.Keyword("Else")
+	p.Expect(":")
 	p.end()
 	block := *p.blocks[depth]
 	if len(block) > 0 {
@@ -45,32 +46,32 @@ func (p *parser) elseLine(depth int) {
 			return
 		}
 	}
-	p.failAt(at, "Else stands after no If")
+	p.FailAt(at, "Else stands after no If")
 }
 
 // statement parses up to the position and note.
 func (p *parser) statement() hostir.Stmt {
-	at := p.at
-	names := []string{p.name("a statement")}
-	for p.accept(",") {
-		names = append(names, p.name("a tensor"))
+	at := p.At
+	names := []string{p.Name("a statement")}
+	for p.Accept(",") {
+		names = append(names, p.Name("a tensor"))
 	}
-	if p.accept("=") {
+	if p.Accept("=") {
 		return p.assignment(names, at)
 	}
 	switch names[0] {
 	case "For":
 		return p.forLine()
 	case "If":
-		s := &hostir.If{Cond: p.expression(":")}
-		p.expect(":")
+		s := &hostir.If{Cond: p.Expression(":")}
+		p.Expect(":")
 		return s
 	case "SetCurrentStream":
 		return p.call(&SetCurrentStream{})
 	}
 	s := hostir.New(names[0])
 	if s == nil || target(s) != nil {
-		p.failAt(at, "%q is no statement", names[0])
+		p.FailAt(at, "%q is no statement", names[0])
 		return nil
 	}
 	return p.call(s)
@@ -88,11 +89,11 @@ func target(s hostir.Stmt) any {
 
 // assignment parses what stands right of "name =", or "name, name =".
 func (p *parser) assignment(names []string, namesAt int) hostir.Stmt {
-	p.skipSpace()
-	at := p.at
-	s := hostir.New(p.name("a statement"))
+	p.SkipSpace()
+	at := p.At
+	s := hostir.New(p.Name("a statement"))
 	if s == nil {
-		p.failAt(at, "%q is no statement", p.text[at:p.at])
+		p.FailAt(at, "%q is no statement", p.Text[at:p.At])
 		return nil
 	}
 	_, current := s.(*hostir.GetCurrentStream)
@@ -108,13 +109,13 @@ func (p *parser) assignment(names []string, namesAt int) hostir.Stmt {
 		*v = names[0]
 	default:
 		if !current {
-			p.failAt(at, "%q is no statement", hostir.Op(s))
+			p.FailAt(at, "%q is no statement", hostir.Op(s))
 		}
 	}
 	if len(names) > 1 {
-		p.failAt(namesAt, "%s has one result", hostir.Op(s))
+		p.FailAt(namesAt, "%s has one result", hostir.Op(s))
 	} else if current && names[0] != hostir.Caller {
-		p.failAt(at, "the stream that a program is called with is %s", hostir.Caller)
+		p.FailAt(at, "the stream that a program is called with is %s", hostir.Caller)
 	}
 	return p.call(s)
 }
@@ -125,69 +126,65 @@ func (p *parser) call(s hostir.Stmt) hostir.Stmt {
 		return s
 	}
 	fused, isFused := s.(*hostir.Fused)
-	p.expect("(")
+	p.Expect("(")
 	if isFused {
 		p.fused(fused)
 	} else {
 		p.arguments(slices.DeleteFunc(hostir.Fields(s), func(f hostir.Field) bool { return f.Target }))
 	}
-	p.expect(")")
+	p.Expect(")")
 	if isFused {
 		p.body(fused)
 	} else if len(hostir.Bodies(s)) > 0 {
-		p.expect(":")
+		p.Expect(":")
 	}
 	return s
 }
 
 func (p *parser) forLine() hostir.Stmt {
-	s := &hostir.For{Var: p.name("a loop variable")}
-	p.keyword("in")
+	s := &hostir.For{Var: p.Name("a loop variable")}
+	p.Keyword("in")
 	s.First = p.first()
 	s.Count = p.extent(":")
-	p.expect(":")
+	p.Expect(":")
 	return s
 }
 
 // first takes "1.." in front of the count of a loop that leaves out iteration 0.
 func (p *parser) first() int64 {
-	p.skipSpace()
-	digits := p.at
-	for digits < len(p.text) && isDigit(p.text[digits]) {
-		digits++
-	}
-	if digits == p.at || !strings.HasPrefix(p.text[digits:], "..") {
+	before, _, ok := strings.Cut(p.Text[p.At:], "..")
+	n, err := strconv.ParseInt(strings.TrimSpace(before), 10, 32)
+	if !ok || err != nil {
 		return 0
 	}
-	n := int64(p.small())
-	p.expect("..")
+	p.At += len(before) + len("..")
 	return n
 }
 
 func (p *parser) stream() hostir.StreamRef {
-	p.skipSpace()
-	at := p.at
-	word := p.name("a stream")
+	p.SkipSpace()
+	at := p.At
+	word := p.Name("a stream")
 	if word == "worker" && !p.startsArgumentEnd() {
-		return hostir.StreamRef{Index: p.expression(")")}
+		return hostir.StreamRef{Index: p.Expression(")")}
 	}
 	if word != hostir.Caller && word != hostir.CopyStream {
-		p.failAt(at, "there is no stream %q: streams are %s, %s and worker with an index", word, hostir.Caller, hostir.CopyStream)
+		p.FailAt(at, "there is no stream %q: streams are %s, %s and worker with an index", word, hostir.Caller, hostir.CopyStream)
 	}
 	return hostir.StreamRef{Copies: word == hostir.CopyStream}
 }
 
 // tensor takes the name of a declared tensor.
 func (p *parser) tensor() *hostir.Tensor {
-	p.skipSpace()
-	at := p.at
-	return p.lookup(p.name("a tensor"), at)
+	p.SkipSpace()
+	at := p.At
+	return p.lookup(p.Name("a tensor"), at)
 }
 
 func (p *parser) lookup(name string, at int) *hostir.Tensor {
 	t := p.tensors[name]
 	if t == nil {
-		p.failAt(at, "tensor %q is not declared", name)
+		p.FailAt(at, "tensor %q is not declared", name)
 	}
 	return t
 }

@@ -7,29 +7,30 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/scan"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 func (p *parser) tensorLine() {
-	at := p.at
-	t := &hostir.Tensor{Name: p.name("a tensor")}
-	p.expect(":")
+	at := p.At
+	t := &hostir.Tensor{Name: p.Name("a tensor")}
+	p.Expect(":")
 	t.DType = p.dtype()
-	t.Axes = p.domainAxes()
-	for p.err == nil && p.accept(",") {
+	t.Axes = scan.List(p.Line, p.axis)
+	for p.Err == nil && p.Accept(",") {
 		p.tensorAttribute(t)
 	}
-	t.Pos = p.trailer(p.program.File).Pos
+	t.Pos = p.trailer().Pos
 	if p.tensors[t.Name] != nil {
-		p.failAt(at, "tensor %s is declared twice", t.Name)
+		p.FailAt(at, "tensor %s is declared twice", t.Name)
 	}
 	p.tensors[t.Name] = t
 	p.program.Tensors = append(p.program.Tensors, t)
 }
 
 func (p *parser) tensorAttribute(t *hostir.Tensor) {
-	at := p.at
-	switch word := p.name("a role or attribute"); word {
+	at := p.At
+	switch word := p.Name("a role or attribute"); word {
 	case "mesh":
 		t.Mesh = p.mesh()
 	case "temp":
@@ -41,7 +42,7 @@ func (p *parser) tensorAttribute(t *hostir.Tensor) {
 	case "view":
 		t.Role = hostir.View
 	case "layout":
-		t.Layout = p.axes()
+		t.Layout = scan.List(p.Line, p.Small)
 	case "inferred":
 		t.Inferred = true
 	case "tolerance":
@@ -49,53 +50,40 @@ func (p *parser) tensorAttribute(t *hostir.Tensor) {
 	case "deviation":
 		t.Deviation = p.decimal()
 	default:
-		p.failAt(at, "%q is no attribute of a tensor", word)
+		p.FailAt(at, "%q is no attribute of a tensor", word)
 	}
 }
 
 // decimal takes a number up to the next comma or position.
 func (p *parser) decimal() float64 {
-	text, at := p.until(", @")
+	text, at := p.Until(", @")
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		p.failAt(at, "%q is no number", text)
+		p.FailAt(at, "%q is no number", text)
 	}
 	return v
 }
 
 func (p *parser) dtype() domain.DType {
-	at := p.at
-	word := p.name("an element type")
+	at := p.At
+	word := p.Name("an element type")
 	for _, t := range domain.DTypes {
 		if word == string(t) {
 			return t
 		}
 	}
-	p.failAt(at, "%q is no element type", word)
+	p.FailAt(at, "%q is no element type", word)
 	return ""
 }
 
 func (p *parser) mesh() *domain.Mesh {
-	at := p.at
-	word := p.name("a mesh")
+	at := p.At
+	word := p.Name("a mesh")
 	m := p.meshes[word]
 	if m == nil {
-		p.failAt(at, "there is no mesh %q", word)
+		p.FailAt(at, "there is no mesh %q", word)
 	}
 	return m
-}
-
-// domainAxes takes "[S, DIDx(D), M/(S*D), K]".
-func (p *parser) domainAxes() []domain.Axis {
-	var list []domain.Axis
-	p.expect("[")
-	for p.err == nil && !p.accept("]") {
-		if len(list) > 0 {
-			p.expect(",")
-		}
-		list = append(list, p.axis())
-	}
-	return list
 }
 
 var axisKinds = map[string]domain.Axis{
@@ -105,12 +93,12 @@ var axisKinds = map[string]domain.Axis{
 }
 
 func (p *parser) axis() domain.Axis {
-	word := p.peek()
+	word := p.Peek()
 	axis, special := axisKinds[word]
-	if special && strings.HasPrefix(p.text[p.at+len(word):], "(") {
-		p.at += len(word) + 1
+	if special && strings.HasPrefix(p.Text[p.At+len(word):], "(") {
+		p.At += len(word) + 1
 		axis.Extent = p.extent(")")
-		p.expect(")")
+		p.Expect(")")
 		return axis
 	}
 	return domain.Axis{Extent: p.extent(",]")}
@@ -118,12 +106,12 @@ func (p *parser) axis() domain.Axis {
 
 // extent takes an expression over the parameters; a plain number keeps no text.
 func (p *parser) extent(stops string) domain.Extent {
-	if p.err != nil {
+	if p.Err != nil {
 		return domain.Extent{}
 	}
-	text, at := p.until(stops)
-	e := p.parseExpr(text, at)
-	if p.err != nil {
+	text, at := p.Until(stops)
+	e := p.ParseExpr(text, at)
+	if p.Err != nil {
 		return domain.Extent{}
 	}
 	size, err := expr.Eval(e, func(name string) (int64, bool) {
@@ -131,7 +119,7 @@ func (p *parser) extent(stops string) domain.Extent {
 		return v, ok
 	})
 	if err != nil {
-		p.failAt(at, "%s", err.Error())
+		p.FailAt(at, "%s", err.Error())
 	}
 	if _, plain := e.(expr.Int); plain {
 		text = ""
@@ -139,56 +127,43 @@ func (p *parser) extent(stops string) domain.Extent {
 	return domain.Extent{Text: text, Size: size}
 }
 
-// extents takes "[S, M/S]".
-func (p *parser) extents() []domain.Extent {
-	list := []domain.Extent{}
-	p.expect("[")
-	for p.err == nil && !p.accept("]") {
-		if len(list) > 0 {
-			p.expect(",")
-		}
-		list = append(list, p.extent(",]"))
-	}
-	return list
-}
-
 // withAxis are the operations of the model with an axis.
 var withAxis = []string{"reduce", "broadcast", "slice", "concat"}
 
 func (p *parser) referenceLine() {
-	op := hostir.RefOp{Out: p.name("a tensor")}
-	p.expect("=")
-	op.Kind = p.name("an operation")
-	p.expect("(")
+	op := hostir.RefOp{Out: p.Name("a tensor")}
+	p.Expect("=")
+	op.Kind = p.Name("an operation")
+	p.Expect("(")
 	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" {
 		op.Fn = p.functionName()
-		p.expect(",")
+		p.Expect(",")
 	}
-	for more := op.Kind != "positions"; more && p.err == nil; more = p.accept(",") {
-		at := p.at
-		switch word := p.name("a tensor"); {
+	for more := op.Kind != "positions"; more && p.Err == nil; more = p.Accept(",") {
+		at := p.At
+		switch word := p.Name("a tensor"); {
 		case len(op.In) == 0 && !p.startsArgumentEnd():
-			p.failAt(at, "%q is no operand", word)
+			p.FailAt(at, "%q is no operand", word)
 		case word == "axis" && slices.Contains(withAxis, op.Kind) && !p.startsArgumentEnd():
-			op.Axis = p.small()
+			op.Axis = p.Small()
 		case word == "start" && op.Kind == "slice" && !p.startsArgumentEnd():
 			op.Start = p.extent(")")
 		case word == "perm" && op.Kind == "permute" && !p.startsArgumentEnd():
-			op.Perm = p.axes()
+			op.Perm = scan.List(p.Line, p.Small)
 		default:
 			op.In = append(op.In, word)
 		}
 	}
-	p.expect(")")
-	p.expect(",")
-	p.keyword("shape")
-	op.Shape = p.extents()
-	p.expect(",")
+	p.Expect(")")
+	p.Expect(",")
+	p.Keyword("shape")
+	op.Shape = scan.List(p.Line, func() domain.Extent { return p.extent(",]") })
+	p.Expect(",")
 	op.DType = p.dtype()
-	if p.accept(",") {
-		p.keyword("of")
-		op.Whole = p.quoted()
+	if p.Accept(",") {
+		p.Keyword("of")
+		op.Whole = p.Quoted()
 	}
-	op.Pos = p.trailer(p.program.File).Pos
+	op.Pos = p.trailer().Pos
 	p.program.Reference = append(p.program.Reference, op)
 }

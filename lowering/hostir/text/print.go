@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/scan"
 )
 
 // Print gives the text form of a program: a header that declares everything the
@@ -66,10 +66,10 @@ func (w *printer) header(p *hostir.Program) {
 		fmt.Fprintf(&w.out, "auto%s\n", formatAuto(p.Auto))
 	}
 	for _, t := range p.Tensors {
-		fmt.Fprintf(&w.out, "tensor %s: %s%s\n", t.Name, formatTensor(t), w.position(t.Pos))
+		fmt.Fprintf(&w.out, "tensor %s: %s%s\n", t.Name, formatTensor(t), scan.FormatPosition(t.Pos, w.file))
 	}
 	for _, op := range p.Reference {
-		fmt.Fprintf(&w.out, "reference %s%s\n", formatRefOp(op), w.position(op.Pos))
+		fmt.Fprintf(&w.out, "reference %s%s\n", formatRefOp(op), scan.FormatPosition(op.Pos, w.file))
 	}
 }
 
@@ -94,26 +94,9 @@ func (w *printer) block(body []hostir.Stmt, depth int) {
 func (w *printer) line(depth int, text string, info *hostir.Info) {
 	w.out.WriteString(strings.Repeat("  ", depth))
 	w.out.WriteString(text)
-	w.out.WriteString(w.position(info.Pos))
+	w.out.WriteString(scan.FormatPosition(info.Pos, w.file))
 	if info.Note != "" {
 		w.out.WriteString("  # " + strings.Join(strings.Fields(info.Note), " "))
 	}
 	w.out.WriteByte('\n')
-}
-
-// position prints " @line:col", with the file's name before it where that is not
-// the program's own file.
-func (w *printer) position(pos diag.Pos) string {
-	if !pos.IsValid() {
-		return ""
-	}
-	text := " @"
-	if pos.File != w.file {
-		text += strconv.Quote(pos.File) + ":"
-	}
-	text += strconv.Itoa(pos.Line)
-	if pos.Col > 0 {
-		text += ":" + strconv.Itoa(pos.Col)
-	}
-	return text
 }

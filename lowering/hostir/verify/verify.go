@@ -8,6 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/scan"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -109,7 +110,7 @@ func (v *verifier) breach(pos diag.Pos, invariant, format string, args ...any) {
 func (v *verifier) names() {
 	seen := map[string]string{"rank": "the scalar rank"}
 	take := func(pos diag.Pos, name, what string) {
-		if !text.IsName(name) {
+		if !scan.IsName(name) {
 			v.breach(pos, "names", "%q, the name of %s, is no identifier", name, what)
 		}
 		if other, taken := seen[name]; taken && other != what {
