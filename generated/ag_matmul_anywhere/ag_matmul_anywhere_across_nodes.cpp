@@ -148,10 +148,6 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t from = (rank + s) % D;
-
-    // Step 0 is the local shard.
-    const bf16* A_s = s == 0 ? A : A_all_ + from * kShardM * K;  // [kShardM, K]
-
     if (s != 0) {
       if (peers_.is_ipc_peer(from)) {
         HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[s], 0), kWaitReceive);
@@ -159,6 +155,9 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
 
       HG_CHECK(cudaStreamWaitEvent(compute, exchange_done_[s], 0), kWaitExchange);
     }
+
+    // Step 0 is the local shard.
+    const bf16* A_s = s == 0 ? A : A_all_ + from * kShardM * K;  // [kShardM, K]
 
     gemm(context_, C_plan_, A_s, B, C + from * kShardM * N, workspaces_[s % kComputeStreams], compute,
          kMatmulC);

@@ -95,16 +95,16 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < D; ++s) {
     const int64_t slice = (D + rank - s) % D;
     for (int64_t c = 0; c < 2; ++c) {
-      // Step 0 is the local shard.
-      // [kChunkM, K]
-      const bf16* A_s_c = s == 0 ? A + c * kChunkM * K : A_all_ + slice * kShardM * K + c * kChunkM * K;
-
       if (s != 0) {
         HG_CHECK(driver_.cuStreamWaitValue32(caller, A_all_ipc.done((s - 1) * 2 + c), A_all_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReceive);
         HG_CHECK(cudaEventRecord(wait_receive_[(s - 1) * 2 + c], caller), kWaitReceive);
       }
+
+      // Step 0 is the local shard.
+      // [kChunkM, K]
+      const bf16* A_s_c = s == 0 ? A + c * kChunkM * K : A_all_ + slice * kShardM * K + c * kChunkM * K;
 
       // The last shard goes no further.
       if (s != D - 1) {

@@ -163,12 +163,6 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 1; s < 2 * D + 1; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s / 2) % D;
-
-    // Step 0 is the local shard.
-    // [1, kChunkM, K]
-    const bf16* G_s_c =
-        s / 2 % D == 0 ? X + s % 2 * kChunkM * K : U_ + to * kShardM * K + s % 2 * kChunkM * K;
-
     if (s / 2 % D != 0) {
       HG_CHECK(
           driver_.cuStreamWaitValue32(compute, U_ipc.done(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -177,6 +171,11 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
 
     bf16* Zg_s_c = Zg_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
+
+    // Step 0 is the local shard.
+    // [1, kChunkM, K]
+    const bf16* G_s_c =
+        s / 2 % D == 0 ? X + s % 2 * kChunkM * K : U_ + to * kShardM * K + s % 2 * kChunkM * K;
 
     gemm(context_, Zg_plan_, G_s_c, Wg, Zg_s_c, workspaces_[s % kComputeStreams], compute, kMatmulZg);
     bf16* Zu_s_c = Zu_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]

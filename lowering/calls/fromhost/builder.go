@@ -30,9 +30,7 @@ type builder struct {
 	named       []*repeated          // the repeats in scope, innermost last
 
 	buffers   map[*hostir.Tensor]*buffer
-	variables map[*hostir.Tensor]string    // names of tensors, given once
-	split     map[*hostir.Tensor]bool      // views that both sides of an If around make: they have a name outside
-	keep      []map[*hostir.Tensor]*buffer // their memory on the sides at hand
+	variables map[*hostir.Tensor]string // names of tensors, given once
 	meshes    map[*domain.Mesh]string
 	teams     map[teamKey]string
 	guards    map[string]string // by the ranks
@@ -49,6 +47,7 @@ type builder struct {
 	kept       string        // the note of a statement that became nothing
 	skip       int           // statements that the one at hand has taken with it
 	declared   []*hostir.Tensor
+	views      []calls.Stmt // declarations of views that the statement at hand is the first to name
 	current    calls.Stream // that the statement at hand runs on
 	group      *transfer    // the open group of communications
 	sum        string       // the variable of the peer-read sum at hand; empty outside of one
@@ -78,7 +77,7 @@ func newBuilder(p *hostir.Program, reserved []string) *builder {
 		scope: &extents.Scope{Values: map[string]int64{}, Names: map[string]string{}}, limited: limited(p.Body),
 		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[shareKey]*share{},
 		copies: map[*hostir.Tensor]extents.Quantity{}, buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
-		split: map[*hostir.Tensor]bool{}, meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{},
+		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{},
 		guards: map[string]string{}, handles: map[string]*transfer{},
 		coordinates: map[string]string{}, placed: map[string]expr.Expr{}, peersAt: map[string]peer{},
 		kernels: map[string]string{}, labels: map[string]string{}, current: calls.Stream{Name: calls.Caller},

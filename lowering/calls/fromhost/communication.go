@@ -115,7 +115,7 @@ var reductions = []string{"sum", "max", "min", "prod"}
 func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*calls.NcclCall, error) {
 	form, ok := collectives[s.Type]
 	if !ok {
-		return nil, internalError(s.Pos, hostir.Op(s), "unknown type %q", s.Type)
+		return nil, internalError(s, "unknown type %q", s.Type)
 	}
 	count := in.elements()
 	if form.countsOut {
@@ -130,7 +130,7 @@ func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*calls.N
 	}
 	if form.rooted {
 		if s.Root == nil {
-			return nil, internalError(s.Pos, hostir.Op(s), "there is no root")
+			return nil, internalError(s, "there is no root")
 		}
 		call.Root = b.index(s.Root)
 		call.InPlace = s.Type == hostir.BroadcastComm && !covers(s.Out.Mesh, s.Mesh)
@@ -200,10 +200,10 @@ func (b *builder) wait(s *hostir.Wait) ([]calls.Stmt, error) {
 func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
 	t, ok := b.handles[s.Handle]
 	if !ok {
-		return nil, internalError(s.Pos, hostir.Op(s), "nothing is named %s", s.Handle)
+		return nil, internalError(s, "nothing is named %s", s.Handle)
 	}
 	if len(b.loops) < len(t.loops) {
-		return nil, internalError(s.Pos, hostir.Op(s), "%s runs in a loop that the wait is not in", s.Handle)
+		return nil, internalError(s, "%s runs in a loop that the wait is not in", s.Handle)
 	}
 	on := b.current
 	info := b.info(s, "wait_"+s.Handle, "Wait("+s.Handle+")")

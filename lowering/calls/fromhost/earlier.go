@@ -25,7 +25,7 @@ type earlierWait struct {
 // waitForEarlier leaves a place for a wait for an earlier iteration.
 func (b *builder) waitForEarlier(s *hostir.Wait) ([]calls.Stmt, error) {
 	if len(b.loops) == 0 {
-		return nil, internalError(s.Pos, hostir.Op(s), "there is no loop with an iteration %s", s.Iteration)
+		return nil, internalError(s, "there is no loop with an iteration %s", s.Iteration)
 	}
 	w := earlierWait{Wait: s, loops: slices.Clone(b.loops), on: b.current, place: &calls.If{}, wait: &calls.If{}}
 	w.loops[0].at = b.scope.Rename(expr.Fold(s.Iteration))

@@ -38,23 +38,6 @@ func (b *builder) computed(s hostir.Stmt) calls.Info {
 	return b.info(s, hostir.Op(s)+"_"+out, hostir.Op(s)+" of "+out)
 }
 
-// permute gives the axes another order: a view, or, when the result has memory of its own,
-// a copy.
-func (b *builder) permute(s *hostir.Permute) ([]calls.Stmt, error) {
-	in, err := b.operandBuffer(s, s.In)
-	if err != nil {
-		return nil, err
-	}
-	dims := make([]dim, len(s.Perm))
-	for i, axis := range s.Perm {
-		if axis < 0 || axis >= len(in.dims) {
-			return nil, internalError(s.Pos, hostir.Op(s), "%s has no axis %d", s.In.Name, axis)
-		}
-		dims[i] = in.dims[axis]
-	}
-	return b.viewOrCopy(s, in, s.Out, dims)
-}
-
 // copyLike lowers a statement whose result has the elements of its operand.
 func (b *builder) copyLike(s hostir.Stmt) ([]calls.Stmt, error) {
 	buffers, w, err := b.elementwise(s)
@@ -140,7 +123,7 @@ func (b *builder) reduce(s *hostir.Reduce) ([]calls.Stmt, error) {
 	out, in := buffers[0], buffers[1]
 	axis := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis })
 	if axis < 0 || len(in.dims) != len(out.dims)+1 || len(in.dims) > maxAxes {
-		return nil, internalError(s.Pos, hostir.Op(s), "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
+		return nil, internalError(s, "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
 	}
 	before := along(out.dims[:axis], in.dims[:axis])
 	after := along(out.dims[axis:], in.dims[axis+1:])

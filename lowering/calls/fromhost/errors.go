@@ -34,7 +34,6 @@ func errorAt(pos diag.Pos, format string, args ...any) error {
 }
 
 // internalError is a host program that no pass should have made.
-func internalError(pos diag.Pos, op, format string, args ...any) error {
-	message := fmt.Sprintf(format, args...)
-	return fmt.Errorf("%s: internal error: %s: %s", pos, op, message)
+func internalError(s hostir.Stmt, format string, args ...any) error {
+	return fmt.Errorf("%s: internal error: %s: %s", s.Meta().Pos, hostir.Op(s), fmt.Sprintf(format, args...))
 }

@@ -66,7 +66,7 @@ func withRow(buffers []*buffer, oneRow bool) []*buffer {
 func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias *buffer, addend *hostir.Tensor) ([]calls.Stmt, error) {
 	out, x, y := buffers[0], buffers[1], buffers[2]
 	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
-		return nil, internalError(s.Meta().Pos, hostir.Op(s), "the operands have too few axes")
+		return nil, internalError(s, "the operands have too few axes")
 	}
 	p, misfit := gemmOf(out, x, y, bias)
 	if misfit != nil {

@@ -9,11 +9,11 @@ import (
 // startGroup lowers a group, up to its end: its team and its handle are those of what it holds.
 func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]calls.Stmt, error) {
 	if b.group != nil {
-		return nil, internalError(s.Pos, hostir.Op(s), "a group is open already")
+		return nil, internalError(s, "a group is open already")
 	}
 	members, end := hostir.Group(rest)
 	if end == nil {
-		return nil, internalError(s.Pos, hostir.Op(s), "the group has no end in its list of statements")
+		return nil, internalError(s, "the group has no end in its list of statements")
 	}
 	defer func(inside string) { b.inside, b.skip = inside, len(members)+1 }(b.inside)
 	b.inside = b.guard
@@ -25,7 +25,7 @@ func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]c
 			return b.grouped(members, b.world(next.Pos), end)
 		}
 	}
-	return nil, internalError(s.Pos, hostir.Op(s), "the group is empty")
+	return nil, internalError(s, "the group is empty")
 }
 
 // grouped lowers communications that progress together.

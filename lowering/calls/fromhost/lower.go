@@ -31,14 +31,13 @@ func Lower(p *hostir.Program, reserved ...string) (lowered *Lowered, err error) 
 		}
 	}()
 	if len(p.Meshes) == 0 {
-		return nil, internalError(diag.Pos{File: p.File}, "Program", "there is no mesh")
+		return nil, errorAt(diag.Pos{File: p.File}, "there is no mesh")
 	}
 	b := newBuilder(p, reserved)
 	b.constants()
 	b.arguments()
-	explicit := hostir.Explicit(p.Body)
-	b.nameRepeats(explicit, "")
-	body, err := b.list(explicit)
+	b.nameRepeats(p.Body, "")
+	body, err := b.list(p.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -67,21 +66,31 @@ func (b *builder) list(body []hostir.Stmt) ([]calls.Stmt, error) {
 	return b.items(body)
 }
 
-// items lowers statements in order.
+// items lowers statements in order, each behind the views that it names first.
 func (b *builder) items(body []hostir.Stmt) ([]calls.Stmt, error) {
+	defer func(outer []calls.Stmt) { b.views = outer }(b.views)
 	var list []calls.Stmt
+	last := map[*hostir.Tensor]int{} // the last statement that names a view, or holds one that does
+	for i := range body {
+		for _, t := range namedIn(body[i : i+1]) {
+			last[t] = i
+		}
+	}
 	for i := 0; i < len(body); i++ {
 		guard := b.guardOf(body[i], body[i+1:])
 		if guard == b.inside {
 			guard = ""
 		}
-		b.guard = b.guardOf(body[i], body[i+1:])
+		b.guard, b.views = b.guardOf(body[i], body[i+1:]), nil
+		if err := b.outliving(body[i], func(t *hostir.Tensor) bool { return last[t] > i }); err != nil {
+			return nil, err
+		}
 		lowered, err := b.statement(body[i], body[i+1:])
 		if err != nil {
 			return nil, err
 		}
 		b.note(body[i], lowered)
-		list = append(list, guarded(guard, lowered)...)
+		list = append(append(list, b.views...), guarded(guard, lowered)...)
 		i, b.skip = i+b.skip, 0
 	}
 	return calls.MergeIfs(list), nil
@@ -132,7 +141,7 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, er
 	case *hostir.StartCoalescing:
 		return b.startGroup(s, rest)
 	case *hostir.EndCoalescing:
-		return nil, internalError(s.Pos, hostir.Op(s), "no group is open")
+		return nil, internalError(s, "no group is open")
 	case *hostir.Wait:
 		return b.wait(s)
 	case *hostir.ShareMemHandles:
@@ -150,20 +159,12 @@ func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
 	case *hostir.Deallocate:
 		_, err := b.operandBuffer(s, s.Tensor) // the memory stays, for the next call
 		return nil, err
-	case *hostir.Select:
-		return b.selectSlice(s)
-	case *hostir.Broadcast:
-		return b.broadcast(s)
-	case *hostir.Reshape:
-		return b.reshape(s)
-	case *hostir.Permute:
-		return b.permute(s)
+	case *hostir.Broadcast, *hostir.Reshape, *hostir.Permute, *hostir.Slice:
+		return b.rearranged(s)
 	case *hostir.Set:
 		return b.copyLike(s)
 	case *hostir.Positions:
 		return b.positions(s)
-	case *hostir.Slice:
-		return b.slice(s)
 	case *hostir.Concat:
 		return b.concat(s)
 	case *hostir.Cast:
@@ -181,7 +182,7 @@ func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
 	case *hostir.Linear:
 		return b.linear(s)
 	default:
-		return nil, internalError(s.Meta().Pos, hostir.Op(s), "nothing calls it")
+		return nil, internalError(s, "nothing calls it")
 	}
 }
 
@@ -224,7 +225,10 @@ func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) (*buffer, error
 	if buf, ok := b.buffers[t]; ok {
 		return buf, nil
 	}
-	return nil, internalError(s.Meta().Pos, hostir.Op(s), "%s has no buffer here", t.Name)
+	if t.Of != nil {
+		return b.view(t)
+	}
+	return nil, internalError(s, "%s has no buffer here", t.Name)
 }
 
 // operandBuffers finds the memory of several tensors.

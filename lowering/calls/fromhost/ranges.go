@@ -10,20 +10,6 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// slice gives a range of an axis: a view, or, when the result has memory of its own, a copy.
-func (b *builder) slice(s *hostir.Slice) ([]calls.Stmt, error) {
-	in, err := b.operandBuffer(s, s.In)
-	if err != nil {
-		return nil, err
-	}
-	r := hostir.Ranges(s)[0]
-	part := in.part(r.InAxis, b.scope.Extent(s.Start), b.scope.Local(s.Out.Axes[r.OutAxis]))
-	if own, ok := b.buffers[s.Out]; ok && own.root != in.root {
-		return b.copy(s, own, part.as(s.Out, part.dims))
-	}
-	return b.newView(s, part, s.Out, part.dims, nil)
-}
-
 // concat copies operands one behind the other.
 func (b *builder) concat(s *hostir.Concat) ([]calls.Stmt, error) {
 	out, err := b.operandBuffer(s, s.Out)

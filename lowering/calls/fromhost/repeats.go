@@ -29,7 +29,7 @@ const longest = 40
 
 // nameRepeats names the repeats that belong to a loop or, where no variable is given, to run().
 func (b *builder) nameRepeats(body []hostir.Stmt, variable string) {
-	c := &repeats{b: b, variable: variable}
+	c := &repeats{b: b, variable: variable, views: map[*hostir.Tensor]bool{}}
 	c.find(body, nil)
 	for _, r := range c.list {
 		if isRank := (r.sent || r.received) && r.axis == ""; isRank || r.count > 1 || len(r.key) > longest {
@@ -86,14 +86,19 @@ type repeats struct {
 	b        *builder
 	variable string // of the loop; empty outside of all
 	list     []*repeated
+	views    map[*hostir.Tensor]bool // whose indices were counted
 }
 
 // find goes through statements inside so many further loops.
 func (c *repeats) find(body []hostir.Stmt, inner []string) {
 	for _, s := range body {
+		hostir.Views(s, func(t *hostir.Tensor) {
+			if of, selects := t.Of.(*hostir.Select); selects && !c.views[t] {
+				c.views[t] = true
+				c.add(c.b.indexOf(of), inner)
+			}
+		})
 		switch s := s.(type) {
-		case *hostir.Select:
-			c.add(c.b.indexOf(s), inner)
 		case *hostir.P2PCommunication:
 			c.addPeer(s, inner)
 		case *hostir.Wait:

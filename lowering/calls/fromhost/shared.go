@@ -37,7 +37,7 @@ type exchange struct {
 func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, error) {
 	pair := b.pairs[s.Handle]
 	if pair == nil {
-		return nil, internalError(s.Pos, hostir.Op(s), "no ShareMemHandles pairs %s with its counterpart", s.Handle)
+		return nil, internalError(s, "no ShareMemHandles pairs %s with its counterpart", s.Handle)
 	}
 	buf, err := b.operandBuffer(s, s.Buffer)
 	if err != nil {
@@ -47,7 +47,7 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, erro
 		return nil, b.notContiguous(s, s.Buffer, "a transfer")
 	}
 	if !buf.known && s.Owns() {
-		return nil, internalError(s.Pos, hostir.Op(s), "which memory %s is in depends on the path taken", s.Buffer.Name)
+		return nil, internalError(s, "which memory %s is in depends on the path taken", s.Buffer.Name)
 	}
 	b.accountTransfer(s, buf)
 	if s.Owns() {
@@ -72,7 +72,7 @@ func (b *builder) ready(s *hostir.P2PCommunication, info calls.Info, buf *buffer
 func (b *builder) copyBetween(s *hostir.P2PCommunication, info calls.Info, buf *buffer, pair *hostir.Exchange) ([]calls.Stmt, error) {
 	e := b.exchanges[pair]
 	if e == nil {
-		return nil, internalError(s.Pos, hostir.Op(s), "%s copies before its counterpart is ready", s.Handle)
+		return nil, internalError(s, "%s copies before its counterpart is ready", s.Handle)
 	}
 	at := b.peerOf(s)
 	peer := b.spelled(at.rank)

@@ -23,7 +23,7 @@ func (b *builder) peerReadSum(s *hostir.PeerReadSum) ([]calls.Stmt, error) {
 		Elements: out.elements().Expr, Type: out.typ, On: on,
 	}
 	b.sum = sum.Name
-	body, err := b.list(s.Body)
+	body, err := b.items(s.Body)
 	b.sum = ""
 	if err != nil {
 		return nil, err

@@ -113,13 +113,12 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (rank + s) % D;
-
-    // Step 0 is the local shard.
-    const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
-
     if (s != 0) {
       HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[0], 0), kWaitReceive);
     }
+
+    // Step 0 is the local shard.
+    const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
     gemm(context_, C_plan_, A_s, B, C + slice * kShardM * N, workspaces_[s % kComputeStreams], compute,
          kMatmulC);

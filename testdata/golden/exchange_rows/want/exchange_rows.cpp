@@ -134,15 +134,14 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (x + s) % D;
-
-    // Step 0 is the local shard.
-    const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [1, kShardM, K]
-
     if (s != 0) {
       if (on_grid_) {
         HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[s], 0), kWaitReceive);
       }
     }
+
+    // Step 0 is the local shard.
+    const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [1, kShardM, K]
 
     if (on_grid_) {
       gemm(context_, E_plan_, A_s, B, E + y * D * kShardM * N + slice * kShardM * N,

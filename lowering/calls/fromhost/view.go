@@ -1,0 +1,153 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/extents"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// view declares a pointer to what a view names, in front of the statement at hand, for the rest of its list. One that a
+// condition decides has a value for each side.
+func (b *builder) view(t *hostir.Tensor) (*buffer, error) {
+	d := &calls.Declare{Name: b.variable(t), Type: t.DType}
+	var view *buffer
+	if of, decides := t.Of.(*hostir.Either); decides {
+		then, err := b.viewOf(of.Then)
+		if err != nil {
+			return nil, err
+		}
+		other, err := b.viewOf(of.Else)
+		if err != nil {
+			return nil, err
+		}
+		view = b.newBuffer(t, d.Name)
+		view.known, view.input = false, then.input || other.input
+		d.Value, d.Cond, d.Else = b.place(then), b.index(of.Cond), b.place(other)
+	} else {
+		var err error
+		if view, err = b.viewOf(t); err != nil {
+			return nil, err
+		}
+		d.Value, view.name = b.place(view), d.Name
+		if guard := b.guardFor(hostir.Ranks(t.Of), t.Mesh); guard != b.inside {
+			d.Guard = guard
+		}
+	}
+	d.Const, d.Shape = view.input, view.shape()
+	b.declare(t, view)
+	b.note(t.Of, []calls.Stmt{d})
+	b.views = append(b.views, d)
+	return view, nil
+}
+
+// viewOf is what a view names of the memory of another tensor.
+func (b *builder) viewOf(t *hostir.Tensor) (*buffer, error) {
+	in, err := b.operandBuffer(t.Of, hostir.Uses(t.Of)[0])
+	if err != nil {
+		return nil, err
+	}
+	return b.seenAs(t.Of, in)
+}
+
+// namedIn lists the views that statements, and what stands in them, name, but for those that depend on loops in them.
+func namedIn(body []hostir.Stmt) (list []*hostir.Tensor) {
+	var loops []string
+	seen := map[*hostir.Tensor]bool{}
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		if loop, ok := s.(*hostir.For); ok {
+			loops = append(loops, loop.Var)
+		}
+		for _, t := range hostir.Mentions(s) {
+			if t.Of != nil && !seen[t] && !slices.ContainsFunc(loops, func(v string) bool { return hostir.Depends(t, v) }) {
+				seen[t], list = true, append(list, t)
+			}
+		}
+		return true
+	})
+	return list
+}
+
+// outliving declares the views that stand in a statement and behind it, or on both sides of a branch, where all of
+// these see them.
+func (b *builder) outliving(s hostir.Stmt, behind func(*hostir.Tensor) bool) error {
+	if len(hostir.Bodies(s)) == 0 {
+		return nil
+	}
+	var sides [2][]*hostir.Tensor
+	if branch, ok := s.(*hostir.If); ok {
+		sides = [2][]*hostir.Tensor{namedIn(branch.Body), namedIn(branch.Else)}
+	}
+	for _, t := range namedIn([]hostir.Stmt{s}) {
+		if !behind(t) && (!slices.Contains(sides[0], t) || !slices.Contains(sides[1], t)) {
+			continue
+		}
+		if _, err := b.operandBuffer(s, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rearranged copies what a statement would make a view of into memory of its own.
+func (b *builder) rearranged(s hostir.Stmt) ([]calls.Stmt, error) {
+	buffers, err := b.operandBuffers(s, hostir.Result(s), hostir.Uses(s)[0])
+	if err != nil {
+		return nil, err
+	}
+	in, err := b.seenAs(s, buffers[1])
+	if err != nil {
+		return nil, err
+	}
+	return b.copy(s, buffers[0], in)
+}
+
+// seenAs is the operand of a statement that makes views, with the axes of its result.
+func (b *builder) seenAs(s hostir.Stmt, in *buffer) (*buffer, error) {
+	out, from, dims := hostir.Result(s), in, slices.Clone(in.dims)
+	if out.DType != in.tensor.DType {
+		return nil, internalError(s, "%s and %s differ in type", out.Name, in.tensor.Name)
+	}
+	var offset expr.Expr
+	switch s := s.(type) {
+	case *hostir.Select:
+		offset, dims = b.selected(s, dims)
+	case *hostir.Broadcast: // an axis of one element takes no memory
+		dims = slices.Insert(dims, min(s.Axis, len(dims)), dim{extent: extents.Number(1), stride: extents.Number(0)})
+	case *hostir.Permute:
+		for i, axis := range s.Perm {
+			dims[i] = in.dims[axis]
+		}
+	case *hostir.Reshape:
+		if !rowMajor(in.dims) {
+			return nil, b.notContiguous(s, s.In, "a reshape")
+		}
+		dims = b.newBuffer(&hostir.Tensor{Axes: out.Axes, DType: out.DType}, in.base).dims
+	case *hostir.Slice:
+		r := hostir.Ranges(s)[0]
+		from = in.part(r.InAxis, b.scope.Extent(s.Start), b.scope.Local(out.Axes[r.OutAxis]))
+		dims = from.dims
+	}
+	if !sameShape(out, dims) {
+		return nil, internalError(s, "%s has another shape than what it is a view of", out.Name)
+	}
+	view := from.as(out, dims)
+	view.at, view.name = expr.Sum(from.at, offset), ""
+	return view, nil
+}
+
+// selected fixes an axis, or cuts it to a part. A reduced axis is not there.
+func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest []dim) {
+	at := slices.IndexFunc(dims, func(d dim) bool { return d.axis == s.Axis })
+	if at < 0 {
+		return nil, dims
+	}
+	apart := dims[at].stride
+	if s.Parts == 0 {
+		return step(b.indexOf(s), apart), slices.Delete(dims, at, at+1)
+	}
+	dims[at].extent = b.scope.Local(s.Out.Axes[hostir.Live(s.Out)[at]])
+	return step(b.indexOf(s), extents.Times(dims[at].extent, apart)), dims
+}
