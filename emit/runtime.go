@@ -15,10 +15,11 @@ var runtimeFolders = []struct{ from, to string }{
 	{"include", "runtime/include"},
 	{"src", "runtime/src"},
 	{"cpu", "runtime/cpu"},
+	{"cmake", "runtime/cmake"},
 }
 
-// runtimeSuffixes are the files of the runtime that are compiled or included.
-var runtimeSuffixes = []string{".hpp", ".h", ".cpp", ".cu", ".cuh"}
+// runtimeSuffixes are the files of the runtime that are compiled or included, or that CMake reads.
+var runtimeSuffixes = []string{".hpp", ".h", ".cpp", ".cu", ".cuh", ".cmake"}
 
 // runtimeFiles copies the runtime, sorted by path.
 func runtimeFiles() ([]File, error) {

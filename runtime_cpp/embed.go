@@ -9,5 +9,5 @@ import "embed"
 
 // FS holds the headers and sources under their paths in this folder.
 //
-//go:embed include src cpu
+//go:embed include src cpu cmake
 var FS embed.FS

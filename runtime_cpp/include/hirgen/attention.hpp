@@ -2,15 +2,17 @@
 //
 //   O = softmax(scale Q K^T, over the keys that a query sees) V
 //
-// for each batch and head, rows at a time with the softmax carried along (Milakov and Gimelshein,
+// for each batch and head, a tile at a time with the softmax carried along (Milakov and Gimelshein,
 // "Online normalizer calculation for softmax", 2018; Dao, "FlashAttention-2", 2023). The gradient
 // computes the probabilities anew from the logarithms of the sums that the forward call leaves.
+// cuDNN computes it where it can, and the tiled kernels of src/attention/ everything else.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "hirgen/context.hpp"
@@ -30,6 +32,8 @@ struct AttentionShape {
   int64_t query_start = 0;  ///< position of the first query row
   float scale = 1;          ///< of the products Q K^T
   DType dtype = DType::kBf16;  ///< of all tensors but the logarithms; arithmetic is fp32
+
+  bool operator==(const AttentionShape&) const = default;
 };
 
 constexpr int64_t kMostHeadSize = 256;
@@ -40,11 +44,15 @@ std::string describe(const AttentionShape& shape);
 /// Elements between batches, heads and rows of a tensor. Those of a row of a head are adjacent.
 struct AttentionStride {
   int64_t batch = 0, head = 0, row = 0;
+
+  bool operator==(const AttentionStride&) const = default;
 };
 
 /// Where the operands lie, or where their gradients do.
 struct AttentionLayout {
   AttentionStride q{}, k{}, v{}, o{};
+
+  bool operator==(const AttentionLayout&) const = default;
 };
 
 /// The operands of a call: it writes O and, where it is not null, the logarithm of the sum of the
@@ -63,6 +71,11 @@ struct AttentionGradOperands {
   void *grad_q, *grad_k, *grad_v;
 };
 
+struct AttentionProblem;
+struct AttentionGradProblem;
+template <typename Problem>
+struct AttentionMethod;
+
 /// One attention. Its calls may run at once if each has a workspace.
 class AttentionPlan {
  public:
@@ -73,13 +86,12 @@ class AttentionPlan {
   AttentionPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                 const char* where);
 
-  /// Enqueues it. A query that sees no key gives zeros and -inf. Same bits on every run.
+  /// Enqueues it. A query that sees no key gives zeros and -inf.
   void run(const AttentionOperands& operands, void* workspace, cudaStream_t stream,
            const char* where) const;
 
  private:
-  AttentionShape shape_;
-  AttentionLayout layout_;
+  std::shared_ptr<const AttentionMethod<AttentionProblem>> method_;
 };
 
 /// The gradient of one attention.
@@ -91,13 +103,12 @@ class AttentionGradPlan {
   AttentionGradPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                     const AttentionLayout& gradients, const char* where);
 
-  /// Enqueues it. Same bits on every run.
+  /// Enqueues it.
   void run(const AttentionGradOperands& operands, void* workspace, cudaStream_t stream,
            const char* where) const;
 
  private:
-  AttentionShape shape_;
-  AttentionLayout layout_, gradients_;
+  std::shared_ptr<const AttentionMethod<AttentionGradProblem>> method_;
 };
 
 }  // namespace hirgen

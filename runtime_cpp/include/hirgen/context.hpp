@@ -17,6 +17,7 @@
 
 namespace hirgen {
 
+class AttentionBook;
 class FlagWaits;
 class PlanBook;
 class Rendezvous;
@@ -115,6 +116,8 @@ class Context {
   Watchdog& watchdog() { return *watchdog_; }
   /// The GEMMs of the programs on this context, and choices of algorithm for them.
   PlanBook& plans() { return *plans_; }
+  /// The attentions of the programs on this context, and who computes each.
+  AttentionBook& attentions() { return *attentions_; }
 
   /// The ranks that programs on this context may share memory with, itself among them: all, unless
   /// it was found out before that not all can. IPC peers have the same IPC peers.
@@ -180,6 +183,7 @@ class Context {
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<PlanBook> plans_;
+  std::unique_ptr<AttentionBook> attentions_;
   struct Resources;
   std::unique_ptr<Resources> resources_;
   EventClock clock_;

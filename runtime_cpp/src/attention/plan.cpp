@@ -1,31 +1,33 @@
-// The plans, and which implementation each takes.
-#include "attention/rows.hpp"
+#include "attention/book.hpp"
 #include "attention/shape.hpp"
 #include "hirgen/attention.hpp"
+#include "hirgen/context.hpp"
 
 namespace hirgen {
 
-AttentionPlan::AttentionPlan(Context& /*context*/, const AttentionShape& shape,
-                             const AttentionLayout& layout, const char* where)
-    : shape_(shape), layout_(layout) {
+AttentionPlan::AttentionPlan(Context& context, const AttentionShape& shape,
+                             const AttentionLayout& layout, const char* where) {
   check_shape(shape, where);
+  method_ = context.attentions().method(AttentionProblem{shape, layout}, where);
+  workspace_bytes = method_->workspace_bytes;
 }
 
-void AttentionPlan::run(const AttentionOperands& operands, void* /*workspace*/, cudaStream_t stream,
+void AttentionPlan::run(const AttentionOperands& operands, void* workspace, cudaStream_t stream,
                         const char* where) const {
-  attend_by_rows(shape_, layout_, operands, stream, where);
+  method_->run(operands, workspace, stream, where);
 }
 
-AttentionGradPlan::AttentionGradPlan(Context& /*context*/, const AttentionShape& shape,
+AttentionGradPlan::AttentionGradPlan(Context& context, const AttentionShape& shape,
                                      const AttentionLayout& layout,
-                                     const AttentionLayout& gradients, const char* where)
-    : shape_(shape), layout_(layout), gradients_(gradients) {
+                                     const AttentionLayout& gradients, const char* where) {
   check_shape(shape, where);
+  method_ = context.attentions().method(AttentionGradProblem{shape, layout, gradients}, where);
+  workspace_bytes = method_->workspace_bytes;
 }
 
-void AttentionGradPlan::run(const AttentionGradOperands& operands, void* /*workspace*/,
+void AttentionGradPlan::run(const AttentionGradOperands& operands, void* workspace,
                             cudaStream_t stream, const char* where) const {
-  attend_back_by_rows(shape_, layout_, gradients_, operands, stream, where);
+  method_->run(operands, workspace, stream, where);
 }
 
 }  // namespace hirgen

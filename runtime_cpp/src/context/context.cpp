@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "attention/book.hpp"
 #include "base/backoff.hpp"
 #include "base/text.hpp"
 #include "bootstrap/rendezvous.hpp"
@@ -98,6 +99,7 @@ Context::Context(const ContextOptions& options)
     : options_(options),
       ipc_peers_(static_cast<size_t>(options.world)),
       plans_(std::make_unique<PlanBook>()),
+      attentions_(std::make_unique<AttentionBook>()),
       resources_(std::make_unique<Resources>()) {
   // NVLink multicast stays off unless the user asks for it: on a machine that others
   // share, a crashed process can leave its multicast objects behind.

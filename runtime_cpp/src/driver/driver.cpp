@@ -64,6 +64,7 @@ Driver::Driver(Context& context, const ProgramTable& table, const Options& optio
   MadeProgram made = make_program(context, table, options.transport);
   program_ = std::move(made.program);
   report_.transport = made.transport;
+  report_.attentions = context.attentions().report();
   describe_machine();
 }
 

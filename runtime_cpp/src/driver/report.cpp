@@ -106,6 +106,17 @@ void write_machine(JsonWriter& json, const Report& report) {
   json.end_array();
 }
 
+void write_attentions(JsonWriter& json, const std::vector<AttentionReport>& attentions) {
+  json.begin_array("attentions");
+  for (const AttentionReport& attention : attentions) {
+    json.begin_object().value("attention", attention.attention);
+    json.value("gradient", int64_t{attention.gradient}).value("method", attention.method);
+    json.value("reason", attention.reason).value("workspace_bytes", attention.workspace_bytes);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_times(JsonWriter& json, const Report& report) {
   const Rates r = rates(report);
   const auto [least, most] =
@@ -182,6 +193,8 @@ std::string header(const Report& report) {
     text += "# Size and bandwidths are those of the largest, " + info.largest + "\n";
   }
   if (!report.transport.empty()) text += "# Transport: " + report.transport + "\n";
+  const std::string methods = attention_methods(report.attentions);
+  if (!methods.empty()) text += "# Attention: " + methods + "\n";
   text += "# Using devices\n";
   for (const RankInfo& rank : report.ranks) {
     text += format("#  Rank %2d Pid %6d on %10s device %2d [%s] %s\n", rank.rank, rank.pid,
@@ -218,6 +231,7 @@ std::string to_json(const Report& report) {
   write_options(json, report.options);
   write_machine(json, report);
   write_plans(json, report.plans);
+  write_attentions(json, report.attentions);
   write_times(json, report);
   if (report.wrong) {
     json.value("wrong", *report.wrong);

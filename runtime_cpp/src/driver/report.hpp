@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/book.hpp"
 #include "driver/options.hpp"
 #include "gemm/plan_report.hpp"
 #include "hirgen/program.hpp"
@@ -38,6 +39,7 @@ struct Report {
   Versions versions;
   std::vector<RankInfo> ranks;
   std::vector<PlanReport> plans;                  ///< rank 0's GEMMs and their algorithms
+  std::vector<AttentionReport> attentions;        ///< rank 0's, and who computes them
   std::vector<double> repeat_seconds;             ///< one call's time in each repeat, slowest rank
   std::vector<std::vector<double>> rank_seconds;  ///< the same on each rank
   std::optional<int64_t> wrong;                   ///< elements, over all ranks and checked calls

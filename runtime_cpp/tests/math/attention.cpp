@@ -2,10 +2,12 @@
 #include "attention.hpp"
 
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "attention/book.hpp"
 #include "hirgen/context.hpp"
 #include "test.hpp"
 
@@ -193,6 +195,30 @@ void test_derivative() {
   expect_near({slope}, {want}, 1e-5, "the derivative along a direction");
 }
 
+/// Equal problems are one in the report; what was asked for and cannot be is refused, with the
+/// reason.
+void test_methods() {
+  AttentionShape s = shape_of(1, 2, 2, 8, 8, 8);
+  s.dtype = DType::kFp32;
+  const auto report = [] { return context().attentions().report(); };
+  const size_t before = report().size();
+  const hirgen::AttentionPlan one(context(), s, {}, kWhere), two(context(), s, {}, kWhere);
+  expect(report().size() == before + 1, "two plans of one problem are not one in the report");
+  expect(report().back().method == "tiled", "fp32 is computed by " + report().back().method);
+  s.scale = 3;
+  setenv("HIRGEN_ATTENTION", "cudnn", 1);
+  std::string message;
+  try {
+    const hirgen::AttentionPlan refused(context(), s, {}, kWhere);
+  } catch (const hirgen::Error& error) {
+    message = error.what();
+  }
+  unsetenv("HIRGEN_ATTENTION");
+  expect(message.find("HIRGEN_ATTENTION=cudnn, but cuDNN does not compute O[1, 2, 8, 8]") !=
+             std::string::npos,
+         "cuDNN in fp32 is refused with \"" + message + "\"");
+}
+
 void test_refusals() {
   const auto refused = [](AttentionShape s) {
     try {
@@ -213,5 +239,5 @@ void test_refusals() {
 
 int main() {
   return run("math_attention",
-             {test_types, test_sizes, test_masks, test_derivative, test_refusals});
+             {test_types, test_sizes, test_masks, test_derivative, test_methods, test_refusals});
 }

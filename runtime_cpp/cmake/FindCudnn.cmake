@@ -1,0 +1,29 @@
+# Finds cuDNN and the headers of its C++ frontend. Both come as packages of the Python registry
+# (nvidia-cudnn-cu13, nvidia-cudnn-frontend), and the first one with PyTorch:
+#
+#   Cudnn_FOUND          the headers are there; the library may be found when a program runs
+#   CUDNN_INCLUDE_DIRS   of cudnn.h and cudnn_frontend.h
+#   CUDNN_LIBRARY        libcudnn.so.9, or nothing
+#
+# They are looked for under CUDNN_ROOT and CUDNN_FRONTEND_ROOT (variables of CMake or of the
+# environment), beside CUDA, where Python keeps packages, and where the system does.
+find_program(CUDNN_PYTHON NAMES python3 python)
+set(cudnn_packages)
+if(CUDNN_PYTHON)
+  execute_process(COMMAND ${CUDNN_PYTHON} -c "import sysconfig; print(sysconfig.get_paths()['purelib'])"
+                  OUTPUT_VARIABLE cudnn_packages OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+set(cudnn_hints ${CUDNN_ROOT} $ENV{CUDNN_ROOT} ${CUDAToolkit_TARGET_DIR}/../cudnn
+    ${cudnn_packages}/nvidia/cudnn ${cudnn_packages}/nvidia/cudnn_jit)
+find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${cudnn_hints} PATH_SUFFIXES include)
+find_library(CUDNN_LIBRARY NAMES libcudnn.so.9 HINTS ${cudnn_hints} PATH_SUFFIXES lib lib64)
+find_path(CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h
+          HINTS ${CUDNN_FRONTEND_ROOT} $ENV{CUDNN_FRONTEND_ROOT} ${cudnn_packages} PATH_SUFFIXES include)
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Cudnn REQUIRED_VARS CUDNN_INCLUDE_DIR CUDNN_FRONTEND_INCLUDE_DIR)
+set(CUDNN_INCLUDE_DIRS ${CUDNN_FRONTEND_INCLUDE_DIR} ${CUDNN_INCLUDE_DIR})
+if(NOT CUDNN_LIBRARY)
+  set(CUDNN_LIBRARY "")
+endif()
+mark_as_advanced(CUDNN_PYTHON CUDNN_INCLUDE_DIR CUDNN_LIBRARY CUDNN_FRONTEND_INCLUDE_DIR)

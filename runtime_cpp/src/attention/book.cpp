@@ -1,0 +1,84 @@
+#include "attention/book.hpp"
+
+#include <cstdlib>
+#include <map>
+#include <type_traits>
+#include <utility>
+
+#include "attention/cudnn.hpp"
+#include "attention/tiled.hpp"
+#include "base/text.hpp"
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+namespace {
+
+constexpr const char* kVariable = "HIRGEN_ATTENTION";
+constexpr const char* kCudnn = "cudnn";
+constexpr const char* kTiled = "tiled";
+
+/// The method that was asked for; "": any.
+std::string asked_for() {
+  const char* variable = std::getenv(kVariable);
+  const std::string asked = variable == nullptr ? "" : variable;
+  if (asked.empty() || asked == kCudnn || asked == kTiled) return asked;
+  throw Error(Code::kUsage,
+              format("%s=%s: it is %s or %s", kVariable, asked.c_str(), kCudnn, kTiled));
+}
+
+template <typename Problem>
+AttentionMethod<Problem> choose(const Problem& problem, std::string* reason, const char* where) {
+  const std::string asked = asked_for();
+  if (asked == kTiled) return plan_by_tiles(problem, where);
+  if (auto method = plan_by_cudnn(problem, reason)) return *method;
+  if (asked == kCudnn) {
+    throw Error(Code::kEnvironment,
+                format("%s: %s=%s, but cuDNN does not compute %s: %s", where, kVariable, kCudnn,
+                       describe(problem.shape).c_str(), reason->c_str()));
+  }
+  return plan_by_tiles(problem, where);
+}
+
+}  // namespace
+
+template <>
+std::vector<AttentionBook::Entry<AttentionProblem>>& AttentionBook::entries() {
+  return attentions_;
+}
+
+template <>
+std::vector<AttentionBook::Entry<AttentionGradProblem>>& AttentionBook::entries() {
+  return gradients_;
+}
+
+template <typename Problem>
+std::shared_ptr<const AttentionMethod<Problem>> AttentionBook::method(const Problem& problem,
+                                                                      const char* where) {
+  auto& known = entries<Problem>();
+  for (const Entry<Problem>& entry : known) {
+    if (entry.problem == problem) return entry.method;
+  }
+  std::string reason;
+  auto method = std::make_shared<AttentionMethod<Problem>>(choose(problem, &reason, where));
+  report_.push_back({describe(problem.shape), std::is_same_v<Problem, AttentionGradProblem>,
+                     method->name, reason, static_cast<int64_t>(method->workspace_bytes)});
+  known.push_back({problem, method});
+  return method;
+}
+
+template std::shared_ptr<const AttentionMethod<AttentionProblem>> AttentionBook::method(
+    const AttentionProblem&, const char*);
+template std::shared_ptr<const AttentionMethod<AttentionGradProblem>> AttentionBook::method(
+    const AttentionGradProblem&, const char*);
+
+std::string attention_methods(const std::vector<AttentionReport>& attentions) {
+  std::map<std::string, int> methods;
+  for (const AttentionReport& attention : attentions) ++methods[attention.method];
+  std::string line;
+  for (const auto& [name, count] : methods) {
+    line += (line.empty() ? "" : ", ") + format("%s (%d)", name.c_str(), count);
+  }
+  return line;
+}
+
+}  // namespace hirgen

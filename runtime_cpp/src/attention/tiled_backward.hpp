@@ -1,0 +1,230 @@
+// The two kernels of the gradient. One walks over the keys of its queries and makes the gradient of
+// Q, the other one over the queries of its keys, of all heads that share them, and makes those of K
+// and V: so nothing is added by several blocks, and every run has the same bits. Both compute the
+// probabilities anew, P = exp(scale Q K^T - lse), and
+//
+//   dS = P (dO V^T - rowsum(dO O)),  dQ = scale dS K,  dK = scale dS^T Q,  dV = P^T dO.
+#pragma once
+
+#include "attention/products.hpp"
+#include "attention/tiles.hpp"
+
+namespace hirgen::tiles {
+
+/// What both kernels have.
+template <typename T, int D>
+struct Backward {
+  AttentionShape shape;
+  AttentionLayout layout, gradients;
+  const T *grad_o, *q, *k, *v, *o;
+  const float* lse;
+  T *grad_q, *grad_k, *grad_v;
+  float* means;  ///< rowsum(dO O) of each query; the first kernel writes them
+  bool aligned;
+
+  HG_DEVICE int64_t query(int64_t batch, int64_t head) const {
+    return (batch * shape.query_heads + head) * shape.query_rows;
+  }
+  template <typename E>
+  HG_DEVICE GlobalRows<E> queries(E* data, const AttentionStride& stride, int64_t batch,
+                                  int64_t head) const {
+    return head_of(data, stride, batch, head, shape.query_rows, shape, aligned);
+  }
+  template <typename E>
+  HG_DEVICE GlobalRows<E> keys(E* data, const AttentionStride& stride, int64_t batch,
+                               int64_t head) const {
+    return head_of(data, stride, batch, head, shape.key_rows, shape, aligned);
+  }
+  /// The probability of a score; `log` is the logarithm of its query's sum. 0: it is masked.
+  HG_DEVICE float probability(float score, float log, bool seen) const {
+    return seen ? exp2_of((score * shape.scale - log) * kLog2e) : 0.0F;
+  }
+};
+
+/// The gradient of Q.
+template <typename T, int D>
+struct BackwardOfQueries : Backward<T, D> {
+  static constexpr int kKeys = D > 128 ? 32 : 64;
+  static constexpr int kStages = sizeof(T) * D > 256 ? 1 : 2;
+  using Queries = SharedRows<T, D, kBlockRows>;
+  using Pairs = PairsOfRows<T, D, kKeys, kStages>;
+  static constexpr size_t kBytes = 2 * Queries::kBytes + Pairs::kBytes;
+
+  HG_DEVICE void operator()(int64_t block, char* memory) const {
+    const AttentionShape& shape = this->shape;
+    const auto at = BlockIndex::of(block, shape.query_heads, shape.query_rows);
+    const int64_t key_head = at.head / (shape.query_heads / shape.key_heads);
+    const auto keys = this->keys(this->k, this->layout.k, at.batch, key_head);
+    const auto values = this->keys(this->v, this->layout.v, at.batch, key_head);
+    const int64_t last = min_of(at.row + kBlockRows, shape.query_rows) - 1;
+    const int64_t begin = keys_of(shape, at.row).begin / kKeys, end = keys_of(shape, last).end;
+
+    const Queries queries{reinterpret_cast<T*>(memory)};
+    const Queries backs{reinterpret_cast<T*>(memory + Queries::kBytes)};
+    const auto back = this->queries(this->grad_o, this->gradients.o, at.batch, at.head);
+    queries.request(this->queries(this->q, this->layout.q, at.batch, at.head), at.row);
+    backs.request(back, at.row);
+    const Pairs pairs{memory + 2 * Queries::kBytes};
+    Rows rows(*this, at, back);
+    Fragment<D> sums;
+    sums.clear();
+    pairs.walk((end + kKeys - 1) / kKeys - begin,
+               [&](int64_t i) {
+                 pairs.first(i).request(keys, (begin + i) * kKeys);
+                 pairs.second(i).request(values, (begin + i) * kKeys);
+               },
+               [&](int64_t i) {
+                 Fragment<kKeys> scores, products;
+                 scores.clear();
+                 products.clear();
+                 multiply_transposed(scores, queries, warp() * kRows, pairs.first(i), keys.columns);
+                 multiply_transposed(products, backs, warp() * kRows, pairs.second(i),
+                                     keys.columns);
+                 differentiate(rows, scores, products, (begin + i) * kKeys);
+                 multiply(sums, scores, pairs.first(i), 0, keys.columns);
+               });
+    write_rows(this->queries(this->grad_q, this->gradients.q, at.batch, at.head), rows.row, 0,
+               sums);
+  }
+
+ private:
+  HG_DEVICE static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
+
+  /// Of a warp's rows: the logarithms, and rowsum(dO O).
+  struct Rows {
+    int64_t row;
+    float log[kSlots], mean[kSlots];
+
+    HG_DEVICE Rows(const BackwardOfQueries& all, const BlockIndex& at,
+                   const GlobalRows<const T>& back)
+        : row(at.row + warp() * kRows) {
+      const auto forth = all.queries(all.o, all.layout.o, at.batch, at.head);
+      const int64_t first = all.query(at.batch, at.head) + row;
+      HG_UNROLL
+      for (int slot = 0; slot < kSlots; ++slot) {
+        const bool there = row + row_of(slot) < forth.rows;
+        float sum = 0;
+        for (int d = column_of(0); there && d < forth.columns; d += kThreadsOfRow * step()) {
+          for (int j = d; j < d + step() && j < forth.columns; ++j) {
+            sum += widen(back.at(row + row_of(slot))[j]) * widen(forth.at(row + row_of(slot))[j]);
+          }
+        }
+        mean[slot] = sum_of_row(sum);
+        log[slot] = there ? all.lse[first + row_of(slot)] : 0;
+        if (there && column_of(0) == 0) all.means[first + row_of(slot)] = mean[slot];
+      }
+    }
+    /// Columns that a thread has side by side.
+    HG_DEVICE static constexpr int step() { return kThreadsOfRow == 1 ? 1 : 2; }
+  };
+
+  /// Makes the gradient of the scores, in their place.
+  HG_DEVICE void differentiate(const Rows& rows, Fragment<kKeys>& scores,
+                               const Fragment<kKeys>& products, int64_t first) const {
+    HG_UNROLL
+    for (int slot = 0; slot < kSlots; ++slot) {
+      const RowRange seen = keys_of(this->shape, rows.row + row_of(slot));
+      HG_UNROLL
+      for (int j = 0; j < Fragment<kKeys>::kColumns; ++j) {
+        const int64_t key = first + column_of(j);
+        float& score = scores.value[slot][j];
+        const float p =
+            this->probability(score, rows.log[slot], key >= seen.begin && key < seen.end);
+        score = this->shape.scale * p * (products.value[slot][j] - rows.mean[slot]);
+      }
+    }
+  }
+};
+
+/// The gradients of K and V, `kColumns` columns of them in a block: registers have no room for all
+/// of a long head.
+template <typename T, int D>
+struct BackwardOfKeys : Backward<T, D> {
+  static constexpr int kQueries = 32;
+  static constexpr int kColumns = D > 128 ? 128 : D;
+  static constexpr int kParts = D / kColumns;
+  static constexpr int kStages = sizeof(T) * D > 256 ? 1 : 2;
+  using Keys = SharedRows<T, D, kBlockRows>;
+  using Pairs = PairsOfRows<T, D, kQueries, kStages>;
+  static constexpr size_t kBytes = 2 * Keys::kBytes + Pairs::kBytes;
+
+  HG_DEVICE void operator()(int64_t block, char* memory) const {
+    const AttentionShape& shape = this->shape;
+    const auto at = BlockIndex::of(block / kParts, shape.key_heads, shape.key_rows);
+    const int column = static_cast<int>(block % kParts) * kColumns;
+    const Keys keys{reinterpret_cast<T*>(memory)};
+    const Keys values{reinterpret_cast<T*>(memory + Keys::kBytes)};
+    keys.request(this->keys(this->k, this->layout.k, at.batch, at.head), at.row);
+    values.request(this->keys(this->v, this->layout.v, at.batch, at.head), at.row);
+    const Pairs pairs{memory + 2 * Keys::kBytes};
+    const Walk walk(shape, at);
+    const int depth = static_cast<int>(shape.head_size);
+    const int64_t row = at.row + warp() * kRows;
+    Fragment<kColumns> sums_k, sums_v;
+    sums_k.clear();
+    sums_v.clear();
+    pairs.walk(
+        walk.count(),
+        [&](int64_t i) {
+          const int64_t head = walk.head(i), first = walk.first(i);
+          pairs.first(i).request(this->queries(this->q, this->layout.q, at.batch, head), first);
+          pairs.second(i).request(this->queries(this->grad_o, this->gradients.o, at.batch, head),
+                                  first);
+        },
+        [&](int64_t i) {
+          Fragment<kQueries> scores, products;
+          scores.clear();
+          products.clear();
+          multiply_transposed(scores, keys, warp() * kRows, pairs.first(i), depth);
+          multiply_transposed(products, values, warp() * kRows, pairs.second(i), depth);
+          differentiate(row, scores, products, this->query(at.batch, walk.head(i)), walk.first(i));
+          multiply(sums_v, scores, pairs.second(i), column, depth);
+          multiply(sums_k, products, pairs.first(i), column, depth);
+        });
+    write_rows(this->keys(this->grad_k, this->gradients.k, at.batch, at.head), row, column, sums_k);
+    write_rows(this->keys(this->grad_v, this->gradients.v, at.batch, at.head), row, column, sums_v);
+  }
+
+ private:
+  /// The tiles of queries that see the keys of a block, of one head after the other.
+  struct Walk {
+    int64_t first_head, heads, begin, tiles;
+
+    HG_DEVICE Walk(const AttentionShape& shape, const BlockIndex& at)
+        : heads(shape.query_heads / shape.key_heads) {
+      first_head = at.head * heads;
+      const int64_t behind = at.row + kBlockRows;
+      const int64_t last = (behind < shape.key_rows ? behind : shape.key_rows) - 1;
+      begin = queries_of(shape, at.row).begin / kQueries;
+      const int64_t end = queries_of(shape, last).end;
+      tiles = end > begin * kQueries ? (end + kQueries - 1) / kQueries - begin : 0;
+    }
+    HG_DEVICE int64_t count() const { return heads * tiles; }
+    HG_DEVICE int64_t head(int64_t i) const { return first_head + i / tiles; }
+    HG_DEVICE int64_t first(int64_t i) const { return (begin + i % tiles) * kQueries; }
+  };
+
+  /// Makes probabilities of the scores, and the gradient of the scores of the products. Rows are
+  /// keys here, columns queries from `first` on; `query` is the first one of their head.
+  HG_DEVICE void differentiate(int64_t row, Fragment<kQueries>& scores,
+                               Fragment<kQueries>& products, int64_t query, int64_t first) const {
+    HG_UNROLL
+    for (int j = 0; j < Fragment<kQueries>::kColumns; ++j) {
+      const int64_t column = first + column_of(j);
+      const bool there = column < this->shape.query_rows;
+      const float log = there ? this->lse[query + column] : 0;
+      const float mean = there ? this->means[query + column] : 0;
+      const RowRange seen = keys_of(this->shape, column);
+      HG_UNROLL
+      for (int slot = 0; slot < kSlots; ++slot) {
+        const int64_t key = row + row_of(slot);
+        const float p = this->probability(scores.value[slot][j], log,
+                                          there && key >= seen.begin && key < seen.end);
+        scores.value[slot][j] = p;
+        products.value[slot][j] = this->shape.scale * p * (products.value[slot][j] - mean);
+      }
+    }
+  }
+};
+
+}  // namespace hirgen::tiles

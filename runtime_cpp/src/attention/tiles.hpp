@@ -1,0 +1,139 @@
+// What the tiled kernels have in common: how they are launched, and for which sizes there are some.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "attention/method.hpp"
+#include "attention/shape.hpp"
+#include "attention/shared_rows.hpp"
+#include "hirgen/error.hpp"
+#include "hirgen/parallel_for.hpp"
+
+namespace hirgen::tiles {
+
+/// The logarithm that 2^x wants where e^x is meant.
+constexpr float kLog2e = 1.44269504088896341F;
+
+/// Which rows of which head a block has.
+struct BlockIndex {
+  int64_t batch, head, row;
+
+  /// The i-th block, of `heads` heads of `rows` rows. The last rows of a head, which see most keys
+  /// under a causal mask, come first.
+  HG_HOST_DEVICE static BlockIndex of(int64_t i, int64_t heads, int64_t rows) {
+    const int64_t blocks = (rows + kBlockRows - 1) / kBlockRows, head = i / blocks;
+    return {head / heads, head % heads, (blocks - 1 - i % blocks) * kBlockRows};
+  }
+  static int64_t count(int64_t batch, int64_t heads, int64_t rows) {
+    return batch * heads * ((rows + kBlockRows - 1) / kBlockRows);
+  }
+};
+
+/// One head of a tensor.
+template <typename T>
+HG_HOST_DEVICE GlobalRows<T> head_of(T* data, const AttentionStride& stride, int64_t batch,
+                                     int64_t head, int64_t rows, const AttentionShape& shape,
+                                     bool aligned) {
+  return {data + batch * stride.batch + head * stride.head, stride.row, rows,
+          static_cast<int>(shape.head_size), aligned};
+}
+
+/// Writes a warp's rows from `first` on, columns from `column` on.
+template <typename T, int N>
+HG_DEVICE void write_rows(const GlobalRows<T>& to, int64_t first, int column,
+                          const Fragment<N>& x) {
+  HG_UNROLL
+  for (int slot = 0; slot < kSlots; ++slot) {
+    const int64_t row = first + row_of(slot);
+    if (row >= to.rows) continue;
+    HG_UNROLL
+    for (int j = 0; j < Fragment<N>::kColumns; ++j) {
+      if (column + column_of(j) < to.columns) {
+        narrow(x.value[slot][j], to.at(row)[column + column_of(j)]);
+      }
+    }
+  }
+}
+
+#ifdef __CUDACC__
+
+template <typename Kernel>
+__global__ void __launch_bounds__(kWarps* kLanes, 1)
+    tiles_kernel(const __grid_constant__ Kernel kernel) {
+  extern __shared__ __align__(128) char memory[];
+  kernel(blockIdx.x, memory);
+}
+
+/// To be called once for a kernel on the current device, before its first launch.
+template <typename Kernel>
+void prepare_tiles(const char* where) {
+  HG_CHECK(cudaFuncSetAttribute(tiles_kernel<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                static_cast<int>(Kernel::kBytes)),
+           where);
+}
+
+/// Enqueues kernel(block, shared memory) for `blocks` blocks.
+template <typename Kernel>
+void launch_tiles(const Kernel& kernel, int64_t blocks, cudaStream_t stream, const char* where) {
+  const TracedCall traced(TraceKind::kKernel, "attention", stream, where);
+  tiles_kernel<<<static_cast<unsigned>(blocks), kWarps * kLanes, Kernel::kBytes, stream>>>(kernel);
+  HG_CHECK(cudaGetLastError(), where);
+}
+
+/// The head sizes that there are kernels for: the others are filled up with zeros.
+template <typename Visit>
+void visit_size(int64_t size, Visit visit) {
+  if (size <= 64) return visit(std::integral_constant<int, 64>{});
+  if (size <= 128) return visit(std::integral_constant<int, 128>{});
+  visit(std::integral_constant<int, kMostHeadSize>{});
+}
+
+#else
+
+template <typename Kernel>
+void prepare_tiles(const char* /*where*/) {}
+
+template <typename Kernel>
+void launch_tiles(const Kernel& kernel, int64_t blocks, cudaStream_t stream, const char* where) {
+  const TracedCall traced(TraceKind::kKernel, "attention", stream, where);
+  host_position.store(where, std::memory_order_relaxed);
+  hirgen_cpu_launch(stream, [kernel, blocks] {
+    std::vector<double> memory(Kernel::kBytes / sizeof(double) + 1);
+    for (int64_t i = 0; i < blocks; ++i) kernel(i, reinterpret_cast<char*>(memory.data()));
+  });
+}
+
+template <typename Visit>
+void visit_size(int64_t /*size*/, Visit visit) {
+  visit(std::integral_constant<int, kMostHeadSize>{});
+}
+
+#endif
+
+/// Calls visit(an element, the head size of the kernels) for a shape.
+template <typename Visit>
+void visit_kernels(const AttentionShape& shape, Visit visit) {
+  visit_size(shape.head_size, [&](auto size) {
+    switch (shape.dtype) {
+      case DType::kFp32:
+        return visit(float{}, size);
+      case DType::kFp16:
+        return visit(__half{}, size);
+      case DType::kBf16:
+        return visit(__nv_bfloat16{}, size);
+    }
+  });
+}
+
+/// Whether the rows of a tensor start at multiples of 16 bytes; its first one does where they may.
+inline bool aligned_rows(const AttentionShape& s, const AttentionStride& stride) {
+  const auto width = static_cast<int64_t>(16 / size_of(s.dtype));
+  return (s.head_size | stride.batch | stride.head | stride.row) % width == 0;
+}
+
+}  // namespace hirgen::tiles
