@@ -23,13 +23,14 @@ func (a *assembler) parameters() {
 			a.broken[name] = true
 			continue
 		}
+		var text string
 		if !overridden {
 			e, ok := a.eval(sp.value)
 			if !ok {
 				a.broken[name] = true
 				continue
 			}
-			value = e.value
+			value, text = e.value, e.text
 		}
 		if value < 1 {
 			a.broken[name] = true
@@ -40,7 +41,7 @@ func (a *assembler) parameters() {
 			continue
 		}
 		a.params[name] = value
-		a.p.Params = append(a.p.Params, Param{Name: name, Value: value, Pos: sp.name.pos})
+		a.p.Params = append(a.p.Params, Param{Name: name, Value: value, Text: text, Pos: sp.name.pos})
 	}
 	a.unknownOverrides()
 }

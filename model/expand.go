@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,8 @@ import (
 // ones when it is loaded: what comes after knows nothing of them. They compute in fp32 and
 // round once, to the element type of their first operand, but for where and split, which only choose.
 var Composites = []string{
-	"softmax", "softmax_grad", "log_softmax", "normalize", "normalize_grad", "layer_norm", "rms_norm", "rope", "where", "split",
+	"softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
+	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split",
 }
 
 // composite says how one of them is taken apart.
@@ -25,18 +27,24 @@ func composite(name string) (rule operation, ok bool) {
 		return operation{least: 2, most: 2, attrs: []string{"axis"}, expand: softmaxGrad}, true
 	case "log_softmax":
 		return operation{least: 1, most: 1, attrs: []string{"axis"}, expand: logSoftmax}, true
+	case "log_softmax_grad":
+		return operation{least: 2, most: 2, attrs: []string{"axis"}, expand: logSoftmaxGrad}, true
 	case "normalize":
 		return operation{least: 1, most: 1, attrs: []string{"axis", "eps"}, expand: normalize}, true
 	case "normalize_grad":
 		return operation{least: 2, most: 2, attrs: []string{"axis", "eps"}, expand: normalizeGrad}, true
 	case "layer_norm":
 		return operation{least: 3, most: 3, attrs: []string{"eps"}, expand: layerNorm}, true
+	case "layer_norm_grad":
+		return operation{least: 3, most: 3, results: 3, attrs: []string{"eps"}, expand: layerNormGrad}, true
 	case "rms_norm":
 		return operation{least: 1, most: 2, attrs: []string{"eps"}, expand: rmsNorm}, true
-	case "rope":
+	case "rms_norm_grad":
+		return operation{least: 2, most: 3, results: 2, attrs: []string{"eps"}, expand: rmsNormGrad}, true
+	case "rope", "rope_grad":
 		return operation{least: 1, most: 3, attrs: []string{"axis", "base"}, expand: rope}, true
 	case "split":
-		return operation{least: 1, most: 1, attrs: []string{"axis", "sizes"}, expand: split}, true
+		return operation{least: 1, most: 1, results: math.MaxInt, attrs: []string{"axis", "sizes"}, expand: split}, true
 	case "where":
 		return operation{least: 3, most: 3, expand: where}, true
 	}

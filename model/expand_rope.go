@@ -24,6 +24,7 @@ func (e *expansion) truth(name string) (value, ok bool) {
 // rope(X, cos, sin) rotates pairs of elements of the last axis, one of each half, by angles of which
 // there are cosine and sine: [X1 cos - X2 sin, X2 cos + X1 sin]. rope(X) takes position times
 // base^(-2 i / C) as the angle of pair i of C/2, with positions along an axis, by default the last but one.
+// rope_grad rotates by the same angles the other way, which is its gradient.
 func rope(e *expansion) {
 	axes := e.axesOf(0)
 	if !e.halves(len(axes), axes[len(axes)-1].Extent.Size) {
@@ -51,8 +52,12 @@ func rope(e *expansion) {
 		}
 		return e.step(name, "mul", []string{half, table})
 	}
-	low := e.step("low", "sub", []string{product("first_cos", first, cos), product("second_sin", second, sin)})
-	high := e.step("high", "add", []string{product("second_cos", second, cos), product("first_sin", first, sin)})
+	add, sub := "add", "sub"
+	if e.src.fn.value == "rope_grad" { // rotates back
+		add, sub = sub, add
+	}
+	low := e.step("low", sub, []string{product("first_cos", first, cos), product("second_sin", second, sin)})
+	high := e.step("high", add, []string{product("second_cos", second, cos), product("first_sin", first, sin)})
 	if narrow {
 		low = e.step("low_rounded", "cast", []string{low}, "dtype", string(e.op.In[0].DType))
 		high = e.step("high_rounded", "cast", []string{high}, "dtype", string(e.op.In[0].DType))

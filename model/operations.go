@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ type operation struct {
 	fn          string
 	least, most int      // operands
 	attrs       []string // attributes that it takes
+	results     int      // at most; 0: one
 	infer       func(*inference) bool
 	expand      func(*expansion) // of a composite; see Composites
 }
@@ -102,16 +104,42 @@ func (a *assembler) operations() {
 		}
 	}
 	for _, so := range a.src.ops {
+		before := len(a.p.Ops)
 		a.operation(so)
+		a.written(so, a.p.Ops[before:])
 	}
+}
+
+// written notes an operation as the author has it, beside what it consists of.
+func (a *assembler) written(so *sourceOp, ops []*Op) {
+	w := &WrittenOp{Fn: so.fn.value, Ops: slices.Clone(ops), Pos: so.pos}
+	for _, arg := range so.args {
+		w.In = append(w.In, a.tensors[arg.value])
+	}
+	for _, out := range so.results() {
+		w.Out = append(w.Out, a.tensors[out.value])
+	}
+	for _, attr := range so.attrs {
+		values := make([]string, len(attr.values))
+		for i, v := range attr.values {
+			values[i] = v.value
+		}
+		w.Attrs = append(w.Attrs, Attr{Name: attr.name.value, Values: values, List: attr.list})
+	}
+	a.p.Written = append(a.p.Written, w)
 }
 
 func (a *assembler) operation(so *sourceOp) {
 	rule, ok := composite(so.fn.value)
-	if len(so.more) > 0 && so.fn.value != "split" {
-		a.list.Add(so.more[0].pos, diag.BadOperands, "%s has one result, not %d", so.fn.value, len(so.results())).
-			WithHint("split alone has several")
-		so.more = nil
+	if !ok {
+		rule, _ = lookup(so.fn.value, len(so.args))
+	}
+	if most := max(rule.results, 1); len(so.results()) > most {
+		d := a.list.Add(so.more[most-1].pos, diag.BadOperands, "%s has %s, not %d", so.fn.value, atMost(most), len(so.results()))
+		if most == 1 {
+			d.WithHint("split and the gradients of norms have several")
+		}
+		so.more = so.more[:most-1]
 	}
 	if ok {
 		a.takeApart(so, rule)
@@ -139,6 +167,14 @@ func (a *assembler) operation(so *sourceOp) {
 	}
 	op.Out.Producer = op
 	a.p.Ops = append(a.p.Ops, op)
+}
+
+// atMost counts results.
+func atMost(results int) string {
+	if results == 1 {
+		return "one result"
+	}
+	return fmt.Sprintf("at most %d results", results)
 }
 
 // failed keeps what follows quiet about the result of a broken operation.

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"strings"
+
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -16,6 +18,7 @@ type Pipeline struct {
 	Meshes   []*domain.Mesh // the first one is the world
 	Tensors  []*Tensor      // declared ones first, in order; then inferred ones in order of their operation
 	Ops      []*Op
+	Written  []*WrittenOp // the same operations as the spec has them
 	Inputs   []*Tensor
 	Outputs  []*Tensor
 	Schedule schedule.Schedule
@@ -26,6 +29,7 @@ type Param struct {
 	Name  string
 	Value int64
 	Pos   diag.Pos
+	Text  string // the expression that gave the value; empty for a plain number, and for an override
 }
 
 // Tensor is a logical tensor. Axes holds its logical domain.
@@ -73,4 +77,55 @@ type Op struct {
 	// Whole is the operation that this one is a part of, as specs spell it: "layer_norm(X, g, b)". The
 	// last part has its result. Empty: the spec has this one.
 	Whole string
+}
+
+// WrittenOp is an operation as a spec has it, composites whole: Out = Fn(In..., Attrs...).
+type WrittenOp struct {
+	Fn    string
+	In    []*Tensor
+	Out   []*Tensor
+	Attrs []Attr
+	Ops   []*Op // what it consists of: itself, unless it is a composite
+	Pos   diag.Pos
+}
+
+// Attr is an attribute of an operation as a spec has it: one value, or a list.
+type Attr struct {
+	Name   string
+	Values []string
+	List   bool
+}
+
+// Attr finds an attribute by its name; it is nil where the spec has none.
+func (o *WrittenOp) Attr(name string) *Attr {
+	for i := range o.Attrs {
+		if o.Attrs[i].Name == name {
+			return &o.Attrs[i]
+		}
+	}
+	return nil
+}
+
+// String prints the operation as specs do: "Q, K = split(A, axis=1)".
+func (o *WrittenOp) String() string {
+	var results, arguments []string
+	for _, t := range o.Out {
+		results = append(results, t.Name)
+	}
+	for _, t := range o.In {
+		arguments = append(arguments, t.Name)
+	}
+	for _, attr := range o.Attrs {
+		arguments = append(arguments, attr.String())
+	}
+	return strings.Join(results, ", ") + " = " + o.Fn + "(" + strings.Join(arguments, ", ") + ")"
+}
+
+// String prints the attribute: "perm=[1, 0]".
+func (a Attr) String() string {
+	value := strings.Join(a.Values, ", ")
+	if a.List {
+		value = "[" + value + "]"
+	}
+	return a.Name + "=" + value
 }

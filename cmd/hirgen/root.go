@@ -54,7 +54,7 @@ command line, 3 the machine is not as needed, 4 internal error.`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newEmit(), newLower(), newCheck(), newExportGo(), newRun(), newPasses(), newExplain(), newVersion())
+	root.AddCommand(newEmit(), newLower(), newCheck(), newExportGo(), newGrad(), newRun(), newPasses(), newExplain(), newVersion())
 	beStrict(root)
 	return root
 }

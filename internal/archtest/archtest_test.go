@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"model/names":             {},
 	"model":                   {"model/names", "model/domain", "model/schedule", "internal/expr", "internal/diag", "internal/spell"},
 	"model/eval":              {"model", "model/domain"},
+	"model/grad":              {"model", "model/domain", "model/names", "internal/expr", "internal/diag"},
 	"lowering/hostir":         {"model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/scan":           {"internal/expr", "internal/diag"},
 	"lowering/hostir/text":    {"lowering/hostir", "lowering/scan", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
@@ -62,7 +63,7 @@ var mayImport = map[string][]string{
 	"lowering/calls/interp":   {"lowering/calls", "lowering/calls/text", "lowering/tasks", "lowering/hostir/interp", "model/domain", "internal/expr"},
 	"emit":                    {"lowering/calls", "lowering/calls/fromhost", "lowering/calls/names", "lowering/calls/verify", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag"},
 	"emit/gosrc":              {"model", "model/domain"},
-	"cmd/hirgen":              {"model", "model/domain", "model/schedule", "lowering", "lowering/schedules", "lowering/hostir", "lowering/hostir/text", "lowering/calls/fromhost", "lowering/calls/text", "lowering/cost", "emit", "emit/gosrc", "internal/*"},
+	"cmd/hirgen":              {"model", "model/grad", "model/domain", "model/schedule", "lowering", "lowering/schedules", "lowering/hostir", "lowering/hostir/text", "lowering/calls/fromhost", "lowering/calls/text", "lowering/cost", "emit", "emit/gosrc", "internal/*"},
 }
 
 // onlyIn says which files may import a package that shapes all that touches it. Each

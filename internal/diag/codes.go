@@ -73,6 +73,7 @@ const (
 	ResultMismatch      Code = "HG067"
 	DTypeMismatch       Code = "HG068"
 	BadOutput           Code = "HG069"
+	NoGradient          Code = "HG070"
 )
 
 // The schedule.

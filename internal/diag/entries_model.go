@@ -67,6 +67,8 @@ var operationEntries = []Entry{
 	{Code: BadOutput, Title: "an output is not possible",
 		Text:    "An output is the result of an operation, listed once. Without the list, outputs are the results that no operation reads.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\noutputs: [A]\n"},
+	{Code: NoGradient, Title: "there is no gradient",
+		Text: "hirgen grad has a rule for each operation that changes smoothly with its operands. The message names the operation that has none, or the input that no output depends on. Ask for other gradients with --of, or write the operation with those that have one."},
 	{Code: BadChoice, Title: "a choice of the schedule does not exist",
 		Text:    "docs/spec.md lists the fields of the schedule with their values.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\nschedule: {reshard: befor}\n"},

@@ -347,7 +347,7 @@ func (g *generator) composite() bool {
 		if g.chance(0.7) {
 			op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name)
 		}
-	case "rope":
+	case "rope", "rope_grad":
 		n := len(v.axes)
 		if n < 2 || last[0]%2 != 0 {
 			return false
@@ -367,10 +367,15 @@ func (g *generator) composite() bool {
 	case "where":
 		mask := g.inputOf(v.shape()[g.IntN(len(v.axes)):], pick(g, domain.DTypes...), v.mesh)
 		op.In = []string{mask.name, v.name, g.partner(v).name}
-	case "softmax_grad", "normalize_grad":
+	case "softmax_grad", "normalize_grad", "log_softmax_grad":
 		op.In = append(op.In, g.inputOf(v.shape(), v.dtype, v.mesh).name)
+	case "layer_norm_grad", "rms_norm_grad":
+		op.In = append(op.In, g.inputOf(v.shape(), v.dtype, v.mesh).name)
+		if fn == "layer_norm_grad" || g.chance(0.7) {
+			op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name)
+		}
 	}
-	takesAxis := !slices.Contains([]string{"layer_norm", "rms_norm", "where", "rope"}, fn) && len(op.Attrs) == 0
+	takesAxis := !slices.Contains([]string{"layer_norm", "rms_norm", "layer_norm_grad", "rms_norm_grad", "where", "rope", "rope_grad"}, fn) && len(op.Attrs) == 0
 	if takesAxis && len(v.axes) > 1 && g.chance(0.5) {
 		op.Attrs = append(op.Attrs, g.axisAttr(g.IntN(len(v.axes)), len(v.axes)))
 	}

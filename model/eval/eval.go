@@ -15,6 +15,18 @@ import (
 // result is rounded to its element type. inputs has an array for every input, which
 // is rounded too and not changed. The result has every tensor of the pipeline.
 func Run(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
+	return run[float32](p, inputs, (*Array).Round)
+}
+
+// RunFloat64 does the same in float64, without rounding: it tells mistakes from roundings.
+func RunFloat64(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
+	return run[float64](p, inputs, func(*Array, domain.DType) {})
+}
+
+// number is what sums accumulate in.
+type number interface{ float32 | float64 }
+
+func run[N number](p *model.Pipeline, inputs map[string]*Array, round func(*Array, domain.DType)) (map[string]*Array, error) {
 	values := make(map[string]*Array, len(p.Tensors))
 	for _, t := range p.Inputs {
 		in, ok := inputs[t.Name]
@@ -25,21 +37,21 @@ func Run(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error)
 			return nil, fmt.Errorf("input %s has shape %s, not %s", t.Name, domain.FormatShape(in.Shape), domain.FormatShape(shape))
 		}
 		values[t.Name] = &Array{Shape: in.Shape, Data: slices.Clone(in.Data)}
-		values[t.Name].Round(t.DType)
+		round(values[t.Name], t.DType)
 	}
 	for _, op := range p.Ops {
 		in := make([]*Array, len(op.In))
 		for i, t := range op.In {
 			in[i] = values[t.Name]
 		}
-		out := evaluate(op, in)
-		out.Round(op.Out.DType)
+		out := evaluate[N](op, in)
+		round(out, op.Out.DType)
 		values[op.Out.Name] = out
 	}
 	return values, nil
 }
 
-func evaluate(op *model.Op, in []*Array) *Array {
+func evaluate[N number](op *model.Op, in []*Array) *Array {
 	shape := domain.Shape(op.Out.Axes)
 	switch op.Kind {
 	case model.OpSet, model.OpCast, model.OpReshape, model.OpBroadcast:
@@ -57,9 +69,9 @@ func evaluate(op *model.Op, in []*Array) *Array {
 	case model.OpPermute:
 		return permuted(in[0], op.Perm)
 	case model.OpMatmul:
-		return matmul(in[0], in[1], shape)
+		return matmul[N](in[0], in[1], shape)
 	case model.OpLinear:
-		return linear(in, shape)
+		return linear[N](in, shape)
 	case model.OpUnary:
 		fn := domain.UnaryFn(op.Fn)
 		out := NewArray(shape...)
@@ -70,7 +82,7 @@ func evaluate(op *model.Op, in []*Array) *Array {
 	case model.OpBinary:
 		return binary(domain.BinaryFns[op.Fn], in[0], in[1], shape)
 	case model.OpReduce:
-		return reduce(op, in[0], shape)
+		return reduce[N](op, in[0], shape)
 	default:
 		panic("eval: unknown operation " + string(op.Kind))
 	}
@@ -108,7 +120,7 @@ func joined(in []*Array, axis int, shape []int64) *Array {
 	return out
 }
 
-func reduce(op *model.Op, in *Array, shape []int64) *Array {
+func reduce[N number](op *model.Op, in *Array, shape []int64) *Array {
 	fn := domain.BinaryFns[op.Fn]
 	out := NewArray(shape...)
 	inner := strides(in.Shape)[op.Axis]
@@ -117,7 +129,7 @@ func reduce(op *model.Op, in *Array, shape []int64) *Array {
 		first := int64(i)/inner*count*inner + int64(i)%inner
 		value := in.Data[first]
 		for r := int64(1); r < count; r++ {
-			value = float64(float32(fn(value, in.Data[first+r*inner])))
+			value = float64(N(fn(value, in.Data[first+r*inner])))
 		}
 		out.Data[i] = value
 	}
@@ -126,7 +138,7 @@ func reduce(op *model.Op, in *Array, shape []int64) *Array {
 
 // matmul multiplies matrices: all leading axes of a are rows when b is a matrix, and
 // otherwise batches, which stretch.
-func matmul(a, b *Array, shape []int64) *Array {
+func matmul[N number](a, b *Array, shape []int64) *Array {
 	out := NewArray(shape...)
 	k, n := a.last(1), b.last(1)
 	rows := int64(len(out.Data)) / n
@@ -136,13 +148,13 @@ func matmul(a, b *Array, shape []int64) *Array {
 		a = stretched(a, append(slices.Clone(batch), rows, k))
 		b = stretched(b, append(slices.Clone(batch), k, n))
 	}
-	sums := make([]float32, n)
+	sums := make([]N, n)
 	for i := range int64(len(out.Data)) / n {
 		clear(sums)
 		matrix := b.Data[i/rows*k*n:]
 		for j, v := range a.Data[i*k : (i+1)*k] {
 			for c, w := range matrix[int64(j)*n : int64(j+1)*n] {
-				sums[c] += float32(v * w)
+				sums[c] += N(v * w)
 			}
 		}
 		for c, sum := range sums {
@@ -154,7 +166,7 @@ func matmul(a, b *Array, shape []int64) *Array {
 
 // linear multiplies with the transposed weight and adds the bias before the result is
 // rounded.
-func linear(in []*Array, shape []int64) *Array {
+func linear[N number](in []*Array, shape []int64) *Array {
 	w := in[1]
 	perm := make([]int, len(w.Shape))
 	for i := range perm {
@@ -162,7 +174,7 @@ func linear(in []*Array, shape []int64) *Array {
 	}
 	last := len(perm) - 1
 	perm[last-1], perm[last] = last, last-1
-	out := matmul(in[0], permuted(w, perm), shape)
+	out := matmul[N](in[0], permuted(w, perm), shape)
 	if len(in) < 3 {
 		return out
 	}

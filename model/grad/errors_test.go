@@ -1,0 +1,66 @@
+package grad_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/grad"
+)
+
+// TestNoGradient: what has no gradient is an error at its place.
+func TestNoGradient(t *testing.T) {
+	const head = "hirgen: 1\nname: p\ndtype: fp32\ntensors: {X: [4, 6], c: [4, 3], s: [4, 3], M: [4, 6]}\nops:\n"
+	for _, c := range []struct{ ops, of, recompute, want string }{
+		{ops: "- Y = gelu_grad(X)", want: "spec.yaml:6:3: error HG070: gelu_grad has no gradient by X"},
+		{ops: "- T = rms_norm(X)\n- Y = softmax_grad(T, T)", want: "spec.yaml:7:3: error HG070: softmax_grad has no gradient by T"},
+		{ops: "- Y = rope(X, c, s)", of: "c", want: "spec.yaml:6:3: error HG070: rope has no gradient by c"},
+		{ops: "- Y = keep(X, M)", of: "M", want: "spec.yaml:4:44: error HG070: no output changes with M by small steps, so it has no gradient"},
+		{ops: "- Y = positions(X, axis=1)", want: "spec.yaml: error HG070: no output changes with an input by small steps"},
+		{ops: "- Y = relu(X)", of: "Y", want: `spec.yaml: error HG070: there is no input "Y" to give the gradient of`},
+		{ops: "- Y = relu(X)", recompute: "Z", want: `spec.yaml: error HG070: there is no result "Z" to compute anew`},
+	} {
+		text := head + c.ops
+		for _, name := range []string{"X", "c", "s", "M"} { // that they are read somewhere
+			text += "\n- T" + name + " = ge(" + name + ", " + name + ")"
+		}
+		p, err := model.Load("spec.yaml", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = grad.Backward(p, grad.Options{Of: words(c.of), Recompute: words(c.recompute)})
+		errs, ok := diag.Diagnostics(err)
+		if !ok || len(errs.Items) != 1 || !strings.Contains(errs.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", c.ops, err, c.want)
+		}
+	}
+}
+
+func words(list string) []string { return strings.Fields(list) }
+
+// TestWhatIsAskedFor: gradients of some inputs alone, and masks and tables have none.
+func TestWhatIsAskedFor(t *testing.T) {
+	const text = "hirgen: 1\nname: p\ndtype: fp32\ntensors: {X: [4, 6], W: [6, 6], c: [4, 3], s: [4, 3], M: [4, 6]}\n" +
+		"ops:\n- Z = linear(X, W)\n- R = rope(Z, c, s)\n- Y = where(M, R, X)\n"
+	p, err := model.Load("spec.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, want := range map[string]string{"": "dX dW", "W": "dW", "X": "dX"} {
+		pass, err := grad.Backward(p, grad.Options{Of: words(of)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, g := range pass.Gradients {
+			got = append(got, g.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("gradients of %q: %v, want %s", of, got, want)
+		}
+		if of == "X" && strings.Contains(pass.Text, "  X:") {
+			t.Errorf("the gradient by X needs no X:\n%s", pass.Text)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package grad
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// part is what one use of a tensor adds to its gradient: a value that lies along axes over which it is still to be
+// summed where the tensor was stretched.
+type part struct {
+	value
+	along []domain.Axis // of what the use made; nil: those of the tensor
+	from  string        // the result of the use
+}
+
+// result is an operation whose result has no name yet.
+type result struct {
+	fn    string
+	args  []string
+	attrs []string
+	axes  []domain.Axis
+	dtype domain.DType
+	mesh  *domain.Mesh
+}
+
+// give adds what an operation computes to the gradient of an operand. It runs along the given axes, nil for those
+// of the operand.
+func (b *backward) give(op *model.WrittenOp, operand int, r result, along []domain.Axis) {
+	if !b.wants(op, operand) {
+		return
+	}
+	t := op.In[operand]
+	if dtype := t.DType; dtype != r.dtype {
+		v := b.emit("d"+t.Name+"_"+string(r.dtype), r.axes, r.dtype, r.mesh, r.fn, r.args, r.attrs...)
+		r = b.cast(v, dtype)
+	}
+	b.flow(op, operand, b.emit(b.partName(op, t, r, along), r.axes, r.dtype, r.mesh, r.fn, r.args, r.attrs...), along)
+}
+
+// partName proposes a name for what a use adds to a gradient: dX when that is all.
+func (b *backward) partName(op *model.WrittenOp, t *model.Tensor, r result, along []domain.Axis) string {
+	switch {
+	case b.uses[t] > 1 || len(b.parts[t]) > 0:
+		return "d" + t.Name + "_" + op.Out[0].Name
+	case len(b.summed(part{value: value{axes: r.axes}, along: along}, t)) > 0:
+		return "d" + t.Name + "_parts"
+	}
+	return "d" + t.Name
+}
+
+// flow adds a value to the gradient of an operand.
+func (b *backward) flow(op *model.WrittenOp, operand int, v value, along []domain.Axis) {
+	if !b.wants(op, operand) {
+		return
+	}
+	t := op.In[operand]
+	if v.dtype != t.DType {
+		r := b.cast(v, t.DType)
+		v = b.emit(v.name+"_"+string(t.DType), r.axes, r.dtype, r.mesh, r.fn, r.args, r.attrs...)
+	}
+	b.parts[t] = append(b.parts[t], part{v, along, op.Out[0].Name})
+	if b.uses[t]--; b.uses[t] == 0 {
+		b.finish(t)
+	}
+}
+
+func (b *backward) cast(v value, dtype domain.DType) result {
+	return result{"cast", []string{v.name}, []string{"dtype=" + string(dtype)}, v.axes, dtype, v.mesh}
+}
+
+// finish adds up the parts of a gradient. Parts that are to be summed over the same axes are added first, so that ranks
+// add their parts once.
+func (b *backward) finish(t *model.Tensor) {
+	parts, name := b.parts[t], "d"+t.Name
+	for i := 0; i < len(parts); i++ {
+		for j := i + 1; j < len(parts); {
+			if !b.sameSum(parts[i], parts[j], t) {
+				j++
+				continue
+			}
+			parts[i] = b.added(parts[i], parts[j], name+"_parts")
+			parts = slices.Delete(parts, j, j+1)
+		}
+	}
+	sum := part{value: b.unstretch(parts[0], t, choose(len(parts) == 1, name, name+"_"+parts[0].from))}
+	for i, p := range parts[1:] {
+		last := i+2 == len(parts)
+		sum = b.added(sum, part{value: b.unstretch(p, t, name+"_"+p.from)}, choose(last, name, name+"_sum"))
+	}
+	b.grads[t] = b.settled(sum.value, t)
+}
+
+func choose(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
+
+// settled is a gradient that lies as its tensor does where the spec says how that is, and where it is to be moved.
+func (b *backward) settled(v value, t *model.Tensor) value {
+	asked, moved := slices.Contains(b.targets, t), !v.mesh.Same(t.Mesh)
+	if !asked && !moved && !t.Annotated && !b.addedByRanks(v, t) {
+		return v
+	}
+	if asked || moved {
+		v = b.full(v, t)
+	}
+	switch free := b.mayLieAs(v, t); {
+	case !free && (asked || moved):
+		s := &statement{fn: "set", args: []string{v.name}, origin: b.origin}
+		v.name = b.names.fresh("d" + t.Name)
+		b.add(s, v)
+	case !free || !alike(v.axes, b.axes(t)):
+		return v
+	case asked && v.name != "d"+t.Name:
+		b.callIt(v, "d"+t.Name)
+	}
+	b.declared[v.name] = t
+	v.mesh = t.Mesh
+	return v
+}
+
+// callIt gives a result another name, which it takes from what has it so far.
+func (b *backward) callIt(v value, name string) {
+	if b.makers[name] != nil && b.declared[name] == nil && b.renamed[name] == "" {
+		b.renamed[name], b.renamed[v.name] = b.names.fresh(name+"_part"), name
+		return
+	}
+	b.renamed[v.name] = b.names.fresh(name)
+}
+
+// mayLieAs reports whether the operation that gives a value may have its result declared as a tensor is: it is not yet,
+// and does not take parts along an axis that is split or streamed there.
+func (b *backward) mayLieAs(v value, t *model.Tensor) bool {
+	s := b.makers[v.name]
+	if s == nil || b.declared[v.name] != nil {
+		return false
+	}
+	if !slices.Contains([]string{"slice", "concat", "rope", "rope_grad"}, s.fn) {
+		return true
+	}
+	return !slices.ContainsFunc(b.axes(t), func(a domain.Axis) bool { return a.Kind == domain.Stream || a.Kind == domain.Device })
+}
+
+// addedByRanks reports whether ranks add a gradient, of which each then needs a part alone.
+func (b *backward) addedByRanks(v value, t *model.Tensor) bool {
+	s := b.makers[v.name]
+	if s == nil || s.fn != "sum" || !slices.ContainsFunc(b.axes(t), isSplit) {
+		return false
+	}
+	parts := b.values[s.args[0]].axes
+	i := slices.IndexFunc(parts, isSplit)
+	return i >= 0 && s.attrs[0] == axisAttr(i)
+}
+
+func isSplit(a domain.Axis) bool { return a.Kind == domain.Device }
+
+// sameSum reports whether two parts of a gradient, to be summed over the same axes, may be added before that.
+func (b *backward) sameSum(p, q part, t *model.Tensor) bool {
+	return len(b.summed(p, t)) > 0 && alike(p.axes, q.axes) && alike(p.along, q.along) && p.mesh.Same(q.mesh)
+}
+
+// added adds two parts.
+func (b *backward) added(p, q part, name string) part {
+	axes := stretch(p.axes, q.axes)
+	return part{b.emit(name, axes, p.dtype, p.mesh, "add", []string{p.name, q.name}), p.along, p.from}
+}
+
+// summed lists the axes of a part over which it is to be summed, since the tensor was stretched along them.
+func (b *backward) summed(p part, t *model.Tensor) []int {
+	var list []int
+	axes := b.axes(t)
+	for i, many := range p.along {
+		at, own := i-len(p.along)+len(p.axes), i-len(p.along)+len(axes)
+		if at >= 0 && !standsFor(p.axes[at], many) && !isOne(many) && (own < 0 || standsFor(axes[own], many)) {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// unstretch sums a part over the axes along which the tensor was stretched: over those of one rank first.
+func (b *backward) unstretch(p part, t *model.Tensor, name string) value {
+	if p.along == nil {
+		return p.value
+	}
+	v, order := p.value, b.summed(p, t)
+	slices.SortStableFunc(order, func(i, j int) int { return ranks(p.axes[i]) - ranks(p.axes[j]) })
+	for n, i := range order {
+		at := i
+		for _, before := range order[:n] {
+			if before < i {
+				at--
+			}
+		}
+		if len(v.axes) == 1 { // a sum leaves an axis
+			v, at = b.ranked(v, 2), 1
+		}
+		axes, called := slices.Delete(slices.Clone(v.axes), at, at+1), name+"_sum"
+		if n == len(order)-1 && alike(axes, b.refitted(p, t)) {
+			called = name
+		}
+		v = b.emit(called, axes, v.dtype, v.mesh, "sum", []string{v.name}, axisAttr(at))
+	}
+	return b.fit(v, b.refitted(p, t), name)
+}
+
+// ranks is 1 for an axis that is split over ranks.
+func ranks(a domain.Axis) int {
+	if a.Kind == domain.Device {
+		return 1
+	}
+	return 0
+}
+
+// refitted is the axes of a part when it is summed: one element where sums have left none, and none that the tensor
+// does not have.
+func (b *backward) refitted(p part, t *model.Tensor) []domain.Axis {
+	summed, rank := b.summed(p, t), len(b.axes(t))
+	var want []domain.Axis
+	for i := max(0, len(p.along)-len(p.axes)); i < len(p.along); i++ {
+		at := i - len(p.along) + len(p.axes)
+		switch axis := p.axes[at]; {
+		case i-len(p.along)+rank < 0:
+		case slices.Contains(summed, at):
+			want = append(want, one)
+		default:
+			want = append(want, axis)
+		}
+	}
+	return want
+}
+
+// fit puts axes of one element where a value has none, or leaves them out.
+func (b *backward) fit(v value, want []domain.Axis, name string) value {
+	if alike(v.axes, want) {
+		return v
+	}
+	if i, ok := inserted(v.axes, want); ok {
+		return b.emit(name, want, v.dtype, v.mesh, "broadcast", []string{v.name}, axisAttr(i))
+	}
+	return b.emit(name, want, v.dtype, v.mesh, "reshape", []string{v.name}, shapeAttr(want))
+}

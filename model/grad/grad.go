@@ -1,0 +1,331 @@
+// Package grad writes the backward pass of a pipeline as a spec: given the gradients of its outputs, those of
+// its inputs. There is a rule for each operation, composites among them; what the rules need of the forward pass is
+// an input of the backward pass, or computed anew.
+package grad
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Options say which gradients are asked for, and what of the forward pass is computed anew.
+type Options struct {
+	// Of names the inputs whose gradients are asked for. Empty: all that have one.
+	Of []string
+	// Recompute says what is computed anew: None, Cheap or All, or names of tensors in addition to what Cheap says.
+	Recompute []string
+	// Axes is how the tensors of the forward pass lie on the ranks, by name. What is not in it lies as the model has it.
+	Axes map[string][]domain.Axis
+}
+
+// What is computed anew of the tensors that the backward pass reads.
+const (
+	None  = "none"  // nothing
+	Cheap = "cheap" // what takes no product, attention or softmax, from what is saved anyway
+	All   = "all"   // everything, from the inputs
+)
+
+// Pass is a backward pass.
+type Pass struct {
+	Text      string          // the spec
+	Given     []Gradient      // of outputs: inputs of the backward pass
+	Gradients []Gradient      // of inputs: its outputs
+	Saved     []*model.Tensor // results of the forward pass that are inputs, too
+}
+
+// Gradient is a tensor of the backward pass.
+type Gradient struct {
+	Name string
+	Of   *model.Tensor
+}
+
+// Backward makes the backward pass of a pipeline. An error is a *diag.Errors with positions in the forward spec.
+func Backward(p *model.Pipeline, o Options) (*Pass, error) {
+	b := &backward{
+		pipeline: p, options: o, names: newNames(p), uses: map[*model.Tensor]int{}, active: map[*model.Tensor]bool{},
+		parts: map[*model.Tensor][]part{}, grads: map[*model.Tensor]value{}, known: map[string]value{}, values: map[string]value{},
+		makers: map[string]*statement{}, renamed: map[string]string{},
+		declared: map[string]*model.Tensor{},
+	}
+	b.findTargets()
+	if err := b.errors.Err(); err != nil {
+		return nil, err
+	}
+	b.follow()
+	b.seed()
+	for _, op := range slices.Backward(p.Written) {
+		b.through(op)
+	}
+	if err := b.errors.Err(); err != nil {
+		return nil, err
+	}
+	b.rename()
+	b.removeUnused()
+	pass := b.pass()
+	pass.Saved = b.choose()
+	if err := b.errors.Err(); err != nil {
+		return nil, err
+	}
+	pass.Text = (&writer{backward: b, Pass: pass}).spec()
+	return pass, nil
+}
+
+// backward makes the operations of the backward pass, from the last operation of the forward pass to the first.
+type backward struct {
+	pipeline *model.Pipeline
+	options  Options
+	errors   diag.List
+	names    *names
+
+	targets []*model.Tensor        // inputs whose gradients are asked for
+	active  map[*model.Tensor]bool // depends on a target, and an output depends on it
+	uses    map[*model.Tensor]int  // operands that are active, not visited yet
+	parts   map[*model.Tensor][]part
+	grads   map[*model.Tensor]value
+	given   []Gradient // of outputs: inputs
+
+	origin *model.WrittenOp // the operation that is visited
+	ops    []*statement
+	known  map[string]value      // results of statements, by what they compute
+	values map[string]value      // by name
+	makers map[string]*statement // by the names of their results
+	// declared is the gradients of tensors that the spec says the place of: they lie as these do.
+	declared map[string]*model.Tensor
+	renamed  map[string]string // results that are gradients asked for, by the names that they had before
+}
+
+// statement is one operation of the backward pass.
+type statement struct {
+	outs    []string
+	fn      string
+	args    []string
+	attrs   []string
+	origin  *model.WrittenOp // the operation of the forward pass that it is for
+	forward *model.WrittenOp // the operation of the forward pass that it repeats, or nil
+}
+
+// text prints it without its results.
+func (s *statement) text() string {
+	return s.fn + "(" + strings.Join(slices.Concat(s.args, s.attrs), ", ") + ")"
+}
+
+// value is a tensor of the backward pass. A gradient may have fewer elements than its tensor: an axis of one
+// element, or none in front, stands for any number of equal ones.
+type value struct {
+	name  string
+	axes  []domain.Axis
+	dtype domain.DType
+	mesh  *domain.Mesh
+}
+
+// rename gives results that turned out to be gradients asked for the names of these.
+func (b *backward) rename() {
+	name := func(old string) string {
+		if renamed, ok := b.renamed[old]; ok {
+			return renamed
+		}
+		return old
+	}
+	for _, s := range b.ops {
+		for i := range s.args {
+			s.args[i] = name(s.args[i])
+		}
+		for i := range s.outs {
+			s.outs[i] = name(s.outs[i])
+		}
+	}
+	for t, v := range b.grads {
+		v.name = name(v.name)
+		b.grads[t] = v
+	}
+	declared := map[string]*model.Tensor{}
+	for old, t := range b.declared {
+		declared[name(old)] = t
+	}
+	b.declared = declared
+}
+
+// pass lists what the backward pass takes and gives.
+func (b *backward) pass() *Pass {
+	p := &Pass{Given: b.given}
+	for _, t := range b.targets {
+		p.Gradients = append(p.Gradients, Gradient{b.grads[t].name, t})
+	}
+	return p
+}
+
+// findTargets finds the inputs whose gradients are asked for.
+func (b *backward) findTargets() {
+	if len(b.options.Of) == 0 {
+		b.targets = b.pipeline.Inputs
+		return
+	}
+	for _, name := range b.options.Of {
+		i := slices.IndexFunc(b.pipeline.Inputs, func(t *model.Tensor) bool { return t.Name == name })
+		if i < 0 {
+			b.errors.Add(diag.Pos{File: b.pipeline.File}, diag.NoGradient, "there is no input %q to give the gradient of", name).
+				WithHint("inputs: %s", list(b.pipeline.Inputs))
+			continue
+		}
+		b.targets = append(b.targets, b.pipeline.Inputs[i])
+	}
+}
+
+// list prints the names of tensors.
+func list(tensors []*model.Tensor) string {
+	texts := make([]string, len(tensors))
+	for i, t := range tensors {
+		texts[i] = t.Name
+	}
+	return strings.Join(texts, ", ")
+}
+
+// follow finds what lies between the targets and the outputs. Inputs by which there is no rule are left out, unless they
+// are asked for.
+func (b *backward) follow() {
+	from, to := map[*model.Tensor]bool{}, map[*model.Tensor]bool{}
+	for _, t := range b.targets {
+		from[t] = true
+	}
+	for _, op := range b.pipeline.Written {
+		depends := false
+		for i, t := range op.In {
+			depends = depends || from[t] && kindOf(op, i) != constant
+		}
+		for _, t := range op.Out {
+			from[t] = depends
+		}
+	}
+	for _, t := range b.pipeline.Outputs {
+		to[t] = true
+	}
+	for _, op := range slices.Backward(b.pipeline.Written) {
+		wanted := slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return to[t] })
+		for i, t := range op.In {
+			kind := kindOf(op, i)
+			to[t] = to[t] || wanted && kind != constant && (kind != missing || len(b.options.Of) > 0)
+		}
+	}
+	b.dropConstants(to)
+	for t := range from {
+		b.active[t] = from[t] && to[t]
+	}
+	for _, op := range b.pipeline.Written {
+		for i, t := range op.In {
+			if b.wants(op, i) {
+				b.uses[t]++
+			}
+		}
+	}
+}
+
+// dropConstants leaves out the targets that no output depends on.
+func (b *backward) dropConstants(to map[*model.Tensor]bool) {
+	var kept []*model.Tensor
+	for _, t := range b.targets {
+		switch {
+		case to[t]:
+			kept = append(kept, t)
+		case len(b.options.Of) > 0:
+			b.errors.Add(t.Pos, diag.NoGradient, "no output changes with %s by small steps, so it has no gradient", t.Name)
+		}
+	}
+	b.targets = kept
+	if len(kept) == 0 && b.errors.Len() == 0 {
+		b.errors.Add(diag.Pos{File: b.pipeline.File}, diag.NoGradient, "no output changes with an input by small steps, so there are no gradients")
+	}
+}
+
+// wants reports whether the gradient by an operand is needed.
+func (b *backward) wants(op *model.WrittenOp, operand int) bool {
+	return b.active[op.In[operand]] && kindOf(op, operand) != constant &&
+		slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return b.active[t] })
+}
+
+// seed declares the gradients of the outputs, which are inputs.
+func (b *backward) seed() {
+	for _, t := range b.pipeline.Outputs {
+		if b.active[t] {
+			v := b.note(value{b.names.fresh("d" + t.Name), b.axes(t), t.DType, t.Mesh})
+			b.given = append(b.given, Gradient{v.name, t})
+			b.parts[t] = []part{{value: v}}
+			if b.uses[t] == 0 {
+				b.finish(t)
+			}
+		}
+	}
+}
+
+// through goes back through one operation.
+func (b *backward) through(op *model.WrittenOp) {
+	if !slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return b.active[t] }) {
+		return
+	}
+	rule, known := rules[op.Fn]
+	for i := range op.In {
+		if b.wants(op, i) && (!known || kindOf(op, i) == missing) {
+			b.errors.Add(op.Pos, diag.NoGradient, "%s has no gradient by %s", op.Fn, op.In[i].Name).
+				WithHint("ask for the gradients of other inputs with --of, or write %s with operations that have one", op.Fn)
+			return
+		}
+	}
+	if b.errors.Len() > 0 {
+		return
+	}
+	b.origin = op
+	dy := make([]value, len(op.Out))
+	for i, t := range op.Out {
+		dy[i] = b.grads[t]
+	}
+	rule.apply(b, op, dy)
+}
+
+// axes is how a tensor of the forward pass lies.
+func (b *backward) axes(t *model.Tensor) []domain.Axis {
+	axes, ok := b.options.Axes[t.Name]
+	if !ok {
+		axes = t.Axes
+	}
+	axes = domain.WithoutReductions(axes)
+	for i, a := range axes {
+		axes[i].Extent = merge([]domain.Axis{a})
+	}
+	return axes
+}
+
+// forward is a tensor of the forward pass, which the backward pass then needs.
+func (b *backward) forward(t *model.Tensor) value {
+	return b.note(value{t.Name, b.axes(t), t.DType, t.Mesh})
+}
+
+// note makes a value known by its name.
+func (b *backward) note(v value) value {
+	b.values[v.name] = v
+	return v
+}
+
+// add appends a statement with the results of a rule.
+func (b *backward) add(s *statement, results ...value) {
+	for _, v := range results {
+		b.note(v)
+		b.makers[v.name] = s
+		s.outs = append(s.outs, v.name)
+	}
+	b.ops = append(b.ops, s)
+}
+
+// emit adds an operation, unless there is one that computes the same, and gives its result. The name is a proposal.
+func (b *backward) emit(name string, axes []domain.Axis, dtype domain.DType, mesh *domain.Mesh, fn string, args []string, attrs ...string) value {
+	s := &statement{fn: fn, args: args, attrs: attrs, origin: b.origin}
+	if same, ok := b.known[s.text()]; ok {
+		return same
+	}
+	v := value{b.names.fresh(name), axes, dtype, mesh}
+	b.add(s, v)
+	b.known[s.text()] = v
+	return v
+}

@@ -1,0 +1,282 @@
+package grad
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// matmul, C = A B: dA = dC B^T, dB = A^T dC.
+func matmul(b *backward, op *model.WrittenOp, dy []value) {
+	g := b.asFactor(dy[0], op)
+	if b.wants(op, 0) {
+		g = b.ofBatches(g, op)
+		b.give(op, 0, b.times("linear", g, b.forward(op.In[1])), b.operandAxes(op, 0))
+	}
+	if b.wants(op, 1) {
+		b.weights(op, g, b.forward(op.In[0]), false)
+	}
+}
+
+// linear, Y = X W^T + bias: dX = dY W, dW = dY^T X, dbias = dY summed over rows.
+func linear(b *backward, op *model.WrittenOp, dy []value) {
+	g := b.asFactor(dy[0], op)
+	if b.wants(op, 0) {
+		g = b.ofBatches(g, op)
+		b.give(op, 0, b.times("matmul", g, b.forward(op.In[1])), b.operandAxes(op, 0))
+	}
+	if b.wants(op, 1) {
+		b.weights(op, g, b.forward(op.In[0]), true)
+	}
+	if len(op.In) > 2 && b.wants(op, 2) {
+		b.bias(op, g)
+	}
+}
+
+// asFactor is a gradient as an operand of products: of the type of these, with rows and columns.
+func (b *backward) asFactor(dy value, op *model.WrittenOp) value {
+	v := b.inTypeOf(dy, b.forwardType(op.In[0]))
+	n := len(b.axes(op.Out[0]))
+	if last := len(v.axes) - 1; last < 0 || standsFor(v.axes[last], b.axes(op.Out[0])[n-1]) {
+		v = b.full(v, op.Out[0])
+	}
+	return b.ranked(v, 2)
+}
+
+// forwardType is a value of the element type of a tensor, for inTypeOf.
+func (b *backward) forwardType(t *model.Tensor) value { return value{dtype: t.DType} }
+
+// ofBatches is a gradient with all elements along the batches that the first operand was stretched along.
+func (b *backward) ofBatches(g value, op *model.WrittenOp) value {
+	along, x := b.operandAxes(op, 0), op.In[0]
+	if len(b.summed(part{value: value{axes: along}, along: along}, x)) > len(b.summed(part{value: g, along: along}, x)) {
+		return b.full(g, op.Out[0])
+	}
+	return g
+}
+
+// times is a product, batches of which stretch.
+func (b *backward) times(fn string, x, w value) result {
+	r := result{fn: fn, args: []string{x.name, w.name}, dtype: x.dtype, mesh: x.mesh}
+	m, n := len(x.axes), len(w.axes)
+	columns := w.axes[n-1]
+	if fn == "linear" {
+		columns = w.axes[n-2]
+	}
+	rows := x.axes[:m-1]
+	if n > 2 {
+		rows = append(stretch(x.axes[:m-2], w.axes[:n-2]), x.axes[m-2])
+	}
+	r.axes = append(slices.Clone(rows), columns)
+	return r
+}
+
+// operandAxes is what the gradient by the first operand of a product runs along: the batches and rows of the result.
+func (b *backward) operandAxes(op *model.WrittenOp, operand int) []domain.Axis {
+	out, x := b.axes(op.Out[0]), b.axes(op.In[operand])
+	return append(slices.Clone(out[:len(out)-1]), x[len(x)-1])
+}
+
+// bias: the gradient summed over rows, of each batch that the bias has.
+func (b *backward) bias(op *model.WrittenOp, g value) {
+	along := b.axes(op.Out[0])
+	g = b.full(g, op.Out[0])
+	if len(b.axes(op.In[2])) == 1 {
+		b.flow(op, 2, g, along)
+		return
+	}
+	n := len(along)
+	r := like("sum", g)
+	r.attrs, r.axes = []string{axisAttr(n - 2)}, slices.Delete(slices.Clone(g.axes), n-2, n-1)
+	b.give(op, 2, r, slices.Delete(along, n-2, n-1))
+}
+
+// weights gives the gradient by the second operand: A^T dC, or dY^T X where that is transposed, summed over all rows,
+// and over the batches that it does not have. Those become rows of one product where they can.
+func (b *backward) weights(op *model.WrittenOp, g, x value, transposed bool) {
+	out, w := b.axes(op.Out[0]), b.axes(op.In[1])
+	c := &contraction{b: b, out: out, batches: len(out) - 2, w: len(w) - 2, weight: w}
+	if !c.hasRows(g) {
+		g = b.full(g, op.Out[0])
+	}
+	left, right := x, g
+	if transposed {
+		left, right = g, x
+	}
+	merged := c.merged(left, right)
+	l, r := c.prepare(left, merged, true), c.prepare(right, merged, false)
+	product := b.times("matmul", l, r)
+	var along, want []domain.Axis
+	for i := range c.batches {
+		beyond := i < c.batches-c.w
+		switch at := i - c.batches + len(product.axes) - 2 + len(after(merged, i)); {
+		case slices.Contains(merged, i) && beyond:
+		case slices.Contains(merged, i):
+			along, want = append(along, one), append(want, one)
+		default:
+			along = append(along, out[i])
+			if at >= 0 {
+				want = append(want, product.axes[at])
+			}
+		}
+	}
+	along, want = append(along, product.axes[len(product.axes)-2:]...), append(want, product.axes[len(product.axes)-2:]...)
+	if len(want) == len(product.axes) {
+		b.give(op, 1, product, along)
+		return
+	}
+	v := b.named("d"+op.In[1].Name+"_rows", product)
+	fn := like("reshape", v)
+	fn.attrs, fn.axes = []string{shapeAttr(want)}, want
+	if i, ok := inserted(v.axes, want); ok {
+		fn = like("broadcast", v)
+		fn.attrs, fn.axes = []string{axisAttr(i)}, want
+	}
+	b.give(op, 1, fn, along)
+}
+
+// after lists the merged batches behind one.
+func after(merged []int, i int) []int {
+	return slices.DeleteFunc(slices.Clone(merged), func(m int) bool { return m < i })
+}
+
+// contraction is a product that sums over rows and over batches.
+type contraction struct {
+	b       *backward
+	out     []domain.Axis // of the result of the forward product
+	batches int           // of these
+	w       int           // batches of the second operand
+	weight  []domain.Axis
+}
+
+// summed reports whether the second operand does not have a batch.
+func (c *contraction) summed(i int) bool {
+	at := i - c.batches + c.w
+	return at < 0 || standsFor(c.weight[at], c.out[i])
+}
+
+// merged chooses the batches that become rows: those beside the rows, or, where that moves fewer elements than there are
+// in partial results, all. What is split over ranks in both operands stays a batch, whose partial results ranks add.
+func (c *contraction) merged(left, right value) []int {
+	can := func(i int) bool {
+		return c.summed(i) && (c.out[i].Kind != domain.Device || !c.split(left, i) || !c.split(right, i)) &&
+			c.has(left, i) && c.has(right, i)
+	}
+	var beside, all []int
+	for i := c.batches - 1; i >= 0 && can(i); i-- {
+		beside = slices.Insert(beside, 0, i)
+	}
+	for i := range c.batches {
+		if can(i) {
+			all = append(all, i)
+		}
+	}
+	if len(all) == len(beside) {
+		return beside
+	}
+	moved, partial := int64(0), last(left)*last(right)
+	for _, v := range []value{left, right} {
+		if !c.inOrder(v, all) {
+			moved += count(v.axes)
+		}
+	}
+	for i := range c.batches {
+		if !slices.Contains(beside, i) {
+			partial *= c.out[i].Extent.Size
+		}
+	}
+	if moved < partial {
+		return all
+	}
+	return beside
+}
+
+// has reports whether a value has every element of a batch.
+func (c *contraction) has(v value, i int) bool {
+	at := i - c.batches + len(v.axes) - 2
+	return at >= 0 && !standsFor(v.axes[at], c.out[i])
+}
+
+// hasRows reports whether a value has every element that the product sums.
+func (c *contraction) hasRows(v value) bool {
+	for i := range c.batches {
+		if c.summed(i) && !c.has(v, i) {
+			return false
+		}
+	}
+	return !standsFor(v.axes[len(v.axes)-2], c.out[c.batches])
+}
+
+// split reports whether a value is split over ranks along a batch.
+func (c *contraction) split(v value, i int) bool {
+	at := i - c.batches + len(v.axes) - 2
+	return at >= 0 && v.axes[at].Kind == domain.Device
+}
+
+// inOrder reports whether the batches that become rows are beside the rows in a value.
+func (c *contraction) inOrder(v value, merged []int) bool {
+	for i := range c.batches {
+		at := i - c.batches + len(v.axes) - 2
+		if !slices.Contains(merged, i) && len(merged) > 0 && i > merged[0] && at >= 0 && !isOne(v.axes[at]) {
+			return false
+		}
+	}
+	return true
+}
+
+// prepare makes an operand of the product: batches, then [columns, rows] where it is transposed, else [rows, columns].
+func (c *contraction) prepare(v value, merged []int, transposed bool) value {
+	n := len(v.axes)
+	var kept, rows []int
+	for i := range n - 2 {
+		if slices.Contains(merged, i-(n-2)+c.batches) {
+			rows = append(rows, i)
+		} else {
+			kept = append(kept, i)
+		}
+	}
+	rows = append(rows, n-2)
+	if len(rows) > 1 && !slices.ContainsFunc(kept, func(i int) bool { return !isOne(v.axes[i]) }) {
+		rows, kept = append(kept, rows...), nil // stays where it is, in the one axis of rows
+		slices.Sort(rows)
+	}
+	if !c.inOrder(v, merged) {
+		perm, first := slices.Concat(kept, rows, []int{n - 1}), len(kept)
+		if transposed {
+			perm, first = slices.Concat(kept, []int{n - 1}, rows), len(kept)+1
+		}
+		return c.rows(c.b.named(v.name+"_t", permuted(v, perm)), first, len(rows))
+	}
+	if v = c.rows(v, len(kept), len(rows)); !transposed {
+		return v
+	}
+	perm := make([]int, len(v.axes))
+	for i := range perm {
+		perm[i] = i
+	}
+	n = len(perm)
+	perm[n-2], perm[n-1] = n-1, n-2
+	return c.b.named(v.name+"_t", permuted(v, perm))
+}
+
+// rows makes one axis of some.
+func (c *contraction) rows(v value, first, count int) value {
+	if count == 1 {
+		return v
+	}
+	r := like("reshape", v)
+	r.axes = slices.Replace(slices.Clone(v.axes), first, first+count, domain.Axis{Extent: merge(v.axes[first : first+count])})
+	r.attrs = []string{shapeAttr(r.axes)}
+	return c.b.named(v.name+"_rows", r)
+}
+
+func last(v value) int64 { return v.axes[len(v.axes)-1].Extent.Size }
+
+func count(axes []domain.Axis) int64 {
+	n := int64(1)
+	for _, a := range axes {
+		n *= a.Extent.Size
+	}
+	return n
+}

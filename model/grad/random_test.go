@@ -1,0 +1,56 @@
+package grad_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/soak"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/grad"
+)
+
+// TestGradientsOfRandomSpecs takes the gradients of random specs along directions, in float64.
+func TestGradientsOfRandomSpecs(t *testing.T) {
+	checked, choices := 0, []string{grad.Cheap, grad.None, grad.All}
+	const specs = 600
+	for n := range uint64(specs) {
+		text := soak.MakeUp(11, n).Text()
+		p, err := model.Load("spec.yaml", []byte(text), nil)
+		if err != nil {
+			continue // some are spoilt
+		}
+		o := grad.Options{Recompute: choices[n%3 : n%3+1]}
+		if n%2 == 0 {
+			o.Axes = axesOf(p)
+		}
+		pass, err := grad.Backward(p, o)
+		if err != nil {
+			if errs, ok := diag.Diagnostics(err); !ok || errs.Items[0].Code != diag.NoGradient {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			continue
+		}
+		q, err := model.Load("backward.yaml", []byte(pass.Text), nil)
+		if err != nil {
+			t.Fatalf("%v\n%s\n%s", err, text, pass.Text)
+		}
+		within := tolerance
+		if strings.Contains(text, "norm") {
+			within *= 10 // a mean is a sum times 1/n, in fp32: rows that are nearly equal show it
+		}
+		for seed := range uint64(3) {
+			wrong, smooth := direction(t, p, q, pass, seed)
+			if !smooth {
+				continue
+			}
+			checked++
+			if wrong > within {
+				t.Fatalf("spec %d: the gradient along a direction is wrong by %.2g:\n%s\n%s", n, wrong, text, pass.Text)
+			}
+		}
+	}
+	if checked < specs {
+		t.Errorf("only %d directions of %d specs are smooth", checked, specs)
+	}
+}

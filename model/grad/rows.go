@@ -1,0 +1,119 @@
+package grad
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// rows is for what normalizes along an axis and has a gradient of its own, by the result or the operand.
+func rows(fn string, ofResult bool) func(b *backward, op *model.WrittenOp, dy []value) {
+	return func(b *backward, op *model.WrittenOp, dy []value) {
+		of := b.forward(op.In[0])
+		if ofResult {
+			of = b.forward(op.Out[0])
+		}
+		r := like(fn, b.full(dy[0], op.Out[0]), of)
+		r.attrs = attrs(op, "causal")
+		b.give(op, 0, r, nil)
+	}
+}
+
+// norm is for those with parameters: one operation gives all gradients.
+func norm(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
+	return func(b *backward, op *model.WrittenOp, dy []value) {
+		x, y := b.forward(op.In[0]), b.full(dy[0], op.Out[0])
+		if len(op.In) == 1 {
+			r := like(fn, y, x)
+			r.attrs = attrs(op)
+			b.give(op, 0, r, nil)
+			return
+		}
+		along := b.axes(op.Out[0])
+		if !b.wants(op, 0) || !ofRow(op) {
+			b.normByParts(fn, op, y, along)
+			return
+		}
+		r := like(fn, y, x, b.forward(op.In[1]))
+		r.attrs = attrs(op)
+		operands := []int{0}
+		for i := 1; i < len(op.In); i++ {
+			if b.wants(op, i) {
+				operands = operands[:0]
+				for j := range i + 1 {
+					operands = append(operands, j)
+				}
+			}
+		}
+		b.together(op, operands, r)
+	}
+}
+
+// ofRow reports whether the parameters of a norm are one value for each element of a row.
+func ofRow(op *model.WrittenOp) bool {
+	shape := domain.Shape(op.In[0].Axes)
+	for _, t := range op.In[1:] {
+		if len(shape) < 2 || !slices.Equal(domain.Shape(t.Axes), shape[len(shape)-1:]) {
+			return false
+		}
+	}
+	return true
+}
+
+// together emits an operation with the gradient by each operand as a result. All operands but the last are there even
+// where nobody wants them.
+func (b *backward) together(op *model.WrittenOp, operands []int, r result) {
+	s := &statement{fn: r.fn, args: r.args, attrs: r.attrs, origin: op}
+	values := make([]value, len(operands))
+	for i, operand := range operands {
+		t := op.In[operand]
+		v := value{axes: b.axes(t), dtype: t.DType, mesh: r.mesh}
+		v.name = b.names.fresh(b.partName(op, t, result{axes: v.axes}, nil))
+		values[i] = v
+	}
+	b.add(s, values...)
+	for i, operand := range operands {
+		b.flow(op, operand, values[i], nil)
+	}
+}
+
+// normByParts gives the gradients of a norm one by one, where its own operation does not.
+func (b *backward) normByParts(fn string, op *model.WrittenOp, dy value, along []domain.Axis) {
+	plain := map[string]string{"rms_norm_grad": "rms_norm", "layer_norm_grad": "normalize"}[fn]
+	bare := map[string]string{"rms_norm_grad": "rms_norm_grad", "layer_norm_grad": "normalize_grad"}[fn]
+	x := b.forward(op.In[0])
+	if b.wants(op, 0) {
+		r := like(bare, b.named("d"+op.Out[0].Name+"_scaled", like("mul", dy, b.inTypeOf(b.forward(op.In[1]), dy))), x)
+		r.attrs = attrs(op)
+		b.give(op, 0, r, nil)
+	}
+	if b.wants(op, 1) {
+		r := like(plain, x)
+		r.attrs = attrs(op)
+		b.give(op, 1, like("mul", dy, b.named(op.Out[0].Name+"_norm", r)), along)
+	}
+	if len(op.In) > 2 && b.wants(op, 2) {
+		b.flow(op, 2, dy, along)
+	}
+}
+
+// inTypeOf converts a value where it has another element type.
+func (b *backward) inTypeOf(v, like value) value {
+	if v.dtype == like.dtype {
+		return v
+	}
+	return b.named(v.name+"_"+string(like.dtype), b.cast(v, like.dtype))
+}
+
+// rope: rotated back.
+func rope(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
+	return func(b *backward, op *model.WrittenOp, dy []value) {
+		r := like(fn, b.full(dy[0], op.Out[0]))
+		for _, table := range op.In[1:] {
+			r.args = append(r.args, b.forward(table).name)
+		}
+		r.attrs = attrs(op)
+		b.give(op, 0, r, nil)
+	}
+}

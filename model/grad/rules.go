@@ -1,0 +1,152 @@
+package grad
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// rule says how the gradient by the results of an operation becomes that by its operands.
+type rule struct {
+	apply func(b *backward, op *model.WrittenOp, dy []value)
+	// kinds says of operands that they have no gradient; nil: all have one.
+	kinds func(operand int) operandKind
+}
+
+// operandKind says whether an operation has a gradient by an operand.
+type operandKind int
+
+const (
+	smooth   operandKind = iota // it has, by the rule
+	constant                    // it is zero, or there is none: a mask, a step, positions
+	missing                     // there is no rule for it
+)
+
+// rules has a rule for each operation that has gradients.
+var rules map[string]rule
+
+func init() {
+	rules = map[string]rule{
+		"set":         {apply: same},
+		"cast":        {apply: same},
+		"shift":       {apply: same},
+		"matmul":      {apply: matmul},
+		"linear":      {apply: linear},
+		"broadcast":   {apply: broadcast},
+		"permute":     {apply: permute},
+		"reshape":     {apply: reshape},
+		"slice":       {apply: slice},
+		"split":       {apply: split},
+		"concat":      {apply: concat},
+		"positions":   {kinds: allConstant},
+		"neg":         {apply: neg},
+		"relu":        {apply: slope},
+		"gelu":        {apply: slope},
+		"silu":        {apply: slope},
+		"relu_grad":   {kinds: allConstant},
+		"exp":         {apply: exp},
+		"log":         {apply: log},
+		"sin":         {apply: sin},
+		"cos":         {apply: cos},
+		"sqrt":        {apply: sqrt},
+		"rsqrt":       {apply: rsqrt},
+		"tanh":        {apply: tanh},
+		"reciprocal":  {apply: reciprocal},
+		"scale":       {apply: scale},
+		"add":         {apply: add},
+		"sub":         {apply: sub},
+		"mul":         {apply: mul},
+		"div":         {apply: div},
+		"max":         {apply: extreme},
+		"min":         {apply: extreme},
+		"ge":          {kinds: allConstant},
+		"gt":          {kinds: allConstant},
+		"eq":          {kinds: allConstant},
+		"keep":        {apply: chosen("keep"), kinds: constantAt(1)},
+		"drop":        {apply: chosen("drop"), kinds: constantAt(1)},
+		"masked":      {apply: chosen("keep"), kinds: constantAt(1)},
+		"sum":         {apply: sum},
+		"prod":        {apply: prod},
+		"softmax":     {apply: rows("softmax_grad", true)},
+		"log_softmax": {apply: rows("log_softmax_grad", true)},
+		"normalize":   {apply: rows("normalize_grad", false)},
+		"rms_norm":    {apply: norm("rms_norm_grad")},
+		"layer_norm":  {apply: norm("layer_norm_grad")},
+		"rope":        {apply: rope("rope_grad"), kinds: tables},
+		"rope_grad":   {apply: rope("rope"), kinds: tables},
+		"where":       {apply: where, kinds: constantAt(0)},
+	}
+}
+
+func allConstant(int) operandKind { return constant }
+
+func constantAt(operand int) func(int) operandKind {
+	return func(i int) operandKind {
+		if i == operand {
+			return constant
+		}
+		return smooth
+	}
+}
+
+// tables are the cosines and sines of a rope.
+func tables(operand int) operandKind {
+	if operand > 0 {
+		return missing
+	}
+	return smooth
+}
+
+// kindOf says whether an operation has a gradient by an operand.
+func kindOf(op *model.WrittenOp, operand int) operandKind {
+	if r, ok := rules[op.Fn]; ok && r.kinds != nil {
+		return r.kinds(operand)
+	}
+	return smooth
+}
+
+// like is an operation on gradients whose result has the axes of the operands, stretched.
+func like(fn string, a value, more ...value) result {
+	r := result{fn: fn, args: []string{a.name}, axes: a.axes, dtype: a.dtype, mesh: a.mesh}
+	for _, v := range more {
+		r.args = append(r.args, v.name)
+		r.axes = stretch(r.axes, v.axes)
+	}
+	return r
+}
+
+// named emits an operation, as give does, with a result that is no gradient.
+func (b *backward) named(name string, r result) value {
+	return b.emit(name, r.axes, r.dtype, r.mesh, r.fn, r.args, r.attrs...)
+}
+
+// axisAttr writes the attribute axis.
+func axisAttr(n int) string { return "axis=" + strconv.Itoa(n) }
+
+// shapeAttr writes the shape of axes.
+func shapeAttr(axes []domain.Axis) string { return "shape=" + listOf(axes) }
+
+func listOf(axes []domain.Axis) string {
+	texts := make([]string, len(axes))
+	for i, a := range axes {
+		texts[i] = a.Extent.String()
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+// attrs are those of an operation of the forward pass, without some.
+func attrs(op *model.WrittenOp, without ...string) []string {
+	var list []string
+next:
+	for _, a := range op.Attrs {
+		for _, name := range without {
+			if a.Name == name {
+				continue next
+			}
+		}
+		list = append(list, a.String())
+	}
+	return list
+}

@@ -1,0 +1,168 @@
+package grad
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model"
+)
+
+// removeUnused leaves out the statements whose results nothing reads.
+func (b *backward) removeUnused() {
+	used := map[string]bool{}
+	for _, t := range b.targets {
+		used[b.grads[t].name] = true
+	}
+	for _, s := range slices.Backward(b.ops) {
+		if slices.ContainsFunc(s.outs, func(out string) bool { return used[out] }) {
+			for _, arg := range s.args {
+				used[arg] = true
+			}
+		}
+	}
+	b.ops = slices.DeleteFunc(b.ops, func(s *statement) bool {
+		return !slices.ContainsFunc(s.outs, func(out string) bool { return used[out] })
+	})
+}
+
+// expensive operations are worth their results: with recompute: cheap these are saved.
+var expensive = []string{"matmul", "linear", "softmax", "log_softmax", "attention"}
+
+// choose decides of each tensor of the forward pass that the backward pass reads whether it is saved, and puts in front of
+// where they are read the operations that compute the others. It gives those that are saved, in the order of the forward
+// pass.
+func (b *backward) choose() []*model.Tensor {
+	k := &keeper{b: b, producer: map[string]*model.WrittenOp{}, available: map[string]bool{}, named: map[string]bool{}, reads: map[string]bool{}}
+	if !k.read() {
+		return nil
+	}
+	for _, s := range b.ops {
+		for _, arg := range s.args {
+			k.reads[arg] = true
+		}
+	}
+	for _, t := range b.pipeline.Inputs {
+		k.available[t.Name] = true
+	}
+	for _, op := range b.pipeline.Written {
+		for _, t := range op.Out {
+			k.producer[t.Name] = op
+		}
+	}
+	var kept []*model.Tensor
+	for _, op := range b.pipeline.Written { // in order, so that what is saved before makes what follows cheap
+		for _, t := range op.Out {
+			if k.reads[t.Name] && !k.recomputed(t) {
+				kept = append(kept, t)
+				k.available[t.Name] = true
+			}
+		}
+	}
+	k.insert()
+	return kept
+}
+
+// keeper is the choice between saving and computing anew.
+type keeper struct {
+	b         *backward
+	mode      string
+	named     map[string]bool // tensors that are computed anew by the user's choice
+	producer  map[string]*model.WrittenOp
+	available map[string]bool // an input of the backward pass
+	reads     map[string]bool // by the gradients
+}
+
+// read reads the choice.
+func (k *keeper) read() bool {
+	k.mode = Cheap
+	for _, name := range k.b.options.Recompute {
+		if name == None || name == Cheap || name == All {
+			k.mode = name
+			continue
+		}
+		i := slices.IndexFunc(k.b.pipeline.Tensors, func(t *model.Tensor) bool { return t.Name == name })
+		if i < 0 || k.b.pipeline.Tensors[i].Producer == nil {
+			k.b.errors.Add(diag.Pos{File: k.b.pipeline.File}, diag.NoGradient, "there is no result %q to compute anew", name).
+				WithHint("say %s, %s, %s, or names of results", None, Cheap, All)
+			return false
+		}
+		k.named[name] = true
+	}
+	return true
+}
+
+// recomputed reports whether a tensor that is read is computed anew: by choice, or since it is cheap to make of
+// what is there anyway.
+func (k *keeper) recomputed(t *model.Tensor) bool {
+	if k.available[t.Name] {
+		return true
+	}
+	op := k.producer[t.Name]
+	if !k.named[t.Name] && (k.mode == None || k.mode == Cheap && slices.Contains(expensive, op.Fn)) {
+		return false
+	}
+	return !slices.ContainsFunc(op.In, func(in *model.Tensor) bool { return !k.recomputed(in) })
+}
+
+// insert puts the operations that compute anew in front of where their results are first read.
+func (k *keeper) insert() {
+	r := &repetition{keeper: k, made: map[string]bool{}}
+	for _, s := range k.b.ops {
+		for _, arg := range s.args {
+			r.compute(arg)
+		}
+		r.list = append(r.list, s)
+	}
+	k.b.ops = k.onlyUsed(r.list)
+}
+
+// repetition is the statements of the backward pass with those that repeat the forward pass.
+type repetition struct {
+	*keeper
+	list []*statement
+	made map[string]bool
+}
+
+// compute adds what computes a tensor of the forward pass, unless it is there.
+func (r *repetition) compute(name string) {
+	op := r.producer[name]
+	if op == nil || r.available[name] || r.made[name] {
+		return
+	}
+	s := &statement{fn: op.Fn, attrs: attrs(op), forward: op, origin: op}
+	for _, t := range op.In {
+		r.compute(t.Name)
+		s.args = append(s.args, t.Name)
+	}
+	for _, t := range op.Out {
+		s.outs = append(s.outs, t.Name)
+		r.made[t.Name] = true
+	}
+	r.list = append(r.list, s)
+}
+
+// onlyUsed takes what is used of the results of a split that is computed anew: slices.
+func (k *keeper) onlyUsed(list []*statement) []*statement {
+	used := map[string]bool{}
+	for _, s := range list {
+		for _, arg := range s.args {
+			used[arg] = true
+		}
+	}
+	var result []*statement
+	for _, s := range list {
+		if s.forward == nil || s.fn != "split" || !slices.ContainsFunc(s.outs, func(out string) bool { return !used[out] }) {
+			result = append(result, s)
+			continue
+		}
+		for i, out := range s.outs {
+			if used[out] {
+				o := s.forward.Ops[i]
+				size := k.b.axes(o.Out)[o.Axis].Extent
+				result = append(result, &statement{outs: []string{out}, fn: "slice", args: s.args, forward: s.forward, origin: s.origin,
+					attrs: []string{axisAttr(o.Axis), "start=" + o.Start.String(), "size=" + size.String()}})
+			}
+		}
+	}
+	return result
+}

@@ -1,0 +1,322 @@
+package grad
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// full is a gradient of a tensor with all its elements.
+func (b *backward) full(v value, t *model.Tensor) value {
+	if alike(v.axes, b.axes(t)) {
+		return v
+	}
+	zeros := b.zeros(b.forward(t))
+	if zeros.dtype != v.dtype {
+		zeros = b.named(zeros.name+"_"+string(v.dtype), b.cast(zeros, v.dtype))
+	}
+	return b.named("d"+t.Name, like("add", zeros, v))
+}
+
+// zeros are as many as a tensor of the forward pass has elements, whatever these are.
+func (b *backward) zeros(t value) value {
+	return b.named(t.name+"_zeros", like("gt", t, t))
+}
+
+// ranked puts axes of one element in front of a gradient, until it has as many as its tensor.
+func (b *backward) ranked(v value, axes int) value {
+	for len(v.axes) < axes {
+		r := like("broadcast", v)
+		r.attrs, r.axes = []string{"axis=0"}, slices.Insert(slices.Clone(v.axes), 0, one)
+		v = b.named(v.name+"_b", r)
+	}
+	return v
+}
+
+// at is where an axis of a tensor is in its gradient, which may lack some in front: negative there.
+func at(v value, t *model.Tensor, axis int) int {
+	return axis - len(domain.Shape(t.Axes)) + len(v.axes)
+}
+
+// spread is the gradient of what a reduction has folded along an axis: one value for all of them.
+func (b *backward) spread(v value, t *model.Tensor, axis int) value {
+	at := axis - (len(domain.Shape(t.Axes)) - 1) + len(v.axes)
+	if at <= 0 {
+		return v
+	}
+	r := like("broadcast", v)
+	r.attrs, r.axes = []string{axisAttr(at)}, slices.Insert(slices.Clone(v.axes), at, one)
+	return b.named(v.name+"_b", r)
+}
+
+// sum: each element of a row has the gradient of the sum.
+func sum(b *backward, op *model.WrittenOp, dy []value) {
+	b.flow(op, 0, b.spread(dy[0], op.In[0], op.Ops[0].Axis), nil)
+}
+
+// picked: the elements that are the maximum have its gradient.
+func picked(b *backward, op *model.WrittenOp, dy []value) {
+	y := b.forward(op.Out[0])
+	x := b.inTypeOf(b.forward(op.In[0]), y)
+	mask := b.named(y.name+"_mask", like("eq", x, b.spread(y, op.In[0], op.Ops[0].Axis)))
+	b.give(op, 0, like("keep", b.spread(dy[0], op.In[0], op.Ops[0].Axis), mask), nil)
+}
+
+// prod: dX = dY Y / X.
+func prod(b *backward, op *model.WrittenOp, dy []value) {
+	y := b.forward(op.Out[0])
+	weighted := b.named("d"+y.name+"_weighted", like("mul", dy[0], y))
+	b.give(op, 0, like("div", b.spread(weighted, op.In[0], op.Ops[0].Axis), b.inTypeOf(b.forward(op.In[0]), y)), nil)
+}
+
+// broadcast has put an axis of one element in, which goes again.
+func broadcast(b *backward, op *model.WrittenOp, dy []value) {
+	v := dy[0]
+	i := at(v, op.Out[0], op.Ops[0].Axis)
+	if i < 0 {
+		b.flow(op, 0, v, nil)
+		return
+	}
+	if s := b.makers[v.name]; s != nil && s.fn == "broadcast" && s.attrs[0] == axisAttr(i) { // put in on the way back
+		b.flow(op, 0, b.values[s.args[0]], nil)
+		return
+	}
+	r := like("sum", v)
+	r.attrs, r.axes = []string{axisAttr(i)}, slices.Delete(slices.Clone(v.axes), i, i+1)
+	if len(r.axes) == 0 {
+		b.flow(op, 0, v, nil)
+		return
+	}
+	b.give(op, 0, r, nil)
+}
+
+// permute: the other way round.
+func permute(b *backward, op *model.WrittenOp, dy []value) {
+	perm := op.Ops[0].Perm
+	v := b.ranked(dy[0], len(perm))
+	back := make([]int, len(perm))
+	for i, axis := range perm {
+		back[axis] = i
+	}
+	b.give(op, 0, permuted(v, back), nil)
+}
+
+// permuted permutes the axes of a value.
+func permuted(v value, perm []int) result {
+	r, texts := like("permute", v), make([]string, len(perm))
+	r.axes = make([]domain.Axis, len(perm))
+	for i, axis := range perm {
+		r.axes[i], texts[i] = v.axes[axis], strconv.Itoa(axis)
+	}
+	r.attrs = []string{"perm=[" + strings.Join(texts, ", ") + "]"}
+	return r
+}
+
+// reshape: the other way round. An axis of one element that stands for many stays one where the reshape leaves it
+// alone.
+func reshape(b *backward, op *model.WrittenOp, dy []value) {
+	from, to := b.axes(op.In[0]), b.axes(op.Out[0])
+	v := b.ranked(dy[0], len(to))
+	want := slices.Clone(from)
+	for i, axis := range v.axes {
+		if !standsFor(axis, to[i]) {
+			continue
+		}
+		j, ok := untouched(from, to, i)
+		if !ok {
+			v, want = b.full(v, op.Out[0]), from
+			break
+		}
+		want[j] = one
+	}
+	if alike(want, v.axes) {
+		b.flow(op, 0, v, nil)
+		return
+	}
+	if b.reshapedParts(op, v, want) {
+		return
+	}
+	r := like("reshape", b.unshaped(v))
+	r.attrs, r.axes = []string{shapeAttr(want)}, want
+	b.give(op, 0, r, nil)
+}
+
+// reshapedParts reshapes the parts that ranks have of a gradient, in place of their sum, so that the sum may leave
+// each rank its own.
+func (b *backward) reshapedParts(op *model.WrittenOp, v value, want []domain.Axis) bool {
+	v = b.unshaped(v)
+	s := b.makers[v.name]
+	if s == nil || s.fn != "sum" || b.declared[v.name] != nil {
+		return false
+	}
+	parts := b.values[s.args[0]]
+	before := int64(1)
+	for i, axis := range parts.axes {
+		if s.attrs[0] != axisAttr(i) {
+			before *= axis.Extent.Size
+			continue
+		}
+		n := int64(1)
+		for j := range want {
+			if n == before && axis.Kind == domain.Device {
+				r, t := like("reshape", b.unshaped(parts)), "d"+op.In[0].Name
+				r.axes = slices.Insert(slices.Clone(want), j, axis)
+				r.attrs = []string{shapeAttr(r.axes)}
+				again := like("sum", b.named(t+"_parts", r))
+				again.axes, again.attrs = want, []string{axisAttr(j)}
+				b.give(op, 0, again, nil)
+				return true
+			}
+			n *= want[j].Extent.Size
+		}
+	}
+	return false
+}
+
+// unshaped is what a value was before it was reshaped, or got axes of one element.
+func (b *backward) unshaped(v value) value {
+	for s := b.makers[v.name]; s != nil && (s.fn == "reshape" || s.fn == "broadcast") && b.declared[v.name] == nil; s = b.makers[v.name] {
+		v = b.values[s.args[0]]
+	}
+	return v
+}
+
+// untouched finds the axis of the operand of a reshape that axis i of the result is.
+func untouched(from, to []domain.Axis, i int) (int, bool) {
+	before, n := int64(1), int64(1)
+	for _, a := range to[:i] {
+		before *= a.Extent.Size
+	}
+	for j, a := range from {
+		if n == before && a.Extent == to[i].Extent {
+			return j, true
+		}
+		n *= a.Extent.Size
+	}
+	return 0, false
+}
+
+// slice: zeros for what it left out.
+func slice(b *backward, op *model.WrittenOp, dy []value) {
+	o := op.Ops[0]
+	axis, x := o.Axis, b.axes(op.In[0])
+	whole, part := x[axis].Extent, b.axes(op.Out[0])[axis].Extent
+	if whole.Size == part.Size {
+		b.flow(op, 0, dy[0], nil)
+		return
+	}
+	zeros := b.zeros(b.forward(op.In[0]))
+	pieces := []value{b.plain(b.full(dy[0], op.Out[0]), op.Out[0], axis)}
+	if o.Start.Size > 0 {
+		pieces = slices.Insert(pieces, 0, b.sliced(zeros, axis, domain.Extent{}, o.Start, op.In[0].Name+"_before"))
+	}
+	if end := plus(o.Start, part); end.Size < whole.Size {
+		pieces = append(pieces, b.sliced(zeros, axis, end, minus(whole, end), op.In[0].Name+"_after"))
+	}
+	b.give(op, 0, joined(pieces, axis, x), nil)
+}
+
+// sliced takes size elements of an axis from start on.
+func (b *backward) sliced(v value, axis int, start, size domain.Extent, name string) value {
+	r := like("slice", v)
+	r.attrs = []string{axisAttr(axis), "start=" + start.String(), "size=" + size.String()}
+	r.axes = slices.Clone(v.axes)
+	r.axes[axis] = domain.Axis{Extent: size}
+	return b.named(name, r)
+}
+
+// joined concatenates along an axis.
+func joined(pieces []value, axis int, axes []domain.Axis) result {
+	r := like("concat", pieces[0])
+	for _, p := range pieces[1:] {
+		r.args = append(r.args, p.name)
+	}
+	r.attrs, r.axes = []string{axisAttr(axis)}, axes
+	return r
+}
+
+// split: the gradients of the results, one behind the other.
+func split(b *backward, op *model.WrittenOp, dy []value) {
+	pieces := make([]value, len(dy))
+	for i, t := range op.Out {
+		if pieces[i] = b.plain(b.zeroUnless(dy[i], t), t, op.Ops[0].Axis); len(pieces) == 1 {
+			b.flow(op, 0, pieces[i], nil)
+			return
+		}
+	}
+	b.give(op, 0, joined(pieces, op.Ops[0].Axis, b.axes(op.In[0])), nil)
+}
+
+// plain is a gradient that lies as its tensor where it is split over ranks along an axis of which parts are taken.
+func (b *backward) plain(v value, t *model.Tensor, axis int) value {
+	if v.axes[axis].Kind != domain.Device || !alike(v.axes, b.axes(t)) {
+		return v
+	}
+	r := like("set", v)
+	r.axes = b.axes(t)
+	v = b.named(v.name+"_whole", r)
+	b.declared[v.name] = t
+	return v
+}
+
+// zeroUnless is the gradient of a tensor with all elements, zeros where no output depends on it.
+func (b *backward) zeroUnless(v value, t *model.Tensor) value {
+	if v.name == "" {
+		return b.zeros(b.forward(t))
+	}
+	return b.full(v, t)
+}
+
+// concat: to each operand its part.
+func concat(b *backward, op *model.WrittenOp, dy []value) {
+	axis := op.Ops[0].Axis
+	i := at(dy[0], op.Out[0], axis)
+	if i < 0 || standsFor(dy[0].axes[i], b.axes(op.Out[0])[axis]) {
+		for n := range op.In {
+			b.flow(op, n, dy[0], nil)
+		}
+		return
+	}
+	start, g := domain.Extent{}, b.plain(dy[0], op.Out[0], i)
+	for n, t := range op.In {
+		size := b.axes(t)[axis].Extent
+		r := like("slice", g)
+		r.attrs = []string{axisAttr(i), "start=" + start.String(), "size=" + size.String()}
+		r.axes = slices.Clone(g.axes)
+		r.axes[i] = domain.Axis{Extent: size}
+		b.give(op, n, r, nil)
+		start = plus(start, size)
+	}
+}
+
+// plus adds extents.
+func plus(x, y domain.Extent) domain.Extent {
+	if x.Size == 0 {
+		return y
+	}
+	return extent(x.String()+"+"+y.String(), x.Size+y.Size)
+}
+
+// minus subtracts extents.
+func minus(x, y domain.Extent) domain.Extent {
+	if y.Size == 0 {
+		return x
+	}
+	return extent(x.String()+"-("+y.String()+")", x.Size-y.Size)
+}
+
+// extent is an expression with its value.
+func extent(text string, size int64) domain.Extent {
+	e, err := expr.Parse(text)
+	if err != nil {
+		return domain.Extent{Size: size}
+	}
+	if _, plain := expr.Fold(e).(expr.Int); plain {
+		return domain.Extent{Size: size}
+	}
+	return domain.Extent{Text: expr.Compact(e), Size: size}
+}

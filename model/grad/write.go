@@ -1,0 +1,240 @@
+package grad
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// width is how long a comment's line may be, and column where comments behind an operation begin.
+const (
+	width  = 120
+	column = 52
+)
+
+// writer prints the backward pass as a spec.
+type writer struct {
+	*backward
+	*Pass
+	dtype domain.DType // of tensors that do not say theirs
+	lines []string
+}
+
+func (w *writer) spec() string {
+	p := w.pipeline
+	w.head()
+	w.add("hirgen: 1", "name: "+p.Name+"_backward")
+	if len(p.Params) > 0 {
+		texts := make([]string, len(p.Params))
+		for i, param := range p.Params {
+			texts[i] = fmt.Sprintf("%s: %d", param.Name, param.Value)
+			if param.Text != "" {
+				texts[i] = param.Name + ": " + param.Text
+			}
+		}
+		w.add("params: {" + strings.Join(texts, ", ") + "}")
+	}
+	w.meshes()
+	w.dtype = w.mostOften()
+	w.add("dtype: "+string(w.dtype), "tensors:")
+	w.tensors()
+	w.add("ops:")
+	w.operations()
+	w.add("outputs: [" + called(w.Gradients) + "]")
+	return strings.Join(w.lines, "\n") + "\n"
+}
+
+func (w *writer) add(lines ...string) { w.lines = append(w.lines, lines...) }
+
+// comment adds a comment, broken into lines.
+func (w *writer) comment(indent, text string) {
+	line := indent + "#"
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+1+len(word) > width {
+			w.add(line)
+			line = indent + "#"
+		}
+		line += " " + word
+	}
+	w.add(line)
+}
+
+// head says what the spec is.
+func (w *writer) head() {
+	text := fmt.Sprintf("The backward pass of %s: the gradients of %s, given %s", w.pipeline.Name, list(w.targets), called(w.Given))
+	if len(w.Saved) > 0 {
+		text += " and what the forward pass saved: " + list(w.Saved)
+	}
+	w.comment("", text+".")
+	w.comment("", "Written by hirgen grad.")
+}
+
+// called lists gradients by their names.
+func called(gradients []Gradient) string {
+	texts := make([]string, len(gradients))
+	for i, g := range gradients {
+		texts[i] = g.Name
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (w *writer) meshes() {
+	for i, m := range w.pipeline.Meshes {
+		texts := make([]string, len(m.Axes))
+		for i, a := range m.Axes {
+			texts[i] = a.Name + ": " + a.Extent.String()
+		}
+		axes := "{" + strings.Join(texts, ", ") + "}"
+		switch i {
+		case 0:
+			w.add("mesh: " + axes)
+			continue
+		case 1:
+			w.add("meshes:")
+		}
+		w.add(fmt.Sprintf("  %s: {axes: %s, ranks: %s}", m.Name, axes, strings.ReplaceAll(fmt.Sprint(m.Ranks), " ", ", ")))
+	}
+}
+
+// mostOften is the element type that most declared tensors of the forward pass have.
+func (w *writer) mostOften() domain.DType {
+	most, counts := domain.BF16, map[domain.DType]int{}
+	for _, t := range w.pipeline.Tensors {
+		if t.Annotated {
+			counts[t.DType]++
+		}
+	}
+	for _, dtype := range domain.DTypes {
+		if counts[dtype] > counts[most] {
+			most = dtype
+		}
+	}
+	return most
+}
+
+// tensors declares the inputs, what is saved, and the gradients.
+func (w *writer) tensors() {
+	read := map[string]bool{}
+	for _, s := range w.ops {
+		for _, arg := range s.args {
+			read[arg] = true
+		}
+	}
+	var sections []section
+	given := section{title: "The gradients of the outputs."}
+	for _, g := range w.Given {
+		given.add(g.Name, g.Of)
+	}
+	inputs := section{title: "Inputs of the forward pass."}
+	anew := section{}
+	for _, t := range w.pipeline.Inputs {
+		if read[t.Name] {
+			inputs.add(t.Name, t)
+		}
+	}
+	saved := section{title: "Saved by the forward pass, which has them as outputs."}
+	for _, t := range w.Saved {
+		saved.add(t.Name, t)
+	}
+	for _, s := range w.ops {
+		if s.forward == nil {
+			continue
+		}
+		for _, out := range s.outs {
+			if i := slices.IndexFunc(s.forward.Out, func(t *model.Tensor) bool { return t.Name == out && t.Annotated }); i >= 0 {
+				anew.add(out, s.forward.Out[i])
+			}
+		}
+	}
+	anew.title = "Computed anew."
+	gradients := section{title: "The gradients, each of which lies as its tensor does."}
+	for _, g := range w.Gradients {
+		gradients.add(g.Name, g.Of)
+	}
+	between := section{title: "Gradients of results."}
+	asked := map[string]bool{}
+	for _, g := range w.Gradients {
+		asked[g.Name] = true
+	}
+	for _, s := range w.ops {
+		for _, out := range s.outs {
+			if t := w.declared[out]; t != nil && !asked[out] {
+				between.add(out, t)
+			}
+		}
+	}
+	sections = append(sections, given, inputs, saved, anew, between, gradients)
+	longest := 0
+	for _, s := range sections {
+		for _, name := range s.names {
+			longest = max(longest, len(name))
+		}
+	}
+	for _, s := range sections {
+		if len(s.names) > 0 {
+			w.comment("  ", s.title)
+		}
+		for i, name := range s.names {
+			w.add(fmt.Sprintf("  %-*s %s", longest+1, name+":", w.declaration(s.like[i], s.title == anew.title)))
+		}
+	}
+}
+
+// section is tensors that are declared under one comment.
+type section struct {
+	title string
+	names []string
+	like  []*model.Tensor // whose axes they have
+}
+
+func (s *section) add(name string, t *model.Tensor) {
+	s.names, s.like = append(s.names, name), append(s.like, t)
+}
+
+// declaration prints how a tensor lies; what is reduced is documented only where that happens.
+func (w *writer) declaration(t *model.Tensor, reduced bool) string {
+	axes := w.axes(t)
+	if reduced {
+		axes = t.Axes
+	}
+	texts := make([]string, len(axes))
+	for i, a := range axes {
+		texts[i] = a.String()
+		if a.Kind == domain.Device {
+			texts[i] = "DID" + a.Mesh
+		}
+	}
+	text := "[" + strings.Join(texts, ", ") + "]"
+	if t.DType == w.dtype && t.Mesh == w.pipeline.Meshes[0] {
+		return text
+	}
+	text = "{axes: " + text
+	if t.DType != w.dtype {
+		text += ", dtype: " + string(t.DType)
+	}
+	if t.Mesh != w.pipeline.Meshes[0] {
+		text += ", mesh: " + t.Mesh.Name
+	}
+	return text + "}"
+}
+
+// operations prints the statements, each group with the operation of the forward pass that it goes back through.
+func (w *writer) operations() {
+	var origin *model.WrittenOp
+	anew := false
+	for _, s := range w.ops {
+		line := "  - " + strings.Join(s.outs, ", ") + " = " + s.text()
+		switch {
+		case s.forward != nil && !anew:
+			line = fmt.Sprintf("%-*s# computed anew", column, line+" ")
+		case s.forward == nil && s.origin != origin:
+			line = fmt.Sprintf("%-*s# back through %s", column, line+" ", s.origin)
+			origin = s.origin
+		}
+		anew = s.forward != nil
+		w.add(line)
+	}
+}
