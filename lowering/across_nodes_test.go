@@ -39,8 +39,9 @@ func keepsResultAcrossNodes(t *testing.T, p *model.Pipeline, orders uint64) {
 	}
 	program, o := acrossNodes(t, p), lowertest.NewOracle(t, p, 3)
 	for _, nodes := range lowertest.Partitions(len(o.Inputs)) {
+		check := o.OrdersOn(nodes, program)
 		for seed := range orders {
-			if err := o.CheckOn(nodes, program, seed); err != nil {
+			if err := check(seed); err != nil {
 				t.Fatalf("nodes %v: %v\n%s", nodes, err, text.Print(program))
 			}
 		}
@@ -48,6 +49,7 @@ func keepsResultAcrossNodes(t *testing.T, p *model.Pipeline, orders uint64) {
 }
 
 func TestAcrossNodesKeepsTheResult(t *testing.T) {
+	t.Parallel()
 	for _, d := range []int64{1, 4} {
 		t.Run(fmt.Sprintf("D=%d", d), func(t *testing.T) {
 			pointToPointVariants(t, d, func(t *testing.T, p *model.Pipeline) {
@@ -75,6 +77,7 @@ func TestAcrossNodesKeepsTheResult(t *testing.T) {
 // TestAcrossNodesNeedsItsWaits leaves out each Wait in turn: on some nodes, some order then gives
 // wrong data.
 func TestAcrossNodesNeedsItsWaits(t *testing.T) {
+	t.Parallel()
 	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
 		if p.Schedule.Of("", schedule.Via) == schedule.NCCL || p.Schedule.Of("", schedule.Steps) == schedule.Ring {
@@ -89,8 +92,9 @@ func TestAcrossNodesNeedsItsWaits(t *testing.T) {
 				continue
 			}
 			wrong := slices.ContainsFunc(lowertest.Partitions(4), func(nodes []int) bool {
+				check := o.OrdersOn(nodes, mutant)
 				for seed := range uint64(60) {
-					if o.CheckOn(nodes, mutant, seed) != nil {
+					if check(seed) != nil {
 						return true
 					}
 				}

@@ -17,9 +17,9 @@ func keepsResult(t *testing.T, p *model.Pipeline, orders uint64) *hostir.Program
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := lowertest.NewOracle(t, p, 3)
+	check := lowertest.NewOracle(t, p, 3).Orders(program)
 	for seed := range orders {
-		if err := o.Check(program, seed); err != nil {
+		if err := check(seed); err != nil {
 			t.Fatalf("%v\n%s", err, text.Print(program))
 		}
 	}

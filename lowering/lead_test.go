@@ -10,6 +10,7 @@ import (
 
 // TestLeadKeepsTheResult issues transfers a number of iterations ahead, in pipelines of every transport and kind.
 func TestLeadKeepsTheResult(t *testing.T) {
+	t.Parallel()
 	leads := 0
 	for i, s := range specTexts(t) {
 		for _, d := range []int64{2, 3, 4} {

@@ -12,6 +12,7 @@ import (
 // TestLocalShardsAreMadeInPlace gathers what ranks make, once and twice, for the caller and for the
 // program, beside other uses of the local shard, over every transport.
 func TestLocalShardsAreMadeInPlace(t *testing.T) {
+	t.Parallel()
 	tensors := "A: [DIDx, 6, 4], U: [DIDx, 6, 4], V: [DIDx, 6, 4], C: [Stream(D), 6, 4]"
 	for name, c := range map[string]struct {
 		tensors, ops string

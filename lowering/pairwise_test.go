@@ -31,6 +31,7 @@ func pairwise(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)
 }
 
 func TestPairsKeepTheResult(t *testing.T) {
+	t.Parallel()
 	for _, d := range []int64{1, 2, 4} {
 		pairwise(t, d, func(t *testing.T, p *model.Pipeline) {
 			t.Helper()

@@ -167,6 +167,7 @@ func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
 }
 
 func TestPointToPointOnTeamsKeepsTheResult(t *testing.T) {
+	t.Parallel()
 	onTeams(t, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
 		choose(&p.Schedule, "all.signals batched, all.copy fused")
@@ -237,6 +238,7 @@ func TestPeersOfAnotherTeam(t *testing.T) {
 }
 
 func TestPointToPointKeepsTheResult(t *testing.T) {
+	t.Parallel()
 	for _, d := range []int64{1, 2, 3, 4} {
 		for n, form := range forms {
 			if !inTurn(n, len(forms), int(d)) {

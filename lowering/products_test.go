@@ -35,6 +35,7 @@ var productSchedules = map[string]string{
 // TestProductsKeepTheResult follows products of every form, and sums of every type, through all
 // passes.
 func TestProductsKeepTheResult(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "products", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no specs: %v", err)

@@ -47,6 +47,7 @@ func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 // TestReductionsOfWhatIsGathered leaves alone what each rank reduces by itself: that a peer filled the
 // buffer does not make it one of parts.
 func TestReductionsOfWhatIsGathered(t *testing.T) {
+	t.Parallel()
 	for local, axes := range map[string]string{"sum(F, axis=0)": "6, 4", "sum(F, axis=1)": "D, 4", "max(F, axis=0)": "6, 4"} {
 		for _, fields := range []string{"all.via ipc-get", "transport auto, all.lead all, local_shard copied"} {
 			t.Run(local+" "+fields, func(t *testing.T) {

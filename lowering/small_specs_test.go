@@ -18,6 +18,7 @@ import (
 // every pass, can be emitted and computes what the model says. Only such specs are refused as
 // have a Stream axis that no pipeline runs along, or neighbours that contradict each other.
 func TestSmallSpecsKeepTheResult(t *testing.T) {
+	t.Parallel()
 	count := int(atMost(250, 1500))
 	g := &smallSpecs{Rand: rand.New(rand.NewPCG(1, 7))}
 	accepted := 0
@@ -70,9 +71,10 @@ func smallSpec(source string, follow bool) (refused diag.Code, err error) {
 	if _, err := emit.Render(program, emit.Options{}); err != nil {
 		return "", fmt.Errorf("accepted, but not emitted: %w", err)
 	}
+	check := o.Orders(program)
 	for seed := range uint64(2) {
 		if wrong == nil {
-			wrong = o.Check(program, seed)
+			wrong = check(seed)
 		}
 	}
 	return "", wrong
@@ -129,6 +131,7 @@ var coinciding = []string{
 
 // TestCoincidingExtentsKeepTheResult runs them under both values of reshard and several pipelines.
 func TestCoincidingExtentsKeepTheResult(t *testing.T) {
+	t.Parallel()
 	for _, line := range coinciding {
 		part := strings.Split(line, " | ")
 		for _, reshard := range []string{"before", "after"} {

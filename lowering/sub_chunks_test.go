@@ -38,6 +38,7 @@ var cutSpecs = []struct{ name, tensors, ops, steps string }{
 }
 
 func TestCutSlicesKeepTheResult(t *testing.T) {
+	t.Parallel()
 	for _, s := range cutSpecs {
 		for steps := range strings.FieldsSeq(s.steps) {
 			for n, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
@@ -95,6 +96,7 @@ var sharedSpecs = []struct{ name, tensors, ops, steps string }{
 }
 
 func TestExchangesShareAPipeline(t *testing.T) {
+	t.Parallel()
 	for _, s := range sharedSpecs {
 		for steps := range strings.FieldsSeq(s.steps) {
 			for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {

@@ -67,6 +67,7 @@ func common(a, b int64) int64 {
 }
 
 func TestSubChunksKeepTheResult(t *testing.T) {
+	t.Parallel()
 	for _, d := range []int64{1, 2, 3, 4} {
 		withSubChunks(t, d, func(t *testing.T, p *model.Pipeline) {
 			t.Helper()

@@ -55,10 +55,9 @@ func TestRefusedLeadsFail(t *testing.T) {
 		if h, err := lowertest.NewHappensBefore(nil, program); err != nil || h.Race() != nil {
 			continue
 		}
-		o := lowertest.NewOracle(t, &p, 1)
-		wrong := false
+		wrong, check := false, lowertest.NewOracle(t, &p, 1).Orders(program)
 		for seed := uint64(0); seed < 4 && !wrong; seed++ {
-			wrong = o.Check(program, seed) != nil
+			wrong = check(seed) != nil
 		}
 		if !wrong {
 			t.Errorf("%s\nforced, nothing goes wrong:\n%s", d.Message, s.text)

@@ -22,9 +22,9 @@ func TestMovedOperandsAreMultiplied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := lowertest.NewOracle(t, p, 3)
+		check := lowertest.NewOracle(t, p, 3).Orders(program)
 		for seed := range uint64(2) {
-			if err := o.Check(program, seed); err != nil {
+			if err := check(seed); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,7 +2,8 @@ package tasks
 
 import "math/rand/v2"
 
-// Run executes the tasks in an order that the seed picks, and reports whether all of them ran. Every
+// Run executes the tasks in an order that the seed picks, and reports whether all of them ran. It may
+// run again, with another seed. Every
 // second seed prefers some streams over others all along: that starves the rest, which is what brings
 // out a missing wait.
 func (s *Set) Run(seed uint64) (all bool, err error) {
@@ -19,7 +20,9 @@ func (s *Set) Run(seed uint64) (all bool, err error) {
 		}
 		ready.push(t, priority)
 	}
-	for _, t := range s.tasks {
+	before := make([]int, len(s.tasks))
+	for i, t := range s.tasks {
+		before[i], t.done = t.before, false
 		if t.before == 0 {
 			push(t)
 		}
@@ -34,8 +37,8 @@ func (s *Set) Run(seed uint64) (all bool, err error) {
 		}
 		t.done = true
 		for _, next := range t.after {
-			next.before--
-			if next.before == 0 {
+			before[next.number]--
+			if before[next.number] == 0 {
 				push(next)
 			}
 		}

@@ -39,6 +39,18 @@ func Run(p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[stri
 // RunOn is Run on several nodes: ranks share memory where nodes has the same number for
 // them. Without nodes, all ranks do.
 func RunOn(nodes []int, p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
+	issued, err := Issue(nodes, p, inputs)
+	if err != nil {
+		return nil, err
+	}
+	return issued.Run(seed)
+}
+
+// Issued is a program as its ranks have issued it, with inputs, to run in several orders.
+type Issued struct{ machine *machine }
+
+// Issue does what RunOn does before a seed matters.
+func Issue(nodes []int, p *hostir.Program, inputs []map[string]*Array) (*Issued, error) {
 	m, err := newMachine(nodes, p)
 	if err != nil {
 		return nil, err
@@ -53,17 +65,20 @@ func RunOn(nodes []int, p *hostir.Program, inputs []map[string]*Array, seed uint
 			}
 		}
 	}
-	if err := m.match(); err != nil {
-		return nil, err
+	return &Issued{m}, m.match()
+}
+
+// Run runs it in the order that a seed picks, from buffers of NaN.
+func (i *Issued) Run(seed uint64) ([]map[string]*Array, error) {
+	outputs := make([]map[string]*Array, len(i.machine.ranks))
+	for r, rank := range i.machine.ranks {
+		outputs[r] = map[string]*Array{}
+		rank.outputs = outputs[r]
 	}
-	if err := m.run(seed); err != nil {
-		return nil, err
+	for _, b := range i.machine.buffers {
+		b.spoil()
 	}
-	outputs := make([]map[string]*Array, len(m.ranks))
-	for r, rank := range m.ranks {
-		outputs[r] = rank.outputs
-	}
-	return outputs, nil
+	return outputs, i.machine.run(seed)
 }
 
 // newMachine prepares the ranks of a program, on nodes or on one.
@@ -98,6 +113,7 @@ type machine struct {
 	transfers     map[string]*ipcTransfer
 	transferOrder []*ipcTransfer // as they were first reached
 	notes         map[*tasks.Task]*note
+	buffers       []*view
 }
 
 // match ties what ranks issued to what their peers did.

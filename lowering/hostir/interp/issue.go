@@ -95,7 +95,7 @@ func (r *rank) buffer(s hostir.Stmt) error {
 	switch s := s.(type) {
 	case *hostir.Allocate:
 		if r.views[s.Tensor] == nil && r.holds(s.Tensor) {
-			r.views[s.Tensor] = newBuffer(s.Tensor)
+			r.views[s.Tensor] = r.newBuffer(s.Tensor)
 		}
 	case *hostir.Deallocate:
 		v, err := r.view(s, s.Tensor)
@@ -115,7 +115,7 @@ func (r *rank) view(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
 	}
 	v := r.views[t]
 	if v == nil && r.holds(t) && !r.machine.allocates && t.Role == hostir.Temp {
-		v = newBuffer(t) // before streams are lowered, buffers need no statement
+		v = r.newBuffer(t) // before streams are lowered, buffers need no statement
 		r.views[t] = v
 	}
 	if v == nil && r.holds(t) {

@@ -33,7 +33,7 @@ func newRank(m *machine, number int) *rank {
 	r := &rank{
 		machine: m, number: number, streams: map[string]*tasks.Stream{},
 		views: map[*hostir.Tensor]*view{}, aliases: map[*hostir.Tensor]bool{}, turns: map[string]int{},
-		env: map[string]int64{"rank": int64(number)}, outputs: map[string]*Array{},
+		env: map[string]int64{"rank": int64(number)},
 	}
 	for _, param := range m.program.Params {
 		r.env[param.Name] = param.Value
@@ -83,7 +83,7 @@ func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 			continue
 		}
 		if r.views[t] == nil {
-			r.views[t] = newBuffer(t)
+			r.views[t] = r.newBuffer(t)
 		}
 		if err := r.fill(t, inputs[t.Name], rehearsal); err != nil {
 			return err

@@ -66,7 +66,7 @@ func (r *rank) together(s hostir.Stmt) error {
 		return err
 	}
 	if out.Role == hostir.View && out.Of == nil && r.views[out] == nil && r.holds(out) {
-		r.views[out] = newBuffer(out)
+		r.views[out] = r.newBuffer(out)
 	}
 	v, err := r.view(s, out)
 	if err != nil {

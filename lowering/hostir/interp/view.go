@@ -20,6 +20,13 @@ func newBuffer(t *hostir.Tensor) *view {
 	return v
 }
 
+// newBuffer makes the buffer of t on this rank, which is full of NaN whenever the program runs.
+func (r *rank) newBuffer(t *hostir.Tensor) *view {
+	v := newBuffer(t)
+	r.machine.buffers = append(r.machine.buffers, v)
+	return v
+}
+
 // spoil overwrites the whole window with NaN.
 func (v *view) spoil() { v.each(func(at int64) { v.data[at] = nan }) }
 
