@@ -42,8 +42,8 @@ using bf16 = __nv_bfloat16;
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardG =
-    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kShardG2 = G / D;
-constexpr int64_t kSliceH = H / G, kChunkC = C / 2;
+    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardG2 = G / D, kSliceH = H / G;
+constexpr int64_t kChunkC = C / 2, kShardH = H / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -63,9 +63,7 @@ constexpr hirgen::MatmulShape kW2pShape =
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
 constexpr const char* kLinearQKV = "spec.yaml:23:5 Linear of QKV";
-constexpr const char* kSliceUq = "spec.yaml:24:5 Slice of Uq";
 constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
-constexpr const char* kSliceUk = "spec.yaml:24:5 Slice of Uk";
 constexpr const char* kSetQPacked = "spec.yaml:35:5 Set of Q_packed";
 constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
 constexpr const char* kMatmulScores = "spec.yaml:35:5 Matmul of scores";
@@ -105,10 +103,8 @@ class LlamaBlock final : public hirgen::Program {
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");              // [B * L, E]
   bf16* QKV_ = context_.allocate<bf16>(B * L * kShardG * C, "spec.yaml:23:5 QKV");  // [1, B * L, kShardG * C]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:23:5 workspace");
-  bf16* Uq_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:24:5 Uq");  // [1, B * L, kShardH * C]
   // [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
   bf16* Rq_ = context_.allocate<bf16>(B * L * kShardG2 * kSliceH * (kChunkC + kChunkC), "spec.yaml:28:5 Rq");
-  bf16* Uk_ = context_.allocate<bf16>(B * L * kShardG2 * C, "spec.yaml:24:5 Uk");  // [1, B * L, kShardG2 * C]
   // [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
   bf16* Q_packed_ =
       context_.allocate<bf16>(kSliceH * B * kShardG2 * L * (kChunkC + kChunkC), "spec.yaml:35:5 Q_packed");
@@ -158,14 +154,10 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uq_, {2, {B * L, kShardH * C}, {kShardH * C, 1}}, QKV_,
-                       {2, {B * L, kShardH * C}, {kShardG * C, 1}}, caller, kSliceUq);
   rope({Rq_, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
        {Rq_ + kChunkC, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-       {Uq_, {kShardG2 * kSliceH * C, C, 1}}, {Uq_ + kChunkC, {kShardG2 * kSliceH * C, C, 1}}, {{0, 0, 1}},
-       {{1, 0, 0}}, {L, kSliceH}, caller, kRopeRq);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uk_, {2, {B * L, kShardG2 * C}, {kShardG2 * C, 1}},
-                       QKV_ + kShardH * C, {2, {B * L, kShardG2 * C}, {kShardG * C, 1}}, caller, kSliceUk);
+       {QKV_, {kShardG * C, C, 1}}, {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}},
+       {L, kSliceH}, caller, kRopeRq);
 
   // In the order in which Matmul reads it.
   hirgen::launch_unary(
@@ -175,8 +167,8 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       {3, {kSliceH, L, kChunkC + kChunkC}, {kChunkC + kChunkC, kShardG2 * kSliceH * (kChunkC + kChunkC), 1}},
       caller, kSetQPacked);
   rope2({Rk_, {kShardG2 * (kChunkC + kChunkC), 1}}, {Rk_ + kChunkC, {kShardG2 * (kChunkC + kChunkC), 1}},
-        {Uk_, {kShardG2 * C, 1}}, {Uk_ + kChunkC, {kShardG2 * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller,
-        kRopeRk);
+        {QKV_ + kShardH * C, {kShardG * C, 1}}, {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}},
+        {{1, 0}}, {L}, caller, kRopeRk);
   gemm(context_, scores_plan_, Q_packed_, Rk_, scores_, workspace_, caller, kMatmulScores);
   scale_softmax({P_, {B * kShardG2 * L * L, L, 1}}, {scores_, {B * kShardG2 * L * L, L, 1}}, {{0, 1, 0}},
                 {{0, 0, 1}}, {kSliceH, L}, caller, kScaleSoftmaxP);
@@ -238,7 +230,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "d754663d3b2d24b619d2ce2a5751118b104095bff6d438a3b7962a73fa7c6d91", .mesh_size = D,
+               .digest = "cbf1127b73fd34d5d6d20b59e664b980a46fe83e7df53448fd30d1cd00aacb91", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {kSliceH * L, L, kChunkC + kChunkC, 1},
                          {kSliceH * L, C, L, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},

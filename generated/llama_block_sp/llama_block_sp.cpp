@@ -44,8 +44,8 @@ using bf16 = __nv_bfloat16;
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardL =
-    B * L / D, kShardG = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
-constexpr int64_t kShardG2 = G / D, kSliceH = H / G, kChunkC = C / 2;
+    B * L / D, kShardG = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardG2 = G / D;
+constexpr int64_t kSliceH = H / G, kChunkC = C / 2, kShardH = H / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -66,9 +66,7 @@ constexpr hirgen::MatmulShape kW2pShape =
 constexpr const char* kRmsNormU1 = "spec.yaml:21:5 rms_norm of U1";
 constexpr const char* kGather = "spec.yaml:22:5 gather: Allgather of U1";
 constexpr const char* kLinearQKV = "spec.yaml:22:5 Linear of QKV";
-constexpr const char* kSliceUq = "spec.yaml:23:5 Slice of Uq";
 constexpr const char* kRopeRq = "spec.yaml:27:5 rope of Rq";
-constexpr const char* kSliceUk = "spec.yaml:23:5 Slice of Uk";
 constexpr const char* kSetQPacked = "spec.yaml:34:5 Set of Q_packed";
 constexpr const char* kRopeRk = "spec.yaml:28:5 rope of Rk";
 constexpr const char* kMatmulScores = "spec.yaml:34:5 Matmul of scores";
@@ -111,12 +109,8 @@ class LlamaBlockSp final : public hirgen::Program {
   // [1, D, kShardL, kShardG * C]
   bf16* QKV_ = context_.allocate<bf16>(D * kShardL * kShardG * C, "spec.yaml:22:5 QKV");
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:22:5 workspace");
-  // [1, D, kShardL, kShardH * C]
-  bf16* Uq_ = context_.allocate<bf16>(D * kShardL * kShardH * C, "spec.yaml:23:5 Uq");
   // [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
   bf16* Rq_ = context_.allocate<bf16>(B * L * kShardG2 * kSliceH * (kChunkC + kChunkC), "spec.yaml:27:5 Rq");
-  // [1, D, kShardL, kShardG2 * C]
-  bf16* Uk_ = context_.allocate<bf16>(D * kShardL * kShardG2 * C, "spec.yaml:23:5 Uk");
   // [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
   bf16* Q_packed_ =
       context_.allocate<bf16>(kSliceH * B * kShardG2 * L * (kChunkC + kChunkC), "spec.yaml:34:5 Q_packed");
@@ -177,15 +171,10 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(ncclAllGather(U1_, U1_all_, kShardL * E, ncclBfloat16, x_.comm, caller), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);
   gemm(context_, QKV_plan_, U1_all_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uq_, {2, {D * kShardL, kShardH * C}, {kShardH * C, 1}}, QKV_,
-                       {2, {D * kShardL, kShardH * C}, {kShardG * C, 1}}, caller, kSliceUq);
   rope({Rq_, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
        {Rq_ + kChunkC, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-       {Uq_, {kShardG2 * kSliceH * C, C, 1}}, {Uq_ + kChunkC, {kShardG2 * kSliceH * C, C, 1}}, {{0, 0, 1}},
-       {{1, 0, 0}}, {L, kSliceH}, caller, kRopeRq);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uk_, {2, {D * kShardL, kShardG2 * C}, {kShardG2 * C, 1}},
-                       QKV_ + kShardH * C, {2, {D * kShardL, kShardG2 * C}, {kShardG * C, 1}}, caller,
-                       kSliceUk);
+       {QKV_, {kShardG * C, C, 1}}, {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}},
+       {L, kSliceH}, caller, kRopeRq);
 
   // In the order in which Matmul reads it.
   hirgen::launch_unary(
@@ -195,8 +184,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       {3, {kSliceH, L, kChunkC + kChunkC}, {kChunkC + kChunkC, kShardG2 * kSliceH * (kChunkC + kChunkC), 1}},
       caller, kSetQPacked);
   rope2({Rk_, {kShardG2 * (kChunkC + kChunkC), 1}}, {Rk_ + kChunkC, {kShardG2 * (kChunkC + kChunkC), 1}},
-        {Uk_, {kShardG2 * C, 1}}, {Uk_ + kChunkC, {kShardG2 * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller,
-        kRopeRk);
+        {QKV_ + kShardH * C, {kShardG * C, 1}}, {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}},
+        {{1, 0}}, {L}, caller, kRopeRk);
   gemm(context_, scores_plan_, Q_packed_, Rk_, scores_, workspace_, caller, kMatmulScores);
   scale_softmax({P_, {B * kShardG2 * L * L, L, 1}}, {scores_, {B * kShardG2 * L * L, L, 1}}, {{0, 1, 0}},
                 {{0, 0, 1}}, {kSliceH, L}, caller, kScaleSoftmaxP);
@@ -265,7 +254,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "054b656b28f3faa3b2ce9ab02088b302bb31b0c98de3c0968b042a7ad3afdbb7", .mesh_size = D,
+               .digest = "653e387859a18c9a470bfae0a4bd268de87d22a9163edc80c94216e5af21b50b", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {kSliceH * L, L, kChunkC + kChunkC, 1},
                          {kSliceH * L, C, L, 1}, {D * kShardL, E, kShardE, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, E, kShardF, 1}},

@@ -184,31 +184,52 @@ func (w Window) longAxes() []int {
 // whether there are such strides.
 func (w Window) follow(in Window) bool {
 	mine, other := w.longAxes(), in.longAxes()
-	for len(mine) > 0 && len(other) > 0 {
-		i, j := 1, 1
-		for a, b := w.Size[mine[0]], in.Size[other[0]]; a != b; {
-			switch {
-			case a < b && i < len(mine):
-				a *= w.Size[mine[i]]
-				i++
-			case a > b && j < len(other):
-				b *= in.Size[other[j]]
-				j++
-			default:
-				return false
-			}
+	groups, ok := Regrouped(at(w.Size, mine), at(in.Size, other))
+	for _, g := range groups {
+		for k := 1; k < g.In; k++ { // axes that are joined have to be in one run
+			ok = ok && in.Stride[other[k-1]] == in.Stride[other[k]]*in.Size[other[k]]
 		}
-		for k := 1; k < j; k++ { // axes that are joined have to be in one run
-			if in.Stride[other[k-1]] != in.Stride[other[k]]*in.Size[other[k]] {
-				return false
-			}
-		}
-		step := in.Stride[other[j-1]]
-		for _, axis := range slices.Backward(mine[:i]) {
+		step := in.Stride[other[g.In-1]]
+		for _, axis := range slices.Backward(mine[:g.Out]) {
 			w.Stride[axis] = step
 			step *= w.Size[axis]
 		}
-		mine, other = mine[i:], other[j:]
+		mine, other = mine[g.Out:], other[g.In:]
 	}
-	return len(mine) == len(other)
+	return ok
+}
+
+// at lists the elements at some places.
+func at(list []int64, places []int) []int64 {
+	some := make([]int64, len(places))
+	for i, place := range places {
+		some[i] = list[place]
+	}
+	return some
+}
+
+// Joined is so many axes of a reshape's result that have the elements of so many of its operand.
+type Joined struct{ Out, In int }
+
+// Regrouped takes the axes of a reshape, which have more than one element each, apart into the least runs that have
+// the same elements; ok is false where the shapes differ in their number of elements.
+func Regrouped(out, in []int64) (groups []Joined, ok bool) {
+	for len(out) > 0 && len(in) > 0 {
+		i, j := 1, 1
+		for a, b := out[0], in[0]; a != b; {
+			switch {
+			case a < b && i < len(out):
+				a *= out[i]
+				i++
+			case a > b && j < len(in):
+				b *= in[j]
+				j++
+			default:
+				return groups, false
+			}
+		}
+		groups = append(groups, Joined{i, j})
+		out, in = out[i:], in[j:]
+	}
+	return groups, len(out) == len(in)
 }

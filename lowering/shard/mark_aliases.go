@@ -68,22 +68,61 @@ func carried(s *hostir.Permute) []int {
 }
 
 // wholeSlices copies what a Slice takes in pieces, and something needs as whole pieces of memory, be
-// it as a view of that view.
+// it as a view of that view. A reshape steps through pieces where it joins none of them.
 func wholeSlices(body []hostir.Stmt) {
 	pieces := map[*hostir.Tensor]*hostir.Tensor{} // view -> the slice that it is one of
+	gaps := map[*hostir.Tensor][]int{}            // of a view in logical order: the axes that gaps are in front of
 	for _, s := range body {
 		out, uses := hostir.Result(s), hostir.Uses(s)
+		r, reshapes := s.(*hostir.Reshape)
+		kept, joins := []int(nil), true
+		if reshapes && out.Role == hostir.View {
+			kept, joins = reshapedGaps(r, gaps[r.In])
+		}
 		for _, t := range uses {
-			if of := pieces[t]; of != nil && NeedsWholeSlices(s) {
+			if of := pieces[t]; of != nil && NeedsWholeSlices(s) && joins {
 				of.Role = hostir.Temp
 			}
 		}
-		if r := hostir.Ranges(s); out != nil && out.Role == hostir.View && len(r) == 1 && inPieces(uses[0], r[0]) {
-			pieces[out] = out
-		} else if out != nil && out.Role == hostir.View {
-			pieces[out] = pieces[uses[0]]
+		if out == nil || out.Role != hostir.View {
+			continue
+		}
+		pieces[out], gaps[out] = pieces[uses[0]], kept
+		if r := hostir.Ranges(s); len(r) == 1 {
+			gaps[out] = gaps[uses[0]]
+			if inPieces(uses[0], r[0]) {
+				pieces[out], gaps[out] = out, append(slices.Clone(gaps[out]), r[0].OutAxis)
+			}
 		}
 	}
+}
+
+// reshapedGaps are the axes of the result of a reshape that gaps are in front of, given those of its operand. It
+// reports whether it joins axes with a gap between them.
+func reshapedGaps(r *hostir.Reshape, gaps []int) (kept []int, joins bool) {
+	sizes := func(t *hostir.Tensor) (long []int64, axes []int) {
+		for i, a := range t.Axes {
+			if a.Extent.Size > 1 {
+				long, axes = append(long, a.Extent.Size), append(axes, i)
+			}
+		}
+		return long, axes
+	}
+	in, mine := sizes(r.In)
+	out, others := sizes(r.Out)
+	groups, ok := hostir.Regrouped(out, in)
+	before := -1
+	for _, g := range groups {
+		for _, gap := range gaps {
+			joins = joins || mine[0] < gap && gap <= mine[g.In-1]
+			if before < gap && gap <= mine[0] {
+				kept = append(kept, others[0])
+			}
+		}
+		before = mine[g.In-1]
+		mine, others = mine[g.In:], others[g.Out:]
+	}
+	return kept, joins || !ok
 }
 
 // inPieces reports whether a range of an axis is no run of memory.

@@ -121,10 +121,10 @@ func (b *builder) seenAs(s hostir.Stmt, in *buffer) (*buffer, error) {
 			dims[i] = in.dims[axis]
 		}
 	case *hostir.Reshape:
-		if !rowMajor(in.dims) {
+		dims = b.newBuffer(&hostir.Tensor{Axes: out.Axes, DType: out.DType}, in.base).dims
+		if !rowMajor(in.dims) && !follow(dims, in.dims) {
 			return nil, b.notContiguous(s, s.In, "a reshape")
 		}
-		dims = b.newBuffer(&hostir.Tensor{Axes: out.Axes, DType: out.DType}, in.base).dims
 	case *hostir.Slice:
 		r := hostir.Ranges(s)[0]
 		from = in.part(r.InAxis, b.scope.Extent(s.Start), b.scope.Local(out.Axes[r.OutAxis]))
@@ -150,4 +150,39 @@ func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest
 	}
 	dims[at].extent = b.scope.Local(s.Out.Axes[hostir.Live(s.Out)[at]])
 	return step(b.indexOf(s), extents.Times(dims[at].extent, apart)), dims
+}
+
+// follow gives axes the strides by which they have the elements of others, in their logical order. It reports
+// whether there are such strides.
+func follow(shaped, in []dim) bool {
+	mine, other := longAxes(shaped), long(in)
+	sizes := func(dims []dim) (list []int64) {
+		for _, d := range dims {
+			list = append(list, d.extent.Size)
+		}
+		return list
+	}
+	groups, ok := hostir.Regrouped(sizes(long(shaped)), sizes(other))
+	for _, g := range groups {
+		from := other[:g.In]
+		for k := 1; k < len(from); k++ { // axes that are joined have to be in one run
+			ok = ok && from[k-1].stride.Size == extents.MustMultiply(from[k].stride.Size, from[k].extent.Size)
+		}
+		step := last(from).stride
+		for _, axis := range slices.Backward(mine[:g.Out]) {
+			shaped[axis].stride, step = step, extents.Times(shaped[axis].extent, step)
+		}
+		mine, other = mine[g.Out:], other[g.In:]
+	}
+	return ok
+}
+
+// longAxes lists the axes of more than one element.
+func longAxes(dims []dim) (axes []int) {
+	for i, d := range dims {
+		if !d.extent.IsOne() {
+			axes = append(axes, i)
+		}
+	}
+	return axes
 }
