@@ -95,3 +95,31 @@ func product(list []expr.Expr, by int64) expr.Expr {
 	}
 	return result
 }
+
+// plus adds extents.
+func plus(x, y domain.Extent) domain.Extent {
+	if x.Size == 0 {
+		return y
+	}
+	return extent(x.String()+"+"+y.String(), x.Size+y.Size)
+}
+
+// minus subtracts extents.
+func minus(x, y domain.Extent) domain.Extent {
+	if y.Size == 0 {
+		return x
+	}
+	return extent(x.String()+"-("+y.String()+")", x.Size-y.Size)
+}
+
+// extent is an expression with its value.
+func extent(text string, size int64) domain.Extent {
+	e, err := expr.Parse(text)
+	if err != nil {
+		return domain.Extent{Size: size}
+	}
+	if _, plain := expr.Fold(e).(expr.Int); plain {
+		return domain.Extent{Size: size}
+	}
+	return domain.Extent{Text: expr.Compact(e), Size: size}
+}

@@ -21,6 +21,9 @@ func TestGradientsOfRandomSpecs(t *testing.T) {
 			continue // some are spoilt
 		}
 		o := grad.Options{Recompute: choices[n%3 : n%3+1]}
+		if n%4 == 3 {
+			o.Of = []string{p.Inputs[n%uint64(len(p.Inputs))].Name}
+		}
 		if n%2 == 0 {
 			o.Axes = axesOf(p)
 		}
@@ -50,7 +53,7 @@ func TestGradientsOfRandomSpecs(t *testing.T) {
 			}
 		}
 	}
-	if checked < specs {
+	if checked < specs/2 {
 		t.Errorf("only %d directions of %d specs are smooth", checked, specs)
 	}
 }

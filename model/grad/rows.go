@@ -61,8 +61,8 @@ func ofRow(op *model.WrittenOp) bool {
 	return true
 }
 
-// together emits an operation with the gradient by each operand as a result. All operands but the last are there even
-// where nobody wants them.
+// together emits an operation with the gradient by each operand as a result. What nobody asked for is an output of the
+// backward pass, too.
 func (b *backward) together(op *model.WrittenOp, operands []int, r result) {
 	s := &statement{fn: r.fn, args: r.args, attrs: r.attrs, origin: op}
 	values := make([]value, len(operands))
@@ -74,6 +74,9 @@ func (b *backward) together(op *model.WrittenOp, operands []int, r result) {
 	}
 	b.add(s, values...)
 	for i, operand := range operands {
+		if !b.wants(op, operand) {
+			b.extra = append(b.extra, values[i].name)
+		}
 		b.flow(op, operand, values[i], nil)
 	}
 }

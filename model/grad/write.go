@@ -43,7 +43,7 @@ func (w *writer) spec() string {
 	w.tensors()
 	w.add("ops:")
 	w.operations()
-	w.add("outputs: [" + called(w.Gradients) + "]")
+	w.add("outputs: [" + strings.Join(append([]string{called(w.Gradients)}, w.unasked()...), ", ") + "]")
 	return strings.Join(w.lines, "\n") + "\n"
 }
 
@@ -72,6 +72,19 @@ func (w *writer) head() {
 	w.comment("", "Written by hirgen grad.")
 }
 
+// unasked lists the results that come with others: outputs, since nothing reads them.
+func (w *writer) unasked() []string {
+	var list []string
+	for _, s := range w.ops {
+		for _, out := range s.outs {
+			if slices.Contains(w.extra, out) {
+				list = append(list, out)
+			}
+		}
+	}
+	return list
+}
+
 // called lists gradients by their names.
 func called(gradients []Gradient) string {
 	texts := make([]string, len(gradients))
@@ -90,7 +103,9 @@ func (w *writer) meshes() {
 		axes := "{" + strings.Join(texts, ", ") + "}"
 		switch i {
 		case 0:
-			w.add("mesh: " + axes)
+			if len(m.Axes) > 1 || m.Size() > 1 || m.Axes[0].Extent.Text != "" {
+				w.add("mesh: " + axes)
+			}
 			continue
 		case 1:
 			w.add("meshes:")

@@ -1,0 +1,147 @@
+package grad
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// contraction is a product that sums over rows and over batches.
+type contraction struct {
+	b       *backward
+	out     []domain.Axis // of the result of the forward product
+	batches int           // of these
+	w       int           // batches of the second operand
+	weight  []domain.Axis
+}
+
+// summed reports whether the second operand does not have a batch.
+func (c *contraction) summed(i int) bool {
+	at := i - c.batches + c.w
+	return at < 0 || standsFor(c.weight[at], c.out[i])
+}
+
+// merged chooses the batches that become rows: those beside the rows, or, where that moves fewer elements than there are
+// in partial results, all. What is split over ranks in both operands stays a batch, whose partial results ranks add.
+func (c *contraction) merged(left, right value) []int {
+	can := func(i int) bool {
+		return c.summed(i) && (c.out[i].Kind != domain.Device || !c.split(left, i) || !c.split(right, i)) &&
+			c.has(left, i) && c.has(right, i)
+	}
+	var beside, all []int
+	for i := c.batches - 1; i >= 0 && can(i); i-- {
+		beside = slices.Insert(beside, 0, i)
+	}
+	for i := range c.batches {
+		if can(i) {
+			all = append(all, i)
+		}
+	}
+	if len(all) == len(beside) {
+		return beside
+	}
+	moved, partial := int64(0), last(left)*last(right)
+	for _, v := range []value{left, right} {
+		if !c.inOrder(v, all) {
+			moved += count(v.axes)
+		}
+	}
+	for i := range c.batches {
+		if !slices.Contains(beside, i) {
+			partial *= c.out[i].Extent.Size
+		}
+	}
+	if moved < partial {
+		return all
+	}
+	return beside
+}
+
+// has reports whether a value has every element of a batch.
+func (c *contraction) has(v value, i int) bool {
+	at := i - c.batches + len(v.axes) - 2
+	return at >= 0 && !standsFor(v.axes[at], c.out[i])
+}
+
+// hasRows reports whether a value has every element that the product sums.
+func (c *contraction) hasRows(v value) bool {
+	for i := range c.batches {
+		if c.summed(i) && !c.has(v, i) {
+			return false
+		}
+	}
+	return !standsFor(v.axes[len(v.axes)-2], c.out[c.batches])
+}
+
+// split reports whether a value is split over ranks along a batch.
+func (c *contraction) split(v value, i int) bool {
+	at := i - c.batches + len(v.axes) - 2
+	return at >= 0 && v.axes[at].Kind == domain.Device
+}
+
+// inOrder reports whether the batches that become rows are beside the rows in a value.
+func (c *contraction) inOrder(v value, merged []int) bool {
+	for i := range c.batches {
+		at := i - c.batches + len(v.axes) - 2
+		if !slices.Contains(merged, i) && len(merged) > 0 && i > merged[0] && at >= 0 && !isOne(v.axes[at]) {
+			return false
+		}
+	}
+	return true
+}
+
+// prepare makes an operand of the product: batches, then [columns, rows] where it is transposed, else [rows, columns].
+func (c *contraction) prepare(v value, merged []int, transposed bool) value {
+	n := len(v.axes)
+	var kept, rows []int
+	for i := range n - 2 {
+		if slices.Contains(merged, i-(n-2)+c.batches) {
+			rows = append(rows, i)
+		} else {
+			kept = append(kept, i)
+		}
+	}
+	rows = append(rows, n-2)
+	if len(rows) > 1 && !slices.ContainsFunc(kept, func(i int) bool { return !isOne(v.axes[i]) }) {
+		rows, kept = append(kept, rows...), nil // stays where it is, in the one axis of rows
+		slices.Sort(rows)
+	}
+	if !c.inOrder(v, merged) {
+		perm, first := slices.Concat(kept, rows, []int{n - 1}), len(kept)
+		if transposed {
+			perm, first = slices.Concat(kept, []int{n - 1}, rows), len(kept)+1
+		}
+		return c.rows(c.b.named(v.name+"_t", permuted(v, perm)), first, len(rows))
+	}
+	if v = c.rows(v, len(kept), len(rows)); !transposed {
+		return v
+	}
+	perm := make([]int, len(v.axes))
+	for i := range perm {
+		perm[i] = i
+	}
+	n = len(perm)
+	perm[n-2], perm[n-1] = n-1, n-2
+	return c.b.named(v.name+"_t", permuted(v, perm))
+}
+
+// rows makes one axis of some.
+func (c *contraction) rows(v value, first, count int) value {
+	if count == 1 {
+		return v
+	}
+	r := like("reshape", v)
+	r.axes = slices.Replace(slices.Clone(v.axes), first, first+count, domain.Axis{Extent: merge(v.axes[first : first+count])})
+	r.attrs = []string{shapeAttr(r.axes)}
+	return c.b.named(v.name+"_rows", r)
+}
+
+func last(v value) int64 { return v.axes[len(v.axes)-1].Extent.Size }
+
+func count(axes []domain.Axis) int64 {
+	n := int64(1)
+	for _, a := range axes {
+		n *= a.Extent.Size
+	}
+	return n
+}

@@ -1,0 +1,135 @@
+package grad
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model"
+)
+
+// findTargets finds the inputs whose gradients are asked for.
+func (b *backward) findTargets() {
+	if len(b.options.Of) == 0 {
+		b.targets = b.pipeline.Inputs
+		return
+	}
+	for _, name := range b.options.Of {
+		i := slices.IndexFunc(b.pipeline.Inputs, func(t *model.Tensor) bool { return t.Name == name })
+		if i < 0 {
+			b.errors.Add(diag.Pos{File: b.pipeline.File}, diag.NoGradient, "there is no input %q to give the gradient of", name).
+				WithHint("inputs: %s", list(b.pipeline.Inputs))
+			continue
+		}
+		b.targets = append(b.targets, b.pipeline.Inputs[i])
+	}
+}
+
+// list prints the names of tensors.
+func list(tensors []*model.Tensor) string {
+	texts := make([]string, len(tensors))
+	for i, t := range tensors {
+		texts[i] = t.Name
+	}
+	return strings.Join(texts, ", ")
+}
+
+// follow finds what lies between the targets and the outputs. Inputs by which there is no rule are left out, unless they
+// are asked for.
+func (b *backward) follow() {
+	from, to := map[*model.Tensor]bool{}, map[*model.Tensor]bool{}
+	for _, t := range b.targets {
+		from[t] = true
+	}
+	for _, op := range b.pipeline.Written {
+		depends := false
+		for i, t := range op.In {
+			depends = depends || from[t] && kindOf(op, i) != constant
+		}
+		for _, t := range op.Out {
+			from[t] = depends
+		}
+	}
+	for _, t := range b.pipeline.Outputs {
+		to[t] = true
+	}
+	for _, op := range slices.Backward(b.pipeline.Written) {
+		wanted := slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return to[t] })
+		for i, t := range op.In {
+			kind := kindOf(op, i)
+			to[t] = to[t] || wanted && kind != constant && (kind != missing || len(b.options.Of) > 0)
+		}
+	}
+	b.dropConstants(to)
+	for t := range from {
+		b.active[t] = from[t] && to[t]
+	}
+	for _, op := range b.pipeline.Written {
+		for i, t := range op.In {
+			if b.wants(op, i) {
+				b.uses[t]++
+			}
+		}
+	}
+}
+
+// dropConstants leaves out the targets that no output depends on.
+func (b *backward) dropConstants(to map[*model.Tensor]bool) {
+	var kept []*model.Tensor
+	for _, t := range b.targets {
+		switch {
+		case to[t]:
+			kept = append(kept, t)
+		case len(b.options.Of) > 0:
+			b.errors.Add(t.Pos, diag.NoGradient, "no output changes with %s by small steps, so it has no gradient", t.Name)
+		}
+	}
+	b.targets = kept
+	if len(kept) == 0 && b.errors.Len() == 0 {
+		b.errors.Add(diag.Pos{File: b.pipeline.File}, diag.NoGradient, "no output changes with an input by small steps, so there are no gradients")
+	}
+}
+
+// wants reports whether the gradient by an operand is needed.
+func (b *backward) wants(op *model.WrittenOp, operand int) bool {
+	return b.active[op.In[operand]] && kindOf(op, operand) != constant &&
+		slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return b.active[t] })
+}
+
+// seed declares the gradients of the outputs, which are inputs.
+func (b *backward) seed() {
+	for _, t := range b.pipeline.Outputs {
+		if b.active[t] {
+			v := b.note(value{b.names.fresh("d" + t.Name), b.axes(t), t.DType, t.Mesh})
+			b.given = append(b.given, Gradient{v.name, t})
+			b.parts[t] = []part{{value: v}}
+			if b.uses[t] == 0 {
+				b.finish(t)
+			}
+		}
+	}
+}
+
+// through goes back through one operation.
+func (b *backward) through(op *model.WrittenOp) {
+	if !slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return b.active[t] }) {
+		return
+	}
+	rule, known := rules[op.Fn]
+	for i := range op.In {
+		if b.wants(op, i) && (!known || kindOf(op, i) == missing) {
+			b.errors.Add(op.Pos, diag.NoGradient, "%s has no gradient by %s", op.Fn, op.In[i].Name).
+				WithHint("ask for the gradients of other inputs with --of, or write %s with operations that have one", op.Fn)
+			return
+		}
+	}
+	if b.errors.Len() > 0 {
+		return
+	}
+	b.origin = op
+	dy := make([]value, len(op.Out))
+	for i, t := range op.Out {
+		dy[i] = b.grads[t]
+	}
+	rule.apply(b, op, dy)
+}

@@ -1,0 +1,101 @@
+package grad
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// slice: zeros for what it left out.
+func slice(b *backward, op *model.WrittenOp, dy []value) {
+	o := op.Ops[0]
+	axis, x := o.Axis, b.axes(op.In[0])
+	whole, part := x[axis].Extent, b.axes(op.Out[0])[axis].Extent
+	if whole.Size == part.Size {
+		b.flow(op, 0, dy[0], nil)
+		return
+	}
+	zeros := b.zeros(b.forward(op.In[0]))
+	pieces := []value{b.plain(b.full(dy[0], op.Out[0]), op.Out[0], axis)}
+	if o.Start.Size > 0 {
+		pieces = slices.Insert(pieces, 0, b.sliced(zeros, axis, domain.Extent{}, o.Start, op.In[0].Name+"_before"))
+	}
+	if end := plus(o.Start, part); end.Size < whole.Size {
+		pieces = append(pieces, b.sliced(zeros, axis, end, minus(whole, end), op.In[0].Name+"_after"))
+	}
+	b.give(op, 0, joined(pieces, axis, x), nil)
+}
+
+// sliced takes size elements of an axis from start on.
+func (b *backward) sliced(v value, axis int, start, size domain.Extent, name string) value {
+	r := like("slice", v)
+	r.attrs = []string{axisAttr(axis), "start=" + start.String(), "size=" + size.String()}
+	r.axes = slices.Clone(v.axes)
+	r.axes[axis] = domain.Axis{Extent: size}
+	return b.named(name, r)
+}
+
+// joined concatenates along an axis.
+func joined(pieces []value, axis int, axes []domain.Axis) result {
+	r := like("concat", pieces[0])
+	for _, p := range pieces[1:] {
+		r.args = append(r.args, p.name)
+	}
+	r.attrs, r.axes = []string{axisAttr(axis)}, axes
+	return r
+}
+
+// split: the gradients of the results, one behind the other.
+func split(b *backward, op *model.WrittenOp, dy []value) {
+	pieces := make([]value, len(dy))
+	for i, t := range op.Out {
+		if pieces[i] = b.plain(b.zeroUnless(dy[i], t), t, op.Ops[0].Axis); len(pieces) == 1 {
+			b.flow(op, 0, pieces[i], nil)
+			return
+		}
+	}
+	b.give(op, 0, joined(pieces, op.Ops[0].Axis, b.axes(op.In[0])), nil)
+}
+
+// plain is a gradient that lies as its tensor where it is split over ranks along an axis of which parts are taken.
+func (b *backward) plain(v value, t *model.Tensor, axis int) value {
+	if v.axes[axis].Kind != domain.Device || !alike(v.axes, b.axes(t)) {
+		return v
+	}
+	r := like("set", v)
+	r.axes = b.axes(t)
+	v = b.named(v.name+"_whole", r)
+	b.declared[v.name] = t
+	return v
+}
+
+// zeroUnless is the gradient of a tensor with all elements, zeros where no output depends on it.
+func (b *backward) zeroUnless(v value, t *model.Tensor) value {
+	if v.name == "" {
+		return b.zeros(b.forward(t))
+	}
+	return b.full(v, t)
+}
+
+// concat: to each operand its part.
+func concat(b *backward, op *model.WrittenOp, dy []value) {
+	axis := op.Ops[0].Axis
+	i := at(dy[0], op.Out[0], axis)
+	if i < 0 || standsFor(dy[0].axes[i], b.axes(op.Out[0])[axis]) {
+		for n := range op.In {
+			b.flow(op, n, dy[0], nil)
+		}
+		return
+	}
+	start, g := domain.Extent{}, b.plain(dy[0], op.Out[0], i)
+	for n, t := range op.In {
+		size := b.axes(t)[axis].Extent
+		r := like("slice", g)
+		r.attrs = []string{axisAttr(i), "start=" + start.String(), "size=" + size.String()}
+		r.axes = slices.Clone(g.axes)
+		r.axes[i] = domain.Axis{Extent: size}
+		b.give(op, n, r, nil)
+		start = plus(start, size)
+	}
+}

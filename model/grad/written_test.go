@@ -1,0 +1,59 @@
+package grad_test
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"testing"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/grad"
+)
+
+var update = flag.Bool("update", false, "write the expected files anew")
+
+// backwardPasses are written to testdata/layers, at sizes for 2, 3 and 4 ranks, where end-to-end tests run them.
+var backwardPasses = map[string]map[string]int64{
+	"layers/gpt_block.yaml":             nil,
+	"layers/gpt_block_sp.yaml":          nil,
+	"layers/llama_mlp_sp.yaml":          nil,
+	"layers/llama_attention.yaml":       nil,
+	"specs/llama_mlp/spec.yaml":         {"M": 12, "K": 12, "N": 24},
+	"specs/llama_block/spec.yaml":       {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
+	"specs/llama_block_sp/spec.yaml":    {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
+	"specs/transformer_block/spec.yaml": {"B": 2, "L": 6, "H": 12, "C": 2},
+	"specs/mlp_tp/spec.yaml":            {"S": 2, "M": 24, "K": 12},
+	"specs/mlp_sp/spec.yaml":            {"M": 24, "K": 12},
+}
+
+// TestWrittenBackwardPasses compares the backward passes of layers with those that are checked in.
+func TestWrittenBackwardPasses(t *testing.T) {
+	for path, values := range backwardPasses {
+		values = maps.Clone(values)
+		if values == nil {
+			values = map[string]int64{}
+		}
+		values["D"] = 2
+		p, _, err := model.LoadFile("../../testdata/"+path, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass, err := grad.Backward(p, grad.Options{Axes: axesOf(p)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := "../../testdata/layers/" + p.Name + "_backward.yaml"
+		if *update {
+			if err := os.WriteFile(file, []byte(pass.Text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pass.Text != string(want) {
+			t.Errorf("%s is not what hirgen grad writes; go test ./model/grad -run Written -update", file)
+		}
+	}
+}
