@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the CUDA 13.0 compiler, cudart, cuBLAS and NCCL from the Python registry into
-# .tools/, in the layout of a CUDA installation: enough to compile and link, without a
-# GPU or a driver. Prints the CMake settings that use it, one a line.
+# Installs the CUDA 13.0 compiler, cudart, cuBLAS, NCCL and cuDNN's headers from the Python
+# registry into .tools/, in the layout of a CUDA installation: enough to compile and link, without
+# a GPU or a driver. Prints the CMake settings that use it, one a line.
 source "$(dirname "$0")/common.sh"
 
 pins=(
@@ -13,17 +13,20 @@ pins=(
   nvidia-cuda-nvrtc==13.0.88
   nvidia-cublas==13.0.2.14
   nvidia-nccl-cu13==2.28.9
+  nvidia-cudnn-jit-cu13==9.19.0.56
+  nvidia-cudnn-frontend==1.32.0
 )
 venv="$tools/cuda-venv"
 
 if [ "$(cat "$venv/pins" 2>/dev/null)" != "${pins[*]}" ]; then
   say "installing the CUDA 13.0 toolchain under .tools/ (about 1.4 GB, once)" >&2
-  rm -rf "$venv"
   make_venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps "${pins[@]}" >&2
   packages=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
   ln -sfn "$packages/nvidia/cu13" "$venv/cuda"
   ln -sfn "$packages/nvidia/nccl" "$venv/nccl"
+  ln -sfn "$packages/nvidia/cudnn_jit" "$venv/cudnn"
+  ln -sfn "$packages" "$venv/cudnn-frontend"
   # The wheels hold what programs load; what the linker looks for is a link beside it.
   ln -sfn lib "$venv/cuda/lib64"
   for library in "$venv"/cuda/lib/lib*.so.*[0-9]; do
@@ -37,4 +40,6 @@ fi
 printf '%s\n' \
   "-DCMAKE_CUDA_COMPILER=$venv/cuda/bin/nvcc" \
   "-DCUDAToolkit_ROOT=$venv/cuda" \
-  "-DNCCL_ROOT=$venv/nccl"
+  "-DNCCL_ROOT=$venv/nccl" \
+  "-DCUDNN_ROOT=$venv/cudnn" \
+  "-DCUDNN_FRONTEND_ROOT=$venv/cudnn-frontend"
