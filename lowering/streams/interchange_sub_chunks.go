@@ -3,9 +3,11 @@ package streams
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // InterchangeSubChunks makes pipelines whose slices are cut into the same sub-chunks one loop over the
@@ -13,7 +15,8 @@ import (
 // gathered, before the next sub-chunk begins. What is gathered can then travel while the next sub-chunk
 // is computed. The loop over the sub-chunks of a slice becomes the outer one, and adjacent loops over
 // the same sub-chunks become one loop. Both change the order of sub-chunks and slices, so they take
-// place only where all that is written is written and read by sub-chunk, along one axis.
+// place only where all that is written is written and read by sub-chunk, along one axis. A choice of
+// the user that a statement does not allow is refused, with the edge that it would break.
 //
 // Requires: a pipeline of sub-chunks is a loop over slices around one over their sub-chunks.
 // Establishes: no two adjacent loops over sub-chunks could be one loop.
@@ -24,7 +27,7 @@ func InterchangeSubChunks(p *hostir.Program) error {
 	if interchanged(p) == 0 {
 		return nil
 	}
-	f := &interchange{interchanged(p)}
+	f := &interchange{program: p, subChunks: interchanged(p)}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
 		loop := f.swapLoops(s)
@@ -35,11 +38,15 @@ func InterchangeSubChunks(p *hostir.Program) error {
 		body = f.append(body, loop)
 	}
 	p.Body = body
-	return nil
+	return f.errors.Err()
 }
 
 // interchange makes loops over sub-chunks one.
-type interchange struct{ subChunks int64 }
+type interchange struct {
+	program   *hostir.Program
+	subChunks int64
+	errors    diag.List
+}
 
 // overSubChunks gives a statement as a loop over sub-chunks, or nil.
 func (f *interchange) overSubChunks(s hostir.Stmt) *hostir.For {
@@ -65,7 +72,8 @@ func (f *interchange) swapLoops(s hostir.Stmt) *hostir.For {
 		return nil
 	}
 	subChunk := f.overSubChunks(slice.Body[at])
-	if !f.independent(subChunk.Var, slice.Body) {
+	if buffer, edge := f.edge(subChunk.Var, slice.Body); buffer != nil {
+		f.refuse(slice, buffer, edge)
 		return nil
 	}
 	slice.Body = slices.Concat(slice.Body[:at], subChunk.Body, slice.Body[at+1:])
@@ -96,24 +104,57 @@ func (f *interchange) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
 // independent reports whether what statements do for one sub-chunk touches nothing that they write
 // for another one.
 func (f *interchange) independent(variable string, body []hostir.Stmt) bool {
-	along, written, mixed := map[*hostir.Tensor]int{}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
+	buffer, _ := f.edge(variable, body)
+	return buffer == nil
+}
+
+// edge finds a buffer that statements write, and not by sub-chunk along one axis: the first statement that
+// writes it, and the first that touches more than the sub-chunk at hand, or one along another axis.
+func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.Tensor, ends [2]hostir.Stmt) {
+	along, written, mixed := map[*hostir.Tensor]int{}, map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor]hostir.Stmt{}
 	hostir.Walk(body, func(s hostir.Stmt) bool {
 		for _, t := range hostir.Mentions(s) {
 			for _, r := range f.regions(t, variable) {
 				axis, known := along[r.buffer]
-				mixed[r.buffer] = mixed[r.buffer] || r.subChunk == shard.NoAxis || known && axis != r.subChunk
+				if mixed[r.buffer] == nil && (r.subChunk == shard.NoAxis || known && axis != r.subChunk) {
+					mixed[r.buffer] = s
+				}
 				along[r.buffer] = r.subChunk
-				written[r.buffer] = written[r.buffer] || slices.Contains(hostir.Defs(s), t)
+				if written[r.buffer] == nil && slices.Contains(hostir.Defs(s), t) {
+					written[r.buffer] = s
+				}
+				if buffer == nil && written[r.buffer] != nil && mixed[r.buffer] != nil {
+					buffer = r.buffer
+				}
 			}
 		}
 		return true
 	})
-	for buffer := range written {
-		if written[buffer] && mixed[buffer] {
-			return false
+	return buffer, [2]hostir.Stmt{written[buffer], mixed[buffer]}
+}
+
+// refuse reports a choice of the user that a loop over slices cannot have, and the edge that it would break.
+func (f *interchange) refuse(slice *hostir.For, buffer *hostir.Tensor, ends [2]hostir.Stmt) {
+	from, to := ends[0], ends[1]
+	var chosen schedule.Choice
+	hostir.Walk(slice.Body, func(s hostir.Stmt) bool {
+		if t, ok := s.(*hostir.P2PCommunication); ok && chosen.Value != schedule.True {
+			chosen, _ = f.program.Choices.Chosen(hostir.CommunicationOf(t), schedule.Interchange)
 		}
+		return true
+	})
+	if chosen.Value != schedule.True || !f.program.Given(chosen) || f.program.Choices.InterNode != "" {
+		return
 	}
-	return true
+	kind, verb := "data", "reads"
+	if slices.Contains(hostir.Defs(to), buffer) || to == from {
+		kind, verb = "reuse", "makes"
+	}
+	d := hostir.Refuse(&f.errors, f.program, to, chosen.Of, schedule.Interchange,
+		"the loop over sub-chunks cannot be outside of that over shards: %s %s more than one sub-chunk of %s",
+		hostir.Work(f.program, to), verb, hostir.Called(f.program, to, buffer))
+	hostir.NoteEdge(d, f.program, kind, from).WithHint("leave out interchange; or keep %s out of the pipeline, without a Stream axis",
+		hostir.Called(f.program, to, buffer))
 }
 
 // region is a part of a buffer: the sub-chunk at hand along an axis, or, with an axis of none, not
