@@ -25,15 +25,22 @@ func Edit(body []Stmt, f func(Stmt) []Stmt) []Stmt {
 	return list
 }
 
-// MergeIfs makes one block of adjacent statements under the same condition, and drops conditions
-// that always hold.
+// EditLists replaces each list of statements, the inner ones first.
+func EditLists(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
+	for _, s := range body {
+		for _, inner := range Bodies(s) {
+			*inner = EditLists(*inner, f)
+		}
+	}
+	return f(body)
+}
+
+// MergeIfs makes one block of adjacent statements that the same ranks run.
 func MergeIfs(list []Stmt) []Stmt {
 	var merged []Stmt
 	for _, s := range list {
-		next, ok := s.(*If)
-		if ok && len(merged) > 0 && next.Guard != "" {
-			last, ok := merged[len(merged)-1].(*If)
-			if ok && last.Guard == next.Guard {
+		if next, ok := s.(*If); ok && len(merged) > 0 && next.OnlyGuards() && next.Note == "" {
+			if last, ok := merged[len(merged)-1].(*If); ok && last.OnlyGuards() && last.Guard == next.Guard {
 				last.Body = append(last.Body, next.Body...)
 				continue
 			}
@@ -41,4 +48,9 @@ func MergeIfs(list []Stmt) []Stmt {
 		merged = append(merged, s)
 	}
 	return merged
+}
+
+// OnlyGuards reports whether the ranks of its meshes are the one condition of a branch.
+func (s *If) OnlyGuards() bool {
+	return s.Guard != "" && s.Cond == nil && s.PeerAccess == nil && len(s.Else) == 0
 }

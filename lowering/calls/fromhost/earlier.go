@@ -19,6 +19,7 @@ type earlierWait struct {
 	loops       []loop
 	on          calls.Stream
 	place, wait *calls.If
+	under       string       // the ranks whose condition its place stands under
 	forPeers    []calls.Stmt // the wait, under the condition of its peer
 }
 
@@ -27,7 +28,7 @@ func (b *builder) waitForEarlier(s *hostir.Wait) ([]calls.Stmt, error) {
 	if len(b.loops) == 0 {
 		return nil, internalError(s, "there is no loop with an iteration %s", s.Iteration)
 	}
-	w := earlierWait{Wait: s, loops: slices.Clone(b.loops), on: b.current, place: &calls.If{}, wait: &calls.If{}}
+	w := earlierWait{Wait: s, loops: slices.Clone(b.loops), on: b.current, under: b.guard, place: &calls.If{}, wait: &calls.If{}}
 	w.loops[0].at = b.scope.Rename(expr.Fold(s.Iteration))
 	w.forPeers = b.onlyWithPeers(s.Handle, map[string]expr.Expr{w.loops[0].name: w.loops[0].at}, []calls.Stmt{w.wait})
 	b.earlier = append(b.earlier, w)
@@ -45,6 +46,9 @@ func (b *builder) fillEarlier() error {
 			return err
 		}
 		b.note(w.Wait, list)
+		if b.guard == w.under {
+			b.guard = "" // it is asked for around the place
+		}
 		w.wait.Body, w.place.Body = list, guarded(b.guard, w.forPeers)
 	}
 	b.earlier = nil

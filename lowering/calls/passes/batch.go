@@ -126,8 +126,6 @@ func (b *batcher) batch(k kind, run []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-func isGuard(s *calls.If) bool { return s.Guard != "" && s.Cond == nil && s.PeerAccess == nil }
-
 // guardOf is the guard under which all operations of a run stand: it then stands around the batch.
 func guardOf(run []calls.Stmt) string {
 	var found []string
@@ -138,7 +136,7 @@ func guardOf(run []calls.Stmt) string {
 			case *calls.For:
 				look(s.Body, under)
 			case *calls.If:
-				if isGuard(s) && under == "" {
+				if s.OnlyGuards() && under == "" {
 					look(s.Body, s.Guard)
 				} else {
 					look(s.Body, under)
@@ -189,7 +187,7 @@ func (g *gathering) strip(body []calls.Stmt) []calls.Stmt {
 			g.inner--
 		case *calls.If:
 			s.Body = g.strip(s.Body)
-			if isGuard(s) && s.Guard == g.guard {
+			if s.OnlyGuards() && s.Guard == g.guard {
 				parts = append(parts, s.Body...)
 				continue
 			}

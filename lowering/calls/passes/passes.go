@@ -22,7 +22,7 @@ var Passes = []Pass{
 	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},
 	{"join-capture", "a CUDA graph joins the copy stream, too", joinCapture},
 	{"inline-pointers", "a pointer has a name where several statements use it", inlinePointers},
-	{"drop-empty", "loops and branches that only named things go", dropEmpty},
+	{"drop-empty", "loops and branches that only named things go, and what the same ranks run is one block", dropEmpty},
 	{"name-streams", "a stream has a name where several statements use it", nameStreams},
 	{"explain", "a comment says what a communication overlaps with", explain},
 	{"drop-unused", "declarations that nothing names go", dropUnused},

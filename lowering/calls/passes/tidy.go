@@ -8,7 +8,8 @@ import (
 )
 
 // dropEmpty drops loops and branches that do nothing, and puts what a branch without a condition
-// holds in its place; a branch of which only the other side is left asks the opposite.
+// holds in its place; a branch of which only the other side is left asks the opposite. What the same
+// ranks run is then one block.
 func dropEmpty(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		switch s := s.(type) {
@@ -21,6 +22,7 @@ func dropEmpty(p *calls.Program) {
 		}
 		return []calls.Stmt{s}
 	})
+	p.Body = calls.EditLists(p.Body, calls.MergeIfs)
 }
 
 // acts reports whether statements do anything but name things.

@@ -116,9 +116,6 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     if (on_pair_) {
       HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
-    }
-
-    if (on_pair_) {
       gemm(context_, C_plan_, A_all_ + s * 256, B, C_ + s * 192, workspaces_[s % kComputeStreams], compute,
            kMatmulC);
     }
