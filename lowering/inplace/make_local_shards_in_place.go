@@ -80,30 +80,30 @@ func isEquality(cond expr.Expr) bool {
 // fits reports whether what a copy takes from a buffer, all that a rank has, may lie in the slice
 // that it goes to.
 func (o *localShards) fits(from, to *hostir.Select) bool {
-	own, all := from.In, to.In
-	if from.Parts != 0 || to.Parts != 0 || own.Role != hostir.Temp || all.Role == hostir.View || own.Mesh != all.Mesh ||
-		o.allocates[own] == nil || o.allocates[all] == nil {
+	local, all := from.In, to.In
+	if from.Parts != 0 || to.Parts != 0 || local.Role != hostir.Temp || all.Role == hostir.View || local.Mesh != all.Mesh ||
+		o.allocates[local] == nil || o.allocates[all] == nil {
 		return false
 	}
-	split, whole := own.Axes[from.Axis], all.Axes[to.Axis]
+	split, whole := local.Axes[from.Axis], all.Axes[to.Axis]
 	if split.Kind != domain.Device || whole.LocalSize() != split.Extent.Size || hostir.Outside(all, to.Axis) >= 0 {
 		return false
 	}
 	slice := *all
 	slice.Axes = slices.Clone(all.Axes)
 	slice.Axes[to.Axis] = split
-	return hostir.SameLayout(own, &slice)
+	return hostir.SameLayout(local, &slice)
 }
 
 // place makes the buffer of local shards a view of all slices, which are allocated before.
 func (o *localShards) place(set *hostir.Set, from, to *hostir.Select) {
-	own, all := from.In, to.In
-	along := ranks.Along(own.Mesh, own.Axes[from.Axis].Mesh)
-	own.Role, own.Of = hostir.View, &hostir.Select{
-		Info: hostir.InfoFrom(set, "made where the shards of the other ranks arrive"), Out: own, In: all, Axis: to.Axis, Index: along.Coordinate, Parts: along.Size,
+	local, all := from.In, to.In
+	along := ranks.Along(local.Mesh, local.Axes[from.Axis].Mesh)
+	local.Role, local.Of = hostir.View, &hostir.Select{
+		Info: hostir.InfoFrom(set, "made where the shards of the other ranks arrive"), Out: local, In: all, Axis: to.Axis, Index: along.Coordinate, Parts: along.Size,
 	}
 	p := o.program
-	before := slices.Index(p.Body, hostir.Stmt(o.allocates[own]))
+	before := slices.Index(p.Body, hostir.Stmt(o.allocates[local]))
 	after := slices.Index(p.Body, hostir.Stmt(o.allocates[all]))
 	if after > before {
 		p.Body = slices.Delete(p.Body, after, after+1)
@@ -111,5 +111,5 @@ func (o *localShards) place(set *hostir.Set, from, to *hostir.Select) {
 	} else {
 		p.Body = slices.Delete(p.Body, before, before+1)
 	}
-	delete(o.allocates, own)
+	delete(o.allocates, local)
 }

@@ -22,7 +22,7 @@ type summedParts struct {
 	loop     *hostir.For
 	recv     *hostir.P2PCommunication
 	subChunk *hostir.Select // of what the receive fills
-	own      localCopy
+	local    localCopy
 	waits    map[string]*hostir.Wait
 }
 
@@ -39,12 +39,12 @@ func (d *peerReads) find() {
 		if !ok {
 			continue
 		}
-		var own []localCopy
+		var local []localCopy
 		waits := map[string]*hostir.Wait{}
 		hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
 			switch s := s.(type) {
 			case *hostir.Set:
-				own = append(own, localCopy{s, outermost(s.In), outermost(s.Out)})
+				local = append(local, localCopy{s, outermost(s.In), outermost(s.Out)})
 			case *hostir.Wait:
 				waits[s.Handle] = s
 			case *hostir.P2PCommunication:
@@ -54,9 +54,9 @@ func (d *peerReads) find() {
 			}
 			return true
 		})
-		for _, s := range own {
+		for _, s := range local {
 			if f := d.filled[root(s.set.Out)]; f != nil {
-				f.own = s
+				f.local = s
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func selectOf(t *hostir.Tensor) *hostir.Select {
 // isGathered says that a buffer is no sum's: it has the slice of each rank, the local one too, where
 // the step at hand has its slice, while the parts of a sum have the rank's own at a place of its own.
 func (f *summedParts) isGathered() bool {
-	return f.own.set == nil || f.own.to != nil && expr.Mentions(f.own.to.Index, f.loop.Var)
+	return f.local.set == nil || f.local.to != nil && expr.Mentions(f.local.to.Index, f.loop.Var)
 }
 
 // localPart names the rank's local partial sum, where it was made; nil, with an error, where a sum
@@ -86,8 +86,8 @@ func (d *peerReads) localPart(r *hostir.Reduce, f *summedParts) *hostir.Tensor {
 		d.refuse(r, "peer-read does not convert, and makes no %s of %s", r.Out.DType, r.In.DType)
 		return nil
 	}
-	from := f.own.from
-	if from == nil || from.Parts != 0 || f.own.to == nil {
+	from := f.local.from
+	if from == nil || from.Parts != 0 || f.local.to == nil {
 		d.refuse(r, "peer-read reads the parts of %s where they lie, and these are views that are made slice by slice", hostir.Called(d.program, r, r.Out))
 		return nil
 	}
@@ -97,7 +97,7 @@ func (d *peerReads) localPart(r *hostir.Reduce, f *summedParts) *hostir.Tensor {
 		d.refuse(r, "peer-read adds parts as they lie, and a part does not lie in memory as %s does, axis by axis", hostir.Called(d.program, r, r.Out))
 		return nil
 	}
-	view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.own.to.Index}
+	view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.local.to.Index}
 	d.program.Tensors = append(d.program.Tensors, &view)
 	return &view
 }

@@ -67,20 +67,20 @@ func firstWork(body []hostir.Stmt) hostir.Stmt {
 
 // read gives the sum that takes the place of r, and the waits of what it reads.
 func (d *peerReads) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, doneWaits *hostir.For) {
-	own := d.localPart(r, f)
-	if own == nil {
+	local := d.localPart(r, f)
+	if local == nil {
 		return nil, nil
 	}
 	d.into(r, f)
 	send := d.exchanges[f.recv.Handle].Send
 	d.ways[f.recv], d.ways[f.waits[send.Handle]] = inSum, atTheEnd
-	d.ways[f.own.set], d.ways[f.waits[f.recv.Handle]] = dropped, dropped
+	d.ways[f.local.set], d.ways[f.waits[f.recv.Handle]] = dropped, dropped
 	reads := d.part(f.loop, inSum)
 	doneWaits = d.part(f.loop, atTheEnd)
 	d.leave(f.loop)
 	doneWaits.Note = "the buffer is not to change before the peers have read it"
 	return []hostir.Stmt{&hostir.PeerReadSum{
-		Info: hostir.InfoFrom(r, "the partial sums of the other ranks are read in place"), Out: r.Out, In: own, Body: []hostir.Stmt{reads},
+		Info: hostir.InfoFrom(r, "the partial sums of the other ranks are read in place"), Out: r.Out, In: local, Body: []hostir.Stmt{reads},
 	}}, doneWaits
 }
 

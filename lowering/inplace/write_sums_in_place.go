@@ -70,8 +70,8 @@ func (w *sumWriter) gather(loop *hostir.For) {
 }
 
 // isAmong reports whether a tensor is the local shard of a buffer of all slices.
-func isAmong(own, all *hostir.Tensor) bool {
-	sel, ok := own.Of.(*hostir.Select)
+func isAmong(local, all *hostir.Tensor) bool {
+	sel, ok := local.Of.(*hostir.Select)
 	return ok && sel.Owns() && root(sel.In) == all
 }
 

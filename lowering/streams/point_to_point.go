@@ -45,21 +45,21 @@ func (c *slicer) rotate(g *group) {
 func (c *slicer) passFromRank(st step) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
-	i, rows := slices.Index(row, st.loop), c.rows(out, st.loop)
+	i, cutAxis := slices.Index(row, st.loop), c.cutAxis(out, st.loop)
 	along := shard.NoAxis
-	if rows != shard.NoAxis {
-		along = slices.Index(row, rows)
+	if cutAxis != shard.NoAxis {
+		along = slices.Index(row, cutAxis)
 	}
-	own := c.pick(set, nil, in, i, expr.Int(0), along)
-	if c.usesInPlace(out, own, st.loop) {
-		c.inPlace(st, own)
+	local := c.pick(set, nil, in, i, expr.Int(0), along)
+	if c.usesInPlace(out, local, st.loop) {
+		c.inPlace(st, local)
 		return
 	}
-	split, slice, sent := c.localStep(set), c.pick(set, nil, out, st.loop, c.index(), rows), in
+	split, slice, sent := c.localStep(set), c.pick(set, nil, out, st.loop, c.index(), cutAxis), in
 	if along != shard.NoAxis {
-		sent = own
+		sent = local
 	}
-	split.Body = []hostir.Stmt{&hostir.Set{Info: *set.Meta(), Out: slice, In: own}}
+	split.Body = []hostir.Stmt{&hostir.Set{Info: *set.Meta(), Out: slice, In: local}}
 	split.Else = c.receive(set, sent, slice)
 	exchange := []hostir.Stmt{split}
 	if c.cut.width > 1 {
@@ -67,30 +67,30 @@ func (c *slicer) passFromRank(st step) {
 	}
 	c.body = append(c.body, exchange...)
 	if c.via(set) == schedule.NCCL && c.cut.width == 1 {
-		c.slices[sliceKey{out, st.loop, rows}] = slice // else what follows names what the transfer left
+		c.slices[sliceKey{out, st.loop, cutAxis}] = slice // else what follows names what the transfer left
 	}
 }
 
 // usesInPlace reports whether the slices of t are used in this pipeline alone and lie as
 // the local shard does, which then need not be where the others are.
-func (c *slicer) usesInPlace(t, own *hostir.Tensor, loop int) bool {
+func (c *slicer) usesInPlace(t, local *hostir.Tensor, loop int) bool {
 	return c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied && c.cut.width == 1 && t.Role == hostir.Temp &&
-		c.group.last[t] <= c.group.number && slices.Equal(hostir.Layout(own), hostir.DropAxis(hostir.Layout(t), loop))
+		c.group.last[t] <= c.group.number && slices.Equal(hostir.Layout(local), hostir.DropAxis(hostir.Layout(t), loop))
 }
 
 // inPlace appends the step in which one view names the local shard, or the one received.
-func (c *slicer) inPlace(st step, own *hostir.Tensor) {
+func (c *slicer) inPlace(st step, local *hostir.Tensor) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
-	rows, sent, split := c.rows(out, st.loop), in, c.localStep(set)
-	received := c.pick(set, nil, out, st.loop, c.index(), rows)
-	if rows != shard.NoAxis {
-		sent = c.pick(set, nil, in, slices.Index(row, st.loop), expr.Int(0), slices.Index(row, rows))
+	cutAxis, sent, split := c.cutAxis(out, st.loop), in, c.localStep(set)
+	received := c.pick(set, nil, out, st.loop, c.index(), cutAxis)
+	if cutAxis != shard.NoAxis {
+		sent = c.pick(set, nil, in, slices.Index(row, st.loop), expr.Int(0), slices.Index(row, cutAxis))
 	}
-	c.viewUnless(set, split.Note, own, split.Cond, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), rows) })
+	c.viewUnless(set, split.Note, local, split.Cond, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), cutAxis) })
 	split.Cond, split.Body = expr.Opposite(split.Cond), c.receive(set, sent, received)
 	c.body = append(c.body, split)
-	c.slices[sliceKey{out, st.loop, rows}] = own // for the statements that follow
+	c.slices[sliceKey{out, st.loop, cutAxis}] = local // for the statements that follow
 }
 
 // localStep is the branch on the step of the local shard.

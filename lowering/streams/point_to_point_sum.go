@@ -32,12 +32,12 @@ func (c *slicer) collectParts(st step) {
 	if !c.sumsInPlace(r, in, part, i) {
 		return
 	}
-	rows := c.rows(in, i)
-	split, made := c.localStep(r), c.pick(r, nil, in, i, c.index(), rows)
+	cutAxis := c.cutAxis(in, i)
+	split, made := c.localStep(r), c.pick(r, nil, in, i, c.index(), cutAxis)
 	other := made.Of
-	c.pick(r, made, parts, part, c.team.Coordinate, rows)
+	c.pick(r, made, parts, part, c.team.Coordinate, cutAxis)
 	hostir.ViewUnless(made, split.Info, split.Cond, other)
-	c.slices[sliceKey{in, i, rows}] = made
+	c.slices[sliceKey{in, i, cutAxis}] = made
 }
 
 // between reports whether axes lie between that of the ranks and that of the pipeline: then the own
@@ -73,19 +73,19 @@ func (c *slicer) passToRank(st step) {
 	r := st.stmt
 	in := hostir.Uses(r)[0]
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
-	rows, part := c.rows(in, i), c.partAxis(st)
+	cutAxis, part := c.cutAxis(in, i), c.partAxis(st)
 	to, from := c.team.After(c.distance()), c.team.Before(c.distance())
-	sent, inPlace := c.slices[sliceKey{in, i, rows}], c.sumsInPlace(r, in, part, i)
+	sent, inPlace := c.slices[sliceKey{in, i, cutAxis}], c.sumsInPlace(r, in, part, i)
 	if sent == nil || inPlace || c.cut.width > 1 {
-		sent = c.pick(r, nil, in, i, c.index(), rows)
+		sent = c.pick(r, nil, in, i, c.index(), cutAxis)
 	}
-	into, split := c.pick(r, nil, c.parts[r], part, from, rows), c.localStep(r)
+	into, split := c.pick(r, nil, c.parts[r], part, from, cutAxis), c.localStep(r)
 	exchange := c.exchange(r, sent, into, to, from)
 	if inPlace {
 		split.Cond, split.Body = expr.Opposite(split.Cond), exchange // the own step made it where it belongs
 	} else {
-		own := c.pick(r, nil, c.parts[r], part, c.team.Coordinate, rows)
-		split.Body, split.Else = []hostir.Stmt{c.copyPart(r, own, sent, part, i)}, exchange
+		local := c.pick(r, nil, c.parts[r], part, c.team.Coordinate, cutAxis)
+		split.Body, split.Else = []hostir.Stmt{c.copyPart(r, local, sent, part, i)}, exchange
 	}
 	if c.cut.width > 1 {
 		c.body = append(c.body, c.overSlices(r, split)...)
@@ -94,7 +94,7 @@ func (c *slicer) passToRank(st step) {
 	}
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts[r] })
 	if c.lowering.bySubChunks(c.group) {
-		c.after = append(c.after, c.sumOfSubChunks(r, rows))
+		c.after = append(c.after, c.sumOfSubChunks(r, cutAxis))
 		return
 	}
 	c.after = append(c.after, r)
@@ -102,14 +102,14 @@ func (c *slicer) passToRank(st step) {
 
 // copyPart copies the local partial sum to those of the other ranks, without the axis of the ranks
 // where it has another place there.
-func (c *slicer) copyPart(r hostir.Stmt, own, sent *hostir.Tensor, part, loop int) hostir.Stmt {
+func (c *slicer) copyPart(r hostir.Stmt, local, sent *hostir.Tensor, part, loop int) hostir.Stmt {
 	if between(hostir.Uses(r)[0], part, loop) {
 		if part > loop {
 			part--
 		} else {
 			loop--
 		}
-		own, sent = c.selected(r, nil, own, loop, expr.Int(0)), c.selected(r, nil, sent, part, expr.Int(0))
+		local, sent = c.selected(r, nil, local, loop, expr.Int(0)), c.selected(r, nil, sent, part, expr.Int(0))
 	}
-	return &hostir.Set{Info: *r.Meta(), Out: own, In: sent}
+	return &hostir.Set{Info: *r.Meta(), Out: local, In: sent}
 }

@@ -26,24 +26,24 @@ import (
 func (c *slicer) passOn(st step) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
-	i, rows := slices.Index(row, st.loop), c.rows(out, st.loop)
+	i, cutAxis := slices.Index(row, st.loop), c.cutAxis(out, st.loop)
 	along := shard.NoAxis
-	if rows != shard.NoAxis {
-		along = slices.Index(row, rows)
+	if cutAxis != shard.NoAxis {
+		along = slices.Index(row, cutAxis)
 	}
 	sent, first, note := c.pick(set, nil, in, i, expr.Int(0), along), c.stepIs("==", expr.Int(0)), "step 0 is the local shard"
 	if c.usesInPlace(out, sent, st.loop) && c.via(set) != schedule.IPCGet {
-		c.viewUnless(set, note, sent, first, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), rows) })
+		c.viewUnless(set, note, sent, first, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), cutAxis) })
 	} else {
 		// A rank shares one buffer with its peers: the local shard has to be in it.
-		slice := c.pick(set, nil, out, st.loop, c.index(), rows)
+		slice := c.pick(set, nil, out, st.loop, c.index(), cutAxis)
 		c.body = append(c.body, &hostir.If{
 			Info: hostir.InfoFrom(set, note), Cond: first, Body: []hostir.Stmt{&hostir.Set{Info: hostir.InfoFrom(set, ""), Out: slice, In: sent}},
 		})
 		sent = slice
 	}
-	c.slices[sliceKey{out, st.loop, rows}] = sent
-	next := c.pick(set, nil, out, st.loop, c.team.Before(ranks.Offset{Block: c.following()}), rows)
+	c.slices[sliceKey{out, st.loop, cutAxis}] = sent
+	next := c.pick(set, nil, out, st.loop, c.team.Before(ranks.Offset{Block: c.following()}), cutAxis)
 	c.body = append(c.body, &hostir.If{
 		Info: hostir.InfoFrom(set, "the last shard goes no further"), Cond: c.stepIs("!=", c.lastStep()), Body: c.toNext(set, sent, next),
 	})
@@ -92,9 +92,9 @@ func (c *slicer) collectSums(st step) {
 	r := st.stmt
 	in := hostir.Uses(r)[0]
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
-	rows := c.rows(in, i)
+	cutAxis := c.cutAxis(in, i)
 	before := c.team.Before(c.distance())
-	sent, sum := c.pick(r, nil, in, i, before, rows), c.pick(r, nil, c.parts[r], i, c.index(), rows)
+	sent, sum := c.pick(r, nil, in, i, before, cutAxis), c.pick(r, nil, c.parts[r], i, c.index(), cutAxis)
 	c.body = append(c.body, &hostir.If{
 		Info: hostir.InfoFrom(r, "step 0 has no sum to add to yet"), Cond: c.stepIs("!=", expr.Int(0)), Body: c.toNext(r, sent, sum),
 	})
@@ -116,12 +116,12 @@ func (c *slicer) passSumOn(st step) {
 	r := st.stmt
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
-	rows := c.rows(in, i)
-	computed := c.slice(r, in, i, rows)
+	cutAxis := c.cutAxis(in, i)
+	computed := c.slice(r, in, i, cutAxis)
 	c.body = append(c.body, &hostir.If{
 		Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)),
 		Body: []hostir.Stmt{&hostir.Binary{
-			Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: c.pick(r, nil, c.parts[r], i, c.index(), rows),
+			Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: c.pick(r, nil, c.parts[r], i, c.index(), cutAxis),
 		}},
 	})
 	c.copyOut(st, in, out, i)
@@ -136,8 +136,8 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 	if part > i {
 		part--
 	}
-	own := c.selected(r, nil, in, i, c.team.Coordinate)
-	alone := c.selected(r, nil, own, part, expr.Int(0)) // of one rank
+	local := c.selected(r, nil, in, i, c.team.Coordinate)
+	alone := c.selected(r, nil, local, part, expr.Int(0)) // of one rank
 	result := c.selected(r, nil, out, st.loop, expr.Int(0))
 	c.after = append(c.after, &hostir.Set{Info: hostir.InfoFrom(r, "the local sum"), Out: result, In: alone})
 }

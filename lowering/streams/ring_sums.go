@@ -32,12 +32,12 @@ func (c *slicer) makeSums(st step) {
 		return
 	}
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
-	rows := c.rows(in, i)
-	sum := c.pick(r, nil, in, i, c.index(), rows)
+	cutAxis := c.cutAxis(in, i)
+	sum := c.pick(r, nil, in, i, c.index(), cutAxis)
 	other := sum.Of
-	c.localSum(r, sum, i, rows)
+	c.localSum(r, sum, i, cutAxis)
 	hostir.ViewUnless(sum, hostir.InfoFrom(r, "the last sum is the local one: the result"), c.stepIs("==", c.lastStep()), other)
-	c.slices[sliceKey{in, i, rows}] = sum
+	c.slices[sliceKey{in, i, cutAxis}] = sum
 }
 
 // madeInPlace reports whether the local sum can be made where the result is: this pipeline makes the
@@ -61,20 +61,20 @@ func firstReduced(axes []domain.Axis) int {
 
 // localSum makes view name the result, or the sub-chunk of it at hand. Without its reduced axes it
 // has the axes of a slice along axis i of the operand.
-func (c *slicer) localSum(r hostir.Stmt, view *hostir.Tensor, i, rows int) {
+func (c *slicer) localSum(r hostir.Stmt, view *hostir.Tensor, i, cutAxis int) {
 	t := hostir.Result(r)
 	for a := firstReduced(t.Axes); a >= 0; a = firstReduced(t.Axes) {
 		var alone *hostir.Tensor
-		if rows == shard.NoAxis && firstReduced(slices.Delete(slices.Clone(t.Axes), a, a+1)) < 0 {
+		if cutAxis == shard.NoAxis && firstReduced(slices.Delete(slices.Clone(t.Axes), a, a+1)) < 0 {
 			alone = view
 		}
 		t = c.selected(r, alone, t, a, expr.Int(0))
 	}
 	switch {
-	case rows > i:
-		c.subChunk(r, view, t, rows-1)
-	case rows != shard.NoAxis:
-		c.subChunk(r, view, t, rows)
+	case cutAxis > i:
+		c.subChunk(r, view, t, cutAxis-1)
+	case cutAxis != shard.NoAxis:
+		c.subChunk(r, view, t, cutAxis)
 	case t != view:
 		whole := slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Serial })
 		view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: view, In: t, Axis: whole, Index: expr.Int(0), Parts: 1}
@@ -94,10 +94,10 @@ func (c *slicer) passSumOnAtOnce(st step) {
 	r := st.stmt
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
-	rows := c.rows(in, i)
-	computed := c.slice(r, in, i, rows)
+	cutAxis := c.cutAxis(in, i)
+	computed := c.slice(r, in, i, cutAxis)
 	if c.team.Size > 1 {
-		c.body = append(c.body, c.addReceived(r, computed, i, rows)...)
+		c.body = append(c.body, c.addReceived(r, computed, i, cutAxis)...)
 	}
 	if !c.madeInPlace(in, out, st) {
 		c.copyOut(st, in, out, i)
@@ -106,11 +106,11 @@ func (c *slicer) passSumOnAtOnce(st step) {
 
 // addReceived is the addition of what the step before received, and the transfers for the next
 // step. The waits for what was sent follow the loop.
-func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, rows int) []hostir.Stmt {
+func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, cutAxis int) []hostir.Stmt {
 	step := expr.Expr(expr.Var(c.lowering.loop))
 	before := expr.Op("-", expr.Op("+", c.team.Extent, step), expr.Int(1)) // modulo the steps, so that it is one in step 0, too
-	received := c.pick(r, nil, c.parts[r], i, expr.Op("%", before, c.team.Extent), rows)
-	sent, into := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), rows), c.pick(r, nil, c.parts[r], i, step, rows)
+	received := c.pick(r, nil, c.parts[r], i, expr.Op("%", before, c.team.Extent), cutAxis)
+	sent, into := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), cutAxis), c.pick(r, nil, c.parts[r], i, step, cutAxis)
 	add := &hostir.Binary{
 		Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: received,
 	}

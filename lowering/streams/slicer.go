@@ -26,10 +26,10 @@ type slicer struct {
 	whole    bool // the statement at hand needs slices that are contiguous in memory
 }
 
-// sliceKey names a view: of a slice along axis, or a sub-chunk of it along rows.
+// sliceKey names a view: of a slice along axis, or a sub-chunk of it along cutAxis.
 type sliceKey struct {
-	tensor     *hostir.Tensor
-	axis, rows int
+	tensor        *hostir.Tensor
+	axis, cutAxis int
 }
 
 // step appends what an iteration does for one step.
@@ -56,15 +56,15 @@ func (c *slicer) step(st step) {
 // statement appends s on slices. The axis that the slices lack is taken out of its
 // attributes, too.
 func (c *slicer) statement(st step) {
-	s, rows := st.stmt, hostir.AxisMap(st.stmt)
+	s, axisMap := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis, oneRow := 0, -1, rowOfBatches(s, st.loop)
 	moves := shard.Reshards(s) // asked while its operands are whole tensors
 	c.follow(s)
-	live, cut := hostir.Live(hostir.Uses(s)[0]), c.rows(hostir.Result(s), st.loop)
+	live, cut := hostir.Live(hostir.Uses(s)[0]), c.cutAxis(hostir.Result(s), st.loop)
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
-		axis, along := slices.Index(rows[next], st.loop), shard.NoAxis
+		axis, along := slices.Index(axisMap[next], st.loop), shard.NoAxis
 		if cut != shard.NoAxis {
-			along = slices.Index(rows[next], cut)
+			along = slices.Index(axisMap[next], cut)
 		}
 		if along != shard.NoAxis && t.Axes[along].LocalSize() == 1 {
 			along = shard.NoAxis // one element stands for those of all sub-chunks
@@ -122,21 +122,21 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 
 // slice gives the slice of t at this iteration's index of axis; where the axis is split
 // over ranks, the one slice that a rank has. Where slices are cut, it gives the sub-chunk at hand
-// along rows; where several make a product, all of them. An axis of none stands for a tensor
+// along an axis that is cut; where several make a product, all of them. An axis of none stands for a tensor
 // that has no such axis.
-func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.Tensor {
-	key := sliceKey{t, axis, rows}
+func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
+	key := sliceKey{t, axis, cutAxis}
 	if c.cut.width > 1 && axis != shard.NoAxis && t.Axes[axis].LocalSize() == 1 {
 		axis = shard.NoAxis // one element stands for those of all slices
 	}
-	if axis == shard.NoAxis && rows == shard.NoAxis {
+	if axis == shard.NoAxis && cutAxis == shard.NoAxis {
 		return t
 	}
 	if view := c.slices[key]; view != nil {
 		return view
 	}
 	if axis == shard.NoAxis {
-		c.slices[key] = c.subChunk(s, nil, t, rows)
+		c.slices[key] = c.subChunk(s, nil, t, cutAxis)
 		return c.slices[key]
 	}
 	if inner := hostir.Outside(t, axis); inner >= 0 && c.whole {
@@ -147,30 +147,30 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.
 		index = expr.Int(0)
 	}
 	if c.cut.width > 1 {
-		c.slices[key] = c.block(s, t, axis, rows)
+		c.slices[key] = c.block(s, t, axis, cutAxis)
 	} else {
-		c.slices[key] = c.pick(s, nil, t, axis, index, rows)
+		c.slices[key] = c.pick(s, nil, t, axis, index, cutAxis)
 	}
 	return c.slices[key]
 }
 
 // made declares the view of a slice, of a sub-chunk of it, or of several slices, that a statement
 // makes itself.
-func (c *slicer) made(t *hostir.Tensor, axis, rows int) *hostir.Tensor {
+func (c *slicer) made(t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	var view *hostir.Tensor
-	at := rows
+	at := cutAxis
 	if c.cut.width > 1 {
 		view = c.partOf(t, c.lowering.loop, axis, c.group.axis.Extent.Size/c.cut.width)
 	} else {
 		view = c.without(t, axis)
-		if rows > axis {
+		if cutAxis > axis {
 			at--
 		}
 	}
-	if rows != shard.NoAxis {
-		view.Axes[at].Extent = oneOf(t.Axes[rows].Extent, c.cut.subChunks)
+	if cutAxis != shard.NoAxis {
+		view.Axes[at].Extent = oneOf(t.Axes[cutAxis].Extent, c.cut.subChunks)
 	}
-	c.slices[sliceKey{t, axis, rows}] = view
+	c.slices[sliceKey{t, axis, cutAxis}] = view
 	return view
 }
 

@@ -76,9 +76,9 @@ func (c *slicer) overSlices(s hostir.Stmt, body ...hostir.Stmt) []hostir.Stmt {
 // isLocal tests for the step of the local shard, the first one or the last. Steps count slices,
 // also where an iteration takes several.
 func (c *slicer) isLocal() expr.Expr {
-	step, own := c.shards(), expr.Expr(expr.Int(0))
+	step, local := c.shards(), expr.Expr(expr.Int(0))
 	if c.cut.bracket {
-		return expr.Op("==", expr.Op("%", step, c.team.Extent), own)
+		return expr.Op("==", expr.Op("%", step, c.team.Extent), local)
 	}
 	switch c.cut.width {
 	case 1:
@@ -88,9 +88,9 @@ func (c *slicer) isLocal() expr.Expr {
 		step = expr.Op("+", expr.Op("*", step, expr.Int(c.cut.width)), expr.Var(c.cut.inner))
 	}
 	if c.lowering.localLast(c.group) {
-		own = c.team.Extent
+		local = c.team.Extent
 	}
-	return expr.Op("==", step, own)
+	return expr.Op("==", step, local)
 }
 
 // index is the slice of this iteration: the s-th, or, from rank to rank, that of the rank at
@@ -139,16 +139,16 @@ func (c *slicer) together() expr.Expr {
 }
 
 // pick gives a view of the slice of t at an index of axis; where slices are cut, of the sub-chunk at hand
-// along axis rows, unless that is none. It is the view given, or a new one.
-func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr, rows int) *hostir.Tensor {
-	if c.cut.subChunks == 1 || rows == shard.NoAxis {
+// along cutAxis, unless that is none. It is the view given, or a new one.
+func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr, cutAxis int) *hostir.Tensor {
+	if c.cut.subChunks == 1 || cutAxis == shard.NoAxis {
 		return c.selected(s, view, t, axis, index)
 	}
 	whole := c.selected(s, nil, t, axis, index)
-	if rows > axis {
-		rows--
+	if cutAxis > axis {
+		cutAxis--
 	}
-	return c.subChunk(s, view, whole, rows)
+	return c.subChunk(s, view, whole, cutAxis)
 }
 
 // selected is a view of t at an index of an axis.
@@ -161,30 +161,30 @@ func (c *slicer) selected(s hostir.Stmt, view, t *hostir.Tensor, axis int, index
 }
 
 // subChunk is a view of the sub-chunk at hand of t along an axis.
-func (c *slicer) subChunk(s hostir.Stmt, view, t *hostir.Tensor, rows int) *hostir.Tensor {
-	if t.Axes[rows].LocalSize()%c.cut.subChunks != 0 {
-		c.uneven(s, t, rows)
+func (c *slicer) subChunk(s hostir.Stmt, view, t *hostir.Tensor, cutAxis int) *hostir.Tensor {
+	if t.Axes[cutAxis].LocalSize()%c.cut.subChunks != 0 {
+		c.uneven(s, t, cutAxis)
 	}
 	if view == nil {
-		view = c.partOf(t, c.cut.subChunk, rows, c.cut.subChunks)
+		view = c.partOf(t, c.cut.subChunk, cutAxis, c.cut.subChunks)
 	}
-	view.Of = &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: rows, Index: c.subChunkIndex(), Parts: c.cut.subChunks}
+	view.Of = &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: cutAxis, Index: c.subChunkIndex(), Parts: c.cut.subChunks}
 	return view
 }
 
 // block is a view of the slices of t along an axis that this iteration computes on at once; where slices
 // are cut, of the sub-chunk at hand of each of them.
-func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, rows int) *hostir.Tensor {
+func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	view := t
 	if !c.group.atOnce() {
 		parts := c.group.axis.Extent.Size / c.cut.width
 		view = c.partOf(t, c.lowering.loop, axis, parts)
 		view.Of = &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: axis, Index: c.together(), Parts: parts}
 	}
-	if rows == shard.NoAxis {
+	if cutAxis == shard.NoAxis {
 		return view
 	}
-	return c.subChunk(s, nil, view, rows)
+	return c.subChunk(s, nil, view, cutAxis)
 }
 
 // viewUnless lets pick make a view another one where a condition does not hold.
@@ -235,10 +235,10 @@ func oneOf(e domain.Extent, parts int64) domain.Extent {
 	return domain.Extent{Text: expr.Compact(expr.Op("/", e.Expr(), expr.Int(parts))), Size: e.Size / parts}
 }
 
-// rows is the axis along which the slices of a tensor are cut: the one along which this pipeline
+// cutAxis is the axis along which the slices of a tensor are cut: the one along which this pipeline
 // makes it, or else the outermost one in memory, without the pipeline's own, that a rank has more
 // than one element of. So a sub-chunk is one run of memory.
-func (c *slicer) rows(t *hostir.Tensor, loop int) int {
+func (c *slicer) cutAxis(t *hostir.Tensor, loop int) int {
 	if c.cut.subChunks == 1 {
 		return shard.NoAxis
 	}

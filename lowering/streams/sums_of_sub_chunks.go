@@ -42,20 +42,20 @@ func (l *streamLowering) bySubChunks(g *group) bool {
 // isSummed reports whether what a step gathers is a sum from rank to rank.
 func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st.stmt)[0]] }
 
-// sumOfSubChunks is the sum of the parts, sub-chunk by sub-chunk along axis rows of the operand.
+// sumOfSubChunks is the sum of the parts, sub-chunk by sub-chunk along an axis of the operand.
 //
 //	before: C = Reduce(sum, P_parts, axis 0)
 //	after:  For c in 2: C_c = Reduce(sum, P_parts_c, axis 0)
-func (c *slicer) sumOfSubChunks(r hostir.Stmt, rows int) hostir.Stmt {
-	if rows == shard.NoAxis {
+func (c *slicer) sumOfSubChunks(r hostir.Stmt, cutAxis int) hostir.Stmt {
+	if cutAxis == shard.NoAxis {
 		l := c.lowering
 		hostir.Refuse(&l.errors, l.program, r, l.chooser(c.group, schedule.Split), schedule.Split,
 			"a partial sum of %s has one element, which cannot be cut into %d", hostir.Called(l.program, r, hostir.Result(r)), c.cut.subChunks).
 			WithHint("leave out split and interchange")
 		return r
 	}
-	axis := hostir.AxisMap(r)[0][rows]
-	parts, sum := c.subChunk(r, nil, c.parts[r], rows), c.subChunk(r, nil, hostir.Result(r), axis)
+	axis := hostir.AxisMap(r)[0][cutAxis]
+	parts, sum := c.subChunk(r, nil, c.parts[r], cutAxis), c.subChunk(r, nil, hostir.Result(r), axis)
 	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return parts })
 	hostir.SubstituteDefs(r, func(*hostir.Tensor) *hostir.Tensor { return sum })
 	return c.overSubChunks(r, r)
