@@ -13,7 +13,7 @@ import (
 )
 
 // Build gives the first host IR of a pipeline: one statement per operation, in the
-// model's order, on whole logical tensors, and one that casts the bias of a product whose
+// model's order, on whole logical tensors, and one that casts the bias of a matmul whose
 // result is fp32 and operands are not: it is added to what is summed in fp32. It names no
 // stream and allocates nothing; a statement whose operands are sharded differently from its
 // result still hides the communication that it needs.

@@ -8,13 +8,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// AccumulateInGEMM lets products add to their results, as fuse: gemm asks for: cuBLASLt reads what is
+// AccumulateInGEMM lets GEMMs add to their results, as fuse: gemm asks for: cuBLASLt reads what is
 // added where it writes the result, which saves a statement that reads two tensors and writes
-// one. A product takes in, with beta = 1, the addition behind it that is done in some steps alone, such as that of
+// one. A GEMM takes in, with beta = 1, the addition behind it that is done in some steps alone, such as that of
 // a sum along a ring, whose first step has nothing to add to.
 //
-// Requires: nothing between the product and the addition names the result.
-// Establishes: with fuse: gemm, no product is followed by such an addition.
+// Requires: nothing between the GEMM and the addition names the result.
+// Establishes: with fuse: gemm, no GEMM is followed by such an addition.
 //
 //	before: P_s = Matmul(A_s, B); If s != 0: Wait(receive, iteration s - 1); P_s = Binary(add, P_s, P_sums_s)
 //	after:  If s != 0: Wait(receive, iteration s - 1); P_s = Matmul(A_s, B, add P_sums_s) Else: P_s = Matmul(A_s, B)
@@ -56,7 +56,7 @@ func AccumulateInGEMM(p *hostir.Program) error {
 	return errors.Err()
 }
 
-// addsToOther gives what makes the tensor that a branch ends with an addition to, if that is no product: what it is a
+// addsToOther gives what makes the tensor that a branch ends with an addition to, if that is no GEMM: what it is a
 // view of, where no statement before the branch makes it.
 func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
 	if len(split.Body) == 0 {
@@ -79,15 +79,15 @@ func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
 	return sum.Out.Of
 }
 
-// accumulateInto moves a product into a branch that adds to its result at its end. It reports whether
+// accumulateInto moves a GEMM into a branch that adds to its result at its end. It reports whether
 // it could.
-func accumulateInto(split *hostir.If, product hostir.Stmt) bool {
+func accumulateInto(split *hostir.If, gemm hostir.Stmt) bool {
 	n := len(split.Body)
 	if n == 0 || len(split.Else) > 0 {
 		return false
 	}
 	sum, ok := split.Body[n-1].(*hostir.Binary)
-	if !ok || sum.Fn != "add" || hostir.Result(product) != sum.Out {
+	if !ok || sum.Fn != "add" || hostir.Result(gemm) != sum.Out {
 		return false
 	}
 	addend := sum.B
@@ -97,18 +97,18 @@ func accumulateInto(split *hostir.If, product hostir.Stmt) bool {
 	if sum.A != sum.Out && sum.B != sum.Out || addend == sum.Out || !hostir.SameLayout(addend, sum.Out) || !onlyWaits(split.Body[:n-1]) {
 		return false
 	}
-	accumulating := adding(product, addend)
+	accumulating := adding(gemm, addend)
 	if accumulating == nil {
 		return false
 	}
-	split.Body[n-1], split.Else = accumulating, []hostir.Stmt{product}
+	split.Body[n-1], split.Else = accumulating, []hostir.Stmt{gemm}
 	return true
 }
 
-// adding is a product that adds to its result; nil for other statements and products that do so
+// adding is a GEMM that adds to its result; nil for other statements and GEMMs that do so
 // already.
-func adding(product hostir.Stmt, addend *hostir.Tensor) hostir.Stmt {
-	switch s := product.(type) {
+func adding(gemm hostir.Stmt, addend *hostir.Tensor) hostir.Stmt {
+	switch s := gemm.(type) {
 	case *hostir.Matmul:
 		if s.Addend == nil {
 			return &hostir.Matmul{Info: hostir.InfoFrom(s, ""), Out: s.Out, A: s.A, B: s.B, Addend: addend, OneRow: s.OneRow}

@@ -77,10 +77,10 @@ func ofPipeline(s schedule.Schedule) schedule.Schedule {
 // operations are what can be recognised, by the steps that take part: a gather makes slices of
 // ranks those of a pipeline, a sum is over ranks that keep a slice each.
 var operations = map[string]string{
-	"gather":             "allgather",
-	"gather product":     "ag_matmul",
-	"product sum":        "matmul_rs",
-	"product sum gather": "matmul_ar",
+	"gather":          "allgather",
+	"gather GEMM":     "ag_matmul",
+	"GEMM sum":        "matmul_rs",
+	"GEMM sum gather": "matmul_ar",
 }
 
 // recognise finds which of the measured operations a program is, and its size. Whatever else
@@ -118,8 +118,8 @@ func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 		}
 	}
 	if hostir.IsGEMM(s) {
-		steps = append(steps, "product")
-		found.measureProduct(hostir.Uses(s)[0], hostir.Result(s))
+		steps = append(steps, "GEMM")
+		found.measureGEMM(hostir.Uses(s)[0], hostir.Result(s))
 	}
 	return steps, true
 }
@@ -144,7 +144,7 @@ func handsOut(s *hostir.Reduce, row []int) bool {
 		hostir.SplitOver(s.Out.Axes[row[across[0]]]) == hostir.SplitOver(s.In.Axes[s.Axis])
 }
 
-// measureGather notes the size of a gathered tensor, unless a product has noted its own.
+// measureGather notes the size of a gathered tensor, unless a GEMM has noted its own.
 func (p *problem) measureGather(in, out *hostir.Tensor) {
 	p.measureSlices(out)
 	if p.n == 0 {
@@ -152,8 +152,8 @@ func (p *problem) measureGather(in, out *hostir.Tensor) {
 	}
 }
 
-// measureProduct notes the size of a product.
-func (p *problem) measureProduct(a, out *hostir.Tensor) {
+// measureGEMM notes the size of a GEMM.
+func (p *problem) measureGEMM(a, out *hostir.Tensor) {
 	p.measureSlices(out)
 	p.dtype, p.m, p.n, p.k = a.DType, matrixRows(out), lastSize(out), lastSize(a)
 }

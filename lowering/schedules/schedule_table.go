@@ -17,7 +17,7 @@ type problem struct {
 	operation string // "ag_matmul", "matmul_rs", "matmul_ar", "allgather"
 	dtype     domain.DType
 	ranks     int64 // that exchange slices
-	m, n, k   int64 // of the product of one GPU; an allgather makes m rows of k elements, and n is 1
+	m, n, k   int64 // of the GEMM of one GPU; an allgather makes m rows of k elements, and n is 1
 	rows      int64 // of one rank's slice, which chunks may cut; not in the table, as is kept
 	kept      bool  // the parts of the sum are needed as they are
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// DecomposeContractions takes apart a product that sums over an axis of which each rank
-// has a part, such as a row-parallel linear: a product of the parts on each rank, one
+// DecomposeContractions takes apart a matmul that sums over an axis of which each rank
+// has a part, such as a row-parallel linear: a matmul of the parts on each rank, one
 // reduction over the ranks, and then the bias, which must not be added once per rank. The
 // axis is split where both operands come from a reshape that merges an axis DIDx and the
 // local axis behind it, and where it is an axis DIDx itself, of which each rank has one
 // element. Without this pass both operands are gathered.
 //
 // Requires: nothing; it reads the operations as the model has them.
-// Establishes: no product sums over an axis that a reshape merged from two parts alike.
+// Establishes: no matmul sums over an axis that a reshape merged from two parts alike.
 //
 //	before: Xk = Reshape(X); Wk = Reshape(W); Y = Linear(Xk, Wk, bias)     X [M, DIDx(D), k], Xk [M, K]
 //	after:  Y_x = Permute(X); Y_w = Permute(W); Y_parts = Linear(Y_x, Y_w); Y_sum = Reduce(sum, Y_parts, axis 0)
@@ -69,7 +69,7 @@ func (d *contractions) statement(s hostir.Stmt) []hostir.Stmt {
 	return d.parted(s, x, w)
 }
 
-// parts is an operand whose axis -fromEnd, which the product sums over, is split over ranks.
+// parts is an operand whose axis -fromEnd, which the matmul sums over, is split over ranks.
 type parts struct {
 	tensor  *hostir.Tensor // with an axis DIDx and, behind it, the local one; without that where bare
 	split   domain.Axis    // the axis DIDx
@@ -129,7 +129,7 @@ func (d *contractions) merged(t *hostir.Tensor, fromEnd int) *hostir.Tensor {
 	return r.In
 }
 
-// parted gives the product of parts, the reduction and the bias.
+// parted gives the matmul of parts, the reduction and the bias.
 func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt {
 	out := hostir.Result(s)
 	x, list := d.local(s, "_x1", first, nil)
@@ -139,14 +139,14 @@ func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt
 	xs, list := d.moved(s, "_x", x, n-2, batch, list)
 	ws, list := d.moved(s, "_w", w, len(w.Axes)-second.fromEnd-1, 0, list)
 	axes := hostir.Live(out)
-	product := d.temp(s, "_parts", slices.Insert(d.unsplit(out, axes, first), batch, first.split))
-	product.Mesh = first.tensor.Mesh
+	parted := d.temp(s, "_parts", slices.Insert(d.unsplit(out, axes, first), batch, first.split))
+	parted.Mesh = first.tensor.Mesh
 	sum, bias := out, biasOf(s)
 	if bias != nil {
 		sum = d.temp(s, "_sum", d.keep(out, axes))
 	}
-	list = append(list, multiply(s, product, xs, ws),
-		&hostir.Reduce{Info: hostir.InfoFrom(s, "the parts of all ranks"), Fn: "sum", Out: sum, In: product, Axis: batch})
+	list = append(list, multiply(s, parted, xs, ws),
+		&hostir.Reduce{Info: hostir.InfoFrom(s, "the parts of all ranks"), Fn: "sum", Out: sum, In: parted, Axis: batch})
 	if bias != nil {
 		list = append(list, &hostir.Binary{Info: hostir.InfoFrom(s, "the bias, once"), Fn: "add", Out: out, A: sum, B: bias})
 	}
@@ -180,7 +180,7 @@ func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
 
 // unsplit gives the axes of t that its buffer has, without the split over the mesh axis of an operand:
 // what a rank makes of its part is a sum for all ranks, and the reduction scatters it. On another mesh
-// than that of the operand t may be split in ways that the product is not.
+// than that of the operand t may be split in ways that the matmul is not.
 func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []domain.Axis {
 	axes := d.keep(t, live)
 	for i := range axes {

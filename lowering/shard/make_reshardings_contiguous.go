@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MakeReshardingsContiguous copies what a communication, a product or a reshape could
+// MakeReshardingsContiguous copies what a communication, a matmul or a reshape could
 // not take as it lies. A communication moves memory as it lies, so its operand gets the
 // order of its result. A pipeline takes slices along the Stream axis, which are in pieces
 // when another axis lies outside of it: a Temp is laid out with the Stream axis

@@ -8,7 +8,7 @@ import (
 
 // MarkAliases lets a Reshape, Broadcast, Permute or Slice whose result is not an output share
 // its operand's buffer: none of them moves an element. A permuted view steps through the
-// buffer in its operand's order: what a product reads so is a transposed matrix, not a
+// buffer in its operand's order: what a matmul reads so is a transposed matrix, not a
 // copy. A slice in pieces is copied where something needs whole pieces of memory.
 //
 // Requires: nothing is allocated yet.

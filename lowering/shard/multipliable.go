@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// multipliably copies operands of the product that ends a list where no call of it could read their
+// multipliably copies operands of the matmul that ends a list where no call of it could read their
 // matrices: what the program moved keeps the order of what it was moved from, which may be a view.
 func (c *contiguity) multipliably(list []hostir.Stmt) []hostir.Stmt {
 	s := list[len(list)-1]
@@ -30,7 +30,7 @@ func (c *contiguity) multipliably(list []hostir.Stmt) []hostir.Stmt {
 	return list
 }
 
-// multipliable reports whether some call can read operand k of a product as it lies. The matrices of
+// multipliable reports whether some call can read operand k of a matmul as it lies. The matrices of
 // the second one are runs of memory, by rows or by columns. What is summed is innermost in the first
 // one, or has nothing but rows inside of it, as they lie in the result. A bias has its rows innermost.
 func multipliable(s hostir.Stmt, k int) bool {
@@ -60,7 +60,7 @@ func inProduct(s hostir.Stmt, t *hostir.Tensor, row []int) []int {
 	})
 }
 
-// areRows reports whether axes of a product's first operand, outermost first, are the innermost ones of
+// areRows reports whether axes of a matmul's first operand, outermost first, are the innermost ones of
 // its result but for the columns, and no other operand has them.
 func areRows(s hostir.Stmt, row []int, axes []int) bool {
 	out := hostir.Result(s)
@@ -82,7 +82,7 @@ func areRows(s hostir.Stmt, row []int, axes []int) bool {
 	return true
 }
 
-// hasAxis reports whether an axis of a product's result is a batch of its second operand or its bias.
+// hasAxis reports whether an axis of a matmul's result is a batch of its second operand or its bias.
 func hasAxis(s hostir.Stmt, axis int) bool {
 	for k, t := range hostir.Uses(s)[1:] {
 		i := slices.Index(hostir.AxisMap(s)[k+1], axis)

@@ -7,8 +7,8 @@ import (
 )
 
 // readably copies operands of the last statement of a list that it cannot read as they
-// lie: a product reads matrices by rows or by columns, a reshape reads rows. What the program makes
-// for a pipeline lies slice after slice: a product by itself reads that where its result lies so, too.
+// lie: a matmul reads matrices by rows or by columns, a reshape reads rows. What the program makes
+// for a pipeline lies slice after slice: a matmul by itself reads that where its result lies so, too.
 func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 	s := list[len(list)-1]
 	if r, ok := s.(*hostir.Reshape); ok {

@@ -11,7 +11,7 @@ import (
 // group is a run of steps: one pipeline, or one statement outside of any.
 type group struct {
 	axis   *domain.Axis // the axis that the pipeline runs along; nil outside of pipelines
-	cut    cut          // how its slices become products
+	cut    cut          // how its slices become GEMMs
 	steps  []step
 	orders map[order]bool              // of the steps
 	makes  map[*hostir.Tensor]bool     // results of the steps
@@ -58,7 +58,7 @@ func (g *group) any(is func(order) bool) bool {
 	return false
 }
 
-// atOnce reports whether all slices make one product: then the loop is one over their
+// atOnce reports whether all slices make one GEMM: then the loop is one over their
 // transfers, and the work is no pipeline.
 func (g *group) atOnce() bool { return g.cut.width > 1 && g.cut.width == g.axis.Extent.Size }
 

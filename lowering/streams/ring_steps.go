@@ -12,10 +12,10 @@ import (
 )
 
 // In a ring every rank talks to the next one and the one before alone. A step passes
-// on what the step before brought, while the product of the step runs; so steps are in order,
+// on what the step before brought, while the GEMM of the step runs; so steps are in order,
 // and their work stays on the caller's stream.
 
-// passOn appends one step of an allgather along a ring: the product of the slice at hand runs
+// passOn appends one step of an allgather along a ring: the GEMM of the slice at hand runs
 // while that slice goes to the next rank and the next slice comes from the rank before. The
 // transfers are started here; arrived, at the end of the step, waits for them.
 //
@@ -82,7 +82,7 @@ func (c *slicer) declareSums(st step) {
 }
 
 // collectSums starts a step: the sum of the step before goes to the next rank, and the one to
-// add to comes from the rank before, while the product of the step runs.
+// add to comes from the rank before, while the GEMM of the step runs.
 func (c *slicer) collectSums(st step) {
 	if c.lowering.accumulates(st.stmt) {
 		c.makeSums(st)

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Where sums along a ring are accumulated in GEMMs (fuse: gemm, beta = 1), a product needs the sum that
-// came in, and the product of another sub-chunk is what hides its transfer. So a rank sends a sum as
+// Where sums along a ring are accumulated in GEMMs (fuse: gemm, beta = 1), a GEMM needs the sum that
+// came in, and the GEMM of another sub-chunk is what hides its transfer. So a rank sends a sum as
 // soon as it is made, and waits for one just before it adds to it: the transfers of step s bring
 // what step s + 1 adds to. The last sum is made where the result is.
 
@@ -20,7 +20,7 @@ func (l *streamLowering) accumulates(r hostir.Stmt) bool {
 	return l.choice(r, schedule.Fuse) == schedule.GEMM
 }
 
-// makeSums begins a step: its product is made where it is sent from or, in the last step,
+// makeSums begins a step: its GEMM is made where it is sent from or, in the last step,
 // where the result is.
 func (c *slicer) makeSums(st step) {
 	if c.team.Size > 1 {

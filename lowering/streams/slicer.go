@@ -16,7 +16,7 @@ import (
 type slicer struct {
 	lowering *streamLowering
 	group    *group
-	cut      cut                            // how slices become products
+	cut      cut                            // how slices become GEMMs
 	team     *ranks.Axis                    // of a pipeline that passes slices from rank to rank
 	parts    map[hostir.Stmt]*hostir.Tensor // reduction -> where it collects the parts of the sum
 	after    []hostir.Stmt                  // what follows the loop
@@ -122,7 +122,7 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 
 // slice gives the slice of t at this iteration's index of axis; where the axis is split
 // over ranks, the one slice that a rank has. Where slices are cut, it gives the sub-chunk at hand
-// along an axis that is cut; where several make a product, all of them. An axis of none stands for a tensor
+// along an axis that is cut; where several make a GEMM, all of them. An axis of none stands for a tensor
 // that has no such axis.
 func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	key := sliceKey{t, axis, cutAxis}

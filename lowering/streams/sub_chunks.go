@@ -11,23 +11,23 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The slices of a point-to-point pipeline are as many as ranks; how many products are best
+// The slices of a point-to-point pipeline are as many as ranks; how many GEMMs are best
 // depends on the problem. So a pipeline may cut each slice into sub-chunks, with an inner loop
 // around all that an iteration does, or compute on several slices at once, with an inner loop
 // around their transfers. A sum from rank to rank, and what gathers it, may also take the sub-chunks
 // one after the other, of one slice at a time or of several: interchange-sub-chunks then interchanges
 // their loops.
 
-// cut is how the slices of a pipeline become products: each of a sub-chunk of so many slices.
+// cut is how the slices of a pipeline become GEMMs: each of a sub-chunk of so many slices.
 type cut struct {
 	subChunks int64  // of each slice
-	width     int64  // slices of each product
+	width     int64  // slices of each GEMM
 	subChunk  string // variable of the loop over the sub-chunks of a slice
 	// bracket makes one loop of that over slices and that over their sub-chunks, which begins in the
 	// middle of the local shard and ends there: its first sub-chunks hide what is received, its last ones
 	// what is sent.
 	bracket bool
-	inner   string // variable of the loop over the slices of a product
+	inner   string // variable of the loop over the slices of a GEMM
 }
 
 // chunk reads what the schedule asks of a pipeline: to cut each slice, or to compute on several at once.
@@ -64,7 +64,7 @@ func (c *slicer) overSubChunks(s hostir.Stmt, body ...hostir.Stmt) *hostir.For {
 	return &hostir.For{Info: hostir.InfoFrom(s, ""), Var: c.cut.subChunk, Count: domain.Extent{Size: c.cut.subChunks}, Body: body}
 }
 
-// overSlices puts a loop over the slices of a product around statements.
+// overSlices puts a loop over the slices of a GEMM around statements.
 func (c *slicer) overSlices(s hostir.Stmt, body ...hostir.Stmt) []hostir.Stmt {
 	count := domain.Extent{Size: c.cut.width}
 	if c.group.atOnce() {

@@ -10,7 +10,7 @@ import (
 
 // What a sum from rank to rank makes is gathered when all of it is there, and nothing is left
 // to hide that transfer. So the slices of both pipelines may be cut into the same sub-chunks: a
-// sub-chunk is summed when its parts are there, and gathered while the products of the next one run.
+// sub-chunk is summed when its parts are there, and gathered while the GEMMs of the next one run.
 
 // subChunkNote is what the order is for.
 const subChunkNote = "sub-chunk by sub-chunk, so that one travels while the next one is computed"
