@@ -170,13 +170,11 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaEventRecord(wait_receive_[s], compute), kWaitReceive);
     }
 
-    bf16* Zg_s_c = Zg_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
-
     // Step 0 is the local shard.
     // [1, kChunkM, K]
     const bf16* G_s_c =
         s / 2 % D == 0 ? X + s % 2 * kChunkM * K : U_ + to * kShardM * K + s % 2 * kChunkM * K;
-
+    bf16* Zg_s_c = Zg_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
     gemm(context_, Zg_plan_, G_s_c, Wg, Zg_s_c, workspaces_[s % kComputeStreams], compute, kMatmulZg);
     bf16* Zu_s_c = Zu_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
     gemm(context_, Zu_plan_, G_s_c, Wu, Zu_s_c, workspaces_[s % kComputeStreams], compute, kMatmulZu);

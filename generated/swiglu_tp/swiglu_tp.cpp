@@ -114,8 +114,8 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
-    bf16* Zg_s = Zg_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     bf16* U_s = X_all_ + s * D * kShardM * K;  // [1, kSliceM, K]
+    bf16* Zg_s = Zg_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     gemm(context_, Zg_plan_, U_s, Wg, Zg_s, workspaces_[s % kComputeStreams], compute, kMatmulZg);
     bf16* Zu_s = Zu_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     gemm(context_, Zu_plan_, U_s, Wu, Zu_s, workspaces_[s % kComputeStreams], compute, kMatmulZu);

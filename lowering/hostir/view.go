@@ -43,6 +43,109 @@ func EachView(t *Tensor, visit func(*Tensor)) {
 	visit(t)
 }
 
+// ViewsOf lists the views among tensors, each behind those that it is a view of, but for those that only a side of an
+// Either needs.
+func ViewsOf(tensors []*Tensor) []*Tensor {
+	var list []*Tensor
+	seen := map[*Tensor]bool{}
+	var add func(t *Tensor)
+	add = func(t *Tensor) {
+		if t.Of == nil || seen[t] {
+			return
+		}
+		seen[t] = true
+		if _, either := t.Of.(*Either); !either {
+			add(Uses(t.Of)[0])
+		}
+		list = append(list, t)
+	}
+	for _, t := range tensors {
+		add(t)
+	}
+	return list
+}
+
+// Introductions gives for each statement of a list the views to introduce in front of it, or of its group, each behind
+// those that it is a view of: what it names itself, and what stands in it and also behind it, or on both sides of it,
+// where all of these see it. Views of whole buffers are introduced in front of loops.
+func Introductions(body []Stmt) [][]*Tensor {
+	own, inside, last := make([][]*Tensor, len(body)), make([][]*Tensor, len(body)), map[*Tensor]int{}
+	at, open := 0, false
+	for i, s := range body {
+		if !open {
+			at = i
+		}
+		switch s.(type) {
+		case *StartCoalescing:
+			open = true
+		case *EndCoalescing:
+			open = false
+		}
+		own[at] = append(own[at], ViewsOf(Mentions(s))...)
+		if branch, ok := s.(*If); ok {
+			other := ViewsIn(branch.Else)
+			own[at] = append(own[at], slices.DeleteFunc(ViewsIn(branch.Body), func(v *Tensor) bool { return !slices.Contains(other, v) })...)
+		}
+		nested := ViewsIn(body[i : i+1])
+		for _, v := range nested {
+			last[v] = at
+		}
+		inside[at] = append(inside[at], nested...)
+	}
+	for i := range body {
+		_, loops := body[i].(*For)
+		own[i] = append(own[i], slices.DeleteFunc(inside[i], func(v *Tensor) bool { return last[v] == i && !(loops && IsWhole(v)) })...)
+	}
+	return own
+}
+
+// IsWhole reports whether a view has all elements of its buffer.
+func IsWhole(v *Tensor) bool {
+	switch of := v.Of.(type) {
+	case nil:
+		return true
+	case *Select, *Either:
+		return false
+	default:
+		return IsWhole(Uses(of)[0])
+	}
+}
+
+// ViewsIn lists the views that statements, and what stands in them, name, as ViewsOf does, but for those that depend on
+// loops in them.
+func ViewsIn(body []Stmt) []*Tensor {
+	var loops []string
+	var all []*Tensor
+	Walk(body, func(s Stmt) bool {
+		if loop, ok := s.(*For); ok {
+			loops = append(loops, loop.Var)
+		}
+		all = append(all, Mentions(s)...)
+		return true
+	})
+	return slices.DeleteFunc(ViewsOf(all), func(v *Tensor) bool {
+		return slices.ContainsFunc(loops, func(variable string) bool { return Depends(v, variable) })
+	})
+}
+
+// Depends reports whether a view has an index, or a condition, that depends on a variable.
+func Depends(v *Tensor, variable string) bool {
+	if v.Of == nil {
+		return false
+	}
+	switch of := v.Of.(type) {
+	case *Select:
+		if expr.Mentions(of.Index, variable) {
+			return true
+		}
+	case *Either:
+		if expr.Mentions(of.Cond, variable) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(Uses(v.Of), func(in *Tensor) bool { return Depends(in, variable) })
+}
+
 // NamesPart reports whether a statement names one of so many parts of a tensor, the one that a loop variable counts.
 func NamesPart(s Stmt, parts int64, variable string) bool {
 	found := false

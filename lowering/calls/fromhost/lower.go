@@ -70,20 +70,17 @@ func (b *builder) list(body []hostir.Stmt) ([]calls.Stmt, error) {
 func (b *builder) items(body []hostir.Stmt) ([]calls.Stmt, error) {
 	defer func(outer []calls.Stmt) { b.views = outer }(b.views)
 	var list []calls.Stmt
-	last := map[*hostir.Tensor]int{} // the last statement that names a view, or holds one that does
-	for i := range body {
-		for _, t := range namedIn(body[i : i+1]) {
-			last[t] = i
-		}
-	}
+	introduced := hostir.Introductions(body)
 	for i := 0; i < len(body); i++ {
 		guard := b.guardOf(body[i], body[i+1:])
 		if guard == b.inside {
 			guard = ""
 		}
 		b.guard, b.views = b.guardOf(body[i], body[i+1:]), nil
-		if err := b.outliving(body[i], func(t *hostir.Tensor) bool { return last[t] > i }); err != nil {
-			return nil, err
+		for _, t := range introduced[i] {
+			if _, err := b.operandBuffer(body[i], t); err != nil {
+				return nil, err
+			}
 		}
 		lowered, err := b.statement(body[i], body[i+1:])
 		if err != nil {

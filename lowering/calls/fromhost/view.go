@@ -52,45 +52,6 @@ func (b *builder) viewOf(t *hostir.Tensor) (*buffer, error) {
 	return b.seenAs(t.Of, in)
 }
 
-// namedIn lists the views that statements, and what stands in them, name, but for those that depend on loops in them.
-func namedIn(body []hostir.Stmt) (list []*hostir.Tensor) {
-	var loops []string
-	seen := map[*hostir.Tensor]bool{}
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		if loop, ok := s.(*hostir.For); ok {
-			loops = append(loops, loop.Var)
-		}
-		for _, t := range hostir.Mentions(s) {
-			if t.Of != nil && !seen[t] && !slices.ContainsFunc(loops, func(v string) bool { return hostir.Depends(t, v) }) {
-				seen[t], list = true, append(list, t)
-			}
-		}
-		return true
-	})
-	return list
-}
-
-// outliving declares the views that stand in a statement and behind it, or on both sides of a branch, where all of
-// these see them.
-func (b *builder) outliving(s hostir.Stmt, behind func(*hostir.Tensor) bool) error {
-	if len(hostir.Bodies(s)) == 0 {
-		return nil
-	}
-	var sides [2][]*hostir.Tensor
-	if branch, ok := s.(*hostir.If); ok {
-		sides = [2][]*hostir.Tensor{namedIn(branch.Body), namedIn(branch.Else)}
-	}
-	for _, t := range namedIn([]hostir.Stmt{s}) {
-		if !behind(t) && (!slices.Contains(sides[0], t) || !slices.Contains(sides[1], t)) {
-			continue
-		}
-		if _, err := b.operandBuffer(s, t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // rearranged copies what a statement would make a view of into memory of its own.
 func (b *builder) rearranged(s hostir.Stmt) ([]calls.Stmt, error) {
 	buffers, err := b.operandBuffers(s, hostir.Result(s), hostir.Uses(s)[0])

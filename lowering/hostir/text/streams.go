@@ -73,14 +73,14 @@ func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
 
 // written is a body as it is written: with what makes its views, and a SetCurrentStream where streams change.
 func written(body []hostir.Stmt) []hostir.Stmt {
-	out, cur := explicit(hostir.Explicit(body), current{})
+	out, cur := explicitStreams(withViews(body), current{})
 	if n := len(out); n > 0 && !cur.is(hostir.StreamRef{}) {
 		out = append(out, &SetCurrentStream{Info: hostir.InfoFrom(out[n-1], "")})
 	}
 	return out
 }
 
-func explicit(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
+func explicitStreams(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 	out := make([]hostir.Stmt, 0, len(body))
 	for _, s := range body {
 		if need, ok := needs(s); ok && !cur.is(need) {
@@ -94,13 +94,13 @@ func explicit(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 		switch inner := s.(type) {
 		case *hostir.For:
 			loop := *inner
-			loop.Body, cur = explicit(loop.Body, atHead(inner, cur, runsOn))
+			loop.Body, cur = explicitStreams(loop.Body, atHead(inner, cur, runsOn))
 			cur = cur.outside(loop.Var)
 			s = &loop
 		case *hostir.If:
 			branch, other := *inner, cur
-			branch.Body, cur = explicit(branch.Body, cur)
-			branch.Else, other = explicit(branch.Else, other)
+			branch.Body, cur = explicitStreams(branch.Body, cur)
+			branch.Else, other = explicitStreams(branch.Else, other)
 			cur = join(cur, other)
 			s = &branch
 		}

@@ -1,0 +1,107 @@
+package text
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// withViews is a body with a statement for each view, in front of what hostir.Introductions says; what an input is by
+// other axes at the start. A view that an Either decides is made on the sides of a branch. The body itself is left as it
+// is.
+func withViews(body []hostir.Stmt) []hostir.Stmt {
+	x := &explicit{made: map[*hostir.Tensor]bool{}}
+	var inputs []hostir.Stmt // of which some views are all elements by other axes
+	for _, v := range hostir.ViewsIn(body) {
+		if hostir.IsWhole(v) && hostir.Buffers(v)[0].Role == hostir.Input {
+			x.made[v] = true
+			inputs = append(inputs, v.Of)
+		}
+	}
+	return append(inputs, x.list(body)...)
+}
+
+// explicit puts views into lists.
+type explicit struct {
+	made map[*hostir.Tensor]bool // in the lists around
+}
+
+// list is a list with the views that belong there.
+func (x *explicit) list(body []hostir.Stmt) []hostir.Stmt {
+	out := make([]hostir.Stmt, 0, len(body))
+	var here []*hostir.Tensor
+	for i, views := range hostir.Introductions(body) {
+		for _, v := range views {
+			if !x.made[v] {
+				x.made[v] = true
+				here = append(here, v)
+				out = x.make(out, v)
+			}
+		}
+		out = append(out, x.inside(body[i]))
+	}
+	for _, v := range here {
+		delete(x.made, v)
+	}
+	return out
+}
+
+// inside copies a statement that has lists, with the views in these.
+func (x *explicit) inside(s hostir.Stmt) hostir.Stmt {
+	if len(hostir.Bodies(s)) == 0 {
+		return s
+	}
+	s = hostir.Clone(s)
+	for _, body := range hostir.Bodies(s) {
+		*body = x.list(*body)
+	}
+	return s
+}
+
+// make appends what makes a view.
+func (x *explicit) make(out []hostir.Stmt, v *hostir.Tensor) []hostir.Stmt {
+	of, ok := v.Of.(*hostir.Either)
+	if !ok {
+		return append(out, v.Of)
+	}
+	branch := &hostir.If{Info: of.Info, Cond: of.Cond, Body: x.side(v, of.Then), Else: x.side(v, of.Else)}
+	if n := len(out); n > 0 {
+		if last, ok := out[n-1].(*hostir.If); ok && fits(last, branch) {
+			out[n-1] = appended(last, branch)
+			return out
+		}
+	}
+	return append(out, branch)
+}
+
+// side makes what one side of an Either needs, and the view itself.
+func (x *explicit) side(v, side *hostir.Tensor) []hostir.Stmt {
+	var list []hostir.Stmt
+	for _, t := range hostir.ViewsOf(hostir.Uses(side.Of)) {
+		if !x.made[t] {
+			list = x.make(list, t)
+		}
+	}
+	return append(list, hostir.MadeAs(side.Of, v))
+}
+
+// fits reports whether a branch on views can be a part of the one before.
+func fits(last, branch *hostir.If) bool {
+	same := last.Cond.String() == branch.Cond.String() || last.Cond.String() == expr.Opposite(branch.Cond).String()
+	return same && last.Pos == branch.Pos && (last.Note == "" || branch.Note == "" || last.Note == branch.Note)
+}
+
+// appended is a branch with what another one does, under the same or the opposite condition, at the ends of its sides.
+// The condition is that of the other one.
+func appended(s, other *hostir.If) *hostir.If {
+	body, otherwise := s.Body, s.Else
+	if s.Cond.String() != other.Cond.String() {
+		body, otherwise = otherwise, body
+	}
+	info := s.Info
+	if info.Note == "" {
+		info.Note = other.Note
+	}
+	return &hostir.If{Info: info, Cond: other.Cond, Body: slices.Concat(body, other.Body), Else: slices.Concat(otherwise, other.Else)}
+}
