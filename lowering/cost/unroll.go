@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -40,16 +39,15 @@ func unroll(p *hostir.Program, m *Machine) (*unrolling, error) {
 // rank issues the statements of one rank.
 type rank struct {
 	*unrolling
-	place   int32 // among the ranks of the world
-	number  int   // world rank
-	env     map[string]int64
+	*hostir.Issue
+	place   int32            // among the ranks of the world
+	number  int              // world rank
 	byName  map[string]int32 // streams
 	workers []int32          // streams; -1 where it has none yet
 	current int32
-	loops   []*hostir.For
-	handles map[string]*underway
-	turns   map[int32]int32 // how many meetings of a team this rank has joined
-	group   *group          // the open one
+	started hostir.Started[int32] // tasks that Waits are for
+	turns   map[int32]int32       // how many meetings of a team this rank has joined
+	group   *group                // the open one
 	last    batch
 	sum     *work   // of the PeerReadSum at hand
 	reads   []int32 // joints that it waits for
@@ -59,12 +57,11 @@ type rank struct {
 
 func newRank(u *unrolling, place int32, number int) *rank {
 	r := &rank{
-		unrolling: u, place: place, number: number, env: map[string]int64{"rank": int64(number)}, byName: map[string]int32{},
-		handles: map[string]*underway{}, turns: map[int32]int32{},
+		unrolling: u, place: place, number: number, byName: map[string]int32{},
+		started: hostir.Started[int32]{}, turns: map[int32]int32{},
 	}
-	for _, p := range u.program.Params {
-		r.env[p.Name] = p.Value
-	}
+	r.Issue = hostir.NewIssue(u.program, number, r.statement)
+	r.Turn, r.Fail = r.turn, r.fail
 	for range u.program.Streams {
 		r.workers = append(r.workers, -1)
 	}
@@ -80,7 +77,7 @@ func (r *rank) call() error {
 	}
 	r.host += start.host
 	r.streams[r.current].last = r.add(task{work: start, stream: r.current, ranks: r.self(), issued: r.host})
-	return r.block(r.program.Body)
+	return r.List(r.program.Body)
 }
 
 func (r *rank) named(name string) int32 {
@@ -117,29 +114,17 @@ func (r *rank) self() []int32 { return r.alone(r.place) }
 // errTooMany is a program with more calls than MaxCalls.
 var errTooMany = errors.New("too many calls")
 
-// block issues statements in order.
-func (r *rank) block(body []hostir.Stmt) error {
-	for _, s := range body {
-		if err := r.statement(s); err != nil {
-			return err
-		}
+// turn bounds the calls.
+func (r *rank) turn() error {
+	if r.iterations++; r.iterations > MaxCalls || len(r.tasks) > MaxCalls {
+		return errTooMany
 	}
 	return nil
 }
 
+// statement issues a statement.
 func (r *rank) statement(s hostir.Stmt) error {
-	switch s := s.(type) {
-	case *hostir.For:
-		return r.loop(s)
-	case *hostir.If:
-		cond, err := r.eval(s, s.Cond)
-		if err == nil && cond != 0 {
-			return r.block(s.Body)
-		}
-		if err == nil {
-			return r.block(s.Else)
-		}
-		return err
+	switch s.(type) {
 	case *hostir.Allocate, *hostir.Deallocate, *hostir.GetCurrentStream, *hostir.ShareMemHandles:
 		return nil
 	}
@@ -167,27 +152,11 @@ func (r *rank) statement(s hostir.Stmt) error {
 	return nil
 }
 
-func (r *rank) loop(s *hostir.For) error {
-	r.loops = append(r.loops, s)
-	for i := s.First; i < s.Count.Size; i++ {
-		r.env[s.Var] = i
-		if r.iterations++; r.iterations > MaxCalls || len(r.tasks) > MaxCalls {
-			return errTooMany
-		}
-		if err := r.block(s.Body); err != nil {
-			return err
-		}
-	}
-	r.loops = r.loops[:len(r.loops)-1]
-	delete(r.env, s.Var)
-	return nil
-}
-
 func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (int32, error) {
 	if ref.Index == nil {
 		return r.named(ref.String()), nil
 	}
-	index, err := r.eval(s, ref.Index)
+	index, err := r.EvalIn(s, ref.Index)
 	if err != nil || index < 0 || index >= int64(len(r.workers)) {
 		return 0, r.fail(s, "there is no worker %d among %d", index, len(r.workers))
 	}
@@ -222,17 +191,6 @@ func (r *rank) compute(s hostir.Stmt) {
 // holds reports whether the rank has a part of t.
 func (r *rank) holds(t *hostir.Tensor) bool {
 	return t == nil || t.Mesh == nil || len(t.Mesh.Axes) == 0 || t.Mesh.Coordinate(r.number, t.Mesh.Axes[0].Name) >= 0
-}
-
-func (r *rank) eval(s hostir.Stmt, e expr.Expr) (int64, error) {
-	v, err := expr.Eval(e, func(name string) (int64, bool) {
-		v, ok := r.env[name]
-		return v, ok
-	})
-	if err != nil {
-		return 0, r.fail(s, "%v", err)
-	}
-	return v, nil
 }
 
 func (r *rank) fail(s hostir.Stmt, format string, args ...any) error {

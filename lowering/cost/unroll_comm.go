@@ -118,7 +118,7 @@ func (r *rank) sendRecv(s *hostir.Communication) error {
 
 // pair is a send or a receive over NCCL.
 func (r *rank) pair(s *hostir.P2PCommunication) error {
-	peer, err := r.eval(s, s.Peer)
+	peer, err := r.EvalIn(s, s.Peer)
 	if err != nil {
 		return err
 	}
@@ -188,6 +188,6 @@ func (r *rank) start(handle string, s hostir.Stmt, t *team, arrives ...int32) er
 	}
 	end := r.issue(on, s, work{kind: NCCLCall, host: r.machine.Host.Event}, arrives...)
 	r.tasks[end].opens = begin
-	r.note(handle, end)
+	r.started.Note(r.Issue, handle, end)
 	return nil
 }

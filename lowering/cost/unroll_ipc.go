@@ -12,7 +12,7 @@ type (
 	// transferKey names one transfer between memories that ranks share.
 	transferKey struct {
 		exchange      *hostir.Exchange
-		iteration     int64
+		iteration     string
 		owner, copier int32
 	}
 	// flags is its two flags, as joints: a flag is set by a task that leads to its joint.
@@ -28,7 +28,7 @@ func (r *rank) shared(s *hostir.P2PCommunication) error {
 	if !s.Locality.Includes(true) {
 		return nil
 	}
-	to, err := r.eval(s, s.Peer)
+	to, err := r.EvalIn(s, s.Peer)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (r *rank) shared(s *hostir.P2PCommunication) error {
 
 // flags finds the transfer of this iteration through an exchange.
 func (r *rank) flags(e *hostir.Exchange, owner, copier int32) *flags {
-	key := transferKey{e, r.iteration(r.loops), owner, copier}
+	key := transferKey{e, r.Key(r.Loops), owner, copier}
 	l := r.transfers[key]
 	if l == nil {
 		flag := task{work: work{kind: joint}, stream: -1, ranks: r.alone(owner), before: 1}
@@ -64,7 +64,7 @@ func (r *rank) flags(e *hostir.Exchange, owner, copier int32) *flags {
 
 // markReady sets the ready flag that the peer waits for. What Wait waits for is the peer's flag.
 func (r *rank) markReady(s *hostir.P2PCommunication, l *flags) {
-	r.note(s.Handle, l.done)
+	r.started.Note(r.Issue, s.Handle, l.done)
 	r.leads(r.flag(s, work{kind: FlagWrite}, s.Of), l.ready)
 }
 
@@ -121,7 +121,7 @@ func (r *rank) copy(s *hostir.P2PCommunication, l *flags, peer int32) {
 	r.ends(t, peer, s.Handle)
 	flag := r.issue(on, s, work{kind: FlagWrite, fixed: m.Device.Flag, host: m.Host.Flag + m.Host.Event})
 	r.leads(flag, l.done)
-	r.note(s.Handle, flag)
+	r.started.Note(r.Issue, s.Handle, flag)
 }
 
 // handOver is what a stream has to wait for so that it follows the current one; the wait by an event
@@ -137,7 +137,7 @@ func (r *rank) handOver(s hostir.Stmt, on int32) int32 {
 // ends notes what a copy is with, and what its end signals.
 func (r *rank) ends(t, peer int32, handle string, signals ...int32) {
 	r.tasks[t].ranks = []int32{r.place, peer}
-	r.note(handle, t)
+	r.started.Note(r.Issue, handle, t)
 	for _, joint := range signals {
 		r.leads(t, joint)
 	}
@@ -151,7 +151,7 @@ func (r *rank) peerReadSum(s *hostir.PeerReadSum) error {
 	}
 	w := r.machine.bytesWork(float64(bytesOf(s.In) + bytesOf(s.Out)))
 	r.sum, r.reads, r.writes = &w, nil, nil
-	err := r.block(s.Body)
+	err := r.List(s.Body)
 	r.sum = nil
 	if err != nil {
 		return err

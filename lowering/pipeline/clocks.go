@@ -20,7 +20,7 @@ func (o *overlap) withoutImplied(body []hostir.Stmt) []hostir.Stmt {
 	needed := map[hostir.Stmt]bool{}
 	for _, rank := range o.program.Meshes[0].Ranks {
 		c := newClocks(o, rank, needed)
-		if c.block(body) != nil {
+		if c.List(body) != nil {
 			return body
 		}
 		c.settle(c.stream(hostir.Caller))
@@ -48,14 +48,13 @@ func syncs(s hostir.Stmt) bool {
 // transfer counts as a stream of its own, which follows the one that it is issued on.
 type clocks struct {
 	*unroller
-	needed   map[hostir.Stmt]bool
-	streams  map[string]*stream
-	current  *stream
-	loops    []string
-	underway map[string]*underway // by handle
-	groups   bool                 // a group is open
-	member   hostir.Stmt          // one of the open group
-	count    int                  // transfers that were started
+	needed  map[hostir.Stmt]bool
+	streams map[string]*stream
+	current *stream
+	started hostir.Started[clock] // what Waits make a stream follow
+	groups  bool                  // a group is open
+	member  hostir.Stmt           // one of the open group
+	count   int                   // transfers that were started
 }
 
 // stream is a queue of one rank.
@@ -78,18 +77,12 @@ type pendingWait struct {
 	seen clock
 }
 
-// underway is what Waits for a transfer make a stream follow, for each iteration of the loops around it.
-type underway struct {
-	loops []string
-	seen  map[string]clock
-}
-
 func newClocks(o *overlap, rank int, needed map[hostir.Stmt]bool) *clocks {
 	c := &clocks{
 		unroller: newUnroller(o.program, o.graph, rank), needed: needed,
-		streams: map[string]*stream{}, underway: map[string]*underway{},
+		streams: map[string]*stream{}, started: hostir.Started[clock]{},
 	}
-	c.current = c.stream(hostir.Caller)
+	c.Visit, c.current = c.statement, c.stream(hostir.Caller)
 	c.work(c.current) // of the caller, before
 	return c
 }

@@ -7,30 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// block runs through statements as they are issued.
-func (c *clocks) block(body []hostir.Stmt) error {
-	for _, s := range body {
-		if err := c.statement(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// statement runs through a statement as it is issued.
 func (c *clocks) statement(s hostir.Stmt) error {
-	switch s := s.(type) {
-	case *hostir.For:
-		return c.loop(s)
-	case *hostir.If:
-		holds, err := c.eval(s.Cond)
-		switch {
-		case err != nil:
-			return err
-		case holds != 0:
-			return c.block(s.Body)
-		}
-		return c.block(s.Else)
-	}
 	on, err := c.target(s.Meta().On)
 	if err != nil {
 		return err
@@ -79,28 +57,12 @@ func (c *clocks) leaf(s hostir.Stmt) {
 	}
 }
 
-func (c *clocks) loop(s *hostir.For) error {
-	c.loops = append(c.loops, s.Var)
-	outer, shadowed := c.env[s.Var]
-	for i := s.First; i < s.Count.Size; i++ {
-		c.env[s.Var] = i
-		if err := c.block(s.Body); err != nil {
-			return err
-		}
-	}
-	c.loops = c.loops[:len(c.loops)-1]
-	if delete(c.env, s.Var); shadowed {
-		c.env[s.Var] = outer
-	}
-	return nil
-}
-
 // target finds the stream that a statement names.
 func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 	if ref.Index == nil {
 		return c.stream(ref.String()), nil
 	}
-	index, err := c.eval(ref.Index)
+	index, err := c.Eval(ref.Index)
 	return c.stream(fmt.Sprint("worker ", index)), err
 }
 
@@ -121,41 +83,18 @@ func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	}
 	c.count++
 	on.seen = on.seen.at(on.number, c.count)
-	u := c.underway[handle]
-	if u == nil {
-		u = &underway{loops: slices.Clone(c.loops), seen: map[string]clock{}}
-		c.underway[handle] = u
-	}
-	u.seen[c.iteration(u.loops)] = slices.Clone(on.seen)
-}
-
-// iteration names the iteration at hand of some loops.
-func (c *clocks) iteration(loops []string) string {
-	values := make([]int64, len(loops))
-	for i, name := range loops {
-		values[i] = c.env[name]
-	}
-	return fmt.Sprint(values)
+	c.started.Note(c.Issue, handle, slices.Clone(on.seen))
 }
 
 // wait makes the current stream follow a transfer of the iteration at hand, or of an earlier one. A rank that
 // took no part in it waits for nothing.
 func (c *clocks) wait(s *hostir.Wait) error {
-	u := c.underway[s.Handle]
-	if u == nil {
+	if c.started[s.Handle] == nil {
 		return nil
 	}
-	key := c.iteration(u.loops)
-	if s.Iteration != nil && len(u.loops) > 0 {
-		earlier, err := c.eval(s.Iteration)
-		if err != nil {
-			return err
-		}
-		now := c.env[u.loops[0]]
-		c.env[u.loops[0]] = earlier
-		key = c.iteration(u.loops)
-		c.env[u.loops[0]] = now
+	seen, _, err := c.started.Awaited(c.Issue, s)
+	if err == nil {
+		c.pend(c.current, s, seen)
 	}
-	c.pend(c.current, s, u.seen[key])
-	return nil
+	return err
 }

@@ -46,7 +46,7 @@ func InstanceEdges(p *hostir.Program) ([]InstanceEdge, error) {
 	var list []InstanceEdge
 	for _, rank := range p.Meshes[0].Ranks {
 		u := newUnroller(p, g, rank)
-		if err := u.block(p.Body); err != nil {
+		if err := u.List(p.Body); err != nil {
 			return nil, err
 		}
 		at := func(i int) Instance { return Instance{rank, u.instances[i].task.Stmt, u.instances[i].iter} }

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -16,7 +15,7 @@ func Build(p *hostir.Program) (*Graph, error) {
 	found := newEdges()
 	for _, rank := range p.Meshes[0].Ranks {
 		u := newUnroller(p, g, rank)
-		if err := u.block(p.Body); err != nil {
+		if err := u.List(p.Body); err != nil {
 			return nil, err
 		}
 		found.collect(u)
@@ -38,23 +37,17 @@ type instance struct {
 
 // unroller runs through the statements of one rank.
 type unroller struct {
+	*hostir.Issue
 	graph     *Graph
 	rank      int
-	env       map[string]int64
-	iter      []int64
 	buffers   map[*hostir.Tensor]*history
 	instances []instance
 	pairs     []pair
 }
 
 func newUnroller(p *hostir.Program, g *Graph, rank int) *unroller {
-	u := &unroller{
-		graph: g, rank: rank, env: map[string]int64{"rank": int64(rank)},
-		buffers: map[*hostir.Tensor]*history{},
-	}
-	for _, param := range p.Params {
-		u.env[param.Name] = param.Value
-	}
+	u := &unroller{graph: g, rank: rank, buffers: map[*hostir.Tensor]*history{}}
+	u.Issue = hostir.NewIssue(p, rank, u.statement)
 	return u
 }
 
@@ -67,47 +60,9 @@ func (u *unroller) count() {
 	}
 }
 
-func (u *unroller) block(body []hostir.Stmt) error {
-	for _, s := range body {
-		if err := u.statement(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (u *unroller) statement(s hostir.Stmt) error {
-	switch s := s.(type) {
-	case *hostir.For:
-		return u.loop(s)
-	case *hostir.If:
-		holds, err := u.eval(s.Cond)
-		switch {
-		case err != nil:
-			return err
-		case holds != 0:
-			return u.block(s.Body)
-		}
-		return u.block(s.Else)
-	}
 	if t := u.graph.of[s]; t != nil && u.takesPart(s) {
 		return u.run(t)
-	}
-	return nil
-}
-
-func (u *unroller) loop(s *hostir.For) error {
-	u.iter = append(u.iter, 0)
-	outer, shadowed := u.env[s.Var]
-	for i := s.First; i < s.Count.Size; i++ {
-		u.iter[len(u.iter)-1], u.env[s.Var] = i, i
-		if err := u.block(s.Body); err != nil {
-			return err
-		}
-	}
-	u.iter = u.iter[:len(u.iter)-1]
-	if delete(u.env, s.Var); shadowed {
-		u.env[s.Var] = outer
 	}
 	return nil
 }
@@ -121,7 +76,7 @@ func (u *unroller) takesPart(s hostir.Stmt) bool {
 // run notes what an instance of a task reads and writes.
 func (u *unroller) run(t *Task) error {
 	at := len(u.instances)
-	u.instances = append(u.instances, instance{t, slices.Clone(u.iter)})
+	u.instances = append(u.instances, instance{t, u.Iteration(u.Loops)})
 	reads, writes := u.sides(t.Stmt)
 	for _, in := range hostir.Uses(t.Stmt) {
 		if !reads {
@@ -149,7 +104,7 @@ func (u *unroller) sides(s hostir.Stmt) (reads, writes bool) {
 	if !ok || c.Root == nil {
 		return true, true
 	}
-	root, err := u.eval(c.Root)
+	root, err := u.Eval(c.Root)
 	if at := slices.Index(c.Team(u.rank), u.rank); err == nil && int64(at) != root {
 		fromRoot := c.Type == hostir.BroadcastComm || c.Type == hostir.Scatter
 		return !fromRoot, fromRoot
@@ -158,7 +113,7 @@ func (u *unroller) sides(s hostir.Stmt) (reads, writes bool) {
 }
 
 func (u *unroller) access(t *hostir.Tensor, at int, writes bool) error {
-	w, err := hostir.WindowOf(t, u.eval)
+	w, err := hostir.WindowOf(t, u.Eval)
 	if err != nil {
 		return err
 	}
@@ -179,11 +134,4 @@ func (i instance) excludes(other instance) bool {
 	a, ok := i.task.Stmt.(*hostir.P2PCommunication)
 	b, ok2 := other.task.Stmt.(*hostir.P2PCommunication)
 	return ok && ok2 && a.Locality != b.Locality && a.Locality != hostir.AnyNode && b.Locality != hostir.AnyNode && slices.Equal(i.iter, other.iter)
-}
-
-func (u *unroller) eval(e expr.Expr) (int64, error) {
-	return expr.Eval(e, func(name string) (int64, bool) {
-		v, ok := u.env[name]
-		return v, ok
-	})
 }

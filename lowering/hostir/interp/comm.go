@@ -46,35 +46,18 @@ func (r *rank) transfer(s hostir.Stmt) error {
 // wait makes the current stream follow what a communication started. A rank that took no
 // part in it waits for nothing.
 func (r *rank) wait(s *hostir.Wait) error {
-	c := r.handles[s.Handle]
-	if c == nil {
+	if r.started[s.Handle] == nil {
 		return nil
 	}
-	iteration := r.iteration(c.loops)
-	if s.Iteration != nil {
-		var err error
-		if iteration, err = r.earlier(s, c.loops); err != nil {
-			return err
-		}
+	t, found, err := r.started.Awaited(r.Issue, s)
+	if err != nil {
+		return err
 	}
-	t := c.tasks[iteration]
-	if t == nil {
+	if !found {
 		return r.fail(s, "%s was not started in this iteration", s.Handle)
 	}
 	r.issue(r.current, s, nil, t)
 	return nil
-}
-
-// earlier names the iteration that a Wait with one is for.
-func (r *rank) earlier(s *hostir.Wait, loops []string) (string, error) {
-	value, err := r.eval(s, s.Iteration)
-	if err != nil || len(loops) == 0 {
-		return "", r.fail(s, "%s was started in no loop with such an iteration", s.Handle)
-	}
-	now := r.env[loops[0]]
-	r.env[loops[0]] = value
-	defer func() { r.env[loops[0]] = now }()
-	return r.iteration(loops), nil
 }
 
 // parts gathers what this rank brings to a communication; none if it takes no part.
@@ -120,7 +103,7 @@ func (r *rank) collective(s *hostir.Communication) (*part, error) {
 	if p.touches = r.touches(s, p.in, p.out); s.Root == nil {
 		return p, nil
 	}
-	p.root, err = r.eval(s, s.Root)
+	p.root, err = r.EvalIn(s, s.Root)
 	return p, err
 }
 
@@ -157,7 +140,7 @@ func (r *rank) sendRecv(s *hostir.Communication) ([]*part, error) {
 }
 
 func (r *rank) pair(s *hostir.P2PCommunication) (*part, error) {
-	peer, err := r.eval(s, s.Peer)
+	peer, err := r.EvalIn(s, s.Peer)
 	if err != nil {
 		return nil, err
 	}
@@ -204,6 +187,6 @@ func (r *rank) start(handle string, s hostir.Stmt, parts []*part) error {
 		m.task.Follow(begin)
 		meetings = append(meetings, m.task)
 	}
-	r.handle(handle, r.issue(carrier, s, nil, meetings...))
+	r.started.Note(r.Issue, handle, r.issue(carrier, s, nil, meetings...))
 	return nil
 }

@@ -101,7 +101,7 @@ type touch struct {
 
 // touches notes what a statement reads and writes in the iteration at hand.
 func (r *rank) touches(s hostir.Stmt, reads []*view, writes ...*view) []touch {
-	iteration := r.values(r.loops)
+	iteration := r.Iteration(r.Loops)
 	list := make([]touch, 0, len(reads)+len(writes))
 	for i, v := range slices.Concat(reads, writes) {
 		if v != nil {

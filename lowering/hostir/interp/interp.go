@@ -124,13 +124,6 @@ func (m *machine) match() error {
 	return m.matchFlags()
 }
 
-// underway is what a communication started in this call, one task for each iteration of the
-// loops that it stands in.
-type underway struct {
-	loops []string
-	tasks map[string]*tasks.Task
-}
-
 func (r *rank) stream(name string) *tasks.Stream {
 	s := r.streams[name]
 	if s == nil {

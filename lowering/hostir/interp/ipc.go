@@ -56,7 +56,7 @@ func (r *rank) ipc(s *hostir.P2PCommunication) error {
 
 // skip notes that there is nothing to wait for in this iteration.
 func (r *rank) skip(handle string, s hostir.Stmt) {
-	r.handle(handle, r.machine.tasks.Add(r.number, s, r.current, nil))
+	r.started.Note(r.Issue, handle, r.machine.tasks.Add(r.number, s, r.current, nil))
 }
 
 // sameNode reports whether two ranks can share memory.
@@ -67,7 +67,7 @@ func (m *machine) sameNode(rank, other int) bool {
 
 // ipcTransfer finds the transfer between two ranks through one exchange in this iteration.
 func (r *rank) ipcTransfer(e *hostir.Exchange, owner, copier int) *ipcTransfer {
-	key := fmt.Sprint(e.Send.Handle, e.Recv.Handle, r.iteration(r.loops), r.calls, owner, copier)
+	key := fmt.Sprint(e.Send.Handle, e.Recv.Handle, r.Key(r.Loops), r.calls, owner, copier)
 	m := r.machine
 	if m.transfers[key] == nil {
 		m.transfers[key] = &ipcTransfer{puts: e.Copier().Send}
@@ -81,7 +81,7 @@ func (r *rank) setReady(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
 	l.owner, l.ready = p, r.issue(r.current, s, nil)
 	back := r.machine.tasks.Add(r.number, s, r.current, nil)
 	l.needDone = append(l.needDone, back)
-	r.handle(s.Handle, back)
+	r.started.Note(r.Issue, s.Handle, back)
 }
 
 // copy moves the data once the ready flag is set, on the stream of all copies.
@@ -89,7 +89,7 @@ func (r *rank) copy(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
 	l.copier = p
 	l.done = r.issue(r.stream(hostir.CopyStream), s, l.move, r.current.Last())
 	l.needReady = append(l.needReady, l.done)
-	r.handle(s.Handle, l.done)
+	r.started.Note(r.Issue, s.Handle, l.done)
 }
 
 func (l *ipcTransfer) move() error {

@@ -8,30 +8,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
-// block issues statements in order.
-func (r *rank) block(body []hostir.Stmt) error {
-	for _, s := range body {
-		if err := r.statement(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// statement issues a statement.
 func (r *rank) statement(s hostir.Stmt) error {
-	switch s := s.(type) {
-	case *hostir.For:
-		return r.loop(s)
-	case *hostir.If:
-		cond, err := r.eval(s, s.Cond)
-		if err != nil {
-			return err
-		}
-		if cond != 0 {
-			return r.block(s.Body)
-		}
-		return r.block(s.Else)
-	case *hostir.GetCurrentStream:
+	if _, current := s.(*hostir.GetCurrentStream); current {
 		return nil
 	}
 	on, err := r.target(s, s.Meta().On)
@@ -60,19 +39,6 @@ func (r *rank) statement(s hostir.Stmt) error {
 	}
 }
 
-func (r *rank) loop(s *hostir.For) error {
-	r.loops = append(r.loops, s.Var)
-	for i := s.First; i < s.Count.Size; i++ {
-		r.env[s.Var] = i
-		if err := r.block(s.Body); err != nil {
-			return err
-		}
-	}
-	r.loops = r.loops[:len(r.loops)-1]
-	delete(r.env, s.Var)
-	return nil
-}
-
 func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (*tasks.Stream, error) {
 	switch {
 	case ref.Copies:
@@ -80,7 +46,7 @@ func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (*tasks.Stream, error
 	case ref.Index == nil:
 		return r.stream(CallersStream), nil
 	}
-	index, err := r.eval(s, ref.Index)
+	index, err := r.EvalIn(s, ref.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +92,7 @@ func (r *rank) view(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
 
 // window is what the rank holds of a view, in the iteration at hand.
 func (r *rank) window(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
-	w, err := hostir.WindowOf(t, func(e expr.Expr) (int64, error) { return r.eval(s, e) })
+	w, err := hostir.WindowOf(t, func(e expr.Expr) (int64, error) { return r.EvalIn(s, e) })
 	switch {
 	case err != nil:
 		return nil, r.fail(s, "%v", err)

@@ -2,9 +2,7 @@ package interp
 
 import (
 	"fmt"
-	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/tasks"
@@ -12,19 +10,18 @@ import (
 
 // rank issues the statements of one rank.
 type rank struct {
+	*hostir.Issue
 	machine   *machine
 	number    int // world rank
 	calls     int // that were begun
-	env       map[string]int64
 	streams   map[string]*tasks.Stream
 	current   *tasks.Stream // of the statement at hand
 	views     map[*hostir.Tensor]*view
-	aliases   map[*hostir.Tensor]bool // views that a Reshape, Broadcast or Permute made
-	handles   map[string]*underway    // what Wait waits for
-	loops     []string                // the variables of the loops around
-	turns     map[string]int          // how many meetings of a team this rank has joined
-	group     []*part                 // communications of the open group
-	peerParts []peerPart              // of the sum at hand; nil outside of one
+	aliases   map[*hostir.Tensor]bool     // views that a Reshape, Broadcast or Permute made
+	started   hostir.Started[*tasks.Task] // what Wait waits for
+	turns     map[string]int              // how many meetings of a team this rank has joined
+	group     []*part                     // communications of the open group
+	peerParts []peerPart                  // of the sum at hand; nil outside of one
 	grouping  bool
 	outputs   map[string]*Array
 }
@@ -33,42 +30,17 @@ func newRank(m *machine, number int) *rank {
 	r := &rank{
 		machine: m, number: number, streams: map[string]*tasks.Stream{},
 		views: map[*hostir.Tensor]*view{}, aliases: map[*hostir.Tensor]bool{}, turns: map[string]int{},
-		env: map[string]int64{"rank": int64(number)},
+		outputs: map[string]*Array{},
 	}
-	for _, param := range m.program.Params {
-		r.env[param.Name] = param.Value
-	}
+	r.Issue = hostir.NewIssue(m.program, number, r.statement)
+	r.Fail = r.fail
 	return r
-}
-
-// handle notes the task that a Wait for the communication of this iteration waits for.
-func (r *rank) handle(name string, t *tasks.Task) {
-	c := r.handles[name]
-	if c == nil {
-		c = &underway{loops: slices.Clone(r.loops), tasks: map[string]*tasks.Task{}}
-		r.handles[name] = c
-	}
-	c.tasks[r.iteration(c.loops)] = t
-}
-
-// iteration names the iteration at hand of the given loops.
-func (r *rank) iteration(loops []string) string {
-	return fmt.Sprint(r.values(loops))
-}
-
-// values are those of loop variables.
-func (r *rank) values(loops []string) []int64 {
-	values := make([]int64, len(loops))
-	for i, name := range loops {
-		values[i] = r.env[name]
-	}
-	return values
 }
 
 // issue appends a task to a stream, after the tasks named as well.
 func (r *rank) issue(s *tasks.Stream, stmt hostir.Stmt, run func() error, after ...*tasks.Task) *tasks.Task {
 	t := r.machine.tasks.Issue(r.number, stmt, s, run, after...)
-	r.machine.notes[t] = &note{stream: s, call: r.calls, iteration: r.values(r.loops)}
+	r.machine.notes[t] = &note{stream: s, call: r.calls, iteration: r.Iteration(r.Loops)}
 	return t
 }
 
@@ -76,7 +48,7 @@ func (r *rank) issue(s *tasks.Stream, stmt hostir.Stmt, run func() error, after 
 // run, the caller reads the outputs, all on the caller's stream.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.calls++
-	r.handles = map[string]*underway{}
+	r.started = hostir.Started[*tasks.Task]{}
 	r.current = r.stream(CallersStream)
 	for _, t := range r.machine.program.Tensors {
 		if !r.holds(t) || t.Role != hostir.Input && t.Role != hostir.Output {
@@ -89,7 +61,7 @@ func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 			return err
 		}
 	}
-	if err := r.block(r.machine.program.Body); err != nil {
+	if err := r.List(r.machine.program.Body); err != nil {
 		return err
 	}
 	for _, t := range r.machine.program.Tensors {
@@ -150,18 +122,6 @@ func (r *rank) spoil(on *tasks.Stream, s hostir.Stmt, v *view) {
 // holds reports whether the rank has a part of t.
 func (r *rank) holds(t *hostir.Tensor) bool {
 	return t.Mesh == nil || len(t.Mesh.Axes) == 0 || t.Mesh.Coordinate(r.number, t.Mesh.Axes[0].Name) >= 0
-}
-
-// eval computes an expression on this rank, here.
-func (r *rank) eval(s hostir.Stmt, e expr.Expr) (int64, error) {
-	v, err := expr.Eval(e, func(name string) (int64, bool) {
-		v, ok := r.env[name]
-		return v, ok
-	})
-	if err != nil {
-		return 0, r.fail(s, "%v", err)
-	}
-	return v, nil
 }
 
 func (r *rank) fail(s hostir.Stmt, format string, args ...any) error {

@@ -29,7 +29,7 @@ func (r *rank) peerReadSum(s *hostir.PeerReadSum) error {
 		return err
 	}
 	r.peerParts = []peerPart{{rank: r.number, of: out}}
-	err = r.block(s.Body)
+	err = r.List(s.Body)
 	list := r.peerParts
 	r.peerParts = nil
 	if err != nil {

@@ -1,0 +1,148 @@
+package hostir
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+)
+
+// Issue goes through statements as one rank issues them: it takes loops and branches, and gives names their values.
+type Issue struct {
+	Env   map[string]int64                 // the rank, parameters, and the variables of the loops around
+	Loops []string                         // the variables of the loops around the statement at hand, the outermost first
+	Visit func(Stmt) error                 // gets each other statement, with what stands in it
+	Turn  func() error                     // is told of each iteration; nil: nobody is
+	Fail  func(Stmt, string, ...any) error // is what an expression of a branch without a value is; nil: its error
+}
+
+// NewIssue is about to issue a program on a rank.
+func NewIssue(p *Program, rank int, visit func(Stmt) error) *Issue {
+	i := &Issue{Env: map[string]int64{"rank": int64(rank)}, Visit: visit}
+	for _, param := range p.Params {
+		i.Env[param.Name] = param.Value
+	}
+	return i
+}
+
+// List issues statements. It ends with the first error of a function that it calls.
+func (i *Issue) List(body []Stmt) error {
+	for _, s := range body {
+		if err := i.statement(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *Issue) statement(s Stmt) error {
+	switch s := s.(type) {
+	case *For:
+		return i.loop(s)
+	case *If:
+		holds, err := i.EvalIn(s, s.Cond)
+		switch {
+		case err != nil:
+			return err
+		case holds != 0:
+			return i.List(s.Body)
+		}
+		return i.List(s.Else)
+	default:
+		return i.Visit(s)
+	}
+}
+
+func (i *Issue) loop(s *For) error {
+	outer, shadowed := i.Env[s.Var]
+	i.Loops = append(i.Loops, s.Var)
+	for v := s.First; v < s.Count.Size; v++ {
+		i.Env[s.Var] = v
+		if i.Turn != nil {
+			if err := i.Turn(); err != nil {
+				return err
+			}
+		}
+		if err := i.List(s.Body); err != nil {
+			return err
+		}
+	}
+	i.Loops = i.Loops[:len(i.Loops)-1]
+	if delete(i.Env, s.Var); shadowed {
+		i.Env[s.Var] = outer
+	}
+	return nil
+}
+
+// Eval computes an expression, here.
+func (i *Issue) Eval(e expr.Expr) (int64, error) {
+	return expr.Eval(e, func(name string) (int64, bool) {
+		v, ok := i.Env[name]
+		return v, ok
+	})
+}
+
+// EvalIn computes an expression of a statement, whose error is that of Fail.
+func (i *Issue) EvalIn(s Stmt, e expr.Expr) (int64, error) {
+	v, err := i.Eval(e)
+	if err != nil && i.Fail != nil {
+		return 0, i.Fail(s, "%v", err)
+	}
+	return v, err
+}
+
+// Iteration is the iteration at hand of some loops.
+func (i *Issue) Iteration(loops []string) []int64 {
+	values := make([]int64, len(loops))
+	for k, name := range loops {
+		values[k] = i.Env[name]
+	}
+	return values
+}
+
+// Key tells the iterations of some loops apart.
+func (i *Issue) Key(loops []string) string {
+	key := make([]byte, 0, 16)
+	for _, name := range loops {
+		key = binary.AppendVarint(key, i.Env[name])
+	}
+	return string(key)
+}
+
+// Started is what communications have started, by handle and by the iteration of the loops that they stand in.
+type Started[T any] map[string]*startedIn[T]
+
+// startedIn is what one communication has started.
+type startedIn[T any] struct {
+	loops []string
+	by    map[string]T
+}
+
+// Note notes what a communication has started in the iteration at hand.
+func (s Started[T]) Note(i *Issue, handle string, t T) {
+	if s[handle] == nil {
+		s[handle] = &startedIn[T]{slices.Clone(i.Loops), map[string]T{}}
+	}
+	s[handle].by[i.Key(s[handle].loops)] = t
+}
+
+// Awaited finds what a Wait is for: of the iteration at hand, or of the earlier one that it names. It is not found where
+// nothing was started in that iteration.
+func (s Started[T]) Awaited(i *Issue, w *Wait) (t T, found bool, err error) {
+	c := s[w.Handle]
+	if w.Iteration != nil && len(c.loops) > 0 {
+		earlier, err := i.EvalIn(w, w.Iteration)
+		if err != nil {
+			return t, false, err
+		}
+		now, looping := i.Env[c.loops[0]]
+		defer func() {
+			if i.Env[c.loops[0]] = now; !looping {
+				delete(i.Env, c.loops[0])
+			}
+		}()
+		i.Env[c.loops[0]] = earlier
+	}
+	t, found = c.by[i.Key(c.loops)]
+	return t, found, nil
+}
