@@ -94,7 +94,7 @@ func Introductions(body []Stmt) [][]*Tensor {
 	}
 	for i := range body {
 		_, loops := body[i].(*For)
-		own[i] = append(own[i], slices.DeleteFunc(inside[i], func(v *Tensor) bool { return last[v] == i && !(loops && IsWhole(v)) })...)
+		own[i] = append(own[i], slices.DeleteFunc(inside[i], func(v *Tensor) bool { return last[v] == i && (!loops || !IsWhole(v)) })...)
 	}
 	return own
 }

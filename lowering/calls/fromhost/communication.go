@@ -50,16 +50,11 @@ func (b *builder) communication(s *hostir.Communication) ([]calls.Stmt, error) {
 	if s.Backend != hostir.NCCL {
 		return nil, notCarried(s.Pos, s.Backend)
 	}
-	buffers, err := b.operandBuffers(s, s.Out, s.In)
+	buffers, err := b.denseBuffers(s, "a communication", s.Out, s.In)
 	if err != nil {
 		return nil, err
 	}
 	out, in := buffers[0], buffers[1]
-	for _, u := range buffers {
-		if !u.contiguous() {
-			return nil, b.notContiguous(s, u.tensor, "a communication")
-		}
-	}
 	info := b.info(s, s.Handle, s.Handle+": "+string(s.Type)+" of "+s.In.Name)
 	call, err := b.collective(s, in, out)
 	if err != nil {
@@ -160,13 +155,11 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]calls.Stmt, error)
 	if s.Backend != hostir.NCCL {
 		return nil, notCarried(s.Pos, s.Backend)
 	}
-	buf, err := b.operandBuffer(s, s.Buffer)
+	buffers, err := b.denseBuffers(s, "a communication", s.Buffer)
 	if err != nil {
 		return nil, err
 	}
-	if !buf.contiguous() {
-		return nil, b.notContiguous(s, s.Buffer, "a communication")
-	}
+	buf := buffers[0]
 	b.accountTransfer(s, buf)
 	call := &calls.NcclCall{
 		Info: b.info(s, s.Handle, s.Handle+": "+verb(s)+s.Buffer.Name), Kind: "recv", Team: b.world(s.Pos),

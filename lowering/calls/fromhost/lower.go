@@ -241,6 +241,17 @@ func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) ([]*b
 	return list, nil
 }
 
+// denseBuffers finds the memory of tensors that have to be one run of it each.
+func (b *builder) denseBuffers(s hostir.Stmt, use string, tensors ...*hostir.Tensor) ([]*buffer, error) {
+	buffers, err := b.operandBuffers(s, tensors...)
+	for _, u := range buffers {
+		if !u.contiguous() {
+			return nil, b.notContiguous(s, u.tensor, use)
+		}
+	}
+	return buffers, err
+}
+
 // info locates a statement that makes calls: what an error calls it, in words, becomes a constant
 // with a name like the label. A part of a peer-read sum makes none of its own.
 func (b *builder) info(s hostir.Stmt, label, words string) calls.Info {

@@ -39,13 +39,11 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, erro
 	if pair == nil {
 		return nil, internalError(s, "no ShareMemHandles pairs %s with its counterpart", s.Handle)
 	}
-	buf, err := b.operandBuffer(s, s.Buffer)
+	buffers, err := b.denseBuffers(s, "a transfer", s.Buffer)
 	if err != nil {
 		return nil, err
 	}
-	if !buf.contiguous() {
-		return nil, b.notContiguous(s, s.Buffer, "a transfer")
-	}
+	buf := buffers[0]
 	if !buf.known && s.Owns() {
 		return nil, internalError(s, "which memory %s is in depends on the path taken", s.Buffer.Name)
 	}

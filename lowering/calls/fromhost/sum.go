@@ -7,16 +7,11 @@ import (
 
 // peerReadSum lowers a sum that reads the partial sums of other ranks in place.
 func (b *builder) peerReadSum(s *hostir.PeerReadSum) ([]calls.Stmt, error) {
-	buffers, err := b.operandBuffers(s, s.Out, s.In)
+	buffers, err := b.denseBuffers(s, "a peer-read reduction", s.Out, s.In)
 	if err != nil {
 		return nil, err
 	}
 	out, own := buffers[0], buffers[1]
-	for _, u := range buffers {
-		if !u.contiguous() {
-			return nil, b.notContiguous(s, u.tensor, "a peer-read reduction")
-		}
-	}
 	on := b.current
 	sum := &calls.PeerSum{
 		Info: b.computed(s), Name: b.names.Local(s.Out.Name + "_sum"), Own: b.pointer(own), Out: b.pointer(out),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // JSON gives a program for other tools: an object with "name" and "body" (and what
@@ -33,36 +34,17 @@ func JSON(p *hostir.Program) ([]byte, error) {
 type object []member
 
 type member struct {
-	key   string
-	value any
+	Key   string
+	Value any
 }
 
 // MarshalJSON writes the members in order.
 func (o object) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
+	list := make(schedule.Object, len(o))
 	for i, m := range o {
-		separator := byte(',')
-		if i == 0 {
-			separator = '{'
-		}
-		out.WriteByte(separator)
-		key, err := json.Marshal(m.key)
-		if err != nil {
-			return nil, err
-		}
-		value, err := json.Marshal(m.value)
-		if err != nil {
-			return nil, err
-		}
-		out.Write(key)
-		out.WriteByte(':')
-		out.Write(value)
+		list[i] = schedule.Member(m)
 	}
-	if len(o) == 0 {
-		out.WriteByte('{')
-	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	return list.MarshalJSON()
 }
 
 func programObject(p *hostir.Program) object {
