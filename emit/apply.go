@@ -44,7 +44,7 @@ func apply(root *os.Root, p *plan) (err error) {
 	}
 	atStep()
 	for i, f := range p.write {
-		if err := t.replace(i, f.Path, p.missing[f.Path]); err != nil {
+		if err := t.replace(i, f.Path, p.found[f.Path] == missing); err != nil {
 			return err
 		}
 	}

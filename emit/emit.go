@@ -111,12 +111,6 @@ func errorAt(pos diag.Pos, format string, args ...any) error {
 	return list.Err()
 }
 
-// internalError is a host program that no pass should have made.
-func internalError(pos diag.Pos, op, format string, args ...any) error {
-	message := fmt.Sprintf(format, args...)
-	return fmt.Errorf("%s: internal error: %s: %s", pos, op, message)
-}
-
 // endWithNewline drops blank lines at the end of text and leaves one newline.
 func endWithNewline(text []byte) []byte {
 	return append(bytes.TrimRight(text, "\n"), '\n')

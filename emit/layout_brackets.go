@@ -36,6 +36,24 @@ func matching(text string, i int) int {
 // splitSum splits at the plus signs that are in no bracket and no string; each part but the
 // last ends with one.
 func splitSum(text string) []string {
+	parts := splitAt(text, " + ")
+	for i := range parts[:len(parts)-1] {
+		parts[i] += " +"
+	}
+	return parts
+}
+
+// splitArgs splits at the commas that are in no bracket and no string.
+func splitArgs(text string) []string {
+	args := splitAt(text, ",")
+	for i := range args {
+		args[i] = strings.TrimSpace(args[i])
+	}
+	return args
+}
+
+// splitAt splits at separators that are in no bracket and no string.
+func splitAt(text, separator string) []string {
 	var parts []string
 	depth, start := 0, 0
 	for i := 0; i < len(text); i = skip(text, i) {
@@ -44,32 +62,12 @@ func splitSum(text string) []string {
 			depth++
 		case strings.IndexByte(")}]", text[i]) >= 0:
 			depth--
-		case depth == 0 && strings.HasPrefix(text[i:], " + "):
-			parts = append(parts, text[start:i+len(" +")])
-			start = i + len(" + ")
+		case depth == 0 && strings.HasPrefix(text[i:], separator):
+			parts = append(parts, text[start:i])
+			start = i + len(separator)
 		}
 	}
 	return append(parts, text[start:])
-}
-
-// splitArgs splits at the commas that are in no bracket and no string.
-func splitArgs(text string) []string {
-	var args []string
-	depth, start := 0, 0
-	for i := 0; i < len(text); i = skip(text, i) {
-		switch text[i] {
-		case '(', '{', '[':
-			depth++
-		case ')', '}', ']':
-			depth--
-		case ',':
-			if depth == 0 {
-				args = append(args, strings.TrimSpace(text[start:i]))
-				start = i + 1
-			}
-		}
-	}
-	return append(args, strings.TrimSpace(text[start:]))
 }
 
 // templateArgs are those of a type, behind its name.

@@ -6,14 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sort"
 )
 
 // A plan is what has to change on disk.
 type plan struct {
-	write   []File          // in order; the manifest comes last
-	missing map[string]bool // of these, the ones that take no other file's place
-	remove  []string        // orphans
-	refused []string        // reasons against, in words; empty with Force
+	write   []File           // in order; the manifest comes last
+	found   map[string]state // of these, what stands in their places
+	remove  []string         // orphans
+	refused []string         // reasons against, in words; empty with Force
 }
 
 func (p *plan) changed() []string {
@@ -25,25 +26,13 @@ func (p *plan) changed() []string {
 	return list
 }
 
-func (p *plan) add(f File, missing bool) {
-	p.write = append(p.write, f)
-	p.missing[f.Path] = missing
-}
-
-// sort gives the plan its order.
-func (p *plan) sort() {
-	slices.SortStableFunc(p.write, func(a, b File) int { return boolCompare(a.Path == ManifestName, b.Path == ManifestName) })
-	slices.Sort(p.remove)
-	slices.Sort(p.refused)
-}
-
 // compare finds what differs from files, and what stands in the way.
 func compare(root *os.Root, files []File, force bool) (*plan, error) {
 	known, err := readManifest(root)
 	if err != nil && !force {
 		return nil, err
 	}
-	p := &plan{missing: map[string]bool{}}
+	p := &plan{found: map[string]state{}}
 	wanted := map[string]bool{}
 	for _, f := range files {
 		wanted[f.Path] = true
@@ -59,7 +48,7 @@ func compare(root *os.Root, files []File, force bool) (*plan, error) {
 		case foreign:
 			p.refused = append(p.refused, f.Path+" was not written by hirgen")
 		}
-		p.add(f, found == missing)
+		p.write, p.found[f.Path] = append(p.write, f), found
 	}
 	for name := range known {
 		if wanted[name] {
@@ -76,19 +65,10 @@ func compare(root *os.Root, files []File, force bool) (*plan, error) {
 		}
 		p.remove = append(p.remove, name)
 	}
-	p.sort()
+	sort.SliceStable(p.write, func(i, j int) bool { return p.write[i].Path != ManifestName && p.write[j].Path == ManifestName })
+	slices.Sort(p.remove)
+	slices.Sort(p.refused)
 	return p, nil
-}
-
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	default:
-		return -1
-	}
 }
 
 // state is how a file on disk relates to the one that is to be there.

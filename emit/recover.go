@@ -26,7 +26,7 @@ func writeJournal(root *os.Root, p *plan) error {
 	var entries []journalEntry
 	for i, f := range p.write {
 		entry := journalEntry{Path: f.Path, Old: keptName(i)}
-		if p.missing[f.Path] {
+		if p.found[f.Path] == missing {
 			entry = journalEntry{Path: f.Path, New: stagedName(i)}
 		}
 		entries = append(entries, entry)

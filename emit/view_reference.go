@@ -15,7 +15,7 @@ func (f *form) reference() ([]refView, error) {
 	var list []refView
 	for _, op := range f.program.Reference {
 		if !slices.Contains(referenceKinds, op.Kind) {
-			return nil, internalError(op.Pos, "Reference", "there is no operation %q", op.Kind)
+			return nil, errorAt(op.Pos, "there is no operation %q", op.Kind)
 		}
 		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: fromhost.At(op.Pos, formatOp(op))})
 	}

@@ -134,9 +134,9 @@ func readManifest(root *os.Root) (map[string]string, error) {
 }
 
 // Check compares a folder with files and writes nothing. Stale files are missing or
-// older than the program; orphaned ones are no longer part of it; edited ones were
-// changed by hand, or were never hirgen's.
-func Check(dir string, files []File) (stale, orphaned, edited []string, err error) {
+// older than the program; orphaned ones are no longer part of it; edits were
+// made by hand, or were never hirgen's.
+func Check(dir string, files []File) (stale, orphaned, edits []string, err error) {
 	if err := checkPaths(files); err != nil {
 		return nil, nil, nil, err
 	}
@@ -151,36 +151,18 @@ func Check(dir string, files []File) (stale, orphaned, edited []string, err erro
 		return nil, nil, nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	known, err := readManifest(root)
+	p, err := compare(root, files, false)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return diff(root, files, known)
-}
-
-// diff sorts what differs into the three lists of Check.
-func diff(root *os.Root, files []File, known map[string]string) (stale, orphaned, changed []string, err error) {
-	wanted := map[string]bool{}
-	for _, f := range files {
-		wanted[f.Path] = true
-		s, err := inspect(root, f, known)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		switch s {
-		case missing, old:
+	for _, f := range p.write {
+		if s := p.found[f.Path]; s == edited || s == foreign {
+			edits = append(edits, f.Path)
+		} else {
 			stale = append(stale, f.Path)
-		case edited, foreign:
-			changed = append(changed, f.Path)
-		}
-	}
-	for name := range known {
-		if _, err := root.Lstat(name); err == nil && !wanted[name] {
-			orphaned = append(orphaned, name)
 		}
 	}
 	slices.Sort(stale)
-	slices.Sort(orphaned)
-	slices.Sort(changed)
-	return stale, orphaned, changed, nil
+	slices.Sort(edits)
+	return stale, p.remove, edits, nil
 }
