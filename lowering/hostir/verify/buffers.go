@@ -39,6 +39,10 @@ func (f *flow) allocate(s *hostir.Allocate) {
 	}
 	f.set(allocated, t, true)
 	f.set(freed, t, false)
+	if f.frees && t.Role == hostir.Temp {
+		f.set(kept, t, true)
+		f.allocates[t] = s.Pos
+	}
 }
 
 func (f *flow) deallocate(s *hostir.Deallocate) {
@@ -52,6 +56,7 @@ func (f *flow) deallocate(s *hostir.Deallocate) {
 		f.breach(s.Pos, "buffer", "%s is freed before it is allocated", t.Name)
 	}
 	f.set(allocated, t, false)
+	f.set(kept, t, false)
 	f.set(freed, t, true)
 }
 

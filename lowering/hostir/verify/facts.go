@@ -26,6 +26,7 @@ type factKind int
 const (
 	allocated factKind = iota
 	freed
+	kept      // the buffer was allocated on some path, and has to be freed
 	viewed    // the view stands
 	written   // the buffer of the tensor was written at least in part
 	started   // the handle is started and not yet waited for

@@ -12,24 +12,27 @@ import (
 // checking is linear in the program.
 type flow struct {
 	*verifier
-	facts   map[fact]bool
-	log     []change
-	base    map[*hostir.Tensor]*hostir.Tensor // view that a statement made -> the buffer behind it
-	group   *hostir.StartCoalescing           // the open group
-	loops   []*hostir.For                     // that enclose the statement at hand
-	started map[string][]*hostir.For          // handle -> the loops that it was started in
-	shares  map[string]*hostir.Exchange
-	indexed map[viewAt]bool
-	earlier []earlierWait // waits for earlier iterations of the outermost loop at hand
+	facts     map[fact]bool
+	log       []change
+	base      map[*hostir.Tensor]*hostir.Tensor // view that a statement made -> the buffer behind it
+	group     *hostir.StartCoalescing           // the open group
+	loops     []*hostir.For                     // that enclose the statement at hand
+	started   map[string][]*hostir.For          // handle -> the loops that it was started in
+	shares    map[string]*hostir.Exchange
+	indexed   map[viewAt]bool
+	frees     bool                        // what is allocated has to be freed
+	allocates map[*hostir.Tensor]diag.Pos // where
+	earlier   []earlierWait               // waits for earlier iterations of the outermost loop at hand
 }
 
 func (v *verifier) flow() {
 	f := &flow{
 		verifier: v, facts: map[fact]bool{}, started: map[string][]*hostir.For{},
-		base:   map[*hostir.Tensor]*hostir.Tensor{},
+		base: map[*hostir.Tensor]*hostir.Tensor{}, frees: freesAll(v.program), allocates: map[*hostir.Tensor]diag.Pos{},
 		shares: hostir.Exchanges(v.program), indexed: map[viewAt]bool{},
 	}
 	f.block(v.program.Body)
+	f.leaked(0, "%s is allocated and never freed")
 	for _, p := range f.pending(0) {
 		f.breach(f.position(v.program.Body), "wait", "%s is started and not waited for", p)
 	}

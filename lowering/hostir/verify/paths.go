@@ -30,6 +30,7 @@ func (f *flow) loop(s *hostir.For) {
 		}
 		f.earlier = nil
 	}
+	f.leaked(mark, "%s is allocated in every iteration and not freed in it")
 	own := map[fact]bool{} // what the body itself adds, and may take away again
 	for _, c := range f.log[mark:] {
 		own[c.fact] = own[c.fact] || c.added
@@ -54,6 +55,7 @@ func (f *flow) branch(s *hostir.If) {
 	f.side(expr.Opposite(s.Cond), s.Else)
 	lasting = append(lasting, f.lasting(mark)...)
 	other := f.undo(mark, all)
+	f.freedAlone(s, then, other)
 	both := map[fact]bool{}
 	for _, c := range then {
 		both[c.fact] = c.added
@@ -108,9 +110,9 @@ func (f *flow) added(mark int, kind factKind) []fact {
 }
 
 // lasting lists what holds behind one side of a branch, whichever side is taken: what it
-// started and, in a loop, whose iterations take both sides, what it wrote.
+// started, what it has to free and, in a loop, whose iterations take both sides, what it wrote.
 func (f *flow) lasting(mark int) []fact {
-	list := f.pending(mark)
+	list := append(f.pending(mark), f.added(mark, kept)...)
 	if len(f.loops) > 0 {
 		list = append(list, f.added(mark, written)...)
 	}

@@ -72,7 +72,6 @@ func Program(p *hostir.Program) error {
 	v.shared()
 	v.localities()
 	v.flow()
-	v.leaks()
 	v.fallback()
 	return v.errors.Err()
 }
