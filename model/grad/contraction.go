@@ -57,9 +57,12 @@ func (c *contraction) merged(left, right value) []int {
 	return beside
 }
 
+// at is where a batch is in a value; negative: it has none.
+func (c *contraction) at(v value, i int) int { return i - c.batches + len(v.axes) - 2 }
+
 // has reports whether a value has every element of a batch.
 func (c *contraction) has(v value, i int) bool {
-	at := i - c.batches + len(v.axes) - 2
+	at := c.at(v, i)
 	return at >= 0 && !standsFor(v.axes[at], c.out[i])
 }
 
@@ -75,19 +78,49 @@ func (c *contraction) hasRows(v value) bool {
 
 // split reports whether a value is split over ranks along a batch.
 func (c *contraction) split(v value, i int) bool {
-	at := i - c.batches + len(v.axes) - 2
+	at := c.at(v, i)
 	return at >= 0 && v.axes[at].Kind == domain.Device
 }
 
 // inOrder reports whether the batches that become rows are beside the rows in a value.
 func (c *contraction) inOrder(v value, merged []int) bool {
 	for i := range c.batches {
-		at := i - c.batches + len(v.axes) - 2
+		at := c.at(v, i)
 		if !slices.Contains(merged, i) && len(merged) > 0 && i > merged[0] && at >= 0 && !isOne(v.axes[at]) {
 			return false
 		}
 	}
 	return true
+}
+
+// axes gives what the product runs along, of the batches, and which of these it has: one element where the second operand
+// has one.
+func (c *contraction) axes(merged []int, left, right value) (along, want []domain.Axis) {
+	for i, axis := range c.out[:c.batches] {
+		switch single := slices.Contains(merged, i); {
+		case single && i < c.batches-c.w:
+		case single:
+			along, want = append(along, one), append(want, one)
+		case c.has(left, i) || c.has(right, i):
+			along, want = append(along, axis), append(want, axis)
+		default:
+			along = append(along, axis)
+			if len(want) > 0 || c.at(left, i) >= 0 || c.at(right, i) >= 0 {
+				want = append(want, one)
+			}
+		}
+	}
+	return along, want
+}
+
+// singles counts the batches beside the rows that become rows, and of which the second operand has one: they
+// stay axes of one element, so that the product has the axes of that operand.
+func (c *contraction) singles(merged []int) int {
+	n := 0
+	for i := c.batches - 1; i >= c.batches-c.w && slices.Contains(merged, i); i-- {
+		n++
+	}
+	return n
 }
 
 // prepare makes an operand of the product: batches, then [columns, rows] where it is transposed, else [rows, columns].
@@ -111,9 +144,13 @@ func (c *contraction) prepare(v value, merged []int, transposed bool) value {
 		if transposed {
 			perm, first = slices.Concat(kept, []int{n - 1}, rows), len(kept)+1
 		}
-		return c.rows(c.b.named(v.name+"_t", permuted(v, perm)), first, len(rows))
+		return c.rows(c.b.named(v.name+"_t", permuted(v, perm)), first, len(rows), 0)
 	}
-	if v = c.rows(v, len(kept), len(rows)); !transposed {
+	singles := 0
+	if len(kept) > 0 {
+		singles = c.singles(merged)
+	}
+	if v = c.rows(v, len(kept), len(rows), singles); !transposed {
 		return v
 	}
 	perm := make([]int, len(v.axes))
@@ -125,13 +162,14 @@ func (c *contraction) prepare(v value, merged []int, transposed bool) value {
 	return c.b.named(v.name+"_t", permuted(v, perm))
 }
 
-// rows makes one axis of some.
-func (c *contraction) rows(v value, first, count int) value {
+// rows makes one axis of some, behind axes of one element.
+func (c *contraction) rows(v value, first, count, singles int) value {
 	if count == 1 {
 		return v
 	}
 	r := like("reshape", v)
-	r.axes = slices.Replace(slices.Clone(v.axes), first, first+count, domain.Axis{Extent: merge(v.axes[first : first+count])})
+	row := append(slices.Repeat([]domain.Axis{one}, singles), domain.Axis{Extent: merge(v.axes[first : first+count])})
+	r.axes = slices.Replace(slices.Clone(v.axes), first, first+count, row...)
 	r.attrs = []string{shapeAttr(r.axes)}
 	return c.b.named(v.name+"_rows", r)
 }

@@ -239,8 +239,15 @@ func (b *backward) fit(v value, want []domain.Axis, name string) value {
 	if alike(v.axes, want) {
 		return v
 	}
+	return b.named(name, fitted(v, want))
+}
+
+// fitted is a value with other axes of one element.
+func fitted(v value, want []domain.Axis) result {
+	r := like("reshape", v)
+	r.axes, r.attrs = want, []string{shapeAttr(want)}
 	if i, ok := inserted(v.axes, want); ok {
-		return b.emit(name, want, v.dtype, v.mesh, "broadcast", []string{v.name}, axisAttr(i))
+		r.fn, r.attrs = "broadcast", []string{axisAttr(i)}
 	}
-	return b.emit(name, want, v.dtype, v.mesh, "reshape", []string{v.name}, shapeAttr(want))
+	return r
 }

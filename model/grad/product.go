@@ -107,36 +107,13 @@ func (b *backward) weights(op *model.WrittenOp, g, x value, transposed bool) {
 	merged := c.merged(left, right)
 	l, r := c.prepare(left, merged, true), c.prepare(right, merged, false)
 	product := b.times("matmul", l, r)
-	var along, want []domain.Axis
-	for i := range c.batches {
-		beyond := i < c.batches-c.w
-		switch at := i - c.batches + len(product.axes) - 2 + len(after(merged, i)); {
-		case slices.Contains(merged, i) && beyond:
-		case slices.Contains(merged, i):
-			along, want = append(along, one), append(want, one)
-		default:
-			along = append(along, out[i])
-			if at >= 0 {
-				want = append(want, product.axes[at])
-			}
-		}
-	}
-	along, want = append(along, product.axes[len(product.axes)-2:]...), append(want, product.axes[len(product.axes)-2:]...)
-	if len(want) == len(product.axes) {
+	along, want := c.axes(merged, left, right)
+	matrix := product.axes[len(product.axes)-2:]
+	along, want = append(along, matrix...), append(want, matrix...)
+	if alike(product.axes, want) {
 		b.give(op, 1, product, along)
 		return
 	}
 	v := b.named("d"+op.In[1].Name+"_rows", product)
-	fn := like("reshape", v)
-	fn.attrs, fn.axes = []string{shapeAttr(want)}, want
-	if i, ok := inserted(v.axes, want); ok {
-		fn = like("broadcast", v)
-		fn.attrs, fn.axes = []string{axisAttr(i)}, want
-	}
-	b.give(op, 1, fn, along)
-}
-
-// after lists the merged batches behind one.
-func after(merged []int, i int) []int {
-	return slices.DeleteFunc(slices.Clone(merged), func(m int) bool { return m < i })
+	b.give(op, 1, fitted(v, want), along)
 }
