@@ -29,6 +29,16 @@ func backwardOf(t *testing.T, p *model.Pipeline, o grad.Options) (*model.Pipelin
 	return q, pass
 }
 
+// forwardOf loads the forward pass with what it saves.
+func forwardOf(t *testing.T, pass *grad.Pass) *model.Pipeline {
+	t.Helper()
+	p, err := model.Load("forward.yaml", []byte(pass.Forward), nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, pass.Forward)
+	}
+	return p
+}
+
 // axesOf is how the tensors of a pipeline lie; nil where there is no host program for it.
 func axesOf(p *model.Pipeline) map[string][]domain.Axis {
 	axes, err := lowering.Axes(p)
@@ -83,7 +93,7 @@ func direction(t *testing.T, p, q *model.Pipeline, pass *grad.Pass, seed uint64)
 	slope := func(h float64) float64 {
 		return (8*(loss(h)-loss(-h)) - (loss(2*h) - loss(-2*h))) / (12 * h)
 	}
-	values := run(t, p, at)
+	values := run(t, forwardOf(t, pass), at)
 	inputs := map[string]*eval.Array{}
 	for _, in := range q.Inputs {
 		if a, ok := given[in.Name]; ok {

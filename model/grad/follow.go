@@ -46,8 +46,8 @@ func (b *backward) follow() {
 		for i, t := range op.In {
 			depends = depends || from[t] && kindOf(op, i) != constant
 		}
-		for _, t := range op.Out {
-			from[t] = depends
+		for i, t := range op.Out {
+			from[t] = depends && hasGradient(op, i)
 		}
 	}
 	for _, t := range b.pipeline.Outputs {
@@ -57,7 +57,10 @@ func (b *backward) follow() {
 		wanted := slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return to[t] })
 		for i, t := range op.In {
 			kind := kindOf(op, i)
-			to[t] = to[t] || wanted && kind != constant && (kind != missing || len(b.options.Of) > 0)
+			if wanted && kind != constant && (kind != missing || len(b.options.Of) > 0) {
+				b.checkResult(t)
+				to[t] = true
+			}
 		}
 	}
 	b.dropConstants(to)
@@ -70,6 +73,13 @@ func (b *backward) follow() {
 				b.uses[t]++
 			}
 		}
+	}
+}
+
+// checkResult reports a result without a gradient that an output depends on.
+func (b *backward) checkResult(t *model.Tensor) {
+	if p := t.Producer; p != nil && p.Out != t && !hasGradient(&model.WrittenOp{Fn: string(p.Kind)}, 1) {
+		b.errors.Add(p.Pos, diag.NoGradient, "%s has no gradient by way of its result %s, which an output depends on", p.Kind, t.Name)
 	}
 }
 

@@ -32,6 +32,7 @@ const (
 // Pass is a backward pass.
 type Pass struct {
 	Text      string          // the spec
+	Forward   string          // the spec of the forward pass, with what is saved as outputs
 	Given     []Gradient      // of outputs: inputs of the backward pass
 	Gradients []Gradient      // of inputs: its outputs
 	Saved     []*model.Tensor // results of the forward pass that are inputs, too
@@ -48,7 +49,7 @@ func Backward(p *model.Pipeline, o Options) (*Pass, error) {
 	b := &backward{
 		pipeline: p, options: o, names: newNames(p), uses: map[*model.Tensor]int{}, active: map[*model.Tensor]bool{},
 		parts: map[*model.Tensor][]part{}, grads: map[*model.Tensor]value{}, known: map[string]value{}, values: map[string]value{},
-		makers: map[string]*statement{}, renamed: map[string]string{},
+		makers: map[string]*statement{}, renamed: map[string]string{}, more: map[*model.WrittenOp]*model.Tensor{},
 		declared: map[string]*model.Tensor{},
 	}
 	b.findTargets()
@@ -71,6 +72,7 @@ func Backward(p *model.Pipeline, o Options) (*Pass, error) {
 		return nil, err
 	}
 	pass.Text = (&writer{backward: b, Pass: pass}).spec()
+	pass.Forward = (&writer{backward: b, Pass: pass}).forwardSpec()
 	return pass, nil
 }
 
@@ -95,8 +97,9 @@ type backward struct {
 	makers map[string]*statement // by the names of their results
 	// declared is the gradients of tensors that the spec says the place of: they lie as these do.
 	declared map[string]*model.Tensor
-	extra    []string          // results that nobody asked for
-	renamed  map[string]string // results that are gradients asked for, by the names that they had before
+	more     map[*model.WrittenOp]*model.Tensor // second results that the backward pass needs, and the forward pass does not have
+	extra    []string                           // results that nobody asked for
+	renamed  map[string]string                  // results that are gradients asked for, by the names that they had before
 }
 
 // statement is one operation of the backward pass.

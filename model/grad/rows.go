@@ -61,23 +61,30 @@ func ofRow(op *model.WrittenOp) bool {
 	return true
 }
 
-// together emits an operation with the gradient by each operand as a result. What nobody asked for is an output of the
-// backward pass, too.
-func (b *backward) together(op *model.WrittenOp, operands []int, r result) {
+// together emits an operation with the gradient by each operand as a result, of which the rules say the axes. What nobody
+// asked for is an output of the backward pass, too.
+func (b *backward) together(op *model.WrittenOp, operands []int, r result, along ...[]domain.Axis) {
 	s := &statement{fn: r.fn, args: r.args, attrs: r.attrs, origin: op}
-	values := make([]value, len(operands))
+	parts := make([]part, len(operands))
 	for i, operand := range operands {
 		t := op.In[operand]
-		v := value{axes: b.axes(t), dtype: t.DType, mesh: r.mesh}
-		v.name = b.names.fresh(b.partName(op, t, result{axes: v.axes}, nil))
-		values[i] = v
+		p := part{value: value{axes: b.axes(t), dtype: t.DType, mesh: r.mesh}}
+		if len(along) > 0 {
+			p.axes, p.along = along[i], along[i]
+		}
+		p.name = b.names.fresh(b.partName(op, t, result{axes: p.axes}, p.along))
+		parts[i] = p
+	}
+	values := make([]value, len(parts))
+	for i, p := range parts {
+		values[i] = p.value
 	}
 	b.add(s, values...)
 	for i, operand := range operands {
 		if !b.wants(op, operand) {
 			b.extra = append(b.extra, values[i].name)
 		}
-		b.flow(op, operand, values[i], nil)
+		b.flow(op, operand, values[i], parts[i].along)
 	}
 }
 

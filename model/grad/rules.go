@@ -13,6 +13,8 @@ type rule struct {
 	apply func(b *backward, op *model.WrittenOp, dy []value)
 	// kinds says of operands that they have no gradient; nil: all have one.
 	kinds func(operand int) operandKind
+	// results is how many results have gradients; 0: all.
+	results int
 }
 
 // operandKind says whether an operation has a gradient by an operand.
@@ -77,6 +79,7 @@ func init() {
 		"rope":        {apply: rope("rope_grad"), kinds: tables},
 		"rope_grad":   {apply: rope("rope"), kinds: tables},
 		"where":       {apply: where, kinds: constantAt(0)},
+		"attention":   {apply: attention, results: 1},
 	}
 }
 
@@ -105,6 +108,12 @@ func kindOf(op *model.WrittenOp, operand int) operandKind {
 		return r.kinds(operand)
 	}
 	return smooth
+}
+
+// hasGradient says whether an operation has a gradient by way of a result.
+func hasGradient(op *model.WrittenOp, result int) bool {
+	r := rules[op.Fn]
+	return r.results == 0 || result < r.results
 }
 
 // like is an operation on gradients whose result has the axes of the operands, stretched.

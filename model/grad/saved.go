@@ -1,6 +1,7 @@
 package grad
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -44,18 +45,17 @@ func (b *backward) choose() []*model.Tensor {
 	for _, t := range b.pipeline.Inputs {
 		k.available[t.Name] = true
 	}
-	for _, op := range b.pipeline.Written {
-		for _, t := range op.Out {
-			k.producer[t.Name] = op
-		}
-	}
 	var kept []*model.Tensor
+	there := maps.Clone(k.available)        // or computed anew
 	for _, op := range b.pipeline.Written { // in order, so that what is saved before makes what follows cheap
-		for _, t := range op.Out {
-			if k.reads[t.Name] && !k.recomputed(t) {
+		anew := k.anew(op) && !slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return !there[t.Name] })
+		for _, t := range b.results(op) {
+			k.producer[t.Name] = op
+			if k.reads[t.Name] && !anew {
 				kept = append(kept, t)
 				k.available[t.Name] = true
 			}
+			there[t.Name] = anew || k.available[t.Name]
 		}
 	}
 	k.insert()
@@ -91,17 +91,11 @@ func (k *keeper) read() bool {
 	return true
 }
 
-// recomputed reports whether a tensor that is read is computed anew: by choice, or since it is cheap to make of
-// what is there anyway.
-func (k *keeper) recomputed(t *model.Tensor) bool {
-	if k.available[t.Name] {
-		return true
-	}
-	op := k.producer[t.Name]
-	if !k.named[t.Name] && (k.mode == None || k.mode == Cheap && slices.Contains(expensive, op.Fn)) {
-		return false
-	}
-	return !slices.ContainsFunc(op.In, func(in *model.Tensor) bool { return !k.recomputed(in) })
+// anew reports whether the results of an operation are computed anew where its operands are there: by choice, or since
+// it is cheap.
+func (k *keeper) anew(op *model.WrittenOp) bool {
+	named := slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return k.named[t.Name] })
+	return named || k.mode == All || k.mode == Cheap && !slices.Contains(expensive, op.Fn)
 }
 
 // insert puts the operations that compute anew in front of where their results are first read.
@@ -134,7 +128,7 @@ func (r *repetition) compute(name string) {
 		r.compute(t.Name)
 		s.args = append(s.args, t.Name)
 	}
-	for _, t := range op.Out {
+	for _, t := range r.b.results(op) {
 		s.outs = append(s.outs, t.Name)
 		r.made[t.Name] = true
 	}

@@ -24,12 +24,21 @@ type writer struct {
 }
 
 func (w *writer) spec() string {
-	p := w.pipeline
 	w.head()
-	w.add("hirgen: 1", "name: "+p.Name+"_backward")
-	if len(p.Params) > 0 {
-		texts := make([]string, len(p.Params))
-		for i, param := range p.Params {
+	w.common(w.pipeline.Name + "_backward")
+	w.tensors()
+	w.add("ops:")
+	w.operations()
+	w.add("outputs: [" + strings.Join(append([]string{called(w.Gradients)}, w.unasked()...), ", ") + "]")
+	return strings.Join(w.lines, "\n") + "\n"
+}
+
+// common is what both passes have: parameters, meshes and the usual element type.
+func (w *writer) common(name string) {
+	w.add("hirgen: 1", "name: "+name)
+	if params := w.pipeline.Params; len(params) > 0 {
+		texts := make([]string, len(params))
+		for i, param := range params {
 			texts[i] = fmt.Sprintf("%s: %d", param.Name, param.Value)
 			if param.Text != "" {
 				texts[i] = param.Name + ": " + param.Text
@@ -40,11 +49,6 @@ func (w *writer) spec() string {
 	w.meshes()
 	w.dtype = w.mostOften()
 	w.add("dtype: "+string(w.dtype), "tensors:")
-	w.tensors()
-	w.add("ops:")
-	w.operations()
-	w.add("outputs: [" + strings.Join(append([]string{called(w.Gradients)}, w.unasked()...), ", ") + "]")
-	return strings.Join(w.lines, "\n") + "\n"
 }
 
 func (w *writer) add(lines ...string) { w.lines = append(w.lines, lines...) }
@@ -144,7 +148,7 @@ func (w *writer) tensors() {
 		given.add(g.Name, g.Of)
 	}
 	inputs := section{title: "Inputs of the forward pass."}
-	anew := section{}
+	anew := section{title: "Computed anew.", reduced: true}
 	for _, t := range w.pipeline.Inputs {
 		if read[t.Name] {
 			inputs.add(t.Name, t)
@@ -164,7 +168,6 @@ func (w *writer) tensors() {
 			}
 		}
 	}
-	anew.title = "Computed anew."
 	gradients := section{title: "The gradients, each of which lies as its tensor does."}
 	for _, g := range w.Gradients {
 		gradients.add(g.Name, g.Of)
@@ -182,6 +185,11 @@ func (w *writer) tensors() {
 		}
 	}
 	sections = append(sections, given, inputs, saved, anew, between, gradients)
+	w.declare(sections)
+}
+
+// declare prints tensors, each with what it is declared like.
+func (w *writer) declare(sections []section) {
 	longest := 0
 	for _, s := range sections {
 		for _, name := range s.names {
@@ -193,16 +201,17 @@ func (w *writer) tensors() {
 			w.comment("  ", s.title)
 		}
 		for i, name := range s.names {
-			w.add(fmt.Sprintf("  %-*s %s", longest+1, name+":", w.declaration(s.like[i], s.title == anew.title)))
+			w.add(fmt.Sprintf("  %-*s %s", longest+1, name+":", w.declaration(s.like[i], s.reduced)))
 		}
 	}
 }
 
 // section is tensors that are declared under one comment.
 type section struct {
-	title string
-	names []string
-	like  []*model.Tensor // whose axes they have
+	title   string
+	names   []string
+	like    []*model.Tensor // whose axes they have
+	reduced bool            // with the axes that were summed
 }
 
 func (s *section) add(name string, t *model.Tensor) {
