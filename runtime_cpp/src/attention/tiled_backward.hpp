@@ -123,13 +123,11 @@ struct BackwardOfQueries : Backward<T, D> {
                                const Fragment<kKeys>& products, int64_t first) const {
     HG_UNROLL
     for (int slot = 0; slot < kSlots; ++slot) {
-      const RowRange seen = keys_of(this->shape, rows.row + row_of(slot));
+      const SeenColumns<kKeys> seen(keys_of(this->shape, rows.row + row_of(slot)), first);
       HG_UNROLL
       for (int j = 0; j < Fragment<kKeys>::kColumns; ++j) {
-        const int64_t key = first + column_of(j);
         float& score = scores.value[slot][j];
-        const float p =
-            this->probability(score, rows.log[slot], key >= seen.begin && key < seen.end);
+        const float p = this->probability(score, rows.log[slot], seen.has(column_of(j)));
         score = this->shape.scale * p * (products.value[slot][j] - rows.mean[slot]);
       }
     }
@@ -208,20 +206,23 @@ struct BackwardOfKeys : Backward<T, D> {
   /// keys here, columns queries from `first` on; `query` is the first one of their head.
   HG_DEVICE void differentiate(int64_t row, Fragment<kQueries>& scores,
                                Fragment<kQueries>& products, int64_t query, int64_t first) const {
+    using Columns = Fragment<kQueries>;
+    float log[Columns::kColumns], mean[Columns::kColumns];
     HG_UNROLL
-    for (int j = 0; j < Fragment<kQueries>::kColumns; ++j) {
+    for (int j = 0; j < Columns::kColumns; ++j) {
       const int64_t column = first + column_of(j);
       const bool there = column < this->shape.query_rows;
-      const float log = there ? this->lse[query + column] : 0;
-      const float mean = there ? this->means[query + column] : 0;
-      const RowRange seen = keys_of(this->shape, column);
+      log[j] = there ? this->lse[query + column] : 0;
+      mean[j] = there ? this->means[query + column] : 0;
+    }
+    HG_UNROLL
+    for (int slot = 0; slot < kSlots; ++slot) {
+      const SeenColumns<kQueries> seen(queries_of(this->shape, row + row_of(slot)), first);
       HG_UNROLL
-      for (int slot = 0; slot < kSlots; ++slot) {
-        const int64_t key = row + row_of(slot);
-        const float p = this->probability(scores.value[slot][j], log,
-                                          there && key >= seen.begin && key < seen.end);
+      for (int j = 0; j < Columns::kColumns; ++j) {
+        const float p = this->probability(scores.value[slot][j], log[j], seen.has(column_of(j)));
         scores.value[slot][j] = p;
-        products.value[slot][j] = this->shape.scale * p * (products.value[slot][j] - mean);
+        products.value[slot][j] = this->shape.scale * p * (products.value[slot][j] - mean[j]);
       }
     }
   }

@@ -77,13 +77,12 @@ struct Forward {
   HG_DEVICE void weigh(State& state, Fragment<kKeys>& scores, int64_t first) const {
     HG_UNROLL
     for (int slot = 0; slot < kSlots; ++slot) {
-      const RowRange seen = keys_of(shape, state.row + row_of(slot));
+      const SeenColumns<kKeys> seen(keys_of(shape, state.row + row_of(slot)), first);
       scores.scale(slot, shape.scale * kLog2e);
-      if (first < seen.begin || first + kKeys > seen.end) {
+      if (!seen.all()) {
         HG_UNROLL
         for (int j = 0; j < Fragment<kKeys>::kColumns; ++j) {
-          const int64_t key = first + column_of(j);
-          if (key < seen.begin || key >= seen.end) scores.value[slot][j] = -INFINITY;
+          if (!seen.has(column_of(j))) scores.value[slot][j] = -INFINITY;
         }
       }
       const float before = state.most[slot], most = fmaxf(before, scores.most(slot));

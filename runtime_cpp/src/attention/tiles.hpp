@@ -34,6 +34,21 @@ struct BlockIndex {
   }
 };
 
+/// Which columns of a tile a row sees.
+template <int N>
+struct SeenColumns {
+  int begin, end;
+
+  /// Of a tile whose first column is at position `first` of those that the row may see.
+  HG_DEVICE SeenColumns(const RowRange& seen, int64_t first)
+      : begin(clamped(seen.begin - first)), end(clamped(seen.end - first)) {}
+  HG_DEVICE bool all() const { return begin == 0 && end == N; }
+  HG_DEVICE bool has(int column) const { return column >= begin && column < end; }
+
+ private:
+  HG_DEVICE static int clamped(int64_t x) { return x < 0 ? 0 : x > N ? N : static_cast<int>(x); }
+};
+
 /// One head of a tensor.
 template <typename T>
 HG_HOST_DEVICE GlobalRows<T> head_of(T* data, const AttentionStride& stride, int64_t batch,
