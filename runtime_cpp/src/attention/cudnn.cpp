@@ -127,6 +127,7 @@ void define(fe::graph::Graph& graph, const AttentionGradProblem& p, const Reques
 struct PlannedGraph {
   std::shared_ptr<CudnnHandle> handle;
   fe::graph::Graph graph;
+  size_t graph_bytes = 0;  ///< of the workspace; behind them is room for logarithms
 
   void run(Pointers pointers, void* workspace, cudaStream_t stream, const char* where) {
     begin_statement(where);
@@ -137,16 +138,24 @@ struct PlannedGraph {
   }
 };
 
+/// The bytes for the logarithms of a call that has no use for them: the graph writes them always.
+size_t room_for_logarithms(const AttentionProblem& p) {
+  return sizeof(float) *
+         static_cast<size_t>(p.shape.batch * p.shape.query_heads * p.shape.query_rows);
+}
+size_t room_for_logarithms(const AttentionGradProblem& /*p*/) { return 0; }
+
 /// What a graph's calls write is said by its tensors: it takes all pointers alike.
 void* pointer(const void* data) { return const_cast<void*>(data); }
 
 void run(PlannedGraph& planned, const AttentionProblem& /*p*/, const AttentionOperands& operands,
          void* workspace, cudaStream_t stream, const char* where) {
+  void* unwanted = static_cast<char*>(workspace) + planned.graph_bytes;
   planned.run({{kQ, pointer(operands.q)},
                {kK, pointer(operands.k)},
                {kV, pointer(operands.v)},
                {kO, operands.o},
-               {kLse, operands.lse}},
+               {kLse, operands.lse != nullptr ? operands.lse : unwanted}},
               workspace, stream, where);
 }
 
@@ -187,12 +196,14 @@ std::optional<AttentionMethod<Problem>> plan_by_cudnn(const Problem& problem, st
     *reason = status.get_message();
     return {};
   }
-  return AttentionMethod<Problem>{planned->handle->name(), static_cast<size_t>(bytes),
-                                  [planned, problem](const auto& operands, void* workspace,
-                                                     cudaStream_t stream, const char* where) {
-                                    hirgen::run(*planned, problem, operands, workspace, stream,
-                                                where);
-                                  }};
+  constexpr size_t kAlignment = 256;
+  planned->graph_bytes = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+  return AttentionMethod<Problem>{
+      planned->handle->name(), planned->graph_bytes + room_for_logarithms(problem),
+      [planned, problem](const auto& operands, void* workspace, cudaStream_t stream,
+                         const char* where) {
+        hirgen::run(*planned, problem, operands, workspace, stream, where);
+      }};
 }
 
 }  // namespace hirgen

@@ -75,6 +75,9 @@ Results run_on_device(Problem p) {
   const hirgen::AttentionPlan plan(context(), s, p.layout(), kWhere);
   const Buffer workspace(plan.workspace_bytes + 1);
   plan.run({q, k, v, o.get(), logs}, workspace.get(), stream(), kWhere);
+  const std::vector<float> with_logarithms = o.read();
+  plan.run({q, k, v, o.get(), nullptr}, workspace.get(), stream(), kWhere);
+  expect(o.read() == with_logarithms, "other results where nobody wants the logarithms");
   const hirgen::AttentionGradPlan grad(context(), s, p.layout(), p.layout(), kWhere);
   const Buffer grad_workspace(grad.workspace_bytes + 1);
   grad.run({grad_o.get(), q, k, v, o.get(), logs, at(gradients, 0), at(gradients, p.start_k()),
