@@ -17,10 +17,12 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import sys
 import time
 
 import bench
+import kernel_classes
 import layers
 import runs
 import tables
@@ -41,8 +43,35 @@ def wanted(layer, args):
 
 def row_of(layer, builder, peers, args):
     """Builds and times a layer."""
-    row = runs.measure(layer, lambda: builder.build(wanted(layer, args), args.jobs), peers, args)
-    return {**row, "name": layer.name, "size": layer.size and vars(layer.size)}
+    built = []
+
+    def build():
+        built.extend(builder.build(wanted(layer, args), args.jobs))
+        return built
+    row = runs.measure(layer, build, peers, args)
+    row |= {"name": layer.name, "size": layer.size and vars(layer.size)}
+    return {**row, "explained": explained(row, built, peers, args)} if args.explain and peers else row
+
+
+def explained(row, programs, peers, args):
+    """Of what the calls of the best program that can be traced, and of the best peer, are made."""
+    graphs = {p.variant.label for p in programs if p.variant.schedule.get("graph")}
+    label, us = tables.best({name: item for name, item in row["hirgen"].items() if name not in graphs})
+    peer, peer_us = tables.best(row["peers"], tables.COMPUTE)
+    if not label or not peer:
+        return {"refused": "one side was not measured"}
+    program = next(p for p in programs if p.variant.label == label)
+    file = program.folder / "trace.json"
+    report = program.measure(row["ranks"], ["--no-check", "--warmup", 20, "--iters", 5, "--repeats", 3, "--trace", file])
+    answer = peers.ask(do="profile", peer=peer, count=5)
+    if not report or "refused" in answer:
+        return {"refused": answer.get("refused") or program.failure}
+    trace = json.loads(file.read_text())
+    if args.traces:
+        args.traces.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, args.traces / f"{row['operation']}_{row['name'].replace(' ', '_')}.json")
+    return {"label": label, "us": us, "peer": peer, "peer_us": peer_us, "ours": kernel_classes.ours(trace), "theirs": kernel_classes.theirs(answer["kernels"]),
+            "statements": kernel_classes.longest(trace), "kernels": sorted(answer["kernels"].items(), key=lambda pair: -pair[1])}
 
 
 def row_text(row):
@@ -94,6 +123,8 @@ def parse():
     parser.add_argument("--resume", action="store_true", help="go on from the JSON")
     parser.add_argument("--operations", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS)
     parser.add_argument("--sizes", nargs="*", choices=list(layers.SIZES), default=list(layers.SIZES))
+    parser.add_argument("--explain", action="store_true", help="of each row, milliseconds by class of kernel of both sides")
+    parser.add_argument("--traces", type=pathlib.Path, help="with --explain: a folder for the traces")
     parser.add_argument("--all", action="store_true", help="all programs, not only those that were the best of some row")
     parser.add_argument("--only", nargs="*", help="programs whose label contains one of these texts")
     parser.add_argument("--budget", type=float, default=480, help="seconds")

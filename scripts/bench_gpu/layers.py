@@ -16,6 +16,7 @@ import math
 import random
 
 import cells
+import kernel_classes
 import programs
 import tables
 from variants import AHEAD, SEPARATE_ADD, BRACKET, EAGER, GET, GRAPH, LAST, PUT, TWO, TWO_EACH, TWO_SUB_CHUNKS
@@ -249,5 +250,6 @@ def markdown(result):
     for operation in dict.fromkeys(row["operation"] for row in rows):
         own = [row for row in rows if row["operation"] == operation]
         parts += [part for group in ("peers", "hirgen") for part in (f"\n{operation}, {group}, ms:\n", tables.items_table(own, group))]
+    parts += [kernel_classes.markdown(row) for row in rows if "explained" in row]
     refused = tables.refusals(rows)
     return "\n".join(parts + (["\nNot measured:\n", *refused] if refused else [])) + "\n"

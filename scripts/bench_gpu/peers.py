@@ -161,6 +161,19 @@ class Server:
         except Exception as error:  # noqa: BLE001
             return {"refused": reason(error)}
 
+    def profile(self, peer, count):
+        """Microseconds of each kernel of a peer's call, on this rank."""
+        try:
+            self.calls[peer]()
+            torch.cuda.synchronize()
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as run:
+                for _ in range(count):
+                    self.calls[peer]()
+                torch.cuda.synchronize()
+            return {"kernels": {event.key: event.self_device_time_total / count for event in run.key_averages() if event.self_device_time_total}}
+        except Exception as error:  # noqa: BLE001
+            return {"refused": reason(error)}
+
     def serve(self):
         """Answers commands until the input ends."""
         answer({"torch": torch.__version__, "nccl": ".".join(map(str, torch.cuda.nccl.version()))})
