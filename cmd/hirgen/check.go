@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
@@ -20,10 +22,10 @@ func newCheck() *cobra.Command {
 		Use:   "check SPEC",
 		Short: "Check a spec without emitting anything",
 		Long: `Read, validate and lower a spec, and say in a few lines what came of it: tensors with
-one rank's shape, the communication that was derived, and how long a call is expected to take
-on a machine, with what hides each communication. With --json all of it, for scripts: parameters,
-meshes, schedule, tensors, operations, communications and the prediction. SPEC may be - for standard
-input.`,
+one rank's shape, the communication that was derived, the memory of a rank, and how long a call is
+expected to take on a machine, with what hides each communication. With --json all of it, for scripts:
+parameters, meshes, schedule, tensors, operations, communications, memory and the prediction. SPEC may
+be - for standard input.`,
 		Example: `  hirgen check testdata/specs/ag_matmul/spec.yaml -p M=4096
   hirgen check testdata/specs/ag_matmul_auto/spec.yaml --json
   hirgen check testdata/specs/matmul_rs_p2p/spec.yaml --machine h100 --trace predicted.json`,
@@ -38,10 +40,15 @@ input.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printReport(cmd.OutOrStdout(), src.pipeline, program, predicted)
+			lowered, err := fromhost.Lower(program)
+			if err != nil {
+				return err
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), summary(program, predicted))
+			memory := lowered.Program.Memory()
+			if asJSON {
+				return printReport(cmd.OutOrStdout(), src.pipeline, program, memory, predicted)
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), summary(program, memory, predicted))
 			return err
 		},
 	}
@@ -52,7 +59,7 @@ input.`,
 }
 
 // summary describes a lowered program, and how it is expected to run, to whoever wrote its spec.
-func summary(p *hostir.Program, predicted *cost.Prediction) string {
+func summary(p *hostir.Program, memory calls.Memory, predicted *cost.Prediction) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %d ranks, %d worker streams\n", p.Name, p.Meshes[0].Size(), p.Streams)
 	for _, t := range p.Tensors {
@@ -64,6 +71,7 @@ func summary(p *hostir.Program, predicted *cost.Prediction) string {
 		}
 	}
 	describeMovements(&text, p)
+	describeMemory(&text, memory)
 	describePrediction(&text, predicted)
 	if p.Fallback != nil {
 		fmt.Fprintf(&text, "  transfers by CUDA IPC; where not all ranks can share memory, within nodes alone, and by %s between them\n",
@@ -84,6 +92,18 @@ func describeMovements(text *strings.Builder, p *hostir.Program) {
 		fmt.Fprintf(text, "  no communication\n")
 	}
 }
+
+// describeMemory prints what a rank needs beside the tensors that the caller gives.
+func describeMemory(text *strings.Builder, m calls.Memory) {
+	fmt.Fprintf(text, "  memory of a rank beyond inputs and outputs: %s: %s of buffers", megabytes(m.Total()), megabytes(m.Buffers))
+	if m.Unshared > m.Buffers {
+		fmt.Fprintf(text, ", which would be %s if none shared memory", megabytes(m.Unshared))
+	}
+	fmt.Fprintf(text, ", %s of workspaces\n", megabytes(m.Workspaces))
+}
+
+// megabytes prints bytes.
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // describeTensor prints name, element type, axes as in the spec and one rank's share.
 func describeTensor(t *hostir.Tensor) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
@@ -25,12 +26,21 @@ type checkReport struct {
 	Operations []opReport       `json:"operations"`
 	formReport
 	Fallback   *formReport       `json:"fallback"`
+	Memory     memoryReport      `json:"memory"`
 	Prediction *predictionReport `json:"prediction"`
 }
 
 // formReport is what differs in the program that runs where not all ranks can share memory.
 type formReport struct {
 	Communications []communicationReport `json:"communications"`
+}
+
+// memoryReport is what a rank needs beside inputs and outputs, in bytes; unshared is what its buffers would take if none shared
+// memory.
+type memoryReport struct {
+	Buffers    int64 `json:"buffers"`
+	Unshared   int64 `json:"unshared"`
+	Workspaces int64 `json:"workspaces"`
 }
 
 type meshReport struct {
@@ -107,11 +117,11 @@ func reportPrediction(r *cost.Prediction) *predictionReport {
 }
 
 // printReport prints what came of a spec as JSON.
-func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, predicted *cost.Prediction) error {
+func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, memory calls.Memory, predicted *cost.Prediction) error {
 	r := checkReport{
 		Name: p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
 		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p),
-		Prediction: reportPrediction(predicted),
+		Memory: memoryReport(memory), Prediction: reportPrediction(predicted),
 	}
 	for _, param := range p.Params {
 		r.Params[param.Name] = param.Value

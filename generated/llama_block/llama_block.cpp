@@ -100,36 +100,30 @@ class LlamaBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:42:5 mesh world axis x");
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");              // [B * L, E]
-  bf16* QKV_ = context_.allocate<bf16>(B * L * kShardG * C, "spec.yaml:23:5 QKV");  // [1, B * L, kShardG * C]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:23:5 workspace");
-  // [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
-  bf16* Rq_ = context_.allocate<bf16>(B * L * kShardG2 * kSliceH * (kChunkC + kChunkC), "spec.yaml:28:5 Rq");
-  // [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
-  bf16* Q_packed_ =
-      context_.allocate<bf16>(kSliceH * B * kShardG2 * L * (kChunkC + kChunkC), "spec.yaml:35:5 Q_packed");
-  // [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* Rk_ = context_.allocate<bf16>(B * L * kShardG2 * (kChunkC + kChunkC), "spec.yaml:29:5 Rk");
   // [kSliceH, 1, B, kShardG2, L, L]
   bf16* scores_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * L, "spec.yaml:35:5 scores");
   // [kSliceH, 1, B, kShardG2, L, L]
   bf16* P_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * L, "spec.yaml:37:5 P");
-  bf16* Uv_ = context_.allocate<bf16>(B * L * kShardG2 * C, "spec.yaml:24:5 Uv");  // [1, B * L, kShardG2 * C]
-  // [kSliceH, 1, B, kShardG2, L, C]
-  bf16* PV_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * C, "spec.yaml:38:5 PV");
-  // [1, B, L, kShardG2, kSliceH, C]
-  bf16* heads_packed_ =
-      context_.allocate<bf16>(B * L * kShardG2 * kSliceH * C, "spec.yaml:40:5 heads_packed");
-  bf16* O_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:40:5 O");            // [1, B * L, kShardE]
   bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 Wop");              // [1, B * L, E]
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:42:5 attention");  // [B * L, E]
-  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 X1");                // [B * L, E]
-  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:46:5 U2");                // [B * L, E]
-  bf16* gate_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 gate");      // [1, B * L, kShardF]
-  bf16* up_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:48:5 up");          // [1, B * L, kShardF]
-  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:50:5 A");            // [1, B * L, kShardF]
-  bf16* W2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:51:5 W2p");              // [1, B * L, E]
-  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 mlp");              // [B * L, E]
+  // the same memory: [B * L, E]
+  bf16* U1_ = P_;
+  bf16* QKV_ = attention_;     // the same memory: [1, B * L, kShardG * C]
+  bf16* Rq_ = P_;              // the same memory: [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
+  bf16* Q_packed_ = Wop_;      // the same memory: [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
+  bf16* Rk_ = P_;              // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* Uv_ = Wop_;            // the same memory: [1, B * L, kShardG2 * C]
+  bf16* PV_ = attention_;      // the same memory: [kSliceH, 1, B, kShardG2, L, C]
+  bf16* heads_packed_ = Wop_;  // the same memory: [1, B, L, kShardG2, kSliceH, C]
+  bf16* O_ = attention_;       // the same memory: [1, B * L, kShardE]
+  bf16* X1_ = Wop_;            // the same memory: [B * L, E]
+  bf16* U2_ = attention_;      // the same memory: [B * L, E]
+  bf16* gate_ = P_;            // the same memory: [1, B * L, kShardF]
+  bf16* up_ = scores_;         // the same memory: [1, B * L, kShardF]
+  bf16* A_ = attention_;       // the same memory: [1, B * L, kShardF]
+  bf16* W2p_ = P_;             // the same memory: [1, B * L, E]
+  bf16* mlp_ = attention_;     // the same memory: [B * L, E]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan scores_plan_{context_, kScoresShape, kMatmulScores};
   hirgen::MatmulPlan PV_plan_{context_, kPVShape, kMatmulPV};

@@ -104,43 +104,32 @@ class LlamaBlockSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
-  bf16* U1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:21:5 U1");              // [1, kShardL, E]
-  bf16* U1_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:22:5 U1_all");  // [D, kShardL, E]
-  // [1, D, kShardL, kShardG * C]
-  bf16* QKV_ = context_.allocate<bf16>(D * kShardL * kShardG * C, "spec.yaml:22:5 QKV");
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:22:5 workspace");
-  // [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
-  bf16* Rq_ = context_.allocate<bf16>(B * L * kShardG2 * kSliceH * (kChunkC + kChunkC), "spec.yaml:27:5 Rq");
-  // [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
-  bf16* Q_packed_ =
-      context_.allocate<bf16>(kSliceH * B * kShardG2 * L * (kChunkC + kChunkC), "spec.yaml:34:5 Q_packed");
-  // [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* Rk_ = context_.allocate<bf16>(B * L * kShardG2 * (kChunkC + kChunkC), "spec.yaml:28:5 Rk");
   // [kSliceH, 1, B, kShardG2, L, L]
   bf16* scores_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * L, "spec.yaml:34:5 scores");
   // [kSliceH, 1, B, kShardG2, L, L]
   bf16* P_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * L, "spec.yaml:36:5 P");
-  // [1, D, kShardL, kShardG2 * C]
-  bf16* Uv_ = context_.allocate<bf16>(D * kShardL * kShardG2 * C, "spec.yaml:23:5 Uv");
-  // [kSliceH, 1, B, kShardG2, L, C]
-  bf16* PV_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * C, "spec.yaml:37:5 PV");
-  // [1, B, L, kShardG2, kSliceH, C]
-  bf16* heads_packed_ =
-      context_.allocate<bf16>(B * L * kShardG2 * kSliceH * C, "spec.yaml:39:5 heads_packed");
-  // [1, D, kShardL, kShardE]
-  bf16* O_ = context_.allocate<bf16>(D * kShardL * kShardE, "spec.yaml:39:5 O");
-  bf16* Wop_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:40:5 Wop");          // [1, D, kShardL, E]
-  bf16* attention_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:41:5 attention");  // [1, kShardL, E]
-  bf16* X1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:42:5 X1");                // [1, kShardL, E]
-  bf16* U2_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:45:5 U2");                // [1, kShardL, E]
-  bf16* U2_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:46:5 U2_all");    // [D, kShardL, E]
-  // [1, D, kShardL, kShardF]
-  bf16* gate_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:46:5 gate");
-  // [1, D, kShardL, kShardF]
-  bf16* up_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:47:5 up");
-  bf16* A_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:49:5 A");  // [1, D, kShardL, kShardF]
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:50:5 W2p");    // [1, D, kShardL, E]
-  bf16* mlp_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:51:5 mlp");        // [1, kShardL, E]
+  bf16* Wop_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:40:5 Wop");  // [1, D, kShardL, E]
+  bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:50:5 W2p");  // [1, D, kShardL, E]
+  // the same memory: [1, kShardL, E]
+  bf16* U1_ = W2p_;
+  bf16* U1_all_ = P_;          // the same memory: [D, kShardL, E]
+  bf16* QKV_ = W2p_;           // the same memory: [1, D, kShardL, kShardG * C]
+  bf16* Rq_ = P_;              // the same memory: [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
+  bf16* Q_packed_ = Wop_;      // the same memory: [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
+  bf16* Rk_ = P_;              // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* Uv_ = Wop_;            // the same memory: [1, D, kShardL, kShardG2 * C]
+  bf16* PV_ = W2p_;            // the same memory: [kSliceH, 1, B, kShardG2, L, C]
+  bf16* heads_packed_ = Wop_;  // the same memory: [1, B, L, kShardG2, kSliceH, C]
+  bf16* O_ = W2p_;             // the same memory: [1, D, kShardL, kShardE]
+  bf16* attention_ = W2p_;     // the same memory: [1, kShardL, E]
+  bf16* X1_ = Wop_;            // the same memory: [1, kShardL, E]
+  bf16* U2_ = W2p_;            // the same memory: [1, kShardL, E]
+  bf16* U2_all_ = P_;          // the same memory: [D, kShardL, E]
+  bf16* gate_ = W2p_;          // the same memory: [1, D, kShardL, kShardF]
+  bf16* up_ = scores_;         // the same memory: [1, D, kShardL, kShardF]
+  bf16* A_ = P_;               // the same memory: [1, D, kShardL, kShardF]
+  bf16* mlp_ = P_;             // the same memory: [1, kShardL, E]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan scores_plan_{context_, kScoresShape, kMatmulScores};
   hirgen::MatmulPlan PV_plan_{context_, kPVShape, kMatmulPV};

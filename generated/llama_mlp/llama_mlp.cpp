@@ -71,13 +71,13 @@ class LlamaMlp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
-  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");              // [M, K]
-  bf16* gate_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:17:5 gate");  // [1, M, kShardN]
+  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:17:5 workspace");
   bf16* up_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:18:5 up");  // [1, M, kShardN]
-  bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:20:5 A");    // [1, M, kShardN]
   bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");          // [1, M, K]
-  bf16* mlp_ = context_.allocate<bf16>(M * K, "spec.yaml:22:5 mlp");      // [M, K]
+  bf16* gate_ = P_;                                                       // the same memory: [1, M, kShardN]
+  bf16* A_ = U_;                                                          // the same memory: [1, M, kShardN]
+  bf16* mlp_ = U_;                                                        // the same memory: [M, K]
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};

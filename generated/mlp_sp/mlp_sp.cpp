@@ -70,13 +70,13 @@ class MlpSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
-  bf16* U_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:17:5 U");              // [1, kShardM, K]
   bf16* U_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 U_all");  // [D, kShardM, K]
-  bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");              // [1, M, kShardN]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
-  bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:20:5 A");  // [1, M, kShardN]
-  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");        // [1, M, K]
-  bf16* V_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:23:5 V");  // [1, kShardM, K]
+  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");  // [1, M, K]
+  bf16* U_ = P_;                                                  // the same memory: [1, kShardM, K]
+  bf16* Z_ = P_;                                                  // the same memory: [1, M, kShardN]
+  bf16* A_ = U_all_;                                              // the same memory: [1, M, kShardN]
+  bf16* V_ = U_all_;                                              // the same memory: [1, kShardM, K]
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);

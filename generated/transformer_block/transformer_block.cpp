@@ -106,32 +106,29 @@ class TransformerBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:44:5 mesh world axis x");
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");        // [B * L, E]
-  bf16* Uq_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:25:5 Uq");  // [1, B * L, kShardE]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:25:5 workspace");
-  bf16* Uk_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:26:5 Uk");  // [1, B * L, kShardE]
-  // [1, B, kShardH, L, C]
-  bf16* Q_packed_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:37:5 Q_packed");
-  // [1, B, kShardH, C, L]
-  bf16* Kt_packed_ = context_.allocate<bf16>(B * kShardH * C * L, "spec.yaml:37:5 Kt_packed");
   // [1, B, kShardH, L, L]
   bf16* scores_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:37:5 scores");
-  bf16* Uv_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:27:5 Uv");    // [1, B * L, kShardE]
-  bf16* P_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:39:5 P");  // [1, B, kShardH, L, L]
-  // [1, B, kShardH, L, C]
-  bf16* V_packed_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:40:5 V_packed");
-  bf16* PV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:40:5 PV");  // [1, B, kShardH, L, C]
-  // [1, B, L, kShardH, C]
-  bf16* heads_packed_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:42:5 heads_packed");
-  bf16* O_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:42:5 O");            // [1, B * L, kShardE]
+  bf16* P_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:39:5 P");        // [1, B, kShardH, L, L]
   bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 Wop");              // [1, B * L, E]
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 attention");  // [B * L, E]
-  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:45:5 X1");                // [B * L, E]
-  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 U2");                // [B * L, E]
-  bf16* Z_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:49:5 Z");            // [1, B * L, kShardF]
-  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:50:5 A");            // [1, B * L, kShardF]
-  bf16* W2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:51:5 W2p");              // [1, B * L, E]
-  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 mlp");              // [B * L, E]
+  // the same memory: [B * L, E]
+  bf16* U1_ = P_;
+  bf16* Uq_ = attention_;         // the same memory: [1, B * L, kShardE]
+  bf16* Uk_ = scores_;            // the same memory: [1, B * L, kShardE]
+  bf16* Q_packed_ = Wop_;         // the same memory: [1, B, kShardH, L, C]
+  bf16* Kt_packed_ = attention_;  // the same memory: [1, B, kShardH, C, L]
+  bf16* Uv_ = attention_;         // the same memory: [1, B * L, kShardE]
+  bf16* V_packed_ = Wop_;         // the same memory: [1, B, kShardH, L, C]
+  bf16* PV_ = attention_;         // the same memory: [1, B, kShardH, L, C]
+  bf16* heads_packed_ = Wop_;     // the same memory: [1, B, L, kShardH, C]
+  bf16* O_ = attention_;          // the same memory: [1, B * L, kShardE]
+  bf16* X1_ = Wop_;               // the same memory: [B * L, E]
+  bf16* U2_ = attention_;         // the same memory: [B * L, E]
+  bf16* Z_ = P_;                  // the same memory: [1, B * L, kShardF]
+  bf16* A_ = attention_;          // the same memory: [1, B * L, kShardF]
+  bf16* W2p_ = P_;                // the same memory: [1, B * L, E]
+  bf16* mlp_ = attention_;        // the same memory: [B * L, E]
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
   hirgen::MatmulPlan Uk_plan_{context_, kUkShape, kLinearUk};
   hirgen::MatmulPlan scores_plan_{context_, kScoresShape, kMatmulScores};

@@ -159,44 +159,40 @@ class TransformerBlockBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
-  bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");  // [1, B * L, kShardF]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:47:5 workspace");
-  bf16* dZ_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:49:5 dZ");  // [1, B * L, kShardF]
-  bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 dU2p");    // [1, B * L, E]
-  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");      // [B * L, E]
-  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");        // [B * L, E]
-  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:86:5 N1");        // [B * L, E]
-  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 U2");        // [B * L, E]
-  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 A");    // [1, B * L, kShardF]
-  bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");      // [B * L, E]
-  bf16* dO_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:64:5 dO");  // [1, B * L, kShardE]
-  // [1, B, kShardH, L, C]
-  bf16* dPV_packed_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:70:5 dPV_packed");
+  bf16* dZ_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:49:5 dZ");      // [1, B * L, kShardF]
+  bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 dU2p");        // [1, B * L, E]
+  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");          // [B * L, E]
+  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");            // [B * L, E]
+  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:86:5 N1");            // [B * L, E]
+  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 U2");            // [B * L, E]
+  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 A");        // [1, B * L, kShardF]
   bf16* dP_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:70:5 dP");  // [1, B, kShardH, L, L]
   // [1, B, kShardH, L, L]
   bf16* dscores_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:74:5 dscores");
-  // [1, B, kShardH, L, C]
-  bf16* dPV_packed_2_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:72:5 dPV_packed_2");
-  bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:72:5 dV");  // [1, B, kShardH, L, C]
-  bf16* dQ_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:75:5 dQ");  // [1, B, kShardH, L, C]
-  bf16* dK_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:77:5 dK");  // [1, B, kShardH, L, C]
-  // [1, B, L, kShardH, C]
-  bf16* dHq_packed_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:81:5 dHq_packed");
-  // [1, B, L, kShardH, C]
-  bf16* dHk_packed_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:82:5 dHk_packed");
-  // [1, B, L, kShardH, C]
-  bf16* dHv_packed_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:83:5 dHv_packed");
-  bf16* dUq_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:81:5 dUq");  // [1, B * L, kShardE]
-  bf16* dUk_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:82:5 dUk");  // [1, B * L, kShardE]
-  bf16* dUv_ = context_.allocate<bf16>(B * L * kShardE, "spec.yaml:83:5 dUv");  // [1, B * L, kShardE]
-  bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:95:5 dU1q");      // [1, B * L, E]
-  bf16* dU1k_ = context_.allocate<bf16>(B * L * E, "spec.yaml:96:5 dU1k");      // [1, B * L, E]
-  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "spec.yaml:97:5 dU1v");      // [1, B * L, E]
-  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:99:5 dU1p");      // [1, B * L, E]
-  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:100:5 dU1");       // [B * L, E]
-  bf16* dS2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:54:5 dS2");        // [B * L, E]
-  bf16* dS1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:101:5 dS1");       // [B * L, E]
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:88:5 U1");          // [B * L, E]
+  bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:95:5 dU1q");  // [1, B * L, E]
+  bf16* dU1k_ = context_.allocate<bf16>(B * L * E, "spec.yaml:96:5 dU1k");  // [1, B * L, E]
+  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "spec.yaml:97:5 dU1v");  // [1, B * L, E]
+  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:99:5 dU1p");  // [1, B * L, E]
+  // the same memory: [1, B * L, kShardF]
+  bf16* dA_ = dU2p_;
+  bf16* dX1_ = dU2p_;            // the same memory: [B * L, E]
+  bf16* dO_ = A_;                // the same memory: [1, B * L, kShardE]
+  bf16* dPV_packed_ = dscores_;  // the same memory: [1, B, kShardH, L, C]
+  bf16* dPV_packed_2_ = dP_;     // the same memory: [1, B, kShardH, L, C]
+  bf16* dV_ = A_;                // the same memory: [1, B, kShardH, L, C]
+  bf16* dQ_ = dP_;               // the same memory: [1, B, kShardH, L, C]
+  bf16* dK_ = dU1q_;             // the same memory: [1, B, kShardH, L, C]
+  bf16* dHq_packed_ = dscores_;  // the same memory: [1, B, L, kShardH, C]
+  bf16* dHk_packed_ = dP_;       // the same memory: [1, B, L, kShardH, C]
+  bf16* dHv_packed_ = dU1q_;     // the same memory: [1, B, L, kShardH, C]
+  bf16* dUq_ = A_;               // the same memory: [1, B * L, kShardE]
+  bf16* dUk_ = dscores_;         // the same memory: [1, B * L, kShardE]
+  bf16* dUv_ = dP_;              // the same memory: [1, B * L, kShardE]
+  bf16* dU1_ = dU1q_;            // the same memory: [B * L, E]
+  bf16* dS2_ = dU1k_;            // the same memory: [B * L, E]
+  bf16* dS1_ = N2_;              // the same memory: [B * L, E]
+  bf16* U1_ = dU2_;              // the same memory: [B * L, E]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};

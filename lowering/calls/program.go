@@ -92,10 +92,11 @@ type (
 		Mesh     string      // the ranks that have a part of it; empty: all
 		Shape    []expr.Expr // of one rank, for a comment
 	}
-	// Buffer is memory that the program keeps from call to call.
+	// Buffer is memory that the program keeps from call to call, or its part of the memory of another one.
 	Buffer struct {
 		Name      string
-		Workspace bool // of GEMMs on the caller's stream: without type and elements
+		In        string // whose memory it has, which is as large and of its type; empty: its own
+		Workspace bool   // of GEMMs on the caller's stream: without type and elements
 		Type      domain.DType
 		Elements  expr.Expr
 		Guard     string      // of the ranks that have it; empty: all

@@ -51,7 +51,12 @@ func (r *rank) allocate() {
 		}
 	}
 	for _, d := range p.Buffers {
-		if !d.Workspace && (d.Guard == "" || p.Holds(d.Guard, r.number)) {
+		switch {
+		case d.Workspace || d.Guard != "" && !p.Holds(d.Guard, r.number):
+		case d.In != "": // it stands behind that
+			n, _ := v.Eval(d.Elements)
+			r.memory[d.Name] = r.memory[d.In][:n]
+		default:
 			add(d.Name, d.Elements)
 		}
 	}

@@ -54,11 +54,15 @@ func namesMore(cond expr.Expr, known calls.Values) bool {
 	return more
 }
 
-// A clock says how much of the work of each stream is done before something: its n-th task and all
+// A Clock says how much of the work of each stream is done before something: its n-th task and all
 // before it.
-type clock []int
+type Clock []int
 
-func (c clock) Covers(other clock) bool {
+// start is when a call begins: what the caller did before is done.
+var start = Clock{1}
+
+// Covers reports whether all that the other one is behind is done.
+func (c Clock) Covers(other Clock) bool {
 	for i, n := range other {
 		if n > 0 && (i >= len(c) || c[i] < n) {
 			return false
@@ -68,13 +72,22 @@ func (c clock) Covers(other clock) bool {
 }
 
 // merged is what is done before either.
-func (c clock) merged(other clock) clock {
+func (c Clock) merged(other Clock) Clock {
 	out := slices.Clone(c)
 	for i, n := range other {
 		if i >= len(out) {
 			out = append(out, make([]int, i+1-len(out))...)
 		}
 		out[i] = max(out[i], n)
+	}
+	return out
+}
+
+// common is what is done before both.
+func (c Clock) common(other Clock) Clock {
+	out := slices.Clone(c[:min(len(c), len(other))])
+	for i := range out {
+		out[i] = min(out[i], other[i])
 	}
 	return out
 }

@@ -12,8 +12,9 @@ import (
 // Ordering issues a program on one rank after the other, and notes which waits it needs.
 type Ordering struct {
 	Program    *calls.Program
-	Finish     func(*Ordering)                       // at the end of a call; nil: nothing
-	Unrecorded func(w *calls.StreamWait, rank int64) // is told of waits before their records; nil: nobody is
+	Finish     func(*Ordering)                                    // at the end of a call; nil: nothing
+	Unrecorded func(w *calls.StreamWait, rank int64)              // is told of waits before their records; nil: nobody is
+	task       func(s calls.Stmt, rank int64, behind, done Clock) // is told of work: what it is behind, and what is done with it; nil: nobody is
 	Needed     map[calls.Stmt]bool
 	Iterations map[*calls.For]map[int64]bool             // in which a loop holds a wait that is needed
 	Values     map[calls.Stmt]map[int64]bool             // of the innermost loop, in which a wait is needed
@@ -24,13 +25,13 @@ type Ordering struct {
 	walk    *calls.Issue
 	Streams map[string]int
 	alias   map[string]string // names that statements gave to streams
-	Clocks  []clock
+	Clocks  []Clock
 	pending map[int][]waiting // waits of a stream since its last task or record
-	events  map[string]clock
+	events  map[string]Clock
 	said    map[string]*calls.EventRecord // single records, by their clock
 	unsure  int                           // conditions around that the host decides when it runs
 	Spread  Spread
-	Joined  map[int]clock // of each stream, what a call has to wait for
+	Joined  map[int]Clock // of each stream, what a call has to wait for
 	parts   int           // of batches so far
 }
 
@@ -48,7 +49,7 @@ const (
 type waiting struct {
 	stmt  calls.Stmt
 	loops []calls.Iteration
-	clock clock
+	clock Clock
 }
 
 // New is the order of a program that was not issued yet: see RunAll.
@@ -75,10 +76,10 @@ func (o *Ordering) RunAll() {
 func (o *Ordering) run(rank int64) {
 	o.Rank, o.walk = rank, calls.NewIssue(o.Program, rank, o.statement)
 	o.walk.Accesses, o.walk.Left = o.accesses, o.left
-	o.alias, o.Joined = map[string]string{}, map[int]clock{}
-	o.Streams, o.Clocks, o.pending, o.events, o.said = map[string]int{}, nil, map[int][]waiting{}, map[string]clock{}, map[string]*calls.EventRecord{}
-	o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] = clock{1} // what the caller did before
-	_ = o.walk.List(o.Program.Body)                                 // no visit fails
+	o.alias, o.Joined = map[string]string{}, map[int]Clock{}
+	o.Streams, o.Clocks, o.pending, o.events, o.said = map[string]int{}, nil, map[int][]waiting{}, map[string]Clock{}, map[string]*calls.EventRecord{}
+	o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] = slices.Clone(start) // what the caller did before
+	_ = o.walk.List(o.Program.Body)                                            // no visit fails
 	for s := range o.Clocks {
 		o.settle(s)
 	}
@@ -125,8 +126,11 @@ func (o *Ordering) work(s calls.Stmt) {
 	for _, on := range streams {
 		n := o.Stream(on)
 		o.settle(n)
-		own := make(clock, n+1)
+		own := make(Clock, n+1)
 		own[n] = o.tasks(n) + 1
+		if o.task != nil {
+			o.task(s, o.Rank, o.Clocks[n], own)
+		}
 		o.Clocks[n] = o.Clocks[n].merged(own)
 		if !onlySignals(s) || o.Program.Graph {
 			o.Joined[n] = own
@@ -147,7 +151,7 @@ func onlySignals(s calls.Stmt) bool {
 }
 
 // compare notes which record that runs once said the same before.
-func (o *Ordering) compare(s *calls.EventRecord, c clock) {
+func (o *Ordering) compare(s *calls.EventRecord, c Clock) {
 	for len(c) > 0 && c[len(c)-1] == 0 {
 		c = c[:len(c)-1]
 	}
@@ -195,7 +199,7 @@ func (o *Ordering) Stream(s calls.Stream) int {
 	if !ok {
 		n = len(o.Clocks)
 		o.Streams[name] = n
-		o.Clocks = append(o.Clocks, clock{})
+		o.Clocks = append(o.Clocks, Clock{})
 	}
 	return n
 }

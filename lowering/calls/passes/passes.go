@@ -21,6 +21,7 @@ var Passes = []Pass{
 	{"share-records", "waits take an event that was recorded before where a later one says the same", shareRecords},
 	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},
 	{"join-capture", "a CUDA graph joins the copy stream, too", joinCapture},
+	{"share-memory", "buffers that are used one after the other have the same memory", shareMemory},
 	{"inline-pointers", "a pointer has a name where several statements use it", inlinePointers},
 	{"drop-empty", "loops and branches that only named things go, and what the same ranks run is one block", dropEmpty},
 	{"name-streams", "a stream has a name where several statements use it", nameStreams},

@@ -16,7 +16,7 @@ import (
 // Program checks a program: what statements name is declared; parts of groups and batches stand in
 // them; on every rank a wait has an earlier record, and at the end of a call the caller's stream is
 // behind all others; every flag that ranks wait for is written, once, and every one that is written
-// is waited for. The error is a *diag.Errors.
+// is waited for; buffers in one memory are used one after the other. The error is a *diag.Errors.
 func Program(p *calls.Program) error {
 	v := &verifier{program: p, said: map[string]bool{}}
 	v.names()
@@ -33,6 +33,7 @@ func Program(p *calls.Program) error {
 		o.RunAll()
 	}
 	v.flags()
+	v.memory()
 	return v.errors.Err()
 }
 
@@ -45,6 +46,11 @@ type verifier struct {
 // fail reports a mistake of a statement.
 func (v *verifier) fail(s calls.Stmt, format string, args ...any) {
 	v.report(s.Meta().Pos, text.Statement(s)+": "+fmt.Sprintf(format, args...))
+}
+
+// buffer reports a mistake of a buffer.
+func (v *verifier) buffer(b *calls.Buffer, format string, args ...any) {
+	v.report(diag.Pos{File: v.program.File}, b.Where+": "+b.Name+": "+fmt.Sprintf(format, args...))
 }
 
 // report reports a mistake, once.

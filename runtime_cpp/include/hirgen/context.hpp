@@ -148,6 +148,9 @@ class Context {
     return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), what));
   }
 
+  /// Bytes of device memory that allocate() has given.
+  size_t allocated() const { return allocated_; }
+
   /// Lets the watchdog read what a stuck call waits for in a buffer that ranks share.
   void watch(std::shared_ptr<FlagWaits> waits);
 
@@ -187,6 +190,7 @@ class Context {
   struct Resources;
   std::unique_ptr<Resources> resources_;
   EventClock clock_;
+  size_t allocated_ = 0;
 };
 
 }  // namespace hirgen

@@ -263,6 +263,7 @@ void* Context::allocate(size_t bytes, const std::string& what) {
   }
   HG_CHECK(status, kAllocate);
   resources_->buffers.push_back(buffer);
+  allocated_ += bytes;
   return buffer;
 }
 

@@ -61,8 +61,10 @@ Driver::Driver(Context& context, const ProgramTable& table, const Options& optio
   HG_CHECK(cudaEventCreate(&end_), kDriver);
   allocate_tensors();
   load_files();
+  const size_t before = context.allocated();
   MadeProgram made = make_program(context, table, options.transport);
   program_ = std::move(made.program);
+  report_.memory = static_cast<int64_t>(context.allocated() - before);
   report_.transport = made.transport;
   report_.attentions = context.attentions().report();
   describe_machine();

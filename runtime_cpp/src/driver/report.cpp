@@ -73,6 +73,7 @@ void write_program(JsonWriter& json, const Report& report) {
     json.value("largest_communication", info.largest);
   }
   json.value("transport", report.transport);
+  json.value("memory_bytes", report.memory);
   json.value("bytes", info.bytes);
   json.value("count", count(report)).value("type", spelling(report.dtype));
   json.begin_array("gemms");
@@ -195,6 +196,8 @@ std::string header(const Report& report) {
   if (!report.transport.empty()) text += "# Transport: " + report.transport + "\n";
   const std::string methods = attention_methods(report.attentions);
   if (!methods.empty()) text += "# Attention: " + methods + "\n";
+  text += format("# Memory beyond inputs and outputs: %.1f MB of rank 0, workspaces included\n",
+                 static_cast<double>(report.memory) / 1e6);
   text += "# Using devices\n";
   for (const RankInfo& rank : report.ranks) {
     text += format("#  Rank %2d Pid %6d on %10s device %2d [%s] %s\n", rank.rank, rank.pid,
