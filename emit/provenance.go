@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // summary says in a few lines what the program computes and what was derived.
@@ -67,11 +68,13 @@ func indented(lines []string) []string {
 
 // formatOp prints an operation as specs do: "C = matmul(A, B)".
 func formatOp(op hostir.RefOp) string {
-	name := op.Kind
-	if op.Fn != "" {
+	name, args := op.Kind, op.In
+	if a, attends := domain.AttentionOf(op.Fn); attends {
+		args = append(slices.Clone(args), a.Attributes()...)
+	} else if op.Fn != "" {
 		name = op.Fn
 	}
-	return fmt.Sprintf("%s = %s(%s)", op.Out, name, strings.Join(op.In, ", "))
+	return fmt.Sprintf("%s = %s(%s)", strings.Join(op.Results(), ", "), name, strings.Join(args, ", "))
 }
 
 // hasStmt reports whether there is a statement of one type.

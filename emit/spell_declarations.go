@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // How declarations are spelled in C++.
@@ -36,6 +37,76 @@ func shapeOf(d *calls.Shape) string {
 		}
 	}
 	return braces(append(fields, ".dtype = "+dtype(d.Type))...)
+}
+
+// attentionOf prints the shape of an attention as an initialiser without defaults.
+func attentionOf(d *calls.Attention) string {
+	a, _ := domain.AttentionOf(d.Fn)
+	var fields []string
+	add := func(name, value string, given bool) {
+		if given {
+			fields = append(fields, "."+name+" = "+value)
+		}
+	}
+	add("batch", spell(d.Batch), d.Batch != expr.Int(1))
+	add("query_heads", spell(d.QueryHeads), true)
+	add("key_heads", spell(d.KeyHeads), true)
+	add("query_rows", spell(d.QueryRows), true)
+	add("key_rows", spell(d.KeyRows), true)
+	add("head_size", spell(d.Size), true)
+	add("causal", "true", a.Causal)
+	add("window", fmt.Sprint(a.Window), a.Window > 0)
+	add("query_start", spell(d.Start), d.Start != expr.Int(0))
+	add("scale", scaleLiteral(a), true)
+	add("dtype", dtype(d.Type), true)
+	return braces(fields...)
+}
+
+// layoutOf prints where the operands of an attention lie, gradientsOf where their gradients do.
+func layoutOf(d *calls.Attention) string    { return strides(d.Q, d.K, d.V, d.O) }
+func gradientsOf(d *calls.Attention) string { return strides(d.GradQ, d.GradK, d.GradV, d.GradO) }
+
+func strides(q, k, v, o []expr.Expr) string {
+	return braces(".q = "+extents(q), ".k = "+extents(k), ".v = "+extents(v), ".o = "+extents(o))
+}
+
+// planOfAttention prints what makes the plan of an attention.
+func planOfAttention(d *calls.Attention) string {
+	shape := d.Name
+	if d.Mesh != "" {
+		shape = fmt.Sprintf("hirgen::behind(%s, %s.coordinate(context_.rank(), %d))", d.Name, d.Mesh, d.Axis)
+	}
+	class, layouts := "hirgen::AttentionPlan", d.Layout
+	if d.Gradients != "" {
+		class, layouts = "hirgen::AttentionGradPlan", d.Layout+", "+d.Gradients
+	}
+	return fmt.Sprintf("%s %s{context_, %s, %s, %s}", class, d.Plan, shape, layouts, d.Label)
+}
+
+// attend prints the operands of an attention.
+func (s *speller) attend(c *calls.Attend) string {
+	var fields []string
+	add := func(name string, p calls.Pointer) {
+		at := "nullptr"
+		if p.Base != "" {
+			at = s.pointer(p)
+		}
+		fields = append(fields, "."+name+" = "+at)
+	}
+	if c.GradO.Base != "" {
+		add("grad_o", c.GradO)
+	}
+	add("q", c.Q)
+	add("k", c.K)
+	add("v", c.V)
+	add("o", c.O)
+	add("lse", c.Logs)
+	if c.GradO.Base != "" {
+		add("grad_q", c.GradQ)
+		add("grad_k", c.GradK)
+		add("grad_v", c.GradV)
+	}
+	return braces(fields...)
 }
 
 // sharedShape prints what a buffer is shared for as an initialiser.

@@ -115,7 +115,7 @@ func (f *form) types() {
 // parts finds what the calls need beside themselves.
 func (f *form) parts() {
 	v := f.view
-	headers := map[string]bool{"hirgen/mesh.hpp": true, "hirgen/graph.hpp": v.Graph, "hirgen/matmul.hpp": len(v.Shapes) > 0}
+	headers := map[string]bool{"hirgen/mesh.hpp": true, "hirgen/graph.hpp": v.Graph, "hirgen/matmul.hpp": len(v.Shapes) > 0, "hirgen/attention.hpp": len(v.Attentions) > 0}
 	v.Peers = len(v.Shares) > 0
 	calls.Walk(v.Body, func(s calls.Stmt) bool {
 		switch s := s.(type) {

@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/calls/fromhost"
@@ -27,6 +28,9 @@ func referenceArgs(op hostir.RefOp) []string {
 	args := []string{cstr(op.Out)}
 	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" {
 		args = append(args, cstr(op.Fn))
+	}
+	if a, attends := domain.AttentionOf(op.Fn); attends {
+		return attentionArgs(op, a)
 	}
 	operands := make([]string, len(op.In))
 	for i, in := range op.In {
@@ -63,7 +67,31 @@ func referenceArgs(op hostir.RefOp) []string {
 }
 
 // referenceKinds are the operations that hirgen::Reference has a member for.
-var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat positions cast unary binary reduce")
+var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat positions attention attention_grad cast unary binary reduce")
+
+// attentionArgs are the arguments of an attention or its gradient.
+func attentionArgs(op hostir.RefOp, a domain.Attention) []string {
+	results := make([]string, 0, 3)
+	for _, name := range op.Results() {
+		results = append(results, cstr(name))
+	}
+	if op.Kind == "attention_grad" {
+		results = []string{braces(results...)}
+	} else if len(results) == 1 {
+		results = append(results, "nullptr")
+	}
+	kind := fmt.Sprintf("{.causal = %t, .window = %d, .scale = %s}", a.Causal, a.Window, scaleLiteral(a))
+	args := append(results, kind)
+	for _, in := range op.In {
+		args = append(args, cstr(in))
+	}
+	return append(args, cppTypes[op.DType].DType)
+}
+
+// scaleLiteral is the scale of an attention in C++.
+func scaleLiteral(a domain.Attention) string {
+	return floatLiteral(strconv.FormatFloat(a.Scale, 'g', -1, 32))
+}
 
 // sizeList prints sizes as numbers: the source of the reference has no parameters.
 func sizeList(extents []domain.Extent) string {

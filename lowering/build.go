@@ -96,6 +96,11 @@ func (b *builder) statement(op *model.Op) {
 		in[2] = b.cast(op, in[2], out.DType)
 	}
 	s := statement(op, in, b.tensors[op.Out])
+	if a, ok := s.(*hostir.Attention); ok {
+		for _, t := range op.More {
+			a.Out = append(a.Out, b.tensors[t])
+		}
+	}
 	b.program.Body = append(b.program.Body, s)
 }
 
@@ -139,6 +144,8 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 		return &hostir.Positions{Info: info, Out: out}
 	case model.OpConcat:
 		return &hostir.Concat{Info: info, Out: out, In: in, Axis: liveAxis(out, op.Axis)}
+	case model.OpAttention, model.OpAttentionGrad:
+		return &hostir.Attention{Info: info, Out: []*hostir.Tensor{out}, Fn: op.Fn, In: in}
 	case model.OpCast:
 		return &hostir.Cast{Info: info, Out: out, In: in[0]}
 	case model.OpUnary:
@@ -176,6 +183,9 @@ func reference(op *model.Op) hostir.RefOp {
 		if op.Kind != model.OpPositions { // of any tensor of that extent
 			ref.In = append(ref.In, t.Name)
 		}
+	}
+	for _, t := range op.More {
+		ref.More = append(ref.More, t.Name)
 	}
 	ref.Shape = domain.Extents(op.Out.Axes)
 	return ref

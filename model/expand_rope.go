@@ -8,19 +8,6 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// truth reads an attribute that is true or false, and false unless given.
-func (e *expansion) truth(name string) (value, ok bool) {
-	attr := e.src.attr(name)
-	if attr == nil {
-		return false, true
-	}
-	if !attr.list && (attr.values[0].value == "true" || attr.values[0].value == "false") {
-		return attr.values[0].value == "true", true
-	}
-	e.a.list.Add(attr.name.pos, diag.BadAttribute, "%s is true or false", name)
-	return false, false
-}
-
 // rope(X, cos, sin) rotates pairs of elements of the last axis, one of each half, by angles of which
 // there are cosine and sine: [X1 cos - X2 sin, X2 cos + X1 sin]. rope(X) takes position times
 // base^(-2 i / C) as the angle of pair i of C/2, with positions along an axis, by default the last but one.

@@ -77,7 +77,9 @@ func checkSound(t *testing.T, p *model.Pipeline) {
 		if defined[op.Out] || op.Out.Producer != op {
 			t.Errorf("%v: result %s is not defined here alone", op.Pos, op.Out.Name)
 		}
-		defined[op.Out] = true
+		for _, t := range op.Results() {
+			defined[t] = true
+		}
 	}
 	if len(p.Ops) == 0 || len(p.Outputs) == 0 || len(defined) != len(p.Tensors) {
 		t.Errorf("%d operations, %d outputs, %d of %d tensors are defined", len(p.Ops), len(p.Outputs), len(defined), len(p.Tensors))

@@ -21,6 +21,28 @@ type inference struct {
 	axes    []domain.Axis // the result's axes
 	dtype   domain.DType
 	reduced reducedAxis
+	more    []derived // further results
+}
+
+// derived is what a rule finds out of a further result.
+type derived struct {
+	dtype domain.DType
+	axes  []domain.Axis
+}
+
+// further makes or checks a further result of the operation.
+func (in *inference) further(name text, d derived) {
+	src := *in.src
+	src.out = name
+	out, ok := in.a.claimResult(&src)
+	if !ok {
+		return
+	}
+	other := &inference{a: in.a, src: &src, rule: in.rule, op: &Op{In: in.op.In}, out: out, axes: d.axes, dtype: d.dtype}
+	if other.finish() {
+		other.op.Out.Producer = in.op
+		in.op.More = append(in.op.More, other.op.Out)
+	}
 }
 
 // reducedAxis is an axis that an operation sums away. The author may list it in the

@@ -43,6 +43,19 @@ func (in *inference) decimal(t text) (float64, bool) {
 	return v, err == nil
 }
 
+// truth reads an attribute that is true or false, and false unless given.
+func (in *inference) truth(name string) (value, ok bool) {
+	attr := in.src.attr(name)
+	if attr == nil {
+		return false, true
+	}
+	if !attr.list && (attr.values[0].value == "true" || attr.values[0].value == "false") {
+		return attr.values[0].value == "true", true
+	}
+	in.a.list.Add(attr.name.pos, diag.BadAttribute, "%s is true or false", name)
+	return false, false
+}
+
 func inferCast(in *inference) bool {
 	attr := in.src.attr("dtype")
 	switch {

@@ -22,17 +22,21 @@ type operation struct {
 // operations is every operation by the name that specs use. "max" and "min" with one
 // operand are reductions; see lookup.
 var operations = map[string]operation{
-	"set":       {kind: OpSet, least: 1, most: 1, infer: inferSame},
-	"matmul":    {kind: OpMatmul, least: 2, most: 2, infer: inferMatmul},
-	"linear":    {kind: OpLinear, least: 2, most: 3, infer: inferLinear},
-	"broadcast": {kind: OpBroadcast, least: 1, most: 1, attrs: []string{"axis"}, infer: inferBroadcast},
-	"permute":   {kind: OpPermute, least: 1, most: 1, attrs: []string{"perm"}, infer: inferPermute},
-	"reshape":   {kind: OpReshape, least: 1, most: 1, attrs: []string{"shape"}, infer: inferReshape},
-	"cast":      {kind: OpCast, least: 1, most: 1, attrs: []string{"dtype"}, infer: inferCast},
-	"slice":     {kind: OpSlice, least: 1, most: 1, attrs: []string{"axis", "start", "stop", "size"}, infer: inferSlice},
-	"positions": {kind: OpPositions, least: 1, most: 1, attrs: []string{"axis"}, infer: inferPositions},
-	"concat":    {kind: OpConcat, least: 2, most: maxConcat, attrs: []string{"axis"}, infer: inferConcat},
+	"set":            {kind: OpSet, least: 1, most: 1, infer: inferSame},
+	"matmul":         {kind: OpMatmul, least: 2, most: 2, infer: inferMatmul},
+	"linear":         {kind: OpLinear, least: 2, most: 3, infer: inferLinear},
+	"broadcast":      {kind: OpBroadcast, least: 1, most: 1, attrs: []string{"axis"}, infer: inferBroadcast},
+	"permute":        {kind: OpPermute, least: 1, most: 1, attrs: []string{"perm"}, infer: inferPermute},
+	"reshape":        {kind: OpReshape, least: 1, most: 1, attrs: []string{"shape"}, infer: inferReshape},
+	"cast":           {kind: OpCast, least: 1, most: 1, attrs: []string{"dtype"}, infer: inferCast},
+	"slice":          {kind: OpSlice, least: 1, most: 1, attrs: []string{"axis", "start", "stop", "size"}, infer: inferSlice},
+	"positions":      {kind: OpPositions, least: 1, most: 1, attrs: []string{"axis"}, infer: inferPositions},
+	"concat":         {kind: OpConcat, least: 2, most: maxConcat, attrs: []string{"axis"}, infer: inferConcat},
+	"attention":      {kind: OpAttention, least: 3, most: 3, results: 2, attrs: attentionAttrs, infer: inferAttention},
+	"attention_grad": {kind: OpAttentionGrad, least: 6, most: 6, results: 3, attrs: attentionAttrs, infer: inferAttentionGrad},
 }
+
+var attentionAttrs = []string{"causal", "scale", "window"}
 
 // Functions of the elementwise and reduction operations, in the order in which the
 // documentation lists them.
@@ -79,6 +83,7 @@ func operationNames() []string {
 var otherNames = map[string]string{
 	"mm": "matmul", "bmm": "matmul", "gemm": "matmul", "dot": "matmul", "einsum": "matmul", "copy": "set", "transpose": "permute",
 	"view": "reshape", "unsqueeze": "broadcast", "narrow": "slice", "chunk": "split", "cat": "concat", "concatenate": "concat", "arange": "positions", "iota": "positions", "range": "positions", "expand": "broadcast", "convert": "cast", "to": "cast", "plus": "add",
+	"scaled_dot_product_attention": "attention", "sdpa": "attention", "flash_attention": "attention",
 	"minus": "sub", "multiply": "mul", "times": "mul", "divide": "div", "maximum": "max", "minimum": "min", "swish": "silu",
 }
 
@@ -137,7 +142,7 @@ func (a *assembler) operation(so *sourceOp) {
 	if most := max(rule.results, 1); len(so.results()) > most {
 		d := a.list.Add(so.more[most-1].pos, diag.BadOperands, "%s has %s, not %d", so.fn.value, atMost(most), len(so.results()))
 		if most == 1 {
-			d.WithHint("split and the gradients of norms have several")
+			d.WithHint("split, attention and gradients have several")
 		}
 		so.more = so.more[:most-1]
 	}
@@ -153,6 +158,7 @@ func (a *assembler) operation(so *sourceOp) {
 		a.unknownOperation(so.fn)
 	}
 	if !ok {
+		a.failed(so, a.tensors[so.out.value])
 		return
 	}
 	in := &inference{a: a, src: so, rule: rule, op: op, out: out}
@@ -166,6 +172,9 @@ func (a *assembler) operation(so *sourceOp) {
 		return
 	}
 	op.Out.Producer = op
+	for i, d := range in.more[:len(so.more)] {
+		in.further(so.more[i], d)
+	}
 	a.p.Ops = append(a.p.Ops, op)
 }
 
@@ -177,10 +186,15 @@ func atMost(results int) string {
 	return fmt.Sprintf("at most %d results", results)
 }
 
-// failed keeps what follows quiet about the result of a broken operation.
+// failed keeps what follows quiet about the results of a broken operation.
 func (a *assembler) failed(so *sourceOp, declared *Tensor) {
 	if declared == nil {
 		a.broken[so.out.value] = true
+	}
+	for _, out := range so.more {
+		if a.defined[out.value] = so; a.tensors[out.value] == nil {
+			a.broken[out.value] = true
+		}
 	}
 }
 

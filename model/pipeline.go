@@ -61,15 +61,20 @@ const (
 	OpUnary     OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...
 	OpBinary    OpKind = "binary"    // Fn: add, sub, mul, div, max, min
 	OpReduce    OpKind = "reduce"    // Fn: sum, max, min, prod; over Axis
+	// softmax(scale Q K^T) V, and the logarithms of the sums of rows; Fn is domain.Attention's.
+	OpAttention OpKind = "attention"
+	// The gradients of Q, K and V from dO, Q, K, V, O and the logarithms.
+	OpAttentionGrad OpKind = "attention_grad"
 )
 
-// Op is one operation: Out = Kind(In...). Axis and Perm count the axes that operations
+// Op is one operation: Out, More... = Kind(In...). Axis and Perm count the axes that operations
 // see, domain.WithoutReductions.
 type Op struct {
 	Kind  OpKind
-	Fn    string // the function of a unary, binary or reduce operation; domain.UnaryFn has the spelling
+	Fn    string // the function of a unary, binary or reduce operation, or an attention; domain.UnaryFn has the spelling
 	In    []*Tensor
 	Out   *Tensor
+	More  []*Tensor     // further results
 	Axis  int           // reduce, slice, positions: the axis of the operand; broadcast, concat: the axis of the result
 	Perm  []int         // permute: axis i of the result is axis Perm[i] of the operand
 	Start domain.Extent // slice: how many elements of the axis are left out before the first one, 0 or more
@@ -129,3 +134,6 @@ func (a Attr) String() string {
 	}
 	return a.Name + "=" + value
 }
+
+// Results lists what an operation makes.
+func (o *Op) Results() []*Tensor { return append([]*Tensor{o.Out}, o.More...) }

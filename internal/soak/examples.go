@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
@@ -215,6 +216,12 @@ func opOf(op *model.Op) Op {
 		var constant string
 		if o.Fn, constant = domain.SplitFn(op.Fn); constant != "" {
 			o.Attrs = append(o.Attrs, Attr{Name: "by", Value: constant})
+		}
+	}
+	if a, attends := domain.AttentionOf(op.Fn); attends {
+		for _, attribute := range a.Attributes() {
+			name, value, _ := strings.Cut(attribute, "=")
+			o.Attrs = append(o.Attrs, Attr{Name: name, Value: value})
 		}
 	}
 	switch op.Kind {

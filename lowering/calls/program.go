@@ -20,19 +20,20 @@ type Program struct {
 	Streams int    // compute streams that it uses; 0: none
 	Graph   bool   // the body is captured as a CUDA graph, and replayed
 
-	Params    []*Param
-	Constants []*Constant
-	Meshes    []*Mesh // the first one is the world
-	Guards    []*Guard
-	Teams     []*Team
-	Arguments []*Argument // inputs, then outputs, as the caller passes them
-	Buffers   []*Buffer
-	Shapes    []*Shape
-	Kernels   []*Kernel
-	Events    []*Events
-	Shares    []*Share
-	Labels    []*Label
-	Body      []Stmt
+	Params     []*Param
+	Constants  []*Constant
+	Meshes     []*Mesh // the first one is the world
+	Guards     []*Guard
+	Teams      []*Team
+	Arguments  []*Argument // inputs, then outputs, as the caller passes them
+	Buffers    []*Buffer
+	Shapes     []*Shape
+	Attentions []*Attention
+	Kernels    []*Kernel
+	Events     []*Events
+	Shares     []*Share
+	Labels     []*Label
+	Body       []Stmt
 }
 
 // What an operand of a kernel has one element for.
@@ -113,6 +114,21 @@ type (
 		Bias, Addend, Fp32Result  bool
 		Type                      domain.DType
 		Label                     string
+	}
+	// Attention is one attention, or the gradient of one, with its plan and the memory that it works in. The first row
+	// of queries stands at key Start, that of the next rank along an axis of a Mesh so many rows later.
+	Attention struct {
+		Name, Plan, Workspace                                 string
+		Layout, Gradients                                     string // constants of where operands, and gradients, lie; the latter empty: none
+		Fn                                                    string `text:"quoted"` // as domain.AttentionOf reads it
+		Batch, QueryHeads, KeyHeads, QueryRows, KeyRows, Size expr.Expr
+		Start                                                 expr.Expr
+		Mesh                                                  string // empty: Start is that of all ranks
+		Axis                                                  int64
+		Q, K, V, O                                            []expr.Expr // elements between batches, heads and rows
+		GradQ, GradK, GradV, GradO                            []expr.Expr
+		Type                                                  domain.DType
+		Label                                                 string
 	}
 	// Kernel is a kernel of the program's own: one row of its result is Body of a row of its operands.
 	// All values are fp32 on the way. Without Columns, operands are runs of as many elements, and all

@@ -171,6 +171,15 @@ type (
 		Workspace    expr.Expr // index of the compute stream whose workspace it has; nil: the caller's
 		On           Stream
 	}
+	// Attend is one attention: it writes O and, where they are given, the logarithms of the sums of rows. With
+	// GradO it writes the gradients of Q, K and V instead.
+	Attend struct {
+		Info
+		Attention                  string // of which it has the plan
+		Q, K, V, O, Logs           Pointer
+		GradO, GradQ, GradK, GradV Pointer
+		On                         Stream
+	}
 	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). Kernel positions, without
 	// operands, counts from First on. Without Fn it launches one of the program's own, which knows its types:
 	// In then begins with the other results, if there are any.
@@ -272,6 +281,6 @@ type (
 // statements has one of each kind.
 var statements = []Stmt{
 	(*EventRecord)(nil), (*StreamWait)(nil), (*FlagWrite)(nil), (*FlagWait)(nil), (*MemOpBatch)(nil), (*Memcpy)(nil), (*Transfer)(nil),
-	(*NcclCall)(nil), (*NcclGroup)(nil), (*Gemm)(nil), (*Launch)(nil), (*Delay)(nil), (*PeerSum)(nil), (*PeerPart)(nil), (*For)(nil),
+	(*NcclCall)(nil), (*NcclGroup)(nil), (*Gemm)(nil), (*Attend)(nil), (*Launch)(nil), (*Delay)(nil), (*PeerSum)(nil), (*PeerPart)(nil), (*For)(nil),
 	(*If)(nil), (*Declare)(nil), (*Let)(nil), (*DeclareStream)(nil), (*BeginCall)(nil),
 }

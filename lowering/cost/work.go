@@ -2,6 +2,7 @@ package cost
 
 import (
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // bytesOf is the size of a tensor on one rank.
@@ -24,6 +25,8 @@ func (m *Machine) workOf(s hostir.Stmt) work {
 			p.extra += bytesOf(s.Bias)
 		}
 		return m.gemmWork(p)
+	case *hostir.Attention:
+		return m.attentionWork(s)
 	}
 	bytes := int64(0)
 	for _, t := range hostir.Mentions(s) {
@@ -34,6 +37,34 @@ func (m *Machine) workOf(s hostir.Stmt) work {
 		if folds := float64(r.In.Axes[r.Axis].LocalSize()) * m.Device.Fold; folds > w.alone {
 			w.hbm, w.alone = w.hbm*w.alone/folds, folds
 		}
+	}
+	return w
+}
+
+// attentionRate is how fast an attention multiplies, as a part of what GEMMs sustain.
+const attentionRate = 0.6
+
+// attentionWork is an attention, of two products for each key that a query sees, or its gradient, of five.
+func (m *Machine) attentionWork(s *hostir.Attention) work {
+	shape := s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
+	a, _ := domain.AttentionOf(s.Fn)
+	seen := int64(0)
+	for i := range shape.QueryRows {
+		first, last := a.Seen(shape.Start+i, shape.KeyRows)
+		seen += last - first
+	}
+	products := 2.0
+	if s.IsGrad() {
+		products = 5
+	}
+	flops := 2 * products * float64(shape.Blocks*shape.Batch*shape.QueryHeads*seen*shape.Size)
+	bytes := int64(0)
+	for _, t := range hostir.Mentions(s) {
+		bytes += bytesOf(t)
+	}
+	w := m.bytesWork(float64(bytes))
+	if alone := flops / (attentionRate * m.GEMM[s.Queries().DType].Sustained) / 1e6; alone > w.alone {
+		w.hbm, w.alone = w.hbm*w.alone/alone, alone
 	}
 	return w
 }

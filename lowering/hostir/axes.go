@@ -37,6 +37,8 @@ func AxisMap(s Stmt) [][]int {
 			rows[i] = besides(s.In[i], s.Out, r)
 		}
 		return rows
+	case *Attention:
+		return attentionAxes(s)
 	case *Broadcast:
 		return [][]int{skipping(s.In, s.Out, s.Axis)}
 	case *Permute:

@@ -19,7 +19,9 @@ func Communications(p *Program) func(s Stmt) string {
 	}
 	made := map[string]bool{}
 	for _, op := range p.Reference {
-		made[op.Out] = true
+		for _, name := range op.Results() {
+			made[name] = true
+		}
 	}
 	return func(s Stmt) string {
 		t := moved(s)

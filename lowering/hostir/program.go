@@ -60,11 +60,15 @@ func (p *Program) Given(c schedule.Choice) bool {
 	return p.Auto == nil || slices.Contains(p.Auto.Given, c.Path())
 }
 
+// Results lists what an operation makes.
+func (o RefOp) Results() []string { return append([]string{o.Out}, o.More...) }
+
 // RefOp is one operation of the model. Names are those of the model's tensors.
 type RefOp struct {
 	Kind  string // as specs spell it: "matmul", "unary", ...
-	Fn    string // of a unary, binary or reduce operation
+	Fn    string // of a unary, binary or reduce operation, or an attention
 	Out   string
+	More  []string // further results
 	In    []string
 	Axis  int             // reduce, broadcast, slice, concat: the logical axis
 	Perm  []int           // permute

@@ -31,7 +31,7 @@ func Declared(p *Program, s Stmt, t *Tensor) *Tensor { return named(p, operation
 // InSpec reports whether a tensor is one of the spec, which its author knows by its name.
 func InSpec(p *Program, t *Tensor) bool {
 	return t.Role == Input || t.Role == Output ||
-		slices.ContainsFunc(p.Reference, func(op RefOp) bool { return op.Out == t.Name })
+		slices.ContainsFunc(p.Reference, func(op RefOp) bool { return slices.Contains(op.Results(), t.Name) })
 }
 
 // operationOf is the operation of the spec that a statement comes from, by its position; nil where no

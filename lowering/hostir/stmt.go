@@ -256,5 +256,5 @@ var statements = []Stmt{
 	(*Select)(nil), (*Set)(nil), (*Matmul)(nil), (*Linear)(nil), (*Broadcast)(nil), (*Permute)(nil), (*Reshape)(nil), (*Slice)(nil),
 	(*Concat)(nil), (*Positions)(nil), (*Unary)(nil), (*Binary)(nil), (*Cast)(nil), (*Reduce)(nil), (*Communication)(nil),
 	(*P2PCommunication)(nil), (*PeerReadSum)(nil), (*StartCoalescing)(nil), (*EndCoalescing)(nil), (*Wait)(nil),
-	(*ShareMemHandles)(nil), (*Fused)(nil),
+	(*ShareMemHandles)(nil), (*Fused)(nil), (*Attention)(nil),
 }

@@ -97,6 +97,16 @@ func SubstituteDefs(s Stmt, f func(*Tensor) *Tensor) {
 	}
 }
 
+// ReplaceDef gives a statement another result in the place of one.
+func ReplaceDef(s Stmt, t, by *Tensor) {
+	SubstituteDefs(s, func(def *Tensor) *Tensor {
+		if def == t {
+			return by
+		}
+		return def
+	})
+}
+
 // MakesView reports whether a statement can make its result a view of its operand, and then
 // only names memory.
 func MakesView(s Stmt) bool {
@@ -108,9 +118,9 @@ func MakesView(s Stmt) bool {
 	}
 }
 
-// Result is the tensor that a compute statement or a Communication writes, or nil.
+// Result is the tensor that a compute statement or a Communication writes, the first of several, or nil.
 func Result(s Stmt) *Tensor {
-	if defs := Defs(s); len(defs) == 1 {
+	if defs := Defs(s); len(defs) > 0 {
 		return defs[0]
 	}
 	return nil

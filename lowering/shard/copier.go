@@ -55,7 +55,7 @@ func alongside(s hostir.Stmt, k int) []domain.Axis {
 func (c *copier) after(list []hostir.Stmt, s hostir.Stmt, layout []int) []hostir.Stmt {
 	out := hostir.Result(s)
 	t := c.like(out, "_moved", layout)
-	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return t })
+	hostir.ReplaceDef(s, out, t)
 	return append(list, &hostir.Set{Info: hostir.InfoFrom(s, "back to the order of "+out.Name), Out: out, In: t})
 }
 

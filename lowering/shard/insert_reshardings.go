@@ -24,9 +24,26 @@ func InsertReshardings(p *hostir.Program) error {
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
 		body = append(body, r.statement(s)...)
+		body = append(body, r.further(s)...)
 	}
 	p.Body = body
 	return nil
+}
+
+// further moves results behind the first one that are declared on other ranks than it.
+func (r *resharder) further(s hostir.Stmt) []hostir.Stmt {
+	var list []hostir.Stmt
+	for i, row := range hostir.FurtherMaps(s) {
+		first, t := hostir.Result(s), hostir.Defs(s)[i+1]
+		axes := follow(operand{i, t, row}, first)
+		if slices.EqualFunc(axes, t.Axes, same) && SameMesh(t, first) {
+			continue
+		}
+		local := r.local(t, axes, first.Mesh)
+		hostir.ReplaceDef(s, t, local)
+		list = append(list, &hostir.Set{Info: moveInfo(s), Out: t, In: local})
+	}
+	return list
 }
 
 type resharder struct {
@@ -90,9 +107,11 @@ func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 }
 
 // newSplits lists the axes of a result that are split over ranks and that a Reshape makes from axes
-// that are not, or a Slice or a Concat from parts of axes.
+// that are not, a Slice or a Concat from parts of axes, or an Attention from all of an axis.
 func newSplits(s hostir.Stmt) []int {
-	if _, reshapes := s.(*hostir.Reshape); !reshapes && hostir.Ranges(s) == nil {
+	switch s.(type) {
+	case *hostir.Reshape, *hostir.Slice, *hostir.Concat, *hostir.Attention:
+	default:
 		return nil
 	}
 	var axes []int
@@ -112,7 +131,7 @@ func (r *resharder) spread(s hostir.Stmt) []hostir.Stmt {
 		axes[j].Kind, axes[j].Mesh = domain.Serial, ""
 	}
 	local := r.local(out, axes, out.Mesh)
-	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return local })
+	hostir.ReplaceDef(s, out, local)
 	return append(r.statement(s), &hostir.Set{Info: moveInfo(s), Out: out, In: local})
 }
 
@@ -166,7 +185,7 @@ func movable(s hostir.Stmt, o operand) bool {
 func (r *resharder) after(s hostir.Stmt, o operand) []hostir.Stmt {
 	out := hostir.Result(s)
 	made := r.local(out, local(s, o), o.tensor.Mesh)
-	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return made })
+	hostir.ReplaceDef(s, out, made)
 	return []hostir.Stmt{s, &hostir.Set{Info: moveInfo(s), Out: out, In: made}}
 }
 

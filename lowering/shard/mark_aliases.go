@@ -21,6 +21,7 @@ func MarkAliases(p *hostir.Program) error {
 	if hostir.Allocates(p) {
 		return nil
 	}
+	layOutHeads(p.Body)
 	for _, s := range p.Body {
 		switch s := s.(type) {
 		case *hostir.Reshape:
@@ -36,13 +37,38 @@ func MarkAliases(p *hostir.Program) error {
 				s.Out.Layout = slices.Clone(s.In.Layout)
 			}
 		case *hostir.Permute:
-			if mark(s.In, s.Out) {
+			if mark(s.In, s.Out) && !slices.Equal(carried(s), logicalOrder(s.Out)) {
 				s.Out.Layout = carried(s)
 			}
 		}
 	}
 	wholeSlices(p.Body)
 	return nil
+}
+
+// layOutHeads lays out the results of an Attention as the Permute that alone reads them has them, so that what
+// that gives is in its logical order.
+func layOutHeads(body []hostir.Stmt) {
+	readers := map[*hostir.Tensor][]hostir.Stmt{}
+	for _, s := range body {
+		for _, t := range hostir.Uses(s) {
+			readers[t] = append(readers[t], s)
+		}
+	}
+	for _, s := range body {
+		a, attends := s.(*hostir.Attention)
+		for _, t := range hostir.Defs(s) {
+			if !attends || t == a.Logs() || t.Role != hostir.Temp || len(readers[t]) != 1 {
+				continue
+			}
+			live := hostir.Live(t)
+			p, permutes := readers[t][0].(*hostir.Permute)
+			if !permutes || len(live) != len(t.Axes) || p.Perm[len(live)-1] != len(live)-1 {
+				continue // rows of a head stay in one run
+			}
+			t.Layout = slices.Clone(p.Perm)
+		}
+	}
 }
 
 // mark makes out a view if it is the program's own.

@@ -76,8 +76,10 @@ func newPropagation(p *hostir.Program) *propagation {
 				pr.readers[t] = append(pr.readers[t], i)
 			}
 		}
-		if isOpen(out) && out.Mesh == nil {
-			out.Mesh = hostir.Uses(s)[0].Mesh
+		for _, t := range hostir.Defs(s) {
+			if isOpen(t) && t.Mesh == nil {
+				t.Mesh = hostir.Uses(s)[0].Mesh
+			}
 		}
 	}
 	for _, s := range slices.Backward(p.Body) {
@@ -117,7 +119,13 @@ func places(a domain.Axis) bool { return a.Kind == domain.Device || a.Kind == do
 // forward gives an open result the kinds on which its operands agree.
 func (pr *propagation) forward(s hostir.Stmt) {
 	out, rows := hostir.Result(s), hostir.AxisMap(s)
-	if out == nil || rows == nil || !isOpen(out) {
+	if out == nil || rows == nil {
+		return
+	}
+	for j := range out.Axes {
+		pr.alongside(s, j)
+	}
+	if !isOpen(out) {
 		return
 	}
 	for j := range out.Axes {
@@ -194,14 +202,30 @@ func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 		pr.forwards.add(reader)
 	}
 	pr.ask(s, w.axis)
+	pr.alongside(s, w.axis)
+}
+
+// alongside gives open results behind the first one what that has on an axis.
+func (pr *propagation) alongside(s hostir.Stmt, axis int) {
+	for i, row := range hostir.FurtherMaps(s) {
+		t, kind := hostir.Defs(s)[i+1], hostir.Result(s).Axes[axis]
+		at := slices.Index(row, axis)
+		if at < 0 || !isOpen(t) || t.Axes[at].Kind != domain.Serial || !places(kind) || t.Axes[at].Extent.Size != kind.Extent.Size || has(t, kind) {
+			continue
+		}
+		t.Axes[at].Kind, t.Axes[at].Mesh = kind.Kind, kind.Mesh
+		for _, reader := range pr.readers[t] {
+			pr.forwards.add(reader)
+		}
+	}
 }
 
 // runsAlong reports whether a pipeline of s can run along an axis of its result.
 func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 	rows := hostir.AxisMap(s)
 	switch s.(type) {
-	case *hostir.Positions:
-		return false // they are few: what reads them takes its slices
+	case *hostir.Positions, *hostir.Attention:
+		return false // they are few: what reads them takes its slices; and an attention takes all at once
 	case *hostir.Matmul, *hostir.Linear, *hostir.Slice, *hostir.Concat:
 		if slices.Index(rows[0], axis) < 0 {
 			return false // along the columns, or along what parts are taken from

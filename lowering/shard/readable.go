@@ -59,6 +59,11 @@ func readable(s hostir.Stmt, k int) bool {
 	switch s := s.(type) {
 	case *hostir.Broadcast:
 		return inOrder(t, live)
+	case *hostir.Attention:
+		if t == s.Logs() {
+			return inOrder(t, live)
+		}
+		return !hasInside(t, live[len(live)-1])
 	case *hostir.Matmul:
 		batches = leading(s.B, live)
 	case *hostir.Linear:

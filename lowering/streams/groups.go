@@ -138,7 +138,9 @@ func (g *group) takes(st step) bool {
 func (g *group) add(st step) {
 	g.steps = append(g.steps, st)
 	g.orders[st.order()] = true
-	g.makes[hostir.Result(st.stmt)] = true
+	for _, t := range hostir.Defs(st.stmt) {
+		g.makes[t] = true
+	}
 	if st.kind == sumAlongRing || st.kind == toRankAtDistance {
 		g.sums[hostir.Uses(st.stmt)[0]] = st.kind
 	}
@@ -212,7 +214,9 @@ func (g *grouping) add(st step) {
 	}
 	for _, one := range added {
 		into.add(one)
-		g.made[hostir.Result(one.stmt)] = into
+		for _, t := range hostir.Defs(one.stmt) {
+			g.made[t] = into
+		}
 	}
 }
 

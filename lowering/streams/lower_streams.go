@@ -46,7 +46,9 @@ func LowerStreams(p *hostir.Program) error {
 func modelNames(p *hostir.Program) map[string]bool {
 	names := make(map[string]bool, len(p.Reference))
 	for _, op := range p.Reference {
-		names[op.Out] = true
+		for _, name := range op.Results() {
+			names[name] = true
+		}
 	}
 	return names
 }
@@ -88,20 +90,18 @@ func (l *streamLowering) lower(g *group) {
 		g.cut = l.chunk(g)
 	}
 	for _, st := range g.steps {
-		out := hostir.Result(st.stmt)
-		if out == nil {
-			continue
+		for _, out := range hostir.Defs(st.stmt) {
+			if out.Role == hostir.View && g.pipelined() && !g.keepsView(st) {
+				out.Role = hostir.Temp // its slices are made one by one, in a buffer
+			}
+			if out.Role == hostir.View {
+				continue
+			}
+			if !l.results[out.Name] && !l.program.Choices.Exchanges() {
+				l.start(st.stmt)
+			}
+			l.emit(&hostir.Allocate{Info: hostir.InfoFrom(st.stmt, ""), Tensor: out})
 		}
-		if out.Role == hostir.View && g.pipelined() && !g.keepsView(st) {
-			out.Role = hostir.Temp // its slices are made one by one, in a buffer
-		}
-		if out.Role == hostir.View {
-			continue
-		}
-		if !l.results[out.Name] && !l.program.Choices.Exchanges() {
-			l.start(st.stmt)
-		}
-		l.emit(&hostir.Allocate{Info: hostir.InfoFrom(st.stmt, ""), Tensor: out})
 	}
 	if !g.pipelined() {
 		l.emit(g.steps[0].stmt)

@@ -79,6 +79,8 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	switch s := s.(type) {
 	case *hostir.Positions:
 		return once
+	case *hostir.Attention:
+		return l.complain(s, "declare it without one, and stream it with set", "%s has a Stream axis, and an attention is done at once", hostir.Called(l.program, s, out))
 	case *hostir.Reshape:
 		if shard.SlicedAlong(s) == shard.NoAxis {
 			return once // it makes the axis; what comes after runs along it

@@ -44,9 +44,16 @@ func run[N number](p *model.Pipeline, inputs map[string]*Array, round func(*Arra
 		for i, t := range op.In {
 			in[i] = values[t.Name]
 		}
-		out := evaluate[N](op, in)
-		round(out, op.Out.DType)
-		values[op.Out.Name] = out
+		var results []*Array
+		if a, attends := domain.AttentionOf(op.Fn); attends {
+			results = attention(a, op, in)
+		} else {
+			results = []*Array{evaluate[N](op, in)}
+		}
+		for i, t := range op.Results() {
+			round(results[i], t.DType)
+			values[t.Name] = results[i]
+		}
 	}
 	return values, nil
 }

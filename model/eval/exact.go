@@ -35,7 +35,7 @@ func Tolerances(p *model.Pipeline) map[*model.Tensor]float64 {
 		eps = max(eps, epsilon(t.DType))
 	}
 	for _, op := range p.Ops {
-		if isProduct(op) && eps == epsilon(domain.FP32) {
+		if eps == epsilon(domain.FP32) {
 			terms = max(terms, summed(op))
 		}
 	}
@@ -58,10 +58,18 @@ func roundings(p *model.Pipeline, eps float64) map[*model.Tensor]int {
 		if epsilon(op.Out.DType) == eps && !moves(op) {
 			n++
 		}
-		count[op.Out] = n
+		if op.Kind == model.OpAttention || op.Kind == model.OpAttentionGrad {
+			n += attentionRoundings
+		}
+		for _, out := range op.Results() {
+			count[out] = n
+		}
 	}
 	return count
 }
+
+// attentionRoundings is how often an attention rounds inside: probabilities, and their gradients.
+const attentionRoundings = 2
 
 // moves reports whether an operation only moves elements.
 func moves(op *model.Op) bool {
@@ -138,6 +146,8 @@ func keepsIntegers(op *model.Op) bool {
 		return op.Fn != "div" && op.Fn != "masked"
 	case model.OpReduce:
 		return op.Fn != "prod"
+	case model.OpAttention, model.OpAttentionGrad:
+		return false
 	case model.OpPositions:
 		return false // as many as there are elements
 	default:
@@ -166,8 +176,18 @@ func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 
 func isProduct(op *model.Op) bool { return op.Kind == model.OpMatmul || op.Kind == model.OpLinear }
 
-// summed is the number of terms in each sum of a product.
+// summed is the number of terms in each sum of a product, or the larger one of both in an attention.
 func summed(op *model.Op) int64 {
+	switch {
+	case op.Kind == model.OpAttention:
+		keys := domain.Shape(op.In[1].Axes)
+		return max(keys[len(keys)-1], keys[len(keys)-2])
+	case op.Kind == model.OpAttentionGrad:
+		keys := domain.Shape(op.In[2].Axes)
+		return max(keys[len(keys)-1], keys[len(keys)-2])
+	case !isProduct(op):
+		return 1
+	}
 	shape := domain.Shape(op.In[0].Axes)
 	return shape[len(shape)-1]
 }

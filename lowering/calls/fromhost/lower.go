@@ -174,6 +174,8 @@ func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
 		return b.reduce(s)
 	case *hostir.Fused:
 		return b.fused(s)
+	case *hostir.Attention:
+		return b.attention(s)
 	case *hostir.Matmul:
 		return b.matmul(s)
 	case *hostir.Linear:

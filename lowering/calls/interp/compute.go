@@ -18,6 +18,9 @@ func (r *rank) compute(s calls.Stmt) error {
 	case *calls.Gemm:
 		on = s.On
 		run, err = r.gemm(s)
+	case *calls.Attend:
+		on = s.On
+		run, err = r.attend(s)
 	case *calls.Launch:
 		on = s.On
 		run, err = r.launch(s)

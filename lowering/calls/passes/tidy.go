@@ -82,6 +82,9 @@ func dropUnused(p *calls.Program) {
 	for _, d := range p.Shapes {
 		used[d.Label] = true
 	}
+	for _, d := range p.Attentions {
+		used[d.Label] = true
+	}
 	p.Buffers = slices.DeleteFunc(p.Buffers, func(d *calls.Buffer) bool { return !used[d.Name] && !d.Workspace })
 	for _, d := range p.Buffers {
 		used[d.Guard] = true

@@ -64,7 +64,7 @@ func (v *verifier) report(pos diag.Pos, message string) {
 // names checks that what statements name is declared.
 func (v *verifier) names() {
 	known := map[string]map[string]bool{}
-	for _, kind := range []string{"event", "share", "team", "guard", "mesh", "label", "shape"} {
+	for _, kind := range []string{"event", "share", "team", "guard", "mesh", "label", "shape", "attention"} {
 		known[kind] = map[string]bool{}
 	}
 	for _, d := range v.program.Declarations() {

@@ -127,15 +127,15 @@ func (r *rank) compute(s hostir.Stmt) error {
 		r.views[out], r.aliases[out] = v, true
 		return err
 	}
-	v, err := r.view(s, out)
+	results, err := r.results(s)
 	if err != nil {
 		return err
 	}
-	k, err := r.kernel(s, v, in)
+	k, err := r.kernel(s, results, in)
 	if err != nil {
 		return r.fail(s, "%v", err)
 	}
-	r.machine.notes[r.issue(r.current, s, k)].touches = r.touches(s, in, v)
+	r.machine.notes[r.issue(r.current, s, k)].touches = r.touches(s, in, results...)
 	return nil
 }
 

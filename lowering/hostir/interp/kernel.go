@@ -41,7 +41,11 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 }
 
 // kernel is the work of a statement, some of which depends on the rank.
-func (r *rank) kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
+func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) {
+	if a, ok := s.(*hostir.Attention); ok {
+		return attention(a, a.Shape(false, r.coordinate), results, in), nil
+	}
+	out := results[0]
 	p, ok := s.(*hostir.Positions)
 	if !ok {
 		return kernel(s, out, in)

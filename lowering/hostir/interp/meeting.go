@@ -17,7 +17,8 @@ type part struct {
 	team []int  // world ranks; sender and receiver for a point-to-point pair
 	in   []*view
 	out  *view
-	root int64 // team rank; -1 where there is none
+	more []*view // results behind the first one
+	root int64   // team rank; -1 where there is none
 	// touches is what the rank does to its own buffers.
 	touches []touch
 }

@@ -43,6 +43,16 @@ func crossed(s hostir.Stmt) map[string]bool {
 			along[partedOver(a)] = true
 		}
 	}
+	for i, row := range hostir.FurtherMaps(s) {
+		for axis, a := range hostir.Defs(s)[i+1].Axes {
+			if j := row[axis]; j == hostir.Unmapped || partedOver(a) != partedOver(out.Axes[j]) {
+				along[partedOver(a)] = true
+			}
+			if j := row[axis]; j != hostir.Unmapped && partedOver(a) != partedOver(out.Axes[j]) {
+				along[partedOver(out.Axes[j])] = true
+			}
+		}
+	}
 	delete(along, "") // what all ranks have
 	return along
 }
@@ -68,12 +78,12 @@ func (r *rank) together(s hostir.Stmt) error {
 	if out.Role == hostir.View && out.Of == nil && r.views[out] == nil && r.holds(out) {
 		r.views[out] = r.newBuffer(out)
 	}
-	v, err := r.view(s, out)
+	results, err := r.results(s)
 	if err != nil {
 		return err
 	}
 	begin := r.issue(r.current, s, nil)
-	m := r.join(&part{rank: r, stmt: s, key: "all of " + fmt.Sprint(team), team: team, in: in, out: v, root: -1}, r.current)
+	m := r.join(&part{rank: r, stmt: s, key: "all of " + fmt.Sprint(team), team: team, in: in, out: results[0], more: results[1:], root: -1}, r.current)
 	m.task.Follow(begin)
 	r.issue(r.current, s, nil, m.task)
 	return nil
@@ -117,9 +127,11 @@ func reshard(s hostir.Stmt, parts []*part) error {
 			}
 		}
 	}
-	out := hostir.Result(s)
-	result := wholeView(out)
-	run, err := kernel(s, result, whole)
+	var results []*view
+	for _, t := range hostir.Defs(s) {
+		results = append(results, wholeView(t))
+	}
+	run, err := wholeKernel(s, results, whole)
 	if err != nil {
 		return parts[0].rank.fail(s, "%v", err)
 	}
@@ -127,13 +139,24 @@ func reshard(s hostir.Stmt, parts []*part) error {
 		return err
 	}
 	for _, p := range parts {
-		if p.out != nil {
-			window := share(result, out, p.rank.number)
-			walk(window.Size, [][]int64{window.Stride, p.out.Stride}, []int64{window.Offset, p.out.Offset},
-				func(at []int64) { p.out.data[at[1]] = window.data[at[0]] })
+		for i, to := range append([]*view{p.out}, p.more...) {
+			if to == nil {
+				continue
+			}
+			window := share(results[i], hostir.Defs(s)[i], p.rank.number)
+			walk(window.Size, [][]int64{window.Stride, to.Stride}, []int64{window.Offset, to.Offset},
+				func(at []int64) { to.data[at[1]] = window.data[at[0]] })
 		}
 	}
 	return nil
+}
+
+// wholeKernel is the work of a statement on whole tensors.
+func wholeKernel(s hostir.Stmt, results, in []*view) (func() error, error) {
+	if a, ok := s.(*hostir.Attention); ok {
+		return attention(a, a.Shape(true, nil), results, in), nil
+	}
+	return kernel(s, results[0], in)
 }
 
 // wholeView is a buffer for all ranks' elements of t.

@@ -132,10 +132,13 @@ var withAxis = []string{"reduce", "broadcast", "slice", "concat"}
 
 func (p *parser) referenceLine() {
 	op := hostir.RefOp{Out: p.Name("a tensor")}
+	for p.Err == nil && p.Accept(",") {
+		op.More = append(op.More, p.Name("a tensor"))
+	}
 	p.Expect("=")
 	op.Kind = p.Name("an operation")
 	p.Expect("(")
-	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" {
+	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" || strings.HasPrefix(op.Kind, "attention") {
 		op.Fn = p.functionName()
 		p.Expect(",")
 	}

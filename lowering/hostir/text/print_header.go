@@ -81,7 +81,7 @@ func formatRefOp(op hostir.RefOp) string {
 	case "permute":
 		args = append(args, "perm "+Numbers(op.Perm))
 	}
-	line := fmt.Sprintf("%s = %s, shape %s, %s", op.Out, call(op.Kind, args...), Numbers(op.Shape), op.DType)
+	line := fmt.Sprintf("%s = %s, shape %s, %s", strings.Join(op.Results(), ", "), call(op.Kind, args...), Numbers(op.Shape), op.DType)
 	if op.Whole != "" {
 		line += ", of " + strconv.Quote(op.Whole)
 	}

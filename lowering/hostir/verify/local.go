@@ -18,7 +18,7 @@ func stretches(s hostir.Stmt, a, b domain.Axis) bool {
 		return false
 	}
 	switch s.(type) {
-	case *hostir.Binary, *hostir.Fused, *hostir.Matmul, *hostir.Linear:
+	case *hostir.Binary, *hostir.Fused, *hostir.Matmul, *hostir.Linear, *hostir.Attention:
 		return true
 	default:
 		return b.Extent.Size == 1
@@ -45,8 +45,15 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	}
 	out, ranges := hostir.Result(s), hostir.Ranges(s)
 	fused, _ := s.(*hostir.Fused)
+	attention, attends := s.(*hostir.Attention)
 	for _, j := range hostir.Live(out) {
 		if out.Axes[j].Extent.Size == 1 || fused != nil && fused.Counts(j) && out.Axes[j].Kind == domain.Serial {
+			continue
+		}
+		if attends && slices.Contains(attention.OwnAxes(), j) {
+			if v.lowered && hostir.SplitOver(out.Axes[j]) != "" {
+				v.breach(s.Meta().Pos, "local", "axis %d of %s is split over ranks, and an attention needs all of it", j, out.Name)
+			}
 			continue
 		}
 		if len(ranges) > 0 && ranges[0].OutAxis == j {

@@ -33,6 +33,10 @@ func (v *verifier) operation(s hostir.Stmt) {
 		if !v.ranges(s) {
 			return
 		}
+	case *hostir.Attention:
+		if !v.attention(s) {
+			return
+		}
 	case *hostir.Reduce:
 		if s.Axis >= len(s.In.Axes) || s.In.Axes[s.Axis].Kind == domain.Reduction {
 			v.breach(s.Pos, "shape", "%s has no axis %d to reduce", s.In.Name, s.Axis)
@@ -191,7 +195,7 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 	}
 	accumulates := false
 	switch s.(type) {
-	case *hostir.Cast, *hostir.Fused:
+	case *hostir.Cast, *hostir.Fused, *hostir.Attention:
 		return
 	case *hostir.Matmul, *hostir.Linear, *hostir.Reduce:
 		accumulates = out.DType == domain.FP32

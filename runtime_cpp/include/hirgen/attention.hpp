@@ -36,6 +36,12 @@ struct AttentionShape {
   bool operator==(const AttentionShape&) const = default;
 };
 
+/// The same for the rows that stand so many times as many rows further on: those of another rank.
+constexpr AttentionShape behind(AttentionShape shape, int64_t times) {
+  shape.query_start += times * shape.query_rows;
+  return shape;
+}
+
 constexpr int64_t kMostHeadSize = 256;
 
 /// The shape in words: "O[1, 32, 4096, 128] of K[1, 8, 4096, 128], causal, bf16".

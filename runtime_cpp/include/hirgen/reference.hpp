@@ -11,6 +11,18 @@
 
 namespace hirgen {
 
+/// Which keys a query sees, and by what its products with them are multiplied; see attention.hpp.
+struct AttentionKind {
+  bool causal = false;
+  int64_t window = 0;
+  float scale = 1;
+};
+
+/// The results of an attention's gradient.
+struct GradNames {
+  const char *q, *k, *v;
+};
+
 /// Evaluates the model. Tensors are named; shapes are logical (all ranks' shards).
 class Reference {
  public:
@@ -32,6 +44,12 @@ class Reference {
   virtual void concat(const char* out, const std::vector<const char*>& in, int axis) = 0;
   /// 0, 1, ... up to `extent`.
   virtual void positions(const char* out, int64_t extent) = 0;
+  /// `logs`, of the sums of exponentials, may be null.
+  virtual void attention(const char* out, const char* logs, const AttentionKind& kind,
+                         const char* q, const char* k, const char* v, DType dtype) = 0;
+  virtual void attention_grad(const GradNames& out, const AttentionKind& kind, const char* grad_o,
+                              const char* q, const char* k, const char* v, const char* o,
+                              const char* logs, DType dtype) = 0;
   virtual void cast(const char* out, const char* in, DType dtype) = 0;
   virtual void unary(const char* out, const char* fn, const char* in, DType dtype) = 0;
   virtual void binary(const char* out, const char* fn, const char* a, const char* b,

@@ -46,6 +46,11 @@ class DeviceReference final : public Reference {
   void slice(const char* out, const char* in, int axis, int64_t start, int64_t extent) override;
   void concat(const char* out, const std::vector<const char*>& in, int axis) override;
   void positions(const char* out, int64_t extent) override;
+  void attention(const char* out, const char* logs, const AttentionKind& kind, const char* q,
+                 const char* k, const char* v, DType dtype) override;
+  void attention_grad(const GradNames& out, const AttentionKind& kind, const char* grad_o,
+                      const char* q, const char* k, const char* v, const char* o, const char* logs,
+                      DType dtype) override;
   void cast(const char* out, const char* in, DType dtype) override;
   void unary(const char* out, const char* fn, const char* in, DType dtype) override;
   void binary(const char* out, const char* fn, const char* a, const char* b, DType dtype) override;

@@ -1,0 +1,144 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/extents"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// attention calls one attention, or its gradient, for all batches that one stride leads through in each operand;
+// other batches are calls of their own.
+func (b *builder) attention(s *hostir.Attention) ([]calls.Stmt, error) {
+	buffers, err := b.operandBuffers(s, append(slices.Clone(s.In), hostir.Defs(s)...)...)
+	if err != nil {
+		return nil, err
+	}
+	a := attended{builder: b, stmt: s, buffers: buffers, batches: batchesOfHeads(s, buffers)}
+	if err := a.readable(); err != nil {
+		return nil, err
+	}
+	return a.calls(a.declare()), nil
+}
+
+// attended is an attention with its memory: operands, then results.
+type attended struct {
+	*builder
+	stmt    *hostir.Attention
+	buffers []*buffer
+	batches walk
+}
+
+// batchesOfHeads is the walk over the batches of all operands and results.
+func batchesOfHeads(s *hostir.Attention, buffers []*buffer) walk {
+	w := walk{strides: make([][]extents.Quantity, len(buffers))}
+	keys := buffers[slices.Index(s.In, s.Keys())].dims
+	n := len(keys) - 3
+	for i := range n {
+		w.extents = append(w.extents, keys[i].extent)
+		for j, u := range buffers {
+			w.strides[j] = append(w.strides[j], u.dims[len(u.dims)-heads(s, u.tensor)-n+i].stride)
+		}
+	}
+	return w.joined()
+}
+
+// heads is how many axes a tensor has from heads on.
+func heads(s *hostir.Attention, t *hostir.Tensor) int {
+	if t == s.Logs() {
+		return 2
+	}
+	return 3
+}
+
+// readable refuses rows with gaps, logarithms that are no run of memory, and blocks of rows that are not one a rank.
+func (a *attended) readable() error {
+	s := a.stmt
+	if at := s.Blocks(); at != hostir.Unmapped && s.Queries().Axes[at].LocalSize() > 1 {
+		return errorAt(s.Pos, "axis %d of %s counts blocks of rows, and a rank has all of them: split it over ranks", at, hostir.Called(a.program, s, s.Queries()))
+	}
+	for _, u := range a.buffers {
+		size := last(u.dims)
+		fits := size.extent.IsOne() || size.stride.IsOne()
+		if u.tensor == s.Logs() {
+			fits = rowMajor(u.dims)
+		}
+		if !fits {
+			return a.notContiguous(s, u.tensor, "an attention")
+		}
+	}
+	return nil
+}
+
+// declare declares the attention with its plan.
+func (a *attended) declare() *calls.Attention {
+	s, b := a.stmt, a.builder
+	name := s.Out[0].Name
+	q, k := a.of(s.Queries()).dims, a.of(s.Keys()).dims
+	shape := s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
+	d := &calls.Attention{
+		Name: b.names.Constant(name + "_attention"), Plan: b.names.Member(name + "_attention"), Workspace: b.names.Member(name + "_workspace"),
+		Layout: b.names.Constant(name + "_layout"), Fn: s.Fn, Batch: expr.Int(1), QueryHeads: q[len(q)-3].extent.Expr, KeyHeads: k[len(k)-3].extent.Expr,
+		QueryRows: q[len(q)-2].extent.Expr, KeyRows: k[len(k)-2].extent.Expr, Size: last(k).extent.Expr, Start: expr.Int(shape.Start),
+		Type: s.Queries().DType, Label: b.info(s, "Attention_"+name, "Attention of "+name).Label,
+	}
+	if n := len(a.batches.extents); n > 0 {
+		d.Batch = a.batches.extents[n-1].Expr
+	}
+	if at := s.Blocks(); at != hostir.Unmapped {
+		if over := hostir.SplitOver(s.Queries().Axes[at]); over != "" {
+			mesh := b.meshOf(s.Queries())
+			d.Mesh, d.Axis = b.meshes[mesh], int64(axisIndex(mesh, over))
+		}
+	}
+	to := []*[]expr.Expr{&d.Q, &d.K, &d.V, &d.O}
+	if s.IsGrad() {
+		d.Gradients = b.names.Constant(name + "_gradients")
+		to = []*[]expr.Expr{&d.GradO, &d.Q, &d.K, &d.V, &d.O, nil, &d.GradQ, &d.GradK, &d.GradV}
+	}
+	for i, strides := range to {
+		if strides != nil {
+			*strides = a.strides(i)
+		}
+	}
+	b.out.Attentions = append(b.out.Attentions, d)
+	return d
+}
+
+// of is the memory of an operand.
+func (a *attended) of(t *hostir.Tensor) *buffer { return a.buffers[slices.Index(a.stmt.In, t)] }
+
+// strides of batches, heads and rows.
+func (a *attended) strides(at int) []expr.Expr {
+	dims := a.buffers[at].dims
+	batch := expr.Expr(expr.Int(0))
+	if n := len(a.batches.extents); n > 0 {
+		batch = a.batches.strides[at][n-1].Expr
+	}
+	return []expr.Expr{batch, dims[len(dims)-3].stride.Expr, dims[len(dims)-2].stride.Expr}
+}
+
+// calls makes the call, in loops over batches that are calls of their own.
+func (a *attended) calls(d *calls.Attention) []calls.Stmt {
+	call := &calls.Attend{Info: calls.Info{Pos: a.stmt.Pos, Label: d.Label}, Attention: d.Name, On: a.current}
+	to := []*calls.Pointer{&call.Q, &call.K, &call.V, &call.O, &call.Logs}
+	if a.stmt.IsGrad() {
+		to = []*calls.Pointer{&call.GradO, &call.Q, &call.K, &call.V, &call.O, &call.Logs, &call.GradQ, &call.GradK, &call.GradV}
+	}
+	for i, u := range a.buffers {
+		*to[i] = a.pointer(u)
+	}
+	list := []calls.Stmt{call}
+	for outer := len(a.batches.extents) - 2; outer >= 0; outer-- {
+		name := a.names.Local("batch")
+		for i := range a.buffers {
+			*to[i] = behind(*to[i], extents.Quantity{Expr: expr.Var(name), Size: 1}, a.batches.strides[i][outer])
+		}
+		list = []calls.Stmt{&calls.For{Var: name, Count: a.batches.extents[outer].Expr, Body: list}}
+		defer a.names.Release("batch", name)
+	}
+	return list
+}

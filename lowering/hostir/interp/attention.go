@@ -1,0 +1,40 @@
+package interp
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// attention is the work of an Attention of a shape.
+func attention(s *hostir.Attention, shape domain.AttentionShape, out, in []*view) func() error {
+	a, _ := domain.AttentionOf(s.Fn)
+	return func() error {
+		data := make([][]float64, len(in))
+		for i, v := range in {
+			data[i] = v.read().Data
+		}
+		for i, made := range a.Run(shape, data)[:len(out)] {
+			dtype, at := hostir.Defs(s)[i].DType, 0
+			out[i].each(func(to int64) { out[i].data[to] = dtype.Round(made[at]); at++ })
+		}
+		return nil
+	}
+}
+
+// coordinate is that of the rank along an axis of a mesh.
+func (r *rank) coordinate(m *domain.Mesh, axis string) int64 {
+	return int64(m.Coordinate(r.number, axis))
+}
+
+// results gives the buffers that a statement writes.
+func (r *rank) results(s hostir.Stmt) ([]*view, error) {
+	var out []*view
+	for _, t := range hostir.Defs(s) {
+		v, err := r.view(s, t)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}

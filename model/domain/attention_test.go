@@ -1,0 +1,118 @@
+package domain
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func normal(r *rand.Rand, n int64) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = r.NormFloat64()
+	}
+	return list
+}
+
+// attentionCases are attentions of different kinds, at shapes in which no two extents are alike.
+var attentionCases = map[string]struct {
+	Attention
+	AttentionShape
+}{
+	"full":    {Attention{Scale: 0.5}, AttentionShape{1, 2, 3, 3, 4, 5, 7, 1}},
+	"causal":  {Attention{Scale: 0.5, Causal: true}, AttentionShape{1, 2, 3, 3, 5, 5, 4, 0}},
+	"later":   {Attention{Scale: 0.5, Causal: true}, AttentionShape{1, 1, 1, 1, 2, 5, 4, 3}},
+	"grouped": {Attention{Scale: 0.25, Causal: true}, AttentionShape{1, 2, 6, 2, 3, 3, 4, 0}},
+	"window":  {Attention{Scale: 0.25, Causal: true, Window: 2}, AttentionShape{1, 1, 4, 1, 5, 6, 3, 1}},
+	"blocks":  {Attention{Scale: 0.5, Causal: true}, AttentionShape{3, 2, 4, 2, 2, 6, 3, 0}},
+}
+
+// An attention is what its formula says, row by row.
+func TestAttentionAgainstItsFormula(t *testing.T) {
+	for name, c := range attentionCases {
+		s := c.AttentionShape
+		r := rand.New(rand.NewPCG(1, 2))
+		q := normal(r, s.Blocks*s.Batch*s.QueryHeads*s.QueryRows*s.Size)
+		k, v := normal(r, s.Batch*s.KeyHeads*s.KeyRows*s.Size), normal(r, s.Batch*s.KeyHeads*s.KeyRows*s.Size)
+		o, logs := c.Forward(s, q, k, v)
+		for row := range logs {
+			head := int64(row) / s.QueryRows
+			position := s.Start + head/(s.Batch*s.QueryHeads)*s.QueryRows + int64(row)%s.QueryRows
+			group := head/s.QueryHeads%s.Batch*s.KeyHeads + head%s.QueryHeads*s.KeyHeads/s.QueryHeads
+			sum, want := 0.0, make([]float64, s.Size)
+			for j := range s.KeyRows {
+				if c.Causal && j > position || c.Window > 0 && j <= position-c.Window {
+					continue
+				}
+				score, key := 0.0, (group*s.KeyRows+j)*s.Size
+				for e := range s.Size {
+					score += q[int64(row)*s.Size+e] * k[key+e]
+				}
+				weight := math.Exp(c.Scale * score)
+				sum += weight
+				for e := range s.Size {
+					want[e] += weight * v[key+e]
+				}
+			}
+			if math.Abs(logs[row]-math.Log(sum)) > 1e-12 {
+				t.Errorf("%s: the logarithm of row %d is %v, not %v", name, row, logs[row], math.Log(sum))
+			}
+			for e, w := range want {
+				if got := o[int64(row)*s.Size+int64(e)]; math.Abs(got-w/sum) > 1e-12 {
+					t.Errorf("%s: O[%d, %d] is %v, not %v", name, row, e, got, w/sum)
+				}
+			}
+		}
+	}
+}
+
+// The gradient along a direction is the difference of the results, in float64.
+func TestAttentionGradAgainstDifferences(t *testing.T) {
+	for name, c := range attentionCases {
+		s := c.AttentionShape
+		r := rand.New(rand.NewPCG(3, 4))
+		var in, toward [3][]float64
+		for i, n := range []int64{s.Blocks * s.QueryHeads * s.QueryRows, s.KeyHeads * s.KeyRows, s.KeyHeads * s.KeyRows} {
+			in[i], toward[i] = normal(r, n*s.Batch*s.Size), normal(r, n*s.Batch*s.Size)
+		}
+		slope := normal(r, int64(len(in[0])))
+		o, logs := c.Forward(s, in[0], in[1], in[2])
+		dq, dk, dv := c.Backward(s, slope, in[0], in[1], in[2], o, logs)
+		got := 0.0
+		for i, g := range [][]float64{dq, dk, dv} {
+			for j, v := range g {
+				got += v * toward[i][j%len(toward[i])] // of each block
+			}
+		}
+		const step = 1e-6
+		want := 0.0
+		for _, sign := range []float64{1, -1} {
+			var moved [3][]float64
+			for i := range in {
+				for j, v := range in[i] {
+					moved[i] = append(moved[i], v+sign*step*toward[i][j])
+				}
+			}
+			o, _ := c.Forward(s, moved[0], moved[1], moved[2])
+			for j, v := range o {
+				want += sign * v * slope[j] / (2 * step)
+			}
+		}
+		if math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+			t.Errorf("%s: the gradient along a direction is %v, and the difference %v", name, got, want)
+		}
+	}
+}
+
+func TestAttentionFn(t *testing.T) {
+	for _, a := range []Attention{{Scale: 0.125}, {Scale: float64(float32(0.3)), Causal: true}, {Scale: 2, Causal: true, Window: 7}} {
+		if got, ok := AttentionOf(a.Fn()); !ok || got != a {
+			t.Errorf("%s reads as %v", a.Fn(), got)
+		}
+	}
+	for _, fn := range []string{"gelu", "scale(2)", "full", "full()", "full(1, 2)", "window(1)", "window(1, 0)", "window(1, x)", "causal(x)"} {
+		if a, ok := AttentionOf(fn); ok {
+			t.Errorf("%q reads as %v", fn, a)
+		}
+	}
+}

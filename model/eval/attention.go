@@ -1,0 +1,25 @@
+package eval
+
+import (
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// attention computes an attention, or the gradients of one, in float64.
+func attention(a domain.Attention, op *model.Op, in []*Array) []*Array {
+	first := 0
+	if op.Kind == model.OpAttentionGrad {
+		first = 1
+	}
+	s := domain.AttentionShapeOf(in[first].Shape, in[first+1].Shape)
+	data := make([][]float64, len(in))
+	for i := range in {
+		data[i] = in[i].Data
+	}
+	made := a.Run(s, data)
+	results := make([]*Array, len(op.Results()))
+	for i, t := range op.Results() {
+		results[i] = &Array{Shape: domain.Shape(t.Axes), Data: made[i]}
+	}
+	return results
+}

@@ -1,0 +1,199 @@
+package model
+
+import (
+	"math"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// mostHeadSize is hirgen::kMostHeadSize.
+const mostHeadSize = 256
+
+// inferAttention derives O[batch..., heads, rows, size] and, as a second result, the logarithms of the
+// sums of its rows, in fp32, from Q[batch..., heads, rows, size] and K, V[batch..., key heads, keys, size].
+func inferAttention(in *inference) bool {
+	if !in.attention(0) || !in.attentionFn(0) {
+		return false
+	}
+	in.axes = in.attended(0)
+	in.more = []derived{{domain.FP32, in.axes[:len(in.axes)-1]}}
+	return in.atOnce()
+}
+
+// inferAttentionGrad derives the gradients of Q, K and V from dO, Q, K, V, O and the logarithms.
+func inferAttentionGrad(in *inference) bool {
+	if len(in.src.more) != 2 {
+		in.fail(diag.BadOperands, "attention_grad has 3 results, not %d", 1+len(in.src.more)).
+			WithHint("write dQ, dK, dV = attention_grad(dO, Q, K, V, O, L)")
+		return false
+	}
+	if !in.attention(1) || !in.attentionFn(1) || !in.isLike(0, 1, 0) || !in.isLike(4, 1, 0) || !in.isLike(5, 1, 1) {
+		return false
+	}
+	in.axes = in.attended(1)
+	dk := in.axesOf(2)
+	if len(in.axes) > len(dk) { // of each block by itself
+		dk = slices.Insert(dk, 0, in.axes[0])
+	}
+	for i := range len(dk) - 3 {
+		dk[i] = in.axes[i]
+	}
+	plain(dk[len(dk)-3:])
+	in.more = []derived{{in.op.In[1].DType, dk}, {in.op.In[1].DType, dk}}
+	return in.atOnce()
+}
+
+// atOnce refuses declared results that a pipeline would make.
+func (in *inference) atOnce() bool {
+	for _, name := range in.src.results() {
+		t := in.a.tensors[name.value]
+		if t == nil || !slices.ContainsFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Stream }) {
+			continue
+		}
+		in.fail(diag.BadAttribute, "%s has a Stream axis, and %s is done at once", t.Name, in.src.fn.value).
+			AddNote(t.Pos, "%s is declared here", t.Name).WithHint("declare it without one, and stream it with set")
+		return false
+	}
+	return true
+}
+
+// attention checks queries, keys and values, of which the first one is operand q.
+func (in *inference) attention(q int) bool {
+	Q, K, V := in.op.In[q], in.op.In[q+1], in.op.In[q+2]
+	for i := q; i < q+3; i++ {
+		if t := in.op.In[i]; t.DType != Q.DType {
+			in.at(i, diag.DTypeMismatch, "%s is %s, but %s is %s", t.Name, t.DType, Q.Name, Q.DType).WithHint("convert one of them with cast")
+			return false
+		}
+		if n := len(in.axesOf(i)); n < 3 {
+			in.at(i, diag.BadAxisCount, "%s has %d axes, and attention takes heads, rows and the elements of a row as the last three", in.op.In[i].Name, n)
+			return false
+		}
+	}
+	if k, v := domain.Shape(K.Axes), domain.Shape(V.Axes); !slices.Equal(k, v) {
+		in.at(q+2, diag.ShapeMismatch, "%s has the shape %s, and %s %s: there is a value for each key, of the same size", V.Name, domain.FormatShape(v), K.Name, domain.FormatShape(k))
+		return false
+	}
+	queries, keys := in.axesOf(q), in.axesOf(q+1)
+	blocks := len(queries) - len(keys)
+	if blocks < 0 || blocks > 1 {
+		in.at(q+1, diag.BadAxisCount, "%s has %d axes, and %s has %d", K.Name, len(keys), Q.Name, len(queries)).
+			WithHint("give both the same axes, or %s one more in front, which counts blocks of rows", Q.Name)
+		return false
+	}
+	n := len(keys)
+	for i := range n - 3 {
+		if a, b := queries[blocks+i].Extent, keys[i].Extent; a.Size != b.Size {
+			in.at(q+1, diag.ShapeMismatch, "axis %d of %s is %s, and axis %d of %s is %s", i, K.Name, withValue(b), blocks+i, Q.Name, withValue(a))
+			return false
+		}
+	}
+	heads, size := queries[blocks+n-3].Extent, queries[blocks+n-1].Extent
+	switch {
+	case size.Size != keys[n-1].Extent.Size:
+		in.at(q+1, diag.ShapeMismatch, "attention multiplies rows of %s, of %s, with those of %s, of %s", Q.Name, withValue(size), K.Name, withValue(keys[n-1].Extent))
+	case size.Size > mostHeadSize:
+		in.at(q, diag.BadAttribute, "the rows of a head of %s have %s elements; attention takes up to %d", Q.Name, withValue(size), mostHeadSize)
+	case heads.Size%keys[n-3].Extent.Size != 0:
+		in.at(q+1, diag.ShapeMismatch, "%s query heads of %s do not share %s key heads of %s in equal parts", withValue(heads), Q.Name, withValue(keys[n-3].Extent), K.Name)
+	default:
+		return true
+	}
+	return false
+}
+
+// attentionFn reads the attributes of an attention with the queries as operand q.
+func (in *inference) attentionFn(q int) bool {
+	queries, keys := in.axesOf(q), in.axesOf(q+1)
+	size := queries[len(queries)-1].Extent.Size
+	a := domain.Attention{Scale: float64(float32(1 / math.Sqrt(float64(size))))}
+	var ok bool
+	if a.Causal, ok = in.truth("causal"); !ok {
+		return false
+	}
+	if attr := in.src.attr("scale"); attr != nil {
+		if attr.list {
+			in.a.list.Add(attr.name.pos, diag.BadAttribute, "scale is one number, not a list")
+			return false
+		}
+		if a.Scale, ok = in.decimal(attr.values[0]); !ok {
+			return false
+		}
+	}
+	window, ok := in.bound("window", number{})
+	if !ok {
+		return false
+	}
+	rows := queries[len(queries)-2].Extent.Size
+	if len(queries) > len(keys) {
+		rows *= queries[0].Extent.Size
+	}
+	switch attr := in.src.attr("window"); {
+	case attr != nil && !a.Causal:
+		in.a.list.Add(attr.name.pos, diag.BadAttribute, "a window is of the keys up to a query's own position").WithHint("write causal=true, too")
+		return false
+	case attr != nil && window.value < 1:
+		in.a.list.Add(attr.values[0].pos, diag.BadAttribute, "a window of %d keys leaves a query none", window.value)
+		return false
+	case a.Causal && rows > keys[len(keys)-2].Extent.Size:
+		in.a.list.Add(in.src.attr("causal").name.pos, diag.BadAttribute, "a causal attention has no more queries than keys, and %s has %d rows for the %s of %s",
+			in.op.In[q].Name, rows, withValue(keys[len(keys)-2].Extent), in.op.In[q+1].Name)
+		return false
+	}
+	a.Window = window.value
+	in.rule.fn = a.Fn()
+	return true
+}
+
+// attended is the axes of what there is for each query. A rank has all rows of a head, and all heads that
+// share keys: no pipeline and no sharding runs along these.
+func (in *inference) attended(q int) []domain.Axis {
+	axes, keys := in.axesOf(q), in.axesOf(q+1)
+	n, blocks := len(axes), len(axes)-len(keys)
+	for i := range len(keys) - 3 {
+		axes[blocks+i] = joinKinds(axes[blocks+i], keys[i])
+	}
+	plain(axes[n-2:])
+	if heads := keys[len(keys)-3].Extent.Size; heads != 1 && heads != axes[n-3].Extent.Size {
+		plain(axes[n-3 : n-2])
+	}
+	for i := range axes {
+		if axes[i].Kind == domain.Stream {
+			axes[i] = serial(axes[i])
+		}
+	}
+	return axes
+}
+
+// plain makes axes serial.
+func plain(axes []domain.Axis) {
+	for i := range axes {
+		axes[i] = serial(axes[i])
+	}
+}
+
+// isLike checks that operand i has the shape of operand q but for so many of the last axes: those of
+// logarithms, which are fp32, or those of the result.
+func (in *inference) isLike(i, q, without int) bool {
+	t, like := in.op.In[i], in.op.In[q]
+	want, dtype := domain.Shape(like.Axes), like.DType
+	if without > 0 {
+		want, dtype = want[:len(want)-without], domain.FP32
+	}
+	if have := domain.Shape(t.Axes); !slices.Equal(have, want) {
+		in.at(i, diag.ShapeMismatch, "%s has the shape %s; it goes with %s, and has %s", t.Name, domain.FormatShape(have), like.Name, domain.FormatShape(want))
+		return false
+	}
+	if t.DType != dtype {
+		in.at(i, diag.DTypeMismatch, "%s is %s; it goes with %s, and is %s", t.Name, t.DType, like.Name, dtype)
+		return false
+	}
+	return true
+}
+
+// at reports a mistake at an operand.
+func (in *inference) at(operand int, code diag.Code, format string, args ...any) *diag.Diagnostic {
+	return in.a.list.Add(in.src.args[operand].pos, code, format, args...)
+}

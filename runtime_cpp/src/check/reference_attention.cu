@@ -1,0 +1,131 @@
+#include "check/reference_attention.hpp"
+
+#include <cmath>
+
+#include "hirgen/attention.hpp"
+#include "hirgen/numerics.hpp"
+#include "hirgen/parallel_for.hpp"
+
+namespace hirgen::reference {
+namespace {
+
+constexpr const char* kAttentionReference = "evaluate the reference";
+
+HG_HOST_DEVICE inline float dot(const float* a, const float* b, int64_t count) {
+  float sum = 0;
+  for (int64_t c = 0; c < count; ++c) sum += a[c] * b[c];
+  return sum;
+}
+
+/// Whether row `row` of all rows of queries sees a key.
+HG_HOST_DEVICE inline bool sees(const Attention& p, int64_t row, int64_t key) {
+  const int64_t block = row / (p.batch * p.query_heads * p.rows);
+  const int64_t position = p.keys - p.blocks * p.rows + block * p.rows + row % p.rows;
+  if (!p.kind.causal) return true;
+  return key <= position && (p.kind.window == 0 || key > position - p.kind.window);
+}
+
+/// The first of the rows of keys that row `row` of all rows of queries has.
+HG_HOST_DEVICE inline int64_t first_key(const Attention& p, int64_t row) {
+  const int64_t head = row / p.rows % p.query_heads, batch = row / p.rows / p.query_heads % p.batch;
+  return (batch * p.key_heads + head / (p.query_heads / p.key_heads)) * p.keys;
+}
+
+struct ForwardRow {
+  Attention p;
+  float *o, *logs;
+  const float *q, *k, *v;
+
+  HG_HOST_DEVICE void operator()(int64_t row) const {
+    const int64_t first = first_key(p, row);
+    float most = -INFINITY, total = 0;
+    for (int64_t j = 0; j < p.keys; ++j) {
+      if (sees(p, row, j)) most = fmaxf(most, score(row, first + j));
+    }
+    float sums[kMostHeadSize] = {};
+    for (int64_t j = 0; j < p.keys; ++j) {
+      if (!sees(p, row, j)) continue;
+      const float weight = expf(score(row, first + j) - most);
+      total += weight;
+      for (int64_t c = 0; c < p.size; ++c) sums[c] += weight * v[(first + j) * p.size + c];
+    }
+    for (int64_t c = 0; c < p.size; ++c) o[row * p.size + c] = round_to(p.dtype, sums[c] / total);
+    if (logs != nullptr) logs[row] = most + logf(total);
+  }
+  HG_HOST_DEVICE float score(int64_t row, int64_t key) const {
+    return p.kind.scale * dot(q + row * p.size, k + key * p.size, p.size);
+  }
+};
+
+/// The probability of a key, and the gradient of its score.
+struct Slope {
+  float weight, score;
+};
+
+HG_HOST_DEVICE inline Slope slope_of(const Attention& p, const AttentionGrad& t, int64_t row,
+                                     int64_t key) {
+  const int64_t n = p.size;
+  const float score = p.kind.scale * dot(t.q + row * n, t.k + key * n, n);
+  const float weight = expf(score - t.logs[row]);
+  const float along = dot(t.grad_o + row * n, t.o + row * n, n);
+  return {weight, p.kind.scale * weight * (dot(t.grad_o + row * n, t.v + key * n, n) - along)};
+}
+
+struct GradOfQuery {
+  Attention p;
+  AttentionGrad t;
+
+  HG_HOST_DEVICE void operator()(int64_t row) const {
+    const int64_t first = first_key(p, row);
+    float sums[kMostHeadSize] = {};
+    for (int64_t j = 0; j < p.keys; ++j) {
+      if (!sees(p, row, j)) continue;
+      const Slope slope = slope_of(p, t, row, first + j);
+      for (int64_t c = 0; c < p.size; ++c) sums[c] += slope.score * t.k[(first + j) * p.size + c];
+    }
+    for (int64_t c = 0; c < p.size; ++c) t.grad_q[row * p.size + c] = round_to(p.dtype, sums[c]);
+  }
+};
+
+struct GradOfKey {
+  Attention p;
+  AttentionGrad t;
+
+  /// `i` counts the keys of all heads, batches and blocks.
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    const int64_t heads = p.query_heads / p.key_heads, key = i % (p.batch * p.key_heads * p.keys);
+    const int64_t block = i / (p.batch * p.key_heads * p.keys);
+    const int64_t batch = key / p.keys / p.key_heads, head = key / p.keys % p.key_heads * heads;
+    const int64_t first = ((block * p.batch + batch) * p.query_heads + head) * p.rows;
+    float of_k[kMostHeadSize] = {}, of_v[kMostHeadSize] = {};
+    for (int64_t row = first; row < first + heads * p.rows; ++row) {
+      if (!sees(p, row, key % p.keys)) continue;
+      const Slope slope = slope_of(p, t, row, key);
+      for (int64_t c = 0; c < p.size; ++c) {
+        of_k[c] += slope.score * t.q[row * p.size + c];
+        of_v[c] += slope.weight * t.grad_o[row * p.size + c];
+      }
+    }
+    for (int64_t c = 0; c < p.size; ++c) {
+      t.grad_k[i * p.size + c] = round_to(p.dtype, of_k[c]);
+      t.grad_v[i * p.size + c] = round_to(p.dtype, of_v[c]);
+    }
+  }
+};
+
+int64_t rows_of(const Attention& p) { return p.blocks * p.batch * p.query_heads * p.rows; }
+
+}  // namespace
+
+void attention(const Attention& shape, float* o, float* logs, const float* q, const float* k,
+               const float* v, cudaStream_t stream) {
+  parallel_for(rows_of(shape), stream, kAttentionReference, ForwardRow{shape, o, logs, q, k, v});
+}
+
+void attention_grad(const Attention& shape, const AttentionGrad& operands, cudaStream_t stream) {
+  parallel_for(rows_of(shape), stream, kAttentionReference, GradOfQuery{shape, operands});
+  parallel_for(shape.blocks * shape.batch * shape.key_heads * shape.keys, stream, kAttentionReference,
+               GradOfKey{shape, operands});
+}
+
+}  // namespace hirgen::reference

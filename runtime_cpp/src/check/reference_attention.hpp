@@ -1,0 +1,32 @@
+// Attention for the reference, a row of queries or of keys at a time.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "hirgen/reference.hpp"
+
+namespace hirgen::reference {
+
+/// Row-major extents: O[blocks, batch, query_heads, rows, size] of K[batch, key_heads, keys, size]. The
+/// last row of the last block is at the last key.
+struct Attention {
+  AttentionKind kind{};
+  int64_t blocks = 1, batch = 1, query_heads = 1, key_heads = 1, rows = 1, keys = 1, size = 1;
+  DType dtype = DType::kFp32;  ///< results but the logarithms are rounded to it
+};
+
+/// `logs` may be null.
+void attention(const Attention& shape, float* o, float* logs, const float* q, const float* k,
+               const float* v, cudaStream_t stream);
+
+/// The operands of the gradient; those of K and V have the axis of the blocks.
+struct AttentionGrad {
+  const float *grad_o, *q, *k, *v, *o, *logs;
+  float *grad_q, *grad_k, *grad_v;
+};
+
+void attention_grad(const Attention& shape, const AttentionGrad& operands, cudaStream_t stream);
+
+}  // namespace hirgen::reference
