@@ -82,27 +82,7 @@ struct Rope2 {
   }
 };
 
-// spec.yaml:36:5 scale_softmax
-struct ScaleSoftmax {
-  hirgen::Scattered<bf16, 2> P;
-  hirgen::Scattered<const bf16, 2> scores;
-  hirgen::Counted<2> P_rows;
-  hirgen::Counted<2> P_columns;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto scaled = row.load(scores) * 0.08838835F;
-    const auto P_mask = fn::ge(row.value(P_rows), row.along(P_columns));
-    const auto P_causal = fn::masked(scaled, P_mask);
-    const auto P_max = fn::max(row, P_causal);
-    const auto P_shifted = P_causal - P_max;
-    const auto P_exp = row.keep(fn::exp(P_shifted));
-    const auto P_sum = fn::sum(row, P_exp);
-    row.store(P, P_exp / P_sum);
-  }
-};
-
-// spec.yaml:49:5 silu_mul
+// spec.yaml:46:5 silu_mul
 struct SiluMul {
   bf16* A;
   const bf16* gate;
@@ -136,13 +116,6 @@ void rope2(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high
            cudaStream_t stream, const char* where) {
   hirgen::launch_rows<64, 1>(Rope2{Rk_low, Rk_high, Rk_first, Rk_second, Rk_pairs, Rk_at}, rows,
                              hirgen::accesses(Rk_low, Rk_high, Rk_first, Rk_second), stream, where);
-}
-
-void scale_softmax(hirgen::Scattered<bf16, 2> P, hirgen::Scattered<const bf16, 2> scores,
-                   hirgen::Counted<2> P_rows, hirgen::Counted<2> P_columns,
-                   std::initializer_list<int64_t> rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<4096, 2>(ScaleSoftmax{P, scores, P_rows, P_columns}, rows, hirgen::accesses(P, scores),
-                               stream, where);
 }
 
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,

@@ -26,9 +26,6 @@ void rope2(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high
            hirgen::Scattered<const bf16, 1> Rk_first, hirgen::Scattered<const bf16, 1> Rk_second,
            hirgen::Counted<1> Rk_pairs, hirgen::Counted<1> Rk_at, std::initializer_list<int64_t> rows,
            cudaStream_t stream, const char* where);
-void scale_softmax(hirgen::Scattered<bf16, 2> P, hirgen::Scattered<const bf16, 2> scores,
-                   hirgen::Counted<2> P_rows, hirgen::Counted<2> P_columns,
-                   std::initializer_list<int64_t> rows, cudaStream_t stream, const char* where);
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
               const char* where);
 

@@ -36,15 +36,15 @@ void reference(hirgen::Reference& model) {
   // spec.yaml:23:5 Uv = slice(QKV)
   model.slice("Uv", "QKV", 3, 640, 128);
   // spec.yaml:24:5 Hq = reshape(Uq)
-  model.reshape("Hq", "Uq", {8, 1, 4096, 1, 4, 128});
+  model.reshape("Hq", "Uq", {8, 1, 4096, 4, 128});
   // spec.yaml:25:5 Hk = reshape(Uk)
   model.reshape("Hk", "Uk", {8, 1, 4096, 1, 128});
   // spec.yaml:26:5 Hv = reshape(Uv)
   model.reshape("Hv", "Uv", {8, 1, 4096, 1, 128});
   // spec.yaml:27:5 Rq_first = slice(Hq)
-  model.slice("Rq_first", "Hq", 5, 0, 64);
+  model.slice("Rq_first", "Hq", 4, 0, 64);
   // spec.yaml:27:5 Rq_second = slice(Hq)
-  model.slice("Rq_second", "Hq", 5, 64, 64);
+  model.slice("Rq_second", "Hq", 4, 64, 64);
   // spec.yaml:27:5 Rq_pairs = positions()
   model.positions("Rq_pairs", 64);
   // spec.yaml:27:5 Rq_exponents = scale(-0.20503692)(Rq_pairs)
@@ -57,10 +57,8 @@ void reference(hirgen::Reference& model) {
   model.broadcast("Rq_at_b", "Rq_at", 1);
   // spec.yaml:27:5 Rq_at_b2 = broadcast(Rq_at_b)
   model.broadcast("Rq_at_b2", "Rq_at_b", 2);
-  // spec.yaml:27:5 Rq_at_b3 = broadcast(Rq_at_b2)
-  model.broadcast("Rq_at_b3", "Rq_at_b2", 3);
-  // spec.yaml:27:5 Rq_angles = mul(Rq_at_b3, Rq_frequencies)
-  model.binary("Rq_angles", "mul", "Rq_at_b3", "Rq_frequencies", hirgen::DType::kFp32);
+  // spec.yaml:27:5 Rq_angles = mul(Rq_at_b2, Rq_frequencies)
+  model.binary("Rq_angles", "mul", "Rq_at_b2", "Rq_frequencies", hirgen::DType::kFp32);
   // spec.yaml:27:5 Rq_cos = cos(Rq_angles)
   model.unary("Rq_cos", "cos", "Rq_angles", hirgen::DType::kFp32);
   // spec.yaml:27:5 Rq_sin = sin(Rq_angles)
@@ -90,7 +88,7 @@ void reference(hirgen::Reference& model) {
   // spec.yaml:27:5 Rq_high_rounded = cast(Rq_high)
   model.cast("Rq_high_rounded", "Rq_high", hirgen::DType::kBf16);
   // spec.yaml:27:5 Rq = concat(Rq_low_rounded, Rq_high_rounded)
-  model.concat("Rq", {"Rq_low_rounded", "Rq_high_rounded"}, 5);
+  model.concat("Rq", {"Rq_low_rounded", "Rq_high_rounded"}, 4);
   // spec.yaml:28:5 Rk_first = slice(Hk)
   model.slice("Rk_first", "Hk", 4, 0, 64);
   // spec.yaml:28:5 Rk_second = slice(Hk)
@@ -140,90 +138,59 @@ void reference(hirgen::Reference& model) {
   // spec.yaml:28:5 Rk = concat(Rk_low_rounded, Rk_high_rounded)
   model.concat("Rk", {"Rk_low_rounded", "Rk_high_rounded"}, 4);
   // spec.yaml:29:5 Q = permute(Rq)
-  model.permute("Q", "Rq", {4, 0, 1, 3, 2, 5});
-  // spec.yaml:30:5 Kt = permute(Rk)
-  model.permute("Kt", "Rk", {0, 1, 3, 4, 2});
+  model.permute("Q", "Rq", {0, 1, 3, 2, 4});
+  // spec.yaml:30:5 K = permute(Rk)
+  model.permute("K", "Rk", {0, 1, 3, 2, 4});
   // spec.yaml:31:5 V = permute(Hv)
   model.permute("V", "Hv", {0, 1, 3, 2, 4});
-  // spec.yaml:34:5 scores = matmul(Q, Kt)
-  model.matmul("scores", "Q", "Kt", hirgen::DType::kBf16);
-  // spec.yaml:35:5 scaled = scale(0.08838835)(scores)
-  model.unary("scaled", "scale(0.08838835)", "scores", hirgen::DType::kBf16);
-  // spec.yaml:36:5 P_scaled_fp32 = cast(scaled)
-  model.cast("P_scaled_fp32", "scaled", hirgen::DType::kFp32);
-  // spec.yaml:36:5 P_rows = positions()
-  model.positions("P_rows", 4096);
-  // spec.yaml:36:5 P_rows_b = broadcast(P_rows)
-  model.broadcast("P_rows_b", "P_rows", 1);
-  // spec.yaml:36:5 P_columns = positions()
-  model.positions("P_columns", 4096);
-  // spec.yaml:36:5 P_mask = ge(P_rows_b, P_columns)
-  model.binary("P_mask", "ge", "P_rows_b", "P_columns", hirgen::DType::kFp32);
-  // spec.yaml:36:5 P_causal = masked(P_scaled_fp32, P_mask)
-  model.binary("P_causal", "masked", "P_scaled_fp32", "P_mask", hirgen::DType::kFp32);
-  // spec.yaml:36:5 P_max = max(P_causal)
-  model.reduce("P_max", "max", "P_causal", 5, hirgen::DType::kFp32);
-  // spec.yaml:36:5 P_max_b = broadcast(P_max)
-  model.broadcast("P_max_b", "P_max", 5);
-  // spec.yaml:36:5 P_shifted = sub(P_causal, P_max_b)
-  model.binary("P_shifted", "sub", "P_causal", "P_max_b", hirgen::DType::kFp32);
-  // spec.yaml:36:5 P_exp = exp(P_shifted)
-  model.unary("P_exp", "exp", "P_shifted", hirgen::DType::kFp32);
-  // spec.yaml:36:5 P_sum = sum(P_exp)
-  model.reduce("P_sum", "sum", "P_exp", 5, hirgen::DType::kFp32);
-  // spec.yaml:36:5 P_sum_b = broadcast(P_sum)
-  model.broadcast("P_sum_b", "P_sum", 5);
-  // spec.yaml:36:5 P_div = div(P_exp, P_sum_b)
-  model.binary("P_div", "div", "P_exp", "P_sum_b", hirgen::DType::kFp32);
-  // spec.yaml:36:5 P = cast(P_div)
-  model.cast("P", "P_div", hirgen::DType::kBf16);
-  // spec.yaml:37:5 PV = matmul(P, V)
-  model.matmul("PV", "P", "V", hirgen::DType::kBf16);
-  // spec.yaml:38:5 heads = permute(PV)
-  model.permute("heads", "PV", {1, 2, 4, 3, 0, 5});
-  // spec.yaml:39:5 O = reshape(heads)
+  // spec.yaml:34:5 PV = attention(Q, K, V, causal=true, scale=0.088388346)
+  model.attention("PV", nullptr, {.causal = true, .window = 0, .scale = 0.088388346F}, "Q", "K", "V",
+                  hirgen::DType::kBf16);
+  // spec.yaml:35:5 heads = permute(PV)
+  model.permute("heads", "PV", {0, 1, 3, 2, 4});
+  // spec.yaml:36:5 O = reshape(heads)
   model.reshape("O", "heads", {8, 8, 512, 512});
-  // spec.yaml:40:5 Wop = linear(O, Wo)
+  // spec.yaml:37:5 Wop = linear(O, Wo)
   model.linear("Wop", "O", "Wo", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:41:5 attention = sum(Wop)
+  // spec.yaml:38:5 attention = sum(Wop)
   model.reduce("attention", "sum", "Wop", 0, hirgen::DType::kBf16);
-  // spec.yaml:42:5 X1 = add(X, attention)
+  // spec.yaml:39:5 X1 = add(X, attention)
   model.binary("X1", "add", "X", "attention", hirgen::DType::kBf16);
-  // spec.yaml:45:5 U2_X1_fp32 = cast(X1)
+  // spec.yaml:42:5 U2_X1_fp32 = cast(X1)
   model.cast("U2_X1_fp32", "X1", hirgen::DType::kFp32);
-  // spec.yaml:45:5 U2_square = mul(U2_X1_fp32, U2_X1_fp32)
+  // spec.yaml:42:5 U2_square = mul(U2_X1_fp32, U2_X1_fp32)
   model.binary("U2_square", "mul", "U2_X1_fp32", "U2_X1_fp32", hirgen::DType::kFp32);
-  // spec.yaml:45:5 U2_square2 = sum(U2_square)
+  // spec.yaml:42:5 U2_square2 = sum(U2_square)
   model.reduce("U2_square2", "sum", "U2_square", 2, hirgen::DType::kFp32);
-  // spec.yaml:45:5 U2_square_b = broadcast(U2_square2)
+  // spec.yaml:42:5 U2_square_b = broadcast(U2_square2)
   model.broadcast("U2_square_b", "U2_square2", 2);
-  // spec.yaml:45:5 U2_square_mean = scale(0.00024414063)(U2_square_b)
+  // spec.yaml:42:5 U2_square_mean = scale(0.00024414063)(U2_square_b)
   model.unary("U2_square_mean", "scale(0.00024414063)", "U2_square_b", hirgen::DType::kFp32);
-  // spec.yaml:45:5 U2_shifted = shift(1e-05)(U2_square_mean)
+  // spec.yaml:42:5 U2_shifted = shift(1e-05)(U2_square_mean)
   model.unary("U2_shifted", "shift(1e-05)", "U2_square_mean", hirgen::DType::kFp32);
-  // spec.yaml:45:5 U2_rstd = rsqrt(U2_shifted)
+  // spec.yaml:42:5 U2_rstd = rsqrt(U2_shifted)
   model.unary("U2_rstd", "rsqrt", "U2_shifted", hirgen::DType::kFp32);
-  // spec.yaml:45:5 U2_y = mul(U2_X1_fp32, U2_rstd)
+  // spec.yaml:42:5 U2_y = mul(U2_X1_fp32, U2_rstd)
   model.binary("U2_y", "mul", "U2_X1_fp32", "U2_rstd", hirgen::DType::kFp32);
-  // spec.yaml:45:5 U2_gamma2_fp32 = cast(gamma2)
+  // spec.yaml:42:5 U2_gamma2_fp32 = cast(gamma2)
   model.cast("U2_gamma2_fp32", "gamma2", hirgen::DType::kFp32);
-  // spec.yaml:45:5 U2_mul = mul(U2_y, U2_gamma2_fp32)
+  // spec.yaml:42:5 U2_mul = mul(U2_y, U2_gamma2_fp32)
   model.binary("U2_mul", "mul", "U2_y", "U2_gamma2_fp32", hirgen::DType::kFp32);
-  // spec.yaml:45:5 U2 = cast(U2_mul)
+  // spec.yaml:42:5 U2 = cast(U2_mul)
   model.cast("U2", "U2_mul", hirgen::DType::kBf16);
-  // spec.yaml:46:5 gate = linear(U2, Wg)
+  // spec.yaml:43:5 gate = linear(U2, Wg)
   model.linear("gate", "U2", "Wg", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:47:5 up = linear(U2, Wu)
+  // spec.yaml:44:5 up = linear(U2, Wu)
   model.linear("up", "U2", "Wu", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:48:5 A1 = silu(gate)
+  // spec.yaml:45:5 A1 = silu(gate)
   model.unary("A1", "silu", "gate", hirgen::DType::kBf16);
-  // spec.yaml:49:5 A = mul(A1, up)
+  // spec.yaml:46:5 A = mul(A1, up)
   model.binary("A", "mul", "A1", "up", hirgen::DType::kBf16);
-  // spec.yaml:50:5 W2p = linear(A, W2)
+  // spec.yaml:47:5 W2p = linear(A, W2)
   model.linear("W2p", "A", "W2", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:51:5 mlp = sum(W2p)
+  // spec.yaml:48:5 mlp = sum(W2p)
   model.reduce("mlp", "sum", "W2p", 0, hirgen::DType::kBf16);
-  // spec.yaml:52:5 Y = add(X1, mlp)
+  // spec.yaml:49:5 Y = add(X1, mlp)
   model.binary("Y", "add", "X1", "mlp", hirgen::DType::kBf16);
 }
 

@@ -57,85 +57,62 @@ void reference(hirgen::Reference& model) {
   model.permute("K", "Hk", {0, 1, 3, 2, 4});
   // spec.yaml:33:5 V = permute(Hv)
   model.permute("V", "Hv", {0, 1, 3, 2, 4});
-  // spec.yaml:36:5 Kt = permute(K)
-  model.permute("Kt", "K", {0, 1, 2, 4, 3});
-  // spec.yaml:37:5 scores = matmul(Q, Kt)
-  model.matmul("scores", "Q", "Kt", hirgen::DType::kBf16);
-  // spec.yaml:38:5 scaled = scale(0.08838835)(scores)
-  model.unary("scaled", "scale(0.08838835)", "scores", hirgen::DType::kBf16);
-  // spec.yaml:39:5 P_scaled_fp32 = cast(scaled)
-  model.cast("P_scaled_fp32", "scaled", hirgen::DType::kFp32);
-  // spec.yaml:39:5 P_max = max(P_scaled_fp32)
-  model.reduce("P_max", "max", "P_scaled_fp32", 4, hirgen::DType::kFp32);
-  // spec.yaml:39:5 P_max_b = broadcast(P_max)
-  model.broadcast("P_max_b", "P_max", 4);
-  // spec.yaml:39:5 P_shifted = sub(P_scaled_fp32, P_max_b)
-  model.binary("P_shifted", "sub", "P_scaled_fp32", "P_max_b", hirgen::DType::kFp32);
-  // spec.yaml:39:5 P_exp = exp(P_shifted)
-  model.unary("P_exp", "exp", "P_shifted", hirgen::DType::kFp32);
-  // spec.yaml:39:5 P_sum = sum(P_exp)
-  model.reduce("P_sum", "sum", "P_exp", 4, hirgen::DType::kFp32);
-  // spec.yaml:39:5 P_sum_b = broadcast(P_sum)
-  model.broadcast("P_sum_b", "P_sum", 4);
-  // spec.yaml:39:5 P_div = div(P_exp, P_sum_b)
-  model.binary("P_div", "div", "P_exp", "P_sum_b", hirgen::DType::kFp32);
-  // spec.yaml:39:5 P = cast(P_div)
-  model.cast("P", "P_div", hirgen::DType::kBf16);
-  // spec.yaml:40:5 PV = matmul(P, V)
-  model.matmul("PV", "P", "V", hirgen::DType::kBf16);
-  // spec.yaml:41:5 heads = permute(PV)
+  // spec.yaml:36:5 PV = attention(Q, K, V, causal=true, scale=0.088388346)
+  model.attention("PV", nullptr, {.causal = true, .window = 0, .scale = 0.088388346F}, "Q", "K", "V",
+                  hirgen::DType::kBf16);
+  // spec.yaml:37:5 heads = permute(PV)
   model.permute("heads", "PV", {0, 1, 3, 2, 4});
-  // spec.yaml:42:5 O = reshape(heads)
+  // spec.yaml:38:5 O = reshape(heads)
   model.reshape("O", "heads", {8, 4096, 1024});
-  // spec.yaml:43:5 Wop = linear(O, Wo)
+  // spec.yaml:39:5 Wop = linear(O, Wo)
   model.linear("Wop", "O", "Wo", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:44:5 attention = sum(Wop)
+  // spec.yaml:40:5 attention = sum(Wop)
   model.reduce("attention", "sum", "Wop", 0, hirgen::DType::kBf16);
-  // spec.yaml:45:5 X1 = add(X, attention)
+  // spec.yaml:41:5 X1 = add(X, attention)
   model.binary("X1", "add", "X", "attention", hirgen::DType::kBf16);
-  // spec.yaml:48:5 U2_X1_fp32 = cast(X1)
+  // spec.yaml:44:5 U2_X1_fp32 = cast(X1)
   model.cast("U2_X1_fp32", "X1", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_x = sum(U2_X1_fp32)
+  // spec.yaml:44:5 U2_x = sum(U2_X1_fp32)
   model.reduce("U2_x", "sum", "U2_X1_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_x_b = broadcast(U2_x)
+  // spec.yaml:44:5 U2_x_b = broadcast(U2_x)
   model.broadcast("U2_x_b", "U2_x", 1);
-  // spec.yaml:48:5 U2_x_mean = scale(0.00012207031)(U2_x_b)
+  // spec.yaml:44:5 U2_x_mean = scale(0.00012207031)(U2_x_b)
   model.unary("U2_x_mean", "scale(0.00012207031)", "U2_x_b", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_centered = sub(U2_X1_fp32, U2_x_mean)
+  // spec.yaml:44:5 U2_centered = sub(U2_X1_fp32, U2_x_mean)
   model.binary("U2_centered", "sub", "U2_X1_fp32", "U2_x_mean", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_square = mul(U2_centered, U2_centered)
+  // spec.yaml:44:5 U2_square = mul(U2_centered, U2_centered)
   model.binary("U2_square", "mul", "U2_centered", "U2_centered", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_square2 = sum(U2_square)
+  // spec.yaml:44:5 U2_square2 = sum(U2_square)
   model.reduce("U2_square2", "sum", "U2_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_square_b = broadcast(U2_square2)
+  // spec.yaml:44:5 U2_square_b = broadcast(U2_square2)
   model.broadcast("U2_square_b", "U2_square2", 1);
-  // spec.yaml:48:5 U2_square_mean = scale(0.00012207031)(U2_square_b)
+  // spec.yaml:44:5 U2_square_mean = scale(0.00012207031)(U2_square_b)
   model.unary("U2_square_mean", "scale(0.00012207031)", "U2_square_b", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_var = shift(1e-05)(U2_square_mean)
+  // spec.yaml:44:5 U2_var = shift(1e-05)(U2_square_mean)
   model.unary("U2_var", "shift(1e-05)", "U2_square_mean", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_rstd = rsqrt(U2_var)
+  // spec.yaml:44:5 U2_rstd = rsqrt(U2_var)
   model.unary("U2_rstd", "rsqrt", "U2_var", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_y = mul(U2_centered, U2_rstd)
+  // spec.yaml:44:5 U2_y = mul(U2_centered, U2_rstd)
   model.binary("U2_y", "mul", "U2_centered", "U2_rstd", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_gamma2_fp32 = cast(gamma2)
+  // spec.yaml:44:5 U2_gamma2_fp32 = cast(gamma2)
   model.cast("U2_gamma2_fp32", "gamma2", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_scaled = mul(U2_y, U2_gamma2_fp32)
+  // spec.yaml:44:5 U2_scaled = mul(U2_y, U2_gamma2_fp32)
   model.binary("U2_scaled", "mul", "U2_y", "U2_gamma2_fp32", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_beta2_fp32 = cast(beta2)
+  // spec.yaml:44:5 U2_beta2_fp32 = cast(beta2)
   model.cast("U2_beta2_fp32", "beta2", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2_add = add(U2_scaled, U2_beta2_fp32)
+  // spec.yaml:44:5 U2_add = add(U2_scaled, U2_beta2_fp32)
   model.binary("U2_add", "add", "U2_scaled", "U2_beta2_fp32", hirgen::DType::kFp32);
-  // spec.yaml:48:5 U2 = cast(U2_add)
+  // spec.yaml:44:5 U2 = cast(U2_add)
   model.cast("U2", "U2_add", hirgen::DType::kBf16);
-  // spec.yaml:49:5 Z = linear(U2, W1)
+  // spec.yaml:45:5 Z = linear(U2, W1)
   model.linear("Z", "U2", "W1", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:50:5 A = gelu(Z)
+  // spec.yaml:46:5 A = gelu(Z)
   model.unary("A", "gelu", "Z", hirgen::DType::kBf16);
-  // spec.yaml:51:5 W2p = linear(A, W2)
+  // spec.yaml:47:5 W2p = linear(A, W2)
   model.linear("W2p", "A", "W2", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:52:5 mlp = sum(W2p)
+  // spec.yaml:48:5 mlp = sum(W2p)
   model.reduce("mlp", "sum", "W2p", 0, hirgen::DType::kBf16);
-  // spec.yaml:53:5 Y = add(X1, mlp)
+  // spec.yaml:49:5 Y = add(X1, mlp)
   model.binary("Y", "add", "X1", "mlp", hirgen::DType::kBf16);
 }
 

@@ -33,32 +33,12 @@ struct LayerNorm {
   }
 };
 
-// spec.yaml:39:5 scale_softmax
-struct ScaleSoftmax {
-  bf16* P;
-  const bf16* scores;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto scaled = row.load(scores) * 0.08838835F;
-    const auto P_max = fn::max(row, scaled);
-    const auto P_shifted = scaled - P_max;
-    const auto P_exp = row.keep(fn::exp(P_shifted));
-    const auto P_sum = fn::sum(row, P_exp);
-    row.store(P, P_exp / P_sum);
-  }
-};
-
 }  // namespace
 
 void layer_norm(bf16* U1, const bf16* X, const bf16* gamma1, const bf16* beta1, int64_t rows,
                 cudaStream_t stream, const char* where) {
   hirgen::launch_rows<8192>(LayerNorm{U1, X, gamma1, beta1}, {rows}, hirgen::accesses(U1, X, gamma1, beta1),
                             stream, where);
-}
-
-void scale_softmax(bf16* P, const bf16* scores, int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<2048>(ScaleSoftmax{P, scores}, {rows}, hirgen::accesses(P, scores), stream, where);
 }
 
 }  // namespace hirgen_transformer_block

@@ -15,6 +15,5 @@ using bf16 = __nv_bfloat16;
 
 void layer_norm(bf16* U1, const bf16* X, const bf16* gamma1, const bf16* beta1, int64_t rows,
                 cudaStream_t stream, const char* where);
-void scale_softmax(bf16* P, const bf16* scores, int64_t rows, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen_transformer_block

@@ -115,173 +115,148 @@ void reference(hirgen::Reference& model) {
   model.cast("dX1n", "dX1n_mul", hirgen::DType::kBf16);
   // spec.yaml:59:5 dX1 = add(dY, dX1n)
   model.binary("dX1", "add", "dY", "dX1n", hirgen::DType::kBf16);
-  // spec.yaml:62:5 dX1t = permute(dX1)
+  // spec.yaml:62:5 O = reshape(heads)
+  model.reshape("O", "heads", {8, 4096, 1024});
+  // spec.yaml:63:5 dX1t = permute(dX1)
   model.permute("dX1t", "dX1", {1, 0});
-  // spec.yaml:63:5 dWo = matmul(dX1t, O)
+  // spec.yaml:64:5 dWo = matmul(dX1t, O)
   model.matmul("dWo", "dX1t", "O", hirgen::DType::kBf16);
-  // spec.yaml:64:5 dO = matmul(dX1, Wo)
+  // spec.yaml:65:5 dO = matmul(dX1, Wo)
   model.matmul("dO", "dX1", "Wo", hirgen::DType::kBf16);
-  // spec.yaml:65:5 dheads = reshape(dO)
+  // spec.yaml:66:5 dheads = reshape(dO)
   model.reshape("dheads", "dO", {8, 2, 2048, 8, 128});
-  // spec.yaml:66:5 dPV = permute(dheads)
+  // spec.yaml:67:5 dPV = permute(dheads)
   model.permute("dPV", "dheads", {0, 1, 3, 2, 4});
-  // spec.yaml:69:5 Vt = permute(V)
-  model.permute("Vt", "V", {0, 1, 2, 4, 3});
-  // spec.yaml:70:5 dP = matmul(dPV, Vt)
-  model.matmul("dP", "dPV", "Vt", hirgen::DType::kBf16);
-  // spec.yaml:71:5 Pt = permute(P)
-  model.permute("Pt", "P", {0, 1, 2, 4, 3});
-  // spec.yaml:72:5 dV = matmul(Pt, dPV)
-  model.matmul("dV", "Pt", "dPV", hirgen::DType::kBf16);
-  // spec.yaml:73:5 dscaled_dP_fp32 = cast(dP)
-  model.cast("dscaled_dP_fp32", "dP", hirgen::DType::kFp32);
-  // spec.yaml:73:5 dscaled_P_fp32 = cast(P)
-  model.cast("dscaled_P_fp32", "P", hirgen::DType::kFp32);
-  // spec.yaml:73:5 dscaled_weighted = mul(dscaled_dP_fp32, dscaled_P_fp32)
-  model.binary("dscaled_weighted", "mul", "dscaled_dP_fp32", "dscaled_P_fp32", hirgen::DType::kFp32);
-  // spec.yaml:73:5 dscaled_sum = sum(dscaled_weighted)
-  model.reduce("dscaled_sum", "sum", "dscaled_weighted", 4, hirgen::DType::kFp32);
-  // spec.yaml:73:5 dscaled_sum_b = broadcast(dscaled_sum)
-  model.broadcast("dscaled_sum_b", "dscaled_sum", 4);
-  // spec.yaml:73:5 dscaled_centered = sub(dscaled_dP_fp32, dscaled_sum_b)
-  model.binary("dscaled_centered", "sub", "dscaled_dP_fp32", "dscaled_sum_b", hirgen::DType::kFp32);
-  // spec.yaml:73:5 dscaled_mul = mul(dscaled_P_fp32, dscaled_centered)
-  model.binary("dscaled_mul", "mul", "dscaled_P_fp32", "dscaled_centered", hirgen::DType::kFp32);
-  // spec.yaml:73:5 dscaled = cast(dscaled_mul)
-  model.cast("dscaled", "dscaled_mul", hirgen::DType::kBf16);
-  // spec.yaml:74:5 dscores = scale(0.08838835)(dscaled)
-  model.unary("dscores", "scale(0.08838835)", "dscaled", hirgen::DType::kBf16);
-  // spec.yaml:75:5 dQ = matmul(dscores, K)
-  model.matmul("dQ", "dscores", "K", hirgen::DType::kBf16);
-  // spec.yaml:76:5 dscorest = permute(dscores)
-  model.permute("dscorest", "dscores", {0, 1, 2, 4, 3});
-  // spec.yaml:77:5 dK = matmul(dscorest, Q)
-  model.matmul("dK", "dscorest", "Q", hirgen::DType::kBf16);
-  // spec.yaml:78:5 dHq = permute(dQ)
+  // spec.yaml:70:5 PV = permute(heads)
+  model.permute("PV", "heads", {0, 1, 3, 2, 4});
+  // spec.yaml:71:5 dQ, dK, dV = attention_grad(dPV, Q, K, V, PV, sums, causal=true, scale=0.088388346)
+  model.attention_grad({"dQ", "dK", "dV"}, {.causal = true, .window = 0, .scale = 0.088388346F}, "dPV", "Q",
+                       "K", "V", "PV", "sums", hirgen::DType::kBf16);
+  // spec.yaml:72:5 dHq = permute(dQ)
   model.permute("dHq", "dQ", {0, 1, 3, 2, 4});
-  // spec.yaml:79:5 dHk = permute(dK)
+  // spec.yaml:73:5 dHk = permute(dK)
   model.permute("dHk", "dK", {0, 1, 3, 2, 4});
-  // spec.yaml:80:5 dHv = permute(dV)
+  // spec.yaml:74:5 dHv = permute(dV)
   model.permute("dHv", "dV", {0, 1, 3, 2, 4});
-  // spec.yaml:81:5 dUq = reshape(dHq)
+  // spec.yaml:75:5 dUq = reshape(dHq)
   model.reshape("dUq", "dHq", {8, 4096, 1024});
-  // spec.yaml:82:5 dUk = reshape(dHk)
+  // spec.yaml:76:5 dUk = reshape(dHk)
   model.reshape("dUk", "dHk", {8, 4096, 1024});
-  // spec.yaml:83:5 dUv = reshape(dHv)
+  // spec.yaml:77:5 dUv = reshape(dHv)
   model.reshape("dUv", "dHv", {8, 4096, 1024});
-  // spec.yaml:86:5 N1_X_fp32 = cast(X)
+  // spec.yaml:80:5 N1_X_fp32 = cast(X)
   model.cast("N1_X_fp32", "X", hirgen::DType::kFp32);
-  // spec.yaml:86:5 N1_x = sum(N1_X_fp32)
+  // spec.yaml:80:5 N1_x = sum(N1_X_fp32)
   model.reduce("N1_x", "sum", "N1_X_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:86:5 N1_x_b = broadcast(N1_x)
+  // spec.yaml:80:5 N1_x_b = broadcast(N1_x)
   model.broadcast("N1_x_b", "N1_x", 1);
-  // spec.yaml:86:5 N1_x_mean = scale(0.00012207031)(N1_x_b)
+  // spec.yaml:80:5 N1_x_mean = scale(0.00012207031)(N1_x_b)
   model.unary("N1_x_mean", "scale(0.00012207031)", "N1_x_b", hirgen::DType::kFp32);
-  // spec.yaml:86:5 N1_centered = sub(N1_X_fp32, N1_x_mean)
+  // spec.yaml:80:5 N1_centered = sub(N1_X_fp32, N1_x_mean)
   model.binary("N1_centered", "sub", "N1_X_fp32", "N1_x_mean", hirgen::DType::kFp32);
-  // spec.yaml:86:5 N1_square = mul(N1_centered, N1_centered)
+  // spec.yaml:80:5 N1_square = mul(N1_centered, N1_centered)
   model.binary("N1_square", "mul", "N1_centered", "N1_centered", hirgen::DType::kFp32);
-  // spec.yaml:86:5 N1_square2 = sum(N1_square)
+  // spec.yaml:80:5 N1_square2 = sum(N1_square)
   model.reduce("N1_square2", "sum", "N1_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:86:5 N1_square_b = broadcast(N1_square2)
+  // spec.yaml:80:5 N1_square_b = broadcast(N1_square2)
   model.broadcast("N1_square_b", "N1_square2", 1);
-  // spec.yaml:86:5 N1_square_mean = scale(0.00012207031)(N1_square_b)
+  // spec.yaml:80:5 N1_square_mean = scale(0.00012207031)(N1_square_b)
   model.unary("N1_square_mean", "scale(0.00012207031)", "N1_square_b", hirgen::DType::kFp32);
-  // spec.yaml:86:5 N1_var = shift(1e-05)(N1_square_mean)
+  // spec.yaml:80:5 N1_var = shift(1e-05)(N1_square_mean)
   model.unary("N1_var", "shift(1e-05)", "N1_square_mean", hirgen::DType::kFp32);
-  // spec.yaml:86:5 N1_rstd = rsqrt(N1_var)
+  // spec.yaml:80:5 N1_rstd = rsqrt(N1_var)
   model.unary("N1_rstd", "rsqrt", "N1_var", hirgen::DType::kFp32);
-  // spec.yaml:86:5 N1_mul = mul(N1_centered, N1_rstd)
+  // spec.yaml:80:5 N1_mul = mul(N1_centered, N1_rstd)
   model.binary("N1_mul", "mul", "N1_centered", "N1_rstd", hirgen::DType::kFp32);
-  // spec.yaml:86:5 N1 = cast(N1_mul)
+  // spec.yaml:80:5 N1 = cast(N1_mul)
   model.cast("N1", "N1_mul", hirgen::DType::kBf16);
-  // spec.yaml:87:5 S1 = mul(N1, gamma1)
+  // spec.yaml:81:5 S1 = mul(N1, gamma1)
   model.binary("S1", "mul", "N1", "gamma1", hirgen::DType::kBf16);
-  // spec.yaml:88:5 U1 = add(S1, beta1)
+  // spec.yaml:82:5 U1 = add(S1, beta1)
   model.binary("U1", "add", "S1", "beta1", hirgen::DType::kBf16);
-  // spec.yaml:89:5 dUqt = permute(dUq)
+  // spec.yaml:83:5 dUqt = permute(dUq)
   model.permute("dUqt", "dUq", {0, 2, 1});
-  // spec.yaml:90:5 dUkt = permute(dUk)
+  // spec.yaml:84:5 dUkt = permute(dUk)
   model.permute("dUkt", "dUk", {0, 2, 1});
-  // spec.yaml:91:5 dUvt = permute(dUv)
+  // spec.yaml:85:5 dUvt = permute(dUv)
   model.permute("dUvt", "dUv", {0, 2, 1});
-  // spec.yaml:92:5 dWq = matmul(dUqt, U1)
+  // spec.yaml:86:5 dWq = matmul(dUqt, U1)
   model.matmul("dWq", "dUqt", "U1", hirgen::DType::kBf16);
-  // spec.yaml:93:5 dWk = matmul(dUkt, U1)
+  // spec.yaml:87:5 dWk = matmul(dUkt, U1)
   model.matmul("dWk", "dUkt", "U1", hirgen::DType::kBf16);
-  // spec.yaml:94:5 dWv = matmul(dUvt, U1)
+  // spec.yaml:88:5 dWv = matmul(dUvt, U1)
   model.matmul("dWv", "dUvt", "U1", hirgen::DType::kBf16);
-  // spec.yaml:95:5 dU1q = matmul(dUq, Wq)
+  // spec.yaml:89:5 dU1q = matmul(dUq, Wq)
   model.matmul("dU1q", "dUq", "Wq", hirgen::DType::kBf16);
-  // spec.yaml:96:5 dU1k = matmul(dUk, Wk)
+  // spec.yaml:90:5 dU1k = matmul(dUk, Wk)
   model.matmul("dU1k", "dUk", "Wk", hirgen::DType::kBf16);
-  // spec.yaml:97:5 dU1v = matmul(dUv, Wv)
+  // spec.yaml:91:5 dU1v = matmul(dUv, Wv)
   model.matmul("dU1v", "dUv", "Wv", hirgen::DType::kBf16);
-  // spec.yaml:98:5 dU1qk = add(dU1q, dU1k)
+  // spec.yaml:92:5 dU1qk = add(dU1q, dU1k)
   model.binary("dU1qk", "add", "dU1q", "dU1k", hirgen::DType::kBf16);
-  // spec.yaml:99:5 dU1p = add(dU1qk, dU1v)
+  // spec.yaml:93:5 dU1p = add(dU1qk, dU1v)
   model.binary("dU1p", "add", "dU1qk", "dU1v", hirgen::DType::kBf16);
-  // spec.yaml:100:5 dU1 = sum(dU1p)
+  // spec.yaml:94:5 dU1 = sum(dU1p)
   model.reduce("dU1", "sum", "dU1p", 0, hirgen::DType::kBf16);
-  // spec.yaml:101:5 dS1 = mul(dU1, N1)
+  // spec.yaml:95:5 dS1 = mul(dU1, N1)
   model.binary("dS1", "mul", "dU1", "N1", hirgen::DType::kBf16);
-  // spec.yaml:102:5 dgamma1 = sum(dS1)
+  // spec.yaml:96:5 dgamma1 = sum(dS1)
   model.reduce("dgamma1", "sum", "dS1", 0, hirgen::DType::kBf16);
-  // spec.yaml:103:5 dbeta1 = sum(dU1)
+  // spec.yaml:97:5 dbeta1 = sum(dU1)
   model.reduce("dbeta1", "sum", "dU1", 0, hirgen::DType::kBf16);
-  // spec.yaml:104:5 dN1 = mul(dU1, gamma1)
+  // spec.yaml:98:5 dN1 = mul(dU1, gamma1)
   model.binary("dN1", "mul", "dU1", "gamma1", hirgen::DType::kBf16);
-  // spec.yaml:105:5 dXn_dN1_fp32 = cast(dN1)
+  // spec.yaml:99:5 dXn_dN1_fp32 = cast(dN1)
   model.cast("dXn_dN1_fp32", "dN1", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_X_fp32 = cast(X)
+  // spec.yaml:99:5 dXn_X_fp32 = cast(X)
   model.cast("dXn_X_fp32", "X", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_x = sum(dXn_X_fp32)
+  // spec.yaml:99:5 dXn_x = sum(dXn_X_fp32)
   model.reduce("dXn_x", "sum", "dXn_X_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_x_b = broadcast(dXn_x)
+  // spec.yaml:99:5 dXn_x_b = broadcast(dXn_x)
   model.broadcast("dXn_x_b", "dXn_x", 1);
-  // spec.yaml:105:5 dXn_x_mean = scale(0.00012207031)(dXn_x_b)
+  // spec.yaml:99:5 dXn_x_mean = scale(0.00012207031)(dXn_x_b)
   model.unary("dXn_x_mean", "scale(0.00012207031)", "dXn_x_b", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_centered = sub(dXn_X_fp32, dXn_x_mean)
+  // spec.yaml:99:5 dXn_centered = sub(dXn_X_fp32, dXn_x_mean)
   model.binary("dXn_centered", "sub", "dXn_X_fp32", "dXn_x_mean", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_square = mul(dXn_centered, dXn_centered)
+  // spec.yaml:99:5 dXn_square = mul(dXn_centered, dXn_centered)
   model.binary("dXn_square", "mul", "dXn_centered", "dXn_centered", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_square2 = sum(dXn_square)
+  // spec.yaml:99:5 dXn_square2 = sum(dXn_square)
   model.reduce("dXn_square2", "sum", "dXn_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_square_b = broadcast(dXn_square2)
+  // spec.yaml:99:5 dXn_square_b = broadcast(dXn_square2)
   model.broadcast("dXn_square_b", "dXn_square2", 1);
-  // spec.yaml:105:5 dXn_square_mean = scale(0.00012207031)(dXn_square_b)
+  // spec.yaml:99:5 dXn_square_mean = scale(0.00012207031)(dXn_square_b)
   model.unary("dXn_square_mean", "scale(0.00012207031)", "dXn_square_b", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_var = shift(1e-05)(dXn_square_mean)
+  // spec.yaml:99:5 dXn_var = shift(1e-05)(dXn_square_mean)
   model.unary("dXn_var", "shift(1e-05)", "dXn_square_mean", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_rstd = rsqrt(dXn_var)
+  // spec.yaml:99:5 dXn_rstd = rsqrt(dXn_var)
   model.unary("dXn_rstd", "rsqrt", "dXn_var", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_y = mul(dXn_centered, dXn_rstd)
+  // spec.yaml:99:5 dXn_y = mul(dXn_centered, dXn_rstd)
   model.binary("dXn_y", "mul", "dXn_centered", "dXn_rstd", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_weighted = mul(dXn_dN1_fp32, dXn_y)
+  // spec.yaml:99:5 dXn_weighted = mul(dXn_dN1_fp32, dXn_y)
   model.binary("dXn_weighted", "mul", "dXn_dN1_fp32", "dXn_y", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_along = sum(dXn_weighted)
+  // spec.yaml:99:5 dXn_along = sum(dXn_weighted)
   model.reduce("dXn_along", "sum", "dXn_weighted", 1, hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_along_b = broadcast(dXn_along)
+  // spec.yaml:99:5 dXn_along_b = broadcast(dXn_along)
   model.broadcast("dXn_along_b", "dXn_along", 1);
-  // spec.yaml:105:5 dXn_along_mean = scale(0.00012207031)(dXn_along_b)
+  // spec.yaml:99:5 dXn_along_mean = scale(0.00012207031)(dXn_along_b)
   model.unary("dXn_along_mean", "scale(0.00012207031)", "dXn_along_b", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_dy = sum(dXn_dN1_fp32)
+  // spec.yaml:99:5 dXn_dy = sum(dXn_dN1_fp32)
   model.reduce("dXn_dy", "sum", "dXn_dN1_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_dy_b = broadcast(dXn_dy)
+  // spec.yaml:99:5 dXn_dy_b = broadcast(dXn_dy)
   model.broadcast("dXn_dy_b", "dXn_dy", 1);
-  // spec.yaml:105:5 dXn_dy_mean = scale(0.00012207031)(dXn_dy_b)
+  // spec.yaml:99:5 dXn_dy_mean = scale(0.00012207031)(dXn_dy_b)
   model.unary("dXn_dy_mean", "scale(0.00012207031)", "dXn_dy_b", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_away = sub(dXn_dN1_fp32, dXn_dy_mean)
+  // spec.yaml:99:5 dXn_away = sub(dXn_dN1_fp32, dXn_dy_mean)
   model.binary("dXn_away", "sub", "dXn_dN1_fp32", "dXn_dy_mean", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_radial = mul(dXn_y, dXn_along_mean)
+  // spec.yaml:99:5 dXn_radial = mul(dXn_y, dXn_along_mean)
   model.binary("dXn_radial", "mul", "dXn_y", "dXn_along_mean", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_tangent = sub(dXn_away, dXn_radial)
+  // spec.yaml:99:5 dXn_tangent = sub(dXn_away, dXn_radial)
   model.binary("dXn_tangent", "sub", "dXn_away", "dXn_radial", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn_mul = mul(dXn_rstd, dXn_tangent)
+  // spec.yaml:99:5 dXn_mul = mul(dXn_rstd, dXn_tangent)
   model.binary("dXn_mul", "mul", "dXn_rstd", "dXn_tangent", hirgen::DType::kFp32);
-  // spec.yaml:105:5 dXn = cast(dXn_mul)
+  // spec.yaml:99:5 dXn = cast(dXn_mul)
   model.cast("dXn", "dXn_mul", hirgen::DType::kBf16);
-  // spec.yaml:106:5 dX = add(dX1, dXn)
+  // spec.yaml:100:5 dX = add(dX1, dXn)
   model.binary("dX", "add", "dX1", "dXn", hirgen::DType::kBf16);
 }
 

@@ -24,10 +24,10 @@ enum {
   HIRGEN_TRANSFORMER_BLOCK_BACKWARD_K,
   /* input [DIDx(D), B, H/D, L, C] bf16 */
   HIRGEN_TRANSFORMER_BLOCK_BACKWARD_V,
-  /* input [DIDx(D), B, H/D, L, L] bf16 */
-  HIRGEN_TRANSFORMER_BLOCK_BACKWARD_P,
-  /* input [DIDx(D), B*L, E/D] bf16 */
-  HIRGEN_TRANSFORMER_BLOCK_BACKWARD_O,
+  /* input [DIDx(D), B, L, H/D, C] bf16 */
+  HIRGEN_TRANSFORMER_BLOCK_BACKWARD_heads,
+  /* input [DIDx(D), B, H/D, L] fp32 */
+  HIRGEN_TRANSFORMER_BLOCK_BACKWARD_sums,
   /* input [DIDx(D), B*L, F/D] bf16 */
   HIRGEN_TRANSFORMER_BLOCK_BACKWARD_Z,
   /* input [E] bf16 */

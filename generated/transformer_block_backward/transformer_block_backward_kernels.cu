@@ -90,25 +90,7 @@ struct MulNormalizeGradAdd {
   }
 };
 
-// spec.yaml:74:5 softmax_grad_scale
-struct SoftmaxGradScale {
-  bf16* dscores;
-  const bf16* dP;
-  const bf16* P;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto dP_row = row.load(dP);
-    const auto P_row = row.load(P);
-    const auto dscaled_weighted = dP_row * P_row;
-    const auto dscaled_sum = fn::sum(row, dscaled_weighted);
-    const auto dscaled_centered = dP_row - dscaled_sum;
-    const auto dscaled_mul = P_row * dscaled_centered;
-    row.store(dscores, dscaled_mul * 0.08838835F);
-  }
-};
-
-// spec.yaml:99:5 add_add
+// spec.yaml:93:5 add_add
 struct AddAdd {
   bf16* dU1p;
   const bf16* dU1q;
@@ -143,12 +125,6 @@ void mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, cons
                             int64_t rows, cudaStream_t stream, const char* where) {
   hirgen::launch_rows<8192>(MulNormalizeGradAdd{dX1, dU2, gamma2, X1, dY}, {rows},
                             hirgen::accesses(dX1, dU2, gamma2, X1, dY), stream, where);
-}
-
-void softmax_grad_scale(bf16* dscores, const bf16* dP, const bf16* P, int64_t rows, cudaStream_t stream,
-                        const char* where) {
-  hirgen::launch_rows<2048>(SoftmaxGradScale{dscores, dP, P}, {rows}, hirgen::accesses(dscores, dP, P),
-                            stream, where);
 }
 
 void add_add(bf16* dU1p, const bf16* dU1q, const bf16* dU1k, const bf16* dU1v, int64_t elements,

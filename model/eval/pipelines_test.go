@@ -138,14 +138,14 @@ func layerNormOf(x matrix, gamma, beta []float64) matrix {
 }
 
 // attentionOf is softmax(q k^T scale) v for rows of one sequence after the other and heads
-// of width adjacent columns.
+// of width adjacent columns, each of the rows up to its own.
 func attentionOf(q, k, v matrix, length, width int, scale float64) matrix {
 	out := newMatrix(q.rows, q.cols)
 	for row := range q.rows {
 		first := row / length * length
 		for head := 0; head < q.cols; head += width {
-			weights, sum := make([]float64, length), 0.0
-			for j := range length {
+			weights, sum := make([]float64, row-first+1), 0.0
+			for j := range weights {
 				for c := head; c < head+width; c++ {
 					weights[j] += scale * q.at[row*q.cols+c] * k.at[(first+j)*q.cols+c]
 				}
@@ -198,7 +198,7 @@ func TestForwardPassesComputeWhatTheySay(t *testing.T) {
 			x := asMatrix(in["X"], in["X"].last(1))
 			u := layerNormOf(x, in["gamma1"].Data, in["beta1"].Data)
 			project := func(w string) matrix { return u.timesTransposed(asMatrix(in[w], int64(u.cols))) }
-			heads := attentionOf(project("Wq"), project("Wk"), project("Wv"), 3, 2, 0.08838835)
+			heads := attentionOf(project("Wq"), project("Wk"), project("Wv"), 3, 2, 1/math.Sqrt2)
 			x1 := x.plus(heads.timesTransposed(columnSlices(in["Wo"])))
 			return x1.plus(mlpOf(layerNormOf(x1, in["gamma2"].Data, in["beta2"].Data), in))
 		},
@@ -242,6 +242,11 @@ func TestBackwardPassesAreTheGradients(t *testing.T) {
 				if forward := kept[name]; forward != nil {
 					copy(a.Data, forward.Data)
 				}
+			}
+			if sums := given["sums"]; sums != nil { // no other operation of the forward pass reads them
+				Q, K := kept["Q"], kept["K"]
+				a := domain.Attention{Causal: true, Scale: 1 / math.Sqrt(float64(Q.last(1)))}
+				_, sums.Data = a.Forward(domain.AttentionShapeOf(Q.Shape, K.Shape), Q.Data, K.Data, kept["V"].Data)
 			}
 			loss := func() float64 {
 				sum := 0.0
