@@ -1,0 +1,27 @@
+package emit_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAttentionIsOneCallWithoutCopies looks at blocks whose queries, keys and values are permuted slices of a projection: the
+// attention is one call, and nothing is copied before or behind it.
+func TestAttentionIsOneCallWithoutCopies(t *testing.T) {
+	for name, calls := range map[string]int{"llama_block": 1, "llama_block_sp": 1, "transformer_block": 1, "transformer_block_backward": 1} {
+		for _, f := range render(t, loadExample(t, name)) {
+			if f.Path != name+".cpp" {
+				continue
+			}
+			text := string(f.Data)
+			if got := strings.Count(text, "_attention_.run("); got != calls {
+				t.Errorf("%s has %d attentions, not %d", name, got, calls)
+			}
+			for _, copies := range []string{"UnaryFn::kCopy", "cudaMemcpyAsync"} {
+				if strings.Contains(text, copies) {
+					t.Errorf("%s copies: %s", name, copies)
+				}
+			}
+		}
+	}
+}
