@@ -9,7 +9,7 @@
 //   Hq = reshape(Uq)
 //   Hk = reshape(Uk)
 //   Hv = reshape(Uv)
-//   and 22 more
+//   and 19 more
 //
 //   X [B*L, E] bf16
 //   gamma1 [E] bf16
@@ -29,6 +29,7 @@
 #include <cuda_bf16.h>
 
 #include "llama_block_kernels.hpp"
+#include "hirgen/attention.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
@@ -42,15 +43,12 @@ using bf16 = __nv_bfloat16;
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardG =
-    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardG2 = G / D, kSliceH = H / G;
-constexpr int64_t kChunkC = C / 2, kShardH = H / D;
+    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kChunkC = C / 2;
+constexpr int64_t kShardG2 = G / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
     {.m = B * L, .n = kShardG * C, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kScoresShape =
-    {.m = kSliceH * L, .n = L, .k = kChunkC + kChunkC, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kPVShape = {.m = kSliceH * L, .n = C, .k = L, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kWopShape =
     {.m = B * L, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kGateShape =
@@ -60,28 +58,32 @@ constexpr hirgen::MatmulShape kUpShape =
 constexpr hirgen::MatmulShape kW2pShape =
     {.m = B * L, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
+constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG2,
+                                                 .query_rows = L, .key_rows = L,
+                                                 .head_size = kChunkC + kChunkC, .causal = true,
+                                                 .scale = 0.088388346F, .dtype = hirgen::DType::kBf16};
+// batches, heads, rows
+constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, kChunkC + kChunkC, kShardH * (kChunkC + kChunkC)},
+                                               .k = {0, kChunkC + kChunkC, kShardG2 * (kChunkC + kChunkC)},
+                                               .v = {0, C, kShardG * C},
+                                               .o = {0, kChunkC + kChunkC, kShardH * (kChunkC + kChunkC)}};
+
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
 constexpr const char* kLinearQKV = "spec.yaml:23:5 Linear of QKV";
 constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
-constexpr const char* kSetQPacked = "spec.yaml:35:5 Set of Q_packed";
 constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
-constexpr const char* kMatmulScores = "spec.yaml:35:5 Matmul of scores";
-constexpr const char* kScaleSoftmaxP = "spec.yaml:37:5 scale_softmax of P";
-constexpr const char* kSliceUv = "spec.yaml:24:5 Slice of Uv";
-constexpr const char* kMatmulPV = "spec.yaml:38:5 Matmul of PV";
-constexpr const char* kSetHeadsPacked = "spec.yaml:40:5 Set of heads_packed";
-constexpr const char* kReshapeO = "spec.yaml:40:5 Reshape of O";
-constexpr const char* kLinearWop = "spec.yaml:41:5 Linear of Wop";
-constexpr const char* kAllreduce = "spec.yaml:42:5 allreduce: Allreduce of Wop";
-constexpr const char* kBinaryX1 = "spec.yaml:43:5 Binary of X1";
-constexpr const char* kRmsNormU2 = "spec.yaml:46:5 rms_norm of U2";
-constexpr const char* kLinearGate = "spec.yaml:47:5 Linear of gate";
-constexpr const char* kLinearUp = "spec.yaml:48:5 Linear of up";
-constexpr const char* kSiluMulA = "spec.yaml:50:5 silu_mul of A";
-constexpr const char* kLinearW2p = "spec.yaml:51:5 Linear of W2p";
-constexpr const char* kAllreduce2 = "spec.yaml:52:5 allreduce_2: Allreduce of W2p";
-constexpr const char* kBinaryY = "spec.yaml:53:5 Binary of Y";
+constexpr const char* kAttentionPV = "spec.yaml:35:5 Attention of PV";
+constexpr const char* kLinearWop = "spec.yaml:38:5 Linear of Wop";
+constexpr const char* kAllreduce = "spec.yaml:39:5 allreduce: Allreduce of Wop";
+constexpr const char* kBinaryX1 = "spec.yaml:40:5 Binary of X1";
+constexpr const char* kRmsNormU2 = "spec.yaml:43:5 rms_norm of U2";
+constexpr const char* kLinearGate = "spec.yaml:44:5 Linear of gate";
+constexpr const char* kLinearUp = "spec.yaml:45:5 Linear of up";
+constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul of A";
+constexpr const char* kLinearW2p = "spec.yaml:48:5 Linear of W2p";
+constexpr const char* kAllreduce2 = "spec.yaml:49:5 allreduce_2: Allreduce of W2p";
+constexpr const char* kBinaryY = "spec.yaml:50:5 Binary of Y";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -99,38 +101,30 @@ class LlamaBlock final : public hirgen::Program {
 
  private:
   hirgen::Context& context_;
-  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:42:5 mesh world axis x");
+  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:39:5 mesh world axis x");
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");  // [B * L, E]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:23:5 workspace");
-  // [kSliceH, 1, B, kShardG2, L, L]
-  bf16* scores_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * L, "spec.yaml:35:5 scores");
-  // [kSliceH, 1, B, kShardG2, L, L]
-  bf16* P_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * L, "spec.yaml:37:5 P");
-  bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 Wop");              // [1, B * L, E]
-  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:42:5 attention");  // [B * L, E]
-  // the same memory: [B * L, E]
-  bf16* U1_ = P_;
-  bf16* QKV_ = attention_;     // the same memory: [1, B * L, kShardG * C]
-  bf16* Rq_ = P_;              // the same memory: [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
-  bf16* Q_packed_ = Wop_;      // the same memory: [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
-  bf16* Rk_ = P_;              // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* Uv_ = Wop_;            // the same memory: [1, B * L, kShardG2 * C]
-  bf16* PV_ = attention_;      // the same memory: [kSliceH, 1, B, kShardG2, L, C]
-  bf16* heads_packed_ = Wop_;  // the same memory: [1, B, L, kShardG2, kSliceH, C]
-  bf16* O_ = attention_;       // the same memory: [1, B * L, kShardE]
-  bf16* X1_ = Wop_;            // the same memory: [B * L, E]
-  bf16* U2_ = attention_;      // the same memory: [B * L, E]
-  bf16* gate_ = P_;            // the same memory: [1, B * L, kShardF]
-  bf16* up_ = scores_;         // the same memory: [1, B * L, kShardF]
-  bf16* A_ = attention_;       // the same memory: [1, B * L, kShardF]
-  bf16* W2p_ = P_;             // the same memory: [1, B * L, E]
-  bf16* mlp_ = attention_;     // the same memory: [B * L, E]
+  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:39:5 attention");  // [B * L, E]
+  bf16* gate_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 gate");      // [1, B * L, kShardF]
+  bf16* W2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 W2p");              // [1, B * L, E]
+  // the same memory: [1, B * L, kShardG * C]
+  bf16* QKV_ = attention_;
+  bf16* Rq_ = U1_;          // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Rk_ = W2p_;         // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* PV_ = gate_;        // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* Wop_ = U1_;         // the same memory: [1, B * L, E]
+  bf16* X1_ = U1_;          // the same memory: [B * L, E]
+  bf16* U2_ = attention_;   // the same memory: [B * L, E]
+  bf16* up_ = W2p_;         // the same memory: [1, B * L, kShardF]
+  bf16* A_ = attention_;    // the same memory: [1, B * L, kShardF]
+  bf16* mlp_ = attention_;  // the same memory: [B * L, E]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
-  hirgen::MatmulPlan scores_plan_{context_, kScoresShape, kMatmulScores};
-  hirgen::MatmulPlan PV_plan_{context_, kPVShape, kMatmulPV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
+  hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
+  void* PV_workspace_ = context_.allocate(PV_attention_.workspace_bytes, kAttentionPV);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
   hirgen::Events allreduce_2_done_ = context_.events("allreduce_2_done", kAllreduce2, 1);
 };
@@ -148,37 +142,15 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
-  rope({Rq_, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-       {Rq_ + kChunkC, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-       {QKV_, {kShardG * C, C, 1}}, {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}},
-       {L, kSliceH}, caller, kRopeRq);
-
-  // In the order in which Matmul reads it.
-  hirgen::launch_unary(
-      hirgen::UnaryFn::kCopy, Q_packed_,
-      {3, {kSliceH, L, kChunkC + kChunkC}, {B * kShardG2 * L * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-      Rq_,
-      {3, {kSliceH, L, kChunkC + kChunkC}, {kChunkC + kChunkC, kShardG2 * kSliceH * (kChunkC + kChunkC), 1}},
-      caller, kSetQPacked);
+  rope({Rq_, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
+       {Rq_ + kChunkC, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}}, {QKV_, {kShardG * C, C, 1}},
+       {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
   rope2({Rk_, {kShardG2 * (kChunkC + kChunkC), 1}}, {Rk_ + kChunkC, {kShardG2 * (kChunkC + kChunkC), 1}},
         {QKV_ + kShardH * C, {kShardG * C, 1}}, {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}},
         {{1, 0}}, {L}, caller, kRopeRk);
-  gemm(context_, scores_plan_, Q_packed_, Rk_, scores_, workspace_, caller, kMatmulScores);
-  scale_softmax({P_, {B * kShardG2 * L * L, L, 1}}, {scores_, {B * kShardG2 * L * L, L, 1}}, {{0, 1, 0}},
-                {{0, 0, 1}}, {kSliceH, L}, caller, kScaleSoftmaxP);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uv_, {2, {B * L, kShardG2 * C}, {kShardG2 * C, 1}},
-                       QKV_ + kShardH * C + kShardG2 * C, {2, {B * L, kShardG2 * C}, {kShardG * C, 1}},
-                       caller, kSliceUv);
-  gemm(context_, PV_plan_, P_, Uv_, PV_, workspace_, caller, kMatmulPV);
-
-  // In the order in which Reshape reads it.
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, heads_packed_,
-                       {3, {L, kSliceH, C}, {kShardG2 * kSliceH * C, C, 1}}, PV_,
-                       {3, {L, kSliceH, C}, {C, B * kShardG2 * L * C, 1}}, caller, kSetHeadsPacked);
-  HG_CHECK(
-      cudaMemcpyAsync(O_, heads_packed_, B * L * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice, caller),
-      kReshapeO);
-  gemm(context_, Wop_plan_, O_, Wo, Wop_, workspace_, caller, kLinearWop);
+  PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
+                    PV_workspace_, caller, kAttentionPV);
+  gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
   HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, X1_, X, attention_, B * L * E, caller, kBinaryX1);
@@ -211,7 +183,7 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
       {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardF}},
        .where = "spec.yaml:18:3", .contraction = F, .deviation = 0.0236228},
       {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .output = true,
-       .where = "spec.yaml:19:3", .tolerance = 0.128847},
+       .where = "spec.yaml:19:3", .tolerance = 0.125},
   };
 }
 
@@ -224,9 +196,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "cbf1127b73fd34d5d6d20b59e664b980a46fe83e7df53448fd30d1cd00aacb91", .mesh_size = D,
-               .gemms = {{B * L, kShardG * C, E, 1}, {kSliceH * L, L, kChunkC + kChunkC, 1},
-                         {kSliceH * L, C, L, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
+               .digest = "4c005d34db0eabdb273ea50c796c8ac1843b3f426a76724d913dd46e558deb2b", .mesh_size = D,
+               .gemms = {{B * L, kShardG * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,
                .largest = "allreduce", .team_size = D, .transport = "nccl",

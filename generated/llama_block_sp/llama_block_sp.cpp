@@ -9,7 +9,7 @@
 //   Hq = reshape(Uq)
 //   Hk = reshape(Uk)
 //   Hv = reshape(Uv)
-//   and 22 more
+//   and 19 more
 //
 //   X [DIDx(D), B*L/D, E] bf16
 //   gamma1 [E] bf16
@@ -31,6 +31,7 @@
 #include <cuda_bf16.h>
 
 #include "llama_block_sp_kernels.hpp"
+#include "hirgen/attention.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
@@ -44,15 +45,12 @@ using bf16 = __nv_bfloat16;
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardL =
-    B * L / D, kShardG = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardG2 = G / D;
-constexpr int64_t kSliceH = H / G, kChunkC = C / 2, kShardH = H / D;
+    B * L / D, kShardG = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
+constexpr int64_t kChunkC = C / 2, kShardG2 = G / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
     {.m = D * kShardL, .n = kShardG * C, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kScoresShape =
-    {.m = kSliceH * L, .n = L, .k = kChunkC + kChunkC, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kPVShape = {.m = kSliceH * L, .n = C, .k = L, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kWopShape =
     {.m = D * kShardL, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kGateShape =
@@ -62,30 +60,34 @@ constexpr hirgen::MatmulShape kUpShape =
 constexpr hirgen::MatmulShape kW2pShape =
     {.m = D * kShardL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
+constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG2,
+                                                 .query_rows = L, .key_rows = L,
+                                                 .head_size = kChunkC + kChunkC, .causal = true,
+                                                 .scale = 0.088388346F, .dtype = hirgen::DType::kBf16};
+// batches, heads, rows
+constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, kChunkC + kChunkC, kShardH * (kChunkC + kChunkC)},
+                                               .k = {0, kChunkC + kChunkC, kShardG2 * (kChunkC + kChunkC)},
+                                               .v = {0, C, kShardG * C},
+                                               .o = {0, kChunkC + kChunkC, kShardH * (kChunkC + kChunkC)}};
+
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:21:5 rms_norm of U1";
 constexpr const char* kGather = "spec.yaml:22:5 gather: Allgather of U1";
 constexpr const char* kLinearQKV = "spec.yaml:22:5 Linear of QKV";
 constexpr const char* kRopeRq = "spec.yaml:27:5 rope of Rq";
-constexpr const char* kSetQPacked = "spec.yaml:34:5 Set of Q_packed";
 constexpr const char* kRopeRk = "spec.yaml:28:5 rope of Rk";
-constexpr const char* kMatmulScores = "spec.yaml:34:5 Matmul of scores";
-constexpr const char* kScaleSoftmaxP = "spec.yaml:36:5 scale_softmax of P";
-constexpr const char* kSliceUv = "spec.yaml:23:5 Slice of Uv";
-constexpr const char* kMatmulPV = "spec.yaml:37:5 Matmul of PV";
-constexpr const char* kSetHeadsPacked = "spec.yaml:39:5 Set of heads_packed";
-constexpr const char* kReshapeO = "spec.yaml:39:5 Reshape of O";
-constexpr const char* kLinearWop = "spec.yaml:40:5 Linear of Wop";
-constexpr const char* kReduceScatter = "spec.yaml:41:5 reduce_scatter: ReduceScatter of Wop";
-constexpr const char* kBinaryX1 = "spec.yaml:42:5 Binary of X1";
-constexpr const char* kRmsNormU2 = "spec.yaml:45:5 rms_norm of U2";
-constexpr const char* kGather2 = "spec.yaml:46:5 gather_2: Allgather of U2";
-constexpr const char* kLinearGate = "spec.yaml:46:5 Linear of gate";
-constexpr const char* kLinearUp = "spec.yaml:47:5 Linear of up";
-constexpr const char* kSiluMulA = "spec.yaml:49:5 silu_mul of A";
-constexpr const char* kLinearW2p = "spec.yaml:50:5 Linear of W2p";
-constexpr const char* kReduceScatter2 = "spec.yaml:51:5 reduce_scatter_2: ReduceScatter of W2p";
-constexpr const char* kBinaryY = "spec.yaml:52:5 Binary of Y";
+constexpr const char* kAttentionPV = "spec.yaml:34:5 Attention of PV";
+constexpr const char* kLinearWop = "spec.yaml:37:5 Linear of Wop";
+constexpr const char* kReduceScatter = "spec.yaml:38:5 reduce_scatter: ReduceScatter of Wop";
+constexpr const char* kBinaryX1 = "spec.yaml:39:5 Binary of X1";
+constexpr const char* kRmsNormU2 = "spec.yaml:42:5 rms_norm of U2";
+constexpr const char* kGather2 = "spec.yaml:43:5 gather_2: Allgather of U2";
+constexpr const char* kLinearGate = "spec.yaml:43:5 Linear of gate";
+constexpr const char* kLinearUp = "spec.yaml:44:5 Linear of up";
+constexpr const char* kSiluMulA = "spec.yaml:46:5 silu_mul of A";
+constexpr const char* kLinearW2p = "spec.yaml:47:5 Linear of W2p";
+constexpr const char* kReduceScatter2 = "spec.yaml:48:5 reduce_scatter_2: ReduceScatter of W2p";
+constexpr const char* kBinaryY = "spec.yaml:49:5 Binary of Y";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -104,39 +106,33 @@ class LlamaBlockSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
+  bf16* U1_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:22:5 U1_all");  // [D, kShardL, E]
+  // [1, D, kShardL, kShardG * C]
+  bf16* QKV_ = context_.allocate<bf16>(D * kShardL * kShardG * C, "spec.yaml:22:5 QKV");
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:22:5 workspace");
-  // [kSliceH, 1, B, kShardG2, L, L]
-  bf16* scores_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * L, "spec.yaml:34:5 scores");
-  // [kSliceH, 1, B, kShardG2, L, L]
-  bf16* P_ = context_.allocate<bf16>(kSliceH * B * kShardG2 * L * L, "spec.yaml:36:5 P");
-  bf16* Wop_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:40:5 Wop");  // [1, D, kShardL, E]
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:50:5 W2p");  // [1, D, kShardL, E]
+  // [1, D, kShardL, kShardF]
+  bf16* gate_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:43:5 gate");
+  bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:47:5 W2p");  // [1, D, kShardL, E]
   // the same memory: [1, kShardL, E]
-  bf16* U1_ = W2p_;
-  bf16* U1_all_ = P_;          // the same memory: [D, kShardL, E]
-  bf16* QKV_ = W2p_;           // the same memory: [1, D, kShardL, kShardG * C]
-  bf16* Rq_ = P_;              // the same memory: [1, B, L, kShardG2, kSliceH, kChunkC + kChunkC]
-  bf16* Q_packed_ = Wop_;      // the same memory: [kSliceH, 1, B, kShardG2, L, kChunkC + kChunkC]
-  bf16* Rk_ = P_;              // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* Uv_ = Wop_;            // the same memory: [1, D, kShardL, kShardG2 * C]
-  bf16* PV_ = W2p_;            // the same memory: [kSliceH, 1, B, kShardG2, L, C]
-  bf16* heads_packed_ = Wop_;  // the same memory: [1, B, L, kShardG2, kSliceH, C]
-  bf16* O_ = W2p_;             // the same memory: [1, D, kShardL, kShardE]
-  bf16* attention_ = W2p_;     // the same memory: [1, kShardL, E]
-  bf16* X1_ = Wop_;            // the same memory: [1, kShardL, E]
-  bf16* U2_ = W2p_;            // the same memory: [1, kShardL, E]
-  bf16* U2_all_ = P_;          // the same memory: [D, kShardL, E]
-  bf16* gate_ = W2p_;          // the same memory: [1, D, kShardL, kShardF]
-  bf16* up_ = scores_;         // the same memory: [1, D, kShardL, kShardF]
-  bf16* A_ = P_;               // the same memory: [1, D, kShardL, kShardF]
-  bf16* mlp_ = P_;             // the same memory: [1, kShardL, E]
+  bf16* U1_ = QKV_;
+  bf16* Rq_ = U1_all_;       // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Rk_ = W2p_;          // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* PV_ = gate_;         // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* Wop_ = U1_all_;      // the same memory: [1, D, kShardL, E]
+  bf16* attention_ = gate_;  // the same memory: [1, kShardL, E]
+  bf16* X1_ = QKV_;          // the same memory: [1, kShardL, E]
+  bf16* U2_ = gate_;         // the same memory: [1, kShardL, E]
+  bf16* U2_all_ = U1_all_;   // the same memory: [D, kShardL, E]
+  bf16* up_ = W2p_;          // the same memory: [1, D, kShardL, kShardF]
+  bf16* A_ = U1_all_;        // the same memory: [1, D, kShardL, kShardF]
+  bf16* mlp_ = gate_;        // the same memory: [1, kShardL, E]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
-  hirgen::MatmulPlan scores_plan_{context_, kScoresShape, kMatmulScores};
-  hirgen::MatmulPlan PV_plan_{context_, kPVShape, kMatmulPV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
+  hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
+  void* PV_workspace_ = context_.allocate(PV_attention_.workspace_bytes, kAttentionPV);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
   hirgen::Events gather_2_done_ = context_.events("gather_2_done", kGather2, 1);
@@ -160,37 +156,15 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(ncclAllGather(U1_, U1_all_, kShardL * E, ncclBfloat16, x_.comm, caller), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);
   gemm(context_, QKV_plan_, U1_all_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
-  rope({Rq_, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-       {Rq_ + kChunkC, {kShardG2 * kSliceH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-       {QKV_, {kShardG * C, C, 1}}, {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}},
-       {L, kSliceH}, caller, kRopeRq);
-
-  // In the order in which Matmul reads it.
-  hirgen::launch_unary(
-      hirgen::UnaryFn::kCopy, Q_packed_,
-      {3, {kSliceH, L, kChunkC + kChunkC}, {B * kShardG2 * L * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-      Rq_,
-      {3, {kSliceH, L, kChunkC + kChunkC}, {kChunkC + kChunkC, kShardG2 * kSliceH * (kChunkC + kChunkC), 1}},
-      caller, kSetQPacked);
+  rope({Rq_, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
+       {Rq_ + kChunkC, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}}, {QKV_, {kShardG * C, C, 1}},
+       {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
   rope2({Rk_, {kShardG2 * (kChunkC + kChunkC), 1}}, {Rk_ + kChunkC, {kShardG2 * (kChunkC + kChunkC), 1}},
         {QKV_ + kShardH * C, {kShardG * C, 1}}, {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}},
         {{1, 0}}, {L}, caller, kRopeRk);
-  gemm(context_, scores_plan_, Q_packed_, Rk_, scores_, workspace_, caller, kMatmulScores);
-  scale_softmax({P_, {B * kShardG2 * L * L, L, 1}}, {scores_, {B * kShardG2 * L * L, L, 1}}, {{0, 1, 0}},
-                {{0, 0, 1}}, {kSliceH, L}, caller, kScaleSoftmaxP);
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uv_, {2, {D * kShardL, kShardG2 * C}, {kShardG2 * C, 1}},
-                       QKV_ + kShardH * C + kShardG2 * C, {2, {D * kShardL, kShardG2 * C}, {kShardG * C, 1}},
-                       caller, kSliceUv);
-  gemm(context_, PV_plan_, P_, Uv_, PV_, workspace_, caller, kMatmulPV);
-
-  // In the order in which Reshape reads it.
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, heads_packed_,
-                       {3, {L, kSliceH, C}, {kShardG2 * kSliceH * C, C, 1}}, PV_,
-                       {3, {L, kSliceH, C}, {C, B * kShardG2 * L * C, 1}}, caller, kSetHeadsPacked);
-  HG_CHECK(cudaMemcpyAsync(O_, heads_packed_, D * kShardL * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice,
-                           caller),
-           kReshapeO);
-  gemm(context_, Wop_plan_, O_, Wo, Wop_, workspace_, caller, kLinearWop);
+  PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
+                    PV_workspace_, caller, kAttentionPV);
+  gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
   HG_CHECK(ncclReduceScatter(Wop_, attention_, kShardL * E, ncclBfloat16, ncclSum, x_.comm, caller),
            kReduceScatter);
   HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], caller), kReduceScatter);
@@ -230,7 +204,7 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
       {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {1}, {E}, {kShardF}},
        .where = "spec.yaml:17:3", .contraction = F, .deviation = 0.0236228},
       {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardL}, {E}}, .output = true,
-       .where = "spec.yaml:18:3", .tolerance = 0.128847},
+       .where = "spec.yaml:18:3", .tolerance = 0.125},
   };
 }
 
@@ -243,10 +217,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "653e387859a18c9a470bfae0a4bd268de87d22a9163edc80c94216e5af21b50b", .mesh_size = D,
-               .gemms = {{D * kShardL, kShardG * C, E, 1}, {kSliceH * L, L, kChunkC + kChunkC, 1},
-                         {kSliceH * L, C, L, 1}, {D * kShardL, E, kShardE, 1}, {D * kShardL, kShardF, E, 1},
-                         {D * kShardL, kShardF, E, 1}, {D * kShardL, E, kShardF, 1}},
+               .digest = "acbb069ee0820a52879fa6f3d2226a6d5b73ae097f2232782fbb187569d1ef6c", .mesh_size = D,
+               .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
+                         {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
+                         {D * kShardL, E, kShardF, 1}},
                .communications = {"allgather x", "reducescatter x", "allgather x", "reducescatter x"},
                .bytes = D * kShardL * E * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters =

@@ -9,7 +9,7 @@
 //   dW2 = matmul(dYt, A)
 //   dA = matmul(dY, W2)
 //   slope = gelu_grad(Z)
-//   and 52 more
+//   and 46 more
 //
 //   dY [B*L, E] bf16
 //   X [B*L, E] bf16
@@ -17,8 +17,8 @@
 //   Q [DIDx(D), B, H/D, L, C] bf16
 //   K [DIDx(D), B, H/D, L, C] bf16
 //   V [DIDx(D), B, H/D, L, C] bf16
-//   P [DIDx(D), B, H/D, L, L] bf16
-//   O [DIDx(D), B*L, E/D] bf16
+//   heads [DIDx(D), B, L, H/D, C] bf16
+//   sums [DIDx(D), B, H/D, L] fp32
 //   Z [DIDx(D), B*L, F/D] bf16
 //   gamma1 [E] bf16
 //   beta1 [E] bf16
@@ -50,6 +50,7 @@
 #include <cuda_bf16.h>
 
 #include "transformer_block_backward_kernels.hpp"
+#include "hirgen/attention.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
@@ -58,11 +59,12 @@ namespace hirgen_transformer_block_backward {
 namespace {
 
 using bf16 = __nv_bfloat16;
+using fp32 = float;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
 constexpr int64_t E = 8192, F = 32768;
-constexpr int64_t kShardH = H / D, kShardE = E / D, kShardF = F / D;
+constexpr int64_t kShardH = H / D, kShardF = F / D, kShardE = E / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDAShape = {.m = B * L, .n = kShardF, .k = E, .dtype = hirgen::DType::kBf16};
@@ -70,18 +72,6 @@ constexpr hirgen::MatmulShape kDU2pShape = {.m = B * L, .n = E, .k = kShardF, .d
 constexpr hirgen::MatmulShape kDW2Shape =
     {.m = E, .n = kShardF, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDOShape = {.m = B * L, .n = kShardE, .k = E, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDPShape = {.m = L, .n = L, .k = C, .batch = B * kShardH, .stride_a = L * C,
-                                          .stride_b = L * C, .stride_c = L * L, .transpose_b = true,
-                                          .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDVShape = {.m = L, .n = C, .k = L, .batch = B * kShardH, .stride_a = L * L,
-                                          .stride_b = L * C, .stride_c = L * C, .transpose_a = true,
-                                          .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDQShape = {.m = L, .n = C, .k = L, .batch = B * kShardH, .stride_a = L * L,
-                                          .stride_b = L * C, .stride_c = L * C,
-                                          .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDKShape = {.m = L, .n = C, .k = L, .batch = B * kShardH, .stride_a = L * L,
-                                          .stride_b = L * C, .stride_c = L * C, .transpose_a = true,
-                                          .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDU1qShape = {.m = B * L, .n = E, .k = kShardE, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDU1kShape = {.m = B * L, .n = E, .k = kShardE, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDU1vShape = {.m = B * L, .n = E, .k = kShardE, .dtype = hirgen::DType::kBf16};
@@ -96,51 +86,53 @@ constexpr hirgen::MatmulShape kDWkShape =
 constexpr hirgen::MatmulShape kDWvShape =
     {.m = kShardE, .n = E, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
+constexpr hirgen::AttentionShape kDQAttention = {.batch = B, .query_heads = kShardH, .key_heads = kShardH,
+                                                 .query_rows = L, .key_rows = L, .head_size = C,
+                                                 .causal = true, .scale = 0.088388346F,
+                                                 .dtype = hirgen::DType::kBf16};
+// batches, heads, rows
+constexpr hirgen::AttentionLayout kDQLayout = {.q = {kShardH * L * C, L * C, C},
+                                               .k = {kShardH * L * C, L * C, C},
+                                               .v = {kShardH * L * C, L * C, C},
+                                               .o = {L * kShardH * C, C, kShardH * C}};
+constexpr hirgen::AttentionLayout kDQGradients = {.q = {L * kShardH * C, C, kShardH * C},
+                                                  .k = {L * kShardH * C, C, kShardH * C},
+                                                  .v = {L * kShardH * C, C, kShardH * C},
+                                                  .o = {L * kShardH * C, C, kShardH * C}};
+
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kMatmulDA = "spec.yaml:47:5 Matmul of dA";
 constexpr const char* kGeluGradMulDZ = "spec.yaml:49:5 gelu_grad_mul of dZ";
 constexpr const char* kMatmulDU2p = "spec.yaml:52:5 Matmul of dU2p";
 constexpr const char* kAllreduce = "spec.yaml:53:5 allreduce: Allreduce of dU2p";
 constexpr const char* kNormalizeN2 = "spec.yaml:41:5 normalize of N2";
-constexpr const char* kNormalizeN1 = "spec.yaml:86:5 normalize of N1";
+constexpr const char* kNormalizeN1 = "spec.yaml:80:5 normalize of N1";
 constexpr const char* kMulAddU2 = "spec.yaml:43:5 mul_add of U2";
 constexpr const char* kUnaryA = "spec.yaml:44:5 Unary of A";
 constexpr const char* kMatmulDW2 = "spec.yaml:46:5 Matmul of dW2";
 constexpr const char* kWaitAllreduce = "spec.yaml:53:5 Wait(allreduce)";
 constexpr const char* kMulNormalizeGradAddDX1 = "spec.yaml:59:5 mul_normalize_grad_add of dX1";
-constexpr const char* kMatmulDO = "spec.yaml:64:5 Matmul of dO";
-constexpr const char* kSetDPVPacked = "spec.yaml:70:5 Set of dPV_packed";
-constexpr const char* kMatmulDP = "spec.yaml:70:5 Matmul of dP";
-constexpr const char* kSoftmaxGradScaleDscores = "spec.yaml:74:5 softmax_grad_scale of dscores";
-constexpr const char* kSetDPVPacked2 = "spec.yaml:72:5 Set of dPV_packed_2";
-constexpr const char* kMatmulDV = "spec.yaml:72:5 Matmul of dV";
-constexpr const char* kMatmulDQ = "spec.yaml:75:5 Matmul of dQ";
-constexpr const char* kMatmulDK = "spec.yaml:77:5 Matmul of dK";
-constexpr const char* kSetDHqPacked = "spec.yaml:81:5 Set of dHq_packed";
-constexpr const char* kSetDHkPacked = "spec.yaml:82:5 Set of dHk_packed";
-constexpr const char* kSetDHvPacked = "spec.yaml:83:5 Set of dHv_packed";
-constexpr const char* kReshapeDUq = "spec.yaml:81:5 Reshape of dUq";
-constexpr const char* kReshapeDUk = "spec.yaml:82:5 Reshape of dUk";
-constexpr const char* kReshapeDUv = "spec.yaml:83:5 Reshape of dUv";
-constexpr const char* kMatmulDU1q = "spec.yaml:95:5 Matmul of dU1q";
-constexpr const char* kMatmulDU1k = "spec.yaml:96:5 Matmul of dU1k";
-constexpr const char* kMatmulDU1v = "spec.yaml:97:5 Matmul of dU1v";
-constexpr const char* kAddAddDU1p = "spec.yaml:99:5 add_add of dU1p";
-constexpr const char* kAllreduce2 = "spec.yaml:100:5 allreduce_2: Allreduce of dU1p";
+constexpr const char* kMatmulDO = "spec.yaml:65:5 Matmul of dO";
+constexpr const char* kAttentionDQ = "spec.yaml:71:5 Attention of dQ";
+constexpr const char* kMatmulDU1q = "spec.yaml:89:5 Matmul of dU1q";
+constexpr const char* kMatmulDU1k = "spec.yaml:90:5 Matmul of dU1k";
+constexpr const char* kMatmulDU1v = "spec.yaml:91:5 Matmul of dU1v";
+constexpr const char* kAddAddDU1p = "spec.yaml:93:5 add_add of dU1p";
+constexpr const char* kAllreduce2 = "spec.yaml:94:5 allreduce_2: Allreduce of dU1p";
 constexpr const char* kBinaryDS2 = "spec.yaml:54:5 Binary of dS2";
 constexpr const char* kReduceDgamma2 = "spec.yaml:55:5 Reduce of dgamma2";
-constexpr const char* kWaitAllreduce2 = "spec.yaml:100:5 Wait(allreduce_2)";
-constexpr const char* kBinaryDS1 = "spec.yaml:101:5 Binary of dS1";
+constexpr const char* kWaitAllreduce2 = "spec.yaml:94:5 Wait(allreduce_2)";
+constexpr const char* kBinaryDS1 = "spec.yaml:95:5 Binary of dS1";
 constexpr const char* kReduceDbeta2 = "spec.yaml:56:5 Reduce of dbeta2";
-constexpr const char* kReduceDgamma1 = "spec.yaml:102:5 Reduce of dgamma1";
-constexpr const char* kReduceDbeta1 = "spec.yaml:103:5 Reduce of dbeta1";
+constexpr const char* kReduceDgamma1 = "spec.yaml:96:5 Reduce of dgamma1";
+constexpr const char* kReduceDbeta1 = "spec.yaml:97:5 Reduce of dbeta1";
 constexpr const char* kMatmulDW1 = "spec.yaml:51:5 Matmul of dW1";
-constexpr const char* kMulAddU1 = "spec.yaml:88:5 mul_add of U1";
-constexpr const char* kMatmulDWo = "spec.yaml:63:5 Matmul of dWo";
-constexpr const char* kMatmulDWq = "spec.yaml:92:5 Matmul of dWq";
-constexpr const char* kMatmulDWk = "spec.yaml:93:5 Matmul of dWk";
-constexpr const char* kMatmulDWv = "spec.yaml:94:5 Matmul of dWv";
-constexpr const char* kMulNormalizeGradAddDX = "spec.yaml:106:5 mul_normalize_grad_add of dX";
+constexpr const char* kMulAddU1 = "spec.yaml:82:5 mul_add of U1";
+constexpr const char* kMatmulDWo = "spec.yaml:64:5 Matmul of dWo";
+constexpr const char* kMatmulDWq = "spec.yaml:86:5 Matmul of dWq";
+constexpr const char* kMatmulDWk = "spec.yaml:87:5 Matmul of dWk";
+constexpr const char* kMatmulDWv = "spec.yaml:88:5 Matmul of dWv";
+constexpr const char* kMulNormalizeGradAddDX = "spec.yaml:100:5 mul_normalize_grad_add of dX";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -164,43 +156,28 @@ class TransformerBlockBackward final : public hirgen::Program {
   bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 dU2p");        // [1, B * L, E]
   bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");          // [B * L, E]
   bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");            // [B * L, E]
-  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:86:5 N1");            // [B * L, E]
+  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");            // [B * L, E]
   bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 U2");            // [B * L, E]
-  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 A");        // [1, B * L, kShardF]
-  bf16* dP_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:70:5 dP");  // [1, B, kShardH, L, L]
-  // [1, B, kShardH, L, L]
-  bf16* dscores_ = context_.allocate<bf16>(B * kShardH * L * L, "spec.yaml:74:5 dscores");
-  bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:95:5 dU1q");  // [1, B * L, E]
-  bf16* dU1k_ = context_.allocate<bf16>(B * L * E, "spec.yaml:96:5 dU1k");  // [1, B * L, E]
-  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "spec.yaml:97:5 dU1v");  // [1, B * L, E]
-  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:99:5 dU1p");  // [1, B * L, E]
+  bf16* dQ_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dQ");  // [1, B, kShardH, L, C]
+  bf16* dK_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dK");  // [1, B, kShardH, L, C]
+  bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, kShardH, L, C]
+  bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");        // [1, B * L, E]
+  bf16* dU1k_ = context_.allocate<bf16>(B * L * E, "spec.yaml:90:5 dU1k");        // [1, B * L, E]
+  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "spec.yaml:91:5 dU1v");        // [1, B * L, E]
+  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:93:5 dU1p");        // [1, B * L, E]
   // the same memory: [1, B * L, kShardF]
   bf16* dA_ = dU2p_;
-  bf16* dX1_ = dU2p_;            // the same memory: [B * L, E]
-  bf16* dO_ = A_;                // the same memory: [1, B * L, kShardE]
-  bf16* dPV_packed_ = dscores_;  // the same memory: [1, B, kShardH, L, C]
-  bf16* dPV_packed_2_ = dP_;     // the same memory: [1, B, kShardH, L, C]
-  bf16* dV_ = A_;                // the same memory: [1, B, kShardH, L, C]
-  bf16* dQ_ = dP_;               // the same memory: [1, B, kShardH, L, C]
-  bf16* dK_ = dU1q_;             // the same memory: [1, B, kShardH, L, C]
-  bf16* dHq_packed_ = dscores_;  // the same memory: [1, B, L, kShardH, C]
-  bf16* dHk_packed_ = dP_;       // the same memory: [1, B, L, kShardH, C]
-  bf16* dHv_packed_ = dU1q_;     // the same memory: [1, B, L, kShardH, C]
-  bf16* dUq_ = A_;               // the same memory: [1, B * L, kShardE]
-  bf16* dUk_ = dscores_;         // the same memory: [1, B * L, kShardE]
-  bf16* dUv_ = dP_;              // the same memory: [1, B * L, kShardE]
-  bf16* dU1_ = dU1q_;            // the same memory: [B * L, E]
-  bf16* dS2_ = dU1k_;            // the same memory: [B * L, E]
-  bf16* dS1_ = N2_;              // the same memory: [B * L, E]
-  bf16* U1_ = dU2_;              // the same memory: [B * L, E]
+  bf16* A_ = dU1q_;    // the same memory: [1, B * L, kShardF]
+  bf16* dX1_ = dU2p_;  // the same memory: [B * L, E]
+  bf16* dO_ = dU1q_;   // the same memory: [1, B * L, kShardE]
+  bf16* dU1_ = dU1q_;  // the same memory: [B * L, E]
+  bf16* dS2_ = dU1k_;  // the same memory: [B * L, E]
+  bf16* dS1_ = N2_;    // the same memory: [B * L, E]
+  bf16* U1_ = dU2_;    // the same memory: [B * L, E]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dO_plan_{context_, kDOShape, kMatmulDO};
-  hirgen::MatmulPlan dP_plan_{context_, kDPShape, kMatmulDP};
-  hirgen::MatmulPlan dV_plan_{context_, kDVShape, kMatmulDV};
-  hirgen::MatmulPlan dQ_plan_{context_, kDQShape, kMatmulDQ};
-  hirgen::MatmulPlan dK_plan_{context_, kDKShape, kMatmulDK};
   hirgen::MatmulPlan dU1q_plan_{context_, kDU1qShape, kMatmulDU1q};
   hirgen::MatmulPlan dU1k_plan_{context_, kDU1kShape, kMatmulDU1k};
   hirgen::MatmulPlan dU1v_plan_{context_, kDU1vShape, kMatmulDU1v};
@@ -209,6 +186,8 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWq_plan_{context_, kDWqShape, kMatmulDWq};
   hirgen::MatmulPlan dWk_plan_{context_, kDWkShape, kMatmulDWk};
   hirgen::MatmulPlan dWv_plan_{context_, kDWvShape, kMatmulDWv};
+  hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
+  void* dQ_workspace_ = context_.allocate(dQ_attention_.workspace_bytes, kAttentionDQ);
   hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, 1);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
   hirgen::Events allreduce_2_ready_ = context_.events("allreduce_2_ready", kAllreduce2, 1);
@@ -222,8 +201,8 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   const bf16* Q = static_cast<const bf16*>(tensors[3]);        // [1, B, kShardH, L, C]
   const bf16* K = static_cast<const bf16*>(tensors[4]);        // [1, B, kShardH, L, C]
   const bf16* V = static_cast<const bf16*>(tensors[5]);        // [1, B, kShardH, L, C]
-  const bf16* P = static_cast<const bf16*>(tensors[6]);        // [1, B, kShardH, L, L]
-  const bf16* O = static_cast<const bf16*>(tensors[7]);        // [1, B * L, kShardE]
+  const bf16* heads = static_cast<const bf16*>(tensors[6]);    // [1, B, L, kShardH, C]
+  const fp32* sums = static_cast<const fp32*>(tensors[7]);     // [1, B, kShardH, L]
   const bf16* Z = static_cast<const bf16*>(tensors[8]);        // [1, B * L, kShardF]
   const bf16* gamma1 = static_cast<const bf16*>(tensors[9]);   // [E]
   const bf16* beta1 = static_cast<const bf16*>(tensors[10]);   // [E]
@@ -264,48 +243,12 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[0], 0), kWaitAllreduce);
   mul_normalize_grad_add(dX1_, dU2_, gamma2, X1, dY, B * L, caller, kMulNormalizeGradAddDX1);
   gemm(context_, dO_plan_, dX1_, Wo, dO_, workspace_, caller, kMatmulDO);
-
-  // In the order in which Matmul reads it.
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dPV_packed_,
-                       {4, {B, kShardH, L, C}, {kShardH * L * C, L * C, C, 1}}, dO_,
-                       {4, {B, kShardH, L, C}, {L * kShardH * C, C, kShardH * C, 1}}, caller, kSetDPVPacked);
-  gemm(context_, dP_plan_, dPV_packed_, V, dP_, workspace_, caller, kMatmulDP);
-  softmax_grad_scale(dscores_, dP_, P, B * kShardH * L, caller, kSoftmaxGradScaleDscores);
-
-  // In the order in which Matmul reads it.
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dPV_packed_2_,
-                       {4, {B, kShardH, L, C}, {kShardH * L * C, L * C, C, 1}}, dO_,
-                       {4, {B, kShardH, L, C}, {L * kShardH * C, C, kShardH * C, 1}}, caller, kSetDPVPacked2);
-  gemm(context_, dV_plan_, P, dPV_packed_2_, dV_, workspace_, caller, kMatmulDV);
-  gemm(context_, dQ_plan_, dscores_, K, dQ_, workspace_, caller, kMatmulDQ);
-  gemm(context_, dK_plan_, dscores_, Q, dK_, workspace_, caller, kMatmulDK);
-
-  // In the order in which Reshape reads it.
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHq_packed_,
-                       {4, {B, L, kShardH, C}, {L * kShardH * C, kShardH * C, C, 1}}, dQ_,
-                       {4, {B, L, kShardH, C}, {kShardH * L * C, C, L * C, 1}}, caller, kSetDHqPacked);
-
-  // In the order in which Reshape reads it.
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHk_packed_,
-                       {4, {B, L, kShardH, C}, {L * kShardH * C, kShardH * C, C, 1}}, dK_,
-                       {4, {B, L, kShardH, C}, {kShardH * L * C, C, L * C, 1}}, caller, kSetDHkPacked);
-
-  // In the order in which Reshape reads it.
-  hirgen::launch_unary(hirgen::UnaryFn::kCopy, dHv_packed_,
-                       {4, {B, L, kShardH, C}, {L * kShardH * C, kShardH * C, C, 1}}, dV_,
-                       {4, {B, L, kShardH, C}, {kShardH * L * C, C, L * C, 1}}, caller, kSetDHvPacked);
-  HG_CHECK(
-      cudaMemcpyAsync(dUq_, dHq_packed_, B * L * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice, caller),
-      kReshapeDUq);
-  HG_CHECK(
-      cudaMemcpyAsync(dUk_, dHk_packed_, B * L * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice, caller),
-      kReshapeDUk);
-  HG_CHECK(
-      cudaMemcpyAsync(dUv_, dHv_packed_, B * L * kShardE * sizeof(bf16), cudaMemcpyDeviceToDevice, caller),
-      kReshapeDUv);
-  gemm(context_, dU1q_plan_, dUq_, Wq, dU1q_, workspace_, caller, kMatmulDU1q);
-  gemm(context_, dU1k_plan_, dUk_, Wk, dU1k_, workspace_, caller, kMatmulDU1k);
-  gemm(context_, dU1v_plan_, dUv_, Wv, dU1v_, workspace_, caller, kMatmulDU1v);
+  dQ_attention_.run({.grad_o = dO_, .q = Q, .k = K, .v = V, .o = heads, .lse = sums, .grad_q = dQ_,
+                     .grad_k = dK_, .grad_v = dV_},
+                    dQ_workspace_, caller, kAttentionDQ);
+  gemm(context_, dU1q_plan_, dQ_, Wq, dU1q_, workspace_, caller, kMatmulDU1q);
+  gemm(context_, dU1k_plan_, dK_, Wk, dU1k_, workspace_, caller, kMatmulDU1k);
+  gemm(context_, dU1v_plan_, dV_, Wv, dU1v_, workspace_, caller, kMatmulDU1v);
   add_add(dU1p_, dU1q_, dU1k_, dU1v_, B * L * E, caller, kAddAddDU1p);
 
   // Issued ahead, so that the Reduce of dgamma2 hides it.
@@ -326,10 +269,10 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
                         caller, kReduceDbeta1);
   gemm(context_, dW1_plan_, dZ_, U2_, dW1, workspace_, caller, kMatmulDW1);
   mul_add(U1_, N1_, gamma1, beta1, B * L, caller, kMulAddU1);
-  gemm(context_, dWo_plan_, dX1_, O, dWo, workspace_, caller, kMatmulDWo);
-  gemm(context_, dWq_plan_, dUq_, U1_, dWq, workspace_, caller, kMatmulDWq);
-  gemm(context_, dWk_plan_, dUk_, U1_, dWk, workspace_, caller, kMatmulDWk);
-  gemm(context_, dWv_plan_, dUv_, U1_, dWv, workspace_, caller, kMatmulDWv);
+  gemm(context_, dWo_plan_, dX1_, heads, dWo, workspace_, caller, kMatmulDWo);
+  gemm(context_, dWq_plan_, dQ_, U1_, dWq, workspace_, caller, kMatmulDWq);
+  gemm(context_, dWk_plan_, dK_, U1_, dWk, workspace_, caller, kMatmulDWk);
+  gemm(context_, dWv_plan_, dV_, U1_, dWv, workspace_, caller, kMatmulDWv);
   mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulNormalizeGradAddDX);
   context_.call_issued(caller);
 }
@@ -343,15 +286,15 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
       {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .where = "spec.yaml:10:3"},
       {.name = "X1", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .where = "spec.yaml:11:3"},
       {.name = "Q", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {kShardH}, {L}, {C}},
-       .where = "spec.yaml:12:3", .contraction = L, .deviation = 0.0220971},
+       .where = "spec.yaml:12:3"},
       {.name = "K", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {kShardH}, {L}, {C}},
-       .where = "spec.yaml:13:3", .contraction = L, .deviation = 0.0220971},
+       .where = "spec.yaml:13:3"},
       {.name = "V", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {kShardH}, {L}, {C}},
-       .where = "spec.yaml:14:3", .contraction = C},
-      {.name = "P", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {kShardH}, {L}, {L}},
-       .where = "spec.yaml:15:3", .contraction = L},
-      {.name = "O", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B * L}, {kShardE}},
-       .where = "spec.yaml:16:3", .contraction = B * L, .deviation = 0.015625},
+       .where = "spec.yaml:14:3"},
+      {.name = "heads", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {L}, {kShardH}, {C}},
+       .where = "spec.yaml:15:3", .contraction = B * L},
+      {.name = "sums", .dtype = hirgen::DType::kFp32, .axes = {{D, D, x}, {B}, {kShardH}, {L}},
+       .where = "spec.yaml:16:3"},
       {.name = "Z", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B * L}, {kShardF}},
        .where = "spec.yaml:17:3"},
       {.name = "gamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:18:3"},
@@ -371,17 +314,17 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
       {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardF}},
        .where = "spec.yaml:27:3", .contraction = E, .deviation = 0.0110485},
       {.name = "dX", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .output = true,
-       .where = "spec.yaml:28:3", .tolerance = 0.136216},
+       .where = "spec.yaml:28:3", .tolerance = 0.132583},
       {.name = "dgamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .output = true,
-       .where = "spec.yaml:29:3", .tolerance = 0.132583},
+       .where = "spec.yaml:29:3", .tolerance = 0.128847},
       {.name = "dbeta1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .output = true,
-       .where = "spec.yaml:30:3", .tolerance = 0.128847},
+       .where = "spec.yaml:30:3", .tolerance = 0.125},
       {.name = "dWq", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}}, .output = true,
-       .where = "spec.yaml:31:3", .tolerance = 0.112673},
+       .where = "spec.yaml:31:3", .tolerance = 0.108253},
       {.name = "dWk", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}}, .output = true,
-       .where = "spec.yaml:32:3", .tolerance = 0.112673},
+       .where = "spec.yaml:32:3", .tolerance = 0.108253},
       {.name = "dWv", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}}, .output = true,
-       .where = "spec.yaml:33:3", .tolerance = 0.0988212},
+       .where = "spec.yaml:33:3", .tolerance = 0.108253},
       {.name = "dWo", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardE}}, .output = true,
        .where = "spec.yaml:34:3", .tolerance = 0.0883883},
       {.name = "dgamma2", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .output = true,
@@ -404,14 +347,13 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "37bcda0346c12e8b129cb490fbb6e81ae73d2ff623d7fcc461968720af3915b3", .mesh_size = D,
+               .digest = "2d5f1c7e26f063e08e7c3805b383c922fd72436489657abae229a9722657f1d7", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
-                         {B * L, kShardE, E, 1}, {L, L, C, B * kShardH}, {L, C, L, B * kShardH},
-                         {L, C, L, B * kShardH}, {L, C, L, B * kShardH}, {B * L, E, kShardE, 1},
-                         {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1},
-                         {E, kShardE, B * L, 1}, {kShardE, E, B * L, 1}, {kShardE, E, B * L, 1},
-                         {kShardE, E, B * L, 1}}, .communications = {"allreduce x", "allreduce x"},
-               .bytes = B * L * E * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",
+                         {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
+                         {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},
+                         {kShardE, E, B * L, 1}, {kShardE, E, B * L, 1}, {kShardE, E, B * L, 1}},
+               .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,
+               .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"C", C}, {"E", E}, {"F", F}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
