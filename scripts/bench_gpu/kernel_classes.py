@@ -13,7 +13,7 @@ CLASSES = ["GEMM", "attention", "other kernels", "collectives", "copies"]
 #: Names of PyTorch's kernels; the first pattern that is found says the class.
 NAMES = [("collectives", r"nccl|all_?reduce|reduce_scatter|all_gather|symm_mem|barrier_kernel"), ("copies", r"^Mem(cpy|set)"),
          ("attention", r"flash|fmha|sdpa|attention|cudnn_generated"), ("GEMM", r"gemm|nvjet|cutlass|xmma|cublas|splitKreduce")]
-CATEGORIES = {"gemm": "GEMM", "attention": "attention", "kernel": "other kernels", "nccl": "collectives", "copy": "copies",
+CATEGORIES = {"gemm": "GEMM", "kernel": "other kernels", "nccl": "collectives", "copy": "copies",
               "peer_read": "collectives"}
 SHOWN = 8  # of the longest ones
 
@@ -30,7 +30,8 @@ def theirs(kernels):
 
 def ours(trace):
     """The same of a trace, for the rank that works longest."""
-    parts = [((rank, CATEGORIES.get(category, "other kernels")), us) for (rank, _, category), us in traces.parts(trace).items()]
+    parts = [((rank, "attention" if statement.startswith("Attention") else CATEGORIES[category]), us)
+             for (rank, statement, category), us in traces.parts(trace).items()]
     by_rank = collections.defaultdict(dict)
     for (rank, name), us in summed(parts).items():
         by_rank[rank][name] = us

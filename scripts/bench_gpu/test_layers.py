@@ -8,6 +8,7 @@ from unittest import mock
 
 import bench_layers
 import built
+import kernel_classes
 import layers
 import programs
 import tables
@@ -89,6 +90,30 @@ class Tables(unittest.TestCase):
         self.assertIn("0.10 is removed, the mean of 2 rows", text)
         self.assertIn("least 0.867, 1 of 2 rows at 1 or more", text)
         self.assertIn("- mlp 1024, 14336, 4096, async_tp: RuntimeError: no", text)
+
+
+class KernelClasses(unittest.TestCase):
+    def test_kernels_of_pytorch_have_classes_by_their_names(self):
+        for name, expected in (("nvjet_sm90_tst_256x128_64x4", "GEMM"), ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "collectives"),
+                               ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop", "attention"), ("Memcpy PtoP (Device -> Device)", "copies"),
+                               ("triton_poi_fused_mul_silu_split_4", "other kernels"), ("c10d::symmetric_memory::barrier_kernel", "collectives")):
+            self.assertEqual(kernel_classes.class_of(name), expected, name)
+
+    def test_a_trace_is_summed_on_the_rank_that_works_longest(self):
+        events = [(0, "Linear of Z", "gemm", 10), (1, "Linear of Z", "gemm", 12), (1, "Linear of Z", "gemm", 12), (1, "Attention of O", "kernel", 4),
+                  (1, "send of X", "copy", 3), (0, "Wait", "event wait", 100)]
+        trace = {"otherData": {"calls": 2}, "traceEvents": [
+            {"ph": "X", "pid": rank, "cat": category, "ts": 0, "dur": us, "args": {"statement": name}} for rank, name, category, us in events]}
+        self.assertEqual(kernel_classes.ours(trace), {"GEMM": 12, "attention": 2, "copies": 1.5})
+        self.assertEqual(kernel_classes.longest(trace)[0], ("Linear of Z", 12))
+
+    def test_both_sides_stand_in_one_table(self):
+        told = {"label": "auto", "us": 100.0, "peer": "eager", "peer_us": 120.0, "ours": {"GEMM": 80.0}, "theirs": {"GEMM": 75.0, "attention": 5.0},
+                "statements": [("Linear of Z", 80.0)], "kernels": [("nvjet", 75.0)]}
+        text = kernel_classes.markdown({"operation": "mlp", "name": "8b", "m": 1, "n": 2, "k": 3, "explained": told})
+        self.assertIn("| GEMM | 0.0800 | 0.0750 |\n| attention | - | 0.0050 |", text)
+        self.assertIn("| a call | 0.1000 | 0.1200 |", text)
+        self.assertIn("no kernels: why", kernel_classes.markdown({"operation": "mlp", "explained": {"refused": "why"}}))
 
 
 class Parts(unittest.TestCase):
