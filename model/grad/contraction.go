@@ -128,7 +128,8 @@ func (c *contraction) prepare(v value, merged []int, transposed bool) value {
 	n := len(v.axes)
 	var kept, rows []int
 	for i := range n - 2 {
-		if slices.Contains(merged, i-(n-2)+c.batches) {
+		batch := i - (n - 2) + c.batches
+		if slices.Contains(merged, batch) || len(merged) > 0 && batch > merged[0] && isOne(v.axes[i]) {
 			rows = append(rows, i)
 		} else {
 			kept = append(kept, i)

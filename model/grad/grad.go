@@ -172,6 +172,9 @@ func (b *backward) axes(t *model.Tensor) []domain.Axis {
 	for i, a := range axes {
 		axes[i].Extent = merge([]domain.Axis{a})
 	}
+	if p := t.Producer; p != nil && (p.Kind == model.OpSlice || p.Kind == model.OpConcat) {
+		axes[p.Axis] = domain.Axis{Extent: axes[p.Axis].Extent} // no result is split along the axis of which it has parts
+	}
 	return axes
 }
 

@@ -58,15 +58,18 @@ func split(b *backward, op *model.WrittenOp, dy []value) {
 	b.give(op, 0, joined(pieces, op.Ops[0].Axis, b.axes(op.In[0])), nil)
 }
 
-// plain is a gradient that lies as its tensor where it is split over ranks along an axis of which parts are taken.
+// plain is a gradient that is whole along an axis of which parts are taken, and else lies as its tensor.
 func (b *backward) plain(v value, t *model.Tensor, axis int) value {
 	if v.axes[axis].Kind != domain.Device || !alike(v.axes, b.axes(t)) {
 		return v
 	}
 	r := like("set", v)
-	r.axes = b.axes(t)
+	r.axes = slices.Clone(b.axes(t))
+	r.axes[axis] = domain.Axis{Extent: r.axes[axis].Extent}
 	v = b.named(v.name+"_whole", r)
-	b.declared[v.name] = t
+	whole := *t
+	whole.Name, whole.Axes = v.name, r.axes
+	b.declared[v.name] = &whole
 	return v
 }
 

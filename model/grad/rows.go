@@ -54,7 +54,7 @@ func norm(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
 func ofRow(op *model.WrittenOp) bool {
 	shape := domain.Shape(op.In[0].Axes)
 	for _, t := range op.In[1:] {
-		if len(shape) < 2 || !slices.Equal(domain.Shape(t.Axes), shape[len(shape)-1:]) {
+		if len(shape) < 2 || t.DType != op.In[1].DType || !slices.Equal(domain.Shape(t.Axes), shape[len(shape)-1:]) {
 			return false
 		}
 	}

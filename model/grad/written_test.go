@@ -10,8 +10,6 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-var update = flag.Bool("update", false, "write the expected files anew")
-
 // backwardPasses are written to testdata/layers, at sizes for 2, 3 and 4 ranks, where end-to-end tests run them.
 var backwardPasses = map[string]map[string]int64{
 	"layers/gpt_block.yaml":             nil,
@@ -43,7 +41,7 @@ func TestWrittenBackwardPasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		file := "../../testdata/layers/" + p.Name + "_backward.yaml"
-		if *update {
+		if flag.Lookup("update").Value.String() == "true" { // lowertest has the flag
 			if err := os.WriteFile(file, []byte(pass.Text), 0o600); err != nil {
 				t.Fatal(err)
 			}
