@@ -250,7 +250,7 @@ Events Context::events(const char* name, const char* where, int64_t count) {
 void* Context::allocate(size_t bytes, const std::string& what) {
   if (bytes == 0) return nullptr;
   void* buffer = nullptr;
-  const cudaError_t status = cudaMalloc(&buffer, bytes);
+  const cudaError_t status = cudaMalloc(&buffer, allocation_bytes(bytes));
   // The position of the host is a literal: the watchdog may read it when `what` is gone.
   constexpr const char* kAllocate = "allocate";
   if (status == cudaErrorMemoryAllocation) {

@@ -55,4 +55,10 @@ std::string device_name(int device) {
   return properties.name;
 }
 
+size_t allocation_bytes(size_t bytes) {
+  constexpr size_t kSmall = 1 << 20;
+  constexpr size_t kPage = 64 << 10;
+  return bytes < kSmall ? bytes : (bytes + kPage - 1) / kPage * kPage;
+}
+
 }  // namespace hirgen

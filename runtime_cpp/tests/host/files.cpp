@@ -8,6 +8,7 @@
 
 #include "base/json.hpp"
 #include "check/tolerance.hpp"
+#include "context/device.hpp"
 #include "driver/host_shards.hpp"
 #include "driver/options.hpp"
 #include "driver/report.hpp"
@@ -369,6 +370,14 @@ HG_TEST(the_report_says_who_chose_each_algorithm) {
   HG_EXPECT_CONTAINS(plans_table(report.plans), "# C[1, 2] file               -            -");
   HG_EXPECT_CONTAINS(plans_table(report.plans),
                      "# C[3, 4] tuned             24      3000.00      2000.00");
+}
+
+HG_TEST(large_allocations_are_whole_pages) {
+  for (const size_t bytes : {size_t{1}, size_t{65537}, size_t{(1 << 20) - 1}}) {
+    HG_EXPECT_EQ(allocation_bytes(bytes), bytes);
+  }
+  HG_EXPECT_EQ(allocation_bytes(36864000), size_t{563} * 65536);
+  HG_EXPECT_EQ(allocation_bytes(32768000), size_t{32768000});
 }
 
 }  // namespace
