@@ -29,7 +29,7 @@ func machineFile(t *testing.T, from, to string) string {
 func TestCheckPredicts(t *testing.T) {
 	ahead := []string{"check", example("ag_matmul_p2p"), "--schedule", "all.via=ipc-get", "--schedule", "all.lead=all"}
 	own := machineFile(t, `"name": "h200"`, `"name": "mine"`)
-	slow := machineFile(t, `"sustained_tflops": 690`, `"sustained_tflops": 69`)
+	slow := machineFile(t, `"sustained_tflops": 702`, `"sustained_tflops": 70.2`)
 	for _, c := range []struct {
 		args []string
 		want string
@@ -74,7 +74,7 @@ func TestAutoForAMachine(t *testing.T) {
 	if err != nil || !strings.Contains(string(written), " on mine with ") {
 		t.Errorf("%v, and the emitted program was chosen otherwise:\n%s", err, written)
 	}
-	slow := machineFile(t, `"pull_gbps": [[1048576, 250], [8388608, 300], [67108864, 375]]`, `"pull_gbps": [[1048576, 2.5], [8388608, 3], [67108864, 3.75]]`)
+	slow := machineFile(t, `"pull_gbps": [[1048576, 215], [8388608, 300], [67108864, 375]]`, `"pull_gbps": [[1048576, 2.5], [8388608, 3], [67108864, 3.75]]`)
 	if got := basis("--machine", slow); strings.Contains(got, "via ipc-get") {
 		t.Errorf("where reading from peers is slow it is %q", got)
 	}
@@ -115,7 +115,7 @@ func TestCheckRefusesWrongMachines(t *testing.T) {
 		{machineFile(t, `"sms": 132,`, `"smx": 132,`), `unknown field "smx"`, exitUsage},
 		{machineFile(t, `"sms": 132,`, ``), "sms is missing", exitUsage},
 		{machineFile(t, `"hbm_gbps": [[33554432, 3100], `, `"hbm_gbps": [[336870912, 3100], `), "hbm_gbps is not a list of [bytes, GB/s] in ascending order", exitUsage},
-		{machineFile(t, `"sustained_tflops": 690`, `"sustained_tflops": 0`), "gemm.", exitUsage},
+		{machineFile(t, `"sustained_tflops": 702`, `"sustained_tflops": 0`), "gemm.", exitUsage},
 	} {
 		if exit, _, stderr := hirgen(t, "", "check", agMatmul, "--machine", c.machine); exit != c.exit || !strings.Contains(stderr, c.want) {
 			t.Errorf("%s: exit code %d, no %q in:\n%s", c.machine, exit, c.want, stderr)

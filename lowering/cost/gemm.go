@@ -19,12 +19,13 @@ type gemm struct {
 	tiles int64
 	tile  float64 // microseconds of one tile on one SM
 	floor float64
+	after float64 // what adding the parts of its inner extent takes
 }
 
 // on is the time of a GEMM that has so many SMs.
 func (g gemm) on(sms float64) float64 {
 	free := max(1, int64(sms+1e-9))
-	return max(g.floor, float64((g.tiles+free-1)/free)*g.tile)
+	return max(g.floor, float64((g.tiles+free-1)/free)*g.tile) + g.after
 }
 
 // busy is how long all SMs together are busy with a GEMM.
@@ -36,20 +37,32 @@ func (g gemm) used(sms int) float64 {
 	return float64(g.tiles) / float64(waves*int64(sms))
 }
 
+// mostSplits is into how many parts of its inner extent the library cuts a GEMM that has fewer tiles than there are SMs.
+const mostSplits = 4
+
 // gemmOf takes the tiles with which a GEMM is fastest, as the library does by its heuristic. At
-// few rows that is smaller ones, since with large ones most SMs have nothing to do.
+// few rows that is smaller ones, since with large ones most SMs have nothing to do, or several parts of the inner extent, whose
+// sums are added at the end.
 func (m *Machine) gemmOf(p gemmShape) gemm {
 	rate, best, least := m.GEMM[p.dtype], gemm{}, math.Inf(1)
 	flops := 2 * float64(p.m) * float64(p.n) * float64(p.k) * float64(p.batch)
 	memory, added := m.HBM.Time(float64(p.bytes())), m.HBM.Time(float64(p.extra)) // which tiles read at their end
 	for _, t := range m.Tiles {
-		tiles := ceil(p.m, t.M) * ceil(p.n, t.N) * p.batch
-		one := 2 * float64(t.M) * float64(t.N) * float64(p.k) / (rate.Peak * t.Peak / float64(m.SMs)) / 1e6
-		perTile := m.Device.Tile + added*float64(m.SMs)/float64(tiles)
-		ends := perTile * float64(tiles) / float64(m.SMs)
-		g := gemm{tiles, one + perTile, max(memory, flops/(rate.Sustained*t.Sustained)/1e6+ends)}
-		if time := g.on(float64(m.SMs)); time < least {
-			best, least = g, time
+		for split := int64(1); split == 1 || split <= mostSplits && m.Device.Split > 0; split++ {
+			tiles := ceil(p.m, t.M) * ceil(p.n, t.N) * p.batch * split
+			one := 2 * float64(t.M) * float64(t.N) * float64(p.k) / float64(split) / (rate.Peak * t.Peak / float64(m.SMs)) / 1e6
+			perTile := m.Device.Tile + added*float64(m.SMs)/float64(tiles)
+			ends := perTile * float64(tiles) / float64(m.SMs)
+			g := gemm{tiles, one + perTile, max(memory, flops/(rate.Sustained*t.Sustained)/1e6+ends), 0}
+			if split > 1 {
+				g.after = m.Device.Split + float64(p.m*p.n*p.batch*(split+1)*4)/m.L2/1e3
+			}
+			if time := g.on(float64(m.SMs)); time < least {
+				best, least = g, time
+			}
+			if tiles > int64(m.SMs) {
+				break
+			}
 		}
 	}
 	return best

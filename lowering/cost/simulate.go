@@ -70,22 +70,30 @@ func (s *simulation) ready(i int32) {
 	s.queue.push(event{t.begin, i, 0})
 }
 
-// wave is how long a communication that runs on SMs waits for them: GEMMs give theirs back when
-// the tiles of a wave are done, all of them at about the same time.
+// enough is the share of the SMs that a communication uses alone with which it begins: several of its blocks fit on one SM.
+const enough = 0.15
+
+// wave is how long a communication that runs on SMs waits for them: the library's GEMMs have a block on each SM that computes
+// tile after tile, and give it back when no tile is left for it. Some of the SMs that the communication uses alone are enough to begin.
 func (s *simulation) wave(t *task) float64 {
 	wait := 0.0
 	if t.sms == 0 || t.kind.queues() {
 		return wait
 	}
+	all := int64(s.machine.SMs)
 	for _, r := range t.ranks {
 		for _, a := range s.active[r] {
 			other := &s.tasks[a.task]
 			if other.gemm == nil || other.rate < memorySMs { // it has few SMs
 				continue
 			}
-			one := other.alone / float64(ceil(other.gemm.tiles, int64(s.machine.SMs)))
+			rounds, rest := other.gemm.tiles/all, other.gemm.tiles%all
+			one := other.alone / float64(ceil(other.gemm.tiles, all))
+			if rest > 0 && float64(all-rest) < t.sms*float64(all)*enough {
+				rounds++
+			}
 			done := other.alone - other.left + (s.now-other.since)*other.rate
-			wait = max(wait, (one-math.Mod(done, one))/other.rate)
+			wait = max(wait, (float64(rounds)*one-done)/other.rate)
 		}
 	}
 	return wait

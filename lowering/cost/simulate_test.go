@@ -98,22 +98,28 @@ func TestKernelsShareMemory(t *testing.T) {
 }
 
 // TestCollectivesTakeSMs: a quarter of the SMs is gone, so that two waves of tiles are three; a collective that
-// comes later waits for the wave.
+// comes later waits until the GEMM's blocks, which compute tile after tile, have none left.
 func TestCollectivesTakeSMs(t *testing.T) {
 	m := bare(t)
-	gemm := m.gemmWork(gemmShape{128 * 132, 512, 1000, 1, domain.BF16, 0})
-	wave := gemm.alone / 2
+	gemm := func(rows int64) work { return m.gemmWork(gemmShape{rows, 512, 1000, 1, domain.BF16, 0}) }
+	full := gemm(128 * 132)
+	wave := full.alone / 2
 	collective := work{kind: joint, alone: 10 * wave, sms: 0.25}
 	u := timeline(m, 1)
 	u.tasks = append(u.tasks, task{work: collective, stream: -1, ranks: []int32{0}, first: -1})
-	u.at(gemm, 0)
+	u.at(full, 0)
 	ends(t, u, 10*wave, 3*wave)
-	u = timeline(m, 1)
-	u.at(gemm, 0)
-	u.tasks = append(u.tasks, task{work: collective, stream: -1, ranks: []int32{0}, first: -1})
-	before := u.at(work{kind: EventWait, fixed: wave / 2}, 0)
-	u.follow(1, before)
-	ends(t, u, wave+1.5*wave, 11*wave)
+	later := func(first work, want ...float64) {
+		u := timeline(m, 1)
+		u.at(first, 0)
+		u.tasks = append(u.tasks, task{work: collective, stream: -1, ranks: []int32{0}, first: -1})
+		before := u.at(work{kind: EventWait, fixed: wave / 2}, 0)
+		u.follow(1, before)
+		ends(t, u, want...)
+	}
+	later(full, 2*wave, 12*wave)
+	later(gemm(128*99), wave+1*wave, 11*wave) // 198 tiles: half of the SMs have two
+	later(gemm(128*33), wave, 10.5*wave)      // half of the SMs have none
 }
 
 // TestGEMMsQueueForSMs: of two GEMMs the second one starts with the SMs that the first one leaves.

@@ -94,12 +94,19 @@ def rows_of_drawn(source, row):
     return [{"source": source, **one, "us": round(one["us"], 1)} for one in found]
 
 
+def undisturbed(item):
+    """The time of an item in a repeat in which the host issued its calls in time: the lower quartile. PyTorch's host needs as long as
+    small collectives take, and is late in some repeats."""
+    times = sorted(item.get("us", []))
+    return times[len(times) // 4] if times else None
+
+
 def alone(cell, peers):
     """The product and the collective of a row by themselves."""
     if (us := tables.median(peers.get("gemm", {}))) is not None:
         yield {"gemm": [cell.m, cell.n, cell.k], "ranks": cell.ranks, "us": us}
     kind = {"ag_matmul": "Allgather", "matmul_rs": "ReduceScatter", "matmul_ar": "Allreduce"}.get(cell.operation)
-    if kind and (us := tables.median(peers.get("collective", {}))) is not None:
+    if kind and (us := undisturbed(peers.get("collective", {}))) is not None:
         columns = cell.k if kind == "Allgather" else cell.n
         yield {"collective": kind, "bytes": cell.m * columns * cells.ELEMENT, "ranks": cell.ranks, "us": us}
 
