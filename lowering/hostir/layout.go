@@ -99,7 +99,7 @@ func DropAxis(layout []int, axis int) []int {
 }
 
 // Outside is an axis of more than one local element that lies outside of axis in
-// t's buffer, or -1: a slice along axis would then be in pieces.
+// t's buffer, or -1: a slice along axis would then not be contiguous.
 func Outside(t *Tensor, axis int) int {
 	if t.Axes[axis].LocalSize() == 1 {
 		return -1

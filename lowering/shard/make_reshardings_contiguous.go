@@ -8,10 +8,10 @@ import (
 
 // MakeReshardingsContiguous copies what a communication, a matmul or a reshape could
 // not take as it lies. A communication moves memory as it lies, so its operand gets the
-// order of its result. A pipeline takes slices along the Stream axis, which are in pieces
+// order of its result. A pipeline takes slices along the Stream axis, which have gaps
 // when another axis lies outside of it: a Temp is laid out with the Stream axis
 // outermost, and what the caller lays out is copied slice by slice. Elementwise
-// operations take pieces as they are. And a communication converts nothing: the parts of
+// operations take such slices as they are. And a communication converts nothing: the parts of
 // a sum over ranks get the type of its result.
 //
 // Requires: gathered and scattered axes are outermost.
@@ -100,7 +100,7 @@ func inOneOrder(m Movement) bool {
 }
 
 // NeedsWholeSlices reports whether a statement takes its operands and writes its result
-// as whole pieces of memory.
+// as contiguous memory.
 func NeedsWholeSlices(s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Matmul, *hostir.Linear, *hostir.Reshape:

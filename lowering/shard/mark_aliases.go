@@ -9,7 +9,7 @@ import (
 // MarkAliases lets a Reshape, Broadcast, Permute or Slice whose result is not an output share
 // its operand's buffer: none of them moves an element. A permuted view steps through the
 // buffer in its operand's order: what a matmul reads so is a transposed matrix, not a
-// copy. A slice in pieces is copied where something needs whole pieces of memory.
+// copy. A slice that is not contiguous is copied where something needs contiguous memory.
 //
 // Requires: nothing is allocated yet.
 // Establishes: such a result is a View, with its layout where that is not logical, and
@@ -93,10 +93,10 @@ func carried(s *hostir.Permute) []int {
 	return order
 }
 
-// wholeSlices copies what a Slice takes in pieces, and something needs as whole pieces of memory, be
-// it as a view of that view. A reshape steps through pieces where it joins none of them.
+// wholeSlices copies what a Slice takes with gaps, and something needs as contiguous memory, be
+// it as a view of that view. A reshape steps over gaps where it joins nothing across them.
 func wholeSlices(body []hostir.Stmt) {
-	pieces := map[*hostir.Tensor]*hostir.Tensor{} // view -> the slice that it is one of
+	gapped := map[*hostir.Tensor]*hostir.Tensor{} // view -> the slice that it is one of
 	gaps := map[*hostir.Tensor][]int{}            // of a view in logical order: the axes that gaps are in front of
 	for _, s := range body {
 		out, uses := hostir.Result(s), hostir.Uses(s)
@@ -106,18 +106,18 @@ func wholeSlices(body []hostir.Stmt) {
 			kept, joins = reshapedGaps(r, gaps[r.In])
 		}
 		for _, t := range uses {
-			if of := pieces[t]; of != nil && NeedsWholeSlices(s) && joins {
+			if of := gapped[t]; of != nil && NeedsWholeSlices(s) && joins {
 				of.Role = hostir.Temp
 			}
 		}
 		if out == nil || out.Role != hostir.View {
 			continue
 		}
-		pieces[out], gaps[out] = pieces[uses[0]], kept
+		gapped[out], gaps[out] = gapped[uses[0]], kept
 		if r := hostir.Ranges(s); len(r) == 1 {
 			gaps[out] = gaps[uses[0]]
-			if inPieces(uses[0], r[0]) {
-				pieces[out], gaps[out] = out, append(slices.Clone(gaps[out]), r[0].OutAxis)
+			if hasGaps(uses[0], r[0]) {
+				gapped[out], gaps[out] = out, append(slices.Clone(gaps[out]), r[0].OutAxis)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func reshapedGaps(r *hostir.Reshape, gaps []int) (kept []int, joins bool) {
 	return kept, joins || !ok
 }
 
-// inPieces reports whether a range of an axis is no run of memory.
-func inPieces(t *hostir.Tensor, r hostir.Range) bool {
+// hasGaps reports whether a range of an axis is no run of memory.
+func hasGaps(t *hostir.Tensor, r hostir.Range) bool {
 	return r.Size < t.Axes[r.InAxis].Extent.Size && hostir.Outside(t, r.InAxis) >= 0
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestMovedOperandsAreMultiplied moves operands that lie as views do: what is summed outside of the
-// batches, matrices in pieces, rows of a bias by columns.
+// batches, matrices with gaps, rows of a bias by columns.
 func TestMovedOperandsAreMultiplied(t *testing.T) {
 	for _, c := range [][2]string{
 		{"A: [6, 2, 2, DIDx], B: [2, 6, 5], C: [2, 2, DIDx, 5]", "T = permute(A, perm=[1, 3, 2, 0]), C = matmul(T, B)"},

@@ -41,8 +41,8 @@ func (c *contiguity) inRows(list []hostir.Stmt, r *hostir.Reshape) []hostir.Stmt
 }
 
 // SlicedAlong is the axis of its operand along which a reshape runs as a pipeline. It is none where
-// the reshape makes the Stream axis from others, and where it makes a view whose slices would be in
-// pieces: then it does all at once, and what comes after runs along the axis.
+// the reshape makes the Stream axis from others, and where it makes a view whose slices would have
+// gaps: then it does all at once, and what comes after runs along the axis.
 func SlicedAlong(r *hostir.Reshape) int {
 	loop := hostir.StreamAxis(r.Out)
 	if loop < 0 || r.Out.Role == hostir.View && hostir.Outside(r.Out, loop) >= 0 {

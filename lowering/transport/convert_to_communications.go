@@ -156,7 +156,7 @@ func (c *converter) refuse(s hostir.Stmt, m shard.Movement) {
 	hostir.NoteDeclared(d, c.program, s, m.Out).WithHint("change one split axis at a time, on one mesh")
 }
 
-// outermost checks that the slices a collective moves are whole pieces of memory: the
+// outermost checks that the slices a collective moves are contiguous: the
 // gathered axis is the outermost of the result, the scattered one that of the operand;
 // and that both buffers hold the axes that stay in the same order.
 func (c *converter) outermost(s hostir.Stmt, m shard.Movement) bool {
