@@ -8,8 +8,8 @@
 #include "base/text.hpp"
 #include "bootstrap/rendezvous.hpp"
 #include "hirgen/error.hpp"
-#include "ipc/probe.hpp"
 #include "ipc/peer_access.hpp"
+#include "ipc/probe.hpp"
 
 namespace hirgen {
 

@@ -87,7 +87,8 @@ class Gather final : public Program {
     ncclComm_t comm = world_.comm;
     float* into = all_ + from * kColumns;
     HG_CHECK(ncclGroupStart(), kWhere);
-    if (!peers_.is_ipc_peer(to)) HG_CHECK(ncclSend(a, kColumns, ncclFloat32, to, comm, caller), kWhere);
+    if (!peers_.is_ipc_peer(to))
+      HG_CHECK(ncclSend(a, kColumns, ncclFloat32, to, comm, caller), kWhere);
     if (!peers_.is_ipc_peer(from)) {
       HG_CHECK(ncclRecv(into, kColumns, ncclFloat32, from, comm, caller), kWhere);
     }
