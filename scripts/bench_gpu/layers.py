@@ -5,7 +5,8 @@
     block         a Llama block, X and Y [M, K] on every rank: RMS norm, causal attention with grouped heads and rotary
                   embeddings, allreduce, RMS norm, SwiGLU, allreduce
     block_sp      the same with X and Y [M/d, K] on each rank: allgathers before both halves, reduce-scatters after them
-    ..._backward  the gradients of the inputs and of all weights, given that of Y and what the forward pass left
+    ..._backward  the gradients of the inputs and of all weights, given that of Y and what the forward pass left; the specs of blocks
+                  are those of hirgen grad --recompute none
 
 M rows (tokens) in all, width K and inner width N; a rank has N/d columns of W1 [K, N/d], Wg and Wu, and N/d rows of W2, and H/d
 heads, which share G/d heads of keys and values. The specs are in specs/, and swiglu_tp and swiglu_p2p are example specs. Peers are
@@ -25,7 +26,7 @@ CHANNELS = 128  # of a head
 BACKWARD = "_backward"
 PRODUCTS = {"mlp": 2, "swiglu": 3}  # of M, N and K/d
 BLOCKS = ["block", "block_sp"]
-OPERATIONS = [*BLOCKS, *PRODUCTS, *(operation + BACKWARD for operation in PRODUCTS)]
+OPERATIONS = [operation + suffix for suffix in ("", BACKWARD) for operation in (*BLOCKS, *PRODUCTS)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +77,11 @@ class Layer(cells.Cell):
     def is_backward(self):
         """Whether it makes gradients."""
         return self.operation.endswith(BACKWARD)
+
+    @property
+    def is_uncut(self):
+        """Whether its spec has no slices of ranks."""
+        return self.is_backward and self.size is not None
 
     @property
     def forward(self):
@@ -194,7 +200,7 @@ def of_layer(layer):
         rows = [(label, FORMS.get((layer.operation, form), f"{layer.operation}_{form}"), *rest) for label, form, *rest in FEED_FORWARD]
     else:
         rows = [(label, WHOLE.get(layer.operation, layer.operation) if form == "whole" else layer.operation, *rest)
-                for label, form, *rest in OTHERS]
+                for label, form, *rest in OTHERS if not layer.is_uncut or form == "whole" or label == "auto"]
     return [programs.Variant(spec, {**layer.params, **extra}, schedule, label=label) for label, spec, extra, schedule in rows]
 
 
