@@ -81,7 +81,7 @@ func attentionArgs(op hostir.RefOp, a domain.Attention) []string {
 		results = append(results, "nullptr")
 	}
 	kind := fmt.Sprintf("{.causal = %t, .window = %d, .scale = %s}", a.Causal, a.Window, scaleLiteral(a))
-	args := append(results, kind)
+	args := slices.Concat(results, []string{kind})
 	for _, in := range op.In {
 		args = append(args, cstr(in))
 	}

@@ -19,7 +19,7 @@ func inferAttention(in *inference) bool {
 	}
 	in.axes = in.attended(0)
 	in.more = []derived{{domain.FP32, in.axes[:len(in.axes)-1]}}
-	return in.atOnce()
+	return true
 }
 
 // inferAttentionGrad derives the gradients of Q, K and V from dO, Q, K, V, O and the logarithms.
@@ -42,20 +42,6 @@ func inferAttentionGrad(in *inference) bool {
 	}
 	plain(dk[len(dk)-3:])
 	in.more = []derived{{in.op.In[1].DType, dk}, {in.op.In[1].DType, dk}}
-	return in.atOnce()
-}
-
-// atOnce refuses declared results that a pipeline would make.
-func (in *inference) atOnce() bool {
-	for _, name := range in.src.results() {
-		t := in.a.tensors[name.value]
-		if t == nil || !slices.ContainsFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Stream }) {
-			continue
-		}
-		in.fail(diag.BadAttribute, "%s has a Stream axis, and %s is done at once", t.Name, in.src.fn.value).
-			AddNote(t.Pos, "%s is declared here", t.Name).WithHint("declare it without one, and stream it with set")
-		return false
-	}
 	return true
 }
 
@@ -68,12 +54,12 @@ func (in *inference) attention(q int) bool {
 			return false
 		}
 		if n := len(in.axesOf(i)); n < 3 {
-			in.at(i, diag.BadAxisCount, "%s has %d axes, and attention takes heads, rows and the elements of a row as the last three", in.op.In[i].Name, n)
+			in.misfits(i, diag.BadAxisCount, "%s has %d axes, and attention takes heads, rows and the elements of a row as the last three", in.op.In[i].Name, n)
 			return false
 		}
 	}
 	if k, v := domain.Shape(K.Axes), domain.Shape(V.Axes); !slices.Equal(k, v) {
-		in.at(q+2, diag.ShapeMismatch, "%s has the shape %s, and %s %s: there is a value for each key, of the same size", V.Name, domain.FormatShape(v), K.Name, domain.FormatShape(k))
+		in.misfits(q+2, diag.ShapeMismatch, "%s has the shape %s, and %s %s: there is a value for each key, of the same size", V.Name, domain.FormatShape(v), K.Name, domain.FormatShape(k))
 		return false
 	}
 	queries, keys := in.axesOf(q), in.axesOf(q+1)
@@ -86,18 +72,18 @@ func (in *inference) attention(q int) bool {
 	n := len(keys)
 	for i := range n - 3 {
 		if a, b := queries[blocks+i].Extent, keys[i].Extent; a.Size != b.Size {
-			in.at(q+1, diag.ShapeMismatch, "axis %d of %s is %s, and axis %d of %s is %s", i, K.Name, withValue(b), blocks+i, Q.Name, withValue(a))
+			in.misfits(q+1, diag.ShapeMismatch, "axis %d of %s is %s, and axis %d of %s is %s", i, K.Name, withValue(b), blocks+i, Q.Name, withValue(a))
 			return false
 		}
 	}
 	heads, size := queries[blocks+n-3].Extent, queries[blocks+n-1].Extent
 	switch {
 	case size.Size != keys[n-1].Extent.Size:
-		in.at(q+1, diag.ShapeMismatch, "attention multiplies rows of %s, of %s, with those of %s, of %s", Q.Name, withValue(size), K.Name, withValue(keys[n-1].Extent))
+		in.misfits(q+1, diag.ShapeMismatch, "attention multiplies rows of %s, of %s, with those of %s, of %s", Q.Name, withValue(size), K.Name, withValue(keys[n-1].Extent))
 	case size.Size > mostHeadSize:
-		in.at(q, diag.BadAttribute, "the rows of a head of %s have %s elements; attention takes up to %d", Q.Name, withValue(size), mostHeadSize)
+		in.misfits(q, diag.BadAttribute, "the rows of a head of %s have %s elements; attention takes up to %d", Q.Name, withValue(size), mostHeadSize)
 	case heads.Size%keys[n-3].Extent.Size != 0:
-		in.at(q+1, diag.ShapeMismatch, "%s query heads of %s do not share %s key heads of %s in equal parts", withValue(heads), Q.Name, withValue(keys[n-3].Extent), K.Name)
+		in.misfits(q+1, diag.ShapeMismatch, "%s query heads of %s do not share %s key heads of %s in equal parts", withValue(heads), Q.Name, withValue(keys[n-3].Extent), K.Name)
 	default:
 		return true
 	}
@@ -183,11 +169,11 @@ func (in *inference) isLike(i, q, without int) bool {
 		want, dtype = want[:len(want)-without], domain.FP32
 	}
 	if have := domain.Shape(t.Axes); !slices.Equal(have, want) {
-		in.at(i, diag.ShapeMismatch, "%s has the shape %s; it goes with %s, and has %s", t.Name, domain.FormatShape(have), like.Name, domain.FormatShape(want))
+		in.misfits(i, diag.ShapeMismatch, "%s has the shape %s; it goes with %s, and has %s", t.Name, domain.FormatShape(have), like.Name, domain.FormatShape(want))
 		return false
 	}
 	if t.DType != dtype {
-		in.at(i, diag.DTypeMismatch, "%s is %s; it goes with %s, and is %s", t.Name, t.DType, like.Name, dtype)
+		in.misfits(i, diag.DTypeMismatch, "%s is %s; it goes with %s, and is %s", t.Name, t.DType, like.Name, dtype)
 		return false
 	}
 	return true
@@ -196,4 +182,9 @@ func (in *inference) isLike(i, q, without int) bool {
 // at reports a mistake at an operand.
 func (in *inference) at(operand int, code diag.Code, format string, args ...any) *diag.Diagnostic {
 	return in.a.list.Add(in.src.args[operand].pos, code, format, args...)
+}
+
+// misfits reports a mistake at an operand that there is no hint for.
+func (in *inference) misfits(operand int, code diag.Code, format string, args ...any) {
+	in.a.list.Add(in.src.args[operand].pos, code, format, args...)
 }

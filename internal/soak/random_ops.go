@@ -31,6 +31,7 @@ var makers = []struct {
 	{3, (*generator).slice},
 	{1, (*generator).positions},
 	{2, (*generator).concat},
+	{1, (*generator).attention},
 }
 
 // operation adds one that fits.

@@ -21,7 +21,7 @@ type Attention struct {
 // IsGrad reports whether it computes gradients.
 func (s *Attention) IsGrad() bool { return len(s.In) > 3 }
 
-// Queries, keys and values are among the operands.
+// Queries are the operand in front of keys and values.
 func (s *Attention) Queries() *Tensor { return s.In[s.first()] }
 
 // Keys are the operand behind the queries.

@@ -60,9 +60,6 @@ func (p *Program) Given(c schedule.Choice) bool {
 	return p.Auto == nil || slices.Contains(p.Auto.Given, c.Path())
 }
 
-// Results lists what an operation makes.
-func (o RefOp) Results() []string { return append([]string{o.Out}, o.More...) }
-
 // RefOp is one operation of the model. Names are those of the model's tensors.
 type RefOp struct {
 	Kind  string // as specs spell it: "matmul", "unary", ...
@@ -78,6 +75,9 @@ type RefOp struct {
 	Whole string          // the operation of the spec that it is a part of: "layer_norm(X, g, b)"; empty: none
 	Pos   diag.Pos
 }
+
+// Results lists what an operation makes.
+func (o RefOp) Results() []string { return append([]string{o.Out}, o.More...) }
 
 // Param is a named integer of the spec.
 type Param struct {

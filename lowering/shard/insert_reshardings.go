@@ -30,6 +30,12 @@ func InsertReshardings(p *hostir.Program) error {
 	return nil
 }
 
+type resharder struct {
+	program *hostir.Program
+	names   *hostir.Namer
+	moved   map[string][]*hostir.Tensor // by operand and new axes, one for each mesh: a tensor is moved once
+}
+
 // further moves results behind the first one that are declared on other ranks than it.
 func (r *resharder) further(s hostir.Stmt) []hostir.Stmt {
 	var list []hostir.Stmt
@@ -44,12 +50,6 @@ func (r *resharder) further(s hostir.Stmt) []hostir.Stmt {
 		list = append(list, &hostir.Set{Info: moveInfo(s), Out: t, In: local})
 	}
 	return list
-}
-
-type resharder struct {
-	program *hostir.Program
-	names   *hostir.Namer
-	moved   map[string][]*hostir.Tensor // by operand and new axes, one for each mesh: a tensor is moved once
 }
 
 // operand is one operand of a statement with its row of the axis map. Its place tells it from
@@ -107,17 +107,17 @@ func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 }
 
 // newSplits lists the axes of a result that are split over ranks and that a Reshape makes from axes
-// that are not, a Slice or a Concat from parts of axes, or an Attention from all of an axis.
+// that are not, a Slice or a Concat from parts of axes, or an Attention from all of an axis. That is done at
+// once, and its result is streamed behind it.
 func newSplits(s hostir.Stmt) []int {
-	switch s.(type) {
-	case *hostir.Reshape, *hostir.Slice, *hostir.Concat, *hostir.Attention:
-	default:
+	_, attends := s.(*hostir.Attention)
+	if _, reshapes := s.(*hostir.Reshape); !reshapes && !attends && hostir.Ranges(s) == nil {
 		return nil
 	}
 	var axes []int
 	for j, a := range hostir.Result(s).Axes {
 		made := !slices.ContainsFunc(hostir.AxisMap(s), func(row []int) bool { return slices.Contains(row, j) })
-		if a.Kind == domain.Device && made {
+		if a.Kind == domain.Device && made || a.Kind == domain.Stream && attends {
 			axes = append(axes, j)
 		}
 	}

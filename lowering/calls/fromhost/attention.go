@@ -131,14 +131,17 @@ func (a *attended) calls(d *calls.Attention) []calls.Stmt {
 	for i, u := range a.buffers {
 		*to[i] = a.pointer(u)
 	}
-	list := []calls.Stmt{call}
+	list, names := []calls.Stmt{call}, []string{}
 	for outer := len(a.batches.extents) - 2; outer >= 0; outer-- {
 		name := a.names.Local("batch")
 		for i := range a.buffers {
 			*to[i] = behind(*to[i], extents.Quantity{Expr: expr.Var(name), Size: 1}, a.batches.strides[i][outer])
 		}
 		list = []calls.Stmt{&calls.For{Var: name, Count: a.batches.extents[outer].Expr, Body: list}}
-		defer a.names.Release("batch", name)
+		names = append(names, name)
+	}
+	for _, name := range names {
+		a.names.Release("batch", name)
 	}
 	return list
 }
