@@ -20,7 +20,7 @@ func nameOf(s hostir.Stmt) string {
 	case *hostir.Synchronize:
 		return "Synchronize(" + s.Stream.String() + ")"
 	case *hostir.Fused:
-		return s.Kernel + " of " + s.Out.Name
+		return s.Kernel + " of " + s.Out[0].Name
 	case *hostir.Matmul:
 		if s.Addend != nil {
 			return "Matmul of " + s.Out.Name + ", added to what is there"

@@ -20,12 +20,13 @@ import (
 // between. That pays always: an operand is read as often as before or less, and what is between is
 // neither written nor read. It needs one walk over rows: every tensor lies row-major, only the last axis is
 // folded, and axes that run along with each other are of one kind, so that a pipeline cuts all alike. A
-// kernel may end in a concat of rows, and counts positions itself where no pipeline cuts them.
+// kernel may end in a concat of rows, and counts positions itself where no pipeline cuts them. What others read behind
+// it is a further result.
 func FuseElementwise(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	f := &fuser{program: p, apart: map[hostir.Stmt]bool{}, whole: map[string]string{}}
+	f := &fuser{program: p, apart: map[hostir.Stmt]bool{}, whole: map[string]string{}, place: map[hostir.Stmt]int{}}
 	for _, ref := range p.Reference {
 		f.whole[ref.Out] = ref.Whole
 	}
@@ -44,6 +45,7 @@ type fuser struct {
 	readers map[*hostir.Tensor][]hostir.Stmt
 	groups  map[hostir.Stmt]*kernelGroup
 	counts  map[*hostir.Tensor]counted
+	place   map[hostir.Stmt]int // in the program
 }
 
 // counted is a tensor whose elements are their positions along an axis, from the last one.
@@ -56,6 +58,7 @@ type counted struct {
 // its result.
 type kernelGroup struct {
 	members []hostir.Stmt
+	also    map[hostir.Stmt]bool    // whose results others read, too
 	columns domain.Axis             // that rows run along; no extent while all have one element for a row
 	folded  map[*hostir.Tensor]bool // lacks the axis of the columns
 }
@@ -66,12 +69,13 @@ func (g *kernelGroup) result() hostir.Stmt { return g.members[len(g.members)-1] 
 // of several or of none, to one that it ends.
 func (f *fuser) group() {
 	f.readers, f.groups = map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]*kernelGroup{}
-	for _, s := range slices.Backward(f.program.Body) {
+	for i, s := range slices.Backward(f.program.Body) {
+		f.place[s] = i
 		if rowWise(s) && !f.apart[s] {
 			g := f.groupOfReaders(s)
 			if _, view := s.(*hostir.Broadcast); g == nil && !view {
 				_, folds := s.(*hostir.Reduce)
-				g = &kernelGroup{folded: map[*hostir.Tensor]bool{hostir.Result(s): folds}}
+				g = &kernelGroup{folded: map[*hostir.Tensor]bool{hostir.Result(s): folds}, also: map[hostir.Stmt]bool{}}
 			}
 			if g != nil {
 				g.members = slices.Insert(g.members, 0, s)
@@ -87,18 +91,30 @@ func (f *fuser) group() {
 	}
 }
 
-// groupOfReaders is the group that all readers of a statement's result are in, if it can join that.
+// groupOfReaders is the group that readers of a statement's result are in, if it can join that: all of them, or
+// those in front of the others, to whom the kernel then gives it.
 func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
 	_, ends := s.(*hostir.Concat)
-	if ends || out.Role == hostir.Output || len(readers) == 0 || f.groups[readers[0]] == nil {
+	if ends || len(readers) == 0 {
 		return nil
 	}
-	g, folded := f.groups[readers[0]], f.groups[readers[0]].reads(readers[0])
+	first := readers[len(readers)-1]
+	g := f.groups[first]
+	if g == nil {
+		return nil
+	}
+	also, folded := out.Role == hostir.Output, g.reads(first)
 	for _, r := range readers {
-		if f.groups[r] != g || g.reads(r) != folded || !sameAxes(r, out) {
+		switch {
+		case f.groups[r] != g && f.place[r] > f.place[g.result()]:
+			also = true
+		case f.groups[r] != g || g.reads(r) != folded || !sameAxes(r, out):
 			return nil
 		}
+	}
+	if also && !f.mayAlsoMake(g, s) {
+		return nil
 	}
 	switch s.(type) {
 	case *hostir.Reduce:
@@ -114,7 +130,20 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	if c := g.columnsOf(s); c.Extent.Size > 1 && g.columns.Extent.Size > 1 && (c.Kind != g.columns.Kind || c.Extent.Size != g.columns.Extent.Size) {
 		return nil
 	}
+	g.also[s] = also
 	return g
+}
+
+// mayAlsoMake reports whether a kernel may have the result of a statement as one of its own: it computes it for
+// each element of its other result.
+func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt) bool {
+	out, result := hostir.Result(s), hostir.Result(g.result())
+	switch s.(type) {
+	case *hostir.Unary, *hostir.Binary:
+		return out.Mesh == result.Mesh && out.Role != hostir.View && !g.folded[result] && hostir.SameAxes(out, result)
+	default:
+		return false
+	}
 }
 
 // columnsOf is the axis that the rows of a member run along.
@@ -223,7 +252,7 @@ func (f *fuser) rewrite() {
 		case s == g.result():
 			body = append(body, f.kernel(g))
 		default:
-			gone[hostir.Result(s)] = true
+			gone[hostir.Result(s)] = !g.also[s]
 		}
 	}
 	f.program.Body = f.uncounted(body, gone)
@@ -238,7 +267,7 @@ func (g *kernelGroup) computes() bool {
 // kernel is the statement of a group.
 func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	out := hostir.Result(g.result())
-	k := &hostir.Fused{Info: hostir.InfoFrom(g.result(), g.result().Meta().Note), Out: out, Kernel: f.called(g)}
+	k := &hostir.Fused{Info: hostir.InfoFrom(g.result(), g.result().Meta().Note), Out: []*hostir.Tensor{out}, Kernel: f.called(g)}
 	made := map[*hostir.Tensor]bool{}
 	var positions []*hostir.Tensor
 	counting := f.mayCount(g)
@@ -265,7 +294,10 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	}
 	for _, s := range g.members {
 		t := hostir.Result(s)
-		step := domain.Step{Name: t.Name, Fn: functionOf(s)}
+		step := domain.Step{Name: t.Name, Fn: functionOf(s), Also: g.also[s]}
+		if step.Also {
+			k.Out = append(k.Out, t)
+		}
 		if step.Fn == "" {
 			values[t] = values[hostir.Uses(s)[0]]
 			continue

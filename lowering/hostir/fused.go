@@ -7,14 +7,15 @@ import (
 )
 
 // Fused computes Out from In by one kernel: several operations, element by element, and folds of rows.
-// A row runs along the last axis of the operands, which broadcast against each other as NumPy does; Out
+// A row runs along the last axis of the operands, which broadcast against each other as NumPy does; the result
 // has their shape or, where Body leaves one value of a row, that without the last axis or with
 // one element there, or, where Body ends in a concat, that of as many rows. Positions of Body count from
-// the last axis of the operands. All values between are fp32, and Out is rounded once.
+// the last axis of the operands. Behind the first one, Out has the values of the steps that are results, too, with
+// the same axes. All values between are fp32, and a result is rounded once.
 type Fused struct {
 	Info
-	Kernel string  // what it is called: "silu_mul"
-	Out    *Tensor `text:"="`
+	Kernel string    // what it is called: "silu_mul"
+	Out    []*Tensor `text:"="`
 	In     []*Tensor
 	Names  []string    // of the operands in Body
 	Body   domain.Body `json:"steps"`
@@ -36,7 +37,7 @@ func (s *Fused) Parts() int64 {
 
 // Along is the axis of Out that is so many before the last one of the operands; Unmapped where Out has none.
 func (s *Fused) Along(back int) int {
-	live := Live(s.Out)
+	live := Live(s.Out[0])
 	if len(live) < s.rank() {
 		back-- // Out lacks the axis of the columns
 	}
@@ -62,13 +63,13 @@ func fusedAxes(s *Fused) [][]int {
 	for i, t := range s.In {
 		switch {
 		case s.Parts() > 1:
-			rows[i] = besides(t, s.Out, Range{InAxis: Unmapped, OutAxis: s.Along(0)})
+			rows[i] = besides(t, s.Out[0], Range{InAxis: Unmapped, OutAxis: s.Along(0)})
 		case !s.FoldsRows():
-			rows[i] = aligned(t, s.Out, 0, 0)
-		case len(Live(s.Out)) < s.rank():
-			rows[i] = aligned(t, s.Out, 1, 0)
+			rows[i] = aligned(t, s.Out[0], 0, 0)
+		case len(Live(s.Out[0])) < s.rank():
+			rows[i] = aligned(t, s.Out[0], 1, 0)
 		default:
-			rows[i] = aligned(t, s.Out, 1, 1)
+			rows[i] = aligned(t, s.Out[0], 1, 1)
 		}
 	}
 	return rows
@@ -82,7 +83,7 @@ func (s *Fused) Columns() int64 {
 			most = max(most, shape[len(shape)-1])
 		}
 	}
-	if shape := LocalShape(s.Out); most == 1 && len(shape) > 0 && s.countsColumns() {
+	if shape := LocalShape(s.Out[0]); most == 1 && len(shape) > 0 && s.countsColumns() {
 		return shape[len(shape)-1] / s.Parts()
 	}
 	return most

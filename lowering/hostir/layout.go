@@ -53,6 +53,13 @@ func SameLayout(a, b *Tensor) bool {
 	return a.DType == b.DType && slices.Equal(buffer(a), buffer(b))
 }
 
+// SameAxes reports whether two tensors have the same axes, of the same kinds.
+func SameAxes(a, b *Tensor) bool {
+	return slices.EqualFunc(a.Axes, b.Axes, func(x, y domain.Axis) bool {
+		return x.Extent.Size == y.Extent.Size && x.Kind == y.Kind && x.Mesh == y.Mesh
+	})
+}
+
 // buffer lists the extents of a rank's buffer of t, outermost first, each with its place among
 // the axes.
 func buffer(t *Tensor) [][2]int64 {

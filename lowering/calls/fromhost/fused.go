@@ -24,7 +24,7 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 	for _, o := range operands {
 		k.Types = append(k.Types, o.typ)
 	}
-	call := &calls.Launch{Info: b.info(s, s.Kernel+"_"+s.Out.Name, s.Kernel+" of "+s.Out.Name), On: b.current}
+	call := &calls.Launch{Info: b.info(s, s.Kernel+"_"+s.Out[0].Name, s.Kernel+" of "+s.Out[0].Name), On: b.current}
 	elements := w.outer.then(w.row).merged()
 	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) // rows mean nothing
 	inMemory := !slices.Contains(k.Types, calls.InPositions)
@@ -96,6 +96,11 @@ func written(s *hostir.Fused) (body domain.Body, results []int, read []string) {
 	if len(results) == 0 {
 		results = []int{len(body) - 1}
 	}
+	for i, step := range s.Body {
+		if step.Also {
+			results = append(results, values[len(s.In)+i]-len(read))
+		}
+	}
 	return body, results, read
 }
 
@@ -124,11 +129,11 @@ func (w walk) split(axis int) rowsWalk {
 
 // rowsOf aligns the operands of a fused kernel: results, what it reads, and positions.
 func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, err error) {
-	buffers, err := b.operandBuffers(s, append([]*hostir.Tensor{s.Out}, s.In...)...)
+	buffers, err := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
 	if err != nil {
 		return nil, w, err
 	}
-	out, in, rows := buffers[0], buffers[1:], hostir.AxisMap(s)
+	out, also, in, rows := buffers[0], buffers[1:len(s.Out)], buffers[len(s.Out):], hostir.AxisMap(s)
 	outer, step := out.dims, extents.Number(0)
 	if !s.FoldsRows() && len(outer) > 0 {
 		outer, step = outer[:len(outer)-1], last(outer).stride
@@ -154,6 +159,17 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, er
 		}
 		operands = append(operands, rowOperand{b.pointer(piece), string(out.typ)})
 		w.add(along(func(d dim) extents.Quantity { return d.stride }), step)
+	}
+	for _, u := range also { // its axes are those of the first result
+		operands = append(operands, rowOperand{b.pointer(u), string(u.typ)})
+		stride := func(d dim) extents.Quantity {
+			return u.dims[slices.IndexFunc(out.dims, func(o dim) bool { return o.axis == d.axis })].stride
+		}
+		own := extents.Number(0)
+		if !s.FoldsRows() {
+			own = last(u.dims).stride
+		}
+		w.add(along(stride), own)
 	}
 	for i, u := range in {
 		operands = append(operands, rowOperand{b.pointer(u), string(u.typ)})

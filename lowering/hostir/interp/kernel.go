@@ -22,9 +22,6 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	if ranges := hostir.Ranges(s); ranges != nil {
 		return taken(s, ranges, out, in), nil
 	}
-	if f, ok := s.(*hostir.Fused); ok {
-		return fused(f, out, in), nil
-	}
 	element, err := elementFn(s, in)
 	if err != nil {
 		return nil, err
@@ -42,8 +39,11 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 
 // kernel is the work of a statement, some of which depends on the rank.
 func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) {
-	if a, ok := s.(*hostir.Attention); ok {
-		return attention(a, a.Shape(false, r.coordinate), results, in), nil
+	switch s := s.(type) {
+	case *hostir.Attention:
+		return attention(s, s.Shape(false, r.coordinate), results, in), nil
+	case *hostir.Fused:
+		return fused(s, results, in), nil
 	}
 	out := results[0]
 	p, ok := s.(*hostir.Positions)
@@ -80,8 +80,8 @@ func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() e
 }
 
 // fused gives the work of a fused kernel, row by row.
-func fused(s *hostir.Fused, out *view, in []*view) func() error {
-	result := lastAxis(s.Out)
+func fused(s *hostir.Fused, results, in []*view) func() error {
+	out, result := results[0], lastAxis(s.Out[0])
 	if s.FoldsRows() {
 		result = hostir.Unmapped
 	}
@@ -95,6 +95,10 @@ func fused(s *hostir.Fused, out *view, in []*view) func() error {
 	}
 	if result >= 0 {
 		outer[result] = 1
+	}
+	others := len(strides)
+	for _, v := range results[1:] {
+		strides, start = append(strides, v.Stride), append(start, v.Offset)
 	}
 	counted := len(strides) // behind these: the index along each axis of the result
 	for axis := range outer {
@@ -112,12 +116,18 @@ func fused(s *hostir.Fused, out *view, in []*view) func() error {
 				}
 			}
 			values := s.Body.Row(rows, columns, func(back int) int64 { return at[counted+s.Along(back)] })
-			for c, value := range values[len(values)-1] {
-				to := at[0]
-				if result >= 0 {
-					to += int64(c) * out.Stride[result]
+			for i, made := range s.Body.Results() {
+				v, to := results[i], at[0]
+				if i > 0 {
+					to = at[others+i-1]
 				}
-				out.data[to] = s.Out.DType.Round(value)
+				for c, value := range values[len(in)+made] {
+					if result >= 0 {
+						v.data[to+int64(c)*v.Stride[result]] = s.Out[i].DType.Round(value)
+					} else {
+						v.data[to] = s.Out[i].DType.Round(value)
+					}
+				}
 			}
 		})
 		return nil

@@ -266,9 +266,12 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		func(g *generator, _ int) hostir.Stmt {
 			names := []string{"a", "b"}
 			body, _ := domain.ParseBody("c = scale(-1e-05, a), d = sum(c), e = mul(d, b)", names)
-			s := &hostir.Fused{Info: g.info(), Kernel: "scale_sum", Out: g.tensor(), In: []*hostir.Tensor{g.tensor(), g.tensor()}, Names: names, Body: body}
+			s := &hostir.Fused{Info: g.info(), Kernel: "scale_sum", Out: []*hostir.Tensor{g.tensor()}, In: []*hostir.Tensor{g.tensor(), g.tensor()}, Names: names, Body: body}
 			if g.IntN(2) == 0 {
 				s.Names = []string{s.In[0].Name, "b"}
+			}
+			if g.IntN(2) == 0 {
+				s.Body[0].Also, s.Out = true, append(s.Out, g.tensor())
 			}
 			return s
 		},

@@ -21,7 +21,7 @@ func Statement(s hostir.Stmt) string {
 	case *hostir.If:
 		return fmt.Sprintf("If %s:", s.Cond)
 	case *hostir.Fused:
-		return s.Out.Name + " = " + call("Fused", fusedArgs(s)...) + ": " + s.Body.Text(s.Names)
+		return strings.Join(names(s.Out...), ", ") + " = " + call("Fused", fusedArgs(s)...) + ": " + s.Body.Text(s.Names)
 	}
 	target, op := "", hostir.Op(s)
 	var args []string
