@@ -12,13 +12,18 @@ import (
 // fused into one kernel, they do not round between them.
 func roundsBetween(p *model.Pipeline) bool {
 	largest, rounded := make(map[*model.Tensor]float64, len(p.Tensors)), map[*model.Tensor]bool{}
+	products := map[*model.Tensor]bool{} // that are rounded
 	for _, t := range p.Inputs {
 		largest[t] = 2
 	}
 	for _, op := range p.Ops {
 		largest[op.Out] = largestOf(op, largest)
 		if !rowWise(op) {
+			products[op.Out] = isProduct(op) && largest[op.Out] > 2/epsilon(op.Out.DType)
 			continue
+		}
+		if op.Fn == "add" && slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return products[t] }) {
+			return true // a GEMM adds the other one
 		}
 		if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return rounded[t] }) {
 			return true
