@@ -76,8 +76,7 @@ constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
 constexpr const char* kAttentionPV = "spec.yaml:35:5 Attention of PV";
 constexpr const char* kLinearWop = "spec.yaml:38:5 Linear of Wop";
 constexpr const char* kAllreduce = "spec.yaml:39:5 allreduce: Allreduce of Wop";
-constexpr const char* kBinaryX1 = "spec.yaml:40:5 Binary of X1";
-constexpr const char* kRmsNormU2 = "spec.yaml:43:5 rms_norm of U2";
+constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
 constexpr const char* kLinearGate = "spec.yaml:44:5 Linear of gate";
 constexpr const char* kLinearUp = "spec.yaml:45:5 Linear of up";
 constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul of A";
@@ -105,19 +104,19 @@ class LlamaBlock final : public hirgen::Program {
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");  // [B * L, E]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:23:5 workspace");
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:39:5 attention");  // [B * L, E]
+  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 X1");                // [B * L, E]
   bf16* gate_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 gate");      // [1, B * L, kShardF]
-  bf16* W2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 W2p");              // [1, B * L, E]
   // the same memory: [1, B * L, kShardG * C]
   bf16* QKV_ = attention_;
   bf16* Rq_ = U1_;          // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
-  bf16* Rk_ = W2p_;         // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* PV_ = gate_;        // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* Rk_ = gate_;        // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* PV_ = X1_;          // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
   bf16* Wop_ = U1_;         // the same memory: [1, B * L, E]
-  bf16* X1_ = U1_;          // the same memory: [B * L, E]
-  bf16* U2_ = attention_;   // the same memory: [B * L, E]
-  bf16* up_ = W2p_;         // the same memory: [1, B * L, kShardF]
-  bf16* A_ = attention_;    // the same memory: [1, B * L, kShardF]
-  bf16* mlp_ = attention_;  // the same memory: [B * L, E]
+  bf16* U2_ = U1_;          // the same memory: [B * L, E]
+  bf16* up_ = attention_;   // the same memory: [1, B * L, kShardF]
+  bf16* A_ = U1_;           // the same memory: [1, B * L, kShardF]
+  bf16* W2p_ = attention_;  // the same memory: [1, B * L, E]
+  bf16* mlp_ = U1_;         // the same memory: [B * L, E]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -153,8 +152,7 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
   HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, X1_, X, attention_, B * L * E, caller, kBinaryX1);
-  rms_norm(U2_, X1_, gamma2, B * L, caller, kRmsNormU2);
+  add_rms_norm(U2_, X1_, X, attention_, gamma2, B * L, caller, kAddRmsNormU2);
   gemm(context_, gate_plan_, U2_, Wg, gate_, workspace_, caller, kLinearGate);
   gemm(context_, up_plan_, U2_, Wu, up_, workspace_, caller, kLinearUp);
   silu_mul(A_, gate_, up_, B * L * kShardF, caller, kSiluMulA);
@@ -196,7 +194,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "4c005d34db0eabdb273ea50c796c8ac1843b3f426a76724d913dd46e558deb2b", .mesh_size = D,
+               .digest = "979df0bb6007d0e13709cf733a655c4c06bdb6a66abe7d85ca9cdcec1df20177", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

@@ -79,8 +79,7 @@ constexpr const char* kRopeRk = "spec.yaml:28:5 rope of Rk";
 constexpr const char* kAttentionPV = "spec.yaml:34:5 Attention of PV";
 constexpr const char* kLinearWop = "spec.yaml:37:5 Linear of Wop";
 constexpr const char* kReduceScatter = "spec.yaml:38:5 reduce_scatter: ReduceScatter of Wop";
-constexpr const char* kBinaryX1 = "spec.yaml:39:5 Binary of X1";
-constexpr const char* kRmsNormU2 = "spec.yaml:42:5 rms_norm of U2";
+constexpr const char* kAddRmsNormU2 = "spec.yaml:42:5 add_rms_norm of U2";
 constexpr const char* kGather2 = "spec.yaml:43:5 gather_2: Allgather of U2";
 constexpr const char* kLinearGate = "spec.yaml:43:5 Linear of gate";
 constexpr const char* kLinearUp = "spec.yaml:44:5 Linear of up";
@@ -107,25 +106,24 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
   bf16* U1_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:22:5 U1_all");  // [D, kShardL, E]
-  // [1, D, kShardL, kShardG * C]
-  bf16* QKV_ = context_.allocate<bf16>(D * kShardL * kShardG * C, "spec.yaml:22:5 QKV");
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:22:5 workspace");
+  bf16* X1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:42:5 X1");  // [1, kShardL, E]
   // [1, D, kShardL, kShardF]
-  bf16* gate_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:43:5 gate");
+  bf16* up_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:44:5 up");
   bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:47:5 W2p");  // [1, D, kShardL, E]
   // the same memory: [1, kShardL, E]
-  bf16* U1_ = QKV_;
-  bf16* Rq_ = U1_all_;       // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
-  bf16* Rk_ = W2p_;          // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* PV_ = gate_;         // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
-  bf16* Wop_ = U1_all_;      // the same memory: [1, D, kShardL, E]
-  bf16* attention_ = gate_;  // the same memory: [1, kShardL, E]
-  bf16* X1_ = QKV_;          // the same memory: [1, kShardL, E]
-  bf16* U2_ = gate_;         // the same memory: [1, kShardL, E]
-  bf16* U2_all_ = U1_all_;   // the same memory: [D, kShardL, E]
-  bf16* up_ = W2p_;          // the same memory: [1, D, kShardL, kShardF]
-  bf16* A_ = U1_all_;        // the same memory: [1, D, kShardL, kShardF]
-  bf16* mlp_ = gate_;        // the same memory: [1, kShardL, E]
+  bf16* U1_ = W2p_;
+  bf16* QKV_ = W2p_;        // the same memory: [1, D, kShardL, kShardG * C]
+  bf16* Rq_ = U1_all_;      // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Rk_ = X1_;          // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* PV_ = up_;          // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* Wop_ = U1_all_;     // the same memory: [1, D, kShardL, E]
+  bf16* attention_ = up_;   // the same memory: [1, kShardL, E]
+  bf16* U2_ = W2p_;         // the same memory: [1, kShardL, E]
+  bf16* U2_all_ = U1_all_;  // the same memory: [D, kShardL, E]
+  bf16* gate_ = W2p_;       // the same memory: [1, D, kShardL, kShardF]
+  bf16* A_ = U1_all_;       // the same memory: [1, D, kShardL, kShardF]
+  bf16* mlp_ = up_;         // the same memory: [1, kShardL, E]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -168,8 +166,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(ncclReduceScatter(Wop_, attention_, kShardL * E, ncclBfloat16, ncclSum, x_.comm, caller),
            kReduceScatter);
   HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], caller), kReduceScatter);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, X1_, X, attention_, kShardL * E, caller, kBinaryX1);
-  rms_norm(U2_, X1_, gamma2, kShardL, caller, kRmsNormU2);
+  add_rms_norm(U2_, X1_, X, attention_, gamma2, kShardL, caller, kAddRmsNormU2);
 
   // Moved, so that Linear is local to a rank.
   HG_CHECK(ncclAllGather(U2_, U2_all_, kShardL * E, ncclBfloat16, x_.comm, caller), kGather2);
@@ -217,7 +214,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "acbb069ee0820a52879fa6f3d2226a6d5b73ae097f2232782fbb187569d1ef6c", .mesh_size = D,
+               .digest = "70ae755d0fce2f790b04151a5d673a724e625b58fb4d6f5ee135c6287ac6d6e3", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},

@@ -82,6 +82,28 @@ struct Rope2 {
   }
 };
 
+// spec.yaml:42:5 add_rms_norm
+struct AddRmsNorm {
+  bf16* U2;
+  bf16* X1;
+  const bf16* X;
+  const bf16* attention;
+  const bf16* gamma2;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto X1_row = row.load(X) + row.load(attention);
+    row.store(X1, X1_row);
+    const auto U2_square = X1_row * X1_row;
+    const auto U2_square2 = fn::sum(row, U2_square);
+    const auto U2_square_mean = U2_square2 * 0.00024414063F;
+    const auto U2_shifted = U2_square_mean + 1e-05F;
+    const auto U2_rstd = fn::rsqrt(U2_shifted);
+    const auto U2_y = X1_row * U2_rstd;
+    row.store(U2, U2_y * row.along(gamma2));
+  }
+};
+
 // spec.yaml:46:5 silu_mul
 struct SiluMul {
   bf16* A;
@@ -116,6 +138,12 @@ void rope2(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high
            cudaStream_t stream, const char* where) {
   hirgen::launch_rows<64, 1>(Rope2{Rk_low, Rk_high, Rk_first, Rk_second, Rk_pairs, Rk_at}, rows,
                              hirgen::accesses(Rk_low, Rk_high, Rk_first, Rk_second), stream, where);
+}
+
+void add_rms_norm(bf16* U2, bf16* X1, const bf16* X, const bf16* attention, const bf16* gamma2, int64_t rows,
+                  cudaStream_t stream, const char* where) {
+  hirgen::launch_rows<4096>(AddRmsNorm{U2, X1, X, attention, gamma2}, {rows},
+                            hirgen::accesses(U2, X1, X, attention, gamma2), stream, where);
 }
 
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,

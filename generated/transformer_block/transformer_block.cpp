@@ -79,8 +79,7 @@ constexpr const char* kLinearUv = "spec.yaml:27:5 Linear of Uv";
 constexpr const char* kAttentionPV = "spec.yaml:36:5 Attention of PV";
 constexpr const char* kLinearWop = "spec.yaml:39:5 Linear of Wop";
 constexpr const char* kAllreduce = "spec.yaml:40:5 allreduce: Allreduce of Wop";
-constexpr const char* kBinaryX1 = "spec.yaml:41:5 Binary of X1";
-constexpr const char* kLayerNormU2 = "spec.yaml:44:5 layer_norm of U2";
+constexpr const char* kAddLayerNormU2 = "spec.yaml:44:5 add_layer_norm of U2";
 constexpr const char* kLinearZ = "spec.yaml:45:5 Linear of Z";
 constexpr const char* kUnaryA = "spec.yaml:46:5 Unary of A";
 constexpr const char* kLinearW2p = "spec.yaml:47:5 Linear of W2p";
@@ -107,18 +106,18 @@ class TransformerBlock final : public hirgen::Program {
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");  // [B * L, E]
   void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:25:5 workspace");
   bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:39:5 Wop");    // [1, B * L, E]
-  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:46:5 A");  // [1, B * L, kShardF]
-  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 mlp");    // [B * L, E]
+  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 X1");      // [B * L, E]
+  bf16* Z_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:45:5 Z");  // [1, B * L, kShardF]
   // the same memory: [1, B * L, kShardE]
   bf16* Uq_ = Wop_;
-  bf16* Uk_ = mlp_;        // the same memory: [1, B * L, kShardE]
-  bf16* Uv_ = A_;          // the same memory: [1, B * L, kShardE]
+  bf16* Uk_ = X1_;         // the same memory: [1, B * L, kShardE]
+  bf16* Uv_ = Z_;          // the same memory: [1, B * L, kShardE]
   bf16* PV_ = U1_;         // the same memory: [1, B, kShardH, L, C]
   bf16* attention_ = U1_;  // the same memory: [B * L, E]
-  bf16* X1_ = Wop_;        // the same memory: [B * L, E]
-  bf16* U2_ = U1_;         // the same memory: [B * L, E]
-  bf16* Z_ = mlp_;         // the same memory: [1, B * L, kShardF]
-  bf16* W2p_ = U1_;        // the same memory: [1, B * L, E]
+  bf16* U2_ = Wop_;        // the same memory: [B * L, E]
+  bf16* A_ = U1_;          // the same memory: [1, B * L, kShardF]
+  bf16* W2p_ = Wop_;       // the same memory: [1, B * L, E]
+  bf16* mlp_ = U1_;        // the same memory: [B * L, E]
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
   hirgen::MatmulPlan Uk_plan_{context_, kUkShape, kLinearUk};
   hirgen::MatmulPlan Uv_plan_{context_, kUvShape, kLinearUv};
@@ -154,8 +153,7 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
   HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, X1_, X, attention_, B * L * E, caller, kBinaryX1);
-  layer_norm(U2_, X1_, gamma2, beta2, B * L, caller, kLayerNormU2);
+  add_layer_norm(U2_, X1_, X, attention_, gamma2, beta2, B * L, caller, kAddLayerNormU2);
   gemm(context_, Z_plan_, U2_, W1, Z_, workspace_, caller, kLinearZ);
   hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z_, B * L * kShardF, caller, kUnaryA);
   gemm(context_, W2p_plan_, A_, W2, W2p_, workspace_, caller, kLinearW2p);
@@ -200,7 +198,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "19a60be692da78f20d4f25baa92b766066f46056fdc6e17fc3dcfa1964d5b6ec", .mesh_size = D,
+               .digest = "84f4718fd4f9669978ecafffb4a29f36ceaecb97bb860f1527558e63d0e05c86", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

@@ -33,12 +33,45 @@ struct LayerNorm {
   }
 };
 
+// spec.yaml:44:5 add_layer_norm
+struct AddLayerNorm {
+  bf16* U2;
+  bf16* X1;
+  const bf16* X;
+  const bf16* attention;
+  const bf16* gamma2;
+  const bf16* beta2;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto X1_row = row.load(X) + row.load(attention);
+    row.store(X1, X1_row);
+    const auto U2_x = fn::sum(row, X1_row);
+    const auto U2_x_mean = U2_x * 0.00012207031F;
+    const auto U2_centered = X1_row - U2_x_mean;
+    const auto U2_square = U2_centered * U2_centered;
+    const auto U2_square2 = fn::sum(row, U2_square);
+    const auto U2_square_mean = U2_square2 * 0.00012207031F;
+    const auto U2_var = U2_square_mean + 1e-05F;
+    const auto U2_rstd = fn::rsqrt(U2_var);
+    const auto U2_y = U2_centered * U2_rstd;
+    const auto U2_scaled = U2_y * row.along(gamma2);
+    row.store(U2, U2_scaled + row.along(beta2));
+  }
+};
+
 }  // namespace
 
 void layer_norm(bf16* U1, const bf16* X, const bf16* gamma1, const bf16* beta1, int64_t rows,
                 cudaStream_t stream, const char* where) {
   hirgen::launch_rows<8192>(LayerNorm{U1, X, gamma1, beta1}, {rows}, hirgen::accesses(U1, X, gamma1, beta1),
                             stream, where);
+}
+
+void add_layer_norm(bf16* U2, bf16* X1, const bf16* X, const bf16* attention, const bf16* gamma2,
+                    const bf16* beta2, int64_t rows, cudaStream_t stream, const char* where) {
+  hirgen::launch_rows<8192>(AddLayerNorm{U2, X1, X, attention, gamma2, beta2}, {rows},
+                            hirgen::accesses(U2, X1, X, attention, gamma2, beta2), stream, where);
 }
 
 }  // namespace hirgen_transformer_block

@@ -15,5 +15,7 @@ using bf16 = __nv_bfloat16;
 
 void layer_norm(bf16* U1, const bf16* X, const bf16* gamma1, const bf16* beta1, int64_t rows,
                 cudaStream_t stream, const char* where);
+void add_layer_norm(bf16* U2, bf16* X1, const bf16* X, const bf16* attention, const bf16* gamma2,
+                    const bf16* beta2, int64_t rows, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen_transformer_block

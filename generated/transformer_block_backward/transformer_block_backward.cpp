@@ -73,8 +73,10 @@ constexpr hirgen::MatmulShape kDW2Shape =
     {.m = E, .n = kShardF, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDOShape = {.m = B * L, .n = kShardE, .k = E, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDU1qShape = {.m = B * L, .n = E, .k = kShardE, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDU1kShape = {.m = B * L, .n = E, .k = kShardE, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDU1vShape = {.m = B * L, .n = E, .k = kShardE, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kDU1qkSumShape =
+    {.m = B * L, .n = E, .k = kShardE, .addend = true, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kDU1pSumShape =
+    {.m = B * L, .n = E, .k = kShardE, .addend = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDW1Shape =
     {.m = kShardF, .n = E, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDWoShape =
@@ -115,9 +117,8 @@ constexpr const char* kMulNormalizeGradAddDX1 = "spec.yaml:59:5 mul_normalize_gr
 constexpr const char* kMatmulDO = "spec.yaml:65:5 Matmul of dO";
 constexpr const char* kAttentionDQ = "spec.yaml:71:5 Attention of dQ";
 constexpr const char* kMatmulDU1q = "spec.yaml:89:5 Matmul of dU1q";
-constexpr const char* kMatmulDU1k = "spec.yaml:90:5 Matmul of dU1k";
-constexpr const char* kMatmulDU1v = "spec.yaml:91:5 Matmul of dU1v";
-constexpr const char* kAddAddDU1p = "spec.yaml:93:5 add_add of dU1p";
+constexpr const char* kMatmulDU1qkSum = "spec.yaml:90:5 Matmul of dU1qk, added to what is there";
+constexpr const char* kMatmulDU1pSum = "spec.yaml:91:5 Matmul of dU1p, added to what is there";
 constexpr const char* kAllreduce2 = "spec.yaml:94:5 allreduce_2: Allreduce of dU1p";
 constexpr const char* kBinaryDS2 = "spec.yaml:54:5 Binary of dS2";
 constexpr const char* kMatmulDW1 = "spec.yaml:51:5 Matmul of dW1";
@@ -142,6 +143,14 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
+// c = a b + added, row-major, rounded once. cuBLASLt is column-major, so b is its first operand.
+void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b,
+              const void* added, void* c, void* workspace, cudaStream_t stream, const char* where) {
+  HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kOne,
+                          added, plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
+           where);
+}
+
 /// One rank's program. What can be made before the first call is a data member.
 class TransformerBlockBackward final : public hirgen::Program {
  public:
@@ -162,25 +171,24 @@ class TransformerBlockBackward final : public hirgen::Program {
   bf16* dK_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dK");  // [1, B, kShardH, L, C]
   bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, kShardH, L, C]
   bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");        // [1, B * L, E]
-  bf16* dU1k_ = context_.allocate<bf16>(B * L * E, "spec.yaml:90:5 dU1k");        // [1, B * L, E]
-  bf16* dU1v_ = context_.allocate<bf16>(B * L * E, "spec.yaml:91:5 dU1v");        // [1, B * L, E]
-  bf16* dU1p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:93:5 dU1p");        // [1, B * L, E]
+  bf16* dU1qk_ = context_.allocate<bf16>(B * L * E, "spec.yaml:90:5 dU1qk");      // [1, B * L, E]
+  bf16* dS2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:54:5 dS2");          // [B * L, E]
   // the same memory: [1, B * L, kShardF]
   bf16* dA_ = dU2p_;
-  bf16* A_ = dU1q_;    // the same memory: [1, B * L, kShardF]
-  bf16* dX1_ = dU2p_;  // the same memory: [B * L, E]
-  bf16* dO_ = dU1q_;   // the same memory: [1, B * L, kShardE]
-  bf16* dU1_ = dU1q_;  // the same memory: [B * L, E]
-  bf16* dS2_ = dU1k_;  // the same memory: [B * L, E]
-  bf16* dS1_ = N2_;    // the same memory: [B * L, E]
-  bf16* U1_ = dU2_;    // the same memory: [B * L, E]
+  bf16* A_ = dU1q_;     // the same memory: [1, B * L, kShardF]
+  bf16* dX1_ = dU2p_;   // the same memory: [B * L, E]
+  bf16* dO_ = dU1q_;    // the same memory: [1, B * L, kShardE]
+  bf16* dU1p_ = dU1q_;  // the same memory: [1, B * L, E]
+  bf16* dU1_ = dU1qk_;  // the same memory: [B * L, E]
+  bf16* dS1_ = N2_;     // the same memory: [B * L, E]
+  bf16* U1_ = dU2_;     // the same memory: [B * L, E]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dO_plan_{context_, kDOShape, kMatmulDO};
   hirgen::MatmulPlan dU1q_plan_{context_, kDU1qShape, kMatmulDU1q};
-  hirgen::MatmulPlan dU1k_plan_{context_, kDU1kShape, kMatmulDU1k};
-  hirgen::MatmulPlan dU1v_plan_{context_, kDU1vShape, kMatmulDU1v};
+  hirgen::MatmulPlan dU1qk_sum_plan_{context_, kDU1qkSumShape, kMatmulDU1qkSum};
+  hirgen::MatmulPlan dU1p_sum_plan_{context_, kDU1pSumShape, kMatmulDU1pSum};
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
   hirgen::MatmulPlan dWo_plan_{context_, kDWoShape, kMatmulDWo};
   hirgen::MatmulPlan dWq_plan_{context_, kDWqShape, kMatmulDWq};
@@ -247,9 +255,8 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
                      .grad_k = dK_, .grad_v = dV_},
                     dQ_workspace_, caller, kAttentionDQ);
   gemm(context_, dU1q_plan_, dQ_, Wq, dU1q_, workspace_, caller, kMatmulDU1q);
-  gemm(context_, dU1k_plan_, dK_, Wk, dU1k_, workspace_, caller, kMatmulDU1k);
-  gemm(context_, dU1v_plan_, dV_, Wv, dU1v_, workspace_, caller, kMatmulDU1v);
-  add_add(dU1p_, dU1q_, dU1k_, dU1v_, B * L * E, caller, kAddAddDU1p);
+  gemm_add(context_, dU1qk_sum_plan_, dK_, Wk, dU1q_, dU1qk_, workspace_, caller, kMatmulDU1qkSum);
+  gemm_add(context_, dU1p_sum_plan_, dV_, Wv, dU1qk_, dU1p_, workspace_, caller, kMatmulDU1pSum);
 
   // Issued ahead, so that the Matmul of dW1 hides it.
   HG_CHECK(cudaEventRecord(allreduce_2_ready_[0], caller), kAllreduce2);
@@ -347,7 +354,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "6a223f42ad979144326ce48f29f9c1bec1e7849f3895a09db5e8b86f950d4859", .mesh_size = D,
+               .digest = "cce02d35d8bdd232d4ce8c9c7fd0fb6df2379700a56d496f34498c2fd3fd2730", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

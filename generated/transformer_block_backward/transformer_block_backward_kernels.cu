@@ -90,20 +90,6 @@ struct MulNormalizeGradAdd {
   }
 };
 
-// spec.yaml:93:5 add_add
-struct AddAdd {
-  bf16* dU1p;
-  const bf16* dU1q;
-  const bf16* dU1k;
-  const bf16* dU1v;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto dU1qk = row.load(dU1q) + row.load(dU1k);
-    row.store(dU1p, dU1qk + row.load(dU1v));
-  }
-};
-
 }  // namespace
 
 void gelu_grad_mul(bf16* dZ, const bf16* Z, const bf16* dA, int64_t elements, cudaStream_t stream,
@@ -125,12 +111,6 @@ void mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, cons
                             int64_t rows, cudaStream_t stream, const char* where) {
   hirgen::launch_rows<8192>(MulNormalizeGradAdd{dX1, dU2, gamma2, X1, dY}, {rows},
                             hirgen::accesses(dX1, dU2, gamma2, X1, dY), stream, where);
-}
-
-void add_add(bf16* dU1p, const bf16* dU1q, const bf16* dU1k, const bf16* dU1v, int64_t elements,
-             cudaStream_t stream, const char* where) {
-  hirgen::launch_elements(AddAdd{dU1p, dU1q, dU1k, dU1v}, elements, hirgen::accesses(dU1p, dU1q, dU1k, dU1v),
-                          stream, where);
 }
 
 }  // namespace hirgen_transformer_block_backward

