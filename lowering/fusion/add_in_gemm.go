@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
@@ -71,7 +70,7 @@ func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	case made == nil:
 		return other.Role == hostir.Input
 	default:
-		return other.Role != hostir.View && a.place[made] < a.place[gemm] && !shard.Reshards(made)
+		return other.Role != hostir.View && a.place[made] < a.place[gemm] && !hostir.MayMove(made)
 	}
 }
 
