@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <numeric>
 #include <type_traits>
 
@@ -128,8 +129,9 @@ template <int A>
 struct Rows {
   int64_t extent[A + 1] = {1};
 
+  /// At most A extents, or one without axes: the bound is for compilers that see no caller.
   Rows(std::initializer_list<int64_t> extents) {
-    std::copy(extents.begin(), extents.end(), extent);
+    std::copy_n(extents.begin(), std::min(extents.size(), std::size(extent)), extent);
   }
   int64_t count() const {
     return std::accumulate(extent, extent + std::max(A, 1), int64_t{1}, std::multiplies<>());
