@@ -1,0 +1,190 @@
+package fusion
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// rewrite replaces the groups by kernels, at the place of their results.
+func (f *fuser) rewrite() {
+	gone := map[*hostir.Tensor]bool{}
+	var body []hostir.Stmt
+	for _, s := range f.program.Body {
+		g := f.groups[s]
+		switch {
+		case g == nil || len(g.members) == 1 || !g.computes():
+			body = append(body, s)
+		case s == g.result():
+			body = append(body, f.kernel(g))
+		default:
+			gone[hostir.Result(s)] = !g.also[s]
+		}
+	}
+	f.program.Body = f.uncounted(body, gone)
+	f.program.Tensors = slices.DeleteFunc(f.program.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
+}
+
+// computes reports whether a group does more than change types and shapes.
+func (g *kernelGroup) computes() bool {
+	return slices.ContainsFunc(g.members, func(s hostir.Stmt) bool { return functionOf(s) != "" })
+}
+
+// kernel is the statement of a group.
+func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
+	out := hostir.Result(g.result())
+	k := &hostir.Fused{Info: hostir.InfoFrom(g.result(), g.result().Meta().Note), Out: []*hostir.Tensor{out}, Kernel: f.called(g)}
+	made := map[*hostir.Tensor]bool{}
+	var positions []*hostir.Tensor
+	counting := f.mayCount(g)
+	for _, s := range g.members {
+		made[hostir.Result(s)] = true
+		for _, t := range hostir.Uses(s) {
+			_, counts := f.counts[t]
+			switch {
+			case made[t]:
+			case counts && counting:
+				made[t], positions = true, append(positions, t)
+			case !slices.Contains(k.In, t):
+				k.In, k.Names = append(k.In, t), append(k.Names, t.Name)
+			}
+		}
+	}
+	values := map[*hostir.Tensor]int{}
+	for i, t := range k.In {
+		values[t] = i
+	}
+	for _, t := range positions {
+		values[t] = len(k.In) + len(k.Body)
+		k.Body = append(k.Body, domain.Step{Name: f.counts[t].name, Fn: "positions(" + strconv.Itoa(f.counts[t].back) + ")"})
+	}
+	for _, s := range g.members {
+		t := hostir.Result(s)
+		step := domain.Step{Name: t.Name, Fn: functionOf(s), Also: g.also[s]}
+		if step.Also {
+			k.Out = append(k.Out, t)
+		}
+		if step.Fn == "" {
+			values[t] = values[hostir.Uses(s)[0]]
+			continue
+		}
+		for _, u := range hostir.Uses(s) {
+			step.Args = append(step.Args, values[u])
+		}
+		values[t] = len(k.In) + len(k.Body)
+		k.Body = append(k.Body, step)
+	}
+	k.Body[len(k.Body)-1].Name = out.Name
+	return k
+}
+
+// mayCount reports whether a kernel may count positions: no pipeline cuts its rows, and what it reads, or makes,
+// says how long they are.
+func (f *fuser) mayCount(g *kernelGroup) bool {
+	out := hostir.Result(g.result())
+	if hostir.StreamAxis(out) >= 0 {
+		return false
+	}
+	made := map[*hostir.Tensor]bool{}
+	wide := func(t *hostir.Tensor) bool {
+		_, counts := f.counts[t]
+		live := hostir.Live(t)
+		return !counts && !made[t] && len(live) > 0 && t.Axes[live[len(live)-1]].LocalSize() > 1
+	}
+	return !g.folded[out] || slices.ContainsFunc(g.members, func(s hostir.Stmt) bool {
+		made[hostir.Result(s)] = true
+		return slices.ContainsFunc(hostir.Uses(s), wide)
+	})
+}
+
+// functionOf is what a member computes; none where it only changes the type or the shape.
+func functionOf(s hostir.Stmt) string {
+	switch s := s.(type) {
+	case *hostir.Unary:
+		return s.Fn
+	case *hostir.Binary:
+		return s.Fn
+	case *hostir.Reduce:
+		return s.Fn
+	case *hostir.Concat:
+		return "concat"
+	default:
+		return ""
+	}
+}
+
+// mostWords is how many operations a kernel is called after; one of more, after its first and its last.
+const mostWords = 4
+
+// called names a kernel after its operations, as the spec has them: "silu_mul", "layer_norm".
+func (f *fuser) called(g *kernelGroup) string {
+	var words []string
+	last := ""
+	for _, s := range g.members {
+		whole := f.whole[hostir.Result(s).Name]
+		word, _ := domain.SplitFn(functionOf(s))
+		if whole != "" {
+			word, _, _ = strings.Cut(whole, "(")
+		}
+		if word != "" && (whole == "" || whole != last) {
+			words = append(words, word)
+		}
+		last = whole
+	}
+	if len(words) > mostWords {
+		words = []string{words[0], "to", words[len(words)-1]}
+	}
+	return strings.Join(words, "_")
+}
+
+// rowWise reports whether a statement works element by element or folds rows, in memory that is
+// row-major.
+func rowWise(s hostir.Stmt) bool {
+	switch s := s.(type) {
+	case *hostir.Unary, *hostir.Binary, *hostir.Cast:
+	case *hostir.Reduce:
+		live := hostir.Live(s.In)
+		if a := s.In.Axes[s.Axis]; s.Axis != live[len(live)-1] || a.Kind != domain.Serial || a.LocalSize() == 1 {
+			return false
+		}
+	case *hostir.Broadcast:
+		live := hostir.Live(s.Out)
+		if s.Axis != live[len(live)-1] {
+			return false
+		}
+	case *hostir.Concat:
+		ranges := hostir.Ranges(s)
+		live, size := hostir.Live(s.Out), ranges[0].Size
+		other := func(r hostir.Range) bool { return r.Size != size }
+		if s.Axis != live[len(live)-1] || len(s.In) < 2 || size < 2 || s.Out.Axes[s.Axis].Kind != domain.Serial || slices.ContainsFunc(ranges, other) {
+			return false
+		}
+	default:
+		return false
+	}
+	tensors := hostir.Mentions(s)
+	return !slices.ContainsFunc(tensors, func(t *hostir.Tensor) bool { return !slices.IsSorted(hostir.Layout(t)) })
+}
+
+// sameAxes reports whether a tensor and the result of the statement that reads it are on the same ranks,
+// and are split and cut into slices alike.
+func sameAxes(reader hostir.Stmt, t *hostir.Tensor) bool {
+	out := hostir.Result(reader)
+	if t.Mesh != out.Mesh {
+		return false
+	}
+	at := slices.Index(hostir.Uses(reader), t)
+	for i, j := range hostir.AxisMap(reader)[at] {
+		if j == hostir.Unmapped || t.Axes[i].Extent.Size == 1 {
+			continue
+		}
+		a, b := t.Axes[i], out.Axes[j]
+		if a.Extent.Size != b.Extent.Size || a.Kind != b.Kind || a.Mesh != b.Mesh {
+			return false
+		}
+	}
+	return true
+}
