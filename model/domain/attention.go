@@ -84,7 +84,7 @@ func AttentionShapeOf(q, k []int64) AttentionShape {
 		s.Batch *= extent
 	}
 	s.QueryHeads, s.QueryRows = q[n-3], q[n-2]
-	s.Start = s.KeyRows - s.Blocks*s.QueryRows
+	s.Start = max(0, s.KeyRows-s.Blocks*s.QueryRows) // more queries than keys: only where all see all
 	return s
 }
 
