@@ -44,7 +44,7 @@ be - for standard input.`,
 			if err != nil {
 				return err
 			}
-			memory := lowered.Program.Memory()
+			memory := lowered.Memory()
 			if asJSON {
 				return printReport(cmd.OutOrStdout(), src.pipeline, program, memory, predicted)
 			}

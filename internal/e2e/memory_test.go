@@ -27,7 +27,7 @@ func TestMemoryIsWhatCheckSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := lowered.Program.Memory()
+	want := lowered.Memory()
 	if want.Unshared <= want.Buffers || want.Workspaces == 0 {
 		t.Errorf("%+v: no buffers share memory, or there are no workspaces", want)
 	}

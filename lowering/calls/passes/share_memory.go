@@ -35,7 +35,7 @@ func shareMemory(p *calls.Program) {
 	}
 	inside := func(b *calls.Buffer) bool { return b.In != "" }
 	own := slices.DeleteFunc(slices.Clone(p.Buffers), inside)
-	p.Buffers = append(own, slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool { return !inside(b) })...)
+	p.Buffers = slices.Concat(own, slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool { return !inside(b) }))
 }
 
 // mostMemories is how many of the latest memories are looked at: programs of many thousand buffers stay

@@ -66,7 +66,8 @@ func (v *verifier) places(s *hostir.Communication) bool {
 func receivesEverywhere(s *hostir.Communication) bool {
 	root, fixed := s.Root.(expr.Int)
 	for i, r := range s.Mesh.Ranks {
-		if !slices.Contains(s.Out.Mesh.Ranks, r) && !(fixed && int(root) == i) {
+		isRoot := fixed && int(root) == i
+		if !isRoot && !slices.Contains(s.Out.Mesh.Ranks, r) {
 			return false
 		}
 	}

@@ -50,10 +50,15 @@ void DeviceReference::attention_grad(const GradNames& out, const AttentionKind& 
   const auto p = attention_of(kind, queries.shape, keys.shape, dtype);
   Shape shape = keys.shape;
   if (queries.shape.size() > shape.size()) shape.insert(shape.begin(), p.blocks);
-  const reference::AttentionGrad operands{
-      slope.data.get(),  queries.data.get(), keys.data.get(),
-      values.data.get(), result.data.get(),  sums.data.get(),
-      define(out.q, queries.shape), define(out.k, shape), define(out.v, shape)};
+  const reference::AttentionGrad operands{slope.data.get(),
+                                          queries.data.get(),
+                                          keys.data.get(),
+                                          values.data.get(),
+                                          result.data.get(),
+                                          sums.data.get(),
+                                          define(out.q, queries.shape),
+                                          define(out.k, shape),
+                                          define(out.v, shape)};
   reference::attention_grad(p, operands, stream_);
 }
 

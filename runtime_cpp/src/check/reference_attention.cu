@@ -1,7 +1,6 @@
-#include "check/reference_attention.hpp"
-
 #include <cmath>
 
+#include "check/reference_attention.hpp"
 #include "hirgen/attention.hpp"
 #include "hirgen/numerics.hpp"
 #include "hirgen/parallel_for.hpp"
@@ -124,8 +123,8 @@ void attention(const Attention& shape, float* o, float* logs, const float* q, co
 
 void attention_grad(const Attention& shape, const AttentionGrad& operands, cudaStream_t stream) {
   parallel_for(rows_of(shape), stream, kAttentionReference, GradOfQuery{shape, operands});
-  parallel_for(shape.blocks * shape.batch * shape.key_heads * shape.keys, stream, kAttentionReference,
-               GradOfKey{shape, operands});
+  parallel_for(shape.blocks * shape.batch * shape.key_heads * shape.keys, stream,
+               kAttentionReference, GradOfKey{shape, operands});
 }
 
 }  // namespace hirgen::reference
