@@ -10,6 +10,7 @@ namespace hirgen {
 
 /// hirgen_<name>_create: joins the other ranks and builds the program. On failure
 /// `*handle` is null and abi_last_error(nullptr) has the message. Options may be null.
+/// options->on_failure says what a failure of any rank does from then on (c_api.h).
 int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_handle** handle);
 
 /// hirgen_<name>_run: issues one call on `stream` (a cudaStream_t) of the create's device.
@@ -18,6 +19,9 @@ int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_
 /// handle as it was and the other ranks waiting, within their deadline. After a code other than
 /// that and HIRGEN_OK they have been told, and every later run returns the same code.
 int abi_run(hirgen_handle* handle, void* stream, void* const* tensors, size_t count);
+
+/// hirgen_<name>_status: HIRGEN_OK, or the code of the failure of this or another rank, for good.
+int abi_status(hirgen_handle* handle);
 
 /// hirgen_<name>_tensor_count: inputs and outputs; 0 for a null handle.
 size_t abi_tensor_count(const hirgen_handle* handle);
@@ -31,7 +35,8 @@ int abi_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
 const char* abi_transport(const hirgen_handle* handle);
 
 /// hirgen_<name>_destroy: waits for issued calls, says goodbye to the other ranks and
-/// frees everything. A null handle is fine; one that was destroyed is HIRGEN_USAGE.
+/// frees everything. A null handle is fine; one that was destroyed is HIRGEN_USAGE. After a failure
+/// it returns its code, and abi_last_error(nullptr) has its report too.
 int abi_destroy(hirgen_handle* handle);
 
 /// hirgen_<name>_last_error: message of the last failure on this handle, in any thread; for one

@@ -8,7 +8,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +43,28 @@ struct ContextOptions {
   std::string digest;           ///< of program text and parameters: equal on every rank
   std::string parameters;       ///< of its spec, "D=2 M=128": says how two digests differ
   int mesh_size = 1;            ///< ranks that the program was generated for
+  bool survives = false;        ///< a failure of any rank does not end this process
+  /// Is given a failure's code and report before anything else is done about it.
+  std::function<void(Code, const std::string&)> on_failure;
+};
+
+/// What a program cannot free after a failure, since it may be in use until all streams are idle.
+struct Remains {
+  std::vector<void*> opened;   ///< memory of peers
+  std::vector<void*> reached;  ///< memory that peers have opened: it is never freed
+  cudaStream_t stream = nullptr;
+};
+
+/// Device memory of a program beyond its arguments, in bytes.
+struct MemoryBytes {
+  int64_t buffers = 0;     ///< of results that only this rank has
+  int64_t workspaces = 0;  ///< of GEMMs and attentions
+  int64_t ipc = 0;         ///< what other ranks reach: results and flags
+
+  int64_t total() const { return buffers + workspaces + ipc; }
+  MemoryBytes since(const MemoryBytes& before) const {
+    return {buffers - before.buffers, workspaces - before.workspaces, ipc - before.ipc};
+  }
 };
 
 /// The ranks along one mesh axis, their communicator and the stream that carries it.
@@ -134,6 +159,8 @@ class Context {
 
   /// Names a stream for traces, which call one that has no name "stream".
   void name_stream(cudaStream_t stream, const std::string& name);
+  /// A named stream is about to be destroyed.
+  void forget_stream(cudaStream_t stream);
   std::string stream_name(cudaStream_t stream) const;
 
   /// `count` events for one statement of a call.
@@ -148,8 +175,18 @@ class Context {
     return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), what));
   }
 
-  /// Bytes of device memory that allocate() has given.
-  size_t allocated() const { return allocated_; }
+  /// Takes over what a program leaves after a failure.
+  void inherit(Remains remains);
+
+  /// allocate() for memory that GEMMs and attentions work in.
+  void* workspace(size_t bytes, const std::string& what);
+
+  /// Notes that other ranks reach a buffer that allocate() gave, once or more often, or memory that
+  /// it did not.
+  void reached(const void* buffer);
+  void reached(size_t bytes);
+  /// All device memory so far.
+  const MemoryBytes& memory() const { return memory_; }
 
   /// Lets the watchdog read what a stuck call waits for in a buffer that ranks share.
   void watch(std::shared_ptr<FlagWaits> waits);
@@ -165,19 +202,33 @@ class Context {
 
   /// Blocks the host until `stream` is idle. Throws kDevice or kTimeout and never waits
   /// for ever: the deadline starts anew whenever a call completes. When a peer is lost the
-  /// watchdog ends the process from under it.
+  /// watchdog ends the process from under it, or, where that survives, this throws failure().
   void synchronize(cudaStream_t stream);
+
+  /// Blocks the host until all calls that were issued are complete, as synchronize() does; what
+  /// goes wrong then is told to the other ranks. Who owns a program does this before it ends it.
+  void finish();
 
   /// Tells the other ranks that this one failed, so that they stop at once and name it.
   /// Returns when they have been told (about a second at most); the destructor then frees
   /// nothing on the device and does not wait. If another rank turns out to be at fault,
-  /// ends the process with kPeer instead of returning.
+  /// ends the process with kPeer instead of returning, unless it is to survive.
   void fail(const Error& error);
+  /// What failed, on this rank or another, with the report; nothing while all is well.
+  std::optional<Error> failure() const;
+  /// A call on `caller` ended by an error that is for good. Where the process survives, what was
+  /// issued of it counts as work to wait for before anything is freed.
+  void call_failed(cudaStream_t caller);
+  /// Does what the destructor does, and returns failure(). Only the destructor may follow.
+  std::optional<Error> end();
 
  private:
   void open_world();
-  void close();
   void free_all();
+  template <typename Done>
+  void wait_until(Done done, const char* what);
+  void wait_for_calls();
+  void free_remains();
   ncclComm_t split(const std::vector<int>& ranks, int position, const char* where);
 
   ContextOptions options_;
@@ -190,7 +241,8 @@ class Context {
   struct Resources;
   std::unique_ptr<Resources> resources_;
   EventClock clock_;
-  size_t allocated_ = 0;
+  MemoryBytes memory_;
+  std::map<const void*, int64_t> unreached_;  // buffers of this rank alone, with their sizes
 };
 
 }  // namespace hirgen

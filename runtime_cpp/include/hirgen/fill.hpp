@@ -21,7 +21,8 @@ void fill_integers_whole(float* whole, const TensorDesc& desc, int input, uint64
 
 /// Fills this rank's shard with normally distributed values (mean 0, deviation
 /// desc.deviation): what a check takes that cannot be exact, and the load that a timed
-/// GEMM should have, since its power draw depends on the data.
+/// GEMM should have, since its power draw depends on the data. An integer that is alone is a seed
+/// of 24 bits; others are below 256, half of them 0, as positions and masks may be.
 void fill_normal(void* local, const TensorDesc& desc, int input, uint64_t seed,
                  cudaStream_t stream);
 /// The same values of the whole tensor, rounded to its element type, as fp32.

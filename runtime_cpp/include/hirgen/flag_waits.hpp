@@ -29,8 +29,7 @@ class FlagWaits {
   /// `name` is that of the tensor, `where` the position in the spec. `flags` are this rank's, in
   /// device memory: the ready flags, the done flags, and `total` words in all. The last one is the
   /// counter of calls, where the device counts them.
-  FlagWaits(std::string name, std::string where, int64_t transfers, const uint32_t* flags,
-            int64_t total);
+  FlagWaits(std::string name, std::string where, int64_t transfers, uint32_t* flags, int64_t total);
 
   /// Call `call` of the program has this sequence number of the buffer.
   void begin_call(int64_t call, uint32_t sequence);
@@ -44,6 +43,9 @@ class FlagWaits {
   /// The flags as the device has them now, by a copy on `stream`, which carries nothing else;
   /// waits for the device. None if they are freed, or the device has failed.
   std::vector<uint32_t> read(cudaStream_t stream);
+  /// Sets all flags of this rank far ahead, by a copy on `stream`: nothing that is issued waits for
+  /// a peer any more. A peer that lives may still set a flag back, so this is done again and again.
+  void release(cudaStream_t stream);
   /// The sequence number of `call`, which was begun before `flags` were read. None if the call does
   /// not use the buffer, or is older than the last Events::kCalls.
   std::optional<uint32_t> sequence(int64_t call, const std::vector<uint32_t>& flags) const;
@@ -56,8 +58,9 @@ class FlagWaits {
   const std::string name_, where_;
   const size_t total_;
   std::mutex reading_;
-  const uint32_t* flags_;  // null once they are freed
+  uint32_t* flags_;  // null once they are freed
   std::atomic<bool> counted_by_device_{false};
+  std::atomic<uint32_t> newest_{0};  // sequence number that a call was begun with
   // The call and its sequence number, 32 bits each, by call modulo kCalls.
   std::array<std::atomic<uint64_t>, Events::kCalls> calls_{};
 };

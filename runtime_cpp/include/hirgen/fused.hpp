@@ -11,7 +11,9 @@
 #include <numeric>
 #include <type_traits>
 
+#include "hirgen/dropout.hpp"
 #include "hirgen/error.hpp"
+#include "hirgen/launch.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/row.hpp"
 
@@ -26,6 +28,9 @@ struct Accesses {
   /// The same of a row, for which an SM then has registers.
   static constexpr int kOfRow = Operands <= 4 ? 4 : 2;
   bool aligned;
+
+  /// As if there were more operands: for a kernel that needs registers for what it computes.
+  Accesses<W, std::max(Operands, 5)> few() const { return {aligned}; }
 };
 
 /// The elements of an operand, and whether its rows start at multiples of 16 bytes.
@@ -59,6 +64,7 @@ constexpr int kThreadsOfSm = 1024;
 template <int T, int Rows, typename Block>
 __global__ void __launch_bounds__(T* Rows, kThreadsOfSm / (T * Rows))
     block_kernel(const __grid_constant__ Block block) {
+  await_earlier_kernels();
   block(blockIdx.x);
 }
 
@@ -66,9 +72,13 @@ __global__ void __launch_bounds__(T* Rows, kThreadsOfSm / (T * Rows))
 template <int T, int Rows, typename Block>
 void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const char* where) {
   if (n <= 0) return;
-  const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
-  block_kernel<T, Rows><<<static_cast<unsigned>(n), dim3(T, Rows), 0, stream>>>(block);
-  HG_CHECK(cudaGetLastError(), where);
+  launch_early(block_kernel<T, Rows, Block>, static_cast<unsigned>(n), dim3(T, Rows), 1, stream,
+               where, block);
+}
+
+/// How many blocks of so many threads SMs have at once.
+inline int64_t blocks_at_once(int threads, const char* where) {
+  return int64_t{kThreadsOfSm / threads} * multiprocessors(where);
 }
 
 /// The threads of a row of so many accesses: up to 32 have one each, more have `each`, and blocks
@@ -101,6 +111,7 @@ template <int T, int Rows, typename Block>
 void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const char* where) {
   parallel_for(n, stream, where, block);
 }
+inline int64_t blocks_at_once(int /*threads*/, const char* /*where*/) { return 0; }
 constexpr int row_threads(int64_t /*accesses*/, int /*each*/) { return 1; }
 constexpr int kTileThreads = 1;
 constexpr int kStreamedThreads = 1;
@@ -119,7 +130,7 @@ struct TileBlock {
 
   HG_HOST_DEVICE void operator()(int64_t block) const {
     const int64_t first = block * kElements;
-    RegisterRow<W, C, T, 0> row({0, first, elements - first});
+    RegisterRow<W, C, T, 0> row({0, first, elements - first, 0});
     body(row);
   }
 };
@@ -155,11 +166,12 @@ struct RowBlock {
   Body body;
   int64_t count;
   Rows<A> rows;
+  int64_t ahead;  ///< the row that runs where one has ended is so many behind it
 
   HG_HOST_DEVICE void operator()(int64_t block) const {
     const int64_t index = block * kRows + row_of_block();
     if (index >= count) return;
-    RowPlace<A> place{index, index * Columns, Columns};
+    RowPlace<A> place{index, index * Columns, Columns, index + ahead < count ? ahead * Columns : 0};
     rows.find(index, place.at);
     Row row(place);
     body(row);
@@ -194,9 +206,10 @@ void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const
                                  StreamedRow<W, kThreads, A>>;
   constexpr int kRows = rows_of_block(kThreads);
   const int64_t count = rows.count();
-  launch_blocks<kThreads, kRows>((count + kRows - 1) / kRows,
-                                 RowBlock<Body, Row, kThreads, Columns, A>{body, count, rows},
-                                 stream, where);
+  const int64_t ahead = kRows * blocks_at_once(kThreads * kRows, where);
+  launch_blocks<kThreads, kRows>(
+      (count + kRows - 1) / kRows,
+      RowBlock<Body, Row, kThreads, Columns, A>{body, count, rows, ahead}, stream, where);
 }
 
 /// Runs the body on each of the rows. Dense operands have a row of so many columns for each, one

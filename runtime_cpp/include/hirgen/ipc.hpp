@@ -116,7 +116,8 @@ class Peers {
   /// share something cannot reach each other's memory, with the reason.
   Peers(Context& context, const char* where, const std::vector<SharedShape>& shapes = {});
   /// Collective over all ranks, unless one has failed: waits for all calls, lets every rank close
-  /// what it has opened, then frees the flags. The buffers may be freed afterwards.
+  /// what it has opened, then frees the flags. The buffers may be freed afterwards. After a
+  /// failure the context inherits what there is.
   ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
@@ -128,8 +129,8 @@ class Peers {
   bool is_ipc_peer(int64_t rank) const { return is_ipc_peer_[static_cast<size_t>(rank)]; }
   const StreamMemory& memory() const { return memory_; }
 
-  /// Shares `own`, of which `shape` speaks; collective over the ranks of the shape, the host
-  /// waits.
+  /// Shares `own`, which Context::allocate gave and `shape` speaks of; collective over the ranks of
+  /// the shape, the host waits.
   Shared& share(void* own, const SharedShape& shape);
   /// Begins a call with a buffer: shares it if it is new, and counts the call.
   const Shared& begin_call(const void* own, const SharedShape& shape);
@@ -143,8 +144,10 @@ class Peers {
 
  private:
   struct Entry;
+  Shared& add(void* own, const SharedShape& shape);
   Shared& find(const void* own, const SharedShape& shape);
   void close();
+  void abandon();
 
   Context& context_;
   cudaStream_t copies_ = nullptr;

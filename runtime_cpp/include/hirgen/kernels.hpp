@@ -15,7 +15,7 @@
 namespace hirgen {
 
 /// A function of one operand. The spec's spelling is the enumerator's, in lower case and with
-/// underscores. kGelu is the exact form, with erf.
+/// underscores. kGelu is the exact form, with erf, and kGeluTanh the one by tanh.
 struct UnaryFn {
   enum Kind {
     kCopy,
@@ -31,9 +31,11 @@ struct UnaryFn {
     kRsqrt,
     kTanh,
     kReciprocal,
+    kGeluTanh,
     kReluGrad,
     kGeluGrad,
     kSiluGrad,
+    kGeluTanhGrad,
     kScale,  ///< times `by`
     kShift,  ///< plus `by`
   };
@@ -79,6 +81,13 @@ struct Counted {
   int64_t stride[A + 1];
 };
 
+/// Leaves elements out by chance; see dropout.hpp.
+struct Dropout {
+  float p = 0;        ///< the share that is left out, 0 <= p < 1; the others are times 1 / (1 - p)
+  int64_t salt = 0;   ///< tells dropouts with one seed apart
+  int64_t width = 1;  ///< columns of a row of the whole tensor
+};
+
 /// Keeps `stream` idle for about so many microseconds, so that what another stream was given
 /// starts first. On the CPU device it does nothing: any order of streams may be seen there.
 void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where);
@@ -117,6 +126,14 @@ constexpr DType dtype_of<__half>() {
 template <>
 constexpr DType dtype_of<__nv_bfloat16>() {
   return DType::kBf16;
+}
+template <>
+constexpr DType dtype_of<int32_t>() {
+  return DType::kInt32;
+}
+template <>
+constexpr DType dtype_of<int64_t>() {
+  return DType::kInt64;
 }
 
 /// The same kernels on pointers that know their type; without views, `elements` of them lie in one

@@ -156,9 +156,8 @@ HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
   if constexpr (Expression<A>) {
     return UnaryExpression<A>{fn, a};
   } else if constexpr (Registers<A>) {
-    A x;
-    HG_UNROLL
-    for (int j = 0; j < A::kLanes; ++j) x.value[j] = unary(fn, a.value[j]);
+    A x = a;
+    apply(fn, x.value);
     return x;
   } else {
     float x[1] = {a};
@@ -231,9 +230,11 @@ HG_UNARY(sqrt, kSqrt)
 HG_UNARY(rsqrt, kRsqrt)
 HG_UNARY(tanh, kTanh)
 HG_UNARY(reciprocal, kReciprocal)
+HG_UNARY(gelu_tanh, kGeluTanh)
 HG_UNARY(relu_grad, kReluGrad)
 HG_UNARY(gelu_grad, kGeluGrad)
 HG_UNARY(silu_grad, kSiluGrad)
+HG_UNARY(gelu_tanh_grad, kGeluTanhGrad)
 #undef HG_UNARY
 
 #define HG_BINARY(name, function)                           \

@@ -16,8 +16,11 @@ namespace hirgen {
 
 class PlanBook;
 
-/// C[m, n] = A[m, k] B[k, n] (+ bias[n]) (+ addend[m, n]), row-major, batched with constant
-/// strides. The addend lies in memory as C does, elsewhere.
+/// What is applied to each element of a result before it is rounded.
+enum class Epilogue { kNone, kRelu, kGeluTanh };
+
+/// C[m, n] = epilogue(A[m, k] B[k, n] (+ bias[n]) (+ addend[m, n])), row-major, batched with
+/// constant strides. The addend lies in memory as C does, elsewhere.
 struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;
@@ -25,9 +28,10 @@ struct MatmulShape {
   int64_t row_b = 0;                                 ///< elements between rows of B; 0: dense
   bool transpose_a = false;                          ///< A is stored [k, m]
   bool transpose_b = false;                          ///< B is stored [n, k], as linear's weight is
-  bool bias = false;           ///< adds bias[n], of the output's type, to every row
-  bool addend = false;         ///< adds a matrix of the output's type
-  bool fp32_result = false;    ///< the output is fp32, and so are bias and addend
+  bool bias = false;         ///< adds bias[n], of the output's type, to every row
+  bool addend = false;       ///< adds a matrix of the output's type
+  bool fp32_result = false;  ///< the output is fp32, and so are bias and addend
+  Epilogue epilogue = Epilogue::kNone;
   DType dtype = DType::kBf16;  ///< of A and B and, unless it is fp32, of the output
 
   DType result() const { return fp32_result ? DType::kFp32 : dtype; }

@@ -19,10 +19,16 @@ HG_HOST_DEVICE inline float widen(float x) { return x; }
 HG_HOST_DEVICE inline float widen(__half x) { return __half2float(x); }
 HG_HOST_DEVICE inline float widen(__nv_bfloat16 x) { return __bfloat162float(x); }
 
-/// Rounds to the element type, to nearest even.
+HG_HOST_DEVICE inline float widen(int32_t x) { return static_cast<float>(x); }
+HG_HOST_DEVICE inline float widen(int64_t x) { return static_cast<float>(x); }
+
+/// Rounds to the element type, to nearest even; integers are given whole numbers.
 HG_HOST_DEVICE inline void narrow(float x, float& out) { out = x; }
 HG_HOST_DEVICE inline void narrow(float x, __half& out) { out = __float2half(x); }
 HG_HOST_DEVICE inline void narrow(float x, __nv_bfloat16& out) { out = __float2bfloat16(x); }
+
+HG_HOST_DEVICE inline void narrow(float x, int32_t& out) { out = static_cast<int32_t>(x); }
+HG_HOST_DEVICE inline void narrow(float x, int64_t& out) { out = static_cast<int64_t>(x); }
 
 /// W adjacent elements. Eight of them are read and written by 16-byte accesses.
 template <typename T, int W>
@@ -68,6 +74,10 @@ HG_HOST_DEVICE inline void load(const void* data, DType type, int64_t at, float 
       return load_as<float>(data, at, x);
     case DType::kFp16:
       return load_as<__half>(data, at, x);
+    case DType::kInt32:
+      return load_as<int32_t>(data, at, x);
+    case DType::kInt64:
+      return load_as<int64_t>(data, at, x);
     case DType::kBf16:
       break;
   }
@@ -89,6 +99,10 @@ HG_HOST_DEVICE inline void store(void* data, DType type, int64_t at, const float
       return store_as<float>(data, at, x);
     case DType::kFp16:
       return store_as<__half>(data, at, x);
+    case DType::kInt32:
+      return store_as<int32_t>(data, at, x);
+    case DType::kInt64:
+      return store_as<int64_t>(data, at, x);
     case DType::kBf16:
       break;
   }
@@ -111,6 +125,8 @@ HG_HOST_DEVICE inline float round_to(DType type, float x) {
     case DType::kBf16:
       return round_as<__nv_bfloat16>(x);
     case DType::kFp32:
+    case DType::kInt32:
+    case DType::kInt64:
       break;
   }
   return x;
@@ -133,19 +149,20 @@ HG_HOST_DEVICE inline float within_turn(float x) {
   return fmaf(turns, -1.0253131e-11F, rest);
 }
 
-/// sin(x) and cos(x), on a GPU within 5e-7: its own functions, exact enough within a turn, take a
-/// fifth of the time.
-HG_HOST_DEVICE inline float sine(float x) {
+/// x[j] = sin(x[j]), or cos(x[j]), on a GPU within 5e-7: its own functions, exact enough within a
+/// turn, take a fifth of the time. One branch for all: others would stand between the reads of a
+/// row.
+template <bool Sine, int W>
+HG_HOST_DEVICE inline void turn(float (&x)[W]) {
 #ifdef __CUDA_ARCH__
-  if (fabsf(x) < 400000.0F) return __sinf(within_turn(x));
+  float largest = 0.0F;
+  for (const float v : x) largest = fmaxf(largest, fabsf(v));
+  if (largest < 400000.0F) {
+    for (float& v : x) v = Sine ? __sinf(within_turn(v)) : __cosf(within_turn(v));
+    return;
+  }
 #endif
-  return sinf(x);
-}
-HG_HOST_DEVICE inline float cosine(float x) {
-#ifdef __CUDA_ARCH__
-  if (fabsf(x) < 400000.0F) return __cosf(within_turn(x));
-#endif
-  return cosf(x);
+  for (float& v : x) v = Sine ? sinf(v) : cosf(v);
 }
 
 /// exp(-x^2 / 2), to two units in the last place, 0 where that is below the least normal number.
@@ -186,8 +203,19 @@ HG_HOST_DEVICE inline float silu_grad(float x) {
   return s * (1.0F + x * (1.0F - s));
 }
 
-/// x[j] = fn(x[j]). gelu is the exact form, x/2 (1 + erf(x / sqrt 2)), and not that by tanh; NaN
-/// stays NaN.
+/// (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, which gelu_tanh multiplies x by.
+HG_HOST_DEVICE inline float gelu_tanh_share(float x) {
+  return quotient(1.0F, 1.0F + expf(-x * (1.5957691216F + 0.0713548163F * x * x)));
+}
+
+/// The derivative of gelu_tanh.
+HG_HOST_DEVICE inline float gelu_tanh_grad(float x) {
+  const float s = gelu_tanh_share(x);
+  return s + x * s * (1.0F - s) * (1.5957691216F + 0.2140644488F * x * x);
+}
+
+/// x[j] = fn(x[j]). gelu is the exact form, x/2 (1 + erf(x / sqrt 2)), and gelu_tanh that by tanh;
+/// NaN stays NaN.
 template <int W>
 HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
   switch (fn.kind) {
@@ -212,11 +240,9 @@ HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
       for (float& v : x) v = logf(v);
       return;
     case UnaryFn::kSin:
-      for (float& v : x) v = sine(v);
-      return;
+      return turn<true>(x);
     case UnaryFn::kCos:
-      for (float& v : x) v = cosine(v);
-      return;
+      return turn<false>(x);
     case UnaryFn::kSqrt:
       for (float& v : x) v = sqrtf(v);
       return;
@@ -229,6 +255,9 @@ HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
     case UnaryFn::kReciprocal:
       for (float& v : x) v = 1.0F / v;
       return;
+    case UnaryFn::kGeluTanh:
+      for (float& v : x) v *= gelu_tanh_share(v);
+      return;
     case UnaryFn::kReluGrad:
       for (float& v : x) v = v > 0.0F ? 1.0F : v != v ? v : 0.0F;
       return;
@@ -237,6 +266,9 @@ HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
       return;
     case UnaryFn::kSiluGrad:
       for (float& v : x) v = silu_grad(v);
+      return;
+    case UnaryFn::kGeluTanhGrad:
+      for (float& v : x) v = gelu_tanh_grad(v);
       return;
     case UnaryFn::kScale:
       for (float& v : x) v *= fn.by;

@@ -35,7 +35,7 @@ struct GemmInfo {
 struct ProgramInfo {
   std::string name;
   std::string spec;    ///< base name of the spec
-  std::string digest;  ///< of the host IR text: equal on every rank or the start fails
+  std::string digest;  ///< of calls.txt: equal on every rank or the start fails
   int mesh_size = 1;
   std::vector<GemmInfo> gemms;
   /// Kind, mesh axis and mesh of every communication: "allgather x", "sendrecv x of left".
@@ -59,6 +59,8 @@ struct ProgramTable {
   std::unique_ptr<Program> (*create)(Context& context);
   /// The model's operations one by one, on whole tensors: the oracle of the check.
   void (*reference)(Reference& reference);
+  /// Those before them that make what a forward pass saves; null: there are none.
+  void (*saved)(Reference& reference) = nullptr;
   /// The same program for where not all ranks can share memory: it shares that of IPC peers
   /// (Context::ipc_peers), and takes NCCL between others; null: there is none.
   std::unique_ptr<Program> (*create_across_nodes)(Context& context) = nullptr;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hirgen/kernels.hpp"
 #include "hirgen/tensor.hpp"
 
 namespace hirgen {
@@ -29,7 +30,8 @@ class Reference {
   virtual ~Reference() = default;
   using Shape = std::vector<int64_t>;
 
-  /// The inputs are there under their names. Each call defines `out`.
+  /// The inputs are there under their names. Each call defines `out`. Where that is an input which
+  /// a forward pass saves, it is a set, and a value that a file gave stays.
   virtual void set(const char* out, const char* in) = 0;
   virtual void matmul(const char* out, const char* a, const char* b, DType dtype) = 0;
   /// `bias` may be null.
@@ -50,6 +52,9 @@ class Reference {
   virtual void attention_grad(const GradNames& out, const AttentionKind& kind, const char* grad_o,
                               const char* q, const char* k, const char* v, const char* o,
                               const char* logs, DType dtype) = 0;
+  /// The mask of the elements of `x` that the column and the row, which may be null, say.
+  virtual void dropout(const char* out, const Dropout& kind, const char* x, const char* seed,
+                       const char* column, const char* row, DType dtype) = 0;
   virtual void cast(const char* out, const char* in, DType dtype) = 0;
   virtual void unary(const char* out, const char* fn, const char* in, DType dtype) = 0;
   virtual void binary(const char* out, const char* fn, const char* a, const char* b,

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,8 @@ class DeviceReference final : public Reference {
   void attention_grad(const GradNames& out, const AttentionKind& kind, const char* grad_o,
                       const char* q, const char* k, const char* v, const char* o, const char* logs,
                       DType dtype) override;
+  void dropout(const char* out, const Dropout& kind, const char* x, const char* seed,
+               const char* column, const char* row, DType dtype) override;
   void cast(const char* out, const char* in, DType dtype) override;
   void unary(const char* out, const char* fn, const char* in, DType dtype) override;
   void binary(const char* out, const char* fn, const char* a, const char* b, DType dtype) override;
@@ -59,7 +63,8 @@ class DeviceReference final : public Reference {
  private:
   struct Tensor {
     Shape shape;
-    std::shared_ptr<float> data;  ///< shared by set and reshape, which copy nothing
+    std::shared_ptr<float> data;       ///< shared by set and reshape, which copy nothing
+    std::optional<int64_t> seed = {};  ///< an int64 that the caller gave: fp32 has 24 bits of it
   };
   const Tensor& tensor(const char* name) const;
   /// Makes room for `name`; the content is undefined.
@@ -73,6 +78,7 @@ class DeviceReference final : public Reference {
 
   cudaStream_t stream_;
   std::map<std::string, Tensor> tensors_;
+  std::set<std::string> uploaded_;
 };
 
 }  // namespace hirgen

@@ -14,6 +14,7 @@
 
 #include "hirgen/kernels.hpp"
 #include "hirgen/lanes.hpp"
+#include "hirgen/launch.hpp"
 
 namespace hirgen {
 
@@ -68,12 +69,14 @@ class Threads {
 };
 
 /// Which row of its operands it is: its number, where it starts in dense ones, how many columns it
-/// has, and its index along each of the A axes of others.
+/// has, how many elements behind it the row starts that runs next in its place (0: none does), and
+/// its index along each of the A axes of other operands.
 template <int A>
 struct RowPlace {
   int64_t row;
   int64_t first;
   int64_t columns;
+  int64_t ahead;
   int64_t at[A + 1] = {};
 
   template <typename V>
@@ -126,6 +129,10 @@ struct RowPlace {
   HG_HOST_DEVICE float value(const Counted<A>& operand) const {
     return static_cast<float>(offset(operand));
   }
+  /// One element for all rows, as it is.
+  HG_HOST_DEVICE static int64_t seed(const Scattered<const int64_t, A>& operand) {
+    return *operand.data;
+  }
 
  protected:
   template <typename V>
@@ -161,6 +168,7 @@ struct RegisterRow : RowPlace<A> {
         held.packs[c].value[0] = from[place(c).column * this->step(operand)];
       }
     }
+    if constexpr (W > 1) fetch_ahead(operand);
     return held;
   }
   /// What x is, computed once for all that read it.
@@ -203,6 +211,22 @@ struct RegisterRow : RowPlace<A> {
   }
 
  private:
+  /// Has the row that runs next in this one's place brought to the L2 cache, so that memory has
+  /// work while this one is computed.
+  template <typename Operand>
+  HG_HOST_DEVICE void fetch_ahead([[maybe_unused]] const Operand& operand) const {
+#ifdef __CUDA_ARCH__
+    if constexpr (kHopper && std::is_pointer_v<Operand>) {
+      if (this->ahead == 0 || threads.index() != 0) return;
+      const auto bytes = static_cast<unsigned>(this->columns * int64_t{sizeof(*operand)});
+      asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
+                       __cvta_generic_to_global(this->start(operand) + this->ahead)),
+                   "r"(bytes)
+                   : "memory");
+    }
+#endif
+  }
+
   HG_HOST_DEVICE Place place(int c) const { return {c, (int64_t{c} * T + threads.index()) * W}; }
   HG_HOST_DEVICE bool has(int c) const { return place(c).column < this->columns; }
 };

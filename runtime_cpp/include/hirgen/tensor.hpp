@@ -10,12 +10,18 @@
 namespace hirgen {
 
 /// Element types. Values are stable: they are part of the C ABI.
-enum class DType : int { kFp32 = 0, kFp16 = 1, kBf16 = 2 };
+/// Nothing is computed in integers: they are seeds, positions and masks.
+enum class DType : int { kFp32 = 0, kFp16 = 1, kBf16 = 2, kInt32 = 3, kInt64 = 4 };
+
+constexpr bool is_integer(DType type) { return type == DType::kInt32 || type == DType::kInt64; }
 
 /// Size of one element in bytes.
-constexpr size_t size_of(DType type) { return type == DType::kFp32 ? 4 : 2; }
+constexpr size_t size_of(DType type) {
+  if (type == DType::kInt64) return 8;
+  return type == DType::kFp32 || type == DType::kInt32 ? 4 : 2;
+}
 
-/// The spec's spelling of an element type: "fp32", "fp16", "bf16".
+/// The spec's spelling of an element type: "fp32", "fp16", "bf16", "int32", "int64".
 const char* spelling(DType type);
 
 /// One axis of a tensor's buffer, in logical order. A reduction axis is not listed.
@@ -41,6 +47,8 @@ struct TensorDesc {
   /// Of an output: |got - expected| <= tolerance * (|expected| + root mean square of expected).
   /// 0 for all outputs: the check is exact, and integers fill the inputs.
   double tolerance = 0;
+  /// An input that a forward pass saves: the check makes it of the others (ProgramTable::saved).
+  bool saved = false;
   /// False on a rank outside the tensor's mesh: it has no buffer, and local_elements() is 0.
   bool present = true;
 

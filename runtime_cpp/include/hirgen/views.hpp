@@ -20,7 +20,7 @@ struct Walk {
   int64_t stride[N][kMaxAxes] = {};  ///< in elements, per view
 
   /// The number of elements that each view has.
-  int64_t elements() const {
+  HG_HOST_DEVICE int64_t elements() const {
     int64_t product = 1;
     for (int d = 0; d < axes; ++d) product *= extent[d];
     return product;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,9 +13,11 @@
 #include "base/current_error.hpp"
 #include "base/text.hpp"
 #include "bootstrap/launch_env.hpp"
+#include "bootstrap/rendezvous.hpp"
 #include "gemm/plan_book.hpp"
 #include "hirgen/error.hpp"
 #include "ipc/transport.hpp"
+#include "watchdog/watchdog.hpp"
 
 namespace hirgen {
 
@@ -47,11 +50,7 @@ double timeout_of(const hirgen_options* options) {
   return options->timeout_seconds;
 }
 
-ContextOptions joining(const ProgramInfo& info, const hirgen_options* options) {
-  if (options != nullptr && options->version != HIRGEN_ABI_VERSION) {
-    refuse(format("options.version is %u and the library's HIRGEN_ABI_VERSION is %d",
-                  options->version, HIRGEN_ABI_VERSION));
-  }
+ContextOptions launched(const ProgramInfo& info, const hirgen_options* options) {
   const double timeout = timeout_of(options);
   if (options == nullptr || options->world == 0) return options_from_environment(info, timeout);
   if (options->world < 0 || options->rank < 0 || options->rank >= options->world) {
@@ -68,21 +67,47 @@ ContextOptions joining(const ProgramInfo& info, const hirgen_options* options) {
   return joining;
 }
 
+ContextOptions joining(const ProgramInfo& info, const hirgen_options* options) {
+  if (options == nullptr) return launched(info, options);
+  if (options->version != HIRGEN_ABI_VERSION) {
+    refuse(format("options.version is %u and the library's HIRGEN_ABI_VERSION is %d",
+                  options->version, HIRGEN_ABI_VERSION));
+  }
+  if (options->on_failure != HIRGEN_FAILURE_EXITS &&
+      options->on_failure != HIRGEN_FAILURE_RETURNS) {
+    refuse(format("on_failure must be HIRGEN_FAILURE_EXITS or HIRGEN_FAILURE_RETURNS, not %d",
+                  options->on_failure));
+  }
+  ContextOptions joining = launched(info, options);
+  joining.survives = options->on_failure == HIRGEN_FAILURE_RETURNS;
+  if (options->failed != nullptr) {
+    joining.on_failure = [call = options->failed, data = options->failed_data](
+                             Code code, const std::string& report) {
+      call(data, static_cast<int>(code), report.c_str());
+    };
+  }
+  return joining;
+}
+
 // Builds the program, and tells the other ranks if that fails.
 void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
+  Context& context = *embedded->context;
   try {
-    Context& context = *embedded->context;
+    const Watchdog::Inside inside(context.watchdog());
     if (plans != nullptr) context.plans().load(plans, library_of(context.options().device));
     embedded->tensors = table.tensors(context.rank());
     MadeProgram made = make_program(context, table, "");
     embedded->program = std::move(made.program);
     embedded->transport = made.transport;
+    // Where one rank fails, create fails on all.
+    context.rendezvous().barrier("create");
     for (const std::string& note : context.plans().notes()) {
       std::fprintf(stderr, "hirgen: %s (rank %d)\n", note.c_str(), context.rank());
     }
   } catch (...) {
-    embedded->context->fail(current_error());
-    throw;
+    const Error error = current_error();
+    context.fail(error);
+    throw embedded->end().value_or(error);
   }
 }
 
@@ -126,23 +151,28 @@ void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t
   }
   check_pointers(embedded, stream, tensors);
   embedded.pointers.assign(tensors, tensors + count);
-  run_call(*embedded.context, *embedded.program, stream, embedded.pointers);
+  try {
+    run_call(*embedded.context, *embedded.program, stream, embedded.pointers);
+  } catch (const Error& error) {
+    if (error.code() != Code::kUsage) embedded.context->call_failed(stream);
+    throw;
+  }
 }
 
 // Issues a call. A failure that is not the caller's is for good, and the other ranks are told.
 int run_embedded(const hirgen_handle* handle, Embedded& embedded, cudaStream_t stream,
                  void* const* tensors, size_t count) {
-  if (embedded.failed != Code::kOk) return static_cast<int>(embedded.failed);
+  Context& context = *embedded.context;
+  if (const auto failure = context.failure()) return report(handle, *failure);
   try {
+    const Watchdog::Inside inside(context.watchdog());
     issue(embedded, stream, tensors, count);
     return HIRGEN_OK;
   } catch (...) {
     const Error error = current_error();
-    if (error.code() != Code::kUsage) {
-      embedded.failed = error.code();
-      embedded.context->fail(error);
-    }
-    return report(handle, error);
+    if (error.code() == Code::kUsage) return report(handle, error);
+    context.fail(error);
+    return report(handle, context.failure().value_or(error));
   }
 }
 
@@ -193,6 +223,13 @@ int abi_run(hirgen_handle* handle, void* stream, void* const* tensors, size_t co
   });
 }
 
+int abi_status(hirgen_handle* handle) {
+  return with_handle(handle, [&](HandleUse& use) {
+    const auto failure = use->context->failure();
+    return failure ? report(handle, *failure) : HIRGEN_OK;
+  });
+}
+
 size_t abi_tensor_count(const hirgen_handle* handle) {
   size_t count = 0;
   static_cast<void>(with_handle(handle, [&](HandleUse& use) {
@@ -225,9 +262,10 @@ const char* abi_transport(const hirgen_handle* handle) {
 int abi_destroy(hirgen_handle* handle) {
   if (handle == nullptr) return HIRGEN_OK;
   return with_handle(handle, [&](HandleUse& use) {
-    const Code failed = use->failed;
-    use.destroy();
-    return static_cast<int>(failed);
+    const std::optional<Error> failure = use.destroy();
+    if (!failure) return static_cast<int>(HIRGEN_OK);
+    static_cast<void>(report(nullptr, *failure));
+    return report(handle, *failure);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hirgen/error.hpp"
+#include "watchdog/watchdog.hpp"
 
 namespace hirgen {
 
@@ -32,6 +33,15 @@ hirgen_handle* require_handle(const hirgen_handle* handle) {
 
 }  // namespace
 
+std::optional<Error> Embedded::end() {
+  {
+    const Watchdog::Inside inside(context->watchdog());
+    context->finish();
+    program.reset();
+  }
+  return context->end();
+}
+
 hirgen_handle* add_handle(std::unique_ptr<Embedded> embedded) {
   auto handle = std::make_unique<hirgen_handle>();
   handle->embedded = std::move(embedded);
@@ -56,6 +66,12 @@ HandleUse::HandleUse(const hirgen_handle* handle)
   if (cudaGetDevice(&current) != cudaSuccess || current == device) return;
   own_device_ = current;
   (void)cudaSetDevice(device);
+}
+
+std::optional<Error> HandleUse::destroy() {
+  const std::optional<Error> failure = handle_->embedded->end();
+  handle_->embedded.reset();
+  return failure;
 }
 
 HandleUse::~HandleUse() {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,14 +13,17 @@
 
 namespace hirgen {
 
-/// A program that a host program embeds. Members are freed in reverse order: the program first.
+/// A program that a host program embeds.
 struct Embedded {
   std::unique_ptr<Context> context;
   std::vector<TensorDesc> tensors;
   std::string transport;
   std::unique_ptr<Program> program;
   std::vector<void*> pointers;  ///< of the last call: the device is known to reach them
-  Code failed = Code::kOk;
+
+  /// When its calls are complete ends the program, then the context; returns what failed before or
+  /// meanwhile. Without it, as where create fails, members go in reverse order.
+  std::optional<Error> end();
 };
 
 }  // namespace hirgen
@@ -52,8 +56,8 @@ class HandleUse {
 
   Embedded* operator->() const { return handle_->embedded.get(); }
   Embedded& operator*() const { return *handle_->embedded; }
-  /// Ends the program; the handle is destroyed from now on.
-  void destroy() { handle_->embedded.reset(); }
+  /// Ends the program, and returns what failed; the handle is destroyed from now on.
+  std::optional<Error> destroy();
 
  private:
   hirgen_handle* handle_;

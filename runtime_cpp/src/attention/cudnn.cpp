@@ -14,6 +14,7 @@
 #include "attention/zeros.hpp"
 #include "base/text.hpp"
 #include "hirgen/error.hpp"
+#include "hirgen/trace.hpp"
 
 namespace hirgen {
 namespace {
@@ -132,6 +133,7 @@ struct PlannedGraph {
   void run(Pointers pointers, void* workspace, cudaStream_t stream, const char* where) {
     begin_statement(where);
     handle->set_stream(stream, where);
+    const TracedCall traced(TraceKind::kKernel, "cuDNN", stream, where);
     fe::error_t status = graph.execute(handle->get(), pointers, workspace);
     if (status.is_good()) return;
     throw Error(Code::kDevice, std::string(where) + ": cuDNN: " + status.get_message());

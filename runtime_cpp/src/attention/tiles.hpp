@@ -141,6 +141,9 @@ void visit_kernels(const AttentionShape& shape, Visit visit) {
         return visit(__half{}, size);
       case DType::kBf16:
         return visit(__nv_bfloat16{}, size);
+      case DType::kInt32:
+      case DType::kInt64:
+        return;  // no attention is of integers
     }
   });
 }

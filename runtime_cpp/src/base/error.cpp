@@ -1,5 +1,8 @@
 #include "hirgen/error.hpp"
 
+#include <exception>
+
+#include "base/given_up.hpp"
 #include "base/text.hpp"
 #include "watchdog/fault.hpp"
 
@@ -7,6 +10,7 @@ namespace hirgen {
 
 std::atomic<const char*> host_position{"start"};
 std::atomic<uint64_t> host_statements{0};
+thread_local const std::atomic<bool>* given_up = nullptr;
 
 namespace {
 
@@ -22,6 +26,11 @@ std::string describe(ncclResult_t status) {
   return text;
 }
 
+// Not from a destructor that runs because of another exception: that ends the process.
+void leave() {
+  if (std::uncaught_exceptions() == 0) throw Error(Code::kPeer, "the ranks have been given up");
+}
+
 // ncclRemoteError says that the cause is in another process.
 Code code_of(ncclResult_t status) {
   return status == ncclRemoteError ? Code::kPeer : Code::kDevice;
@@ -35,6 +44,7 @@ void begin_statement(const char* where) {
   host_statements.store(host_statements.load(std::memory_order_relaxed) + 1,
                         std::memory_order_relaxed);
   fault::statement();
+  if (given_up != nullptr && given_up->load(std::memory_order_relaxed)) leave();
 }
 
 void check(cudaError_t status, const char* call, const char* where, const char* file, int line) {

@@ -76,6 +76,10 @@ int64_t Rendezvous::sum(int64_t mine, const char* what) {
   return total;
 }
 
+void Rendezvous::interrupt() const {
+  for (const Socket& peer : peers_) peer.interrupt();
+}
+
 Deadline Rendezvous::begin() {
   ++sequence_;
   return after(rank_ == 0 ? timeout_ : timeout_ + kPatienceSeconds);

@@ -35,6 +35,9 @@ class Rendezvous {
   double max(double mine, const char* what);
   int64_t sum(int64_t mine, const char* what);
 
+  /// Ends what another thread waits for here, and what it will: kPeer.
+  void interrupt() const;
+
   /// The connections of the watchdog: by rank on rank 0 (its own is not valid), the one to
   /// rank 0 alone elsewhere. Once.
   std::vector<Socket> take_control() { return std::move(control_); }

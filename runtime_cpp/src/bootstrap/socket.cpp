@@ -118,6 +118,10 @@ void Socket::finish_sending() const {
   if (fd_ >= 0) shutdown(fd_, SHUT_WR);
 }
 
+void Socket::interrupt() const {
+  if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
+}
+
 Io Socket::send(const void* data, size_t bytes, Deadline deadline) const {
   const char* next = static_cast<const char*>(data);
   while (bytes > 0) {

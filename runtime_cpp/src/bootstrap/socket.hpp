@@ -57,6 +57,9 @@ class Socket {
   /// Says that nothing more will be sent; the other side can still be read.
   void finish_sending() const;
 
+  /// Ends the connection under a thread that waits for it: its transfers are kClosed.
+  void interrupt() const;
+
  private:
   int fd_ = -1;
 };

@@ -119,13 +119,6 @@ void Bench::calls(Figures& figures) {
   figures.device["call"] = 3.3;
   figures.host["call"] = 14;
   figures.host["nccl"] = 5;
-  constexpr int64_t kFolds = 4096;
-  const Strided in{2, {kFolds, 64}, {64, 1}}, out{2, {1, 64}, {0, 1}};
-  const double folded = meter_.device([&] {
-    launch_reduce(ReduceFn::kSum, 0, reinterpret_cast<float*>(other_), out,
-                  reinterpret_cast<const float*>(buffer_), in, stream, kBench);
-  });
-  figures.device["fold"] = std::max(folded - figures.device["kernel"], 0.0) / kFolds;
   graphs(
       figures, [&] { kernel(stream); },
       [&] {

@@ -73,7 +73,7 @@ void fetch(void* host, const void* device, size_t bytes, cudaStream_t stream) {
 
 /// One element of a device buffer, as fp32.
 float fetch_element(const void* device, DType type, int64_t index, cudaStream_t stream) {
-  alignas(4) unsigned char element[4];
+  alignas(8) unsigned char element[8];
   const auto bytes = static_cast<int64_t>(size_of(type));
   fetch(element, static_cast<const unsigned char*>(device) + index * bytes, size_of(type), stream);
   return load(element, type, 0);

@@ -26,12 +26,13 @@ uint64_t key_of(int input, uint64_t seed) {
 struct Integers {
   uint64_t key;
   uint64_t density;
+  bool natural;  ///< none below 0: poisoned integers are -1
 
   HG_HOST_DEVICE float operator()(int64_t i) const {
     const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
     if ((h >> 32) % 65536 >= density) return 0.0F;
     const float magnitude = ((h >> 1) & 3U) == 3 ? 2.0F : 1.0F;
-    return (h & 1U) != 0 ? -magnitude : magnitude;
+    return (h & 1U) != 0 && !natural ? -magnitude : magnitude;
   }
 };
 
@@ -41,7 +42,8 @@ Integers integers_of(const TensorDesc& desc, int input, uint64_t seed) {
   uint64_t root = 1;
   const auto contraction = static_cast<uint64_t>(desc.contraction);
   while (root * root < contraction) ++root;
-  return {key_of(input, seed), std::min<uint64_t>(65536, 65536 * 16 / root)};
+  return {key_of(input, seed), std::min<uint64_t>(65536, 65536 * 16 / root),
+          is_integer(desc.dtype)};
 }
 
 /// Normal values by the Box-Muller transform of one draw's two halves.
@@ -59,6 +61,23 @@ struct Normal {
 
 Normal normal_of(const TensorDesc& desc, int input, uint64_t seed) {
   return {key_of(input, seed), static_cast<float>(desc.deviation)};
+}
+
+/// A seed, where it is the only element, or else positions and elements of masks: half of them are
+/// 0, the others below 256.
+struct Naturals {
+  uint64_t key;
+  bool single;
+
+  HG_HOST_DEVICE float operator()(int64_t i) const {
+    const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
+    if (single) return static_cast<float>(h >> 40);
+    return (h & 1U) == 0 ? 0.0F : static_cast<float>(h >> 56);
+  }
+};
+
+Naturals naturals_of(const TensorDesc& desc, int input, uint64_t seed) {
+  return {key_of(input, seed), desc.elements() == 1};
 }
 
 /// local[i] = rule(global index of i).
@@ -135,11 +154,17 @@ void fill_integers_whole(float* whole, const TensorDesc& desc, int input, uint64
 
 void fill_normal(void* local, const TensorDesc& desc, int input, uint64_t seed,
                  cudaStream_t stream) {
+  if (is_integer(desc.dtype)) {
+    return fill_shard(naturals_of(desc, input, seed), local, desc, stream);
+  }
   fill_shard(normal_of(desc, input, seed), local, desc, stream);
 }
 
 void fill_normal_whole(float* whole, const TensorDesc& desc, int input, uint64_t seed,
                        cudaStream_t stream) {
+  if (is_integer(desc.dtype)) {
+    return fill_whole(naturals_of(desc, input, seed), whole, desc, stream);
+  }
   fill_whole(normal_of(desc, input, seed), whole, desc, stream);
 }
 

@@ -1,6 +1,7 @@
 #include "hirgen/reference_device.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "check/reference_kernels.hpp"
 #include "hirgen/error.hpp"
@@ -127,6 +128,7 @@ float* DeviceReference::define(const char* name, const Shape& shape) {
     tensor.data = allocate(elements, name);
   }
   tensor.shape = shape;
+  tensor.seed.reset();
   return tensor.data.get();
 }
 
@@ -141,17 +143,25 @@ void DeviceReference::generate_normal(const TensorDesc& input, int index, uint64
 void DeviceReference::upload(const TensorDesc& input, const void* whole) {
   const int64_t elements = input.elements();
   float* data = define(input.name.c_str(), input.shape());
-  // The staging copy is fp32-sized at most, and goes with this scope.
-  const std::shared_ptr<float> staging = allocate(elements, input.name.c_str());
+  uploaded_.insert(input.name);
+  // The staging copy has as many bytes as the elements in their type, and goes with this scope.
+  const auto bytes = elements * static_cast<int64_t>(size_of(input.dtype));
+  const std::shared_ptr<float> staging = allocate((bytes + 3) / 4, input.name.c_str());
   HG_CHECK(
       cudaMemcpyAsync(staging.get(), whole, static_cast<size_t>(elements) * size_of(input.dtype),
                       cudaMemcpyHostToDevice, stream_),
       kReference);
   widen_elements(data, staging.get(), input.dtype, elements, stream_);
   HG_CHECK(cudaStreamSynchronize(stream_), kReference);
+  if (input.dtype == DType::kInt64 && elements == 1) {
+    int64_t seed = 0;
+    std::memcpy(&seed, whole, sizeof(seed));
+    tensors_[input.name].seed = seed;
+  }
 }
 
 void DeviceReference::set(const char* out, const char* in) {
+  if (uploaded_.contains(out)) return;
   const Tensor source = tensor(in);
   tensors_[out] = source;
 }
@@ -234,7 +244,7 @@ void DeviceReference::reshape(const char* out, const char* in, const Shape& shap
   const Tensor source = tensor(in);
   require(elements_of(shape) == elements_of(source.shape), out,
           text(source.shape) + " into " + text(shape));
-  tensors_[out] = Tensor{shape, source.data};
+  tensors_[out] = Tensor{shape, source.data, source.seed};
 }
 
 void DeviceReference::slice(const char* out, const char* in, int axis, int64_t start,
@@ -279,6 +289,28 @@ void DeviceReference::concat(const char* out, const std::vector<const char*>& in
 
 void DeviceReference::positions(const char* out, int64_t extent) {
   launch_positions(define(out, {extent}), 0, extent, stream_, kReference);
+}
+
+void DeviceReference::dropout(const char* out, const Dropout& kind, const char* x, const char* seed,
+                              const char* column, const char* row, DType dtype) {
+  const Tensor source = tensor(x), key = tensor(seed), columns = tensor(column);
+  require(elements_of(key.shape) == 1, out, "the seed " + text(key.shape));
+  reference::DropoutOperands in{.x = source.data.get(), .column = columns.data.get()};
+  in.column_view = broadcast_view(columns.shape, source.shape);
+  std::shared_ptr<float> rows;
+  if (row != nullptr) {
+    rows = tensor(row).data;
+    in.row = rows.get();
+    in.row_view = broadcast_view(tensor(row).shape, source.shape);
+  }
+  float generated = 0;
+  HG_CHECK(
+      cudaMemcpyAsync(&generated, key.data.get(), sizeof(float), cudaMemcpyDeviceToHost, stream_),
+      kReference);
+  HG_CHECK(cudaStreamSynchronize(stream_), kReference);
+  in.seed = key.seed.value_or(static_cast<int64_t>(generated));
+  reference::dropout(kind, define(out, source.shape), in, elements_of(source.shape), dtype,
+                     stream_);
 }
 
 void DeviceReference::cast(const char* out, const char* in, DType dtype) {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "check/reference_kernels.hpp"
+#include "hirgen/dropout.hpp"
 #include "hirgen/numerics.hpp"
 
 namespace hirgen::reference {
@@ -50,6 +51,19 @@ struct BinaryElement {
     const float y[1] = {b[offset_of(b_view, i)]};
     apply(fn, x, y);
     out[i] = round_to(dtype, x[0]);
+  }
+};
+
+struct DropoutElement {
+  Dropout kind;
+  float* out;
+  DropoutOperands in;
+  DType dtype;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    const float row = in.row == nullptr ? 0.0F : in.row[offset_of(in.row_view, i)];
+    const uint64_t index = index_of(kind, row, in.column[offset_of(in.column_view, i)]);
+    out[i] = round_to(dtype, dropped_at(kind, in.x[i], in.seed, index));
   }
 };
 
@@ -194,6 +208,11 @@ void binary(BinaryFn fn, float* out, const float* a, const Strided& a_view, cons
             const Strided& b_view, DType dtype, cudaStream_t stream) {
   parallel_for(elements_of(a_view), stream, kReference,
                BinaryElement{fn, out, a, b, a_view, b_view, dtype});
+}
+
+void dropout(const Dropout& kind, float* out, const DropoutOperands& in, int64_t n, DType dtype,
+             cudaStream_t stream) {
+  parallel_for(n, stream, kReference, DropoutElement{kind, out, in, dtype});
 }
 
 void reduce(ReduceFn fn, float* out, const float* in, int64_t outer, int64_t count, int64_t inner,

@@ -26,6 +26,17 @@ void unary(UnaryFn fn, float* out, const float* in, int64_t n, DType dtype, cuda
 /// out[i] = fn(a[..], b[..]); both views have out's extents, and stride 0 broadcasts.
 void binary(BinaryFn fn, float* out, const float* a, const Strided& a_view, const float* b,
             const Strided& b_view, DType dtype, cudaStream_t stream);
+/// out[i] = the dropout of x[i], an element in column[..] and row[..]; `row` may be null.
+struct DropoutOperands {
+  const float* x = nullptr;
+  int64_t seed = 0;
+  const float* column = nullptr;
+  Strided column_view = {};
+  const float* row = nullptr;
+  Strided row_view = {};
+};
+void dropout(const Dropout& kind, float* out, const DropoutOperands& in, int64_t n, DType dtype,
+             cudaStream_t stream);
 /// out[outer, inner] = fn over the middle axis of in[outer, count, inner].
 void reduce(ReduceFn fn, float* out, const float* in, int64_t outer, int64_t count, int64_t inner,
             DType dtype, cudaStream_t stream);

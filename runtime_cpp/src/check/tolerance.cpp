@@ -12,6 +12,8 @@ namespace {
 double epsilon(DType type) {
   switch (type) {
     case DType::kFp32:
+    case DType::kInt32:
+    case DType::kInt64:
       return 0x1p-23;
     case DType::kFp16:
       return 0x1p-10;

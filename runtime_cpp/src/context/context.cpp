@@ -34,6 +34,8 @@ struct Context::Resources {
   std::vector<void*> buffers;
   int lowest_priority = 0;
   int highest_priority = 0;
+  std::vector<Remains> remains;
+  bool freeing = false;  // some of it is freed
   int exceptions = std::uncaught_exceptions();
 };
 
@@ -111,19 +113,20 @@ Context::Context(const ContextOptions& options)
   rendezvous_ = std::make_unique<Rendezvous>(options_, identity);
   resources_->monitor = std::make_unique<DeviceMonitor>(options_.device);
   watchdog_ =
-      std::make_unique<Watchdog>(options_, rendezvous_->take_control(), *resources_->monitor);
+      std::make_unique<Watchdog>(options_, rendezvous_->take_control(), *resources_->monitor,
+                                 [this] { rendezvous_->interrupt(); });
   try {
     open_world();
   } catch (const Error& error) {
     // The destructor does not run for an object that was never whole.
     fail(error);
-    close();
-    throw;
+    throw end().value_or(error);
   }
 }
 
 void Context::open_world() {
   const Work work(*watchdog_);
+  const Watchdog::Inside inside(*watchdog_);
   HG_CHECK(
       cudaDeviceGetStreamPriorityRange(&resources_->lowest_priority, &resources_->highest_priority),
       kStart);
@@ -140,11 +143,12 @@ void Context::open_world() {
   HG_CHECK(cublasLtCreate(&cublas_), kStart);
 }
 
-Context::~Context() { close(); }
+Context::~Context() { static_cast<void>(end()); }
 
-// After a failure nothing is freed: peers are gone, so communicators never finish, and
-// the device may never answer. The process is about to end.
-void Context::close() {
+// After a failure nothing is freed, unless the process survives and all was let go: peers are gone,
+// so communicators never finish, and the device may never answer.
+std::optional<Error> Context::end() {
+  if (watchdog_ == nullptr) return std::nullopt;
   const bool unwinding = std::uncaught_exceptions() > resources_->exceptions;
   if (!watchdog_->failed() && unwinding) {
     fail(Error(Code::kInternal, "the program ended by an exception"));
@@ -156,16 +160,27 @@ void Context::close() {
       fail(error);
     }
   }
-  if (watchdog_->failed()) static_cast<void>(resources_->monitor.release());
+  if (watchdog_->failed()) {
+    if (watchdog_->let_go()) {
+      free_remains();
+    } else {
+      static_cast<void>(resources_->monitor.release());
+    }
+  }
+  std::optional<Error> failed = failure();
   watchdog_.reset();
+  return failed;
 }
 
 void Context::free_all() {
   const Work work(*watchdog_);
+  const Watchdog::Inside inside(*watchdog_);
   Resources& own = *resources_;
+  wait_for_calls();  // also what they do on the caller's stream
   for (const auto& [index, stream] : own.workers) synchronize(stream);
   for (cudaStream_t stream : own.team_streams) synchronize(stream);
   own.monitor->forget_all();
+  own.freeing = true;
   for (ncclComm_t comm : own.splits) close_comm(comm);
   close_comm(own.world);
   for (cudaEvent_t event : own.events) HG_CHECK(cudaEventDestroy(event), kEnd);
@@ -173,6 +188,25 @@ void Context::free_all() {
   for (cudaStream_t stream : own.team_streams) HG_CHECK(cudaStreamDestroy(stream), kEnd);
   for (void* buffer : own.buffers) HG_CHECK(cudaFree(buffer), kEnd);
   HG_CHECK(cublasLtDestroy(cublas_), kEnd);
+}
+
+// Communicators were aborted, which frees them, and nothing runs any more. Where the device has
+// failed it refuses, and there is nothing to be done about that.
+void Context::free_remains() {
+  Resources& own = *resources_;
+  if (own.freeing) return;  // nobody knows what is left
+  own.monitor->forget_all();
+  for (const Remains& remains : own.remains) {
+    for (void* memory : remains.opened) (void)cudaIpcCloseMemHandle(memory);
+    for (void* memory : remains.reached) std::erase(own.buffers, memory);
+    if (remains.stream != nullptr) (void)cudaStreamDestroy(remains.stream);
+  }
+  for (cudaEvent_t event : own.events) (void)cudaEventDestroy(event);
+  for (const auto& [index, stream] : own.workers) (void)cudaStreamDestroy(stream);
+  for (cudaStream_t stream : own.team_streams) (void)cudaStreamDestroy(stream);
+  for (void* buffer : own.buffers) (void)cudaFree(buffer);
+  if (cublas_ != nullptr) (void)cublasLtDestroy(cublas_);
+  (void)cudaGetLastError();  // not for the host program, which goes on
 }
 
 Team& Context::team(const std::vector<int>& ranks, const char* where) {
@@ -221,7 +255,15 @@ cudaStream_t Context::worker(int index) {
 
 void Context::name_stream(cudaStream_t stream, const std::string& name) {
   resources_->stream_names[stream] = name;
+  resources_->monitor->watch(stream);
 }
+
+void Context::forget_stream(cudaStream_t stream) {
+  resources_->stream_names.erase(stream);
+  resources_->monitor->forget(stream);
+}
+
+void Context::inherit(Remains remains) { resources_->remains.push_back(std::move(remains)); }
 
 std::string Context::stream_name(cudaStream_t stream) const {
   const auto found = resources_->stream_names.find(stream);
@@ -263,9 +305,27 @@ void* Context::allocate(size_t bytes, const std::string& what) {
   }
   HG_CHECK(status, kAllocate);
   resources_->buffers.push_back(buffer);
-  allocated_ += bytes;
+  memory_.buffers += static_cast<int64_t>(bytes);
+  unreached_[buffer] = static_cast<int64_t>(bytes);
   return buffer;
 }
+
+void* Context::workspace(size_t bytes, const std::string& what) {
+  void* memory = allocate(bytes, what);
+  memory_.buffers -= static_cast<int64_t>(bytes);
+  memory_.workspaces += static_cast<int64_t>(bytes);
+  return memory;
+}
+
+void Context::reached(const void* buffer) {
+  const auto found = unreached_.find(buffer);
+  if (found == unreached_.end()) return;
+  memory_.buffers -= found->second;
+  memory_.ipc += found->second;
+  unreached_.erase(found);
+}
+
+void Context::reached(size_t bytes) { memory_.ipc += static_cast<int64_t>(bytes); }
 
 void Context::watch(std::shared_ptr<FlagWaits> waits) {
   resources_->monitor->watch(std::move(waits));
@@ -286,25 +346,60 @@ void Context::call_issued(cudaStream_t caller) {
   watchdog_->call_issued();
 }
 
-void Context::synchronize(cudaStream_t stream) {
+// Waits until `done` holds, which `what` did not in time, and no longer than the deadline.
+template <typename Done>
+void Context::wait_until(Done done, const char* what) {
   const Clock::time_point start = Clock::now();
   const std::chrono::duration<double> limit(options_.timeout_seconds);
   Backoff backoff;
-  while (true) {
-    const cudaError_t status = cudaStreamQuery(stream);
-    if (status == cudaSuccess) return;
-    if (status != cudaErrorNotReady) HG_CHECK(status, "synchronize");
+  while (!done()) {
+    if (const auto failed = failure()) throw *failed;
     if (const std::string text = resources_->monitor->failure(); !text.empty()) {
       throw Error(Code::kDevice, text);
     }
     if (Clock::now() - std::max(start, resources_->monitor->last_completion()) > limit) {
-      throw Error(Code::kTimeout, "the stream did not become idle within " +
-                                      seconds_text(options_.timeout_seconds));
+      throw Error(Code::kTimeout,
+                  std::string(what) + " within " + seconds_text(options_.timeout_seconds));
     }
     backoff.pause();
   }
 }
 
+void Context::synchronize(cudaStream_t stream) {
+  const auto idle = [stream] {
+    const cudaError_t status = cudaStreamQuery(stream);
+    if (status != cudaErrorNotReady) HG_CHECK(status, "synchronize");
+    return status == cudaSuccess;
+  };
+  wait_until(idle, "the stream did not become idle");
+}
+
+void Context::wait_for_calls() {
+  wait_until([this] { return resources_->monitor->all_completed(); }, "the calls did not complete");
+}
+
+void Context::finish() {
+  if (watchdog_->failed()) return;
+  try {
+    wait_for_calls();
+  } catch (const Error& error) {
+    fail(error);
+  }
+}
+
 void Context::fail(const Error& error) { watchdog_->fail(error); }
+
+std::optional<Error> Context::failure() const { return watchdog_->failure(); }
+
+void Context::call_failed(cudaStream_t caller) {
+  if (!options_.survives) return;
+  cudaEvent_t event = nullptr;
+  try {
+    event = resources_->monitor->take_event();
+  } catch (const Error&) {
+    return;  // the device takes no more work: there is nothing to wait for
+  }
+  if (::cudaEventRecord(event, caller) == cudaSuccess) resources_->monitor->call_issued(event);
+}
 
 }  // namespace hirgen

@@ -44,6 +44,10 @@ const char* spelling(DType type) {
       return "fp16";
     case DType::kBf16:
       return "bf16";
+    case DType::kInt32:
+      return "int32";
+    case DType::kInt64:
+      return "int64";
   }
   return "an unknown type";
 }
@@ -70,10 +74,10 @@ int64_t TensorDesc::local_elements() const {
 // The lists below are in the order of the enumerators.
 
 UnaryFn unary_fn(std::string_view spelling) {
-  static constexpr std::array<const char*, 18> kNames = {
-      "copy",       "neg",       "relu",      "gelu",      "silu",  "exp",
-      "log",        "sin",       "cos",       "sqrt",      "rsqrt", "tanh",
-      "reciprocal", "relu_grad", "gelu_grad", "silu_grad", "scale", "shift"};
+  static constexpr std::array<const char*, 20> kNames = {
+      "copy",      "neg",       "relu",      "gelu",           "silu",  "exp",        "log",
+      "sin",       "cos",       "sqrt",      "rsqrt",          "tanh",  "reciprocal", "gelu_tanh",
+      "relu_grad", "gelu_grad", "silu_grad", "gelu_tanh_grad", "scale", "shift"};
   const size_t open = spelling.find('(');
   const auto kind = static_cast<UnaryFn::Kind>(index_of(kNames, spelling.substr(0, open), "unary"));
   const bool has_constant = open != std::string_view::npos;

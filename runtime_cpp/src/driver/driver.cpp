@@ -61,16 +61,16 @@ Driver::Driver(Context& context, const ProgramTable& table, const Options& optio
   HG_CHECK(cudaEventCreate(&end_), kDriver);
   allocate_tensors();
   load_files();
-  const size_t before = context.allocated();
+  memory_before_ = context.memory();
   MadeProgram made = make_program(context, table, options.transport);
   program_ = std::move(made.program);
-  report_.memory = static_cast<int64_t>(context.allocated() - before);
   report_.transport = made.transport;
   report_.attentions = context.attentions().report();
   describe_machine();
 }
 
 Driver::~Driver() {
+  context_.finish();
   program_.reset();
   reference_.reset();
   static_cast<void>(cudaEventDestroy(begin_));
@@ -93,6 +93,7 @@ Code Driver::run() {
   for (const auto& [name, path] : options_.dump) dump_tensor(name, path);
   report_.repeat_seconds = time_calls();
   gather_times();
+  report_.memory = context_.memory().since(memory_before_);
   if (context_.rank() == 0) {
     say(columns(report_));
     const std::string json = to_json(report_);
@@ -114,8 +115,11 @@ void Driver::allocate_tensors() {
   for (int64_t i = 0; i < options_.checks; ++i) {
     std::vector<void*>& kept = kept_.emplace_back(descs_.size(), nullptr);
     for (size_t t = 0; t < descs_.size(); ++t) {
-      if (!descs_[t].output) continue;
-      kept[t] = context_.allocate(descs_[t].local_bytes(), "a checked output");
+      if (descs_[t].output) {
+        kept[t] = context_.allocate(descs_[t].local_bytes(), "a checked output");
+      } else if (descs_[t].saved) {
+        saved_[t].push_back(context_.allocate(descs_[t].local_bytes(), "a saved input"));
+      }
     }
   }
   reference_ = std::make_unique<DeviceReference>(stream_);
@@ -140,19 +144,12 @@ void Driver::load_files() {
   report_.tolerance = tolerance_.relative;
 }
 
-void Driver::fill_inputs(uint64_t seed) {
-  for (size_t i = 0; i < descs_.size(); ++i) {
-    if (descs_[i].output || loaded_.contains(i)) continue;
-    const auto fill = exact_ ? fill_integers : fill_normal;
-    fill(tensors_[i], descs_[i], static_cast<int>(i), seed, stream_);
-  }
-}
-
 // The host does not wait between the calls, so that a call that starts too early reads, or
 // overwrites, what belongs to its neighbour.
 void Driver::issue_checked_calls() {
+  keep_saved_inputs();
   for (int64_t i = 0; i < options_.checks; ++i) {
-    fill_inputs(options_.seed + static_cast<uint64_t>(i));
+    fill_inputs(i);
     for (size_t t = 0; t < descs_.size(); ++t) {
       if (descs_[t].output) poison(tensors_[t], descs_[t].local_bytes(), stream_);
     }
@@ -173,19 +170,6 @@ int64_t Driver::count_all_wrong() {
   return context_.rendezvous().sum(wrong, "sum of wrong elements");
 }
 
-void Driver::evaluate_reference(uint64_t seed) {
-  for (size_t i = 0; i < descs_.size(); ++i) {
-    if (descs_[i].output || loaded_.contains(i)) continue;
-    if (exact_) {
-      reference_->generate_integers(descs_[i], static_cast<int>(i), seed);
-    } else {
-      reference_->generate_normal(descs_[i], static_cast<int>(i), seed);
-    }
-  }
-  table_.reference(*reference_);
-  context_.synchronize(stream_);
-}
-
 Tolerance Driver::tolerance_for(const TensorDesc& output) {
   if (exact_) return tolerance_;
   std::vector<char> whole(static_cast<size_t>(output.elements()) * sizeof(float));
@@ -198,7 +182,7 @@ Tolerance Driver::tolerance_for(const TensorDesc& output) {
 }
 
 int64_t Driver::count_wrong_of_call(int64_t call) {
-  evaluate_reference(options_.seed + static_cast<uint64_t>(call));
+  evaluate_reference(call);
   int64_t total = 0;
   for (size_t t = 0; t < descs_.size(); ++t) {
     if (!descs_[t].output) continue;

@@ -50,14 +50,21 @@ class Driver {
   void say(const std::string& text) const;
   void allocate_tensors();
   void load_files();
-  /// Puts the inputs of one checked call on the device.
-  void fill_inputs(uint64_t seed);
+  /// Whether a checked call chooses the values of a tensor: it is an input, and no file gave it.
+  bool is_drawn(size_t tensor) const;
+  uint64_t seed_of(int64_t call) const;
+  /// Makes the inputs that a forward pass saves, of every checked call.
+  void keep_saved_inputs();
+  /// Puts the inputs of one checked call on the device; call 0 is the first one.
+  void fill_inputs(int64_t call);
+  /// Puts them into the reference.
+  void draw_whole_inputs(int64_t call);
   /// Issues the checked calls back to back; keeps each call's outputs.
   void issue_checked_calls();
   /// Compares what they left with the reference. Wrong elements over all ranks.
   int64_t count_all_wrong();
   int64_t count_wrong_of_call(int64_t call);
-  void evaluate_reference(uint64_t seed);
+  void evaluate_reference(int64_t call);
   /// How far an output may be from the reference, which has been evaluated.
   Tolerance tolerance_for(const TensorDesc& output);
   void dump_tensor(const std::string& name, const std::string& path);
@@ -88,12 +95,14 @@ class Driver {
   const ProgramTable& table_;
   const Options options_;
   const std::vector<TensorDesc> descs_;
-  std::vector<void*> tensors_;            ///< one call's, as run() takes them
-  std::vector<std::vector<void*>> kept_;  ///< by checked call, its tensors; inputs are null
-  std::set<size_t> loaded_;               ///< tensors that --load gave
+  std::vector<void*> tensors_;                  ///< one call's, as run() takes them
+  std::vector<std::vector<void*>> kept_;        ///< by checked call, its tensors; inputs are null
+  std::set<size_t> loaded_;                     ///< tensors that --load gave
+  std::map<size_t, std::vector<void*>> saved_;  ///< what a forward pass saves, by checked call
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< of a timed repeat
   ProgramPlans plans_;
+  MemoryBytes memory_before_;  ///< the program was made
   std::unique_ptr<Program> program_;
   std::unique_ptr<DeviceReference> reference_;
   bool exact_ = true;                ///< the program keeps integers integers

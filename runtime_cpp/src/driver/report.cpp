@@ -47,6 +47,15 @@ std::string wrong_text(const Report& report) {
   return report.wrong ? std::to_string(*report.wrong) : "N/A";
 }
 
+std::string memory_text(const MemoryBytes& memory) {
+  const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  return format(
+      "# Memory of rank 0 beyond inputs and outputs: %.1f MB: %.1f MB of buffers, %.1f MB of "
+      "workspaces, %.1f MB that other ranks reach\n",
+      megabytes(memory.total()), megabytes(memory.buffers), megabytes(memory.workspaces),
+      megabytes(memory.ipc));
+}
+
 std::string verdict(const Report& report) {
   if (!report.wrong) return "# Not checked.\n";
   const std::string how =
@@ -73,7 +82,9 @@ void write_program(JsonWriter& json, const Report& report) {
     json.value("largest_communication", info.largest);
   }
   json.value("transport", report.transport);
-  json.value("memory_bytes", report.memory);
+  json.value("memory_bytes", report.memory.total()).begin_object("memory");
+  json.value("buffers", report.memory.buffers).value("workspaces", report.memory.workspaces);
+  json.value("ipc", report.memory.ipc).end_object();
   json.value("bytes", info.bytes);
   json.value("count", count(report)).value("type", spelling(report.dtype));
   json.begin_array("gemms");
@@ -196,8 +207,6 @@ std::string header(const Report& report) {
   if (!report.transport.empty()) text += "# Transport: " + report.transport + "\n";
   const std::string methods = attention_methods(report.attentions);
   if (!methods.empty()) text += "# Attention: " + methods + "\n";
-  text += format("# Memory beyond inputs and outputs: %.1f MB of rank 0, workspaces included\n",
-                 static_cast<double>(report.memory) / 1e6);
   text += "# Using devices\n";
   for (const RankInfo& rank : report.ranks) {
     text += format("#  Rank %2d Pid %6d on %10s device %2d [%s] %s\n", rank.rank, rank.pid,
@@ -224,7 +233,7 @@ std::string columns(const Report& report) {
                  spelling(report.dtype), static_cast<long>(gemm.m * gemm.batch),
                  static_cast<long>(gemm.n), static_cast<long>(gemm.k), r.seconds * 1e6,
                  *least * 1e6, *most * 1e6, r.tflops, r.algbw, r.busbw, wrong_text(report).c_str());
-  return text + verdict(report);
+  return text + memory_text(report.memory) + verdict(report);
 }
 
 std::string to_json(const Report& report) {

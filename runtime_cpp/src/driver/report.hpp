@@ -34,7 +34,7 @@ struct Versions {
 struct Report {
   const ProgramInfo* info = nullptr;
   std::string transport;  ///< that ran: "nccl", "ipc-get" or "ipc-put"
-  int64_t memory = 0;     ///< bytes of this rank beyond inputs and outputs, workspaces included
+  MemoryBytes memory;     ///< of this rank beyond inputs and outputs
   Options options;
   DType dtype = DType::kBf16;  ///< of the communicated tensor
   Versions versions;

@@ -23,6 +23,10 @@ const char* stored_name(DType type) {
       return "F32";
     case DType::kFp16:
       return "F16";
+    case DType::kInt32:
+      return "I32";
+    case DType::kInt64:
+      return "I64";
     case DType::kBf16:
       break;
   }

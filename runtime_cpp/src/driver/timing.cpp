@@ -23,7 +23,7 @@ constexpr const char* kTiming = "timing";
 // Power draw, and so the clock, depends on the data: integers would be flattering.
 void Driver::fill_normal_inputs() {
   for (size_t i = 0; i < descs_.size(); ++i) {
-    if (descs_[i].output || loaded_.contains(i)) continue;
+    if (!is_drawn(i)) continue;
     fill_normal(tensors_[i], descs_[i], static_cast<int>(i), options_.seed, stream_);
   }
 }

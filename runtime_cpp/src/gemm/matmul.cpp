@@ -19,7 +19,9 @@ cudaDataType_t cuda_type(DType type) {
     case DType::kBf16:
       return CUDA_R_16BF;
     case DType::kFp32:
-      break;
+    case DType::kInt32:
+    case DType::kInt64:
+      break;  // no GEMM is of integers
   }
   return CUDA_R_32F;
 }
@@ -68,6 +70,23 @@ Matrix operand_b(const MatmulShape& s) {
 }
 
 Matrix result(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c}; }
+
+/// cuBLASLt's name of an epilogue. Its gelu is that by tanh.
+cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
+  switch (s.epilogue) {
+    case Epilogue::kRelu:
+      return s.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case Epilogue::kGeluTanh:
+      return s.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    case Epilogue::kNone:
+      break;
+  }
+  return s.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+const char* spelling(Epilogue epilogue) {
+  return epilogue == Epilogue::kRelu ? "relu" : "gelu_tanh";
+}
 
 template <typename T>
 void set(cublasLtMatmulDesc_t op, cublasLtMatmulDescAttributes_t attribute, const T& value,
@@ -118,7 +137,9 @@ std::string describe(const MatmulShape& s) {
   return matrix("C", s.m, s.n, false) + " = " + matrix("A", a.rows, a.cols, s.transpose_a) + " " +
          matrix("B", b.rows, b.cols, s.transpose_b) +
          (s.bias ? " + bias[" + std::to_string(s.n) + "]" : "") +
-         (s.addend ? matrix(" + addend", s.m, s.n, false) : "") + ", " + spelling(s.dtype) +
+         (s.addend ? matrix(" + addend", s.m, s.n, false) : "") +
+         (s.epilogue == Epilogue::kNone ? "" : std::string(", then ") + spelling(s.epilogue)) +
+         ", " + spelling(s.dtype) +
          (s.result() == s.dtype ? "" : std::string(" to ") + spelling(s.result())) +
          (s.row_b > 0 ? ", rows of B at stride " + std::to_string(s.row_b) : "") +
          (s.batch > 1
@@ -134,7 +155,7 @@ MatmulPlan::MatmulPlan(const MatmulShape& shape, const char* where)
   set(op, CUBLASLT_MATMUL_DESC_TRANSA, shape.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, where);
   set(op, CUBLASLT_MATMUL_DESC_TRANSB, shape.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, where);
   // The bias runs along the rows of the column-major result: along n of the row-major one.
-  if (shape.bias) set(op, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS, where);
+  set(op, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(shape), where);
   a = operand_a(shape).layout(shape.dtype, where);
   b = operand_b(shape).layout(shape.dtype, where);
   c = result(shape).layout(shape.result(), where);

@@ -72,6 +72,7 @@ void* make_flags(Context& context, int64_t count, const char* where) {
   const size_t bytes = static_cast<size_t>(count) * sizeof(uint32_t);
   cudaStream_t stream = nullptr;
   HG_CHECK(cudaMalloc(&flags, bytes), where);
+  context.reached(bytes);
   HG_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), where);
   HG_CHECK(cudaMemsetAsync(flags, 0, bytes, stream), where);
   context.synchronize(stream);

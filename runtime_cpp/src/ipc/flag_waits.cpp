@@ -1,8 +1,17 @@
 #include "hirgen/flag_waits.hpp"
 
+#include <algorithm>
+
 namespace hirgen {
 
-FlagWaits::FlagWaits(std::string name, std::string where, int64_t transfers, const uint32_t* flags,
+namespace {
+
+// More calls than can be under way, and less than half of what a flag can count.
+constexpr uint32_t kFarAhead = uint32_t{1} << 30;
+
+}  // namespace
+
+FlagWaits::FlagWaits(std::string name, std::string where, int64_t transfers, uint32_t* flags,
                      int64_t total)
     : ready(static_cast<size_t>(transfers)),
       done(static_cast<size_t>(transfers)),
@@ -13,6 +22,7 @@ FlagWaits::FlagWaits(std::string name, std::string where, int64_t transfers, con
 
 void FlagWaits::begin_call(int64_t call, uint32_t sequence) {
   calls_[static_cast<size_t>(call) % calls_.size()] = static_cast<uint64_t>(call) << 32 | sequence;
+  newest_ = sequence;
 }
 
 void FlagWaits::close() {
@@ -30,6 +40,21 @@ std::vector<uint32_t> FlagWaits::read(cudaStream_t stream) {
     return {};
   }
   return flags;
+}
+
+void FlagWaits::release(cudaStream_t stream) {
+  std::vector<uint32_t> flags = read(stream);
+  if (flags.empty()) return;
+  const uint32_t newest = counted_by_device_ ? flags.back() : newest_.load();
+  const size_t awaited = ready.size() + done.size();
+  std::fill_n(flags.begin(), awaited, newest + kFarAhead);
+  const std::lock_guard lock(reading_);
+  if (flags_ == nullptr) return;
+  // Where the device says no, the streams have failed, and wait for nothing.
+  if (cudaMemcpyAsync(flags_, flags.data(), awaited * sizeof(uint32_t), cudaMemcpyHostToDevice,
+                      stream) == cudaSuccess) {
+    (void)cudaStreamSynchronize(stream);
+  }
 }
 
 std::optional<uint32_t> FlagWaits::sequence(int64_t call,

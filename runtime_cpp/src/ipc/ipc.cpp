@@ -70,29 +70,49 @@ Peers::Peers(Context& context, const char* where, const std::vector<SharedShape>
 }
 
 Peers::~Peers() {
-  // After a failure peers are gone and the device may never answer: the process is to end.
-  if (context_.watchdog().failed() || std::uncaught_exceptions() > exceptions_) return;
+  // After a failure peers are gone and the device may never answer.
+  const bool unwinding = std::uncaught_exceptions() > exceptions_;
   try {
-    close();
+    if (context_.watchdog().failed() || unwinding) {
+      abandon();
+    } else {
+      close();
+    }
   } catch (const Error& error) {
     context_.fail(error);
+    abandon();
   }
+}
+
+// The context frees it once nothing waits any more; flags stay, since peers may set them late.
+void Peers::abandon() {
+  Remains remains{opened_, {}, copies_};
+  for (const auto& entry : entries_) remains.reached.push_back(entry->own);
+  context_.inherit(std::move(remains));
 }
 
 void Peers::close() {
   // Ends when all calls have; the watchdog ends the process if one does not.
   HG_CHECK(cudaDeviceSynchronize(), kEndOfSharing);
   context_.rendezvous().barrier("shared memory is idle");
-  for (void* base : opened_) HG_CHECK(cudaIpcCloseMemHandle(base), kEndOfSharing);
+  for (; !opened_.empty(); opened_.pop_back()) {
+    HG_CHECK(cudaIpcCloseMemHandle(opened_.back()), kEndOfSharing);
+  }
   context_.rendezvous().barrier("shared memory is closed");
   for (const auto& entry : entries_) {
     if (entry->shared.waits_ != nullptr) entry->shared.waits_->close();
   }
   for (void* flags : owned_) HG_CHECK(cudaFree(flags), kEndOfSharing);
-  HG_CHECK(cudaStreamDestroy(copies_), kEndOfSharing);
+  context_.forget_stream(copies_);
+  HG_CHECK(cudaStreamDestroy(std::exchange(copies_, nullptr)), kEndOfSharing);
 }
 
 Shared& Peers::share(void* own, const SharedShape& shape) {
+  context_.reached(own);
+  return add(own, shape);
+}
+
+Shared& Peers::add(void* own, const SharedShape& shape) {
   entries_.push_back(std::make_unique<Entry>(Entry{own, shape, {}}));
   Shared& shared = entries_.back()->shared;
   const std::vector<int> ranks = sharers(context_, shape);
@@ -106,7 +126,7 @@ Shared& Peers::share(void* own, const SharedShape& shape) {
     shared.flags_.push_back(reinterpret_cast<CUdeviceptr>(rank.flags));
   }
   shared.waits_ = std::make_shared<FlagWaits>(shape.name, shape.where, shape.transfers,
-                                              static_cast<const uint32_t*>(flags),
+                                              static_cast<uint32_t*>(flags),
                                               Shared::flag_count(shape.transfers));
   context_.watch(shared.waits_);
   return shared;
@@ -115,7 +135,7 @@ Shared& Peers::share(void* own, const SharedShape& shape) {
 Shared& Peers::find(const void* own, const SharedShape& shape) {
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const auto& entry) { return entry->is(own, shape); });
-  return found != entries_.end() ? (*found)->shared : share(const_cast<void*>(own), shape);
+  return found != entries_.end() ? (*found)->shared : add(const_cast<void*>(own), shape);
 }
 
 const Shared& Peers::begin_call(const void* own, const SharedShape& shape) {

@@ -25,6 +25,26 @@ struct UnaryKernel {
   }
 };
 
+/// Integers do not all fit in fp32.
+template <typename T>
+struct MoveKernel {
+  T* out;
+  const T* in;
+  Walk<2> walk;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    int64_t at[2];
+    walk.offsets(i, at);
+    out[at[0]] = in[at[1]];
+  }
+};
+
+template <typename T>
+void move(void* out, const void* in, const Walk<2>& walk, cudaStream_t stream, const char* where) {
+  parallel_for(walk.elements(), stream, where,
+               MoveKernel<T>{static_cast<T*>(out), static_cast<const T*>(in), walk});
+}
+
 template <int W>
 struct BinaryKernel {
   BinaryFn fn;
@@ -80,6 +100,8 @@ void launch_positions(float* out, int64_t first, int64_t elements, cudaStream_t 
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
                   DType in_type, const Strided& in_view, cudaStream_t stream, const char* where) {
   const auto walk = walk_over<2>({&out_view, &in_view}, -1, where);
+  if (out_type == DType::kInt32) return move<int32_t>(out, in, walk, stream, where);
+  if (out_type == DType::kInt64) return move<int64_t>(out, in, walk, stream, where);
   const int64_t n = walk.elements();
   if (walk.divides(kWidth) && aligned(out) && aligned(in)) {
     parallel_for(n / kWidth, stream, where,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "hirgen/error.hpp"
+#include "hirgen/launch.hpp"
 #include "hirgen/numerics.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/peer_read_reduction.hpp"
@@ -88,12 +89,9 @@ __global__ void __launch_bounds__(kSumThreads, kSumBlocks)
 
 template <typename T, int W>
 void launch_sum(const ReductionList& list, cudaStream_t stream, const char* where) {
-  int device = 0, sms = 0;
-  HG_CHECK(cudaGetDevice(&device), where);
-  HG_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device), where);
   const int64_t wanted = (list.elements / W + kSumThreads - 1) / kSumThreads;
-  const dim3 blocks(
-      static_cast<unsigned>(std::clamp(wanted, int64_t{1}, int64_t{kSumBlocks} * sms)));
+  const dim3 blocks(static_cast<unsigned>(
+      std::clamp(wanted, int64_t{1}, int64_t{kSumBlocks} * multiprocessors(where))));
   const void* kernel = reinterpret_cast<const void*>(&peer_read_reduction_kernel<T, W>);
   void* arguments[] = {const_cast<ReductionList*>(&list)};
   const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
@@ -139,7 +137,11 @@ void launch_sum(const ReductionList& list, DType type, cudaStream_t stream, cons
       return launch_sum_of<__half>(list, stream, where);
     case DType::kBf16:
       return launch_sum_of<__nv_bfloat16>(list, stream, where);
+    case DType::kInt32:
+    case DType::kInt64:
+      break;
   }
+  throw Error(Code::kInternal, std::string(where) + ": a sum of integers");
 }
 
 /// Puts the flags of sources, or of targets, behind those that the list has.

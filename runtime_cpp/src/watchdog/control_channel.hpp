@@ -33,6 +33,8 @@ class ControlChannel {
   /// or `seconds` have passed: a message on its way to a peer is lost if this end is closed
   /// while unread messages wait in it.
   void linger(double seconds);
+  /// Closes what is still open.
+  void close() { peers_.clear(); }
 
   /// Waits until something can be read, or `wake_fd` can, or `milliseconds` have passed.
   void wait(int wake_fd, int milliseconds) const;

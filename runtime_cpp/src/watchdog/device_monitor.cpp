@@ -80,10 +80,53 @@ void DeviceMonitor::watch(std::shared_ptr<FlagWaits> waits) {
   waits_.push_back(std::move(waits));
 }
 
+void DeviceMonitor::watch(cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  streams_.push_back(stream);
+}
+
+void DeviceMonitor::forget(cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  std::erase(streams_, stream);
+}
+
+std::vector<ncclComm_t> DeviceMonitor::take_comms() {
+  const std::lock_guard users(comms_in_use_);
+  const std::lock_guard lock(mutex_);
+  return std::exchange(comms_, {});
+}
+
+void DeviceMonitor::release_flags() {
+  std::vector<std::shared_ptr<FlagWaits>> all;
+  cudaStream_t stream = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    all = waits_;
+    stream = flag_stream_;
+  }
+  for (const auto& waits : all) waits->release(stream);
+}
+
+bool DeviceMonitor::idle() const {
+  std::vector<cudaEvent_t> calls;
+  std::vector<cudaStream_t> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Call& call : calls_) calls.push_back(call.event);
+    streams = streams_;
+  }
+  return std::all_of(calls.begin(), calls.end(),
+                     [](cudaEvent_t call) { return cudaEventQuery(call) != cudaErrorNotReady; }) &&
+         std::all_of(streams.begin(), streams.end(), [](cudaStream_t stream) {
+           return cudaStreamQuery(stream) != cudaErrorNotReady;
+         });
+}
+
 void DeviceMonitor::forget_all() {
   const std::lock_guard users(comms_in_use_);
   const std::lock_guard lock(mutex_);
   events_.clear();
+  streams_.clear();
   comms_.clear();
 }
 
@@ -107,6 +150,11 @@ void DeviceMonitor::call_issued(cudaEvent_t event) {
     calls_.push_back({event, Clock::now()});
   }
   wake_.notify_all();
+}
+
+bool DeviceMonitor::all_completed() const {
+  const std::lock_guard lock(mutex_);
+  return calls_.empty();
 }
 
 int64_t DeviceMonitor::completed() const {

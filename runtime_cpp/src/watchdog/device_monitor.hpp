@@ -54,14 +54,26 @@ class DeviceMonitor {
   void watch(const Events& events);
   void watch(ncclComm_t comm);
   void watch(std::shared_ptr<FlagWaits> waits);
-  /// Forgets events and communicators: they are about to be destroyed.
+  void watch(cudaStream_t stream);
+  void forget(cudaStream_t stream);
+  /// Forgets events, streams and communicators: they are about to be destroyed.
   void forget_all();
+
+  /// For a rescue, on its own thread. The communicators, which this asks no more: they are about
+  /// to be aborted.
+  std::vector<ncclComm_t> take_comms();
+  /// Sets the flags that calls wait for.
+  void release_flags();
+  /// Whether no call and no watched stream has work left; what failed has none.
+  bool idle() const;
 
   /// An event to record behind a call: a used one if there is one.
   cudaEvent_t take_event();
   /// A call was issued, with `event` recorded behind it.
   void call_issued(cudaEvent_t event);
 
+  /// Whether all calls that were issued are complete.
+  bool all_completed() const;
   /// Calls that are complete.
   int64_t completed() const;
   /// How long the oldest call that is not complete has had the device: since it was
@@ -105,6 +117,7 @@ class DeviceMonitor {
   std::vector<cudaEvent_t> free_events_;
   std::vector<Events> events_;
   std::vector<ncclComm_t> comms_;
+  std::vector<cudaStream_t> streams_;
   std::vector<std::shared_ptr<FlagWaits>> waits_;
   cudaStream_t flag_stream_ = nullptr;  ///< carries the copies of flags; made with the first waits
   OldestCall oldest_;

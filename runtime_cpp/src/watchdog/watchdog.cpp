@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <future>
+#include <utility>
 
+#include "base/given_up.hpp"
 #include "base/text.hpp"
 #include "watchdog/stuck_call.hpp"
 
@@ -29,13 +32,20 @@ constexpr double kFailSeconds = kVerdictSeconds + kLingerSeconds + 1;
 
 constexpr size_t kLongestText = 4096;
 
+// The host program's callback may never return.
+constexpr double kCallbackSeconds = 1;
+// After the ranks are given up, the host leaves calls within this time, or the process ends; and
+// destroy waits so long for the device.
+constexpr double kRescueSeconds = 2;
+
 }  // namespace
 
 Watchdog::Watchdog(const ContextOptions& options, std::vector<Socket> control,
-                   DeviceMonitor& monitor)
+                   DeviceMonitor& monitor, std::function<void()> interrupt)
     : options_(options),
       monitor_(monitor),
       channel_(options.rank, options.world, std::move(control)),
+      interrupt_(std::move(interrupt)),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       statements_at_begin_(host_statements.load()),
       ranks_(static_cast<size_t>(options.world)),
@@ -79,6 +89,32 @@ void Watchdog::fail(const Error& error) {
   host_failures_.push_back({options_.rank, error.suspect(), error.code(), text});
   eventfd_write(wake_fd_, 1);
   concluded_wake_.wait_until(lock, after(kFailSeconds), [this] { return concluded_; });
+  if (!failure_) failure_ = error;
+}
+
+std::optional<Error> Watchdog::failure() const {
+  if (!failed_.load()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+Watchdog::Inside::Inside(Watchdog& watchdog)
+    : inside_(*watchdog.inside_), outer_(std::exchange(given_up, &watchdog.given_up_)) {
+  inside_.fetch_add(1);
+}
+
+Watchdog::Inside::~Inside() {
+  given_up = outer_;
+  inside_.fetch_sub(1);
+}
+
+bool Watchdog::let_go() {
+  std::shared_ptr<Rescue> rescue;
+  {
+    const std::lock_guard lock(mutex_);
+    rescue = rescue_;
+  }
+  return rescue != nullptr && rescue->finish(kRescueSeconds);
 }
 
 void Watchdog::run() {
@@ -218,35 +254,100 @@ std::optional<Verdict> Watchdog::decide_alone() {
   return judge({hub}, failures_, options_.timeout_seconds);
 }
 
-// Whether fail() is to return, so that the host thread reports its own failure: it is the
-// culprit, or it met something that no other rank can have caused.
-bool Watchdog::host_answers_for_itself() const {
-  if (!failed_.load()) return false;
-  if (verdict_->culprit == options_.rank && verdict_->code != Code::kPeer &&
-      verdict_->code != Code::kTimeout) {
-    return true;
-  }
-  return std::any_of(failures_.begin(), failures_.end(), [this](const Failure& failure) {
+// What the host thread reports itself when fail() returns: a failure that no other rank can have
+// caused; or, where this rank is the culprit, any.
+const Failure* Watchdog::own_fault() const {
+  if (!failed_.load()) return nullptr;
+  const bool culprit = verdict_->culprit == options_.rank && verdict_->code != Code::kPeer &&
+                       verdict_->code != Code::kTimeout;
+  const auto found = std::find_if(failures_.begin(), failures_.end(), [&](const Failure& failure) {
     return failure.reporter == options_.rank &&
-           (failure.code == Code::kUsage || failure.code == Code::kEnvironment ||
+           (culprit || failure.code == Code::kUsage || failure.code == Code::kEnvironment ||
             failure.code == Code::kInternal);
   });
+  return found == failures_.end() ? nullptr : &*found;
 }
 
-void Watchdog::conclude() {
-  if (!host_answers_for_itself()) {
-    const std::string text = report();
-    // One write, so that the reports of several ranks do not mix.
-    static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
-  }
-  if (options_.rank == 0) channel_.linger(kLingerSeconds);
-  // Nothing that could wait for the device or for another thread may run from here on.
-  if (!host_answers_for_itself()) _exit(static_cast<int>(exit_code(*verdict_, options_.rank)));
+// What calls return from now on.
+Error Watchdog::outcome(const Failure* own) const {
+  if (own != nullptr) return {own->code, own->text, own->suspect};
+  return {exit_code(*verdict_, options_.rank), report(), verdict_->culprit};
+}
+
+// Tells the host program, which is not waited for if it takes its time.
+void Watchdog::announce(const Error& error) const {
+  if (!options_.on_failure) return;
+  auto done = std::make_shared<std::promise<void>>();
+  std::thread([call = options_.on_failure, error, done] {
+    call(error.code(), error.what());
+    done->set_value();
+  }).detach();
+  static_cast<void>(done->get_future().wait_for(std::chrono::duration<double>(kCallbackSeconds)));
+}
+
+// The host may go on, to report it.
+void Watchdog::settle(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
+    failure_ = error;
     concluded_ = true;
   }
   concluded_wake_.notify_all();
+}
+
+void Watchdog::conclude() {
+  const Failure* const own = own_fault();
+  const Error error = outcome(own);
+  announce(error);
+  if (options_.survives) {
+    give_up(error);
+    return await_host();
+  }
+  if (own == nullptr) end_process(error.what());
+  if (options_.rank == 0) channel_.linger(kLingerSeconds);
+  settle(error);
+}
+
+// Nothing that could wait for the device or for another thread may run here.
+void Watchdog::end_process(const std::string& text) {
+  // One write, so that the reports of several ranks do not mix.
+  static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+  if (options_.rank == 0) channel_.linger(kLingerSeconds);
+  _exit(static_cast<int>(exit_code(*verdict_, options_.rank)));
+}
+
+// That there is a failure is known before anything is let go.
+void Watchdog::give_up(const Error& error) {
+  auto rescue = std::make_shared<Rescue>(options_.device, monitor_, inside_);
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = error;
+    rescue_ = rescue;
+  }
+  failed_.store(true);
+  given_up_.store(true);
+  interrupt_();
+  rescue->start();
+  settle(error);
+}
+
+// Keeps the connections until the others know, and watches that the host leaves.
+void Watchdog::await_host() {
+  const Deadline limit = after(kRescueSeconds);
+  channel_.linger(kLingerSeconds);
+  channel_.close();
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stop_) return;
+    }
+    if (inside_->load() > 0 && Clock::now() > limit) {
+      end_process(report() + "  the call cannot be called back from there: the process ends\n");
+    }
+    eventfd_t ignored = 0;
+    eventfd_read(wake_fd_, &ignored);
+    channel_.wait(wake_fd_, kPeriodMs);
+  }
 }
 
 std::string Watchdog::report() const {
@@ -257,7 +358,8 @@ std::string Watchdog::report() const {
                  static_cast<long>(self.issued), static_cast<long>(self.completed));
   text += describe_stuck_call(monitor_, self.begun);
   text += "  host at " + self.position + "\n";
-  return text + format("  exit code %d\n", static_cast<int>(exit_code(*verdict_, options_.rank)));
+  return text + format("  %s %d\n", options_.survives ? "code" : "exit code",
+                       static_cast<int>(exit_code(*verdict_, options_.rank)));
 }
 
 }  // namespace hirgen

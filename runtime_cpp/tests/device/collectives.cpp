@@ -141,6 +141,9 @@ void all_types(int size) {
     all_of_type<__nv_bfloat16>(s, ncclBfloat16);
     all_of_type<int32_t>(s, ncclInt32);
     all_of_type<int8_t>(s, ncclInt8);
+    all_of_type<uint8_t>(s, ncclUint8);
+    all_of_type<uint32_t>(s, ncclUint32);
+    all_of_type<int64_t>(s, ncclInt64);
     all_of_type<uint64_t>(s, ncclUint64);
     all_of_type<double>(s, ncclFloat64);
   });
@@ -194,23 +197,24 @@ void issue_order_across_streams() {
 }
 
 /// Buffers are written and read in stream order on every rank, many times, without the host.
-void stream_order() {
-  run_ranks(4, [](const Rank& rank) {
+void stream_order(int size) {
+  run_ranks(size, [](const Rank& rank) {
     Setup s(rank);
     constexpr size_t kCount = 4096;
     constexpr int kRounds = 20;
     char* in = upload(std::vector<char>(kCount));
-    char* out = upload(std::vector<char>(kCount * 4));
-    char* kept = upload(std::vector<char>(kRounds * 4));
+    const size_t ranks = s.ranks();
+    char* out = upload(std::vector<char>(kCount * ranks));
+    char* kept = upload(std::vector<char>(kRounds * ranks));
     for (int round = 0; round < kRounds; ++round) {
-      OK(cudaMemsetAsync(in, round * 4 + rank.rank, kCount, s.stream));
+      OK(cudaMemsetAsync(in, round * rank.size + rank.rank, kCount, s.stream));
       OK(ncclAllGather(in, out, kCount, ncclInt8, s.comm, s.stream));
-      for (size_t r = 0; r < 4; ++r) {
-        OK(cudaMemcpyAsync(kept + static_cast<size_t>(round) * 4 + r, out + r * kCount + r, 1,
+      for (size_t r = 0; r < ranks; ++r) {
+        OK(cudaMemcpyAsync(kept + static_cast<size_t>(round) * ranks + r, out + r * kCount + r, 1,
                            cudaMemcpyDeviceToDevice, s.stream));
       }
     }
-    std::vector<char> got = download(kept, kRounds * 4);
+    std::vector<char> got = download(kept, kRounds * ranks);
     for (size_t i = 0; i < got.size(); ++i) EXPECT(got[i] == static_cast<char>(i));
   });
 }
@@ -236,10 +240,12 @@ int main(int argc, char** argv) {
                        {"all_types_1", [] { all_types(1); }},
                        {"all_types_2", [] { all_types(2); }},
                        {"all_types_8", [] { all_types(8); }},
+                       {"sizes_2", [] { sizes(2); }},
                        {"sizes_3", [] { sizes(3); }},
                        {"rendezvous", rendezvous},
                        {"issue_order_across_streams", issue_order_across_streams},
-                       {"stream_order", stream_order},
+                       {"stream_order_2", [] { stream_order(2); }},
+                       {"stream_order_4", [] { stream_order(4); }},
                        {"bad_arguments", bad_arguments},
                    });
 }

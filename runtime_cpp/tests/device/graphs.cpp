@@ -1,8 +1,6 @@
-// Stream capture and graphs.
+// Graphs: what a launch runs, and in which order.
 #include <cuda_runtime.h>
 #include <nccl.h>
-
-#include <thread>
 
 #include "test.hpp"
 
@@ -95,109 +93,6 @@ void launches_in_order() {
   EXPECT(download(b, 1)[0] == 0x05050505);
 }
 
-void unjoined_work_is_an_error() {
-  cudaStream_t main = make_stream(), side = make_stream();
-  cudaEvent_t fork = make_event();
-  int* a = upload(std::vector<int>{0});
-  OK(cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal));
-  OK(cudaMemsetAsync(a, 1, sizeof(int), main));
-  OK(cudaEventRecord(fork, main));
-  OK(cudaStreamWaitEvent(side, fork, 0));
-  OK(cudaMemsetAsync(a, 2, sizeof(int), side));
-  cudaGraph_t graph = nullptr;
-  EXPECT_STATUS(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(main, &graph));
-  EXPECT(graph == nullptr);
-  static_cast<void>(cudaGetLastError());
-}
-
-void synchronising_breaks_a_capture() {
-  cudaStream_t stream = make_stream();
-  int* a = upload(std::vector<int>{0});
-  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  OK(cudaMemsetAsync(a, 1, sizeof(int), stream));
-  EXPECT_STATUS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(stream));
-  cudaGraph_t graph = nullptr;
-  EXPECT_STATUS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
-  static_cast<void>(cudaGetLastError());
-  OK(cudaMemsetAsync(a, 1, sizeof(int), stream));
-  OK(cudaStreamSynchronize(stream));
-}
-
-void events_from_outside_are_refused() {
-  cudaStream_t stream = make_stream(), other = make_stream();
-  cudaEvent_t event = make_event();
-  OK(cudaEventRecord(event, other));
-  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  EXPECT_STATUS(cudaErrorStreamCaptureIsolation, cudaStreamWaitEvent(stream, event, 0));
-  cudaGraph_t graph = nullptr;
-  EXPECT_STATUS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
-  static_cast<void>(cudaGetLastError());
-}
-
-/// The legacy default stream would wait for a blocking stream; a question about it breaks nothing.
-void default_stream_beside_a_capture() {
-  cudaStreamCaptureStatus status{};
-  for (const bool blocking : {true, false}) {
-    cudaStream_t stream = nullptr;
-    OK(cudaStreamCreateWithFlags(&stream, blocking ? cudaStreamDefault : cudaStreamNonBlocking));
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    EXPECT_STATUS(blocking ? cudaErrorStreamCaptureImplicit : cudaSuccess,
-                  cudaStreamIsCapturing(nullptr, &status));
-    cudaGraph_t graph = nullptr;
-    OK(cudaStreamEndCapture(stream, &graph));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaStreamDestroy(stream));
-  }
-  OK(cudaStreamIsCapturing(nullptr, &status));
-  EXPECT(status == cudaStreamCaptureStatusNone);
-}
-
-void captured_event_cannot_be_queried() {
-  cudaStream_t stream = make_stream();
-  cudaEvent_t event = make_event();
-  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  OK(cudaEventRecord(event, stream));
-  EXPECT_STATUS(cudaErrorCapturedEvent, cudaEventQuery(event));
-  cudaGraph_t graph = nullptr;
-  static_cast<void>(cudaStreamEndCapture(stream, &graph));
-  EXPECT_STATUS(cudaErrorInvalidValue, cudaEventQuery(event));
-  EXPECT_STATUS(cudaErrorInvalidValue, cudaEventSynchronize(event));
-  static_cast<void>(cudaGetLastError());
-  OK(cudaEventRecord(event, stream));
-  OK(cudaEventSynchronize(event));
-}
-
-/// Allocating is refused while the thread captures, except in relaxed mode.
-void unsafe_calls() {
-  cudaStream_t stream = make_stream();
-  void* data = nullptr;
-  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  OK(cudaMalloc(&data, 16));
-  cudaGraph_t graph = nullptr;
-  OK(cudaStreamEndCapture(stream, &graph));
-  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  EXPECT_STATUS(cudaErrorStreamCaptureUnsupported, cudaMalloc(&data, 16));
-  EXPECT_STATUS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
-  static_cast<void>(cudaGetLastError());
-}
-
-/// A thread that says so is not bound by the captures of other threads.
-void unsafe_calls_of_a_relaxed_thread() {
-  cudaStream_t stream = make_stream();
-  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  std::thread([] {
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    OK(cudaThreadExchangeStreamCaptureMode(&mode));
-    EXPECT(mode == cudaStreamCaptureModeGlobal);
-    void* data = nullptr;
-    OK(cudaMalloc(&data, 16));
-    OK(cudaThreadExchangeStreamCaptureMode(&mode));
-    EXPECT(mode == cudaStreamCaptureModeRelaxed);
-  }).join();
-  cudaGraph_t graph = nullptr;
-  OK(cudaStreamEndCapture(stream, &graph));
-}
-
 /// An all-reduce on a forked stream, between two fills, launched several times.
 void collective_in_a_graph(int size) {
   run_ranks(size, [](const Rank& rank) {
@@ -228,6 +123,56 @@ void collective_in_a_graph(int size) {
   });
 }
 
+/// An event in a capture may be recorded again: a wait is for the record before it.
+void recorded_again_while_captured() {
+  cudaStream_t main = make_stream(), side = make_stream();
+  cudaEvent_t event = make_event();
+  int* words = upload(std::vector<int>{0, 0, 0});
+  OK(cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal));
+  OK(cudaMemsetAsync(words, 1, sizeof(int), main));
+  for (int i = 0; i < 2; ++i) {
+    OK(cudaEventRecord(event, main));
+    OK(cudaStreamWaitEvent(side, event, 0));
+    copy_word(words + i + 1, words + i, side);
+    OK(cudaEventRecord(event, side));
+    OK(cudaStreamWaitEvent(main, event, 0));
+  }
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamEndCapture(main, &graph));
+  cudaGraphExec_t exec = instantiate(graph);
+  for (int round = 0; round < 10; ++round) {
+    OK(cudaMemsetAsync(words, 0, 3 * sizeof(int), main));
+    OK(cudaGraphLaunch(exec, main));
+    EXPECT(download(words, 3) == std::vector<int>(3, 0x01010101));
+  }
+  OK(cudaGraphExecDestroy(exec));
+}
+
+/// Launched again and again without a wait of the host: each launch has the results of the one
+/// before it, and what follows a launch on its stream, or waits for an event there, has them all.
+void launches_in_a_row() {
+  constexpr size_t kWords = 64;
+  cudaStream_t stream = make_stream(), other = make_stream();
+  cudaEvent_t done = make_event();
+  std::vector<int> numbers(kWords);
+  for (size_t i = 0; i < kWords; ++i) numbers[i] = static_cast<int>(i);
+  int *words = upload(numbers), *moved = upload(numbers), *seen = upload(std::vector<int>{0});
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  OK(cudaMemcpyAsync(moved, words + 1, (kWords - 1) * sizeof(int), cudaMemcpyDeviceToDevice,
+                     stream));
+  OK(cudaMemcpyAsync(words, moved, kWords * sizeof(int), cudaMemcpyDeviceToDevice, stream));
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamEndCapture(stream, &graph));
+  cudaGraphExec_t exec = instantiate(graph);
+  constexpr int kLaunches = 50;
+  for (int i = 0; i < kLaunches; ++i) OK(cudaGraphLaunch(exec, stream));
+  OK(cudaEventRecord(done, stream));
+  OK(cudaStreamWaitEvent(other, done, 0));
+  copy_word(seen, words, other);
+  EXPECT(download(seen, 1)[0] == kLaunches);
+  OK(cudaGraphExecDestroy(exec));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -236,14 +181,9 @@ int main(int argc, char** argv) {
                        {"linear", linear},
                        {"fork_and_join", fork_and_join},
                        {"launches_in_order", launches_in_order},
-                       {"unjoined_work_is_an_error", unjoined_work_is_an_error},
-                       {"synchronising_breaks_a_capture", synchronising_breaks_a_capture},
-                       {"events_from_outside_are_refused", events_from_outside_are_refused},
-                       {"captured_event_cannot_be_queried", captured_event_cannot_be_queried},
-                       {"default_stream_beside_a_capture", default_stream_beside_a_capture},
-                       {"unsafe_calls", unsafe_calls},
-                       {"unsafe_calls_of_a_relaxed_thread", unsafe_calls_of_a_relaxed_thread},
                        {"collective_in_a_graph_1", [] { collective_in_a_graph(1); }},
                        {"collective_in_a_graph_2", [] { collective_in_a_graph(2); }},
+                       {"recorded_again_while_captured", recorded_again_while_captured},
+                       {"launches_in_a_row", launches_in_a_row},
                    });
 }

@@ -185,6 +185,110 @@ void get(int size) {
   });
 }
 
+/// A handle made from within an allocation stands for its base, too.
+void handle_of_an_inner_pointer() {
+  run_ranks(2, [](const Rank& rank) {
+    char* memory = nullptr;
+    OK(cudaMalloc(&memory, 4 << 20));
+    OK(cudaMemset(memory, rank.rank + 1, 8192));
+    OK(cudaMemset(memory + 4096, rank.rank + 11, 4096));
+    OK(cudaDeviceSynchronize());
+    share(rank, memory + 4096);
+    char* peer = open_handle(rank, 1 - rank.rank);
+    EXPECT(download(peer, 1)[0] == 2 - rank.rank);
+    EXPECT(download(peer + 4096, 1)[0] == 12 - rank.rank);
+    OK(cudaIpcCloseMemHandle(peer));
+    rank.barrier();
+    OK(cudaFree(memory));
+  });
+}
+
+/// Allocated, shared, opened, closed and freed, again and again: never the memory of a round
+/// before.
+void shared_again() {
+  run_ranks(2, [](const Rank& rank) {
+    for (int round = 0; round < 10; ++round) {
+      char* memory = nullptr;
+      OK(cudaMalloc(&memory, 2 << 20));
+      OK(cudaMemset(memory, 10 * rank.rank + round, 2 << 20));
+      OK(cudaDeviceSynchronize());
+      share(rank, memory);
+      char* peer = open_handle(rank, 1 - rank.rank);
+      EXPECT(download(peer + (1 << 20), 1)[0] == 10 * (1 - rank.rank) + round);
+      OK(cudaIpcCloseMemHandle(peer));
+      // Closed for the last time, it can be opened once more.
+      peer = open_handle(rank, 1 - rank.rank);
+      EXPECT(download(peer, 1)[0] == 10 * (1 - rank.rank) + round);
+      OK(cudaIpcCloseMemHandle(peer));
+      rank.barrier();
+      OK(cudaFree(memory));
+      rank.barrier();
+    }
+  });
+}
+
+/// What one rank writes to the other's memory, by copies and fills, is there after a barrier.
+void written_by_the_peer() {
+  run_ranks(2, [](const Rank& rank) {
+    int* memory = nullptr;
+    OK(cudaMalloc(&memory, 2 << 20));
+    share(rank, memory);
+    int* peer = reinterpret_cast<int*>(open_handle(rank, 1 - rank.rank));
+    std::vector<int> numbers(500, rank.rank + 40);
+    OK(cudaMemcpy(peer, numbers.data(), numbers.size() * sizeof(int), cudaMemcpyHostToDevice));
+    OK(cudaMemset(peer + 500, rank.rank + 1, 500 * sizeof(int)));
+    OK(cudaDeviceSynchronize());
+    rank.barrier();
+    const std::vector<int> got = download(memory, 1000);
+    EXPECT(got[0] == 41 - rank.rank && got[499] == 41 - rank.rank);
+    EXPECT(got[500] == (2 - rank.rank) * 0x01010101 && got[999] == got[500]);
+    OK(cudaIpcCloseMemHandle(peer));
+    rank.barrier();
+    OK(cudaFree(memory));
+  });
+}
+
+/// What has no handle, and what is none.
+void refused_handles() {
+  cudaIpcMemHandle_t handle{};
+  int on_stack = 0;
+  char *pinned = nullptr, *memory = nullptr;
+  OK(cudaMallocHost(&pinned, 4096));
+  OK(cudaMalloc(&memory, 4096));
+  EXPECT(cudaIpcGetMemHandle(&handle, &on_stack) != cudaSuccess);
+  EXPECT(cudaIpcGetMemHandle(&handle, pinned) != cudaSuccess);
+  EXPECT(cudaIpcCloseMemHandle(memory) != cudaSuccess);
+  static_cast<void>(cudaGetLastError());
+  OK(cudaFree(memory));
+  OK(cudaFreeHost(pinned));
+}
+
+#ifdef HIRGEN_CPU_DEVICE
+/// CUDA leaves it undefined to free what a peer has open. Here the peer keeps what it has mapped,
+/// and opens it no more once it has closed it.
+void freed_while_open() {
+  run_ranks(2, [](const Rank& rank) {
+    char* memory = nullptr;
+    OK(cudaMalloc(&memory, 2 << 20));
+    OK(cudaMemset(memory, rank.rank + 1, 2 << 20));
+    OK(cudaDeviceSynchronize());
+    share(rank, memory);
+    char* peer = open_handle(rank, 1 - rank.rank);
+    rank.barrier();
+    OK(cudaFree(memory));
+    rank.barrier();
+    EXPECT(download(peer, 1)[0] == 2 - rank.rank);
+    OK(cudaIpcCloseMemHandle(peer));
+    void* again = nullptr;
+    EXPECT_STATUS(
+        cudaErrorMapBufferObjectFailed,
+        cudaIpcOpenMemHandle(&again, handles(rank)[1 - rank.rank], cudaIpcMemLazyEnablePeerAccess));
+    static_cast<void>(cudaGetLastError());
+    rank.barrier();
+  });
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -197,5 +301,12 @@ int main(int argc, char** argv) {
                        {"get_2", [] { get(2); }},
                        {"put_4", [] { put(4); }},
                        {"get_4", [] { get(4); }},
+                       {"handle_of_an_inner_pointer", handle_of_an_inner_pointer},
+                       {"shared_again", shared_again},
+                       {"written_by_the_peer", written_by_the_peer},
+                       {"refused_handles", refused_handles},
+#ifdef HIRGEN_CPU_DEVICE
+                       {"freed_while_open", freed_while_open},
+#endif
                    });
 }

@@ -197,6 +197,35 @@ void unknown_entry_point() {
   static_cast<void>(cudaGetLastError());
 }
 
+/// Words that no operation can be on, and more operations than one call takes.
+void refused_operations() {
+  cudaStream_t stream = make_stream();
+  auto* words = upload(std::vector<uint32_t>{0, 0});
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, write32(stream, address(words) + 2, 1u, 0u));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, wait32(stream, address(words) + 1, 0u,
+                                                 static_cast<unsigned>(CU_STREAM_WAIT_VALUE_GEQ)));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, write32(stream, CUdeviceptr{0}, 1u, 0u));
+  std::vector<CUstreamBatchMemOpParams> many(1000, write_param(words, 1));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
+                batch(stream, static_cast<unsigned>(many.size()), many.data(), 0u));
+  OK(cudaStreamSynchronize(stream));
+  EXPECT(download(words, 2) == (std::vector<uint32_t>{0, 0}));
+}
+
+/// A wait keeps back what is behind it on its stream alone.
+void waits_hold_one_stream() {
+  cudaStream_t waiter = make_stream(), other = make_stream();
+  auto* words = upload(std::vector<uint32_t>{0, 0, 0});
+  OK(wait32(waiter, address(words), 1u, static_cast<unsigned>(CU_STREAM_WAIT_VALUE_GEQ)));
+  OK(cudaMemsetAsync(words + 1, 1, sizeof(uint32_t), waiter));
+  OK(cudaMemsetAsync(words + 2, 2, sizeof(uint32_t), other));
+  OK(cudaStreamSynchronize(other));
+  EXPECT(is_blocked(waiter));
+  OK(write32(other, address(words), 1u, 0u));
+  OK(cudaStreamSynchronize(waiter));
+  EXPECT(download(words, 3) == (std::vector<uint32_t>{1, 0x01010101, 0x02020202}));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -211,5 +240,7 @@ int main(int argc, char** argv) {
                        {"captured", captured},
                        {"address_ranges", address_ranges},
                        {"unknown_entry_point", unknown_entry_point},
+                       {"refused_operations", refused_operations},
+                       {"waits_hold_one_stream", waits_hold_one_stream},
                    });
 }

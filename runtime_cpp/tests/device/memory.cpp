@@ -1,6 +1,7 @@
 // Memory: allocation, copies of every kind, fills, and what is refused.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -112,6 +113,8 @@ void refused_copies() {
   OK(cudaMalloc(&data, 4 * sizeof(int)));
   EXPECT_STATUS(cudaErrorInvalidValue, cudaMemcpy(data, nullptr, 4, cudaMemcpyHostToDevice));
   EXPECT_STATUS(cudaErrorInvalidValue, cudaMemset(host, 0, sizeof host));
+  EXPECT_STATUS(cudaErrorInvalidMemcpyDirection,
+                cudaMemcpy(data, host, 4, static_cast<cudaMemcpyKind>(9)));
   static_cast<void>(cudaGetLastError());
 }
 
@@ -144,6 +147,65 @@ void pointer_attributes() {
   OK(cudaPointerGetAttributes(&found, data));
   EXPECT(found.type == cudaMemoryTypeUnregistered);
   OK(cudaFreeHost(pinned));
+}
+
+/// A fill takes the low byte of its value, and any number of bytes.
+void fills() {
+  std::vector<unsigned char> want(100, 7);
+  unsigned char* data = upload(want);
+  cudaStream_t stream = make_stream();
+  OK(cudaMemsetAsync(data + 3, 0x1AB, 17, stream));
+  std::fill(want.begin() + 3, want.begin() + 20, 0xAB);
+  OK(cudaMemsetAsync(data + 50, 1, 0, stream));
+  EXPECT(download(data, 100) == want);
+  OK(cudaFree(data));
+}
+
+/// What is no base of an allocation, or no longer, is not freed.
+void refused_frees() {
+  char *data = nullptr, *pinned = nullptr;
+  OK(cudaMalloc(&data, 4 << 20));
+  OK(cudaHostAlloc(&pinned, 1000, cudaHostAllocPortable));
+  EXPECT_STATUS(cudaErrorInvalidValue, cudaFree(data + 4096));
+  EXPECT_STATUS(cudaErrorInvalidValue, cudaFreeHost(data));
+  OK(cudaFree(data));
+  EXPECT_STATUS(cudaErrorInvalidValue, cudaFree(data));
+  OK(cudaFreeHost(pinned));
+  OK(cudaFreeHost(nullptr));
+  static_cast<void>(cudaGetLastError());
+}
+
+/// More than there is: an error that the device survives.
+void too_much() {
+  size_t free_bytes = 0, total = 0;
+  OK(cudaMemGetInfo(&free_bytes, &total));
+  void* data = &total;
+  EXPECT_STATUS(cudaErrorMemoryAllocation, cudaMalloc(&data, size_t{1} << 60));
+  EXPECT_STATUS(cudaErrorMemoryAllocation, cudaGetLastError());
+  OK(cudaMalloc(&data, 1 << 20));
+  OK(cudaMemset(data, 0, 1 << 20));
+  OK(cudaDeviceSynchronize());
+  OK(cudaFree(data));
+}
+
+/// A stream copies in its order: each copy reads what the one before it wrote.
+void copies_in_a_row() {
+  constexpr size_t kCount = 4096;
+  cudaStream_t stream = make_stream();
+  std::vector<int> values = counting(kCount), back(kCount);
+  int* data = upload(values);
+  int* other = upload(std::vector<int>(kCount));
+  for (int i = 0; i < 100; ++i) {  // rotates by one
+    OK(cudaMemcpyAsync(other, data + 1, (kCount - 1) * sizeof(int), cudaMemcpyDeviceToDevice,
+                       stream));
+    OK(cudaMemcpyAsync(other + kCount - 1, data, sizeof(int), cudaMemcpyDefault, stream));
+    OK(cudaMemcpyAsync(data, other, kCount * sizeof(int), cudaMemcpyDeviceToDevice, stream));
+  }
+  OK(cudaMemcpyAsync(back.data(), data, kCount * sizeof(int), cudaMemcpyDeviceToHost, stream));
+  std::rotate(values.begin(), values.begin() + 100, values.end());
+  EXPECT(back == values);
+  OK(cudaFree(data));
+  OK(cudaFree(other));
 }
 
 #ifdef HIRGEN_CPU_DEVICE
@@ -189,6 +251,10 @@ int main(int argc, char** argv) {
                        {"free_waits", free_waits},
                        {"refused_copies", refused_copies},
                        {"pointer_attributes", pointer_attributes},
+                       {"fills", fills},
+                       {"refused_frees", refused_frees},
+                       {"too_much", too_much},
+                       {"copies_in_a_row", copies_in_a_row},
 #ifdef HIRGEN_CPU_DEVICE
                        {"out_of_bounds", out_of_bounds},
                        {"fresh_memory_is_poisoned", fresh_memory_is_poisoned},

@@ -80,13 +80,13 @@ void message_order() {
 }
 
 /// Without a group: a chain, each rank receives, then sends on.
-void chain() {
-  run_ranks(4, [](const Rank& rank) {
+void chain(int size) {
+  run_ranks(size, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);
     cudaStream_t stream = make_stream();
     int* data = upload(std::vector<int>{rank.rank == 0 ? 42 : 0});
     if (rank.rank > 0) OK(ncclRecv(data, 1, ncclInt32, rank.rank - 1, comm, stream));
-    if (rank.rank < 3) OK(ncclSend(data, 1, ncclInt32, rank.rank + 1, comm, stream));
+    if (rank.rank + 1 < rank.size) OK(ncclSend(data, 1, ncclInt32, rank.rank + 1, comm, stream));
     EXPECT(download(data, 1)[0] == 42);
     OK(ncclCommDestroy(comm));
   });
@@ -161,10 +161,12 @@ int main(int argc, char** argv) {
                        {"ring_1", [] { ring(1); }},
                        {"ring_2", [] { ring(2); }},
                        {"ring_8", [] { ring(8); }},
+                       {"all_to_all_2", [] { all_to_all(2); }},
                        {"all_to_all_4", [] { all_to_all(4); }},
                        {"all_to_all_8", [] { all_to_all(8); }},
                        {"message_order", message_order},
-                       {"chain", chain},
+                       {"chain_2", [] { chain(2); }},
+                       {"chain_4", [] { chain(4); }},
                        {"mixed_group", mixed_group},
                        {"group_over_two_streams", group_over_two_streams},
 #ifdef HIRGEN_CPU_DEVICE

@@ -209,6 +209,47 @@ HG_TEST(destroy_waits_for_the_calls_of_other_threads) {
   }
 }
 
+/// C = A many times over, on the caller's stream: a program without memory and streams of its own.
+class Repeat final : public Program {
+ public:
+  static constexpr size_t kElements = 16 << 20;
+  explicit Repeat(Context& context) : context_(context) {}
+  void run(cudaStream_t caller, const std::vector<void*>& tensors) override {
+    for (int i = 0; i < 8; ++i) {
+      HG_CHECK(cudaMemcpyAsync(tensors[1], tensors[0], kElements * sizeof(float),
+                               cudaMemcpyDeviceToDevice, caller),
+               kWhere);
+    }
+    context_.call_issued(caller);
+  }
+
+ private:
+  Context& context_;
+};
+
+HG_TEST(destroy_waits_for_the_calls_on_the_callers_stream) {
+  ProgramTable table = copy_table();
+  table.create = [](Context& context) -> std::unique_ptr<Program> {
+    return std::make_unique<Repeat>(context);
+  };
+  hirgen_options options{};
+  options.version = HIRGEN_ABI_VERSION;
+  options.world = 1;
+  hirgen_handle* handle = nullptr;
+  HG_EXPECT_EQ(abi_create(table, &options, &handle), HIRGEN_OK);
+  void* tensors[2] = {};
+  for (void*& tensor : tensors) {
+    HG_CHECK(cudaMalloc(&tensor, Repeat::kElements * sizeof(float)), kWhere);
+  }
+  cudaStream_t stream = nullptr;
+  HG_CHECK(cudaStreamCreate(&stream), kWhere);
+  HG_EXPECT_EQ(abi_run(handle, stream, tensors, 2), HIRGEN_OK);
+  HG_EXPECT_EQ(abi_destroy(handle), HIRGEN_OK);
+  HG_EXPECT_EQ(cudaStreamQuery(stream), cudaSuccess);
+  HG_CHECK(cudaStreamDestroy(stream), kWhere);
+  for (void* tensor : tensors) HG_CHECK(cudaFree(tensor), kWhere);
+}
+
 HG_TEST(threads_with_a_handle_each_call_at_a_time) {
   const Host hosts[2];
   std::vector<std::thread> threads;

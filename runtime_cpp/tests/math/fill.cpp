@@ -56,6 +56,32 @@ void test_slices_agree_with_the_whole() {
   }
 }
 
+/// Integers that are alone are seeds; others are no more than positions may be.
+void test_integer_inputs() {
+  for (const DType type : {DType::kInt32, DType::kInt64}) {
+    for (int coordinate = 0; coordinate < 2; ++coordinate) {
+      const TensorDesc desc = sharded(type, coordinate);
+      const Elements local(type, desc.local_elements()), whole(DType::kFp32, desc.elements());
+      hirgen::fill_normal(local.get(), desc, 1, 7, stream());
+      hirgen::fill_normal_whole(static_cast<float*>(whole.get()), desc, 1, 7, stream());
+      expect_equal(local.read(), shard_of(whole.read(), coordinate), "naturals");
+      int zeros = 0;
+      for (const float x : whole.read()) {
+        expect(x == std::trunc(x) && x >= 0 && x < 256, "a natural number below 256");
+        zeros += x == 0;
+      }
+      expect(zeros > 80 && zeros < 160, "half of 240 are 0");
+    }
+    TensorDesc seed = sharded(type, 0);
+    seed.axes = {Axis{1, 1, 0}};
+    const Elements one(type, 1);
+    hirgen::fill_normal(one.get(), seed, 0, 1, stream());
+    const float first = one.read()[0];
+    hirgen::fill_normal(one.get(), seed, 0, 2, stream());
+    expect(first >= 256 && first != one.read()[0], "seeds are large, and differ");
+  }
+}
+
 /// The rule itself, which the model's evaluator shares: a change here is a change there.
 void test_the_rule_is_the_models() {
   TensorDesc desc = sharded(DType::kFp32, 0);
@@ -177,7 +203,7 @@ void test_poison_is_all_wrong() {
 
 int main() {
   return run("math_fill",
-             {test_slices_agree_with_the_whole, test_the_rule_is_the_models,
+             {test_slices_agree_with_the_whole, test_integer_inputs, test_the_rule_is_the_models,
               test_integers_have_the_promised_density, test_inputs_and_seeds_differ,
               test_normal_values_are_normal, test_slices_move_both_ways,
               test_the_check_counts_exactly, test_nan_is_wrong, test_poison_is_all_wrong});

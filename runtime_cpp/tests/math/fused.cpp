@@ -2,6 +2,7 @@
 // operands that are not dense.
 #include "hirgen/fused.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -219,6 +220,60 @@ void test_all_turned() {
   }
 }
 
+struct Dropped {
+  hirgen::Scattered<bf16, 1> Y;
+  hirgen::Scattered<const bf16, 1> X;
+  hirgen::Scattered<const int64_t, 1> seed;
+  hirgen::Counted<1> column, at;
+  hirgen::Dropout kind;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(Y, fn::dropout(row.load(X), row.seed(seed), row.along(column), row.value(at), kind));
+  }
+};
+
+/// A dropout by the definition: of each element by itself, whatever four a thread has.
+template <int64_t Columns>
+void test_dropout(int64_t width, int64_t offset) {
+  constexpr int64_t kRows = 37;
+  const std::vector<float> x(kRows * Columns, 3.0F);
+  const Elements X(DType::kBf16, x, offset), Y(DType::kBf16, kRows * Columns, offset);
+  const Elements seed(DType::kInt64, std::vector<float>{12345.0F});
+  const Dropped body{{static_cast<bf16*>(Y.get()), {Columns, 1}},
+                     {static_cast<const bf16*>(X.get()), {Columns, 1}},
+                     {static_cast<const int64_t*>(seed.get()), {0, 0}},
+                     {{0, 1}},
+                     {{1, 0}},
+                     {.p = 0.25F, .salt = 2, .width = width}};
+  hirgen::launch_rows<Columns, 1>(body, {kRows}, hirgen::accesses(body.Y, body.X), stream(),
+                                  "test");
+  std::vector<float> want;
+  for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t c = 0; c < Columns; ++c) {
+      const auto index = static_cast<uint64_t>(r * width + c);
+      want.push_back(hirgen::dropped_at(body.kind, 3.0F, 12345, index));
+    }
+  }
+  const auto kept = static_cast<double>(std::count(want.begin(), want.end(), 4.0F));
+  const double expected = 0.75 * static_cast<double>(want.size());
+  expect(std::fabs(kept - expected) < 5 * std::sqrt(expected * 0.25), "the share that is kept");
+  expect_equal(Y.read(), want,
+               "dropout of rows of " + std::to_string(Columns) + " of " + std::to_string(width));
+}
+
+void test_dropouts() {
+  // The known answer of the generator's authors.
+  const hirgen::Words words =
+      hirgen::philox({{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, 0xa4093822, 0x299f31d0);
+  expect(words.value[0] == 0xd16cfe09 && words.value[1] == 0x94fdcceb &&
+             words.value[2] == 0x5001e420 && words.value[3] == 0x24126ea1,
+         "philox");
+  test_dropout<64>(64, 0);
+  test_dropout<64>(67, 0);  // rows start amid four
+  test_dropout<10>(10, 0);
+  test_dropout<64>(128, 1);
+}
+
 /// In registers; no multiple of an access; longer than registers.
 void test_all_rows() {
   for (const int64_t offset : {0, 1}) {
@@ -232,5 +287,6 @@ void test_all_rows() {
 }  // namespace
 
 int main() {
-  return run("math_fused", {test_elements, test_all_rows, test_scattered, test_all_turned});
+  return run("math_fused",
+             {test_elements, test_all_rows, test_scattered, test_all_turned, test_dropouts});
 }

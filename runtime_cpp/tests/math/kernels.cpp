@@ -44,6 +44,10 @@ const NamedUnary kUnary[] = {
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
     {"tanh", [](double x) { return std::tanh(x); }},
     {"reciprocal", [](double x) { return 1 / x; }},
+    {"gelu_tanh",
+     [](double x) {
+       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+     }},
     {"relu_grad", [](double x) { return x > 0 ? 1.0 : 0.0; }},
     {"gelu_grad",
      [](double x) {
@@ -54,6 +58,12 @@ const NamedUnary kUnary[] = {
      [](double x) {
        const double s = 1 / (1 + std::exp(-x));
        return s * (1 + x * (1 - s));
+     }},
+    {"gelu_tanh_grad",
+     [](double x) {
+       const double t = std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+       return 0.5 * (1 + t) +
+              0.5 * x * (1 - t * t) * std::sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
      }},
     {"scale(0.375)", [](double x) { return 0.375 * x; }},
     {"shift(-1.5e+0)", [](double x) { return x - 1.5; }},
@@ -263,6 +273,33 @@ void test_reductions() {
   }
 }
 
+/// Few results of many slices, which threads and blocks of a GPU share: along each axis, in widths
+/// that are vectorised and that are not.
+void test_reductions_into_few_results() {
+  const std::vector<std::vector<int64_t>> shapes = {{1000, 40},   {517, 7},   {4, 3000},
+                                                    {3, 129, 16}, {70000, 1}, {1, 5000}};
+  for (const DType type : kTypes) {
+    for (const std::vector<int64_t>& shape : shapes) {
+      int64_t elements = 1;
+      for (const int64_t extent : shape) elements *= extent;
+      std::vector<float> values = integers(static_cast<size_t>(elements), 6);
+      for (size_t i = 0; i < values.size(); ++i) values[i] = i % 16 == 3 ? values[i] : 0;
+      const Elements in(type, values);
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        std::vector<int64_t> out_shape = shape;
+        out_shape[axis] = 1;
+        const Elements out(type, elements / shape[axis]);
+        for (const ReduceFn fn : {ReduceFn::kSum, ReduceFn::kMax, ReduceFn::kMin}) {
+          hirgen::launch_reduce(fn, static_cast<int>(axis), out.get(), type, row_major(out_shape),
+                                in.get(), type, row_major(shape), stream(), "test");
+          expect_equal(out.read(), rounded(type, reduced(fn, values, shape, axis)),
+                       "reduce along axis " + std::to_string(axis));
+        }
+      }
+    }
+  }
+}
+
 /// Slices that a vectorised read would have to start off a 16-byte boundary.
 void test_reductions_of_unaligned_slices() {
   const std::vector<float> values = integers(4 * 12, 5);
@@ -340,6 +377,6 @@ int main() {
       "math_kernels",
       {test_unary_functions, test_nan_passes_through_relu_and_max, test_casts_round_to_nearest_even,
        test_copies_of_strided_views, test_binary_functions_broadcast, test_reductions,
-       test_reductions_of_unaligned_slices, test_sums_are_fp32_and_rounded_once,
-       test_misfits_are_errors, test_constants_of_all_sizes});
+       test_reductions_into_few_results, test_reductions_of_unaligned_slices,
+       test_sums_are_fp32_and_rounded_once, test_misfits_are_errors, test_constants_of_all_sizes});
 }

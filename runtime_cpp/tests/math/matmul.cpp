@@ -1,6 +1,8 @@
 // GEMMs by plan against loops on the host, exactly: the operands are small integers.
 #include "hirgen/matmul.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 namespace {
 
 using namespace math_test;
+using hirgen::Epilogue;
 using hirgen::MatmulPlan;
 using hirgen::MatmulShape;
 
@@ -55,6 +58,7 @@ std::vector<float> gemm(const MatmulShape& s, const std::vector<float>& a,
           const int64_t in_b = s.transpose_b ? j * s.k + k : k * s.n + j;
           sum += a[index(g * s.stride_a + in_a)] * b[index(g * s.stride_b + in_b)];
         }
+        if (s.epilogue == Epilogue::kRelu) sum = std::max(sum, 0.0F);
         c.push_back(sum);
       }
     }
@@ -81,7 +85,7 @@ void check(MatmulShape s) {
 /// All types, storages and epilogues; 48 x 80 x 112 is aligned and 5 x 7 x 11 is not.
 void test_every_form() {
   for (const DType type : kTypes) {
-    for (int form = 0; form < 64; ++form) {
+    for (int form = 0; form < 128; ++form) {
       MatmulShape shape;
       shape.dtype = type;
       shape.transpose_a = (form & 1) != 0;
@@ -90,6 +94,7 @@ void test_every_form() {
       shape.batch = (form & 8) != 0 ? 3 : 1;
       shape.addend = (form & 16) != 0;
       shape.fp32_result = (form & 32) != 0;
+      shape.epilogue = (form & 64) != 0 ? Epilogue::kRelu : Epilogue::kNone;
       if (shape.fp32_result && type == DType::kFp32) continue;
       for (const bool aligned : {true, false}) {
         shape.m = aligned ? 48 : 5;
@@ -97,6 +102,32 @@ void test_every_form() {
         shape.k = aligned ? 112 : 11;
         shape.stride_b = shape.k * shape.n;
         check(shape);
+      }
+    }
+  }
+}
+
+/// gelu_tanh of exact sums, with and without a bias: cuBLASLt may take a faster tanh.
+void test_gelu() {
+  for (const DType type : kTypes) {
+    for (const bool bias : {false, true}) {
+      const MatmulShape shape{
+          .m = 48, .n = 80, .k = 8, .bias = bias, .epilogue = Epilogue::kGeluTanh, .dtype = type};
+      std::vector<float> a(48 * 8), b = integers(8 * 80, 2), row = integers(80, 3);
+      for (size_t i = 0; i < a.size(); ++i) a[i] = 0.125F * static_cast<float>(i % 7) - 0.375F;
+      const Elements left(type, a), right(type, b), added(type, row), out(type, 48 * 80);
+      MatmulPlan plan(cublas(), shape, kWhere);
+      if (bias) plan.set_bias(added.get(), kWhere);
+      multiply(plan, left.get(), right.get(), out.get());
+      std::vector<float> want = gemm(shape, a, b, row);
+      for (float& x : want) {
+        x *= 0.5F * (1 + std::tanh(0.7978845608F * (x + 0.044715F * x * x * x)));
+      }
+      const std::vector<float> got = out.read();
+      for (size_t i = 0; i < got.size(); ++i) {
+        const double size = std::max(1.0F, std::abs(want[i]));
+        expect(std::abs(got[i] - want[i]) <= (type == DType::kFp32 ? 1e-3 : 1e-2) * size,
+               describe(shape) + " at " + std::to_string(i));
       }
     }
   }
@@ -185,6 +216,11 @@ void test_descriptions() {
   shape.stride_a = 64;
   shape.stride_c = 32;
   expect(describe(shape) == one + ", 2 times at strides 64, 0, 32", describe(shape));
+  shape.epilogue = Epilogue::kGeluTanh;
+  expect(
+      describe(shape).starts_with("C[4, 8] = A[4, 16] B[8, 16]^T + bias[8], then gelu_tanh, bf16"),
+      describe(shape));
+  shape.epilogue = Epilogue::kNone;
   shape.batch = 1;
   shape.row_b = 24;
   expect(describe(shape) == one + ", rows of B at stride 24", describe(shape));
@@ -205,7 +241,7 @@ void test_algorithms_are_checked() {
 
 int main() {
   return run("math_matmul",
-             {test_every_form, test_batches_may_share_an_operand, test_slices_at_odd_rows,
-              test_columns_of_b, test_plans_move, test_every_candidate_is_right, test_descriptions,
-              test_algorithms_are_checked});
+             {test_every_form, test_gelu, test_batches_may_share_an_operand,
+              test_slices_at_odd_rows, test_columns_of_b, test_plans_move,
+              test_every_candidate_is_right, test_descriptions, test_algorithms_are_checked});
 }

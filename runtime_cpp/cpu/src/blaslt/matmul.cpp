@@ -75,7 +75,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
                               cublasLtMatrixLayout_t Ddesc, const cublasLtMatmulAlgo_t* algo,
                               void* workspace, size_t workspaceSizeInBytes, cudaStream_t stream) {
   return blas_api("cublasLtMatmul", [&] {
-    require(lightHandle != nullptr && lightHandle->magic == kLiveHandle, "not a cuBLASLt handle");
+    if (lightHandle == nullptr || lightHandle->magic != kLiveHandle) {
+      throw Failure{cudaErrorInitializationError, "not a cuBLASLt handle"};
+    }
     require(alpha != nullptr && beta != nullptr, "null alpha or beta");
     const Layout &a = open(Adesc), &b = open(Bdesc), &c = open(Cdesc), &d = open(Ddesc);
     Gemm gemm = check_shapes(open(computeDesc), a, b, c, d);

@@ -21,9 +21,16 @@ cublasStatus_t blas_api(const char* name, Body body) {
   cudaError_t status = api(name, body);
   if (status == cudaSuccess) return CUBLAS_STATUS_SUCCESS;
   fprintf(stderr, "hirgen CPU device: %s\n", cudaGetErrorString(cudaGetLastError()));
-  return status == cudaErrorInvalidValue   ? CUBLAS_STATUS_INVALID_VALUE
-         : status == cudaErrorNotSupported ? CUBLAS_STATUS_NOT_SUPPORTED
-                                           : CUBLAS_STATUS_EXECUTION_FAILED;
+  switch (status) {
+    case cudaErrorInitializationError:
+      return CUBLAS_STATUS_NOT_INITIALIZED;
+    case cudaErrorInvalidValue:
+      return CUBLAS_STATUS_INVALID_VALUE;
+    case cudaErrorNotSupported:
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+    default:
+      return CUBLAS_STATUS_EXECUTION_FAILED;
+  }
 }
 
 }  // namespace hirgen_cpu

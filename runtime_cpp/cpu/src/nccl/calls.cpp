@@ -35,7 +35,7 @@ struct Buffers {
 /// Checks and issues one call. A count of 0 in Buffers: this rank does not use that buffer.
 ncclResult_t call(const char* name, OpPost post, ncclComm_t handle, cudaStream_t stream,
                   const std::function<Buffers(const Comm&)>& buffers_for) {
-  return nccl_api(name, [&] {
+  const ncclResult_t result = nccl_api(name, [&] {
     std::shared_ptr<Comm> comm = comm_of(handle);
     if (ncclResult_t status = comm->status(); status != ncclSuccess) {
       throw NcclFailure{
@@ -55,6 +55,8 @@ ncclResult_t call(const char* name, OpPost post, ncclComm_t handle, cudaStream_t
     issue(comm, {post, buffers.receive}, stream);
     return ncclSuccess;
   });
+  if (result != ncclSuccess) refuse_group(result);
+  return result;
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ void Comm::wait_for_peers(const std::function<bool()>& done) const {
   }
 }
 
-void Comm::join(std::shared_ptr<Block> area_block, int new_rank, int new_size) {
+void Comm::join(std::shared_ptr<Block> area_block, int new_rank, int new_size, const Comm* parent) {
   area_ = std::move(area_block);
   rank = new_rank;
   size = new_size;
@@ -83,6 +83,9 @@ void Comm::join(std::shared_ptr<Block> area_block, int new_rank, int new_size) {
   }
   area().ring();
   wait_for_peers([&] {
+    if (parent != nullptr && parent->aborted()) {
+      throw NcclFailure{ncclInternalError, "the communicator that is split was aborted"};
+    }
     for (int r = 0; r < size; ++r) {
       if (area().rank[r].process.load(std::memory_order_acquire) == 0) return false;
     }
@@ -106,11 +109,13 @@ ncclResult_t Comm::run(std::function<void()> work) {
     QuietLock lock(mutex_);
     status_ = ncclInProgress;
   }
+  const std::lock_guard lock(background_mutex_);
   background_ = std::thread(guarded);
   return ncclInProgress;
 }
 
 void Comm::settle() {
+  const std::lock_guard lock(background_mutex_);
   if (background_.joinable()) background_.join();
 }
 
@@ -147,10 +152,8 @@ void Comm::fail(ncclResult_t code, const std::string& text) {
   last_error_ = text;
 }
 
-void Comm::abort() {
-  aborted_.store(true, std::memory_order_relaxed);
-  if (area_) area().ring();
-}
+// Who waits looks again after a while: the area may not be there to ring in yet.
+void Comm::abort() { aborted_.store(true, std::memory_order_relaxed); }
 
 void Comm::fail_everywhere(const std::string& text) {
   uint32_t expected = 0;

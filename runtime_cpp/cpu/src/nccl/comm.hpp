@@ -35,7 +35,8 @@ class Comm {
   int rank = -1, size = 0;
 
   /// Joins the ranks of an area and waits until all are there. Throws NcclFailure.
-  void join(std::shared_ptr<Block> area, int rank, int size);
+  /// An abort of `parent`, which is split to make this one, ends the wait too.
+  void join(std::shared_ptr<Block> area, int rank, int size, const Comm* parent = nullptr);
   CommArea& area() const { return *static_cast<CommArea*>(area_->data()); }
   RankArea& mine() const { return area().rank[rank]; }
 
@@ -84,6 +85,7 @@ class Comm {
   mutable std::mutex mutex_;
   ncclResult_t status_ = ncclSuccess;
   std::string last_error_;
+  std::mutex background_mutex_;  ///< an abort and the call that it ends both wait for the thread
   std::thread background_;
   const std::thread::id maker_ = std::this_thread::get_id();
   std::shared_ptr<Stream> last_stream_;

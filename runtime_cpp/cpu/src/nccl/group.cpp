@@ -73,6 +73,7 @@ struct Issued {
 
 struct Group {
   int depth = 0;
+  ncclResult_t refused = ncclSuccess;  ///< what the last call in it that was refused returned
   std::vector<Issued> calls;
   std::vector<std::shared_ptr<Comm>> settling;
 };
@@ -129,6 +130,10 @@ void issue(const std::shared_ptr<Comm>& comm, const OpCall& call, cudaStream_t s
   group.calls.push_back({comm, call, stream});
 }
 
+void refuse_group(ncclResult_t result) {
+  if (group.depth > 0) group.refused = result;
+}
+
 bool defer_to_group(const std::shared_ptr<Comm>& comm) {
   if (group.depth > 0) group.settling.push_back(comm);
   return group.depth > 0;
@@ -148,12 +153,13 @@ ncclResult_t ncclGroupEnd() {
     if (group.depth == 0) throw NcclFailure{ncclInvalidUsage, "no group is open"};
     if (--group.depth > 0) return ncclSuccess;
     Group finished = std::exchange(group, Group{});
-    ncclResult_t result = ncclSuccess;
+    ncclResult_t result = finished.refused;
     for (const auto& comm : finished.settling) {
       if (comm->blocking) comm->settle();
       if (comm->status() != ncclSuccess) result = comm->status();
     }
-    launch_all(finished.calls);
+    // As in NCCL, where one call is refused none of the group runs.
+    if (finished.refused == ncclSuccess) launch_all(finished.calls);
     return result;
   });
 }

@@ -131,7 +131,10 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
   return ncclCommInitRankConfig(comm, nranks, commId, rank, nullptr);
 }
 
+// No communicator: NCCL takes it for one that has ended.
+
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  if (comm == nullptr) return ncclSuccess;
   return nccl_api("ncclCommFinalize", [&] {
     std::shared_ptr<Comm> state = comm_of(comm);
     Comm* raw = state.get();
@@ -140,6 +143,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (comm == nullptr) return ncclSuccess;
   return nccl_api("ncclCommDestroy", [&] {
     std::shared_ptr<Comm> state = comm_of(comm);
     state->settle();
@@ -150,6 +154,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (comm == nullptr) return ncclSuccess;
   return nccl_api("ncclCommAbort", [&] {
     std::shared_ptr<Comm> state = comm_of(comm);
     state->abort();

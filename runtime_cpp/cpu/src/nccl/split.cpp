@@ -50,7 +50,7 @@ void split(Comm& parent, uint64_t round, int color, int key, Comm* child) {
   if (child != nullptr) {
     auto index = std::find(members.begin(), members.end(), parent.rank) - members.begin();
     child->join(open_area(parent.area().rank[members[0]].split_area), static_cast<int>(index),
-                static_cast<int>(members.size()));
+                static_cast<int>(members.size()), &parent);
   }
   post_round(parent, round, &RankArea::split_done);  // the fields may be written again
   wait_for_round(parent, round, &RankArea::split_done);

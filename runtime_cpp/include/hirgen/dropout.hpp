@@ -1,0 +1,143 @@
+// Dropout by counter: whether an element is left out is a function of a seed, a salt and the index
+// of the element in the whole tensor. There is no state, and no mask in memory: every rank, slice
+// and pass that has the element decides alike.
+#pragma once
+
+#include <cstdint>
+
+#include "hirgen/kernels.hpp"
+#include "hirgen/lanes.hpp"
+
+namespace hirgen {
+
+/// Four random words.
+struct Words {
+  uint32_t value[4];
+};
+
+/// Philox4x32 with 10 rounds (Salmon, Moraes, Dror and Shaw: Parallel Random Numbers: As Easy as 1,
+/// 2, 3. SC 2011).
+HG_HOST_DEVICE inline Words philox(Words counter, uint32_t key0, uint32_t key1) {
+  auto& c = counter.value;
+#ifdef __CUDA_ARCH__
+#pragma unroll 2  // of several calls, the compiler would have all keys in registers
+#endif
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xD2511F53U} * c[0];
+    const uint64_t b = uint64_t{0xCD9E8D57U} * c[2];
+    c[0] = static_cast<uint32_t>(b >> 32) ^ c[1] ^ key0;
+    c[1] = static_cast<uint32_t>(b);
+    c[2] = static_cast<uint32_t>(a >> 32) ^ c[3] ^ key1;
+    c[3] = static_cast<uint32_t>(a);
+    key0 += 0x9E3779B9U;
+    key1 += 0xBB67AE85U;
+  }
+  return counter;
+}
+
+/// The random words of eight elements beside each other, 8 * block and those behind it: half a word
+/// for each.
+HG_HOST_DEVICE inline Words words_of(const Dropout& dropout, int64_t seed, uint64_t block) {
+  const auto salt = static_cast<uint64_t>(dropout.salt), key = static_cast<uint64_t>(seed);
+  return philox({{static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
+                  static_cast<uint32_t>(salt), static_cast<uint32_t>(salt >> 32)}},
+                static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
+}
+
+/// p as a multiple of 2^-16, which is what random numbers of 16 bits are compared with.
+HG_HOST_DEVICE inline uint32_t least_of(const Dropout& dropout) {
+  return (static_cast<uint32_t>(dropout.p * 0x1p17F) + 1) / 2;  // rounded
+}
+
+/// What elements that stay are multiplied by.
+HG_HOST_DEVICE inline float scale_of(const Dropout& dropout) {
+  return 1.0F / (1.0F - static_cast<float>(least_of(dropout)) * 0x1p-16F);
+}
+
+/// Whether an element stays, by half of a random word: the lower one where its index is even.
+HG_HOST_DEVICE inline bool stays(const Dropout& dropout, uint32_t word, bool upper) {
+  return (upper ? word : word << 16) >= least_of(dropout) << 16;
+}
+
+/// The index in the whole tensor of the element in a row and a column of it.
+HG_HOST_DEVICE inline uint64_t index_of(const Dropout& dropout, float row, float column) {
+  return static_cast<uint64_t>(row) * static_cast<uint64_t>(dropout.width) +
+         static_cast<uint64_t>(column);
+}
+
+/// Whether the element with an index stays.
+HG_HOST_DEVICE inline bool stays_at(const Dropout& dropout, int64_t seed, uint64_t index) {
+  const Words words = words_of(dropout, seed, index / 8);
+  const uint32_t low = (index & 2) == 0 ? words.value[0] : words.value[1];
+  const uint32_t high = (index & 2) == 0 ? words.value[2] : words.value[3];
+  return stays(dropout, (index & 4) == 0 ? low : high, index % 2 != 0);
+}
+
+/// x of one element, or 0.
+HG_HOST_DEVICE inline float dropped_at(const Dropout& dropout, float x, int64_t seed,
+                                       uint64_t index) {
+  return stays_at(dropout, seed, index) ? x * scale_of(dropout) : 0.0F;
+}
+
+/// The dropout of x, as an expression of a row.
+template <typename X, typename C, typename R>
+struct DropoutExpression {
+  using Expression = void;
+  Dropout dropout;
+  X x;
+  int64_t seed;
+  C column;
+  R row;
+
+  template <int W>
+  HG_HOST_DEVICE Lanes<W> at(Place place) const {
+    const uint32_t kept = mask<W>(place);  // before x takes registers
+    Lanes<W> result = columns_of<W>(x, place);
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) {
+      result.value[j] = (kept >> j & 1U) != 0 ? result.value[j] * scale_of(dropout) : 0.0F;
+    }
+    return result;
+  }
+
+ private:
+  /// A bit for each of W columns: whether it stays.
+  template <int W>
+  HG_HOST_DEVICE uint32_t mask(Place place) const {
+    const auto columns = columns_of<W>(column, place);
+    const auto rows = columns_of<W>(row, place);
+    const auto index = [&](int j) { return index_of(dropout, lane(rows, j), lane(columns, j)); };
+    const uint64_t first = index(0);
+    uint32_t kept = 0;
+    if ((W == 4 || W == 8) && first % W == 0 && index(W - 1) == first + (W - 1)) {
+      Words words = words_of(dropout, seed, first / 8);  // of all of them
+      if (W == 4 && (first & 4) != 0) words = {{words.value[2], words.value[3]}};
+      HG_UNROLL
+      for (int j = 0; j < W; ++j) {
+        kept |= uint32_t{stays(dropout, words.value[j / 2 % 4], j % 2 != 0)} << j;
+      }
+      return kept;
+    }
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) kept |= uint32_t{stays_at(dropout, seed, index(j))} << j;
+    return kept;
+  }
+};
+
+namespace fn {
+
+/// x, or 0 by chance, of the elements in a row and columns of the whole tensor.
+template <Vector X, Value C, Value R>
+HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, const R& row,
+                                   const Dropout& dropout) {
+  return DropoutExpression<X, C, R>{dropout, x, seed, column, row};
+}
+/// The same of a tensor that is one row.
+template <Vector X, Value C>
+HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column,
+                                   const Dropout& dropout) {
+  return DropoutExpression<X, C, float>{dropout, x, seed, column, 0.0F};
+}
+
+}  // namespace fn
+}  // namespace hirgen

@@ -1,0 +1,71 @@
+// Kernels that are placed on SMs while the kernel in front of them ends, and what GPU they are for.
+// Include this from .cu files only.
+#pragma once
+
+#ifdef __CUDACC__
+
+#include <cuda_runtime.h>
+
+#include <utility>
+
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+/// Whether this is compiled for GPUs from Hopper on alone: then blocks may form clusters, start
+/// while the kernel in front ends, and ask for memory ahead.
+constexpr bool kHopper = [] {
+  for (const int architecture : {__CUDA_ARCH_LIST__}) {
+    if (architecture < 900) return false;
+  }
+  return true;
+}();
+
+/// The SMs of the current device.
+inline int multiprocessors(const char* where) {
+  int device = 0, sms = 0;
+  HG_CHECK(cudaGetDevice(&device), where);
+  HG_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device), where);
+  return sms;
+}
+
+/// How a kernel begins that is launched early: nothing of memory may be read or written before.
+/// What ran before on the stream is done then, and the next kernel may be placed on SMs.
+__device__ inline void await_earlier_kernels() {
+  if constexpr (kHopper) {
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;");
+  }
+}
+
+/// Enqueues a kernel that begins with await_earlier_kernels(), in clusters of so many blocks (1:
+/// none). That saves about a microsecond between kernels.
+template <typename... Parameters, typename... Arguments>
+void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int cluster,
+                  cudaStream_t stream, const char* where, Arguments&&... arguments) {
+  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.stream = stream;
+  config.attrs = attributes;
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  HG_CHECK(cudaStreamIsCapturing(stream, &capture), where);
+  // In a graph it would be an edge of another kind, which joins of streams may not have.
+  if (kHopper && capture == cudaStreamCaptureStatusNone) {
+    cudaLaunchAttribute& early = attributes[config.numAttrs++];
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (cluster > 1) {
+    cudaLaunchAttribute& together = attributes[config.numAttrs++];
+    together.id = cudaLaunchAttributeClusterDimension;
+    together.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+  }
+  const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
+  HG_CHECK(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), where);
+}
+
+}  // namespace hirgen
+
+#endif

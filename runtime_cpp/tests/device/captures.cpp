@@ -1,0 +1,191 @@
+// Stream capture: what belongs to it, what it refuses, and how it ends.
+#include <cuda_runtime.h>
+
+#include <thread>
+
+#include "test.hpp"
+
+using namespace device_test;
+
+namespace {
+
+void unjoined_work_is_an_error() {
+  cudaStream_t main = make_stream(), side = make_stream();
+  cudaEvent_t fork = make_event();
+  int* a = upload(std::vector<int>{0});
+  OK(cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal));
+  OK(cudaMemsetAsync(a, 1, sizeof(int), main));
+  OK(cudaEventRecord(fork, main));
+  OK(cudaStreamWaitEvent(side, fork, 0));
+  OK(cudaMemsetAsync(a, 2, sizeof(int), side));
+  cudaGraph_t graph = nullptr;
+  EXPECT_STATUS(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(main, &graph));
+  EXPECT(graph == nullptr);
+  static_cast<void>(cudaGetLastError());
+}
+
+void synchronising_breaks_a_capture() {
+  cudaStream_t stream = make_stream();
+  int* a = upload(std::vector<int>{0});
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  OK(cudaMemsetAsync(a, 1, sizeof(int), stream));
+  EXPECT_STATUS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(stream));
+  cudaGraph_t graph = nullptr;
+  EXPECT_STATUS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+  static_cast<void>(cudaGetLastError());
+  OK(cudaMemsetAsync(a, 1, sizeof(int), stream));
+  OK(cudaStreamSynchronize(stream));
+}
+
+void events_from_outside_are_refused() {
+  cudaStream_t stream = make_stream(), other = make_stream();
+  cudaEvent_t event = make_event();
+  OK(cudaEventRecord(event, other));
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  EXPECT_STATUS(cudaErrorStreamCaptureIsolation, cudaStreamWaitEvent(stream, event, 0));
+  cudaGraph_t graph = nullptr;
+  EXPECT_STATUS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+  static_cast<void>(cudaGetLastError());
+}
+
+/// The legacy default stream would wait for a blocking stream; a question about it breaks nothing.
+void default_stream_beside_a_capture() {
+  cudaStreamCaptureStatus status{};
+  for (const bool blocking : {true, false}) {
+    cudaStream_t stream = nullptr;
+    OK(cudaStreamCreateWithFlags(&stream, blocking ? cudaStreamDefault : cudaStreamNonBlocking));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_STATUS(blocking ? cudaErrorStreamCaptureImplicit : cudaSuccess,
+                  cudaStreamIsCapturing(nullptr, &status));
+    cudaGraph_t graph = nullptr;
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+  }
+  OK(cudaStreamIsCapturing(nullptr, &status));
+  EXPECT(status == cudaStreamCaptureStatusNone);
+}
+
+void captured_event_cannot_be_queried() {
+  cudaStream_t stream = make_stream();
+  cudaEvent_t event = make_event();
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  OK(cudaEventRecord(event, stream));
+  EXPECT_STATUS(cudaErrorCapturedEvent, cudaEventQuery(event));
+  cudaGraph_t graph = nullptr;
+  static_cast<void>(cudaStreamEndCapture(stream, &graph));
+  EXPECT_STATUS(cudaErrorInvalidValue, cudaEventQuery(event));
+  EXPECT_STATUS(cudaErrorInvalidValue, cudaEventSynchronize(event));
+  static_cast<void>(cudaGetLastError());
+  OK(cudaEventRecord(event, stream));
+  OK(cudaEventSynchronize(event));
+}
+
+/// Allocating is refused while the thread captures, except in relaxed mode.
+void unsafe_calls() {
+  cudaStream_t stream = make_stream();
+  void* data = nullptr;
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  OK(cudaMalloc(&data, 16));
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamEndCapture(stream, &graph));
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  EXPECT_STATUS(cudaErrorStreamCaptureUnsupported, cudaMalloc(&data, 16));
+  EXPECT_STATUS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+  static_cast<void>(cudaGetLastError());
+}
+
+/// A thread that says so is not bound by the captures of other threads.
+void unsafe_calls_of_a_relaxed_thread() {
+  cudaStream_t stream = make_stream();
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  std::thread([] {
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    EXPECT(mode == cudaStreamCaptureModeGlobal);
+    void* data = nullptr;
+    OK(cudaMalloc(&data, 16));
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    EXPECT(mode == cudaStreamCaptureModeRelaxed);
+  }).join();
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamEndCapture(stream, &graph));
+}
+
+/// Only the stream that a capture began on ends it, and only a capture can be ended.
+void who_may_begin_and_end() {
+  cudaStream_t main = make_stream(), side = make_stream();
+  cudaEvent_t fork = make_event();
+  cudaGraph_t graph = nullptr;
+  EXPECT_STATUS(cudaErrorIllegalState, cudaStreamEndCapture(main, &graph));
+  EXPECT_STATUS(cudaErrorStreamCaptureUnsupported,
+                cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeThreadLocal));
+  OK(cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal));
+  EXPECT_STATUS(cudaErrorIllegalState,
+                cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal));
+  OK(cudaEventRecord(fork, main));
+  OK(cudaStreamWaitEvent(side, fork, 0));
+  EXPECT_STATUS(cudaErrorStreamCaptureUnmatched, cudaStreamEndCapture(side, &graph));
+  static_cast<void>(cudaStreamEndCapture(main, &graph));
+  static_cast<void>(cudaGetLastError());
+}
+
+/// A stream that no event has led into the capture is not part of it: its work runs at once.
+void other_streams_go_on() {
+  cudaStream_t main = make_stream(), other = make_stream();
+  int *a = upload(std::vector<int>{0}), *b = upload(std::vector<int>{0});
+  int* pinned = nullptr;
+  OK(cudaMallocHost(&pinned, sizeof(int)));
+  OK(cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal));
+  OK(cudaMemsetAsync(a, 1, sizeof(int), main));
+  OK(cudaMemsetAsync(b, 2, sizeof(int), other));
+  OK(cudaMemcpyAsync(pinned, b, sizeof(int), cudaMemcpyDeviceToHost, other));
+  OK(cudaStreamSynchronize(other));
+  EXPECT(*pinned == 0x02020202);
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamEndCapture(main, &graph));
+  cudaGraphExec_t exec = nullptr;
+  OK(cudaGraphInstantiate(&exec, graph, 0));
+  OK(cudaGraphDestroy(graph));
+  OK(cudaMemsetAsync(b, 3, sizeof(int), main));
+  OK(cudaGraphLaunch(exec, main));
+  EXPECT(download(a, 1)[0] == 0x01010101);
+  EXPECT(download(b, 1)[0] == 0x03030303);
+  OK(cudaGraphExecDestroy(exec));
+}
+
+/// A capture that a call broke says so, and ends with an error and no graph.
+void a_broken_capture_says_so() {
+  cudaStream_t stream = make_stream();
+  int* a = upload(std::vector<int>{0});
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  EXPECT_STATUS(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(stream));
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  OK(cudaStreamIsCapturing(stream, &status));
+  EXPECT(status == cudaStreamCaptureStatusInvalidated);
+  EXPECT_STATUS(cudaErrorStreamCaptureInvalidated, cudaMemsetAsync(a, 1, sizeof(int), stream));
+  cudaGraph_t graph = nullptr;
+  EXPECT_STATUS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+  EXPECT(graph == nullptr);
+  static_cast<void>(cudaGetLastError());
+  OK(cudaStreamIsCapturing(stream, &status));
+  EXPECT(status == cudaStreamCaptureStatusNone);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_cases(argc, argv,
+                   {
+                       {"unjoined_work_is_an_error", unjoined_work_is_an_error},
+                       {"synchronising_breaks_a_capture", synchronising_breaks_a_capture},
+                       {"events_from_outside_are_refused", events_from_outside_are_refused},
+                       {"default_stream_beside_a_capture", default_stream_beside_a_capture},
+                       {"captured_event_cannot_be_queried", captured_event_cannot_be_queried},
+                       {"unsafe_calls", unsafe_calls},
+                       {"unsafe_calls_of_a_relaxed_thread", unsafe_calls_of_a_relaxed_thread},
+                       {"who_may_begin_and_end", who_may_begin_and_end},
+                       {"other_streams_go_on", other_streams_go_on},
+                       {"a_broken_capture_says_so", a_broken_capture_says_so},
+                   });
+}
