@@ -25,6 +25,7 @@ type assembler struct {
 	claimed   map[string]bool      // names of all results, in lower case
 	used      map[string]bool      // tensors that an operation reads
 	dtype     domain.DType
+	dropouts  int // seen so far
 	// misnamed is set when a tensor is asked for that does not exist.
 	misnamed bool
 }
@@ -32,14 +33,17 @@ type assembler struct {
 // assemble builds the pipeline. It is to be used only when list is empty after it.
 func assemble(src *source, overrides map[string]int64, list *diag.List) *Pipeline {
 	a := &assembler{
-		src: src, list: list, overrides: overrides, p: &Pipeline{File: src.file, Doc: src.doc}, scope: newScope(),
+		src: src, list: list, overrides: overrides, p: &Pipeline{File: src.file, Doc: src.doc, src: *src}, scope: newScope(),
 		params: map[string]int64{}, broken: map[string]bool{}, tensors: map[string]*Tensor{},
 		defined: map[string]*sourceOp{}, later: map[string]*sourceOp{}, claimed: map[string]bool{}, used: map[string]bool{},
 	}
 	a.name()
 	a.parameters()
 	a.meshes()
-	a.dtype = a.elementType(src.dtype, defaultDType)
+	if a.dtype = a.elementType(src.dtype, defaultDType); a.dtype.IsInteger() {
+		a.list.Add(src.dtype.pos, diag.UnknownDType, "%s is for single inputs: nothing is computed in it", a.dtype).
+			WithHint("declare the input S: {axes: [1], dtype: %s}", a.dtype)
+	}
 	a.declareTensors()
 	a.operations()
 	a.inputsAndOutputs()
@@ -63,8 +67,8 @@ func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
 	if !t.given() {
 		return otherwise
 	}
-	names := make([]string, len(domain.DTypes))
-	for i, dtype := range domain.DTypes {
+	names := make([]string, len(domain.AllDTypes))
+	for i, dtype := range domain.AllDTypes {
 		if names[i] = string(dtype); names[i] == t.value {
 			return dtype
 		}
@@ -83,6 +87,8 @@ var spelledOut = map[string]domain.DType{
 	"float32": domain.FP32, "float": domain.FP32, "f32": domain.FP32,
 	"float16": domain.FP16, "half": domain.FP16, "f16": domain.FP16,
 	"bfloat16": domain.BF16,
+	"int":      domain.Int32, "i32": domain.Int32,
+	"long": domain.Int64, "i64": domain.Int64,
 }
 
 // maxCandidates bounds the names that are compared with a misspelt one, so that many

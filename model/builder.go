@@ -95,6 +95,12 @@ func (b *Builder) Param(name string, value int64) *Builder {
 	return b
 }
 
+// Derived adds a parameter that follows from those before it, by an expression: "M/2".
+func (b *Builder) Derived(name, expression string) *Builder {
+	b.src.params = append(b.src.params, sourceParam{b.text(name), b.text(expression)})
+	return b
+}
+
 // DType sets the element type of tensors that do not say theirs; it is bf16 otherwise.
 func (b *Builder) DType(dtype domain.DType) *Builder {
 	b.src.dtype = b.text(string(dtype))
@@ -175,9 +181,12 @@ func (b *Builder) Schedule(path, value string) *Builder {
 
 // Build checks everything and makes the pipeline. An error is a *diag.Errors with
 // every mistake. The builder may be added to and built again.
-func (b *Builder) Build() (*Pipeline, error) {
+func (b *Builder) Build() (*Pipeline, error) { return b.BuildWith(nil) }
+
+// BuildWith is Build with other values of some parameters, as Load has them.
+func (b *Builder) BuildWith(params map[string]int64) (*Pipeline, error) {
 	var list diag.List
-	p := assemble(&b.src, nil, &list)
+	p := assemble(&b.src, params, &list)
 	list.Append(b.list.Items()...)
 	if err := list.Err(); err != nil {
 		return nil, err

@@ -66,6 +66,13 @@ func (b *Builder) Positions(out, in string, axis int) *Builder {
 	return b.op(out, "positions", in).attr("axis", false, strconv.Itoa(axis))
 }
 
+// DropoutAt leaves out a share p of the elements of x by chance: by a seed, a salt and the element's index in the whole
+// tensor, row * width + column. The operands are x, the seed, columns and, where there are several, rows.
+func (b *Builder) DropoutAt(out string, p float64, salt, width int, in ...string) *Builder {
+	b.op(out, "dropout_at", in...).attr("p", false, strconv.FormatFloat(p, 'g', -1, 32))
+	return b.attr("salt", false, strconv.Itoa(salt)).attr("width", false, strconv.Itoa(width))
+}
+
 // Cast converts to an element type.
 func (b *Builder) Cast(out, in string, dtype domain.DType) *Builder {
 	return b.op(out, "cast", in).attr("dtype", false, string(dtype))

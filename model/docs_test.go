@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
@@ -37,5 +38,37 @@ func TestSpecPageIsComplete(t *testing.T) {
 	}
 	if loaded == 0 {
 		t.Error("the page has no spec")
+	}
+}
+
+// The published schema has the fields of a spec that the loader reads, and kinds of axis.
+func TestSchemaHasTheFieldsOfTheLoader(t *testing.T) {
+	data, err := os.ReadFile("../docs/hirgen.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var published struct {
+		Properties map[string]any
+		Defs       struct {
+			Axis struct{ AnyOf []struct{ Pattern string } }
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(data, &published); err != nil {
+		t.Fatal(err)
+	}
+	fields := (&yamlReader{out: &source{}}).sections(nil)
+	for _, f := range fields {
+		if published.Properties[f.name] == nil {
+			t.Errorf("the schema has no field %q", f.name)
+		}
+	}
+	if len(published.Properties) != len(fields) {
+		t.Errorf("the schema has %d fields, and the loader reads %d", len(published.Properties), len(fields))
+	}
+	axis := regexp.MustCompile(published.Defs.Axis.AnyOf[1].Pattern)
+	for _, kind := range kindNames {
+		if !axis.MatchString(kind + "(4)") {
+			t.Errorf("the schema has no axis %s", kind)
+		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // round once, to the element type of their first operand, but for where and split, which only choose.
 var Composites = []string{
 	"softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
-	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split",
+	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout",
 }
 
 // composite says how one of them is taken apart.
@@ -45,6 +45,8 @@ func composite(name string) (rule operation, ok bool) {
 		return operation{least: 1, most: 3, attrs: []string{"axis", "base"}, expand: rope}, true
 	case "split":
 		return operation{least: 1, most: 1, results: math.MaxInt, attrs: []string{"axis", "sizes"}, expand: split}, true
+	case "dropout":
+		return operation{least: 2, most: 2, attrs: []string{"p", "salt"}, expand: dropout}, true
 	case "where":
 		return operation{least: 3, most: 3, expand: where}, true
 	}

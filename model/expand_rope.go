@@ -10,7 +10,8 @@ import (
 
 // rope(X, cos, sin) rotates pairs of elements of the last axis, one of each half, by angles of which
 // there are cosine and sine: [X1 cos - X2 sin, X2 cos + X1 sin]. rope(X) takes position times
-// base^(-2 i / C) as the angle of pair i of C/2, with positions along an axis, by default the last but one.
+// base^(-2 i / C) as the angle of pair i of C/2, with positions along an axis, by default the last but one; rope(X, at)
+// has these given.
 // rope_grad rotates by the same angles the other way, which is its gradient.
 func rope(e *expansion) {
 	axes := e.axesOf(0)
@@ -56,16 +57,13 @@ func rope(e *expansion) {
 func (e *expansion) halves(axes int, last int64) bool {
 	attr := e.src.attr("axis")
 	switch base := e.src.attr("base"); {
-	case len(e.op.In) == 2:
-		e.fail(diag.BadOperands, "rope takes 1 or 3 operands, not 2").WithHint("write rope(%s), or rope(%s, cos, sin)", e.op.In[0].Name, e.op.In[0].Name)
-		return false
 	case len(e.op.In) == 3 && (attr != nil || base != nil):
 		e.fail(diag.BadAttribute, "rope of tables has no axis and no base: the tables have the angles")
 		return false
 	case last%2 != 0:
 		e.fail(diag.ShapeMismatch, "rope rotates pairs of elements of the last axis of %s, which has %d", e.op.In[0].Name, last)
 		return false
-	case len(e.op.In) == 1 && axes < 2:
+	case len(e.op.In) < 3 && axes < 2:
 		e.fail(diag.BadAxisCount, "rope takes positions along an axis before the last one, and %s has one axis", e.op.In[0].Name)
 		return false
 	case attr == nil:
@@ -85,7 +83,21 @@ func (e *expansion) halves(axes int, last int64) bool {
 		e.fail(diag.BadAttribute, "the base of a rope is greater than 1")
 		return false
 	}
-	return true
+	return len(e.op.In) != 2 || e.given(domain.Shape(e.axesOf(0))[:e.axis+1])
+}
+
+// given checks positions that are an operand: they run along the axes of the other one up to that of the positions.
+func (e *expansion) given(along []int64) bool {
+	have := domain.Shape(e.axesOf(1))
+	fits := len(have) <= len(along)
+	for i, extent := range have {
+		fits = fits && (extent == along[len(along)-len(have)+i] || extent == 1)
+	}
+	if !fits {
+		e.fail(diag.ShapeMismatch, "the positions %s have the shape %s, and %s has %s up to the axis that they run along",
+			e.op.In[1].Name, domain.FormatShape(have), e.op.In[0].Name, domain.FormatShape(along))
+	}
+	return fits
 }
 
 // angles are positions along the axis times a frequency for each pair; half is one half of the operand.
@@ -94,9 +106,15 @@ func (e *expansion) angles(half string) string {
 	pairs := e.step("pairs", "positions", []string{half}, "axis", "-1")
 	by := formatFloat(-2 * math.Log(e.base) / float64(axes[len(axes)-1].Extent.Size))
 	frequencies := e.step("frequencies", "exp", []string{e.step("exponents", "scale", []string{pairs}, "by", by)})
-	at := e.step("at", "positions", []string{half}, "axis", strconv.Itoa(e.axis))
+	var at string
+	own := 1 // axes of the positions
+	if len(e.op.In) == 2 {
+		at, own = e.arg(1), len(e.axesOf(1))
+	} else {
+		at = e.step("at", "positions", []string{half}, "axis", strconv.Itoa(e.axis))
+	}
 	for i := range len(axes) - 1 - e.axis {
-		at = e.step("at_b", "broadcast", []string{at}, "axis", strconv.Itoa(i+1))
+		at = e.step("at_b", "broadcast", []string{at}, "axis", strconv.Itoa(own+i))
 	}
 	return e.step("angles", "mul", []string{at, frequencies})
 }

@@ -33,7 +33,7 @@ func TestMistakesInComposites(t *testing.T) {
 		"softmax(X, axis=0, causal=true)":  "a causal softmax runs along the last axis of [..., queries, keys]",
 		"rope(X)":                          "rope rotates pairs of elements of the last axis of X, which has 3",
 		"rope(G)":                          "rope takes positions along an axis before the last one, and G has one axis",
-		"rope(X, G)":                       "rope takes 1 or 3 operands, not 2",
+		"rope(X, G)":                       "rope rotates pairs of elements of the last axis of X, which has 3",
 		"rope(X, G, G, base=10)":           "rope of tables has no axis and no base",
 		"rope(G, base=0.5)":                "rope takes positions along an axis before the last one",
 		"positions(X, axis=2)":             "axis 2 is not between 0 and 1",

@@ -69,7 +69,24 @@ func inferCast(in *inference) bool {
 		in.fail(diag.BadAttribute, "cast needs an element type").WithHint("write cast(%s, dtype=fp32)", in.op.In[0].Name)
 	}
 	in.axes = in.axesOf(0)
+	if in.dtype.IsInteger() {
+		in.fail(diag.BadAttribute, "cast does not give %s: integers are inputs alone", in.dtype)
+		return false
+	}
 	return in.dtype != ""
+}
+
+// computesInFloats refuses integers where an operation does more than move its operands, or cast them.
+func (in *inference) computesInFloats() bool {
+	for i, t := range in.op.In {
+		if !t.DType.IsInteger() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 || in.rule.kind.Moves() {
+			continue
+		}
+		in.a.list.Add(in.src.args[i].pos, diag.DTypeMismatch, "%s computes in no integers, and %s is %s", in.src.fn.value, t.Name, t.DType).
+			WithHint("convert it with cast(%s, dtype=fp32)", t.Name)
+		return false
+	}
+	return true
 }
 
 func inferBinary(in *inference) bool {

@@ -31,6 +31,7 @@ var operations = map[string]operation{
 	"cast":           {kind: OpCast, least: 1, most: 1, attrs: []string{"dtype"}, infer: inferCast},
 	"slice":          {kind: OpSlice, least: 1, most: 1, attrs: []string{"axis", "start", "stop", "size"}, infer: inferSlice},
 	"positions":      {kind: OpPositions, least: 1, most: 1, attrs: []string{"axis"}, infer: inferPositions},
+	"dropout_at":     {kind: OpDropout, least: 3, most: 4, attrs: []string{"p", "salt", "width"}, infer: inferDropout},
 	"concat":         {kind: OpConcat, least: 2, most: maxConcat, attrs: []string{"axis"}, infer: inferConcat},
 	"attention":      {kind: OpAttention, least: 3, most: 3, results: 2, attrs: attentionAttrs, infer: inferAttention},
 	"attention_grad": {kind: OpAttentionGrad, least: 6, most: 6, results: 3, attrs: attentionAttrs, infer: inferAttentionGrad},
@@ -42,7 +43,8 @@ var attentionAttrs = []string{"causal", "scale", "window"}
 // documentation lists them.
 var (
 	UnaryFns = []string{
-		"neg", "relu", "gelu", "silu", "exp", "log", "sin", "cos", "sqrt", "rsqrt", "tanh", "reciprocal", "relu_grad", "gelu_grad", "silu_grad",
+		"neg", "relu", "gelu", "silu", "exp", "log", "sin", "cos", "sqrt", "rsqrt", "tanh", "reciprocal", "gelu_tanh",
+		"relu_grad", "gelu_grad", "silu_grad", "gelu_tanh_grad",
 	}
 	ConstantFns = []string{"scale", "shift"} // of one operand and a constant, the attribute by
 	BinaryFns   = []string{"add", "sub", "mul", "div", "max", "min", "ge", "gt", "eq", "keep", "drop", "masked"}
@@ -162,7 +164,7 @@ func (a *assembler) operation(so *sourceOp) {
 		return
 	}
 	in := &inference{a: a, src: so, rule: rule, op: op, out: out}
-	if !found || !in.checkCounts() || !known || !rule.infer(in) {
+	if !found || !in.checkCounts() || !known || !in.computesInFloats() || !rule.infer(in) {
 		a.failed(so, out)
 		return
 	}

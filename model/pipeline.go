@@ -22,6 +22,15 @@ type Pipeline struct {
 	Inputs   []*Tensor
 	Outputs  []*Tensor
 	Schedule schedule.Schedule
+	src      source // what it was made of
+}
+
+// With is the same pipeline with other values of some parameters; those that are computed from them follow.
+func (p *Pipeline) With(params map[string]int64) (*Pipeline, error) {
+	var list diag.List
+	src := p.src
+	other := assemble(&src, params, &list)
+	return other, list.Err()
 }
 
 // Param is a named integer of the spec, after overrides.
@@ -65,13 +74,25 @@ const (
 	OpAttention OpKind = "attention"
 	// The gradients of Q, K and V from dO, Q, K, V, O and the logarithms.
 	OpAttentionGrad OpKind = "attention_grad"
+	// X where a random number is large enough, of the index that a column and a row say; Fn is domain.Dropout's.
+	OpDropout OpKind = "dropout"
 )
+
+// Moves tells the operations whose results have elements of their operands, as they are.
+func (k OpKind) Moves() bool {
+	switch k {
+	case OpSet, OpBroadcast, OpPermute, OpReshape, OpSlice, OpConcat:
+		return true
+	default:
+		return false
+	}
+}
 
 // Op is one operation: Out, More... = Kind(In...). Axis and Perm count the axes that operations
 // see, domain.WithoutReductions.
 type Op struct {
 	Kind  OpKind
-	Fn    string // the function of a unary, binary or reduce operation, or an attention; domain.UnaryFn has the spelling
+	Fn    string // the function of a unary, binary or reduce operation, an attention or a dropout; domain.UnaryFn has the spelling
 	In    []*Tensor
 	Out   *Tensor
 	More  []*Tensor     // further results

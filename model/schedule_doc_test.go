@@ -5,27 +5,40 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The tables of the schedule in docs/spec.md are written from the table in the code.
-func TestSpecPageHasTheScheduleTable(t *testing.T) {
-	const page, begin, end = "../docs/spec.md", "<!-- from model/schedule -->\n\n", "\n<!-- up to here -->"
+// The tables of operations and of the schedule in docs/spec.md are written from those in the code.
+func TestSpecPageHasTheTables(t *testing.T) {
+	const page = "../docs/spec.md"
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, _ := strings.Cut(string(data), begin)
-	tables, after, found := strings.Cut(rest, end)
+	want := current(t, string(data), "model/schedule", schedule.Markdown())
+	for name, table := range model.OpTables() {
+		want = current(t, want, "model, "+name, table)
+	}
 	switch {
-	case !found:
-		t.Fatal("docs/spec.md has no place for the tables of the schedule")
-	case tables == schedule.Markdown():
+	case string(data) == want:
 	case *update:
-		if err := os.WriteFile(page, []byte(before+begin+schedule.Markdown()+end+after), 0o600); err != nil {
+		if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Error("the tables of the schedule in docs/spec.md are not current: run go test ./model -run ScheduleTable -update")
+		t.Error("the tables in docs/spec.md are not current: run go test ./model -run SpecPageHasTheTables -update")
 	}
+}
+
+// current is a page with a text between the marks of where it comes from.
+func current(t *testing.T, page, origin, text string) string {
+	t.Helper()
+	begin, end := "<!-- from "+origin+" -->\n\n", "\n<!-- up to here -->"
+	before, rest, _ := strings.Cut(page, begin)
+	_, after, found := strings.Cut(rest, end)
+	if !found {
+		t.Fatalf("docs/spec.md has no place for the tables from %s", origin)
+	}
+	return before + begin + text + end + after
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// formatVersion is the version of the spec format that is read.
-const formatVersion = "1"
+// FormatVersion is the version of the spec format that is read: what "hirgen:" of a spec has to say.
+const FormatVersion = "1"
 
 // document reads a whole spec.
 func (r *yamlReader) document(n *yaml.Node) *source {
@@ -41,10 +41,10 @@ func (r *yamlReader) checkVersion(n *yaml.Node, version text) {
 	case n.Kind != yaml.MappingNode:
 	case !version.given() && !r.out.incomplete:
 		r.list.Add(r.out.pos, diag.MissingField, "the spec does not say which version of the format it has").
-			WithHint("begin it with \"hirgen: %s\"", formatVersion)
-	case version.given() && version.value != formatVersion:
+			WithHint("begin it with \"hirgen: %s\"", FormatVersion)
+	case version.given() && version.value != FormatVersion:
 		r.list.Add(version.pos, diag.WrongVersion, "version %q of the format is unknown", version.value).
-			WithHint("this hirgen reads version %s", formatVersion)
+			WithHint("this hirgen reads version %s", FormatVersion)
 	}
 }
 

@@ -46,9 +46,13 @@ func (s Step) Known() bool {
 	case 2:
 		return BinaryFns[s.Fn] != nil || s.Concats()
 	default:
-		return s.Concats()
+		_, drops := DropoutOf(s.Fn)
+		return s.Concats() || drops && len(s.Args) <= mostOfDropout
 	}
 }
+
+// mostOfDropout is how many operands a dropout has at most: an element, the seed, its column and its row.
+const mostOfDropout = 4
 
 // A Body is what a kernel computes of each row of its operands: the value of its last step. All values
 // are fp32, whatever the types of the operands and the result.
@@ -81,6 +85,11 @@ func (b Body) Results() []int {
 // Row computes one row of so many columns: the values of the operands, and then of each step. An
 // operand of one element stands for all columns; at says which row it is, as positions count.
 func (b Body) Row(operands [][]float64, columns int64, at func(back int) int64) [][]float64 {
+	return b.RowIn(Singles, operands, columns, at)
+}
+
+// RowIn is Row in another arithmetic.
+func (b Body) RowIn(n Arithmetic, operands [][]float64, columns int64, at func(back int) int64) [][]float64 {
 	values := slices.Clone(operands)
 	for _, s := range b {
 		back, positions := s.Positions()
@@ -94,13 +103,13 @@ func (b Body) Row(operands [][]float64, columns int64, at func(back int) int64) 
 		case positions:
 			values = append(values, []float64{float64(at(back))})
 		default:
-			values = append(values, s.of(values, columns))
+			values = append(values, s.of(n, values, columns))
 		}
 	}
 	return values
 }
 
-func (s Step) of(values [][]float64, columns int64) []float64 {
+func (s Step) of(n Arithmetic, values [][]float64, columns int64) []float64 {
 	if s.Concats() {
 		var all []float64
 		for _, arg := range s.Args {
@@ -110,28 +119,43 @@ func (s Step) of(values [][]float64, columns int64) []float64 {
 		}
 		return all
 	}
+	if d, drops := DropoutOf(s.Fn); drops {
+		return s.elementwise(values, n.Dropout(d))
+	}
 	a := values[s.Args[0]]
 	if s.Fn == Copy {
 		return a
 	}
 	if s.Folds() {
-		fn, folded := BinaryFns[s.Fn], a[0]
+		fn, folded := n.Binary(s.Fn), a[0]
 		for _, v := range a[1:] {
-			folded = FP32.Round(fn(folded, v))
+			folded = fn(folded, v)
 		}
 		return []float64{folded}
 	}
 	if len(s.Args) == 1 {
-		out, fn := make([]float64, len(a)), UnaryFn(s.Fn)
+		out, fn := make([]float64, len(a)), n.Unary(s.Fn)
 		for i, v := range a {
-			out[i] = FP32.Round(fn(v))
+			out[i] = fn(v)
 		}
 		return out
 	}
-	other, fn := values[s.Args[1]], BinaryFns[s.Fn]
-	out := make([]float64, max(len(a), len(other)))
-	for i := range out {
-		out[i] = FP32.Round(fn(a[min(i, len(a)-1)], other[min(i, len(other)-1)]))
+	fn := n.Binary(s.Fn)
+	return s.elementwise(values, func(operands []float64) float64 { return fn(operands[0], operands[1]) })
+}
+
+// elementwise applies a function to the elements of the operands for each column.
+func (s Step) elementwise(values [][]float64, fn func(operands []float64) float64) []float64 {
+	columns := 0
+	for _, arg := range s.Args {
+		columns = max(columns, len(values[arg]))
+	}
+	out, operands := make([]float64, columns), make([]float64, len(s.Args))
+	for c := range out {
+		for i, arg := range s.Args {
+			operands[i] = values[arg][min(c, len(values[arg])-1)]
+		}
+		out[c] = fn(operands)
 	}
 	return out
 }

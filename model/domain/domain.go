@@ -5,6 +5,7 @@ package domain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -13,23 +14,36 @@ import (
 // DType is an element type.
 type DType string
 
-// The element types. Products of 16-bit types accumulate in fp32.
+// The element types. Products of 16-bit types accumulate in fp32. Integers are seeds, positions and masks: nothing is
+// computed in them.
 const (
-	FP32 DType = "fp32"
-	FP16 DType = "fp16"
-	BF16 DType = "bf16"
+	FP32  DType = "fp32"
+	FP16  DType = "fp16"
+	BF16  DType = "bf16"
+	Int32 DType = "int32"
+	Int64 DType = "int64"
 )
 
-// DTypes lists every element type, in the order in which messages name them.
+// DTypes lists the element types that operations compute in, in the order in which messages name them.
 var DTypes = []DType{BF16, FP16, FP32}
+
+// AllDTypes lists every element type.
+var AllDTypes = append(slices.Clone(DTypes), Int32, Int64)
 
 // Size is the size of one element in bytes.
 func (t DType) Size() int64 {
-	if t == FP32 {
+	switch t {
+	case Int64:
+		return 8
+	case FP32, Int32:
 		return 4
+	default:
+		return 2
 	}
-	return 2
 }
+
+// IsInteger tells the types that nothing is computed in.
+func (t DType) IsInteger() bool { return t == Int32 || t == Int64 }
 
 // Kind says what becomes of the iterations of an axis.
 type Kind int

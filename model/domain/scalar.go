@@ -7,7 +7,7 @@ import (
 )
 
 // Round returns the value of the element type that is nearest to v, ties to even;
-// beyond the largest one it is infinite.
+// beyond the largest one it is infinite. Integers only move, so they are what they are.
 func (t DType) Round(v float64) float64 {
 	single := float64(float32(v))
 	switch t {
@@ -15,6 +15,8 @@ func (t DType) Round(v float64) float64 {
 		return roundTo(single, 10, -14, 65504)
 	case BF16:
 		return roundTo(single, 7, -126, 0x1.FEp127)
+	case Int32, Int64:
+		return v
 	default:
 		return single
 	}
@@ -49,6 +51,7 @@ var UnaryFns = map[string]func(float64) float64{
 	"rsqrt":      func(v float64) float64 { return 1 / math.Sqrt(v) },
 	"tanh":       math.Tanh,
 	"reciprocal": func(v float64) float64 { return 1 / v },
+	"gelu_tanh":  func(v float64) float64 { return v / 2 * (1 + math.Tanh(geluArgument(v))) },
 	"relu_grad":  step,
 	"gelu_grad": func(v float64) float64 {
 		return (1+math.Erf(v/math.Sqrt2))/2 + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi)
@@ -57,7 +60,16 @@ var UnaryFns = map[string]func(float64) float64{
 		s := 1 / (1 + math.Exp(-v))
 		return s * (1 + v*(1-s))
 	},
+	"gelu_tanh_grad": func(v float64) float64 {
+		t := math.Tanh(geluArgument(v))
+		return (1+t)/2 + v/2*(1-t*t)*math.Sqrt(2/math.Pi)*(1+3*geluCubic*v*v)
+	},
 }
+
+// geluArgument is what gelu_tanh takes the tanh of, with this part of the cube.
+func geluArgument(v float64) float64 { return math.Sqrt(2/math.Pi) * (v + geluCubic*v*v*v) }
+
+const geluCubic = 0.044715
 
 // ConstantFns is what the functions of one operand and a constant compute.
 var ConstantFns = map[string]func(v, by float64) float64{
@@ -78,6 +90,18 @@ func UnaryFn(spelling string) func(float64) float64 {
 		return nil
 	}
 	return func(v float64) float64 { return fn(v, by) }
+}
+
+// Epilogues are the functions that a GEMM can apply to its result, as cuBLASLt knows them: its gelu is
+// that by tanh.
+var Epilogues = []string{"relu", "gelu_tanh"}
+
+// Epilogue is one of these functions or, without a name, what changes nothing.
+func Epilogue(name string) func(float64) float64 {
+	if fn := UnaryFns[name]; fn != nil {
+		return fn
+	}
+	return func(v float64) float64 { return v }
 }
 
 // SplitFn takes the spelling of a function apart: "scale(0.125)" into "scale" and "0.125".

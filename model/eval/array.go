@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
@@ -50,11 +51,26 @@ func strides(shape []int64) []int64 {
 // has the given shape, is in.Data[i*step[0] + j*step[1] + ...].
 func gather(in *Array, shape, step []int64, offset int64) *Array {
 	out := NewArray(shape...)
+	if len(out.Data) == 0 {
+		return out
+	}
+	last := len(shape) - 1
+	if last < 0 {
+		out.Data[0] = in.Data[offset]
+		return out
+	}
 	index := make([]int64, len(shape))
+	run, apart := shape[last], step[last]
 	at := offset
-	for i := range out.Data {
-		out.Data[i] = in.Data[at]
-		for d := len(shape) - 1; d >= 0; d-- {
+	for data := out.Data; len(data) > 0; data = data[run:] {
+		if apart == 1 {
+			copy(data[:run], in.Data[at:])
+		} else {
+			for i, from := int64(0), at; i < run; i, from = i+1, from+apart {
+				data[i] = in.Data[from]
+			}
+		}
+		for d := last - 1; d >= 0; d-- {
 			index[d]++
 			at += step[d]
 			if index[d] < shape[d] {
@@ -67,8 +83,11 @@ func gather(in *Array, shape, step []int64, offset int64) *Array {
 	return out
 }
 
-// stretched returns in with the shape that its axes, aligned at the end, stretch to.
+// stretched returns in with the shape that its axes, aligned at the end, stretch to; nobody writes into it.
 func stretched(in *Array, shape []int64) *Array {
+	if slices.Equal(in.Shape, shape) {
+		return in
+	}
 	own := strides(in.Shape)
 	step := make([]int64, len(shape))
 	offset := len(shape) - len(in.Shape)

@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention computes an attention, or the gradients of one, in float64.
-func attention(a domain.Attention, op *model.Op, in []*Array) []*Array {
+// attention computes an attention, or the gradients of one.
+func attention(n Numbers, a domain.Attention, op *model.Op, in []*Array) []*Array {
 	first := 0
 	if op.Kind == model.OpAttentionGrad {
 		first = 1
@@ -16,7 +16,7 @@ func attention(a domain.Attention, op *model.Op, in []*Array) []*Array {
 	for i := range in {
 		data[i] = in[i].Data
 	}
-	made := a.Run(s, data)
+	made := n.Attend(a, s, data)
 	results := make([]*Array, len(op.Results()))
 	for i, t := range op.Results() {
 		results[i] = &Array{Shape: domain.Shape(t.Axes), Data: made[i]}

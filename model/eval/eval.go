@@ -15,18 +15,16 @@ import (
 // result is rounded to its element type. inputs has an array for every input, which
 // is rounded too and not changed. The result has every tensor of the pipeline.
 func Run(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
-	return run[float32](p, inputs, (*Array).Round)
+	return RunIn(p, inputs, singles)
 }
 
 // RunFloat64 does the same in float64, without rounding: it tells mistakes from roundings.
 func RunFloat64(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
-	return run[float64](p, inputs, func(*Array, domain.DType) {})
+	return RunIn(p, inputs, doubles)
 }
 
-// number is what sums accumulate in.
-type number interface{ float32 | float64 }
-
-func run[N number](p *model.Pipeline, inputs map[string]*Array, round func(*Array, domain.DType)) (map[string]*Array, error) {
+// RunIn does the same with other numbers.
+func RunIn(p *model.Pipeline, inputs map[string]*Array, n Numbers) (map[string]*Array, error) {
 	values := make(map[string]*Array, len(p.Tensors))
 	for _, t := range p.Inputs {
 		in, ok := inputs[t.Name]
@@ -37,28 +35,33 @@ func run[N number](p *model.Pipeline, inputs map[string]*Array, round func(*Arra
 			return nil, fmt.Errorf("input %s has shape %s, not %s", t.Name, domain.FormatShape(in.Shape), domain.FormatShape(shape))
 		}
 		values[t.Name] = &Array{Shape: in.Shape, Data: slices.Clone(in.Data)}
-		round(values[t.Name], t.DType)
+		n.Round(values[t.Name], t.DType)
 	}
-	for _, op := range p.Ops {
+	n.evaluateAll(p.Ops, values)
+	return values, nil
+}
+
+// evaluateAll adds the results of operations to values.
+func (n Numbers) evaluateAll(ops []*model.Op, values map[string]*Array) {
+	for _, op := range ops {
 		in := make([]*Array, len(op.In))
 		for i, t := range op.In {
 			in[i] = values[t.Name]
 		}
 		var results []*Array
 		if a, attends := domain.AttentionOf(op.Fn); attends {
-			results = attention(a, op, in)
+			results = attention(n, a, op, in)
 		} else {
-			results = []*Array{evaluate[N](op, in)}
+			results = []*Array{n.evaluate(op, in)}
 		}
 		for i, t := range op.Results() {
-			round(results[i], t.DType)
+			n.Round(results[i], t.DType)
 			values[t.Name] = results[i]
 		}
 	}
-	return values, nil
 }
 
-func evaluate[N number](op *model.Op, in []*Array) *Array {
+func (n Numbers) evaluate(op *model.Op, in []*Array) *Array {
 	shape := domain.Shape(op.Out.Axes)
 	switch op.Kind {
 	case model.OpSet, model.OpCast, model.OpReshape, model.OpBroadcast:
@@ -76,20 +79,22 @@ func evaluate[N number](op *model.Op, in []*Array) *Array {
 	case model.OpPermute:
 		return permuted(in[0], op.Perm)
 	case model.OpMatmul:
-		return matmul[N](in[0], in[1], shape)
+		return n.matmul(in[0], in[1], shape)
 	case model.OpLinear:
-		return linear[N](in, shape)
+		return n.linear(in, shape)
 	case model.OpUnary:
-		fn := domain.UnaryFn(op.Fn)
+		fn := n.Unary(op.Fn)
 		out := NewArray(shape...)
 		for i, v := range in[0].Data {
 			out.Data[i] = fn(v)
 		}
 		return out
 	case model.OpBinary:
-		return binary(domain.BinaryFns[op.Fn], in[0], in[1], shape)
+		return binary(n.Binary(op.Fn), in[0], in[1], shape)
+	case model.OpDropout:
+		return n.dropout(op, in, shape)
 	case model.OpReduce:
-		return reduce[N](op, in[0], shape)
+		return n.reduce(op, in[0], shape)
 	default:
 		panic("eval: unknown operation " + string(op.Kind))
 	}
@@ -97,10 +102,27 @@ func evaluate[N number](op *model.Op, in []*Array) *Array {
 
 func binary(fn func(a, b float64) float64, a, b *Array, shape []int64) *Array {
 	a, b = stretched(a, shape), stretched(b, shape)
-	for i := range a.Data {
-		a.Data[i] = fn(a.Data[i], b.Data[i])
+	out := NewArray(shape...)
+	for i := range out.Data {
+		out.Data[i] = fn(a.Data[i], b.Data[i])
 	}
-	return a
+	return out
+}
+
+func (n Numbers) dropout(op *model.Op, in []*Array, shape []int64) *Array {
+	d, _ := domain.DropoutOf(op.Fn)
+	fn := n.Dropout(d)
+	out, operands, values := NewArray(shape...), make([]*Array, len(in)), make([]float64, len(in))
+	for i, a := range in {
+		operands[i] = stretched(a, shape)
+	}
+	for at := range out.Data {
+		for i, a := range operands {
+			values[i] = a.Data[at]
+		}
+		out.Data[at] = fn(values)
+	}
+	return out
 }
 
 func permuted(in *Array, perm []int) *Array {
@@ -127,8 +149,8 @@ func joined(in []*Array, axis int, shape []int64) *Array {
 	return out
 }
 
-func reduce[N number](op *model.Op, in *Array, shape []int64) *Array {
-	fn := domain.BinaryFns[op.Fn]
+func (n Numbers) reduce(op *model.Op, in *Array, shape []int64) *Array {
+	fn := n.Binary(op.Fn)
 	out := NewArray(shape...)
 	inner := strides(in.Shape)[op.Axis]
 	count := in.Shape[op.Axis]
@@ -136,7 +158,7 @@ func reduce[N number](op *model.Op, in *Array, shape []int64) *Array {
 		first := int64(i)/inner*count*inner + int64(i)%inner
 		value := in.Data[first]
 		for r := int64(1); r < count; r++ {
-			value = float64(N(fn(value, in.Data[first+r*inner])))
+			value = fn(value, in.Data[first+r*inner])
 		}
 		out.Data[i] = value
 	}
@@ -145,35 +167,38 @@ func reduce[N number](op *model.Op, in *Array, shape []int64) *Array {
 
 // matmul multiplies matrices: all leading axes of a are rows when b is a matrix, and
 // otherwise batches, which stretch.
-func matmul[N number](a, b *Array, shape []int64) *Array {
+func (n Numbers) matmul(a, b *Array, shape []int64) *Array {
 	out := NewArray(shape...)
-	k, n := a.last(1), b.last(1)
-	rows := int64(len(out.Data)) / n
+	k, columns := a.last(1), b.last(1)
+	rows, left, right := int64(len(out.Data))/columns, []float64{0}, []float64{0}
 	if len(b.Shape) > 2 {
 		rows = a.last(2)
 		batch := shape[:len(shape)-2]
-		a = stretched(a, append(slices.Clone(batch), rows, k))
-		b = stretched(b, append(slices.Clone(batch), k, n))
+		left, right = matrices(a, batch), matrices(b, batch)
 	}
-	sums := make([]N, n)
-	for i := range int64(len(out.Data)) / n {
-		clear(sums)
-		matrix := b.Data[i/rows*k*n:]
-		for j, v := range a.Data[i*k : (i+1)*k] {
-			for c, w := range matrix[int64(j)*n : int64(j+1)*n] {
-				sums[c] += N(v * w)
-			}
-		}
-		for c, sum := range sums {
-			out.Data[i*n+int64(c)] = float64(sum)
+	for i := range int64(len(out.Data)) / columns {
+		sums := out.Data[i*columns : (i+1)*columns]
+		row := int64(left[i/rows])*rows + i%rows
+		matrix := b.Data[int64(right[i/rows])*k*columns:]
+		for j, v := range a.Data[row*k : (row+1)*k] {
+			n.AddProducts(sums, v, matrix[int64(j)*columns:int64(j+1)*columns])
 		}
 	}
 	return out
 }
 
+// matrices numbers, for each of a batch, the matrix of in that it takes.
+func matrices(in *Array, batch []int64) []float64 {
+	own := NewArray(in.Shape[:max(len(in.Shape)-2, 0)]...)
+	for i := range own.Data {
+		own.Data[i] = float64(i)
+	}
+	return stretched(own, batch).Data
+}
+
 // linear multiplies with the transposed weight and adds the bias before the result is
 // rounded.
-func linear[N number](in []*Array, shape []int64) *Array {
+func (n Numbers) linear(in []*Array, shape []int64) *Array {
 	w := in[1]
 	perm := make([]int, len(w.Shape))
 	for i := range perm {
@@ -181,7 +206,7 @@ func linear[N number](in []*Array, shape []int64) *Array {
 	}
 	last := len(perm) - 1
 	perm[last-1], perm[last] = last, last-1
-	out := matmul[N](in[0], permuted(w, perm), shape)
+	out := n.matmul(in[0], permuted(w, perm), shape)
 	if len(in) < 3 {
 		return out
 	}
@@ -189,5 +214,5 @@ func linear[N number](in []*Array, shape []int64) *Array {
 	if len(bias.Shape) > 1 { // one row per batch
 		bias = &Array{Shape: append(slices.Clone(bias.Shape[:last-1]), 1, bias.last(1)), Data: bias.Data}
 	}
-	return binary(domain.BinaryFns["add"], out, bias, shape)
+	return binary(n.Binary("add"), out, bias, shape)
 }

@@ -55,7 +55,7 @@ func roundings(p *model.Pipeline, eps float64) map[*model.Tensor]int {
 		for _, t := range op.In {
 			n = max(n, count[t])
 		}
-		if epsilon(op.Out.DType) == eps && !moves(op) {
+		if epsilon(op.Out.DType) == eps && !op.Kind.Moves() {
 			n++
 		}
 		if op.Kind == model.OpAttention || op.Kind == model.OpAttentionGrad {
@@ -70,16 +70,6 @@ func roundings(p *model.Pipeline, eps float64) map[*model.Tensor]int {
 
 // attentionRoundings is how often an attention rounds inside: probabilities, and their gradients.
 const attentionRoundings = 2
-
-// moves reports whether an operation only moves elements.
-func moves(op *model.Op) bool {
-	switch op.Kind {
-	case model.OpSet, model.OpBroadcast, model.OpPermute, model.OpReshape, model.OpSlice, model.OpConcat:
-		return true
-	default:
-		return false
-	}
-}
 
 // epsilon is the distance from 1 to the next element of a type.
 func epsilon(t domain.DType) float64 {
@@ -146,7 +136,7 @@ func keepsIntegers(op *model.Op) bool {
 		return op.Fn != "div" && op.Fn != "masked"
 	case model.OpReduce:
 		return op.Fn != "prod"
-	case model.OpAttention, model.OpAttentionGrad:
+	case model.OpAttention, model.OpAttentionGrad, model.OpDropout:
 		return false
 	case model.OpPositions:
 		return false // as many as there are elements

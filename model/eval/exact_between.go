@@ -36,7 +36,7 @@ func roundsBetween(p *model.Pipeline) bool {
 // rowWise reports whether an operation works element by element, or folds the last axis.
 func rowWise(op *model.Op) bool {
 	switch op.Kind {
-	case model.OpUnary, model.OpBinary, model.OpCast:
+	case model.OpUnary, model.OpBinary, model.OpCast, model.OpDropout:
 		return true
 	case model.OpReduce:
 		axes := domain.WithoutReductions(op.In[0].Axes)

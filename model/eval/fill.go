@@ -27,7 +27,7 @@ func FillIntegers(p *model.Pipeline, seed uint64) map[string]*Array {
 }
 
 // FillNormal makes the inputs of a generated program whose check is not exact: normal
-// values with the deviations of Deviations, drawn as the program draws them. Its logarithms
+// values with the deviations of Deviations, or whole numbers where the type is one of these, drawn as the program draws them. Its logarithms
 // and cosines are fp32's, so that its values may differ in the last place.
 func FillNormal(p *model.Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
@@ -36,19 +36,26 @@ func FillNormal(p *model.Pipeline, seed uint64) map[string]*Array {
 		a := NewArray(domain.Shape(t.Axes)...)
 		key := seed ^ uint64(i+1)*0x9E3779B97F4A7C15
 		for e := range a.Data {
-			a.Data[e] = t.DType.Round(deviations[t] * normal(splitmix64(key^uint64(e))))
+			if h := splitmix64(key ^ uint64(e)); t.DType.IsInteger() {
+				a.Data[e] = integer(h, len(a.Data))
+			} else {
+				a.Data[e] = t.DType.Round(deviations[t] * normal(h))
+			}
 		}
 		inputs[t.Name] = a
 	}
 	return inputs
 }
 
-// Fill makes the inputs for a check: FillIntegers where that is exact, else FillNormal.
+// Fill makes the inputs for a check: FillIntegers where that is exact, else FillNormal, with what a forward pass
+// saves made of the others.
 func Fill(p *model.Pipeline, seed uint64) map[string]*Array {
 	if Exact(p) {
 		return FillIntegers(p, seed)
 	}
-	return FillNormal(p, seed)
+	inputs := FillNormal(p, seed)
+	save(p, inputs)
+	return inputs
 }
 
 // Contractions gives, for each input, the largest number of terms that a product which reads
@@ -99,6 +106,19 @@ func sparseInteger(h, density uint64) float64 {
 		v = -v
 	}
 	return v
+}
+
+// integer turns a random word into a seed, where it is the only element, or else into a position or an element of a mask:
+// half of these are 0, the others below 256.
+func integer(h uint64, elements int) float64 {
+	switch {
+	case elements == 1:
+		return float64(h >> 40)
+	case h&1 == 0:
+		return 0
+	default:
+		return float64(h >> 56)
+	}
 }
 
 // normal turns the two halves of a random word into a normal value, by Box and Muller.

@@ -93,6 +93,12 @@ func (c *contraction) inOrder(v value, merged []int) bool {
 	return true
 }
 
+// single reports whether a value has one element of a batch, or none.
+func (c *contraction) single(v value, i int) bool {
+	at := c.at(v, i)
+	return at < 0 || isOne(v.axes[at])
+}
+
 // axes gives what the product runs along, of the batches, and which of these it has: one element where the second operand
 // has one.
 func (c *contraction) axes(merged []int, left, right value) (along, want []domain.Axis) {
@@ -124,12 +130,13 @@ func (c *contraction) singles(merged []int) int {
 }
 
 // prepare makes an operand of the product: batches, then [columns, rows] where it is transposed, else [rows, columns].
-func (c *contraction) prepare(v value, merged []int, transposed bool) value {
+// A batch of one element beside the rows becomes rows, unless the other operand keeps it.
+func (c *contraction) prepare(v, other value, merged []int, transposed bool) value {
 	n := len(v.axes)
 	var kept, rows []int
 	for i := range n - 2 {
 		batch := i - (n - 2) + c.batches
-		if slices.Contains(merged, batch) || len(merged) > 0 && batch > merged[0] && isOne(v.axes[i]) {
+		if slices.Contains(merged, batch) || len(merged) > 0 && batch > merged[0] && isOne(v.axes[i]) && c.single(other, batch) {
 			rows = append(rows, i)
 		} else {
 			kept = append(kept, i)
@@ -140,7 +147,7 @@ func (c *contraction) prepare(v value, merged []int, transposed bool) value {
 		rows, kept = append(kept, rows...), nil // stays where it is, in the one axis of rows
 		slices.Sort(rows)
 	}
-	if !c.inOrder(v, merged) {
+	if rows[0] != len(kept) {
 		perm, first := slices.Concat(kept, rows, []int{n - 1}), len(kept)
 		if transposed {
 			perm, first = slices.Concat(kept, []int{n - 1}, rows), len(kept)+1

@@ -148,3 +148,13 @@ func where(b *backward, op *model.WrittenOp, dy []value) {
 	b.give(op, 1, like("keep", g, mask), along)
 	b.give(op, 2, like("drop", g, mask), along)
 }
+
+// dropout: dX = dropout(dY), whose mask is made anew from the same seed.
+func dropout(b *backward, op *model.WrittenOp, dy []value) {
+	r := like(op.Fn, b.full(dy[0], op.Out[0]))
+	for _, t := range op.In[1:] {
+		r.args = append(r.args, b.forward(t).name)
+	}
+	r.attrs = attrs(op)
+	b.give(op, 0, r, nil)
+}

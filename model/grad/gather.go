@@ -89,7 +89,24 @@ func (b *backward) finish(t *model.Tensor) {
 		last := i+2 == len(parts)
 		sum = b.added(sum, part{value: b.unstretch(p, t, name+"_"+p.from)}, choose(last, name, name+"_sum"))
 	}
-	b.grads[t] = b.settled(sum.value, t)
+	if b.grads[t] = sum.value; !b.scattered(sum.value, t) {
+		b.grads[t] = b.settled(sum.value, t)
+	}
+}
+
+// scattered declares a gradient that ranks add like what its tensor was gathered from, if it was: each rank needs the sum
+// of its own rows alone.
+func (b *backward) scattered(v value, t *model.Tensor) bool {
+	p := t.Producer
+	if p == nil || p.Kind != model.OpSet || !p.In[0].Mesh.Same(t.Mesh) {
+		return false
+	}
+	from := p.In[0]
+	if !b.mayLieAs(v, from) || !b.addedByRanks(v, from) || !alike(v.axes, b.axes(from)) {
+		return false
+	}
+	b.declared[v.name] = from
+	return true
 }
 
 func choose(first bool, a, b string) string {

@@ -50,7 +50,7 @@ func Backward(p *model.Pipeline, o Options) (*Pass, error) {
 		pipeline: p, options: o, names: newNames(p), uses: map[*model.Tensor]int{}, active: map[*model.Tensor]bool{},
 		parts: map[*model.Tensor][]part{}, grads: map[*model.Tensor]value{}, known: map[string]value{}, values: map[string]value{},
 		makers: map[string]*statement{}, renamed: map[string]string{}, more: map[*model.WrittenOp]*model.Tensor{},
-		declared: map[string]*model.Tensor{},
+		declared: map[string]*model.Tensor{}, parted: partedAxes(p),
 	}
 	b.findTargets()
 	if err := b.errors.Err(); err != nil {
@@ -97,6 +97,7 @@ type backward struct {
 	makers map[string]*statement // by the names of their results
 	// declared is the gradients of tensors that the spec says the place of: they lie as these do.
 	declared map[string]*model.Tensor
+	parted   map[*model.Tensor][]int            // see partedAxes
 	more     map[*model.WrittenOp]*model.Tensor // second results that the backward pass needs, and the forward pass does not have
 	extra    []string                           // results that nobody asked for
 	renamed  map[string]string                  // results that are gradients asked for, by the names that they had before
@@ -172,10 +173,23 @@ func (b *backward) axes(t *model.Tensor) []domain.Axis {
 	for i, a := range axes {
 		axes[i].Extent = merge([]domain.Axis{a})
 	}
-	if p := t.Producer; p != nil && (p.Kind == model.OpSlice || p.Kind == model.OpConcat) {
-		axes[p.Axis] = domain.Axis{Extent: axes[p.Axis].Extent} // no result is split along the axis of which it has parts
+	for _, axis := range b.parted[t] {
+		axes[axis] = domain.Axis{Extent: axes[axis].Extent}
 	}
 	return axes
+}
+
+// partedAxes lists the axes along which tensors are parts of others, or have parts: a spec has neither split there.
+func partedAxes(p *model.Pipeline) map[*model.Tensor][]int {
+	parted := map[*model.Tensor][]int{}
+	for _, op := range p.Ops {
+		if op.Kind == model.OpSlice || op.Kind == model.OpConcat {
+			for _, t := range append([]*model.Tensor{op.Out}, op.In...) {
+				parted[t] = append(parted[t], op.Axis)
+			}
+		}
+	}
+	return parted
 }
 
 // forward is a tensor of the forward pass, which the backward pass then needs.

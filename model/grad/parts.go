@@ -60,7 +60,11 @@ func split(b *backward, op *model.WrittenOp, dy []value) {
 
 // plain is a gradient that is whole along an axis of which parts are taken, and else lies as its tensor.
 func (b *backward) plain(v value, t *model.Tensor, axis int) value {
-	if v.axes[axis].Kind != domain.Device || !alike(v.axes, b.axes(t)) {
+	lies := v.axes
+	if d := b.declared[v.name]; d != nil {
+		lies = b.axes(d)
+	}
+	if lies[axis].Kind != domain.Device || !slices.Equal(domain.Shape(v.axes), domain.Shape(b.axes(t))) {
 		return v
 	}
 	r := like("set", v)

@@ -12,7 +12,7 @@ func matmul(b *backward, op *model.WrittenOp, dy []value) {
 	g := b.asFactor(dy[0], op)
 	if b.wants(op, 0) {
 		g = b.ofBatches(g, op)
-		b.give(op, 0, b.times("linear", g, b.forward(op.In[1])), b.operandAxes(op, 0))
+		b.ofRows(op, b.times("linear", g, b.forward(op.In[1])))
 	}
 	if b.wants(op, 1) {
 		b.weights(op, g, b.forward(op.In[0]), false)
@@ -24,7 +24,7 @@ func linear(b *backward, op *model.WrittenOp, dy []value) {
 	g := b.asFactor(dy[0], op)
 	if b.wants(op, 0) {
 		g = b.ofBatches(g, op)
-		b.give(op, 0, b.times("matmul", g, b.forward(op.In[1])), b.operandAxes(op, 0))
+		b.ofRows(op, b.times("matmul", g, b.forward(op.In[1])))
 	}
 	if b.wants(op, 1) {
 		b.weights(op, g, b.forward(op.In[0]), true)
@@ -32,6 +32,24 @@ func linear(b *backward, op *model.WrittenOp, dy []value) {
 	if len(op.In) > 2 && b.wants(op, 2) {
 		b.bias(op, g)
 	}
+}
+
+// ofRows gives the gradient by the first operand. Where the product ran in slices of its rows, so does this one.
+func (b *backward) ofRows(op *model.WrittenOp, r result) {
+	along := b.operandAxes(op, 0)
+	if r.dtype == op.In[0].DType && alike(r.axes, along) && isStream(along) && b.wants(op, 0) {
+		v := b.named(b.partName(op, op.In[0], r, along), r)
+		rows := *op.In[0]
+		rows.Name, rows.Axes, rows.Mesh = v.name, along, op.Out[0].Mesh
+		b.declared[v.name] = &rows
+	}
+	b.give(op, 0, r, along)
+}
+
+// isStream reports whether rows are a pipeline's, and whole.
+func isStream(axes []domain.Axis) bool {
+	last := axes[len(axes)-1]
+	return last.Kind == domain.Serial && slices.ContainsFunc(axes, func(a domain.Axis) bool { return a.Kind == domain.Stream })
 }
 
 // asFactor is a gradient as an operand of products: of the type of these, with rows and columns.
@@ -105,7 +123,7 @@ func (b *backward) weights(op *model.WrittenOp, g, x value, transposed bool) {
 		left, right = g, x
 	}
 	merged := c.merged(left, right)
-	l, r := c.prepare(left, merged, true), c.prepare(right, merged, false)
+	l, r := c.prepare(left, right, merged, true), c.prepare(right, left, merged, false)
 	product := b.times("matmul", l, r)
 	along, want := c.axes(merged, left, right)
 	matrix := product.axes[len(product.axes)-2:]

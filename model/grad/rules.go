@@ -47,6 +47,7 @@ func init() {
 		"relu":        {apply: slope},
 		"gelu":        {apply: slope},
 		"silu":        {apply: slope},
+		"gelu_tanh":   {apply: slope},
 		"relu_grad":   {kinds: allConstant},
 		"exp":         {apply: exp},
 		"log":         {apply: log},
@@ -79,6 +80,8 @@ func init() {
 		"rope":        {apply: rope("rope_grad"), kinds: tables},
 		"rope_grad":   {apply: rope("rope"), kinds: tables},
 		"where":       {apply: where, kinds: constantAt(0)},
+		"dropout":     {apply: dropout, kinds: constantFrom(1)},
+		"dropout_at":  {apply: dropout, kinds: constantFrom(1)},
 		"attention":   {apply: attention, results: 1},
 	}
 }
@@ -88,6 +91,15 @@ func allConstant(int) operandKind { return constant }
 func constantAt(operand int) func(int) operandKind {
 	return func(i int) operandKind {
 		if i == operand {
+			return constant
+		}
+		return smooth
+	}
+}
+
+func constantFrom(operand int) func(int) operandKind {
+	return func(i int) operandKind {
+		if i >= operand {
 			return constant
 		}
 		return smooth
@@ -104,6 +116,9 @@ func tables(operand int) operandKind {
 
 // kindOf says whether an operation has a gradient by an operand.
 func kindOf(op *model.WrittenOp, operand int) operandKind {
+	if op.In[operand].DType.IsInteger() {
+		return constant
+	}
 	if r, ok := rules[op.Fn]; ok && r.kinds != nil {
 		return r.kinds(operand)
 	}

@@ -57,12 +57,17 @@ func sum(b *backward, op *model.WrittenOp, dy []value) {
 	b.flow(op, 0, b.spread(dy[0], op.In[0], op.Ops[0].Axis), nil)
 }
 
-// picked: the elements that are the maximum have its gradient.
+// picked: the elements that are the maximum share its gradient. They may be equal at every point, as rows that were
+// stretched are.
 func picked(b *backward, op *model.WrittenOp, dy []value) {
-	y := b.forward(op.Out[0])
+	y, axis := b.forward(op.Out[0]), op.Ops[0].Axis
 	x := b.inTypeOf(b.forward(op.In[0]), y)
-	mask := b.named(y.name+"_mask", like("eq", x, b.spread(y, op.In[0], op.Ops[0].Axis)))
-	b.give(op, 0, like("keep", b.spread(dy[0], op.In[0], op.Ops[0].Axis), mask), nil)
+	mask := b.named(y.name+"_mask", like("eq", x, b.spread(y, op.In[0], axis)))
+	ties := like("sum", mask)
+	ties.attrs, ties.axes = []string{axisAttr(axis)}, y.axes
+	share := like("div", dy[0], b.named(y.name+"_ties", ties))
+	share.axes = y.axes
+	b.give(op, 0, like("keep", b.spread(b.named("d"+y.name+"_share", share), op.In[0], axis), mask), nil)
 }
 
 // prod: dX = dY Y / X.

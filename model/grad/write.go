@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // width is how long a comment's line may be, and column where comments behind an operation begin.
@@ -30,6 +31,9 @@ func (w *writer) spec() string {
 	w.add("ops:")
 	w.operations()
 	w.add("outputs: [" + strings.Join(append([]string{called(w.Gradients)}, w.unasked()...), ", ") + "]")
+	w.schedule(slices.DeleteFunc(slices.Clone(w.pipeline.Schedule.Choices), func(c schedule.Choice) bool {
+		return c.Of != "" && c.Of != schedule.All // the backward pass has other communications
+	}))
 	return strings.Join(w.lines, "\n") + "\n"
 }
 

@@ -14,8 +14,10 @@ import (
 var backwardPasses = map[string]map[string]int64{
 	"layers/gpt_block.yaml":             nil,
 	"layers/gpt_block_sp.yaml":          nil,
+	"layers/gpt_block_dropout.yaml":     nil,
 	"layers/llama_mlp_sp.yaml":          nil,
 	"layers/llama_attention.yaml":       nil,
+	"layers/llama_attention_sp.yaml":    nil,
 	"specs/llama_mlp/spec.yaml":         {"M": 12, "K": 12, "N": 24},
 	"specs/llama_block/spec.yaml":       {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
 	"specs/llama_block_sp/spec.yaml":    {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -61,4 +62,11 @@ func (f Field) defaultCell() string {
 		return "open"
 	}
 	return "`" + f.Default + "`"
+}
+
+var link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+
+// Plain is a piece of documentation without what Markdown adds, for terminals and editors.
+func Plain(markdown string) string {
+	return strings.ReplaceAll(link.ReplaceAllString(markdown, "$1"), "`", "")
 }

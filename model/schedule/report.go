@@ -44,9 +44,9 @@ func (s *Schedule) Report() Object {
 	var report, all Object
 	for _, f := range Fields {
 		if f.Scope == Program {
-			report = append(report, Member{f.Name, f.typed(s.Get(f.Name))})
+			report = append(report, Member{f.Name, f.Typed(s.Get(f.Name))})
 		} else {
-			all = append(all, Member{f.Name, f.typed(s.Of("", f.Name))})
+			all = append(all, Member{f.Name, f.Typed(s.Of("", f.Name))})
 		}
 	}
 	report = append(report, Member{All, all})
@@ -59,7 +59,7 @@ func (s *Schedule) Report() Object {
 		var own Object
 		for _, c := range s.Choices {
 			if f, _ := Named(c.Field); c.Of == of.Of {
-				own = append(own, Member{c.Field, f.typed(c.Value)})
+				own = append(own, Member{c.Field, f.Typed(c.Value)})
 			}
 		}
 		report = append(report, Member{of.Of, own})
@@ -67,8 +67,8 @@ func (s *Schedule) Report() Object {
 	return report
 }
 
-// typed is a value of the field as JSON has it.
-func (f Field) typed(value string) any {
+// Typed is a value of the field as JSON has it.
+func (f Field) Typed(value string) any {
 	switch {
 	case value == "":
 		return nil

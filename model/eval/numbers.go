@@ -1,0 +1,33 @@
+package eval
+
+import "github.com/hirgen/hirgen/model/domain"
+
+// Numbers is what a pipeline is computed with.
+type Numbers struct {
+	domain.Arithmetic
+	// AddProducts adds v times each number of a row to a sum.
+	AddProducts func(sums []float64, v float64, row []float64)
+	// Attend computes an attention as domain.Attention.Run does.
+	Attend func(a domain.Attention, s domain.AttentionShape, in [][]float64) [][]float64
+	// Round rounds a result to its element type.
+	Round func(*Array, domain.DType)
+}
+
+// singles accumulate in fp32 and round each result; doubles do neither.
+var (
+	singles = Numbers{domain.Singles, addProducts[float32], domain.Attention.Run, (*Array).Round}
+	doubles = Numbers{
+		domain.Arithmetic{
+			Unary:   domain.UnaryFn,
+			Binary:  func(name string) func(a, b float64) float64 { return domain.BinaryFns[name] },
+			Dropout: func(d domain.Dropout) func([]float64) float64 { return d.Of },
+		},
+		addProducts[float64], domain.Attention.Run, func(*Array, domain.DType) {},
+	}
+)
+
+func addProducts[N float32 | float64](sums []float64, v float64, row []float64) {
+	for c, w := range row {
+		sums[c] = float64(N(sums[c]) + N(v*w))
+	}
+}

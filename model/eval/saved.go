@@ -1,0 +1,159 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/model"
+)
+
+// Saved gives the operations of a forward pass that make inputs of a backward pass: O and the logarithms
+// of each attention_grad, of the Q, K and V that it is given. Drawn apart from these, rows of probabilities would
+// add to as many as there are keys, not to 1, and gradients would be all cancellation. Each such
+// input is the result of a set; what comes before has names of its own, or is an operation of the pipeline.
+func Saved(p *model.Pipeline) []*model.Op {
+	s := &saver{pipeline: p, made: map[*model.Tensor]bool{}, names: map[string]bool{}}
+	var waiting []*model.Op
+	for _, op := range p.Ops {
+		if op.Kind == model.OpAttentionGrad {
+			waiting = append(waiting, op)
+		}
+	}
+	for _, t := range p.Tensors {
+		s.names[t.Name] = true
+	}
+	// The Q, K and V of one attention may be made of what another one has saved.
+	for before := -1; before != len(waiting); {
+		before = len(waiting)
+		waiting = slices.DeleteFunc(waiting, func(op *model.Op) bool { return s.attention(op, waiting) })
+	}
+	return s.ops
+}
+
+type saver struct {
+	pipeline *model.Pipeline
+	ops      []*model.Op
+	made     map[*model.Tensor]bool // by an operation of ops
+	names    map[string]bool
+}
+
+// attention adds the forward pass of one attention_grad, unless it needs what one that waits has saved.
+func (s *saver) attention(grad *model.Op, waiting []*model.Op) bool {
+	needed := s.leadingTo(grad.In[1:4])
+	for _, op := range waiting {
+		for _, saved := range op.In[4:] {
+			if in, _ := origin(saved); in != nil && !s.made[in] && slices.Contains(needed.inputs, in) {
+				return false
+			}
+		}
+	}
+	forward := &model.Op{Kind: model.OpAttention, Fn: grad.Fn, In: grad.In[1:4], Pos: grad.Pos}
+	var results []*model.Op
+	for i, saved := range grad.In[4:] {
+		made := s.like(saved)
+		if i == 0 {
+			forward.Out = made
+		} else {
+			forward.More = append(forward.More, made)
+		}
+		if in, views := origin(saved); in != nil && !s.made[in] {
+			s.made[in] = true
+			results = append(results, s.back(made, in, views, grad)...)
+		}
+	}
+	if len(results) > 0 {
+		s.ops = slices.Concat(s.ops, needed.ops, []*model.Op{forward}, results)
+	}
+	return true
+}
+
+// origin follows an operand through what moves or casts all of a tensor to the input that it comes from; nil
+// where it comes from none. views are the operations on the way, the last one first.
+func origin(t *model.Tensor) (input *model.Tensor, views []*model.Op) {
+	for t.Producer != nil {
+		switch op := t.Producer; op.Kind {
+		case model.OpSet, model.OpReshape, model.OpBroadcast, model.OpPermute, model.OpCast:
+			views, t = append(views, op), op.In[0]
+		default:
+			return nil, nil
+		}
+	}
+	return t, views
+}
+
+// back undoes views: it makes an input of what they would make of it.
+func (s *saver) back(made, in *model.Tensor, views []*model.Op, at *model.Op) []*model.Op {
+	var ops []*model.Op
+	for _, view := range views {
+		op := &model.Op{Kind: model.OpReshape, In: []*model.Tensor{made}, Out: s.like(view.In[0]), Pos: at.Pos}
+		switch view.Kind {
+		case model.OpCast:
+			op.Kind = model.OpCast
+		case model.OpPermute:
+			op.Kind, op.Perm = model.OpPermute, make([]int, len(view.Perm))
+			for i, axis := range view.Perm {
+				op.Perm[axis] = i
+			}
+		}
+		ops, made = append(ops, op), op.Out
+	}
+	return append(ops, &model.Op{Kind: model.OpSet, In: []*model.Tensor{made}, Out: in, Pos: at.Pos})
+}
+
+// like is a tensor with a new name.
+func (s *saver) like(t *model.Tensor) *model.Tensor {
+	name := t.Name + "_saved"
+	for n := 2; s.names[name]; n++ {
+		name = fmt.Sprintf("%s_saved%d", t.Name, n)
+	}
+	s.names[name] = true
+	return &model.Tensor{Name: name, DType: t.DType, Axes: t.Axes, Mesh: t.Mesh, Pos: t.Pos}
+}
+
+// needed are operations of the pipeline in order, and the inputs that they read.
+type needed struct {
+	ops    []*model.Op
+	inputs []*model.Tensor
+}
+
+// leadingTo finds the operations that lead to tensors; those that are there already are left out.
+func (s *saver) leadingTo(tensors []*model.Tensor) (n needed) {
+	wanted := map[*model.Tensor]bool{}
+	for _, t := range tensors {
+		wanted[t] = true
+	}
+	for _, op := range slices.Backward(s.pipeline.Ops) {
+		if !slices.ContainsFunc(op.Results(), func(t *model.Tensor) bool { return wanted[t] }) {
+			continue
+		}
+		for _, t := range op.In {
+			wanted[t] = true
+		}
+		if !slices.Contains(s.ops, op) {
+			n.ops = append(n.ops, op)
+		}
+	}
+	slices.Reverse(n.ops)
+	for _, t := range s.pipeline.Inputs {
+		if wanted[t] {
+			n.inputs = append(n.inputs, t)
+		}
+	}
+	return n
+}
+
+// save replaces the inputs that a forward pass saves by what it makes of the others.
+func save(p *model.Pipeline, inputs map[string]*Array) {
+	ops := Saved(p)
+	if len(ops) == 0 {
+		return
+	}
+	values := make(map[string]*Array, len(inputs))
+	for _, t := range p.Inputs {
+		values[t.Name] = inputs[t.Name]
+	}
+	singles.evaluateAll(ops, values)
+	for _, t := range p.Inputs {
+		inputs[t.Name] = values[t.Name]
+	}
+}

@@ -1,0 +1,70 @@
+package grad_test
+
+import (
+	"testing"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/grad"
+)
+
+// TestGradientsThatWereWrong takes the gradients of specs that random ones were made small to.
+func TestGradientsThatWereWrong(t *testing.T) {
+	for name, text := range map[string]string{
+		"a batch of one element that the other operand has all of": `
+tensors:
+  X: [DIDx, 2, 1, 1, 3]
+  W: [2, 2, 3]
+  Y: [DIDx, 2, 2, 1, 2]
+ops:
+  - Y = linear(X, W)
+`,
+		"elements that are always equal": `
+tensors:
+  Q: [2, 3, 4]
+  K: [2, 1, 4]
+  Y: [2, 4]
+ops:
+  - O = attention(Q, K, K)
+  - Y = min(O, axis=1)
+`,
+		"parts of what is declared to be split": `
+tensors:
+  X: [DIDz, 4, 4]
+  T: [4, DIDx, 4]
+  Y: [4, 2, 4]
+ops:
+  - S = slice(X, axis=1, start=1, stop=3)
+  - T = shift(S, by=-1)
+  - Y = gelu(T)
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: found\nmesh: {x: 2, z: 4}\ndtype: fp32\n"+text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q, pass := backwardOf(t, p, grad.Options{Axes: axesOf(p)})
+			smooth := 0
+			for seed := range uint64(8) {
+				wrong, ok := direction(t, p, q, pass, seed)
+				if !ok {
+					continue
+				}
+				if smooth++; wrong > tolerance {
+					t.Fatalf("the gradient along a direction is wrong by %.2g:\n%s", wrong, pass.Text)
+				}
+			}
+			if smooth == 0 {
+				t.Error("no direction is smooth")
+			}
+		})
+	}
+}
+
+// TestKinksAreNotSmooth: at a kink symmetric differences are the same for any step, and those of the two sides are not.
+func TestKinksAreNotSmooth(t *testing.T) {
+	kink := func(x float64) float64 { return 3*x + max(0, x) }
+	if left, right := oneSided(kink, -1e-3), oneSided(kink, 1e-3); left > 3.001 || right < 3.999 {
+		t.Errorf("the slopes of both sides are %g and %g, want 3 and 4", left, right)
+	}
+}

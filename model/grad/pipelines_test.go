@@ -1,0 +1,68 @@
+package grad_test
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/grad"
+)
+
+// pipelines are layers in slices of ranks, whose backward passes the benchmark has beside them.
+var pipelines = []string{"block", "block_sp"}
+
+const benchmark = "../../scripts/bench_gpu/specs/"
+
+// TestBackwardPassesOfPipelines holds the backward passes of the benchmark to what is written, and interprets them on 2 and 4
+// ranks with the schedule that they take over. What went rank by rank does so on the way back: of the gathers and sums of
+// rows, none is a collective where the forward pass has none.
+func TestBackwardPassesOfPipelines(t *testing.T) {
+	for _, name := range pipelines {
+		p, _, err := model.LoadFile(benchmark+name+"/spec.yaml", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass, err := grad.Backward(p, grad.Options{Axes: axesOf(p), Recompute: []string{grad.None}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := benchmark + name + "_backward/spec.yaml"
+		if flag.Lookup("update").Value.String() == "true" {
+			if err := os.WriteFile(file, []byte(pass.Text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want, err := os.ReadFile(file); err != nil || pass.Text != string(want) {
+			t.Errorf("%s is not what hirgen grad writes (%v); go test ./model/grad -run Pipelines -update", file, err)
+		}
+		for d := int64(2); d <= 4; d += 2 {
+			wide := strings.Replace(pass.Text, "dtype: bf16\n", "dtype: fp32\n", 1)
+			q, err := model.Load("backward.yaml", []byte(wide), map[string]int64{"D": d, "B": 1, "L": 16, "H": 4, "G": 4, "C": 2, "F": 8})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !onRanks(t, q, wide) {
+				t.Errorf("%s is refused on %d ranks", name, d)
+			}
+			if program, err := lowering.Lower(q, lowering.Options{}); err != nil || collectives(program) > map[string]int{"block": 1, "block_sp": 0}[name] {
+				t.Errorf("%s on %d ranks has %d collectives of rows (%v)", name, d, collectives(program), err)
+			}
+		}
+	}
+}
+
+// collectives counts those of more than one row.
+func collectives(p *hostir.Program) int {
+	count := 0
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		if c, ok := s.(*hostir.Communication); ok && len(hostir.LocalShape(c.Out)) > 1 {
+			count++
+		}
+		return true
+	})
+	return count
+}

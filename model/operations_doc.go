@@ -1,0 +1,62 @@
+package model
+
+// An opRow documents operations that go together: how each is written, and what its result is. docs/spec.md and
+// "hirgen ops" print these rows.
+type opRow struct {
+	forms []string
+	doc   string
+}
+
+// primitives are documented first, in this order.
+var primitives = []opRow{
+	{[]string{"set(A)"}, "the same values; with other kinds of axes declared for the result it is communicated"},
+	{[]string{"matmul(A, B)"}, "`A[..., m, k] B[k, n]`: all leading axes of A are rows. With more than two axes B has batches: `A[..., m, k] B[..., k, n]`, whose leading axes stretch as those of elementwise operations do"},
+	{[]string{"linear(X, W)", "linear(X, W, bias)"}, "`X[..., k] W[n, k]` transposed, plus `bias[n]`; W may have batches as in a matmul, and the bias then has them too"},
+	{[]string{"broadcast(A, axis=i)"}, "A with one more axis `b(1)` at index i"},
+	{[]string{"permute(A, perm=[...])"}, "axis i of the result is axis perm[i] of A"},
+	{[]string{"reshape(A, shape=[...])"}, "the same elements in row-major order; without `shape` that of the declared result"},
+	{[]string{"slice(A, axis=i, start=m, stop=n)", "slice(A, axis=i, start=m, size=n)"}, "elements m to n-1 of axis i; m is 0, and n the extent, unless given; `size=n-m` in place of `stop`"},
+	{[]string{"Q, K, V = split(A, axis=i, sizes=[...])"}, "slices one after the other along axis i, by default the last one; without `sizes` all of one size"},
+	{[]string{"concat(A, B, ..., axis=i)", "concat([A, B], axis=i)"}, "the operands one after the other along axis i"},
+	{[]string{"positions(A, axis=i)"}, "the index of each element along axis i of A, 0, 1, ..., in fp32; the values of A do not matter"},
+	{[]string{"cast(A, dtype=fp32)"}, "A in another element type; without `dtype` that of the declared result"},
+	{
+		[]string{"neg(A)", "relu(A)", "gelu(A)", "silu(A)", "exp(A)", "log(A)", "sin(A)", "cos(A)", "sqrt(A)", "rsqrt(A)", "tanh(A)", "reciprocal(A)", "gelu_tanh(A)"},
+		"element by element; gelu is the exact one, with erf, and gelu_tanh its approximation by tanh",
+	},
+	{[]string{"relu_grad(A)", "gelu_grad(A)", "silu_grad(A)", "gelu_tanh_grad(A)"}, "their derivatives; `relu_grad` is 1 above 0, and 0 elsewhere"},
+	{[]string{"scale(A, by=0.125)", "shift(A, by=1e-5)"}, "times, or plus, a constant: a decimal number, which is rounded to fp32"},
+	{[]string{"add(A, B)", "sub(A, B)", "mul(A, B)", "div(A, B)", "max(A, B)", "min(A, B)"}, "element by element; axes are aligned at the end, and an axis of one element stretches"},
+	{[]string{"ge(A, B)", "gt(A, B)", "eq(A, B)"}, "1 where A >= B, A > B, A = B, and 0 elsewhere"},
+	{[]string{"masked(A, mask)"}, "A where the mask is not 0, and -infinity elsewhere: what a softmax leaves out"},
+	{[]string{"dropout_at(A, seed, column, row, p=0.1, salt=0, width=n)"}, "what `dropout` consists of: `column` and `row`, which stretch to A, say where an element is in a tensor of rows of `width` elements; without `row` it is in the first one"},
+	{[]string{"keep(A, mask)", "drop(A, mask)"}, "A where the mask is not 0, or where it is 0, and 0 elsewhere"},
+	{[]string{"sum(A, axis=i)", "max(A, axis=i)", "min(A, axis=i)", "prod(A, axis=i)"}, "axis i folded; negative indices count from the end"},
+}
+
+var attentions = []opRow{
+	{[]string{"attention(Q, K, V)", "attention(Q, K, V, scale=0.125, causal=true, window=n)"}, "softmax(scale Q K^T) V, of `Q: [..., heads, rows, size]` and `K`, `V: [..., key heads, keys, size]` with the same axes in front"},
+	{[]string{"O, L = attention(Q, K, V)"}, "O, and for each row of queries the logarithm of the sum of the exponentials of its scores, in fp32: what the gradient needs"},
+	{[]string{"dQ, dK, dV = attention_grad(dO, Q, K, V, O, L)", "dQ, dK, dV = attention_grad(dO, Q, K, V, O, L, scale=0.125, causal=true, window=n)"}, "the gradients of Q, K and V, given that of O"},
+}
+
+// composites are taken apart into primitives.
+var composites = []opRow{
+	{[]string{"softmax(X, axis=i)"}, "exp(X - max X) over its sum along the axis"},
+	{[]string{"softmax(X, causal=true)"}, "of `X: [..., queries, keys]`, each query's softmax of the keys that are not behind it; the last query and the last key belong together"},
+	{[]string{"softmax_grad(dY, Y, axis=i)"}, "the gradient by X of Y = softmax(X), given that by Y"},
+	{[]string{"log_softmax(X, axis=i)"}, "X - max X - log of the sum of exp(X - max X) along the axis"},
+	{[]string{"log_softmax_grad(dY, Y, axis=i)"}, "the gradient by X of Y = log_softmax(X), given that by Y"},
+	{[]string{"normalize(X, axis=i, eps=1e-5)"}, "(X - mean) / sqrt(variance + eps) along the axis"},
+	{[]string{"normalize_grad(dY, X, axis=i, eps=1e-5)"}, "the gradient by X of Y = normalize(X), given that by Y"},
+	{[]string{"layer_norm(X, gamma, beta, eps=1e-5)"}, "normalize(X) gamma + beta along the last axis"},
+	{[]string{"dX, dgamma, dbeta = layer_norm_grad(dY, X, gamma, eps=1e-5)"}, "its gradients, given that by the result; without dbeta, or dX alone"},
+	{[]string{"rms_norm(X, gamma, eps=1e-5)", "rms_norm(X)"}, "X / sqrt(mean of X squared + eps), times gamma, along the last axis"},
+	{[]string{"dX, dgamma = rms_norm_grad(dY, X, gamma, eps=1e-5)", "dX = rms_norm_grad(dY, X)"}, "its gradients, given that by the result"},
+	{[]string{"rope(X, cos, sin)"}, "the two halves X1 and X2 of the last axis rotated: X1 cos - X2 sin and X2 cos + X1 sin; the tables stretch to a half as operands of `mul` do"},
+	{[]string{"rope(X, axis=-2, base=10000)"}, "the same with the angle position * base^(-2i/C) for pair i of C/2, positions along `axis`"},
+	{[]string{"rope(X, at, axis=-2, base=10000)"}, "the same of given positions, such as those of packed sequences, in `int32` or another type; `at` has the axes of X up to `axis`, or the last ones of these"},
+	{[]string{"rope_grad(dY, cos, sin)", "rope_grad(dY, axis=-2, base=10000)", "rope_grad(dY, at, axis=-2, base=10000)"}, "the gradient by X of Y = rope(X, ...), given that by Y: rotated back"},
+	{[]string{"dropout(X, seed, p=0.1)", "dropout(X, seed, p=0.1, salt=0)"}, "0 in place of a share p of the elements, by chance, and the others times 1 / (1 - p); see below"},
+	{[]string{"where(mask, A, B)"}, "A where the mask is not 0, and B elsewhere; of the type of A and B, which the mask need not have"},
+}

@@ -1,0 +1,130 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+)
+
+// AttrForm says what the value of an attribute is.
+type AttrForm string
+
+// The forms of attributes.
+const (
+	FormExtent AttrForm = "expression" // an integer, or an expression over parameters
+	FormNumber AttrForm = "number"     // a decimal number
+	FormFlag   AttrForm = "flag"       // true or false
+	FormDType  AttrForm = "dtype"      // an element type
+	FormList   AttrForm = "list"       // a list of expressions
+)
+
+// An AttrInfo is an attribute that an operation takes.
+type AttrInfo struct {
+	Name string   `json:"name"`
+	Form AttrForm `json:"form"`
+}
+
+// OpInfo is an operation that a spec can write, as the table has it. A name with two meanings, such as max,
+// has two.
+type OpInfo struct {
+	Name  string   `json:"name"`
+	Forms []string `json:"forms"` // how it is written
+	Doc   string   `json:"doc"`
+	// Least and Most bound the number of operands.
+	Least int `json:"least_operands"`
+	Most  int `json:"most_operands"`
+	// Results is how many there are at most; 0 for any number.
+	Results    int        `json:"most_results"`
+	Attributes []AttrInfo `json:"attributes"`
+	// Composite operations consist of others.
+	Composite bool `json:"composite"`
+}
+
+// attrForms are those of attributes that are no expressions.
+var attrForms = map[string]AttrForm{
+	"perm": FormList, "shape": FormList, "sizes": FormList, "dtype": FormDType, "causal": FormFlag,
+	"by": FormNumber, "p": FormNumber, "eps": FormNumber, "base": FormNumber, "scale": FormNumber,
+}
+
+// OpInfos lists every operation in the order in which the documentation has them.
+func OpInfos() []OpInfo {
+	var list []OpInfo
+	for _, row := range slices.Concat(primitives, attentions, composites) {
+		for _, form := range row.forms {
+			list = addForm(list, form, row.doc)
+		}
+	}
+	return list
+}
+
+// addForm adds a way to write an operation to the operation that it is of, or starts that one.
+func addForm(list []OpInfo, form, doc string) []OpInfo {
+	name, operands := formOf(form)
+	rule, found := lookup(name, operands)
+	composed, isComposite := composite(name)
+	if isComposite {
+		rule, found = composed, true
+	}
+	if !found {
+		panic("model: the documented operation " + form + " is none")
+	}
+	at := slices.IndexFunc(list, func(o OpInfo) bool { return o.Name == name && o.Least == rule.least && o.Most == rule.most })
+	if at < 0 {
+		info := OpInfo{Name: name, Doc: doc, Least: rule.least, Most: rule.most, Results: max(rule.results, 1), Composite: isComposite, Attributes: []AttrInfo{}}
+		if rule.results == math.MaxInt {
+			info.Results = 0
+		}
+		for _, attr := range rule.attrs {
+			info.Attributes = append(info.Attributes, AttrInfo{attr, formOfAttr(attr)})
+		}
+		list, at = append(list, info), len(list)
+	}
+	info := &list[at]
+	info.Forms = append(info.Forms, form)
+	if !strings.Contains(info.Doc, doc) {
+		info.Doc += "; `" + form + "`: " + doc
+	}
+	return list
+}
+
+func formOfAttr(name string) AttrForm {
+	if form, ok := attrForms[name]; ok {
+		return form
+	}
+	return FormExtent
+}
+
+// formOf reads the name of an operation, and how many operands it has, in a form of it.
+func formOf(form string) (name string, operands int) {
+	op := parseForm(form)
+	return op.fn.value, len(op.args)
+}
+
+// parseForm reads a form, whose result may be left out.
+func parseForm(form string) *sourceOp {
+	if before, _, _ := strings.Cut(form, "("); !strings.Contains(before, "=") {
+		form = "result = " + form
+	}
+	op, d := parseOp(text{value: form}, &diag.List{})
+	if d != nil {
+		panic("model: the documented form of an operation is none: " + form + ": " + d.Message)
+	}
+	return op
+}
+
+// OpTables are the tables of docs/spec.md, by what they are of.
+func OpTables() map[string]string {
+	return map[string]string{"primitives": opTable(primitives), "attentions": opTable(attentions), "composites": opTable(composites)}
+}
+
+func opTable(rows []opRow) string {
+	var b strings.Builder
+	b.WriteString("| operation | result |\n|---|---|\n")
+	for _, row := range rows {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(row.forms, "`, `"), row.doc)
+	}
+	return b.String()
+}

@@ -1,0 +1,37 @@
+package model
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every operation is documented, and every attribute of it occurs in a form of it.
+func TestEveryOperationIsDocumented(t *testing.T) {
+	infos := OpInfos()
+	for _, name := range operationNames() {
+		if !slices.ContainsFunc(infos, func(o OpInfo) bool { return o.Name == name }) {
+			t.Errorf("operation %s is not in the documentation", name)
+		}
+	}
+	for _, o := range infos {
+		shown := map[string]bool{}
+		for _, form := range o.Forms {
+			op := parseForm(form)
+			for _, attr := range op.attrs {
+				shown[attr.name.value] = true
+				if want := formOfAttr(attr.name.value) == FormList; attr.list != want {
+					t.Errorf("%s: list %t in the table, and %t here", form, want, attr.list)
+				}
+			}
+			if n := len(op.args); !strings.Contains(form, "...") && (n < o.Least || n > o.Most) {
+				t.Errorf("%s has %d operands; %d to %d are possible", form, n, o.Least, o.Most)
+			}
+		}
+		for _, attr := range o.Attributes {
+			if !shown[attr.Name] {
+				t.Errorf("no form of %s shows its attribute %s", o.Name, attr.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package schema
+
+import (
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// The forms of texts, in the regular expressions that JSON schemas and Go have in common.
+const (
+	namePattern = `^[A-Za-z](?:_?[A-Za-z0-9])*$`
+
+	open              = `[\s(+-]*`
+	operand           = open + `(?:[A-Za-z][A-Za-z0-9_]*|[0-9]+)[\s)]*`
+	expression        = operand + `(?:(?:[-+*/%]|[=!]=)` + operand + `)*`
+	expressionPattern = `^` + expression + `$`
+	axisPattern       = `^(?:\s*DID[xyz]\s*|\s*(?:DID[xyz]|Stream|r|b)\s*\(` + expression + `\)\s*|` + expression + `)$`
+	decimalPattern    = `^\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*$`
+)
+
+func ref(name string) object { return object{{Key: "$ref", Value: "#/$defs/" + name}} }
+
+// described puts a description before the rest, which editors show.
+func described(text string, rest object) object {
+	if text == "" {
+		return rest
+	}
+	return append(object{{Key: "description", Value: text}}, rest...)
+}
+
+// mapOf is a map with any keys of a form.
+func mapOf(text string, keys, values object) object {
+	return described(text, object{
+		{Key: "type", Value: "object"}, {Key: "propertyNames", Value: keys}, {Key: "additionalProperties", Value: values},
+	})
+}
+
+// closed is a map with known fields.
+func closed(text string, properties object, required ...string) object {
+	o := object{{Key: "type", Value: "object"}, {Key: "additionalProperties", Value: false}, {Key: "properties", Value: properties}}
+	if len(required) > 0 {
+		o = append(o, object{{Key: "required", Value: required}}...)
+	}
+	return described(text, o)
+}
+
+func listOf(items object) object {
+	return object{{Key: "type", Value: "array"}, {Key: "items", Value: items}}
+}
+
+// unique is a list of at least one item, each of them once.
+func unique(items object) object {
+	return append(listOf(items), object{{Key: "minItems", Value: 1}, {Key: "uniqueItems", Value: true}}...)
+}
+
+func ofType(name string) object { return object{{Key: "type", Value: name}} }
+
+func integerFrom(least int) object {
+	return append(ofType("integer"), object{{Key: "minimum", Value: least}}...)
+}
+
+// textOr is a number, or a text of a form.
+func textOr(number object, text, pattern string) object {
+	return described(text, object{{Key: "anyOf", Value: []object{
+		number, append(ofType("string"), object{{Key: "pattern", Value: pattern}}...),
+	}}})
+}
+
+func allDTypes() []domain.DType      { return domain.AllDTypes }
+func computedDTypes() []domain.DType { return domain.DTypes }
+
+// attribute is the value of an attribute in the form of an operation that tools write.
+func attribute(form model.AttrForm) object {
+	switch form {
+	case model.FormList:
+		return listOf(ref("expression"))
+	case model.FormDType:
+		return ref("computed_dtype")
+	case model.FormFlag:
+		return object{{Key: "enum", Value: []any{true, false, "true", "false"}}}
+	case model.FormNumber:
+		return ref("decimal")
+	default:
+		return ref("expression")
+	}
+}

@@ -1,0 +1,170 @@
+package model
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/hirgen/hirgen/internal/diag"
+)
+
+// Format gives the text of a spec in the usual form: two spaces for each level, values of tensors and comments behind
+// them in columns, operations and flow collections spaced alike, one blank line where there were several. Lines keep
+// their order, and comments their text. A spec only has to be YAML; what else may be wrong with it stays.
+//
+// An error is a *diag.Errors.
+func Format(filename string, src []byte) ([]byte, error) {
+	src = bytes.ReplaceAll(bytes.TrimPrefix(src, byteOrderMark), []byte("\r\n"), []byte("\n"))
+	base := filepath.Base(filename)
+	var list diag.List
+	root := decode(base, src, &list)
+	if root == nil {
+		errs := &diag.Errors{Items: list.Items()}
+		errs.Rename(base, filename)
+		return nil, errs
+	}
+	if root.Kind == yaml.ScalarNode {
+		return src, nil // no map, and so no spec
+	}
+	f := &formatter{lines: newLineTable(base, src), entries: map[int]*entry{}}
+	f.text = strings.Split(strings.TrimRight(string(src), "\n \t"), "\n")
+	f.value(&entry{first: root.Line}, root, "")
+	out := f.print()
+	if again := decode(base, out, &list); again == nil || !sameTree(root, again) {
+		return nil, fmt.Errorf("formatting %s would change what it says", filename)
+	}
+	return out, nil
+}
+
+// A formatter collects what begins on each line, and then prints line by line.
+type formatter struct {
+	lines   *lineTable
+	text    []string       // the lines of the source
+	entries map[int]*entry // by the line that they begin on, counted from 1
+}
+
+// An entry is a line of a block collection: a key with its value, or an item, with all that begins on its line.
+type entry struct {
+	first, last int    // lines
+	column      int    // in the source, from 0
+	depth       int    // of nesting
+	lead        string // "- out:"
+	value       string // behind it, in the usual form; empty for a block below
+	comment     string // behind that
+	commentAt   int    // its column in the source
+	verbatim    bool   // the value spans lines, or is nothing known: they are kept, and shifted
+	section     *section
+}
+
+// A section is the entries of one block collection, whose comments stand in one column.
+type section struct {
+	key     string // that it is the value of
+	entries []*entry
+	aligned bool
+}
+
+// value formats what stands behind the lead of an entry; key is that of the map that it is the value of.
+func (f *formatter) value(e *entry, n *yaml.Node, key string) {
+	switch {
+	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0:
+		f.block(e, n, key, 2)
+	case n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle == 0:
+		f.block(e, n, key, 1)
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!null" && n.Value == "":
+		f.rest(e, f.after(e))
+	default:
+		f.inline(e, n, key == "ops")
+	}
+}
+
+// block formats the entries of a block collection, step nodes for each. The first may begin on the line of its parent.
+func (f *formatter) block(parent *entry, n *yaml.Node, key string, step int) {
+	s := &section{key: key}
+	if first := n.Content[0]; parent.section != nil && parent.first < first.Line && (step == 2 || f.dashLine(first) > parent.first) {
+		f.rest(parent, f.after(parent))
+	}
+	for i := 0; i < len(n.Content); i += step {
+		head, last := n.Content[i], n.Content[i+step-1]
+		e := &entry{first: head.Line, last: head.Line, column: head.Column - 1, section: s}
+		lead, child := "-", key
+		if step == 2 {
+			lead, child = f.scalar(head)+":", head.Value
+		} else {
+			e.first, e.column = f.dash(head)
+			e.last = e.first
+		}
+		e.depth, e.lead = parent.depth+1, lead
+		switch {
+		case parent.section == nil:
+			e.depth = 0
+		case i == 0 && e.first == parent.first: // "- out: B"
+			e.lead, e.column, e.depth = parent.lead+" "+lead, parent.column, parent.depth
+			e.section = parent.section
+			parent.section.entries = slices.DeleteFunc(parent.section.entries, func(o *entry) bool { return o == parent })
+		}
+		e.section.entries = append(e.section.entries, e)
+		f.entries[e.first] = e
+		f.value(e, last, child)
+	}
+}
+
+// dash finds the line and column of the dash in front of an item.
+func (f *formatter) dash(item *yaml.Node) (line, column int) {
+	at := f.lines.offset(item.Line, item.Column)
+	for at--; at >= 0; at-- {
+		if f.lines.src[at] == '-' {
+			break
+		}
+	}
+	p := f.lines.pos(max(at, 0))
+	return p.Line, p.Col - 1
+}
+
+func (f *formatter) dashLine(item *yaml.Node) int {
+	line, _ := f.dash(item)
+	return line
+}
+
+// after is the byte offset behind the lead of an entry.
+func (f *formatter) after(e *entry) int {
+	return f.lines.starts[e.first-1] + e.column + len(e.lead)
+}
+
+// rest reads the end of a line: nothing, or a comment. Anything else is kept as it is.
+func (f *formatter) rest(e *entry, from int) {
+	end := len(f.lines.src)
+	if e.first < len(f.lines.starts) {
+		end = f.lines.starts[e.first] - 1
+	}
+	if from > end {
+		e.verbatim = true
+		return
+	}
+	rest := strings.TrimSpace(string(f.lines.src[from:end]))
+	if rest != "" && rest[0] != '#' {
+		e.verbatim = true
+	}
+	e.comment = rest
+	if rest != "" {
+		start := f.lines.starts[e.first-1]
+		e.commentAt = utf8.RuneCount(f.lines.src[start : from+bytes.IndexByte(f.lines.src[from:end], '#')])
+	}
+}
+
+// sameTree reports whether two trees say the same; of operations, what they say.
+func sameTree(a, b *yaml.Node) bool {
+	if a.Kind != b.Kind || a.Tag != b.Tag || len(a.Content) != len(b.Content) || a.Kind == yaml.ScalarNode && spaced(a.Value) != spaced(b.Value) {
+		return false
+	}
+	for i := range a.Content {
+		if !sameTree(a.Content[i], b.Content[i]) {
+			return false
+		}
+	}
+	return true
+}
