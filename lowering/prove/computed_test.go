@@ -1,0 +1,91 @@
+package prove_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hirgen/hirgen/lowering/calls/text"
+	"github.com/hirgen/hirgen/lowering/prove"
+	"github.com/hirgen/hirgen/lowering/prove/provetest"
+	"github.com/hirgen/hirgen/model"
+)
+
+// TestComputed changes a line of an example, and expects what is then said of what it computes.
+func TestComputed(t *testing.T) {
+	path := provetest.Spec("ag_matmul")
+	spec, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := func(params map[string]int64) (*model.Pipeline, error) { return model.Load("spec.yaml", spec, params) }
+	programs, err := provetest.Lower(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const looked = "112 operations on 4 ranks, 2 calls in a row\n"
+	for _, c := range []struct{ name, old, replacement, want string }{
+		{"right", "", "", "spec.yaml: ag_matmul: proved: " + looked},
+		{"transposed", "k K, type", "k K, transpose_b, type", "spec.yaml:12:5: error: values: 240 of 240 elements of C on rank 0 are not what the model says: " +
+			"the first is number 0, which Gemm kMatmulC writes (with M = 48, N = 5, K = 7)\nspec.yaml: ag_matmul: 1 error: " + looked},
+		{"other slice", "b B, workspace", "b B, addend B, workspace", "the first is number 0, which Gemm kMatmulC writes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := text.Print(programs[0])
+			p, err := text.Parse("calls", strings.Replace(before, c.old, c.replacement, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := prove.Against(p, load)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			r.Text(&b)
+			if !strings.Contains(b.String(), c.want) || c.name != "other slice" && b.String() != c.want {
+				t.Error(cmp.Diff(c.want, b.String()))
+			}
+		})
+	}
+	r, err := prove.Program(programs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if r.Text(&b); !strings.Contains(b.String(), "not what it computes") {
+		t.Errorf("without the model: %s", b.String())
+	}
+}
+
+// TestGridsAndLayers: specs on grids and on ranks in other orders, layers with backward passes, and what
+// random specs found, are proved.
+func TestGridsAndLayers(t *testing.T) {
+	root := filepath.Join(filepath.Dir(provetest.Spec("ag_matmul")), "..", "..", "..")
+	seen := 0
+	for _, pattern := range []string{"testdata/grids/*.yaml", "testdata/layers/*.yaml", "internal/e2e/testdata/moves/*.yaml", "lowering/prove/testdata/specs/*.yaml"} {
+		paths, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		for _, path := range paths {
+			seen++
+			spec, err := os.ReadFile(filepath.Clean(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			programs, err := provetest.Lower(path, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			for _, p := range programs {
+				r, err := prove.Against(p, func(params map[string]int64) (*model.Pipeline, error) { return model.Load("spec.yaml", spec, params) })
+				if err != nil || !r.Proved() {
+					t.Errorf("%s: %v %+v", path, err, r)
+				}
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("only %d specs", seen)
+	}
+}

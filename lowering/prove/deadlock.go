@@ -1,0 +1,48 @@
+package prove
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/lowering/prove/events"
+)
+
+// modes are how concurrent a GPU is taken to be, and what it means to be stuck on one.
+var modes = []struct {
+	mode     events.Mode
+	check    Check
+	severity Severity
+	on       string
+}{
+	{events.Ideal, Deadlock, Error, "where everything runs at once that streams allow"},
+	{events.Serialized, Serial, Error, "where the communications of a GPU run one after the other, as they were issued"},
+	{events.OneQueue, Queue, Warning, "where the streams of a GPU share one hardware queue"},
+}
+
+// deadlock runs a call on GPUs of less and less concurrency, until it is stuck. What leads from call to call leads
+// forward, so a cycle lies within one.
+func (v *verification) deadlock() {
+	if events.Sequential(v.p) {
+		return
+	}
+	for _, m := range modes {
+		d := events.Run(v.p, events.Options{Mode: m.mode, Calls: 1})
+		if d == nil {
+			continue
+		}
+		f := Finding{Check: m.check, Severity: m.severity}
+		for _, l := range d.Links {
+			at := place(v.p, l.Rank, l.Op, l.Call)
+			at.Why = l.Why
+			f.At = append(f.At, at)
+		}
+		f.Message = fmt.Sprintf("%d operations wait for each other, %s", len(d.Links), m.on)
+		if !d.Closed {
+			last := f.At[len(f.At)-1]
+			f.Message = fmt.Sprintf("%s of rank %d %s, %s", last.Operation, last.Rank, last.Why, m.on)
+		}
+		v.add(f)
+		if m.severity == Error {
+			return // the others have all waits of this one, and would say the same
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package events
+
+import (
+	"github.com/hirgen/hirgen/lowering/prove/unroll"
+)
+
+// follows says of operations of a rank which other one has to end before they begin, beside those of their
+// streams. One that comes later in the order of issue is that of the call before.
+func (m *machine) follows(number int32) map[int32]int32 {
+	after, last, first := map[int32]int32{}, map[int32]int32{}, map[int32]int32{}
+	r := &m.p.Ranks[number]
+	follow := func(key, op, end int32) {
+		if before, ok := last[key]; ok {
+			if m.o.Mode == Serialized || r.Ops[before].Stream != r.Ops[op].Stream {
+				after[op] = before
+			}
+		} else {
+			first[key] = op
+		}
+		last[key] = end
+	}
+	for i := range r.Ops {
+		op, o := int32(i), &r.Ops[i]
+		switch {
+		case m.o.Mode == Serialized && o.Lane > 1:
+			if before, ok := after[op-1]; ok {
+				after[op] = before // the lanes of a batch begin together
+			}
+		case m.o.Mode == Serialized && o.Kind == unroll.Join:
+			last[0] = op
+		case m.o.Mode == Serialized && moves(number, r, o):
+			follow(0, op, op)
+		case m.o.Mode != Serialized && o.Kind == unroll.Nccl:
+			follow(r.PartsOf(o)[0].Comm, op, op)
+		}
+	}
+	for key, op := range first {
+		if before := last[key]; before != op && r.Ops[before].Stream != r.Ops[op].Stream {
+			after[op] = before
+		}
+	}
+	return after
+}
+
+// moves reports whether an operation moves data between ranks.
+func moves(number int32, r *unroll.Rank, o *unroll.Op) bool {
+	switch o.Kind {
+	case unroll.Nccl, unroll.Transfer, unroll.PeerSum:
+		return true
+	case unroll.Copy:
+		for _, a := range r.AccessesOf(o) {
+			if a.Owner != number {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// held reports whether something other than its stream keeps an operation from beginning.
+func (m *machine) held(number, op, call int32) bool {
+	r := &m.ranks[number]
+	me := streamOf{number, int32(m.p.Ranks[number].Ops[op].Stream)}
+	if before, ok := r.after[op]; ok && !m.hasEnded(number, before, callOf(before, op, call)) {
+		r.waiting[before] = append(r.waiting[before], me)
+		return true
+	}
+	return m.o.Mode == OneQueue && r.begun != int64(call)*int64(len(r.ended))+int64(op)
+}
+
+// callOf is the call of an operation that another one follows.
+func callOf(before, op, call int32) int32 {
+	if before >= op {
+		return call - 1
+	}
+	return call
+}
+
+func (m *machine) hasEnded(number, op, call int32) bool { return m.ranks[number].ended[op] > call }
+
+// issued lets the next operation in the order of issue begin.
+func (m *machine) issued(number int32) {
+	r, ops := &m.ranks[number], m.p.Ranks[number].Ops
+	r.begun++
+	m.notify(streamOf{number, int32(ops[r.begun%int64(len(ops))].Stream)})
+}
+
+// waitsInQueue reports whether an operation waits before what stands behind it in a hardware queue may begin:
+// kernels that wait have begun.
+func waitsInQueue(o *unroll.Op) bool {
+	return o.Kind == unroll.Wait || o.Kind == unroll.Flags && !o.Spins
+}
+
+// launched reports whether a stream may begin a call. In a captured program that is when the caller's stream
+// has got to it, behind all of the call before.
+func (m *machine) launched(number int32, s *stream, o *unroll.Op, call int32) bool {
+	if !m.p.Calls.Graph || o.Stream == unroll.Caller {
+		return true
+	}
+	r := &m.ranks[number]
+	const begin = 0 // CallBegin
+	if r.ended[begin] <= call {
+		r.waiting[begin] = append(r.waiting[begin], streamOf{number, int32(o.Stream)})
+		return false
+	}
+	if s.clock != nil {
+		s.clock.merge(r.begins[call])
+	}
+	return true
+}

@@ -1,0 +1,198 @@
+package mutate
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+)
+
+// aliasBuffers gives a buffer the memory of one that is declared before it, is as large, and of its type
+// and ranks.
+func aliasBuffers(e *editor) {
+	for i, b := range e.program.Buffers {
+		for _, in := range e.program.Buffers[:i] {
+			if e.fits(b, in) && b.In == "" && e.here(b, "in the memory of %s", in.Name) {
+				e.move(b, in)
+			}
+		}
+	}
+}
+
+// move gives a buffer, and what lies in it, the memory of another one.
+func (e *editor) move(b, in *calls.Buffer) {
+	for _, other := range e.program.Buffers {
+		if other == b || other.In == b.Name {
+			other.In = in.Name
+		}
+	}
+	e.forget(b.Name)
+}
+
+// forget leaves out what is done with memory that is another one's.
+func (e *editor) forget(name string) {
+	for _, section := range e.program.Life.Sections() {
+		*section.Steps = slices.DeleteFunc(*section.Steps, func(s calls.Step) bool { return s.Name == name })
+	}
+}
+
+// freeEarly moves a buffer that has the memory of another one, which is done with by then, into that of
+// a third one.
+func freeEarly(e *editor) {
+	for i, b := range e.program.Buffers {
+		for _, in := range e.program.Buffers[:i] {
+			if b.In != "" && b.In != in.Name && e.fits(b, in) && e.here(b, "in the memory of %s, not of %s", in.Name, b.In) {
+				b.In = in.Name
+			}
+		}
+	}
+}
+
+func (e *editor) fits(b, in *calls.Buffer) bool {
+	if in.In != "" || b.Type != in.Type || b.Guard != in.Guard {
+		return false
+	}
+	v := e.program.Values()
+	size, _ := v.Eval(b.Elements)
+	room, _ := v.Eval(in.Elements)
+	return size <= room
+}
+
+func shrinkBuffer(e *editor) {
+	for _, b := range e.program.Buffers {
+		if b.Elements != nil && b.In == "" && e.here(b, "an element less") {
+			b.Elements = expr.Op("-", b.Elements, expr.Int(1))
+		}
+	}
+}
+
+// pointers visits the pointers of a statement.
+func pointers(s calls.Stmt, visit func(key string, p *calls.Pointer)) {
+	for _, f := range calls.Fields(s) {
+		switch v := f.Value.(type) {
+		case *calls.Pointer:
+			if v.Base != "" {
+				visit(f.Key, v)
+			}
+		case **calls.Pointer:
+			if *v != nil {
+				visit(f.Key, *v)
+			}
+		}
+	}
+}
+
+// inPointers edits each pointer.
+func inPointers(edit func(e *editor, s calls.Stmt, key string, p *calls.Pointer)) func(*editor) {
+	return each(func(e *editor, s calls.Stmt) {
+		pointers(s, func(key string, p *calls.Pointer) { edit(e, s, key, p) })
+	})
+}
+
+var wrongOffset = inPointers(func(e *editor, s calls.Stmt, key string, p *calls.Pointer) {
+	if e.here(s, "%s an element on", key) {
+		if p.Offset == nil {
+			p.Offset = expr.Int(0)
+		}
+		p.Offset = expr.Op("+", p.Offset, expr.Int(1))
+	}
+})
+
+var lostOffset = inPointers(func(e *editor, s calls.Stmt, key string, p *calls.Pointer) {
+	if p.Offset != nil && e.here(s, "%s at the start", key) {
+		p.Offset = nil
+	}
+})
+
+// wrongBuffer names each other memory that is as large and of the same type.
+func wrongBuffer(e *editor) {
+	memory := memoryOf(e.program)
+	inPointers(func(e *editor, s calls.Stmt, key string, p *calls.Pointer) {
+		own := slices.IndexFunc(memory, func(m region) bool { return m.name == p.Base })
+		for i, other := range memory {
+			if own >= 0 && i != own && other.kind == memory[own].kind && e.here(s, "%s is %s", key, other.name) {
+				p.Base = other.name
+			}
+		}
+	})(e)
+}
+
+// A region is an argument or a buffer. Those of one kind can stand for each other.
+type region struct {
+	name string
+	kind struct {
+		dtype    string
+		elements int64
+	}
+}
+
+func memoryOf(p *calls.Program) (list []region) {
+	v := p.Values()
+	add := func(name, dtype string, elements expr.Expr) {
+		r := region{name: name}
+		r.kind.dtype = dtype
+		r.kind.elements, _ = v.Eval(elements)
+		list = append(list, r)
+	}
+	for _, a := range p.Arguments {
+		add(a.Name, string(a.Type), a.Elements)
+	}
+	for _, b := range p.Buffers {
+		add(b.Name, string(b.Type), b.Elements)
+	}
+	return list
+}
+
+// wrongSize takes one off a number of elements, or off an extent of a GEMM or a view.
+func wrongSize(e *editor) {
+	less := func(item any, f calls.Field) {
+		switch v := f.Value.(type) {
+		case *expr.Expr:
+			if *v != nil && slices.Contains([]string{"elements", "count", "m", "n", "k", "batch"}, f.Key) && e.here(item, "%s one less", f.Key) {
+				*v = expr.Op("-", *v, expr.Int(1))
+			}
+		case *[]expr.Expr:
+			for i := range *v {
+				if f.Key == "out_extents" && e.here(item, "extent %d one less", i) {
+					(*v)[i] = expr.Op("-", (*v)[i], expr.Int(1))
+				}
+			}
+		}
+	}
+	for _, d := range e.program.Shapes {
+		for _, f := range calls.Fields(d) {
+			less(d, f)
+		}
+	}
+	each(func(_ *editor, s calls.Stmt) {
+		for _, f := range calls.Fields(s) {
+			if !is[*calls.For](s) {
+				less(s, f)
+			}
+		}
+	})(e)
+}
+
+// wrongStride puts rows or batches of a GEMM, or of an operand of a kernel, further apart.
+func wrongStride(e *editor) {
+	for _, d := range e.program.Shapes {
+		for _, stride := range []*expr.Expr{&d.RowB, &d.StrideA, &d.StrideB, &d.StrideC} {
+			if *stride != nil && e.here(d, "%s and one", *stride) {
+				*stride = expr.Op("+", *stride, expr.Int(1))
+			}
+		}
+	}
+	each(func(e *editor, s *calls.Launch) {
+		for _, f := range calls.Fields(s) {
+			strides, ok := f.Value.(*[]expr.Expr)
+			if !ok || len(f.Key) < len("_strides") || f.Key[len(f.Key)-len("_strides"):] != "_strides" {
+				continue
+			}
+			for i := range *strides {
+				if e.here(s, "%s %d one more", f.Key, i) {
+					(*strides)[i] = expr.Op("+", (*strides)[i], expr.Int(1))
+				}
+			}
+		}
+	})(e)
+}

@@ -1,0 +1,75 @@
+package prove_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/prove"
+	"github.com/hirgen/hirgen/lowering/prove/provetest"
+	"github.com/hirgen/hirgen/model"
+)
+
+// ring is the AG+matmul ring on so many ranks, with its model.
+func ring(tb testing.TB, ranks int64) (*calls.Program, func(map[string]int64) (*model.Pipeline, error)) {
+	tb.Helper()
+	path := provetest.Spec("ag_matmul_ring")
+	programs, err := provetest.Lower(path, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, d := range programs[0].Params {
+		if d.Spec == "D" {
+			d.Value = ranks
+		}
+	}
+	return programs[0], func(params map[string]int64) (*model.Pipeline, error) {
+		all := map[string]int64{"D": ranks}
+		for name, value := range params {
+			all[name] = value
+		}
+		p, _, err := model.LoadFile(path, all)
+		return p, err
+	}
+}
+
+// processorTime is what this process has used: unlike the time of a clock it does not grow with what else runs.
+func processorTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// cost is the processor time of an operation, the least of a few proofs.
+func cost(t *testing.T, ranks int64, runs int) time.Duration {
+	t.Helper()
+	p, load := ring(t, ranks)
+	least := time.Hour
+	for range runs {
+		start := processorTime(t)
+		report, err := prove.Against(p, load)
+		if err != nil || !report.Proved() {
+			t.Fatalf("%d ranks: %v, %+v", ranks, err, report)
+		}
+		least = min(least, (processorTime(t)-start)/time.Duration(report.Operations))
+	}
+	return least
+}
+
+// TestLinearInRanksTimesSteps: a ring of four times as many ranks has sixteen times as many steps, and an operation of
+// one costs about as much as of the other. What looked at all ranks for each step would cost four times as much.
+func TestLinearInRanksTimesSteps(t *testing.T) {
+	const most = 2.5
+	small, large := cost(t, 32, 5), cost(t, 128, 1)
+	if float64(large) > most*float64(small) {
+		large = cost(t, 128, 3)
+	}
+	if float64(large) > most*float64(small) {
+		t.Errorf("an operation takes %v on 32 ranks, and %v on 128", small, large)
+	}
+	t.Logf("an operation takes %v on 32 ranks, and %v on 128", small, large)
+}

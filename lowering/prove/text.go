@@ -1,0 +1,108 @@
+package prove
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Text writes a report as people read it: a line for the program, and for each finding what it is, where, the
+// edge that is missing, and a drawing of the two chains that should be one.
+func (r *Report) Text(w io.Writer) {
+	for i := range r.Findings {
+		r.Findings[i].text(w)
+	}
+	fmt.Fprintf(w, "%s: %s: %s\n", r.File, r.Program, r.summary())
+}
+
+// summary is the last line: what was looked at, and the outcome.
+func (r *Report) summary() string {
+	counts := map[Severity]int{}
+	for i := range r.Findings {
+		counts[r.Findings[i].Severity]++
+	}
+	looked := fmt.Sprintf("%d operations on %d ranks, %d calls in a row", r.Operations, r.Ranks, r.Calls)
+	if counts[Error]+counts[Undecided] == 0 && !r.looked(Computed) {
+		looked += "; not what it computes, for which the spec is needed"
+	}
+	switch {
+	case counts[Error] > 0:
+		return fmt.Sprintf("%s: %s", count(counts[Error], "error"), looked)
+	case counts[Undecided] > 0:
+		return fmt.Sprintf("not decided: %s", looked)
+	case counts[Warning] > 0:
+		return fmt.Sprintf("proved, with %s: %s", count(counts[Warning], "warning"), looked)
+	}
+	return "proved: " + looked
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func (f *Finding) text(w io.Writer) {
+	where := ""
+	for _, at := range f.At {
+		if at.Spec != "" {
+			where = at.Spec + ": "
+			break
+		}
+	}
+	fmt.Fprintf(w, "%s%s: %s: %s\n", where, f.Severity, f.Check, f.Message)
+	if f.Layout != "" {
+		fmt.Fprintf(w, "  with %s\n", f.Layout)
+	}
+	if len(f.At) > 0 && f.At[0].Why != "" {
+		f.waits(w)
+	}
+	if len(f.Chains) > 0 {
+		draw(w, f.Chains)
+	}
+	if f.Missing != "" {
+		fmt.Fprintf(w, "  missing: %s\n", f.Missing)
+	}
+}
+
+// waits writes who waits for whom, a line for each.
+func (f *Finding) waits(w io.Writer) {
+	for _, at := range f.At {
+		fmt.Fprintf(w, "    rank %d, %s, call %d: %s %s\n", at.Rank, at.Stream, at.Call, at.Operation, at.Why)
+	}
+}
+
+// draw draws chains beside each other, from above to below. What the finding is about stands on one line.
+func draw(w io.Writer, chains []Chain) {
+	above, below := 0, 0
+	for _, c := range chains {
+		above, below = max(above, c.Here), max(below, len(c.Steps)-c.Here)
+	}
+	columns := make([][]string, len(chains))
+	for i, c := range chains {
+		columns[i] = []string{c.Title}
+		for at := c.Here - above; at < c.Here+below; at++ {
+			switch {
+			case at < 0 || at >= len(c.Steps):
+				columns[i] = append(columns[i], "|")
+			case at == c.Here:
+				columns[i] = append(columns[i], "* "+c.Steps[at])
+			default:
+				columns[i] = append(columns[i], "o "+c.Steps[at])
+			}
+			columns[i] = append(columns[i], "|")
+		}
+	}
+	width := 0
+	for _, line := range columns[0] {
+		width = max(width, len(line))
+	}
+	for n := range columns[0] {
+		line := "    " + columns[0][n]
+		if len(columns) > 1 {
+			line = fmt.Sprintf("    %-*s   %s", width, columns[0][n], columns[1][n])
+		}
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
+	}
+}

@@ -1,0 +1,165 @@
+package unroll
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Layout is how the elements of an operand lie behind its first one. Extents and strides, in elements, are
+// in the order of the operand's own axes, outermost first: batch, m, k of a GEMM's A. A stride may be 0.
+type Layout struct {
+	Size             int64 // bytes of an element
+	Extents, Strides []int64
+	Span             int64 // bytes from the first element to behind the last one; 0: there are none
+	axes             []axis
+	run              int64 // bytes that lie together, of which axes are repeats
+}
+
+// axis repeats what is inside it. Strides are in bytes, and those of a layout grow outwards.
+type axis struct{ extent, stride int64 }
+
+// newLayout makes a layout with what comparisons need: axes of one index or stride 0 say nothing about
+// where bytes are, and those that lie together are one.
+func newLayout(size int64, extents, strides []int64) *Layout {
+	l := &Layout{Size: size, Extents: slices.Clone(extents), Strides: slices.Clone(strides), Span: size, run: size}
+	for i, extent := range extents {
+		if extent <= 0 {
+			l.Span = 0
+			return l
+		}
+		if extent > 1 && strides[i] != 0 {
+			l.axes = append(l.axes, axis{extent, strides[i] * size})
+			l.Span += (extent - 1) * strides[i] * size
+		}
+	}
+	slices.SortFunc(l.axes, func(a, b axis) int { return int(min(max(a.stride-b.stride, -1), 1)) })
+	for len(l.axes) > 0 && l.axes[0].stride == l.run {
+		l.run *= l.axes[0].extent
+		l.axes = l.axes[1:]
+	}
+	for i := 1; i < len(l.axes); i++ {
+		if inner := &l.axes[i-1]; l.axes[i].stride == inner.stride*inner.extent {
+			inner.extent *= l.axes[i].extent
+			l.axes = slices.Delete(l.axes, i, i+1)
+			i--
+		}
+	}
+	return l
+}
+
+// Dense reports whether all bytes of the span are meant.
+func (l *Layout) Dense() bool { return len(l.axes) == 0 }
+
+// Elements counts the elements, those that lie in one place as often as they are named.
+func (l *Layout) Elements() int64 {
+	n := int64(1)
+	for _, e := range l.Extents {
+		n *= e
+	}
+	return n
+}
+
+// Repeats reports whether elements lie in one place: whoever writes them writes it twice.
+func (l *Layout) Repeats() bool {
+	for i, extent := range l.Extents {
+		if extent > 1 && l.Strides[i] == 0 {
+			return true
+		}
+	}
+	inner := l.run
+	for _, a := range l.axes {
+		if a.stride < inner {
+			return true
+		}
+		inner += (a.extent - 1) * a.stride
+	}
+	return false
+}
+
+// Same reports whether two layouts mean the same elements in the same order.
+func (l *Layout) Same(other *Layout) bool {
+	return l.Size == other.Size && slices.Equal(l.Extents, other.Extents) && slices.Equal(l.Strides, other.Strides)
+}
+
+// Overlap reports whether operands share a byte if the second one starts so many bytes behind the first
+// one, and how far behind the first one's start that byte is. It is exact.
+func Overlap(a, b *Layout, behind int64) (at int64, ok bool) {
+	if a.Span == 0 || b.Span == 0 {
+		return 0, false
+	}
+	return box{a.run, a.axes}.meets(box{b.run, b.axes}, 0, behind)
+}
+
+// box is a run of bytes, repeated along axes.
+type box struct {
+	run  int64
+	axes []axis
+}
+
+func (b box) span() int64 {
+	n := b.run
+	for _, a := range b.axes {
+		n += (a.extent - 1) * a.stride
+	}
+	return n
+}
+
+// outer is the stride of the outermost axis; 0: it is one run.
+func (b box) outer() int64 {
+	if len(b.axes) == 0 {
+		return 0
+	}
+	return b.axes[len(b.axes)-1].stride
+}
+
+// split takes the outermost axis off, if its stride is the one given; its extent is 1 otherwise.
+func (b box) split(stride int64) (inner box, extent int64) {
+	if b.outer() != stride {
+		return b, 1
+	}
+	last := len(b.axes) - 1
+	return box{b.run, b.axes[:last]}, b.axes[last].extent
+}
+
+// meets compares a box that starts at from with one that starts at to. Where both have the same outermost
+// stride, only how many strides lie between two of their parts matters, and few such distances bring them close.
+func (b box) meets(other box, from, to int64) (int64, bool) {
+	mine, theirs := b.span(), other.span()
+	if from+mine <= to || to+theirs <= from {
+		return 0, false
+	}
+	stride := max(b.outer(), other.outer())
+	if stride == 0 {
+		return max(from, to), true
+	}
+	mineInner, n := b.split(stride)
+	theirsInner, m := other.split(stride)
+	// Part i of the first one meets part j of the second one: from + i s against to + j s, k = j - i.
+	low := ceilDiv(from-to-theirsInner.span()+1, stride)
+	high := floorDiv(from-to+mineInner.span()-1, stride)
+	for k := max(low, 1-n); k <= min(high, m-1); k++ {
+		i := max(0, -k)
+		if at, ok := mineInner.meets(theirsInner, from+i*stride, to+(i+k)*stride); ok {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
+
+// String prints a layout as extents and strides, in elements.
+func (l *Layout) String() string {
+	if l.Dense() {
+		return fmt.Sprintf("%d x %d bytes", l.Elements(), l.Size)
+	}
+	return fmt.Sprintf("%v x %d bytes, strides %v", l.Extents, l.Size, l.Strides)
+}

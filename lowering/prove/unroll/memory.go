@@ -1,0 +1,158 @@
+package unroll
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// declareMemories numbers what the program has of memory, and the shares and their flags.
+func (u *unroller) declareMemories() {
+	add := func(m Memory) int32 {
+		m.Share = -1
+		n := int32(len(u.out.Memories))
+		u.memories[m.Name] = n
+		u.sizes[m.Name] = domain.DType(m.Type).Size()
+		u.out.Memories = append(u.out.Memories, m)
+		return n
+	}
+	p := u.program
+	for _, d := range p.Arguments {
+		kind := Input
+		if d.Output {
+			kind = Output
+		}
+		add(Memory{Name: d.Name, Kind: kind, Type: string(d.Type), Bytes: u.constant(d.Elements) * d.Type.Size()})
+	}
+	for _, d := range p.Buffers {
+		if d.In == "" {
+			add(Memory{Name: d.Name, Kind: Buffer, Type: string(d.Type), Bytes: u.constant(d.Elements) * d.Type.Size(), Where: d.Where})
+		}
+	}
+	for _, d := range p.Buffers {
+		if n, ok := u.memories[d.In]; ok && d.In != "" {
+			u.memories[d.Name], u.sizes[d.Name] = n, d.Type.Size()
+		}
+	}
+	u.workspaces = add(Memory{Name: callersWorkspace, Kind: Workspace})
+	for i := range p.Streams {
+		add(Memory{Name: workspaceOf(int64(i)), Kind: Workspace})
+	}
+	flag := int32(0)
+	for i, d := range p.Shares {
+		s := Share{Declared: d, Memory: -1, FirstFlag: flag, Transfers: int32(u.constant(d.Transfers)), Counter: -1}
+		flag += 2 * s.Transfers
+		if n, ok := u.memories[d.Memory]; ok {
+			s.Memory = n
+			u.out.Memories[n].Share = int32(i)
+		}
+		if p.Graph {
+			s.Counter = add(Memory{Name: d.Name + ".counter", Kind: Counter})
+		}
+		u.shares[d.Name] = int32(i)
+		u.out.Shares = append(u.out.Shares, s)
+	}
+}
+
+const callersWorkspace = "workspace_"
+
+func workspaceOf(stream int64) string { return fmt.Sprintf("workspaces_[%d]", stream) }
+
+// has lists which memories a rank has.
+func (u *unroller) has(rank int32) []bool {
+	has := make([]bool, len(u.out.Memories))
+	for i := range has {
+		has[i] = true
+	}
+	for _, d := range u.program.Arguments {
+		has[u.memories[d.Name]] = u.world.inMesh(d.Mesh, rank)
+	}
+	for _, d := range u.program.Buffers {
+		if n, ok := u.memories[d.Name]; ok && d.In == "" {
+			has[n] = u.world.holds(d.Guard, rank)
+		}
+	}
+	return has
+}
+
+// place is where a pointer leads.
+type place struct {
+	owner, memory int32 // memory -1: nowhere
+	offset, size  int64 // in bytes; of an element
+}
+
+var nowhere = place{memory: -1}
+
+// at resolves a pointer; ok is false where a fault was noted.
+func (i *issue) at(s calls.Stmt, p calls.Pointer) (place, bool) {
+	if p.Base == "" {
+		return nowhere, true
+	}
+	at, ok := i.base(s, p)
+	if !ok || p.Offset == nil {
+		return at, ok
+	}
+	offset, ok := i.value(s, p.Offset)
+	at.offset += offset * at.size
+	return at, ok
+}
+
+func (i *issue) base(s calls.Stmt, p calls.Pointer) (place, bool) {
+	if p.Peer != nil {
+		share, ok := i.share(s, p.Base)
+		if !ok {
+			return nowhere, false
+		}
+		peer, ok := i.peer(s, p.Peer, share)
+		if !ok {
+			return nowhere, false
+		}
+		d := i.out.Shares[share]
+		return place{peer, d.Memory, 0, d.Declared.Type.Size()}, d.Memory >= 0
+	}
+	if at, ok := i.named[p.Base]; ok {
+		return at, true
+	}
+	memory, ok := i.memories[p.Base]
+	if !ok {
+		i.fault(s, BadName, "nothing is called %s", p.Base)
+		return nowhere, false
+	}
+	return place{i.number, memory, 0, i.sizes[p.Base]}, true
+}
+
+// share finds what ranks share.
+func (i *issue) share(s calls.Stmt, name string) (int32, bool) {
+	n, ok := i.shares[name]
+	if !ok {
+		i.fault(s, BadName, "nothing is shared as %s", name)
+	}
+	return n, ok
+}
+
+// peer is the rank that an expression names, which has to share memory with this one.
+func (i *issue) peer(s calls.Stmt, e expr.Expr, share int32) (int32, bool) {
+	v, ok := i.value(s, e)
+	if !ok {
+		return 0, false
+	}
+	if v < 0 || v >= int64(i.world.size) {
+		i.fault(s, BadValue, "there is no rank %d among %d", v, i.world.size)
+		return 0, false
+	}
+	d := i.out.Shares[share].Declared
+	if i.node(int32(v)) != i.node(i.number) || !i.world.joined(d, i.number, int32(v)) {
+		i.fault(s, Unreached, "rank %d shares no %s with it", v, d.Name)
+		return 0, false
+	}
+	return int32(v), true
+}
+
+func (u *unroller) node(rank int32) int {
+	if u.nodes == nil {
+		return 0
+	}
+	return u.nodes[rank]
+}

@@ -1,0 +1,139 @@
+package unroll
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+)
+
+// Unroll issues a program on every rank. nodes[r] is the node of rank r, whose ranks can share memory;
+// nil: all are on one. What cannot be issued is among the faults of the result; an error says that nothing
+// can, since the world has no ranks 0, 1, ...
+func Unroll(p *calls.Program, nodes []int) (*Program, error) { return Some(p, nodes, nil) }
+
+// Some issues a program on some ranks, for a first look at its faults; nil: on all.
+func Some(p *calls.Program, nodes []int, ranks []int32) (*Program, error) {
+	if len(p.Meshes) == 0 {
+		return nil, fmt.Errorf("program %s has no mesh", p.Name)
+	}
+	for i, r := range p.Ranks() {
+		if int64(i) != r {
+			return nil, fmt.Errorf("rank %d of the world of program %s is called %d", i, p.Name, r)
+		}
+	}
+	u := newUnroller(p, nodes)
+	u.out.Ranks = make([]Rank, u.world.size)
+	for r := range u.out.Ranks {
+		u.out.Ranks[r].Has = u.has(int32(r))
+	}
+	for r := range u.out.Ranks {
+		if ranks == nil || slices.Contains(ranks, int32(r)) {
+			u.rank(int32(r))
+		}
+	}
+	return u.out, nil
+}
+
+// unroller is what the ranks have in common.
+type unroller struct {
+	out        *Program
+	program    *calls.Program
+	nodes      []int
+	world      *world
+	scope      *scope
+	numbers    map[calls.Stmt]int32
+	memories   map[string]int32 // by the names of pointers' bases
+	sizes      map[string]int64 // of elements, alike
+	streams    map[string]int16
+	events     map[string]events
+	shares     map[string]int32
+	shapes     map[string]*calls.Shape
+	attends    map[string]*calls.Attention
+	kernels    map[string]*calls.Kernel
+	layouts    map[string]int32
+	said       map[string]bool
+	computes   []int16                // streams, by index; 0: not numbered so far
+	teams      map[string]int16       // their streams
+	gemms      map[*calls.Shape]*gemm // as they are issued
+	oneByte    int32                  // the layout of a byte; -1: not numbered so far
+	workspaces int32                  // the memory that is the caller's; those of compute streams follow
+	allEvents  int32
+}
+
+// events are the numbers of a set of events.
+type events struct{ first, count int32 }
+
+func newUnroller(p *calls.Program, nodes []int) *unroller {
+	u := &unroller{
+		out: &Program{Calls: p}, program: p, nodes: nodes, world: newWorld(p), scope: newScope(p), numbers: map[calls.Stmt]int32{},
+		memories: map[string]int32{}, sizes: map[string]int64{}, streams: map[string]int16{}, events: map[string]events{}, shares: map[string]int32{},
+		shapes: calls.ByName(p.Shapes), attends: calls.ByName(p.Attentions), kernels: calls.ByName(p.Kernels),
+		layouts: map[string]int32{}, said: map[string]bool{}, computes: make([]int16, p.Streams), teams: map[string]int16{}, gemms: map[*calls.Shape]*gemm{}, oneByte: -1,
+	}
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		u.numbers[s] = int32(len(u.out.Stmts))
+		u.out.Stmts = append(u.out.Stmts, s)
+		return true
+	})
+	u.out.Comms = u.world.communicators(p)
+	u.stream(calls.Caller)
+	u.stream(calls.Copies)
+	first := int32(0)
+	for _, d := range p.Events {
+		n := int32(u.constant(d.Count))
+		u.events[d.Name] = events{first, n}
+		first += n
+	}
+	u.allEvents = first
+	u.declareMemories()
+	return u
+}
+
+// stream numbers a stream.
+func (u *unroller) stream(name string) int16 {
+	n, ok := u.streams[name]
+	if !ok {
+		n = int16(len(u.out.Streams))
+		u.streams[name] = n
+		u.out.Streams = append(u.out.Streams, name)
+	}
+	return n
+}
+
+// constant is the value of an expression that is the same on all ranks; 0 where it has none.
+func (u *unroller) constant(e expr.Expr) int64 {
+	if e == nil {
+		return 0
+	}
+	v, ok := u.scope.compile(e).eval(nil)
+	if !ok {
+		return 0
+	}
+	return v
+}
+
+// layout numbers a layout.
+func (u *unroller) layout(size int64, extents, strides []int64) int32 {
+	key := make([]byte, 0, 64)
+	key = append(key, byte(size))
+	for i := range extents {
+		key = appendNumber(appendNumber(key, extents[i]), strides[i])
+	}
+	if n, ok := u.layouts[string(key)]; ok {
+		return n
+	}
+	n := int32(len(u.out.Layouts))
+	u.layouts[string(key)] = n
+	u.out.Layouts = append(u.out.Layouts, newLayout(size, extents, strides))
+	return n
+}
+
+func appendNumber(key []byte, v int64) []byte {
+	for range 8 {
+		key = append(key, byte(v))
+		v >>= 8
+	}
+	return key
+}

@@ -1,0 +1,203 @@
+package values
+
+import (
+	"hash/fnv"
+	"math"
+	"math/bits"
+
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/eval"
+)
+
+// prime is the largest prime below 2^53: float64 holds each number of the field, as arrays need it.
+const prime = 1<<53 - 111
+
+const low = 1<<53 - 1
+
+func add(a, b uint64) uint64 {
+	if a += b; a >= prime {
+		a -= prime
+	}
+	return a
+}
+
+func neg(a uint64) uint64 {
+	if a == 0 {
+		return 0
+	}
+	return prime - a
+}
+
+// mul multiplies: 2^53 is 111 in the field.
+func mul(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	sum := (hi<<11|lo>>53)*111 + lo&low
+	if sum = sum>>53*111 + sum&low; sum >= prime {
+		sum -= prime
+	}
+	return sum
+}
+
+func pow(a, n uint64) uint64 {
+	result := uint64(1)
+	for ; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			result = mul(result, a)
+		}
+		a = mul(a, a)
+	}
+	return result
+}
+
+func inverse(a uint64) uint64 { return pow(a, prime-2) }
+
+// exactly is the number of the field that a float64 is: a whole number times a power of two.
+func exactly(v float64) uint64 {
+	fraction, exponent := math.Frexp(math.Abs(v))
+	exponent -= 53
+	power := pow(2, uint64(max(exponent, -exponent)))
+	if exponent < 0 {
+		power = inverse(power)
+	}
+	n := mul(uint64(math.Ldexp(fraction, 53))%prime, power)
+	if v < 0 {
+		return neg(n)
+	}
+	return n
+}
+
+// field computes in the field. Functions that it knows no law of are random ones, picked by the seed.
+type field struct {
+	seed  uint64
+	folds map[string]map[uint64]uint64 // of results of max and min: the product that stands for their operands
+}
+
+func newField(seed uint64) *field {
+	return &field{seed, map[string]map[uint64]uint64{"max": {}, "min": {}}}
+}
+
+// numbers lets the model be evaluated in the field.
+func (f *field) numbers() eval.Numbers {
+	return eval.Numbers{
+		Arithmetic:  f.arithmetic(),
+		AddProducts: addProducts, Attend: f.attend, Round: func(*eval.Array, domain.DType) {},
+	}
+}
+
+func (f *field) arithmetic() domain.Arithmetic {
+	return domain.Arithmetic{Unary: f.unary, Binary: f.binary, Dropout: f.dropout}
+}
+
+// dropout multiplies an element by a random function of the seed and of where the element stands.
+func (f *field) dropout(d domain.Dropout) func([]float64) float64 {
+	return func(operands []float64) float64 {
+		row := uint64(0)
+		if len(operands) > 3 {
+			row = uint64(operands[3])
+		}
+		at := add(mul(row, uint64(d.Width)), uint64(operands[2]))
+		return float64(mul(uint64(operands[0]), f.random(d.Fn(), uint64(operands[1]), at)))
+	}
+}
+
+// addProducts reduces a product and what it is added to at once. Numbers of the field are converted as signed ones,
+// which is quicker.
+func addProducts(sums []float64, v float64, row []float64) {
+	by := uint64(int64(v))
+	for c, w := range row {
+		hi, lo := bits.Mul64(by, uint64(int64(w)))
+		sum := (hi<<11|lo>>53)*111 + lo&low + uint64(int64(sums[c]))
+		if sum = sum>>53*111 + sum&low; sum >= prime {
+			sum -= prime
+		}
+		sums[c] = float64(int64(sum))
+	}
+}
+
+// random is a number of the field that the seed, a name and others pick.
+func (f *field) random(name string, of ...uint64) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // a hash takes everything
+	x := mixed(f.seed ^ mixed(h.Sum64()))
+	for _, v := range of {
+		x = mixed(x ^ mixed(v))
+	}
+	return x % prime
+}
+
+// randoms fills a list with numbers of the field that the seed, a name and others pick.
+func (f *field) randoms(list []float64, name string, of ...uint64) {
+	first := f.random(name, of...)
+	for i := range list {
+		list[i] = float64(mixed(first+uint64(i)) % prime)
+	}
+}
+
+// mixed spreads the bits of a number.
+func mixed(x uint64) uint64 {
+	x += 0x9E3779B97F4A7C15
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return x ^ x>>31
+}
+
+// unary is a function of one operand.
+func (f *field) unary(spelling string) func(float64) float64 {
+	if domain.UnaryFn(spelling) == nil {
+		return nil
+	}
+	name, constant := domain.SplitFn(spelling)
+	by, _ := domain.ParseDecimal(constant)
+	k := exactly(by)
+	switch name {
+	case "neg":
+		return func(v float64) float64 { return float64(neg(uint64(v))) }
+	case "reciprocal":
+		return func(v float64) float64 { return float64(inverse(uint64(v))) }
+	case "scale":
+		return func(v float64) float64 { return float64(mul(uint64(v), k)) }
+	case "shift":
+		return func(v float64) float64 { return float64(add(uint64(v), k)) }
+	}
+	return func(v float64) float64 { return float64(f.random(spelling, uint64(v))) }
+}
+
+// binary is a function of two operands, which also folds.
+func (f *field) binary(name string) func(a, b float64) float64 {
+	if domain.BinaryFns[name] == nil {
+		return nil
+	}
+	fn := func(a, b uint64) uint64 { return f.random(name, a, b) }
+	switch name {
+	case "add", "sum":
+		fn = add
+	case "sub":
+		fn = func(a, b uint64) uint64 { return add(a, neg(b)) }
+	case "mul", "prod":
+		fn = mul
+	case "div":
+		fn = func(a, b uint64) uint64 { return mul(a, inverse(b)) }
+	case "keep": // a or 0, by b
+		fn = func(a, b uint64) uint64 { return mul(a, f.random("keep", b)) }
+	case "drop":
+		fn = func(a, b uint64) uint64 { return mul(a, add(1, neg(f.random("keep", b)))) }
+	case "max", "min":
+		fn = func(a, b uint64) uint64 { return f.fold(name, a, b) }
+	}
+	return func(a, b float64) float64 { return float64(fn(uint64(a), uint64(b))) }
+}
+
+// fold is max or min: a random function of the product of what stands for its operands. What stands for a
+// result of the same function is the product that it is of.
+func (f *field) fold(name string, a, b uint64) uint64 {
+	standsFor := func(v uint64) uint64 {
+		if product, ok := f.folds[name][v]; ok {
+			return product
+		}
+		return f.random(name+" of", v)
+	}
+	product := mul(standsFor(a), standsFor(b))
+	result := f.random(name, product)
+	f.folds[name][result] = product
+	return result
+}

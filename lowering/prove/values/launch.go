@@ -1,0 +1,133 @@
+package values
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/prove/unroll"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// launch runs an elementwise kernel, a reduction, or one of the program's own.
+func (m *machine) launch(o *unroll.Op, views operands) {
+	s, _ := m.p.Stmts[o.Stmt].(*calls.Launch)
+	if k := m.p.Calls.Kernel(s); k != nil {
+		m.fused(o, s, k, views)
+		return
+	}
+	out := views[0]
+	unary, binary := m.f.unary(s.Fn), m.f.binary(s.Fn)
+	var made []float64
+	switch {
+	case s.Kernel == "positions":
+		for i := range out.extents[0] {
+			made = append(made, float64(int64(o.Arg)+i))
+		}
+	case s.Fn == "copy":
+		made = views[1].like(out.extents).read()
+	case s.Kernel == "unary" && unary != nil:
+		for _, v := range views[1].like(out.extents).read() {
+			made = append(made, unary(v))
+		}
+	case s.Kernel == "binary" && binary != nil:
+		other := views[2].like(out.extents).read()
+		for i, v := range views[1].like(out.extents).read() {
+			made = append(made, binary(v, other[i]))
+		}
+	case s.Kernel == "reduce" && binary != nil:
+		made = reduced(binary, views[1], int(s.Axis))
+	default:
+		m.fail(o.Stmt, "there is no function %q", s.Fn)
+		return
+	}
+	out.write(made, o.Stmt)
+}
+
+// reduced folds an axis of a view.
+func reduced(fn func(a, b float64) float64, in view, axis int) (made []float64) {
+	first := in.like(slices.Clone(in.extents))
+	count := first.extents[axis]
+	first.extents[axis] = 1
+	first.each(func(at int64) {
+		value := in.data[at]
+		for i := int64(1); i < count; i++ {
+			value = fn(value, in.data[at+i*in.strides[axis]*in.width])
+		}
+		made = append(made, value)
+	})
+	return made
+}
+
+// fused runs a kernel of the program's own, row by row.
+func (m *machine) fused(o *unroll.Op, s *calls.Launch, k *calls.Kernel, views operands) {
+	body := k.Steps()
+	extents := slices.Clone(views[0].extents)
+	last := len(extents) - 1
+	for _, v := range views { // a result may be one for each row
+		extents[last] = max(extents[last], v.extents[last])
+	}
+	columns := extents[last]
+	rows := int64(1)
+	for _, n := range extents[:last] {
+		rows *= n
+	}
+	var in [][]float64
+	for n := int(k.Results); n < len(k.Operands); n++ {
+		if k.Types[n] == calls.InPositions {
+			in = append(in, m.positions(s, k, n, extents))
+		} else {
+			in = append(in, views[int16(n)].like(extents).read())
+		}
+	}
+	results := make([][]float64, k.Results)
+	for row := range rows {
+		operands := make([][]float64, len(in))
+		for i, data := range in {
+			operands[i] = part(data, row, columns)
+			if k.Uses[int(k.Results)+i] == calls.ForRow {
+				operands[i] = operands[i][:1]
+			}
+		}
+		values := body.RowIn(m.f.arithmetic(), operands, columns, nil)
+		for i := range results {
+			at := slices.IndexFunc(body, func(step domain.Step) bool { return step.Name == k.Operands[i] })
+			if at < 0 {
+				m.fail(o.Stmt, "kernel %s does not make %s", k.Name, k.Operands[i])
+				return
+			}
+			made := values[len(in)+at]
+			for c := range views[int16(i)].extents[last] {
+				results[i] = append(results[i], made[min(int(c), len(made)-1)])
+			}
+		}
+	}
+	for i, made := range results {
+		views[int16(i)].write(made, o.Stmt)
+	}
+}
+
+// positions is an operand that is in no memory: its elements are where they would be.
+func (m *machine) positions(s *calls.Launch, k *calls.Kernel, operand int, extents []int64) []float64 {
+	v := view{width: 1, extents: extents, strides: make([]int64, len(extents))}
+	last := len(extents) - 1
+	if k.Views {
+		values := m.p.Calls.Values()
+		for i, stride := range s.In[operand-1].Strides {
+			v.strides[i], _ = values.Eval(stride)
+		}
+	} else {
+		v.strides[0], v.strides[last] = extents[last], 1
+		switch k.Uses[operand] {
+		case calls.ForColumn:
+			v.strides[0] = 0
+		case calls.ForRow:
+			v.strides[0], v.strides[last] = 1, 0
+		}
+	}
+	if k.Uses[operand] == calls.ForRow {
+		v.strides[last] = 0
+	}
+	var list []float64
+	v.each(func(at int64) { list = append(list, float64(at)) })
+	return list
+}

@@ -1,0 +1,37 @@
+package values_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hirgen/hirgen/lowering/prove/provetest"
+	"github.com/hirgen/hirgen/lowering/prove/values"
+	"github.com/hirgen/hirgen/model"
+)
+
+// TestExamplesAsTheyStand: the calls of every example, as they are made for its own extents, compute what
+// the model says at smaller ones.
+func TestExamplesAsTheyStand(t *testing.T) {
+	for _, c := range provetest.Examples(t) {
+		path := provetest.Spec(c.Name)
+		spec, err := os.ReadFile(filepath.Clean(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		load := func(params map[string]int64) (*model.Pipeline, error) { return model.Load("spec.yaml", spec, params) }
+		start := time.Now()
+		sized, err := values.Small(c.Programs[0], nil, load, true)
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+			continue
+		}
+		found := time.Since(start)
+		r, err := values.Check(sized.Program, sized.Model, 1)
+		if err != nil || len(r.Mismatches) > 0 {
+			t.Errorf("%s at %v: %v %+v", c.Name, sized.Changed, err, r)
+		}
+		t.Logf("%s: %v, %v + %v", c.Name, sized.Changed, found.Round(time.Millisecond), (time.Since(start) - found).Round(time.Millisecond))
+	}
+}

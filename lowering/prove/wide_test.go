@@ -1,0 +1,83 @@
+package prove_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/prove"
+	"github.com/hirgen/hirgen/lowering/prove/provetest"
+	"github.com/hirgen/hirgen/model"
+)
+
+// TestWhatWasFound proves programs in which mistakes of hirgen were found.
+func TestWhatWasFound(t *testing.T) {
+	set := func(path, value string) model.Setting { return model.Setting{Path: path, Value: value} }
+	for _, c := range []struct {
+		spec     string
+		settings []model.Setting
+		params   map[string]int64
+	}{
+		// Each rank waited for its first shard before it sent one.
+		{"matmul_ar_p2p", []model.Setting{set("", "auto"), set("all.steps", "ring")}, nil},
+		// Compute streams were not forked from the stream that is captured.
+		{"ag_matmul_bcast", []model.Setting{set("graph", "true"), set("all.lead", "1")}, nil},
+		{"ag_linear_p2p", []model.Setting{set("streams", "2"), set("graph", "true"), set("all.via", "ipc-put"), set("all.local", "last"), set("all.block", "1")}, nil},
+		// The copy stream was not joined on nodes with several ranks.
+		{"ag_matmul_p2p", []model.Setting{set("transport", "auto"), set("graph", "true"), set("all.lead", "2")}, nil},
+		// Of one rank it was joined, and nothing had forked it.
+		{"allgather_p2p", []model.Setting{set("transport", "auto"), set("graph", "true")}, map[string]int64{"D": 1}},
+	} {
+		programs, err := provetest.Lower(provetest.Spec(c.spec), c.params, c.settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range programs {
+			report, err := prove.Program(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !report.Proved() {
+				var text strings.Builder
+				report.Text(&text)
+				t.Errorf("%s %v\n%s", c.spec, c.settings, text.String())
+			}
+		}
+	}
+}
+
+// TestNothingIsFound proves every example as it stands and with other schedules, on up to 8 ranks: what hirgen
+// makes is right, so each finding is a mistake of one of the two.
+func TestNothingIsFound(t *testing.T) {
+	seeds := uint64(3)
+	if os.Getenv("HIRGEN_TEST_FULL") != "" {
+		seeds = 200
+	}
+	specs, err := filepath.Glob(provetest.Spec("*"))
+	if err != nil || len(specs) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	for _, path := range specs {
+		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+			t.Parallel()
+			for seed := range seeds {
+				drawn := provetest.Draw(path, seed)
+				if drawn.Programs == nil {
+					t.Fatal(drawn.What)
+				}
+				for _, p := range drawn.Programs {
+					report, err := prove.Against(p, drawn.Load)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !report.Proved() {
+						var text strings.Builder
+						report.Text(&text)
+						t.Errorf("%s\n%s", drawn.What, text.String())
+					}
+				}
+			}
+		})
+	}
+}
