@@ -28,6 +28,9 @@ func Build(p *model.Pipeline) (*hostir.Program, error) {
 	}
 	b.declare(p)
 	b.checks(p)
+	for _, op := range eval.Saved(p) {
+		b.program.Saved = append(b.program.Saved, reference(op))
+	}
 	for _, op := range p.Ops {
 		b.statement(op)
 		b.program.Reference = append(b.program.Reference, reference(op))
@@ -146,6 +149,8 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 		return &hostir.Concat{Info: info, Out: out, In: in, Axis: liveAxis(out, op.Axis)}
 	case model.OpAttention, model.OpAttentionGrad:
 		return &hostir.Attention{Info: info, Out: []*hostir.Tensor{out}, Fn: op.Fn, In: in}
+	case model.OpDropout:
+		return dropout(info, op, in, out)
 	case model.OpCast:
 		return &hostir.Cast{Info: info, Out: out, In: in[0]}
 	case model.OpUnary:
@@ -157,6 +162,17 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 	default:
 		panic("no host IR statement for the operation " + string(op.Kind))
 	}
+}
+
+// dropout is a kernel of one operation: one more operation of the kernels that passes make.
+func dropout(info hostir.Info, op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stmt {
+	s := &hostir.Fused{Info: info, Kernel: string(op.Kind), Out: []*hostir.Tensor{out}, In: in}
+	step := domain.Step{Name: out.Name, Fn: op.Fn}
+	for i, t := range in {
+		s.Names, step.Args = append(s.Names, t.Name), append(step.Args, i)
+	}
+	s.Body = domain.Body{step}
+	return s
 }
 
 // liveAxis turns the number of an axis among those that an operation sees into its

@@ -17,7 +17,7 @@ import (
 // domains: type, mesh and axis of the team, root.
 var movesOfOneOperation = []struct{ name, mesh, tensors, op, want string }{
 	{"allgather", "{x: 4}", "A: [DIDx, 3], B: [4, 3]", "set(A)", "Allgather world x"},
-	{"scatter", "{x: 4}", "A: [4, 3], B: [DIDx, 3]", "set(A)", "Scatter world x root 0"},
+	{"split", "{x: 4}", "A: [4, 3], B: [DIDx, 3]", "set(A)", ""},
 	{"all to all", "{x: 4}", "A: [DIDx, 4, 3], B: [4, DIDx, 3]", "set(A)", "AllToAll world x"},
 	{"allreduce", "{x: 4}", "A: [DIDx, 3], B: [r(4), 3]", "sum(A, axis=0)", "Allreduce world x"},
 	{"reduce scatter", "{x: 4}", "A: [DIDx, 4, 3], B: [r(4), DIDx, 3]", "sum(A, axis=0)", "ReduceScatter world x"},
@@ -29,12 +29,13 @@ var movesOfOneOperation = []struct{ name, mesh, tensors, op, want string }{
 	{"rows", "{x: 2, y: 4}", "A: [DIDx, DIDy, 3], B: [DIDx, 4, 3]", "set(A)", "Allgather world y"},
 	{"rows replicated", "{x: 2, y: 4}", "A: [DIDy, 3], B: [4, 3]", "set(A)", "Allgather world y"},
 	{"two axes", "{x: 2, y: 4}", "A: [DIDx, DIDy, 3], B: [2, 4, 3]", "set(A)", "Allgather world y, Allgather world x"},
-	{"two axes scattered", "{x: 2, y: 4}", "A: [2, 4, 3], B: [DIDx, DIDy, 3]", "set(A)", "Scatter world x root 0, Scatter world y root 0"},
+	{"two axes split", "{x: 2, y: 4}", "A: [2, 4, 3], B: [DIDx, DIDy, 3]", "set(A)", ""},
 	{"reduced and gathered", "{x: 2, y: 4}", "A: [DIDx, DIDy, 3], B: [r(2), 4, 3]", "sum(A, axis=0)", "Allreduce world x, Allgather world y"},
-	{"reduced and scattered", "{x: 2, y: 4}", "A: [DIDx, 4, 3], B: [r(2), DIDy, 3]", "sum(A, axis=0)", "Allreduce world x, Scatter world y root 0"},
-	{"one leaves for the other", "{x: 2, y: 2}", "A: [DIDx, 2, 3], B: [DIDy, 2, 3]", "set(A)", "Allgather world x, Scatter world y root 0"},
+	{"reduced and scattered", "{x: 2, y: 4}", "A: [DIDx, 4, 3], B: [r(2), DIDy, 3]", "sum(A, axis=0)", "Allreduce world x"},
+	{"split and gathered", "{x: 2, y: 4}", "A: [DIDx, 4, 3], B: [2, DIDy, 3]", "set(A)", "Allgather world x"},
+	{"one leaves for the other", "{x: 2, y: 2}", "A: [DIDx, 2, 3], B: [DIDy, 2, 3]", "set(A)", "Allgather world x"},
 	{"change of places", "{x: 2, y: 2}", "A: [DIDx, DIDy, 3], B: [DIDy, DIDx, 3]", "set(A)",
-		"Allgather world y, AllToAll world x, Scatter world y root 0"},
+		"Allgather world y, AllToAll world x"},
 	{"cube", "{x: 2, y: 2, z: 2}", "A: [DIDz, DIDx, DIDy, 3], B: [2, 2, 2, 3]", "set(A)",
 		"Allgather world y, Allgather world x, Allgather world z"},
 	{"cube reduced", "{x: 2, y: 2, z: 2}", "A: [DIDy, DIDx, 2, 3], B: [r(2), DIDx, DIDy, 3]", "sum(A, axis=0)", "ReduceScatter world y"},
@@ -64,13 +65,29 @@ var movesOfOneOperation = []struct{ name, mesh, tensors, op, want string }{
 	{"on a part of the ranks", "{x: 4}", "A: {axes: [DIDx, 3], mesh: pair}, B: {axes: [2, 3], mesh: pair}", "set(A)", "Allgather pair x"},
 
 	{"inner axis", "{x: 4}", "A: [3, DIDx], B: [3, 4]", "set(A)", "Allgather world x"},
-	{"inner axis scattered", "{x: 4}", "A: [3, 4], B: [3, DIDx]", "set(A)", "Scatter world x root 0"},
+	{"inner axis split", "{x: 4}", "A: [3, 4], B: [3, DIDx]", "set(A)", ""},
 	{"inner axis reduced", "{x: 4}", "A: [DIDx, 3, 4], B: [3, DIDx]", "sum(A, axis=0)", "ReduceScatter world x"},
 	{"inner axes exchanged", "{x: 4}", "A: [3, DIDx, 4], B: [3, 4, DIDx]", "set(A)", "AllToAll world x"},
-	{"split by a reshape", "{x: 4}", "A: [12], B: [DIDx, 3]", "reshape(A)", "Scatter world x root 0"},
+	{"split by a reshape", "{x: 4}", "A: [12], B: [DIDx, 3]", "reshape(A)", ""},
 	{"merged by a reshape", "{x: 4}", "A: [DIDx, 3], B: [12]", "reshape(A)", "Allgather world x"},
 	{"slices of an inner axis", "{x: 4}", "A: [DIDx, 3, 5], B: [4, 3, Stream(5)]", "set(A)", "Allgather world x"},
 	{"scattered slices of an inner axis", "{x: 4}", "A: [DIDx, 4, 5], B: [DIDx, Stream(5)]", "sum(A, axis=0)", "ReduceScatter world x"},
+}
+
+// TestReferenceScatters says what preset: reference keeps: one rank scatters what each of them has.
+func TestReferenceScatters(t *testing.T) {
+	p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\nmesh: {x: 4}\ntensors: {A: [3, 4], B: [3, DIDx]}\nops: [B = set(A)]\nschedule: reference\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	followPasses(t, p, lowertest.NewOracle(t, p, 3))
+	program, err := Lower(p, Options{Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := communications(program); got != "Scatter world x root 0" {
+		t.Errorf("communications %q", got)
+	}
 }
 
 const subMeshes = `

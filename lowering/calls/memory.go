@@ -5,37 +5,74 @@ const WorkspaceBytes = 32 << 20
 
 // Memory is what a program needs of a GPU beside its arguments, in bytes.
 type Memory struct {
-	Buffers    int64 // of the program's own
-	Unshared   int64 // that buffers would take if none had the memory of another one
-	Workspaces int64 // of GEMMs
+	Buffers    int64 // of the program's own, those that other ranks reach left out
+	Unshared   int64 // that all of it would be if no buffer had the memory of another one
+	Workspaces int64 // of GEMMs, and of attentions by the runtime's own kernels
+	IPC        int64 // that other ranks reach: memory of buffers, and the flags of these and of arguments
+	Attentions bool  // a library that computes them may have larger workspaces
 }
 
 // Total is all of it.
-func (m Memory) Total() int64 { return m.Buffers + m.Workspaces }
+func (m Memory) Total() int64 { return m.Buffers + m.Workspaces + m.IPC }
 
 // Memory is that of a rank which has all buffers.
 func (p *Program) Memory() Memory {
-	var m Memory
-	values := p.Values()
+	m := Memory{Attentions: len(p.Attentions) > 0}
+	values, shared := p.Values(), map[string]bool{}
+	memory := map[string]string{}
 	for _, b := range p.Buffers {
-		if b.Workspace {
-			m.Workspaces += WorkspaceBytes
-			continue
+		if memory[b.Name] = b.Name; b.In != "" {
+			memory[b.Name] = b.In
 		}
+	}
+	for _, s := range p.Shares {
+		shared[memory[s.Memory]] = true
+		transfers, _ := values.Eval(s.Transfers)
+		m.IPC += flagBytes(transfers)
+	}
+	for _, b := range p.Buffers {
 		elements, _ := values.Eval(b.Elements)
-		m.Unshared += elements * b.Type.Size()
-		if b.In == "" {
-			m.Buffers += elements * b.Type.Size()
+		bytes := elements * b.Type.Size()
+		switch {
+		case b.In != "":
+			m.Unshared += bytes
+		case shared[b.Name]:
+			m.IPC += bytes
+		default:
+			m.Buffers += bytes
 		}
 	}
-	onWorkers := false
-	Walk(p.Body, func(s Stmt) bool {
-		g, ok := s.(*Gemm)
-		onWorkers = onWorkers || ok && g.Workspace != nil
-		return !onWorkers
-	})
-	if onWorkers {
-		m.Workspaces += int64(p.Streams) * WorkspaceBytes
-	}
+	caller, compute := p.Workspaces()
+	m.Workspaces = caller.bytes(values) + int64(p.Streams)*compute.bytes(values)
+	m.Unshared += m.Total()
 	return m
+}
+
+// flagBytes is what the flags of a buffer take: three for each transfer, and one for the calls (hirgen::Shared).
+func flagBytes(transfers int64) int64 { return 4 * (3*transfers + 1) }
+
+// bytes is what all that works in a workspace needs.
+func (w *Workspace) bytes(values Values) int64 {
+	if w == nil {
+		return 0
+	}
+	most := int64(0)
+	if w.Gemms {
+		most = WorkspaceBytes
+	}
+	for _, a := range w.Attentions {
+		most = max(most, a.bytes(values))
+	}
+	return most
+}
+
+// bytes is the workspace of an attention by the runtime's own kernels: a gradient keeps a number in fp32 for each row.
+func (a *Attention) bytes(values Values) int64 {
+	if a.Gradients == "" {
+		return 0
+	}
+	batch, _ := values.Eval(a.Batch)
+	heads, _ := values.Eval(a.QueryHeads)
+	rows, _ := values.Eval(a.QueryRows)
+	return 4 * batch * heads * rows
 }

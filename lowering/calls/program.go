@@ -33,6 +33,7 @@ type Program struct {
 	Events     []*Events
 	Shares     []*Share
 	Labels     []*Label
+	Life       Life // outside of the calls
 	Body       []Stmt
 }
 
@@ -41,6 +42,7 @@ const (
 	ForElement = "element" // each row and column
 	ForColumn  = "column"  // each column: the row is the same for all
 	ForRow     = "row"     // each row: it stands for all columns
+	ForSeed    = "seed"    // all: an int64, which is not read as a number
 )
 
 // InPositions is the type of an operand of a kernel that is in no memory: its elements are where they
@@ -95,14 +97,13 @@ type (
 	}
 	// Buffer is memory that the program keeps from call to call, or its part of the memory of another one.
 	Buffer struct {
-		Name      string
-		In        string // whose memory it has, which is as large and of its type; empty: its own
-		Workspace bool   // of GEMMs on the caller's stream: without type and elements
-		Type      domain.DType
-		Elements  expr.Expr
-		Guard     string      // of the ranks that have it; empty: all
-		Where     string      `text:"quoted"` // what errors call it
-		Shape     []expr.Expr // for a comment
+		Name     string
+		In       string // whose memory it has, which is as large; empty: its own
+		Type     domain.DType
+		Elements expr.Expr
+		Guard    string      // of the ranks that have it; empty: all
+		Where    string      `text:"quoted"` // what errors call it
+		Shape    []expr.Expr // for a comment
 	}
 	// Shape is one GEMM: C[m, n] = A[m, k] B[k, n], batched, with its plan.
 	Shape struct {
@@ -112,13 +113,14 @@ type (
 		RowB                      expr.Expr // elements between rows of B as it is stored; nil: dense
 		TransposeA, TransposeB    bool
 		Bias, Addend, Fp32Result  bool
+		Then                      string // that is applied to C before it is rounded; empty: nothing
 		Type                      domain.DType
 		Label                     string
 	}
-	// Attention is one attention, or the gradient of one, with its plan and the memory that it works in. The first row
+	// Attention is one attention, or the gradient of one, with its plan. The first row
 	// of queries stands at key Start, that of the next rank along an axis of a Mesh so many rows later.
 	Attention struct {
-		Name, Plan, Workspace                                 string
+		Name, Plan                                            string
 		Layout, Gradients                                     string // constants of where operands, and gradients, lie; the latter empty: none
 		Fn                                                    string `text:"quoted"` // as domain.AttentionOf reads it
 		Batch, QueryHeads, KeyHeads, QueryRows, KeyRows, Size expr.Expr
@@ -141,7 +143,7 @@ type (
 		Results  int64
 		Operands []string // their names in Body
 		Types    []string // their element types; or InPositions
-		Uses     []string // ForElement, ForColumn or ForRow
+		Uses     []string // ForElement, ForColumn, ForRow or ForSeed
 		Body     string   `text:"quoted"` // domain.Body as text
 		Where    string   `text:"quoted"` // the statement of the spec that it is for, for a comment
 	}

@@ -178,6 +178,7 @@ type (
 		Attention                  string // of which it has the plan
 		Q, K, V, O, Logs           Pointer
 		GradO, GradQ, GradK, GradV Pointer
+		Workspace                  expr.Expr // as a GEMM's
 		On                         Stream
 	}
 	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). Kernel positions, without

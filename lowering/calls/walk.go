@@ -54,3 +54,14 @@ func MergeIfs(list []Stmt) []Stmt {
 func (s *If) OnlyGuards() bool {
 	return s.Guard != "" && s.Cond == nil && s.PeerAccess == nil && len(s.Else) == 0
 }
+
+// AsksForNodes reports whether a branch is taken by where ranks are.
+func AsksForNodes(body []Stmt) bool {
+	found := false
+	Walk(body, func(s Stmt) bool {
+		i, ok := s.(*If)
+		found = found || ok && i.PeerAccess != nil
+		return !found
+	})
+	return found
+}

@@ -64,7 +64,6 @@ type Fixed struct {
 	Copy      float64 `json:"copy"`       // a copy of a copy engine
 	Tile      float64 `json:"tile"`       // first loads and last stores of each tile of a GEMM
 	Split     float64 `json:"split"`      // adding the parts of a GEMM whose inner extent is cut; 0: none is
-	Fold      float64 `json:"fold"`       // each of the elements that a reduction folds into one
 }
 
 // Issue is what calls take of the host, which issues one after the other.
@@ -245,7 +244,7 @@ func (m *Machine) numbersMistake() (field, why string) {
 		return "nccl.teams or nccl.allreduce", "is not in the order of ranks"
 	}
 	d, h := m.Device, m.Host
-	if min(d.Call, d.Graph, d.Node, d.Kernel, d.GEMM, d.Event, d.Flag, d.FlagBatch, d.Copy, d.Tile, d.Split, d.Fold, h.Call, h.Kernel, h.GEMM, h.Event,
+	if min(d.Call, d.Graph, d.Node, d.Kernel, d.GEMM, d.Event, d.Flag, d.FlagBatch, d.Copy, d.Tile, d.Split, h.Call, h.Kernel, h.GEMM, h.Event,
 		h.Flag, h.Copy, h.NCCL, h.Graph, m.NCCL.StepTime) < 0 {
 		return "device_us, host_us or nccl.step_us", "has a negative time"
 	}

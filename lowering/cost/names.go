@@ -21,19 +21,19 @@ func nameOf(s hostir.Stmt) string {
 		return "Synchronize(" + s.Stream.String() + ")"
 	case *hostir.Fused:
 		return s.Kernel + " of " + s.Out[0].Name
-	case *hostir.Matmul:
-		if s.Addend != nil {
-			return "Matmul of " + s.Out.Name + ", added to what is there"
-		}
-	case *hostir.Linear:
-		if s.Addend != nil {
-			return "Linear of " + s.Out.Name + ", added to what is there"
-		}
 	}
-	if out := hostir.Result(s); out != nil {
-		return hostir.Op(s) + " of " + out.Name
+	out := hostir.Result(s)
+	if out == nil {
+		return hostir.Op(s)
 	}
-	return hostir.Op(s)
+	name := hostir.Op(s) + " of " + out.Name
+	if hostir.Addend(s) != nil {
+		name += ", added to what is there"
+	}
+	if fn := hostir.Epilogue(s); fn != "" {
+		name += ", then " + fn
+	}
+	return name
 }
 
 func transferName(s *hostir.P2PCommunication, buffer *hostir.Tensor) string {

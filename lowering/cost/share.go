@@ -16,7 +16,7 @@ func (s *simulation) share(rank int32) {
 	}
 	free := float64(s.machine.SMs) * (1 - min(use.sms, memorySMs))
 	rates := make([]float64, len(list))
-	memory := 0.0
+	memory, power := 0.0, 0.0
 	for i, a := range list {
 		t := &s.tasks[a.task]
 		rates[i] = 1
@@ -25,6 +25,7 @@ func (s *simulation) share(rank int32) {
 			free -= min(free, t.sms*float64(s.machine.SMs))
 		}
 		memory += t.hbm * rates[i]
+		power += t.power() * rates[i]
 	}
 	for i, a := range list {
 		t := &s.tasks[a.task]
@@ -37,6 +38,7 @@ func (s *simulation) share(rank int32) {
 		}
 		rates[i] /= slower
 		if t.gemm != nil {
+			rates[i] /= max(1, power)
 			rates[i] *= 1 - s.machine.Beside.Copy*min(1, use.copies) - s.machine.Beside.NCCL*min(1, use.nccl)
 			if use.gemms > 1 {
 				rates[i] *= 1 - s.machine.Beside.GEMM
@@ -77,6 +79,15 @@ func (t *task) links(slot int32) (in, out float64) {
 		return t.in, t.out
 	}
 	return t.out, t.in
+}
+
+// power is the share of the power limit that a GEMM draws alone: all of it where that bounds how fast it is, less where
+// waves of tiles leave SMs idle.
+func (t *task) power() float64 {
+	if t.gemm == nil || t.alone == 0 {
+		return 0
+	}
+	return t.gemm.floor / t.alone
 }
 
 // onSMs is the rate of a task that has so many SMs, of all that it has alone.

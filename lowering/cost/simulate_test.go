@@ -138,6 +138,18 @@ func TestGEMMsQueueForSMs(t *testing.T) {
 	ends(t, u, wave, 2*wave)
 }
 
+// TestGEMMsSharePower: GEMMs that the power limit bounds take as long at a time as one after the other, whatever SMs they leave.
+func TestGEMMsSharePower(t *testing.T) {
+	m := bare(t)
+	half := m.gemmWork(gemmShape{128 * 66, 256, 1000, 1, domain.BF16, 0}) // 66 tiles
+	bound := *half.gemm
+	bound.floor, half.gemm = half.alone, &bound
+	u := timeline(m, 1)
+	u.at(half, 0)
+	u.at(half, 0)
+	ends(t, u, 2*half.alone, 2*half.alone)
+}
+
 func TestExposure(t *testing.T) {
 	move, gemm, add := &hostir.Wait{}, &hostir.Matmul{}, &hostir.Binary{}
 	p := &Prediction{Calls: []Call{

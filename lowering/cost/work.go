@@ -17,14 +17,8 @@ func bytesOf(t *hostir.Tensor) int64 {
 // workOf is what a statement that computes on one rank asks for.
 func (m *Machine) workOf(s hostir.Stmt) work {
 	switch s := s.(type) {
-	case *hostir.Matmul:
-		return m.gemmWork(gemmShapeOf(s.Out, s.A, s.B, s.Addend))
-	case *hostir.Linear:
-		p := gemmShapeOf(s.Out, s.X, s.W, s.Addend)
-		if s.Bias != nil {
-			p.extra += bytesOf(s.Bias)
-		}
-		return m.gemmWork(p)
+	case *hostir.Matmul, *hostir.Linear:
+		return m.gemmWork(gemmShapeOf(s))
 	case *hostir.Attention:
 		return m.attentionWork(s)
 	}
@@ -32,13 +26,7 @@ func (m *Machine) workOf(s hostir.Stmt) work {
 	for _, t := range hostir.Mentions(s) {
 		bytes += bytesOf(t)
 	}
-	w := m.bytesWork(float64(bytes))
-	if r, ok := s.(*hostir.Reduce); ok { // a thread folds all that becomes an element
-		if folds := float64(r.In.Axes[r.Axis].LocalSize()) * m.Device.Fold; folds > w.alone {
-			w.hbm, w.alone = w.hbm*w.alone/folds, folds
-		}
-	}
-	return w
+	return m.bytesWork(float64(bytes))
 }
 
 // attentionRate is how fast an attention multiplies, as a part of what GEMMs sustain.
@@ -70,10 +58,11 @@ func (m *Machine) attentionWork(s *hostir.Attention) work {
 }
 
 // gemmShapeOf is the GEMM of a statement. A second operand with batches makes a GEMM of each;
-// otherwise all rows of the first one are one GEMM's.
-func gemmShapeOf(out, a, b, addend *hostir.Tensor) gemmShape {
-	rows, second := hostir.LocalShape(a), hostir.LocalShape(b)
-	p := gemmShape{m: 1, n: 1, k: rows[len(rows)-1], batch: 1, dtype: a.DType}
+// otherwise all rows of the first one are one GEMM's. An epilogue is as long as what reads the result.
+func gemmShapeOf(s hostir.Stmt) gemmShape {
+	out, operands := hostir.Result(s), hostir.Uses(s)
+	rows, second := hostir.LocalShape(operands[0]), hostir.LocalShape(operands[1])
+	p := gemmShape{m: 1, n: 1, k: rows[len(rows)-1], batch: 1, dtype: operands[0].DType}
 	for _, size := range second[:len(second)-2] {
 		p.batch *= size
 	}
@@ -84,8 +73,11 @@ func gemmShapeOf(out, a, b, addend *hostir.Tensor) gemmShape {
 	}
 	p.batch = min(p.batch, p.m)
 	p.m /= p.batch
-	if addend != nil {
-		p.extra += bytesOf(addend)
+	for _, t := range operands[2:] {
+		p.extra += bytesOf(t)
+	}
+	if hostir.Epilogue(s) != "" {
+		p.extra += bytesOf(out)
 	}
 	return p
 }

@@ -58,14 +58,14 @@ type adder struct {
 // adds reports whether the GEMM that makes a product can add the other operand of a sum, which is there before it.
 func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	gemm, made := a.maker[product], a.maker[other]
-	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || a.readers[product] != 1 || product.Role != hostir.Temp {
+	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || hostir.Epilogue(gemm) != "" || a.readers[product] != 1 || product.Role != hostir.Temp {
 		return false
 	}
 	alike := func(t *hostir.Tensor) bool {
 		return t.Mesh == sum.Out.Mesh && hostir.SameAxes(t, sum.Out) && hostir.SameLayout(t, sum.Out)
 	}
 	switch {
-	case !alike(product) || !alike(other) || hostir.StreamAxis(sum.Out) >= 0:
+	case !alike(product) || !alike(other):
 		return false
 	case made == nil:
 		return other.Role == hostir.Input

@@ -19,16 +19,26 @@ import (
 // neither written nor read. It needs one walk over rows: every tensor lies row-major, only the last axis is
 // folded, and axes that run along with each other are of one kind, so that a pipeline cuts all alike. A
 // kernel may end in a concat of rows, and counts positions itself where no pipeline cuts them. What others read behind
-// it is a further result.
+// it is a further result, and kernels that read a value made for both are one (merge.go).
 func FuseElementwise(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	f := &fuser{program: p, apart: map[hostir.Stmt]bool{}, whole: map[string]string{}, place: map[hostir.Stmt]int{}}
+	f := &fuser{
+		program: p, apart: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{}, whole: map[string]string{},
+		place: map[hostir.Stmt]int{}, maker: map[*hostir.Tensor]hostir.Stmt{},
+	}
+	for i, s := range p.Body {
+		f.place[s] = i
+		for _, t := range hostir.Defs(s) {
+			f.maker[t] = s
+		}
+	}
+	f.foldNarrow()
 	for _, ref := range p.Reference {
 		f.whole[ref.Out] = ref.Whole
 	}
-	for f.group(); f.separate(); {
+	for f.group(); f.separate() || f.part(); {
 		f.group()
 	}
 	f.findPositions()
@@ -38,12 +48,14 @@ func FuseElementwise(p *hostir.Program) error {
 
 type fuser struct {
 	program *hostir.Program
-	whole   map[string]string // of a tensor of the model: the operation that it is a part of, as the spec has it
-	apart   map[hostir.Stmt]bool
+	whole   map[string]string    // of a tensor of the model: the operation that it is a part of, as the spec has it
+	apart   map[hostir.Stmt]bool // in no kernel
+	alone   map[hostir.Stmt]bool // whose groups are not merged
 	readers map[*hostir.Tensor][]hostir.Stmt
 	groups  map[hostir.Stmt]*kernelGroup
 	counts  map[*hostir.Tensor]counted
 	place   map[hostir.Stmt]int // in the program
+	maker   map[*hostir.Tensor]hostir.Stmt
 }
 
 // counted is a tensor whose elements are their positions along an axis, from the last one.
@@ -55,6 +67,7 @@ type counted struct {
 // kernelGroup is statements that may be one kernel, in the order of the program; the last one makes
 // its result.
 type kernelGroup struct {
+	place   int // of the kernel: in front of all that read its results
 	members []hostir.Stmt
 	also    map[hostir.Stmt]bool    // whose results others read, too
 	columns domain.Axis             // that rows run along; no extent while all have one element for a row
@@ -68,12 +81,11 @@ func (g *kernelGroup) result() hostir.Stmt { return g.members[len(g.members)-1] 
 func (f *fuser) group() {
 	f.readers, f.groups = map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]*kernelGroup{}
 	for i, s := range slices.Backward(f.program.Body) {
-		f.place[s] = i
 		if rowWise(s) && !f.apart[s] {
 			g := f.groupOfReaders(s)
 			if _, view := s.(*hostir.Broadcast); g == nil && !view {
 				_, folds := s.(*hostir.Reduce)
-				g = &kernelGroup{folded: map[*hostir.Tensor]bool{hostir.Result(s): folds}, also: map[hostir.Stmt]bool{}}
+				g = &kernelGroup{place: i, folded: map[*hostir.Tensor]bool{hostir.Result(s): folds}, also: map[hostir.Stmt]bool{}}
 			}
 			if g != nil {
 				g.members = slices.Insert(g.members, 0, s)
@@ -104,8 +116,11 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	}
 	also, folded := out.Role == hostir.Output, g.reads(first)
 	for _, r := range readers {
+		if f.groups[r] != g {
+			f.merge(g, f.groups[r])
+		}
 		switch {
-		case f.groups[r] != g && f.place[r] > f.place[g.result()]:
+		case f.groups[r] != g && f.place[r] > g.place:
 			also = true
 		case f.groups[r] != g || g.reads(r) != folded || !sameAxes(r, out):
 			return nil
@@ -125,7 +140,7 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 		}
 	}
 	g.folded[out] = folded
-	if c := g.columnsOf(s); c.Extent.Size > 1 && g.columns.Extent.Size > 1 && (c.Kind != g.columns.Kind || c.Extent.Size != g.columns.Extent.Size) {
+	if g.otherColumns(g.columnsOf(s)) {
 		return nil
 	}
 	g.also[s] = also
@@ -136,12 +151,7 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 // each element of its other result.
 func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt) bool {
 	out, result := hostir.Result(s), hostir.Result(g.result())
-	switch s.(type) {
-	case *hostir.Unary, *hostir.Binary:
-		return out.Mesh == result.Mesh && out.Role != hostir.View && !g.folded[result] && hostir.SameAxes(out, result)
-	default:
-		return false
-	}
+	return elementwise(s) && out.Mesh == result.Mesh && out.Role != hostir.View && !g.folded[result] && hostir.SameAxes(out, result)
 }
 
 // columnsOf is the axis that the rows of a member run along.

@@ -9,19 +9,20 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rewrite replaces the groups by kernels, at the place of their results.
+// rewrite replaces the groups by kernels, at their places.
 func (f *fuser) rewrite() {
 	gone := map[*hostir.Tensor]bool{}
 	var body []hostir.Stmt
 	for _, s := range f.program.Body {
 		g := f.groups[s]
 		switch {
-		case g == nil || len(g.members) == 1 || !g.computes():
+		case g == nil || len(g.members) == 1 && !drops(s) || !g.computes():
 			body = append(body, s)
-		case s == g.result():
-			body = append(body, f.kernel(g))
 		default:
-			gone[hostir.Result(s)] = !g.also[s]
+			gone[hostir.Result(s)] = s != g.result() && !g.also[s]
+			if f.place[s] == g.place {
+				body = append(body, f.kernel(g))
+			}
 		}
 	}
 	f.program.Body = f.uncounted(body, gone)
@@ -111,6 +112,8 @@ func functionOf(s hostir.Stmt) string {
 		return s.Fn
 	case *hostir.Concat:
 		return "concat"
+	case *hostir.Fused:
+		return s.Body[0].Fn
 	default:
 		return ""
 	}
@@ -145,6 +148,10 @@ func (f *fuser) called(g *kernelGroup) string {
 func rowWise(s hostir.Stmt) bool {
 	switch s := s.(type) {
 	case *hostir.Unary, *hostir.Binary, *hostir.Cast:
+	case *hostir.Fused:
+		if !drops(s) {
+			return false
+		}
 	case *hostir.Reduce:
 		live := hostir.Live(s.In)
 		if a := s.In.Axes[s.Axis]; s.Axis != live[len(live)-1] || a.Kind != domain.Serial || a.LocalSize() == 1 {
@@ -167,6 +174,16 @@ func rowWise(s hostir.Stmt) bool {
 	}
 	tensors := hostir.Mentions(s)
 	return !slices.ContainsFunc(tensors, func(t *hostir.Tensor) bool { return !slices.IsSorted(hostir.Layout(t)) })
+}
+
+// drops reports whether a statement is a dropout, which is a kernel from the start.
+func drops(s hostir.Stmt) bool {
+	f, ok := s.(*hostir.Fused)
+	if !ok || len(f.Body) != 1 {
+		return false
+	}
+	_, drops := domain.DropoutOf(f.Body[0].Fn)
+	return drops
 }
 
 // sameAxes reports whether a tensor and the result of the statement that reads it are on the same ranks,

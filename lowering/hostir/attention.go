@@ -88,11 +88,12 @@ func (s *Attention) Logs() *Tensor {
 	}
 }
 
-// sharesKeys reports whether several heads of queries share one of several heads of keys.
+// sharesKeys reports whether several heads of queries share one of several heads of keys. One head that all of them
+// share is there on every rank, but its gradient is of all of them.
 func (s *Attention) sharesKeys() bool {
 	q, k := Live(s.Queries()), Live(s.Keys())
 	heads := s.Keys().Axes[k[len(k)-3]].Extent.Size
-	return heads > 1 && heads != s.Queries().Axes[q[len(q)-3]].Extent.Size
+	return (heads > 1 || s.IsGrad()) && heads != s.Queries().Axes[q[len(q)-3]].Extent.Size
 }
 
 // FurtherMaps is AxisMap for the results behind the first one: which axis of that runs along with each of theirs.

@@ -1,5 +1,40 @@
 package hostir
 
+// Addend is what a GEMM adds to its result; nil where there is none, and for other statements.
+func Addend(s Stmt) *Tensor {
+	switch s := s.(type) {
+	case *Matmul:
+		return s.Addend
+	case *Linear:
+		return s.Addend
+	default:
+		return nil
+	}
+}
+
+// Epilogue is the function that a GEMM applies to its result; empty where there is none, and for other
+// statements.
+func Epilogue(s Stmt) string {
+	switch s := s.(type) {
+	case *Matmul:
+		return s.Then
+	case *Linear:
+		return s.Then
+	default:
+		return ""
+	}
+}
+
+// SetEpilogue lets a GEMM apply a function to its result.
+func SetEpilogue(s Stmt, fn string) {
+	switch s := s.(type) {
+	case *Matmul:
+		s.Then = fn
+	case *Linear:
+		s.Then = fn
+	}
+}
+
 // SecondOperand is that of a product, and which of its axes, counted from the end, are columns of
 // the result; nil for other statements.
 func SecondOperand(s Stmt) (t *Tensor, columns int) {

@@ -41,7 +41,10 @@ type Program struct {
 	// Reference is the model's operations in order, on whole tensors: what the
 	// emitted program checks itself against. Passes leave it alone.
 	Reference []RefOp
-	Body      []Stmt
+	// Saved is what makes the inputs of a check that a forward pass saves: some of the operations of Reference, and
+	// others that end in sets of these inputs.
+	Saved []RefOp
+	Body  []Stmt
 	// Fallback computes the same, over NCCL between ranks that cannot share memory; it runs where
 	// there are such ranks. nil: there is no other program.
 	Fallback *Program

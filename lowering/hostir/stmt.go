@@ -96,22 +96,25 @@ type (
 	}
 	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]; batched when B has batch axes. An
 	// Addend, which has the axes, the layout and the element type of Out, is added before the
-	// result is rounded; it may be nil. With OneRow, A and Out have no axis m: a batch is a row.
+	// result is rounded; it may be nil. Then, one of domain.Epilogues or empty, is applied to each element of the
+	// sum before it is rounded. With OneRow, A and Out have no axis m: a batch is a row.
 	Matmul struct {
 		Info
 		Out    *Tensor `text:"="`
 		A, B   *Tensor
 		Addend *Tensor `text:"add?" json:"addend"`
+		Then   string  `text:"then?"`
 		OneRow bool    `text:"rows 1?" json:"one_row"`
 	}
-	// Linear is Out[..., n] = X[..., k] W[n, k]^T + Bias[n]; Bias may be nil. An Addend is as
-	// that of a Matmul, and so is OneRow.
+	// Linear is Out[..., n] = X[..., k] W[n, k]^T + Bias[n]; Bias may be nil. Addend, Then and OneRow
+	// are as those of a Matmul.
 	Linear struct {
 		Info
 		Out    *Tensor `text:"="`
 		X, W   *Tensor
 		Bias   *Tensor `text:"?"`
 		Addend *Tensor `text:"add?" json:"addend"`
+		Then   string  `text:"then?"`
 		OneRow bool    `text:"rows 1?" json:"one_row"`
 	}
 	// Broadcast adds an axis of one element: the logical axis Axis of Out.

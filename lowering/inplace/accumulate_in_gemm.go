@@ -105,9 +105,12 @@ func accumulateInto(split *hostir.If, gemm hostir.Stmt) bool {
 	return true
 }
 
-// adding is a GEMM that adds to its result; nil for other statements and GEMMs that do so
-// already.
+// adding is a GEMM that adds to its result; nil for other statements, GEMMs that do so already, and
+// those whose result is no longer the sum.
 func adding(gemm hostir.Stmt, addend *hostir.Tensor) hostir.Stmt {
+	if hostir.Epilogue(gemm) != "" {
+		return nil
+	}
 	switch s := gemm.(type) {
 	case *hostir.Matmul:
 		if s.Addend == nil {

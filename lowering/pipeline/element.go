@@ -15,9 +15,11 @@ type element struct {
 	tasks        []*Task
 	resource     string // what it keeps busy: the caller's stream, or that of a communicator or of copies
 	duration     int64  // ns, roughly
+	awaits       int64  // ns that the last transfer of a pipeline takes, which it follows
 	path         int64  // ns from its start to the end of the program, at least
 	left         int    // elements that it follows and that have not ended
-	end          int64  // ns, in the simulated run
+	end          int64  // ns, in the simulated run: of what it awaits, then of itself
+	ready        bool   // what it awaits has come
 }
 
 // onlyMoves reports whether an element only moves data between ranks.
@@ -120,7 +122,11 @@ func (b *elementBuilder) connect(list []*element) {
 	for _, e := range list {
 		for _, t := range e.tasks {
 			for _, edge := range b.graph.in[t.id] {
-				connect(b.of[edge.From.Stmt], e)
+				from := b.of[edge.From.Stmt]
+				connect(from, e)
+				if from != nil && from != e && from.resource == onCaller && b.outlasts(edge.From, from) {
+					e.awaits = max(e.awaits, edge.From.duration())
+				}
 			}
 			if t.setsReady() {
 				connect(e, b.of[t.Exchange.Copier()])
@@ -130,4 +136,9 @@ func (b *elementBuilder) connect(list []*element) {
 	for _, e := range list {
 		slices.SortFunc(e.succs, func(a, b *element) int { return a.at - b.at })
 	}
+}
+
+// outlasts reports whether a task is a transfer that nothing waits for in the element that holds it.
+func (b *elementBuilder) outlasts(t *Task, in *element) bool {
+	return t.IsTransfer() && !slices.ContainsFunc(b.graph.out[t.id], func(e *Edge) bool { return !e.To.IsTransfer() && b.of[e.To.Stmt] == in })
 }

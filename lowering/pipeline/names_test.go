@@ -111,6 +111,9 @@ func renamed(s soak.Spec) soak.Spec {
 			rename(&s.Ops[i].In[j])
 		}
 		rename(&s.Ops[i].Out)
+		for j := range s.Ops[i].More {
+			rename(&s.Ops[i].More[j])
+		}
 	}
 	for i := range s.Outputs {
 		rename(&s.Outputs[i])

@@ -12,19 +12,19 @@ import (
 // the longest path to the end, over the edges of the graph. Of what can start at a time, each resource
 // (the caller's stream, a communicator, the copy stream) takes the statement with the longest path
 // behind it, and of equals the first one in the spec. So a transfer goes out as soon as its data is
-// there and its communicator is free, and the order of the spec stands where nothing is gained. It is
-// one order for all ranks.
+// there and its communicator is free, what follows the last transfer of a pipeline lets other work go first, and the
+// order of the spec stands where nothing is gained. It is one order for all ranks.
 //
 // Cost: O((V+E) log V) for V statements and E edges. Algorithm: list scheduling with critical-path
 // priorities (Graham 1969; Kohler 1975).
 func (o *overlap) order(body []hostir.Stmt) []hostir.Stmt {
 	list := o.elements(body)
-	if !slices.ContainsFunc(list, (*element).onlyMoves) {
+	if !slices.ContainsFunc(list, func(e *element) bool { return e.onlyMoves() || e.awaits > 0 }) {
 		return body
 	}
 	for _, e := range slices.Backward(list) {
 		for _, next := range e.succs {
-			e.path = max(e.path, next.path)
+			e.path = max(e.path, next.awaits+next.path)
 		}
 		e.path += e.duration
 	}
@@ -38,6 +38,11 @@ func (o *overlap) order(body []hostir.Stmt) []hostir.Stmt {
 	for s.running.Len() > 0 {
 		done, _ := heap.Pop(&s.running).(*element)
 		s.now = done.end
+		if !done.ready {
+			s.release(done)
+			s.start()
+			continue
+		}
 		s.busy[done.resource] = false
 		for _, next := range done.succs {
 			if next.left--; next.left == 0 {
@@ -83,7 +88,13 @@ type listScheduling struct {
 	issued    []*element
 }
 
+// release lets an element start that follows nothing more, when what it awaits has come.
 func (s *listScheduling) release(e *element) {
+	if e.ready = e.awaits == 0 || e.end > 0; !e.ready {
+		e.end = s.now + e.awaits
+		heap.Push(&s.running, e)
+		return
+	}
 	q := s.queues[e.resource]
 	if q == nil {
 		q = &byPath{}

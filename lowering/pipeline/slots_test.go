@@ -16,7 +16,7 @@ import (
 // slotsSpecs are pipelines of four iterations, in which what was gathered or summed lies in a buffer of the program.
 var slotsSpecs = map[string]string{
 	"gathered": "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"C = matmul(A, B)\"]\n",
-	"chained":  "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], T: [Stream(4), 2, 3, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"T = matmul(A, B)\", \"C = relu(T)\"]\n",
+	"chained":  "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], T: [Stream(4), 2, 3, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"T = matmul(A, B)\", \"C = neg(T)\"]\n",
 }
 
 // TestSlots is property 8, first half: where iterations share a buffer of fewer slots than there are iterations, edges order its

@@ -98,6 +98,7 @@ func unmeasured(ranks int) []measurement {
 		"pipeline p2p, streams 2, all.via ipc-put, all.signals batched, all.split 2, all.steps bracket",
 		"pipeline p2p, streams 2, all.via ipc-get, all.signals batched, all.split 2, all.steps bracket",
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.split 2, all.steps bracket",
+		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.split 2, all.steps bracket, graph true",
 		"pipeline p2p, streams 0, all.via ipc-get, all.signals batched, graph true",
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.local last, graph true",
 		"pipeline p2p, streams 0, all.via ipc-get, all.signals batched, all.block D, all.fuse peer-read",

@@ -71,7 +71,7 @@ func b2i(b bool) int {
 const alike = 1.02
 
 // Best is the schedule to take of ranked ones: the fastest, unless one that cuts nothing is slower by
-// less than the model is sure of. Of those that are as fast as it, the one with the fewest choices is
+// less than the model is sure of. Of those that are as fast as it, and as safe, the one with the fewest choices is
 // taken. ok is false where there is no prediction.
 func Best(ranked []Ranked) (best Ranked, ok bool) {
 	if len(ranked) == 0 || ranked[0].Prediction == nil {
@@ -87,7 +87,7 @@ func Best(ranked []Ranked) (best Ranked, ok bool) {
 	best = ranked[first]
 	limit := alike * best.Prediction.Total
 	for _, r := range ranked[first:] {
-		if r.Prediction != nil && r.Prediction.Total <= limit && r.Choices < best.Choices {
+		if r.Prediction != nil && r.Prediction.Total <= limit && r.Choices < best.Choices && (r.Whole || !ranked[first].Whole) {
 			best = r
 		}
 	}

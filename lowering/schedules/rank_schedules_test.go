@@ -25,6 +25,7 @@ func TestBestCutsOnlyForAGain(t *testing.T) {
 		{nil, ""},
 		{[]Ranked{choices(at("three", false, 100), 3), choices(at("two", false, 101), 2), choices(at("one", false, 103), 1)}, "two"},
 		{[]Ranked{choices(at("cut", false, 100), 1), choices(at("graph", true, 101), 2), choices(at("whole", true, 102), 1)}, "whole"},
+		{[]Ranked{choices(at("cut", false, 100), 2), choices(at("whole", true, 101), 3), choices(at("plain", false, 102), 1)}, "whole"},
 	} {
 		if best, ok := Best(c.ranked); best.Name != c.want || ok != (c.want != "") {
 			t.Errorf("the best of %v is %q, not %q", candidateNames(c.ranked), best.Name, c.want)

@@ -11,7 +11,7 @@ import (
 // DecomposeReshardings takes movements of data apart until each is one communication:
 // it changes what one mesh axis splits, or goes from one mesh to another.
 //
-//   - On one mesh, axes are gathered first, innermost first, then moved, then scattered.
+//   - On one mesh, axes are scattered first, then gathered, innermost first, then moved.
 //   - Between meshes, a whole tensor is broadcast, and a split one goes rank by rank. One
 //     split axis is gathered on one rank of the operand's mesh, or scattered by one rank
 //     of the result's. Everything else goes by way of whole tensors.
@@ -133,9 +133,9 @@ func (m Movement) whole() Movement {
 	return m
 }
 
-// first is the shift to begin with: what a Reduce folds, then what is gathered, innermost
-// first, what moves to a free axis, what is scattered, and last what a pipeline may
-// broadcast slice by slice. Where axes change places, one has to be gathered.
+// first is the shift to begin with: what a Reduce folds, then what is scattered along a free
+// axis, what is gathered, innermost first, what moves to a free axis, and last what a
+// pipeline may broadcast slice by slice. Where axes change places, one has to be gathered.
 func (m Movement) first() Shift {
 	least := slices.MinFunc(m.Shifts, func(a, b Shift) int {
 		return cmp.Or(cmp.Compare(m.rank(a), m.rank(b)), cmp.Compare(b.From, a.From))
@@ -147,10 +147,10 @@ func (m Movement) first() Shift {
 }
 
 const (
-	folds = iota
+	folds    = iota
+	scatters // the less there is to gather
 	gathers
 	moves
-	scatters
 	pipelined
 	blocked // until another mesh axis has left the axis that it goes to
 )

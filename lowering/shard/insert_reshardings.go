@@ -26,14 +26,33 @@ func InsertReshardings(p *hostir.Program) error {
 		body = append(body, r.statement(s)...)
 		body = append(body, r.further(s)...)
 	}
-	p.Body = body
+	p.Body = ownPartsFirst(p, body)
 	return nil
+}
+
+// ownPartsFirst puts what only takes a rank's part of a whole tensor behind what makes that: it moves nothing, and should
+// not keep apart operations that are one kernel.
+func ownPartsFirst(p *hostir.Program, body []hostir.Stmt) []hostir.Stmt {
+	var parts []hostir.Stmt
+	rest := slices.DeleteFunc(slices.Clone(body), func(s hostir.Stmt) bool {
+		_, isSet := s.(*hostir.Set)
+		own := isSet && hostir.Result(s).Role == hostir.Temp && Reshards(s) && !Moves(p, s)
+		if own {
+			parts = append(parts, s)
+		}
+		return own
+	})
+	for _, s := range parts {
+		made := slices.IndexFunc(rest, func(m hostir.Stmt) bool { return slices.Contains(hostir.Defs(m), hostir.Uses(s)[0]) })
+		rest = slices.Insert(rest, made+1, s)
+	}
+	return rest
 }
 
 type resharder struct {
 	program *hostir.Program
 	names   *hostir.Namer
-	moved   map[string][]*hostir.Tensor // by operand and new axes, one for each mesh: a tensor is moved once
+	moved   map[string][]*hostir.Tensor // by operand and new axes, for each mesh, whole or in slices: a tensor is moved once
 }
 
 // further moves results behind the first one that are declared on other ranks than it.
@@ -92,8 +111,8 @@ func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 	operands := hostir.Uses(s)
 	for _, o := range apart {
 		axes := follow(o, out)
-		key := o.tensor.Name + domain.FormatAxes(axes)
-		i := slices.IndexFunc(r.moved[key], func(t *hostir.Tensor) bool { return SameMesh(t, out) })
+		key := o.tensor.Name + domain.FormatAxes(withoutStreams(axes))
+		i := slices.IndexFunc(r.moved[key], func(t *hostir.Tensor) bool { return SameMesh(t, out) && serves(t.Axes, axes) })
 		if i < 0 {
 			i = len(r.moved[key])
 			t := r.tensor(o.tensor, "_all", axes, out.Mesh)
@@ -104,6 +123,25 @@ func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 	}
 	hostir.ReplaceUses(s, operands)
 	return append(list, s)
+}
+
+// withoutStreams are axes whose slices no pipeline takes.
+func withoutStreams(axes []domain.Axis) []domain.Axis {
+	axes = slices.Clone(axes)
+	for i := range axes {
+		if axes[i].Kind == domain.Stream {
+			axes[i].Kind = domain.Serial
+		}
+	}
+	return axes
+}
+
+// serves reports whether what was moved is what is asked for: it may have come slice by slice, of which all are
+// there in the end.
+func serves(moved, axes []domain.Axis) bool {
+	return slices.EqualFunc(moved, axes, func(m, a domain.Axis) bool {
+		return m.Kind == a.Kind || m.Kind == domain.Stream && a.Kind == domain.Serial
+	})
 }
 
 // newSplits lists the axes of a result that are split over ranks and that a Reshape makes from axes

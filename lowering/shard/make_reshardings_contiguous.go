@@ -24,7 +24,7 @@ func MakeReshardingsContiguous(p *hostir.Program) error {
 	if hostir.Allocates(p) {
 		return nil
 	}
-	wholeSlices(p.Body) // of the movements that other passes added
+	wholeSlices(p) // of the movements that other passes added
 	c := &contiguity{hostir.Communications(p), copier{p, hostir.NewNamer(p)}, viewed(p.Body), map[string]*hostir.Tensor{}}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
@@ -67,13 +67,13 @@ func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
 	if axis >= 0 && hostir.Outside(out, axis) >= 0 && out.Role == hostir.Temp && !c.viewed[out] {
 		out.Layout = outermost(out, axis)
 	}
-	if Reshards(s) {
+	if Moves(c.program, s) {
 		if m := Describe(s); !inOneOrder(m) || m.Scattered() >= 0 && !isOutermost(m.In, m.Scattered(), m.streams) {
 			list = c.before(s, 0, packed(m, m.Scattered()))
 		}
 	}
 	list = c.multipliably(c.readably(list))
-	if !NeedsWholeSlices(s) {
+	if !NeedsWholeSlices(c.program, s) {
 		return list
 	}
 	for k := range hostir.Uses(s) {
@@ -101,12 +101,12 @@ func inOneOrder(m Movement) bool {
 
 // NeedsWholeSlices reports whether a statement takes its operands and writes its result
 // as contiguous memory.
-func NeedsWholeSlices(s hostir.Stmt) bool {
+func NeedsWholeSlices(p *hostir.Program, s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Matmul, *hostir.Linear, *hostir.Reshape:
 		return true
 	default:
-		return Reshards(s)
+		return Moves(p, s)
 	}
 }
 

@@ -42,7 +42,7 @@ func MarkAliases(p *hostir.Program) error {
 			}
 		}
 	}
-	wholeSlices(p.Body)
+	wholeSlices(p)
 	return nil
 }
 
@@ -95,10 +95,10 @@ func carried(s *hostir.Permute) []int {
 
 // wholeSlices copies what a Slice takes with gaps, and something needs as contiguous memory, be
 // it as a view of that view. A reshape steps over gaps where it joins nothing across them.
-func wholeSlices(body []hostir.Stmt) {
+func wholeSlices(p *hostir.Program) {
 	gapped := map[*hostir.Tensor]*hostir.Tensor{} // view -> the slice that it is one of
 	gaps := map[*hostir.Tensor][]int{}            // of a view in logical order: the axes that gaps are in front of
-	for _, s := range body {
+	for _, s := range p.Body {
 		out, uses := hostir.Result(s), hostir.Uses(s)
 		r, reshapes := s.(*hostir.Reshape)
 		kept, joins := []int(nil), true
@@ -106,7 +106,7 @@ func wholeSlices(body []hostir.Stmt) {
 			kept, joins = reshapedGaps(r, gaps[r.In])
 		}
 		for _, t := range uses {
-			if of := gapped[t]; of != nil && NeedsWholeSlices(s) && joins {
+			if of := gapped[t]; of != nil && NeedsWholeSlices(p, s) && joins {
 				of.Role = hostir.Temp
 			}
 		}

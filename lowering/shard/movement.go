@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // Movement is what a Set or Reduce does across ranks: which mesh axes split other axes
@@ -78,6 +79,17 @@ func (m Movement) Gathered() int {
 		}
 	}
 	return NoAxis
+}
+
+// Moves reports whether s moves data between ranks. A Set that hands out over ranks what each of them has whole does
+// not: each takes its part. With preset: reference one rank scatters it, as in the host programs of the reference.
+func Moves(p *hostir.Program, s hostir.Stmt) bool {
+	if !Reshards(s) || p.Choices.Get(schedule.Preset) == schedule.Reference {
+		return Reshards(s)
+	}
+	m := Describe(s)
+	return m.In.Mesh == nil || m.Out.Mesh == nil || !m.In.Mesh.Same(m.Out.Mesh) ||
+		slices.ContainsFunc(m.Shifts, func(sh Shift) bool { return sh.From != NoAxis })
 }
 
 // IsSplit reports whether a tensor is split over ranks at all.

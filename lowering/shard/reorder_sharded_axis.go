@@ -13,14 +13,14 @@ import (
 // Axes that a pipeline slices away stay outside of it.
 //
 // Requires: a movement is one step, or local.
-// Establishes: gathered and scattered axes are outermost.
+// Establishes: gathered and scattered axes are outermost, where they move between ranks.
 //
 //	before: B = Set(A)                    A [M, DIDx(D)], B [M, D]
 //	after:  B_moved = Set(A); B = Set(B_moved)      B_moved [M, D], layout [1, 0]
 func ReorderShardedAxis(p *hostir.Program) error {
 	c := &copier{program: p, names: hostir.NewNamer(p)}
 	p.Body = hostir.Rewrite(p.Body, func(s hostir.Stmt) []hostir.Stmt {
-		if !Reshards(s) {
+		if !Moves(p, s) {
 			return []hostir.Stmt{s}
 		}
 		m := Describe(s)

@@ -63,20 +63,22 @@ func (l *streamLowering) chooser(g *group, field string) string {
 	return schedule.All
 }
 
-// interchanged is the number of sub-chunks whose loop is outside of that over shards; 0 where there are none.
+// interchanged is the number of sub-chunks whose loop is outside of that over shards; 0 where there are none. A ring has
+// an order of its own, of which the choice says nothing, as where others were measured with it.
 func interchanged(p *hostir.Program) int64 {
 	if !p.Choices.Any(schedule.Interchange, schedule.True) {
 		return 0
 	}
+	others := int64(0)
 	for _, c := range p.Choices.Choices {
-		if n := schedule.Number(c.Value); c.Field == schedule.Split && n > 1 && p.Choices.Of(c.Of, schedule.Interchange) == schedule.True {
+		n := schedule.Number(c.Value)
+		switch {
+		case c.Field != schedule.Split || n <= 1 || p.Choices.Of(c.Of, schedule.Steps) == schedule.Ring:
+		case p.Choices.Of(c.Of, schedule.Interchange) == schedule.True:
 			return n
+		case others == 0:
+			others = n // of another communication of the loop
 		}
 	}
-	for _, c := range p.Choices.Choices {
-		if n := schedule.Number(c.Value); c.Field == schedule.Split && n > 1 {
-			return n // of another communication of the loop
-		}
-	}
-	return 0
+	return others
 }

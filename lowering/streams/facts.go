@@ -13,7 +13,7 @@ func Communications(p *hostir.Program) (list []*schedule.Facts, ok bool) {
 	summed := map[*hostir.Tensor]bool{}
 	for _, g := range l.group(p.Body) {
 		for _, st := range g.steps {
-			if !shard.Reshards(st.stmt) {
+			if !shard.Moves(p, st.stmt) {
 				continue
 			}
 			out := hostir.Result(st.stmt)

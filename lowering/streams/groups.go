@@ -16,6 +16,7 @@ type group struct {
 	orders map[order]bool              // of the steps
 	makes  map[*hostir.Tensor]bool     // results of the steps
 	sums   map[*hostir.Tensor]stepKind // parts -> how the ranks sum them
+	behind *group                      // the last pipeline in front of it, when it was made; nil: none
 	number int
 	names  []string // of its communications between ranks, as long as it has so many steps:
 	named  int
@@ -75,6 +76,7 @@ func (g *group) keepsView(st step) bool {
 // grouping cuts statements into pipelines.
 type grouping struct {
 	groups []*group
+	open   *group                    // the last pipeline
 	made   map[*hostir.Tensor]*group // result -> its group
 	last   map[*hostir.Tensor]int
 }
@@ -169,8 +171,8 @@ func orderSteps(steps []step) {
 
 // group cuts the statements into pipelines. A statement joins the pipeline before it when
 // it steps along the same number of slices, in the same order, and takes what that pipeline
-// makes slice by slice. One that is in no pipeline and needs nothing of the last one moves in front of
-// it, so that it does not end it.
+// makes slice by slice. One that is in no pipeline does not end it: where it needs nothing of the pipeline it moves in front
+// of it, and else later steps that do not need it move in front of it.
 func (l *streamLowering) group(body []hostir.Stmt) []*group {
 	g := &grouping{made: map[*hostir.Tensor]*group{}, last: map[*hostir.Tensor]int{}}
 	steps := make([]step, len(body))
@@ -195,22 +197,22 @@ func (l *streamLowering) group(body []hostir.Stmt) []*group {
 }
 
 func (g *grouping) add(st step) {
-	var open *group
-	if n := len(g.groups); n > 0 && g.groups[n-1].pipelined() {
-		open = g.groups[n-1]
-	}
-	into := newGroup(st.axis)
+	open, into := g.open, newGroup(st.axis)
 	added := []step{st}
 	if open != nil && st.kind == sumAlongRing && !open.takes(st) {
 		added = append(g.partsOf(st, open), st) // so that they are sent while they are made
 	}
 	switch {
-	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && open.takes(st) && g.slicewise(st, open):
+	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && open.takes(st) && g.slicewise(st, open) && !g.needsBehind(st.stmt, open):
 		into = open
-	case open != nil && st.axis == nil && !g.needs(st.stmt, open):
+	case open != nil && g.groups[len(g.groups)-1] == open && st.axis == nil && !g.needs(st.stmt, open):
 		g.groups = slices.Insert(g.groups, len(g.groups)-1, into)
 	default:
+		into.behind = open
 		g.groups = append(g.groups, into)
+		if into.pipelined() {
+			g.open = into
+		}
 	}
 	for _, one := range added {
 		into.add(one)
@@ -236,6 +238,11 @@ func (g *grouping) partsOf(st step, open *group) []step {
 // needs reports whether a statement takes something that a group makes.
 func (g *grouping) needs(s hostir.Stmt, of *group) bool {
 	return slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return g.made[t] == of })
+}
+
+// needsBehind reports whether a statement takes something that is made behind the last pipeline.
+func (g *grouping) needsBehind(s hostir.Stmt, open *group) bool {
+	return slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return g.made[t] != nil && g.made[t].behind == open })
 }
 
 // slicewise reports whether a step takes every operand that a group makes one slice at

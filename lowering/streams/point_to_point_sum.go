@@ -22,7 +22,7 @@ func (c *slicer) collectParts(st step) {
 	}
 	part := c.partAxis(st)
 	if in.Layout != nil {
-		parts.Layout = append([]int{part}, slices.DeleteFunc(slices.Clone(in.Layout), func(a int) bool { return a == part })...)
+		parts.Layout = append([]int{part}, partLayout(in.Layout, part, i)...)
 	}
 	parts.Axes[part].Kind, parts.Axes[part].Mesh = domain.Serial, ""
 	parts.Axes[i].Kind, parts.Axes[i].Mesh = domain.Device, in.Axes[part].Mesh
@@ -38,6 +38,14 @@ func (c *slicer) collectParts(st step) {
 	c.pick(r, made, parts, part, c.team.Coordinate, cutAxis)
 	hostir.ViewUnless(made, split.Info, split.Cond, other)
 	c.slices[sliceKey{in, i, cutAxis}] = made
+}
+
+// partLayout is the layout of one part: that of a slice, in which the axis of the ranks stands at the
+// loop's axis, where parts have it.
+func partLayout(layout []int, part, loop int) []int {
+	slice := slices.DeleteFunc(slices.Clone(layout), func(a int) bool { return a == loop })
+	slice[slices.Index(slice, part)] = loop
+	return slice
 }
 
 // between reports whether axes lie between that of the ranks and that of the pipeline: then the own

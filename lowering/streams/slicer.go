@@ -34,7 +34,7 @@ type sliceKey struct {
 
 // step appends what an iteration does for one step.
 func (c *slicer) step(st step) {
-	c.whole = shard.NeedsWholeSlices(st.stmt) // asked while its operands are whole tensors
+	c.whole = shard.NeedsWholeSlices(c.lowering.program, st.stmt) // asked while its operands are whole tensors
 	switch st.kind {
 	case broadcastFromRank:
 		c.broadcast(st)
@@ -58,7 +58,7 @@ func (c *slicer) step(st step) {
 func (c *slicer) statement(st step) {
 	s, axisMap := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis, oneRow := 0, -1, rowOfBatches(s, st.loop)
-	moves := shard.Reshards(s) // asked while its operands are whole tensors
+	moves := shard.Moves(c.lowering.program, s) // asked while its operands are whole tensors
 	c.follow(s)
 	live, cut := hostir.Live(hostir.Uses(s)[0]), c.cutAxis(hostir.Result(s), st.loop)
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {

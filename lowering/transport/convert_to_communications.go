@@ -15,7 +15,7 @@ import (
 //
 //	statement  split operand  split result        meshes   communication
 //	Set        yes            no                  same     Allgather
-//	Set        no             yes                 same     Scatter by the first rank of the team
+//	Set        no             yes                 same     none: each rank has its part (preset: reference: Scatter by the first rank)
 //	Set        yes            yes, another axis   same     AllToAll
 //	Set        yes            no                  differ   Gather
 //	Set        no             yes                 differ   Scatter
@@ -27,16 +27,23 @@ import (
 //
 // Requires: a Set or Reduce is one step, or local; the axes that it gathers or scatters
 // are outermost in their buffers.
-// Establishes: every other statement is local to a rank.
+// Establishes: every other statement is local to a rank. What a rank takes of its own is a view, where it lies as its
+// buffer would.
 //
 //	before: A_all_s = Set(A_s)                   A_s [DIDx(D), m, K], A_all_s [D, m, K]
 //	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s); Wait(gather)
+//
+//	before: X_local = Set(X)                     X [D, m, K], X_local [DIDx(D), m, K]
+//	after:  (nothing, with X_local = Select(X, axis 0, index rank, parts D))
 func ConvertToCommunications(p *hostir.Program) error {
 	c := &converter{program: p, names: hostir.NewNamer(p)}
 	moves := hostir.Communications(p)
 	p.Body = hostir.Rewrite(p.Body, func(s hostir.Stmt) []hostir.Stmt {
-		if !shard.Reshards(s) {
+		switch {
+		case !shard.Reshards(s):
 			return []hostir.Stmt{s}
+		case !shard.Moves(p, s):
+			return c.ownPart(s)
 		}
 		comm := c.communication(s)
 		if comm == nil {
@@ -46,6 +53,10 @@ func ConvertToCommunications(p *hostir.Program) error {
 			comm.Of = name
 		}
 		return []hostir.Stmt{comm, &hostir.Wait{Info: hostir.InfoFrom(s, ""), Handle: comm.Handle}}
+	})
+	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool {
+		a, allocates := s.(*hostir.Allocate)
+		return allocates && a.Tensor.Role == hostir.View
 	})
 	return c.errors.Err()
 }

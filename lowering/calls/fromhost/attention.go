@@ -80,7 +80,7 @@ func (a *attended) declare() *calls.Attention {
 	q, k := a.of(s.Queries()).dims, a.of(s.Keys()).dims
 	shape := s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
 	d := &calls.Attention{
-		Name: b.names.Constant(name + "_attention"), Plan: b.names.Member(name + "_attention"), Workspace: b.names.Member(name + "_workspace"),
+		Name: b.names.Constant(name + "_attention"), Plan: b.names.Member(name + "_attention"),
 		Layout: b.names.Constant(name + "_layout"), Fn: s.Fn, Batch: expr.Int(1), QueryHeads: q[len(q)-3].extent.Expr, KeyHeads: k[len(k)-3].extent.Expr,
 		QueryRows: q[len(q)-2].extent.Expr, KeyRows: k[len(k)-2].extent.Expr, Size: last(k).extent.Expr, Start: expr.Int(shape.Start),
 		Type: s.Queries().DType, Label: b.info(s, "Attention_"+name, "Attention of "+name).Label,
@@ -123,7 +123,7 @@ func (a *attended) strides(at int) []expr.Expr {
 
 // calls makes the call, in loops over batches that are calls of their own.
 func (a *attended) calls(d *calls.Attention) []calls.Stmt {
-	call := &calls.Attend{Info: calls.Info{Pos: a.stmt.Pos, Label: d.Label}, Attention: d.Name, On: a.current}
+	call := &calls.Attend{Info: calls.Info{Pos: a.stmt.Pos, Label: d.Label}, Attention: d.Name, Workspace: a.current.Index, On: a.current}
 	to := []*calls.Pointer{&call.Q, &call.K, &call.V, &call.O, &call.Logs}
 	if a.stmt.IsGrad() {
 		to = []*calls.Pointer{&call.GradO, &call.Q, &call.K, &call.V, &call.O, &call.Logs, &call.GradQ, &call.GradK, &call.GradV}

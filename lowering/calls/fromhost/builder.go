@@ -51,8 +51,6 @@ type builder struct {
 	current    calls.Stream // that the statement at hand runs on
 	group      *transfer    // the open group of communications
 	sum        string       // the variable of the peer-read sum at hand; empty outside of one
-
-	callerWorkspace bool
 }
 
 // A loop is a For around the statement at hand.

@@ -27,12 +27,13 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 	call := &calls.Launch{Info: b.info(s, s.Kernel+"_"+s.Out[0].Name, s.Kernel+" of "+s.Out[0].Name), On: b.current}
 	elements := w.outer.then(w.row).merged()
 	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) // rows mean nothing
-	inMemory := !slices.Contains(k.Types, calls.InPositions)
+	seeds := seedsOf(body)
+	dense := !slices.Contains(k.Types, calls.InPositions) && len(seeds) == 0
 	switch {
-	case whole && inMemory && elements.dense():
+	case whole && dense && elements.dense():
 		k.Uses = slices.Repeat([]string{calls.ForElement}, len(operands))
 		call.Elements = elements.extents[0].Expr
-	case inMemory && w.dense():
+	case dense && w.dense():
 		k.Columns, k.Uses = w.columns().Size, w.uses(rowsWalk.denseUse)
 		call.Elements = w.rows().Expr
 	default:
@@ -40,6 +41,9 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 			w = elements.split(last)
 		}
 		k.Views, k.Columns, k.Axes, k.Uses = true, w.columns().Size, int64(len(w.outer.extents)), w.uses(rowsWalk.use)
+	}
+	for _, at := range seeds {
+		k.Uses[len(results)+at] = calls.ForSeed
 	}
 	call.Kernel = b.kernel(s, k, body, results, read)
 	for i, o := range operands {
@@ -102,6 +106,16 @@ func written(s *hostir.Fused) (body domain.Body, results []int, read []string) {
 		}
 	}
 	return body, results, read
+}
+
+// seedsOf lists the operands that are seeds of dropouts.
+func seedsOf(body domain.Body) (list []int) {
+	for _, step := range body {
+		if _, drops := domain.DropoutOf(step.Fn); drops {
+			list = append(list, step.Args[1])
+		}
+	}
+	return list
 }
 
 // A rowOperand is an operand of a fused kernel.

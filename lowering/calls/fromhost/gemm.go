@@ -16,6 +16,7 @@ type gemm struct {
 	rowB                      extents.Quantity // elements between rows of B as it is stored; 0 where they are dense
 	transposeA, transposeB    bool
 	bias, addend, fp32Result  bool
+	then                      string
 	calls                     []leadingAxis // outermost first: each of their elements is a call of its own
 }
 
@@ -73,7 +74,7 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 		return nil, b.notContiguous(s, misfit.tensor, "a matmul")
 	}
 	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != nil, addend != nil
-	p.fp32Result = out.typ != x.typ
+	p.fp32Result, p.then = out.typ != x.typ, hostir.Epilogue(s)
 	call, err := b.gemm(s, p, out, x, y)
 	if err != nil {
 		return nil, err
@@ -118,10 +119,12 @@ func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) (*calls.Gemm, e
 		return nil, errorAt(s.Meta().Pos, "the operands of a matmul have one type, and so has its result unless it is fp32; cast %s", hostir.Called(b.program, s, out.tensor))
 	}
 	on := b.current
-	b.callersWorkspace(s, on)
 	name, words := out.root.Name, hostir.Op(s)+" of "+out.tensor.Name
 	if p.addend {
 		name, words = name+"_sum", words+", added to what is there"
+	}
+	if p.then != "" {
+		words += ", then " + p.then
 	}
 	info := b.info(s, hostir.Op(s)+"_"+name, words)
 	shape := p.shape()
@@ -133,20 +136,11 @@ func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) (*calls.Gemm, e
 	}, nil
 }
 
-// callersWorkspace makes memory for GEMMs on a stream that is no compute stream, once.
-func (b *builder) callersWorkspace(s hostir.Stmt, on calls.Stream) {
-	if on.Index != nil || b.callerWorkspace {
-		return
-	}
-	b.callerWorkspace = true
-	b.out.Buffers = append(b.out.Buffers, &calls.Buffer{Name: "workspace_", Workspace: true, Where: At(s.Meta().Pos, "workspace")})
-}
-
 // shape is the GEMM without names.
 func (p gemm) shape() *calls.Shape {
 	d := &calls.Shape{
 		M: p.m.Expr, N: p.n.Expr, K: p.k.Expr, TransposeA: p.transposeA, TransposeB: p.transposeB, Bias: p.bias, Addend: p.addend,
-		Fp32Result: p.fp32Result,
+		Fp32Result: p.fp32Result, Then: p.then,
 	}
 	if !p.batch.IsOne() {
 		d.Batch, d.StrideA, d.StrideB, d.StrideC = p.batch.Expr, p.strideA.Expr, p.strideB.Expr, p.strideC.Expr

@@ -34,7 +34,15 @@ func (r *rank) compute(s calls.Stmt) error {
 	if err != nil {
 		return err
 	}
-	r.issue(s, stream, run)
+	if g, ok := s.(*calls.Gemm); ok {
+		if run, err = r.inWorkspace(g, stream, run); err != nil {
+			return err
+		}
+	}
+	t := r.issue(s, stream, run)
+	if m, ok := s.(*calls.Memcpy); ok && r.reaches(m) {
+		r.communicates(t, t)
+	}
 	return nil
 }
 
@@ -104,6 +112,7 @@ func (r *rank) gemm(s *calls.Gemm) (func() error, error) {
 	if d.Fp32Result {
 		dtype = domain.FP32
 	}
+	then := domain.Epilogue(d.Then)
 	return func() error {
 		for q := range batch {
 			for i := range m {
@@ -119,7 +128,7 @@ func (r *rank) gemm(s *calls.Gemm) (func() error, error) {
 					if s.Addend != nil {
 						value += added.get(q, i, j)
 					}
-					c.data[c.at+q*c.batch+i*n+j] = dtype.Round(value)
+					c.data[c.at+q*c.batch+i*n+j] = dtype.Round(then(value))
 				}
 			}
 		}

@@ -25,17 +25,30 @@ type Array = interp.Array
 // before it on its stream, after the events that the stream waits for and the flags that it waits
 // for, and in no other order: seed picks one. Memory starts as NaN. The program is called three times
 // in a row, before and after with other inputs, and the caller spoils the inputs after each call, so
-// that an order that is missing shows as wrong data for some seed.
+// that an order that is missing shows as wrong data for some seed. Before the first call and behind the last
+// one the host of each rank does the steps of the program's life; what is freed is NaN.
 func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
+	return run(p, nodes, inputs, seed, false)
+}
+
+// RunSerialized is Run on GPUs that have one communication under way at a time: what moves data between ranks begins
+// where what its rank issued before of that kind has ended. So GPUs without room for two behave, and programs that
+// need two at once hang.
+func RunSerialized(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
+	return run(p, nodes, inputs, seed, true)
+}
+
+func run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64, serialized bool) ([]map[string]*Array, error) {
 	ranks := p.Ranks()
 	if len(inputs) != len(ranks) {
 		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, len(ranks), len(inputs))
 	}
-	m := &machine{program: p, flags: map[string]*flag{}, meetings: map[string]*meeting{}, shapes: calls.ByName(p.Shapes), shares: calls.ByName(p.Shares)}
+	m := &machine{program: p, serialized: serialized, flags: map[string]*flag{}, meetings: map[string]*meeting{}, shapes: calls.ByName(p.Shapes), shares: calls.ByName(p.Shares)}
 	for i, number := range ranks {
 		r := &rank{
 			machine: m, number: number, memory: map[string][]float64{}, streams: map[string]*tasks.Stream{},
-			turns: map[string]int{}, outputs: map[string]*Array{},
+			turns: map[string]int{}, begun: map[string]int{}, outputs: map[string]*Array{},
+			workspaces: map[string]*tasks.Task{}, host: &tasks.Stream{}, things: map[string]*thing{}, mappings: map[string]*mapping{},
 		}
 		if nodes != nil {
 			r.node = nodes[i]
@@ -43,6 +56,7 @@ func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64)
 		r.allocate()
 		m.ranks = append(m.ranks, r)
 	}
+	m.begin()
 	for call := range 3 {
 		for i, r := range m.ranks {
 			if err := r.call(inputs[i], call != 1); err != nil {
@@ -50,6 +64,7 @@ func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64)
 			}
 		}
 	}
+	m.end()
 	if err := m.match(); err != nil {
 		return nil, err
 	}
@@ -69,14 +84,15 @@ func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64)
 
 // machine holds the tasks of all ranks, and what orders ranks.
 type machine struct {
-	program  *calls.Program
-	shapes   map[string]*calls.Shape
-	shares   map[string]*calls.Share
-	ranks    []*rank
-	tasks    tasks.Set
-	flags    map[string]*flag
-	meetings map[string]*meeting
-	order    []*meeting // as they were first reached
+	program    *calls.Program
+	serialized bool // a rank has one communication under way at a time
+	shapes     map[string]*calls.Shape
+	shares     map[string]*calls.Share
+	ranks      []*rank
+	tasks      tasks.Set
+	flags      map[string]*flag
+	meetings   map[string]*meeting
+	order      []*meeting // as they were first reached
 }
 
 // rank finds a rank by its number.
@@ -113,7 +129,7 @@ func (m *machine) deadlock() error {
 	return fmt.Errorf("deadlock: nothing can run\n  %s", strings.Join(lines, "\n  "))
 }
 
-// A flag is one flag of a rank in one call.
+// A flag is one flag of a rank at one sequence number.
 type flag struct {
 	write *tasks.Task
 	waits []*tasks.Task

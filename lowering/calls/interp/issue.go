@@ -8,6 +8,9 @@ import (
 )
 
 func (r *rank) statement(s calls.Stmt) error {
+	if !r.grouped {
+		r.used = nil
+	}
 	switch s := s.(type) {
 	case *calls.Declare, *calls.DeclareStream, *calls.BeginCall:
 		return r.name(s)
@@ -31,8 +34,9 @@ func (r *rank) accesses(s *calls.If, number int64) (bool, error) {
 	return (peer.node == r.node) != s.InterNode, nil
 }
 
-// name runs the statements that only name things.
+// name runs the statements that only name or count things, and use nothing.
 func (r *rank) name(s calls.Stmt) error {
+	defer func(before int) { r.used = r.used[:before] }(len(r.used))
 	switch s := s.(type) {
 	case *calls.DeclareStream:
 		on := calls.Stream{Name: calls.Copies, Index: s.Index}
@@ -53,6 +57,8 @@ func (r *rank) name(s calls.Stmt) error {
 		at, err := r.at(s, value)
 		r.named[s.Name] = at
 		return err
+	case *calls.BeginCall:
+		r.begun[s.Share]++
 	}
 	return nil
 }
@@ -98,6 +104,7 @@ func (r *rank) event(s calls.Stmt, on calls.Stream, e calls.Event) (*tasks.Strea
 		if d.Name != e.Set {
 			continue
 		}
+		r.uses(r, d.Name)
 		if n, _ := r.env.Eval(d.Count); i < 0 || i >= n {
 			return nil, "", r.fail(s, "there is no event %d among %d", i, n)
 		}

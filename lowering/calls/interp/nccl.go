@@ -15,7 +15,7 @@ import (
 type part struct {
 	rank    *rank
 	call    *calls.NcclCall
-	key     string  // of the team; its meetings take place in order
+	key     string  // of the communicator; its meetings take place in order
 	team    []int64 // world ranks; sender and receiver for a pair
 	in, out place
 	count   int64
@@ -60,6 +60,9 @@ func (r *rank) start(s calls.Stmt, stream calls.Stream, parts []*part) error {
 	if err != nil {
 		return err
 	}
+	for _, p := range parts {
+		r.uses(r, p.call.Team)
+	}
 	begin := r.issue(s, on, nil)
 	var meetings []*tasks.Task
 	for _, p := range parts {
@@ -68,7 +71,7 @@ func (r *rank) start(s calls.Stmt, stream calls.Stream, parts []*part) error {
 	for _, t := range meetings {
 		t.Follow(begin)
 	}
-	r.issue(s, on, nil, meetings...)
+	r.communicates(begin, r.issue(s, on, nil, meetings...))
 	return nil
 }
 
@@ -136,13 +139,13 @@ func (r *rank) partsOf(s *calls.NcclCall) ([]*part, error) {
 		if s.Kind == "recv" {
 			p.team = []int64{peer, r.number}
 		}
-		p.key = fmt.Sprint(p.team[0], " to ", p.team[1])
+		p.key = fmt.Sprint(s.Team, " ", p.team[0], " to ", p.team[1])
 		return []*part{p}, nil
 	case "send_recv":
 		return r.counterparts(p), nil
 	}
 	p.team = r.team(s.Team)
-	p.key = fmt.Sprint(p.team)
+	p.key = fmt.Sprint(s.Team, " ", p.team)
 	return []*part{p}, nil
 }
 
@@ -153,13 +156,13 @@ func (r *rank) counterparts(p *part) []*part {
 	from, to := program.MeshNamed(p.call.From), program.MeshNamed(p.call.To)
 	at, target := program.Position(from, r.number), program.Position(to, r.number)
 	if at >= 0 && at == target {
-		p.team, p.key = []int64{r.number}, fmt.Sprint(r.number)
+		p.team, p.key = []int64{r.number}, fmt.Sprint(p.call.Team, " ", r.number)
 		return []*part{p}
 	}
 	var parts []*part
 	add := func(sender, receiver int64) {
 		q := *p
-		q.team, q.key = []int64{sender, receiver}, fmt.Sprint(sender, " to ", receiver)
+		q.team, q.key = []int64{sender, receiver}, fmt.Sprint(p.call.Team, " ", sender, " to ", receiver)
 		parts = append(parts, &q)
 	}
 	if at >= 0 {

@@ -17,7 +17,7 @@ type rank struct {
 	machine *machine
 	number  int64
 	node    int
-	calls   int // that were begun
+	begun   map[string]int // how many calls of a share this rank has counted: the sequence number of its flags
 	walk    *calls.Issue
 	env     calls.Values         // of walk
 	memory  map[string][]float64 // arguments and buffers; nil where this rank has no part
@@ -29,12 +29,24 @@ type rank struct {
 	group   []*part                  // of the open group
 	grouped bool
 	outputs map[string]*Array
+
+	workspaces map[string]*tasks.Task // what took each last
+	moved      *tasks.Task            // the end of the last communication, where they are serialized
+
+	host     *tasks.Stream       // the steps of the program's life
+	created  *tasks.Task         // the last one before the first call; nil: the program says nothing of its life
+	things   map[string]*thing   // what the steps make and free
+	mappings map[string]*mapping // what they do with shares
+	used     []func() error      // ask whether what the statement at hand uses is there
 }
 
 // place is a pointer: an element of some memory.
 type place struct {
-	data []float64
-	at   int64
+	data  []float64
+	at    int64
+	owner *rank  // nil: nowhere
+	name  string // of the memory
+	share string // by which it is reached
 }
 
 // allocate makes the memory of a rank, full of NaN.
@@ -45,6 +57,11 @@ func (r *rank) allocate() {
 		n, _ := v.Eval(elements)
 		r.memory[name] = spoilt(n)
 	}
+	most := map[string]int64{} // elements of buffers in the memory of one: those of smaller types are more
+	for _, d := range p.Buffers {
+		n, _ := v.Eval(d.Elements)
+		most[d.In] = max(most[d.In], n)
+	}
 	for _, a := range p.Arguments {
 		if a.Mesh == "" || p.Position(p.MeshNamed(a.Mesh), r.number) >= 0 {
 			add(a.Name, a.Elements)
@@ -52,12 +69,13 @@ func (r *rank) allocate() {
 	}
 	for _, d := range p.Buffers {
 		switch {
-		case d.Workspace || d.Guard != "" && !p.Holds(d.Guard, r.number):
+		case d.Guard != "" && !p.Holds(d.Guard, r.number):
 		case d.In != "": // it stands behind that
 			n, _ := v.Eval(d.Elements)
-			r.memory[d.Name] = r.memory[d.In][:n]
+			r.memory[d.Name] = r.memory[d.In][:n] // of its capacity
 		default:
-			add(d.Name, d.Elements)
+			n, _ := v.Eval(d.Elements)
+			r.memory[d.Name] = spoilt(max(n, most[d.Name]))[:n]
 		}
 	}
 }
@@ -77,7 +95,6 @@ func spoil(data []float64) {
 // call issues one call of the program: the caller fills the inputs, the calls run, the caller reads
 // the outputs and spoils the inputs, all on the caller's stream.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
-	r.calls++
 	r.walk = calls.NewIssue(r.machine.program, r.number, r.statement)
 	r.walk.Eval, r.walk.Accesses, r.env = r.eval, r.accesses, r.walk.Env
 	r.named, r.events, r.alias = map[string]place{}, map[string]*tasks.Task{}, map[string]*tasks.Stream{}
@@ -129,14 +146,25 @@ func fill(data, in []float64, t domain.DType, rehearsal bool) {
 func (r *rank) stream(name string) *tasks.Stream {
 	s := r.streams[name]
 	if s == nil {
-		s = &tasks.Stream{}
+		s = &tasks.Stream{Name: name}
 		r.streams[name] = s
+		if r.created != nil {
+			r.machine.tasks.Issue(int(r.number), nil, s, nil, r.created)
+		}
 	}
 	return s
 }
 
 // on finds the stream that a statement names.
 func (r *rank) on(s calls.Stmt, on calls.Stream) (*tasks.Stream, error) {
+	stream, err := r.streamOf(s, on)
+	if err == nil {
+		r.onStream(stream.Name)
+	}
+	return stream, err
+}
+
+func (r *rank) streamOf(s calls.Stmt, on calls.Stream) (*tasks.Stream, error) {
 	switch {
 	case on.Index != nil:
 		i, err := r.eval(s, on.Index)
@@ -159,7 +187,7 @@ func (r *rank) on(s calls.Stmt, on calls.Stream) (*tasks.Stream, error) {
 func (r *rank) issue(s calls.Stmt, on *tasks.Stream, run func() error, after ...*tasks.Task) *tasks.Task {
 	var what any
 	if s != nil {
-		what = s
+		what, run = s, r.checked(s, run)
 	}
 	return r.machine.tasks.Issue(int(r.number), what, on, run, after...)
 }
@@ -192,7 +220,10 @@ func (r *rank) at(s calls.Stmt, p calls.Pointer) (place, error) {
 			return base, err
 		}
 	case !ok:
-		base = place{data: r.memory[p.Base]}
+		base = place{data: r.memory[p.Base], owner: r, name: p.Base}
+	}
+	if base.owner != nil {
+		r.touches(base.owner, base.share, base.name)
 	}
 	if p.Offset == nil {
 		return base, nil
@@ -213,7 +244,7 @@ func (r *rank) remote(s calls.Stmt, share string, number int64) (place, error) {
 	case !r.joins(d, number):
 		return place{}, r.fail(s, "no memory is shared with rank %d", number)
 	}
-	return place{data: peer.memory[d.Memory]}, nil
+	return place{data: peer.memory[d.Memory], owner: peer, name: d.Memory, share: share}, nil
 }
 
 // joins reports whether this rank and another one share memory.

@@ -15,7 +15,7 @@ type signals struct {
 	waits, writes []*flag
 }
 
-// flag finds a flag of a rank in this call.
+// flag finds a flag of a rank, at the number that this rank has counted.
 func (r *rank) flag(s calls.Stmt, owner int64, f calls.Flag) (*flag, error) {
 	i, err := r.eval(s, f.Transfer)
 	if err != nil {
@@ -31,7 +31,12 @@ func (r *rank) flag(s calls.Stmt, owner int64, f calls.Flag) (*flag, error) {
 	if _, err := r.remote(s, f.Share, owner); err != nil {
 		return nil, err
 	}
-	key := fmt.Sprint(owner, f.Share, f.Done, i, r.calls)
+	r.touches(r.machine.rank(owner), f.Share, calls.FlagsOf(f.Share))
+	number := r.begun[f.Share]
+	if number == 0 {
+		return nil, r.fail(s, "no call of %s was begun", f.Share)
+	}
+	key := fmt.Sprint(owner, f.Share, f.Done, i, number)
 	if r.machine.flags[key] == nil {
 		r.machine.flags[key] = &flag{}
 	}
@@ -105,7 +110,11 @@ func (r *rank) shared(s calls.Stmt) error {
 	if err != nil {
 		return err
 	}
-	g.by(r.issue(s, stream, run))
+	t := r.issue(s, stream, run)
+	g.by(t)
+	if movesData(s) {
+		r.communicates(t, t)
+	}
 	return nil
 }
 

@@ -19,8 +19,14 @@ func unlike(p *calls.Program) []int64 {
 		return true
 	})
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
-		i, ok := s.(*calls.If)
-		depends = depends || ok && i.Cond != nil && namesMore(i.Cond, known)
+		var cond expr.Expr
+		switch s := s.(type) {
+		case *calls.If:
+			cond = s.Cond
+		case *calls.Declare:
+			cond = s.Cond
+		}
+		depends = depends || cond != nil && namesMore(cond, known)
 		return !depends
 	})
 	if depends {

@@ -16,6 +16,17 @@ type Life struct {
 // span is a life on one rank: what is done before all that uses the buffer, and what is when it is done.
 type span struct{ begin, end Clock }
 
+// Join makes the life that of another buffer, too, which has the same memory.
+func (l *Life) Join(other *Life) {
+	for rank, s := range other.spans {
+		if own := l.spans[rank]; own != nil {
+			own.begin, own.end = own.begin.common(s.begin), own.end.merged(s.end)
+		} else {
+			l.spans[rank] = &span{s.begin, s.end}
+		}
+	}
+}
+
 // Before reports whether, on every rank, all that uses the buffer is done before anything that uses the other one begins.
 func (l *Life) Before(next *Life) bool {
 	for rank, s := range l.spans {
@@ -28,37 +39,37 @@ func (l *Life) Before(next *Life) bool {
 
 // lives are those of the buffers of a program.
 type lives struct {
-	of    map[string]*Life
-	order []*Life             // as they begin
-	roots map[string][]string // of a declared pointer: the buffers that it may lead to
+	places  *places
+	program *calls.Program
+	of      map[string]*Life
+	order   []*Life             // as they begin
+	roots   map[string][]string // of a declared pointer: the buffers that it may lead to
 }
 
-// Lives issues a program on every rank and gives the lives of its buffers in the order in which they begin. Buffers
-// that other ranks reach have none, nor have those that are used before a call begins or after it ends on the
-// caller's stream. A program that asks where ranks are when it runs has none at all.
+// Lives issues a program on every rank and gives the lives of its buffers in the order in which they begin. Those that are used before
+// a call begins or after it ends on the caller's stream have none. Other ranks access a buffer between a ready flag that this one writes
+// and the done flag that it then waits for; the verifier holds flags against each other. A program that asks where ranks are when it runs has
+// no lives at all.
 func Lives(p *calls.Program) []*Life {
-	if asksForNodes(p.Body) {
+	if calls.AsksForNodes(p.Body) {
 		return nil
 	}
-	l := &lives{of: map[string]*Life{}, roots: rootsOf(p.Body)}
+	l := &lives{program: p, of: map[string]*Life{}, roots: rootsOf(p.Body), places: placesOf(p)}
 	for _, b := range p.Buffers {
-		if !b.Workspace {
-			l.of[b.Name] = &Life{Buffer: b, spans: map[int64]*span{}}
-		}
-	}
-	for _, s := range p.Shares {
-		delete(l.of, s.Memory)
+		l.of[b.Name] = &Life{Buffer: b, spans: map[int64]*span{}}
 	}
 	o := New(p)
-	o.task = l.note
-	o.Finish = func(o *Ordering) { l.joined(o.Rank, o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]) }
+	o.signals = newSignals()
+	o.declared = func(d *calls.Declare) { l.places.declare(o, d) }
+	o.task = func(s calls.Stmt, rank int64, behind, done Clock) { l.note(o, s, rank, behind, done) }
+	o.Finish = func(o *Ordering) { l.joined(o) }
 	o.RunAll()
 	return slices.DeleteFunc(l.order, func(one *Life) bool { return one.apart })
 }
 
 // note adds a task to the lives of the buffers that it may use.
-func (l *lives) note(s calls.Stmt, rank int64, behind, done Clock) {
-	for _, name := range l.mentioned(s) {
+func (l *lives) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
+	for _, name := range l.mentioned(o, s) {
 		one := l.of[name]
 		if one == nil {
 			continue
@@ -76,23 +87,30 @@ func (l *lives) note(s calls.Stmt, rank int64, behind, done Clock) {
 	}
 }
 
-// joined says what is done when a call ends: a buffer that is used longer stays apart.
-func (l *lives) joined(rank int64, end Clock) {
+// joined says what is done when a call ends: a buffer that is used longer stays apart, and one of which peers were not told when to access it.
+func (l *lives) joined(o *Ordering) {
+	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, one := range l.order {
-		if sp := one.spans[rank]; sp != nil && !end.Covers(sp.end) {
+		if sp := one.spans[o.Rank]; sp != nil && !end.Covers(sp.end) {
+			one.apart = true
+		}
+	}
+	for _, s := range l.program.Shares {
+		if one := l.of[s.Memory]; one != nil && one.spans[o.Rank] != nil && !o.signals.paired(s.Name) {
 			one.apart = true
 		}
 	}
 }
 
-// mentioned lists the buffers that a statement's pointers may lead to, with those of statements inside.
-func (l *lives) mentioned(s calls.Stmt) []string {
-	var names []string
+// mentioned lists the buffers that a statement's pointers lead to and those that its flags are of. Pointers of statements inside may be
+// others in each of their loops.
+func (l *lives) mentioned(o *Ordering, s calls.Stmt) []string {
+	names, several := owned(l.program, s), len(calls.Bodies(s)) > 0
 	calls.RewriteAll([]calls.Stmt{s}, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
-		if roots, ok := l.roots[at.Base]; ok {
+		if roots, ok := l.roots[at.Base]; several && ok {
 			names = append(names, roots...)
-		} else {
-			names = append(names, at.Base)
+		} else if b := l.places.at(o, at).buffer; b != nil {
+			names = append(names, b.Name)
 		}
 		return at
 	}})
@@ -117,15 +135,4 @@ func rootsOf(body []calls.Stmt) map[string][]string {
 		return true
 	})
 	return roots
-}
-
-// asksForNodes reports whether a branch is taken by where ranks are.
-func asksForNodes(body []calls.Stmt) bool {
-	found := false
-	calls.Walk(body, func(s calls.Stmt) bool {
-		i, ok := s.(*calls.If)
-		found = found || ok && i.PeerAccess != nil
-		return !found
-	})
-	return found
 }

@@ -15,6 +15,8 @@ type Ordering struct {
 	Finish     func(*Ordering)                                    // at the end of a call; nil: nothing
 	Unrecorded func(w *calls.StreamWait, rank int64)              // is told of waits before their records; nil: nobody is
 	task       func(s calls.Stmt, rank int64, behind, done Clock) // is told of work: what it is behind, and what is done with it; nil: nobody is
+	declared   func(d *calls.Declare)                             // is told of pointers that get a name; nil: nobody is
+	signals    *signals                                           // nil: flags imply nothing
 	Needed     map[calls.Stmt]bool
 	Iterations map[*calls.For]map[int64]bool             // in which a loop holds a wait that is needed
 	Values     map[calls.Stmt]map[int64]bool             // of the innermost loop, in which a wait is needed
@@ -77,6 +79,9 @@ func (o *Ordering) run(rank int64) {
 	o.Rank, o.walk = rank, calls.NewIssue(o.Program, rank, o.statement)
 	o.walk.Accesses, o.walk.Left = o.accesses, o.left
 	o.alias, o.Joined = map[string]string{}, map[int]Clock{}
+	if o.signals != nil {
+		o.signals = newSignals()
+	}
 	o.Streams, o.Clocks, o.pending, o.events, o.said = map[string]int{}, nil, map[int][]waiting{}, map[string]Clock{}, map[string]*calls.EventRecord{}
 	o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] = slices.Clone(start) // what the caller did before
 	_ = o.walk.List(o.Program.Body)                                            // no visit fails
@@ -94,6 +99,11 @@ func (o *Ordering) statement(s calls.Stmt) error {
 		if s.Index != nil {
 			o.alias[s.Name] = o.nameOf(calls.Stream{Index: s.Index})
 		}
+	case *calls.Declare:
+		if o.declared != nil {
+			o.declared(s)
+		}
+		o.work(s)
 	case *calls.EventRecord:
 		on := o.Stream(s.On)
 		o.settle(on)
@@ -120,18 +130,27 @@ func (o *Ordering) statement(s calls.Stmt) error {
 // work gives the streams of a statement a task.
 func (o *Ordering) work(s calls.Stmt) {
 	streams := calls.StreamsOf(s)
+	if o.signals != nil {
+		o.signals.note(o, s)
+	}
 	if len(streams) == 0 {
 		o.parts++
 	}
 	for _, on := range streams {
 		n := o.Stream(on)
 		o.settle(n)
+		if o.signals != nil {
+			o.Clocks[n] = o.signals.before(o.Clocks[n])
+		}
 		own := make(Clock, n+1)
 		own[n] = o.tasks(n) + 1
 		if o.task != nil {
 			o.task(s, o.Rank, o.Clocks[n], own)
 		}
 		o.Clocks[n] = o.Clocks[n].merged(own)
+		if o.signals != nil {
+			o.signals.after(o.Clocks[n])
+		}
 		if !onlySignals(s) || o.Program.Graph {
 			o.Joined[n] = own
 		}
@@ -229,16 +248,27 @@ func (o *Ordering) wait(s *calls.StreamWait) {
 	switch {
 	case !ok:
 		o.need(w)
-		if o.Unrecorded != nil && o.unsure == 0 {
+		if o.unsure > 0 {
+			o.mayBeBehind(on)
+		} else if o.Unrecorded != nil {
 			o.Unrecorded(s, o.Rank)
 		}
 	case o.Clocks[on].Covers(recorded):
 	case o.unsure > 0:
 		o.need(w)
+		o.mayBeBehind(on)
 	default:
 		o.Clocks[on] = o.Clocks[on].merged(recorded)
 		o.pending[on] = append(slices.DeleteFunc(o.pending[on], func(other waiting) bool { return recorded.Covers(other.clock) }), w)
 	}
+}
+
+// mayBeBehind notes that a stream may be behind work of which nothing is known here. It is like a task of
+// its own: only what waits for the stream from here on is behind the same.
+func (o *Ordering) mayBeBehind(stream int) {
+	own := make(Clock, stream+1)
+	own[stream] = o.tasks(stream) + 1
+	o.Clocks[stream] = o.Clocks[stream].merged(own)
 }
 
 // settle says that the waits of a stream so far are needed.

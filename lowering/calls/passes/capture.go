@@ -14,7 +14,7 @@ func joinCapture(p *calls.Program) {
 		return
 	}
 	o := order.New(p)
-	left := false
+	left := calls.AsksForNodes(p.Body) && calls.UsesStream(p.Body, calls.Stream{Name: calls.Copies}) // some peers may copy, and some not
 	o.Finish = func(o *order.Ordering) {
 		n, ok := o.Streams[calls.Copies]
 		caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]

@@ -21,10 +21,17 @@ var Passes = []Pass{
 	{"share-records", "waits take an event that was recorded before where a later one says the same", shareRecords},
 	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},
 	{"join-capture", "a CUDA graph joins the copy stream, too", joinCapture},
+	{"fork-capture", "a CUDA graph forks the streams that do not wait before they do something", forkCapture},
+	{"write-in-place", "a result that is computed element by element has the memory of an operand that nothing uses afterwards", writeInPlace},
+	{"keep-slice", "a buffer whose slices are used one after the other is one slice", keepSlice},
 	{"share-memory", "buffers that are used one after the other have the same memory", shareMemory},
 	{"inline-pointers", "a pointer has a name where several statements use it", inlinePointers},
 	{"drop-empty", "loops and branches that only named things go, and what the same ranks run is one block", dropEmpty},
 	{"name-streams", "a stream has a name where several statements use it", nameStreams},
 	{"explain", "a comment says what a communication overlaps with", explain},
 	{"drop-unused", "declarations that nothing names go", dropUnused},
+	{"plan-life", "what a program has is made before its first call, and freed behind its last one", planLife},
 }
+
+// planLife says what is done outside of the calls.
+func planLife(p *calls.Program) { p.Life = calls.LifeOf(p) }

@@ -85,7 +85,7 @@ func dropUnused(p *calls.Program) {
 	for _, d := range p.Attentions {
 		used[d.Label] = true
 	}
-	p.Buffers = slices.DeleteFunc(p.Buffers, func(d *calls.Buffer) bool { return !used[d.Name] && !d.Workspace })
+	p.Buffers = slices.DeleteFunc(p.Buffers, func(d *calls.Buffer) bool { return !used[d.Name] })
 	for _, d := range p.Buffers {
 		used[d.Guard] = true
 	}

@@ -19,8 +19,9 @@ func Parse(file, text string) (*calls.Program, error) {
 	}
 	r.at++
 	r.program.Body = r.body("")
+	r.life()
 	if r.err == nil && r.at < len(r.lines) {
-		r.fail(0, "this line is indented, and stands in nothing")
+		r.nothing()
 	}
 	if r.err != nil {
 		var list diag.List
@@ -37,6 +38,15 @@ type reader struct {
 	at      int
 	program *calls.Program
 	err     *diag.Diagnostic
+}
+
+// nothing reports a line that is left.
+func (r *reader) nothing() {
+	if strings.HasPrefix(r.lines[r.at], " ") {
+		r.fail(0, "this line is indented, and stands in nothing")
+		return
+	}
+	r.fail(0, "neither a statement nor a section of the program starts here")
 }
 
 func (r *reader) fail(col int, format string, args ...any) {
@@ -93,7 +103,7 @@ func (r *reader) body(indent string) []calls.Stmt {
 	var list []calls.Stmt
 	for r.err == nil && r.at < len(r.lines) {
 		text, ok := strings.CutPrefix(r.lines[r.at], indent)
-		if !ok || strings.HasPrefix(text, " ") || text == "Else:" {
+		if !ok || text == "" || strings.HasPrefix(text, " ") || text == "Else:" {
 			break
 		}
 		l := r.line(len(indent))
@@ -125,6 +135,28 @@ func (r *reader) body(indent string) []calls.Stmt {
 		list = append(list, s)
 	}
 	return list
+}
+
+// life reads the sections behind the statements. Each has an empty line before it.
+func (r *reader) life() {
+	for _, section := range r.program.Life.Sections() {
+		if r.err != nil || r.at+1 >= len(r.lines) || r.lines[r.at] != "" || r.lines[r.at+1] != section.Name+":" {
+			continue
+		}
+		for r.at += 2; r.at < len(r.lines); r.at++ {
+			text, ok := strings.CutPrefix(r.lines[r.at], "  ")
+			if !ok {
+				break
+			}
+			do, name, _ := strings.Cut(text, " ")
+			step := calls.Step{Do: calls.Deed(do), Name: name}
+			if named, known := calls.Deeds[step.Do]; !known || named == (name == "") || strings.Contains(name, " ") {
+				r.fail(2, "%q is no step of the life of a program", text)
+				return
+			}
+			*section.Steps = append(*section.Steps, step)
+		}
+	}
 }
 
 // info reads what stands behind the fields: a position, a label, a note.

@@ -12,7 +12,8 @@ import (
 )
 
 // Print gives the text form: a line for each declaration, an empty line, a line for each
-// statement, indented below what it stands in. Fields that are absent are left out.
+// statement, indented below what it stands in, and the life of the program in sections. Fields and sections that
+// are absent are left out.
 func Print(p *calls.Program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "calls %s from %s\n", p.Name, strconv.Quote(p.File))
@@ -25,6 +26,15 @@ func Print(p *calls.Program) string {
 	}
 	b.WriteByte('\n')
 	printBody(&b, p.File, p.Body, "")
+	for _, section := range p.Life.Sections() {
+		if len(*section.Steps) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s:\n", section.Name)
+		for _, step := range *section.Steps {
+			fmt.Fprintf(&b, "  %s\n", step)
+		}
+	}
 	return b.String()
 }
 

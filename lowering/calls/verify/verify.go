@@ -16,7 +16,8 @@ import (
 // Program checks a program: what statements name is declared; parts of groups and batches stand in
 // them; on every rank a wait has an earlier record, and at the end of a call the caller's stream is
 // behind all others; every flag that ranks wait for is written, once, and every one that is written
-// is waited for; buffers in one memory are used one after the other. The error is a *diag.Errors.
+// is waited for; buffers in one memory are used one after the other; what is done around the calls is what the
+// emitted class and the runtime do. The error is a *diag.Errors.
 func Program(p *calls.Program) error {
 	v := &verifier{program: p, said: map[string]bool{}}
 	v.names()
@@ -34,6 +35,7 @@ func Program(p *calls.Program) error {
 	}
 	v.flags()
 	v.memory()
+	v.life()
 	return v.errors.Err()
 }
 

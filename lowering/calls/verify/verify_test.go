@@ -28,10 +28,13 @@ func TestVerifyCatches(t *testing.T) {
 		"a part outside of its batch":  {"FlagWait(share P_shared, done, transfer s, batch returns)", "FlagWait(share P_shared, done, transfer s, on caller)", "stands outside of what it is a part of"},
 		"a share that is not there":    {"FlagWait(share P_shared, transfer s, on copy)", "FlagWait(share Q_shared, transfer s, on copy)", "no share is called Q_shared"},
 		"memory that is in use still":  {"Memcpy(out V_, in U_, elements 8", "Memcpy(out V_, in T_, elements 8", "V_: T_, in the same memory, may still be in use"},
-		"memory that is not joined":    {"Memcpy(out U_, in T_ + 8, elements 8, type bf16, on caller)", "Memcpy(out U_, in T_ + 8, elements 8, type bf16, on copy)", "V_: T_, in the same memory, may still be in use"},
-		"memory that is too small":     {"T_, type bf16, elements 16", "T_, type bf16, elements 4", "V_: T_ has 4 elements, and it needs 8"},
-		"memory of another type":       {"in T_, type bf16", "in T_, type fp32", "V_: it is not in the memory of a buffer of its type"},
-		"memory that other ranks have": {"memory C, tensor", "memory V_, tensor", "V_: it has the memory of another buffer, and other ranks or other calls may use it"},
+		"memory that is not joined":    {"Memcpy(out U_, in T_ + 8, elements 8, type bf16, on caller)", "Memcpy(out U_, in T_ + 4, elements 8, type bf16, on copy)", "V_: T_, in the same memory, may still be in use"},
+		"memory that is too small":     {"T_, type bf16, elements 16", "T_, type bf16, elements 4", "V_: T_ has 8 bytes, and it needs 16"},
+		"memory in memory of others":   {"Buffer(name V_,", "Buffer(name W_, in V_, type bf16, elements 8, where \"spec.yaml:15:5 W\")\nBuffer(name V_,", "W_: it is not in the memory of a buffer that the same ranks have"},
+		"a workspace that is in use":   {"  Memcpy(out P_shared[to] + rank * 8, in A,", "  Gemm(shape kTShape, out P_shared[to], a A, b A, on copy)\n  Memcpy(out P_shared[to] + rank * 8, in A,", "its workspace may be in use"},
+		"steps that are not printed":   {"  finish\n", "", "section \"destroy\" has other steps than the program that is printed"},
+		"memory that other ranks have": {"memory C, tensor", "memory V_, tensor", "V_: T_, in the same memory, may still be in use"},
+		"memory at the end of a call":  {"Memcpy(out V_, in U_, elements 8, type bf16, on caller)", "Memcpy(out V_, in U_, elements 8, type bf16, on late)", "V_: it has the memory of another buffer, and other calls may use it"},
 	} {
 		if !strings.Contains(right, c.old) {
 			t.Fatalf("%s: %q is not in the program", name, c.old)

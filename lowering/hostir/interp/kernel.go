@@ -172,12 +172,20 @@ func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
 			return nil, fmt.Errorf("there is no function %q", s.Fn)
 		}
 		return func(at []int64) float64 { return fn(in[0].data[at[0]], in[1].data[at[1]]) }, nil
+	case *hostir.Fused: // one operation, element by element, before others join it
+		return func(at []int64) float64 {
+			row := make([][]float64, len(in))
+			for i, v := range in {
+				row[i] = []float64{v.data[at[i]]}
+			}
+			return s.Body.Row(row, 1, nil)[len(row)][0]
+		}, nil
 	case *hostir.Reduce:
 		return reduction(s, in[0])
 	case *hostir.Matmul:
-		return product(s.A, s.B, 2, in), nil
+		return product(s, s.A, s.B, 2, in), nil
 	case *hostir.Linear:
-		return product(s.X, s.W, 1, in), nil
+		return product(s, s.X, s.W, 1, in), nil
 	default:
 		return nil, fmt.Errorf("the interpreter does not know %s", hostir.Op(s))
 	}
@@ -198,12 +206,13 @@ func reduction(s *hostir.Reduce, in *view) (func(at []int64) float64, error) {
 	}, nil
 }
 
-// product sums over the last axis of x and axis -fromEnd of y, and adds the other
-// operands.
-func product(x, y *hostir.Tensor, fromEnd int, in []*view) func(at []int64) float64 {
+// product sums over the last axis of x and axis -fromEnd of y, adds the other operands, and
+// applies the epilogue.
+func product(s hostir.Stmt, x, y *hostir.Tensor, fromEnd int, in []*view) func(at []int64) float64 {
 	a, b := hostir.Live(x), hostir.Live(y)
 	i, j := a[len(a)-1], b[len(b)-fromEnd]
 	count, stepX, stepY := in[0].Size[i], in[0].Stride[i], in[1].Stride[j]
+	then := domain.Epilogue(hostir.Epilogue(s))
 	return func(at []int64) float64 {
 		sum := float32(0)
 		for k := range count {
@@ -213,6 +222,6 @@ func product(x, y *hostir.Tensor, fromEnd int, in []*view) func(at []int64) floa
 		for i := 2; i < len(in); i++ {
 			value += in[i].data[at[i]]
 		}
-		return value
+		return then(value)
 	}
 }

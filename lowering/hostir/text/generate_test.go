@@ -190,6 +190,10 @@ func (g *generator) optional() *hostir.Tensor {
 	return g.tensor()
 }
 
+func (g *generator) epilogue() string {
+	return []string{"", "relu", "gelu_tanh"}[g.IntN(3)]
+}
+
 func (g *generator) stream() hostir.StreamRef {
 	if g.IntN(2) == 0 {
 		return hostir.StreamRef{Copies: g.IntN(2) == 0}
@@ -232,10 +236,10 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 			return &hostir.Set{Info: g.info(), Out: g.tensor(), In: g.tensor()}
 		},
 		func(g *generator, _ int) hostir.Stmt {
-			return &hostir.Matmul{Info: g.info(), Out: g.tensor(), A: g.tensor(), B: g.tensor(), Addend: g.optional(), OneRow: g.IntN(2) == 0}
+			return &hostir.Matmul{Info: g.info(), Out: g.tensor(), A: g.tensor(), B: g.tensor(), Addend: g.optional(), Then: g.epilogue(), OneRow: g.IntN(2) == 0}
 		},
 		func(g *generator, _ int) hostir.Stmt {
-			return &hostir.Linear{Info: g.info(), Out: g.tensor(), X: g.tensor(), W: g.tensor(), Bias: g.optional(), Addend: g.optional(), OneRow: g.IntN(2) == 0}
+			return &hostir.Linear{Info: g.info(), Out: g.tensor(), X: g.tensor(), W: g.tensor(), Bias: g.optional(), Addend: g.optional(), Then: g.epilogue(), OneRow: g.IntN(2) == 0}
 		},
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Broadcast{Info: g.info(), Out: g.buffer(), In: g.tensor(), Axis: g.IntN(4)}

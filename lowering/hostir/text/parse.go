@@ -103,7 +103,9 @@ func (p *parser) headerLine() {
 	case "tensor":
 		p.tensorLine()
 	case "reference":
-		p.referenceLine()
+		p.referenceLine(&p.program.Reference)
+	case "saved":
+		p.referenceLine(&p.program.Saved)
 	default:
 		p.FailAt(at, "%q starts no header line; an empty line ends the header", word)
 	}

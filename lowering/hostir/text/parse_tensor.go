@@ -67,7 +67,7 @@ func (p *parser) decimal() float64 {
 func (p *parser) dtype() domain.DType {
 	at := p.At
 	word := p.Name("an element type")
-	for _, t := range domain.DTypes {
+	for _, t := range domain.AllDTypes {
 		if word == string(t) {
 			return t
 		}
@@ -130,7 +130,7 @@ func (p *parser) extent(stops string) domain.Extent {
 // withAxis are the operations of the model with an axis.
 var withAxis = []string{"reduce", "broadcast", "slice", "concat"}
 
-func (p *parser) referenceLine() {
+func (p *parser) referenceLine(list *[]hostir.RefOp) {
 	op := hostir.RefOp{Out: p.Name("a tensor")}
 	for p.Err == nil && p.Accept(",") {
 		op.More = append(op.More, p.Name("a tensor"))
@@ -138,7 +138,7 @@ func (p *parser) referenceLine() {
 	p.Expect("=")
 	op.Kind = p.Name("an operation")
 	p.Expect("(")
-	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" || strings.HasPrefix(op.Kind, "attention") {
+	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" || op.Kind == "dropout" || strings.HasPrefix(op.Kind, "attention") {
 		op.Fn = p.functionName()
 		p.Expect(",")
 	}
@@ -168,5 +168,5 @@ func (p *parser) referenceLine() {
 		op.Whole = p.Quoted()
 	}
 	op.Pos = p.trailer().Pos
-	p.program.Reference = append(p.program.Reference, op)
+	*list = append(*list, op)
 }

@@ -68,6 +68,9 @@ func (w *printer) header(p *hostir.Program) {
 	for _, t := range p.Tensors {
 		fmt.Fprintf(&w.out, "tensor %s: %s%s\n", t.Name, formatTensor(t), scan.FormatPosition(t.Pos, w.file))
 	}
+	for _, op := range p.Saved {
+		fmt.Fprintf(&w.out, "saved %s%s\n", formatRefOp(op), scan.FormatPosition(op.Pos, w.file))
+	}
 	for _, op := range p.Reference {
 		fmt.Fprintf(&w.out, "reference %s%s\n", formatRefOp(op), scan.FormatPosition(op.Pos, w.file))
 	}

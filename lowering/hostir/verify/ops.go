@@ -57,6 +57,9 @@ func (v *verifier) operation(s hostir.Stmt) {
 	v.body(s)
 	v.products(s)
 	v.addends(s)
+	if fn := hostir.Epilogue(s); fn != "" && !slices.Contains(domain.Epilogues, fn) {
+		v.breach(s.Meta().Pos, "shape", "no GEMM can apply %q to its result", fn)
+	}
 	v.dtypes(s)
 }
 
@@ -158,6 +161,7 @@ func (v *verifier) body(s hostir.Stmt) {
 	}
 	read := make([]bool, len(f.In)+len(f.Body))
 	for i, step := range f.Body {
+		read[len(f.In)+i] = step.Also
 		for _, at := range step.Args {
 			if at < 0 || at >= len(f.In)+i {
 				v.breach(f.Pos, "shape", "%s of %s reads what is not there", step.Name, f.Out[0].Name)
@@ -182,13 +186,7 @@ func (v *verifier) body(s hostir.Stmt) {
 
 // addends checks that what a product adds to lies in memory as its result does.
 func (v *verifier) addends(s hostir.Stmt) {
-	var addend *hostir.Tensor
-	switch s := s.(type) {
-	case *hostir.Matmul:
-		addend = s.Addend
-	case *hostir.Linear:
-		addend = s.Addend
-	}
+	addend := hostir.Addend(s)
 	if out := hostir.Result(s); addend != nil && !hostir.SameLayout(addend, out) {
 		v.breach(s.Meta().Pos, "shape", "%s adds to %s %s %s, which does not lie in memory as %s %s %s does", hostir.Op(s),
 			addend.Name, addend.DType, domain.FormatAxes(addend.Axes), out.Name, out.DType, domain.FormatAxes(out.Axes))

@@ -1,0 +1,136 @@
+package calls
+
+import "slices"
+
+// A Step is one thing that the host of each rank does outside of the calls: all ranks do the same steps in
+// the same order, but for what they do not have. Name is a buffer, a set of events, a team, a share,
+// FlagsOf a share, or one of the names below.
+type Step struct {
+	Do   Deed
+	Name string
+}
+
+// Deed is what a step does.
+type Deed string
+
+// The deeds. Ranks that exchange, and those that meet, wait for each other.
+const (
+	Allocate Deed = "allocate" // memory
+	Make     Deed = "make"     // streams, events, a team
+	Export   Deed = "export"   // makes the handles of a share's memory and flags
+	Exchange Deed = "exchange" // gives them to the ranks of the share, and gets theirs
+	Import   Deed = "import"   // maps the memory and flags of these
+	Finish   Deed = "finish"   // waits until all that this rank has issued is done
+	Meet     Deed = "meet"     // waits for all ranks
+	Close    Deed = "close"    // unmaps what was imported of a share
+	Free     Deed = "free"     // memory
+	Destroy  Deed = "destroy"  // streams, events, a team
+)
+
+// Deeds lists them, with whether they name something.
+var Deeds = map[Deed]bool{
+	Allocate: true, Make: true, Export: true, Exchange: true, Import: true, Finish: false, Meet: false, Close: true, Free: true, Destroy: true,
+}
+
+// Life is what a program does before the first call, as that begins, and after the last one.
+type Life struct {
+	Create  []Step
+	First   []Step // memory of the caller that ranks share is known only then
+	Destroy []Step
+}
+
+// The memory that GEMMs and attentions work in: the caller's, and that of all compute streams.
+const (
+	CallersWorkspace  = "workspace_"
+	ComputeWorkspaces = "workspaces_"
+)
+
+// FlagsOf names the memory of the flags of a share.
+func FlagsOf(share string) string { return share + ".flags" }
+
+// LifeOf is the life of a program as it is printed: the data members of the emitted class in their order, then
+// its constructor, then the first run(). It ends as hirgen::Peers and then hirgen::Context end.
+func LifeOf(p *Program) Life {
+	var l Life
+	add := func(list *[]Step, do Deed, names ...string) {
+		for _, name := range names {
+			*list = append(*list, Step{do, name})
+		}
+	}
+	var teams, memory, events, shares, flags, workspaces, compute []string
+	for _, d := range p.Teams {
+		teams = append(teams, d.Name)
+	}
+	for _, d := range p.Buffers {
+		if d.In == "" {
+			memory = append(memory, d.Name)
+		}
+	}
+	for _, d := range p.Events {
+		events = append(events, d.Name)
+	}
+	for _, d := range p.Shares {
+		shares, flags = append(shares, d.Name), append(flags, FlagsOf(d.Name))
+	}
+	caller, others := p.Workspaces()
+	if caller != nil {
+		memory = append(memory, CallersWorkspace)
+	}
+	if p.Streams > 0 {
+		compute = []string{Compute}
+		if others != nil {
+			workspaces = []string{ComputeWorkspaces}
+		}
+	}
+	var copies []string
+	if len(shares) > 0 {
+		copies = []string{Copies}
+	}
+	add(&l.Create, Make, copies...)
+	add(&l.Create, Make, teams...)
+	add(&l.Create, Allocate, memory...)
+	add(&l.Create, Make, events...)
+	add(&l.Create, Make, compute...)
+	add(&l.Create, Allocate, workspaces...)
+	for _, d := range p.Shares {
+		list := &l.Create
+		if p.IsCallers(d) {
+			list = &l.First
+		}
+		*list = append(*list, Step{Allocate, FlagsOf(d.Name)}, Step{Export, d.Name}, Step{Exchange, d.Name}, Step{Import, d.Name})
+	}
+	l.Destroy = []Step{{Do: Finish}}
+	if len(shares) > 0 {
+		l.Destroy = append(l.Destroy, Step{Do: Meet})
+		add(&l.Destroy, Close, shares...)
+		l.Destroy = append(l.Destroy, Step{Do: Meet})
+		add(&l.Destroy, Free, flags...)
+	}
+	add(&l.Destroy, Destroy, slices.Concat(copies, teams, events, compute)...)
+	add(&l.Destroy, Free, slices.Concat(memory, workspaces)...)
+	return l
+}
+
+// IsCallers reports whether a share is of memory of the caller's.
+func (p *Program) IsCallers(s *Share) bool {
+	return slices.ContainsFunc(p.Arguments, func(a *Argument) bool { return a.Name == s.Memory })
+}
+
+// Sections are the lists of a life with their names in the text form, in their order.
+func (l *Life) Sections() []Section {
+	return []Section{{"create", &l.Create}, {"first call", &l.First}, {"destroy", &l.Destroy}}
+}
+
+// Section is one list of steps.
+type Section struct {
+	Name  string
+	Steps *[]Step
+}
+
+// String is the text form of a step.
+func (s Step) String() string {
+	if s.Name == "" {
+		return string(s.Do)
+	}
+	return string(s.Do) + " " + s.Name
+}

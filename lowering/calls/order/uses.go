@@ -1,0 +1,143 @@
+package order
+
+import (
+	"math"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+)
+
+// Uses is which bytes of the program's own buffers its tasks touch, on every rank.
+type Uses struct {
+	program *calls.Program
+	places  *places // of the rank at hand
+	values  calls.Values
+	of      map[string]map[int64][]use // by buffer and rank, in the order of issue
+	over    []Overwrite
+	noted   map[Overwrite]bool
+	tasks   int
+}
+
+// Overwrite is a result that a task could write where one of its operands lies, both of one size.
+type Overwrite struct{ Result, Operand *calls.Buffer }
+
+// use is what a task may do to some bytes of a buffer.
+type use struct {
+	task         int
+	from         int64 // where the first pointer on the way leads
+	first, end   int64
+	alike        bool // it reads, or writes, this element by element
+	behind, done Clock
+}
+
+// UsesOf issues a program on every rank.
+func UsesOf(p *calls.Program) *Uses {
+	u := &Uses{
+		program: p, places: placesOf(p), values: p.Values(), of: map[string]map[int64][]use{}, noted: map[Overwrite]bool{},
+	}
+	o := New(p)
+	o.signals = newSignals()
+	o.declared = func(d *calls.Declare) { u.places.declare(o, d) }
+	o.task = func(s calls.Stmt, rank int64, behind, done Clock) { u.note(o, s, rank, behind, done) }
+	for _, rank := range p.Ranks() { // slices are others on each
+		o.run(rank)
+	}
+	return u
+}
+
+// Overwrites lists what could be written in place, by what each task alone does, in the order of issue.
+func (u *Uses) Overwrites() []Overwrite { return u.over }
+
+// InPlace reports whether a buffer may lie where another one does: wherever both have a byte, all that uses the other one is done
+// before what uses the buffer begins, or one task reads there the element that it then writes.
+func (u *Uses) InPlace(b, other *calls.Buffer) bool {
+	for rank, list := range u.of[b.Name] {
+		for _, later := range list {
+			for _, before := range u.of[other.Name][rank] {
+				if !before.leaves(&later) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// SliceBySlice reports whether the slices of a buffer, of so many bytes, are used one after the other on each rank, and each through
+// pointers to its first byte.
+func (u *Uses) SliceBySlice(b *calls.Buffer, bytes int64) bool {
+	for _, list := range u.of[b.Name] {
+		done, slice := map[int64]bool{}, list[0].from/bytes
+		var before, end Clock // of all slices before, and of the one at hand
+		for _, use := range list {
+			if use.from%bytes != 0 || use.first < use.from || use.end > use.from+bytes {
+				return false
+			}
+			if next := use.from / bytes; next != slice {
+				done[slice] = true
+				slice, before, end = next, before.merged(end), nil
+			}
+			if done[slice] || !use.behind.Covers(before) {
+				return false
+			}
+			end = end.merged(use.done)
+		}
+	}
+	return true
+}
+
+// leaves reports whether a later use of the same memory finds nothing of an earlier one under way.
+func (u *use) leaves(later *use) bool {
+	if u.end <= later.first || later.end <= u.first {
+		return true
+	}
+	if u.task == later.task {
+		return u.alike && later.alike && u.first == later.first && u.end == later.end
+	}
+	return later.behind.Covers(u.done)
+}
+
+// note adds a task to the uses of the buffers that it may touch.
+func (u *Uses) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
+	u.tasks++
+	add := func(b *calls.Buffer, from, first, end int64, alike bool) {
+		if u.of[b.Name] == nil {
+			u.of[b.Name] = map[int64][]use{}
+		}
+		u.of[b.Name][rank] = append(u.of[b.Name][rank], use{u.tasks, from, first, end, alike, behind, done})
+	}
+	var result *calls.Buffer
+	for i, operand := range operandsOf(u.program, s, o.walk.Env) {
+		at := u.places.at(o, operand.at)
+		switch {
+		case at.buffer == nil:
+			continue
+		case operand.bytes < 0:
+			add(at.buffer, 0, 0, math.MaxInt64, false)
+			continue
+		}
+		add(at.buffer, at.from, at.offset, at.offset+operand.bytes, operand.alike)
+		if i == 0 && operand.alike {
+			result = at.buffer
+		} else if result != nil && operand.alike {
+			u.offer(Overwrite{result, at.buffer})
+		}
+	}
+	for _, name := range owned(u.program, s) {
+		if b := u.places.buffers[name]; b != nil {
+			add(b, 0, 0, math.MaxInt64, false)
+		}
+	}
+}
+
+// offer notes that a result could be written over an operand.
+func (u *Uses) offer(o Overwrite) {
+	if u.noted[o] || o.Result == o.Operand || o.Result.Guard != o.Operand.Guard || o.Result.Type != o.Operand.Type {
+		return
+	}
+	result, _ := u.values.Eval(o.Result.Elements)
+	operand, _ := u.values.Eval(o.Operand.Elements)
+	if result == operand {
+		u.noted[o] = true
+		u.over = append(u.over, o)
+	}
+}

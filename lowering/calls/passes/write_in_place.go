@@ -1,0 +1,54 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/order"
+)
+
+// writeInPlace lets kernels that compute element by element, and GEMMs that add, write their result where one of their operands lies, if
+// nothing uses that afterwards, slice by slice.
+//
+//	Buffer(name Z_); Buffer(name A_)                     Buffer(name Z_); Buffer(name A_, in Z_)
+//	For(var s): Gemm(out Z_ + s)                     ->
+//	            Launch(out A_ + s, a Z_ + s)
+//
+// Operands of other types stay apart, those of kernels that go along rows more than once, and what is in use when calls follow each other.
+func writeInPlace(p *calls.Program) {
+	lives := map[*calls.Buffer]bool{}
+	for _, life := range order.Lives(p) {
+		lives[life.Buffer] = true
+	}
+	if len(lives) == 0 {
+		return
+	}
+	uses, memories := order.UsesOf(p), map[string][]*calls.Buffer{}
+	memory := func(b *calls.Buffer) string {
+		if b.In != "" {
+			return b.In
+		}
+		return b.Name
+	}
+	for _, b := range p.Buffers {
+		memories[memory(b)] = append(memories[memory(b)], b)
+	}
+	for _, o := range uses.Overwrites() {
+		all, own := memories[memory(o.Operand)], memories[o.Result.Name]
+		apart := func(other *calls.Buffer) bool { return !lives[other] || !uses.InPlace(o.Result, other) }
+		if o.Result.In != "" || len(own) > 1 || len(all) == mostMemories || !lives[o.Result] || slices.ContainsFunc(all, apart) {
+			continue
+		}
+		o.Result.In = memory(o.Operand)
+		memories[o.Result.In] = append(all, o.Result)
+		delete(memories, o.Result.Name)
+	}
+	ownFirst(p)
+}
+
+// ownFirst declares buffers in the memory of others behind those.
+func ownFirst(p *calls.Program) {
+	inside := func(b *calls.Buffer) bool { return b.In != "" }
+	own := slices.DeleteFunc(slices.Clone(p.Buffers), inside)
+	p.Buffers = slices.Concat(own, slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool { return !inside(b) }))
+}

@@ -1,0 +1,45 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/calls"
+)
+
+// fallback stands between a program and its fallback variant.
+const fallback = "\nfallback:\n"
+
+// PrintAll gives the text form of a program and, behind a line "fallback:", of its fallback variant.
+func PrintAll(variants []*calls.Program) string {
+	printed := make([]string, len(variants))
+	for i, p := range variants {
+		printed[i] = Print(p)
+	}
+	return strings.Join(printed, fallback)
+}
+
+// ParseAll reads what PrintAll prints. The error is a *diag.Errors with the first mistake.
+func ParseAll(file, text string) ([]*calls.Program, error) {
+	var variants []*calls.Program
+	above := 0 // lines
+	for _, form := range strings.Split(text, fallback) {
+		p, err := Parse(file, form)
+		if err != nil {
+			return nil, lower(err, above)
+		}
+		variants = append(variants, p)
+		above += strings.Count(form+fallback, "\n")
+	}
+	return variants, nil
+}
+
+// lower moves diagnostics down by so many lines.
+func lower(err error, lines int) error {
+	if found, ok := diag.Diagnostics(err); ok {
+		for i := range found.Items {
+			found.Items[i].Pos.Line += lines
+		}
+	}
+	return err
+}

@@ -1,0 +1,62 @@
+package fusion
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// EpilogueInGEMM lets a GEMM apply the function that its result alone goes through (kernels: fused):
+//
+//	Z = Linear(U, W1, b1)        A = Linear(U, W1, b1, then relu)
+//	A = Unary(relu, Z)
+//
+// Z is then neither written nor read, and rounded once less. A function that only elementwise operations read
+// behind it stays: it is in their kernel, which reads as much without it.
+//
+// Requires: every statement is local or one movement; layouts are final; sums are in GEMMs where they can be.
+func EpilogueInGEMM(p *hostir.Program) error {
+	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+		return nil
+	}
+	maker, readers := map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor][]hostir.Stmt{}
+	for _, s := range p.Body {
+		for _, t := range hostir.Uses(s) {
+			readers[t] = append(readers[t], s)
+		}
+		for _, t := range hostir.Defs(s) {
+			maker[t] = s
+		}
+	}
+	gone := map[*hostir.Tensor]bool{}
+	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool {
+		fn, ok := s.(*hostir.Unary)
+		if !ok || len(readers[fn.In]) != 1 || onlyRowWise(fn.Out, readers[fn.Out]) || !mayApply(maker[fn.In], fn) {
+			return false
+		}
+		gemm := maker[fn.In]
+		hostir.SetEpilogue(gemm, fn.Fn)
+		hostir.SubstituteDefs(gemm, func(*hostir.Tensor) *hostir.Tensor { return fn.Out })
+		gone[fn.In] = true
+		return true
+	})
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
+	return nil
+}
+
+// mayApply reports whether the statement that makes the operand of a function is a GEMM that can apply it.
+func mayApply(gemm hostir.Stmt, fn *hostir.Unary) bool {
+	if gemm == nil || !hostir.IsGEMM(gemm) || hostir.Epilogue(gemm) != "" || !slices.Contains(domain.Epilogues, fn.Fn) {
+		return false
+	}
+	in, out := fn.In, fn.Out
+	return in.Role == hostir.Temp && in.Mesh == out.Mesh && hostir.SameAxes(in, out) && hostir.SameLayout(in, out)
+}
+
+// onlyRowWise reports whether a tensor is there only for statements that kernels are made of.
+func onlyRowWise(t *hostir.Tensor, readers []hostir.Stmt) bool {
+	other := func(s hostir.Stmt) bool { return !rowWise(s) }
+	return t.Role != hostir.Output && !slices.ContainsFunc(readers, other)
+}

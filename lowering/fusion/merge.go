@@ -1,0 +1,122 @@
+package fusion
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// mostMerged is how many operations two groups may have together to become one: what the kernel holds of all
+// of them is in registers, and the time to merge does not grow with the program.
+const mostMerged = 64
+
+// merge makes one group of two that read the same value, so that the kernel makes that once and it needs no memory:
+// the gradient of a norm's operand and what is summed to that of its weight. The value is made where the first of the two
+// results is; whether that can be is known when the groups are whole.
+func (f *fuser) merge(g, other *kernelGroup) bool {
+	if g == nil || other == nil || f.alone[g.result()] || f.alone[other.result()] || len(g.members)+len(other.members) > mostMerged {
+		return false
+	}
+	first, last := g.result(), other.result()
+	if f.place[first] > f.place[last] {
+		first, last = last, first
+	}
+	_, concat := last.(*hostir.Concat)
+	if functionOf(last) == "" { // the last step is its value
+		return false
+	}
+	a, b := hostir.Result(first), hostir.Result(last)
+	if concat || !elementwise(first) || g.folded[a] || other.folded[a] || g.folded[b] || other.folded[b] || g.otherColumns(other.columns) ||
+		a.Mesh != b.Mesh || a.Role == hostir.View || !hostir.SameAxes(a, b) {
+		return false
+	}
+	for _, s := range other.members {
+		f.groups[s] = g
+		g.folded[hostir.Result(s)] = other.folded[hostir.Result(s)]
+		g.also[s] = other.also[s]
+	}
+	g.members = append(g.members, other.members...)
+	slices.SortFunc(g.members, func(s, t hostir.Stmt) int { return f.place[s] - f.place[t] })
+	g.also[first], g.also[last] = true, false
+	g.place = min(g.place, other.place)
+	if g.columns.Extent.Size <= 1 {
+		g.columns = other.columns
+	}
+	return true
+}
+
+// elementwise reports whether a statement computes one element of one of each operand.
+func elementwise(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Unary, *hostir.Binary, *hostir.Fused:
+		return true
+	default:
+		return false
+	}
+}
+
+// otherColumns reports whether rows along an axis are not those of the group.
+func (g *kernelGroup) otherColumns(c domain.Axis) bool {
+	return c.Extent.Size > 1 && g.columns.Extent.Size > 1 && (c.Kind != g.columns.Kind || c.Extent.Size != g.columns.Extent.Size)
+}
+
+// part takes a group apart that has its place in front of what it reads, or behind who reads it. It reports whether
+// there was one.
+func (f *fuser) part() bool {
+	for _, last := range f.program.Body {
+		g := f.groups[last]
+		if g == nil || last != g.result() || g.place == f.place[last] || f.fits(g) {
+			continue
+		}
+		for _, s := range g.members {
+			if g.also[s] {
+				f.alone[s] = true
+			}
+		}
+		f.alone[last] = true
+		return true
+	}
+	return false
+}
+
+// fits reports whether what a group reads is made before its place, and what it makes read behind it.
+func (f *fuser) fits(g *kernelGroup) bool {
+	for _, s := range g.members {
+		for _, t := range hostir.Uses(s) {
+			made := f.maker[t]
+			if made == nil || f.groups[made] == g {
+				continue
+			}
+			at := f.place[made]
+			if other := f.groups[made]; other != nil {
+				at = max(at, other.place)
+			}
+			if at > g.place {
+				return false
+			}
+		}
+		for _, r := range f.readers[hostir.Result(s)] {
+			if f.groups[r] != g && f.place[r] < g.place {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// foldNarrow lets reductions read what a Cast only widens to fp32, which they fold in:
+//
+//	W = Cast(X)             S = Reduce(sum, X, axis 0)
+//	S = Reduce(sum, W, axis 0)
+func (f *fuser) foldNarrow() {
+	for _, s := range f.program.Body {
+		r, ok := s.(*hostir.Reduce)
+		if !ok || rowWise(s) || hostir.MayMove(s) || r.Out.DType != domain.FP32 {
+			continue
+		}
+		if cast, ok := f.maker[r.In].(*hostir.Cast); ok && hostir.SameAxes(cast.In, cast.Out) && cast.In.Mesh == cast.Out.Mesh {
+			r.In = cast.In
+		}
+	}
+}

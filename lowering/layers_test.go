@@ -1,0 +1,131 @@
+package lowering_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	callsinterp "github.com/hirgen/hirgen/lowering/calls/interp"
+	"github.com/hirgen/hirgen/lowering/lowertest"
+	"github.com/hirgen/hirgen/model"
+)
+
+// layers are the specs of layers, each with sequence parallelism, too, and all of them backward.
+var layers = []string{"llama_mlp", "llama_attention", "llama_block", "gpt_block"}
+
+// smallLayers are sizes of examples that 2, 3 and 4 divide; specs under testdata/layers have theirs.
+var smallLayers = map[string]map[string]int64{
+	"llama_mlp":      {"M": 12, "K": 12, "N": 24},
+	"llama_block":    {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
+	"llama_block_sp": {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
+}
+
+// loadLayer loads the spec of a layer at a size for some ranks.
+func loadLayer(t *testing.T, name string, ranks int64) *model.Pipeline {
+	t.Helper()
+	values := map[string]int64{"D": ranks}
+	for param, value := range smallLayers[name] {
+		values[param] = value
+	}
+	for _, pattern := range []string{"../testdata/layers/" + name + ".yaml", "../testdata/specs/" + name + "/spec.yaml"} {
+		if files, _ := filepath.Glob(pattern); len(files) > 0 {
+			p, _, err := model.LoadFile(files[0], values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+	}
+	t.Fatalf("there is no spec of %s", name)
+	return nil
+}
+
+// TestLayersInEveryOrder interprets the host program and the calls of each layer on 2, 3 and 4 ranks, in 20 orders of
+// execution and on inputs of several seeds.
+func TestLayersInEveryOrder(t *testing.T) {
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 2
+	}
+	for _, layer := range layers {
+		for _, form := range []string{"", "_sp", "_backward", "_sp_backward"} {
+			for ranks := int64(2); ranks <= 4; ranks++ {
+				t.Run(fmt.Sprintf("%s%s/x=%d", layer, form, ranks), func(t *testing.T) {
+					t.Parallel()
+					p := loadLayer(t, layer+form, ranks)
+					program, err := lowering.Lower(p, lowering.Options{Verify: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					lowered, err := fromhost.Lower(program)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for input := range uint64(2) {
+						o := lowertest.NewOracle(t, p, 1+input)
+						check := o.Orders(program)
+						for seed := input; seed < seeds; seed += 2 {
+							if err := check(seed); err != nil {
+								t.Fatal(err)
+							}
+							got, err := callsinterp.Run(lowered.Program, nil, o.Inputs, seed)
+							if err == nil {
+								err = o.Compare(got, seed)
+							}
+							if err != nil {
+								t.Fatalf("the calls: %v", err)
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestLlamaBlockIsShort: a block is said in few operations, and its axes where it begins and ends alone.
+func TestLlamaBlockIsShort(t *testing.T) {
+	for _, name := range []string{"llama_block", "llama_block_sp"} {
+		p := loadLayer(t, name, 2)
+		if n := len(p.Written); n > 30 {
+			t.Errorf("%s has %d operations", name, n)
+		}
+		for _, tensor := range p.Tensors {
+			if tensor.Annotated && tensor.Producer != nil && !slices.Contains(p.Outputs, tensor) {
+				t.Errorf("%s says the axes of %s", name, tensor.Name)
+			}
+		}
+	}
+}
+
+// TestGradientOfOneKeyHead: ranks have query heads of their own, and what these add up to is the gradient of the one head of keys.
+func TestGradientOfOneKeyHead(t *testing.T) {
+	p, err := model.Load("spec.yaml", []byte(`
+hirgen: 1
+name: shared
+mesh: {x: 2}
+dtype: fp32
+tensors:
+  Q: [2, DIDx, 4, 3]
+  K: [2, 1, 4, 3]
+ops:
+  - O, L = attention(Q, K, K, causal=true)
+  - dQ, dK, dV = attention_grad(O, Q, K, K, O, L, causal=true)
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := lowering.Lower(p, lowering.Options{Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := lowertest.NewOracle(t, p, 1).Orders(program)
+	for seed := range uint64(4) {
+		if err := check(seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

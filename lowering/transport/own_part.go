@@ -1,0 +1,56 @@
+package transport
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/ranks"
+	"github.com/hirgen/hirgen/lowering/shard"
+)
+
+// ownPart makes the result of a Set the rank's part of what it has whole: a view of that, or a copy where the result
+// is the caller's, a slice, or lies otherwise.
+func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
+	m := shard.Describe(s)
+	along, view := ranks.Along(m.In.Mesh, m.Shifts[0].Mesh), *m.Out
+	view.Role, view.Layout, view.Axes = hostir.View, carried(m), slices.Clone(m.Out.Axes)
+	view.Of = &hostir.Select{
+		Info: hostir.InfoFrom(s, "each rank has all of it, and takes its part"), Out: &view, In: m.In, Axis: m.Scattered(), Index: along.Coordinate, Parts: along.Size,
+	}
+	if m.Out.Role == hostir.Temp && liesAs(&view, m.Out) {
+		m.Out.Role, m.Out.Layout, m.Out.Of = hostir.View, view.Layout, hostir.MadeAs(view.Of, m.Out)
+		return nil
+	}
+	view.Name = c.names.Fresh(m.In.Name + "_own")
+	c.program.Tensors = append(c.program.Tensors, &view)
+	return []hostir.Stmt{&hostir.Set{Info: *s.Meta(), Out: m.Out, In: &view}}
+}
+
+// liesAs reports whether a view has its elements in the order of a buffer, without gaps.
+func liesAs(view, buffer *hostir.Tensor) bool {
+	w, err := hostir.WindowOf(view, func(expr.Expr) (int64, error) { return 0, nil }) // all parts have the same strides
+	want := hostir.BufferWindow(buffer)
+	for i, size := range want.Size {
+		if err != nil || w.Whole || size > 1 && w.Stride[i] != want.Stride[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// carried is the layout of the operand of a movement, in axes of the result; reduced ones, which have no elements, are outermost.
+func carried(m shard.Movement) []int {
+	var order []int
+	for j := range m.Out.Axes {
+		if !slices.Contains(m.Row, j) {
+			order = append(order, j)
+		}
+	}
+	for _, i := range hostir.Layout(m.In) {
+		if m.Row[i] != hostir.Unmapped {
+			order = append(order, m.Row[i])
+		}
+	}
+	return order
+}
