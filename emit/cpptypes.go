@@ -20,6 +20,9 @@ var cppTypes = map[domain.DType]cppType{
 	domain.FP32: {"fp32", "float", "hirgen::DType::kFp32", "ncclFloat32"},
 	domain.FP16: {"fp16", "__half", "hirgen::DType::kFp16", "ncclFloat16"},
 	domain.BF16: {"bf16", "__nv_bfloat16", "hirgen::DType::kBf16", "ncclBfloat16"},
+	// Integers have no alias.
+	domain.Int32: {"int32_t", "", "hirgen::DType::kInt32", "ncclInt32"},
+	domain.Int64: {"int64_t", "", "hirgen::DType::kInt64", "ncclInt64"},
 }
 
 // typeHeaders are the headers that declare Cpp, by alias.
@@ -30,10 +33,11 @@ var typeHeaders = map[string]string{"fp16": "cuda_fp16.h", "bf16": "cuda_bf16.h"
 var (
 	unaryFns = map[string]string{
 		"copy": "kCopy", "neg": "kNeg", "relu": "kRelu", "gelu": "kGelu", "silu": "kSilu", "exp": "kExp", "log": "kLog", "sin": "kSin", "cos": "kCos",
-		"sqrt": "kSqrt", "rsqrt": "kRsqrt", "tanh": "kTanh", "reciprocal": "kReciprocal",
-		"relu_grad": "kReluGrad", "gelu_grad": "kGeluGrad", "silu_grad": "kSiluGrad",
+		"sqrt": "kSqrt", "rsqrt": "kRsqrt", "tanh": "kTanh", "reciprocal": "kReciprocal", "gelu_tanh": "kGeluTanh",
+		"relu_grad": "kReluGrad", "gelu_grad": "kGeluGrad", "silu_grad": "kSiluGrad", "gelu_tanh_grad": "kGeluTanhGrad",
 		"scale": "kScale", "shift": "kShift",
 	}
+	epilogues = map[string]string{"relu": "hirgen::Epilogue::kRelu", "gelu_tanh": "hirgen::Epilogue::kGeluTanh"}
 	binaryFns = map[string]string{
 		"add": "kAdd", "sub": "kSub", "mul": "kMul", "div": "kDiv", "max": "kMax", "min": "kMin",
 		"ge": "kGe", "gt": "kGt", "eq": "kEq", "keep": "kKeep", "drop": "kDrop", "masked": "kMasked",

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -29,6 +30,22 @@ type Options struct {
 	// Flags were given beside the spec's name ("-p", "M=4096"); they are part of the
 	// command that regenerates the folder.
 	Flags []string
+	// Prove looks at the calls that are about to be printed, those of each variant; on an error nothing is
+	// printed. nil: nobody does.
+	Prove func(*calls.Program) error
+	// Spec is the text of the spec, which the folder then carries, so that it can be proved alone.
+	Spec []byte
+	// Calls are printed in place of those that the program is lowered to: of the program and, where
+	// it has one, of its fallback variant.
+	Calls []*calls.Program
+}
+
+// calls are those of the n-th variant that are printed in place of its own; nil: its own are.
+func (o Options) calls(n int) *calls.Program {
+	if n < len(o.Calls) {
+		return o.Calls[n]
+	}
+	return nil
 }
 
 // output is one file that a template prints.
@@ -68,6 +85,9 @@ func fixed(path string) func(string) string {
 // Render prints p. The error is a *diag.Errors when the program holds what cannot
 // be printed: then there are no files, and never wrong ones.
 func Render(p *hostir.Program, opt Options) ([]File, error) {
+	if variants := p.Variants(); opt.Calls != nil && len(opt.Calls) != len(variants) {
+		return nil, errorAt(diag.Pos{File: p.File}, "there are calls of %d variants, and the program has %d", len(opt.Calls), len(variants))
+	}
 	view, err := newProgramView(p, opt)
 	if err != nil {
 		return nil, err
@@ -100,8 +120,9 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 		files = append(files, File{Path: out.path(view.Name), Data: data})
 	}
 	files = append(files, File{Path: "host_ir.txt", Data: []byte(view.HostIR)})
+	files = append(files, proofFiles(view, opt)...)
 	files = append(files, view.Runtime...)
-	return withManifest(files, view)
+	return withManifest(files, view, opt.Flags)
 }
 
 // errorAt is a program that emit cannot print, at a position of its spec.

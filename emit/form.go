@@ -21,7 +21,7 @@ func (f *form) interfaceTensors() {
 	for i, t := range f.calls.Tensors {
 		view := tensorView{
 			Name: t.Name, Var: f.calls.Arguments[i].Name, Local: f.local(t), Type: cppTypes[t.DType], Axes: f.globalAxes(t), Shape: domain.FormatAxes(t.Axes) + f.onMesh(t),
-			Present: f.present(t), Output: f.calls.Arguments[i].Output, Where: fromhost.At(t.Pos, ""),
+			Saved: f.saves(t.Name), Present: f.present(t), Output: f.calls.Arguments[i].Output, Where: fromhost.At(t.Pos, ""),
 			Deviation: decimal(t.Deviation), Tolerance: decimal(t.Tolerance),
 		}
 		if c := f.calls.Contraction(f.terms[t.Name].Factors); c != expr.Int(1) {

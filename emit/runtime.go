@@ -19,7 +19,7 @@ var runtimeFolders = []struct{ from, to string }{
 }
 
 // runtimeSuffixes are the files of the runtime that are compiled or included, or that CMake reads.
-var runtimeSuffixes = []string{".hpp", ".h", ".cpp", ".cu", ".cuh", ".cmake"}
+var runtimeSuffixes = []string{".hpp", ".h", ".cpp", ".cu", ".cuh", ".cmake", ".in"}
 
 // runtimeFiles copies the runtime, sorted by path.
 func runtimeFiles() ([]File, error) {

@@ -40,12 +40,13 @@ type speller struct {
 	shares     map[string]*calls.Share
 	shapes     map[string]*calls.Shape
 	attentions map[string]*calls.Attention
+	buffers    map[string]*calls.Buffer
 	places     map[string]int // of the arguments among the caller's tensors
 	graph      bool
 }
 
 func newSpeller(p *calls.Program) *speller {
-	s := &speller{shares: calls.ByName(p.Shares), shapes: calls.ByName(p.Shapes), attentions: calls.ByName(p.Attentions), places: map[string]int{}, graph: p.Graph}
+	s := &speller{shares: calls.ByName(p.Shares), shapes: calls.ByName(p.Shapes), attentions: calls.ByName(p.Attentions), buffers: calls.ByName(p.Buffers), places: map[string]int{}, graph: p.Graph}
 	for i, d := range p.Arguments {
 		s.places[d.Name] = i
 	}
@@ -57,7 +58,7 @@ func (s *speller) funcs() template.FuncMap {
 	return template.FuncMap{
 		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
 		"alias": alias, "nccl": ncclType, "dtype": dtype, "ncclfn": func(fn string) string { return ncclFns[fn] },
-		"rank": rankOf, "note": note, "pluck": s.plan, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf, "attentionplan": planOfAttention, "fn": fnOf, "view": view, "extents": extents,
+		"rank": rankOf, "note": note, "memory": s.memory, "pluck": s.plan, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf, "attentionplan": planOfAttention, "fn": fnOf, "view": view, "extents": extents,
 		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "offset": peerOffset,
 		"params": paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets, "number": letValue, "begin": s.begin, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,
 		"kernelparams": kernelParams, "kernelmembers": kernelMembers, "kernelbody": kernelBody, "scattered": s.scattered, "rows": rowsOf, "class": names.ClassName,

@@ -36,6 +36,9 @@ func shapeOf(d *calls.Shape) string {
 			fields = append(fields, "."+flag.name+" = true")
 		}
 	}
+	if d.Then != "" {
+		fields = append(fields, ".epilogue = "+epilogues[d.Then])
+	}
 	return braces(append(fields, ".dtype = "+dtype(d.Type))...)
 }
 
@@ -68,6 +71,14 @@ func gradientsOf(d *calls.Attention) string { return strides(d.GradQ, d.GradK, d
 
 func strides(q, k, v, o []expr.Expr) string {
 	return braces(".q = "+extents(q), ".k = "+extents(k), ".v = "+extents(v), ".o = "+extents(o))
+}
+
+// memory prints the buffer whose memory another one has.
+func (s *speller) memory(b *calls.Buffer) string {
+	if in := s.buffers[b.In]; in == nil || in.Type == b.Type {
+		return b.In
+	}
+	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), b.In)
 }
 
 // planOfAttention prints what makes the plan of an attention.

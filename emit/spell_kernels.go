@@ -61,11 +61,14 @@ func kernelLaunch(k *calls.Kernel, class func(string) string) string {
 	body := class(k.Name) + braces(k.Operands...)
 	var long []string // what is read by rows
 	for i, use := range k.Uses {
-		if use != calls.ForRow && k.Types[i] != calls.InPositions {
+		if use != calls.ForRow && use != calls.ForSeed && k.Types[i] != calls.InPositions {
 			long = append(long, k.Operands[i])
 		}
 	}
 	accesses := "hirgen::accesses(" + strings.Join(long, ", ") + ")"
+	if slices.Contains(k.Uses, calls.ForSeed) {
+		accesses += ".few()" // random numbers take registers
+	}
 	switch {
 	case k.Columns == 0:
 		return fmt.Sprintf("hirgen::launch_elements(%s, elements, %s, stream, where)", body, accesses)
@@ -77,7 +80,7 @@ func kernelLaunch(k *calls.Kernel, class func(string) string) string {
 }
 
 // readOf is how a row has an operand.
-var readOf = map[string]string{calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value"}
+var readOf = map[string]string{calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value", calls.ForSeed: "seed"}
 
 // kernelBody prints what a row of the results is, a line for each step. An operand that several steps read is
 // read once, and what takes long to compute is computed once.
@@ -86,12 +89,12 @@ func kernelBody(k *calls.Kernel) ([]string, error) {
 	var lines, values []string
 	var wide []bool // has a value for each column
 	for _, use := range k.Uses[k.Results:] {
-		wide = append(wide, use != calls.ForRow)
+		wide = append(wide, use != calls.ForRow && use != calls.ForSeed)
 	}
 	wide = steps.Rows(wide)
-	long := make([]bool, len(wide))
+	long, reads := make([]bool, len(wide)), readersOf(steps, len(operands))
 	for i, name := range operands {
-		readers, value := readersOf(steps, i), fmt.Sprintf("row.%s(%s)", readOf[k.Uses[int(k.Results)+i]], name)
+		readers, value := reads[i], fmt.Sprintf("row.%s(%s)", readOf[k.Uses[int(k.Results)+i]], name)
 		if readers > 1 {
 			lines = append(lines, fmt.Sprintf("const auto %s_row = %s;", name, value))
 			value = name + "_row"
@@ -108,7 +111,7 @@ func kernelBody(k *calls.Kernel) ([]string, error) {
 			return nil, err
 		}
 		at := len(operands) + i
-		result, readers := slices.Index(results, s.Name), readersOf(steps, at)
+		result, readers := slices.Index(results, s.Name), reads[at]
 		uses := readers
 		if result >= 0 {
 			uses++
@@ -137,11 +140,13 @@ func kernelBody(k *calls.Kernel) ([]string, error) {
 	return lines, nil
 }
 
-// readersOf counts how often steps read an operand or an earlier step.
-func readersOf(steps domain.Body, at int) int {
-	readers := 0
+// readersOf counts how often steps read each of so many operands, and each earlier step.
+func readersOf(steps domain.Body, operands int) []int {
+	readers := make([]int, operands+len(steps))
 	for _, s := range steps {
-		readers += len(slices.DeleteFunc(slices.Clone(s.Args), func(a int) bool { return a != at }))
+		for _, at := range s.Args {
+			readers[at]++
+		}
 	}
 	return readers
 }
@@ -149,6 +154,9 @@ func readersOf(steps domain.Body, at int) int {
 // takesLong reports whether a step computes more than a few instructions for an element.
 func takesLong(s domain.Step) bool {
 	name, _ := domain.SplitFn(s.Fn)
+	if _, drops := domain.DropoutOf(s.Fn); drops {
+		return true
+	}
 	return len(s.Args) == 1 && !s.Folds() && operators[name] == "" && name != domain.Copy && !slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
 }
 
@@ -160,6 +168,9 @@ func stepOf(s domain.Step, args []string) (string, error) {
 	name, constant := domain.SplitFn(s.Fn)
 	if s.Folds() {
 		return fmt.Sprintf("fn::%s(row, %s)", name, args[0]), nil
+	}
+	if d, drops := domain.DropoutOf(s.Fn); drops {
+		return "fn::dropout(" + strings.Join(append(args, dropoutLiteral(d)), ", ") + ")", nil
 	}
 	if constant != "" {
 		args = append(args, floatLiteral(constant))

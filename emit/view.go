@@ -18,7 +18,8 @@ type programView struct {
 	CMakeBanner string
 	Summary     []string // what is computed and what was derived, a line each
 	Description string   // the operations in one line
-	Digest      string   // of the host IR text
+	Calls       string   // the text of the calls, of both variants
+	Digest      string   // of that text
 	HostIR      string
 	File        string // that the program is printed to
 	Transport   string // "nccl", "ipc-get", "ipc-put"
@@ -29,13 +30,15 @@ type programView struct {
 	Types       []cppType
 	*calls.Program
 
-	Binds      []*calls.Argument // that the program uses
-	Peers      bool              // ranks share memory
-	Driver     bool              // flags are stream memory operations
-	Ranks      int               // of the world
-	Workspaces bool              // compute streams have memory for products
-	Gemms      bool
-	GemmAdds   bool
+	Binds    []*calls.Argument // that the program uses
+	Peers    bool              // ranks share memory
+	Driver   bool              // flags are stream memory operations
+	Ranks    int               // of the world
+	Gemms    bool
+	GemmAdds bool
+	// The memory that what runs on the caller's stream works in, and on each compute stream; nil: none.
+	CallerWorkspace, ComputeWorkspace *workspaceView
+	Compares                          bool // a workspace is as large as the largest of several
 
 	UsesRank       bool // the tensors differ from rank to rank
 	Coordinates    []coordinateView
@@ -48,7 +51,8 @@ type programView struct {
 	Largest        string   // its kind; empty where there is none
 	Team           string   // its ranks, of a collective; empty for other communications
 
-	Reference []refView
+	Saved     []refView // what makes inputs that a forward pass saves
+	Reference []refView // the other operations
 	Runtime   []File
 
 	Fallback *programView // the variant where not all ranks can share memory; nil: there is none
@@ -63,8 +67,11 @@ func (v *programView) variants() []*programView {
 	return []*programView{v, v.Fallback}
 }
 
-// Workspace is what errors call the memory of the GEMMs of compute streams.
-func (v *programView) Workspace() string { return v.Where + " workspace" }
+// workspaceView is the memory that the GEMMs and attentions of a stream work in.
+type workspaceView struct {
+	Bytes, Where string // what it holds, in C++, and what errors call it
+	Who          string // work in it
+}
 
 // coordinateView is this rank's coordinate along a mesh axis.
 type coordinateView struct {
@@ -85,6 +92,7 @@ type tensorView struct {
 	Where       string
 	Contraction string // of the products that read an input; empty for 1
 	Deviation   string // of normal values that fill an input; empty for 1
+	Saved       bool   // an input that a forward pass saves
 	Tolerance   string // of an output's check; empty where it is exact
 }
 

@@ -11,10 +11,25 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// reference prints the model's operations as calls of hirgen::Reference.
-func (f *form) reference() ([]refView, error) {
+// reference prints the model's operations as calls of hirgen::Reference: first those that make what a forward pass saves.
+func (f *form) reference() error {
+	isSaved := func(op hostir.RefOp) bool { return f.saves(op.Out) }
+	var err error
+	if f.view.Saved, err = referenceViews(f.program.Saved); err != nil {
+		return err
+	}
+	f.view.Reference, err = referenceViews(slices.DeleteFunc(slices.Clone(f.program.Reference), isSaved))
+	return err
+}
+
+// saves reports whether a tensor is made with what a forward pass saves.
+func (f *form) saves(tensor string) bool {
+	return slices.ContainsFunc(f.program.Saved, func(op hostir.RefOp) bool { return op.Out == tensor })
+}
+
+func referenceViews(ops []hostir.RefOp) ([]refView, error) {
 	var list []refView
-	for _, op := range f.program.Reference {
+	for _, op := range ops {
 		if !slices.Contains(referenceKinds, op.Kind) {
 			return nil, errorAt(op.Pos, "there is no operation %q", op.Kind)
 		}
@@ -38,6 +53,12 @@ func referenceArgs(op hostir.RefOp) []string {
 	}
 	if op.Kind == "concat" {
 		return append(args, braces(operands...), fmt.Sprint(op.Axis))
+	}
+	if d, drops := domain.DropoutOf(op.Fn); drops {
+		if len(operands) < 4 {
+			operands = append(operands, "nullptr")
+		}
+		return slices.Concat(args, []string{dropoutLiteral(d)}, operands, []string{cppTypes[op.DType].DType})
 	}
 	args = append(args, operands...)
 	dtype := cppTypes[op.DType].DType
@@ -67,7 +88,12 @@ func referenceArgs(op hostir.RefOp) []string {
 }
 
 // referenceKinds are the operations that hirgen::Reference has a member for.
-var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat positions attention attention_grad cast unary binary reduce")
+var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat positions attention attention_grad dropout cast unary binary reduce")
+
+// dropoutLiteral is a dropout in C++.
+func dropoutLiteral(d domain.Dropout) string {
+	return fmt.Sprintf("{.p = %s, .salt = %d, .width = %d}", floatLiteral(strconv.FormatFloat(d.P, 'g', -1, 32)), d.Salt, d.Width)
+}
 
 // attentionArgs are the arguments of an attention or its gradient.
 func attentionArgs(op hostir.RefOp, a domain.Attention) []string {

@@ -117,20 +117,20 @@ func checkPaths(files []File) error {
 	return nil
 }
 
-// readManifest reads the digests of an earlier Write; none when there was none.
-func readManifest(root *os.Root) (map[string]string, error) {
+// readManifest reads what an earlier Write left; nil when there was none.
+func readManifest(root *os.Root) (*manifest, error) {
 	data, err := root.ReadFile(ManifestName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return map[string]string{}, nil
+		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	digests, err := parseManifest(data)
+	m, err := parseManifest(data)
 	if err != nil {
 		return nil, &FolderError{root.Name(), err.Error(), "use --force to write all files anew, or another folder"}
 	}
-	return digests, nil
+	return m, nil
 }
 
 // Check compares a folder with files and writes nothing. Stale files are missing or

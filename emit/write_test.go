@@ -19,7 +19,7 @@ func version(t *testing.T, contents map[string]string) []File {
 	for path, text := range contents {
 		files = append(files, File{path, []byte(text)})
 	}
-	files, err := withManifest(files, &programView{Program: &calls.Program{Name: "p"}, Spec: "spec.yaml", Version: "devel"})
+	files, err := withManifest(files, &programView{Program: &calls.Program{Name: "p"}, Spec: "spec.yaml", Version: "devel"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package gosrc
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -9,13 +10,38 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// op adds an operation at its place in the spec.
-func (e *exporter) op(op *model.Op) {
-	method, args := e.call(op)
-	e.add(at(op.Pos.File, op.Pos.Line, op.Pos.Col).Dot(method).Call(args...))
+// op adds an operation: by the builder's method for it, or as the spec has it.
+func (e *exporter) op(w *model.WrittenOp) {
+	if len(w.Ops) == 1 && len(w.Out) == 1 && w.Ops[0].Whole == "" {
+		if method, args := e.call(w.Ops[0]); method != "" {
+			e.add(b().Dot(method).Call(args...))
+			return
+		}
+	}
+	e.add(b().Dot("Op").Call(jen.Lit(written(w))))
 }
 
-// call is the builder's method for an operation, and its arguments.
+// written is an operation as a spec has it.
+func written(w *model.WrittenOp) string {
+	var arguments []string
+	for _, in := range w.In {
+		arguments = append(arguments, in.Name)
+	}
+	for _, attr := range w.Attrs {
+		value := strings.Join(attr.Values, ", ")
+		if attr.List {
+			value = "[" + value + "]"
+		}
+		arguments = append(arguments, attr.Name+"="+value)
+	}
+	var results []string
+	for _, out := range w.Out {
+		results = append(results, out.Name)
+	}
+	return strings.Join(results, ", ") + " = " + w.Fn + "(" + strings.Join(arguments, ", ") + ")"
+}
+
+// call is the builder's method for an operation, and its arguments; no name where there is none.
 func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 	operands := []jen.Code{jen.Lit(op.Out.Name)}
 	for _, in := range op.In {
@@ -38,6 +64,9 @@ func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 		return "Slice", append(operands, jen.Lit(op.Axis), jen.Lit(op.Start.String()), jen.Lit(size.String()))
 	case model.OpPositions:
 		return "Positions", append(operands, jen.Lit(op.Axis))
+	case model.OpDropout:
+		d, _ := domain.DropoutOf(op.Fn)
+		return "DropoutAt", append(operands[:1:1], append([]jen.Code{jen.Lit(d.P), jen.Lit(int(d.Salt)), jen.Lit(int(d.Width))}, operands[1:]...)...)
 	case model.OpConcat:
 		return "Concat", append([]jen.Code{operands[0], jen.Lit(op.Axis)}, operands[1:]...)
 	case model.OpCast:
@@ -48,8 +77,10 @@ func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 		return "Binary", withFn
 	case model.OpReduce:
 		return "Reduce", append(withFn, jen.Lit(op.Axis))
-	default:
+	case model.OpSet:
 		return "Set", operands
+	default:
+		return "", nil
 	}
 }
 
@@ -81,12 +112,6 @@ func shape(out *model.Tensor) []jen.Code {
 	return axes
 }
 
-// at starts a statement at a place of the spec; positions in host programs and
-// messages are then those of the spec.
-func at(file string, line, col int) *jen.Statement {
-	return b().Dot("At").Call(jen.Lit(file), jen.Lit(line), jen.Lit(col))
-}
-
 func ints(values []int) []jen.Code {
 	list := make([]jen.Code, len(values))
 	for i, v := range values {
@@ -100,6 +125,6 @@ func number(n int64) jen.Code { return jen.Op(strconv.FormatInt(n, 10)) }
 
 // dtype is the constant of an element type.
 func dtype(t domain.DType) jen.Code {
-	names := map[domain.DType]string{domain.FP32: "FP32", domain.FP16: "FP16", domain.BF16: "BF16"}
+	names := map[domain.DType]string{domain.FP32: "FP32", domain.FP16: "FP16", domain.BF16: "BF16", domain.Int32: "Int32", domain.Int64: "Int64"}
 	return jen.Qual(domainPath, names[t])
 }

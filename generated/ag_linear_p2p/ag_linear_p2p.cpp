@@ -60,7 +60,7 @@ class AgLinearP2p final : public hirgen::Program {
   explicit AgLinearP2p(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_linear_p2p workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:14:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -167,7 +167,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear_p2p", .spec = "spec.yaml",
-               .digest = "ad45279253bce2d1afa12de5a730f57b3ea4fd3e0eb57b0f13868b37c7daf3af", .mesh_size = D,
+               .digest = "648cb74413e84fb931d86e1424069b462d580b77210f9ae1525cdab86b0d84cd", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

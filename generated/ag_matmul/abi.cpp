@@ -15,6 +15,8 @@ int hirgen_ag_matmul_run(hirgen_handle* handle, void* stream, void* const* tenso
   return hirgen::abi_run(handle, stream, tensors, HIRGEN_AG_MATMUL_TENSORS);
 }
 
+int hirgen_ag_matmul_status(hirgen_handle* handle) { return hirgen::abi_status(handle); }
+
 int hirgen_ag_matmul_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor) {
   return hirgen::abi_tensor(handle, index, tensor);
 }

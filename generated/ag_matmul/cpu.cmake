@@ -20,11 +20,12 @@ endif()
 # The device is a library of its own, as CUDA is: programs and their clients in one process share its
 # streams, events and memory. The loader takes the first of that name for all of them.
 set(device_library hirgen_ag_matmul_cpu)
+set(device_file $<TARGET_FILE:${device_library}>)
 if(runtime_found)
-  set(device_file ${CMAKE_CURRENT_BINARY_DIR}/libhirgen_cpu.so)
-  file(COPY_FILE ${shared_device} ${device_file} ONLY_IF_DIFFERENT)
-  add_library(${device_library} SHARED IMPORTED)
-  set_target_properties(${device_library} PROPERTIES IMPORTED_LOCATION ${device_file})
+  set(device_copy ${CMAKE_CURRENT_BINARY_DIR}/libhirgen_cpu.so)
+  file(COPY_FILE ${shared_device} ${device_copy} ONLY_IF_DIFFERENT)
+  add_library(${device_library} SHARED IMPORTED GLOBAL)
+  set_target_properties(${device_library} PROPERTIES IMPORTED_LOCATION ${device_copy})
 else()
   add_library(${device_library} SHARED
       runtime/cpu/src/blaslt/algorithm.cpp

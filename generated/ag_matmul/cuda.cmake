@@ -22,6 +22,7 @@ endif()
 find_package(CUDAToolkit REQUIRED)
 find_package(Threads REQUIRED)
 set(device_library)  # CUDA's own, below
+set(device_file)
 
 # The kernels are one translation unit: nvcc reads CUDA's headers three times for each.
 list(TRANSFORM kernels REPLACE "(.+)" "#include \"${CMAKE_CURRENT_SOURCE_DIR}/\\1\"\n")

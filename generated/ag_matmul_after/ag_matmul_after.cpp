@@ -49,7 +49,7 @@ class AgMatmulAfter final : public hirgen::Program {
   explicit AgMatmulAfter(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_after workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:12:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -119,7 +119,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_after", .spec = "spec.yaml",
-               .digest = "84234c7de0d799281ee51c24a81a0d46ccc9002a09516408984963cac389b8ea", .mesh_size = D,
+               .digest = "c4e718b42f657d12c5864c914123d9ca8c0fe7cd438e9573ed024de6e41c6c87", .mesh_size = D,
                .gemms = {{S * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

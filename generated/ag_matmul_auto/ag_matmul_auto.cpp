@@ -63,8 +63,8 @@ class AgMatmulAuto final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_auto"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:12:5 workspace");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:12:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
@@ -143,7 +143,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "6e6421ff9ec76d91dd5cf7a13ea601e159ad8521bd0713a4c62b3d906685251a", .mesh_size = D,
+               .digest = "4e34abb37cc02460ac968b170f9a4bbba4eed20e222457be8066c6b7a4a4f702", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -49,7 +49,7 @@ class AgMatmulBcast final : public hirgen::Program {
   explicit AgMatmulBcast(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_bcast workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -120,7 +120,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "6c1b04a33a2279850c3114844be56754f4172f210cb1aa198727b6337fa55ed5", .mesh_size = D,
+               .digest = "73f9b9608386cef4ddf49bd90811ad9a484d4d9bde24cd594f43381de4d668e6", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"broadcast x"},
                .bytes = D * kShardM * K * 2, .largest = "broadcast", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

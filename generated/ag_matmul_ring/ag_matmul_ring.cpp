@@ -63,8 +63,8 @@ class AgMatmulRing final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_ring"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D * 2);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D * 2);
@@ -154,7 +154,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
-               .digest = "2729b0bae9cb5b3be631460a79654251065359463d05f3a2f28264f3713ec7e7", .mesh_size = D,
+               .digest = "d631120f55f3980d43bb730edf989b1dff022c8a945b56853ac8de240a999c2e", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kChunkM * K * 4, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -81,7 +81,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather", .spec = "spec.yaml",
-               .digest = "3d1a316aa223eeb46010428e194eca97f82ac0a23aed5404a2afb8680a009688", .mesh_size = D,
+               .digest = "675158f3553d0fcffc5d0c2a3b709c26dd710c027bea6ff965b12a13c1757d11", .mesh_size = D,
                .gemms = {}, .communications = {"allgather x"}, .bytes = S * D * kShardM * N * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

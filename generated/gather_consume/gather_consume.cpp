@@ -58,7 +58,7 @@ class GatherConsume final : public hirgen::Program {
   explicit GatherConsume(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml gather_consume workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -162,7 +162,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gather_consume", .spec = "spec.yaml",
-               .digest = "343f1b73f0c425b8ad0a2b77c07eb4f53093dafe627c8cf426e538b7f71df9ba", .mesh_size = D,
+               .digest = "d6633481549d36421d24fb45fa6c083f687e3cbb6e4553916359fa85e6b5d588", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

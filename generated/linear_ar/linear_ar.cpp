@@ -56,7 +56,7 @@ class LinearAr final : public hirgen::Program {
   explicit LinearAr(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml linear_ar workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -142,7 +142,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar", .spec = "spec.yaml",
-               .digest = "3561b79f6d8d962381549ebc46d6a5e8bc9b5709293e2a9adbc928a6c4844a08", .mesh_size = D,
+               .digest = "3095317f972ddaffd9179f6a4e4510d49143a147314fa64f7c698accec0f7307", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = S * kSliceM * N * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

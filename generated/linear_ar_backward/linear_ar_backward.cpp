@@ -64,7 +64,7 @@ class LinearArBackward final : public hirgen::Program {
   explicit LinearArBackward(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml linear_ar_backward workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -144,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar_backward", .spec = "spec.yaml",
-               .digest = "37c2fdb051b49216aa6e5e2e624dc371dd633ee15688a2e3b265820180667003", .mesh_size = D,
+               .digest = "773d27abfb3c43dde29439037bede59e3c4c3fa6c0ef957c43119321bc019e98", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardK, N, 1}, {S * N, kShardK, kSliceM, 1}}, .bytes = 0,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -26,6 +26,7 @@
 // Schedule: no compute streams.
 #include "llama_block.hpp"
 
+#include <algorithm>
 #include <cuda_bf16.h>
 
 #include "llama_block_kernels.hpp"
@@ -101,29 +102,29 @@ class LlamaBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:39:5 mesh world axis x");
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");  // [B * L, E]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:23:5 workspace");
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");                // [B * L, E]
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:39:5 attention");  // [B * L, E]
   bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 X1");                // [B * L, E]
   bf16* gate_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 gate");      // [1, B * L, kShardF]
   // the same memory: [1, B * L, kShardG * C]
-  bf16* QKV_ = attention_;
-  bf16* Rq_ = U1_;          // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
-  bf16* Rk_ = gate_;        // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* PV_ = X1_;          // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* QKV_ = gate_;
+  bf16* Rq_ = X1_;          // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Rk_ = U1_;          // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* PV_ = attention_;   // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
   bf16* Wop_ = U1_;         // the same memory: [1, B * L, E]
   bf16* U2_ = U1_;          // the same memory: [B * L, E]
   bf16* up_ = attention_;   // the same memory: [1, B * L, kShardF]
-  bf16* A_ = U1_;           // the same memory: [1, B * L, kShardF]
   bf16* W2p_ = attention_;  // the same memory: [1, B * L, E]
   bf16* mlp_ = U1_;         // the same memory: [B * L, E]
+  bf16* A_ = gate_;         // the same memory: [1, B * L, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  void* PV_workspace_ = context_.allocate(PV_attention_.workspace_bytes, kAttentionPV);
+  void* workspace_ = context_.workspace(std::max(hirgen::kWorkspaceBytes, PV_attention_.workspace_bytes),
+                                        "spec.yaml:23:5 workspace");
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
   hirgen::Events allreduce_2_done_ = context_.events("allreduce_2_done", kAllreduce2, 1);
 };
@@ -148,7 +149,7 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         {QKV_ + kShardH * C, {kShardG * C, 1}}, {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}},
         {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
-                    PV_workspace_, caller, kAttentionPV);
+                    workspace_, caller, kAttentionPV);
   gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
   HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);
@@ -194,7 +195,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "979df0bb6007d0e13709cf733a655c4c06bdb6a66abe7d85ca9cdcec1df20177", .mesh_size = D,
+               .digest = "9db57463aa79255fc8e1b0d5166ba3a7c50c79932fa9ed6cc63b3f2c87e05f25", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

@@ -28,6 +28,7 @@
 // Schedule: no compute streams.
 #include "llama_block_sp.hpp"
 
+#include <algorithm>
 #include <cuda_bf16.h>
 
 #include "llama_block_sp_kernels.hpp"
@@ -106,31 +107,32 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
   bf16* U1_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:22:5 U1_all");  // [D, kShardL, E]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:22:5 workspace");
+  // [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* PV_ = context_.allocate<bf16>(B * kShardH * L * (kChunkC + kChunkC), "spec.yaml:34:5 PV");
   bf16* X1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:42:5 X1");  // [1, kShardL, E]
   // [1, D, kShardL, kShardF]
+  bf16* gate_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:43:5 gate");
+  // [1, D, kShardL, kShardF]
   bf16* up_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:44:5 up");
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:47:5 W2p");  // [1, D, kShardL, E]
-  // the same memory: [1, kShardL, E]
-  bf16* U1_ = W2p_;
-  bf16* QKV_ = W2p_;        // the same memory: [1, D, kShardL, kShardG * C]
-  bf16* Rq_ = U1_all_;      // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* U1_ = up_;          // the same memory: [1, kShardL, E]
+  bf16* QKV_ = up_;         // the same memory: [1, D, kShardL, kShardG * C]
+  bf16* Rq_ = gate_;        // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
   bf16* Rk_ = X1_;          // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* PV_ = up_;          // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
   bf16* Wop_ = U1_all_;     // the same memory: [1, D, kShardL, E]
-  bf16* attention_ = up_;   // the same memory: [1, kShardL, E]
-  bf16* U2_ = W2p_;         // the same memory: [1, kShardL, E]
+  bf16* attention_ = PV_;   // the same memory: [1, kShardL, E]
+  bf16* U2_ = up_;          // the same memory: [1, kShardL, E]
   bf16* U2_all_ = U1_all_;  // the same memory: [D, kShardL, E]
-  bf16* gate_ = W2p_;       // the same memory: [1, D, kShardL, kShardF]
-  bf16* A_ = U1_all_;       // the same memory: [1, D, kShardL, kShardF]
-  bf16* mlp_ = up_;         // the same memory: [1, kShardL, E]
+  bf16* W2p_ = U1_all_;     // the same memory: [1, D, kShardL, E]
+  bf16* mlp_ = PV_;         // the same memory: [1, kShardL, E]
+  bf16* A_ = gate_;         // the same memory: [1, D, kShardL, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  void* PV_workspace_ = context_.allocate(PV_attention_.workspace_bytes, kAttentionPV);
+  void* workspace_ = context_.workspace(std::max(hirgen::kWorkspaceBytes, PV_attention_.workspace_bytes),
+                                        "spec.yaml:22:5 workspace");
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
   hirgen::Events gather_2_done_ = context_.events("gather_2_done", kGather2, 1);
@@ -161,7 +163,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         {QKV_ + kShardH * C, {kShardG * C, 1}}, {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}},
         {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
-                    PV_workspace_, caller, kAttentionPV);
+                    workspace_, caller, kAttentionPV);
   gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
   HG_CHECK(ncclReduceScatter(Wop_, attention_, kShardL * E, ncclBfloat16, ncclSum, x_.comm, caller),
            kReduceScatter);
@@ -214,7 +216,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "70ae755d0fce2f790b04151a5d673a724e625b58fb4d6f5ee135c6287ac6d6e3", .mesh_size = D,
+               .digest = "b7765c299a086d989015ac97e306daa422e1f2ef9f7272a333430a704bb252a5", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},

@@ -71,16 +71,16 @@ class LlamaMlp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
-  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:17:5 workspace");
+  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");          // [M, K]
   bf16* up_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:18:5 up");  // [1, M, kShardN]
-  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");          // [1, M, K]
-  bf16* gate_ = P_;                                                       // the same memory: [1, M, kShardN]
-  bf16* A_ = U_;                                                          // the same memory: [1, M, kShardN]
-  bf16* mlp_ = U_;                                                        // the same memory: [M, K]
+  bf16* mlp_ = context_.allocate<bf16>(M * K, "spec.yaml:22:5 mlp");      // [M, K]
+  bf16* gate_ = mlp_;                                                     // the same memory: [1, M, kShardN]
+  bf16* P_ = U_;                                                          // the same memory: [1, M, K]
+  bf16* A_ = mlp_;                                                        // the same memory: [1, M, kShardN]
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:17:5 workspace");
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
 };
 
@@ -129,7 +129,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "5ceb007f7b653f029dea8b6f60b13439422005f48775eb7d60858cf574a11652", .mesh_size = D,
+               .digest = "77e0e89813c4afd5d45b4a7cf67de0613a97af2f9ed4b976792f515978391447", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allreduce x"}, .bytes = M * K * 2, .largest = "allreduce", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},

@@ -72,7 +72,7 @@ class MatmulArP2p final : public hirgen::Program {
   explicit MatmulArP2p(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_ar_p2p workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
     }
     peers_.share(P_, kPShared);
   }
@@ -207,7 +207,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_p2p", .spec = "spec.yaml",
-               .digest = "80d74029570b84cc22705a1b7ef0097c6caeebe88814b21cfb98af653fb1491c", .mesh_size = D,
+               .digest = "4a09eca4aab0a66e10f5803d83e9a67aaab09c4ba2a4c41addfcad2f1e3e25a4", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

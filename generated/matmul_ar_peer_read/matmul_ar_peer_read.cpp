@@ -73,8 +73,8 @@ class MatmulArPeerRead final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_peer_read"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
   hirgen::Events sum_R_ = context_.events("sum_R", kPeerReadSumR, 1);
@@ -160,7 +160,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_peer_read", .spec = "spec.yaml",
-               .digest = "55fbc30bb35d93bddaf4be7cecd3f7feb1b3d6c52076061eec9e68a5ffe04f41", .mesh_size = D,
+               .digest = "656a7675f7c765a8f95f0cf6419d4a2e543f94428c6ef42041edfff0156d95db", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get, ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -82,8 +82,8 @@ class MatmulArSubChunks final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, (D + 1) * 2);
   hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
@@ -210,7 +210,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_sub_chunks", .spec = "spec.yaml",
-               .digest = "ee53ed713902540736e2b0bf26c645ef56c1d47aabc4de6a146132056d4dc09c", .mesh_size = D,
+               .digest = "3859cf8f523cdc983a98ed2908162d7129f255b56ebc5b0ff874335756cee25a", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

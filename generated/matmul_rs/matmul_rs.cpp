@@ -51,7 +51,7 @@ class MatmulRs final : public hirgen::Program {
   explicit MatmulRs(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -120,7 +120,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs", .spec = "spec.yaml",
-               .digest = "fc0ef726812f7fa29aefffbb89ad0f7e3d333ae1fc23e81b292daa750cc74bcf", .mesh_size = D,
+               .digest = "1cf3509d39eda464ca6326af0b0f75274027544f3f128a987fb94302bc9dc9b5", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = S * D * kShardM * N * 2, .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

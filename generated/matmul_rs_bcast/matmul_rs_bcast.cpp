@@ -52,7 +52,7 @@ class MatmulRsBcast final : public hirgen::Program {
   explicit MatmulRsBcast(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_bcast workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -123,7 +123,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_bcast", .spec = "spec.yaml",
-               .digest = "ff5e574149ef3d6a173c50fd7c56518645506609063978f8d60fee763f934361", .mesh_size = D,
+               .digest = "20f816e719276dd29eef47605a6ac60fff67e763eb76a9b95228c465138657d9", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = S * D * kShardM * N * 2, .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -52,7 +52,7 @@ class MatmulRsGradA final : public hirgen::Program {
   explicit MatmulRsGradA(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_grad_a workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:14:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -123,7 +123,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "f977a089eb6a52bc2f642406d477f78c010e40914baa080221acfa6ba3eec7c8", .mesh_size = D,
+               .digest = "dc2de5710c13af5dc6104511c2d1460a3070cb0b621de25e7d28c90f85519fb8", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardK, N, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -55,7 +55,7 @@ class MatmulRsGradB final : public hirgen::Program {
   explicit MatmulRsGradB(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_grad_b workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -130,7 +130,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "4a84f2175e41d5504896118157576cd696a35569585192042f9777039defe730", .mesh_size = D,
+               .digest = "b638cb21ada784c62e5754dd19ff7a40e335ae765ea41ef184efb1910dcf3e3c", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -62,7 +62,7 @@ class MatmulRsP2p final : public hirgen::Program {
   explicit MatmulRsP2p(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_p2p workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
     }
     peers_.share(P_parts_, kPPartsShared);
   }
@@ -173,7 +173,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_p2p", .spec = "spec.yaml",
-               .digest = "dd6ce83cb2920a711db5cd1530cb71352d06716444ef255ee964dfd6ac436603", .mesh_size = D,
+               .digest = "8c5c8de635ec7a4b49a0c3b670ec4db3d040ee5a7a62631b0228cb378af8a5b9", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

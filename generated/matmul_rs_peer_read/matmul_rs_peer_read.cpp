@@ -66,8 +66,8 @@ class MatmulRsPeerRead final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml matmul_rs_peer_read"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events sum_C_ = context_.events("sum_C", kPeerReadSumC, 1);
   hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
@@ -132,7 +132,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_peer_read", .spec = "spec.yaml",
-               .digest = "5cfc2a15f104fa7c93be704d5bf7882b30369864d70f9c1be91b83f5c63860ea", .mesh_size = D,
+               .digest = "f48fb84197dab441356b7daf7883167fe701e136b847feb0da9f3bef2848faf9", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

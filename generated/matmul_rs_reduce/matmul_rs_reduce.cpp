@@ -51,7 +51,7 @@ class MatmulRsReduce final : public hirgen::Program {
   explicit MatmulRsReduce(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml matmul_rs_reduce workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -120,7 +120,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_reduce", .spec = "spec.yaml",
-               .digest = "85a4157d6be099bd080f59022cbc9e5979671632505807f150f16cb5a26b3fa3", .mesh_size = D,
+               .digest = "ecd29524c4b54b18bbf588f496f394d7aaa18c36e3a724a72c61b14757acd900", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"reduce x"},
                .bytes = D * kShardM * N * 2, .largest = "reduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -69,8 +69,8 @@ class MatmulRsRing final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");            // [1, D, kShardM, N]
   bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_sums");  // [1, D, kShardM, N]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D * 2);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D * 2);
@@ -166,7 +166,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
-               .digest = "7083a250c2b1716b8aab88798bd371ad4fc5d532cb50754007bbe55ad8145ebb", .mesh_size = D,
+               .digest = "73730bbfb99db023e74e1e0e970c3182c8305116c707b6f080cbe7e270931465", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -71,14 +71,15 @@ class MlpSp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
   bf16* U_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 U_all");  // [D, kShardM, K]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
-  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");  // [1, M, K]
-  bf16* U_ = P_;                                                  // the same memory: [1, kShardM, K]
-  bf16* Z_ = P_;                                                  // the same memory: [1, M, kShardN]
-  bf16* A_ = U_all_;                                              // the same memory: [1, M, kShardN]
-  bf16* V_ = U_all_;                                              // the same memory: [1, kShardM, K]
+  bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");              // [1, M, kShardN]
+  // the same memory: [1, kShardM, K]
+  bf16* U_ = Z_;
+  bf16* P_ = U_all_;  // the same memory: [1, M, K]
+  bf16* V_ = Z_;      // the same memory: [1, kShardM, K]
+  bf16* A_ = Z_;      // the same memory: [1, M, kShardN]
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
 };
@@ -129,7 +130,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_sp", .spec = "spec.yaml",
-               .digest = "a866c0060ac2a8657c3736eef9a0d2fe7cfd1122381481eee7e0567c0983d783", .mesh_size = D,
+               .digest = "fee0f85c9294fa84ec80d569403747fe47220128efdef4525b675a1140d5a749", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = D * kShardM * K * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",

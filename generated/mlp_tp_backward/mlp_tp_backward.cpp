@@ -84,14 +84,15 @@ class MlpTpBackward final : public hirgen::Program {
   bf16* dY_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:17:5 dY_all");  // [D, kShardM, K]
   bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:22:5 A");                // [1, M, kShardN]
   bf16* X_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 X_all");    // [D, kShardM, K]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
-  bf16* dZ_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:21:5 dZ");  // [1, M, kShardN]
-  bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");        // [1, M, K]
-  bf16* dA_ = dP_;                                                        // the same memory: [1, M, kShardN]
+  bf16* dA_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 dA");              // [1, M, kShardN]
+  bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");                    // [1, M, K]
+  // the same memory: [1, M, kShardN]
+  bf16* dZ_ = dA_;
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dP_plan_{context_, kDPShape, kMatmulDP};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events gather_2_ready_ = context_.events("gather_2_ready", kGather2, 1);
@@ -172,7 +173,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp_backward", .spec = "spec.yaml",
-               .digest = "59f15f02fde3577e5b9a0e4d314c2f94bf9f97689978c32a6832add5efb12686", .mesh_size = D,
+               .digest = "441216fc76247e11b98c8296c79f624f6b13d93be414f1d15414718bd6edd7c8", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}, {K, kShardN, M, 1}, {kShardN, K, M, 1}},
                .communications = {"allgather x", "allgather x", "reducescatter x"},
                .bytes = D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -59,7 +59,7 @@ class MoeA2a final : public hirgen::Program {
   explicit MoeA2a(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml moe_a2a workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -71,8 +71,8 @@ class MoeA2a final : public hirgen::Program {
   void* workspaces_[kComputeStreams];                                     // GEMMs at once need memory each
   bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");  // [S, D, 1, C, K]
   bf16* Z_ = context_.allocate<bf16>(S * D * C * N, "spec.yaml:16:5 Z");  // [S, D, 1, C, N]
-  bf16* A_ = context_.allocate<bf16>(S * D * C * N, "spec.yaml:17:5 A");  // [S, D, 1, C, N]
   bf16* P_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:18:5 P");  // [S, D, 1, C, K]
+  bf16* A_ = Z_;                                                          // the same memory: [S, D, 1, C, N]
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   hirgen::Events all_to_all_ready_ = context_.events("all_to_all_ready", kAllToAll, 1);
@@ -158,7 +158,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "ed4e88bd75ad43479f8241b91997c9f1e74dacdd393a36208024ca1af116b375", .mesh_size = D,
+               .digest = "d6f674f8cd255c09163054a4bb99b43c6af143e2331d66e659f13daa8ab53818", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * 2,
                .largest = "alltoall", .team_size = D, .transport = "nccl",

@@ -63,7 +63,7 @@ class ProduceExchange final : public hirgen::Program {
   explicit ProduceExchange(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml produce_exchange workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
     }
     peers_.share(P_, kPShared);
   }
@@ -171,7 +171,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "2502702ad46a65497f0e652484faacd6062c36bd06aa0367a3f8b594545a3ad3", .mesh_size = D,
+               .digest = "9e1dff9580d4109d66ed59623bda406fd09db3b268eb3d298b57cd442de9db8c", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -24,7 +24,10 @@ enum {
 
 /* Joins the other ranks and makes the program of this one. `options` may be null: rank, world
  * and rendezvous then come from the launcher's environment. On failure `*handle` is null. Ranks
- * that do not run the same folder all get HIRGEN_ENVIRONMENT, and a message that says what differs. */
+ * that do not run the same folder all get HIRGEN_ENVIRONMENT, and a message that says what differs.
+ *
+ * When a rank fails later, this process ends too, unless options->on_failure is
+ * HIRGEN_FAILURE_RETURNS: what that can do, and what it cannot, stands at hirgen_options. */
 HIRGEN_EXPORT int hirgen_produce_exchange_create(const hirgen_options* options, hirgen_handle** handle);
 
 /* Issues one call on `stream`, a cudaStream_t, with this rank's device pointers. Does not block
@@ -39,6 +42,10 @@ HIRGEN_EXPORT int hirgen_produce_exchange_create(const hirgen_options* options, 
  * every later run returns that code. */
 HIRGEN_EXPORT int hirgen_produce_exchange_run(hirgen_handle* handle, void* stream, void* const* tensors);
 
+/* HIRGEN_OK, or the code that run returns from now on, since this or another rank has failed. To be
+ * asked after the stream was waited for: without a failure until then the results are right. */
+HIRGEN_EXPORT int hirgen_produce_exchange_status(hirgen_handle* handle);
+
 /* Describes a tensor: name, type, extents, bytes behind the pointer. */
 HIRGEN_EXPORT int hirgen_produce_exchange_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
 
@@ -47,11 +54,12 @@ HIRGEN_EXPORT int hirgen_produce_exchange_tensor(hirgen_handle* handle, size_t i
 HIRGEN_EXPORT const char* hirgen_produce_exchange_transport(const hirgen_handle* handle);
 
 /* Waits for the calls that were issued, leaves the other ranks and frees everything. The handle is
- * no more: all that is done with it gives HIRGEN_USAGE. Null is fine. */
+ * no more: all that is done with it gives HIRGEN_USAGE. Null is fine. After a failure it returns
+ * the code of that. */
 HIRGEN_EXPORT int hirgen_produce_exchange_destroy(hirgen_handle* handle);
 
-/* The message of the last failure on the handle, in any thread; with a null or destroyed one that of
- * this thread's last failed create, or use of such a handle. Valid until this thread asks again. */
+/* The message of the last failure on the handle, in any thread; with null that of this thread's last
+ * create or destroy that failed, or use of a null handle. Valid until this thread asks again. */
 HIRGEN_EXPORT const char* hirgen_produce_exchange_last_error(const hirgen_handle* handle);
 
 /* The program over the library: options, launch, check, timing, report. Returns its exit code. */

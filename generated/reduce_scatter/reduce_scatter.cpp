@@ -81,7 +81,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "reduce_scatter", .spec = "spec.yaml",
-               .digest = "959c44f815db0a272d1e0daf2d48bad20aed0b85c13850194fff22e3165cd391", .mesh_size = D,
+               .digest = "3ead45a365a415535de28988865d580a44511d1354dd8eddcb1f9eb58172c510", .mesh_size = D,
                .gemms = {}, .communications = {"reducescatter x"}, .bytes = S * D * kShardM * N * 2,
                .largest = "reducescatter", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

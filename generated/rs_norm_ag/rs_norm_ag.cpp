@@ -65,7 +65,7 @@ class RsNormAg final : public hirgen::Program {
   explicit RsNormAg(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml rs_norm_ag workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:17:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -167,7 +167,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "rs_norm_ag", .spec = "spec.yaml",
-               .digest = "74c8c65e097a07a388d1b5465624d449fd2fd76bb537604b3feb3e5b9a2f04e8", .mesh_size = D,
+               .digest = "57d714126988f6b378f65db48d5b2f4310f9e276278173ab8975a92242262877", .mesh_size = D,
                .gemms = {{S * kSliceM, K, kShardN, 1}, {S * kSliceM, kShardN, K, 1}},
                .communications = {"reducescatter x", "allgather x"}, .bytes = S * D * kShardM * K * 2,
                .largest = "reducescatter", .team_size = D, .transport = "nccl",

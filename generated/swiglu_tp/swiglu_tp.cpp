@@ -66,7 +66,7 @@ class SwigluTp final : public hirgen::Program {
   explicit SwigluTp(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml swiglu_tp workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -82,8 +82,9 @@ class SwigluTp final : public hirgen::Program {
   bf16* Zg_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:16:5 Zg");
   // [S, 1, kSliceM, kShardN]
   bf16* Zu_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:17:5 Zu");
-  bf16* A_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:19:5 A");  // [S, 1, kSliceM, kShardN]
-  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:20:5 P");        // [S, 1, kSliceM, K]
+  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:20:5 P");  // [S, 1, kSliceM, K]
+  // the same memory: [S, 1, kSliceM, kShardN]
+  bf16* A_ = Zg_;
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZuShape, kMatmulZu};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -163,7 +164,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "c1fba03ba9d435ba3bd8a8a7804eb90ce41d61d667bf368b17ef5cae610288ad", .mesh_size = D,
+               .digest = "fa87b184a34623c9e474a72130af2b5dc1a1a4b57171ef0de53e66fba7e2374b", .mesh_size = D,
                .gemms =
                    {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,

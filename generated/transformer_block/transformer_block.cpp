@@ -29,6 +29,7 @@
 // Schedule: no compute streams.
 #include "transformer_block.hpp"
 
+#include <algorithm>
 #include <cuda_bf16.h>
 
 #include "transformer_block_kernels.hpp"
@@ -103,21 +104,20 @@ class TransformerBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");  // [B * L, E]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:25:5 workspace");
-  bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:39:5 Wop");    // [1, B * L, E]
-  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 X1");      // [B * L, E]
-  bf16* Z_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:45:5 Z");  // [1, B * L, kShardF]
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");                // [B * L, E]
+  bf16* PV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:36:5 PV");      // [1, B, kShardH, L, C]
+  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:40:5 attention");  // [B * L, E]
+  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 X1");                // [B * L, E]
+  bf16* Z_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:45:5 Z");            // [1, B * L, kShardF]
   // the same memory: [1, B * L, kShardE]
-  bf16* Uq_ = Wop_;
-  bf16* Uk_ = X1_;         // the same memory: [1, B * L, kShardE]
-  bf16* Uv_ = Z_;          // the same memory: [1, B * L, kShardE]
-  bf16* PV_ = U1_;         // the same memory: [1, B, kShardH, L, C]
-  bf16* attention_ = U1_;  // the same memory: [B * L, E]
-  bf16* U2_ = Wop_;        // the same memory: [B * L, E]
-  bf16* A_ = U1_;          // the same memory: [1, B * L, kShardF]
-  bf16* W2p_ = Wop_;       // the same memory: [1, B * L, E]
-  bf16* mlp_ = U1_;        // the same memory: [B * L, E]
+  bf16* Uq_ = Z_;
+  bf16* Uk_ = X1_;          // the same memory: [1, B * L, kShardE]
+  bf16* Uv_ = attention_;   // the same memory: [1, B * L, kShardE]
+  bf16* Wop_ = U1_;         // the same memory: [1, B * L, E]
+  bf16* U2_ = U1_;          // the same memory: [B * L, E]
+  bf16* W2p_ = attention_;  // the same memory: [1, B * L, E]
+  bf16* mlp_ = U1_;         // the same memory: [B * L, E]
+  bf16* A_ = Z_;            // the same memory: [1, B * L, kShardF]
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
   hirgen::MatmulPlan Uk_plan_{context_, kUkShape, kLinearUk};
   hirgen::MatmulPlan Uv_plan_{context_, kUvShape, kLinearUv};
@@ -125,7 +125,8 @@ class TransformerBlock final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  void* PV_workspace_ = context_.allocate(PV_attention_.workspace_bytes, kAttentionPV);
+  void* workspace_ = context_.workspace(std::max(hirgen::kWorkspaceBytes, PV_attention_.workspace_bytes),
+                                        "spec.yaml:25:5 workspace");
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
   hirgen::Events allreduce_2_done_ = context_.events("allreduce_2_done", kAllreduce2, 1);
 };
@@ -148,7 +149,7 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   gemm(context_, Uq_plan_, U1_, Wq, Uq_, workspace_, caller, kLinearUq);
   gemm(context_, Uk_plan_, U1_, Wk, Uk_, workspace_, caller, kLinearUk);
   gemm(context_, Uv_plan_, U1_, Wv, Uv_, workspace_, caller, kLinearUv);
-  PV_attention_.run({.q = Uq_, .k = Uk_, .v = Uv_, .o = PV_, .lse = nullptr}, PV_workspace_, caller,
+  PV_attention_.run({.q = Uq_, .k = Uk_, .v = Uv_, .o = PV_, .lse = nullptr}, workspace_, caller,
                     kAttentionPV);
   gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
   HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
@@ -198,7 +199,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "84f4718fd4f9669978ecafffb4a29f36ceaecb97bb860f1527558e63d0e05c86", .mesh_size = D,
+               .digest = "ce44c52bc044118319b0a4eae3c2f718e34aeaf3f6b663d47f222fc89c212d35", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

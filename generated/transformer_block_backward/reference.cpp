@@ -4,6 +4,18 @@
 
 namespace hirgen_transformer_block_backward {
 
+void saved(hirgen::Reference& model) {
+  // spec.yaml:71:5 PV_saved, sums_saved = attention(Q, K, V, causal=true, scale=0.088388346)
+  model.attention("PV_saved", "sums_saved", {.causal = true, .window = 0, .scale = 0.088388346F}, "Q", "K",
+                  "V", hirgen::DType::kBf16);
+  // spec.yaml:71:5 heads_saved = permute(PV_saved)
+  model.permute("heads_saved", "PV_saved", {0, 1, 3, 2, 4});
+  // spec.yaml:71:5 heads = set(heads_saved)
+  model.set("heads", "heads_saved");
+  // spec.yaml:71:5 sums = set(sums_saved)
+  model.set("sums", "sums_saved");
+}
+
 void reference(hirgen::Reference& model) {
   // spec.yaml:41:5 N2_X1_fp32 = cast(X1)
   model.cast("N2_X1_fp32", "X1", hirgen::DType::kFp32);

@@ -47,6 +47,7 @@
 // Schedule: no compute streams.
 #include "transformer_block_backward.hpp"
 
+#include <algorithm>
 #include <cuda_bf16.h>
 
 #include "transformer_block_backward_kernels.hpp"
@@ -108,7 +109,6 @@ constexpr const char* kGeluGradMulDZ = "spec.yaml:49:5 gelu_grad_mul of dZ";
 constexpr const char* kMatmulDU2p = "spec.yaml:52:5 Matmul of dU2p";
 constexpr const char* kAllreduce = "spec.yaml:53:5 allreduce: Allreduce of dU2p";
 constexpr const char* kNormalizeN2 = "spec.yaml:41:5 normalize of N2";
-constexpr const char* kNormalizeN1 = "spec.yaml:80:5 normalize of N1";
 constexpr const char* kMulAddU2 = "spec.yaml:43:5 mul_add of U2";
 constexpr const char* kUnaryA = "spec.yaml:44:5 Unary of A";
 constexpr const char* kMatmulDW2 = "spec.yaml:46:5 Matmul of dW2";
@@ -120,20 +120,21 @@ constexpr const char* kMatmulDU1q = "spec.yaml:89:5 Matmul of dU1q";
 constexpr const char* kMatmulDU1qkSum = "spec.yaml:90:5 Matmul of dU1qk, added to what is there";
 constexpr const char* kMatmulDU1pSum = "spec.yaml:91:5 Matmul of dU1p, added to what is there";
 constexpr const char* kAllreduce2 = "spec.yaml:94:5 allreduce_2: Allreduce of dU1p";
-constexpr const char* kBinaryDS2 = "spec.yaml:54:5 Binary of dS2";
 constexpr const char* kMatmulDW1 = "spec.yaml:51:5 Matmul of dW1";
-constexpr const char* kWaitAllreduce2 = "spec.yaml:94:5 Wait(allreduce_2)";
-constexpr const char* kBinaryDS1 = "spec.yaml:95:5 Binary of dS1";
-constexpr const char* kReduceDgamma2 = "spec.yaml:55:5 Reduce of dgamma2";
-constexpr const char* kReduceDbeta2 = "spec.yaml:56:5 Reduce of dbeta2";
-constexpr const char* kReduceDgamma1 = "spec.yaml:96:5 Reduce of dgamma1";
-constexpr const char* kReduceDbeta1 = "spec.yaml:97:5 Reduce of dbeta1";
+constexpr const char* kNormalizeN1 = "spec.yaml:80:5 normalize of N1";
 constexpr const char* kMulAddU1 = "spec.yaml:82:5 mul_add of U1";
 constexpr const char* kMatmulDWo = "spec.yaml:64:5 Matmul of dWo";
 constexpr const char* kMatmulDWq = "spec.yaml:86:5 Matmul of dWq";
 constexpr const char* kMatmulDWk = "spec.yaml:87:5 Matmul of dWk";
 constexpr const char* kMatmulDWv = "spec.yaml:88:5 Matmul of dWv";
+constexpr const char* kBinaryDS2 = "spec.yaml:54:5 Binary of dS2";
+constexpr const char* kWaitAllreduce2 = "spec.yaml:94:5 Wait(allreduce_2)";
+constexpr const char* kBinaryDS1 = "spec.yaml:95:5 Binary of dS1";
 constexpr const char* kMulNormalizeGradAddDX = "spec.yaml:100:5 mul_normalize_grad_add of dX";
+constexpr const char* kReduceDgamma2 = "spec.yaml:55:5 Reduce of dgamma2";
+constexpr const char* kReduceDbeta2 = "spec.yaml:56:5 Reduce of dbeta2";
+constexpr const char* kReduceDgamma1 = "spec.yaml:96:5 Reduce of dgamma1";
+constexpr const char* kReduceDbeta1 = "spec.yaml:97:5 Reduce of dbeta1";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -160,28 +161,27 @@ class TransformerBlockBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:47:5 workspace");
-  bf16* dZ_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:49:5 dZ");      // [1, B * L, kShardF]
   bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 dU2p");        // [1, B * L, E]
   bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");          // [B * L, E]
   bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");            // [B * L, E]
-  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");            // [B * L, E]
   bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 U2");            // [B * L, E]
   bf16* dQ_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dQ");  // [1, B, kShardH, L, C]
   bf16* dK_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dK");  // [1, B, kShardH, L, C]
   bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, kShardH, L, C]
   bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");        // [1, B * L, E]
-  bf16* dU1qk_ = context_.allocate<bf16>(B * L * E, "spec.yaml:90:5 dU1qk");      // [1, B * L, E]
-  bf16* dS2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:54:5 dS2");          // [B * L, E]
+  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");          // [B * L, E]
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:82:5 U1");            // [B * L, E]
   // the same memory: [1, B * L, kShardF]
-  bf16* dA_ = dU2p_;
-  bf16* A_ = dU1q_;     // the same memory: [1, B * L, kShardF]
-  bf16* dX1_ = dU2p_;   // the same memory: [B * L, E]
-  bf16* dO_ = dU1q_;    // the same memory: [1, B * L, kShardE]
-  bf16* dU1p_ = dU1q_;  // the same memory: [1, B * L, E]
-  bf16* dU1_ = dU1qk_;  // the same memory: [B * L, E]
-  bf16* dS1_ = N2_;     // the same memory: [B * L, E]
-  bf16* U1_ = dU2_;     // the same memory: [B * L, E]
+  bf16* dA_ = U1_;
+  bf16* A_ = dU1_;       // the same memory: [1, B * L, kShardF]
+  bf16* dX1_ = dU2p_;    // the same memory: [B * L, E]
+  bf16* dO_ = dU1_;      // the same memory: [1, B * L, kShardE]
+  bf16* N1_ = U2_;       // the same memory: [B * L, E]
+  bf16* dZ_ = U1_;       // the same memory: [1, B * L, kShardF]
+  bf16* dU1qk_ = dU1q_;  // the same memory: [1, B * L, E]
+  bf16* dU1p_ = dU1q_;   // the same memory: [1, B * L, E]
+  bf16* dS2_ = N2_;      // the same memory: [B * L, E]
+  bf16* dS1_ = U2_;      // the same memory: [B * L, E]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
@@ -195,7 +195,8 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWk_plan_{context_, kDWkShape, kMatmulDWk};
   hirgen::MatmulPlan dWv_plan_{context_, kDWvShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
-  void* dQ_workspace_ = context_.allocate(dQ_attention_.workspace_bytes, kAttentionDQ);
+  void* workspace_ = context_.workspace(std::max(hirgen::kWorkspaceBytes, dQ_attention_.workspace_bytes),
+                                        "spec.yaml:47:5 workspace");
   hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, 1);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
   hirgen::Events allreduce_2_ready_ = context_.events("allreduce_2_ready", kAllreduce2, 1);
@@ -244,7 +245,6 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   HG_CHECK(ncclAllReduce(dU2p_, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
   normalize(N2_, X1, B * L, caller, kNormalizeN2);
-  normalize(N1_, X, B * L, caller, kNormalizeN1);
   mul_add(U2_, N2_, gamma2, beta2, B * L, caller, kMulAddU2);
   hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, B * L * kShardF, caller, kUnaryA);
   gemm(context_, dW2_plan_, dY, A_, dW2, workspace_, caller, kMatmulDW2);
@@ -253,7 +253,7 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   gemm(context_, dO_plan_, dX1_, Wo, dO_, workspace_, caller, kMatmulDO);
   dQ_attention_.run({.grad_o = dO_, .q = Q, .k = K, .v = V, .o = heads, .lse = sums, .grad_q = dQ_,
                      .grad_k = dK_, .grad_v = dV_},
-                    dQ_workspace_, caller, kAttentionDQ);
+                    workspace_, caller, kAttentionDQ);
   gemm(context_, dU1q_plan_, dQ_, Wq, dU1q_, workspace_, caller, kMatmulDU1q);
   gemm_add(context_, dU1qk_sum_plan_, dK_, Wk, dU1q_, dU1qk_, workspace_, caller, kMatmulDU1qkSum);
   gemm_add(context_, dU1p_sum_plan_, dV_, Wv, dU1qk_, dU1p_, workspace_, caller, kMatmulDU1pSum);
@@ -263,10 +263,17 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_2_ready_[0], 0), kAllreduce2);
   HG_CHECK(ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce2);
   HG_CHECK(cudaEventRecord(allreduce_2_done_[0], x_.stream), kAllreduce2);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS2_, dU2_, N2_, B * L * E, caller, kBinaryDS2);
   gemm(context_, dW1_plan_, dZ_, U2_, dW1, workspace_, caller, kMatmulDW1);
+  normalize(N1_, X, B * L, caller, kNormalizeN1);
+  mul_add(U1_, N1_, gamma1, beta1, B * L, caller, kMulAddU1);
+  gemm(context_, dWo_plan_, dX1_, heads, dWo, workspace_, caller, kMatmulDWo);
+  gemm(context_, dWq_plan_, dQ_, U1_, dWq, workspace_, caller, kMatmulDWq);
+  gemm(context_, dWk_plan_, dK_, U1_, dWk, workspace_, caller, kMatmulDWk);
+  gemm(context_, dWv_plan_, dV_, U1_, dWv, workspace_, caller, kMatmulDWv);
+  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS2_, dU2_, N2_, B * L * E, caller, kBinaryDS2);
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_2_done_[0], 0), kWaitAllreduce2);
   hirgen::launch_binary(hirgen::BinaryFn::kMul, dS1_, dU1_, N1_, B * L * E, caller, kBinaryDS1);
+  mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulNormalizeGradAddDX);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma2, {2, {1, E}, {0, 1}}, dS2_,
                         {2, {B * L, E}, {E, 1}}, caller, kReduceDgamma2);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta2, {2, {1, E}, {0, 1}}, dU2_, {2, {B * L, E}, {E, 1}},
@@ -275,12 +282,6 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
                         {2, {B * L, E}, {E, 1}}, caller, kReduceDgamma1);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta1, {2, {1, E}, {0, 1}}, dU1_, {2, {B * L, E}, {E, 1}},
                         caller, kReduceDbeta1);
-  mul_add(U1_, N1_, gamma1, beta1, B * L, caller, kMulAddU1);
-  gemm(context_, dWo_plan_, dX1_, heads, dWo, workspace_, caller, kMatmulDWo);
-  gemm(context_, dWq_plan_, dQ_, U1_, dWq, workspace_, caller, kMatmulDWq);
-  gemm(context_, dWk_plan_, dK_, U1_, dWk, workspace_, caller, kMatmulDWk);
-  gemm(context_, dWv_plan_, dV_, U1_, dWv, workspace_, caller, kMatmulDWv);
-  mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulNormalizeGradAddDX);
   context_.call_issued(caller);
 }
 
@@ -299,9 +300,9 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
       {.name = "V", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {kShardH}, {L}, {C}},
        .where = "spec.yaml:14:3"},
       {.name = "heads", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {L}, {kShardH}, {C}},
-       .where = "spec.yaml:15:3", .contraction = B * L},
+       .where = "spec.yaml:15:3", .contraction = B * L, .saved = true},
       {.name = "sums", .dtype = hirgen::DType::kFp32, .axes = {{D, D, x}, {B}, {kShardH}, {L}},
-       .where = "spec.yaml:16:3"},
+       .where = "spec.yaml:16:3", .saved = true},
       {.name = "Z", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B * L}, {kShardF}},
        .where = "spec.yaml:17:3"},
       {.name = "gamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:18:3"},
@@ -354,7 +355,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "cce02d35d8bdd232d4ce8c9c7fd0fb6df2379700a56d496f34498c2fd3fd2730", .mesh_size = D,
+               .digest = "238516813af89ee646703a2fcffea654c32396c4fb0593ccff21d810a49b3616", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},
@@ -362,7 +363,7 @@ const hirgen::ProgramTable& table() {
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,
                .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"C", C}, {"E", E}, {"F", F}}},
-      .tensors = tensors, .create = create, .reference = reference};
+      .tensors = tensors, .create = create, .reference = reference, .saved = saved};
   return table;
 }
 

@@ -48,7 +48,7 @@ class AgMatmulGraph final : public hirgen::Program {
   explicit AgMatmulGraph(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml ag_matmul_graph workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:11:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -128,7 +128,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_graph", .spec = "spec.yaml",
-               .digest = "8c1a78c0a955a7d732a6e13789a4a5cca9cac1e872946b8d2ad79706f69012fd", .mesh_size = D,
+               .digest = "03e90d10f31dd8e5794634550134138ddbd45c08b4cf28d53510ef25827765a7", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * 4, .largest = "allgather", .team_size = D, .transport = "nccl",
                .graph = true, .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -53,7 +53,7 @@ class Exchange final : public hirgen::Program {
   explicit Exchange(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "exchange.hir exchange workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "exchange.hir:3:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -149,7 +149,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange", .spec = "exchange.hir",
-               .digest = "e734468338885ab5b41410a795a1388b9b7d93710857c390ea4a3b02dd5f4f2d", .mesh_size = D,
+               .digest = "3143a8b95a759b34ce27418f57bb99d242adf7fb31fee8da86aa9c2b833b1599", .mesh_size = D,
                .gemms = {{D * M, N, K, 1}}, .communications = {"sendrecv x"}, .bytes = (D - 1) * M * K * 2,
                .largest = "sendrecv", .transport = "nccl", .graph = true,
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -63,7 +63,7 @@ class ExchangeAuto final : public hirgen::Program {
   explicit ExchangeAuto(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml exchange_auto workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
     }
     peers_.share(P_parts_, kPPartsShared);
   }
@@ -169,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_auto", .spec = "spec.yaml",
-               .digest = "b7326171261bcc882fee98b4fe5864dde210b0e94b16dac082c929fbf7eefc52", .mesh_size = D,
+               .digest = "d736866d7899d006986a5944ab83727abdb4beaded60f37f08981dddc2c73fe6", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

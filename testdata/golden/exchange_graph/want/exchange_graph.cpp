@@ -59,7 +59,7 @@ class ExchangeGraph final : public hirgen::Program {
   explicit ExchangeGraph(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml exchange_graph workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:12:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -168,7 +168,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_graph", .spec = "spec.yaml",
-               .digest = "14073446571aeb0ae797465e9ea1245a74bcfb121de1fd4fe04512403a35203f", .mesh_size = D,
+               .digest = "5c0ae6841f0ca2d381ce2d0ebba91bb079415ad9489692ac4116539b8025f842", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -87,8 +87,8 @@ class SubChunksAtOnce final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   fp16* P_ = context_.allocate<fp16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
   fp16* P_parts_ = context_.allocate<fp16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D * 4);
@@ -217,7 +217,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "13023af1bdb2136a9c60e20a1b005643d6d52e9acb245860e3761780a43ce17e", .mesh_size = D,
+               .digest = "6df731cc8ef13ec32627768966d9b8e8c89efda2601e5938061a62d38056513e", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * 8, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -61,7 +61,7 @@ class SubMeshes final : public hirgen::Program {
   explicit SubMeshes(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.allocate(hirgen::kWorkspaceBytes, "spec.yaml sub_meshes workspace");
+      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
@@ -169,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_meshes", .spec = "spec.yaml",
-               .digest = "db0455756b39eb59a520c1ebee55a209751146f4742ecde7e6ee3acb80904ee0", .mesh_size = 4,
+               .digest = "b3f8b6738ffef1022a7d1d21de3226588e4bdbc61a72391138b5b58db5d5c46e", .mesh_size = 4,
                .gemms = {{32, 12, 16, 1}},
                .communications = {"broadcast x", "allgather x of pair", "broadcast x of ranks_2_1"},
                .bytes = 1024, .largest = "allgather", .team_size = 2, .transport = "nccl", .parameters = {}},

@@ -67,9 +67,9 @@ class SumsInGemm final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world");
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:13:5 P");            // [1, D, kShardM, N]
   bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:14:5 P_sums");  // [1, D, kShardM, N]
-  void* workspace_ = context_.allocate(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
   hirgen::MatmulPlan P_s_c_sum_plan_{context_, kPSCSumShape, kMatmulPSCSum};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
+  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
   hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D * 2);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D * 2);
 };
@@ -142,7 +142,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sums_in_gemm", .spec = "spec.yaml",
-               .digest = "ccc45ad0a9edf2199725a54d02b77d4e7699353d01077596a7513173c6c3cfa6", .mesh_size = D,
+               .digest = "26c0a0b2cd683bd8e49940c821e27e16e81d07c19a41de9f55df55db6c1d4441", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

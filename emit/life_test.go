@@ -1,0 +1,102 @@
+package emit_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/text"
+)
+
+// TestThingsAreMadeInTheOrderOfTheCalls: the data members and the constructor of a class make what the calls say,
+// in that order, and the first run() prepares what they say of the first call.
+func TestThingsAreMadeInTheOrderOfTheCalls(t *testing.T) {
+	made := map[string]int{}
+	for _, name := range folders(t, specsDir) {
+		files := map[string]string{}
+		for _, f := range render(t, loadExample(t, name)) {
+			files[f.Path] = string(f.Data)
+		}
+		variants, err := text.ParseAll(emit.CallsName, files[emit.CallsName])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range variants {
+			source := files[p.Name+[]string{".cpp", "_across_nodes.cpp"}[i]]
+			for kind, n := range inOrder(t, p, source) {
+				made[kind] += n
+			}
+		}
+	}
+	for _, kind := range []string{"copy", "team", "memory", "events", "compute", "workspaces_", "share"} {
+		if made[kind] == 0 {
+			t.Errorf("no example makes %s", kind)
+		}
+	}
+}
+
+// inOrder looks for what makes each thing of a program, and counts the kinds.
+func inOrder(t *testing.T, p *calls.Program, source string) map[string]int {
+	t.Helper()
+	_, members, _ := strings.Cut(source, "\n private:\n")
+	members, _, _ = strings.Cut(members, "\n};\n")
+	_, constructor, _ := strings.Cut(source, "hirgen::Context& context) : context_(context) {")
+	constructor, _, _ = strings.Cut(constructor, "\n  void run(")
+	// Members come first, wherever the constructor stands in the text.
+	order, made := members+constructor, map[string]int{}
+	shares, last := calls.ByName(p.Shares), 0
+	for _, step := range p.Life.Create {
+		pattern, kind := `\b`+step.Name+`\b[^;]* context_\.`, "memory"
+		switch {
+		case step.Do == calls.Import:
+			pattern, kind = `peers_\.share\(`+shares[step.Name].Memory+`, `+shares[step.Name].Shape+`\)`, "share"
+		case step.Do == calls.Export, step.Do == calls.Exchange, strings.HasSuffix(step.Name, ".flags"):
+			continue // share() does it
+		case step.Name == calls.Copies:
+			pattern, kind = `hirgen::Peers peers_`, step.Name
+		case step.Name == calls.Compute:
+			pattern, kind = `compute_\[i\] = context\.worker`, step.Name
+		case step.Name == calls.ComputeWorkspaces:
+			pattern, kind = `workspaces_\[i\] = context\.workspace`, step.Name
+		case strings.Contains(members, "hirgen::Team& "+step.Name):
+			kind = "team"
+		case step.Do == calls.Make:
+			kind = "events"
+		}
+		at := regexp.MustCompile(pattern).FindStringIndex(order[last:])
+		if at == nil {
+			t.Errorf("%s: %s is not made behind what the calls make before it", p.Name, step)
+			continue
+		}
+		last += at[0]
+		made[kind]++
+	}
+	return made
+}
+
+// TestOtherLivesAreNotPrinted: calls that free in another order than the runtime does are refused.
+func TestOtherLivesAreNotPrinted(t *testing.T) {
+	var printed string
+	program := loadExample(t, "matmul_ar_p2p")
+	for _, f := range render(t, program) {
+		if f.Path == emit.CallsName {
+			printed = string(f.Data)
+		}
+	}
+	for _, c := range []struct{ old, by, want string }{
+		{"\n  finish\n", "\n", `section "destroy"`},
+		{"\ncreate:\n", "\ncreate:\n  allocate more_\n", `section "create"`},
+		{"", "", ""},
+	} {
+		given, err := text.ParseAll(emit.CallsName, strings.Replace(printed, c.old, c.by, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = emit.Render(program, emit.Options{Calls: given})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%q for %q: %v, want %q", c.by, c.old, err, c.want)
+		}
+	}
+}
