@@ -17,7 +17,27 @@ import (
 func newCheck() *cobra.Command {
 	var flags specFlags
 	var predicting costFlags
-	var asJSON bool
+	var asJSON, again bool
+	once := func(cmd *cobra.Command, path string) error {
+		program, src, err := flags.lower(cmd, path)
+		if err != nil {
+			return err
+		}
+		predicted, err := predicting.predict(program, flags.machine)
+		if err != nil {
+			return err
+		}
+		lowered, err := fromhost.Lower(program)
+		if err != nil {
+			return err
+		}
+		memory := lowered.Memory()
+		if asJSON {
+			return printReport(cmd.OutOrStdout(), src.pipeline, program, memory, predicted)
+		}
+		_, err = fmt.Fprint(cmd.OutOrStdout(), summary(program, memory, predicted))
+		return err
+	}
 	cmd := &cobra.Command{
 		Use:   "check SPEC",
 		Short: "Check a spec without emitting anything",
@@ -28,33 +48,21 @@ parameters, meshes, schedule, tensors, operations, communications, memory and th
 be - for standard input.`,
 		Example: `  hirgen check testdata/specs/ag_matmul/spec.yaml -p M=4096
   hirgen check testdata/specs/ag_matmul_auto/spec.yaml --json
+  hirgen check my.yaml --watch
   hirgen check testdata/specs/matmul_rs_p2p/spec.yaml --machine h100 --trace predicted.json`,
 		Args:              exactly("SPEC"),
 		ValidArgsFunction: completeSpec,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			program, src, err := flags.lower(cmd, args[0])
-			if err != nil {
-				return err
+			if again {
+				return watch(cmd, args[0], func() error { return once(cmd, args[0]) })
 			}
-			predicted, err := predicting.predict(program, flags.machine)
-			if err != nil {
-				return err
-			}
-			lowered, err := fromhost.Lower(program)
-			if err != nil {
-				return err
-			}
-			memory := lowered.Memory()
-			if asJSON {
-				return printReport(cmd.OutOrStdout(), src.pipeline, program, memory, predicted)
-			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), summary(program, memory, predicted))
-			return err
+			return once(cmd, args[0])
 		},
 	}
 	flags.register(cmd)
 	predicting.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object instead of text")
+	cmd.Flags().BoolVar(&again, "watch", false, "check again whenever the spec changes, until Ctrl-C")
 	return cmd
 }
 
@@ -95,11 +103,14 @@ func describeMovements(text *strings.Builder, p *hostir.Program) {
 
 // describeMemory prints what a rank needs beside the tensors that the caller gives.
 func describeMemory(text *strings.Builder, m calls.Memory) {
-	fmt.Fprintf(text, "  memory of a rank beyond inputs and outputs: %s: %s of buffers", megabytes(m.Total()), megabytes(m.Buffers))
-	if m.Unshared > m.Buffers {
-		fmt.Fprintf(text, ", which would be %s if none shared memory", megabytes(m.Unshared))
+	fmt.Fprintf(text, "  memory of a rank beyond inputs and outputs: %s", megabytes(m.Total()))
+	if m.Unshared > m.Total() {
+		fmt.Fprintf(text, ", %s if no buffers shared memory", megabytes(m.Unshared))
 	}
-	fmt.Fprintf(text, ", %s of workspaces\n", megabytes(m.Workspaces))
+	fmt.Fprintf(text, ": %s of buffers, %s of workspaces, %s that other ranks reach\n", megabytes(m.Buffers), megabytes(m.Workspaces), megabytes(m.IPC))
+	if m.Attentions {
+		text.WriteString("    where cuDNN computes attention its workspace may be larger; the program prints it\n")
+	}
 }
 
 // megabytes prints bytes.

@@ -35,12 +35,13 @@ type formReport struct {
 	Communications []communicationReport `json:"communications"`
 }
 
-// memoryReport is what a rank needs beside inputs and outputs, in bytes; unshared is what its buffers would take if none shared
-// memory.
+// memoryReport is what a rank needs beside inputs and outputs, in bytes; unshared is what all would be if no buffers shared
+// memory, and ipc is what other ranks reach.
 type memoryReport struct {
 	Buffers    int64 `json:"buffers"`
 	Unshared   int64 `json:"unshared"`
 	Workspaces int64 `json:"workspaces"`
+	IPC        int64 `json:"ipc"`
 }
 
 type meshReport struct {
@@ -121,7 +122,7 @@ func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, memory ca
 	r := checkReport{
 		Name: p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
 		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p),
-		Memory: memoryReport(memory), Prediction: reportPrediction(predicted),
+		Memory: memoryReport{memory.Buffers, memory.Unshared, memory.Workspaces, memory.IPC}, Prediction: reportPrediction(predicted),
 	}
 	for _, param := range p.Params {
 		r.Params[param.Name] = param.Value

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/prove"
+	"github.com/hirgen/hirgen/lowering/prove/values"
 )
 
 func newEmit() *cobra.Command {
@@ -14,6 +18,7 @@ func newEmit() *cobra.Command {
 		flags        specFlags
 		out          string
 		force, check bool
+		noVerify     bool
 	)
 	cmd := &cobra.Command{
 		Use:   "emit SPEC -o OUT",
@@ -24,7 +29,10 @@ that changed are written, and files that hirgen did not write, or that were edit
 are left alone unless --force. OUT is new, empty or of an earlier emit; a folder that holds
 anything else is refused unless --force, and the root, folders of the system and your home
 always. An emit that was interrupted is undone by the next one, and of two at once one
-waits for the other. SPEC may be - for standard input.`,
+waits for the other. SPEC may be - for standard input.
+
+The program is proved first, as hirgen verify does, on the ranks of the spec; one that is not
+is not written, and the exit code is 8. --no-verify leaves that out.`,
 		Example: `  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out
   hirgen emit testdata/specs/ag_matmul/spec.yaml -o out -p M=16384 -p S=8
   hirgen emit testdata/specs/ag_matmul/spec.yaml -o out --check`,
@@ -41,7 +49,11 @@ waits for the other. SPEC may be - for standard input.`,
 			if err != nil {
 				return err
 			}
-			files, err := emit.Render(program, emit.Options{Flags: flags.settings()})
+			options := emit.Options{Version: cmp.Or(version, release), Flags: flags.settings(), Spec: src.text}
+			if !noVerify {
+				options.Prove = func(p *calls.Program) error { return proveFor(cmd.ErrOrStderr(), p, flags.model(src)) }
+			}
+			files, err := emit.Render(program, options)
 			if err != nil {
 				return src.locate(err)
 			}
@@ -55,8 +67,23 @@ waits for the other. SPEC may be - for standard input.`,
 	cmd.Flags().StringVarP(&out, "output", "o", "", "folder to write to; made if it is not there")
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite files that were edited or that hirgen did not write, also in a folder of others")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; list files that are stale or orphaned, and exit with 1 if there are any")
+	cmd.Flags().BoolVar(&noVerify, "no-verify", false, "write the program without proving it")
 	_ = cmd.MarkFlagDirname("output")
 	return cmd
+}
+
+// proveFor proves a program that is about to be written, and says what is found.
+func proveFor(w io.Writer, p *calls.Program, load values.Load) error {
+	report, err := prove.Against(p, load)
+	if err != nil || len(report.Findings) == 0 {
+		return err
+	}
+	report.Text(w)
+	if report.Emits() {
+		return nil
+	}
+	fmt.Fprintln(w, "hirgen: nothing is written; see docs/verification.md, or give --no-verify")
+	return &exitError{code: exitNotProved}
 }
 
 func writeFiles(w io.Writer, out string, files []emit.File, force bool) error {
@@ -68,7 +95,7 @@ func writeFiles(w io.Writer, out string, files []emit.File, force bool) error {
 		fmt.Fprintf(w, "%s is up to date (%d files)\n", out, len(files))
 		return nil
 	}
-	fmt.Fprintf(w, "wrote %d of %d files to %s; to build and run: hirgen run %s -n RANKS\n",
+	fmt.Fprintf(w, "wrote %d of %d files to %s; to build and run: hirgen run %s\n",
 		len(changed), len(files), out, out)
 	return nil
 }

@@ -25,6 +25,8 @@ const (
 	exitUsage       = 2
 	exitEnvironment = 3
 	exitInternal    = 4
+	exitNotProved   = 8
+	exitEdited      = 9
 	exitInterrupted = 130
 )
 

@@ -11,11 +11,10 @@ func newExportGo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export-go SPEC",
 		Short: "Print a Go program that builds a spec's pipeline",
-		Long: `Print a Go program that builds the pipeline of a spec with model.Builder, for when it
-needs loops or functions. Run inside a module that requires hirgen, it prints the host
-program of the spec, byte by byte.`,
+		Long: `Print a Go program that builds the pipeline of a spec with model.Builder, as a person would write it, and emits
+it: for when a spec needs loops or functions. Run it inside a module that requires hirgen.`,
 		Example: `  hirgen export-go testdata/specs/ag_matmul/spec.yaml > main.go
-  go run main.go`,
+  go run main.go out`,
 		Args:              exactly("SPEC"),
 		ValidArgsFunction: completeSpec,
 		RunE: func(cmd *cobra.Command, args []string) error {

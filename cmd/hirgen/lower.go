@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	calltext "github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -68,20 +69,25 @@ func (f *specFlags) printGraph(cmd *cobra.Command, path string) error {
 
 // printCalls prints the calls of a program, and those of its fallback variant.
 func printCalls(w io.Writer, program *hostir.Program) error {
-	for i, form := range program.Variants() {
+	variants, err := callsOf(program)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, calltext.PrintAll(variants))
+	return err
+}
+
+// callsOf are the calls of a program and of its fallback variant.
+func callsOf(program *hostir.Program) ([]*calls.Program, error) {
+	var variants []*calls.Program
+	for _, form := range program.Variants() {
 		lowered, err := fromhost.Lower(form)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		printed := calltext.Print(lowered.Program)
-		if i > 0 {
-			printed = "\nfallback:\n" + printed
-		}
-		if _, err := io.WriteString(w, printed); err != nil {
-			return err
-		}
+		variants = append(variants, lowered.Program)
 	}
-	return nil
+	return variants, nil
 }
 
 func printProgram(w io.Writer, program *hostir.Program, asJSON bool) error {

@@ -79,7 +79,14 @@ func TestMistakesGetACodeAndAdvice(t *testing.T) {
 		{"output is the root", []string{"emit", agMatmul, "-o", "/", "--force"}, exitEnvironment, `"-o out"`},
 		{"output holds other files", []string{"emit", agMatmul, "-o", filepath.Dir(bad)}, exitEnvironment, `holds "bad.yaml"`},
 		{"unknown code", []string{"explain", "HG999"}, exitUsage, `no error code "HG999"`},
-		{"no ranks", []string{"run", "out"}, exitUsage, "-n RANKS"},
+		{"no command", []string{"run", "-n", "2", "--"}, exitUsage, "missing command after --"},
+		{"no ranks of a command", []string{"run", "--", "true"}, exitUsage, "hirgen run -n RANKS -- true"},
+		{"device of a command", []string{"run", "-n", "2", "--device", "cpu", "--", "true"}, exitUsage, "--device is for emitted folders, and true is a command"},
+		{"command that is not there", []string{"run", "-n", "2", "--", "./nowhere"}, exitEnvironment, "./nowhere was not found"},
+		{"command that is a folder", []string{"run", "-n", "2", "--", "."}, exitEnvironment, "hirgen run ."},
+		{"file for a folder", []string{"run", bad}, exitUsage, "hirgen run -n RANKS -- " + bad},
+		{"ranks of no folder", []string{"run", t.TempDir(), "--device", "cpu"}, exitEnvironment, "it has no hirgen.manifest.json"},
+		{"zero ranks", []string{"run", "out", "-n", "0"}, exitUsage, "at least 1"},
 		{"negative ranks", []string{"run", "out", "-n", "-2"}, exitUsage, "at least 1"},
 		{"unknown device", []string{"run", "out", "-n", "1", "--device", "gpu"}, exitUsage, "cpu, cuda or auto"},
 		{"seed on GPUs", []string{"run", "out", "-n", "1", "--device", "cuda", "--seed", "3"}, exitUsage, "--device cpu"},
@@ -297,13 +304,17 @@ func checkHelp(t *testing.T, cmd *cobra.Command) {
 	}
 }
 
-func TestCompletionKnowsPassesAndDevices(t *testing.T) {
+func TestCompletionKnowsNames(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"__complete", "lower", "--disable-pass", ""}, "lower-streams"},
 		{[]string{"__complete", "run", "--device", ""}, "cuda"},
+		{[]string{"__complete", "check", "--schedule", ""}, "all.via=ipc-get\twhat carries the data\n"},
+		{[]string{"__complete", "explain", ""}, "HG031\ta division has a remainder\n"},
+		{[]string{"__complete", "ops", ""}, "layer_norm_grad\n"},
+		{[]string{"__complete", "schedule", ""}, "initial_waits\n"},
 		{[]string{"completion", "bash"}, "complete"},
 	} {
 		if _, source, _ := hirgen(t, "", c.args...); !strings.Contains(source, c.want) {

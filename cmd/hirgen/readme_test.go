@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -45,4 +46,46 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestReadmeShowsAFinding makes the mistake that the README tells of.
+func TestReadmeShowsAFinding(t *testing.T) {
+	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
+	broken := strings.Replace(printed, "StreamWait(event gather_done_, index s, on compute)", "StreamWait(event gather_done_, index 0, on compute)", 1)
+	_, found, _ := hirgen(t, broken, "verify", "-")
+	_, rest, _ := strings.Cut(read(t, "../../README.md"), "```text\nspec.yaml:12:5: error: ")
+	shown, _, closed := strings.Cut(rest, "```")
+	if !closed || !strings.Contains(found, shown) {
+		t.Errorf("the README shows\n%s\nand verify says\n%s", shown, found)
+	}
+}
+
+// TestReadmeCommandsRun runs what the README shows between the emitted program and gradients, where testdata lies as in
+// the repository.
+func TestReadmeCommandsRun(t *testing.T) {
+	_, rest, _ := strings.Cut(read(t, "../../README.md"), "What there is to write")
+	section, _, found := strings.Cut(rest, "`hirgen grad SPEC`")
+	testdata, err := filepath.Abs("../../testdata")
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Symlink(testdata, "testdata"); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for line := range strings.Lines(section) {
+		command, isCommand := strings.CutPrefix(line, "    bin/hirgen ")
+		if !isCommand {
+			continue
+		}
+		command, _, _ = strings.Cut(command, "#")
+		ran++
+		if exit, out, stderr := hirgen(t, "", strings.Fields(command)...); exit != exitOK || out+stderr == "" {
+			t.Errorf("hirgen %s: exit code %d\n%s", command, exit, stderr)
+		}
+	}
+	if ran == 0 {
+		t.Error("the README has no such commands")
+	}
 }

@@ -38,6 +38,7 @@ func execute(ctx context.Context, args []string, s streams) (exit int) {
 
 // newRoot wires the command line: one function, and one file, per command.
 func newRoot() *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use:   "hirgen",
 		Short: "Turn the description of a multi-GPU pipeline into a standalone CUDA C++ program",
@@ -46,15 +47,22 @@ program that overlaps communication with matrix products. The program builds wit
 CMake alone, for GPUs or, unchanged, for any Linux machine with a C++ compiler.
 
 Exit codes: 0 success, 1 the spec is wrong (or --check found stale files), 2 bad
-command line, 3 the machine is not as needed, 4 internal error.`,
+command line, 3 the machine is not as needed, 4 internal error, 8 not proved.`,
 		Example: `  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out
-  hirgen run out -n 4`,
+  hirgen run out`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return printVersion(cmd)
+			}
+			return cmd.Help()
+		},
 	}
-	root.AddCommand(newEmit(), newLower(), newCheck(), newExportGo(), newGrad(), newRun(), newPasses(), newExplain(), newVersion())
+	root.Flags().BoolVar(&showVersion, "version", false, "print the versions of hirgen, of specs and of the C ABI")
+	root.AddCommand(newNew(), newEmit(), newLower(), newCheck(), newVerify(), newExportGo(), newGrad(), newRun(), newFmt(),
+		newOps(), newSchedule(), newSchema(), newPasses(), newExplain(), newMan(), newVersion())
 	beStrict(root)
 	return root
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/launch"
 )
 
@@ -21,26 +24,42 @@ type runFlags struct {
 func newRun() *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
-		Use:   "run OUT -n RANKS [-- program arguments]",
-		Short: "Build an emitted folder if needed and run its ranks on this machine",
-		Long: `Build an emitted folder if needed and run one process per rank on this machine. Rank 0's
-standard input and output pass as they are; every other line starts with its rank in brackets.
-On the first failure the other ranks may say what they were waiting for, and are then ended.
-The exit code is the highest of the ranks': 0 success, 1 wrong elements, 2 bad option, 3 the
-machine is not as needed, 4 a device call failed, 5 another rank failed, 6 timeout, 7 internal
-error, 128 + N killed by signal N. A rank's 5 gives way to the code of the rank that failed.`,
-		Example: `  hirgen run out -n 4
-  hirgen run out -n 4 --device cpu --seed 7
-  hirgen run out -n 8 --device cuda -- --iters 100 --json result.json`,
+		Use:   "run OUT [-n RANKS] [-- program arguments] | run -n RANKS -- COMMAND [arguments]",
+		Short: "Run the ranks of an emitted folder, built if needed, or of any command on this machine",
+		Long: `Build an emitted folder if needed and run one process per rank on this machine; without
+-n as many as its program is for. Without a folder, run the command behind "--" instead, such as
+a client of the library: each process gets rank, world and where the ranks meet in HIRGEN_RANK,
+HIRGEN_WORLD, HIRGEN_LOCAL_RANK, HIRGEN_ADDR, HIRGEN_PORT and HIRGEN_JOB_SECRET, which create
+without options reads. Rank 0's standard input and output pass as they are; every other line
+starts with its rank in brackets. On the first failure the other ranks may say what they were
+waiting for, and are then ended. The exit code is the highest of the ranks': 0 success, 1 wrong
+elements, 2 bad option, 3 the machine is not as needed, 4 a device call failed, 5 another rank
+failed, 6 timeout, 7 internal error, 128 + N killed by signal N. A rank's 5 gives way to the code
+of the rank that failed.`,
+		Example: `  hirgen run out
+  hirgen run out --device cpu --seed 7
+  hirgen run out --device cuda -- --iters 100 --json result.json
+  hirgen run -n 4 -- ./my_client weights.bin`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-				args = args[:dash]
+			dash := cmd.ArgsLenAtDash()
+			switch {
+			case dash < 0:
+				return exactly("OUT")(cmd, args)
+			case dash == 0 && len(args) == 0:
+				return errors.New("missing command after --")
+			case dash == 0:
+				return nil
 			}
-			return exactly("OUT")(cmd, args)
+			return exactly("OUT")(cmd, args[:dash])
 		},
-		RunE: flags.run,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() == 0 {
+				return flags.runCommand(cmd, args)
+			}
+			return flags.runFolder(cmd, args)
+		},
 	}
-	cmd.Flags().IntVarP(&flags.ranks, "ranks", "n", 0, "number of ranks, the size of the program's mesh")
+	cmd.Flags().IntVarP(&flags.ranks, "ranks", "n", 0, "number of ranks; left out, the size of the program's mesh")
 	cmd.Flags().StringVar(&flags.device, "device", string(launch.Auto), "cpu, cuda, or auto: cuda where there is a GPU and nvcc")
 	cmd.Flags().Int64Var(&flags.seed, "seed", 0, "CPU device: pick an order of execution among those that the program allows; 0 is in order")
 	cmd.Flags().Float64Var(&flags.timeout, "timeout", 0, "bound of every wait of the program, in seconds; 0 leaves the program's default")
@@ -50,13 +69,24 @@ error, 128 + N killed by signal N. A rank's 5 gives way to the code of the rank 
 	return cmd
 }
 
-// run builds and runs; its exit code is the ranks'.
-func (f *runFlags) run(cmd *cobra.Command, args []string) error {
-	device, err := f.validate()
+// runFolder builds a folder's program and runs it.
+func (f *runFlags) runFolder(cmd *cobra.Command, args []string) error {
+	device, err := f.validate(cmd)
 	if err != nil {
 		return err
 	}
-	build := launch.BuildOptions{Dir: filepath.Clean(args[0]), Device: device}
+	if device == launch.CUDA && f.seed != 0 {
+		return usagef("--seed orders the execution of the CPU device; use it with --device cpu")
+	}
+	dir := filepath.Clean(args[0])
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return usagef("%s is no folder; to run a command: hirgen run -n RANKS -- %s", dir, dir)
+	}
+	ranks, err := f.ranksOf(cmd, dir)
+	if err != nil {
+		return err
+	}
+	build := launch.BuildOptions{Dir: dir, Device: device}
 	if f.verbose {
 		build.Verbose = cmd.ErrOrStderr()
 	}
@@ -64,16 +94,34 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	exit, err := launch.Run(cmd.Context(), launch.Options{
-		Program: program,
-		N:       f.ranks,
-		Seed:    f.seed,
-		Timeout: time.Duration(f.timeout * float64(time.Second)),
-		Args:    args[1:],
-		Stdin:   cmd.InOrStdin(),
-		Stdout:  cmd.OutOrStdout(),
-		Stderr:  cmd.ErrOrStderr(),
-	})
+	return f.launch(cmd, launch.Options{Program: program, N: ranks, Args: args[1:]})
+}
+
+// runCommand runs what is no folder's program as every rank.
+func (f *runFlags) runCommand(cmd *cobra.Command, args []string) error {
+	for _, name := range []string{"device", "timeout", "verbose"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s is for emitted folders, and %s is a command; give such options to it itself", name, args[0])
+		}
+	}
+	if _, err := f.validate(cmd); err != nil {
+		return err
+	}
+	if f.ranks == 0 {
+		return usagef("say how many ranks to run: hirgen run -n RANKS -- %s", args[0])
+	}
+	program, err := launch.FindCommand(args[0])
+	if err != nil {
+		return err
+	}
+	return f.launch(cmd, launch.Options{Program: program, Foreign: true, N: f.ranks, Args: args[1:]})
+}
+
+// launch runs the ranks; its exit code is theirs.
+func (f *runFlags) launch(cmd *cobra.Command, options launch.Options) error {
+	options.Seed, options.Timeout = f.seed, time.Duration(f.timeout*float64(time.Second))
+	options.Stdin, options.Stdout, options.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	exit, err := launch.Run(cmd.Context(), options)
 	switch {
 	case err != nil:
 		return err
@@ -83,22 +131,48 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// validate checks the flags against each other and settles the device.
-func (f *runFlags) validate() (launch.Device, error) {
+// validate checks the flags, and settles the device.
+func (f *runFlags) validate(cmd *cobra.Command) (launch.Device, error) {
 	device, err := launch.ParseDevice(f.device)
 	switch {
 	case err != nil:
 		return "", usagef("--device: %v", err)
-	case f.ranks == 0:
-		return "", usagef("say how many ranks to run, the size of the program's mesh: -n RANKS")
-	case f.ranks < 0:
+	case cmd.Flags().Changed("ranks") && f.ranks <= 0:
 		return "", usagef("-n %d: the number of ranks is at least 1", f.ranks)
 	case f.timeout < 0:
 		return "", usagef("--timeout %v: a time in seconds is not negative", f.timeout)
 	}
-	device = device.Resolve()
-	if device == launch.CUDA && f.seed != 0 {
-		return "", usagef("--seed orders the execution of the CPU device; use it with --device cpu")
+	return device.Resolve(), nil
+}
+
+// ranksOf is -n or, without it, the number of ranks that a folder's manifest or else its spec gives.
+func (f *runFlags) ranksOf(cmd *cobra.Command, dir string) (int, error) {
+	if f.ranks > 0 {
+		return f.ranks, nil
 	}
-	return device, nil
+	record, err := emit.ReadRecord(dir)
+	if err != nil {
+		return 0, err
+	}
+	if record.Ranks > 0 {
+		return record.Ranks, nil
+	}
+	return ranksOfSpec(cmd, dir, record)
+}
+
+// ranksOfSpec is the number of ranks of the spec that a folder carries.
+func ranksOfSpec(cmd *cobra.Command, dir string, record *emit.Record) (int, error) {
+	path := filepath.Join(dir, emit.SpecFolder, record.Spec)
+	if _, err := os.Stat(path); err != nil {
+		return 0, usagef("%s does not say for how many ranks its program is: -n RANKS", dir)
+	}
+	own, err := readSettings(record.Flags)
+	if err != nil {
+		return 0, err
+	}
+	pipeline, _, err := own.load(cmd, path)
+	if err != nil {
+		return 0, err
+	}
+	return pipeline.Meshes[0].Size(), nil
 }

@@ -190,7 +190,8 @@ func parseSchedule(settings []string) ([]model.Setting, error) {
 	return list, nil
 }
 
-// scheduleNames are what completion offers for --schedule: the presets, and every field with each of its values.
+// scheduleNames are what completion offers for --schedule: the presets, and every field with each of its values and what
+// the field means.
 func scheduleNames() []string {
 	names := schedule.Presets()
 	for _, f := range schedule.Fields {
@@ -199,7 +200,7 @@ func scheduleNames() []string {
 			path = schedule.All + "." + path
 		}
 		for _, value := range f.Completions() {
-			names = append(names, path+"="+value)
+			names = append(names, cobra.CompletionWithDesc(path+"="+value, schedule.Plain(f.Doc)))
 		}
 	}
 	return names

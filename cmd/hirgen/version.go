@@ -1,40 +1,76 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/runtime_cpp"
 )
+
+// release is the version of this program, the first of CHANGELOG.md.
+const release = "0.1.0"
+
+// What a build sets that is not made by "go install" or from a checkout, or that knows better:
+//
+//	go build -ldflags "-X main.version=0.1.0-rc1 -X main.commit=$(git rev-parse HEAD) -X main.built=$(date -u +%FT%TZ)"
+var version, commit, built string
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Print hirgen's version",
+		Short:   "Print the versions of hirgen, of the specs that it reads and of the C ABI that it emits",
 		Example: "  hirgen version",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "hirgen %s %s %s/%s\n",
-				version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return printVersion(cmd) },
 	}
 }
 
-// version is the module's version, or the commit for a build from a checkout.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
+// printVersion prints a line for tools and people, and one for each further version.
+func printVersion(cmd *cobra.Command) error {
+	abi, err := runtime_cpp.ABIVersion()
+	if err != nil {
+		return err
 	}
-	if info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
+	info, _ := debug.ReadBuildInfo()
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "hirgen %s\n%s\n%s\nspec %s\nC ABI %s\n",
+		cmp.Or(version, release), origin(info), build(), model.FormatVersion, abi)
+	return err
+}
+
+// build says when, where that was set, and for what this program was built.
+func build() string {
+	text := fmt.Sprintf("built with %s for %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	if built != "" {
+		text += " at " + built
 	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return setting.Value
+	return text
+}
+
+// origin says which source this program was built from: what -ldflags set, or else what Go recorded.
+func origin(info *debug.BuildInfo) string {
+	if commit != "" {
+		return "commit " + commit
+	}
+	recorded := map[string]string{}
+	if info != nil {
+		for _, setting := range info.Settings {
+			recorded[setting.Key] = setting.Value
 		}
 	}
-	return "devel"
+	revision, when := recorded["vcs.revision"], recorded["vcs.time"]
+	switch {
+	case revision != "" && recorded["vcs.modified"] == "true":
+		return "commit " + revision + " of " + when + ", with changes"
+	case revision != "":
+		return "commit " + revision + " of " + when
+	case info != nil && strings.HasPrefix(info.Main.Version, "v"): // of "go install" with a version
+		return "module " + info.Main.Version
+	}
+	return "commit unknown"
 }

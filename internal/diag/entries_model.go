@@ -26,7 +26,7 @@ var tensorEntries = []Entry{
 		Text:    "A tensor has 1 to 8 axes beside its reduction axes; the operands of products have at least 2.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: []}\nops: [B = relu(A)]\n"},
 	{Code: UnknownDType, Title: "an element type does not exist",
-		Text:    "The element types are bf16, fp16 and fp32.",
+		Text:    "The element types are bf16, fp16 and fp32; inputs may also be int32 and int64.",
 		Example: "hirgen: 1\nname: p\ndtype: float32\ntensors: {A: [8]}\nops: [B = relu(A)]\n"},
 	{Code: UnusedTensor, Title: "a tensor is not used",
 		Text:    "No operation reads the tensor, and it is no output: most often a name is misspelt elsewhere.",

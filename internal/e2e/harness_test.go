@@ -212,3 +212,17 @@ func (r result) exits() map[int]int {
 	}
 	return codes
 }
+
+// reserveTwo reserves two ports, until they are released.
+func reserveTwo() (ports [2]int, release func(), err error) {
+	first, releaseFirst, err := launch.ReservePort()
+	if err != nil {
+		return ports, nil, err
+	}
+	second, releaseSecond, err := launch.ReservePort()
+	if err != nil {
+		releaseFirst()
+		return ports, nil, err
+	}
+	return [2]int{first, second}, func() { releaseFirst(); releaseSecond() }, nil
+}

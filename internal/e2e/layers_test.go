@@ -23,6 +23,9 @@ func TestLayers(t *testing.T) {
 		ranks, seeds := []int64{2, 3, 4}, seedsOf(4)
 		if strings.HasSuffix(path, "_backward.yaml") {
 			ranks, seeds = []int64{2, 4}, seedsOf(2)
+			if full {
+				ranks = []int64{2, 3, 4}
+			}
 		}
 		for _, d := range ranks {
 			t.Run(fmt.Sprintf("%s/x=%d", strings.TrimSuffix(filepath.Base(path), ".yaml"), d), func(t *testing.T) {

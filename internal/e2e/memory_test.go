@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
@@ -14,35 +15,58 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// TestMemoryIsWhatCheckSays: a program with buffers in the memory of others, and worker streams with workspaces, allocates as
-// many bytes as hirgen check prints.
+// TestMemoryIsWhatCheckSays: a program with buffers in the memory of others, worker streams with workspaces, an attention, or memory
+// that ranks share, allocates as many bytes of each kind as hirgen check prints.
 func TestMemoryIsWhatCheckSays(t *testing.T) {
-	spec, values := example(t, "../../testdata/specs/mlp_sp/spec.yaml", row(2))
-	program := examples.make(t, spec, values)
-	p, err := text.Parse("host_ir.txt", examples.source(t, "host_ir.txt"))
-	if err != nil {
-		t.Fatal(err)
+	seen := calls.Memory{}
+	for _, name := range []string{"mlp_sp", "matmul_ar_p2p", "transformer_block_backward"} {
+		t.Run(name, func(t *testing.T) {
+			spec, values := example(t, "../../testdata/specs/"+name+"/spec.yaml", row(2))
+			program := examples.make(t, spec, values)
+			p, err := text.Parse("host_ir.txt", examples.source(t, "host_ir.txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lowered, err := fromhost.Lower(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := lowered.Memory()
+			path := filepath.Join(t.TempDir(), "report.json")
+			run(t, launch.Options{Program: program, N: 2, Args: append([]string{"--json", path}, brief...)}).mustPass(t)
+			if got := memoryIn(t, path); got != (memory{want.Buffers, want.Workspaces, want.IPC}) {
+				t.Errorf("the program allocates %+v, want %+v", got, want)
+			}
+			seen.Unshared += want.Unshared - want.Total()
+			seen.Workspaces, seen.IPC, seen.Attentions = seen.Workspaces+want.Workspaces, seen.IPC+want.IPC, seen.Attentions || want.Attentions
+		})
 	}
-	lowered, err := fromhost.Lower(p)
-	if err != nil {
-		t.Fatal(err)
+	if seen.Unshared == 0 || seen.Workspaces == 0 || seen.IPC == 0 || !seen.Attentions {
+		t.Errorf("%+v: some kind of memory is in none of the programs", seen)
 	}
-	want := lowered.Memory()
-	if want.Unshared <= want.Buffers || want.Workspaces == 0 {
-		t.Errorf("%+v: no buffers share memory, or there are no workspaces", want)
-	}
-	path := filepath.Join(t.TempDir(), "report.json")
-	run(t, launch.Options{Program: program, N: 2, Args: append([]string{"--json", path}, brief...)}).mustPass(t)
+}
+
+// memory is what a program allocates beside its arguments, in bytes.
+type memory struct{ Buffers, Workspaces, IPC int64 }
+
+// memoryIn reads it from a report.
+func memoryIn(t *testing.T, path string) memory {
+	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var report struct {
-		Memory int64 `json:"memory_bytes"`
+		Memory memory
+		Total  int64 `json:"memory_bytes"`
 	}
-	if err := json.Unmarshal(data, &report); err != nil || report.Memory != want.Total() {
-		t.Errorf("%v: the program allocates %d bytes, want %d", err, report.Memory, want.Total())
+	if err := json.Unmarshal(data, &report); err != nil {
+		t.Fatal(err)
 	}
+	if m := report.Memory; report.Total != m.Buffers+m.Workspaces+m.IPC {
+		t.Errorf("%d bytes in all are not the sum of %+v", report.Total, m)
+	}
+	return report.Memory
 }
 
 // TestWorkspacesAreTheRuntimes: Go and C++ say how large they are.
@@ -59,5 +83,21 @@ func TestWorkspacesAreTheRuntimes(t *testing.T) {
 	shift, _ := strconv.Atoi(string(found[2]))
 	if number<<shift != calls.WorkspaceBytes {
 		t.Errorf("kWorkspaceBytes is %s << %s, and calls.WorkspaceBytes %d", found[1], found[2], calls.WorkspaceBytes)
+	}
+}
+
+// TestBuffersOfTwoTypesShareMemory runs a backward pass in bf16 with gradients of norms in fp32.
+func TestBuffersOfTwoTypesShareMemory(t *testing.T) {
+	spec, err := os.ReadFile("../../testdata/layers/llama_block_sp_backward.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers := folder{"layers"}
+	layers.runs(t, renamed.ReplaceAllString(string(spec), "name: layer"), params{"D": 2}, seedsOf(6))
+	source := layers.source(t, "layer.cpp")
+	for _, cast := range []string{"reinterpret_cast<fp32*>(", "reinterpret_cast<bf16*>("} {
+		if !strings.Contains(source, cast) {
+			t.Errorf("no buffer has the memory of one of another type by %s", cast)
+		}
 	}
 }

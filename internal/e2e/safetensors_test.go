@@ -22,7 +22,7 @@ type tensorHeader struct {
 	Offsets [2]int64 `json:"data_offsets"`
 }
 
-var formatNames = map[domain.DType]string{domain.FP32: "F32", domain.FP16: "F16", domain.BF16: "BF16"}
+var formatNames = map[domain.DType]string{domain.FP32: "F32", domain.FP16: "F16", domain.BF16: "BF16", domain.Int64: "I64"}
 
 // writeSafetensors writes one tensor in a file.
 func writeSafetensors(t *testing.T, path, name string, dtype domain.DType, a *eval.Array) {
@@ -34,6 +34,8 @@ func writeSafetensors(t *testing.T, path, name string, dtype domain.DType, a *ev
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(value)))
 		case domain.BF16:
 			data = binary.LittleEndian.AppendUint16(data, uint16(math.Float32bits(float32(value))>>16))
+		case domain.Int64:
+			data = binary.LittleEndian.AppendUint64(data, uint64(value))
 		default:
 			t.Fatalf("no encoding of %s", dtype)
 		}

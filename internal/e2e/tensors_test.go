@@ -34,6 +34,29 @@ func TestLoadAndDumpAgreeWithTheModel(t *testing.T) {
 	}
 }
 
+// TestASeedHasAllItsBits loads a seed that no fp32 holds: the program, its reference and the model leave out the same
+// elements.
+func TestASeedHasAllItsBits(t *testing.T) {
+	const spec = "hirgen: 1\nname: layer\ndtype: fp32\nmesh: {x: 2}\ntensors: {X: [DIDx, 6, 8], seed: {axes: [1], dtype: int64}}\n" +
+		"ops:\n- Y = dropout(X, seed, p=0.25)\n"
+	dir, layers := t.TempDir(), folder{"layers"}
+	pipeline := layers.emit(t, spec, nil)
+	program := layers.build(t)
+	inputs, args := randomInputs(t, pipeline, dir)
+	inputs["seed"].Data[0] = 1<<40 + 3
+	writeSafetensors(t, filepath.Join(dir, "seed.safetensors"), "seed", pipeline.Inputs[1].DType, inputs["seed"])
+	dumped := filepath.Join(dir, "Y.safetensors")
+	args = append(args, "--dump", "Y="+dumped)
+	run(t, launch.Options{Program: program, N: 2, Seed: 5, Args: append(args, brief...)}).mustPass(t)
+	outputs, err := eval.Run(pipeline, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sameArray(readSafetensors(t, dumped, "Y", pipeline.Outputs[0].DType), outputs["Y"]); err != nil {
+		t.Error(err)
+	}
+}
+
 // randomInputs writes inputs of a program into a folder; they, and the options that load them.
 func randomInputs(t *testing.T, pipeline *model.Pipeline, dir string) (inputs map[string]*eval.Array, options []string) {
 	t.Helper()

@@ -69,6 +69,27 @@ func TestTraceHasKernelsAndBatches(t *testing.T) {
 	}
 }
 
+// TestTraceHasAttentions runs an attention and its gradient, which are calls of the runtime.
+func TestTraceHasAttentions(t *testing.T) {
+	spec, err := os.ReadFile("../../testdata/layers/attention.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := folder{"layers"}.make(t, renamed.ReplaceAllString(string(spec), "name: example"), params{"D": 2})
+	tr, _ := traced(t, program, 2, 0, "1")
+	found := map[string]bool{}
+	for _, s := range tr.slices {
+		if s.kind == "kernel" && strings.HasPrefix(s.statement, "Attention of ") {
+			found[s.statement] = true
+		}
+	}
+	for _, op := range []string{"O", "dQ"} {
+		if !found["Attention of "+op] {
+			t.Errorf("no slice is the attention of %s: %v", op, slices.Sorted(maps.Keys(found)))
+		}
+	}
+}
+
 // callsOf counts what a rank did in a call of the program, as expected() does.
 func (tr trace) callsOf(rank, call int) map[string]int {
 	calls := map[string]int{}

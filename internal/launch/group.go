@@ -136,8 +136,13 @@ func (g *group) report(r *rank) int {
 		g.out.notef("rank %d was killed by signal %d (%s)", r.index, int(status.Signal()), status.Signal())
 		return 128 + int(status.Signal())
 	}
-	g.out.notef("rank %d exited with code %d%s", r.index, exit.ExitCode(), meaning(exit.ExitCode()))
-	return exit.ExitCode()
+	code := exit.ExitCode()
+	if g.options.Foreign {
+		g.out.notef("rank %d exited with code %d", r.index, code)
+	} else {
+		g.out.notef("rank %d exited with code %d%s", r.index, code, meaning(code))
+	}
+	return code
 }
 
 // meaning is what an emitted program's exit code says.

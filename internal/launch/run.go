@@ -13,10 +13,11 @@ import (
 
 // Options says what to run.
 type Options struct {
-	Program string        // path of an emitted program
+	Program string        // path of an emitted program, or of another one
+	Foreign bool          // it is another one: only rank, world and rendezvous are known to suit it
 	N       int           // ranks: the extent of the program's mesh
 	Seed    int64         // of the CPU device's order of execution; 0 is plain first in, first out
-	Timeout time.Duration // bound of every wait of the program; 0 leaves the program's default
+	Timeout time.Duration // bound of every wait of an emitted program; 0 leaves its default
 	Args    []string      // for the program
 	Env     []string      // further "NAME=VALUE" entries for every rank
 	Stdin   io.Reader     // of rank 0; nil and the other ranks read nothing

@@ -194,6 +194,14 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
+// An exit code of another program means nothing that the launcher knows.
+func TestForeignExitCodesHaveNoMeaning(t *testing.T) {
+	exit, _, stderr := run(t, t.Context(), Options{Program: script(t, `exit 3`), Foreign: true, N: 1})
+	if exit != 3 || stderr != "hirgen run: rank 0 exited with code 3\n" {
+		t.Errorf("exit code %d, output:\n%s", exit, stderr)
+	}
+}
+
 func TestRunNamesAProgramThatCannotStart(t *testing.T) {
 	_, err := Run(t.Context(), Options{Program: "/nowhere/program", N: 2, Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}})
 	if err == nil || !strings.Contains(err.Error(), "starting rank 0") {

@@ -81,8 +81,10 @@ func (e *examination) run() {
 	case e.outcome.Finding != nil:
 		return
 	}
-	if e.outcome.files, err = emit.Render(program, emit.Options{}); err != nil {
-		e.outcome.Finding = e.finding(Disagrees, "%v", err)
+	if e.outcome.files, err = emit.Render(program, emit.Options{Prove: e.prove}); err != nil {
+		if e.outcome.Finding == nil {
+			e.outcome.Finding = e.finding(Disagrees, "%v", err)
+		}
 		return
 	}
 	e.outcome.Program, e.outcome.Compared = program, e.oracle.comparable()

@@ -27,6 +27,7 @@ const (
 	Disagrees Kind = "check accepts, and emit refuses"
 	Differs   Kind = "wrong elements"     // in the interpreter
 	Stuck     Kind = "does not run"       // the interpreter refuses a program, or nothing can go on in it
+	NotProved Kind = "not proved"         // a race, a deadlock or other values in the calls, or not decided
 	NoText    Kind = "does not read back" // the printed host program
 	NoBuild   Kind = "does not compile"
 	BadRun    Kind = "the program fails" // on the CPU device

@@ -64,13 +64,19 @@ func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*eval.Arra
 	for _, t := range p.Tensors {
 		eps = max(eps, map[domain.DType]float64{domain.BF16: 0x1p-8, domain.FP16: 0x1p-11, domain.FP32: 0x1p-23}[t.DType])
 	}
+	integers := map[string]bool{} // seeds and masks: small changes are none of them
+	for _, t := range p.Inputs {
+		integers[t.Name] = t.DType.IsInteger()
+	}
 	random := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // no secret depends on it
 	for range 3 {
 		moved := map[string]*eval.Array{}
 		for name, a := range inputs {
 			b := &eval.Array{Shape: a.Shape, Data: make([]float64, len(a.Data))}
 			for i, v := range a.Data {
-				b.Data[i] = v * (1 + eps*(2*random.Float64()-1))
+				if b.Data[i] = v; !integers[name] {
+					b.Data[i] *= 1 + eps*(2*random.Float64()-1)
+				}
 			}
 			moved[name] = b
 		}

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -39,6 +40,42 @@ func (g *generator) attention() bool {
 			axes[i] = serialAxis(shape[i])
 		}
 	}
-	g.add(op, g.sound(axes), q.dtype, q.mesh)
+	out := g.add(op, g.sound(axes), q.dtype, q.mesh)
+	if g.chance(0.5) {
+		logs := g.further(axes[:n-1], domain.FP32, q.mesh)
+		if g.chance(0.5) {
+			g.attentionGrad(op, q, out, logs, keys)
+		}
+	}
 	return true
+}
+
+// attentionGrad adds the gradient of an attention, given one of its result, or, as a backward pass has it, its results, too.
+func (g *generator) attentionGrad(attention Op, q, out, logs *value, keys []int64) {
+	if g.chance(0.3) {
+		out, logs = g.inputOf(q.shape(), q.dtype, q.mesh), g.inputOf(logs.shape(), domain.FP32, q.mesh)
+	}
+	op := Op{Fn: "attention_grad", Attrs: attention.Attrs}
+	op.In = append([]string{g.operand(q, q.shape()).name}, attention.In...)
+	op.In = append(op.In, out.name, logs.name)
+	g.add(op, slices.Clone(q.axes), q.dtype, q.mesh)
+	whole := make([]domain.Axis, len(keys))
+	for i, extent := range keys {
+		whole[i] = serialAxis(extent)
+	}
+	g.further(whole, q.dtype, q.mesh)
+	g.further(whole, q.dtype, q.mesh)
+}
+
+// further gives the last operation one more result.
+func (g *generator) further(axes []domain.Axis, dtype domain.DType, m Mesh) *value {
+	g.results++
+	v := &value{name: fmt.Sprintf("T%d", g.results), axes: slices.Clone(axes), dtype: dtype, mesh: m}
+	op := &g.spec.Ops[len(g.spec.Ops)-1]
+	op.More = append(op.More, v.name)
+	g.known = append(g.known, v)
+	if g.chance(0.3) {
+		g.declare(v, g.annotation(v))
+	}
+	return v
 }

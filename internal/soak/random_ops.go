@@ -32,6 +32,7 @@ var makers = []struct {
 	{1, (*generator).positions},
 	{2, (*generator).concat},
 	{1, (*generator).attention},
+	{2, (*generator).dropout},
 }
 
 // operation adds one that fits.
@@ -363,11 +364,16 @@ func (g *generator) composite() bool {
 		if n := len(v.axes); n > 1 && v.shape()[n-2] <= last[0] && g.chance(0.4) {
 			op.Attrs = append(op.Attrs, Attr{Name: "causal", Value: "true"})
 		}
-	case "split":
-		return false // it is slices, which have several results
+	case "split", "dropout":
+		return false // slices, which have several results; see dropout
 	case "where":
-		mask := g.inputOf(v.shape()[g.IntN(len(v.axes)):], pick(g, domain.DTypes...), v.mesh)
-		op.In = []string{mask.name, v.name, g.partner(v).name}
+		shape := v.shape()[g.IntN(len(v.axes)):]
+		if dtype := pick(g, domain.AllDTypes...); dtype.IsInteger() {
+			op.In = []string{g.integers(shape, dtype, v.mesh)}
+		} else {
+			op.In = []string{g.inputOf(shape, dtype, v.mesh).name}
+		}
+		op.In = append(op.In, v.name, g.partner(v).name)
 	case "softmax_grad", "normalize_grad", "log_softmax_grad":
 		op.In = append(op.In, g.inputOf(v.shape(), v.dtype, v.mesh).name)
 	case "layer_norm_grad", "rms_norm_grad":

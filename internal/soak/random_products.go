@@ -10,7 +10,7 @@ func (g *generator) matmul() bool { return g.product("matmul") }
 
 func (g *generator) linear() bool { return g.product("linear") }
 
-// product multiplies a tensor with one that is there, or made for it.
+// product multiplies a tensor with one that is there, or made for it, and may apply what a GEMM can.
 func (g *generator) product(fn string) bool {
 	a := g.any()
 	if len(a.axes) < 2 {
@@ -51,6 +51,9 @@ func (g *generator) product(fn string) bool {
 	}
 	out := g.addWide(op, g.sound(axes), a)
 	g.listReduced(out, domain.Axis{Kind: domain.Reduction, Extent: domain.Extent{Size: k}}, len(axes))
+	if g.chance(0.2) {
+		g.add(Op{Fn: pick(g, domain.Epilogues...), In: []string{out.name}}, out.axes, out.dtype, out.mesh)
+	}
 	return true
 }
 
@@ -58,10 +61,9 @@ func (g *generator) product(fn string) bool {
 func (g *generator) drop(op Op) {
 	read := map[string]bool{}
 	for _, o := range g.spec.Ops {
-		for _, in := range o.In {
-			read[in] = true
+		for _, name := range append(o.Results(), o.In...) {
+			read[name] = true
 		}
-		read[o.Out] = true
 	}
 	unread := func(name string) bool { return slices.Contains(op.In, name) && !read[name] }
 	keep := len(g.known) > 1

@@ -41,21 +41,18 @@ func changed(s Spec, change func(*Spec)) Spec {
 }
 
 // fewerOps leaves only what one operation needs; leaves out one that no other reads; or gives its
-// result.
+// results.
 func fewerOps(s Spec) []Spec {
 	var list []Spec
 	axes := inferred(s)
 	for i, op := range s.Ops {
 		list = append(list, needed(s, op.Out))
-		if t, ok := axes[op.Out]; ok {
+		if len(axes) > 0 {
 			list = append(list, pruned(changed(s, func(c *Spec) {
-				c.Ops = slices.Delete(c.Ops, i, i+1)
-				if c.declared(op.Out) < 0 {
-					c.Tensors = append(c.Tensors, t)
+				c.Ops, c.Outputs = slices.Delete(c.Ops, i, i+1), nil
+				for _, result := range op.Results() {
+					c.give(axes[result])
 				}
-				at := c.declared(op.Out)
-				c.Tensors[at].Axes = domain.WithoutReductions(c.Tensors[at].Axes)
-				c.Outputs = nil
 			})))
 		}
 		list = append(list, pruned(changed(s, func(c *Spec) { c.Ops, c.Outputs = slices.Delete(c.Ops, i, i+1), nil })))
@@ -63,6 +60,15 @@ func fewerOps(s Spec) []Spec {
 	return slices.DeleteFunc(list, func(c Spec) bool {
 		return len(c.Ops) == 0 || len(c.Ops) == len(s.Ops) && len(c.Tensors) == len(s.Tensors)
 	})
+}
+
+// give declares what an operation made as an input.
+func (s *Spec) give(t Tensor) {
+	if s.declared(t.Name) < 0 {
+		s.Tensors = append(s.Tensors, t)
+	}
+	at := s.declared(t.Name)
+	s.Tensors[at].Axes = domain.WithoutReductions(s.Tensors[at].Axes)
 }
 
 // inferred are the tensors of a spec as they would be declared.
@@ -93,7 +99,7 @@ func needed(s Spec, out string) Spec {
 		c.Outputs = nil
 		var ops []Op
 		for _, op := range slices.Backward(c.Ops) {
-			if want[op.Out] {
+			if slices.ContainsFunc(op.Results(), func(out string) bool { return want[out] }) {
 				ops = append(ops, op)
 				for _, in := range op.In {
 					want[in] = true
@@ -109,9 +115,8 @@ func needed(s Spec, out string) Spec {
 func pruned(s Spec) Spec {
 	used := map[string]bool{}
 	for _, op := range s.Ops {
-		used[op.Out] = true
-		for _, in := range op.In {
-			used[in] = true
+		for _, name := range append(op.Results(), op.In...) {
+			used[name] = true
 		}
 	}
 	s.Tensors = slices.DeleteFunc(s.Tensors, func(t Tensor) bool { return !used[t.Name] })
@@ -243,7 +248,9 @@ func plainerTensors(s Spec) []Spec {
 	var list []Spec
 	made := map[string]bool{}
 	for _, op := range s.Ops {
-		made[op.Out] = true
+		for _, out := range op.Results() {
+			made[out] = true
+		}
 	}
 	for i, t := range s.Tensors {
 		if made[t.Name] {

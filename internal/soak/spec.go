@@ -64,9 +64,13 @@ type Tensor struct {
 // An Op is an operation as a spec writes it.
 type Op struct {
 	Out, Fn string
+	More    []string // further results
 	In      []string
 	Attrs   []Attr
 }
+
+// Results are all that an operation makes.
+func (o Op) Results() []string { return append([]string{o.Out}, o.More...) }
 
 // An Attr is an attribute of an operation: one value, or a list. Sizes are extents.
 type Attr struct {
@@ -90,7 +94,7 @@ func (s Spec) Clone() Spec {
 	}
 	s.Ops = slices.Clone(s.Ops)
 	for i, op := range s.Ops {
-		s.Ops[i].In, s.Ops[i].Attrs = slices.Clone(op.In), slices.Clone(op.Attrs)
+		s.Ops[i].More, s.Ops[i].In, s.Ops[i].Attrs = slices.Clone(op.More), slices.Clone(op.In), slices.Clone(op.Attrs)
 		for j, a := range op.Attrs {
 			s.Ops[i].Attrs[j].List = slices.Clone(a.List)
 		}
@@ -211,7 +215,7 @@ func (s Spec) op(op Op) string {
 			args = append(args, a.Name+"=["+join(a.List, func(n int64) string { return strconv.FormatInt(n, 10) })+"]")
 		}
 	}
-	return fmt.Sprintf("%s = %s(%s)", op.Out, op.Fn, strings.Join(args, ", "))
+	return fmt.Sprintf("%s = %s(%s)", strings.Join(op.Results(), ", "), op.Fn, strings.Join(args, ", "))
 }
 
 // declared finds a declared tensor.

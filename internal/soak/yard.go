@@ -27,7 +27,7 @@ const runTime = 90 * time.Second
 // checkedCalls follow each other without the host, each on other inputs.
 const checkedCalls = 4
 
-var calls = []string{"--checks", strconv.Itoa(checkedCalls), "--warmup", "1", "--iters", "1", "--repeats", "1", "--timeout", "30"}
+var checking = []string{"--checks", strconv.Itoa(checkedCalls), "--warmup", "1", "--iters", "1", "--repeats", "1", "--timeout", "30"}
 
 // A Yard builds programs on the CPU device and runs them.
 type Yard struct {
@@ -130,7 +130,7 @@ func (y *Yard) runs(program string, i int, spec Spec, ranks int, anywhere bool) 
 	for _, transport := range transports {
 		for order := range y.Orders {
 			var stdout, stderr bytes.Buffer
-			args := append(append([]string{packName(i)}, calls...), transport...)
+			args := append(append([]string{packName(i)}, checking...), transport...)
 			ctx, cancel := context.WithTimeout(context.Background(), runTime)
 			exit, err := launch.Run(ctx, launch.Options{
 				Program: program, N: ranks, Seed: order, Args: args, Stdout: &stdout, Stderr: &stderr,

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/internal/textdiff"
+	"github.com/hirgen/hirgen/model"
+)
+
+func newFmt() *cobra.Command {
+	var write, diff bool
+	cmd := &cobra.Command{
+		Use:   "fmt SPEC...",
+		Short: "Format specs",
+		Long: `Print specs in the usual form: indentation, spaces in operations and lists, columns of tensors and comments.
+Lines keep their order and comments their text, and the spec means the same. SPEC may be - for standard input.`,
+		Example: `  hirgen fmt -d testdata/specs/ag_matmul/spec.yaml
+  hirgen fmt -w my.yaml`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return exactly("SPEC")(cmd, args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, path := range args {
+				if err := formatOne(cmd, path, write, diff); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the result to the file")
+	cmd.Flags().BoolVarP(&diff, "diff", "d", false, "print what would change, and nothing else")
+	return cmd
+}
+
+// formatOne formats the spec at a path.
+func formatOne(cmd *cobra.Command, path string, write, diff bool) error {
+	src := &source{path: path}
+	var err error
+	switch {
+	case path == "-" && write:
+		return usagef("-w: standard input is no file; leave out -w")
+	case path == "-":
+		src.path = "stdin"
+		src.text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), model.MaxSpecSize+1))
+	default:
+		src.text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return err
+	}
+	formatted, err := model.Format(src.path, src.text)
+	if err != nil {
+		return src.locate(err)
+	}
+	if diff {
+		if _, err := io.WriteString(cmd.OutOrStdout(), textdiff.Unified(src.path, string(src.text), string(formatted))); err != nil {
+			return err
+		}
+	}
+	switch {
+	case write && !bytes.Equal(src.text, formatted):
+		return os.WriteFile(path, formatted, 0o644)
+	case !write && !diff:
+		_, err = cmd.OutOrStdout().Write(formatted)
+	}
+	return err
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// newMan is for packagers, and "make man".
+func newMan() *cobra.Command {
+	return &cobra.Command{
+		Use:     "man FOLDER",
+		Short:   "Write a manual page of every command into a folder",
+		Example: "  hirgen man build/man\n  man build/man/hirgen-emit.1",
+		Args:    exactly("FOLDER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			root := cmd.Root()
+			root.DisableAutoGenTag = true
+			return doc.GenManTree(root, &doc.GenManHeader{Title: "HIRGEN", Section: "1", Source: "hirgen " + cmp.Or(version, release), Manual: "hirgen"}, args[0])
+		},
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	api "github.com/hirgen/hirgen"
+	"github.com/hirgen/hirgen/model/names"
+)
+
+func newNew() *cobra.Command {
+	var layer, name string
+	var ranks int64
+	var params []string
+	cmd := &cobra.Command{
+		Use:   "new FILE",
+		Short: "Begin a spec from a layer",
+		Long: `Write a spec of a layer, with its sizes and number of ranks, to begin from; it checks, and its first line tells editors
+of the JSON schema. On a terminal, what no flag says is asked for. FILE may be - for standard output, and is not overwritten.
+
+` + layerList(),
+		Example: `  hirgen new my.yaml
+  hirgen new mlp.yaml --layer swiglu_tp -n 4 -p M=4096`,
+		Args: exactly("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sizes, err := parseParams(params)
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("ranks") {
+				sizes["D"] = ranks
+			}
+			if layer == "" {
+				if !isTerminal(cmd.InOrStdin()) {
+					return usagef("say which layer: --layer %s", strings.Join(api.Layers, ", "))
+				}
+				if layer, err = askForAll(cmd.InOrStdin(), cmd.ErrOrStderr(), sizes); err != nil {
+					return err
+				}
+			}
+			if !slices.Contains(api.Layers, layer) {
+				return usagef("there is no layer %q; there are %s", layer, strings.Join(api.Layers, ", "))
+			}
+			return writeNew(cmd, args[0], layer, name, sizes)
+		},
+	}
+	cmd.Flags().StringVar(&layer, "layer", "", "begin from `LAYER`")
+	cmd.Flags().StringVar(&name, "name", "", "name of the pipeline; without it that of the file, or of the layer")
+	cmd.Flags().Int64VarP(&ranks, "ranks", "n", 0, "number of ranks")
+	cmd.Flags().StringArrayVarP(&params, "param", "p", nil, "set a size, `NAME=VALUE`; repeatable")
+	_ = cmd.RegisterFlagCompletionFunc("layer", cobra.FixedCompletions(api.Layers, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// layerList says what each layer is, for --help.
+func layerList() string {
+	var b strings.Builder
+	for _, layer := range api.Layers {
+		doc, _, err := api.Layer(layer)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(&b, "  %-18s %s\n", layer, doc)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// writeNew writes the spec to a file that is not there yet.
+func writeNew(cmd *cobra.Command, path, layer, name string, sizes map[string]int64) error {
+	if name == "" {
+		name, _, _ = strings.Cut(filepath.Base(path), ".")
+		if names.Fault(name) != "" || names.ReservedBy(name, true) != "" {
+			name = layer
+		}
+	}
+	spec, err := api.NewSpec(layer, name, maps.Clone(sizes))
+	if err != nil {
+		return (&source{path: name + ".yaml", text: spec}).locate(err)
+	}
+	if path == "-" {
+		_, err = cmd.OutOrStdout().Write(spec)
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err = file.Write(spec); err == nil {
+		err = file.Close()
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; next: hirgen check %s\n", path, path)
+	}
+	return err
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
+	"github.com/hirgen/hirgen/model/schema"
+)
+
+func newOps() *cobra.Command {
+	return tableCommand(table[model.OpInfo]{
+		use: "ops [OPERATION...]", short: "List the operations that a spec can write",
+		long: `List the operations that a spec can write: their forms and results. With --json, for scripts, also the
+bounds of operands and results, and the attributes.`,
+		example: "  hirgen ops softmax\n  hirgen ops --json",
+		what:    "operation", rows: model.OpInfos,
+		name: func(o model.OpInfo) string { return o.Name }, describe: model.DescribeOps,
+	})
+}
+
+func newSchedule() *cobra.Command {
+	return tableCommand(table[schedule.Field]{
+		use: "schedule [FIELD...]", short: "List the fields of the schedule, with their values",
+		long: `List the fields of the schedule: what each can be, its default in parentheses, and what it means. Those of
+communications are said for all of them, all.via, or for one, X.via.`,
+		example: "  hirgen schedule via steps\n  hirgen schedule --json",
+		what:    "field", rows: func() []schedule.Field { return schedule.Fields },
+		name: func(f schedule.Field) string { return f.Name }, describe: schedule.Describe,
+	})
+}
+
+func newSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of specs, for editors",
+		Long: `Print the JSON schema of specs, by which editors complete and check them. It is published, too: a spec that
+begins with the following line needs no file of its own.
+
+  ` + schema.Line,
+		Example: "  hirgen schema > hirgen.schema.json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := schema.Print()
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+}
+
+// A table is what a command lists.
+type table[Row any] struct {
+	use, short, long, example, what string
+	rows                            func() []Row
+	name                            func(Row) string
+	describe                        func(io.Writer, []Row) error
+}
+
+// tableCommand lists the rows with the names that are given, or all.
+func tableCommand[Row any](t table[Row]) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: t.use, Short: t.short, Long: t.long, Example: t.example,
+		ValidArgsFunction: completing(t.names),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rows, err := t.choose(args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				encoder := json.NewEncoder(cmd.OutOrStdout())
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(rows)
+			}
+			return t.describe(cmd.OutOrStdout(), rows)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array instead of text")
+	return cmd
+}
+
+// names lists what can be asked for.
+func (t *table[Row]) names() []string {
+	var names []string
+	for _, row := range t.rows() {
+		names = append(names, t.name(row))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// choose takes the rows with the names, or all.
+func (t *table[Row]) choose(names []string) ([]Row, error) {
+	for _, name := range names {
+		if slices.Contains(t.names(), name) {
+			continue
+		}
+		hint := "without a name all are listed"
+		if nearest, ok := spell.Nearest(name, t.names()); ok {
+			hint = fmt.Sprintf("did you mean %q?", nearest)
+		}
+		return nil, usagef("there is no %s %q; %s", t.what, name, hint)
+	}
+	return slices.DeleteFunc(slices.Clone(t.rows()), func(row Row) bool {
+		return len(names) > 0 && !slices.Contains(names, t.name(row))
+	}), nil
+}

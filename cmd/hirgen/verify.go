@@ -1,0 +1,202 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	calltext "github.com/hirgen/hirgen/lowering/calls/text"
+	"github.com/hirgen/hirgen/lowering/prove"
+	"github.com/hirgen/hirgen/lowering/prove/values"
+	"github.com/hirgen/hirgen/model"
+)
+
+func newVerify() *cobra.Command {
+	var flags specFlags
+	var ranks int64
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify SPEC|CALLS|OUT",
+		Short: "Prove that a program races nowhere, gets stuck nowhere and meets its peers",
+		Long: `Prove, before anything is built, what the calls of a program have to keep: no two accesses to
+the same bytes are in no order, also across streams, ranks and CUDA IPC and from one call to the
+next; nothing is stuck; flags and NCCL calls are paired over the ranks; everything lies within
+its memory; each output is the function of the inputs that the spec says. A finding names rank,
+stream, call, spec line, bytes and the edge that is missing.
+CALLS is the text of hirgen lower --calls, with which nothing says what it should compute. Either
+may be - for standard input.
+OUT is the folder of an emitted program: the calls that it carries are proved, and its sources
+compared with what these calls are printed as; a file that somebody changed is listed as edited.
+docs/verification.md says what is modelled, what is assumed and what is not covered.
+
+Exit codes: 0 proved, perhaps with warnings; 8 errors, or something that could not be decided;
+9 proved, but files of the folder were edited.`,
+		Example: `  hirgen verify testdata/specs/ag_matmul/spec.yaml
+  hirgen verify testdata/specs/ag_matmul/spec.yaml -n 8 --json
+  hirgen lower testdata/specs/mlp_tp/spec.yaml --calls | hirgen verify -
+  hirgen verify out`,
+		Args:              exactly("SPEC"),
+		ValidArgsFunction: completeSpec,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+				return flags.verifyFolder(cmd, args[0], ranks, asJSON)
+			}
+			programs, load, err := flags.programs(cmd, args[0], ranks)
+			if err != nil {
+				return err
+			}
+			return proveAndPrint(cmd.OutOrStdout(), programs, load, asJSON)
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().Int64VarP(&ranks, "ranks", "n", 0, "set the parameter that the mesh has as its one axis to `RANKS`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print an array of reports, one for each variant, instead of text")
+	return cmd
+}
+
+// programs are the calls of a spec, with its model, or those that a file has as text, without.
+func (f *specFlags) programs(cmd *cobra.Command, path string, ranks int64) ([]*calls.Program, values.Load, error) {
+	text, err := readAll(cmd.InOrStdin(), path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if strings.HasPrefix(text, "calls ") {
+		list, err := f.written(path, text, ranks)
+		return list, nil, err
+	}
+	cmd.SetIn(strings.NewReader(text))
+	if ranks > 0 {
+		if err := f.setRanks(cmd, path, ranks); err != nil {
+			return nil, nil, err
+		}
+		cmd.SetIn(strings.NewReader(text))
+	}
+	program, src, err := f.lower(cmd, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := callsOf(program)
+	return list, f.model(src), err
+}
+
+// model gives the model of a spec with other values of some parameters.
+func (f *specFlags) model(src *source) values.Load {
+	return func(params map[string]int64) (*model.Pipeline, error) {
+		overrides, err := parseParams(f.params)
+		if err != nil {
+			return nil, err
+		}
+		settings, err := parseSchedule(f.schedule)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(overrides, params)
+		return model.Load(filepath.Base(src.path), src.text, overrides, settings...)
+	}
+}
+
+// readAll is the text at a path; that of a spec is bounded.
+func readAll(in io.Reader, path string) (string, error) {
+	if path != "-" {
+		text, err := os.ReadFile(filepath.Clean(path))
+		return string(text), err
+	}
+	text, err := io.ReadAll(in)
+	return string(text), err
+}
+
+// setRanks adds -p for the parameter of the mesh.
+func (f *specFlags) setRanks(cmd *cobra.Command, path string, ranks int64) error {
+	pipeline, _, err := f.load(cmd, path)
+	if err != nil {
+		return err
+	}
+	name, err := parameterOf(pipeline)
+	if err != nil {
+		return err
+	}
+	f.params = append(f.params, name+"="+expr.Int(ranks).String())
+	return nil
+}
+
+// parameterOf is the parameter that says how many ranks there are.
+func parameterOf(p *model.Pipeline) (string, error) {
+	if len(p.Meshes) == 1 && len(p.Meshes[0].Axes) == 1 {
+		if name, ok := p.Meshes[0].Axes[0].Extent.Expr().(expr.Var); ok {
+			return string(name), nil
+		}
+	}
+	return "", usagef("-n sets the one axis of a mesh that is a parameter, and this spec has no such mesh; set its parameters with -p")
+}
+
+// written reads programs that are written as text.
+func (f *specFlags) written(path, text string, ranks int64) ([]*calls.Program, error) {
+	if len(f.schedule)+len(f.disable)+len(f.dumpAfter) > 0 {
+		return nil, usagef("%s has the calls of a program, for which nothing is lowered: only -p and -n apply", path)
+	}
+	params, err := parseParams(f.params)
+	if err != nil {
+		return nil, err
+	}
+	list, err := calltext.ParseAll(path, text)
+	if err != nil {
+		return nil, (&source{path: path, text: []byte(text)}).locate(err)
+	}
+	for _, p := range list {
+		if ranks > 0 {
+			name, ok := p.Meshes[0].Extents[0].(expr.Var)
+			if !ok || len(p.Meshes[0].Extents) != 1 {
+				return nil, usagef("-n sets the one axis of the first mesh, and that is no parameter")
+			}
+			params[string(name)] = ranks
+		}
+		for _, d := range p.Params {
+			if v, ok := params[d.Name]; ok {
+				d.Value = v
+			}
+		}
+	}
+	return list, nil
+}
+
+// proveAndPrint proves programs, one after the other, and prints what was found.
+func proveAndPrint(w io.Writer, programs []*calls.Program, load values.Load, asJSON bool) error {
+	var reports []*prove.Report
+	for _, p := range programs {
+		report, err := prove.Against(p, load)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, report)
+	}
+	return printReports(w, reports, asJSON)
+}
+
+// printReports prints what was found, and fails with a code of its own unless all is proved.
+func printReports(w io.Writer, reports []*prove.Report, asJSON bool) error {
+	proved := true
+	for _, r := range reports {
+		proved = proved && r.Proved()
+		if !asJSON {
+			r.Text(w)
+		}
+	}
+	if asJSON {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(reports); err != nil {
+			return err
+		}
+	}
+	if !proved {
+		return &exitError{code: exitNotProved}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/prove/values"
+	"github.com/hirgen/hirgen/lowering/schedules"
+)
+
+// verifyFolder proves the calls that an emitted folder carries, and compares its files with what
+// they are printed as.
+func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, asJSON bool) error {
+	if len(f.settings())+len(f.disable)+len(f.dumpAfter) > 0 {
+		return usagef("%s is a program's folder, which has its own settings: only -n and --json apply", dir)
+	}
+	record, err := emit.ReadRecord(dir)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, emit.CallsName)
+	text, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		return err
+	}
+	proved, err := f.written(path, string(text), ranks)
+	if err != nil {
+		return err
+	}
+	load, err := modelOf(cmd, dir, record, ranks)
+	if err != nil {
+		return err
+	}
+	if err := proveAndPrint(cmd.OutOrStdout(), proved, load, asJSON); err != nil {
+		return err
+	}
+	printed, err := (&specFlags{}).written(path, string(text), 0)
+	if err != nil {
+		return err
+	}
+	differences, err := compareSources(cmd, dir, record, printed)
+	if err != nil {
+		return err
+	}
+	if printDifferences(notes(cmd, asJSON), dir, differences) {
+		return &exitError{code: exitEdited}
+	}
+	return nil
+}
+
+// modelOf gives the model of the spec that a folder carries, on so many ranks; 0: those of the spec.
+func modelOf(cmd *cobra.Command, dir string, record *emit.Record, ranks int64) (values.Load, error) {
+	own, err := readSettings(record.Flags)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, emit.SpecFolder, record.Spec)
+	if ranks > 0 {
+		if err := own.setRanks(cmd, path, ranks); err != nil {
+			return nil, err
+		}
+	}
+	_, src, err := own.load(cmd, path)
+	if err != nil {
+		return nil, err
+	}
+	return own.model(src), nil
+}
+
+// notes is where differences go: beside JSON, standard output holds nothing else.
+func notes(cmd *cobra.Command, asJSON bool) io.Writer {
+	if asJSON {
+		return cmd.ErrOrStderr()
+	}
+	return cmd.OutOrStdout()
+}
+
+// compareSources prints calls as the folder's own spec and settings say, and compares.
+func compareSources(cmd *cobra.Command, dir string, record *emit.Record, programs []*calls.Program) ([]emit.Difference, error) {
+	own, err := readSettings(record.Flags)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, emit.SpecFolder, record.Spec)
+	program, src, err := own.lower(cmd, path)
+	if err != nil {
+		return nil, err
+	}
+	files, err := emit.Render(program, emit.Options{Version: record.Hirgen, Flags: record.Flags, Spec: src.text, Calls: programs})
+	if err != nil {
+		return nil, src.locate(err)
+	}
+	return emit.Differences(dir, files)
+}
+
+// readSettings reads what settings wrote.
+func readSettings(flags []string) (*specFlags, error) {
+	own := &specFlags{machine: schedules.MeasuredMachine}
+	for i := 0; i+1 < len(flags); i += 2 {
+		switch value := flags[i+1]; flags[i] {
+		case "-p":
+			own.params = append(own.params, value)
+		case "--schedule":
+			own.schedule = append(own.schedule, value)
+		case "--machine":
+			own.machine = value
+		default:
+			return nil, usagef("%s has the flag %s, which this hirgen does not know", emit.ManifestName, flags[i])
+		}
+	}
+	return own, nil
+}
+
+// printDifferences lists files that differ, and reports whether somebody changed any.
+func printDifferences(w io.Writer, dir string, list []emit.Difference) (edited bool) {
+	stale := 0
+	for _, d := range list {
+		where := filepath.Join(dir, filepath.FromSlash(d.Path))
+		switch {
+		case d.State == emit.Stale:
+			stale++
+			continue
+		case d.State == emit.Missing:
+			fmt.Fprintf(w, "%s: missing\n", where)
+		case d.Line == 0:
+			fmt.Fprintf(w, "%s: edited since it was written\n", where)
+		case d.Lines == 0:
+			fmt.Fprintf(w, "%s:%d: edited: lines are missing, the first is: %s\n", where, d.Line, strings.TrimSpace(d.Want))
+		default:
+			fmt.Fprintf(w, "%s:%d: edited: %s\n  has:    %s\n  prints: %s\n", where, d.Line, countLines(d.Lines), strings.TrimSpace(d.Has), strings.TrimSpace(d.Want))
+		}
+		edited = true
+	}
+	if stale > 0 {
+		fmt.Fprintf(w, "%s: %d files are as another version of hirgen wrote them, by its digests; this one prints them otherwise\n", dir, stale)
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(w, "%s: the sources are what these calls are printed as\n", dir)
+	}
+	return edited
+}
+
+// countLines is a number of lines in words.
+func countLines(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
+}

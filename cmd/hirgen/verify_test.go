@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	calltext "github.com/hirgen/hirgen/lowering/calls/text"
+	"github.com/hirgen/hirgen/lowering/prove"
+)
+
+func TestVerify(t *testing.T) {
+	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
+	broken := strings.Replace(printed, "  StreamWait(event gather_done_, index s, on compute)", "  StreamWait(event gather_done_, index 0, on compute)", 1)
+	if broken == printed {
+		t.Fatal("the program has no such wait")
+	}
+	for _, c := range []struct {
+		name, stdin string
+		args        []string
+		exit        int
+		want        string
+	}{
+		{"spec", "", []string{agMatmul}, exitOK, "ag_matmul: proved: 112 operations on 4 ranks, 2 calls in a row"},
+		{"more ranks", "", []string{agMatmul, "-n", "8"}, exitOK, "on 8 ranks"},
+		{"calls", printed, []string{"-"}, exitOK, "ag_matmul: proved: 112 operations"},
+		{"calls on more ranks", printed, []string{"-", "-n", "8"}, exitOK, "on 8 ranks"},
+		{"wrong calls", broken, []string{"-"}, exitNotProved, "missing: from NcclCall kGather s=1"},
+		{"calls and a schedule", printed, []string{"-", "--schedule", "eager"}, exitUsage, "nothing is lowered"},
+		{"not calls", "calls", []string{"-"}, exitSpec, "HG"},
+		{"wrong text", "calls p from \"x\"\nNothing(name a)\n", []string{"-"}, exitSpec, "nothing that programs declare"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			exit, stdout, stderr := hirgen(t, c.stdin, append([]string{"verify"}, c.args...)...)
+			if exit != c.exit || !strings.Contains(stdout+stderr, c.want) {
+				t.Errorf("exit %d, want %d with %q:\n%s%s", exit, c.exit, c.want, stdout, stderr)
+			}
+		})
+	}
+	_, asJSON, _ := hirgen(t, broken, "verify", "-", "--json")
+	var reports []prove.Report
+	if err := json.Unmarshal([]byte(asJSON), &reports); err != nil {
+		t.Fatal(err)
+	}
+	found := reports[0].Findings[0]
+	if found.Check != prove.RaceFreedom || found.Buffer.Name != "A_all_" || len(found.At) != 2 || found.At[0].Spec == "" {
+		t.Errorf("the first finding is %+v", found)
+	}
+}
+
+// TestEmitProves: nothing is written unless it is proved, which a program of hirgen always is; so the text that goes
+// with a refusal is asked for here.
+func TestEmitProves(t *testing.T) {
+	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
+	broken := strings.Replace(printed, "count S):", "count S - 1):", 1) // the last gather is left out
+	p, err := calltext.Parse("calls.txt", broken)
+	if err != nil || broken == printed {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	err = proveFor(&out, p, nil)
+	var exit *exitError
+	if !errors.As(err, &exit) || exit.code != exitNotProved || !strings.Contains(out.String(), "--no-verify") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}

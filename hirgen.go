@@ -1,0 +1,67 @@
+// Package hirgen turns a pipeline that Go built, or that a spec describes, into a program: one call does what
+// "hirgen emit" does.
+//
+// Package model has the pipelines: model.New starts one, model.LoadFile reads a spec.
+package hirgen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/prove"
+	"github.com/hirgen/hirgen/model"
+)
+
+// Options say how a program is made; the zero value is what "hirgen emit" does without flags.
+type Options struct {
+	// Force overwrites files that were edited, or that hirgen did not write.
+	Force bool
+	// NoVerify writes the program without proving it.
+	NoVerify bool
+	// Version of hirgen that the program states; "devel" if empty.
+	Version string
+}
+
+// NotProvedError is a program that was not proved, and so was not written.
+type NotProvedError struct{ Report *prove.Report }
+
+// Error has all that was found.
+func (e *NotProvedError) Error() string {
+	var text strings.Builder
+	e.Report.Text(&text)
+	return "the program is not proved: " + strings.TrimSpace(text.String())
+}
+
+// Emit lowers a pipeline, proves the calls of all ranks, and writes the program into a folder, which is made if it
+// is not there. It returns the files that changed. What is wrong with the pipeline is a *diag.Errors, and a program
+// that is not proved a *NotProvedError; then nothing is written.
+func Emit(p *model.Pipeline, dir string, o Options) (changed []string, err error) {
+	program, err := lowering.Lower(p, lowering.Options{Verify: true})
+	if err != nil {
+		return nil, err
+	}
+	options := emit.Options{Version: o.Version}
+	if !o.NoVerify {
+		options.Prove = func(c *calls.Program) error { return proved(c, p) }
+	}
+	files, err := emit.Render(program, options)
+	if err != nil {
+		return nil, err
+	}
+	return emit.Write(dir, files, emit.WriteOptions{Force: o.Force})
+}
+
+// proved holds the calls to what the pipeline computes.
+func proved(c *calls.Program, p *model.Pipeline) error {
+	report, err := prove.Against(c, p.With)
+	if err != nil {
+		return fmt.Errorf("proving %s: %w", p.Name, err)
+	}
+	if !report.Emits() {
+		return &NotProvedError{Report: report}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/runtime_cpp"
+)
+
+// TestInstalledLibrary installs a program, moves the prefix, and builds and runs what the folder's README shows
+// against it, by CMake and by pkg-config, and a client that checks what it gets.
+func TestInstalledLibrary(t *testing.T) {
+	program := shared.make(t, agMatmul(plain), params{"D": 2})
+	installed, prefix := filepath.Join(t.TempDir(), "installed"), filepath.Join(t.TempDir(), "moved")
+	command(t, "", "cmake", "--install", filepath.Dir(program), "--prefix", installed)
+	if err := os.Rename(installed, prefix); err != nil {
+		t.Fatal(err)
+	}
+	clients := t.TempDir()
+	readme := shared.source(t, "README.md")
+	checked, err := os.ReadFile(filepath.Join("testdata", "client.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"client.c": block(t, readme, "c"), "client.cpp": block(t, readme, "cpp"), "checked.c": string(checked),
+		"CMakeLists.txt": block(t, readme, "cmake") +
+			"add_executable(checked checked.c)\ntarget_link_libraries(checked PRIVATE ag_matmul::ag_matmul)\n",
+	} {
+		if err := os.WriteFile(filepath.Join(clients, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, clients, "cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_PREFIX_PATH="+prefix,
+		"-DCMAKE_C_FLAGS=-Wall -Wextra -Werror", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
+	command(t, clients, "cmake", "--build", "build")
+	_, lines, _ := strings.Cut(readme, "With pkg-config:\n\n```\n")
+	lines, _, _ = strings.Cut(lines, "```")
+	command(t, clients, "sh", "-ec", "PREFIX="+prefix+"\n"+lines)
+
+	for client, want := range map[string]string{
+		"build/client_c": "output C: ", "build/client_cpp": "C: ", "client": "output C: ", "build/checked": "0 wrong of 3072",
+	} {
+		r := run(t, launch.Options{Program: filepath.Join(clients, client), Foreign: true, N: 2})
+		if r.exit != 0 || strings.Count(r.stdout, want) != 2 {
+			t.Errorf("%s: %s", client, r)
+		}
+	}
+	run(t, launch.Options{Program: filepath.Join(prefix, "bin", "ag_matmul"), N: 2}).mustPass(t)
+	checkSoname(t, filepath.Join(prefix, "lib", "libhirgen_ag_matmul.so"))
+}
+
+// checkSoname holds that a library is named by the version of the C ABI.
+func checkSoname(t *testing.T, path string) {
+	t.Helper()
+	library, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer library.Close()
+	abi, err := runtime_cpp.ABIVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := library.DynString(elf.DT_SONAME); err != nil || len(got) != 1 || got[0] != filepath.Base(path)+"."+abi {
+		t.Errorf("soname %v, %v, want that of version %s of the C ABI", got, err, abi)
+	}
+}
+
+// block is the first block of code of a language in a page of Markdown.
+func block(t *testing.T, page, language string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(page, "\n```"+language+"\n")
+	text, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatalf("no block of %s in:\n%s", language, page)
+	}
+	return text
+}
+
+// command runs a program in a folder; the test ends where it fails.
+func command(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, output)
+	}
+}

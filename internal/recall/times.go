@@ -1,0 +1,63 @@
+package recall
+
+import (
+	"fmt"
+	"io"
+	"syscall"
+	"text/tabwriter"
+	"time"
+)
+
+// processorTime is what this process has used: unlike the time of a clock it does not grow with what else runs.
+func processorTime() time.Duration {
+	used := usage()
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+func usage() syscall.Rusage {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // it fails for no process but others
+	return used
+}
+
+// PrintExamples prints a row for each example, and says whether each is within its limit.
+func PrintExamples(w io.Writer, list []*Timing) (ok bool) {
+	ok = true
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "example\tranks\toperations\tprocessor seconds\tlimit\t")
+	for _, x := range list {
+		limit := within[x.Ranks]
+		fmt.Fprintf(t, "%s\t%d\t%d\t%.2f\t%.1f\t\n", x.Name, x.Ranks, x.Operations, x.Took.Seconds(), limit.Seconds())
+		ok = ok && x.Error == nil && x.Took <= limit
+	}
+	_ = t.Flush() // the writer below says what fails
+	failures(w, list)
+	return ok
+}
+
+// PrintRing prints a row for each number of ranks. The memory is the most that the process has had so far.
+func PrintRing(w io.Writer, list []*Timing) (ok bool) {
+	ok = true
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "ring, ranks\toperations\tprocessor seconds\tus for an operation\t")
+	for _, x := range list {
+		fmt.Fprintf(t, "%d\t%d\t%.2f\t%.2f\t\n", x.Ranks, x.Operations, x.Took.Seconds(), x.Took.Seconds()*1e6/float64(max(x.Operations, 1)))
+		ok = ok && x.Error == nil
+	}
+	_ = t.Flush()
+	used := usage()
+	fmt.Fprintf(w, "most memory: %.2f GB\n", float64(used.Maxrss)*1024/1e9)
+	failures(w, list)
+	return ok
+}
+
+func failures(w io.Writer, list []*Timing) {
+	for _, x := range list {
+		switch {
+		case x.Error != nil:
+			fmt.Fprintf(w, "%s on %d ranks: %v\n", x.Name, x.Ranks, x.Error)
+		case within[x.Ranks] > 0 && x.Took > within[x.Ranks]:
+			fmt.Fprintf(w, "%s on %d ranks takes longer than %v\n", x.Name, x.Ranks, within[x.Ranks])
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package recall
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	"github.com/hirgen/hirgen/lowering/prove"
+	"github.com/hirgen/hirgen/lowering/prove/values"
+	"github.com/hirgen/hirgen/model"
+)
+
+// Timing is how long a proof took, what is computed included.
+type Timing struct {
+	Name       string
+	Ranks      int64
+	Operations int           // of all ranks, in a call
+	Took       time.Duration // of processors: to read, lower and prove it
+	Error      error         // it is not proved
+}
+
+// within is how long the proof of an example may take, by its ranks.
+var within = map[int64]time.Duration{8: time.Second / 2, 64: 5 * time.Second}
+
+// wider are parameters of examples that have too few of something for so many ranks, such as heads.
+var wider = map[int64]map[string]map[string]int64{
+	64: {"llama_block": {"H": 128, "G": 64}, "llama_block_sp": {"H": 128, "G": 64}},
+}
+
+// TimeExamples proves every example on 8 ranks and on 64, as hirgen verify does.
+func TimeExamples(root string) ([]*Timing, error) {
+	files, _ := filepath.Glob(filepath.Join(root, "testdata", "specs", "*", "spec.yaml"))
+	if len(files) == 0 {
+		return nil, fmt.Errorf("there are no specs in %s", root)
+	}
+	var list []*Timing
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file))
+		for _, ranks := range []int64{8, 64} {
+			list = append(list, timed(name, file, ranks, wider[ranks][name], nil))
+		}
+	}
+	return list, nil
+}
+
+// TimeRing proves the AG+matmul ring on more and more ranks, up to so many: the calls of one text, in which only
+// the number of ranks changes.
+func TimeRing(root string, most int64) ([]*Timing, error) {
+	const name = "ag_matmul_ring"
+	file := filepath.Join(root, "testdata", "specs", name, "spec.yaml")
+	pipeline, _, err := model.LoadFile(file, nil)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := callsOf(pipeline)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Timing
+	for ranks := int64(8); ranks <= most; ranks *= 2 {
+		list = append(list, timed(name, file, ranks, nil, programs))
+	}
+	return list, nil
+}
+
+// timed proves a spec on so many ranks, with the calls that are given or its own.
+func timed(name, file string, ranks int64, params map[string]int64, programs []*calls.Program) *Timing {
+	t := &Timing{Name: name, Ranks: ranks}
+	start := processorTime()
+	t.Error = t.prove(file, params, programs)
+	t.Took = processorTime() - start
+	return t
+}
+
+func (t *Timing) prove(file string, params map[string]int64, programs []*calls.Program) error {
+	spec, err := os.ReadFile(filepath.Clean(file))
+	if err != nil {
+		return err
+	}
+	pipeline, err := model.Load(file, spec, nil)
+	if err != nil {
+		return err
+	}
+	all := map[string]int64{meshParam(pipeline): t.Ranks}
+	maps.Copy(all, params)
+	load := func(values map[string]int64) (*model.Pipeline, error) {
+		merged := maps.Clone(all)
+		maps.Copy(merged, values)
+		return model.Load(file, spec, merged)
+	}
+	if programs == nil {
+		if pipeline, err = load(nil); err == nil {
+			programs, err = callsOf(pipeline)
+		}
+	}
+	for i := 0; i < len(programs) && err == nil; i++ {
+		err = t.against(programs[i], all, load)
+	}
+	return err
+}
+
+// against proves calls with other values of some parameters.
+func (t *Timing) against(p *calls.Program, params map[string]int64, load values.Load) error {
+	for _, d := range p.Params {
+		if v, ok := params[d.Spec]; ok {
+			d.Value = v
+		}
+	}
+	report, err := prove.Against(p, load)
+	if err != nil {
+		return err
+	}
+	t.Operations = max(t.Operations, report.Operations)
+	if !report.Proved() {
+		return fmt.Errorf("not proved: %s", report.Findings[0].Message)
+	}
+	return nil
+}
+
+// callsOf lowers a pipeline, with its fallback variant.
+func callsOf(p *model.Pipeline) ([]*calls.Program, error) {
+	program, err := lowering.Lower(p, lowering.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var list []*calls.Program
+	for _, form := range program.Variants() {
+		lowered, err := fromhost.Lower(form)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, lowered.Program)
+	}
+	return list, nil
+}
+
+// meshParam is the parameter that says how many ranks a spec has; empty: there is none.
+func meshParam(p *model.Pipeline) string {
+	if len(p.Meshes) == 1 && len(p.Meshes[0].Axes) == 1 {
+		extent := p.Meshes[0].Axes[0].Extent.Expr().String()
+		for _, d := range p.Params {
+			if d.Name == extent {
+				return extent
+			}
+		}
+	}
+	return ""
+}

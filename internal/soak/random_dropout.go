@@ -1,0 +1,51 @@
+package soak
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// dropout leaves out elements of a tensor by a seed, which others may have, too.
+func (g *generator) dropout() bool {
+	v := g.any()
+	if len(v.axes) >= maxAxes {
+		return false
+	}
+	seed := ""
+	for _, t := range g.spec.Tensors {
+		if t.DType == domain.Int64 && len(t.Axes) == 1 && t.Axes[0].Extent.Size == 1 && t.Mesh == g.meshName(v) && g.chance(0.7) {
+			seed = t.Name
+		}
+	}
+	if seed == "" {
+		seed = g.integers([]int64{1}, domain.Int64, v.mesh)
+	}
+	op := Op{Fn: "dropout", In: []string{v.name, seed}, Attrs: []Attr{{Name: "p", Value: pick(g, "0.1", "0.5", "0.25", "0")}}}
+	if g.chance(0.3) {
+		op.Attrs = append(op.Attrs, Attr{Name: "salt", Value: strconv.Itoa(g.IntN(5))})
+	}
+	g.add(op, v.axes, v.dtype, v.mesh)
+	return true
+}
+
+// meshName is the mesh of a tensor as its declaration has it.
+func (g *generator) meshName(v *value) string {
+	if v.mesh.Name == g.spec.World.Name {
+		return ""
+	}
+	return v.mesh.Name
+}
+
+// integers declares an input that only some operations read, and at times moves it before.
+func (g *generator) integers(shape []int64, dtype domain.DType, m Mesh) string {
+	v := g.inputOf(shape, dtype, m)
+	if g.chance(0.2) {
+		out := g.result(Op{Fn: "set", In: []string{v.name}}, g.placed(shape, m, 0.5, 0.2), dtype, m)
+		g.declare(out, out.axes)
+		v = out
+	}
+	g.known = slices.DeleteFunc(g.known, func(k *value) bool { return k.dtype.IsInteger() })
+	return v.name
+}

@@ -1,0 +1,131 @@
+// Package textdiff compares texts line by line, in the form that patch reads.
+package textdiff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	context = 3    // lines shown around a change
+	most    = 4000 // lines compared with one another; what differs in more is replaced as a whole
+)
+
+// An edit is a line that is kept (' '), taken out ('-') or put in ('+').
+type edit struct {
+	kind byte
+	line string
+}
+
+// Unified is how a text became another: empty where they are the same.
+func Unified(name, before, after string) string {
+	if before == after {
+		return ""
+	}
+	edits := compare(lines(before), lines(after))
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s\n+++ %s, formatted\n", name, name)
+	for from := 0; from < len(edits); {
+		to, changed := hunk(edits, from)
+		if !changed {
+			break
+		}
+		from = printHunk(&b, edits, to)
+	}
+	return b.String()
+}
+
+func lines(text string) []string { return slices.Collect(strings.Lines(text)) }
+
+// hunk finds the next change.
+func hunk(edits []edit, from int) (at int, changed bool) {
+	for at = from; at < len(edits); at++ {
+		if edits[at].kind != ' ' {
+			return at, true
+		}
+	}
+	return at, false
+}
+
+// printHunk prints the changes from one on, as far as they are close, and returns where it ended.
+func printHunk(b *strings.Builder, edits []edit, first int) int {
+	last := first
+	for at := first; at < len(edits) && at <= last+2*context; at++ {
+		if edits[at].kind != ' ' {
+			last = at
+		}
+	}
+	begin, end := max(first-context, 0), min(last+context+1, len(edits))
+	oldLine, newLine := 1+count(edits[:begin], '-'), 1+count(edits[:begin], '+')
+	fmt.Fprintf(b, "@@ -%d,%d +%d,%d @@\n", oldLine, count(edits[begin:end], '-'), newLine, count(edits[begin:end], '+'))
+	for _, e := range edits[begin:end] {
+		b.WriteByte(e.kind)
+		b.WriteString(e.line)
+		if !strings.HasSuffix(e.line, "\n") {
+			b.WriteString("\n\\ No newline at end of file\n")
+		}
+	}
+	return end
+}
+
+// count is the number of lines that one side has.
+func count(edits []edit, side byte) int {
+	n := 0
+	for _, e := range edits {
+		if e.kind == ' ' || e.kind == side {
+			n++
+		}
+	}
+	return n
+}
+
+// compare keeps as many lines as possible.
+func compare(a, b []string) []edit {
+	begin, end := 0, 0
+	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
+		begin++
+	}
+	for end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	edits := all(nil, ' ', a[:begin])
+	edits = middle(edits, a[begin:len(a)-end], b[begin:len(b)-end])
+	return all(edits, ' ', a[len(a)-end:])
+}
+
+func all(edits []edit, kind byte, list []string) []edit {
+	for _, line := range list {
+		edits = append(edits, edit{kind, line})
+	}
+	return edits
+}
+
+// middle compares what has neither a beginning nor an end in common: kept[i][j] is how many lines of a[i:] and b[j:] can be kept.
+func middle(edits []edit, a, b []string) []edit {
+	if len(a) > most || len(b) > most {
+		return all(all(edits, '-', a), '+', b)
+	}
+	kept := make([][]int32, len(a)+1)
+	kept[len(a)] = make([]int32, len(b)+1)
+	for i := len(a) - 1; i >= 0; i-- {
+		kept[i] = make([]int32, len(b)+1)
+		for j := len(b) - 1; j >= 0; j-- {
+			if kept[i][j] = max(kept[i+1][j], kept[i][j+1]); a[i] == b[j] {
+				kept[i][j] = kept[i+1][j+1] + 1
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		switch {
+		case a[i] == b[j]:
+			edits, i, j = append(edits, edit{' ', a[i]}), i+1, j+1
+		case kept[i+1][j] >= kept[i][j+1]:
+			edits, i = append(edits, edit{'-', a[i]}), i+1
+		default:
+			edits, j = append(edits, edit{'+', b[j]}), j+1
+		}
+	}
+	return all(all(edits, '-', a[i:]), '+', b[j:])
+}

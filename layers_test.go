@@ -1,0 +1,49 @@
+package hirgen_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen"
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model"
+)
+
+// Every layer begins a spec that loads and lowers, on other numbers of ranks, too.
+func TestNewSpecOfEveryLayer(t *testing.T) {
+	for _, layer := range hirgen.Layers {
+		doc, p, err := hirgen.Layer(layer)
+		if err != nil || len(doc) < 20 || strings.Contains(doc, ". ") || p.Params[0].Name != "D" {
+			t.Errorf("%s: %q, %v", layer, doc, err)
+		}
+		text, err := hirgen.NewSpec(layer, "mine", map[string]int64{"D": 2})
+		if err != nil {
+			t.Errorf("%s: %v", layer, err)
+			continue
+		}
+		made, err := model.Load("mine.yaml", text, nil)
+		if err != nil || made.Name != "mine" || made.Meshes[0].Size() != 2 || !strings.HasPrefix(string(text), "# yaml-language-server: $schema=https://") {
+			t.Errorf("%s: %v\n%s", layer, err, text)
+		}
+	}
+}
+
+func TestNewSpecReportsWhatIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		layer, name string
+		params      map[string]int64
+		code        diag.Code
+	}{
+		{"ag_matmul", "while", nil, diag.ReservedName},
+		{"ag_matmul", "mine", map[string]int64{"M": 7}, diag.InexactDivision},
+		{"ag_matmul", "mine", map[string]int64{"Q": 7}, diag.UnknownParam},
+	} {
+		_, err := hirgen.NewSpec(c.layer, c.name, c.params)
+		if errs, ok := diag.Diagnostics(err); !ok || errs.Items[0].Code != c.code {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if _, err := hirgen.NewSpec("none", "mine", nil); err == nil || !strings.Contains(err.Error(), "there are ag_matmul") {
+		t.Errorf("%v", err)
+	}
+}
