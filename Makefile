@@ -4,7 +4,7 @@ SHELL := /bin/bash
 DEVICE ?= cpu
 RANKS ?= 8
 
-.PHONY: help setup build demo test test-full soak lint fmt golden gen bench-gpu bench-layers verify-gpu clean
+.PHONY: help setup build demo test test-full test-launchers soak verify-report conformance lint fmt golden gen man bench-gpu bench-layers verify-gpu verify-failures clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -13,7 +13,7 @@ setup: ## Install cmake, ninja and a C++ compiler if they are missing
 	@scripts/setup.sh
 
 build: setup ## Build bin/hirgen
-	@go build -o bin/hirgen ./cmd/hirgen
+	@go build -o bin/hirgen -ldflags "-X main.commit=$$(git describe --match= --always --abbrev=40 --dirty)" ./cmd/hirgen
 
 demo: build ## Spec to running program, explained on the way (DEVICE=cpu|cuda)
 	@scripts/demo.sh $(DEVICE)
@@ -25,8 +25,14 @@ test-full: setup ## All that tests claim: every combination of choices, 2 to 8 r
 	@HIRGEN_TEST_FULL=1 go test -count=1 -timeout 6h ./lowering/...
 	@HIRGEN_TEST_FULL=1 go test -count=1 -timeout 6h -v ./internal/e2e
 
+test-launchers: setup ## Start an emitted program by Open MPI, MPICH and Slurm themselves and on two hosts (network namespaces); installs what is missing
+	@scripts/test_launchers.sh
+
 soak: setup ## Look for mistakes with random specs (SECONDS=600 SEED=1; ONLY=NUMBER repeats one; ARGS="-findings 10")
 	@go run ./internal/soak/cmd -seconds $(or $(SECONDS),600) -seed $(or $(SEED),1) $(if $(ONLY),-only $(ONLY) -show) $(ARGS)
+
+verify-report: setup ## How long proofs take, and how many wrong programs they reject, by kind of mistake (ARGS="-per-kind 4 -seed 2 -device 40", "-ring 1024 -only-times")
+	@go run ./internal/recall/cmd $(ARGS)
 
 lint: ## Check style: Go by golangci-lint, C++ by clang-format and clang-tidy
 	@scripts/lint.sh
@@ -40,6 +46,9 @@ golden: setup ## Rewrite the golden files; emitted programs are built and checke
 gen: ## Bring generated/ up to date with testdata/specs/
 	@scripts/gen.sh
 
+man: build ## Write manual pages to build/man/ (man build/man/hirgen-emit.1)
+	@bin/hirgen man build/man
+
 bench-gpu: build ## Compare with PyTorch on this machine's GPUs (RANKS=8); tables and JSON under build/bench/
 	@scripts/bench_gpu/bench.py --ranks $(RANKS) $(ARGS)
 
@@ -48,6 +57,12 @@ bench-layers: build ## Layers of a model beside PyTorch (RANKS=8), 8 minutes a c
 
 verify-gpu: build ## Long checked runs and memcheck on this machine's GPUs (RANKS=8; ARGS=--resume goes on)
 	@scripts/verify_gpu.py --ranks $(RANKS) $(ARGS)
+
+conformance: ## Whether this machine's GPUs do what the CPU device does (ARGS=--build-only needs none)
+	@scripts/conformance.py $(ARGS)
+
+verify-failures: build ## Processes that outlive their peers, on two GPUs of this machine (ARGS="--only nccl"; ARGS="--device cpu")
+	@scripts/verify_failures.py $(ARGS)
 
 clean: ## Remove what was built; .tools/ with the downloaded tools stays
 	@rm -rf bin build out

@@ -64,6 +64,6 @@ cat <<TXT
 
 Next:
   bin/hirgen lower $spec --schedule reference --schedule initial_waits=fused     the same pipeline without its first loop: serial
-  bin/hirgen emit $spec -o out -p S=8; bin/hirgen run out -n 4     other sizes: -p; mind the time
+  bin/hirgen emit $spec -o out -p S=8; bin/hirgen run out     other sizes: -p; mind the time
   less $out/ag_matmul.cpp     the program, with the line of the spec beside every call
 TXT

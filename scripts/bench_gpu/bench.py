@@ -23,6 +23,7 @@ those that were taken before it, is listed as skipped; so are bounds beyond --bo
 import argparse
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import platform
@@ -240,7 +241,7 @@ def parse():
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--no-cublasmp", action="store_true", help="no peer by cuBLASMp, even if it is there")
     args = parser.parse_args()
-    args.sections = ["drawn"] if args.draw else args.sections
+    args.sections, args.near = ["drawn"] if args.draw else args.sections, math.inf
     if not args.report and not args.ranks:
         parser.error("say how many GPUs: --ranks")
     return args

@@ -5,16 +5,19 @@
     scripts/bench_gpu/bench_layers.py --ranks 2 --resume          goes on with the rows that are left
     scripts/bench_gpu/bench_layers.py --report FILE...            the tables of earlier runs, as of one
 
-Rows are the layers of layers.py at each of its sizes. A row's programs are built and check themselves while PyTorch compiles its
-peers (layer_peers.py); then all wait, ready, and are timed in turns, in rounds over the same GPUs, as bench.py does it. A time is the
-median over all repeats of the slowest rank. The JSON and the tables are written after each row; a row that --budget leaves no time
-for, by the longest one so far, is left to a call with --resume, which keeps what is measured: a row is always of one call.
+Rows are the layers of layers.py at each of its sizes. Some rows at a time get ready together: their programs are built and check
+themselves while PyTorch compiles their peers (layer_peers.py), in processes of its own for each row. Then row after row is timed
+alone: programs and peers in turns, in rounds over the same GPUs, as bench.py does it. A time is the median over all repeats of the
+slowest rank. The JSON and the tables are written after each row; rows that --budget leaves no time for, by those so far, are left to
+a call with --resume, which keeps what is measured: a row is always of one call.
 
 "removed" is (best peer - best hirgen) / (best peer - compute only): the share of exposed communication that is gone, above 1 where
-the program's computation is faster, too.
+the program's computation is faster, too. "memory" is what a call takes beyond inputs, weights and results at its height.
 """
 import argparse
+import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -26,9 +29,11 @@ import kernel_classes
 import layers
 import runs
 import tables
+from paced import Silence
 from programs import Builder
 
-LEAST_SECONDS = 60  # of a row, before one is known
+FIRST_SECONDS = 60, 10  # of getting ready, and of a row, before they are known
+MEMORY_SHARE = 0.75  # of a GPU, which rows that are ready at the same time may hold
 
 
 def key(layer):
@@ -41,37 +46,79 @@ def wanted(layer, args):
     return [v for v in layers.of_layer(layer) if (v.label in layers.USUAL or args.all) and (not args.only or any(text in v.label for text in args.only))]
 
 
-def row_of(layer, builder, peers, args):
-    """Builds and times a layer."""
-    built = []
+def ready(group, builder, runtime, teams, args):
+    """Rows that are to be timed: their programs are built and started while the peers are loaded, each row's by a team. runtime is
+    the first program's build, which the others wait for."""
+    begin = time.monotonic()
+    for layer, peers in zip(group, teams):
+        if peers and layer.size:
+            print(f"{layer.operation} {layer.name}: PyTorch takes {peers.attention(layer)}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(len(group)) as beside, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        loads = [beside.submit(peers.tried, layer, args.without) if peers else None for layer, peers in zip(group, teams)]
+        stop_unless_built([program.failure for program in runtime.result()], teams)
+        starts = [[pool.submit(started, layer, variant, builder, args) for variant in wanted(layer, args)] for layer in group]
+        programs = [[start.result() for start in own] for own in starts]
+        print(f"{sum(map(len, programs))} programs are ready after {time.monotonic() - begin:.0f} s", flush=True)
+        items = [load.result() if load else {} for load in loads]
+    seconds = (time.monotonic() - begin) / len(group)
+    print(f"{len(group)} rows are ready after {time.monotonic() - begin:.0f} s", flush=True)
+    return [runs.Prepared(layer, [program for program, _ in own], dict(pair for _, some in own for pair in some.items()), peers, item, seconds)
+            for layer, own, peers, item in zip(group, programs, teams, items)]
 
-    def build():
-        built.extend(builder.build(wanted(layer, args), args.jobs))
-        return built
-    row = runs.measure(layer, build, peers, args)
-    row |= {"name": layer.name, "size": layer.size and vars(layer.size)}
-    return {**row, "explained": explained(row, built, peers, args)} if args.explain and peers else row
+
+def started(layer, variant, builder, args):
+    """(a program, what runs.prepare gives of it)."""
+    program = builder.build([variant], 1)[0]
+    return program, runs.prepare(layer, [program], args)
+
+
+def stop_unless_built(failures, teams):
+    """Ends the benchmark where the compiler fails, at once: peers may be compiling."""
+    broken = [failure for failure in failures if failure.startswith("build:")]
+    if broken:
+        for peers in filter(None, teams):
+            peers.stop()
+        sys.exit(f"the first program could not be built: {broken[0]}")
+
+
+def row_of(prepared, args):
+    """Times a layer."""
+    layer = prepared.cell
+    row = prepared.timed(args) | {"name": layer.name, "size": layer.size and vars(layer.size)}
+    is_missed = (tables.derived(row)["against_peer"] or 1) < 1
+    if prepared.peers and (args.explain == "all" or args.explain == "missed" and is_missed):
+        row["explained"] = explained(row, prepared.programs, prepared.peers, args)
+    return row
 
 
 def explained(row, programs, peers, args):
-    """Of what the calls of the best program that can be traced, and of the best peer, are made."""
-    graphs = {p.variant.label for p in programs if p.variant.schedule.get("graph")}
-    label, us = tables.best({name: item for name, item in row["hirgen"].items() if name not in graphs})
+    """Of what the calls of a program are made, and those of the best peer. The program is that of auto, or the fastest one, where
+    that cannot be traced."""
     peer, peer_us = tables.best(row["peers"], tables.COMPUTE)
-    if not label or not peer:
+    times = {name: us for name, item in row["hirgen"].items() if (us := tables.median(item)) and not item.get("wrong")}
+    order = sorted(times, key=lambda name: (name != "auto", times[name]))
+    if not order or not peer:
         return {"refused": "one side was not measured"}
-    program = next(p for p in programs if p.variant.label == label)
-    file = program.folder / "trace.json"
-    report = program.measure(row["ranks"], ["--no-check", "--warmup", 20, "--iters", 5, "--repeats", 3, "--trace", file])
-    answer = peers.ask(do="profile", peer=peer, count=5)
-    if not report or "refused" in answer:
-        return {"refused": answer.get("refused") or program.failure}
+    for label in order:
+        program = next(p for p in programs if p.variant.label == label)
+        file = program.folder / "trace.json"
+        if program.measure(row["ranks"], ["--no-check", "--warmup", 20, "--iters", 5, "--repeats", 3, "--trace", file]):
+            break
+    else:
+        return {"refused": program.failure}
+    try:
+        answer = peers.ask(do="profile", peer=peer, count=5)
+    except Silence as silence:
+        answer = {"refused": f"failed: {silence}"}
+    if "refused" in answer:
+        return answer
     trace = json.loads(file.read_text())
     if args.traces:
         args.traces.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, args.traces / f"{row['operation']}_{row['name'].replace(' ', '_')}.json")
-    return {"label": label, "us": us, "peer": peer, "peer_us": peer_us, "ours": kernel_classes.ours(trace), "theirs": kernel_classes.theirs(answer["kernels"]),
-            "statements": kernel_classes.longest(trace), "kernels": sorted(answer["kernels"].items(), key=lambda pair: -pair[1])}
+    return {"label": label, "us": times[label], "peer": peer, "peer_us": peer_us, "ours": kernel_classes.ours(trace),
+            "theirs": kernel_classes.theirs(answer["kernels"], 5), "statements": kernel_classes.longest(trace),
+            "kernels": kernel_classes.sums(answer["kernels"], 5)}
 
 
 def row_text(row):
@@ -87,25 +134,50 @@ def planned(args, result):
     made = layers.layers(args.ranks, args.operations, args.sizes)
     made = [layer.smaller(args.divide) for layer in made] if args.divide > 1 else made
     known = {key(layers.of_row(row)) for row in result["rows"]}
-    return [layer for layer in made if key(layer) not in known]
+    return [layer for layer in made if key(layer) not in known and (not args.rows or f"{layer.operation}:{layer.name}" in args.rows)]
+
+
+def teams_of(args, count):
+    """So many teams of peers, each a process a rank; nothing in place of each where there are none."""
+    if args.no_peers or args.device == "cpu":
+        return [None] * count
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        return list(pool.map(lambda _: runs.Peers(args.ranks), range(count)))
+
+
+def group_of(left, seconds, rates, teams, args):
+    """The next rows that get ready together: no more than there is time for, by the seconds of getting ready and of a row so far,
+    and no more than a GPU has memory for."""
+    count = min(len(left), len(teams), int((seconds - rates[0]) / rates[1]))
+    memory = MEMORY_SHARE * (teams[0].about.get("memory_bytes", math.inf) if teams[0] else math.inf)
+    while count > 1 and sum(layer.held_bytes(len(wanted(layer, args))) for layer in left[:count]) > memory:
+        count -= 1
+    return left[:max(0, count)]
 
 
 def collect(args, result, save):
     """Takes row after row into the result until the time is over; how many are left."""
-    begin, longest, left = time.monotonic(), LEAST_SECONDS, planned(args, result)
+    begin, rates, left = time.monotonic(), FIRST_SECONDS, planned(args, result)
     builder = Builder(args.hirgen, args.work, args.device, args.cmake)
-    peers = None if args.no_peers or args.device == "cpu" else runs.Peers(args.ranks)
-    result["machine"] = bench.machine(args, peers and peers.about)
-    try:
-        while left and time.monotonic() - begin + longest < args.budget:
-            start = time.monotonic()
-            result["rows"].append(row_of(left.pop(0), builder, peers, args))
-            longest = max(longest if len(result["rows"]) > 1 else 0, time.monotonic() - start)
-            print(row_text(result["rows"][-1]), flush=True)
-            save()
-    finally:
-        if peers:
-            peers.stop()
+    with concurrent.futures.ThreadPoolExecutor(1) as beside:
+        runtime = beside.submit(builder.build, [v for layer in left[:1] for v in wanted(layer, args)[:1]], 1)
+        teams = teams_of(args, max(1, min(args.together, len(left))))
+        result["machine"] = bench.machine(args, teams[0] and teams[0].about)
+        try:
+            while group := group_of(left, args.budget - (time.monotonic() - begin), rates, teams, args):
+                start, each = time.monotonic(), []
+                prepared = ready(group, builder, runtime, teams, args)
+                needed = time.monotonic() - start
+                for one in prepared:
+                    start = time.monotonic()
+                    result["rows"].append(row_of(one, args))
+                    each.append(time.monotonic() - start)
+                    print(row_text(result["rows"][-1]), flush=True)
+                    save()
+                left, rates = left[len(group):], (needed, max(each))
+        finally:
+            for peers in filter(None, teams):
+                peers.stop()
     return len(left)
 
 
@@ -123,17 +195,22 @@ def parse():
     parser.add_argument("--resume", action="store_true", help="go on from the JSON")
     parser.add_argument("--operations", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS)
     parser.add_argument("--sizes", nargs="*", choices=list(layers.SIZES), default=list(layers.SIZES))
-    parser.add_argument("--explain", action="store_true", help="of each row, milliseconds by class of kernel of both sides")
+    parser.add_argument("--explain", nargs="?", const="all", choices=["all", "missed"],
+                        help="of all rows, or of those below 1, milliseconds by class of kernel of both sides")
     parser.add_argument("--traces", type=pathlib.Path, help="with --explain: a folder for the traces")
     parser.add_argument("--all", action="store_true", help="all programs, not only those that were the best of some row")
+    parser.add_argument("--rows", nargs="*", metavar="OPERATION:SIZE", help="these alone")
+    parser.add_argument("--without", nargs="*", default=[], help="peers whose name contains one of these texts are left out")
     parser.add_argument("--only", nargs="*", help="programs whose label contains one of these texts")
     parser.add_argument("--budget", type=float, default=480, help="seconds")
     parser.add_argument("--hirgen", default="bin/hirgen")
     parser.add_argument("--work", default="build/bench", help="scratch folder")
     parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("build/bench/layers.json"), help="tables stand beside it, as .md")
+    parser.add_argument("--together", type=int, default=4, metavar="N", help="rows that get ready at the same time")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=7, help="timed repeats of a round")
     parser.add_argument("--iters", type=int, default=5, help="calls of a repeat, at least")
+    parser.add_argument("--near", type=float, default=1.15, help="what takes so many times as long as the best of its side is timed in one round only")
     parser.add_argument("--seconds", type=float, default=0.2, help="of a round's repeats together")
     parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds at a time")

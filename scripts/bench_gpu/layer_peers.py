@@ -1,346 +1,51 @@
 """PyTorch's ways to do the layers of layers.py. peers.py says what the names mean; further ones are
 
-    compute           everything but the communication: what only faster kernels can be faster than
-    compute, whole    the same, the whole layer by torch.compile
-    compiled          eager, with what goes element by element or along rows made into kernels by torch.compile
-    compiled, whole   the whole layer by torch.compile, with functional collectives
-    compiled, async   the same, and the compiler makes async-TP's operations of collectives beside products
+    compute              everything but the communication: what only faster kernels can be faster than
+    compute, whole       the same, the whole layer by torch.compile; where rows are split it would leave out what nobody needs then
+    compiled             eager, with what goes element by element or along rows made into kernels by torch.compile
+    compiled, whole      the whole layer by torch.compile, with functional collectives
+    compiled, reordered  the same, and the compiler moves collectives behind work that does not need them
+    compiled, async      the same, and the compiler makes async-TP's operations of collectives beside products
+    one_shot             sums over ranks by kernels that read the peers' parts from symmetric memory
+    overlapped           backward: the products of weights' gradients run beside the sums of the others
+    ..., graph           the call as a CUDA graph
 
-In async_tp, too, what goes element by element is compiled. A backward pass is that of autograd, from what the forward pass
-left, and gives the gradients of the input and of all weights. Weights lie as those of hirgen's specs do. Products of one operand
-are one product: its weights stand side by side.
+In async_tp, one_shot and overlapped, too, what goes element by element is compiled. A backward pass is that of autograd, from what
+the forward pass left, and gives the gradients of the input and of all weights. Weights lie as those of hirgen's specs do. Products
+of one operand are one product: its weights stand side by side. All peers of a layer have the same tensors, and their results are
+compared with those of the same layer in fp32.
 """
 import contextlib
 
 import torch
+import torch._functorch.config
 import torch.distributed as dist
 import torch.nn.functional as functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from on_gpu import empty, normal, timed
+from layer_models import MADE, PARTS, Block
+from layer_moves import Eager, Functional, Nothing, OneShot, overlapped
+from on_gpu import normal, timed
 
 BACKWARD = "_backward"
-EPSILON, BASE = 1e-5, 500000.0  # of the norms and of the rotary embeddings, as in hirgen's specs
 ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION]
-
-
-def weights(*shape):
-    """A matrix whose products have elements of the size of their operands'."""
-    return normal(*shape) / shape[0] ** 0.5
-
-
-class Eager:
-    """Collectives into new tensors, one after the other on the caller's stream."""
-
-    def __init__(self, group):
-        self.ranks = group.size()
-
-    def gather(self, rows):
-        """The rows of all ranks."""
-        full = empty(rows.shape[0] * self.ranks, *rows.shape[1:])
-        dist.all_gather_into_tensor(full, rows.contiguous())
-        return full
-
-    def scatter(self, part):
-        """The sum over ranks, of which a rank keeps its rows."""
-        out = empty(part.shape[0] // self.ranks, *part.shape[1:])
-        dist.reduce_scatter_tensor(out, part.contiguous())
-        return out
-
-    def reduce(self, part):
-        """The sum over ranks, in place."""
-        part = part.contiguous()
-        dist.all_reduce(part)
-        return part
-
-
-class Functional:
-    """Collectives that torch.compile can see through."""
-
-    def __init__(self, group):
-        self.ranks, self.name = group.size(), group.group_name
-
-    def gather(self, rows):
-        """The rows of all ranks."""
-        return self._done(torch.ops._c10d_functional.all_gather_into_tensor(rows.contiguous(), self.ranks, self.name))
-
-    def scatter(self, part):
-        """The sum over ranks, of which a rank keeps its rows."""
-        return self._done(torch.ops._c10d_functional.reduce_scatter_tensor(part.contiguous(), "sum", self.ranks, self.name))
-
-    def reduce(self, part):
-        """The sum over ranks."""
-        return self._done(torch.ops._c10d_functional.all_reduce(part.contiguous(), "sum", self.name))
-
-    @staticmethod
-    def _done(tensor):
-        return torch.ops._c10d_functional.wait_tensor(tensor)
-
-
-class Nothing:
-    """No communication: rows of other ranks are some random ones, and sums a rank's own part."""
-
-    def __init__(self, group):
-        self.ranks, self.rows = group.size(), {}
-
-    def gather(self, rows):
-        """As many rows as all ranks have."""
-        shape = (rows.shape[0] * self.ranks, *rows.shape[1:])
-        if shape not in self.rows:
-            self.rows[shape] = normal(*shape)
-        return self.rows[shape].view(shape)
-
-    def scatter(self, part):
-        """The first rows."""
-        return part[:part.shape[0] // self.ranks]
-
-    @staticmethod
-    def reduce(part):
-        """The part."""
-        return part.view(part.shape)
-
-
-def moves(team):
-    """What crosses ranks in a layer, by name, as operations with gradients: (gather, scatter, enter, leave). enter and leave
-    stand where a tensor that all ranks have goes into a part of the layer that is split, and where the parts are summed."""
-    class Gather(torch.autograd.Function):
-        """The gradient of gathered rows is summed and scattered."""
-
-        @staticmethod
-        def forward(_, rows):
-            """Gathers."""
-            return team.gather(rows)
-
-        @staticmethod
-        def backward(_, grad):
-            """Scatters."""
-            return team.scatter(grad)
-
-    class Scatter(torch.autograd.Function):
-        """The gradient of scattered rows is gathered."""
-
-        @staticmethod
-        def forward(_, part):
-            """Scatters."""
-            return team.scatter(part)
-
-        @staticmethod
-        def backward(_, grad):
-            """Gathers."""
-            return team.gather(grad)
-
-    class Enter(torch.autograd.Function):
-        """The ranks' gradients are summed."""
-
-        @staticmethod
-        def forward(_, whole):
-            """The same."""
-            return whole.view(whole.shape)
-
-        @staticmethod
-        def backward(_, grad):
-            """Sums."""
-            return team.reduce(grad)
-
-    class Leave(torch.autograd.Function):
-        """The gradient is that of each part."""
-
-        @staticmethod
-        def forward(_, part):
-            """Sums."""
-            return team.reduce(part)
-
-        @staticmethod
-        def backward(_, grad):
-            """The same."""
-            return grad
-
-    return Gather.apply, Scatter.apply, Enter.apply, Leave.apply
-
-
-def fused(group):
-    """Async-TP's operations, with gradients: (product of gathered rows, scattered product)."""
-    name = group.group_name
-
-    def gathered(rows, matrix):
-        full, (product,) = torch.ops.symm_mem.fused_all_gather_matmul(rows.contiguous(), [matrix], 0, name)
-        return full, product
-
-    def scattered(rows, matrix):
-        return torch.ops.symm_mem.fused_matmul_reduce_scatter(rows.contiguous(), matrix, "sum", 0, name)
-
-    class Into(torch.autograd.Function):
-        """gather(rows) @ matrix."""
-
-        @staticmethod
-        def forward(ctx, rows, matrix):
-            """Fused."""
-            full, product = gathered(rows, matrix)
-            ctx.save_for_backward(full, matrix)
-            return product
-
-        @staticmethod
-        def backward(ctx, grad):
-            """That of the rows is scattered."""
-            full, matrix = ctx.saved_tensors
-            return scattered(grad, matrix.t()), full.t() @ grad
-
-    class Out(torch.autograd.Function):
-        """scatter(rows @ matrix)."""
-
-        @staticmethod
-        def forward(ctx, rows, matrix):
-            """Fused."""
-            ctx.save_for_backward(rows, matrix)
-            return scattered(rows, matrix)
-
-        @staticmethod
-        def backward(ctx, grad):
-            """Of what is gathered."""
-            rows, matrix = ctx.saved_tensors
-            full, product = gathered(grad, matrix.t())
-            return product, rows.t() @ full
-
-    return Into.apply, Out.apply
-
-
-class Split:
-    """Rows split over ranks outside of products: gathered before them, and summed and scattered after them."""
-
-    overlaps = True
-
-    def __init__(self, team):
-        gather, scatter, self.vector, _ = moves(team)
-        self.into = lambda rows, matrix: gather(rows) @ matrix
-        self.out = lambda rows, matrix: scatter(rows @ matrix)
-
-    @classmethod
-    def overlapped(cls, group):
-        """The same by async-TP."""
-        made = cls(Eager(group))
-        made.into, made.out = fused(group)
-        return made
-
-
-class Whole:
-    """All rows on every rank: products of parts are summed."""
-
-    overlaps = False
-
-    def __init__(self, team):
-        _, _, enter, leave = moves(team)
-        self.into = lambda rows, matrix: enter(rows) @ matrix
-        self.out = lambda rows, matrix: leave(rows @ matrix)
-        self.vector = lambda vector: vector
-
-
-def gelu(z):
-    """With erf, as hirgen's."""
-    return functional.gelu(z)
-
-
-def gated(both):
-    """silu of the first half of the columns, times the second half."""
-    gate, up = both.chunk(2, -1)
-    return functional.silu(gate) * up
-
-
-def norm(x, scale):
-    """RMS norm of rows."""
-    return functional.rms_norm(x, (x.shape[-1],), scale, EPSILON)
-
-
-def add(a, b):
-    """Element by element."""
-    return a + b
-
-
-def rotated(x, cos, sin):
-    """Rotary embeddings of [sequences, length, heads, channels], one half of the channels with the other one."""
-    first, second = x.float().chunk(2, -1)
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
-
-
-PARTS = {"gelu": gelu, "gated": gated, "norm": norm, "add": add, "rotated": rotated}
-
-
-class FeedForward:
-    """An MLP, its first product with one matrix, or with two whose products gate one another."""
-
-    def __init__(self, ranks, m, n, k, gate, split=Split):
-        self.split, self.gate = split, gate
-        self.x = normal(m // ranks, k)
-        self.weights = [weights(k, (2 if gate else 1) * n // ranks), weights(n // ranks, k)]
-
-    def __call__(self, moved, parts, x, into, back):
-        """The layer."""
-        return moved.out(parts["gated" if self.gate else "gelu"](moved.into(x, into)), back)
-
-
-class Block:
-    """A Llama block. Its weights are [columns, rows], as those of torch.nn.Linear."""
-
-    def __init__(self, ranks, m, n, k, sequences, heads, groups, split):
-        self.split, self.sequences, self.channels = split, sequences, k // heads
-        self.counts = heads // ranks, groups // ranks, groups // ranks
-        self.x = normal(m // ranks if split is Split else m, k)
-        shapes = [(k, sum(self.counts) * self.channels), (k // ranks, k), (k, 2 * n // ranks), (n // ranks, k)]
-        self.weights = [torch.ones_like(self.x[0]), torch.ones_like(self.x[0])]
-        self.weights += [weights(*shape).t().contiguous() for shape in shapes]
-        frequencies = BASE ** (-torch.arange(self.channels // 2, device=self.x.device) * 2 / self.channels)
-        angles = torch.outer(torch.arange(m // sequences, device=self.x.device), frequencies)[:, None]
-        self.cos, self.sin = angles.cos(), angles.sin()
-
-    def attention(self, parts, qkv):
-        """Causal attention within each sequence, queries sharing the heads of keys and values."""
-        rows = qkv.view(self.sequences, -1, sum(self.counts), self.channels)
-        q, k, v = rows.split(self.counts, 2)
-        q, k = (parts["rotated"](x, self.cos, self.sin) for x in (q, k))
-        made = functional.scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v)), is_causal=True, enable_gqa=True)
-        return made.transpose(1, 2).reshape(qkv.shape[0], -1)
-
-    def __call__(self, moved, parts, x, before, between, qkv, output, into, back):
-        """The block."""
-        norm, add = parts["norm"], parts["add"]
-        heads = self.attention(parts, moved.into(norm(x, moved.vector(before)), qkv.t()))
-        x = add(x, moved.out(heads, output.t()))
-        return add(x, moved.out(parts["gated"](moved.into(norm(x, moved.vector(between)), into.t())), back.t()))
-
-    def example(self):
-        """Queries, keys and values as the attention gets them."""
-        counts = self.counts
-        rows = self.cos.shape[0]
-        return [normal(self.sequences, rows, count, self.channels).transpose(1, 2) for count in counts]
-
-
-def mlp(group, m, n, k):
-    """gelu of one product."""
-    return FeedForward(group.size(), m, n, k, gate=False)
-
-
-def swiglu(group, m, n, k):
-    """silu of one product, times another one."""
-    return FeedForward(group.size(), m, n, k, gate=True)
-
-
-def block(group, m, n, k, sequences, heads, groups):
-    """With whole rows on every rank."""
-    return Block(group.size(), m, n, k, sequences, heads, groups, Whole)
-
-
-def block_sp(group, m, n, k, sequences, heads, groups):
-    """With a part of the rows on each rank."""
-    return Block(group.size(), m, n, k, sequences, heads, groups, Split)
-
-
-def forms(group, split):
-    """(name, what moves, are its parts compiled, options of torch.compile for the whole) of the peers of a layer."""
-    nothing, by_compiler = split(Nothing(group)), split(Functional(group))
-    rows = [("compute", nothing, True, None), ("compute, whole", nothing, False, {}), ("eager", split(Eager(group)), False, None),
-            ("compiled", split(Eager(group)), True, None), ("compiled, whole", by_compiler, False, {})]
-    if split.overlaps:
-        rows += [("compiled, async", by_compiler, False, {"_micro_pipeline_tp": True}), ("async_tp", split.overlapped(group), True, None)]
-    return rows
+OVERLAP = {f"aten_distributed_optimizations.{option}": True for option in ("enable_overlap_scheduling", "insert_overlap_deps")}
+FARTHEST = 0.05  # that a result may lie from that in fp32, of its norm
+
+
+def forms(group, split, backward):
+    """(name, what moves, are its parts compiled, options of torch.compile for the whole, is it a graph) of the peers of a layer. Those
+    that are most likely to fail come last."""
+    nothing, by_compiler, eager = split(Nothing(group)), split(Functional(group)), split(Eager(group))
+    rows = [("compute", nothing, True, None, False), ("eager", eager, False, None, False), ("compiled", eager, True, None, False),
+            ("compiled, whole", by_compiler, False, {}, False)]
+    if split.is_split:
+        rows += [("compiled, async", by_compiler, False, {"_micro_pipeline_tp": True}, False), ("async_tp", split.fused(group), True, None, False)]
+    else:
+        rows += [("compute, whole", nothing, False, {}, False), ("one_shot", split(OneShot(group)), True, None, False)]
+    rows += [("overlapped", overlapped(split, group), True, None, False)] if backward else []
+    return rows + [("compute, graph", nothing, split.is_split, None if split.is_split else {}, True), ("compiled, graph", eager, True, None, True),
+                   ("compiled, whole, graph", by_compiler, False, {}, True), ("compiled, reordered", by_compiler, False, OVERLAP, False)]
 
 
 def compiled_parts():
@@ -349,22 +54,45 @@ def compiled_parts():
 
 
 def calls(layer, group, backward):
-    """The peers of a layer, by name; they are compiled when they are first called."""
-    made, parts = {}, compiled_parts()
-    for name, moved, by_parts, whole in forms(group, layer.split):
+    """The peers of a layer, by name; they are compiled when they are first called. Those of the same functions share what is compiled."""
+    made, parts, whole = {}, compiled_parts(), {}
+    direction = Backward if backward else Forward
+    for name, moved, by_parts, options, is_graph in forms(group, layer.split, backward):
         def run(*tensors, moved=moved, own=parts if by_parts else PARTS):
             return layer(moved, own, *tensors)
-        if whole is not None:
-            run = torch.compile(run, dynamic=False, options=whole)
-        made[name] = Backward(run, layer) if backward else Forward(run, layer)
+        if options is not None:
+            key = id(moved), str(options)
+            run = whole.setdefault(key, torch.compile(run, dynamic=False, options=options))
+        call = direction(run, layer.tensors, layer.grad)
+        made[name] = Captured(call) if is_graph else call
     return made
+
+
+def reference(layer, group, backward):
+    """Results in fp32, of operations one by one."""
+    moved = layer.split(Eager(group))
+    tensors, grad = [tensor.float() for tensor in layer.tensors], layer.grad.float()
+    return results((Backward if backward else Forward)(lambda *own: layer(moved, PARTS, *own), tensors, grad)())
+
+
+def results(made):
+    """What a call gives, as a list."""
+    return list(made) if isinstance(made, (tuple, list)) else [made]
+
+
+def distance(made, exact):
+    """How far results lie from others, of the norms of these: the farthest of all results and ranks."""
+    every = [(own.float() - other).norm() / other.norm() for own, other in zip(results(made), exact, strict=True)]
+    farthest = torch.stack(every).max()
+    dist.all_reduce(farthest, op=dist.ReduceOp.MAX)
+    return farthest.item()
 
 
 class Forward:
     """A call of a layer, without gradients."""
 
-    def __init__(self, run, layer):
-        self.run, self.tensors = run, [layer.x, *layer.weights]
+    def __init__(self, run, tensors, _):
+        self.run, self.tensors = run, tensors
 
     def __call__(self):
         with torch.no_grad():
@@ -374,19 +102,82 @@ class Forward:
 class Backward:
     """The gradients of a layer's input and weights, given that of its result. The forward pass is part of the first call."""
 
-    def __init__(self, run, layer):
-        self.run, self.result = run, None
-        self.tensors = [tensor.detach().requires_grad_() for tensor in (layer.x, *layer.weights)]
+    def __init__(self, run, tensors, grad):
+        self.run, self.grad, self.result = run, grad, None
+        self.tensors = [tensor.detach().requires_grad_() for tensor in tensors]
 
     def __call__(self):
         if self.result is None:
             self.result = self.run(*self.tensors)
-            self.grad = normal(*self.result.shape)
         return torch.autograd.grad(self.result, self.tensors, self.grad, retain_graph=True)
 
 
+class Captured:
+    """A call as a CUDA graph, which the first call captures; what autograd has of the forward pass is of the same stream."""
+
+    def __init__(self, call):
+        self.call, self.graph, self.made = call, None, None
+
+    def __call__(self):
+        if self.graph is None:
+            self.capture()
+        self.graph.replay()
+        return self.made
+
+    def capture(self):
+        """Calls it until everything is compiled and allocated, and records it."""
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                self.call()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+            self.made = self.call()
+        self.graph = graph
+
+
+def memory(call):
+    """Bytes that a call has beyond its results at its height, the workspaces of its products included; None where PyTorch does not
+    tell, and of a graph, which keeps its memory."""
+    if isinstance(call, Captured):
+        return None
+    torch._C._cuda_clearCublasWorkspaces()
+    torch.cuda.synchronize()
+    torch.cuda.memory._record_memory_history(context=None, max_entries=100000)
+    try:
+        earlier = len(history())
+        made = results(call())
+        torch.cuda.synchronize()
+        taken = history()[earlier:]
+    finally:
+        torch.cuda.memory._record_memory_history(enabled=None)
+    return height(taken, {tensor.untyped_storage().data_ptr() for tensor in made})
+
+
+def history():
+    """What the allocator of this rank's GPU did."""
+    return torch.cuda.memory._snapshot()["device_traces"][torch.cuda.current_device()]
+
+
+def height(events, kept):
+    """The most bytes that are there at a time of what the allocator takes, without what is at some addresses at the end."""
+    last = {event["addr"]: i for i, event in enumerate(events) if event["action"] == "alloc" and event["addr"] in kept}
+    sizes, most = {}, 0
+    for i, event in enumerate(events):
+        if event["action"] == "alloc" and last.get(event["addr"]) != i:
+            sizes[event["addr"]] = event["size"]
+            most = max(most, sum(sizes.values()))
+        elif event["action"] == "free_completed":
+            sizes.pop(event["addr"], None)
+    return most
+
+
 def choose_attention(layer, backward):
-    """Leaves the faster of PyTorch's attention kernels switched on, for this size and direction."""
+    """Leaves the faster of PyTorch's attention kernels switched on, for this size and direction, and says which; "" without one."""
+    if not isinstance(layer, Block):
+        return ""
     times = {}
     for backend in ATTENTION:
         q, k, v = (tensor.requires_grad_(backward) for tensor in layer.example())
@@ -402,16 +193,18 @@ def choose_attention(layer, backward):
     return str(best)
 
 
-def peers_of(make, backward):
-    """A layer's peers as peers.py asks for them."""
-    def load(group, **sizes):
-        torch._functorch.config.donated_buffer = False  # what the forward pass saved is used by every backward pass
-        layer = make(group, **sizes)
-        if isinstance(layer, Block):
-            choose_attention(layer, backward)
-        return calls(layer, group, backward)
-    return load
+LAYERS = [name + suffix for name in MADE for suffix in ("", BACKWARD)]
 
 
-MADE = {"mlp": mlp, "swiglu": swiglu, "block": block, "block_sp": block_sp}
-LAYERS = {name + suffix: peers_of(make, bool(suffix)) for name, make in MADE.items() for suffix in ("", BACKWARD)}
+def make(operation, group, sizes):
+    """A layer with its tensors, and whether its backward pass is meant."""
+    layer = MADE[operation.removesuffix(BACKWARD)](group, **sizes)
+    layer.tensors, layer.grad = [layer.x, *layer.weights], normal(*layer.x.shape)
+    return layer, operation.endswith(BACKWARD)
+
+
+def load(operation, group, **sizes):
+    """(the peers of a layer by name, what gives its results in fp32)."""
+    torch._functorch.config.donated_buffer = False  # what the forward pass saved is used by every backward pass
+    layer, backward = make(operation, group, sizes)
+    return calls(layer, group, backward), lambda: reference(layer, group, backward)

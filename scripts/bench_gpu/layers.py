@@ -6,11 +6,11 @@
                   embeddings, allreduce, RMS norm, SwiGLU, allreduce
     block_sp      the same with X and Y [M/d, K] on each rank: allgathers before both halves, reduce-scatters after them
     ..._backward  the gradients of the inputs and of all weights, given that of Y and what the forward pass left; the specs of blocks
-                  are those of hirgen grad --recompute none
+                  are what hirgen grad --recompute none makes of the forward ones here
 
 M rows (tokens) in all, width K and inner width N; a rank has N/d columns of W1 [K, N/d], Wg and Wu, and N/d rows of W2, and H/d
 heads, which share G/d heads of keys and values. The specs are in specs/, and swiglu_tp and swiglu_p2p are example specs. Peers are
-in layer_peers.py; "compute" is what they do without any communication.
+in layer_peers.py and layer_models.py; "compute" is what they do without any communication.
 """
 import dataclasses
 import math
@@ -49,6 +49,7 @@ class Size:
 #: Two models and few tokens; then three sizes that nobody chose.
 SIZES = {"8b": Size(8192, 2, 2048, 32, 8, 14336), "70b": Size(4096, 1, 4096, 64, 8, 28672), "small": Size(1024, 1, 1024, 32, 8, 14336)}
 DRAWN_FROM = 13  # a seed
+PEERS_HOLD = 5  # times what a program does
 
 
 def drawn_sizes(seed, count):
@@ -77,11 +78,6 @@ class Layer(cells.Cell):
     def is_backward(self):
         """Whether it makes gradients."""
         return self.operation.endswith(BACKWARD)
-
-    @property
-    def is_uncut(self):
-        """Whether its spec has no slices of ranks."""
-        return self.is_backward and self.size is not None
 
     @property
     def forward(self):
@@ -131,6 +127,12 @@ class Layer(cells.Cell):
         scores = 3 * self.m * self.size.length * self.size.heads if self.size else 0
         between = 5 * self.m * self.n + (2 + self.ranks) * self.m * self.k + scores
         return 4 * (self.weights * (1 + self.ranks) + between) * (2 if self.is_backward else 1)
+
+    def held_bytes(self, programs):
+        """Memory of a GPU that so many programs of it hold, and its peers, roughly: weights, their gradients, what the forward pass
+        left, and what every process has."""
+        each = self.weights * (2 if self.is_backward else 1) / self.ranks + 4 * self.m * self.k + 6 * self.m * self.n / self.ranks
+        return (programs + PEERS_HOLD) * (cells.ELEMENT * each + 1e9)
 
     def smaller(self, divisor):
         """The layer with other extents, which try the script."""
@@ -200,7 +202,7 @@ def of_layer(layer):
         rows = [(label, FORMS.get((layer.operation, form), f"{layer.operation}_{form}"), *rest) for label, form, *rest in FEED_FORWARD]
     else:
         rows = [(label, WHOLE.get(layer.operation, layer.operation) if form == "whole" else layer.operation, *rest)
-                for label, form, *rest in OTHERS if not layer.is_uncut or form == "whole" or label == "auto"]
+                for label, form, *rest in OTHERS]
     return [programs.Variant(spec, {**layer.params, **extra}, schedule, label=label) for label, spec, extra, schedule in rows]
 
 
@@ -220,18 +222,25 @@ def removed(row):
 
 
 def table(rows):
-    """One line a layer: the best of both sides, with the spread of their repeats, and what auto makes of it."""
+    """One line a layer: the best of both sides, with the spread of their repeats, what auto makes of it, and the memory of both."""
     titles = ["layer", "size", "M, N, K", "compute", "best peer", "ms", "spread, %", "best hirgen", "ms", "spread, %", "peer / hirgen",
-              "removed", "auto, ms", "peer / auto"]
+              "removed", "auto, ms", "peer / auto", "memory of peer, MB", "of hirgen"]
     lines = []
     for row in rows:
         d = tables.derived(row)
         auto = tables.median(row["hirgen"].get("auto"))
+        peer, own = row["peers"].get(d["peer"], {}), row["hirgen"].get(d["label"], {})
+        alike = row["peers"].get((d["peer"] or "").removesuffix(", graph"), {})  # a CUDA graph of PyTorch keeps its memory
         lines.append([row["operation"], row.get("name") or "-", tables.shape(row), tables.ms(d["gemm"]), d["peer"] or "-", tables.ms(d["peer_us"]),
-                      spread(row["peers"].get(d["peer"])), d["label"] or "-", tables.ms(d["us"]), spread(row["hirgen"].get(d["label"])),
+                      spread(peer), d["label"] or "-", tables.ms(d["us"]), spread(own),
                       tables.number(d["against_peer"], 3), tables.number(removed(row), 2), tables.item_text(row["hirgen"].get("auto")),
-                      tables.number(auto and d["peer_us"] and d["peer_us"] / auto, 3)])
+                      tables.number(auto and d["peer_us"] and d["peer_us"] / auto, 3), megabytes(alike), megabytes(own)])
     return tables.table(titles, lines)
+
+
+def megabytes(item):
+    """The memory that an item took, as text."""
+    return tables.number(item["memory_bytes"] / 1e6 if item.get("memory_bytes") is not None else None, 0)
 
 
 def spread(item):
@@ -243,10 +252,19 @@ def summary(rows):
     """The mean of what is removed, and how the ratios lie, in lines."""
     shares = [share for share in map(removed, rows) if share is not None]
     ratios = [ratio for row in rows if (ratio := tables.derived(row)["against_peer"])]
-    mean = sum(shares) / len(shares) if shares else None
-    return [f"Of the time between the best peer and the computation alone, {tables.number(mean, 2)} is removed, the mean of {len(shares)} rows.",
+    mean, capped = ((sum(own) / len(own) if own else None) for own in (shares, [min(share, 1) for share in shares]))
+    return [f"Of the time between the best peer and the computation alone, {tables.number(mean, 2)} is removed, the mean of {len(shares)} rows; "
+            f"{tables.number(capped, 2)} where no row counts for more than 1.",
             f"peer / hirgen: geometric mean {tables.number(tables.geometric_mean(ratios), 3)}, least {tables.number(min(ratios, default=None), 3)}, "
-            f"{sum(ratio >= 1 for ratio in ratios)} of {len(ratios)} rows at 1 or more."]
+            f"{sum(ratio >= 1 for ratio in ratios)} of {len(ratios)} rows at 1 or more.", *missed(rows)]
+
+
+def missed(rows):
+    """What bounds each row that is slower than its best peer, in lines."""
+    slower = [row for row in rows if (tables.derived(row)["against_peer"] or 1) < 1]
+    lines = [f"- {row['operation']} {row.get('name', '')}: {tables.number(tables.derived(row)['against_peer'], 3)}; "
+             f"{kernel_classes.lost_by(row) or 'not explained'}" for row in slower]
+    return ["", "Rows below 1, and where the call is longer than the peer's:", "", *lines] if lines else []
 
 
 def markdown(result):

@@ -24,6 +24,7 @@ import json
 import math
 import os
 import sys
+import time
 
 # NVLink multicast stays off unless the user asks for it, as in emitted programs.
 os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
@@ -35,8 +36,9 @@ import torch.distributed._symmetric_memory as symm_mem  # noqa: E402
 
 import bounds  # noqa: E402
 import cells  # noqa: E402
+import layer_peers  # noqa: E402
 import products  # noqa: E402
-from layer_peers import LAYERS  # noqa: E402
+import tables  # noqa: E402
 from on_gpu import empty, normal, symmetric, timed, timed_by_rank  # noqa: E402
 
 
@@ -105,35 +107,55 @@ def matmul_ar(_, m, n, k):
     }
 
 
-OPERATIONS = {"ag_matmul": ag_matmul, "matmul_rs": matmul_rs, "matmul_ar": matmul_ar, **LAYERS}
+OPERATIONS = {"ag_matmul": ag_matmul, "matmul_rs": matmul_rs, "matmul_ar": matmul_ar}
 
 
 class Server:
     """Holds the tensors of one cell and times its peers."""
 
     def __init__(self, group):
-        self.group, self.calls = group, {}
+        self.group, self.calls, self.exact = group, {}, None
 
     def load(self, operation, **sizes):
-        """Replaces the cell; returns the names of its peers. Those of layers make a first call: what it compiles, and what a
-        backward pass has from the forward one, is made while programs start."""
-        self.calls = {}
+        """Replaces the cell; returns the names of its peers. Those of layers are then tried."""
+        self.calls, self.exact = {}, None
         torch.compiler.reset()  # it would give up on a function that it has compiled for eight sizes
         torch.cuda.empty_cache()
         torch.manual_seed(self.group.rank())
-        self.calls = OPERATIONS[operation](self.group, **sizes)
-        tried = {name: self.tried(call) for name, call in self.calls.items()} if operation in LAYERS else {}
-        return {"peers": list(self.calls), "refused": {name: why for name, why in tried.items() if why}}
+        if operation in layer_peers.LAYERS:
+            self.calls, reference = layer_peers.load(operation, self.group, **sizes)
+            self.exact = reference()
+        else:
+            self.calls = OPERATIONS[operation](self.group, **sizes)
+        return {"peers": list(self.calls)}
 
-    @staticmethod
-    def tried(call):
-        """Why a peer refuses, or nothing."""
+    def attention(self, operation, **sizes):
+        """Chooses the attention of a layer that is loaded next, which it times: nothing else may run meanwhile."""
+        return {"attention": layer_peers.choose_attention(*layer_peers.make(operation, self.group, sizes))}
+
+    def trial(self, peer):
+        """Makes the first calls of a layer's peer, which compile it: how far its results are from exact ones, and the memory that it
+        takes."""
+        call, begin = self.calls[peer], time.monotonic()
         try:
             call()
             torch.cuda.synchronize()
+            seconds = time.monotonic() - begin
+            error = None if peer in tables.COMPUTE else layer_peers.distance(call(), self.exact)
+            if error is not None and not error < layer_peers.FARTHEST:
+                return {"refused": f"its results are {error:.3g} of their norm away from those in fp32"}
+            return {"error": error, "memory_bytes": self.memory(call), "first_seconds": seconds}
         except Exception as error:  # noqa: BLE001
-            return reason(error)
-        return ""
+            return {"refused": reason(error)}
+
+    @staticmethod
+    def memory(call):
+        """What a call takes, or None: PyTorch tells it by functions that are not documented."""
+        try:
+            return layer_peers.memory(call)
+        except Exception as error:  # noqa: BLE001
+            print(reason(error), file=sys.stderr, flush=True)
+            return None
 
     def bounds(self, operations, m, n, k, seconds, rounds):
         """Times what bounds a shape, each for so many seconds of a round, in one order and then in the other. A round
@@ -155,6 +177,7 @@ class Server:
 
     def time(self, peer, warmup, iters, repeats):
         """Times a peer. One that refuses the shape, on all ranks alike, is a fact to report."""
+        self.exact = None
         try:
             by_rank = timed_by_rank(self.calls[peer], warmup, iters, repeats)
             return {"us": [max(times) for times in by_rank], "by_rank": by_rank}
@@ -162,21 +185,24 @@ class Server:
             return {"refused": reason(error)}
 
     def profile(self, peer, count):
-        """Microseconds of each kernel of a peer's call, on this rank."""
+        """What runs on this rank's GPU in so many calls of a peer: [(kernel, begin, end)] in us."""
         try:
-            self.calls[peer]()
+            for _ in range(2):
+                self.calls[peer]()
             torch.cuda.synchronize()
             with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as run:
                 for _ in range(count):
                     self.calls[peer]()
                 torch.cuda.synchronize()
-            return {"kernels": {event.key: event.self_device_time_total / count for event in run.key_averages() if event.self_device_time_total}}
+            events = [event for event in run.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+            return {"kernels": [(event.name, event.time_range.start, event.time_range.end) for event in events]}
         except Exception as error:  # noqa: BLE001
             return {"refused": reason(error)}
 
     def serve(self):
         """Answers commands until the input ends."""
-        answer({"torch": torch.__version__, "nccl": ".".join(map(str, torch.cuda.nccl.version()))})
+        answer({"torch": torch.__version__, "nccl": ".".join(map(str, torch.cuda.nccl.version())),
+                "memory_bytes": torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory})
         for line in sys.stdin:
             command = json.loads(line)
             answer(getattr(self, command.pop("do"))(**command))

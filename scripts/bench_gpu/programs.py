@@ -11,6 +11,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import threading
 
 from paced import Paced
 
@@ -145,16 +146,26 @@ class Builder:
         self.work = pathlib.Path(work).resolve()
         self.device, self.cmake = device, list(cmake)
         self.runtimes = pathlib.Path(os.environ.get("HIRGEN_RUNTIME_DIR") or self.work / "runtimes").resolve()
+        self.has_runtime, self.lock = False, threading.Lock()
         self.work.mkdir(parents=True, exist_ok=True)
 
     def build(self, variants, jobs):
-        """Builds programs, the first one alone: it leaves the runtime to the others. Returns them in order."""
+        """Builds programs, the very first one alone: it leaves the runtime to the others, which wait for it, those of other threads
+        too. Returns them in order."""
+        with self.lock:
+            if not self.has_runtime:
+                return self.build_all(variants, jobs)
+        return self.build_all(variants, jobs)
+
+    def build_all(self, variants, jobs):
+        """What build does in its turn."""
         programs = [Program(self, v) for v in variants]
         folders = {p.folder: p for p in reversed(programs)}
         builds = [p for p in programs if folders[p.folder] is p]
-        rest = self.first(builds)
+        rest = builds if self.has_runtime else self.first(builds)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             list(pool.map(Program.build, rest))
+        self.has_runtime |= any(not program.failure for program in builds)
         for program in programs:
             program.failure = folders[program.folder].failure
         return programs

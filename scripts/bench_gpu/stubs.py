@@ -5,7 +5,7 @@ import sys
 import unittest
 from unittest import mock
 
-TORCH = ("torch", "torch.distributed", "torch.distributed._symmetric_memory", "torch.nn", "torch.nn.attention", "torch.nn.functional")
+TORCH = ("torch", "torch._functorch", "torch._functorch.config", "torch.distributed", "torch.distributed._symmetric_memory", "torch.nn", "torch.nn.attention", "torch.nn.functional")
 
 
 class WithoutTorch(unittest.TestCase):
@@ -16,7 +16,7 @@ class WithoutTorch(unittest.TestCase):
         torch.autograd.Function = type("Function", (), {"apply": mock.MagicMock()})
         stubs = dict.fromkeys(TORCH, torch)
         with mock.patch.dict(sys.modules, stubs), mock.patch.dict(os.environ):
-            for name in ("peers", "products", "on_gpu", "layer_peers"):
+            for name in ("peers", "products", "on_gpu", "layer_moves", "layer_models", "layer_peers"):
                 sys.modules.pop(name, None)
             self.peers = importlib.import_module("peers")
             self.layer_peers = importlib.import_module("layer_peers")

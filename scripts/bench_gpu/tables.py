@@ -9,7 +9,7 @@ import math
 import statistics
 
 ALONE = ("gemm", "collective")  # peers that do half of the work
-COMPUTE = ("compute", "compute, whole")  # of a layer: all that is no communication
+COMPUTE = ("compute", "compute, whole", "compute, graph")  # of a layer: all that is no communication
 
 
 def median(item):

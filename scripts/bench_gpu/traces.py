@@ -21,12 +21,16 @@ def call_us(trace):
     return (end - begin) / trace["otherData"]["calls"]
 
 
+def work(trace):
+    """The events of what works, and no more than waits."""
+    return [event for event in slices(trace) if event["cat"] in WORK]
+
+
 def parts(trace):
-    """{(rank, statement, category): microseconds of a call} of what works, and no more than waits."""
+    """{(rank, statement, category): microseconds of a call} of what works."""
     found, calls = collections.Counter(), trace["otherData"]["calls"]
-    for event in slices(trace):
-        if event["cat"] in WORK:
-            found[event["pid"], event["args"]["statement"], event["cat"]] += event["dur"] / calls
+    for event in work(trace):
+        found[event["pid"], event["args"]["statement"], event["cat"]] += event["dur"] / calls
     return found
 
 

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Runs the conformance suite: the same expectations on the CPU device and on real GPUs, side by side.
+
+    scripts/conformance.py [--device cpu|cuda] [--build-only] [--json FILE] [--cmake -DNAME=VALUE ...]
+
+Builds runtime_cpp/tests/{device,math} for a device, runs every case in a process of its own, notes the outcome of each
+in the JSON (docs/conformance.json) and prints the table of docs/measured.md from it, with the outcomes of both
+devices. On GPUs the ranks of a case are processes with a GPU each: 2 run most cases, and those of more ranks are skipped.
+The CUDA toolchain is that of the machine, or without one the pinned one of scripts/cuda-toolchain.sh. Ends with 1 if an
+expectation does not hold.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COLUMNS = {"cpu": "CPU device", "cuda": "GPUs"}
+GROUPS = {"device": "*.*", "math": "attention.*"}  # of math, what the CPU device has no library for
+
+
+def build(device, cmake):
+    """Builds the suite; the folder with its programs."""
+    folder = ROOT / "build" / ("runtime" if device == "cpu" else "conformance-cuda")
+    settings = [] if device == "cpu" else ["-DHIRGEN_DEVICE=cuda", *toolchain(), *cmake]
+    command = ["cmake", "-S", ROOT / "runtime_cpp", "-B", folder, "-G", "Ninja", *settings]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    targets = [name for name, _ in programs()]
+    subprocess.run(["cmake", "--build", folder, "--target", *targets], check=True, stdout=sys.stderr)
+    return folder
+
+
+def toolchain():
+    """CMake's settings for CUDA and NCCL."""
+    if not (shutil.which("nvcc") or os.environ.get("CUDACXX")):
+        pinned = subprocess.run([ROOT / "scripts/cuda-toolchain.sh"], check=True, capture_output=True, text=True)
+        return pinned.stdout.split()
+    # PyTorch brings NCCL along where no package of the system does.
+    find = "import importlib.util as u; s = u.find_spec('nvidia.nccl'); print(list(s.submodule_search_locations)[0] if s else '')"
+    nccl = subprocess.run([shutil.which("python3"), "-c", find], capture_output=True, text=True).stdout.strip()
+    return [f"-DNCCL_ROOT={nccl}"] if nccl else []
+
+
+def programs():
+    """(program, subject) of each file of the suite."""
+    for group, pattern in GROUPS.items():
+        for source in sorted((ROOT / "runtime_cpp/tests" / group).glob(pattern)):
+            if source.suffix in (".cpp", ".cu") and source.stem != "test":
+                yield f"{group}_{source.stem}", source.stem
+
+
+def run(folder, program, limit):
+    """The outcome of each case of a program; what it printed too if one failed."""
+    try:
+        done = subprocess.run([folder / program], capture_output=True, text=True, timeout=limit)
+        output, code = done.stdout + done.stderr, done.returncode
+    except subprocess.TimeoutExpired as expired:
+        output, code = str(expired.stdout or ""), -1
+    cases = {name: verdict for verdict, name in re.findall(r"^(ok|skipped|FAILED|HANGS) +(\w+) +[\d.]+ s$", output, re.M)}
+    if not cases:  # a program of one case
+        cases = {"all": "ok" if code == 0 else "FAILED"}
+    if code not in (0, 77) and not bad(cases):
+        cases["(the program)"] = f"FAILED with {code}"
+    if bad(cases):
+        print(output, file=sys.stderr)
+    return cases
+
+
+def bad(cases):
+    """The cases whose expectations do not hold."""
+    return [name for name, verdict in cases.items() if verdict not in ("ok", "skipped")]
+
+
+def verdict(cases):
+    """The outcomes of a program's cases in words."""
+    if cases is None:
+        return "not run"
+    counts = {word: list(cases.values()).count(word) for word in ("ok", "skipped")}
+    words = [f"{count} {word}" for word, count in counts.items() if count]
+    return ", ".join(words + [f"{name} {cases[name]}" for name in bad(cases)]) or "none apply"
+
+
+def table(results):
+    """The table of both devices, in Markdown."""
+    lines = ["| subject | " + " | ".join(COLUMNS.values()) + " |", "|---" * (1 + len(COLUMNS)) + "|"]
+    for program, subject in programs():
+        cells = [verdict(results.get(device, {}).get(program)) for device in COLUMNS]
+        lines.append(f"| {subject} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    """Builds, runs, reports."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=COLUMNS, default="cuda")
+    parser.add_argument("--build-only", action="store_true", help="compile and link; needs no GPU")
+    parser.add_argument("--json", type=pathlib.Path, default=ROOT / "docs/conformance.json")
+    parser.add_argument("--limit", type=float, default=300, help="seconds of one program")
+    parser.add_argument("--cmake", nargs="*", default=[], help="further settings for CMake")
+    args = parser.parse_args()
+    folder = build(args.device, args.cmake)
+    if args.build_only:
+        return 0
+    results = json.loads(args.json.read_text()) if args.json.exists() else {}
+    outcomes = results[args.device] = {}
+    for program, _ in programs():
+        outcomes[program] = run(folder, program, args.limit)
+        print(f"{program}: {verdict(outcomes[program])}", file=sys.stderr, flush=True)
+        args.json.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+    print(table(results))
+    return 1 if any(bad(cases) for cases in outcomes.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
