@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 
@@ -49,7 +48,7 @@ is not written, and the exit code is 8. --no-verify leaves that out.`,
 			if err != nil {
 				return err
 			}
-			options := emit.Options{Version: cmp.Or(version, release), Flags: flags.settings(), Spec: src.text}
+			options := emit.Options{Version: programVersion(), Flags: flags.settings(), Spec: src.text}
 			if !noVerify {
 				options.Prove = func(p *calls.Program) error { return proveFor(cmd.ErrOrStderr(), p, flags.model(src)) }
 			}

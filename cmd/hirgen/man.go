@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,7 @@ func newMan() *cobra.Command {
 			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true
-			return doc.GenManTree(root, &doc.GenManHeader{Title: "HIRGEN", Section: "1", Source: "hirgen " + cmp.Or(version, release), Manual: "hirgen"}, args[0])
+			return doc.GenManTree(root, &doc.GenManHeader{Title: "HIRGEN", Section: "1", Source: "hirgen " + programVersion(), Manual: "hirgen"}, args[0])
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,9 @@ of the rank that failed.`,
 			return exactly("OUT")(cmd, args[:dash])
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := launch.Supported(runtime.GOOS); err != nil {
+				return err
+			}
 			if cmd.ArgsLenAtDash() == 0 {
 				return flags.runCommand(cmd, args)
 			}

@@ -39,8 +39,39 @@ func printVersion(cmd *cobra.Command) error {
 	}
 	info, _ := debug.ReadBuildInfo()
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "hirgen %s\n%s\n%s\nspec %s\nC ABI %s\n",
-		cmp.Or(version, release), origin(info), build(), model.FormatVersion, abi)
+		number(info), origin(info), build(), model.FormatVersion, abi)
 	return err
+}
+
+// programVersion is the version of this program.
+func programVersion() string {
+	info, _ := debug.ReadBuildInfo()
+	return number(info)
+}
+
+// number is the version that -ldflags set, or that "go install" was asked for, or else the release that this source is
+// of. Go gives a checkout a version too, which says no more than the line with the commit does.
+func number(info *debug.BuildInfo) string {
+	if version == "" && fromModule(info) {
+		return strings.TrimPrefix(info.Main.Version, "v")
+	}
+	return cmp.Or(version, release)
+}
+
+// fromModule reports whether a program was built by "go install" with a version: from a module, not from a checkout.
+func fromModule(info *debug.BuildInfo) bool {
+	return info != nil && strings.HasPrefix(info.Main.Version, "v") && recorded(info)["vcs.revision"] == ""
+}
+
+// recorded is what Go wrote into a program about its build.
+func recorded(info *debug.BuildInfo) map[string]string {
+	settings := map[string]string{}
+	if info != nil {
+		for _, setting := range info.Settings {
+			settings[setting.Key] = setting.Value
+		}
+	}
+	return settings
 }
 
 // build says when, where that was set, and for what this program was built.
@@ -57,19 +88,14 @@ func origin(info *debug.BuildInfo) string {
 	if commit != "" {
 		return "commit " + commit
 	}
-	recorded := map[string]string{}
-	if info != nil {
-		for _, setting := range info.Settings {
-			recorded[setting.Key] = setting.Value
-		}
-	}
-	revision, when := recorded["vcs.revision"], recorded["vcs.time"]
+	settings := recorded(info)
+	revision, when := settings["vcs.revision"], settings["vcs.time"]
 	switch {
-	case revision != "" && recorded["vcs.modified"] == "true":
+	case revision != "" && settings["vcs.modified"] == "true":
 		return "commit " + revision + " of " + when + ", with changes"
 	case revision != "":
 		return "commit " + revision + " of " + when
-	case info != nil && strings.HasPrefix(info.Main.Version, "v"): // of "go install" with a version
+	case fromModule(info):
 		return "module " + info.Main.Version
 	}
 	return "commit unknown"

@@ -3,6 +3,7 @@ package main
 import (
 	"regexp"
 	"runtime/debug"
+	"strings"
 	"testing"
 )
 
@@ -48,10 +49,40 @@ func TestOriginIsTheBestThatIsKnown(t *testing.T) {
 	commit = ""
 }
 
-// The changelog's first version is the program's.
-func TestChangelogBeginsWithTheRelease(t *testing.T) {
-	found := regexp.MustCompile(`(?m)^## (\S+)`).FindStringSubmatch(read(t, "../../CHANGELOG.md"))
-	if len(found) < 2 || found[1] != release {
-		t.Errorf("CHANGELOG.md begins with %q, and the program is %s", found, release)
+func TestNumberIsThatOfTheModule(t *testing.T) {
+	module := &debug.BuildInfo{Main: debug.Module{Version: "v0.1.1-rc.1"}}
+	checkout := &debug.BuildInfo{Main: debug.Module{Version: "v0.0.0-20261123040000-abcdef"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abcdef"}}}
+	for _, c := range []struct {
+		info      *debug.BuildInfo
+		set, want string // set by -ldflags
+	}{
+		{nil, "", release},
+		{checkout, "", release},
+		{&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "", release},
+		{module, "", "0.1.1-rc.1"},
+		{module, "0.2.0", "0.2.0"},
+	} {
+		version = c.set
+		if got := number(c.info); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+	version = ""
+}
+
+// The pages that state versions state those that are printed: the changelog's first is the program's, and its first line
+// has the others.
+func TestPagesStateTheVersions(t *testing.T) {
+	_, printed, _ := hirgen(t, "", "version")
+	lines := strings.Split(printed, "\n")
+	spec, abi := lines[3], lines[4]
+	for page, want := range map[string]string{
+		"../../CHANGELOG.md":     `\A[^#]*# Changes[^#]*\n## ` + regexp.QuoteMeta(release) + `\n\n.*; ` + spec + `, ` + abi + `\. `,
+		"../../docs/versions.md": `\n    hirgen ` + regexp.QuoteMeta(release) + `\n    commit .*\n    built with .*\n    ` + spec + `\n    ` + abi + `\n`,
+		"../../docs/spec.md":     `\A# The spec format, version ` + strings.TrimPrefix(spec, "spec ") + `\n`,
+	} {
+		if text := read(t, page); !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("%s does not match %s:\n%.600s", page, want, text)
+		}
 	}
 }
