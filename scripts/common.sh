@@ -7,6 +7,9 @@ tools="$PWD/.tools"
 golangci_version=v2.13.1
 clang_format_version=23.1.5
 clang_tidy_version=23.1.4
+goreleaser_version=v2.16.0 # the newest whose modules the Go proxy has, all of them
+syft_version=1.18.1
+hadolint_version=2.15.1
 cmake_version=3.31.6 # where the distribution's is older than emitted projects need
 [ -x "$tools/cmake/bin/cmake" ] && PATH="$tools/cmake/bin:$PATH"
 
@@ -48,3 +51,16 @@ make_venv() {
   apt_install python3-venv || die "python3 has no venv module; install with: sudo apt-get install python3-venv"
   python3 -m venv "$1"
 }
+
+# install_python_tools installs pinned packages, $2 and on, into the Python environment .tools/$1 unless they are there.
+install_python_tools() {
+  local folder="$tools/$1" pins="${*:2}"
+  [ "$(cat "$folder/pins" 2>/dev/null)" = "$pins" ] && return 0
+  say "installing $2${3:+ and what it needs}"
+  make_venv "$folder"
+  "$folder/bin/pip" install --quiet --disable-pip-version-check "${@:2}"
+  echo "$pins" >"$folder/pins"
+}
+
+# changelog_version is the version that CHANGELOG.md begins with: the program's.
+changelog_version() { sed -n 's/^## \([0-9][^ ]*\).*/\1/p' CHANGELOG.md | head -1; }

@@ -3,19 +3,9 @@
 clang_format="$tools/cpp/bin/clang-format"
 clang_tidy="$tools/cpp/bin/clang-tidy"
 
-install_cpp_tools() {
-  local pins="clang-format==$clang_format_version clang-tidy==$clang_tidy_version"
-  [ "$(cat "$tools/cpp/pins" 2>/dev/null)" = "$pins" ] && return 0
-  say "installing $pins"
-  make_venv "$tools/cpp"
-  # shellcheck disable=SC2086 # two words are meant
-  "$tools/cpp/bin/pip" install --quiet --disable-pip-version-check $pins
-  echo "$pins" >"$tools/cpp/pins"
-}
-
 # cpp_sources lists the C++ that people write; emitted C++ is checked where it is made.
 cpp_sources() {
-  git ls-files -- runtime_cpp | grep -E '\.(h|hpp|cpp|cu|cuh)$'
+  git ls-files -- runtime_cpp examples | grep -E '\.(c|h|hpp|cpp|cu|cuh)$'
 }
 
-install_cpp_tools
+install_python_tools cpp "clang-format==$clang_format_version" "clang-tidy==$clang_tidy_version"

@@ -15,6 +15,7 @@ cmake_is_new() {
 missing=()
 command -v cmake >/dev/null || missing+=(cmake)
 command -v ninja >/dev/null || missing+=(ninja-build)
+command -v pkg-config >/dev/null || missing+=(pkg-config)
 command -v c++ >/dev/null || command -v g++ >/dev/null || missing+=(g++)
 if [ ${#missing[@]} != 0 ]; then
   say "installing ${missing[*]}"

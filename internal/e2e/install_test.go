@@ -55,6 +55,48 @@ func TestInstalledLibrary(t *testing.T) {
 	checkSoname(t, filepath.Join(prefix, "lib", "libhirgen_ag_matmul.so"))
 }
 
+// TestReadmeCommandsForC runs the commands for C of hirgen's own README as they stand, in a folder that looks like the
+// repository.
+func TestReadmeCommandsForC(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(readme), "\n## From C\n")
+	section, _, closed := strings.Cut(section, "\n## ")
+	var commands []string
+	for line := range strings.Lines(section) {
+		if text, isCommand := strings.CutPrefix(line, "    "); isCommand {
+			commands = append(commands, strings.TrimSpace(text))
+		}
+	}
+	if !found || !closed || len(commands) != 3 {
+		t.Fatalf("README.md has %d commands for C, not three: %q", len(commands), commands)
+	}
+
+	folder := t.TempDir()
+	for _, name := range []string{"testdata", "examples"} {
+		if err := os.Symlink(filepath.Join(root, name), filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, root, "go", "build", "-o", filepath.Join(folder, "bin", "hirgen"), "./cmd/hirgen")
+	for _, line := range commands[:2] {
+		command(t, folder, "sh", "-ec", line)
+	}
+	last := exec.CommandContext(t.Context(), "sh", "-ec", commands[2])
+	last.Dir = folder
+	if output, err := last.CombinedOutput(); err != nil || strings.Count(string(output), "C[0] = 256\n") != 4 {
+		t.Errorf("%v: want 256 on each of four ranks, got\n%s", err, output)
+	}
+	command(t, folder, "cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "examples/client.c",
+		"-Iout/installed/include/hirgen_ag_matmul", "-Iout/installed/include/hirgen_ag_matmul/cpu")
+}
+
 // checkSoname holds that a library is named by the version of the C ABI.
 func checkSoname(t *testing.T, path string) {
 	t.Helper()
