@@ -4,7 +4,7 @@ SHELL := /bin/bash
 DEVICE ?= cpu
 RANKS ?= 8
 
-.PHONY: help setup build demo test test-full test-launchers soak verify-report conformance lint fmt golden gen man release-snapshot bench-gpu bench-layers verify-gpu verify-failures clean
+.PHONY: help setup build demo test test-full test-launchers soak verify-report conformance lint fmt golden gen man docs release-snapshot bench-gpu bench-layers verify-gpu verify-failures clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -48,6 +48,9 @@ gen: ## Bring generated/ up to date with testdata/specs/
 
 man: build ## Write manual pages to build/man/ (man build/man/hirgen-emit.1)
 	@bin/hirgen man build/man
+
+docs: build ## Check and build the documentation as a site into build/site/
+	@scripts/docs.sh
 
 release-snapshot: setup ## Make archives and packages of a release into build/dist/, and look at them; publishes nothing
 	@scripts/release-snapshot.sh

@@ -26,6 +26,7 @@ step "gofmt" formatted
 step "go vet" go vet ./...
 step "C++ tests" scripts/cpp-tests.sh
 step "Python tests" python3 -m unittest discover -q -s scripts/bench_gpu
+step "Python tests of the documentation" python3 -m unittest discover -q -s scripts/docs
 step "go test" go test -timeout 40m ./...
 
 say "summary"

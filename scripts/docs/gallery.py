@@ -1,0 +1,119 @@
+"""The gallery of specs: a page for each of testdata/specs, made by bin/hirgen when the site is built."""
+
+import json
+import re
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import timeline
+
+root = Path(__file__).resolve().parents[2]
+specs = root / "testdata/specs"
+
+
+@cache
+def names():
+    """The specs, in the order of their names."""
+    return sorted(path.parent.name for path in specs.glob("*/spec.yaml"))
+
+
+def pages():
+    """Markdown of every page of the gallery by where it lies in the site."""
+    made = {f"gallery/{name}.md": page(name) for name in names()}
+    made["gallery/index.md"] = index()
+    return made
+
+
+def hirgen(*args):
+    """What a command of hirgen prints; the build of the site ends where it fails."""
+    return subprocess.run([root / "bin/hirgen", *args], cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def index():
+    rows = "\n".join(f"| [{name}]({name}.md) | {first_sentence(about(name))} |" for name in names())
+    return f"""# Gallery
+
+Every spec of `testdata/specs`, with what follows from it: the communications that were derived, a predicted timeline, and
+the host program. All of them are emitted, compiled with nvcc and checked on the CPU device by the tests. To try one:
+
+    hirgen emit testdata/specs/ag_matmul/spec.yaml -o out -p M=256 -p N=256 -p K=256
+    hirgen run out --device cpu
+
+| spec | what it shows |
+|---|---|
+{rows}
+"""
+
+
+def page(name):
+    spec = f"testdata/specs/{name}/spec.yaml"
+    with tempfile.NamedTemporaryFile(suffix=".json") as trace:
+        checked = hirgen("check", spec, "--trace", trace.name)
+        drawing = timeline.draw(json.load(trace))
+    lowered = hirgen("lower", spec)
+    return f"""# {name}
+
+{escaped(about(name))}
+
+```yaml title="{spec}"
+{body(name)}
+```
+
+## A call on H200, as predicted
+
+{drawing}
+
+What `hirgen check` says:
+
+```text
+{checked.strip()}
+```
+
+## Its host program
+
+What each rank's process issues, by `hirgen lower`, without the lines that declare tensors and the oracle:
+
+```text
+{statements(lowered)}
+```
+"""
+
+
+def statements(lowered):
+    """The statements of each host program of the text, without positions."""
+    kept = [line for line in lowered.splitlines() if not re.match(r"(program|param|mesh|streams|choices|tensor|reference)\b", line)]
+    return re.sub(r" @\d+:\d+", "", re.sub(r"\n{2,}", "\n\n", "\n".join(kept))).strip()
+
+
+@cache
+def text(name):
+    return (specs / name / "spec.yaml").read_text()
+
+
+def about(name):
+    """The comment that a spec begins with, as one paragraph."""
+    lines = []
+    for line in text(name).splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.removeprefix("#").strip())
+    return " ".join(lines)
+
+
+def body(name):
+    """A spec without the comment that it begins with."""
+    lines = text(name).splitlines()
+    while lines and lines[0].startswith("#"):
+        lines.pop(0)
+    return "\n".join(lines)
+
+
+def first_sentence(paragraph):
+    return escaped(re.split(r"(?<=[.:;])\s", paragraph, maxsplit=1)[0].rstrip(":;.") + ".").replace("|", "\\|")
+
+
+def escaped(paragraph):
+    """Prose of a spec, in which no letter is Markdown's."""
+    return re.sub(r"([*_<>\[\]])", r"\\\1", paragraph)
