@@ -1,0 +1,204 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/internal/bench"
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering/schedules"
+	"github.com/hirgen/hirgen/model"
+)
+
+// benchFlags is the command line of bench.
+type benchFlags struct {
+	specFlags
+	options         bench.Options
+	device          string
+	sweeps          []string
+	baseline        string
+	json, csv, page string
+	resume          bool
+}
+
+func newBench() *cobra.Command {
+	var flags benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench SPEC... [-n RANKS] [--sweep FIELD=V1,V2]... [--baseline PRESET] [-- program arguments]",
+		Short: "Time specs, parameters and schedules side by side on this machine",
+		Long: `Emit and build a program for every combination of specs and swept fields, and time them in turns: the programs of
+one problem, a spec with its parameters, are all started and checked, then each round times every one of them, so that
+clocks and heat are the same for all. A field is a parameter of the spec, a field of the schedule as --schedule has it, or
+"schedule" with presets. --baseline adds the spec under a preset, with which the others are compared. The GEMMs of a
+problem, each whole and nothing else, are timed among them.
+
+A row is ok, wrong (elements differ), failed, or waived: what hirgen refuses, or what needs more GPUs than are here. The
+exit code is 1 if a row is wrong or has failed, and 3 if nothing was measured.`,
+		Example: `  hirgen bench testdata/specs/ag_matmul/spec.yaml -n 2 --sweep S=2,4,8 --baseline eager
+  hirgen bench layer.yaml --sweep all.via=nccl,ipc-get --sweep streams=1,2 --json rows.json --page page.html
+  hirgen bench layer.yaml --json rows.json --resume`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			specs := args
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				specs, flags.options.Arguments = args[:dash], args[dash:]
+			}
+			return flags.run(cmd, specs)
+		},
+	}
+	flags.registerSpec(cmd)
+	f, o := cmd.Flags(), &flags.options
+	f.StringVar(&flags.machine, "machine", schedules.MeasuredMachine, "predict for `MACHINE`, and choose for it with schedule: auto")
+	f.IntVarP(&o.Ranks, "ranks", "n", 0, "set the mesh of every spec to so many ranks; 0 leaves it")
+	f.StringVar(&flags.device, "device", string(launch.Auto), "cpu, cuda, or auto: cuda where there is a GPU and nvcc")
+	f.StringArrayVar(&flags.sweeps, "sweep", nil, "measure `FIELD=V1,V2,...`, each value; repeatable, for all combinations")
+	f.StringVar(&flags.baseline, "baseline", "", "compare with the spec under `PRESET`")
+	f.IntVar(&o.Rounds, "rounds", 5, "rounds, each of which times every program of a problem")
+	f.IntVar(&o.Repeats, "repeats", 3, "repeats of a round")
+	f.IntVar(&o.Iters, "iters", 0, "calls of a repeat, back to back; 0: as many as should take 20 ms")
+	f.IntVar(&o.Together, "together", 8, "programs that are ready at the same time, at most")
+	f.StringVar(&o.Work, "work", filepath.Join("build", "hirgen-bench"), "`FOLDER` for the programs")
+	f.StringVar(&flags.json, "json", "", "write all rows to `FILE`, after each problem")
+	f.StringVar(&flags.csv, "csv", "", "write a line for each row to `FILE`")
+	f.StringVar(&flags.page, "page", "", "write a page with charts to `FILE`")
+	f.BoolVar(&flags.resume, "resume", false, "keep rows of the --json file whose program is the same, and measure the others")
+	_ = cmd.RegisterFlagCompletionFunc("device", cobra.FixedCompletions(
+		[]string{string(launch.CPU), string(launch.CUDA), string(launch.Auto)}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// run measures all cases of some specs.
+func (f *benchFlags) run(cmd *cobra.Command, specs []string) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	cases, err := f.cases(specs)
+	if err != nil {
+		return err
+	}
+	result, old := &bench.Result{}, &bench.Result{}
+	if f.resume {
+		if old, err = bench.Read(f.json); err != nil {
+			return err
+		}
+		f.options.Kept = old.Kept
+	}
+	f.options.Done = func(row bench.Row) error {
+		result.Rows = append(result.Rows, row)
+		if f.json == "" {
+			return nil
+		}
+		return result.Save(f.json)
+	}
+	f.options.Progress = progress(cmd.ErrOrStderr())
+	if err := bench.Run(cmd.Context(), cases, f.options); err != nil {
+		return err
+	}
+	return f.report(cmd.OutOrStdout(), result)
+}
+
+// validate checks the flags, and settles device and machine.
+func (f *benchFlags) validate() error {
+	o := &f.options
+	device, err := launch.ParseDevice(f.device)
+	switch {
+	case err != nil:
+		return usagef("--device: %v", err)
+	case o.Ranks < 0 || o.Iters < 0:
+		return usagef("-n and --iters are not negative")
+	case o.Rounds < 1 || o.Repeats < 1 || o.Together < 1:
+		return usagef("--rounds, --repeats and --together are at least 1")
+	case f.resume && f.json == "":
+		return usagef("--resume goes on with the rows of --json FILE")
+	}
+	o.Device, o.Version = device.Resolve(), cmp.Or(version, release)
+	if f.machine != schedules.MeasuredMachine {
+		o.Machine, err = loadMachine(f.machine)
+	}
+	return err
+}
+
+// cases are all combinations, spec by spec. A spec that cannot be read at all ends the command; one that is wrong is a row.
+func (f *benchFlags) cases(specs []string) ([]bench.Case, error) {
+	params, err := parseParams(f.params)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := parseSchedule(f.schedule)
+	if err != nil {
+		return nil, err
+	}
+	var sweeps []bench.Sweep
+	for _, text := range f.sweeps {
+		s, err := bench.ParseSweep(text)
+		if err != nil {
+			return nil, usagef("--sweep %v", err)
+		}
+		sweeps = append(sweeps, s)
+	}
+	var all []bench.Case
+	for _, spec := range specs {
+		var names []string
+		p, text, err := model.LoadFile(spec, nil)
+		if err != nil {
+			return nil, (&source{path: spec, text: text}).locate(err)
+		}
+		for _, param := range p.Params {
+			names = append(names, param.Name)
+		}
+		list, err := bench.Cases(spec, names, params, settings, sweeps, f.baseline)
+		if err != nil {
+			return nil, usagef("--sweep %v", err)
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// report prints and writes the rows; its error is the exit code.
+func (f *benchFlags) report(w io.Writer, result *bench.Result) error {
+	if err := result.Text(w); err != nil {
+		return err
+	}
+	for path, write := range map[string]func(io.Writer) error{f.csv: result.CSV, f.page: result.Page} {
+		if path == "" {
+			continue
+		}
+		if err := toFile(path, write); err != nil {
+			return err
+		}
+	}
+	measured := false
+	for _, row := range result.Rows {
+		switch row.Status {
+		case bench.Wrong, bench.Failed:
+			return &exitError{code: exitSpec}
+		case bench.OK:
+			measured = true
+		case bench.Waived:
+		}
+	}
+	if !measured {
+		fmt.Fprintln(w, "nothing was measured")
+		return &exitError{code: exitEnvironment}
+	}
+	return nil
+}
+
+// toFile writes a file.
+func toFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(file); err != nil {
+		_ = file.Close()
+		return err
+	}
+	return file.Close()
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/hirgen/hirgen/internal/bench"
+)
+
+// progress shows what is under way: on a terminal a bar with the time that is left, elsewhere a line for each thing that
+// begins.
+func progress(w io.Writer) bench.Progress {
+	if file, ok := w.(io.Reader); ok && isTerminal(file) {
+		begin := time.Now()
+		return func(done, all int, next string) { bar(w, time.Since(begin), done, all, next) }
+	}
+	last := ""
+	return func(done, all int, next string) {
+		if next != "" && next != last {
+			fmt.Fprintf(w, "%d/%d  %s\n", done, all, next)
+			last = next
+		}
+	}
+}
+
+// bar draws a bar over the one before.
+func bar(w io.Writer, took time.Duration, done, all int, next string) {
+	const width = 24
+	if done >= all && next == "" {
+		fmt.Fprint(w, "\r\x1b[K")
+		return
+	}
+	full := width * done / max(all, 1)
+	left := ""
+	if done > 0 {
+		left = (took * time.Duration(all-done) / time.Duration(done)).Round(time.Second).String() + " left"
+	}
+	fmt.Fprintf(w, "\r\x1b[K[%s%s] %d/%d  %s  %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, all, left, next)
+}

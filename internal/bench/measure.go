@@ -1,0 +1,202 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering/cost"
+)
+
+// Options say how to measure.
+type Options struct {
+	Ranks     int           // set the specs' meshes to so many; 0 leaves them
+	Device    launch.Device // not Auto
+	Machine   *cost.Machine // schedule: auto chooses, and predictions are, for this one; nil: the one that was measured
+	Version   string        // of hirgen
+	Work      string        // folder for programs, which stay there
+	CMake     []string      // further cache entries
+	Rounds    int           // each times every program of a problem once
+	Repeats   int           // of a round
+	Iters     int           // calls of a repeat; 0: as many as take some 20 ms, by the prediction
+	Together  int           // programs that are ready at the same time, at most
+	Arguments []string      // for the programs
+	Progress  Progress
+	// Kept gives a row of an earlier run with the same digest, ranks and device, which is not measured again; nil: none.
+	Kept func(Row) (Row, bool)
+	// Done gets each row as soon as it is there.
+	Done func(Row) error
+}
+
+// Progress learns what is under way: done of all steps, and what comes next.
+type Progress func(done, all int, next string)
+
+// How long a program may take to start and check itself, and to time a round.
+const (
+	startLimit = 10 * time.Minute
+	roundLimit = 5 * time.Minute
+	endLimit   = time.Minute
+)
+
+// Run measures cases, problem by problem, in their order. The error is for what keeps it from going on.
+func Run(ctx context.Context, cases []Case, o Options) error {
+	r := &run{Options: &o, ctx: ctx, alone: map[string]*program{}}
+	groups := o.groups(cases)
+	for _, g := range groups {
+		r.all += len(g) * (2 + o.Rounds)
+	}
+	for _, g := range groups {
+		if err := r.group(g); err != nil {
+			return err
+		}
+	}
+	r.step(r.all-r.done, "")
+	return nil
+}
+
+// groups are the programs of cases that are measured together: those of one problem, so many at most.
+func (o *Options) groups(cases []Case) [][]*program {
+	var groups [][]*program
+	at := map[string]int{} // the last group of a problem
+	for _, c := range cases {
+		i, known := at[c.problem()]
+		if !known || len(groups[i]) == o.Together {
+			i = len(groups)
+			at[c.problem()] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], o.lower(c))
+	}
+	return groups
+}
+
+// run is a run of all cases.
+type run struct {
+	*Options
+	ctx       context.Context
+	done, all int
+	alone     map[string]*program // GEMMs alone that are built, by what they are
+}
+
+// step counts so many steps as done, and says what is next.
+func (r *run) step(n int, next string) {
+	r.done += n
+	if r.Progress != nil {
+		r.Progress(r.done, r.all, next)
+	}
+}
+
+// group measures programs of one problem in turns.
+func (r *run) group(g []*program) error {
+	var wanted []*program
+	for _, p := range g {
+		if kept, ok := r.kept(p); ok {
+			p.row = kept
+		}
+		if p.row.Status != "" {
+			r.step(2+r.Rounds, "")
+			continue
+		}
+		r.step(0, "building "+p.row.head()+" "+p.row.caseName())
+		if err := r.build(r.ctx, p); err != nil {
+			return err
+		}
+		r.step(1, "")
+		wanted = append(wanted, p)
+	}
+	alone, err := r.productsOf(wanted)
+	if err != nil {
+		return err
+	}
+	if len(wanted) > 0 {
+		r.step(0, fmt.Sprintf("timing %d of %s", len(wanted), wanted[0].row.head()))
+	}
+	if err := r.time(wanted, alone); err != nil {
+		return err
+	}
+	compare(g)
+	for _, p := range g {
+		if err := r.Done(p.row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) kept(p *program) (Row, bool) {
+	if r.Kept == nil || p.row.Status != "" {
+		return Row{}, false
+	}
+	return r.Kept(p.row)
+}
+
+// productsOf builds the GEMMs alone of the first program that has some; nil where none does.
+func (r *run) productsOf(g []*program) (*program, error) {
+	for _, p := range g {
+		if len(p.products) == 0 || p.row.Status != "" {
+			continue
+		}
+		name := spelled(p.products)
+		if known := r.alone[name]; known != nil {
+			return known, nil
+		}
+		pipeline, err := productsAlone(p.products, p.row.Ranks)
+		if err != nil {
+			return nil, err
+		}
+		alone := &program{row: Row{Case: Case{Spec: "products/" + strconv.Itoa(len(r.alone)+1) + ".yaml"}, Ranks: p.row.Ranks, Name: "products"}}
+		if err := alone.print(pipeline, r.Options); err != nil {
+			return nil, err
+		}
+		r.alone[name] = alone
+		return alone, r.build(r.ctx, alone)
+	}
+	return nil, nil
+}
+
+// compare says how many times as fast as the baseline each of some programs is.
+func compare(g []*program) {
+	for _, base := range g {
+		if !base.row.Baseline {
+			continue
+		}
+		for _, p := range g {
+			p.row.Against = ratio(base.row.Median, p.row.Median)
+		}
+	}
+}
+
+// iters is how many calls a repeat of a program has.
+func (o *Options) iters(p *program) int {
+	const repeat, fewest, most = 20_000.0, 5, 200 // microseconds, calls
+	switch {
+	case o.Iters > 0:
+		return o.Iters
+	case p.row.Predicted == 0:
+		return fewest
+	}
+	return min(most, max(fewest, int(repeat/p.row.Predicted)))
+}
+
+// report is what a program writes at its end.
+type report struct {
+	Wrong  int64 `json:"wrong"`
+	Memory int64 `json:"memory_bytes"`
+}
+
+// readReport reads it; false where there is none.
+func readReport(path string) (r report, ok bool) {
+	text, err := os.ReadFile(path)
+	return r, err == nil && json.Unmarshal(text, &r) == nil
+}
+
+// lastOf is the last line that says something.
+func lastOf(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

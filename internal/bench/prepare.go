@@ -1,0 +1,185 @@
+package bench
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/prove"
+	"github.com/hirgen/hirgen/model"
+)
+
+// program is a case on its way: what is known of it is in its row.
+type program struct {
+	row      Row
+	emitted  []emit.File
+	products []cost.Product
+	path     string // of the executable, once it is built
+}
+
+// load reads a case's spec with its parameters. With ranks, the parameter that is the extent of its only mesh axis is set to them.
+func load(c Case, ranks int) (*model.Pipeline, error) {
+	p, _, err := model.LoadFile(c.Spec, c.Params)
+	if err != nil || ranks == 0 || p.Meshes[0].Size() == ranks {
+		return p, err
+	}
+	axes := p.Meshes[0].Axes
+	named := slices.ContainsFunc(p.Params, func(param model.Param) bool { return param.Name == axes[0].Extent.Text })
+	if len(axes) != 1 || !named {
+		return nil, fmt.Errorf("the mesh of %s is of %d ranks, and no parameter is the extent of its only axis: set those that are with -p", p.Name, p.Meshes[0].Size())
+	}
+	params := maps.Clone(c.Params)
+	if params == nil {
+		params = map[string]int64{}
+	}
+	params[axes[0].Extent.Text] = int64(ranks)
+	p, _, err = model.LoadFile(c.Spec, params)
+	return p, err
+}
+
+// lower makes a case's program, and predicts it. What hirgen refuses is a waived row.
+func (o *Options) lower(c Case) *program {
+	p := &program{row: Row{Case: c, Device: string(o.Device)}}
+	pipeline, err := load(c, o.Ranks)
+	if err != nil {
+		p.waive(firstOf(err))
+		return p
+	}
+	p.row.Name, p.row.Ranks, p.row.Values = pipeline.Name, pipeline.Meshes[0].Size(), map[string]int64{}
+	for _, param := range pipeline.Params {
+		p.row.Values[param.Name] = param.Value
+	}
+	pipeline, _, err = model.LoadFile(c.Spec, p.row.Values, c.Settings...)
+	if err == nil {
+		err = p.print(pipeline, o)
+	}
+	if err != nil {
+		p.waive(firstOf(err))
+	} else if gpus := launch.GPUs(); o.Device == launch.CUDA && gpus < p.row.Ranks {
+		p.waive(fmt.Sprintf("%d GPUs are needed, and %d are here", p.row.Ranks, gpus))
+	}
+	return p
+}
+
+// print lowers, proves and prints.
+func (p *program) print(pipeline *model.Pipeline, o *Options) error {
+	host, err := lowering.Lower(pipeline, lowering.Options{Machine: o.Machine, Verify: true})
+	if err != nil {
+		return err
+	}
+	proved := func(c *calls.Program) error {
+		report, err := prove.Against(c, pipeline.With)
+		if err == nil && !report.Emits() {
+			err = errors.New("the program is not proved: hirgen verify says why")
+		}
+		return err
+	}
+	if p.emitted, err = emit.Render(host, emit.Options{Version: o.Version, Prove: proved}); err != nil {
+		return err
+	}
+	p.row.Digest = digest(p.emitted)
+	p.row.Schedule = chosen(host)
+	return p.predict(host, o)
+}
+
+// predict takes what the model of durations says. It knows GPUs alone: of a program of the CPU device only what is
+// multiplied is of interest.
+func (p *program) predict(host *hostir.Program, o *Options) error {
+	machine := o.Machine
+	if machine == nil {
+		var err error
+		if machine, err = cost.LoadMachine(defaultMachine); err != nil {
+			return err
+		}
+	}
+	prediction, err := cost.Predict(host, machine)
+	if err != nil || prediction == nil {
+		return err
+	}
+	p.products = prediction.Products()
+	p.row.Flops = flops(p.products)
+	if o.Device == launch.CUDA {
+		p.row.Predicted = prediction.Total
+		for _, c := range prediction.Communications {
+			p.row.Moves += c.Total
+		}
+	}
+	return nil
+}
+
+// defaultMachine is what is predicted for where no other one is named.
+const defaultMachine = "h200"
+
+// chosen are the fields of the schedule that a program was made with.
+func chosen(p *hostir.Program) map[string]string {
+	fields := map[string]string{}
+	for _, m := range p.Choices.Report() {
+		fields[m.Key] = fmt.Sprint(m.Value)
+	}
+	return fields
+}
+
+// build writes and compiles. All programs share one compiled runtime.
+func (o *Options) build(ctx context.Context, p *program) error {
+	dir := filepath.Join(o.Work, p.row.folder())
+	if _, err := emit.Write(dir, p.emitted, emit.WriteOptions{Force: true}); err != nil {
+		return err
+	}
+	runtimes := os.Getenv("HIRGEN_RUNTIME_DIR")
+	if runtimes == "" {
+		runtimes = filepath.Join(o.Work, "runtimes")
+	}
+	runtimes, err := filepath.Abs(runtimes)
+	if err != nil {
+		return err
+	}
+	cache := append([]string{"HIRGEN_RUNTIME_DIR:PATH=" + runtimes}, o.CMake...)
+	p.path, err = launch.Build(ctx, launch.BuildOptions{Dir: dir, Device: o.Device, Cache: cache})
+	var failure *launch.EnvironmentError
+	if errors.As(err, &failure) && failure.Output != "" && ctx.Err() == nil {
+		p.fail(failure.Message + ": " + lastOf(failure.Output))
+		return nil
+	}
+	return err
+}
+
+// waive says why a case is not measured.
+func (p *program) waive(reason string) { p.row.Status, p.row.Reason = Waived, reason }
+
+// fail says why a case could not be measured.
+func (p *program) fail(reason string) { p.row.Status, p.row.Reason = Failed, reason }
+
+// digest is that of all files.
+func digest(files []emit.File) string {
+	sum := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(sum, "%s %d\n", f.Path, len(f.Data))
+		sum.Write(f.Data)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// firstOf is the first of the mistakes that hirgen finds in a spec, with its place.
+func firstOf(err error) string {
+	if found, ok := diag.Diagnostics(err); ok {
+		return found.Items[0].Error()
+	}
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Path + ": " + path.Err.Error()
+	}
+	return err.Error()
+}

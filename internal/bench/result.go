@@ -1,0 +1,232 @@
+package bench
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// A Result is all rows of a run.
+type Result struct {
+	Rows []Row `json:"rows"`
+}
+
+// Read reads what Save wrote; a file that is not there has no rows.
+func Read(path string) (*Result, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Result{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var r Result
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s is no result of hirgen bench: %w", path, err)
+	}
+	return &r, nil
+}
+
+// Save writes the result as JSON; the file is there whole or as it was.
+func (r *Result) Save(path string) error {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	return replace(path, append(text, '\n'))
+}
+
+// replace writes a file beside the one that it takes the place of.
+func replace(path string, text []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".bench-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+	}
+	return err
+}
+
+// Kept gives the row of the same program on as many ranks of the same device that was measured right.
+func (r *Result) Kept(row Row) (Row, bool) {
+	for _, old := range r.Rows {
+		if old.Digest == row.Digest && old.Ranks == row.Ranks && old.Device == row.Device && old.Label == row.Label && old.Status == OK {
+			return old, true
+		}
+	}
+	return Row{}, false
+}
+
+// A column of the table and of the CSV file.
+type column struct {
+	name, about string
+	value       func(*Row) string
+}
+
+// columns are those behind spec and case. A dash is what is not known.
+var columns = []column{
+	{"median us", "of a call, on the slowest rank", func(r *Row) string { return number(r.Median, 1) }},
+	{"p10", "of the repeats", func(r *Row) string { return number(r.P10, 1) }},
+	{"p90", "of the repeats", func(r *Row) string { return number(r.P90, 1) }},
+	{"TFLOP/s", "of a GPU", func(r *Row) string { return significant(r.TFLOPs()) }},
+	{"GEMMs", "share of the call that its GEMMs take alone, each whole", func(r *Row) string { return number(r.OfProducts(), 2) }},
+	{"bound", "share that the longer of GEMMs and (predicted) communications takes: 1 is perfect overlap", func(r *Row) string { return number(r.OfBound(), 2) }},
+	{"predicted", "predicted time by the measured one", func(r *Row) string { return number(r.OfPrediction(), 2) }},
+	{"exposed us", "time beyond the GEMMs: communication that nothing hides, and other kernels", func(r *Row) string { return number(r.Exposed(), 1) }},
+	{"#wrong", "wrong elements", func(r *Row) string {
+		if r.Status == OK || r.Status == Wrong {
+			return strconv.FormatInt(r.Wrongs, 10)
+		}
+		return "-"
+	}},
+	{"baseline", "time of the baseline by this one", func(r *Row) string { return number(r.Against, 3) }},
+}
+
+func number(x float64, digits int) string {
+	if x == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64)
+}
+
+// Text prints the rows as tables, one for each problem, and what their columns mean.
+func (r *Result) Text(w io.Writer) error {
+	var shown []column
+	for _, c := range columns {
+		if slices.ContainsFunc(r.Rows, func(row Row) bool { return c.value(&row) != "-" }) {
+			shown = append(shown, c)
+		}
+	}
+	for _, problem := range r.problems() {
+		fmt.Fprintln(w, problem[0].head())
+		if err := printTable(w, problem, shown); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	for _, c := range shown {
+		fmt.Fprintf(w, "  %-12s%s\n", c.name, c.about)
+	}
+	return nil
+}
+
+// problems are the rows that are compared with each other, by their first row.
+func (r *Result) problems() [][]Row {
+	at := map[string]int{}
+	var list [][]Row
+	for _, row := range r.Rows {
+		i, known := at[row.head()]
+		if !known {
+			i = len(list)
+			at[row.head()] = i
+			list = append(list, nil)
+		}
+		list[i] = append(list[i], row)
+	}
+	return list
+}
+
+// printTable prints the rows of a problem; of those that were not measured, why.
+func printTable(w io.Writer, rows []Row, shown []column) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(table, "  case\tstatus")
+	for _, c := range shown {
+		fmt.Fprint(table, "\t", c.name)
+	}
+	fmt.Fprintln(table)
+	for _, row := range rows {
+		fmt.Fprintf(table, "  %s\t%s", row.caseName(), row.Status)
+		for _, c := range shown {
+			fmt.Fprint(table, "\t", c.value(&row))
+		}
+		fmt.Fprintln(table)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Reason != "" {
+			fmt.Fprintf(w, "  %s: %s\n", row.caseName(), row.Reason)
+		}
+	}
+	return nil
+}
+
+// head is the problem of a row.
+func (r *Row) head() string {
+	words := []string{r.Spec}
+	if r.Name != "" {
+		words[0] = r.Name
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
+		words = append(words, fmt.Sprintf("%s=%d", name, r.Values[name]))
+	}
+	if r.Ranks > 0 {
+		words = append(words, fmt.Sprintf("(%d ranks, %s)", r.Ranks, r.Device))
+	}
+	return strings.Join(words, " ")
+}
+
+func (r *Row) caseName() string {
+	if r.Label == "" {
+		return "as written"
+	}
+	return r.Label
+}
+
+// CSV prints a line for each row, behind one of names.
+func (r *Result) CSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	names := []string{"spec", "program", "parameters", "case", "ranks", "device", "status", "reason"}
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	if err := out.Write(names); err != nil {
+		return err
+	}
+	for _, row := range r.Rows {
+		var params []string
+		for _, name := range slices.Sorted(maps.Keys(row.Values)) {
+			params = append(params, fmt.Sprintf("%s=%d", name, row.Values[name]))
+		}
+		fields := []string{
+			row.Spec, row.Name, strings.Join(params, " "), row.Label, strconv.Itoa(row.Ranks), row.Device, string(row.Status), row.Reason,
+		}
+		for _, c := range columns {
+			value := c.value(&row)
+			if value == "-" {
+				value = ""
+			}
+			fields = append(fields, value)
+		}
+		if err := out.Write(fields); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// significant prints three digits or so.
+func significant(x float64) string {
+	if x == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(x, 'g', max(3, len(strconv.Itoa(int(x)))), 64)
+}

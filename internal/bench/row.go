@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"math"
+	"slices"
+)
+
+// Status says what became of a case.
+type Status string
+
+// The statuses of a row. A waived one was not measured, and Reason says why: too few GPUs, or a spec or
+// schedule that hirgen refuses. It is no success.
+const (
+	OK     Status = "ok"
+	Wrong  Status = "wrong"
+	Waived Status = "waived"
+	Failed Status = "failed"
+)
+
+// A Row is a case with what was measured. Times are in microseconds of a call on the slowest rank.
+type Row struct {
+	Case
+	Name      string            `json:"name,omitempty"`
+	Ranks     int               `json:"ranks,omitempty"`
+	Device    string            `json:"device"`
+	Values    map[string]int64  `json:"params,omitempty"`   // every parameter of the spec
+	Schedule  map[string]string `json:"schedule,omitempty"` // fields that are not at their defaults
+	Digest    string            `json:"digest,omitempty"`   // of the emitted program
+	Status    Status            `json:"status"`
+	Reason    string            `json:"reason,omitempty"`
+	Repeats   []float64         `json:"us,omitempty"`
+	Median    float64           `json:"median_us,omitempty"`
+	P10       float64           `json:"p10_us,omitempty"`
+	P90       float64           `json:"p90_us,omitempty"`
+	Wrongs    int64             `json:"wrong"`
+	Flops     float64           `json:"flops,omitempty"`       // of GEMMs, of a rank
+	Products  float64           `json:"products_us,omitempty"` // the same GEMMs, each whole, without the rest: measured
+	Moves     float64           `json:"moves_us,omitempty"`    // its communications one after the other: predicted
+	Predicted float64           `json:"predicted_us,omitempty"`
+	Memory    int64             `json:"memory_bytes,omitempty"`
+	Against   float64           `json:"baseline_by_this,omitempty"` // how many times as fast as the baseline
+}
+
+// take adds the times of a program.
+func (r *Row) take(repeats []float64) {
+	r.Repeats = repeats
+	sorted := slices.Sorted(slices.Values(repeats))
+	r.P10, r.Median, r.P90 = quantile(sorted, 0.1), quantile(sorted, 0.5), quantile(sorted, 0.9)
+}
+
+// TFLOPs is the rate of GEMMs on a GPU, over the whole call; 0 if there are none.
+func (r *Row) TFLOPs() float64 { return ratio(r.Flops, r.Median*1e6) }
+
+// OfProducts is the share of the call that its GEMMs alone would take.
+func (r *Row) OfProducts() float64 { return ratio(r.Products, r.Median) }
+
+// OfBound is the share that the longer of GEMMs and communications would take: 1 is perfect overlap.
+func (r *Row) OfBound() float64 { return ratio(max(r.Products, r.Moves), r.Median) }
+
+// OfPrediction is the predicted time by the measured one.
+func (r *Row) OfPrediction() float64 { return ratio(r.Predicted, r.Median) }
+
+// Exposed is what a call takes beyond its GEMMs: communication that nothing hides, and all other kernels.
+func (r *Row) Exposed() float64 {
+	if r.Products == 0 || r.Median == 0 {
+		return 0
+	}
+	return max(0, r.Median-r.Products)
+}
+
+func ratio(a, b float64) float64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// quantile interpolates between the nearest of sorted values; 0 of none.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	at := q * float64(len(sorted)-1)
+	below := int(math.Floor(at))
+	above := min(below+1, len(sorted)-1)
+	return sorted[below] + (sorted[above]-sorted[below])*(at-float64(below))
+}

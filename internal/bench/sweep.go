@@ -1,0 +1,133 @@
+// Package bench measures combinations of specs, parameters and schedules on this machine: it emits and builds a
+// program of each, keeps those of one problem ready side by side, and times them in turns, so that all see the same
+// clocks and the same heat.
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/model"
+)
+
+// A Sweep is a field, and the values that it takes in turn: a parameter of the spec, a field of the schedule, or
+// "schedule" with presets.
+type Sweep struct {
+	Field  string
+	Values []string
+}
+
+// Presets is the field of a sweep whose values replace the whole schedule.
+const Presets = "schedule"
+
+// ParseSweep reads FIELD=V1,V2.
+func ParseSweep(text string) (Sweep, error) {
+	field, list, found := strings.Cut(text, "=")
+	values := strings.Split(list, ",")
+	if !found || field == "" || slices.Contains(values, "") {
+		return Sweep{}, fmt.Errorf("%s: write FIELD=V1,V2, as in S=2,4,8 or all.via=nccl,ipc-get", text)
+	}
+	return Sweep{field, values}, nil
+}
+
+// A Case is one program: a spec with parameters and fields of the schedule that go before its own.
+type Case struct {
+	Spec     string           `json:"spec"`
+	Params   map[string]int64 `json:"set_params,omitempty"`
+	Settings []model.Setting  `json:"-"`
+	// Label has what tells it from others of its spec: "S=4 all.via=ipc-get", "baseline eager", or nothing.
+	Label    string `json:"case"`
+	Baseline bool   `json:"baseline,omitempty"`
+}
+
+// problem is what cases have in common that are timed in turns, and compared.
+func (c Case) problem() string {
+	words := []string{c.Spec}
+	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
+		words = append(words, fmt.Sprintf("%s=%d", name, c.Params[name]))
+	}
+	return strings.Join(words, " ")
+}
+
+// folder is a name for its emitted folder, which no other case has.
+func (c Case) folder() string {
+	words := []string{filepath.Base(filepath.Dir(c.Spec)), filepath.Base(c.Spec), c.problem()[len(c.Spec):], c.Label}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-=._", r) {
+			return r
+		}
+		return '_'
+	}, strings.Trim(strings.Join(words, "_"), "_"))
+}
+
+// Cases are all combinations of a spec with the values of sweeps, and, for each combination of parameters, the
+// spec under the preset baseline, unless that is empty. names are the spec's parameters: a sweep over any
+// other field is one over the schedule.
+func Cases(spec string, names []string, params map[string]int64, settings []model.Setting, sweeps []Sweep, baseline string) ([]Case, error) {
+	list := []Case{{Spec: spec, Params: params, Settings: settings}}
+	for _, s := range sweeps {
+		var next []Case
+		for _, c := range list {
+			for _, value := range s.Values {
+				other, err := c.with(s.Field, value, slices.Contains(names, s.Field))
+				if err != nil {
+					return nil, err
+				}
+				next = append(next, other)
+			}
+		}
+		list = next
+	}
+	if baseline == "" {
+		return list, nil
+	}
+	var all []Case
+	seen := map[string]bool{}
+	for _, c := range list {
+		if p := c.problem(); !seen[p] {
+			seen[p] = true
+			of := words(c.Params, sweeps)
+			all = append(all, Case{Spec: spec, Params: c.Params, Settings: []model.Setting{{Value: baseline}},
+				Label: strings.TrimSpace(strings.Join(of, " ") + " baseline " + baseline), Baseline: true})
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// with is a case with one more field.
+func (c Case) with(field, value string, param bool) (Case, error) {
+	c.Label = strings.TrimSpace(c.Label + " " + field + "=" + value)
+	switch {
+	case param:
+		number, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return c, fmt.Errorf("%s=%s: %q is not a 64-bit integer", field, value, value)
+		}
+		c.Params = maps.Clone(c.Params)
+		if c.Params == nil {
+			c.Params = map[string]int64{}
+		}
+		c.Params[field] = number
+	case field == Presets:
+		c.Settings = append([]model.Setting{{Value: value}}, c.Settings...)
+	default:
+		c.Settings = append(slices.Clone(c.Settings), model.Setting{Path: field, Value: value})
+	}
+	return c, nil
+}
+
+// words are the parameters among sweeps, as a label has them.
+func words(params map[string]int64, sweeps []Sweep) []string {
+	var list []string
+	for _, s := range sweeps {
+		if value, ok := params[s.Field]; ok {
+			list = append(list, fmt.Sprintf("%s=%d", s.Field, value))
+		}
+	}
+	return list
+}

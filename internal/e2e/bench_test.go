@@ -1,0 +1,60 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/bench"
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// TestBench times a schedule of a pipeline and a baseline in turns, goes on with what it has, and says why a program
+// that ends at once was not measured.
+func TestBench(t *testing.T) {
+	t.Setenv("HIRGEN_RUNTIME_DIR", runtimes())
+	flags, err := compilerFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweeps := []bench.Sweep{{Field: "streams", Values: []string{"2", "none"}}}
+	sizes := map[string]int64{"M": 64, "N": 32, "K": 32}
+	cases, err := bench.Cases("../../testdata/specs/ag_matmul/spec.yaml", nil, sizes, nil, sweeps, "eager")
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := func(change func(*bench.Options)) (result bench.Result, lines []string) {
+		o := bench.Options{
+			Ranks: 2, Device: launch.CPU, Work: folder{"bench"}.dir(), Rounds: 2, Repeats: 3, Iters: 2, Together: 8,
+			CMake:    []string{"CMAKE_CXX_FLAGS_RELEASE=" + flags},
+			Done:     func(row bench.Row) error { result.Rows = append(result.Rows, row); return nil },
+			Progress: func(_, _ int, next string) { lines = append(lines, next) },
+		}
+		change(&o)
+		if err := bench.Run(t.Context(), cases, o); err != nil {
+			t.Fatal(err)
+		}
+		return result, lines
+	}
+
+	first, _ := measured(func(*bench.Options) {})
+	want := []bench.Status{bench.OK, bench.OK, bench.Waived}
+	for i, row := range first.Rows {
+		if row.Status != want[i] || row.Status == bench.OK && (row.Median <= 0 || row.Products <= 0 || row.Against <= 0 || len(row.Repeats) != 6) {
+			t.Errorf("%+v", row)
+		}
+	}
+	if len(first.Rows) != len(want) {
+		t.Fatalf("%d rows", len(first.Rows))
+	}
+
+	again, lines := measured(func(o *bench.Options) { o.Kept = first.Kept })
+	if slices.ContainsFunc(lines, func(line string) bool { return line != "" }) || again.Rows[1].Median != first.Rows[1].Median {
+		t.Errorf("what was measured is measured again: %q", lines)
+	}
+
+	broken, _ := measured(func(o *bench.Options) { o.Arguments = []string{"--no-such-option"} })
+	if row := broken.Rows[0]; row.Status != bench.Failed || !strings.Contains(row.Reason, "--no-such-option") {
+		t.Errorf("a program that ends at once: %+v", row)
+	}
+}
