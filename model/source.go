@@ -118,13 +118,21 @@ type sourceField struct {
 }
 
 // Setting makes one choice of a spec's schedule in place of its own. Path is what schedule.Choice.Path
-// gives: "streams", "all.via". An empty path stands for the whole schedule, which is then the preset alone.
+// gives: "streams", "all.via". An empty path stands for the whole schedule, which is then the preset alone, or
+// nothing with NoSchedule.
 type Setting struct{ Path, Value string }
+
+// NoSchedule is the value of a setting without a path that leaves out all that the spec says of its schedule.
+const NoSchedule = "none"
 
 // set puts a setting in the place of the field of that path, or adds it.
 func (s *source) set(setting Setting) {
 	place := func(value string) text { return text{value: value, pos: diag.Pos{File: s.file}} }
-	if setting.Path == "" {
+	switch {
+	case setting == Setting{Value: NoSchedule}:
+		s.schedule = nil
+		return
+	case setting.Path == "":
 		s.schedule = []sourceField{{name: place(schedule.Preset), value: place(setting.Value)}}
 		return
 	}

@@ -81,13 +81,14 @@ func (f *benchFlags) run(cmd *cobra.Command, specs []string) error {
 	if err != nil {
 		return err
 	}
-	result, old := &bench.Result{}, &bench.Result{}
 	if f.resume {
-		if old, err = bench.Read(f.json); err != nil {
+		old, err := bench.Read(f.json)
+		if err != nil {
 			return err
 		}
 		f.options.Kept = old.Kept
 	}
+	result := &bench.Result{}
 	f.options.Done = func(row bench.Row) error {
 		result.Rows = append(result.Rows, row)
 		if f.json == "" {

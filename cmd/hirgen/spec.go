@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ import (
 type specFlags struct {
 	params    []string
 	schedule  []string
+	from      string // file with a schedule
 	dumpAfter []string
 	disable   []string
 	machine   string
@@ -39,8 +41,33 @@ func (f *specFlags) register(cmd *cobra.Command) {
 func (f *specFlags) registerSpec(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the spec, `NAME=VALUE`; repeatable")
-	flags.StringArrayVar(&f.schedule, "schedule", nil, "set a field of the schedule, `FIELD=VALUE`, as in streams=2 or all.via=ipc-get, or all of it to a preset, as in eager; repeatable")
+	flags.StringArrayVar(&f.schedule, "schedule", nil, "set a field of the schedule, `FIELD=VALUE`, as in streams=2 or all.via=ipc-get, or all of it to a preset, as in eager, or none to leave out the spec's; repeatable")
+	flags.StringVar(&f.from, "schedule-file", "", "take the schedule of `FILE` in place of the spec's, as hirgen tune writes it; --schedule changes fields of it")
 	_ = cmd.RegisterFlagCompletionFunc("schedule", completing(scheduleNames))
+}
+
+// readSchedule puts the fields of --schedule-file among those of --schedule, which go before them: what the flags
+// say does not depend on the file then.
+func (f *specFlags) readSchedule() error {
+	if f.from == "" {
+		return nil
+	}
+	settings, err := model.LoadSchedule(f.from)
+	if err != nil {
+		text, _ := os.ReadFile(f.from)
+		return (&source{path: f.from, text: text}).locate(err)
+	}
+	for _, s := range settings {
+		given := func(flag string) bool { path, _, _ := strings.Cut(flag, "="); return path == s.Path }
+		switch {
+		case s.Path == "":
+			f.schedule = append(f.schedule, s.Value)
+		case !slices.ContainsFunc(f.schedule, given):
+			f.schedule = append(f.schedule, s.Path+"="+s.Value)
+		}
+	}
+	f.from = ""
+	return nil
 }
 
 // registerLowering adds the switches of lowering.
@@ -71,6 +98,9 @@ func (e *specError) source(file string) ([]byte, bool) {
 
 // load reads the spec at path; "-" is standard input.
 func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *source, error) {
+	if err := f.readSchedule(); err != nil {
+		return nil, nil, err
+	}
 	overrides, err := parseParams(f.params)
 	if err != nil {
 		return nil, nil, err
@@ -176,10 +206,10 @@ func parseSchedule(settings []string) ([]model.Setting, error) {
 	for _, setting := range settings {
 		path, value, found := strings.Cut(setting, "=")
 		switch {
-		case !found && slices.Contains(schedule.Presets(), setting):
+		case !found && (setting == model.NoSchedule || slices.Contains(schedule.Presets(), setting)):
 			path, value = "", setting
 		case !found || path == "":
-			return nil, usagef("--schedule %s: write FIELD=VALUE, as in --schedule all.via=ipc-get, or a preset: %s", setting, strings.Join(schedule.Presets(), ", "))
+			return nil, usagef("--schedule %s: write FIELD=VALUE, as in --schedule all.via=ipc-get, or a preset: %s; or none", setting, strings.Join(schedule.Presets(), ", "))
 		}
 		if i := slices.IndexFunc(list, func(s model.Setting) bool { return s.Path == path }); i >= 0 {
 			return nil, usagef("--schedule sets %s twice, to %s and to %s; give it once", cmp.Or(path, "a preset"), list[i].Value, value)

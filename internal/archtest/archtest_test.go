@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"internal/spell":          {},
 	"internal/textdiff":       {},
 	"internal/launch":         {},
-	"internal/bench":          {"model", "model/domain", "lowering", "lowering/calls", "lowering/cost", "lowering/hostir", "lowering/prove", "emit", "internal/diag", "internal/launch"},
+	"internal/bench":          {"model", "model/domain", "model/schedule", "lowering", "lowering/schedules", "lowering/calls", "lowering/cost", "lowering/hostir", "lowering/prove", "emit", "internal/diag", "internal/launch"},
 	"internal/archtest":       {},
 	"internal/e2e":            {},
 	"internal/release":        {},

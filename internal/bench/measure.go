@@ -102,7 +102,7 @@ func (r *run) group(g []*program) error {
 			r.step(2+r.Rounds, "")
 			continue
 		}
-		r.step(0, "building "+p.row.head()+" "+p.row.caseName())
+		r.step(0, "building "+p.row.Problem()+" "+p.row.caseName())
 		if err := r.build(r.ctx, p); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (r *run) group(g []*program) error {
 		return err
 	}
 	if len(wanted) > 0 {
-		r.step(0, fmt.Sprintf("timing %d of %s", len(wanted), wanted[0].row.head()))
+		r.step(0, fmt.Sprintf("timing %d of %s", len(wanted), wanted[0].row.Problem()))
 	}
 	if err := r.time(wanted, alone); err != nil {
 		return err
@@ -187,6 +187,17 @@ func (o *Options) iters(p *program) int {
 type report struct {
 	Wrong  int64 `json:"wrong"`
 	Memory int64 `json:"memory_bytes"`
+	Ranks  []struct {
+		Name string `json:"device_name"`
+	} `json:"ranks"`
+}
+
+// machine is what it ran on.
+func (r report) machine() string {
+	if len(r.Ranks) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d x %s", len(r.Ranks), r.Ranks[0].Name)
 }
 
 // readReport reads it; false where there is none.

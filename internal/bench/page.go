@@ -46,7 +46,7 @@ func (r *Result) Page(w io.Writer) error {
 		}
 	}
 	for _, rows := range r.problems() {
-		p := problemView{Head: rows[0].head(), Width: chartWidth, bars: barsOf(rows)}
+		p := problemView{Head: rows[0].Problem(), Width: chartWidth, bars: barsOf(rows)}
 		for _, row := range rows {
 			one := rowView{Case: row.caseName(), Status: row.Status, Reason: row.Reason}
 			for _, c := range v.Columns {

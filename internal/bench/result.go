@@ -114,7 +114,7 @@ func (r *Result) Text(w io.Writer) error {
 		}
 	}
 	for _, problem := range r.problems() {
-		fmt.Fprintln(w, problem[0].head())
+		fmt.Fprintln(w, problem[0].Problem())
 		if err := printTable(w, problem, shown); err != nil {
 			return err
 		}
@@ -131,10 +131,10 @@ func (r *Result) problems() [][]Row {
 	at := map[string]int{}
 	var list [][]Row
 	for _, row := range r.Rows {
-		i, known := at[row.head()]
+		i, known := at[row.Problem()]
 		if !known {
 			i = len(list)
-			at[row.head()] = i
+			at[row.Problem()] = i
 			list = append(list, nil)
 		}
 		list[i] = append(list[i], row)
@@ -168,8 +168,8 @@ func printTable(w io.Writer, rows []Row, shown []column) error {
 	return nil
 }
 
-// head is the problem of a row.
-func (r *Row) head() string {
+// Problem is what rows are compared in: a program with its parameters.
+func (r *Row) Problem() string {
 	words := []string{r.Spec}
 	if r.Name != "" {
 		words[0] = r.Name

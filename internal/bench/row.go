@@ -23,6 +23,7 @@ type Row struct {
 	Name      string            `json:"name,omitempty"`
 	Ranks     int               `json:"ranks,omitempty"`
 	Device    string            `json:"device"`
+	Machine   string            `json:"machine,omitempty"`  // "2 x NVIDIA H200"
 	Values    map[string]int64  `json:"params,omitempty"`   // every parameter of the spec
 	Schedule  map[string]string `json:"schedule,omitempty"` // fields that are not at their defaults
 	Digest    string            `json:"digest,omitempty"`   // of the emitted program

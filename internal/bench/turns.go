@@ -16,18 +16,10 @@ type turn struct {
 // time runs built programs side by side, and times them in turns; each round begins with another one. What their
 // GEMMs alone take is timed among them.
 func (r *run) time(g []*program, alone *program) error {
-	var turns []*turn
-	defer func() {
-		for _, t := range turns {
-			t.kill()
-		}
-	}()
-	for _, p := range g {
-		t, err := r.start(p)
-		if err != nil {
-			return err
-		}
-		turns = append(turns, t)
+	turns, err := r.startAll(g)
+	defer func() { killAll(turns) }()
+	if err != nil {
+		return err
 	}
 	if alone != nil {
 		fresh := *alone // its times are those of this group
@@ -35,6 +27,7 @@ func (r *run) time(g []*program, alone *program) error {
 		if err != nil {
 			return err
 		}
+		own.guard(func() error { return own.running.ready(startLimit) })
 		turns = append(turns, own)
 		defer func() {
 			for _, t := range turns {
@@ -46,11 +39,8 @@ func (r *run) time(g []*program, alone *program) error {
 	return r.ctx.Err()
 }
 
-// rounds waits until all are ready, times them in turns, and ends them.
+// rounds times programs that are ready in turns, and ends them.
 func (r *run) rounds(turns []*turn, programs int) {
-	for _, t := range turns {
-		t.guard(func() error { return t.running.ready(startLimit) })
-	}
 	r.step(programs, "")
 	for round := range r.Rounds {
 		for i := range turns {
@@ -126,6 +116,6 @@ func (t *turn) finish() {
 	default:
 		t.row.Status = OK
 	}
-	t.row.Wrongs, t.row.Memory = r.Wrong, r.Memory
+	t.row.Wrongs, t.row.Memory, t.row.Machine = r.Wrong, r.Memory, r.machine()
 	t.row.take(t.times)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/bench"
 	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering/cost"
 )
 
 // TestBench times a schedule of a pipeline and a baseline in turns, goes on with what it has, and says why a program
@@ -56,5 +57,35 @@ func TestBench(t *testing.T) {
 	broken, _ := measured(func(o *bench.Options) { o.Arguments = []string{"--no-such-option"} })
 	if row := broken.Rows[0]; row.Status != bench.Failed || !strings.Contains(row.Reason, "--no-such-option") {
 		t.Errorf("a program that ends at once: %+v", row)
+	}
+}
+
+// TestTune races two schedules and auto on the CPU device: the winner is one of the two, and all that ran is right.
+func TestTune(t *testing.T) {
+	t.Setenv("HIRGEN_RUNTIME_DIR", runtimes())
+	flags, err := compilerFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine, err := cost.LoadMachine("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, sizes := "../../testdata/specs/ag_matmul/spec.yaml", map[string]int64{"D": 2, "M": 64, "N": 32, "K": 32}
+	found := bench.Candidates(spec, sizes, 2, machine)[:2]
+	tuned, err := bench.Tune(t.Context(), spec, sizes, found, bench.Options{
+		Device: launch.CPU, Work: folder{"bench"}.dir(), Repeats: 3, Iters: 2,
+		CMake: []string{"CMAKE_CXX_FLAGS_RELEASE=" + flags},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tuned.Rows) != 3 || tuned.Winner.Name() != found[0].Name() && tuned.Winner.Name() != found[1].Name() {
+		t.Errorf("%+v", tuned)
+	}
+	for _, row := range tuned.Rows {
+		if row.Status != bench.OK || row.Median <= 0 {
+			t.Errorf("%+v", row)
+		}
 	}
 }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBenchAndTuneRefuse: command lines that cannot be carried out, before anything is built.
+func TestBenchAndTuneRefuse(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		exit int
+		want string
+	}{
+		{[]string{"bench"}, exitUsage, "requires at least 1 arg"},
+		{[]string{"bench", agMatmul, "--sweep", "S"}, exitUsage, "--sweep S: write FIELD=V1,V2"},
+		{[]string{"bench", agMatmul, "--sweep", "S=two"}, exitUsage, `"two" is not a 64-bit integer`},
+		{[]string{"bench", agMatmul, "--rounds", "0"}, exitUsage, "at least 1"},
+		{[]string{"bench", agMatmul, "--resume"}, exitUsage, "--json FILE"},
+		{[]string{"bench", agMatmul, "--device", "tpu"}, exitUsage, "--device"},
+		{[]string{"bench", "none.yaml"}, exitEnvironment, "none.yaml"},
+		{[]string{"tune", agMatmul, "--candidates", "0"}, exitUsage, "at least 1"},
+		{[]string{"tune", agMatmul, "--sizes", "M"}, exitUsage, "--sizes M: write FIELD=V1,V2"},
+		{[]string{"tune", agMatmul, "-p", "Q=1"}, exitSpec, `no parameter "Q"`},
+		{[]string{"tune", "none.yaml"}, exitEnvironment, "none.yaml"},
+	} {
+		exit, _, stderr := hirgen(t, "", c.args...)
+		if exit != c.exit || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: exit code %d, want %d with %q:\n%s", c.args, exit, c.exit, c.want, stderr)
+		}
+	}
+}
+
+// TestNothingMeasured: where every combination is refused, there is no success.
+func TestNothingMeasured(t *testing.T) {
+	rows := filepath.Join(t.TempDir(), "rows.json")
+	exit, stdout, stderr := hirgen(t, "", "bench", agMatmul, "--device", "cpu", "--sweep", "streams=x,y", "--json", rows)
+	if exit != exitEnvironment || !strings.Contains(stdout, "nothing was measured") || strings.Count(stdout, "waived") != 2 {
+		t.Errorf("exit code %d:\n%s%s", exit, stdout, stderr)
+	}
+	if text := read(t, rows); strings.Count(text, `"status": "waived"`) != 2 {
+		t.Error(text)
+	}
+}
+
+// TestScheduleFile: a file's schedule takes the place of the spec's, flags change it, and the folder says it without the file.
+func TestScheduleFile(t *testing.T) {
+	spec := filepath.Join("..", "..", "testdata", "specs", "ag_matmul_p2p", "spec.yaml")
+	path := file(t, "schedule.yaml", "# measured\nschedule: {pipeline: p2p, streams: 1, all: {via: ipc-get, split: 2}}\n")
+	out := filepath.Join(t.TempDir(), "out")
+	exit, _, stderr := hirgen(t, "", "emit", spec, "-o", out, "--schedule-file", path, "--schedule", "all.split=4")
+	if exit != exitOK {
+		t.Fatal(stderr)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	want := "--schedule all.split=4 --schedule all.via=ipc-get --schedule none --schedule pipeline=p2p --schedule streams=1"
+	if header := read(t, filepath.Join(out, "ag_matmul_p2p.h")); !strings.Contains(header, want) {
+		t.Errorf("the header does not say %q:\n%s", want, header[:400])
+	}
+	if exit, stdout, stderr := hirgen(t, "", "verify", out); exit != exitOK {
+		t.Errorf("the folder alone: exit code %d\n%s%s", exit, stdout, stderr)
+	}
+	bad := file(t, "bad.yaml", "schedule:\n  streams: 1\n  streams: 2\n")
+	if exit, _, stderr := hirgen(t, "", "check", spec, "--schedule-file", bad); exit != exitSpec || !strings.Contains(stderr, "bad.yaml:3:3: error") || !strings.Contains(stderr, "^") {
+		t.Errorf("exit code %d, want %d with the place:\n%s", exit, exitSpec, stderr)
+	}
+}

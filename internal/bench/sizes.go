@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+var word = regexp.MustCompile(`[A-Za-z_]\w*`)
+
+// sizeParam is the parameter by which a pipeline grows: of the first extent of its first output that names any, the
+// largest one that is neither a number of ranks nor one of slices. It is empty where there is none.
+func sizeParam(p *model.Pipeline) string {
+	values := map[string]int64{}
+	for _, param := range p.Params {
+		if param.Text == "" {
+			values[param.Name] = param.Value
+		}
+	}
+	for _, mesh := range p.Meshes {
+		for _, axis := range mesh.Axes {
+			delete(values, axis.Extent.Text)
+		}
+	}
+	for _, t := range p.Tensors {
+		for _, axis := range t.Axes {
+			if axis.Kind == domain.Stream {
+				delete(values, axis.Extent.Text)
+			}
+		}
+	}
+	best := ""
+	for _, axis := range p.Outputs[0].Axes {
+		for _, name := range word.FindAllString(axis.Extent.Text, -1) {
+			if value, ok := values[name]; ok && (best == "" || value > values[best]) {
+				best = name
+			}
+		}
+		if best != "" {
+			break // rows come first
+		}
+	}
+	return best
+}
+
+// Sizes are half of, just, and twice a pipeline's own size, as the values of its parameter; without one, its
+// size alone.
+func Sizes(p *model.Pipeline) Sweep {
+	name := sizeParam(p)
+	for _, param := range p.Params {
+		if param.Name == name {
+			list := []string{}
+			for _, n := range []int64{param.Value / 2, param.Value, 2 * param.Value} {
+				list = append(list, strconv.FormatInt(n, 10))
+			}
+			return Sweep{name, list}
+		}
+	}
+	return Sweep{}
+}
+
+// Load reads a spec and sets the parameter of its mesh to the ranks, if there are any. It gives every parameter.
+func Load(spec string, params map[string]int64, ranks int) (*model.Pipeline, map[string]int64, error) {
+	p, err := load(Case{Spec: spec, Params: params}, ranks)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := maps.Clone(params)
+	if all == nil {
+		all = map[string]int64{}
+	}
+	for _, param := range p.Params {
+		if param.Text == "" {
+			all[param.Name] = param.Value
+		}
+	}
+	return p, all, nil
+}
+
+// Rivals times a schedule and schedule: auto side by side, each size in programs that start afresh.
+func Rivals(spec string, params map[string]int64, sizes Sweep, winner Candidate) ([]Case, error) {
+	names := slices.Sorted(maps.Keys(params))
+	list, err := Cases(spec, names, params, winner.Settings, sizesOf(sizes), "auto")
+	if err != nil {
+		return nil, fmt.Errorf("--sizes %w", err)
+	}
+	return list, nil
+}
+
+func sizesOf(s Sweep) []Sweep {
+	if s.Field == "" {
+		return nil
+	}
+	return []Sweep{s}
+}
+
+// Bought says what a row is worth beside its baseline: how many times as fast, and whether that is beyond what repeats of
+// both differ by.
+func Bought(row, base Row) (gain float64, beyond bool) {
+	gain = ratio(base.Median, row.Median)
+	return gain, row.P90 < base.P10 || base.P90 < row.P10
+}

@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/model"
+)
+
+// Tuned is what a search on the machine found.
+type Tuned struct {
+	Winner Candidate
+	// Rows are all programs that ran: the winner first, then as they left, the last one first. Auto is among
+	// them, under that name.
+	Rows   []Row
+	Rounds int // that the winner was timed in
+}
+
+// auto is the case of schedule: auto in a search.
+const auto = "schedule=auto"
+
+// Tune times candidates side by side and schedule: auto with them. Every two rounds the slower half leaves, but for auto,
+// until one is left, or until the others cannot win: their fastest repeats are slower than its slow ones.
+func Tune(ctx context.Context, spec string, params map[string]int64, candidates []Candidate, o Options) (*Tuned, error) {
+	cases := []Case{{Spec: spec, Params: params, Settings: []model.Setting{{Value: "auto"}}, Label: auto}}
+	for _, c := range candidates {
+		cases = append(cases, Case{Spec: spec, Params: params, Settings: c.Settings, Label: c.Name()})
+	}
+	r := &run{Options: &o, ctx: ctx, alone: map[string]*program{}, all: 2 * len(cases)}
+	var g []*program
+	for _, c := range cases {
+		p := o.lower(c)
+		if p.row.Status == "" {
+			r.step(0, "building "+p.row.Problem()+" "+p.row.caseName())
+			if err := r.build(ctx, p); err != nil {
+				return nil, err
+			}
+		}
+		g = append(g, p)
+		r.step(1, "")
+	}
+	turns, err := r.startAll(g)
+	defer killAll(turns)
+	if err != nil {
+		return nil, err
+	}
+	r.step(0, fmt.Sprintf("timing %d schedules of %s", len(g), g[0].row.Problem()))
+	left, rounds := r.halve(turns)
+	r.step(r.all-r.done, "")
+	result := &Tuned{Rounds: rounds}
+	for _, t := range left {
+		result.Rows = append(result.Rows, t.row)
+	}
+	at := slices.IndexFunc(result.Rows, func(row Row) bool { return row.Status == OK && row.Label != auto })
+	if at < 0 {
+		return result, errors.New("no candidate could be measured")
+	}
+	named := slices.IndexFunc(candidates, func(c Candidate) bool { return c.Name() == result.Rows[at].Label })
+	result.Winner = candidates[named]
+	return result, ctx.Err()
+}
+
+// startAll starts programs and waits until all are ready.
+func (r *run) startAll(g []*program) ([]*turn, error) {
+	var turns []*turn
+	for _, p := range g {
+		t, err := r.start(p)
+		if err != nil {
+			return turns, err
+		}
+		turns = append(turns, t)
+	}
+	for _, t := range turns {
+		t.guard(func() error { return t.running.ready(startLimit) })
+	}
+	return turns, nil
+}
+
+func killAll(turns []*turn) {
+	for _, t := range turns {
+		t.kill()
+	}
+}
+
+// Rounds between two cuts of the field, and at most.
+const (
+	roundsOfStage = 2
+	mostStages    = 8
+)
+
+// halve times programs until it is known which is the fastest, which comes first in what it gives.
+func (r *run) halve(turns []*turn) (ranked []*turn, rounds int) {
+	running := func(t *turn) bool { return t.running != nil }
+	racing := slices.DeleteFunc(slices.Clone(turns), func(t *turn) bool { return !running(t) })
+	var gone []*turn
+	for range mostStages {
+		for range roundsOfStage {
+			for i := range racing {
+				t := racing[(i+rounds)%len(racing)]
+				t.guard(t.round)
+			}
+			rounds++
+		}
+		for _, t := range racing {
+			t.row.take(t.times)
+		}
+		slices.SortStableFunc(racing, func(a, b *turn) int {
+			return cmp.Or(boolean(running(b))-boolean(running(a)), cmp.Compare(a.row.Median, b.row.Median))
+		})
+		var leaving []*turn
+		racing, leaving = cutHalf(racing)
+		for _, t := range leaving {
+			t.finish()
+		}
+		r.step(len(leaving), "")
+		gone = append(leaving, gone...)
+		if len(racing) < 2 || decided(racing) {
+			break
+		}
+	}
+	for _, t := range racing {
+		t.finish()
+	}
+	refused := slices.DeleteFunc(slices.Clone(turns), func(t *turn) bool { return slices.Contains(racing, t) || slices.Contains(gone, t) })
+	return slices.Concat(racing, gone, refused), rounds
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// cutHalf lets the slower half of sorted programs leave, and those that failed; the fastest candidate and auto stay.
+func cutHalf(racing []*turn) (stay, leave []*turn) {
+	half := (len(racing) + 1) / 2
+	best := slices.IndexFunc(racing, func(t *turn) bool { return t.row.Label != auto })
+	for i, t := range racing {
+		if t.running != nil && (i < half || i == best || t.row.Label == auto) {
+			stay = append(stay, t)
+		} else {
+			leave = append(leave, t)
+		}
+	}
+	return stay, leave
+}
+
+// decided reports whether the first of sorted programs, auto aside, is faster than all others beyond its spread.
+func decided(racing []*turn) bool {
+	others := slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return t.row.Label == auto })
+	return len(others) < 2 || others[0].row.P90 < others[1].row.P10
+}

@@ -1,0 +1,66 @@
+package model
+
+import (
+	"path/filepath"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// LoadSchedule reads a file that has a schedule alone, as a spec has it: "schedule: {streams: 2, all: {via: ipc-get}}".
+// The settings put it in the place of a spec's own. Errors are a *diag.Errors; whether fields and values exist is
+// seen with the spec.
+func LoadSchedule(path string) ([]Setting, error) {
+	src, err := readSpec(path)
+	if err != nil {
+		return nil, err
+	}
+	base := filepath.Base(path)
+	var list diag.List
+	settings := readSchedule(base, src, &list)
+	if list.Len() > 0 {
+		errs := &diag.Errors{Items: list.Items()}
+		errs.Rename(base, path)
+		return nil, errs
+	}
+	return settings, nil
+}
+
+func readSchedule(base string, src []byte, list *diag.List) []Setting {
+	root := decode(base, src, list)
+	if root == nil {
+		return nil
+	}
+	r := &yamlReader{list: list, lines: newLineTable(base, src), out: &source{file: base}}
+	r.fields(root, "the file", []field{{"schedule", r.schedule}})
+	settings := []Setting{{Value: NoSchedule}}
+	for _, f := range r.out.schedule {
+		settings = append(settings, Setting{schedule.Path(f.of.value, f.name.value), f.value.value})
+	}
+	return settings
+}
+
+// PrintSchedule is the text of a file that LoadSchedule reads.
+func PrintSchedule(settings []Setting) (string, error) {
+	fields := yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+	of := map[string]*yaml.Node{"": &fields}
+	word := func(text string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: text} }
+	for _, s := range settings {
+		if s == (Setting{Value: NoSchedule}) {
+			continue
+		}
+		tensor, field := schedule.SplitPath(s.Path)
+		if s.Path == "" {
+			field = schedule.Preset
+		}
+		if of[tensor] == nil {
+			of[tensor] = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+			fields.Content = append(fields.Content, word(tensor), of[tensor])
+		}
+		of[tensor].Content = append(of[tensor].Content, word(field), word(s.Value))
+	}
+	text, err := yaml.Marshal(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{word("schedule"), &fields}})
+	return string(text), err
+}
