@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -117,7 +116,7 @@ func (f *benchFlags) validate() error {
 	case f.resume && f.json == "":
 		return usagef("--resume goes on with the rows of --json FILE")
 	}
-	o.Device, o.Version = device.Resolve(), cmp.Or(version, release)
+	o.Device, o.Version = device.Resolve(), programVersion()
 	if f.machine != schedules.MeasuredMachine {
 		o.Machine, err = loadMachine(f.machine)
 	}

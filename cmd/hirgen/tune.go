@@ -119,7 +119,7 @@ func (f *tuneFlags) validate() (map[string]int64, error) {
 	case o.Repeats < 1 || f.candidates < 1:
 		return nil, usagef("--repeats and --candidates are at least 1")
 	}
-	o.Device, o.Version, o.Rounds, o.Together = device.Resolve(), cmp.Or(version, release), 5, 2
+	o.Device, o.Version, o.Rounds, o.Together = device.Resolve(), programVersion(), 5, 2
 	if f.machine != schedules.MeasuredMachine {
 		o.Machine, err = loadMachine(f.machine)
 	}
