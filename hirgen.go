@@ -21,6 +21,8 @@ type Options struct {
 	Force bool
 	// NoVerify writes the program without proving it.
 	NoVerify bool
+	// Packages of other languages that the program gets.
+	Packages emit.Packages
 	// Version of hirgen that the program states; "devel" if empty.
 	Version string
 }
@@ -43,7 +45,7 @@ func Emit(p *model.Pipeline, dir string, o Options) (changed []string, err error
 	if err != nil {
 		return nil, err
 	}
-	options := emit.Options{Version: o.Version}
+	options := emit.Options{Version: o.Version, Packages: o.Packages}
 	if !o.NoVerify {
 		options.Prove = func(c *calls.Program) error { return proved(c, p) }
 	}

@@ -14,7 +14,8 @@ type Record struct {
 	Program string   // name
 	Spec    string   // base name
 	Ranks   int      // that run the program; 0 in a folder that does not say it
-	Flags   []string // given beside it
+	Flags   []string // given beside it, but for those of Packages
+	Packages
 }
 
 // A Difference is a file of a folder that is not what it would be printed as now.
@@ -51,7 +52,8 @@ func ReadRecord(dir string) (*Record, error) {
 	if m == nil {
 		return nil, &FolderError{dir, "it has no " + ManifestName, "name a folder that hirgen emit wrote"}
 	}
-	return &Record{m.Hirgen, m.Program, m.Spec, m.Ranks, m.Flags}, nil
+	packages, flags := takePackages(m.Flags)
+	return &Record{m.Hirgen, m.Program, m.Spec, m.Ranks, flags, packages}, nil
 }
 
 // Differences compares a folder with files, but for the manifest, in their order. Files that are

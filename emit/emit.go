@@ -27,9 +27,11 @@ type File struct {
 type Options struct {
 	// Version of hirgen, as the README and the manifest state it; "devel" if empty.
 	Version string
-	// Flags were given beside the spec's name ("-p", "M=4096"); they are part of the
+	// Flags were given beside the spec's name ("-p", "M=4096"), but for those of Packages; they are part of the
 	// command that regenerates the folder.
 	Flags []string
+	// Packages are printed beside the program.
+	Packages Packages
 	// Prove looks at the calls that are about to be printed, those of each variant; on an error nothing is
 	// printed. nil: nobody does.
 	Prove func(*calls.Program) error
@@ -122,7 +124,11 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 	files = append(files, File{Path: "host_ir.txt", Data: []byte(view.HostIR)})
 	files = append(files, proofFiles(view, opt)...)
 	files = append(files, view.Runtime...)
-	return withManifest(files, view, opt.Flags)
+	packages, err := packageFiles(p, view, opt)
+	if err != nil {
+		return nil, err
+	}
+	return withManifest(append(files, packages...), view, opt.flags())
 }
 
 // errorAt is a program that emit cannot print, at a position of its spec.

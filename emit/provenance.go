@@ -11,7 +11,7 @@ import (
 
 // summary says in a few lines what the program computes and what was derived.
 func (f *form) summary() []string {
-	lines := append(indented(f.operations(8)), "")
+	lines := append(indented(f.view.Operations), "")
 	for _, t := range f.view.Tensors {
 		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias))
 	}

@@ -13,11 +13,14 @@ type programView struct {
 	Spec        string // base name of the spec
 	Version     string // of hirgen
 	Command     string // that makes this folder again
+	BannerLines []string
 	Banner      string // of a C++ file
 	CBanner     string // of a C file
 	CMakeBanner string
+	Operations  []string // a few of many
 	Summary     []string // what is computed and what was derived, a line each
 	Description string   // the operations in one line
+	Go          *goView  // of the Go package; nil: there is none
 	Calls       string   // the text of the calls, of both variants
 	Digest      string   // of that text
 	HostIR      string

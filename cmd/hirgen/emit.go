@@ -15,6 +15,7 @@ import (
 func newEmit() *cobra.Command {
 	var (
 		flags        specFlags
+		packages     packageFlags
 		out          string
 		force, check bool
 		noVerify     bool
@@ -30,10 +31,13 @@ anything else is refused unless --force, and the root, folders of the system and
 always. An emit that was interrupted is undone by the next one, and of two at once one
 waits for the other. SPEC may be - for standard input.
 
+With --go the folder has a Go package, a module of its own, that calls the program's library.
+
 The program is proved first, as hirgen verify does, on the ranks of the spec; one that is not
 is not written, and the exit code is 8. --no-verify leaves that out.`,
 		Example: `  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out
   hirgen emit testdata/specs/ag_matmul/spec.yaml -o out -p M=16384 -p S=8
+  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out --go
   hirgen emit testdata/specs/ag_matmul/spec.yaml -o out --check`,
 		Args:              exactly("SPEC"),
 		ValidArgsFunction: completeSpec,
@@ -44,11 +48,14 @@ is not written, and the exit code is 8. --no-verify leaves that out.`,
 			case force && check:
 				return usagef("--check writes nothing, so --force has no meaning beside it")
 			}
+			if err := packages.check(); err != nil {
+				return err
+			}
 			program, src, err := flags.lower(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			options := emit.Options{Version: programVersion(), Flags: flags.settings(), Spec: src.text}
+			options := emit.Options{Version: programVersion(), Flags: flags.settings(), Packages: packages.Packages, Spec: src.text}
 			if !noVerify {
 				options.Prove = func(p *calls.Program) error { return proveFor(cmd.ErrOrStderr(), p, flags.model(src)) }
 			}
@@ -63,6 +70,7 @@ is not written, and the exit code is 8. --no-verify leaves that out.`,
 		},
 	}
 	flags.register(cmd)
+	packages.register(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "folder to write to; made if it is not there")
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite files that were edited or that hirgen did not write, also in a folder of others")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; list files that are stale or orphaned, and exit with 1 if there are any")

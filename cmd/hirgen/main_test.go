@@ -50,6 +50,8 @@ func TestMistakesGetACodeAndAdvice(t *testing.T) {
 		{"usage names the help", []string{"lower"}, exitUsage, "See: hirgen lower --help"},
 		{"no output", []string{"emit", agMatmul}, exitUsage, "-o OUT"},
 		{"force with check", []string{"emit", agMatmul, "-o", "x", "--force", "--check"}, exitUsage, "--check writes nothing"},
+		{"module without package", []string{"emit", agMatmul, "-o", "x", "--go-module", "a/b"}, exitUsage, "--go-module is for a Go package; add --go"},
+		{"module that is none", []string{"emit", agMatmul, "-o", "x", "--go", "--go-module", "/a"}, exitUsage, "is not the path of a Go module"},
 		{"parameter without value", []string{"lower", agMatmul, "-p", "M"}, exitUsage, "-p M: write NAME=VALUE"},
 		{"parameter not a number", []string{"lower", agMatmul, "-p", "M=8k"}, exitUsage, `"8k" is not a 64-bit integer`},
 		{"parameter too large", []string{"lower", agMatmul, "-p", "M=9223372036854775808"}, exitUsage, "is not a 64-bit integer"},

@@ -93,7 +93,7 @@ func compareSources(cmd *cobra.Command, dir string, record *emit.Record, program
 	if err != nil {
 		return nil, err
 	}
-	files, err := emit.Render(program, emit.Options{Version: record.Hirgen, Flags: record.Flags, Spec: src.text, Calls: programs})
+	files, err := emit.Render(program, emit.Options{Version: record.Hirgen, Flags: record.Flags, Packages: record.Packages, Spec: src.text, Calls: programs})
 	if err != nil {
 		return nil, src.locate(err)
 	}

@@ -19,6 +19,7 @@ func TestVerifyFolder(t *testing.T) {
 		{"another event", "ag_matmul.cpp", "cudaStreamWaitEvent(compute, gather_done_[s]", "cudaStreamWaitEvent(compute, gather_done_[0]", exitEdited,
 			"edited: 1 line\n  has:    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[0]"},
 		{"a runtime that was touched", "runtime/include/hirgen/error.hpp", "#pragma once\n", "", exitEdited, "edited: lines are missing, the first is: #pragma once"},
+		{"a Go package that was edited", "go/example/main.go", "BF16(1)", "BF16(2)", exitEdited, "go/example/main.go:"},
 		{"calls that race", "calls.txt", wait, first, exitNotProved, "error: races: NcclCall kGather s=1"},
 		{"calls that the sources are not printed from", "calls.txt", "text \"spec.yaml:12:5 Matmul of C_s\"", "text \"something else\"", exitEdited, "calls.txt: edited since it was written"},
 		{"no calls", "calls.txt", "", "", exitEnvironment, "calls.txt"},
@@ -26,7 +27,7 @@ func TestVerifyFolder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
-			if exit, _, stderr := hirgen(t, "", "emit", agMatmul, "-o", out, "-p", "S=2", "--schedule", "streams=2"); exit != exitOK {
+			if exit, _, stderr := hirgen(t, "", "emit", agMatmul, "-o", out, "-p", "S=2", "--schedule", "streams=2", "--go"); exit != exitOK {
 				t.Fatal(stderr)
 			}
 			change(t, filepath.Join(out, filepath.FromSlash(c.file)), c.old, c.replacement)

@@ -55,6 +55,12 @@ func runtimes() string { return filepath.Join(scratch, "runtimes") }
 // emit loads, lowers and writes a spec; it returns the pipeline, which is the oracle.
 func (f folder) emit(t *testing.T, spec string, values params) *model.Pipeline {
 	t.Helper()
+	return f.emitWith(t, spec, values, emit.Packages{})
+}
+
+// emitWith is emit with packages beside the program.
+func (f folder) emitWith(t *testing.T, spec string, values params, packages emit.Packages) *model.Pipeline {
+	t.Helper()
 	pipeline, err := model.Load("spec.yaml", []byte(spec), values)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +69,7 @@ func (f folder) emit(t *testing.T, spec string, values params) *model.Pipeline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := emit.Render(program, emit.Options{})
+	files, err := emit.Render(program, emit.Options{Packages: packages})
 	if err != nil {
 		t.Fatal(err)
 	}

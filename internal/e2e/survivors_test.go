@@ -36,11 +36,11 @@ var losses = []loss{
 // TestSurvivors: a process that asked for it lives when the peer of its program is lost in a call, by
 // every language that can call C, has the report in time, and goes on with another handle.
 func TestSurvivors(t *testing.T) {
-	program := exchanges.make(t, pointToPoint(t, "ag_matmul_p2p", "auto"), small("ag_matmul_p2p", 2))
+	program := exchanges.makeGo(t, pointToPoint(t, "ag_matmul_p2p", "auto"), small("ag_matmul_p2p", 2))
 	built := library{exchanges, program, "hirgen_exchange"}
 	commands := map[string][]string{
 		"C":      {client(t, "survivor.c", built)},
-		"Go":     {goClient(t, "survivor_go", built)},
+		"Go":     {exchanges.goClient(t, "survivor", "exchange")},
 		"Python": {"python3", filepath.Join("testdata", "survivor.py")},
 	}
 	var all sync.WaitGroup
@@ -62,21 +62,6 @@ func TestSurvivors(t *testing.T) {
 		start("Python", l, "nccl")
 	}
 	all.Wait()
-}
-
-// goClient is client for a package of testdata.
-func goClient(t *testing.T, source string, l library) string {
-	t.Helper()
-	client, built := filepath.Join(t.TempDir(), source), filepath.Dir(l.program)
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", client, "./"+filepath.Join("testdata", source))
-	build.Env = append(os.Environ(), "CGO_ENABLED=1",
-		"CGO_CFLAGS=-I"+l.folder.dir()+" -I"+filepath.Join(l.folder.dir(), "runtime", "include")+
-			" -I"+filepath.Join(l.folder.dir(), "runtime", "cpu", "include"),
-		"CGO_LDFLAGS=-L"+built+" -l"+l.name+" -lhirgen_cpu -Wl,-rpath,"+built)
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	return client
 }
 
 // survival is one case: two ranks, one of which is lost, and a third process in its place later.

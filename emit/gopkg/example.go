@@ -1,0 +1,144 @@
+package gopkg
+
+import (
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// example prints a program that runs on every rank: inputs of ones, a call, and a look at its results.
+func (p *printer) example() *jen.File {
+	f := p.file("main")
+	f.PackageComment(comment(fmt.Sprintf("Command example runs one rank of %s on inputs of ones. To start all ranks, in the folder above the package:\n\n"+
+		"\thirgen run -n %d -- go -C go run ./example", p.Name, p.Ranks)))
+	f.Func().Id("main").Params().Block(
+		jen.List(jen.Id("ctx"), jen.Id("stop")).Op(":=").Qual("os/signal", "NotifyContext").Call(
+			jen.Qual("context", "Background").Call(), jen.Qual("os", "Interrupt")),
+		jen.Err().Op(":=").Id("run").Call(jen.Id("ctx")),
+		jen.Id("stop").Call(),
+		jen.If(jen.Err().Op("!=").Nil()).Block(
+			jen.Qual("fmt", "Fprintln").Call(jen.Qual("os", "Stderr"), jen.Err()),
+			jen.Qual("os", "Exit").Call(jen.Lit(1)),
+		),
+	)
+	f.Line().Func().Id("run").Params(jen.Id("ctx").Qual("context", "Context")).Params(jen.Err().Error()).BlockFunc(p.run)
+	f.Line().Comment("fill gives all elements one value.")
+	f.Func().Id("fill").Types(jen.Id("E").Any()).Params(jen.Id("elements").Index().Id("E"), jen.Id("value").Id("E")).Block(
+		jen.For(jen.Id("i").Op(":=").Range().Id("elements")).Block(
+			jen.Id("elements").Index(jen.Id("i")).Op("=").Id("value"),
+		),
+	)
+	return f
+}
+
+// run prints the body of run.
+func (p *printer) run(g *jen.Group) {
+	g.List(jen.Id("p"), jen.Err()).Op(":=").Add(p.own("Open")).Call(jen.Id("ctx"), p.own("Options").Values())
+	g.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
+	g.Defer().Func().Params().Block(
+		jen.Err().Op("=").Qual("errors", "Join").Call(jen.Err(), jen.Id("p").Dot("Close").Call()),
+	).Call()
+	g.Line()
+	for i, t := range p.Tensors {
+		variable := p.variables[i]
+		g.Id(variable).Op(":=").New(p.own(p.names[i]))
+		value := p.one(t.Type)
+		if t.Output {
+			value = p.poison(t.Type)
+		}
+		filled := g.Id("fill").Call(jen.Id(variable).Dot("Flat").Call(), value)
+		if t.Output {
+			filled.Comment("which Run is to replace")
+		}
+	}
+	try(g, p.copies("Write", true))
+	try(g, []jen.Code{jen.Id("p").Dot("Run").Call(jen.Id("ctx"))})
+	try(g, p.copies("Read", false))
+	g.Line()
+	for i, t := range p.Tensors {
+		if t.Output {
+			p.look(g, i)
+		}
+	}
+	g.Return(jen.Nil())
+}
+
+// try prints calls, and what returns their errors.
+func try(g *jen.Group, calls []jen.Code) {
+	all := jen.Add(calls...)
+	if len(calls) > 1 {
+		all = jen.Qual("errors", "Join").Custom(lines, calls...)
+	}
+	g.If(jen.Err().Op(":=").Add(all), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
+}
+
+// copies are those of all tensors, or of outputs alone.
+func (p *printer) copies(method string, inputs bool) []jen.Code {
+	var list []jen.Code
+	for i, t := range p.Tensors {
+		if inputs || t.Output {
+			list = append(list, jen.Id("p").Dot(p.names[i]).Dot(method).Call(jen.Id("ctx"), jen.Id(p.variables[i])))
+		}
+	}
+	return list
+}
+
+// look prints what checks an output, and shows its first element.
+func (p *printer) look(g *jen.Group, tensor int) {
+	t, name := p.Tensors[tensor], p.names[tensor]
+	elements := jen.Id(p.variables[tensor]).Dot("Flat").Call()
+	wrong := jen.Id("element").Op("==").Add(p.poison(t.Type))
+	if !t.Type.IsInteger() {
+		number := jen.Id("element")
+		if t.Type != domain.FP32 {
+			number = jen.Id("element").Dot("Float32").Call()
+		}
+		wrong = jen.Qual("math", "IsNaN").Call(jen.Float64().Call(number))
+	}
+	checked := []jen.Code{
+		jen.For(jen.List(jen.Id("i"), jen.Id("element")).Op(":=").Range().Add(elements)).Block(
+			jen.If(wrong).Block(
+				jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit("element %d of "+t.Name+" is %v"), jen.Id("i"), jen.Id("element"))),
+			),
+		),
+		jen.Qual("fmt", "Printf").Call(jen.Lit(t.Name+" begins with %v\n"), elements.Clone().Index(jen.Lit(0))),
+	}
+	if t.Partial {
+		checked = []jen.Code{jen.If(jen.Id("p").Dot(name).Dot("Present").Call()).Block(checked...)}
+	}
+	for _, code := range checked {
+		g.Add(code)
+	}
+}
+
+// own is a name of the package.
+func (p *printer) own(name string) *jen.Statement { return jen.Qual(p.Module, name) }
+
+// one is the number 1 of an element type.
+func (p *printer) one(t domain.DType) jen.Code {
+	switch t {
+	case domain.BF16:
+		return p.own("ToBF16").Call(jen.Lit(1))
+	case domain.FP16:
+		return p.own("ToFP16").Call(jen.Lit(1))
+	}
+	return jen.Lit(1)
+}
+
+// poison is what no result is: not a number.
+func (p *printer) poison(t domain.DType) jen.Code {
+	nan := jen.Float32().Call(jen.Qual("math", "NaN").Call())
+	switch t {
+	case domain.BF16:
+		return p.own("ToBF16").Call(nan)
+	case domain.FP16:
+		return p.own("ToFP16").Call(nan)
+	case domain.Int32:
+		return jen.Qual("math", "MinInt32")
+	case domain.Int64:
+		return jen.Qual("math", "MinInt64")
+	}
+	return nan
+}

@@ -1,0 +1,127 @@
+// Package gopkg prints the Go package of an emitted folder, which calls its library through its C ABI. What depends
+// on the spec is printed; the rest is Go that is copied: _package, which needs the library to compile, and package
+// element.
+package gopkg
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/hirgen/hirgen/emit/gopkg/element"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+//go:embed _package/*.go
+var constant embed.FS
+
+// goVersion is the oldest one that the package compiles with.
+const goVersion = "1.22"
+
+// A Program is what has to be known of one to print its package.
+type Program struct {
+	Name    string   // of the program
+	Module  string   // path of the module, which DefaultModule has for others
+	Banner  []string // lines at the head of each file
+	Summary []string // what is computed, a line each
+	Ranks   int      // that run it
+	Tensors []Tensor // in the order of the C ABI
+}
+
+// A Tensor is one of the interface.
+type Tensor struct {
+	Name    string // of the spec
+	Axes    string // in words of the spec
+	Type    domain.DType
+	Local   []int64 // extents of the part of one rank
+	Output  bool
+	Partial bool // some ranks have no part of it
+}
+
+// A File is one of the package.
+type File struct {
+	Path string // in the folder of the package, with slashes
+	Data []byte
+}
+
+// DefaultModule is the path of the module of a program: one of those that Go keeps for what is not published.
+func DefaultModule(program string) string { return "example/" + PackageName(program) }
+
+// Files prints the package.
+func Files(p Program) ([]File, error) {
+	printer := &printer{Program: p, pkg: PackageName(p.Name), names: tensorNames(p.Tensors)}
+	printer.variables = variables(printer.names, printer.pkg)
+	files := []File{{"go.mod", []byte("module " + p.Module + "\n\ngo " + goVersion + "\n")}}
+	for path, print := range map[string]func() *jen.File{
+		printer.pkg + ".go": printer.tensors,
+		"cgo.go":            printer.cgo,
+		"example/main.go":   printer.example,
+	} {
+		var out bytes.Buffer
+		if err := print().Render(&out); err != nil {
+			return nil, fmt.Errorf("printing %s of the Go package: %w", path, err)
+		}
+		files = append(files, File{path, out.Bytes()})
+	}
+	copied, err := printer.constant()
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, copied...)
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files, nil
+}
+
+// A printer prints the files of one package.
+type printer struct {
+	Program
+	pkg   string
+	names []string // of tensors, in Go
+	// Of tensors, in the example.
+	variables []string
+}
+
+// file starts one, of the package or of the example.
+func (p *printer) file(pkg string) *jen.File {
+	f := jen.NewFilePathName(p.Module+"/"+pkg, pkg)
+	for _, line := range p.Banner {
+		f.HeaderComment(line)
+	}
+	f.ImportName(p.Module, p.pkg)
+	return f
+}
+
+// constant copies what all packages have, with the element types that this one needs.
+func (p *printer) constant() ([]File, error) {
+	var files []File
+	add := func(from fs.FS, path, name string) error {
+		source, err := fs.ReadFile(from, path)
+		_, body, _ := strings.Cut(string(source), "\n") // behind the package clause
+		text := "// " + strings.Join(p.Banner, "\n// ") + "\n\npackage " + p.pkg + "\n" + body
+		files = append(files, File{name, []byte(text)})
+		return err
+	}
+	entries, err := constant.ReadDir("_package")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if err := add(constant, "_package/"+e.Name(), e.Name()); err != nil {
+			return nil, err
+		}
+	}
+	for dtype, file := range map[domain.DType]string{domain.BF16: "bf16.go", domain.FP16: "fp16.go"} {
+		if !slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.Type == dtype }) {
+			continue
+		}
+		if err := add(element.FS, file, file); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}

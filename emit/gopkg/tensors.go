@@ -1,0 +1,140 @@
+package gopkg
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// tensors prints the file that says what the package is about: its documentation, the shapes of tensors, and Program.
+func (p *printer) tensors() *jen.File {
+	f := p.file(p.pkg)
+	about := fmt.Sprintf("Package %s runs one rank of %s on a GPU:\n\n\t%s\n", p.pkg, p.Name, strings.Join(p.Summary, "\n\t"))
+	f.PackageComment(comment(about + packageDoc))
+
+	f.Comment("name is how errors call the program.")
+	f.Const().Id("name").Op("=").Lit(p.Name)
+	for i, t := range p.Tensors {
+		f.Line().Commentf("%s is one rank's part of the %s %s.", p.names[i], role(t), t.Axes)
+		f.Type().Id(p.names[i]).Add(shape(t)).Add(elementType(t.Type))
+		f.Line().Commentf("Flat is the same memory as one slice, row by row.")
+		f.Func().Params(jen.Id("t").Op("*").Id(p.names[i])).Id("Flat").Params().Index().Add(elementType(t.Type)).Block(
+			jen.Return(jen.Qual("unsafe", "Slice").Call(jen.Op("&").Id("t").Add(first(t)), jen.Lit(int(elements(t))))),
+		)
+	}
+	f.Line().Comment(comment("A Program is this rank's part of " + p.Name + ". [Open] makes one. Its methods, and those of its tensors, may be called\n" +
+		"from several goroutines: they come one after another. All ranks make the same calls of Run."))
+	f.Type().Id("Program").StructFunc(p.fields)
+	f.Line().Comment("bind finds the tensors in the library.")
+	f.Func().Params(jen.Id("p").Op("*").Id("Program")).Id("bind").Params().Error().Block(
+		jen.Return(jen.Qual("errors", "Join").CustomFunc(lines, func(g *jen.Group) {
+			for i, name := range p.names {
+				g.Id("bind").Call(jen.Op("&").Id("p").Dot(name), jen.Id("p").Dot("library"), jen.Lit(i))
+			}
+		})),
+	)
+	return f
+}
+
+// packageDoc is the documentation of every package, behind what its program computes.
+const packageDoc = `
+Every rank is a process of its own, which any launcher of the program starts. It opens the program, writes its part of the
+inputs into the device's memory, and runs the program as often as it likes, with all other ranks:
+
+	p, err := Open(ctx, Options{})
+	...
+	err = p.Run(ctx)
+
+Types of tensors have the shape of one rank's part. A context ends waiting, and not what ranks do together: [Open] and
+[Program.Run] say what goes on. When another rank is lost, calls return an [*Error] with the report, within
+Options.Timeout and a few seconds, and the process lives.
+
+By default the package is linked with what "cmake --build --preset cpu" leaves in the folder above, which needs no GPU;
+"go build -tags cuda" takes the library for GPUs, and CUDA from /usr/local/cuda or where CGO_CFLAGS and CGO_LDFLAGS say, and
+"-tags installed" a library that pkg-config finds.`
+
+// comment makes each line one of a comment.
+func comment(text string) string {
+	return strings.ReplaceAll("// "+strings.ReplaceAll(strings.ReplaceAll(text, "\n", "\n// "), "// \t", "//\t"), "// \n", "//\n")
+}
+
+// lines puts each argument into a line of its own.
+var lines = jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
+
+// fields are those of Program: the tensors, inputs first.
+func (p *printer) fields(g *jen.Group) {
+	for i, t := range p.Tensors {
+		comment := "// " + role(t)
+		g.Id(p.names[i]).Id("Tensor").Types(jen.Id(p.names[i])).Op(comment)
+	}
+	g.Line().Id("library").Op("*").Id("library")
+}
+
+func role(t Tensor) string {
+	if t.Output {
+		return "output"
+	}
+	return "input"
+}
+
+// shape is the type of an array without that of its elements; a number is an array of one.
+func shape(t Tensor) jen.Code {
+	axes := &jen.Statement{}
+	for _, extent := range extents(t) {
+		axes.Index(jen.Lit(int(extent)))
+	}
+	return axes
+}
+
+// first is the index of the first element.
+func first(t Tensor) jen.Code {
+	zeros := &jen.Statement{}
+	for range extents(t) {
+		zeros.Index(jen.Lit(0))
+	}
+	return zeros
+}
+
+func extents(t Tensor) []int64 {
+	if len(t.Local) == 0 {
+		return []int64{1}
+	}
+	return t.Local
+}
+
+func elements(t Tensor) int64 {
+	n := int64(1)
+	for _, extent := range t.Local {
+		n *= extent
+	}
+	return n
+}
+
+// elementType is the type of elements.
+func elementType(t domain.DType) jen.Code {
+	names := map[domain.DType]string{
+		domain.FP32: "float32", domain.FP16: "FP16", domain.BF16: "BF16", domain.Int32: "int32", domain.Int64: "int64",
+	}
+	return jen.Id(names[t])
+}
+
+// cgo prints how the package is compiled and linked.
+func (p *printer) cgo() *jen.File {
+	f := p.file(p.pkg)
+	library := "hirgen_" + p.Name
+	built := func(device string) string {
+		return "-L${SRCDIR}/../build/" + device + " -Wl,-rpath,${SRCDIR}/../build/" + device
+	}
+	f.CgoPreamble(strings.Join([]string{
+		"#cgo !installed CFLAGS: -I${SRCDIR}/.. -I${SRCDIR}/../runtime/include",
+		"#cgo !installed,!cuda CFLAGS: -I${SRCDIR}/../runtime/cpu/include",
+		"#cgo !installed,!cuda LDFLAGS: " + built("cpu") + " -l" + library + " -lhirgen_cpu",
+		"#cgo !installed,cuda CFLAGS: -I/usr/local/cuda/include",
+		"#cgo !installed,cuda LDFLAGS: " + built("cuda") + " -l" + library + " -L/usr/local/cuda/lib64 -lcudart",
+		"#cgo installed pkg-config: " + library,
+	}, "\n"))
+	return f
+}

@@ -1,0 +1,67 @@
+package emit
+
+import (
+	"cmp"
+	"path"
+
+	"github.com/hirgen/hirgen/emit/gopkg"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// goFolder is the folder of the Go package, a module of its own.
+const goFolder = "go"
+
+// goOutputs are those of its files that are C.
+var goOutputs = []output{{"go_bridge.h", fixed(goFolder + "/bridge.h")}}
+
+// goFiles prints the Go package, and what it calls of the library.
+func goFiles(p *hostir.Program, view *programView) ([]File, error) {
+	printer, err := newPrinter(view.Program)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, out := range goOutputs {
+		data, err := printer.file(out.template, view)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{Path: out.path(view.Name), Data: data})
+	}
+	printed, err := gopkg.Files(goProgram(p, view))
+	for _, f := range printed {
+		files = append(files, File{Path: path.Join(goFolder, f.Path), Data: f.Data})
+	}
+	return files, err
+}
+
+// goProgram is what the Go package says of the program.
+func goProgram(p *hostir.Program, view *programView) gopkg.Program {
+	described := gopkg.Program{
+		Name: view.Name, Module: view.Go.Module, Ranks: view.Ranks, Banner: view.BannerLines,
+	}
+	for _, line := range view.Operations {
+		described.Summary = append(described.Summary, commentWord(line))
+	}
+	local := map[string][]int64{}
+	for _, t := range p.Tensors {
+		local[t.Name] = hostir.LocalShape(t)
+	}
+	for i, t := range view.Tensors {
+		described.Tensors = append(described.Tensors, gopkg.Tensor{
+			Name: t.Name, Axes: t.Shape, Type: view.Arguments[i].Type, Local: local[t.Name], Output: t.Output, Partial: t.Present != "",
+		})
+	}
+	return described
+}
+
+// goView is what the folder's README says of the Go package.
+type goView struct{ Module, Package string }
+
+// newGoView is nil where there is no Go package.
+func newGoView(opt Packages, program string) *goView {
+	if !opt.Go {
+		return nil
+	}
+	return &goView{Module: cmp.Or(opt.GoModule, gopkg.DefaultModule(program)), Package: gopkg.PackageName(program)}
+}

@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/internal/launch"
+)
+
+// makeGo is make with the Go package.
+func (f folder) makeGo(t *testing.T, spec string, values params) string {
+	t.Helper()
+	f.emitWith(t, spec, values, emit.Packages{Go: true})
+	return f.build(t)
+}
+
+// goClient compiles a command of testdata/go in a module of its own, which requires that of the folder.
+func (f folder) goClient(t *testing.T, source, packageName string) string {
+	t.Helper()
+	dir, module := t.TempDir(), "example/"+packageName
+	text, err := os.ReadFile(filepath.Join("testdata", "go", source, "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{"main.go": string(text), "go.mod": "module client\n\ngo 1.22\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, dir, "go", "mod", "edit", "-require="+module+"@v0.0.0", "-replace="+module+"="+filepath.Join(f.dir(), "go"))
+	command(t, dir, "go", "vet", ".")
+	command(t, dir, "go", "build", "-o", "client", ".")
+	return filepath.Join(dir, "client")
+}
+
+// TestCallsFromGo runs Go programs on every rank over the package that a folder has for them.
+func TestCallsFromGo(t *testing.T) {
+	inGo := folder{"in_go"}
+	llama, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", "llama_mlp", "spec.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		source, spec string
+		values       params
+	}{
+		{"ag_matmul", agMatmul(plain), params{"D": 2}},
+		{"llama_mlp", string(llama), params{"D": 2, "M": 8, "K": 16, "N": 24}},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			inGo.makeGo(t, c.spec, c.values)
+			client := inGo.goClient(t, c.source, strings.ReplaceAll(c.source, "_", ""))
+			r := run(t, launch.Options{Program: client, Foreign: true, N: 2, Args: []string{filepath.Join(t.TempDir(), "gave up")}})
+			if r.exit != 0 || strings.Count(r.stdout, "all is right") != 2 {
+				t.Error(r)
+			}
+		})
+	}
+}
+
+// TestGoPackageOfOddNames holds the package of names and types that Go could stumble over to gofmt and vet, and runs its example.
+func TestGoPackageOfOddNames(t *testing.T) {
+	odd := folder{"odd_go"}
+	spec, err := os.ReadFile(filepath.Join("..", "..", "testdata", "go_package", "spec.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd.makeGo(t, string(spec), nil)
+	dir := filepath.Join(odd.dir(), "go")
+	if unformatted, err := exec.CommandContext(t.Context(), "gofmt", "-l", dir).CombinedOutput(); err != nil || len(unformatted) > 0 {
+		t.Errorf("gofmt: %s %v", unformatted, err)
+	}
+	command(t, dir, "go", "vet", "./...")
+	example := filepath.Join(t.TempDir(), "example")
+	command(t, dir, "go", "build", "-o", example, "./example")
+	r := run(t, launch.Options{Program: example, Foreign: true, N: 2})
+	for _, want := range []string{"[1] sent begins with 16\n", "code begins with 1\n", "range begins with "} {
+		if r.exit != 0 || !strings.Contains(r.stdout, want) {
+			t.Errorf("want %q: %s", want, r)
+		}
+	}
+}
+
+// usualCMake is a folder with a cmake that configures with the flags of all tests, so that they share one compiled runtime.
+func usualCMake(t *testing.T) string {
+	t.Helper()
+	flags, err := compilerFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmake, err := exec.LookPath("cmake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\nif [ $1 = --preset ]; then set -- \"$@\" '-DCMAKE_CXX_FLAGS_RELEASE=%s'; fi\nexec %s \"$@\"\n", flags, cmake)
+	if err := os.WriteFile(filepath.Join(dir, "cmake"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestReadmeCommandsForGo types what the README says for Go, in a folder where bin and testdata are as in the repository.
+func TestReadmeCommandsForGo(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(readme), "From Go, by a package over the program's C ABI:\n\n")
+	commands, _, closed := strings.Cut(rest, "\n\n")
+	if !found || !closed || strings.Count(commands, "\n") != 2 {
+		t.Fatalf("the README has no three commands for Go: %q", commands)
+	}
+	dir := t.TempDir()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	command(t, root, "go", "build", "-o", filepath.Join(dir, "bin", "hirgen"), "./cmd/hirgen")
+	if err := os.Symlink(filepath.Join(root, "testdata"), filepath.Join(dir, "testdata")); err != nil {
+		t.Fatal(err)
+	}
+	shell := exec.CommandContext(t.Context(), "sh", "-ec", commands)
+	shell.Dir = dir
+	shell.Env = append(os.Environ(), "HIRGEN_RUNTIME_DIR="+runtimes(), "PATH="+usualCMake(t)+":"+os.Getenv("PATH"))
+	output, err := shell.CombinedOutput()
+	if want := "C begins with 48\n"; err != nil || strings.Count(string(output), want) != 2 {
+		t.Errorf("%v, want %q of two ranks:\n%s%s", err, want, fmt.Sprintln(commands), output)
+	}
+}

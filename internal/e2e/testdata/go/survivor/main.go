@@ -1,0 +1,96 @@
+// Command survivor does what survivor.c does, by the Go package of the folder: a process that outlives a peer.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"example/exchange"
+)
+
+func require(holds bool, what string, about ...any) {
+	if !holds {
+		fmt.Fprintln(os.Stderr, append([]any{"not so:", what}, about...)...)
+		os.Exit(1)
+	}
+}
+
+func number(name string) float64 {
+	value, err := strconv.ParseFloat(os.Getenv(name), 64)
+	require(err == nil, name+" is a number")
+	return value
+}
+
+func fill(elements []exchange.BF16, value float32) {
+	for i := range elements {
+		elements[i] = exchange.ToBF16(value)
+	}
+}
+
+// open opens the program at a port, with A of ones and B of twos.
+func open(ctx context.Context, port string) *exchange.Program {
+	rank := int(number("HIRGEN_RANK"))
+	p, err := exchange.Open(ctx, exchange.Options{
+		World: int(number("HIRGEN_WORLD")), Rank: rank, Device: rank, Address: "127.0.0.1", Port: int(number(port)),
+		Timeout: time.Duration(number("SURVIVOR_TIMEOUT") * float64(time.Second)),
+	})
+	require(err == nil, "Open", err)
+	a, b := new(exchange.A), new(exchange.B)
+	fill(a.Flat(), 1)
+	fill(b.Flat(), 2)
+	require(errors.Join(p.A.Write(ctx, a), p.B.Write(ctx, b)) == nil, "Write")
+	return p
+}
+
+// outlive runs the program until it fails. One that idles makes three calls, and then none.
+func outlive(ctx context.Context, p *exchange.Program, idles bool) {
+	var err error
+	last := time.Now()
+	for calls := 0; err == nil; calls++ {
+		last = time.Now()
+		if idles && calls >= 3 {
+			time.Sleep(10 * time.Millisecond)
+			err = p.Status(ctx)
+		} else {
+			err = p.Run(ctx)
+		}
+	}
+	var failure, again *exchange.Error
+	require(errors.As(err, &failure), "a failure is an Error", err)
+	fmt.Printf("failed after %.1f s: %v\n", time.Since(last).Seconds(), err)
+	require(failure.Code == exchange.CodePeer || failure.Code == exchange.CodeTimeout, "its code is that of a peer", err)
+	require(strings.Contains(failure.Report, "rank 1"), "the report names rank 1", err)
+	require(errors.As(p.Run(ctx), &again) && *again == *failure, "Run has the same error", again)
+	require(p.C.Read(ctx, new(exchange.C)) == nil, "the device does other work")
+	require(errors.As(p.Close(), &again) && *again == *failure, "so has Close", again)
+	require(errors.Is(p.Run(ctx), exchange.ErrClosed), "the program is closed")
+}
+
+func expectRight(ctx context.Context, p *exchange.Program) {
+	for range 3 {
+		require(p.Run(ctx) == nil, "a call of the second program")
+	}
+	c := new(exchange.C)
+	require(p.C.Read(ctx, c) == nil, "Read")
+	for _, element := range c.Flat() {
+		require(element.Float32() == float32(2*len(exchange.B{})), "C is 2 K", element)
+	}
+	require(p.Close() == nil, "Close")
+}
+
+func main() {
+	ctx := context.Background()
+	role := os.Getenv("SURVIVOR_ROLE")
+	if role != "replacement" {
+		outlive(ctx, open(ctx, "HIRGEN_PORT"), role == "idler")
+	}
+	if role == "survivor" || role == "replacement" {
+		expectRight(ctx, open(ctx, "SURVIVOR_PORT"))
+	}
+	fmt.Println("went on")
+}

@@ -1,0 +1,3 @@
+module example/gonames
+
+go 1.22
