@@ -2,6 +2,8 @@ package emit_test
 
 import (
 	"fmt"
+	"go/scanner"
+	"go/token"
 	"slices"
 	"strings"
 	"testing"
@@ -87,13 +89,17 @@ func TestNoTextBecomesCode(t *testing.T) {
 	benign := loadExample(t, "ag_linear")
 	rename(benign, "benign")
 	want := map[string][]string{}
-	for _, f := range render(t, benign) {
+	files, err := emit.Render(benign, emit.Options{Packages: emit.Packages{Go: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
 		want[f.Path] = codeTokens(f)
 	}
 	for _, attack := range attacks {
 		hostile := loadExample(t, "ag_linear")
 		rename(hostile, attack)
-		files, err := emit.Render(hostile, emit.Options{Version: attack, Flags: []string{"-p", attack}})
+		files, err := emit.Render(hostile, emit.Options{Version: attack, Flags: []string{"-p", attack}, Packages: emit.Packages{Go: true}})
 		if err != nil {
 			t.Errorf("%q: %v", attack, err)
 			continue
@@ -138,6 +144,8 @@ func codeTokens(f emit.File) []string {
 		return []string{fmt.Sprint(strings.Count(string(f.Data), "\n"))}
 	case strings.HasSuffix(f.Path, ".cpp"), strings.HasSuffix(f.Path, ".hpp"), strings.HasSuffix(f.Path, ".h"):
 		return cppTokens(string(f.Data))
+	case strings.HasSuffix(f.Path, ".go"):
+		return goTokens(f.Data)
 	default:
 		var lines []string
 		for line := range strings.Lines(string(f.Data)) {
@@ -146,6 +154,23 @@ func codeTokens(f emit.File) []string {
 			}
 		}
 		return lines
+	}
+}
+
+// goTokens are the kinds of tokens of Go, and what of its comments is for compilers.
+func goTokens(source []byte) []string {
+	var tokens []string
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(source)), source, nil, scanner.ScanComments)
+	for {
+		switch _, kind, text := s.Scan(); {
+		case kind == token.EOF:
+			return tokens
+		case kind == token.ILLEGAL, kind == token.COMMENT && strings.HasPrefix(text, "//go:"), strings.Contains(text, "#cgo"):
+			tokens = append(tokens, text)
+		case kind != token.COMMENT:
+			tokens = append(tokens, kind.String())
+		}
 	}
 }
 

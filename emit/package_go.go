@@ -49,7 +49,7 @@ func goProgram(p *hostir.Program, view *programView) gopkg.Program {
 	}
 	for i, t := range view.Tensors {
 		described.Tensors = append(described.Tensors, gopkg.Tensor{
-			Name: t.Name, Axes: t.Shape, Type: view.Arguments[i].Type, Local: local[t.Name], Output: t.Output, Partial: t.Present != "",
+			Name: t.Name, Axes: commentWord(t.Shape), Type: view.Arguments[i].Type, Local: local[t.Name], Output: t.Output, Partial: t.Present != "",
 		})
 	}
 	return described

@@ -33,17 +33,20 @@ func (o Options) flags() []string { return slices.Concat(o.Flags, o.Packages.fla
 
 // takePackages reads what flags wrote, and gives the other flags, which all have values.
 func takePackages(flags []string) (p Packages, rest []string) {
-	for i := 0; i < len(flags); i++ {
-		switch value := flags[min(i+1, len(flags)-1)]; flags[i] {
-		case "--go":
+	for len(flags) > 0 {
+		switch {
+		case flags[0] == "--go":
 			p.Go = true
+			flags = flags[1:]
 			continue
-		case "--go-module":
-			p.GoModule = value
+		case len(flags) == 1:
+			return p, append(rest, flags[0])
+		case flags[0] == "--go-module":
+			p.GoModule = flags[1]
 		default:
-			rest = append(rest, flags[i], value)
+			rest = append(rest, flags[:2]...)
 		}
-		i++
+		flags = flags[2:]
 	}
 	return p, rest
 }

@@ -25,10 +25,10 @@ func TestPackageNames(t *testing.T) {
 
 func TestTensorNames(t *testing.T) {
 	var tensors []Tensor
-	for _, name := range []string{"A", "w_gate", "dW1", "x_1", "x1", "error", "program", "ToBF16", "to_BF16", "toBF163"} {
+	for _, name := range []string{"A", "w_gate", "dW1", "x_1", "x1", "error", "program", "ToBF16", "to_BF16", "toBF163", "9;\n", "\u00e9"} {
 		tensors = append(tensors, Tensor{Name: name})
 	}
-	want := []string{"A", "WGate", "DW1", "X1", "X12", "Error2", "Program2", "ToBF162", "ToBF163", "ToBF1632"}
+	want := []string{"A", "WGate", "DW1", "X1", "X12", "Error2", "Program2", "ToBF162", "ToBF163", "ToBF1632", "T9", "T"}
 	if got := tensorNames(tensors); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

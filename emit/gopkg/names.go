@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // PackageName is the name of a program as Go names packages: in lower case, without underscores.
@@ -60,13 +61,20 @@ func tensorNames(tensors []Tensor) []string {
 	return names
 }
 
-// exported spells a name as Go does: w_gate -> WGate.
+// exported spells a name as Go does: w_gate -> WGate. Of other text it keeps letters and digits.
 func exported(name string) string {
 	var out strings.Builder
-	for part := range strings.SplitSeq(name, "_") {
+	for part := range strings.FieldsFuncSeq(name, isBetweenWords) {
 		out.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
-	return out.String()
+	if text := out.String(); text != "" && !unicode.IsDigit(rune(text[0])) {
+		return text
+	}
+	return "T" + out.String()
+}
+
+func isBetweenWords(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
 // variables are the names of tensors as variables of a function that uses the package.

@@ -130,6 +130,24 @@ func TestReadmeCommandsForGo(t *testing.T) {
 	shell.Env = append(os.Environ(), "HIRGEN_RUNTIME_DIR="+runtimes(), "PATH="+usualCMake(t)+":"+os.Getenv("PATH"))
 	output, err := shell.CombinedOutput()
 	if want := "C begins with 48\n"; err != nil || strings.Count(string(output), want) != 2 {
-		t.Errorf("%v, want %q of two ranks:\n%s%s", err, want, fmt.Sprintln(commands), output)
+		t.Fatalf("%v, want %q of two ranks:\n%s\n%s", err, want, commands, output)
+	}
+	runInstalled(t, dir)
+}
+
+// runInstalled installs the program of dir/out, and runs the example of its Go package against that alone.
+func runInstalled(t *testing.T, dir string) {
+	t.Helper()
+	out, prefix := filepath.Join(dir, "out"), filepath.Join(dir, "installed")
+	command(t, dir, "cmake", "--install", filepath.Join(out, "build", "cpu"), "--prefix", prefix)
+	if err := os.RemoveAll(filepath.Join(out, "build")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PKG_CONFIG_PATH", filepath.Join(prefix, "lib", "pkgconfig"))
+	t.Setenv("LD_LIBRARY_PATH", filepath.Join(prefix, "lib"))
+	command(t, filepath.Join(out, "go"), "go", "build", "-tags", "installed", "-o", filepath.Join(dir, "example"), "./example")
+	r := run(t, launch.Options{Program: filepath.Join(dir, "example"), Foreign: true, N: 2})
+	if r.exit != 0 || strings.Count(r.stdout, "C begins with 48\n") != 2 {
+		t.Error(r)
 	}
 }
