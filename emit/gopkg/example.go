@@ -5,13 +5,14 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/hirgen/hirgen/emit/goprint"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // example prints a program that runs on every rank: inputs of ones, a call, and a look at its results.
 func (p *printer) example() *jen.File {
 	f := p.file("main")
-	f.PackageComment(comment(fmt.Sprintf("Command example runs one rank of %s on inputs of ones. To start all ranks, in the folder above the package:\n\n"+
+	f.PackageComment(goprint.Comment(fmt.Sprintf("Command example runs one rank of %s on inputs of ones. To start all ranks, in the folder above the package:\n\n"+
 		"\thirgen run -n %d -- go -C go run ./example", p.Name, p.Ranks)))
 	f.Func().Id("main").Params().Block(
 		jen.List(jen.Id("ctx"), jen.Id("stop")).Op(":=").Qual("os/signal", "NotifyContext").Call(

@@ -4,7 +4,6 @@
 package gopkg
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/hirgen/hirgen/emit/gopkg/element"
+	"github.com/hirgen/hirgen/emit/goprint"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -62,11 +62,11 @@ func Files(p Program) ([]File, error) {
 		"cgo.go":            printer.cgo,
 		"example/main.go":   printer.example,
 	} {
-		var out bytes.Buffer
-		if err := print().Render(&out); err != nil {
+		text, err := goprint.Render(print(), p.Module)
+		if err != nil {
 			return nil, fmt.Errorf("printing %s of the Go package: %w", path, err)
 		}
-		files = append(files, File{path, out.Bytes()})
+		files = append(files, File{path, text})
 	}
 	copied, err := printer.constant()
 	if err != nil {

@@ -105,10 +105,3 @@ func receiver(d *ast.FuncDecl) string {
 	}
 	return name.Name
 }
-
-// No summary of a program ends the comment that it is in.
-func TestSummaryStaysInItsComment(t *testing.T) {
-	if got, want := comment("a\n\n\tb */\nc\n"), "// a\n//\n//\tb */\n// c\n//"; strings.TrimRight(got, " ") != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/hirgen/hirgen/emit/goprint"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -13,7 +14,7 @@ import (
 func (p *printer) tensors() *jen.File {
 	f := p.file(p.pkg)
 	about := fmt.Sprintf("Package %s runs one rank of %s on a GPU:\n\n\t%s\n", p.pkg, p.Name, strings.Join(p.Summary, "\n\t"))
-	f.PackageComment(comment(about + packageDoc))
+	f.PackageComment(goprint.Comment(about + packageDoc))
 
 	f.Comment("name is how errors call the program.")
 	f.Const().Id("name").Op("=").Lit(p.Name)
@@ -25,7 +26,7 @@ func (p *printer) tensors() *jen.File {
 			jen.Return(jen.Qual("unsafe", "Slice").Call(jen.Op("&").Id("t").Add(first(t)), jen.Lit(int(elements(t))))),
 		)
 	}
-	f.Line().Comment(comment("A Program is this rank's part of " + p.Name + ". [Open] makes one. Its methods, and those of its tensors, may be called\n" +
+	f.Line().Comment(goprint.Comment("A Program is this rank's part of " + p.Name + ". [Open] makes one. Its methods, and those of its tensors, may be called\n" +
 		"from several goroutines: they come one after another. All ranks make the same calls of Run."))
 	f.Type().Id("Program").StructFunc(p.fields)
 	f.Line().Comment("bind finds the tensors in the library.")
@@ -55,11 +56,6 @@ Options.Timeout and a few seconds, and the process lives.
 By default the package is linked with what "cmake --build --preset cpu" leaves in the folder above, which needs no GPU;
 "go build -tags cuda" takes the library for GPUs, and CUDA from /usr/local/cuda or where CGO_CFLAGS and CGO_LDFLAGS say, and
 "-tags installed" a library that pkg-config finds.`
-
-// comment makes each line one of a comment.
-func comment(text string) string {
-	return strings.ReplaceAll("// "+strings.ReplaceAll(strings.ReplaceAll(text, "\n", "\n// "), "// \t", "//\t"), "// \n", "//\n")
-}
 
 // lines puts each argument into a line of its own.
 var lines = jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}

@@ -79,11 +79,12 @@ var mayImport = map[string][]string{
 	"lowering/prove/races":     {"lowering/prove/events", "lowering/prove/unroll"},
 	"lowering/prove/provetest": {"model", "model/schedule", "lowering", "lowering/calls", "lowering/calls/fromhost", "internal/expr", "internal/diag"},
 
-	"emit":       {"emit/gopkg", "lowering/calls", "lowering/calls/fromhost", "lowering/calls/names", "lowering/calls/text", "lowering/calls/verify", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag"},
-	"emit/gosrc": {"model", "model/domain"},
+	"emit":         {"emit/gopkg", "lowering/calls", "lowering/calls/fromhost", "lowering/calls/names", "lowering/calls/text", "lowering/calls/verify", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag"},
+	"emit/gosrc":   {"emit/goprint", "model", "model/domain"},
+	"emit/goprint": {},
 
 	// The Go package of emitted folders. What it copies sees nothing of this module.
-	"emit/gopkg":          {"emit/gopkg/element", "model/domain"},
+	"emit/gopkg":          {"emit/gopkg/element", "emit/goprint", "model/domain"},
 	"emit/gopkg/element":  {},
 	"emit/gopkg/_package": {},
 
@@ -97,7 +98,7 @@ var mayImport = map[string][]string{
 // pattern is matched against the path of the file.
 var onlyIn = map[string][]string{
 	"gopkg.in/yaml.v3":                       {"model/yaml*.go"},
-	"github.com/dave/jennifer/":              {"emit/gosrc/*.go", "emit/gopkg/*.go"},
+	"github.com/dave/jennifer/":              {"emit/goprint/*.go", "emit/gosrc/*.go", "emit/gopkg/*.go"},
 	"text/template":                          {"emit/*.go"},
 	"github.com/spf13/cobra":                 {"cmd/hirgen/*.go"},
 	"github.com/santhosh-tekuri/jsonschema/": {}, // tests alone

@@ -9,11 +9,12 @@ package main
 import (
 	"context"
 	"errors"
-	"example/gonames"
 	"fmt"
 	"math"
 	"os"
 	"os/signal"
+
+	"example/gonames"
 )
 
 func main() {

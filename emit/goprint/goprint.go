@@ -1,0 +1,63 @@
+// Package goprint is what all that prints Go shares: how a file is rendered, and how text from a spec gets into comments.
+package goprint
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+)
+
+// Render prints a file with its imports as people group them: the standard library, and behind an empty line the rest,
+// which has a dot in the first element of its path, or is of the module.
+func Render(f *jen.File, module string) ([]byte, error) {
+	var out bytes.Buffer
+	if err := f.Render(&out); err != nil {
+		return nil, err
+	}
+	head, rest, found := strings.Cut(out.String(), "\nimport (\n")
+	block, body, closed := strings.Cut(rest, ")\n")
+	if !found || !closed {
+		return out.Bytes(), nil
+	}
+	var standard, others []string
+	for line := range strings.Lines(block) {
+		if isStandard(line, module) {
+			standard = append(standard, line)
+		} else {
+			others = append(others, line)
+		}
+	}
+	if len(standard) > 0 && len(others) > 0 {
+		standard = append(standard, "\n")
+	}
+	return []byte(head + "\nimport (\n" + strings.Join(slices.Concat(standard, others), "") + ")\n" + body), nil
+}
+
+// isStandard reports whether a line imports a package of the standard library.
+func isStandard(line, module string) bool {
+	_, path, _ := strings.Cut(line, `"`)
+	path = strings.TrimSuffix(strings.TrimSpace(path), `"`)
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".") && path != module && !strings.HasPrefix(path, module+"/")
+}
+
+// Line makes text safe for a comment of one line.
+func Line(text string) string {
+	quoted := strconv.QuoteToGraphic(text)
+	return quoted[1 : len(quoted)-1]
+}
+
+// Comment makes each line of text one of a comment.
+func Comment(text string) string {
+	var out strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" && line[0] != '\t' {
+			line = " " + line
+		}
+		out.WriteString("//" + line + "\n")
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
