@@ -3,9 +3,11 @@ package hirgen_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen"
+	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model"
 )
@@ -27,5 +29,20 @@ func TestEmitReportsWhatIsWrong(t *testing.T) {
 	}
 	if _, err := os.Stat(out); !os.IsNotExist(err) {
 		t.Errorf("a folder is there: %v", err)
+	}
+}
+
+// A folder gets the packages that are asked for.
+func TestEmitWritesPackages(t *testing.T) {
+	p, _, err := model.LoadFile("testdata/specs/allreduce/spec.yaml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	if _, err := hirgen.Emit(p, out, hirgen.Options{NoVerify: true, Packages: emit.Packages{Go: true, GoModule: "example.com/a"}}); err != nil {
+		t.Fatal(err)
+	}
+	if module, err := os.ReadFile(filepath.Join(out, "go", "go.mod")); err != nil || !strings.HasPrefix(string(module), "module example.com/a\n") {
+		t.Errorf("%q, %v", module, err)
 	}
 }
