@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode"
@@ -46,7 +47,7 @@ type speller struct {
 }
 
 func newSpeller(p *calls.Program) *speller {
-	s := &speller{shares: calls.ByName(p.Shares), shapes: calls.ByName(p.Shapes), attentions: calls.ByName(p.Attentions), buffers: calls.ByName(p.Buffers), places: map[string]int{}, graph: p.Graph}
+	s := &speller{shares: calls.ByName(p.Shares), shapes: calls.ByName(p.Shapes), attentions: calls.ByName(p.Attentions), buffers: calls.ByName(slices.Concat(p.Buffers, p.Outputs())), places: map[string]int{}, graph: p.Graph}
 	for i, d := range p.Arguments {
 		s.places[d.Name] = i
 	}
@@ -58,7 +59,7 @@ func (s *speller) funcs() template.FuncMap {
 	return template.FuncMap{
 		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
 		"alias": alias, "nccl": ncclType, "dtype": dtype, "ncclfn": func(fn string) string { return ncclFns[fn] },
-		"rank": rankOf, "note": note, "memory": s.memory, "pluck": s.plan, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf, "attentionplan": planOfAttention, "fn": fnOf, "view": view, "extents": extents,
+		"rank": rankOf, "note": note, "memory": s.memory, "arena": func(name string) bool { return s.buffers[name] != nil && s.buffers[name].Arena }, "pluck": s.plan, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf, "attentionplan": planOfAttention, "fn": fnOf, "view": view, "extents": extents,
 		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "offset": peerOffset,
 		"params": paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets, "number": letValue, "begin": s.begin, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,
 		"kernelparams": kernelParams, "kernelmembers": kernelMembers, "kernelbody": kernelBody, "scattered": s.scattered, "rows": rowsOf, "class": names.ClassName,

@@ -73,12 +73,17 @@ func strides(q, k, v, o []expr.Expr) string {
 	return braces(".q = "+extents(q), ".k = "+extents(k), ".v = "+extents(v), ".o = "+extents(o))
 }
 
-// memory prints the buffer whose memory another one has.
+// memory prints where a buffer lies in the memory of another one, in elements of that.
 func (s *speller) memory(b *calls.Buffer) string {
-	if in := s.buffers[b.In]; in == nil || in.Type == b.Type {
-		return b.In
+	in := s.buffers[b.In]
+	at := b.In
+	if b.Offset > 0 {
+		at += fmt.Sprintf(" + %d", b.Offset/in.Type.Size())
 	}
-	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), b.In)
+	if in.Type == b.Type {
+		return at
+	}
+	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), at)
 }
 
 // planOfAttention prints what makes the plan of an attention.

@@ -41,7 +41,6 @@ type programView struct {
 	GemmAdds bool
 	// The memory that what runs on the caller's stream works in, and on each compute stream; nil: none.
 	CallerWorkspace, ComputeWorkspace *workspaceView
-	Compares                          bool // a workspace is as large as the largest of several
 
 	UsesRank       bool // the tensors differ from rank to rank
 	Coordinates    []coordinateView
@@ -72,7 +71,7 @@ func (v *programView) variants() []*programView {
 
 // workspaceView is the memory that the GEMMs and attentions of a stream work in.
 type workspaceView struct {
-	Bytes, Where string // what it holds, in C++, and what errors call it
+	Plans, Where string // of what works in it, in C++, and what errors call it
 	Who          string // work in it
 }
 
@@ -122,6 +121,18 @@ func (v *programView) Scatters() bool {
 
 // StreamCount names the number of compute streams.
 func (v *programView) StreamCount() string { return calls.StreamCount }
+
+// Members are the buffers that the program keeps from call to call.
+func (v *programView) Members() []*calls.Buffer { return v.buffersOf(false) }
+
+// Lent are the buffers that lie in outputs.
+func (v *programView) Lent() []*calls.Buffer { return v.buffersOf(true) }
+
+func (v *programView) buffersOf(callers bool) []*calls.Buffer {
+	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool {
+		return slices.ContainsFunc(v.Arguments, func(a *calls.Argument) bool { return a.Name == b.In }) != callers
+	})
+}
 
 // OwnShares are the program's buffers that ranks share: when it is made.
 func (v *programView) OwnShares() []*calls.Share { return v.sharesOf(false) }

@@ -152,9 +152,7 @@ func (f *form) parts() {
 	headers["hirgen/ipc.hpp"] = v.Peers
 	caller, compute := v.Workspaces()
 	v.CallerWorkspace, v.ComputeWorkspace = workspaceOf(caller), workspaceOf(compute)
-	for _, w := range []*workspaceView{v.CallerWorkspace, v.ComputeWorkspace} {
-		v.Compares = v.Compares || w != nil && strings.HasPrefix(w.Bytes, "std::max")
-	}
+	headers["hirgen/workspace.hpp"] = caller != nil || compute != nil
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if headers[name] {
 			v.Headers = append(v.Headers, name)
@@ -167,30 +165,25 @@ func (f *form) parts() {
 	}
 }
 
-// workspaceOf says how large a workspace is: what those who work in it need at most.
+// workspaceOf lists the plans of what works in a workspace.
 func workspaceOf(w *calls.Workspace) *workspaceView {
 	if w == nil {
 		return nil
 	}
-	var sizes, who []string
-	if w.Gemms {
-		sizes, who = append(sizes, "hirgen::kWorkspaceBytes"), append(who, "GEMMs")
+	var plans, who []string
+	for _, d := range w.Shapes {
+		plans = append(plans, d.Plan)
 	}
 	for _, a := range w.Attentions {
-		sizes = append(sizes, a.Plan+".workspace_bytes")
+		plans = append(plans, a.Plan)
+	}
+	if len(w.Shapes) > 0 {
+		who = append(who, "GEMMs")
 	}
 	if len(w.Attentions) > 0 {
 		who = append(who, "attentions")
 	}
-	view := &workspaceView{Bytes: sizes[0], Where: fromhost.At(w.Pos, "workspace"), Who: strings.Join(who, " and ")}
-	switch len(sizes) {
-	case 1:
-	case 2:
-		view.Bytes = "std::max(" + strings.Join(sizes, ", ") + ")"
-	default:
-		view.Bytes = "std::max(" + braces(sizes...) + ")"
-	}
-	return view
+	return &workspaceView{Plans: strings.Join(plans, ", "), Where: fromhost.At(w.Pos, "workspace"), Who: strings.Join(who, " and ")}
 }
 
 // finish fills what depends on the whole program.

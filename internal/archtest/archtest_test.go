@@ -77,6 +77,7 @@ var mayImport = map[string][]string{
 	"lowering/prove/events":    {"lowering/prove/unroll"},
 	"lowering/prove/spinning":  {"lowering/prove/events", "lowering/prove/unroll", "lowering/calls"},
 	"lowering/prove/races":     {"lowering/prove/events", "lowering/prove/unroll"},
+	"lowering/prove/turns":     {"lowering/prove/events", "lowering/prove/unroll"},
 	"lowering/prove/provetest": {"model", "model/schedule", "lowering", "lowering/calls", "lowering/calls/fromhost", "internal/expr", "internal/diag"},
 
 	"emit":         {"emit/gopkg", "lowering/calls", "lowering/calls/fromhost", "lowering/calls/names", "lowering/calls/text", "lowering/calls/verify", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag"},

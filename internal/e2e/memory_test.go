@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
@@ -16,7 +15,7 @@ import (
 )
 
 // TestMemoryIsWhatCheckSays: a program with buffers in the memory of others, worker streams with workspaces, an attention, or memory
-// that ranks share, allocates as many bytes of each kind as hirgen check prints.
+// that ranks share, allocates as many bytes of each kind as hirgen check prints; of workspaces no more.
 func TestMemoryIsWhatCheckSays(t *testing.T) {
 	seen := calls.Memory{}
 	for _, name := range []string{"mlp_sp", "matmul_ar_p2p", "transformer_block_backward"} {
@@ -34,7 +33,8 @@ func TestMemoryIsWhatCheckSays(t *testing.T) {
 			want := lowered.Memory()
 			path := filepath.Join(t.TempDir(), "report.json")
 			run(t, launch.Options{Program: program, N: 2, Args: append([]string{"--json", path}, brief...)}).mustPass(t)
-			if got := memoryIn(t, path); got != (memory{want.Buffers, want.Workspaces, want.IPC}) {
+			got := memoryIn(t, path)
+			if got.Buffers != want.Buffers || got.IPC != want.IPC || got.Workspaces > want.Workspaces || got.Workspaces == 0 {
 				t.Errorf("the program allocates %+v, want %+v", got, want)
 			}
 			seen.Unshared += want.Unshared - want.Total()
@@ -86,7 +86,8 @@ func TestWorkspacesAreTheRuntimes(t *testing.T) {
 	}
 }
 
-// TestBuffersOfTwoTypesShareMemory runs a backward pass in bf16 with gradients of norms in fp32.
+// TestBuffersOfTwoTypesShareMemory runs a backward pass in bf16 with gradients of norms in fp32: buffers lie side by side in one memory, those of
+// one type where those of another one were, and in outputs that are not written yet.
 func TestBuffersOfTwoTypesShareMemory(t *testing.T) {
 	spec, err := os.ReadFile("../../testdata/layers/llama_block_sp_backward.yaml")
 	if err != nil {
@@ -95,9 +96,9 @@ func TestBuffersOfTwoTypesShareMemory(t *testing.T) {
 	layers := folder{"layers"}
 	layers.runs(t, renamed.ReplaceAllString(string(spec), "name: layer"), params{"D": 2}, seedsOf(6))
 	source := layers.source(t, "layer.cpp")
-	for _, cast := range []string{"reinterpret_cast<fp32*>(", "reinterpret_cast<bf16*>("} {
-		if !strings.Contains(source, cast) {
-			t.Errorf("no buffer has the memory of one of another type by %s", cast)
+	for _, want := range []string{`\bbf16\* memory_ = `, `\bbf16\* \w+ = memory_ \+ \d+;`, `\bfp32\* \w+ = reinterpret_cast<fp32\*>\(memory_ \+ \d+\);`, `// until \w+ is written`} {
+		if !regexp.MustCompile(want).MatchString(source) {
+			t.Errorf("no buffer is declared as %s", want)
 		}
 	}
 }

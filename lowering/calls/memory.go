@@ -1,13 +1,14 @@
 package calls
 
-// WorkspaceBytes is the memory of the GEMMs of a stream: hirgen::kWorkspaceBytes of the runtime.
+// WorkspaceBytes is what the algorithm of a GEMM may need of a workspace at most: hirgen::kWorkspaceBytes of the runtime.
 const WorkspaceBytes = 32 << 20
 
-// Memory is what a program needs of a GPU beside its arguments, in bytes.
+// Memory is what a program needs of a GPU beside its arguments, in bytes. cuBLASLt says what an algorithm needs when the plan of
+// a GEMM is made: the program has no more than that.
 type Memory struct {
 	Buffers    int64 // of the program's own, those that other ranks reach left out
 	Unshared   int64 // that all of it would be if no buffer had the memory of another one
-	Workspaces int64 // of GEMMs, and of attentions by the runtime's own kernels
+	Workspaces int64 // of GEMMs, at most, and of attentions by the runtime's own kernels
 	IPC        int64 // that other ranks reach: memory of buffers, and the flags of these and of arguments
 	Attentions bool  // a library that computes them may have larger workspaces
 }
@@ -36,10 +37,14 @@ func (p *Program) Memory() Memory {
 		switch {
 		case b.In != "":
 			m.Unshared += bytes
+			continue
 		case shared[b.Name]:
 			m.IPC += bytes
 		default:
 			m.Buffers += bytes
+		}
+		if b.Arena {
+			m.Unshared -= bytes
 		}
 	}
 	caller, compute := p.Workspaces()
@@ -57,7 +62,7 @@ func (w *Workspace) bytes(values Values) int64 {
 		return 0
 	}
 	most := int64(0)
-	if w.Gemms {
+	if len(w.Shapes) > 0 {
 		most = WorkspaceBytes
 	}
 	for _, a := range w.Attentions {

@@ -95,10 +95,12 @@ type (
 		Mesh     string      // the ranks that have a part of it; empty: all
 		Shape    []expr.Expr // of one rank, for a comment
 	}
-	// Buffer is memory that the program keeps from call to call, or its part of the memory of another one.
+	// Buffer is memory that the program keeps from call to call, or a part of the memory of another one.
 	Buffer struct {
 		Name     string
-		In       string // whose memory it has, which is as large; empty: its own
+		In       string // whose memory it lies in; empty: its own
+		Offset   int64  // bytes behind the start of that
+		Arena    bool   // it is memory of others alone, which lie in it
 		Type     domain.DType
 		Elements expr.Expr
 		Guard    string      // of the ranks that have it; empty: all

@@ -7,8 +7,8 @@ import (
 
 // Workspace is memory that GEMMs and attentions work in, one after the other.
 type Workspace struct {
-	Gemms      bool
-	Attentions []*Attention // each once
+	Shapes     []*Shape     // of its GEMMs, each once
+	Attentions []*Attention // alike
 	Pos        diag.Pos     // of the first statement that has it
 }
 
@@ -26,7 +26,7 @@ func WorkspaceOf(s Stmt) (index expr.Expr, works bool) {
 
 // Workspaces are the caller's, and that of each compute stream; nil where no statement has it.
 func (p *Program) Workspaces() (caller, compute *Workspace) {
-	attentions := ByName(p.Attentions)
+	shapes, attentions := ByName(p.Shapes), ByName(p.Attentions)
 	has := map[*Workspace]map[string]bool{}
 	Walk(p.Body, func(s Stmt) bool {
 		index, works := WorkspaceOf(s)
@@ -41,11 +41,17 @@ func (p *Program) Workspaces() (caller, compute *Workspace) {
 			*w = &Workspace{Pos: s.Meta().Pos}
 			has[*w] = map[string]bool{}
 		}
-		if a, attends := s.(*Attend); !attends {
-			(*w).Gemms = true
-		} else if !has[*w][a.Attention] {
-			has[*w][a.Attention] = true
-			(*w).Attentions = append((*w).Attentions, attentions[a.Attention])
+		switch s := s.(type) {
+		case *Gemm:
+			if !has[*w][s.Shape] {
+				has[*w][s.Shape] = true
+				(*w).Shapes = append((*w).Shapes, shapes[s.Shape])
+			}
+		case *Attend:
+			if !has[*w][s.Attention] {
+				has[*w][s.Attention] = true
+				(*w).Attentions = append((*w).Attentions, attentions[s.Attention])
+			}
 		}
 		return true
 	})

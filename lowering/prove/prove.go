@@ -40,6 +40,7 @@ const (
 	Computed    Check = "values"                     // each output is the function of the inputs that the model says
 	Lives       Check = "lives"                      // what is used is made before, on each rank, and freed once after, by any rank
 	RaceFreedom Check = "races"                      // accesses to the same bytes, one a write, are ordered
+	Turns       Check = "turns"                      // of buffers with bytes in common, none is used after another one has had them
 )
 
 // Report is what was found of a program.
@@ -126,6 +127,7 @@ var steps = []struct {
 	{Spinning, (*verification).spinning},
 	{Lives, (*verification).lives},
 	{RaceFreedom, (*verification).races},
+	{Turns, (*verification).turns},
 }
 
 // run makes one check after the other. What names things that are not there leaves nothing to look at.

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -49,34 +50,40 @@ type place struct {
 	share string // by which it is reached
 }
 
-// allocate makes the memory of a rank, full of NaN.
+// allocate makes the memory of a rank, full of NaN. Of a memory with buffers of several types each has as many cells as
+// the smallest elements need, and elements have one each, from where their buffer begins: what has no byte in common has no cell in common.
 func (r *rank) allocate() {
 	p := r.machine.program
 	v := p.Values()
-	add := func(name string, elements expr.Expr) {
-		n, _ := v.Eval(elements)
-		r.memory[name] = spoilt(n)
+	type named struct {
+		*calls.Buffer
+		in string
 	}
-	most := map[string]int64{} // elements of buffers in the memory of one: those of smaller types are more
-	for _, d := range p.Buffers {
-		n, _ := v.Eval(d.Elements)
-		most[d.In] = max(most[d.In], n)
-	}
+	var list []named
 	for _, a := range p.Arguments {
 		if a.Mesh == "" || p.Position(p.MeshNamed(a.Mesh), r.number) >= 0 {
-			add(a.Name, a.Elements)
+			list = append(list, named{&calls.Buffer{Name: a.Name, Type: a.Type, Elements: a.Elements}, a.Name})
 		}
 	}
 	for _, d := range p.Buffers {
-		switch {
-		case d.Guard != "" && !p.Holds(d.Guard, r.number):
-		case d.In != "": // it stands behind that
-			n, _ := v.Eval(d.Elements)
-			r.memory[d.Name] = r.memory[d.In][:n] // of its capacity
-		default:
-			n, _ := v.Eval(d.Elements)
-			r.memory[d.Name] = spoilt(max(n, most[d.Name]))[:n]
+		if d.Guard == "" || p.Holds(d.Guard, r.number) {
+			list = append(list, named{d, cmp.Or(d.In, d.Name)})
 		}
+	}
+	cell, bytes, cells := map[string]int64{}, map[string]int64{}, map[string][]float64{}
+	for _, d := range list {
+		elements, _ := v.Eval(d.Elements)
+		n := d.Type.Size()
+		cell[d.in] = min(cmp.Or(cell[d.in], n), n)
+		bytes[d.in] = max(bytes[d.in], d.Offset+elements*n)
+	}
+	for _, d := range list {
+		if cells[d.in] == nil {
+			cells[d.in] = spoilt((bytes[d.in] + cell[d.in] - 1) / cell[d.in])
+		}
+		elements, _ := v.Eval(d.Elements)
+		at := d.Offset / cell[d.in]
+		r.memory[d.Name] = cells[d.in][at : at+elements : at+elements]
 	}
 }
 

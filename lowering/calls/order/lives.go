@@ -1,14 +1,16 @@
 package order
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// Life is when a program uses a buffer of its own.
+// Life is when a program uses a buffer of its own, or an output: from the first result in it to the end of the call.
 type Life struct {
 	Buffer *calls.Buffer
+	Output bool            // calls.Program.Outputs has it
 	spans  map[int64]*span // by rank
 	apart  bool
 }
@@ -27,16 +29,6 @@ func (l *Life) Join(other *Life) {
 	}
 }
 
-// Before reports whether, on every rank, all that uses the buffer is done before anything that uses the other one begins.
-func (l *Life) Before(next *Life) bool {
-	for rank, s := range l.spans {
-		if later := next.spans[rank]; later == nil || !later.begin.Covers(s.end) {
-			return false
-		}
-	}
-	return len(l.spans) == len(next.spans)
-}
-
 // lives are those of the buffers of a program.
 type lives struct {
 	places  *places
@@ -46,7 +38,10 @@ type lives struct {
 	roots   map[string][]string // of a declared pointer: the buffers that it may lead to
 }
 
-// Lives issues a program on every rank and gives the lives of its buffers in the order in which they begin. Those that are used before
+// never is when the caller is done with an output.
+var never = Clock{math.MaxInt}
+
+// Lives issues a program on every rank and gives the lives of its buffers and outputs in the order in which they begin. Those that are used before
 // a call begins or after it ends on the caller's stream have none. Other ranks access a buffer between a ready flag that this one writes
 // and the done flag that it then waits for; the verifier holds flags against each other. A program that asks where ranks are when it runs has
 // no lives at all.
@@ -57,6 +52,9 @@ func Lives(p *calls.Program) []*Life {
 	l := &lives{program: p, of: map[string]*Life{}, roots: rootsOf(p.Body), places: placesOf(p)}
 	for _, b := range p.Buffers {
 		l.of[b.Name] = &Life{Buffer: b, spans: map[int64]*span{}}
+	}
+	for _, b := range p.Outputs() {
+		l.of[b.Name] = &Life{Buffer: b, Output: true, spans: map[int64]*span{}}
 	}
 	o := New(p)
 	o.signals = newSignals()
@@ -91,8 +89,12 @@ func (l *lives) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) 
 func (l *lives) joined(o *Ordering) {
 	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, one := range l.order {
-		if sp := one.spans[o.Rank]; sp != nil && !end.Covers(sp.end) {
+		sp := one.spans[o.Rank]
+		if sp != nil && !end.Covers(sp.end) {
 			one.apart = true
+		}
+		if sp != nil && one.Output {
+			sp.end = never
 		}
 	}
 	for _, s := range l.program.Shares {

@@ -1,8 +1,12 @@
 package order
 
-import "github.com/hirgen/hirgen/lowering/calls"
+import (
+	"slices"
 
-// places follows pointers of one rank to the program's own buffers.
+	"github.com/hirgen/hirgen/lowering/calls"
+)
+
+// places follows pointers of one rank to the program's own buffers and to outputs.
 type places struct {
 	buffers map[string]*calls.Buffer
 	named   map[string]place // pointers that statements declared
@@ -16,7 +20,7 @@ type place struct {
 }
 
 func placesOf(p *calls.Program) *places {
-	return &places{buffers: calls.ByName(p.Buffers), named: map[string]place{}}
+	return &places{buffers: calls.ByName(slices.Concat(p.Buffers, p.Outputs())), named: map[string]place{}}
 }
 
 // declare follows a pointer that a statement names.

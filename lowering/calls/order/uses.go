@@ -1,8 +1,6 @@
 package order
 
 import (
-	"math"
-
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
@@ -47,11 +45,13 @@ func UsesOf(p *calls.Program) *Uses {
 // Overwrites lists what could be written in place, by what each task alone does, in the order of issue.
 func (u *Uses) Overwrites() []Overwrite { return u.over }
 
-// InPlace reports whether a buffer may lie where another one does: wherever both have a byte, all that uses the other one is done
-// before what uses the buffer begins, or one task reads there the element that it then writes.
+// InPlace reports whether a buffer may lie in the memory of another one, where their offsets say: wherever both have a byte, all that
+// uses the other one is done before what uses the buffer begins, or one task reads there the element that it then writes.
 func (u *Uses) InPlace(b, other *calls.Buffer) bool {
+	behind := b.Offset - other.Offset
 	for rank, list := range u.of[b.Name] {
 		for _, later := range list {
+			later.first, later.end = later.first+behind, later.end+behind
 			for _, before := range u.of[other.Name][rank] {
 				if !before.leaves(&later) {
 					return false
@@ -112,7 +112,7 @@ func (u *Uses) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
 		case at.buffer == nil:
 			continue
 		case operand.bytes < 0:
-			add(at.buffer, 0, 0, math.MaxInt64, false)
+			add(at.buffer, 0, 0, u.bytes(at.buffer), false)
 			continue
 		}
 		add(at.buffer, at.from, at.offset, at.offset+operand.bytes, operand.alike)
@@ -124,9 +124,15 @@ func (u *Uses) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
 	}
 	for _, name := range owned(u.program, s) {
 		if b := u.places.buffers[name]; b != nil {
-			add(b, 0, 0, math.MaxInt64, false)
+			add(b, 0, 0, u.bytes(b), false)
 		}
 	}
+}
+
+// bytes is the size of a buffer.
+func (u *Uses) bytes(b *calls.Buffer) int64 {
+	elements, _ := u.values.Eval(b.Elements)
+	return elements * b.Type.Size()
 }
 
 // offer notes that a result could be written over an operand.
@@ -134,9 +140,7 @@ func (u *Uses) offer(o Overwrite) {
 	if u.noted[o] || o.Result == o.Operand || o.Result.Guard != o.Operand.Guard || o.Result.Type != o.Operand.Type {
 		return
 	}
-	result, _ := u.values.Eval(o.Result.Elements)
-	operand, _ := u.values.Eval(o.Operand.Elements)
-	if result == operand {
+	if u.bytes(o.Result) == u.bytes(o.Operand) {
 		u.noted[o] = true
 		u.over = append(u.over, o)
 	}

@@ -31,7 +31,7 @@ func keepSlice(p *calls.Program) {
 	for _, life := range order.Lives(p) {
 		b := life.Buffer
 		slice := sliceOf(b, offsets[b.Name])
-		if apart[b.Name] || slice == nil {
+		if life.Output || apart[b.Name] || slice == nil {
 			continue
 		}
 		if uses == nil {

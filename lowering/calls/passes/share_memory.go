@@ -2,6 +2,7 @@ package passes
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -11,8 +12,13 @@ import (
 
 // shareMemory gives buffers the same memory where, on every rank, all that uses one of
 // them is done before anything that uses the next one begins, by the waits that are there: it costs nothing.
-// What is in use while calls follow each other stays apart. Of the buffers in one memory
-// the largest has it. What works on the caller's stream has the workspace of a compute stream where it never works beside that.
+// What is in use at once lies side by side, in memory of its own if that takes less, or in outputs until results are written there. What is
+// in use while calls follow each other stays apart. What works on the caller's stream has the workspace of a compute stream where it never
+// works beside that.
+//
+//	Buffer(name A_, elements 64)                         Buffer(name A_, elements 64)
+//	Buffer(name B_, elements 32)  # while C_ is, not A_  ->  Buffer(name B_, in A_, elements 32)
+//	Buffer(name C_, elements 32)                         Buffer(name C_, in A_, offset 256, elements 32)
 func shareMemory(p *calls.Program) {
 	shareBuffers(p)
 	if caller, compute := p.Workspaces(); caller == nil || compute == nil || order.Clash(p, firstForCaller) != nil {
@@ -37,87 +43,115 @@ func firstForCaller(index expr.Expr) expr.Expr {
 	return index
 }
 
-// shareBuffers takes buffers from the largest to the smallest, so that none of them makes a memory larger. Those that have one memory
-// already stay together.
+// shareBuffers packs the buffers of the same ranks; outputs are of all ranks.
 func shareBuffers(p *calls.Program) {
-	values, begins := p.Values(), map[*order.Life]int{}
-	size := func(b *calls.Buffer) int64 {
-		elements, _ := values.Eval(b.Elements)
-		return elements * b.Type.Size()
-	}
-	lives, inside := together(p)
-	for i, life := range lives {
-		begins[life] = i
-	}
-	slices.SortStableFunc(lives, func(a, b *order.Life) int { return cmp.Compare(size(b.Buffer), size(a.Buffer)) })
-	var memories []*memory
-	for _, life := range lives {
-		m := smallest(memories, life, begins)
-		if m == nil {
-			memories = append(memories, &memory{life.Buffer, []*order.Life{life}})
-			continue
+	values := p.Values()
+	var guards []string
+	of := map[string][]*block{}
+	for _, b := range blocksOf(p) {
+		guard := b.life.Buffer.Guard
+		if of[guard] == nil {
+			guards = append(guards, guard)
 		}
-		for _, b := range append(inside[life.Buffer.Name], life.Buffer) {
-			b.In = m.buffer.Name
+		elements, _ := values.Eval(b.life.Buffer.Elements)
+		b.bytes = elements * b.life.Buffer.Type.Size()
+		of[guard] = append(of[guard], b)
+	}
+	for _, guard := range guards {
+		pack(of[guard])
+		for _, b := range of[guard] {
+			if b.in != nil && b.in != b {
+				b.move(b.in.life.Buffer, b.at)
+			}
+		}
+		for _, list := range cut(of[guard]) {
+			if len(list) > 1 {
+				put(p, list)
+			}
 		}
 	}
 	ownFirst(p)
 }
 
-// together gives the lives of memories, each of all that is in it, and the buffers in the memory of others, by these. What is in no
-// order with another call has none.
-func together(p *calls.Program) (lives []*order.Life, inside map[string][]*calls.Buffer) {
-	inside = map[string][]*calls.Buffer{}
+// move lays a block into the memory of a buffer, so many bytes behind its start.
+func (b *block) move(memory *calls.Buffer, at int64) {
+	for _, in := range b.buffers {
+		if in != memory {
+			in.In, in.Offset = memory.Name, in.Offset+at
+		}
+	}
+}
+
+// blocksOf gives the memories of a program, each with the life of all that is in it, in the order in which these begin. What is in no order
+// with another call is in none.
+func blocksOf(p *calls.Program) (blocks []*block) {
+	inside := map[string][]*calls.Buffer{}
 	for _, b := range p.Buffers {
 		if b.In != "" {
 			inside[b.In] = append(inside[b.In], b)
 		}
 	}
-	of := map[string]*order.Life{}
-	for _, life := range order.Lives(p) {
-		if of[life.Buffer.Name] = life; life.Buffer.In == "" {
-			lives = append(lives, life)
-		}
+	of, begins := map[string]*order.Life{}, map[string]int{}
+	lives := order.Lives(p)
+	for i, life := range lives {
+		of[life.Buffer.Name], begins[life.Buffer.Name] = life, i
 	}
-	return slices.DeleteFunc(lives, func(life *order.Life) bool {
-		for _, b := range inside[life.Buffer.Name] {
-			if of[b.Name] == nil {
-				return true
-			}
-			life.Join(of[b.Name])
+	for _, life := range lives {
+		if life.Buffer.In != "" {
+			continue
 		}
-		return false
-	}), inside
-}
-
-// mostMemories is how many of the latest memories are looked at, and how many buffers are written over each other: programs of many
-// thousand buffers stay linear.
-const mostMemories = 64
-
-// memory holds buffers, one after the other.
-type memory struct {
-	buffer *calls.Buffer // the largest one, which has it
-	lives  []*order.Life // as they begin
-}
-
-// smallest gives a life the latest memory that is free for it, of which it wastes least; nil where none is.
-func smallest(memories []*memory, life *order.Life, begins map[*order.Life]int) *memory {
-	for _, m := range slices.Backward(memories[max(0, len(memories)-mostMemories):]) {
-		if m.buffer.Guard == life.Buffer.Guard && m.take(life, begins) {
-			return m
+		b := &block{life: life, at: -1, buffers: append([]*calls.Buffer{life.Buffer}, inside[life.Buffer.Name]...)}
+		b.reached = slices.ContainsFunc(b.buffers, p.Reached)
+		if slices.ContainsFunc(b.buffers, func(in *calls.Buffer) bool { return of[in.Name] == nil }) {
+			continue
 		}
+		for _, in := range b.buffers[1:] {
+			life.Join(of[in.Name])
+			begins[life.Buffer.Name] = min(begins[life.Buffer.Name], begins[in.Name])
+		}
+		blocks = append(blocks, b)
 	}
-	return nil
-}
-
-// take adds a life between those before and behind it, if it overlaps with neither.
-func (m *memory) take(life *order.Life, begins map[*order.Life]int) bool {
-	at, _ := slices.BinarySearchFunc(m.lives, begins[life], func(other *order.Life, begin int) int {
-		return cmp.Compare(begins[other], begin)
+	slices.SortStableFunc(blocks, func(a, b *block) int {
+		return cmp.Compare(begins[a.life.Buffer.Name], begins[b.life.Buffer.Name])
 	})
-	if at > 0 && !m.lives[at-1].Before(life) || at < len(m.lives) && !life.Before(m.lives[at]) {
-		return false
+	return blocks
+}
+
+// put lays blocks into one memory: that of the one that has all of its bytes, or else one of their own.
+func put(p *calls.Program, list []*block) {
+	first, end := list[0].at, int64(0)
+	for _, b := range list {
+		end = max(end, b.end())
 	}
-	m.lives = slices.Insert(m.lives, at, life)
-	return true
+	largest := slices.MaxFunc(list, func(a, b *block) int { return cmp.Compare(a.bytes, b.bytes) })
+	memory := largest.life.Buffer
+	if largest.bytes < end-first {
+		memory = arena(p, memory, end-first, len(list))
+	}
+	for _, b := range list {
+		b.move(memory, b.at-first)
+	}
+}
+
+// arena declares memory for so many buffers. It counts elements of the largest one.
+func arena(p *calls.Program, largest *calls.Buffer, bytes int64, buffers int) *calls.Buffer {
+	taken := map[string]bool{}
+	for _, d := range p.Declarations() {
+		for _, f := range calls.Fields(d) {
+			if name, ok := f.Value.(*string); ok && !f.Text {
+				taken[*name] = true
+			}
+		}
+	}
+	name := "memory_"
+	for i := 2; taken[name]; i++ {
+		name = fmt.Sprintf("memory_%d_", i)
+	}
+	elements := (bytes + largest.Type.Size() - 1) / largest.Type.Size()
+	b := &calls.Buffer{
+		Name: name, Arena: true, Type: largest.Type, Elements: expr.Int(elements), Guard: largest.Guard,
+		Where: fmt.Sprintf("%s and %d more", largest.Where, buffers-1), Shape: []expr.Expr{expr.Int(elements)},
+	}
+	p.Buffers = append(p.Buffers, b)
+	return b
 }

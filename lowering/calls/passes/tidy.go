@@ -85,6 +85,9 @@ func dropUnused(p *calls.Program) {
 	for _, d := range p.Attentions {
 		used[d.Label] = true
 	}
+	for _, d := range p.Buffers {
+		used[d.In] = used[d.In] || used[d.Name]
+	}
 	p.Buffers = slices.DeleteFunc(p.Buffers, func(d *calls.Buffer) bool { return !used[d.Name] })
 	for _, d := range p.Buffers {
 		used[d.Guard] = true

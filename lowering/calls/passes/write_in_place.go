@@ -18,7 +18,7 @@ import (
 func writeInPlace(p *calls.Program) {
 	lives := map[*calls.Buffer]bool{}
 	for _, life := range order.Lives(p) {
-		lives[life.Buffer] = true
+		lives[life.Buffer] = !life.Output
 	}
 	if len(lives) == 0 {
 		return
@@ -36,7 +36,7 @@ func writeInPlace(p *calls.Program) {
 	for _, o := range uses.Overwrites() {
 		all, own := memories[memory(o.Operand)], memories[o.Result.Name]
 		apart := func(other *calls.Buffer) bool { return !lives[other] || !uses.InPlace(o.Result, other) }
-		if o.Result.In != "" || len(own) > 1 || len(all) == mostMemories || !lives[o.Result] || slices.ContainsFunc(all, apart) {
+		if o.Result.In != "" || len(own) > 1 || len(all) == mostWrittenOver || !lives[o.Result] || slices.ContainsFunc(all, apart) {
 			continue
 		}
 		o.Result.In = memory(o.Operand)
@@ -45,6 +45,9 @@ func writeInPlace(p *calls.Program) {
 	}
 	ownFirst(p)
 }
+
+// mostWrittenOver is how many buffers are written over each other: programs of many thousand buffers stay linear.
+const mostWrittenOver = 64
 
 // ownFirst declares buffers in the memory of others behind those.
 func ownFirst(p *calls.Program) {

@@ -1,19 +1,21 @@
 package verify
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
 
-// memory checks that nothing else works in the workspace of a statement, that a buffer in the memory of another one fits into it, and that of all buffers in
-// one memory each is done with before the next one is used, or is written over it.
+// memory checks that nothing else works in the workspace of a statement, that a buffer in the memory of another one lies in it as a whole, and that of all buffers
+// with bytes in common each is done with before the next one is used, or is written over it.
 func (v *verifier) memory() {
 	if s := order.Clash(v.program, nil); s != nil {
 		v.fail(s, "its workspace may be in use")
 	}
-	values, known := v.program.Values(), calls.ByName(v.program.Buffers)
+	all := slices.Concat(v.program.Buffers, v.program.Outputs())
+	values, known := v.program.Values(), calls.ByName(all)
 	shared := map[string]bool{}
 	for _, b := range v.program.Buffers {
 		if b.In == "" {
@@ -24,24 +26,23 @@ func (v *verifier) memory() {
 			v.buffer(b, "it is not in the memory of a buffer that the same ranks have")
 			continue
 		}
+		if v.program.Reached(b) && !slices.Contains(v.program.Buffers, in) {
+			v.buffer(b, "other ranks reach it, and %s is the caller's memory", in.Name)
+		}
 		if size, ok := bytes(b, values); ok {
-			if room, ok := bytes(in, values); ok && room < size {
-				v.buffer(b, "%s has %d bytes, and it needs %d", in.Name, room, size)
+			if room, ok := bytes(in, values); ok && room < b.Offset+size {
+				v.buffer(b, "%s has %d bytes, and it needs %d", in.Name, room, b.Offset+size)
 			}
 		}
-		shared[b.Name], shared[in.Name] = true, true
+		if b.Offset < 0 || b.Offset%alignment != 0 {
+			v.buffer(b, "it begins %d bytes behind %s, which is no multiple of %d", b.Offset, in.Name, alignment)
+		}
+		shared[b.Name], shared[in.Name] = true, !in.Arena
 	}
 	if len(shared) == 0 {
 		return
 	}
-	memories := map[string]*occupants{}
-	var uses *order.Uses
-	inPlace := func(b, other *calls.Buffer) bool {
-		if uses == nil {
-			uses = order.UsesOf(v.program)
-		}
-		return uses.InPlace(b, other)
-	}
+	lives := map[string][]*order.Life{}
 	for _, life := range order.Lives(v.program) {
 		b := life.Buffer
 		if !shared[b.Name] {
@@ -52,42 +53,49 @@ func (v *verifier) memory() {
 		if b.In != "" {
 			memory = b.In
 		}
-		if memories[memory] == nil {
-			memories[memory] = &occupants{}
-		}
-		if in := memories[memory].add(life, inPlace); in != nil {
-			v.buffer(b, "%s, in the same memory, may still be in use", in.Name)
-		}
+		lives[memory] = append(lives[memory], life)
 	}
-	for _, b := range v.program.Buffers {
+	v.occupants(lives, values)
+	for _, b := range all {
 		if shared[b.Name] {
 			v.buffer(b, "it has the memory of another buffer, and other calls may use it")
 		}
 	}
 }
 
-// occupants are the buffers in one memory, as they begin.
-type occupants struct {
-	lives []*order.Life
-	alone []bool // it begins when all before it are done
-}
+// alignment is that of buffers in the memory of others: kernels read many bytes at a time.
+const alignment = 256
 
-// add adds a life to those that begin earlier. It gives a buffer that may be in use meanwhile, where the new one is not written in place.
-func (o *occupants) add(life *order.Life, inPlace func(b, other *calls.Buffer) bool) (inUse *calls.Buffer) {
-	alone := true
-	for i, before := range slices.Backward(o.lives) {
-		if before.Before(life) {
-			if o.alone[i] {
-				break
+// occupants checks the lives of buffers, by their memory: those that may overlap have no byte in common, or one is written over the other.
+func (v *verifier) occupants(lives map[string][]*order.Life, values calls.Values) {
+	var uses *order.Uses
+	for _, memory := range slices.Sorted(maps.Keys(lives)) {
+		list := lives[memory]
+		beside, _ := order.Beside(list, len(list))
+		for i, life := range list {
+			b := life.Buffer
+			for _, j := range beside[i] {
+				before := list[j].Buffer
+				if j > i || !common(b, before, values) {
+					continue
+				}
+				if uses == nil {
+					uses = order.UsesOf(v.program)
+				}
+				if list[j].Output || !uses.InPlace(b, before) {
+					v.buffer(b, "%s, in the same memory, may still be in use", before.Name)
+					break
+				}
 			}
-			continue
-		}
-		if alone = false; !inPlace(life.Buffer, before.Buffer) {
-			inUse = before.Buffer
 		}
 	}
-	o.lives, o.alone = append(o.lives, life), append(o.alone, alone)
-	return inUse
+}
+
+// common reports whether two buffers in one memory have a byte in common.
+func common(a, b *calls.Buffer, values calls.Values) bool {
+	ofA, okA := bytes(a, values)
+	ofB, okB := bytes(b, values)
+	return !okA || !okB || a.Offset < b.Offset+ofB && b.Offset < a.Offset+ofA
 }
 
 // bytes is the size of a buffer.

@@ -36,6 +36,7 @@ var Kinds = []Kind{
 	// Memory.
 	{"alias-buffers", "two buffers have the same memory", aliasBuffers},
 	{"free-early", "the memory of a buffer is given to another one while it is in use", freeEarly},
+	{"wrong-place", "a buffer lies in the bytes of another one, in their memory", wrongPlace},
 	{"shrink-buffer", "a buffer is an element too short", shrinkBuffer},
 	{"wrong-buffer", "an operand is another buffer", wrongBuffer},
 	{"wrong-offset", "an operand starts an element further on", wrongOffset},

@@ -42,8 +42,21 @@ func freeEarly(e *editor) {
 	for i, b := range e.program.Buffers {
 		for _, in := range e.program.Buffers[:i] {
 			if b.In != "" && b.In != in.Name && e.fits(b, in) && e.here(b, "in the memory of %s, not of %s", in.Name, b.In) {
-				b.In = in.Name
+				b.In, b.Offset = in.Name, 0
 			}
+		}
+	}
+}
+
+// wrongPlace moves a buffer within its memory, to where others may lie: a little, or to the start.
+func wrongPlace(e *editor) {
+	const little = 256
+	for _, b := range e.program.Buffers {
+		if b.Offset > little && e.here(b, "%d bytes nearer to the start of %s", little, b.In) {
+			b.Offset -= little
+		}
+		if b.Offset > 0 && e.here(b, "at the start of %s", b.In) {
+			b.Offset = 0
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (i *issue) arguments(kind Kind) {
 	for n, d := range i.program.Arguments {
 		memory := i.memories[d.Name]
 		if i.rank.Has[memory] {
-			i.touch(nil, int16(n), kind == CallBegin || !d.Output, place{i.number, memory, 0, d.Type.Size()}, d.Type.Size(),
+			i.touch(nil, int16(n), kind == CallBegin || !d.Output, place{i.number, memory, 0, d.Type.Size(), i.parts[d.Name]}, d.Type.Size(),
 				[]int64{i.constant(d.Elements)}, []int64{1})
 		}
 	}

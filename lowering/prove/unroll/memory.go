@@ -14,8 +14,8 @@ func (u *unroller) declareMemories() {
 		m.Share = -1
 		n := int32(len(u.out.Memories))
 		u.memories[m.Name] = n
-		u.sizes[m.Name] = domain.DType(m.Type).Size()
 		u.out.Memories = append(u.out.Memories, m)
+		u.part(n, m.Name, domain.DType(m.Type), 0, m.Bytes)
 		return n
 	}
 	p := u.program
@@ -33,7 +33,8 @@ func (u *unroller) declareMemories() {
 	}
 	for _, d := range p.Buffers {
 		if n, ok := u.memories[d.In]; ok && d.In != "" {
-			u.memories[d.Name], u.sizes[d.Name] = n, d.Type.Size()
+			u.memories[d.Name] = n
+			u.part(n, d.Name, d.Type, d.Offset, u.constant(d.Elements)*d.Type.Size())
 		}
 	}
 	u.workspaces = add(Memory{Name: callersWorkspace, Kind: Workspace})
@@ -77,10 +78,25 @@ func (u *unroller) has(rank int32) []bool {
 	return has
 }
 
+// part is what a name stands for of a memory: all of it, or the bytes of a buffer that lies in it.
+type part struct {
+	number     int32 // of its name
+	size       int64 // of an element
+	first, end int64
+}
+
+// part numbers one.
+func (u *unroller) part(memory int32, name string, t domain.DType, first, bytes int64) {
+	u.parts[name] = &part{int32(len(u.out.Names)), t.Size(), first, first + bytes}
+	u.out.Names = append(u.out.Names, name)
+	u.out.Memories[memory].Parts++
+}
+
 // place is where a pointer leads.
 type place struct {
 	owner, memory int32 // memory -1: nowhere
 	offset, size  int64 // in bytes; of an element
+	of            *part // whose bytes these have to be; nil: any
 }
 
 var nowhere = place{memory: -1}
@@ -110,7 +126,11 @@ func (i *issue) base(s calls.Stmt, p calls.Pointer) (place, bool) {
 			return nowhere, false
 		}
 		d := i.out.Shares[share]
-		return place{peer, d.Memory, 0, d.Declared.Type.Size()}, d.Memory >= 0
+		if d.Memory < 0 {
+			return nowhere, false
+		}
+		of := i.parts[d.Declared.Memory]
+		return place{peer, d.Memory, of.first, d.Declared.Type.Size(), of}, true
 	}
 	if at, ok := i.named[p.Base]; ok {
 		return at, true
@@ -120,7 +140,8 @@ func (i *issue) base(s calls.Stmt, p calls.Pointer) (place, bool) {
 		i.fault(s, BadName, "nothing is called %s", p.Base)
 		return nowhere, false
 	}
-	return place{i.number, memory, 0, i.sizes[p.Base]}, true
+	of := i.parts[p.Base]
+	return place{i.number, memory, of.first, of.size, of}, true
 }
 
 // share finds what ranks share.

@@ -23,6 +23,7 @@ type Program struct {
 	Stmts    []calls.Stmt // by the Stmt of operations: the statements of the program in the order of its text
 	Streams  []string     // by the Stream of operations; those of calls.Stream, as text
 	Memories []Memory     // by the Memory of accesses
+	Names    []string     // by the Part of accesses: buffers and arguments
 	Shares   []Share      // as the program declares them
 	Layouts  []*Layout    // by the Layout of accesses; each stands once
 	Comms    []Comm       // by the Comm of parts
@@ -40,6 +41,7 @@ type Memory struct {
 	Type  string // element type; empty for workspaces
 	Bytes int64  // of one rank; 0 for workspaces, whose accesses are of one byte that stands for all
 	Share int32  // by which other ranks reach it; -1: none
+	Parts int    // how many buffers and arguments lie in it
 	Where string // where the spec asks for it; empty for arguments
 }
 
@@ -143,6 +145,7 @@ type Access struct {
 	Layout  int32
 	Operand int16
 	Write   bool
+	Part    int32 // through which buffer or argument; -1: none
 }
 
 // Counting is the operand of accesses to counters.

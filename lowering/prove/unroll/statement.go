@@ -115,10 +115,16 @@ func (i *issue) place(s calls.Stmt, operand int16, write bool, at place, layout 
 	if span == 0 {
 		return -1
 	}
-	if m := &i.out.Memories[at.memory]; m.Bytes > 0 && (at.offset < 0 || at.offset+span > m.Bytes) {
+	if of := at.of; of != nil && (at.offset < of.first || at.offset+span > of.end) {
+		i.fault(s, Bounds, "bytes %d to %d are outside of %s, which has %d", at.offset-of.first, at.offset-of.first+span, i.out.Names[of.number], of.end-of.first)
+	} else if m := &i.out.Memories[at.memory]; m.Bytes > 0 && (at.offset < 0 || at.offset+span > m.Bytes) {
 		i.fault(s, Bounds, "bytes %d to %d are outside of %s, which has %d", at.offset, at.offset+span, m.Name, m.Bytes)
 	}
-	i.rank.Accesses = append(i.rank.Accesses, Access{at.owner, at.memory, at.offset, layout, operand, write})
+	number := int32(-1)
+	if at.of != nil {
+		number = at.of.number
+	}
+	i.rank.Accesses = append(i.rank.Accesses, Access{at.owner, at.memory, at.offset, layout, operand, write, number})
 	return int32(len(i.rank.Accesses) - 1)
 }
 
@@ -150,5 +156,5 @@ func (i *issue) byte(operand int16, write bool, memory int32) {
 	if i.oneByte < 0 {
 		i.oneByte = i.layout(1, []int64{1}, []int64{1})
 	}
-	i.place(nil, operand, write, place{i.number, memory, 0, 1}, i.oneByte)
+	i.place(nil, operand, write, place{i.number, memory, 0, 1, nil}, i.oneByte)
 }

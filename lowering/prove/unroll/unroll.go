@@ -45,7 +45,7 @@ type unroller struct {
 	scope      *scope
 	numbers    map[calls.Stmt]int32
 	memories   map[string]int32 // by the names of pointers' bases
-	sizes      map[string]int64 // of elements, alike
+	parts      map[string]*part // of memories, alike
 	streams    map[string]int16
 	events     map[string]events
 	shares     map[string]int32
@@ -68,7 +68,7 @@ type events struct{ first, count int32 }
 func newUnroller(p *calls.Program, nodes []int) *unroller {
 	u := &unroller{
 		out: &Program{Calls: p}, program: p, nodes: nodes, world: newWorld(p), scope: newScope(p), numbers: map[calls.Stmt]int32{},
-		memories: map[string]int32{}, sizes: map[string]int64{}, streams: map[string]int16{}, events: map[string]events{}, shares: map[string]int32{},
+		memories: map[string]int32{}, parts: map[string]*part{}, streams: map[string]int16{}, events: map[string]events{}, shares: map[string]int32{},
 		shapes: calls.ByName(p.Shapes), attends: calls.ByName(p.Attentions), kernels: calls.ByName(p.Kernels),
 		layouts: map[string]int32{}, said: map[string]bool{}, computes: make([]int16, p.Streams), teams: map[string]int16{}, gemms: map[*calls.Shape]*gemm{}, oneByte: -1,
 	}

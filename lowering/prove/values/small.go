@@ -250,6 +250,7 @@ func (s *search) unrolls(values map[string]int64, ranks []int32) *unroll.Program
 		}
 		p.Params = append(p.Params, &changed)
 	}
+	p.Buffers = apart(p.Buffers)
 	if !valued(&p) {
 		return nil
 	}
@@ -264,6 +265,19 @@ func (s *search) unrolls(values map[string]int64, ranks []int32) *unroll.Program
 		s.made, s.madeOf = u, s.lastOf
 	}
 	return u
+}
+
+// apart gives each buffer memory of its own: what is read through it was written through it, so that the results are the same. Where
+// buffers lie in the memory of others is a number, which is not right for other extents.
+func apart(buffers []*calls.Buffer) (list []*calls.Buffer) {
+	for _, d := range buffers {
+		if !d.Arena {
+			own := *d
+			own.In, own.Offset = "", 0
+			list = append(list, &own)
+		}
+	}
+	return list
 }
 
 // valued reports whether all that a program declares has a size.

@@ -91,6 +91,8 @@ class AttentionPlan {
   /// outlives the plan.
   AttentionPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                 const char* where);
+  /// The workspace to have for it, in bytes.
+  size_t room() const { return workspace_bytes; }
 
   /// Enqueues it. A query that sees no key gives zeros and -inf.
   void run(const AttentionOperands& operands, void* workspace, cudaStream_t stream,
@@ -108,6 +110,8 @@ class AttentionGradPlan {
   /// `gradients` says where those of Q, K, V and O lie.
   AttentionGradPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                     const AttentionLayout& gradients, const char* where);
+  /// The workspace to have for it, in bytes.
+  size_t room() const { return workspace_bytes; }
 
   /// Enqueues it.
   void run(const AttentionGradOperands& operands, void* workspace, cudaStream_t stream,

@@ -181,9 +181,12 @@ class Context {
   /// allocate() for memory that GEMMs and attentions work in.
   void* workspace(size_t bytes, const std::string& what);
 
-  /// Notes that other ranks reach a buffer that allocate() gave, once or more often, or memory that
-  /// it did not.
-  void reached(const void* buffer);
+  /// The start of the memory of allocate() that a pointer leads into; the pointer itself if it
+  /// leads into none.
+  void* allocation(void* buffer) const;
+  /// Notes that other ranks reach memory of allocate() by a pointer into it, once or more often, or
+  /// memory that it did not give.
+  void reached(void* buffer);
   void reached(size_t bytes);
   /// All device memory so far.
   const MemoryBytes& memory() const { return memory_; }
@@ -242,7 +245,12 @@ class Context {
   std::unique_ptr<Resources> resources_;
   EventClock clock_;
   MemoryBytes memory_;
-  std::map<const void*, int64_t> unreached_;  // buffers of this rank alone, with their sizes
+  /// What allocate() gave.
+  struct Allocated {
+    int64_t bytes;
+    bool reached;  ///< by other ranks
+  };
+  std::map<void*, Allocated> allocated_;
 };
 
 }  // namespace hirgen

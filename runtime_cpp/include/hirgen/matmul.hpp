@@ -87,6 +87,9 @@ struct MatmulPlan {
   MatmulPlan& operator=(MatmulPlan&& other) noexcept;
 
   const MatmulShape& shape() const { return shape_; }
+  /// The workspace to have for it, in bytes: what its algorithm needs, or kWorkspaceBytes where a
+  /// tuner may take another one.
+  size_t room() const;
 
   /// Sets the bias vector of the next call; it is part of the descriptor.
   void set_bias(const void* bias, const char* where);
@@ -111,7 +114,7 @@ struct MatmulPlan {
   PlanBook* book_ = nullptr;  // that knows this plan, if one does
 };
 
-/// Workspace of one concurrent stream: two GEMMs at once may not share one.
+/// What an algorithm may need of a workspace. Two GEMMs at once may not share one.
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
 inline constexpr float kOne = 1.0F;   ///< alpha

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -306,7 +307,7 @@ void* Context::allocate(size_t bytes, const std::string& what) {
   HG_CHECK(status, kAllocate);
   resources_->buffers.push_back(buffer);
   memory_.buffers += static_cast<int64_t>(bytes);
-  unreached_[buffer] = static_cast<int64_t>(bytes);
+  allocated_[buffer] = {static_cast<int64_t>(bytes), false};
   return buffer;
 }
 
@@ -317,12 +318,19 @@ void* Context::workspace(size_t bytes, const std::string& what) {
   return memory;
 }
 
-void Context::reached(const void* buffer) {
-  const auto found = unreached_.find(buffer);
-  if (found == unreached_.end()) return;
-  memory_.buffers -= found->second;
-  memory_.ipc += found->second;
-  unreached_.erase(found);
+void* Context::allocation(void* buffer) const {
+  const auto next = allocated_.upper_bound(buffer);
+  if (next == allocated_.begin()) return buffer;
+  const auto& [start, own] = *std::prev(next);
+  return buffer < static_cast<char*>(start) + own.bytes ? start : buffer;
+}
+
+void Context::reached(void* buffer) {
+  const auto found = allocated_.find(allocation(buffer));
+  if (found == allocated_.end() || found->second.reached) return;
+  found->second.reached = true;
+  memory_.buffers -= found->second.bytes;
+  memory_.ipc += found->second.bytes;
 }
 
 void Context::reached(size_t bytes) { memory_.ipc += static_cast<int64_t>(bytes); }

@@ -213,6 +213,10 @@ MatmulPlan& MatmulPlan::operator=(MatmulPlan&& other) noexcept {
   return *this;
 }
 
+size_t MatmulPlan::room() const {
+  return book_ != nullptr && book_->tunes() ? kWorkspaceBytes : workspace_bytes;
+}
+
 void MatmulPlan::set_bias(const void* bias, const char* where) {
   set(op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, where);
 }

@@ -18,6 +18,10 @@ class PlanBook {
   /// their shape and `own`. Throws Error(kEnvironment) if the file is not as it should be.
   void load(const std::string& file, const Library& own);
 
+  /// The algorithms of plans will be tuned: they may come to need other workspaces.
+  void tune() { tunes_ = true; }
+  bool tunes() const { return tunes_; }
+
   /// The file's choice for a plan that is being made; nothing if there is none, or if it is
   /// for another GPU model or cuBLASLt, or if cuBLASLt refuses it, which goes into notes().
   std::optional<MatmulCandidate> choice(cublasLtHandle_t cublas, const MatmulPlan& plan);
@@ -44,6 +48,7 @@ class PlanBook {
  private:
   void note(const std::string& line);
 
+  bool tunes_ = false;
   std::string file_;
   Library own_;
   std::vector<PlanChoice> choices_;

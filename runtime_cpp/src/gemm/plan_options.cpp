@@ -24,6 +24,7 @@ std::string path_of(const Options& options, const std::string& program) {
 ProgramPlans::ProgramPlans(Context& context, const Options& options, const std::string& program)
     : context_(context), tune_(options.tune), program_(program), path_(path_of(options, program)) {
   if (tune_) {
+    context.plans().tune();
     const bool holds_some = context.rank() == 0 && access(path_.c_str(), F_OK) == 0;
     if (holds_some) known_ = read_plans(path_);
   } else if (!path_.empty()) {

@@ -87,7 +87,9 @@ Peers::~Peers() {
 // The context frees it once nothing waits any more; flags stay, since peers may set them late.
 void Peers::abandon() {
   Remains remains{opened_, {}, copies_};
-  for (const auto& entry : entries_) remains.reached.push_back(entry->own);
+  for (const auto& entry : entries_) {
+    remains.reached.push_back(context_.allocation(entry->own));
+  }
   context_.inherit(std::move(remains));
 }
 
