@@ -59,7 +59,7 @@ func inOrder(t *testing.T, p *calls.Program, source string) map[string]int {
 		case step.Name == calls.Compute:
 			pattern, kind = `compute_\[i\] = context\.worker`, step.Name
 		case step.Name == calls.ComputeWorkspaces:
-			pattern, kind = `workspaces_\[i\] = context\.workspace`, step.Name
+			pattern, kind = `workspaces_\[i\] =\s+context\.workspace`, step.Name
 		case strings.Contains(members, "hirgen::Team& "+step.Name):
 			kind = "team"
 		case step.Do == calls.Make:

@@ -152,7 +152,6 @@ func (f *form) parts() {
 	headers["hirgen/ipc.hpp"] = v.Peers
 	caller, compute := v.Workspaces()
 	v.CallerWorkspace, v.ComputeWorkspace = workspaceOf(caller), workspaceOf(compute)
-	headers["hirgen/workspace.hpp"] = caller != nil || compute != nil
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if headers[name] {
 			v.Headers = append(v.Headers, name)

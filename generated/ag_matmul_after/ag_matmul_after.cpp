@@ -49,7 +49,7 @@ class AgMatmulAfter final : public hirgen::Program {
   explicit AgMatmulAfter(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:12:5 workspace");
+      workspaces_[i] = context.workspace(hirgen::workspace_for(C_local_plan_), "spec.yaml:12:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;

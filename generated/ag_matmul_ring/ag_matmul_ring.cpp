@@ -64,7 +64,7 @@ class AgMatmulRing final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
+  void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:13:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D * 2);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D * 2);

@@ -30,7 +30,8 @@ HIRGEN_EXPORT int hirgen_allgather_create(const hirgen_options* options, hirgen_
 
 /* Issues one call on `stream`, a cudaStream_t, with this rank's device pointers. Does not block
  * the host. Calls of one handle share buffers: issue them on one stream, or order the streams.
- * Several handles may share a stream.
+ * Several handles may share a stream. Tensors may not overlap: outputs may hold intermediate
+ * results until they are written.
  *
  * HIRGEN_USAGE, with the tensor's name, for a pointer that is null or to memory of the host,
  * page-locked or not; and for a stream that is being captured, whose capture goes on. Nothing was

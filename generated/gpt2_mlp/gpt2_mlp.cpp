@@ -81,7 +81,8 @@ class Gpt2Mlp final : public hirgen::Program {
   explicit Gpt2Mlp(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:21:5 workspace");
+      workspaces_[i] =
+          context.workspace(hirgen::workspace_for(A_plan_, P_s_plan_), "spec.yaml:21:5 workspace");
     }
     peers_.share(U_, kUShared);
     peers_.share(P_parts_, kPPartsShared);
@@ -101,7 +102,7 @@ class Gpt2Mlp final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:23:5 P");              // [D, 1, kShardM, K]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 P_parts");  // [1, D, kShardM, K]
   // the same memory: [1, kShardM, K]
-  bf16* V_ = A_;
+  bf16* V_ = U_;
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearPS};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -237,7 +238,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gpt2_mlp", .spec = "spec.yaml",
-               .digest = "9b4954e0c311f08bc2061cb16b9a378b0184b60f6262fc289c8c88650bac1765", .mesh_size = D,
+               .digest = "900c27fb0c529dc5bd5a281f1bcb44adae4b65ab6f9c38ea50e675dbce1d7839", .mesh_size = D,
                .gemms = {{D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
                .largest = "sendrecv", .transport = "ipc-put",

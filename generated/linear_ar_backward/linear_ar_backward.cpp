@@ -64,7 +64,8 @@ class LinearArBackward final : public hirgen::Program {
   explicit LinearArBackward(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
+      workspaces_[i] =
+          context.workspace(hirgen::workspace_for(dX_plan_, P_plan_), "spec.yaml:19:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;

@@ -26,7 +26,6 @@
 // Schedule: no compute streams.
 #include "llama_block.hpp"
 
-#include <algorithm>
 #include <cuda_bf16.h>
 
 #include "llama_block_kernels.hpp"
@@ -102,29 +101,27 @@ class LlamaBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:39:5 mesh world axis x");
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");                // [B * L, E]
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:39:5 attention");  // [B * L, E]
   bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 X1");                // [B * L, E]
-  bf16* gate_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 gate");      // [1, B * L, kShardF]
+  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:49:5 mlp");              // [B * L, E]
   // the same memory: [1, B * L, kShardG * C]
-  bf16* QKV_ = gate_;
-  bf16* Rq_ = X1_;          // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
-  bf16* Rk_ = U1_;          // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* PV_ = attention_;   // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
-  bf16* Wop_ = U1_;         // the same memory: [1, B * L, E]
-  bf16* U2_ = U1_;          // the same memory: [B * L, E]
-  bf16* up_ = attention_;   // the same memory: [1, B * L, kShardF]
-  bf16* W2p_ = attention_;  // the same memory: [1, B * L, E]
-  bf16* mlp_ = U1_;         // the same memory: [B * L, E]
-  bf16* A_ = gate_;         // the same memory: [1, B * L, kShardF]
+  bf16* QKV_ = attention_;
+  bf16* Rq_ = attention_ + 3145728;  // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Rk_ = attention_ + 7340032;  // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* PV_ = attention_ + 5242880;  // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* gate_ = mlp_;                // the same memory: [1, B * L, kShardF]
+  bf16* up_ = attention_;            // the same memory: [1, B * L, kShardF]
+  bf16* W2p_ = attention_;           // the same memory: [1, B * L, E]
+  bf16* A_ = mlp_;                   // the same memory: [1, B * L, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  void* workspace_ = context_.workspace(std::max(hirgen::kWorkspaceBytes, PV_attention_.workspace_bytes),
-                                        "spec.yaml:23:5 workspace");
+  void* workspace_ = context_.workspace(
+      hirgen::workspace_for(QKV_plan_, Wop_plan_, gate_plan_, up_plan_, W2p_plan_, PV_attention_),
+      "spec.yaml:23:5 workspace");
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
   hirgen::Events allreduce_2_done_ = context_.events("allreduce_2_done", kAllreduce2, 1);
 };
@@ -139,6 +136,9 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* Wu = static_cast<const bf16*>(tensors[6]);      // [1, kShardF, E]
   const bf16* W2 = static_cast<const bf16*>(tensors[7]);      // [1, E, kShardF]
   bf16* Y = static_cast<bf16*>(tensors[8]);                   // [B * L, E]
+  bf16* U1_ = Y;                                              // until Y is written: [B * L, E]
+  bf16* Wop_ = Y;                                             // until Y is written: [1, B * L, E]
+  bf16* U2_ = Y;                                              // until Y is written: [B * L, E]
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
@@ -195,7 +195,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "9db57463aa79255fc8e1b0d5166ba3a7c50c79932fa9ed6cc63b3f2c87e05f25", .mesh_size = D,
+               .digest = "1205385bc0729c472c6145da2104d96658c325fdd442defd68dd3a8ef55868b8", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

@@ -28,7 +28,6 @@
 // Schedule: no compute streams.
 #include "llama_block_sp.hpp"
 
-#include <algorithm>
 #include <cuda_bf16.h>
 
 #include "llama_block_sp_kernels.hpp"
@@ -107,32 +106,32 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
   bf16* U1_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:22:5 U1_all");  // [D, kShardL, E]
-  // [1, B, kShardH, L, kChunkC + kChunkC]
-  bf16* PV_ = context_.allocate<bf16>(B * kShardH * L * (kChunkC + kChunkC), "spec.yaml:34:5 PV");
-  bf16* X1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:42:5 X1");  // [1, kShardL, E]
+  bf16* X1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:42:5 X1");              // [1, kShardL, E]
   // [1, D, kShardL, kShardF]
   bf16* gate_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:43:5 gate");
   // [1, D, kShardL, kShardF]
   bf16* up_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:44:5 up");
-  bf16* U1_ = up_;          // the same memory: [1, kShardL, E]
-  bf16* QKV_ = up_;         // the same memory: [1, D, kShardL, kShardG * C]
-  bf16* Rq_ = gate_;        // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
-  bf16* Rk_ = X1_;          // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* Wop_ = U1_all_;     // the same memory: [1, D, kShardL, E]
-  bf16* attention_ = PV_;   // the same memory: [1, kShardL, E]
-  bf16* U2_ = up_;          // the same memory: [1, kShardL, E]
-  bf16* U2_all_ = U1_all_;  // the same memory: [D, kShardL, E]
-  bf16* W2p_ = U1_all_;     // the same memory: [1, D, kShardL, E]
-  bf16* mlp_ = PV_;         // the same memory: [1, kShardL, E]
-  bf16* A_ = gate_;         // the same memory: [1, D, kShardL, kShardF]
+  bf16* U1_ = gate_;              // the same memory: [1, kShardL, E]
+  bf16* QKV_ = gate_;             // the same memory: [1, D, kShardL, kShardG * C]
+  bf16* Rq_ = U1_all_;            // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Rk_ = U1_all_ + 2097152;  // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* PV_ = gate_ + 3145728;    // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* Wop_ = U1_all_;           // the same memory: [1, D, kShardL, E]
+  bf16* attention_ = gate_;       // the same memory: [1, kShardL, E]
+  bf16* U2_ = gate_ + 2097152;    // the same memory: [1, kShardL, E]
+  bf16* U2_all_ = U1_all_;        // the same memory: [D, kShardL, E]
+  bf16* W2p_ = U1_all_;           // the same memory: [1, D, kShardL, E]
+  bf16* mlp_ = gate_;             // the same memory: [1, kShardL, E]
+  bf16* A_ = gate_;               // the same memory: [1, D, kShardL, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  void* workspace_ = context_.workspace(std::max(hirgen::kWorkspaceBytes, PV_attention_.workspace_bytes),
-                                        "spec.yaml:22:5 workspace");
+  void* workspace_ = context_.workspace(
+      hirgen::workspace_for(QKV_plan_, Wop_plan_, gate_plan_, up_plan_, W2p_plan_, PV_attention_),
+      "spec.yaml:22:5 workspace");
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
   hirgen::Events gather_2_done_ = context_.events("gather_2_done", kGather2, 1);
@@ -216,7 +215,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "b7765c299a086d989015ac97e306daa422e1f2ef9f7272a333430a704bb252a5", .mesh_size = D,
+               .digest = "7a846fd4986e51080d1c348b1c00e0131594b9663075d05a9cbe58414f2247e8", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},

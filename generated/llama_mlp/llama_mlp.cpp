@@ -71,16 +71,15 @@ class LlamaMlp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world axis x");
-  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");          // [M, K]
-  bf16* up_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:18:5 up");  // [1, M, kShardN]
-  bf16* mlp_ = context_.allocate<bf16>(M * K, "spec.yaml:22:5 mlp");      // [M, K]
-  bf16* gate_ = mlp_;                                                     // the same memory: [1, M, kShardN]
-  bf16* P_ = U_;                                                          // the same memory: [1, M, K]
-  bf16* A_ = mlp_;                                                        // the same memory: [1, M, kShardN]
+  bf16* mlp_ = context_.allocate<bf16>(M * K, "spec.yaml:22:5 mlp");  // [M, K]
+  bf16* gate_ = mlp_;                                                 // the same memory: [1, M, kShardN]
+  bf16* up_ = mlp_ + 7340032;                                         // the same memory: [1, M, kShardN]
+  bf16* A_ = mlp_;                                                    // the same memory: [1, M, kShardN]
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
-  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:17:5 workspace");
+  void* workspace_ =
+      context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_plan_), "spec.yaml:17:5 workspace");
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
 };
 
@@ -91,6 +90,8 @@ void LlamaMlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* Wu = static_cast<const bf16*>(tensors[3]);     // [1, kShardN, K]
   const bf16* W2 = static_cast<const bf16*>(tensors[4]);     // [1, K, kShardN]
   bf16* Y = static_cast<bf16*>(tensors[5]);                  // [M, K]
+  bf16* U_ = Y;                                              // until Y is written: [M, K]
+  bf16* P_ = Y;                                              // until Y is written: [1, M, K]
 
   rms_norm(U_, X, gamma, M, caller, kRmsNormU);
   gemm(context_, gate_plan_, U_, Wg, gate_, workspace_, caller, kLinearGate);
@@ -129,7 +130,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "77e0e89813c4afd5d45b4a7cf67de0613a97af2f9ed4b976792f515978391447", .mesh_size = D,
+               .digest = "e2828dc3bd63091e1546e6ac16f1cc4b3be53dd6e1ff2c398b72186b26d75b37", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allreduce x"}, .bytes = M * K * 2, .largest = "allreduce", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},

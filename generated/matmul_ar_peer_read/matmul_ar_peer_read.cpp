@@ -74,7 +74,7 @@ class MatmulArPeerRead final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
+  void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
   hirgen::Events sum_R_ = context_.events("sum_R", kPeerReadSumR, 1);

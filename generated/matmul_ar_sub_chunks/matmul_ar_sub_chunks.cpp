@@ -83,7 +83,7 @@ class MatmulArSubChunks final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
-  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
+  void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:16:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, (D + 1) * 2);
   hirgen::Events started2_ = context_.events("started2", kStarted2, 1);

@@ -52,7 +52,7 @@ class MatmulRsBcast final : public hirgen::Program {
   explicit MatmulRsBcast(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
+      workspaces_[i] = context.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:15:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;

@@ -62,7 +62,7 @@ class MatmulRsP2p final : public hirgen::Program {
   explicit MatmulRsP2p(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
+      workspaces_[i] = context.workspace(hirgen::workspace_for(P_s_plan_), "spec.yaml:15:5 workspace");
     }
     peers_.share(P_parts_, kPPartsShared);
   }

@@ -67,7 +67,7 @@ class MatmulRsPeerRead final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
+  void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:15:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events sum_C_ = context_.events("sum_C", kPeerReadSumC, 1);
   hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);

@@ -79,7 +79,7 @@ class MlpSp final : public hirgen::Program {
   bf16* A_ = Z_;      // the same memory: [1, M, kShardN]
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
-  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
+  void* workspace_ = context_.workspace(hirgen::workspace_for(Z_plan_, P_plan_), "spec.yaml:19:5 workspace");
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
 };

@@ -63,7 +63,7 @@ class MlpTp final : public hirgen::Program {
   explicit MlpTp(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:15:5 workspace");
+      workspaces_[i] = context.workspace(hirgen::workspace_for(Z_plan_, P_plan_), "spec.yaml:15:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;

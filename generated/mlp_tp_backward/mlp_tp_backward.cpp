@@ -82,7 +82,6 @@ class MlpTpBackward final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world axis x");
   bf16* dY_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:17:5 dY_all");  // [D, kShardM, K]
-  bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:22:5 A");                // [1, M, kShardN]
   bf16* X_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 X_all");    // [D, kShardM, K]
   bf16* dA_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 dA");              // [1, M, kShardN]
   bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");                    // [1, M, K]
@@ -92,7 +91,8 @@ class MlpTpBackward final : public hirgen::Program {
   hirgen::MatmulPlan dP_plan_{context_, kDPShape, kMatmulDP};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
-  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
+  void* workspace_ = context_.workspace(hirgen::workspace_for(dA_plan_, dP_plan_, dW2_plan_, dW1_plan_),
+                                        "spec.yaml:19:5 workspace");
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events gather_2_ready_ = context_.events("gather_2_ready", kGather2, 1);
@@ -110,6 +110,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* dX = static_cast<bf16*>(tensors[5]);              // [1, kShardM, K]
   bf16* dW1 = static_cast<bf16*>(tensors[6]);             // [1, kShardN, K]
   bf16* dW2 = static_cast<bf16*>(tensors[7]);             // [1, K, kShardN]
+  bf16* A_ = dW1;                                         // until dW1 is written: [1, M, kShardN]
 
   // Moved, so that Reshape is local to a rank.
   HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
@@ -173,7 +174,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp_backward", .spec = "spec.yaml",
-               .digest = "441216fc76247e11b98c8296c79f624f6b13d93be414f1d15414718bd6edd7c8", .mesh_size = D,
+               .digest = "98693750170694c7d79352058bede587f843d97205f2c0ba02bd3eb5da7789c0", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}, {K, kShardN, M, 1}, {kShardN, K, M, 1}},
                .communications = {"allgather x", "allgather x", "reducescatter x"},
                .bytes = D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",

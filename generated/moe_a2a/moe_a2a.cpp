@@ -59,7 +59,7 @@ class MoeA2a final : public hirgen::Program {
   explicit MoeA2a(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
+      workspaces_[i] = context.workspace(hirgen::workspace_for(Z_plan_, P_plan_), "spec.yaml:16:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;

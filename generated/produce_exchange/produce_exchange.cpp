@@ -63,7 +63,7 @@ class ProduceExchange final : public hirgen::Program {
   explicit ProduceExchange(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
+      workspaces_[i] = context.workspace(hirgen::workspace_for(P_s_plan_), "spec.yaml:16:5 workspace");
     }
     peers_.share(P_, kPShared);
   }

@@ -65,7 +65,7 @@ class RsNormAg final : public hirgen::Program {
   explicit RsNormAg(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:17:5 workspace");
+      workspaces_[i] = context.workspace(hirgen::workspace_for(P_plan_, Z_plan_), "spec.yaml:17:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;

@@ -82,7 +82,8 @@ class SwigluP2p final : public hirgen::Program {
   explicit SwigluP2p(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:20:5 workspace");
+      workspaces_[i] = context.workspace(hirgen::workspace_for(Zg_plan_, Zu_plan_, P_s_c_plan_),
+                                         "spec.yaml:20:5 workspace");
     }
     peers_.share(U_, kUShared);
     peers_.share(P_parts_, kPPartsShared);

@@ -66,7 +66,8 @@ class SwigluTp final : public hirgen::Program {
   explicit SwigluTp(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
+      workspaces_[i] =
+          context.workspace(hirgen::workspace_for(Zg_plan_, Zu_plan_, P_plan_), "spec.yaml:16:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;

@@ -29,7 +29,6 @@
 // Schedule: no compute streams.
 #include "transformer_block.hpp"
 
-#include <algorithm>
 #include <cuda_bf16.h>
 
 #include "transformer_block_kernels.hpp"
@@ -104,20 +103,17 @@ class TransformerBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");                // [B * L, E]
-  bf16* PV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:36:5 PV");      // [1, B, kShardH, L, C]
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:40:5 attention");  // [B * L, E]
   bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 X1");                // [B * L, E]
-  bf16* Z_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:45:5 Z");            // [1, B * L, kShardF]
+  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 mlp");              // [B * L, E]
   // the same memory: [1, B * L, kShardE]
-  bf16* Uq_ = Z_;
-  bf16* Uk_ = X1_;          // the same memory: [1, B * L, kShardE]
-  bf16* Uv_ = attention_;   // the same memory: [1, B * L, kShardE]
-  bf16* Wop_ = U1_;         // the same memory: [1, B * L, E]
-  bf16* U2_ = U1_;          // the same memory: [B * L, E]
-  bf16* W2p_ = attention_;  // the same memory: [1, B * L, E]
-  bf16* mlp_ = U1_;         // the same memory: [B * L, E]
-  bf16* A_ = Z_;            // the same memory: [1, B * L, kShardF]
+  bf16* Uq_ = attention_;
+  bf16* Uk_ = attention_ + 4194304;   // the same memory: [1, B * L, kShardE]
+  bf16* Uv_ = attention_ + 8388608;   // the same memory: [1, B * L, kShardE]
+  bf16* PV_ = attention_ + 12582912;  // the same memory: [1, B, kShardH, L, C]
+  bf16* Z_ = mlp_;                    // the same memory: [1, B * L, kShardF]
+  bf16* W2p_ = attention_;            // the same memory: [1, B * L, E]
+  bf16* A_ = mlp_;                    // the same memory: [1, B * L, kShardF]
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
   hirgen::MatmulPlan Uk_plan_{context_, kUkShape, kLinearUk};
   hirgen::MatmulPlan Uv_plan_{context_, kUvShape, kLinearUv};
@@ -125,8 +121,9 @@ class TransformerBlock final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  void* workspace_ = context_.workspace(std::max(hirgen::kWorkspaceBytes, PV_attention_.workspace_bytes),
-                                        "spec.yaml:25:5 workspace");
+  void* workspace_ = context_.workspace(
+      hirgen::workspace_for(Uq_plan_, Uk_plan_, Uv_plan_, Wop_plan_, Z_plan_, W2p_plan_, PV_attention_),
+      "spec.yaml:25:5 workspace");
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
   hirgen::Events allreduce_2_done_ = context_.events("allreduce_2_done", kAllreduce2, 1);
 };
@@ -144,6 +141,9 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   const bf16* W1 = static_cast<const bf16*>(tensors[9]);      // [1, kShardF, E]
   const bf16* W2 = static_cast<const bf16*>(tensors[10]);     // [1, E, kShardF]
   bf16* Y = static_cast<bf16*>(tensors[11]);                  // [B * L, E]
+  bf16* U1_ = Y;                                              // until Y is written: [B * L, E]
+  bf16* Wop_ = Y;                                             // until Y is written: [1, B * L, E]
+  bf16* U2_ = Y;                                              // until Y is written: [B * L, E]
 
   layer_norm(U1_, X, gamma1, beta1, B * L, caller, kLayerNormU1);
   gemm(context_, Uq_plan_, U1_, Wq, Uq_, workspace_, caller, kLinearUq);
@@ -199,7 +199,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "ce44c52bc044118319b0a4eae3c2f718e34aeaf3f6b663d47f222fc89c212d35", .mesh_size = D,
+               .digest = "399c622bd934582567f60b36435df74cfdee5bdbdcca9b56a6db6dd3e87a0905", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

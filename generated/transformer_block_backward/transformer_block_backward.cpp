@@ -47,7 +47,6 @@
 // Schedule: no compute streams.
 #include "transformer_block_backward.hpp"
 
-#include <algorithm>
 #include <cuda_bf16.h>
 
 #include "transformer_block_backward_kernels.hpp"
@@ -161,27 +160,22 @@ class TransformerBlockBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
-  bf16* dU2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:52:5 dU2p");        // [1, B * L, E]
   bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");          // [B * L, E]
   bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");            // [B * L, E]
-  bf16* U2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 U2");            // [B * L, E]
-  bf16* dQ_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dQ");  // [1, B, kShardH, L, C]
-  bf16* dK_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dK");  // [1, B, kShardH, L, C]
+  bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");          // [B * L, E]
   bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, kShardH, L, C]
   bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");        // [1, B * L, E]
   bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");          // [B * L, E]
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:82:5 U1");            // [B * L, E]
+  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");            // [B * L, E]
   // the same memory: [1, B * L, kShardF]
-  bf16* dA_ = U1_;
-  bf16* A_ = dU1_;       // the same memory: [1, B * L, kShardF]
-  bf16* dX1_ = dU2p_;    // the same memory: [B * L, E]
-  bf16* dO_ = dU1_;      // the same memory: [1, B * L, kShardE]
-  bf16* N1_ = U2_;       // the same memory: [B * L, E]
-  bf16* dZ_ = U1_;       // the same memory: [1, B * L, kShardF]
+  bf16* dA_ = N1_;
+  bf16* A_ = dX1_;       // the same memory: [1, B * L, kShardF]
+  bf16* dO_ = dU1q_;     // the same memory: [1, B * L, kShardE]
+  bf16* dZ_ = N1_;       // the same memory: [1, B * L, kShardF]
   bf16* dU1qk_ = dU1q_;  // the same memory: [1, B * L, E]
   bf16* dU1p_ = dU1q_;   // the same memory: [1, B * L, E]
   bf16* dS2_ = N2_;      // the same memory: [B * L, E]
-  bf16* dS1_ = U2_;      // the same memory: [B * L, E]
+  bf16* dS1_ = N1_;      // the same memory: [B * L, E]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
@@ -195,8 +189,11 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWk_plan_{context_, kDWkShape, kMatmulDWk};
   hirgen::MatmulPlan dWv_plan_{context_, kDWvShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
-  void* workspace_ = context_.workspace(std::max(hirgen::kWorkspaceBytes, dQ_attention_.workspace_bytes),
-                                        "spec.yaml:47:5 workspace");
+  void* workspace_ = context_.workspace(
+      hirgen::workspace_for(dA_plan_, dU2p_plan_, dW2_plan_, dO_plan_, dU1q_plan_, dU1qk_sum_plan_,
+                            dU1p_sum_plan_, dW1_plan_, dWo_plan_, dWq_plan_, dWk_plan_, dWv_plan_,
+                            dQ_attention_),
+      "spec.yaml:47:5 workspace");
   hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, 1);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
   hirgen::Events allreduce_2_ready_ = context_.events("allreduce_2_ready", kAllreduce2, 1);
@@ -234,6 +231,11 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   bf16* dbeta2 = static_cast<bf16*>(tensors[27]);              // [E]
   bf16* dW1 = static_cast<bf16*>(tensors[28]);                 // [1, kShardF, E]
   bf16* dW2 = static_cast<bf16*>(tensors[29]);                 // [1, E, kShardF]
+  bf16* dU2p_ = dW1;                                           // until dW1 is written: [1, B * L, E]
+  bf16* U2_ = dX;                                              // until dX is written: [B * L, E]
+  bf16* dQ_ = dWk;                                             // until dWk is written: [1, B, kShardH, L, C]
+  bf16* dK_ = dWv;                                             // until dWv is written: [1, B, kShardH, L, C]
+  bf16* U1_ = dX;                                              // until dX is written: [B * L, E]
 
   gemm(context_, dA_plan_, dY, W2, dA_, workspace_, caller, kMatmulDA);
   gelu_grad_mul(dZ_, Z, dA_, B * L * kShardF, caller, kGeluGradMulDZ);
@@ -355,7 +357,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "238516813af89ee646703a2fcffea654c32396c4fb0593ccff21d810a49b3616", .mesh_size = D,
+               .digest = "506b8aca19325bf14fc350208c9d0598ee43f910b355ccb90cedde6ceeb3c191", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 #include <nccl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -252,5 +253,12 @@ class Context {
   };
   std::map<void*, Allocated> allocated_;
 };
+
+/// The bytes of a workspace in which each of some plans (MatmulPlan, AttentionPlan,
+/// AttentionGradPlan) can be called. It may be 0.
+template <typename... Plans>
+size_t workspace_for(const Plans&... plans) {
+  return std::max({plans.room()...});
+}
 
 }  // namespace hirgen

@@ -53,7 +53,7 @@ class Exchange final : public hirgen::Program {
   explicit Exchange(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "exchange.hir:3:5 workspace");
+      workspaces_[i] = context.workspace(hirgen::workspace_for(C_plan_), "exchange.hir:3:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;

@@ -88,7 +88,7 @@ class SubChunksAtOnce final : public hirgen::Program {
   fp16* P_ = context_.allocate<fp16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
   fp16* P_parts_ = context_.allocate<fp16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:16:5 workspace");
+  void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D * 4);

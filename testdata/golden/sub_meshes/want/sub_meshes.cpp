@@ -61,7 +61,7 @@ class SubMeshes final : public hirgen::Program {
   explicit SubMeshes(hirgen::Context& context) : context_(context) {
     for (int i = 0; i < kComputeStreams; ++i) {
       compute_[i] = context.worker(i);
-      workspaces_[i] = context.workspace(hirgen::kWorkspaceBytes, "spec.yaml:19:5 workspace");
+      workspaces_[i] = context.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:19:5 workspace");
     }
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;

@@ -69,7 +69,8 @@ class SumsInGemm final : public hirgen::Program {
   bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:14:5 P_sums");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_s_c_sum_plan_{context_, kPSCSumShape, kMatmulPSCSum};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
-  void* workspace_ = context_.workspace(hirgen::kWorkspaceBytes, "spec.yaml:13:5 workspace");
+  void* workspace_ =
+      context_.workspace(hirgen::workspace_for(P_s_c_sum_plan_, P_s_c_plan_), "spec.yaml:13:5 workspace");
   hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D * 2);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D * 2);
 };
