@@ -108,6 +108,9 @@ func describeMemory(text *strings.Builder, m calls.Memory) {
 		fmt.Fprintf(text, ", %s if no buffers shared memory", megabytes(m.Unshared))
 	}
 	fmt.Fprintf(text, ": %s of buffers, %s of workspaces, %s that other ranks reach\n", megabytes(m.Buffers), megabytes(m.Workspaces), megabytes(m.IPC))
+	if m.Gemms {
+		text.WriteString("    GEMMs get the workspace that cuBLASLt asks for, at most what is counted here; the program prints it\n")
+	}
 	if m.Attentions {
 		text.WriteString("    where cuDNN computes attention its workspace may be larger; the program prints it\n")
 	}

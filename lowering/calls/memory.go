@@ -10,6 +10,7 @@ type Memory struct {
 	Unshared   int64 // that all of it would be if no buffer had the memory of another one
 	Workspaces int64 // of GEMMs, at most, and of attentions by the runtime's own kernels
 	IPC        int64 // that other ranks reach: memory of buffers, and the flags of these and of arguments
+	Gemms      bool  // a library says how large their workspaces have to be
 	Attentions bool  // a library that computes them may have larger workspaces
 }
 
@@ -48,6 +49,9 @@ func (p *Program) Memory() Memory {
 		}
 	}
 	caller, compute := p.Workspaces()
+	for _, w := range []*Workspace{caller, compute} {
+		m.Gemms = m.Gemms || w != nil && len(w.Shapes) > 0
+	}
 	m.Workspaces = caller.bytes(values) + int64(p.Streams)*compute.bytes(values)
 	m.Unshared += m.Total()
 	return m
