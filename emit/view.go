@@ -129,9 +129,8 @@ func (v *programView) Members() []*calls.Buffer { return v.buffersOf(false) }
 func (v *programView) Lent() []*calls.Buffer { return v.buffersOf(true) }
 
 func (v *programView) buffersOf(callers bool) []*calls.Buffer {
-	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool {
-		return slices.ContainsFunc(v.Arguments, func(a *calls.Argument) bool { return a.Name == b.In }) != callers
-	})
+	arguments := calls.ByName(v.Arguments)
+	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool { return (arguments[b.In] != nil) != callers })
 }
 
 // OwnShares are the program's buffers that ranks share: when it is made.

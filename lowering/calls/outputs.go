@@ -1,20 +1,22 @@
 package calls
 
-import "slices"
-
 // Outputs are the memories of the caller's that buffers may lie in until the results are written there: those that every rank has and no
 // other one reaches.
 func (p *Program) Outputs() (list []*Buffer) {
+	reached := p.Reached()
 	for _, a := range p.Arguments {
-		b := &Buffer{Name: a.Name, Type: a.Type, Elements: a.Elements, Where: a.Tensor, Shape: a.Shape}
-		if a.Output && a.Mesh == "" && !p.Reached(b) {
-			list = append(list, b)
+		if a.Output && a.Mesh == "" && !reached[a.Name] {
+			list = append(list, &Buffer{Name: a.Name, Type: a.Type, Elements: a.Elements, Where: a.Tensor, Shape: a.Shape})
 		}
 	}
 	return list
 }
 
-// Reached reports whether other ranks read or write a buffer.
-func (p *Program) Reached(b *Buffer) bool {
-	return slices.ContainsFunc(p.Shares, func(s *Share) bool { return s.Memory == b.Name })
+// Reached has the buffers and arguments that other ranks read or write.
+func (p *Program) Reached() map[string]bool {
+	reached := map[string]bool{}
+	for _, s := range p.Shares {
+		reached[s.Memory] = true
+	}
+	return reached
 }

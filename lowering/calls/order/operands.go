@@ -14,15 +14,15 @@ type operand struct {
 }
 
 // operandsOf lists the memory that a statement touches, its result first.
-func operandsOf(p *calls.Program, s calls.Stmt, env calls.Values) []operand {
+func (u *Uses) operandsOf(s calls.Stmt, env calls.Values) []operand {
 	switch s := s.(type) {
 	case *calls.Memcpy:
 		n := spanOf(env, s.Type, s.Elements)
 		return []operand{{s.Out, n, false}, {s.In, n, false}}
 	case *calls.Gemm:
-		return ofGemm(p, s, env)
+		return ofGemm(u.shapes[s.Shape], s, env)
 	case *calls.Launch:
-		return ofLaunch(p, s, env)
+		return ofLaunch(u.kernels[s.Kernel], s, env)
 	}
 	var list []operand
 	calls.RewriteAll([]calls.Stmt{s}, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
@@ -72,13 +72,7 @@ func spanOf(env calls.Values, t domain.DType, extents ...expr.Expr) int64 {
 }
 
 // ofGemm are the operands of a GEMM. cuBLASLt takes what is added where it writes the result.
-func ofGemm(p *calls.Program, s *calls.Gemm, env calls.Values) []operand {
-	var d *calls.Shape
-	for _, shape := range p.Shapes {
-		if shape.Name == s.Shape {
-			d = shape
-		}
-	}
+func ofGemm(d *calls.Shape, s *calls.Gemm, env calls.Values) []operand {
 	one := d != nil && d.RowB == nil && (d.Batch == nil || d.Batch == expr.Int(1))
 	list := []operand{{s.Out, -1, one && !d.Fp32Result}, {s.A, -1, false}, {s.B, -1, false}}
 	if one {
@@ -100,14 +94,14 @@ func ofGemm(p *calls.Program, s *calls.Gemm, env calls.Values) []operand {
 
 // ofLaunch are the operands of a kernel. One that has a single result of dense operands reads an element of each before it writes that of
 // the result.
-func ofLaunch(p *calls.Program, s *calls.Launch, env calls.Values) []operand {
+func ofLaunch(k *calls.Kernel, s *calls.Launch, env calls.Values) []operand {
 	types, elementwise := make([]domain.DType, 1+len(s.In)), s.Elements != nil
 	uses, columns := make([]string, len(types)), int64(1)
 	for i := range types {
 		types[i], uses[i] = s.InType, calls.ForElement
 	}
 	types[0] = s.OutType
-	if k := p.Kernel(s); k != nil {
+	if s.Own() && k != nil {
 		elementwise = elementwise && k.Columns == 0 && !k.Views && k.Results == 1
 		columns = max(columns, k.Columns)
 		for i := range types {

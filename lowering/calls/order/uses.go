@@ -7,6 +7,8 @@ import (
 // Uses is which bytes of the program's own buffers its tasks touch, on every rank.
 type Uses struct {
 	program *calls.Program
+	shapes  map[string]*calls.Shape
+	kernels map[string]*calls.Kernel
 	places  *places // of the rank at hand
 	values  calls.Values
 	of      map[string]map[int64][]use // by buffer and rank, in the order of issue
@@ -30,7 +32,7 @@ type use struct {
 // UsesOf issues a program on every rank.
 func UsesOf(p *calls.Program) *Uses {
 	u := &Uses{
-		program: p, places: placesOf(p), values: p.Values(), of: map[string]map[int64][]use{}, noted: map[Overwrite]bool{},
+		program: p, shapes: calls.ByName(p.Shapes), kernels: calls.ByName(p.Kernels), places: placesOf(p), values: p.Values(), of: map[string]map[int64][]use{}, noted: map[Overwrite]bool{},
 	}
 	o := New(p)
 	o.signals = newSignals()
@@ -106,7 +108,7 @@ func (u *Uses) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
 		u.of[b.Name][rank] = append(u.of[b.Name][rank], use{u.tasks, from, first, end, alike, behind, done})
 	}
 	var result *calls.Buffer
-	for i, operand := range operandsOf(u.program, s, o.walk.Env) {
+	for i, operand := range u.operandsOf(s, o.walk.Env) {
 		at := u.places.at(o, operand.at)
 		switch {
 		case at.buffer == nil:

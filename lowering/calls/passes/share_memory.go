@@ -57,6 +57,7 @@ func shareBuffers(p *calls.Program) {
 		b.bytes = elements * b.life.Buffer.Type.Size()
 		of[guard] = append(of[guard], b)
 	}
+	names := &arenaNames{program: p}
 	for _, guard := range guards {
 		pack(of[guard])
 		for _, b := range of[guard] {
@@ -66,7 +67,7 @@ func shareBuffers(p *calls.Program) {
 		}
 		for _, list := range cut(of[guard]) {
 			if len(list) > 1 {
-				put(p, list)
+				put(p, names, list)
 			}
 		}
 	}
@@ -85,7 +86,7 @@ func (b *block) move(memory *calls.Buffer, at int64) {
 // blocksOf gives the memories of a program, each with the life of all that is in it, in the order in which these begin. What is in no order
 // with another call is in none.
 func blocksOf(p *calls.Program) (blocks []*block) {
-	inside := map[string][]*calls.Buffer{}
+	inside, reached := map[string][]*calls.Buffer{}, p.Reached()
 	for _, b := range p.Buffers {
 		if b.In != "" {
 			inside[b.In] = append(inside[b.In], b)
@@ -101,7 +102,7 @@ func blocksOf(p *calls.Program) (blocks []*block) {
 			continue
 		}
 		b := &block{life: life, at: -1, buffers: append([]*calls.Buffer{life.Buffer}, inside[life.Buffer.Name]...)}
-		b.reached = slices.ContainsFunc(b.buffers, p.Reached)
+		b.reached = slices.ContainsFunc(b.buffers, func(in *calls.Buffer) bool { return reached[in.Name] })
 		if slices.ContainsFunc(b.buffers, func(in *calls.Buffer) bool { return of[in.Name] == nil }) {
 			continue
 		}
@@ -118,7 +119,7 @@ func blocksOf(p *calls.Program) (blocks []*block) {
 }
 
 // put lays blocks into one memory: that of the one that has all of its bytes, or else one of their own.
-func put(p *calls.Program, list []*block) {
+func put(p *calls.Program, names *arenaNames, list []*block) {
 	first, end := list[0].at, int64(0)
 	for _, b := range list {
 		end = max(end, b.end())
@@ -126,32 +127,50 @@ func put(p *calls.Program, list []*block) {
 	largest := slices.MaxFunc(list, func(a, b *block) int { return cmp.Compare(a.bytes, b.bytes) })
 	memory := largest.life.Buffer
 	if largest.bytes < end-first {
-		memory = arena(p, memory, end-first, len(list))
+		memory = arena(names.next(), memory, end-first, len(list))
+		p.Buffers = append(p.Buffers, memory)
 	}
 	for _, b := range list {
 		b.move(memory, b.at-first)
 	}
 }
 
-// arena declares memory for so many buffers. It counts elements of the largest one.
-func arena(p *calls.Program, largest *calls.Buffer, bytes int64, buffers int) *calls.Buffer {
-	taken := map[string]bool{}
-	for _, d := range p.Declarations() {
-		for _, f := range calls.Fields(d) {
-			if name, ok := f.Value.(*string); ok && !f.Text {
-				taken[*name] = true
-			}
-		}
-	}
-	name := "memory_"
-	for i := 2; taken[name]; i++ {
-		name = fmt.Sprintf("memory_%d_", i)
-	}
+// arena is memory for so many buffers. It counts elements of the largest one.
+func arena(name string, largest *calls.Buffer, bytes int64, buffers int) *calls.Buffer {
 	elements := (bytes + largest.Type.Size() - 1) / largest.Type.Size()
-	b := &calls.Buffer{
+	return &calls.Buffer{
 		Name: name, Arena: true, Type: largest.Type, Elements: expr.Int(elements), Guard: largest.Guard,
 		Where: fmt.Sprintf("%s and %d more", largest.Where, buffers-1), Shape: []expr.Expr{expr.Int(elements)},
 	}
-	p.Buffers = append(p.Buffers, b)
-	return b
+}
+
+// arenaNames hands out names that nothing declared has.
+type arenaNames struct {
+	program *calls.Program
+	taken   map[string]bool
+	last    int
+}
+
+// next is memory_, memory_2_ and so on.
+func (n *arenaNames) next() string {
+	if n.taken == nil {
+		n.taken = map[string]bool{}
+		for _, d := range n.program.Declarations() {
+			for _, f := range calls.Fields(d) {
+				if name, ok := f.Value.(*string); ok && !f.Text {
+					n.taken[*name] = true
+				}
+			}
+		}
+	}
+	for {
+		n.last++
+		name := "memory_"
+		if n.last > 1 {
+			name = fmt.Sprintf("memory_%d_", n.last)
+		}
+		if !n.taken[name] {
+			return name
+		}
+	}
 }

@@ -18,7 +18,9 @@ import (
 func writeInPlace(p *calls.Program) {
 	lives := map[*calls.Buffer]bool{}
 	for _, life := range order.Lives(p) {
-		lives[life.Buffer] = !life.Output
+		if !life.Output {
+			lives[life.Buffer] = true
+		}
 	}
 	if len(lives) == 0 {
 		return

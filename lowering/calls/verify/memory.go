@@ -16,7 +16,7 @@ func (v *verifier) memory() {
 	}
 	all := slices.Concat(v.program.Buffers, v.program.Outputs())
 	values, known := v.program.Values(), calls.ByName(all)
-	shared := map[string]bool{}
+	shared, reached, own := map[string]bool{}, v.program.Reached(), calls.ByName(v.program.Buffers)
 	for _, b := range v.program.Buffers {
 		if b.In == "" {
 			continue
@@ -26,7 +26,7 @@ func (v *verifier) memory() {
 			v.buffer(b, "it is not in the memory of a buffer that the same ranks have")
 			continue
 		}
-		if v.program.Reached(b) && !slices.Contains(v.program.Buffers, in) {
+		if reached[b.Name] && own[b.In] == nil {
 			v.buffer(b, "other ranks reach it, and %s is the caller's memory", in.Name)
 		}
 		if size, ok := bytes(b, values); ok {
