@@ -57,6 +57,9 @@ func (p *Program) MeshNamed(name string) *Mesh {
 	return nil
 }
 
+// Has reports whether a rank has a buffer. Elsewhere a pointer to it is null, and what mentions it does not use it.
+func (p *Program) Has(b *Buffer, rank int64) bool { return b.Guard == "" || p.Holds(b.Guard, rank) }
+
 // Holds reports whether a rank is in one of the meshes of a guard.
 func (p *Program) Holds(guard string, rank int64) bool {
 	for _, g := range p.Guards {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hirgen/hirgen/lowering/calls/text"
+	"github.com/hirgen/hirgen/lowering/calls/verify"
 	"github.com/hirgen/hirgen/lowering/prove"
 	"github.com/hirgen/hirgen/lowering/prove/provetest"
 	"github.com/hirgen/hirgen/model"
@@ -61,7 +62,7 @@ func TestComputed(t *testing.T) {
 }
 
 // TestGridsAndLayers: specs on grids and on ranks in other orders, layers with backward passes, and what
-// random specs found, are proved.
+// random specs found, are proved, and the verifier of calls accepts them, too.
 func TestGridsAndLayers(t *testing.T) {
 	root := filepath.Join(filepath.Dir(provetest.Spec("ag_matmul")), "..", "..", "..")
 	seen := 0
@@ -81,6 +82,9 @@ func TestGridsAndLayers(t *testing.T) {
 				r, err := prove.Against(p, func(params map[string]int64) (*model.Pipeline, error) { return model.Load("spec.yaml", spec, params) })
 				if err != nil || !r.Proved() {
 					t.Errorf("%s: %v %+v", path, err, r)
+				}
+				if err := verify.Program(p); err != nil {
+					t.Errorf("%s: %v", path, err)
 				}
 			}
 		}

@@ -69,7 +69,7 @@ func Lives(p *calls.Program) []*Life {
 func (l *lives) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
 	for _, name := range l.mentioned(o, s) {
 		one := l.of[name]
-		if one == nil {
+		if one == nil || !l.program.Has(one.Buffer, rank) {
 			continue
 		}
 		if len(one.spans) == 0 {

@@ -102,6 +102,9 @@ func (u *use) leaves(later *use) bool {
 func (u *Uses) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
 	u.tasks++
 	add := func(b *calls.Buffer, from, first, end int64, alike bool) {
+		if !u.program.Has(b, rank) {
+			return
+		}
 		if u.of[b.Name] == nil {
 			u.of[b.Name] = map[int64][]use{}
 		}
