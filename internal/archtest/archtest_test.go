@@ -27,6 +27,7 @@ var mayImport = map[string][]string{
 	"internal/archtest":       {},
 	"internal/e2e":            {},
 	"internal/release":        {},
+	"internal/scaling":        {},
 	"internal/soak":           {"model", "model/eval", "model/domain", "model/schedule", "lowering", "lowering/calls", "lowering/calls/*", "lowering/hostir", "lowering/hostir/*", "lowering/prove", "emit", "internal/diag", "internal/launch"},
 	"internal/soak/cmd":       {"internal/soak"},
 	"internal/recall":         {"internal/recall/faults", "model", "lowering", "lowering/calls", "lowering/calls/*", "lowering/lowertest", "lowering/prove", "lowering/prove/*", "lowering/hostir", "emit", "internal/diag", "internal/launch"},

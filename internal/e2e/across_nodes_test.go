@@ -41,6 +41,7 @@ func TestAcrossNodes(t *testing.T) {
 		{"matmul_rs_p2p", "ipc-put", []string{"steps: ring", "fuse: gemm", "split: 2"}, 2},
 	} {
 		t.Run(c.spec+"/"+strings.Join(c.fields, ", "), func(t *testing.T) {
+			exchanges := exchanges.beside(t)
 			spec := pointToPoint(t, c.spec, "auto", c.fields...)
 			program := exchanges.make(t, spec, small(c.spec, 4))
 			for _, nodes := range nodesOfFour {

@@ -29,6 +29,7 @@ func automatic(t *testing.T, name string) string {
 func TestAuto(t *testing.T) {
 	for _, spec := range []string{"ag_matmul_p2p", "ag_linear_p2p", "matmul_rs_p2p", "matmul_ar_p2p", "allgather_p2p"} {
 		t.Run(spec, func(t *testing.T) {
+			exchanges := exchanges.beside(t)
 			program := exchanges.make(t, automatic(t, spec), small(spec, 2))
 			source := exchanges.source(t, "exchange.cpp")
 			operation := strings.Replace(strings.TrimSuffix(spec, "_p2p"), "linear", "matmul", 1)

@@ -137,6 +137,7 @@ func TestCombinations(t *testing.T) {
 	for _, seed := range combinations() {
 		name, spec, values := combined(t, seed)
 		t.Run(fmt.Sprintf("%d/%s", seed, name), func(t *testing.T) {
+			exchanges := exchanges.beside(t)
 			program := exchanges.make(t, spec, values)
 			for _, transport := range exchanges.transports() {
 				mustPassInOrders(t, program, 4, 4, transport...)

@@ -98,6 +98,7 @@ func TestExampleSpecs(t *testing.T) {
 	for n, path := range specs {
 		for _, at := range placesOf(n) {
 			t.Run(fmt.Sprintf("%s/%s", filepath.Base(filepath.Dir(path)), at), func(t *testing.T) {
+				examples := examples.beside(t)
 				spec, values := example(t, path, at)
 				examples.runs(t, spec, values, at.seeds())
 			})
@@ -119,6 +120,7 @@ func TestGrids(t *testing.T) {
 	for _, path := range specs {
 		for _, grid := range grids {
 			t.Run(fmt.Sprintf("%s/D=%d,R=%d", filepath.Base(path), grid["D"], grid["R"]), func(t *testing.T) {
+				examples := examples.beside(t)
 				spec, err := os.ReadFile(path)
 				if err != nil {
 					t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,6 +48,35 @@ type folder struct{ name string }
 // shared is the folder of all cases that need no build of their own.
 var shared = folder{"shared"}
 
+// lanes are the copies of folders that tests which run beside each other have left, by the folder's name.
+var lanes = struct {
+	sync.Mutex
+	free map[string][]folder
+	made map[string]int
+}{free: map[string][]folder{}, made: map[string]int{}}
+
+// beside lets a test run beside others that call it too, and returns a copy of the folder that is the test's own until
+// it ends. There are never more copies than tests that run at once (-parallel). A case leaves processors
+// idle while its ranks wait for each other, and while CMake and the linker run.
+func (f folder) beside(t *testing.T) folder {
+	t.Helper()
+	t.Parallel()
+	lanes.Lock()
+	defer lanes.Unlock()
+	lane := folder{fmt.Sprintf("%s-%d", f.name, lanes.made[f.name])}
+	if free := lanes.free[f.name]; len(free) > 0 {
+		lane, lanes.free[f.name] = free[len(free)-1], free[:len(free)-1]
+	} else {
+		lanes.made[f.name]++
+	}
+	t.Cleanup(func() {
+		lanes.Lock()
+		defer lanes.Unlock()
+		lanes.free[f.name] = append(lanes.free[f.name], lane)
+	})
+	return lane
+}
+
 func (f folder) dir() string { return filepath.Join(scratch, f.name) }
 
 // runtimes is where folders find a compiled runtime, or leave theirs for the others.
@@ -79,6 +109,9 @@ func (f folder) emitWith(t *testing.T, spec string, values params, packages emit
 	return pipeline
 }
 
+// first is held while a runtime is compiled that others wait for.
+var first sync.Mutex
+
 // build builds what lies in the folder and returns the program's path.
 func (f folder) build(t *testing.T) string {
 	t.Helper()
@@ -86,8 +119,17 @@ func (f folder) build(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache := []string{"HIRGEN_RUNTIME_DIR:PATH=" + runtimes(), "CMAKE_CXX_FLAGS_RELEASE=" + flags}
-	program, err := launch.Build(t.Context(), launch.BuildOptions{Dir: f.dir(), Device: launch.CPU, Cache: cache})
+	if compiled, _ := filepath.Glob(filepath.Join(runtimes(), "*.a")); len(compiled) == 0 {
+		first.Lock()
+		defer first.Unlock()
+	}
+	cache, built := []string{"HIRGEN_RUNTIME_DIR:PATH=" + runtimes(), "CMAKE_CXX_FLAGS_RELEASE=" + flags}, filepath.Join(f.dir(), "build", "cpu")
+	if len(f.transports()) == 1 {
+		// The sources of a program are one translation unit: most of the time goes into what they share. Those of a
+		// program with two transports cannot be, as both have the same names, nor are those under generated/.
+		cache, built = append(cache, "CMAKE_UNITY_BUILD:BOOL=ON"), filepath.Join(f.dir(), "build", "unity")
+	}
+	program, err := launch.Build(t.Context(), launch.BuildOptions{Dir: f.dir(), Device: launch.CPU, Cache: cache, Folder: built})
 	if err != nil {
 		if failure := (*launch.EnvironmentError)(nil); errors.As(err, &failure) {
 			t.Fatalf("%v\n%s", err, failure.Output)

@@ -29,8 +29,9 @@ func TestLayers(t *testing.T) {
 		}
 		for _, d := range ranks {
 			t.Run(fmt.Sprintf("%s/x=%d", strings.TrimSuffix(filepath.Base(path), ".yaml"), d), func(t *testing.T) {
+				layers := folder{"layers"}.beside(t)
 				spec := renamed.ReplaceAllString(string(text), "name: layer")
-				folder{"layers"}.runs(t, strings.Replace(spec, "dtype: bf16\n", "dtype: fp32\n", 1), params{"D": d}, seeds)
+				layers.runs(t, strings.Replace(spec, "dtype: bf16\n", "dtype: fp32\n", 1), params{"D": d}, seeds)
 			})
 		}
 	}
@@ -40,12 +41,13 @@ func TestLayers(t *testing.T) {
 func TestLlamaBlocksInFP32(t *testing.T) {
 	for _, name := range []string{"llama_block", "llama_block_sp"} {
 		t.Run(name, func(t *testing.T) {
+			layers := folder{"layers"}.beside(t)
 			text, err := os.ReadFile("../../testdata/specs/" + name + "/spec.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}
 			spec := strings.Replace(renamed.ReplaceAllString(string(text), "name: layer"), "dtype: bf16", "dtype: fp32", 1)
-			folder{"layers"}.runs(t, spec, params{"D": 3, "B": 2, "L": 6, "H": 12, "G": 6, "C": 4, "F": 24}, seedsOf(4))
+			layers.runs(t, spec, params{"D": 3, "B": 2, "L": 6, "H": 12, "G": 6, "C": 4, "F": 24}, seedsOf(4))
 		})
 	}
 }

@@ -15,6 +15,7 @@ func TestLead(t *testing.T) {
 		for lead := 1; lead <= 2 && (full || ranks == 4 || lead == 1); lead++ {
 			for _, via := range []string{"nccl", "ipc-get", "ipc-put"} {
 				t.Run(fmt.Sprintf("ag_matmul_p2p/%s/D=%d/%d", via, ranks, lead), func(t *testing.T) {
+					exchanges := exchanges.beside(t)
 					// Each shard in two, so that there are four steps on two ranks.
 					spec := pointToPoint(t, "ag_matmul_p2p", via, fmt.Sprint("lead: ", lead), "split: 2", "steps: bracket")
 					mustPassInOrders(t, exchanges.make(t, spec, small("ag_matmul_p2p", ranks)), ranks, transferSeedsOf(8))
@@ -22,6 +23,7 @@ func TestLead(t *testing.T) {
 			}
 			for _, name := range []string{"ag_matmul", "mlp_tp"} {
 				t.Run(fmt.Sprintf("%s/D=%d/%d", name, ranks, lead), func(t *testing.T) {
+					exchanges := exchanges.beside(t)
 					text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
 					if err != nil {
 						t.Fatal(err)

@@ -64,10 +64,13 @@ func TestPeersOfMisuse(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	caller := client(t, "misuse.c", library{shared, program, "hirgen_ag_matmul"})
 	for _, what := range []string{"host pointer, then leaves", "host pointer, then nothing"} {
-		r := run(t, launch.Options{Program: caller, N: 2, Args: []string{what}})
-		if code := r.exits()[0]; code != 5 && code != 6 || r.took > 11*time.Second {
-			t.Errorf("%s: %s", what, r)
-		}
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			r := run(t, launch.Options{Program: caller, N: 2, Args: []string{what}})
+			if code := r.exits()[0]; code != 5 && code != 6 || r.took > 11*time.Second {
+				t.Error(r)
+			}
+		})
 	}
 }
 

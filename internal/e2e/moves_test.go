@@ -18,9 +18,9 @@ func TestMoves(t *testing.T) {
 	if err != nil || len(specs) == 0 {
 		t.Fatalf("no specs: %v", err)
 	}
-	moves := folder{"moves"}
 	for _, path := range specs {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
+			moves := folder{"moves"}.beside(t)
 			spec, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)

@@ -32,6 +32,7 @@ func TestPeerReadSums(t *testing.T) {
 		{"matmul_ar_p2p", 1, nil, []string{"block: D"}},
 	} {
 		t.Run(fmt.Sprintf("%s/D=%d/%s", c.spec, c.ranks, strings.Join(c.fields, "/")), func(t *testing.T) {
+			exchanges := exchanges.beside(t)
 			values := small(c.spec, c.ranks)
 			for name, size := range c.sizes {
 				values[name] = size
@@ -79,6 +80,7 @@ func TestWrittenSums(t *testing.T) {
 		"consumed": {"ipc-get", 4, []string{"  C: [Stream(D), M/D, N]", "  C: [Stream(D), M/D, N]\n  E: [Stream(D), M/D, N]\n  F: [DIDx, M/D, N]", "  - C = set(R)", "  - C = set(R)\n  - E = relu(C)\n  - F = relu(R)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			exchanges := exchanges.beside(t)
 			spec := pointToPoint(t, "matmul_ar_p2p", c.transport, "fuse: peer-read", "block: D", "signals: batched")
 			spec = strings.NewReplacer(c.change...).Replace(spec)
 			d := c.ranks

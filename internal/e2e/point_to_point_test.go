@@ -84,6 +84,7 @@ func TestPointToPoint(t *testing.T) {
 	for _, c := range exchangeCases() {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
 			t.Run(fmt.Sprintf("%s/%s/%s/D=%d", c.spec, transport, c.fields, c.ranks), func(t *testing.T) {
+				exchanges := exchanges.beside(t)
 				program := exchanges.make(t, pointToPoint(t, c.spec, transport, c.fields...), small(c.spec, c.ranks))
 				mustPassInOrders(t, program, c.ranks, transferSeedsOf(8))
 			})
@@ -145,6 +146,7 @@ func TestFormsOfTransfers(t *testing.T) {
 		{"matmul_rs_p2p", "nccl", 4, []string{"local: last", "split: 4", "interchange: true", "block: D/2"}},
 	} {
 		t.Run(fmt.Sprintf("%s/%s/%s", c.spec, c.transport, strings.Join(c.fields, "/")), func(t *testing.T) {
+			exchanges := exchanges.beside(t)
 			spec := pointToPoint(t, c.spec, c.transport, c.fields...)
 			program := exchanges.make(t, spec, small(c.spec, c.ranks))
 			mustPassInOrders(t, program, c.ranks, transferSeedsOf(6))
@@ -209,12 +211,15 @@ func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
 		"wait_send[1] (spec.yaml:": nil,
 		"wait_send[0] (spec.yaml:": {"lead: all", "copy: fused", "signals: batched"},
 	} {
-		exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", "ipc-get", fields...), small("ag_matmul_p2p", 2))
-		const right, never = ".done(s)", ".done(0)" // there is no transfer of the local shard
-		stuck := exchanges.rebuild(t, "exchange.cpp", strings.ReplaceAll(exchanges.source(t, "exchange.cpp"), right, never))
-		r := run(t, launch.Options{Program: stuck, N: 2, Args: []string{"--timeout", "4"}})
-		if want := "waits in call 1 for " + named; r.exit == 0 || !strings.Contains(r.stderr, want) {
-			t.Errorf("want a report that has %q, got %s", want, r)
-		}
+		t.Run(named, func(t *testing.T) {
+			exchanges := exchanges.beside(t)
+			exchanges.emit(t, pointToPoint(t, "ag_matmul_p2p", "ipc-get", fields...), small("ag_matmul_p2p", 2))
+			const right, never = ".done(s)", ".done(0)" // there is no transfer of the local shard
+			stuck := exchanges.rebuild(t, "exchange.cpp", strings.ReplaceAll(exchanges.source(t, "exchange.cpp"), right, never))
+			r := run(t, launch.Options{Program: stuck, N: 2, Args: []string{"--timeout", "4"}})
+			if want := "waits in call 1 for " + named; r.exit == 0 || !strings.Contains(r.stderr, want) {
+				t.Errorf("want a report that has %q, got %s", want, r)
+			}
+		})
 	}
 }

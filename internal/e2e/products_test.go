@@ -70,9 +70,9 @@ func TestProductsAreEmitted(t *testing.T) {
 
 // TestProducts builds and runs them.
 func TestProducts(t *testing.T) {
-	products := folder{"products"}
 	productSpecs(t, func(t *testing.T, _, spec string) {
 		t.Helper()
+		products := folder{"products"}.beside(t)
 		products.runs(t, renamed.ReplaceAllString(spec, "name: products"), nil, seedsOf(3))
 	})
 }

@@ -15,6 +15,7 @@ func TestEveryOrderOfExecutionGivesTheSame(t *testing.T) {
 		for _, slices := range []int64{1, 4, 8} {
 			for _, sync := range []string{"split", "fused"} {
 				t.Run(fmt.Sprintf("D=%d/S=%d/%s", ranks, slices, sync), func(t *testing.T) {
+					shared := shared.beside(t)
 					s := plain
 					s.waits = sync
 					program := shared.make(t, agMatmul(s), params{"D": ranks, "S": slices})
@@ -40,6 +41,7 @@ func TestSchedulesComputeTheSame(t *testing.T) {
 		{streams: 4, waits: "split", joins: "body", graph: true},
 	} {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
+			shared := shared.beside(t)
 			program := shared.make(t, agLinear(s), nil)
 			for _, seed := range []int64{0, 1, 2, 3} {
 				run(t, launch.Options{Program: program, N: 4, Seed: seed, Args: brief}).mustPass(t)

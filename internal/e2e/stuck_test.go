@@ -14,7 +14,7 @@ import (
 // ready flag before the call, so none may be missing from another rank.
 func TestAStuckCallNamesItsPeer(t *testing.T) {
 	const bound = 2 * time.Second
-	for _, c := range []struct {
+	for i, c := range []struct {
 		transport, tensor string
 		fields            []string
 		kinds             []string
@@ -23,9 +23,11 @@ func TestAStuckCallNamesItsPeer(t *testing.T) {
 		{"ipc-put", "A_all", []string{"graph: true", "lead: none"}, []string{"stall", "stop"}},
 		{"ipc-get", "A", []string{"lead: all", "copy: fused", "signals: batched", "graph: true"}, []string{"stall"}},
 	} {
-		program := folder{"stuck"}.make(t, gatherInCalls(c.transport, c.fields...), nil)
+		// A folder for each: they wait side by side, after the last one is built.
+		program := folder{fmt.Sprint("stuck-", i)}.make(t, gatherInCalls(c.transport, c.fields...), nil)
 		for _, kind := range c.kinds {
 			t.Run(fmt.Sprint(c.transport, ", ", c.fields, ", ", kind), func(t *testing.T) {
+				t.Parallel()
 				r := run(t, launch.Options{
 					Program: program, N: 4, Timeout: bound,
 					Env: []string{"HIRGEN_FAULT=" + kind + ":1:3"},

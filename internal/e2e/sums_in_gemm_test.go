@@ -33,6 +33,7 @@ func TestSumsInGEMM(t *testing.T) {
 		{"matmul_ar_p2p", "ipc-get", 4, []string{"split: 2"}},
 	} {
 		t.Run(fmt.Sprintf("%s/%s/D=%d/%s", c.spec, c.transport, c.ranks, strings.Join(c.fields, "/")), func(t *testing.T) {
+			exchanges := exchanges.beside(t)
 			program := exchanges.make(t, sumsInGEMM(t, c.spec, c.transport, c.fields...), small(c.spec, c.ranks))
 			mustPassInOrders(t, program, c.ranks, transferSeedsOf(8))
 		})

@@ -61,6 +61,7 @@ func TestTeamsShareMemory(t *testing.T) {
 				continue // one setting for each, in turn
 			}
 			t.Run(fmt.Sprintf("%s/%s/%s/%d/%s", c.spec, c.transport, where.name, c.d, strings.Join(c.fields, "/")), func(t *testing.T) {
+				exchanges := exchanges.beside(t)
 				spec := where.place(pointToPoint(t, c.spec, c.transport, c.fields...), c.d)
 				values := small(c.spec, c.d)
 				values["M"] = 16 * c.d
