@@ -7,9 +7,25 @@ import (
 
 // history is who touched the elements of one buffer last, in parts that were touched alike:
 // the last writer of each, and who read it since. Each access looks at the parts that it touches
-// alone, and a write leaves one of them.
+// alone, and a write leaves one of them. There can be as many parts as ranks, so that what is put between
+// others moves numbers of parts, and not the parts.
 type history struct {
-	parts []part // sorted, without overlap; elements in no part were not touched
+	parts []part  // as they came about; some were written over
+	order []int32 // those that count, sorted, without overlap; elements in no part were not touched
+}
+
+// at is a part by its place in the order.
+func (h *history) at(i int) *part { return &h.parts[h.order[i]] }
+
+// find is the place of the first part that begins at an element or behind it, and whether it begins there.
+func (h *history) find(low int64) (place int, found bool) {
+	return slices.BinarySearchFunc(h.order, low, func(i int32, low int64) int { return cmp.Compare(h.parts[i].low, low) })
+}
+
+// add keeps a part, and gives its number.
+func (h *history) add(p part) int32 {
+	h.parts = append(h.parts, p)
+	return int32(len(h.parts) - 1)
 }
 
 type part struct {
@@ -29,11 +45,11 @@ type pair struct {
 func (h *history) access(r run, at int, writes bool, beside func(int) bool, pairs []pair) []pair {
 	h.cut(r.low)
 	h.cut(r.high)
-	first, _ := slices.BinarySearchFunc(h.parts, r.low, func(p part, low int64) int { return cmp.Compare(p.low, low) })
+	first, _ := h.find(r.low)
 	end := first
 	writers := []int{at}
-	for end < len(h.parts) && h.parts[end].low < r.high {
-		p := &h.parts[end]
+	for end < len(h.order) && h.at(end).low < r.high {
+		p := h.at(end)
 		if writes && len(p.writers) == 1 && beside(p.writers[0]) && !slices.Contains(writers, p.writers[0]) {
 			writers = append(writers, p.writers[0])
 		}
@@ -44,7 +60,12 @@ func (h *history) access(r run, at int, writes bool, beside func(int) bool, pair
 		end++
 	}
 	if writes {
-		h.parts = slices.Replace(h.parts, first, end, part{run: r, writers: writers})
+		if written := (part{run: r, writers: writers}); end > first {
+			*h.at(first) = written
+			h.order = slices.Delete(h.order, first+1, end)
+		} else {
+			h.order = slices.Insert(h.order, first, h.add(written))
+		}
 		return pairs
 	}
 	h.fill(r, at, first, end)
@@ -72,31 +93,32 @@ func (p *part) follow(at int, writes bool, beside func(int) bool, pairs []pair) 
 
 // fill adds parts for the elements of a run that nobody had touched, between two indices.
 func (h *history) fill(r run, reader, first, end int) {
-	var list []part
+	var list []int32
 	low := r.low
-	for _, p := range h.parts[first:end] {
-		if p.low > low {
-			list = append(list, part{run{low, p.low}, nil, []int{reader}})
+	for _, i := range h.order[first:end] {
+		next := h.parts[i].run
+		if next.low > low {
+			list = append(list, h.add(part{run{low, next.low}, nil, []int{reader}}))
 		}
-		list = append(list, p)
-		low = p.high
+		list = append(list, i)
+		low = next.high
 	}
 	if low < r.high {
-		list = append(list, part{run{low, r.high}, nil, []int{reader}})
+		list = append(list, h.add(part{run{low, r.high}, nil, []int{reader}}))
 	}
 	if len(list) > end-first {
-		h.parts = slices.Replace(h.parts, first, end, list...)
+		h.order = slices.Replace(h.order, first, end, list...)
 	}
 }
 
 // cut makes an element the first one of a part, if it is in the middle of one.
 func (h *history) cut(at int64) {
-	i, found := slices.BinarySearchFunc(h.parts, at, func(p part, at int64) int { return cmp.Compare(p.low, at) })
-	if found || i == 0 || h.parts[i-1].high <= at {
+	i, found := h.find(at)
+	if found || i == 0 || h.at(i-1).high <= at {
 		return
 	}
-	left := h.parts[i-1]
+	left := h.at(i - 1)
 	right := part{run{at, left.high}, left.writers, slices.Clone(left.readers)}
-	h.parts[i-1].high = at
-	h.parts = slices.Insert(h.parts, i, right)
+	left.high = at
+	h.order = slices.Insert(h.order, i, h.add(right))
 }

@@ -41,12 +41,13 @@ type unroller struct {
 	graph     *Graph
 	rank      int
 	buffers   map[*hostir.Tensor]*history
+	takes     map[hostir.Stmt]bool // whether the rank runs a statement, of those that were asked for
 	instances []instance
 	pairs     []pair
 }
 
 func newUnroller(p *hostir.Program, g *Graph, rank int) *unroller {
-	u := &unroller{graph: g, rank: rank, buffers: map[*hostir.Tensor]*history{}}
+	u := &unroller{graph: g, rank: rank, buffers: map[*hostir.Tensor]*history{}, takes: map[hostir.Stmt]bool{}}
 	u.Issue = hostir.NewIssue(p, rank, u.statement)
 	return u
 }
@@ -67,10 +68,16 @@ func (u *unroller) statement(s hostir.Stmt) error {
 	return nil
 }
 
-// takesPart reports whether the rank runs a statement at all.
+// takesPart reports whether the rank runs a statement at all. It looks at all ranks once for each statement, and not in
+// each iteration, of which there are often as many as ranks.
 func (u *unroller) takesPart(s hostir.Stmt) bool {
-	ranks := hostir.Ranks(s)
-	return ranks == nil || slices.Contains(ranks, u.rank)
+	takes, known := u.takes[s]
+	if !known {
+		ranks := hostir.Ranks(s)
+		takes = ranks == nil || slices.Contains(ranks, u.rank)
+		u.takes[s] = takes
+	}
+	return takes
 }
 
 // run notes what an instance of a task reads and writes.
