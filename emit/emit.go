@@ -40,6 +40,8 @@ type Options struct {
 	// Calls are printed in place of those that the program is lowered to: of the program and, where
 	// it has one, of its fallback variant.
 	Calls []*calls.Program
+	// Backward is the program of the gradient, where Packages name its spec.
+	Backward *Backward
 }
 
 // calls are those of the n-th variant that are printed in place of its own; nil: its own are.
@@ -80,6 +82,12 @@ var kernelOutputs = []output{
 	{"kernels.hpp", func(name string) string { return name + "_kernels.hpp" }},
 }
 
+// pythonOutputs are there where a package for PyTorch is asked for.
+var pythonOutputs = []output{
+	{"package.py", func(name string) string { return "python/" + name + "/__init__.py" }},
+	{"pyproject.toml", fixed("pyproject.toml")},
+}
+
 func fixed(path string) func(string) string {
 	return func(string) string { return path }
 }
@@ -94,7 +102,10 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files []File
+	files, err := packageFiles(p, view, opt)
+	if err != nil {
+		return nil, err
+	}
 	for _, variant := range view.variants() {
 		printer, err := newPrinter(variant.Program)
 		if err != nil {
@@ -114,6 +125,9 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 	if len(view.Kernels()) > 0 {
 		all = slices.Concat(outputs, kernelOutputs)
 	}
+	if view.Python != nil {
+		all = slices.Concat(all, pythonOutputs)
+	}
 	for _, out := range all {
 		data, err := printer.file(out.template, view)
 		if err != nil {
@@ -124,11 +138,7 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 	files = append(files, File{Path: "host_ir.txt", Data: []byte(view.HostIR)})
 	files = append(files, proofFiles(view, opt)...)
 	files = append(files, view.Runtime...)
-	packages, err := packageFiles(p, view, opt)
-	if err != nil {
-		return nil, err
-	}
-	return withManifest(append(files, packages...), view, opt.flags())
+	return withManifest(files, view, opt.flags())
 }
 
 // errorAt is a program that emit cannot print, at a position of its spec.

@@ -11,6 +11,8 @@ import (
 type Packages struct {
 	Go       bool
 	GoModule string // path of its module; empty: one that is not published
+	Python   bool   // for PyTorch
+	Backward string // the spec of its gradient, seen from the folder; empty: there is none
 }
 
 // Check says what is wrong with them.
@@ -25,6 +27,12 @@ func (p Packages) flags() []string {
 	if p.Go && p.GoModule != "" {
 		flags = append(flags, "--go-module", p.GoModule)
 	}
+	if p.Python {
+		flags = append(flags, "--python")
+	}
+	if p.Python && p.Backward != "" {
+		flags = append(flags, "--backward", p.Backward)
+	}
 	return flags
 }
 
@@ -33,25 +41,31 @@ func (o Options) flags() []string { return slices.Concat(o.Flags, o.Packages.fla
 
 // takePackages reads what flags wrote, and gives the other flags, which all have values.
 func takePackages(flags []string) (p Packages, rest []string) {
-	for len(flags) > 0 {
-		switch {
-		case flags[0] == "--go":
-			p.Go = true
-			flags = flags[1:]
-			continue
-		case len(flags) == 1:
-			return p, append(rest, flags[0])
-		case flags[0] == "--go-module":
-			p.GoModule = flags[1]
-		default:
-			rest = append(rest, flags[:2]...)
+	for i := 0; i < len(flags); i++ {
+		value := ""
+		if i+1 < len(flags) {
+			value = flags[i+1]
 		}
-		flags = flags[2:]
+		switch flags[i] {
+		case "--go":
+			p.Go = true
+			continue
+		case "--python":
+			p.Python = true
+			continue
+		case "--go-module":
+			p.GoModule = value
+		case "--backward":
+			p.Backward = value
+		default:
+			rest = append(rest, flags[i:min(i+2, len(flags))]...)
+		}
+		i++
 	}
 	return p, rest
 }
 
-// packageFiles prints the packages.
+// packageFiles decides what the packages say, and lists their files that no template of the program prints.
 func packageFiles(p *hostir.Program, view *programView, opt Options) ([]File, error) {
 	if err := opt.Packages.Check(); err != nil {
 		return nil, err
@@ -59,6 +73,13 @@ func packageFiles(p *hostir.Program, view *programView, opt Options) ([]File, er
 	var files []File
 	if opt.Packages.Go {
 		printed, err := goFiles(p, view)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, printed...)
+	}
+	if opt.Packages.Python {
+		printed, err := pythonFiles(p, view, opt.Backward)
 		if err != nil {
 			return nil, err
 		}

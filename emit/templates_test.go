@@ -129,7 +129,7 @@ func lint(t *testing.T, name, text string) []string {
 // without a template.
 func TestEveryTemplateIsUsed(t *testing.T) {
 	used := map[string]bool{programTemplate: true}
-	for _, out := range slices.Concat(outputs, kernelOutputs, goOutputs) {
+	for _, out := range slices.Concat(outputs, kernelOutputs, goOutputs, pythonOutputs) {
 		used[out.template] = true
 	}
 	for _, statement := range everyStatement() {

@@ -56,6 +56,7 @@ type programView struct {
 	Saved     []refView // what makes inputs that a forward pass saves
 	Reference []refView // the other operations
 	Runtime   []File
+	Python    *pythonView // the package for PyTorch; nil: there is none
 
 	Fallback *programView // the variant where not all ranks can share memory; nil: there is none
 	Instead  string       // the file of the program that this is the fallback variant of; empty: it is none

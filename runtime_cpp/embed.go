@@ -7,7 +7,8 @@ package runtime_cpp
 
 import "embed"
 
-// FS holds the headers and sources under their paths in this folder.
+// FS holds the headers and sources, and what packages for PyTorch share, under their paths in this folder.
 //
 //go:embed include src cpu cmake
+//go:embed python/runtime/*.py
 var FS embed.FS

@@ -32,13 +32,15 @@ always. An emit that was interrupted is undone by the next one, and of two at on
 waits for the other. SPEC may be - for standard input.
 
 With --go the folder has a Go package, a module of its own, that calls the program's library.
+With --python the folder is a package for PyTorch, too: "pip install OUT" builds it.
 
 The program is proved first, as hirgen verify does, on the ranks of the spec; one that is not
 is not written, and the exit code is 8. --no-verify leaves that out.`,
 		Example: `  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out
   hirgen emit testdata/specs/ag_matmul/spec.yaml -o out -p M=16384 -p S=8
+  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out --check
   hirgen emit testdata/specs/ag_matmul/spec.yaml -o out --go
-  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out --check`,
+  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out --python`,
 		Args:              exactly("SPEC"),
 		ValidArgsFunction: completeSpec,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,13 +53,12 @@ is not written, and the exit code is 8. --no-verify leaves that out.`,
 			if err := packages.check(); err != nil {
 				return err
 			}
-			program, src, err := flags.lower(cmd, args[0])
+			program, src, options, err := flags.emitted(cmd, args[0], !noVerify)
 			if err != nil {
 				return err
 			}
-			options := emit.Options{Version: programVersion(), Flags: flags.settings(), Packages: packages.Packages, Spec: src.text}
-			if !noVerify {
-				options.Prove = func(p *calls.Program) error { return proveFor(cmd.ErrOrStderr(), p, flags.model(src)) }
+			if err := packages.addTo(&options, cmd, &flags, !noVerify); err != nil {
+				return err
 			}
 			files, err := emit.Render(program, options)
 			if err != nil {

@@ -1,27 +1,68 @@
 package main
 
 import (
+	"path"
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // packageFlags ask for packages of other languages in a program's folder.
-type packageFlags struct{ emit.Packages }
+type packageFlags struct {
+	emit.Packages
+	backward string // as typed
+}
 
 func (f *packageFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.Go, "go", false, "add a Go package that calls the program's library, in OUT/go")
 	flags.StringVar(&f.GoModule, "go-module", "", "`PATH` of the Go package's module; the default is one that is not published")
+	flags.BoolVar(&f.Python, "python", false, "add a package for PyTorch, which \"pip install OUT\" builds")
+	flags.StringVar(&f.backward, "backward", "", "give its operator this `SPEC` as gradient, as hirgen grad writes it for the forward pass")
 }
 
 // check says what is wrong with them.
 func (f *packageFlags) check() error {
-	if f.GoModule != "" && !f.Go {
+	switch {
+	case f.GoModule != "" && !f.Go:
 		return usagef("--go-module is for a Go package; add --go")
+	case f.backward != "" && !f.Python:
+		return usagef("--backward is for the PyTorch package; add --python")
 	}
 	if err := f.Check(); err != nil {
 		return usagef("--go-module: %v", err)
 	}
 	return nil
+}
+
+// addTo adds the packages to what is printed.
+func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *specFlags, proved bool) error {
+	options.Packages = f.Packages
+	if f.backward == "" {
+		return nil
+	}
+	program, src, own, err := flags.emitted(cmd, f.backward, proved)
+	if err != nil {
+		return err
+	}
+	options.Packages.Backward = path.Join(emit.BackwardFolder, emit.SpecFolder, filepath.Base(src.path))
+	options.Backward = &emit.Backward{Program: program, Options: own}
+	return nil
+}
+
+// emitted lowers a spec, and says how its program is printed.
+func (f *specFlags) emitted(cmd *cobra.Command, spec string, proved bool) (*hostir.Program, *source, emit.Options, error) {
+	program, src, err := f.lower(cmd, spec)
+	if err != nil {
+		return nil, nil, emit.Options{}, err
+	}
+	options := emit.Options{Version: programVersion(), Flags: f.settings(), Spec: src.text}
+	if proved {
+		options.Prove = func(p *calls.Program) error { return proveFor(cmd.ErrOrStderr(), p, f.model(src)) }
+	}
+	return program, src, options, nil
 }

@@ -93,7 +93,17 @@ func compareSources(cmd *cobra.Command, dir string, record *emit.Record, program
 	if err != nil {
 		return nil, err
 	}
-	files, err := emit.Render(program, emit.Options{Version: record.Hirgen, Flags: record.Flags, Packages: record.Packages, Spec: src.text, Calls: programs})
+	options := emit.Options{Version: record.Hirgen, Flags: record.Flags, Packages: record.Packages, Spec: src.text, Calls: programs}
+	if record.Backward != "" {
+		backward, backwardSrc, err := own.lower(cmd, filepath.Join(dir, record.Backward))
+		if err != nil {
+			return nil, err
+		}
+		options.Backward = &emit.Backward{
+			Program: backward, Options: emit.Options{Version: record.Hirgen, Flags: record.Flags, Spec: backwardSrc.text},
+		}
+	}
+	files, err := emit.Render(program, options)
 	if err != nil {
 		return nil, src.locate(err)
 	}

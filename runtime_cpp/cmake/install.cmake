@@ -21,6 +21,16 @@ install(TARGETS ${library}_run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_NAME}.h DESTINATION ${headers})
 install(FILES runtime/include/hirgen/c_api.h DESTINATION ${headers}/hirgen)
 
+# What the package for PyTorch needs (pyproject.toml): the library, in the package's folder, and nothing else.
+if(HIRGEN_PYTHON_PACKAGE)
+  install(TARGETS ${library} LIBRARY DESTINATION ${HIRGEN_PYTHON_PACKAGE}/lib NAMELINK_SKIP
+      COMPONENT python EXCLUDE_FROM_ALL)
+  if(HIRGEN_DEVICE STREQUAL cpu)
+    install(FILES $<TARGET_FILE:${device_library}> DESTINATION ${HIRGEN_PYTHON_PACKAGE}/lib
+        COMPONENT python EXCLUDE_FROM_ALL)
+  endif()
+endif()
+
 # What a client needs of the device: CUDA's runtime, or the library and headers that stand in for it.
 if(HIRGEN_DEVICE STREQUAL cpu)
   target_link_libraries(${library} INTERFACE $<INSTALL_INTERFACE:${PROJECT_NAME}::${library}_cpu>)

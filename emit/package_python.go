@@ -1,0 +1,66 @@
+package emit
+
+import (
+	"io/fs"
+	"path"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/runtime_cpp"
+)
+
+// BackwardFolder is where the program of the gradient lies, a whole folder of its own.
+const BackwardFolder = "backward"
+
+// Backward is the program of a gradient, for the folder of its forward pass.
+type Backward struct {
+	Program *hostir.Program
+	Options Options
+}
+
+// pythonFiles decides what the package for PyTorch says, and lists those of its files that no template prints: what all
+// packages share, and the program of the gradient.
+func pythonFiles(p *hostir.Program, view *programView, backward *Backward) ([]File, error) {
+	files, err := sharedPython(p.Name)
+	if err != nil {
+		return nil, err
+	}
+	if backward == nil {
+		return files, view.addPython(p, nil, nil)
+	}
+	if backward.Program.Name == p.Name {
+		return nil, errorAt(diag.Pos{File: backward.Program.File}, "forward and backward pass are both named %s", p.Name)
+	}
+	printed, err := Render(backward.Program, backward.Options)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range printed {
+		files = append(files, File{Path: path.Join(BackwardFolder, f.Path), Data: f.Data})
+	}
+	options := backward.Options
+	options.Prove = nil // Render has proved it
+	other, err := newProgramView(backward.Program, options)
+	if err != nil {
+		return nil, err
+	}
+	return files, view.addPython(p, backward.Program, other)
+}
+
+// sharedPython is the part of the package that does not depend on the spec.
+func sharedPython(name string) ([]File, error) {
+	const from = "python/runtime"
+	entries, err := fs.ReadDir(runtime_cpp.FS, from)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, entry := range entries {
+		data, err := fs.ReadFile(runtime_cpp.FS, path.Join(from, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{Path: path.Join("python", name, "runtime", entry.Name()), Data: data})
+	}
+	return files, nil
+}

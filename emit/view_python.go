@@ -1,0 +1,287 @@
+package emit
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// pythonView is what the files of the PyTorch package see beside the program.
+type pythonView struct {
+	Version    string // of the package
+	Programs   []pythonProgram
+	Constants  []string // that name them
+	Targets    []string // of CMake, quoted
+	Parameters []string // of the function
+	Arguments  []string // that it passes on
+	Lines      []string // of its documentation, one for each tensor
+	Layer      string   // which inputs are weights, in words; empty where there is no layer to make
+	Backward   bool
+}
+
+// pythonProgram is one program as Python describes it.
+type pythonProgram struct {
+	Constant, Name, Digest string
+	Ranks                  int
+	Inputs, Outputs        []string // constructor calls
+}
+
+// pythonTensor is a tensor as one rank's PyTorch has it.
+type pythonTensor struct {
+	name   string
+	dtype  string
+	shape  []int64
+	splits []pythonSplit
+	weight bool
+	shared bool
+	output bool
+}
+
+// pythonSplit is an axis of which a rank has part number rank / stride % parts.
+type pythonSplit struct {
+	axis          int
+	parts, stride int64
+}
+
+var torchTypes = map[domain.DType]string{
+	domain.FP32: "torch.float32", domain.FP16: "torch.float16", domain.BF16: "torch.bfloat16", domain.Int32: "torch.int32", domain.Int64: "torch.int64",
+}
+
+// pythonWords cannot name an argument; the last one is an argument of each function.
+var pythonWords = strings.Fields(`False None True and as assert async await break class continue def del elif else except finally for
+	from global if import in is lambda nonlocal not or pass raise return try while with yield group`)
+
+// takenPackages are names that the package imports, or that its users do.
+var takenPackages = []string{"torch", "hirgen", "runtime", "join"}
+
+// addPython decides what the package of a program says, with its backward program if there is one.
+func (v *programView) addPython(p *hostir.Program, backward *hostir.Program, backwardView *programView) error {
+	if slices.Contains(pythonWords, p.Name) || slices.Contains(takenPackages, p.Name) {
+		return errorAt(diag.Pos{File: p.File}, "%q cannot name a Python package of its own: give the spec another name", p.Name)
+	}
+	tensors, err := pythonTensors(p, v)
+	if err != nil {
+		return err
+	}
+	// A local version has letters and digits.
+	python := &pythonView{Version: "1+" + v.Digest[:12], Backward: backward != nil}
+	python.add("_FORWARD", v, tensors)
+	var weights []string
+	takes := false
+	for _, t := range tensors {
+		python.Lines = append(python.Lines, t.line())
+		switch {
+		case t.output:
+		case t.weight:
+			weights = append(weights, t.name)
+			fallthrough
+		default:
+			python.Arguments = append(python.Arguments, t.argument())
+			takes = takes || !t.weight
+		}
+	}
+	python.Parameters = python.Arguments
+	if takes && len(weights) > 0 {
+		python.Layer = "its parameters are " + strings.Join(weights, ", ")
+	}
+	if backward != nil {
+		other, err := pythonTensors(backward, backwardView)
+		if err != nil {
+			return err
+		}
+		if err := checkGradients(backward, tensors, other); err != nil {
+			return err
+		}
+		python.add("_BACKWARD", backwardView, other)
+	}
+	v.Python = python
+	return nil
+}
+
+func (v *pythonView) add(constant string, program *programView, tensors []pythonTensor) {
+	description := pythonProgram{Constant: constant, Name: program.Name, Digest: program.Digest[:16], Ranks: program.Ranks}
+	for _, t := range tensors {
+		if t.output {
+			description.Outputs = append(description.Outputs, t.call())
+		} else {
+			description.Inputs = append(description.Inputs, t.call())
+		}
+	}
+	v.Programs = append(v.Programs, description)
+	v.Constants = append(v.Constants, constant)
+	v.Targets = append(v.Targets, strconv.Quote("hirgen_"+program.Name))
+}
+
+// checkGradients holds that a backward program reads nothing but tensors of the forward program and gradients
+// of its outputs, and that what it makes are gradients of its inputs.
+func checkGradients(p *hostir.Program, forward, backward []pythonTensor) error {
+	if len(backward) == 0 {
+		return nil
+	}
+	for _, t := range backward {
+		like := slices.IndexFunc(forward, func(f pythonTensor) bool {
+			return t.output && !f.output && t.name == "d"+f.name || !t.output && (t.name == f.name || f.output && t.name == "d"+f.name)
+		})
+		switch {
+		case like < 0 && t.output:
+			return errorAt(diag.Pos{File: p.File}, "output %s of the backward pass is the gradient of no input of the forward pass", t.name)
+		case like < 0:
+			return errorAt(diag.Pos{File: p.File}, "input %s of the backward pass is neither a tensor of the forward pass nor the gradient of an output; write both by hirgen grad SPEC -o BACKWARD --forward FORWARD", t.name)
+		case !slices.Equal(t.shape, forward[like].shape) || t.dtype != forward[like].dtype:
+			return errorAt(diag.Pos{File: p.File}, "%s of the backward pass is %s%v and %s of the forward pass %s%v", t.name, t.dtype, t.shape, forward[like].name, forward[like].dtype, forward[like].shape)
+		}
+	}
+	return nil
+}
+
+// pythonTensors are the tensors of the interface, inputs first.
+func pythonTensors(p *hostir.Program, v *programView) ([]pythonTensor, error) {
+	world := p.Meshes[0]
+	for i, rank := range world.Ranks {
+		if rank != i {
+			return nil, errorAt(diag.Pos{File: p.File}, "the ranks of the mesh are not in order: there is no Python package of that")
+		}
+	}
+	var list []pythonTensor
+	for i, view := range v.Tensors {
+		t := p.Tensors[slices.IndexFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.Name == view.Name })]
+		if view.Present != "" {
+			return nil, errorAt(t.Pos, "%s is on a part of the ranks: there is no Python package of that, whose tensors are on all ranks", t.Name)
+		}
+		tensor := pythonTensor{
+			name: t.Name, dtype: torchTypes[t.DType], output: view.Output,
+			weight: !view.Output && isWeight(p, t.Name), shared: v.sharesTensor(v.Arguments[i].Name),
+		}
+		tensor.describe(t, world)
+		list = append(list, tensor)
+	}
+	return list, nil
+}
+
+// describe fills in the shape on one rank, and which of its axes are split over the ranks.
+func (t *pythonTensor) describe(tensor *hostir.Tensor, world *domain.Mesh) {
+	mesh := tensor.Mesh
+	if mesh == nil {
+		mesh = world
+	}
+	var kept []domain.Axis
+	at := map[int]int{} // where an axis of devices stands among those that are kept
+	for _, i := range hostir.Live(tensor) {
+		if a := tensor.Axes[i]; a.Kind == domain.Device {
+			at[i] = len(kept)
+		} else {
+			kept = append(kept, a)
+			t.shape = append(t.shape, a.LocalSize())
+		}
+	}
+	for _, i := range hostir.Live(tensor) {
+		if after, found := at[i]; found {
+			if axis := splitAxis(kept, after, tensor.Axes[i]); axis < len(kept) {
+				t.splits = append(t.splits, pythonSplit{axis, tensor.Axes[i].Extent.Size, strideOf(mesh, tensor.Axes[i].Mesh)})
+			}
+		}
+	}
+}
+
+// splitAxis finds the axis of which an axis of devices counts the parts: the one whose extent is written
+// as a quotient by its extent ("K, N/D"), or else the next one.
+func splitAxis(kept []domain.Axis, after int, device domain.Axis) int {
+	divides := regexp.MustCompile(`/.*\b` + regexp.QuoteMeta(device.Extent.String()) + `\b`)
+	for i, a := range kept {
+		if divides.MatchString(a.Extent.Text) {
+			return i
+		}
+	}
+	return after
+}
+
+// strideOf is how many ranks lie between neighbours along an axis of a mesh.
+func strideOf(m *domain.Mesh, axis string) int64 {
+	stride := int64(1)
+	for _, a := range slices.Backward(m.Axes) {
+		if a.Name == axis {
+			break
+		}
+		stride *= a.Extent.Size
+	}
+	return stride
+}
+
+var normForm = regexp.MustCompile(`^(?:rms_norm|layer_norm)\(([^)]*)\)$`)
+
+// isWeight reports whether an input is a parameter of a linear layer or of a norm.
+func isWeight(p *hostir.Program, input string) bool {
+	return slices.ContainsFunc(p.Reference, func(op hostir.RefOp) bool {
+		operands := op.In
+		if found := normForm.FindStringSubmatch(op.Whole); found != nil {
+			operands = strings.Split(found[1], ", ")
+		} else if op.Kind != "linear" {
+			return false
+		}
+		return slices.Contains(operands[1:], input)
+	})
+}
+
+// sharesTensor reports whether other ranks reach into the memory of an argument, in any variant.
+func (v *programView) sharesTensor(argument string) bool {
+	for _, variant := range v.variants() {
+		for _, s := range variant.CallerShares() {
+			if s.Memory == argument {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// argument is the name of a tensor as a parameter.
+func (t pythonTensor) argument() string {
+	if slices.Contains(pythonWords, t.name) {
+		return t.name + "_"
+	}
+	return t.name
+}
+
+// call is the constructor call of a tensor.
+func (t pythonTensor) call() string {
+	parts := []string{strconv.Quote(t.name), tuple(t.shape), t.dtype}
+	if len(t.splits) > 0 {
+		var splits []string
+		for _, s := range t.splits {
+			splits = append(splits, fmt.Sprintf("Split(axis=%d, parts=%d, stride=%d),", s.axis, s.parts, s.stride))
+		}
+		parts = append(parts, "splits=("+strings.Join(splits, " ")+")")
+	}
+	if t.weight {
+		parts = append(parts, "weight=True")
+	}
+	if t.shared {
+		parts = append(parts, "shared=True")
+	}
+	return "Tensor(" + strings.Join(parts, ", ") + ")"
+}
+
+// line describes a tensor in the documentation of the function.
+func (t pythonTensor) line() string {
+	role := "input"
+	if t.output {
+		role = "output"
+	}
+	return fmt.Sprintf("%s %s: %s %s", role, t.name, strings.TrimPrefix(t.dtype, "torch."), strings.ReplaceAll(fmt.Sprint(t.shape), " ", ", "))
+}
+
+// tuple is a Python tuple of numbers.
+func tuple(list []int64) string {
+	text := intList(list)
+	text = strings.Trim(text, "{}")
+	if len(list) == 1 {
+		text += ","
+	}
+	return "(" + text + ")"
+}

@@ -1,0 +1,74 @@
+"""Emits a spec's program and builds it by CMake, with a line that says how far it is."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+# As ninja says how far it is.
+_STEP = re.compile(r"^\[(\d+)/(\d+)\]")
+
+
+class BuildError(RuntimeError):
+    """hirgen, CMake or a compiler failed; the message has what it said."""
+
+
+class Builder:
+    """Builds into a folder; what the programs of one device share is left in `runtime` for the next one."""
+
+    def __init__(self, program: str, device: str, folder: Path, runtime: Path):
+        self._program, self._device, self._folder, self._runtime = program, device, folder, runtime
+
+    def build(self, spec: Path, params: list[str], schedule: list[str], gradient: bool) -> None:
+        """Leaves the package in the folder, as package/<name>."""
+        self._folder.mkdir(parents=True)
+        out = self._folder / "out"
+        sources = [str(spec)]
+        if gradient:
+            forward, backward = self._folder / "forward.yaml", self._folder / "backward.yaml"
+            self._call("grad", [self._program, "grad", str(spec), "-o", str(backward), "--forward", str(forward)])
+            sources = [str(forward), "--backward", str(backward)]
+        self._call("emit", [self._program, "emit", *sources, "-o", str(out), "--python", *params, *schedule])
+        name = next((out / "python").iterdir()).name
+        build, package = out / "build", self._folder / "package"
+        settings = {
+            "CMAKE_BUILD_TYPE": "Release",
+            "CMAKE_CXX_FLAGS_RELEASE": "-O2",
+            "CMAKE_CUDA_FLAGS_RELEASE": "-O2",
+            "HIRGEN_DEVICE": self._device,
+            "HIRGEN_PYTHON_PACKAGE": name,
+            "HIRGEN_RUNTIME_DIR": str(self._runtime),
+        }
+        flags = [f"-D{key}={value}" for key, value in settings.items()]
+        self._call("configure", ["cmake", "-S", str(out), "-B", str(build), "-G", "Ninja", *flags])
+        targets = [f"hirgen_{name}"] + ([f"hirgen_{name}_backward"] if gradient else [])
+        self._call(f"build {name}", ["cmake", "--build", str(build), "--target", *targets])
+        self._call("install", ["cmake", "--install", str(build), "--component", "python", "--prefix", str(package)])
+        shutil.copytree(out / "python" / name, package / name, dirs_exist_ok=True)
+        shutil.rmtree(build)
+        self._say("done\n")
+
+    def _call(self, what: str, command: list[str]) -> None:
+        self._say(what)
+        environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
+        said = []
+        try:
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment) as process:
+                for line in process.stdout:
+                    said.append(line)
+                    if step := _STEP.match(line):
+                        self._say(f"{what} {step[1]}/{step[2]}")
+        except FileNotFoundError as error:
+            raise BuildError(f"{command[0]} was not found: {error}") from None
+        if process.returncode != 0:
+            self._say("failed\n")
+            raise BuildError(f"{' '.join(command)} failed with code {process.returncode}:\n{''.join(said[-60:])}")
+
+    def _say(self, text: str) -> None:
+        """One line that is written over on a terminal; in a file only how it ended."""
+        if sys.stderr.isatty():
+            print(f"\r\033[Khirgen: {text}", end="", file=sys.stderr, flush=True)
+        elif text.endswith("\n"):
+            print(f"hirgen: {self._folder.name}: {text}", end="", file=sys.stderr, flush=True)

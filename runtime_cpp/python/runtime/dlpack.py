@@ -1,0 +1,57 @@
+"""Memory that PyTorch did not allocate, as a tensor, through DLPack."""
+
+import ctypes
+from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
+
+import torch
+
+_CPU, _CUDA = 1, 2  # DLDeviceType
+_INT, _FLOAT, _BFLOAT = 0, 2, 4  # DLDataTypeCode
+_TYPE_CODES = {
+    torch.float32: _FLOAT,
+    torch.float16: _FLOAT,
+    torch.bfloat16: _BFLOAT,
+    torch.int32: _INT,
+    torch.int64: _INT,
+}
+_CAPSULE = b"dltensor"  # has to live as long as the capsule
+
+
+class _ManagedTensor(ctypes.Structure):
+    """DLManagedTensor. Without a deleter the memory stays its owner's."""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("device_type", c_int32),
+        ("device_id", c_int32),
+        ("ndim", c_int32),
+        ("code", c_uint8),
+        ("bits", c_uint8),
+        ("lanes", c_uint16),
+        ("shape", ctypes.POINTER(c_int64)),
+        ("strides", ctypes.POINTER(c_int64)),
+        ("byte_offset", c_uint64),
+        ("manager", c_void_p),
+        ("deleter", c_void_p),
+    ]
+
+
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [c_void_p, c_char_p, c_void_p]
+_described: list[_ManagedTensor] = []  # a tensor may read its description until the process ends
+
+
+def tensor_over(pointer: int, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """A contiguous tensor over memory of `device` that outlives it."""
+    managed = _ManagedTensor(
+        data=pointer,
+        device_type=_CPU if device.type == "cpu" else _CUDA,
+        device_id=device.index or 0,
+        ndim=len(shape),
+        code=_TYPE_CODES[dtype],
+        bits=8 * dtype.itemsize,
+        lanes=1,
+        shape=(c_int64 * len(shape))(*shape),
+    )
+    _described.append(managed)
+    return torch.utils.dlpack.from_dlpack(_new_capsule(ctypes.addressof(managed), _CAPSULE, None))

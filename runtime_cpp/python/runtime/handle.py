@@ -1,0 +1,198 @@
+"""A program on this rank: it joins the other ranks of a process group, owns buffers, and runs."""
+
+import atexit
+import functools
+import socket
+import sys
+import time
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from .dlpack import tensor_over
+from .errors import HirgenError
+from .library import Library
+from .program import Program
+
+# What cudaMalloc aligns to, and so what programs may rely on.
+_ALIGNMENT = 256
+
+_handles: dict[tuple, "Handle"] = {}
+
+
+@functools.cache
+def library_of(program: Program) -> Library:
+    return Library(program.name, program.folder)
+
+
+def handle_of(program: Program, group_name: str, device: torch.device) -> "Handle":
+    """The handle of a program in a process group on a device; where there is none, all ranks of the group join now."""
+    key = (program.name, program.digest, group_name, device)
+    if key not in _handles:
+        _handles[key] = Handle(program, group_name, device)
+    return _handles[key]
+
+
+def join(program: Program, group_name: str, device: torch.device, timeout: float, plans: Path | None) -> "Handle":
+    """As handle_of, with options, for a program that has not joined yet."""
+    key = (program.name, program.digest, group_name, device)
+    if key in _handles:
+        raise ValueError(f"{program.name} has joined this group on {device} already: close that handle first")
+    _handles[key] = Handle(program, group_name, device, timeout, plans)
+    return _handles[key]
+
+
+class Handle:
+    """Calls of all ranks come in the same order. Not made by users: see `join` of the package."""
+
+    def __init__(
+        self,
+        program: Program,
+        group_name: str,
+        device: torch.device,
+        timeout: float = 60.0,
+        plans: Path | None = None,
+    ):
+        self.program, self.device, self._group_name = program, device, group_name
+        self._library = library_of(program)
+        if self._library.on_cpu != (device.type == "cpu"):
+            built = "the CPU device" if self._library.on_cpu else "CUDA"
+            raise ValueError(f"{program.name}: the tensors are on {device}, and the package was built for {built}")
+        rank, world, ordinal, address, port = _meet(program, group_name, device)
+        self._rank, self._ordinal = rank, ordinal
+        self._handle = self._library.create(rank, world, ordinal, address, port, timeout, plans)
+        self._buffers: dict[str, torch.Tensor] = {}
+        self._copied: dict[str, int] = {}
+        for index, tensor in enumerate(program.tensors):
+            name, size = self._library.bytes_of(self._handle, index)
+            if (name, size) != (tensor.name, tensor.bytes):
+                raise HirgenError(program.name, 7, f"{tensor.name} has {tensor.bytes} bytes here and {size} in the library")
+
+    @property
+    def transport(self) -> str:
+        """What carries the transfers from rank to rank: "nccl", "ipc-get", ..."""
+        return self._library.transport(self._open())
+
+    def empty(self, name: str) -> torch.Tensor:
+        """The handle's own buffer of an input, as a tensor: a call that is given it copies nothing.
+
+        It is the same memory each time, and it is freed when the handle is closed.
+        """
+        for tensor in self.program.inputs:
+            if tensor.name == name:
+                return self._buffer(tensor)
+        raise ValueError(f"{self.program.name} has no input {name}: it has {', '.join(t.name for t in self.program.inputs)}")
+
+    def run(self, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+        """Issues a call on the current stream. Does not block on a GPU; on the CPU the results are there when it returns."""
+        handle = self._open()
+        stream = torch.cuda.current_stream(self.device).cuda_stream if self.device.type == "cuda" else 0
+        outputs = tuple(torch.empty(t.shape, dtype=t.dtype, device=self.device) for t in self.program.outputs)
+        tensors = list(zip(self.program.tensors, inputs + outputs, strict=True))
+        places = [given if self._is_direct(tensor, given) else self._buffer(tensor) for tensor, given in tensors]
+        for place, given in zip(places, inputs):
+            if place.data_ptr() != given.data_ptr():
+                place.copy_(given)
+        self._library.run(handle, stream, [place.data_ptr() for place in places])
+        if self._library.on_cpu:
+            self._library.wait(stream)
+            self._library.status(handle)
+        for place, output in zip(places[len(inputs) :], outputs):
+            if place.data_ptr() != output.data_ptr():
+                output.copy_(place)
+        self._note({t.name: t.bytes for (t, given), place in zip(tensors, places) if place.data_ptr() != given.data_ptr()})
+        return outputs
+
+    def check(self) -> None:
+        """Waits for the calls on the current stream, and raises HirgenError if this or another rank has failed."""
+        if self.device.type == "cuda":
+            torch.cuda.current_stream(self.device).synchronize()
+        self._library.status(self._open())
+
+    def copies(self) -> dict[str, tuple[int, float]]:
+        """What is copied in a call, to or from the handle's buffers: bytes by tensor, and microseconds, measured now."""
+        return {name: (size, self._copy_time(self._buffers[name])) for name, size in self._copied.items()}
+
+    def close(self) -> None:
+        """Leaves the other ranks, all of which have to close it too, and frees buffers. Tensors of `empty` are gone."""
+        handle = self._open()
+        self._handle = None
+        _handles.pop((self.program.name, self.program.digest, self._group_name, self.device), None)
+        self._library.destroy(handle)
+        # Not after a failure, where destroy raises: a rank that lives may still read what is shared.
+        for buffer in self._buffers.values():
+            self._library.free(buffer.data_ptr())
+        self._buffers.clear()
+
+    def _open(self):
+        if self._handle is None:
+            raise HirgenError(self.program.name, 2, "the handle was closed")
+        return self._handle
+
+    def _is_direct(self, tensor, given: torch.Tensor) -> bool:
+        """Whether the program can use the memory as it is. PyTorch's is never shared: what it exports by IPC is the whole
+        segment that its allocator cut the tensor from, and expandable segments have no handle at all."""
+        return self.device.type == "cuda" and not tensor.shared and given.data_ptr() % _ALIGNMENT == 0
+
+    def _buffer(self, tensor) -> torch.Tensor:
+        if tensor.name not in self._buffers:
+            pointer = self._library.malloc(self._ordinal, tensor.bytes)
+            self._buffers[tensor.name] = tensor_over(pointer, tensor.shape, tensor.dtype, self.device)
+        return self._buffers[tensor.name]
+
+    def _note(self, copied: dict[str, int]) -> None:
+        """Says once what is copied: nobody should have to look for it."""
+        if copied and not self._copied and self._rank == 0:
+            listed = ", ".join(f"{name} {size / 1e6:.3g} MB" for name, size in copied.items())
+            print(f"{self.program.name}: each call copies {listed}; empty(NAME) of the handle spares an input", file=sys.stderr)
+        self._copied.update(copied)
+
+    def _copy_time(self, buffer: torch.Tensor) -> float:
+        other, repeats = torch.empty_like(buffer), 10
+        other.copy_(buffer)
+        self._wait()
+        start = time.perf_counter()
+        for _ in range(repeats):
+            other.copy_(buffer)
+        self._wait()
+        return (time.perf_counter() - start) / repeats * 1e6
+
+    def _wait(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
+
+def _meet(program: Program, group_name: str, device: torch.device) -> tuple[int, int, int, str, int]:
+    """Rank and world in the group, this process's device, and the place where the ranks meet, which the first of them offers."""
+    if not group_name:
+        if program.ranks != 1:
+            raise ValueError(f"{program.name} is for {program.ranks} ranks: call torch.distributed.init_process_group first")
+        return 0, 1, device.index or 0, "127.0.0.1", 0
+    group = dist.distributed_c10d._resolve_process_group(group_name)
+    rank, world = dist.get_rank(group), dist.get_world_size(group)
+    if world != program.ranks:
+        raise ValueError(f"{program.name} is for {program.ranks} ranks, and the process group has {world}")
+    offers: list[tuple[str, int]] = [("", 0)] * world
+    dist.all_gather_object(offers, (socket.gethostname(), _free_port()), group=group)
+    hosts = [host for host, _ in offers]
+    address = "127.0.0.1" if len(set(hosts)) == 1 else hosts[0]
+    # The CPU device has as many as there are processes, and each rank has one of its own.
+    ordinal = device.index if device.type == "cuda" else hosts[:rank].count(hosts[rank])
+    return rank, world, ordinal, address, offers[0][1]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+@atexit.register
+def _close_all() -> None:
+    """A process that ends without leaving looks to the other ranks like one that died."""
+    for handle in list(_handles.values()):
+        try:
+            handle.close()
+        except HirgenError as error:
+            print(error, file=sys.stderr)

@@ -1,0 +1,69 @@
+"""A program as a module: its weights are parameters, one rank's part of each."""
+
+from collections.abc import Mapping
+
+import torch
+import torch.distributed as dist
+
+from .operator import Operator
+
+
+class Layer(torch.nn.Module):
+    """Calls an operator with its weights. The weights are as those of nn.Linear lie: [out, in], split over the ranks.
+
+    state_dict() has this rank's parts; whole_state_dict() and load_whole_state_dict() are for checkpoints of the layer
+    without tensor parallelism. `names` gives the keys there: {"Wg": "mlp.gate_proj.weight"}.
+    """
+
+    operator: Operator
+
+    def __init__(self, device: torch.device | str | None = None, group: dist.ProcessGroup | None = None):
+        super().__init__()
+        self.group = group
+        for tensor in self._weights():
+            self.register_parameter(tensor.name, torch.nn.Parameter(torch.empty(tensor.shape, dtype=tensor.dtype, device=device)))
+
+    def forward(self, *activations: torch.Tensor):
+        """Takes the inputs that are no weights, in the order of the operator."""
+        left = iter(activations)
+        inputs = [getattr(self, t.name) if t.weight else next(left) for t in self.operator.forward.inputs]
+        return self.operator(*inputs, group=self.group)
+
+    @torch.no_grad()
+    def load_whole_state_dict(self, state: Mapping[str, torch.Tensor], names: Mapping[str, str] | None = None) -> None:
+        """Takes this rank's part of whole weights, and converts their element type where it differs."""
+        rank = self._rank()
+        for tensor in self._weights():
+            key = (names or {}).get(tensor.name, tensor.name)
+            part = state[key]
+            if tuple(part.shape) != tensor.whole:
+                raise ValueError(f"{key} must have the shape {list(tensor.whole)}, not {list(part.shape)}")
+            for split in tensor.splits:
+                size = tensor.shape[split.axis]
+                part = part.narrow(split.axis, split.part(rank) * size, size)
+            getattr(self, tensor.name).copy_(part)
+
+    @torch.no_grad()
+    def whole_state_dict(self, names: Mapping[str, str] | None = None) -> dict[str, torch.Tensor]:
+        """The whole weights, gathered on every rank. All ranks call it."""
+        return {(names or {}).get(t.name, t.name): self._whole(t, getattr(self, t.name).detach()) for t in self._weights()}
+
+    def _weights(self):
+        return [tensor for tensor in self.operator.forward.inputs if tensor.weight]
+
+    def _rank(self) -> int:
+        return dist.get_rank(self.group) if self.operator.forward.ranks > 1 else 0
+
+    def _whole(self, tensor, part: torch.Tensor) -> torch.Tensor:
+        if not tensor.splits:
+            return part.clone()
+        parts = [torch.empty_like(part) for _ in range(self.operator.forward.ranks)]
+        dist.all_gather(parts, part, group=self.group)
+        whole = part.new_empty(tensor.whole)
+        for rank, given in enumerate(parts):
+            place = whole
+            for split in tensor.splits:
+                size = tensor.shape[split.axis]
+                place = place.narrow(split.axis, split.part(rank) * size, size)
+            place.copy_(given)
+        return whole

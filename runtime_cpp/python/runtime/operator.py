@@ -1,0 +1,124 @@
+"""A program as an operator of PyTorch: a custom op that torch.compile keeps whole, with its gradient where there is one."""
+
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from .handle import Handle, handle_of, join
+from .program import Program
+
+
+class Operator:
+    """Calls a program. With a backward program its results have gradients: each input's is the output "d<input>" there.
+
+    The operator is torch.ops.hirgen.<name>_<digest>: programs of one spec with different sizes live side by side.
+    """
+
+    def __init__(self, forward: Program, backward: Program | None = None):
+        self.forward, self.backward = forward, backward
+        self._op = _register(forward)
+        self._returned = [i for i, tensor in enumerate(forward.outputs) if backward is None or _has_gradient(tensor, backward)]
+        if backward is not None:
+            _register_gradient(self._op, forward, _register(backward), backward)
+
+    def __call__(self, *inputs: torch.Tensor, group: dist.ProcessGroup | None = None):
+        """The outputs; without those that the forward pass only saves for the backward pass."""
+        outputs = self._op(*inputs, _name_of(group))
+        if len(self.forward.outputs) == 1:
+            return outputs
+        returned = tuple(outputs[i] for i in self._returned)
+        return returned[0] if len(returned) == 1 else returned
+
+    def join(
+        self,
+        device: torch.device | str,
+        group: dist.ProcessGroup | None = None,
+        timeout: float = 60.0,
+        plans: Path | None = None,
+    ) -> Handle:
+        """Joins the other ranks now, where the first call would, with options.
+
+        timeout bounds every wait, in seconds; plans is a file of the GEMMs' algorithms (see --tune of the program).
+        """
+        return join(self.forward, _name_of(group), _with_index(torch.device(device)), timeout, plans)
+
+    def handle(self, device: torch.device | str, group: dist.ProcessGroup | None = None) -> Handle:
+        """The handle that calls use."""
+        return handle_of(self.forward, _name_of(group), _with_index(torch.device(device)))
+
+
+def _name_of(group: dist.ProcessGroup | None) -> str:
+    """What stands for a process group in a graph: its name, as in PyTorch's own collectives."""
+    if group is not None:
+        return group.group_name
+    return dist.group.WORLD.group_name if dist.is_initialized() else ""
+
+
+def _with_index(device: torch.device) -> torch.device:
+    if device.type == "cuda" and device.index is None:
+        return torch.device("cuda", torch.cuda.current_device())
+    return device
+
+
+def _register(program: Program):
+    """Registers the custom op of a program, once in a process."""
+    name = f"{program.name}_{program.digest[:8]}"
+    if hasattr(torch.ops.hirgen, name):
+        return getattr(torch.ops.hirgen, name)
+
+    # Their names are the tensors', but for words that schemas reserve.
+    takes = ", ".join(f"Tensor {tensor.name}_" for tensor in program.inputs)
+    gives = ", ".join("Tensor" for _ in program.outputs)
+    one = len(program.outputs) == 1
+
+    def run(*arguments):
+        *inputs, group = arguments
+        device = program.check(tuple(inputs))
+        outputs = handle_of(program, group, device).run(tuple(inputs))
+        return outputs[0] if one else outputs
+
+    def fake(*arguments):
+        *inputs, _ = arguments
+        device = program.check(tuple(inputs))
+        outputs = tuple(torch.empty(t.shape, dtype=t.dtype, device=device) for t in program.outputs)
+        return outputs[0] if one else outputs
+
+    op = torch.library.custom_op(
+        f"hirgen::{name}", run, mutates_args=(), schema=f"({takes}, str group) -> {gives if one else f'({gives})'}"
+    )
+    op.register_fake(fake)
+    return op
+
+
+def _has_gradient(tensor, backward: Program) -> bool:
+    return any(given.name == f"d{tensor.name}" for given in backward.inputs)
+
+
+def _register_gradient(op, forward: Program, backward_op, backward: Program) -> None:
+    """Makes the backward program the gradient of the forward program. It reads inputs and outputs of that by name, and
+    gradients of outputs as "d<output>"."""
+    forward_names = [tensor.name for tensor in forward.tensors]
+    output_of_gradient = {f"d{tensor.name}": i for i, tensor in enumerate(forward.outputs)}
+    saved = [tensor.name for tensor in backward.inputs if tensor.name not in output_of_gradient]
+
+    def save(ctx, inputs, output):
+        *given, ctx.group = inputs
+        made = [output] if isinstance(output, torch.Tensor) else list(output)
+        by_name = dict(zip(forward_names, given + made, strict=True))
+        ctx.save_for_backward(*(by_name[name] for name in saved))
+
+    def gradient(ctx, *gradients):
+        by_name = dict(zip(saved, ctx.saved_tensors, strict=True))
+        arguments = [
+            gradients[output_of_gradient[tensor.name]].contiguous()
+            if tensor.name in output_of_gradient
+            else by_name[tensor.name]
+            for tensor in backward.inputs
+        ]
+        results = backward_op(*arguments, ctx.group)
+        made = [results] if isinstance(results, torch.Tensor) else results
+        of_name = {tensor.name: result for tensor, result in zip(backward.outputs, made, strict=True)}
+        return *(of_name.get(f"d{tensor.name}") for tensor in forward.inputs), None
+
+    op.register_autograd(gradient, setup_context=save)
