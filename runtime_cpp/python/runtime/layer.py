@@ -6,6 +6,7 @@ import torch
 import torch.distributed as dist
 
 from .operator import Operator
+from .program import Tensor
 
 
 class Layer(torch.nn.Module):
@@ -47,6 +48,11 @@ class Layer(torch.nn.Module):
     def whole_state_dict(self, names: Mapping[str, str] | None = None) -> dict[str, torch.Tensor]:
         """The whole weights, gathered on every rank. All ranks call it."""
         return {(names or {}).get(t.name, t.name): self._whole(t, getattr(self, t.name).detach()) for t in self._weights()}
+
+    @property
+    def activations(self) -> tuple[Tensor, ...]:
+        """What forward takes: names, shapes and element types."""
+        return tuple(tensor for tensor in self.operator.forward.inputs if not tensor.weight)
 
     def _weights(self):
         return [tensor for tensor in self.operator.forward.inputs if tensor.weight]

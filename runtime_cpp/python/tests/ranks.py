@@ -1,0 +1,142 @@
+"""What each of two ranks does: started by torchrun for the tests beside it, with the names of what to do.
+
+hirgen.load makes the packages, so that several sizes and element types live side by side.
+"""
+
+import contextlib
+import io
+import os
+import sys
+from pathlib import Path
+
+import hirgen
+import torch
+import torch.distributed as dist
+from mlp_reference import llama_mlp, relative, weights
+
+SPEC = Path(os.environ["HIRGEN_TEST_SPEC"])
+
+
+def require(holds, what):
+    if not holds:
+        raise SystemExit(f"rank {dist.get_rank()}: not so: {what}")
+
+
+def package(M=64, K=32, dtype=torch.bfloat16):
+    """The layer for a size; that in fp32 is another spec."""
+    spec = SPEC
+    if dtype == torch.float32:
+        spec = Path(os.environ["HIRGEN_CACHE"]) / "llama_mlp_fp32.yaml"
+        if dist.get_rank() == 0:
+            spec.write_text(SPEC.read_text().replace("dtype: bf16", "dtype: fp32"))
+        dist.barrier()
+    return hirgen.load(spec, {"D": 2, "M": M, "K": K}, gradient=True, device="cpu")
+
+
+def same_as_plain(made, M, K, dtype, call=lambda layer: layer):
+    """Forward and backward of a layer against the same in plain PyTorch, on whole weights."""
+    bound = {torch.float32: 1e-5, torch.bfloat16: 1e-2}[dtype]
+    whole = weights(K, 7 * K // 2, dtype)
+    layer = made.Layer()
+    layer.load_whole_state_dict(whole)
+    made_input = torch.Generator().manual_seed(2)
+    X = torch.randn(M, K, generator=made_input).to(dtype).requires_grad_()
+    slope = torch.randn(M, K, generator=made_input).to(dtype)
+    Y = call(layer)(X)
+    (Y * slope).sum().backward()
+
+    exact = {name: tensor.double().requires_grad_() for name, tensor in whole.items()}
+    X_exact = X.detach().double().requires_grad_()
+    Y_exact = llama_mlp(X_exact, **exact)
+    (Y_exact * slope.double()).sum().backward()
+    n = 7 * K // 4
+    mine = slice(dist.get_rank() * n, (dist.get_rank() + 1) * n)
+    pairs = {
+        "Y": (Y, Y_exact),
+        "dX": (X.grad, X_exact.grad),
+        "dgamma": (layer.gamma.grad, exact["gamma"].grad),
+        "dWg": (layer.Wg.grad, exact["Wg"].grad[mine]),
+        "dWu": (layer.Wu.grad, exact["Wu"].grad[mine]),
+        "dW2": (layer.W2.grad, exact["W2"].grad[:, mine]),
+    }
+    for name, (got, want) in pairs.items():
+        require(relative(got, want) < bound, f"{name} in {dtype} is within {bound}, not {relative(got, want)}")
+
+
+def eager():
+    same_as_plain(package(), 64, 32, torch.bfloat16)
+    same_as_plain(package(dtype=torch.float32), 64, 32, torch.float32)
+    same_as_plain(package(M=32), 32, 32, torch.bfloat16)  # beside the first one
+    same_as_plain(package(), 64, 32, torch.bfloat16)
+
+
+def compiled():
+    same_as_plain(
+        package(), 64, 32, torch.bfloat16, lambda layer: torch.compile(lambda X: layer(X), fullgraph=True, backend="aot_eager")
+    )
+    made = package(dtype=torch.float32)
+    inputs = [torch.rand(t.shape, dtype=t.dtype, requires_grad=True) for t in made._FORWARD.inputs]
+    checks = ("test_schema", "test_faketensor", "test_autograd_registration")
+    results = torch.library.opcheck(made._operator._op, (*inputs, dist.group.WORLD.group_name), test_utils=checks)
+    require(set(results.values()) == {"SUCCESS"}, f"opcheck finds nothing: {results}")
+
+
+def checkpoints():
+    made = package()
+    whole = weights(32, 112, torch.bfloat16)
+    names = {"gamma": "norm.weight", "Wg": "gate_proj.weight", "Wu": "up_proj.weight", "W2": "down_proj.weight"}
+    layer = made.Layer()
+    layer.load_whole_state_dict({names[name]: tensor for name, tensor in whole.items()}, names)
+    back = layer.whole_state_dict(names)
+    require(all(torch.equal(back[names[name]], tensor) for name, tensor in whole.items()), "weights come back as they were")
+    other = made.Layer()
+    other.load_state_dict(layer.state_dict())
+    require(torch.equal(other.Wg, layer.Wg), "state_dict has this rank's parts")
+
+
+def refused():
+    made = package()
+    good = [torch.zeros(t.shape, dtype=t.dtype) for t in made._FORWARD.inputs]
+    wrong = {
+        "Wg must have the shape [56, 32] on each rank, not [112, 32]": (2, torch.zeros(112, 32, dtype=torch.bfloat16)),
+        "X must be torch.bfloat16, not torch.float32": (0, torch.zeros(64, 32)),
+        "W2 must be contiguous, and has the strides (1, 32): pass W2.contiguous()": (4, torch.zeros(56, 32, dtype=torch.bfloat16).T),
+        "gamma is on cpu and X on meta": (0, torch.zeros(64, 32, dtype=torch.bfloat16, device="meta")),
+    }
+    for message, (index, tensor) in wrong.items():
+        try:
+            made.llama_mlp(*good[:index], tensor, *good[index + 1 :])
+        except (TypeError, ValueError) as error:
+            require(message in str(error), f"the error is {message!r}, not {str(error)!r}")
+        else:
+            require(False, f"there is an error: {message}")
+    made.llama_mlp(*good)  # the ranks are still in step
+
+
+def buffers():
+    made = package(M=16)
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        handle = made.join("cpu", timeout=30)
+        X = handle.empty("X").fill_(1)
+        rest = [torch.ones(t.shape, dtype=t.dtype) for t in made._FORWARD.inputs[1:]]
+        Y = made.llama_mlp(X, *rest)
+        require(torch.equal(Y, made.llama_mlp(X.clone(), *rest)), "a call with the handle's own buffer gives the same")
+    made_on_first = "each call copies gamma" in said.getvalue()
+    require(made_on_first or dist.get_rank() > 0, f"the first call says what it copies, but not X: {said.getvalue()}")
+    require(said.getvalue().count("each call copies") <= 1, "it says so once")
+    size, microseconds = handle.copies()["Wg"]
+    require(size == 56 * 32 * 2 and microseconds > 0, "copies has bytes and time")
+    handle.check()
+    handle.close()
+    require(torch.equal(Y, made.llama_mlp(torch.ones_like(Y), *rest)), "after close the next call joins anew")
+
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    torch.set_num_threads(1)
+    for name in sys.argv[1:]:
+        globals()[name]()
+        print(f"rank {dist.get_rank()}: {name} ok", flush=True)
+    dist.barrier()
+    dist.destroy_process_group()

@@ -1,0 +1,27 @@
+"""Two ranks, without a launcher that ends the one when the other dies: RANK 1 is killed, and rank 0 goes on."""
+
+import os
+import signal
+
+import hirgen
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+made = hirgen.load(os.environ["HIRGEN_TEST_SPEC"], {"D": 2, "M": 64, "K": 32}, gradient=True, device="cpu")
+inputs = [torch.ones(t.shape, dtype=t.dtype) for t in made._FORWARD.inputs]
+handle = made.join("cpu", timeout=5)
+made.llama_mlp(*inputs)
+if rank == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+try:
+    made.llama_mlp(*inputs)
+except made.HirgenError as error:
+    print(f"caught code {error.code}: {error}")
+try:
+    handle.close()
+except made.HirgenError as error:
+    print(f"closed with code {error.code}")
+print("goes on:", torch.ones(2).sum().item(), flush=True)
+os._exit(0)  # without gloo's wait for the rank that is no more
