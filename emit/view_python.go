@@ -58,7 +58,7 @@ var pythonWords = strings.Fields(`False None True and as assert async await brea
 	from global if import in is lambda nonlocal not or pass raise return try while with yield group`)
 
 // takenPackages are names that the package imports, or that its users do.
-var takenPackages = []string{"torch", "hirgen", "runtime", "join"}
+var takenPackages = []string{"torch", "hirgen", "runtime", "join", "close"}
 
 // addPython decides what the package of a program says, with its backward program if there is one.
 func (v *programView) addPython(p *hostir.Program, backward *hostir.Program, backwardView *programView) error {

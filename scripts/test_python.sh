@@ -3,11 +3,11 @@
 # PyTorch is that of PyPI, which imports without a GPU: some 5 GB under .tools/, two to three minutes with caches cold.
 source "$(dirname "$0")/common.sh"
 
-venv="$tools/python-venv"
+venv="${HIRGEN_TORCH_VENV:-$tools/python-venv}" # may be one that has PyTorch already
 make_venv "$venv"
-"$venv/bin/python" -c "import torch, scikit_build_core" 2>/dev/null || {
+"$venv/bin/python" -c "import torch" 2>/dev/null || {
   say "installing PyTorch $torch_version"
-  "$venv/bin/pip" install -q --no-cache-dir "torch==$torch_version" numpy "scikit-build-core>=0.10" ninja
+  "$venv/bin/pip" install -q --no-cache-dir "torch==$torch_version" numpy
 }
 PATH="$PWD/bin:$venv/bin:$PATH"
 work=$(mktemp -d)
@@ -15,11 +15,10 @@ trap 'rm -rf "$work"' EXIT
 export HIRGEN="$PWD/bin/hirgen" HIRGEN_CACHE="$work/cache" HIRGEN_RUNTIME_DIR="$work/cache/runtime" PYTHONDONTWRITEBYTECODE=1
 
 say "the commands of README.md"
-# What stands there, with what is known here: no GPU, and pip need not fetch the build system again.
 commands=$(sed -n '/^## From PyTorch$/,/^\[docs/{s/^    //p}' README.md)
 [ "$(grep -c . <<<"$commands")" = 3 ] || die "README.md does not have three commands for PyTorch"
 printf '%s\n' "$commands"
-(ln -s "$PWD"/{testdata,scripts} "$work" && cd "$work" && HIRGEN_DEVICE=cpu PIP_NO_BUILD_ISOLATION=0 bash -eu <<<"$commands")
+(ln -s "$PWD"/{testdata,scripts} "$work" && cd "$work" && HIRGEN_DEVICE=cpu PIP_QUIET=1 bash -eu <<<"$commands")
 
 say "tests"
 HIRGEN_TEST_SPEC="$PWD/testdata/specs/llama_mlp/spec.yaml" PYTHONPATH="$PWD/runtime_cpp/python" \

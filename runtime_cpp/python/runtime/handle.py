@@ -1,6 +1,7 @@
 """A program on this rank: it joins the other ranks of a process group, owns buffers, and runs."""
 
 import atexit
+import contextlib
 import functools
 import socket
 import sys
@@ -43,6 +44,20 @@ def join(program: Program, group_name: str, device: torch.device, timeout: float
     return _handles[key]
 
 
+def close(programs: tuple[Program, ...], group_name: str, device: torch.device) -> None:
+    """Closes the handles of programs, all of them also where one raises what went wrong before."""
+    failures = []
+    for program in programs:
+        handle = _handles.get((program.name, program.digest, group_name, device))
+        try:
+            if handle is not None:
+                handle.close()
+        except HirgenError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+
+
 class Handle:
     """Calls of all ranks come in the same order. Not made by users: see `join` of the package."""
 
@@ -59,9 +74,10 @@ class Handle:
         if self._library.on_cpu != (device.type == "cpu"):
             built = "the CPU device" if self._library.on_cpu else "CUDA"
             raise ValueError(f"{program.name}: the tensors are on {device}, and the package was built for {built}")
-        rank, world, ordinal, address, port = _meet(program, group_name, device)
+        with self._on_device():
+            rank, world, ordinal, address, port = _meet(program, group_name, device)
+            self._handle = self._library.create(rank, world, ordinal, address, port, timeout, plans)
         self._rank, self._ordinal = rank, ordinal
-        self._handle = self._library.create(rank, world, ordinal, address, port, timeout, plans)
         self._buffers: dict[str, torch.Tensor] = {}
         self._copied: dict[str, int] = {}
         for index, tensor in enumerate(program.tensors):
@@ -125,6 +141,10 @@ class Handle:
             self._library.free(buffer.data_ptr())
         self._buffers.clear()
 
+    def _on_device(self):
+        """Restores the current device, which a process group of NCCL uses and cudaSetDevice changes."""
+        return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
+
     def _open(self):
         if self._handle is None:
             raise HirgenError(self.program.name, 2, "the handle was closed")
@@ -137,7 +157,8 @@ class Handle:
 
     def _buffer(self, tensor) -> torch.Tensor:
         if tensor.name not in self._buffers:
-            pointer = self._library.malloc(self._ordinal, tensor.bytes)
+            with self._on_device():
+                pointer = self._library.malloc(self._ordinal, tensor.bytes)
             self._buffers[tensor.name] = tensor_over(pointer, tensor.shape, tensor.dtype, self.device)
         return self._buffers[tensor.name]
 

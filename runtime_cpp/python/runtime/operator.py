@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from .handle import Handle, handle_of, join
+from .handle import Handle, close, handle_of, join
 from .program import Program
 
 
@@ -37,15 +37,21 @@ class Operator:
         timeout: float = 60.0,
         plans: Path | None = None,
     ) -> Handle:
-        """Joins the other ranks now, where the first call would, with options.
+        """Joins the other ranks now, where the first call would, with options, and returns the handle that calls use.
 
-        timeout bounds every wait, in seconds; plans is a file of the GEMMs' algorithms (see --tune of the program).
+        timeout bounds every wait, in seconds; plans is a file of the GEMMs' algorithms (see --tune of the program). The
+        backward program joins with the same options.
         """
-        return join(self.forward, _name_of(group), _with_index(torch.device(device)), timeout, plans)
+        place = _name_of(group), _with_index(torch.device(device))
+        handles = [join(program, *place, timeout, plans) for program in self._programs()]
+        return handles[0]
 
-    def handle(self, device: torch.device | str, group: dist.ProcessGroup | None = None) -> Handle:
-        """The handle that calls use."""
-        return handle_of(self.forward, _name_of(group), _with_index(torch.device(device)))
+    def close(self, device: torch.device | str, group: dist.ProcessGroup | None = None) -> None:
+        """Leaves the other ranks, all of which do it. Raises HirgenError after a failure; the next call joins anew."""
+        close(self._programs(), _name_of(group), _with_index(torch.device(device)))
+
+    def _programs(self) -> tuple[Program, ...]:
+        return (self.forward,) if self.backward is None else (self.forward, self.backward)
 
 
 def _name_of(group: dist.ProcessGroup | None) -> str:

@@ -11,7 +11,7 @@ dist.init_process_group("gloo")
 rank = dist.get_rank()
 made = hirgen.load(os.environ["HIRGEN_TEST_SPEC"], {"D": 2, "M": 64, "K": 32}, gradient=True, device="cpu")
 inputs = [torch.ones(t.shape, dtype=t.dtype) for t in made._FORWARD.inputs]
-handle = made.join("cpu", timeout=5)
+made.join("cpu", timeout=5)
 made.llama_mlp(*inputs)
 if rank == 1:
     os.kill(os.getpid(), signal.SIGKILL)
@@ -20,7 +20,7 @@ try:
 except made.HirgenError as error:
     print(f"caught code {error.code}: {error}")
 try:
-    handle.close()
+    made.close("cpu")
 except made.HirgenError as error:
     print(f"closed with code {error.code}")
 print("goes on:", torch.ones(2).sum().item(), flush=True)

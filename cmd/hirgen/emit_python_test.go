@@ -1,0 +1,105 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const llamaMLP = "../../testdata/specs/llama_mlp/spec.yaml"
+
+// emitGradient emits llama_mlp for two ranks with its backward pass, and returns the folder.
+func emitGradient(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	forward, backward, out := filepath.Join(dir, "forward.yaml"), filepath.Join(dir, "backward.yaml"), filepath.Join(dir, "out")
+	if exit, _, stderr := hirgen(t, "", "grad", llamaMLP, "-o", backward, "--forward", forward); exit != exitOK {
+		t.Fatal(stderr)
+	}
+	exit, _, stderr := hirgen(t, "", "emit", forward, "-o", out, "--python", "--backward", backward, "-p", "D=2", "-p", "M=64", "-p", "K=32")
+	if exit != exitOK {
+		t.Fatal(stderr)
+	}
+	return out
+}
+
+// TestPythonPackageHasTensorsOfOneRank holds that the package has the tensors as one rank's PyTorch has them.
+func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
+	text := read(t, filepath.Join(emitGradient(t), "python/llama_mlp/__init__.py"))
+	for _, want := range []string{
+		`Tensor("X", (64, 32), torch.bfloat16),`,
+		`Tensor("gamma", (32,), torch.bfloat16, weight=True),`,
+		// Rows of the one weight are split, and columns of the other, which stand behind an axis that is not.
+		`Tensor("Wg", (56, 32), torch.bfloat16, splits=(Split(axis=0, parts=2, stride=1),), weight=True),`,
+		`Tensor("W2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),), weight=True),`,
+		`Tensor("dW2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),)),`,
+		`def llama_mlp(X, gamma, Wg, Wu, W2, *, group=None):`,
+		`_operator = runtime.Operator(_FORWARD, _BACKWARD)`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the package does not say %s:\n%s", want, text)
+		}
+	}
+}
+
+// TestPythonPackageIsVerified holds that a folder with a package is as it is printed, that an edit of its gradient is
+// found, and that its line makes it again.
+func TestPythonPackageIsVerified(t *testing.T) {
+	out := emitGradient(t)
+	if exit, stdout, stderr := hirgen(t, "", "verify", out); exit != exitOK {
+		t.Fatalf("exit code %d:\n%s%s", exit, stdout, stderr)
+	}
+	change(t, filepath.Join(out, "backward/llama_mlp_backward.cpp"), "dgamma", "dGamma")
+	if exit, stdout, _ := hirgen(t, "", "verify", out); exit != exitEdited || !strings.Contains(stdout, "llama_mlp_backward.cpp") {
+		t.Errorf("exit code %d:\n%s", exit, stdout)
+	}
+	t.Chdir(out)
+	if err := os.Remove("backward/llama_mlp_backward.cpp"); err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(read(t, "pyproject.toml"), "To regenerate: ")
+	line, _, _ = strings.Cut(line, "\n")
+	if exit, stdout, stderr := hirgen(t, "", words(t, line)[1:]...); exit != exitOK || !strings.HasPrefix(stdout, "wrote 1 of ") {
+		t.Errorf("%s: exit code %d, want one file to be written:\n%s%s", line, exit, stdout, stderr)
+	}
+}
+
+// TestPythonSharesWhatPeersReach holds that only tensors that other ranks reach by CUDA IPC are copied.
+func TestPythonSharesWhatPeersReach(t *testing.T) {
+	for via, want := range map[string]string{"nccl": "torch.bfloat16, splits=(Split(axis=0, parts=4, stride=1),)),", "ipc-get": "parts=4, stride=1),), shared=True),"} {
+		out := filepath.Join(t.TempDir(), "out")
+		exit, _, stderr := hirgen(t, "", "emit", "../../testdata/specs/ag_matmul_p2p/spec.yaml", "-o", out, "--python", "--no-verify",
+			"--schedule", "all.via="+via, "-p", "D=4")
+		if exit != exitOK {
+			t.Fatal(stderr)
+		}
+		text := read(t, filepath.Join(out, "python/ag_matmul_p2p/__init__.py"))
+		_, line, _ := strings.Cut(text, `Tensor("A", `)
+		if line, _, _ = strings.Cut(line, "\n"); !strings.HasSuffix(line, want) {
+			t.Errorf("via %s: A is %s", via, line)
+		}
+	}
+}
+
+func TestPythonMistakes(t *testing.T) {
+	const one = "hirgen: 1\nname: NAME\nparams: {D: 2, M: 8}\nmesh: {x: D}\ntensors:\n  A: [DIDx, M]\n  B: [D, M]\nops:\n  - B = set(A)\n"
+	good := file(t, "good.yaml", strings.ReplaceAll(one, "NAME", "good"))
+	other := file(t, "other.yaml", strings.ReplaceAll(one, "NAME", "other"))
+	torch := file(t, "torch.yaml", strings.ReplaceAll(one, "NAME", "torch"))
+	for _, c := range []struct {
+		args []string
+		exit int
+		want string
+	}{
+		{[]string{good, "--backward", other}, exitUsage, "add --python"},
+		{[]string{torch, "--python"}, exitSpec, `"torch" cannot name a Python package`},
+		{[]string{good, "--python", "--backward", good}, exitSpec, "both named good"},
+		{[]string{good, "--python", "--backward", other}, exitSpec, "output B of the backward pass is the gradient of no input"},
+	} {
+		args := append([]string{"emit", "-o", filepath.Join(t.TempDir(), "out")}, c.args...)
+		if exit, _, stderr := hirgen(t, "", args...); exit != c.exit || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: exit code %d, want %d and %q:\n%s", c.args, exit, c.exit, c.want, stderr)
+		}
+	}
+}
