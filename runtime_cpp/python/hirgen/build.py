@@ -23,6 +23,7 @@ class Builder:
 
     def build(self, spec: Path, params: list[str], schedule: list[str], gradient: bool) -> None:
         """Leaves the package in the folder, as package/<name>."""
+        self._spec = spec.name
         self._folder.mkdir(parents=True)
         out = self._folder / "out"
         sources = [str(spec)]
@@ -44,7 +45,7 @@ class Builder:
         flags = [f"-D{key}={value}" for key, value in settings.items()]
         self._call("configure", ["cmake", "-S", str(out), "-B", str(build), "-G", "Ninja", *flags])
         targets = [f"hirgen_{name}"] + ([f"hirgen_{name}_backward"] if gradient else [])
-        self._call(f"build {name}", ["cmake", "--build", str(build), "--target", *targets])
+        self._call("build", ["cmake", "--build", str(build), "--target", *targets])
         self._call("install", ["cmake", "--install", str(build), "--component", "python", "--prefix", str(package)])
         shutil.copytree(out / "python" / name, package / name, dirs_exist_ok=True)
         shutil.rmtree(build)
@@ -69,6 +70,6 @@ class Builder:
     def _say(self, text: str) -> None:
         """One line that is written over on a terminal; in a file only how it ended."""
         if sys.stderr.isatty():
-            print(f"\r\033[Khirgen: {text}", end="", file=sys.stderr, flush=True)
+            print(f"\r\033[Khirgen: {self._spec}: {text}", end="", file=sys.stderr, flush=True)
         elif text.endswith("\n"):
-            print(f"hirgen: {self._folder.name}: {text}", end="", file=sys.stderr, flush=True)
+            print(f"hirgen: {self._spec}: {text}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,62 @@
+"""Calls the libraries of a package for PyTorch on one rank: what of its runtime needs no PyTorch, with plain buffers."""
+
+import ctypes
+import importlib
+import os
+import sys
+import types
+from pathlib import Path
+
+runtime, folder = sys.argv[1], Path(sys.argv[2])
+package = types.ModuleType("runtime")  # without its __init__, which imports torch
+package.__path__ = [runtime]
+sys.modules["runtime"] = package
+Library = importlib.import_module("runtime.library").Library
+HirgenError = importlib.import_module("runtime.errors").HirgenError
+
+rank, world = int(os.environ["HIRGEN_RANK"]), int(os.environ["HIRGEN_WORLD"])
+M, K, N = 16, 8, 14  # N columns on a rank
+ONE, TWO = 0x3F80, 0x4000  # in bf16
+SIZES = {"X": M * K, "gamma": K, "Wg": N * K, "Wu": N * K, "W2": K * N, "gate": M * N, "up": M * N, "Y": M * K}
+
+
+def require(holds, what):
+    if not holds:
+        raise SystemExit(f"not so: {what}")
+
+
+def call(program, names, given):
+    """Runs a program on zeros, but for what is given, and returns its tensors by name."""
+    library = Library(program, folder)
+    require(library.on_cpu, "the CPU device lies beside the library")
+    handle = library.create(rank, world, rank, "127.0.0.1", int(os.environ["HIRGEN_PORT"]), 30.0, None)
+    arrays, pointers = {}, []
+    for index, name in enumerate(names):
+        size = SIZES[name.removeprefix("d") if name.startswith("d") else name]
+        require(library.bytes_of(handle, index) == (name, 2 * size), f"tensor {index} is {name} of {2 * size} bytes")
+        pointers.append(library.malloc(rank, 2 * size))
+        arrays[name] = (ctypes.c_uint16 * size).from_address(pointers[-1])
+        arrays[name][:] = [given.get(name, 0)] * size
+    try:
+        library.run(handle, 0, [0, *pointers[1:]])
+    except HirgenError as error:
+        require(error.code == 2 and names[0] in str(error), f"a null pointer is a mistake of the caller: {error}")
+    else:
+        require(False, "a null pointer is refused")
+    library.run(handle, 0, pointers)
+    library.wait(0)
+    library.status(handle)
+    results = {name: list(array) for name, array in arrays.items()}
+    library.destroy(handle)
+    for pointer in pointers:
+        library.free(pointer)
+    return results
+
+
+# With zeros for the weights a layer gives its input, and a gradient that of its output.
+inputs = ["X", "gamma", "Wg", "Wu", "W2"]
+forward = call("llama_mlp", [*inputs, "Y", "gate", "up"], {"X": TWO, "gamma": ONE})
+require(set(forward["Y"]) == {TWO} and set(forward["up"]) == {0}, "Y is X")
+backward = call("llama_mlp_backward", ["dY", *inputs, "gate", "up", *(f"d{name}" for name in inputs)], {"X": TWO, "dY": ONE})
+require(set(backward["dX"]) == {ONE} and not any(backward["dWg"]), "dX is dY")
+print("right, and a null pointer is an exception", flush=True)
