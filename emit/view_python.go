@@ -98,6 +98,9 @@ func (v *programView) addPython(p *hostir.Program, backward *hostir.Program, bac
 		if err := checkGradients(backward, tensors, other); err != nil {
 			return err
 		}
+		for i := range other {
+			other[i].weight = false // it has no module
+		}
 		python.add("_BACKWARD", backwardView, other)
 	}
 	v.Python = python

@@ -26,13 +26,14 @@ func emitGradient(t *testing.T) string {
 
 // TestPythonPackageHasTensorsOfOneRank holds that the package has the tensors as one rank's PyTorch has them.
 func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
-	text := read(t, filepath.Join(emitGradient(t), "python/llama_mlp/__init__.py"))
+	text := read(t, filepath.Join(emitGradient(t), "python", "llama_mlp", "__init__.py"))
 	for _, want := range []string{
 		`Tensor("X", (64, 32), torch.bfloat16),`,
 		`Tensor("gamma", (32,), torch.bfloat16, weight=True),`,
 		// Rows of the one weight are split, and columns of the other, which stand behind an axis that is not.
 		`Tensor("Wg", (56, 32), torch.bfloat16, splits=(Split(axis=0, parts=2, stride=1),), weight=True),`,
 		`Tensor("W2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),), weight=True),`,
+		`Tensor("gamma", (32,), torch.bfloat16),`, // of the backward pass
 		`Tensor("dW2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),)),`,
 		`def llama_mlp(X, gamma, Wg, Wu, W2, *, group=None):`,
 		`_operator = runtime.Operator(_FORWARD, _BACKWARD)`,
@@ -50,7 +51,7 @@ func TestPythonPackageIsVerified(t *testing.T) {
 	if exit, stdout, stderr := hirgen(t, "", "verify", out); exit != exitOK {
 		t.Fatalf("exit code %d:\n%s%s", exit, stdout, stderr)
 	}
-	change(t, filepath.Join(out, "backward/llama_mlp_backward.cpp"), "dgamma", "dGamma")
+	change(t, filepath.Join(out, "backward", "llama_mlp_backward.cpp"), "dgamma", "dGamma")
 	if exit, stdout, _ := hirgen(t, "", "verify", out); exit != exitEdited || !strings.Contains(stdout, "llama_mlp_backward.cpp") {
 		t.Errorf("exit code %d:\n%s", exit, stdout)
 	}
@@ -74,7 +75,7 @@ func TestPythonSharesWhatPeersReach(t *testing.T) {
 		if exit != exitOK {
 			t.Fatal(stderr)
 		}
-		text := read(t, filepath.Join(out, "python/ag_matmul_p2p/__init__.py"))
+		text := read(t, filepath.Join(out, "python", "ag_matmul_p2p", "__init__.py"))
 		_, line, _ := strings.Cut(text, `Tensor("A", `)
 		if line, _, _ = strings.Cut(line, "\n"); !strings.HasSuffix(line, want) {
 			t.Errorf("via %s: A is %s", via, line)
