@@ -132,6 +132,23 @@ def buffers():
     require(torch.equal(Y, made.llama_mlp(torch.ones_like(Y), *rest)), "after close the next call joins anew")
 
 
+def by_ipc():
+    """Ranks reach into each other's A: it lies in the handle's buffer, where empty() gives it to the caller."""
+    spec = SPEC.parents[1] / "ag_matmul_p2p" / "spec.yaml"
+    made = hirgen.load(spec, {"D": 2, "M": 64, "N": 32, "K": 16}, schedule=["all.via=ipc-get"], device="cpu")
+    handle = made.join("cpu")
+    require(handle.transport == "ipc-get", f"the transport is that of the schedule, not {handle.transport}")
+    A = torch.arange(64 * 16).remainder(5).reshape(64, 16).to(torch.bfloat16)
+    B = torch.arange(16 * 32).remainder(3).reshape(16, 32).to(torch.bfloat16)
+    mine = A[32 * dist.get_rank() :][:32]
+    for times in (1, 2, 3):
+        C = made.ag_matmul_p2p(mine * times, B)
+        require(torch.equal(C.reshape(64, 32), (A * times) @ B), f"C is A B in call {times}")
+    X = handle.empty("A")
+    X.copy_(mine)
+    require(torch.equal(made.ag_matmul_p2p(X, B).reshape(64, 32), A @ B), "C is A B with the handle's buffer")
+
+
 if __name__ == "__main__":
     dist.init_process_group("gloo")
     torch.set_num_threads(1)

@@ -24,7 +24,7 @@ class TwoRanks(unittest.TestCase):
     """Each is a job of its own, but what starts as one: starting is most of the time."""
 
     def test_results_checkpoints_errors_buffers(self):
-        what = ("eager", "compiled", "checkpoints", "refused", "buffers")
+        what = ("eager", "compiled", "checkpoints", "refused", "buffers", "by_ipc")
         said = two_ranks(*what)
         for rank in range(2):
             for name in what:
