@@ -14,7 +14,8 @@ import (
 //	For(var s): Gemm(out Z_ + s)                     ->
 //	            Launch(out A_ + s, a Z_ + s)
 //
-// Operands of other types stay apart, those of kernels that go along rows more than once, and what is in use when calls follow each other.
+// Operands of other types stay apart, those of kernels that go along rows more than once, outputs, and what is in use when calls follow
+// each other.
 func writeInPlace(p *calls.Program) {
 	lives := map[*calls.Buffer]bool{}
 	for _, life := range order.Lives(p) {
@@ -38,7 +39,7 @@ func writeInPlace(p *calls.Program) {
 	for _, o := range uses.Overwrites() {
 		all, own := memories[memory(o.Operand)], memories[o.Result.Name]
 		apart := func(other *calls.Buffer) bool { return !lives[other] || !uses.InPlace(o.Result, other) }
-		if o.Result.In != "" || len(own) > 1 || len(all) == mostWrittenOver || !lives[o.Result] || slices.ContainsFunc(all, apart) {
+		if o.Result.In != "" || len(own) > 1 || len(all) == mostWrittenOver || !lives[o.Result] || !lives[o.Operand] || slices.ContainsFunc(all, apart) {
 			continue
 		}
 		o.Result.In = memory(o.Operand)
