@@ -111,9 +111,10 @@ func TestReadmeCommandsForGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(readme), "From Go, by a package over the program's C ABI:\n\n")
+	_, section, found := strings.Cut(string(readme), "\n## From Go\n")
+	_, rest, begun := strings.Cut(section, "\n\n    ")
 	commands, _, closed := strings.Cut(rest, "\n\n")
-	if !found || !closed || strings.Count(commands, "\n") != 2 {
+	if !found || !begun || !closed || strings.Count(commands, "\n") != 2 {
 		t.Fatalf("the README has no three commands for Go: %q", commands)
 	}
 	dir := t.TempDir()
