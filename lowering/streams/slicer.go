@@ -35,6 +35,7 @@ type sliceKey struct {
 // step appends what an iteration does for one step.
 func (c *slicer) step(st step) {
 	c.whole = shard.NeedsWholeSlices(c.lowering.program, st.stmt) // asked while its operands are whole tensors
+	c.oneElement(st)
 	switch st.kind {
 	case broadcastFromRank:
 		c.broadcast(st)

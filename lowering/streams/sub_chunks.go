@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -253,6 +254,25 @@ func (c *slicer) cutAxis(t *hostir.Tensor, loop int) int {
 		}
 	}
 	return c.along[t]
+}
+
+// oneElement complains of a step between ranks whose shards have one element each: all sub-chunks would be the same one.
+func (c *slicer) oneElement(st step) {
+	s, t, loop := st.stmt, hostir.Result(st.stmt), st.loop
+	switch st.kind {
+	case fromRankAtDistance, gatherAlongRing:
+	case toRankAtDistance, sumAlongRing:
+		t, loop = hostir.Uses(s)[0], slices.Index(hostir.AxisMap(s)[0], st.loop)
+	default:
+		return
+	}
+	if c.cut.subChunks == 1 || c.cutAxis(t, loop) != shard.NoAxis {
+		return
+	}
+	l := c.lowering
+	hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split,
+		"a shard of %s has one element, which cannot be cut into %d", hostir.Called(l.program, s, hostir.Result(s)), c.cut.subChunks).
+		WithHint("leave out split")
 }
 
 // follow lets a statement make the sub-chunk of its result that it reads the sub-chunks of its operands

@@ -47,11 +47,7 @@ func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st
 //	before: C = Reduce(sum, P_parts, axis 0)
 //	after:  For c in 2: C_c = Reduce(sum, P_parts_c, axis 0)
 func (c *slicer) sumOfSubChunks(r hostir.Stmt, cutAxis int) hostir.Stmt {
-	if cutAxis == shard.NoAxis {
-		l := c.lowering
-		hostir.Refuse(&l.errors, l.program, r, l.chooser(c.group, schedule.Split), schedule.Split,
-			"a partial sum of %s has one element, which cannot be cut into %d", hostir.Called(l.program, r, hostir.Result(r)), c.cut.subChunks).
-			WithHint("leave out split and interchange")
+	if cutAxis == shard.NoAxis { // which oneElement refuses
 		return r
 	}
 	axis := hostir.AxisMap(r)[0][cutAxis]
