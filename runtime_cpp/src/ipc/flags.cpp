@@ -8,7 +8,7 @@ namespace hirgen {
 
 namespace {
 
-constexpr size_t kMostOperations = 256;  // that cuStreamBatchMemOp takes
+constexpr size_t kMostOperations = 255;  // that cuStreamBatchMemOp takes
 
 }  // namespace
 

@@ -205,11 +205,13 @@ void refused_operations() {
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, wait32(stream, address(words) + 1, 0u,
                                                  static_cast<unsigned>(CU_STREAM_WAIT_VALUE_GEQ)));
   EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, write32(stream, CUdeviceptr{0}, 1u, 0u));
-  std::vector<CUstreamBatchMemOpParams> many(1000, write_param(words, 1));
-  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE,
-                batch(stream, static_cast<unsigned>(many.size()), many.data(), 0u));
+  std::vector<CUstreamBatchMemOpParams> many(256, write_param(words, 1));
+  EXPECT_STATUS(CUDA_ERROR_INVALID_VALUE, batch(stream, 256u, many.data(), 0u));
   OK(cudaStreamSynchronize(stream));
   EXPECT(download(words, 2) == (std::vector<uint32_t>{0, 0}));
+  OK(batch(stream, 255u, many.data(), 0u));
+  OK(cudaStreamSynchronize(stream));
+  EXPECT(download(words, 2) == (std::vector<uint32_t>{1, 0}));
 }
 
 /// A wait keeps back what is behind it on its stream alone.

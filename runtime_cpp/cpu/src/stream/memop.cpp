@@ -71,8 +71,8 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
                             CUstreamBatchMemOpParams* paramArray, unsigned int flags) {
   std::vector<MemOp> ops;
   auto parsed = static_cast<CUresult>(api("cuStreamBatchMemOp", [&] {
-    require(flags == 0 && count > 0 && count <= 256 && paramArray != nullptr,
-            "flags, or number of operations (1 to 256)");
+    require(flags == 0 && count > 0 && count < 256 && paramArray != nullptr,
+            "flags, or number of operations (1 to 255)");
     for (unsigned i = 0; i < count; ++i) ops.push_back(parse(paramArray[i]));
   }));
   return parsed != CUDA_SUCCESS ? parsed : enqueue("cuStreamBatchMemOp", stream, ops);
