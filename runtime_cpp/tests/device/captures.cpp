@@ -81,18 +81,67 @@ void captured_event_cannot_be_queried() {
   OK(cudaEventSynchronize(event));
 }
 
-/// Allocating is refused while the thread captures, except in relaxed mode.
-void unsafe_calls() {
+/// What a call gives that a thread makes while it captures, and whether the capture outlives it.
+void beside_a_capture(cudaStreamCaptureMode mode, bool allowed,
+                      const std::function<cudaError_t()>& call) {
   cudaStream_t stream = make_stream();
-  void* data = nullptr;
-  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  OK(cudaMalloc(&data, 16));
   cudaGraph_t graph = nullptr;
-  OK(cudaStreamEndCapture(stream, &graph));
-  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  EXPECT_STATUS(cudaErrorStreamCaptureUnsupported, cudaMalloc(&data, 16));
-  EXPECT_STATUS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+  OK(cudaStreamBeginCapture(stream, mode));
+  EXPECT_STATUS(allowed ? cudaSuccess : cudaErrorStreamCaptureUnsupported, call());
+  EXPECT_STATUS(allowed ? cudaSuccess : cudaErrorStreamCaptureInvalidated,
+                cudaStreamEndCapture(stream, &graph));
   static_cast<void>(cudaGetLastError());
+  if (graph != nullptr) OK(cudaGraphDestroy(graph));
+  OK(cudaStreamDestroy(stream));
+}
+
+/// To allocate, to free, and to wait or ask for work, of other streams too, is refused while the
+/// thread captures, except in relaxed mode. To wait for the whole device is refused in any.
+void unsafe_calls() {
+  cudaStream_t other = make_stream();
+  cudaEvent_t event = make_event();
+  OK(cudaEventRecord(event, other));
+  OK(cudaEventSynchronize(event));
+  void* data = nullptr;
+  for (const bool relaxed : {true, false}) {
+    const auto check = [&](const std::function<cudaError_t()>& call) {
+      OK(cudaMalloc(&data, 16));
+      beside_a_capture(relaxed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeThreadLocal,
+                       relaxed, call);
+    };
+    check([&] { return cudaMalloc(&data, 16); });
+    check([&] { return cudaFree(data); });
+    check([&] { return cudaMallocHost(&data, 16); });
+    check([&] { return cudaStreamSynchronize(other); });
+    check([&] { return cudaStreamQuery(other); });
+    check([&] { return cudaEventSynchronize(event); });
+    check([&] { return cudaEventQuery(event); });
+  }
+  beside_a_capture(cudaStreamCaptureModeRelaxed, false, cudaDeviceSynchronize);
+}
+
+/// What is put on other streams, and what is asked of memory, breaks no capture of the thread.
+void safe_calls() {
+  cudaStream_t other = make_stream();
+  cudaEvent_t event = make_event();
+  int *data = upload(std::vector<int>{0, 0}), word = 0;
+  const auto check = [&](const std::function<cudaError_t()>& call) {
+    beside_a_capture(cudaStreamCaptureModeThreadLocal, true, call);
+  };
+  check([&] { return cudaEventRecord(event, other); });
+  check([&] { return cudaStreamWaitEvent(other, event, 0); });
+  check([&] { return cudaMemsetAsync(data, 1, sizeof(int), other); });
+  check([&] {
+    return cudaMemcpyAsync(&word, data, sizeof(int), cudaMemcpyDeviceToHost, other);
+  });
+  check([&] { return cudaMemcpy(data, &word, sizeof(int), cudaMemcpyHostToDevice); });
+  check([&] { return cudaMemset(data, 0, sizeof(int)); });
+  check([&] { return cudaStreamDestroy(make_stream()); });
+  check([&] { return cudaEventDestroy(make_event()); });
+  check([&] {
+    cudaPointerAttributes attributes{};
+    return cudaPointerGetAttributes(&attributes, data);
+  });
 }
 
 /// A thread that says so is not bound by the captures of other threads.
@@ -136,7 +185,7 @@ void other_streams_go_on() {
   int *a = upload(std::vector<int>{0}), *b = upload(std::vector<int>{0});
   int* pinned = nullptr;
   OK(cudaMallocHost(&pinned, sizeof(int)));
-  OK(cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal));
+  OK(cudaStreamBeginCapture(main, cudaStreamCaptureModeRelaxed));
   OK(cudaMemsetAsync(a, 1, sizeof(int), main));
   OK(cudaMemsetAsync(b, 2, sizeof(int), other));
   OK(cudaMemcpyAsync(pinned, b, sizeof(int), cudaMemcpyDeviceToHost, other));
@@ -183,6 +232,7 @@ int main(int argc, char** argv) {
                        {"default_stream_beside_a_capture", default_stream_beside_a_capture},
                        {"captured_event_cannot_be_queried", captured_event_cannot_be_queried},
                        {"unsafe_calls", unsafe_calls},
+                       {"safe_calls", safe_calls},
                        {"unsafe_calls_of_a_relaxed_thread", unsafe_calls_of_a_relaxed_thread},
                        {"who_may_begin_and_end", who_may_begin_and_end},
                        {"other_streams_go_on", other_streams_go_on},

@@ -93,27 +93,27 @@ void read_round(const Exchange& x, const Form& form, uint32_t round, uint32_t* w
   parallel_for(kWords, stream, kWhere, Count{words(place), round, wrong});
 }
 
-void messages(const Form& form) {
-  run_ranks(2, [&](const Rank& rank) {
-    Exchange x(rank, kWords * sizeof(uint32_t));
-    cudaStream_t writer = make_stream(), reader = make_stream();
-    auto* scratch = upload(std::vector<uint32_t>(kWords));
-    auto* wrong = upload(std::vector<uint32_t>{0});
-    for (uint32_t round = 1; round <= kRounds; ++round) {
-      write_round(x, form, round, scratch, writer);
-      read_round(x, form, round, wrong, reader);
-    }
-    OK(cudaStreamSynchronize(writer));
-    EXPECT(download(wrong, 1)[0] == 0);
-  });
+void messages(const Rank& rank, const Form& form) {
+  Exchange x(rank, kWords * sizeof(uint32_t));
+  cudaStream_t writer = make_stream(), reader = make_stream();
+  auto* scratch = upload(std::vector<uint32_t>(kWords));
+  auto* wrong = upload(std::vector<uint32_t>{0});
+  for (uint32_t round = 1; round <= kRounds; ++round) {
+    write_round(x, form, round, scratch, writer);
+    read_round(x, form, round, wrong, reader);
+  }
+  OK(cudaStreamSynchronize(writer));
+  EXPECT(download(wrong, 1)[0] == 0);
 }
 
 void messages_by(Writer data) {
-  for (const bool put : {true, false}) {
-    for (const By set : {By::kKernel, By::kStream}) {
-      for (const By wait : {By::kKernel, By::kStream}) messages({data, set, wait, put});
+  run_ranks(2, [&](const Rank& rank) {
+    for (const bool put : {true, false}) {
+      for (const By set : {By::kKernel, By::kStream}) {
+        for (const By wait : {By::kKernel, By::kStream}) messages(rank, {data, set, wait, put});
+      }
     }
-  }
+  });
 }
 
 /// One stream writes the data and tells another one of its rank, which tells the peer: who has seen

@@ -96,6 +96,9 @@ void skip(const std::string& why) {
 }
 
 int run_cases(int argc, char** argv, const std::vector<Case>& cases) {
+  // To load a kernel at its first launch may wait for all kernels that run, and some of these wait
+  // in turn for what is launched behind them.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   int failed = 0, ran = 0;
   for (const Case& one : cases) {
     if (!selected(argc, argv, one.name)) continue;
@@ -103,6 +106,7 @@ int run_cases(int argc, char** argv, const std::vector<Case>& cases) {
     int code = run_child(kCaseSeconds, one.run);
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     printf("%-8s %-40s %.2f s\n", verdict(code), one.name, seconds.count());
+    fflush(stdout);
     failed += code != 0 && code != kSkipped;
     ran += code != kSkipped;
   }

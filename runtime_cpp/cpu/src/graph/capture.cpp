@@ -155,6 +155,13 @@ void forbid_unsafe_call() {
   }
 }
 
+void forbid_beside_captures() {
+  QuietLock lock(active().mutex);
+  if (active().captures.empty()) return;
+  for (const auto& capture : active().captures) capture->invalidate();
+  throw Failure{cudaErrorStreamCaptureUnsupported, "a capture is under way"};
+}
+
 void forbid_default_stream_beside_capture() {
   QuietLock lock(active().mutex);
   for (const auto& capture : active().captures) {

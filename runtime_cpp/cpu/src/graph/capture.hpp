@@ -86,9 +86,12 @@ void wait_in_capture(cudaStream_t handle, const CapturedPoint& point);
 /// has not been launched has no meaning.
 void forbid_in_capture(cudaStream_t handle);
 
-/// Throws if a capture forbids calls such as cudaMalloc in this thread (mode global or
-/// thread-local), and invalidates it.
+/// Throws if a capture forbids calls in this thread that allocate, or that wait or ask for work of
+/// any stream (mode global or thread-local), and invalidates it.
 void forbid_unsafe_call();
+
+/// Throws if there is any capture, of whatever mode, and invalidates all of them.
+void forbid_beside_captures();
 
 /// Throws if the legacy default stream, asked for its state, stands beside a capture that it would
 /// wait for; that capture goes on.

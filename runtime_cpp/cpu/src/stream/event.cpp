@@ -153,6 +153,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   return api("cudaEventQuery", [&] {
     std::shared_ptr<const Record> record = record_of(event);
+    forbid_unsafe_call();
     if (!record) return;
     if (!record->complete()) Scheduler::get().host_polls();
     if (!record->complete()) throw Failure{cudaErrorNotReady, ""};
@@ -163,6 +164,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return api("cudaEventSynchronize", [&] {
     std::shared_ptr<const Record> record = record_of(event);
+    forbid_unsafe_call();
     if (!record) return;
     Scheduler::get().wait(record->stream, record->position);
     ordered_after(record.get());

@@ -125,6 +125,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return api("cudaStreamQuery", [&] {
     std::shared_ptr<Stream> target = resolve(stream);
     forbid_in_capture(stream);
+    forbid_unsafe_call();
     Scheduler& scheduler = Scheduler::get();
     uint64_t position = scheduler.submitted(*target);
     if (!scheduler.done(*target, position)) scheduler.host_polls();
@@ -137,6 +138,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return api("cudaStreamSynchronize", [&] {
     std::shared_ptr<Stream> target = resolve(stream);
     forbid_in_capture(stream);
+    forbid_unsafe_call();
     Scheduler::get().wait(target, Scheduler::get().submitted(*target));
     throw_fault();
   });
@@ -144,7 +146,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 cudaError_t cudaDeviceSynchronize(void) {
   return api("cudaDeviceSynchronize", [&] {
-    forbid_unsafe_call();
+    forbid_beside_captures();
     Scheduler::get().wait_all(current_device());
     throw_fault();
   });
