@@ -36,6 +36,7 @@ const (
 	Deadlock    Check = "deadlock"                   // everything happens, (a) if all runs at once that streams allow
 	Serial      Check = "deadlock, serialized"       // (b) if communications of a GPU run one after the other, as issued
 	Queue       Check = "deadlock, one queue"        // (c) if the streams of a GPU share one hardware queue
+	Load        Check = "deadlock, loading"          // (e) if the host waits, to load a kernel, for all that it issued before
 	Spinning    Check = "deadlock, spinning kernels" // (d) if a kernel that waits leaves no SMs to others
 	Computed    Check = "values"                     // each output is the function of the inputs that the model says
 	Lives       Check = "lives"                      // what is used is made before, on each rank, and freed once after, by any rank

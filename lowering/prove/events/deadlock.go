@@ -74,6 +74,9 @@ func (m *machine) blocker(at Link) (next Link, why string, ok bool) {
 		if before, held := r.after[at.Op]; held && !m.hasEnded(at.Rank, before, callOf(before, at.Op, at.Call)) {
 			return Link{Rank: at.Rank, Op: before, Call: callOf(before, at.Op, at.Call)}, "was issued behind this other communication:", true
 		}
+		if r.loading(at.Op, at.Call) {
+			return m.unended(at), "is issued once a kernel is loaded, for which the host waits for:", true
+		}
 		ops := int64(len(r.ended))
 		if mine := int64(at.Call)*ops + int64(at.Op); m.o.Mode == OneQueue && r.begun < mine {
 			return Link{Rank: at.Rank, Op: int32(r.begun % ops), Call: int32(r.begun / ops)}, "was issued, into the one hardware queue, behind:", true
@@ -90,6 +93,14 @@ func (m *machine) blocker(at Link) (next Link, why string, ok bool) {
 		}
 	}
 	return m.unwritten(at, o)
+}
+
+// unended is the first operation, in the order of issue, that has to end before the kernel is loaded that keeps back an
+// operation.
+func (m *machine) unended(at Link) Link {
+	r := &m.ranks[at.Rank]
+	op := int32(slices.IndexFunc(r.ended[:r.kernels[at.Op]], func(calls int32) bool { return calls <= at.Call }))
+	return Link{Rank: at.Rank, Op: op, Call: at.Call}
 }
 
 // unwritten is the write of a flag that an operation waits for.

@@ -31,6 +31,7 @@ const (
 	Ideal      Mode = iota // whatever streams allow runs at once
 	Serialized             // what moves data between ranks runs one after the other on a GPU, as the host issues it
 	OneQueue               // streams share a hardware queue: nothing begins before all that the host issued before has
+	Loading                // each kernel is loaded at its launch, for which the host waits until all that it issued before has ended
 )
 
 // Point is an operation in a call.

@@ -28,6 +28,8 @@ type rank struct {
 	begins  []*Clock             // of a captured program, by call: its CallBegin
 	waiting map[int32][]streamOf // by operation: who waits for its end
 	after   map[int32]int32      // by operation: another one of the rank that has to end before it begins
+	kernels []int32              // in mode Loading, by operation: the last one, up to itself, that launches a kernel
+	loads   []streamOf           // in mode Loading: whose next operation is not issued yet
 	turns   map[meetOf]int32     // how many meetings of a name have begun
 	done    []int                // by call: how many operations have ended
 	whole   *Clock               // of a captured program: the calls that have ended
@@ -102,6 +104,9 @@ func (m *machine) sort(n int32) {
 		s.ops = append(s.ops, int32(i))
 	}
 	r.after = m.follows(n)
+	if m.o.Mode == Loading {
+		r.kernels = lastKernels(ops)
+	}
 }
 
 // newClock knows nothing; without an observer there is none.
@@ -210,6 +215,10 @@ func (m *machine) tryEnd(number int32, s *stream, run *running) bool {
 		m.notify(waiter)
 	}
 	delete(r.waiting, run.op)
+	for _, waiter := range r.loads {
+		m.notify(waiter)
+	}
+	r.loads = r.loads[:0]
 	return true
 }
 

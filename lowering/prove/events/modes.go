@@ -65,7 +65,41 @@ func (m *machine) held(number, op, call int32) bool {
 		r.waiting[before] = append(r.waiting[before], me)
 		return true
 	}
+	if r.loading(op, call) {
+		r.loads = append(r.loads, me)
+		return true
+	}
 	return m.o.Mode == OneQueue && r.begun != int64(call)*int64(len(r.ended))+int64(op)
+}
+
+// loading reports whether the host has not issued an operation yet, since it loads the kernel of this or of an earlier
+// one: all before that kernel has to end. What comes behind it has not begun, so that what has ended was before.
+func (r *rank) loading(op, call int32) bool {
+	return r.kernels != nil && r.kernels[op] >= 0 && r.done[call] < int(r.kernels[op])
+}
+
+// lastKernels says of each operation which one is the last, up to itself, that launches a kernel for the first time; -1:
+// none. NCCL loads its kernels when a communicator is made.
+func lastKernels(ops []unroll.Op) []int32 {
+	last, kernel := make([]int32, len(ops)), int32(-1)
+	for i := range ops {
+		if launches(&ops[i]) {
+			kernel = int32(i)
+		}
+		last[i] = kernel
+	}
+	return last
+}
+
+// launches reports whether an operation is the first one of a kernel.
+func launches(o *unroll.Op) bool {
+	switch o.Kind {
+	case unroll.Transfer, unroll.PeerSum, unroll.Gemm, unroll.Attend, unroll.Launch:
+		return o.Lane <= 1
+	case unroll.Flags:
+		return o.Spins
+	}
+	return false
 }
 
 // callOf is the call of an operation that another one follows.
