@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Trains a Llama block (testdata/specs/llama_block) for some steps with AdamW, and the same block in plain PyTorch, eager and
-compiled, from the same weights: losses of each step, how far they are apart, and milliseconds a step.
+"""Trains a Llama block for some steps with AdamW, and the same block in plain PyTorch, eager, compiled, and where rows are split
+with async-TP, from the same weights: losses of each step, how far they are apart, and milliseconds a step. The steps of all of
+them are taken in turns.
 
   torchrun --nproc-per-node 2 scripts/train_llama_block.py                            # the size of Llama 3 8B, on GPUs
+  torchrun --nproc-per-node 2 scripts/train_llama_block.py --spec llama_block_sp      # with sequence parallelism
   torchrun --nproc-per-node 2 scripts/train_llama_block.py -p L=16 -p H=4 -p G=2 -p C=8    # small, also without a GPU
 
-It needs the program hirgen (PATH or $HIRGEN), and runtime_cpp/python installed or in PYTHONPATH.
+It needs the program hirgen (PATH or $HIRGEN), and runtime_cpp/python installed or in PYTHONPATH. Exit code 1 where losses do not
+fall, or differ from those of eager PyTorch by more than 1e-2 in bf16 or 1e-5 in fp32, relative.
 """
 
 import argparse
 import os
 import statistics
+import tempfile
 import time
 from pathlib import Path
 
@@ -20,12 +24,15 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as funcol
 import torch.nn.functional as F
 
-SPEC = Path(__file__).parents[1] / "testdata" / "specs" / "llama_block" / "spec.yaml"
+SPECS = Path(__file__).parents[1] / "testdata" / "specs"
 SIZES = {"B": 1, "L": 4096, "H": 32, "G": 8, "C": 128}
+TYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
+FARTHEST = {"bf16": 1e-2, "fp32": 1e-5}
+RATE = 3e-4  # of AdamW
 
 
-class Enter(torch.autograd.Function):
-    """Where a whole tensor meets split weights: its gradient is the sum over the ranks."""
+class Summed(torch.autograd.Function):
+    """Where a whole tensor meets what is split: its gradient is the sum over the ranks."""
 
     @staticmethod
     def forward(ctx, X):
@@ -36,7 +43,7 @@ class Enter(torch.autograd.Function):
         return funcol.all_reduce(slope.contiguous(), "sum", dist.group.WORLD)
 
 
-class Leave(torch.autograd.Function):
+class Sum(torch.autograd.Function):
     """The sum of the ranks' parts."""
 
     @staticmethod
@@ -48,12 +55,39 @@ class Leave(torch.autograd.Function):
         return slope
 
 
+class Gather(torch.autograd.Function):
+    """The rows of all ranks."""
+
+    @staticmethod
+    def forward(ctx, X):
+        return funcol.all_gather_tensor(X.contiguous(), 0, dist.group.WORLD)
+
+    @staticmethod
+    def backward(ctx, slope):
+        return funcol.reduce_scatter_tensor(slope.contiguous(), "sum", 0, dist.group.WORLD)
+
+
+class Scatter(torch.autograd.Function):
+    """This rank's rows of the sum of the ranks' parts."""
+
+    @staticmethod
+    def forward(ctx, part):
+        return funcol.reduce_scatter_tensor(part.contiguous(), "sum", 0, dist.group.WORLD)
+
+    @staticmethod
+    def backward(ctx, slope):
+        return funcol.all_gather_tensor(slope.contiguous(), 0, dist.group.WORLD)
+
+
 class Plain(torch.nn.Module):
     """The block of one rank in plain PyTorch, with the parameters of another module."""
 
-    def __init__(self, like, size, ranks):
+    def __init__(self, like, size, ranks, rows_are_split):
         super().__init__()
         self.size, self.heads, self.groups = size, size["H"] // ranks, size["G"] // ranks
+        self.enter, self.leave, self.vector = Summed.apply, Sum.apply, lambda gamma: gamma
+        if rows_are_split:
+            self.enter, self.leave, self.vector = Gather.apply, Scatter.apply, Summed.apply
         for name, weight in like.named_parameters():
             self.register_parameter(name, torch.nn.Parameter(weight.detach().clone()))
         angles = torch.outer(torch.arange(size["L"]), 500000 ** (-torch.arange(0, size["C"], 2) / size["C"]))
@@ -65,38 +99,89 @@ class Plain(torch.nn.Module):
         turned = torch.cat((first * self.cos - second * self.sin, second * self.cos + first * self.sin), dim=-1)
         return turned.to(X.dtype)
 
+    def norm(self, X, gamma):
+        return self.enter(F.rms_norm(X, X.shape[-1:], self.vector(gamma), 1e-5))
+
     def forward(self, X):
         B, L, C = self.size["B"], self.size["L"], self.size["C"]
-        qkv = F.linear(Enter.apply(F.rms_norm(X, X.shape[-1:], self.gamma1, 1e-5)), self.Wqkv)
+        Wqkv, Wo, Wg, Wu, W2 = (W.flatten(0, -2) for W in (self.Wqkv, self.Wo, self.Wg, self.Wu, self.W2))
         heads = (self.heads, self.groups, self.groups)
-        parts = qkv.split([n * C for n in heads], dim=-1)
+        parts = F.linear(self.norm(X, self.gamma1), Wqkv).split([n * C for n in heads], dim=-1)
         Q, K, V = (part.view(B, L, n, C).transpose(1, 2) for part, n in zip(parts, heads))
         attended = F.scaled_dot_product_attention(self.rope(Q), self.rope(K), V, is_causal=True, enable_gqa=True)
-        X = X + Leave.apply(F.linear(attended.transpose(1, 2).reshape(B * L, -1), self.Wo))
-        U = Enter.apply(F.rms_norm(X, X.shape[-1:], self.gamma2, 1e-5))
-        return X + Leave.apply(F.linear(F.silu(F.linear(U, self.Wg)) * F.linear(U, self.Wu), self.W2))
+        X = X + self.leave(F.linear(attended.transpose(1, 2).reshape(B * L, -1), Wo))
+        U = self.norm(X, self.gamma2)
+        return X + self.leave(F.linear(F.silu(F.linear(U, Wg)) * F.linear(U, Wu), W2))
 
 
-def train(block, X, target, steps, wait):
-    """Losses of the steps, and milliseconds of the later half's median."""
-    optimizer = torch.optim.AdamW(block.parameters(), lr=1e-3)
-    losses, times = [], []
-    for _ in range(steps):
+class Training:
+    """A block, its optimizer, and what its steps gave. X has a gradient, as it would within a model."""
+
+    def __init__(self, block, X, target):
+        self.block, self.X, self.target = block, X.clone().requires_grad_(), target
+        self.optimizer = torch.optim.AdamW(block.parameters(), lr=RATE, fused=X.is_cuda)
+        self.losses, self.times = [], []
+
+    def step(self, wait):
         wait()
         start = time.perf_counter()
-        loss = F.mse_loss(block(X).float(), target)
+        loss = F.mse_loss(self.block(self.X).float(), self.target)
         loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.X.grad = None
         wait()
-        times.append((time.perf_counter() - start) * 1e3)
-        losses.append(loss.item())
-    return losses, statistics.median(times[steps // 2 :])
+        self.times.append((time.perf_counter() - start) * 1e3)
+        self.losses.append(loss.item())
+
+    def milliseconds(self):
+        """Of the later half's steps, the median."""
+        return statistics.median(self.times[len(self.times) // 2 :])
+
+
+def loaded(options, size, ranks, device):
+    """The package of the spec, with its gradient."""
+    spec = SPECS / options.spec / "spec.yaml"
+    with tempfile.TemporaryDirectory() as folder:
+        if options.dtype != "bf16":
+            typed = Path(folder) / "spec.yaml"
+            typed.write_text(spec.read_text().replace("dtype: bf16", f"dtype: {options.dtype}"))
+            spec = typed
+        return hirgen.load(spec, {"D": ranks, **size}, schedule=options.schedule, gradient=True, device=device.type)
+
+
+def draw(layer, rank):
+    """Weights: those of the norms are the same on every rank, and stay so."""
+    for index, (name, weight) in enumerate(layer.named_parameters()):
+        seed = index if name.startswith("gamma") else 100 * (rank + 1) + index
+        drawn = torch.randn(weight.shape, generator=torch.Generator().manual_seed(seed))
+        weight.data.copy_(1 + drawn / 10 if name.startswith("gamma") else drawn * 0.02)
+
+
+def blocks(layer, size, ranks, options, device):
+    """What is trained, by name; the first one is what the others are compared with."""
+    rows_are_split = options.spec.endswith("_sp")
+    plain = Plain(layer, size, ranks, rows_are_split)
+
+    def compiled(**settings):
+        if device.type == "cpu":
+            return torch.compile(Plain(plain, size, ranks, rows_are_split), backend="aot_eager")
+        return torch.compile(Plain(plain, size, ranks, rows_are_split), dynamic=False, options=settings)
+
+    made = {"PyTorch, eager": plain, "PyTorch, compiled": compiled()}
+    if rows_are_split and device.type == "cuda":
+        from torch.distributed._symmetric_memory import enable_symm_mem_for_group
+
+        enable_symm_mem_for_group(dist.group.WORLD.group_name)
+        made["PyTorch, async-TP"] = compiled(_micro_pipeline_tp=True)
+    return made | {"hirgen": layer}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-p", action="append", default=[], metavar="NAME=VALUE", help="a size: " + ", ".join(SIZES))
+    parser.add_argument("--spec", choices=["llama_block", "llama_block_sp"], default="llama_block")
+    parser.add_argument("--dtype", choices=TYPES, default="bf16")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--schedule", action="append", default=[], help="as --schedule of hirgen emit")
     options = parser.parse_args()
@@ -108,34 +193,30 @@ def main():
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if cuda else "gloo", device_id=device if cuda else None)
     rank, ranks = dist.get_rank(), dist.get_world_size()
-    made = hirgen.load(SPEC, {"D": ranks, **size}, schedule=options.schedule, gradient=True, device=device.type)
+    made = loaded(options, size, ranks, device)
     layer = made.Layer(device)
-    for index, (name, weight) in enumerate(layer.named_parameters()):
-        # The norms' weights are whole on every rank, and stay the same there.
-        seed = index if name.startswith("gamma") else 100 * (rank + 1) + index
-        drawn = torch.randn(weight.shape, generator=torch.Generator().manual_seed(seed))
-        weight.data.copy_(1 + drawn / 10 if name.startswith("gamma") else drawn * 0.02)
-    shape, dtype = layer.activations[0].shape, layer.activations[0].dtype
-    generator = torch.Generator().manual_seed(7)
+    draw(layer, rank)
+    shape = layer.activations[0].shape
+    generator = torch.Generator().manual_seed(7 + rank * options.spec.endswith("_sp"))
     X, target = (torch.randn(shape, generator=generator).to(device) for _ in range(2))
-    plain = Plain(layer, size, ranks)
-    blocks = {
-        "PyTorch, eager": plain,
-        "PyTorch, compiled": torch.compile(Plain(plain, size, ranks), backend="inductor" if cuda else "aot_eager"),
-        "hirgen": layer,
-    }
+    trained = {name: Training(block, X.to(TYPES[options.dtype]), target)
+               for name, block in blocks(layer, size, ranks, options, device).items()}
     wait = torch.cuda.synchronize if cuda else (lambda: None)
-    first = None
-    for name, block in blocks.items():
-        losses, milliseconds = train(block, X.to(dtype), target, options.steps, wait)
-        first = first or losses
-        apart = max(abs(a - b) / abs(b) for a, b in zip(losses, first))
+    for _ in range(options.steps):
+        for training in trained.values():
+            training.step(wait)
+    eager, failed = trained["PyTorch, eager"], []
+    for name, training in trained.items():
+        losses = training.losses
+        apart = max(abs(a - b) / abs(b) for a, b in zip(losses, eager.losses))
         if rank == 0:
-            print(f"{name}: loss {losses[0]:.4f} to {losses[-1]:.4f}, at most {apart:.1e} from eager, {milliseconds:.3f} ms a step")
-        if losses[-1] >= losses[0] or apart > 1e-2:
-            raise SystemExit(f"rank {rank}: {name}: the losses do not fall, or are not those of eager PyTorch: {losses}")
+            print(f"{name}: loss {losses[0]:.4f} to {losses[-1]:.4f}, at most {apart:.1e} from eager, {training.milliseconds():.3f} ms a step")
+        if not losses[-1] < losses[0] or not apart <= FARTHEST[options.dtype]:
+            failed.append(f"rank {rank}: {name}: the losses do not fall, or are not those of eager PyTorch: {losses}")
     made.close(device)
     dist.destroy_process_group()
+    if failed:
+        raise SystemExit("\n".join(failed))
 
 
 if __name__ == "__main__":

@@ -161,6 +161,7 @@ def main():
             for loss in LOSSES:
                 wrong, seconds = Case(client, loss).run()
                 failed |= bool(wrong)
+                print(f"{name}, {loss}: {wrong or 'went on'}", file=sys.stderr, flush=True)
                 rows.append([name, loss, str(LOSSES[loss][1]), "" if seconds is None else f"{seconds:.1f}", wrong or "went on"])
     print(table(["program", "loss", "deadline s", "known after s", "rank 0"], rows))
     sys.exit(1 if failed else 0)
