@@ -23,7 +23,7 @@ func autoSpec(t *testing.T, name, chosen string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return regexp.MustCompile(`(?m)^schedule:.*$`).ReplaceAllString(string(source), "schedule: "+chosen)
+	return regexp.MustCompile(`(?m)^schedule:.*\n`).ReplaceAllString(string(source), "") + "schedule: " + chosen + "\n"
 }
 
 // TestAutoWithoutPipelines: products and sums that are in no pipeline look like an operation of the table.

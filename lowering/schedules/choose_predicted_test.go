@@ -61,6 +61,19 @@ func TestAutoOfLayers(t *testing.T) {
 	}
 }
 
+// TestAutoMultipliesWhereRowsAre: where all ranks would multiply the same gathered rows, each multiplies its own, and the
+// results are gathered; but not where the spec says that operands are.
+func TestAutoMultipliesWhereRowsAre(t *testing.T) {
+	square := schedules.Problem{Ranks: 2, M: 8192, N: 8192, K: 8192}
+	if program := lowerAt(t, autoSpec(t, "ag_matmul", "auto"), square); program.Choices.Get(schedule.Reshard) != schedule.After {
+		t.Errorf("choices %v by %q", program.Choices, program.Auto.Basis)
+	}
+	given := lowerAt(t, autoSpec(t, "ag_matmul", "{preset: auto, reshard: before}"), square)
+	if given.Choices.Get(schedule.Reshard) != schedule.Before {
+		t.Errorf("operands are asked for, and it is %v by %q", given.Choices, given.Auto.Basis)
+	}
+}
+
 // TestAutoOfSmallSums: a sum of few rows is read where its parts are, by one kernel behind a whole product, and a CUDA graph
 // launches the call: transfers of slices would cost more than they hide.
 func TestAutoOfSmallSums(t *testing.T) {
