@@ -42,7 +42,8 @@ type speller struct {
 	shapes     map[string]*calls.Shape
 	attentions map[string]*calls.Attention
 	buffers    map[string]*calls.Buffer
-	places     map[string]int // of the arguments among the caller's tensors
+	behind     map[string]*calls.Buffer // of a buffer in the memory of another one: one that ends where it begins
+	places     map[string]int           // of the arguments among the caller's tensors
 	graph      bool
 }
 
@@ -51,6 +52,7 @@ func newSpeller(p *calls.Program) *speller {
 	for i, d := range p.Arguments {
 		s.places[d.Name] = i
 	}
+	s.behind = neighbours(p)
 	return s
 }
 

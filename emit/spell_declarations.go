@@ -73,11 +73,34 @@ func strides(q, k, v, o []expr.Expr) string {
 	return braces(".q = "+extents(q), ".k = "+extents(k), ".v = "+extents(v), ".o = "+extents(o))
 }
 
-// memory prints where a buffer lies in the memory of another one, in elements of that.
+// neighbours gives, of buffers in the memory of others, those declared before them that end where they begin.
+func neighbours(p *calls.Program) map[string]*calls.Buffer {
+	type end struct {
+		in string
+		at int64
+	}
+	values, ends, behind := p.Values(), map[end]*calls.Buffer{}, map[string]*calls.Buffer{}
+	for _, b := range p.Buffers {
+		if b.In == "" {
+			continue
+		}
+		if before := ends[end{b.In, b.Offset}]; before != nil {
+			behind[b.Name] = before
+		}
+		if elements, ok := values.Eval(b.Elements); ok {
+			ends[end{b.In, b.Offset + elements*b.Type.Size()}] = b
+		}
+	}
+	return behind
+}
+
+// memory prints where a buffer lies in the memory of another one: behind a third one there, or so many elements of that behind its start.
 func (s *speller) memory(b *calls.Buffer) string {
 	in := s.buffers[b.In]
 	at := b.In
-	if b.Offset > 0 {
+	if before := s.behind[b.Name]; before != nil {
+		in, at = before, before.Name+" + "+spell(before.Elements)
+	} else if b.Offset > 0 {
 		at += fmt.Sprintf(" + %d", b.Offset/in.Type.Size())
 	}
 	if in.Type == b.Type {

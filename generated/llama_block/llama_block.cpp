@@ -106,13 +106,15 @@ class LlamaBlock final : public hirgen::Program {
   bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:49:5 mlp");              // [B * L, E]
   // the same memory: [1, B * L, kShardG * C]
   bf16* QKV_ = attention_;
-  bf16* Rq_ = attention_ + 3145728;  // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
-  bf16* Rk_ = attention_ + 7340032;  // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* PV_ = attention_ + 5242880;  // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
-  bf16* gate_ = mlp_;                // the same memory: [1, B * L, kShardF]
-  bf16* up_ = attention_;            // the same memory: [1, B * L, kShardF]
-  bf16* W2p_ = attention_;           // the same memory: [1, B * L, E]
-  bf16* A_ = mlp_;                   // the same memory: [1, B * L, kShardF]
+  bf16* up_ = attention_;                  // the same memory: [1, B * L, kShardF]
+  bf16* W2p_ = attention_;                 // the same memory: [1, B * L, E]
+  bf16* Rq_ = QKV_ + B * L * kShardG * C;  // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* PV_ = Rq_ + B * L * kShardH * (kChunkC + kChunkC);
+  // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* Rk_ = PV_ + B * kShardH * L * (kChunkC + kChunkC);
+  bf16* gate_ = mlp_;  // the same memory: [1, B * L, kShardF]
+  bf16* A_ = mlp_;     // the same memory: [1, B * L, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -195,7 +197,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "1205385bc0729c472c6145da2104d96658c325fdd442defd68dd3a8ef55868b8", .mesh_size = D,
+               .digest = "ddb65491ba57b2bab5b52efb4d7a8feeed0b11677d7957615c2fab08517b8a4a", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

@@ -111,18 +111,19 @@ class LlamaBlockSp final : public hirgen::Program {
   bf16* gate_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:43:5 gate");
   // [1, D, kShardL, kShardF]
   bf16* up_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:44:5 up");
-  bf16* U1_ = gate_;              // the same memory: [1, kShardL, E]
-  bf16* QKV_ = gate_;             // the same memory: [1, D, kShardL, kShardG * C]
-  bf16* Rq_ = U1_all_;            // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
-  bf16* Rk_ = U1_all_ + 2097152;  // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* PV_ = gate_ + 3145728;    // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
-  bf16* Wop_ = U1_all_;           // the same memory: [1, D, kShardL, E]
-  bf16* attention_ = gate_;       // the same memory: [1, kShardL, E]
-  bf16* U2_ = gate_ + 2097152;    // the same memory: [1, kShardL, E]
-  bf16* U2_all_ = U1_all_;        // the same memory: [D, kShardL, E]
-  bf16* W2p_ = U1_all_;           // the same memory: [1, D, kShardL, E]
-  bf16* mlp_ = gate_;             // the same memory: [1, kShardL, E]
-  bf16* A_ = gate_;               // the same memory: [1, D, kShardL, kShardF]
+  bf16* U1_ = gate_;                             // the same memory: [1, kShardL, E]
+  bf16* QKV_ = gate_;                            // the same memory: [1, D, kShardL, kShardG * C]
+  bf16* attention_ = gate_;                      // the same memory: [1, kShardL, E]
+  bf16* mlp_ = gate_;                            // the same memory: [1, kShardL, E]
+  bf16* A_ = gate_;                              // the same memory: [1, D, kShardL, kShardF]
+  bf16* U2_ = mlp_ + kShardL * E;                // the same memory: [1, kShardL, E]
+  bf16* PV_ = QKV_ + D * kShardL * kShardG * C;  // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* Rq_ = U1_all_;                           // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Wop_ = U1_all_;                          // the same memory: [1, D, kShardL, E]
+  bf16* U2_all_ = U1_all_;                       // the same memory: [D, kShardL, E]
+  bf16* W2p_ = U1_all_;                          // the same memory: [1, D, kShardL, E]
+  // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* Rk_ = Rq_ + B * L * kShardH * (kChunkC + kChunkC);
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -215,7 +216,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "7a846fd4986e51080d1c348b1c00e0131594b9663075d05a9cbe58414f2247e8", .mesh_size = D,
+               .digest = "e057032b19a6fdf193a0a1d8f21916a20a3dcf2a72aab9ea0d693dce98c3438f", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},

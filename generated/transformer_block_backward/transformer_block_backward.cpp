@@ -169,13 +169,13 @@ class TransformerBlockBackward final : public hirgen::Program {
   bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");            // [B * L, E]
   // the same memory: [1, B * L, kShardF]
   bf16* dA_ = N1_;
+  bf16* dZ_ = N1_;       // the same memory: [1, B * L, kShardF]
+  bf16* dS1_ = N1_;      // the same memory: [B * L, E]
   bf16* A_ = dX1_;       // the same memory: [1, B * L, kShardF]
   bf16* dO_ = dU1q_;     // the same memory: [1, B * L, kShardE]
-  bf16* dZ_ = N1_;       // the same memory: [1, B * L, kShardF]
   bf16* dU1qk_ = dU1q_;  // the same memory: [1, B * L, E]
   bf16* dU1p_ = dU1q_;   // the same memory: [1, B * L, E]
   bf16* dS2_ = N2_;      // the same memory: [B * L, E]
-  bf16* dS1_ = N1_;      // the same memory: [B * L, E]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
@@ -233,9 +233,9 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   bf16* dW2 = static_cast<bf16*>(tensors[29]);                 // [1, E, kShardF]
   bf16* dU2p_ = dW1;                                           // until dW1 is written: [1, B * L, E]
   bf16* U2_ = dX;                                              // until dX is written: [B * L, E]
+  bf16* U1_ = dX;                                              // until dX is written: [B * L, E]
   bf16* dQ_ = dWk;                                             // until dWk is written: [1, B, kShardH, L, C]
   bf16* dK_ = dWv;                                             // until dWv is written: [1, B, kShardH, L, C]
-  bf16* U1_ = dX;                                              // until dX is written: [B * L, E]
 
   gemm(context_, dA_plan_, dY, W2, dA_, workspace_, caller, kMatmulDA);
   gelu_grad_mul(dZ_, Z, dA_, B * L * kShardF, caller, kGeluGradMulDZ);
@@ -357,7 +357,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "506b8aca19325bf14fc350208c9d0598ee43f910b355ccb90cedde6ceeb3c191", .mesh_size = D,
+               .digest = "f48995ea7db5de3af751b5a45a760f0a84ac49d621daa6fc78773eb54f475fc2", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
@@ -52,9 +53,17 @@ func writeInPlace(p *calls.Program) {
 // mostWrittenOver is how many buffers are written over each other: programs of many thousand buffers stay linear.
 const mostWrittenOver = 64
 
-// ownFirst declares buffers in the memory of others behind those.
+// ownFirst declares buffers in the memory of others behind those, those of one memory as they lie in it.
 func ownFirst(p *calls.Program) {
 	inside := func(b *calls.Buffer) bool { return b.In != "" }
 	own := slices.DeleteFunc(slices.Clone(p.Buffers), inside)
-	p.Buffers = slices.Concat(own, slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool { return !inside(b) }))
+	others := slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool { return !inside(b) })
+	first := map[string]int{} // of each memory: where the first one in it is declared
+	for i, b := range slices.Backward(others) {
+		first[b.In] = i
+	}
+	slices.SortStableFunc(others, func(a, b *calls.Buffer) int {
+		return cmp.Or(cmp.Compare(first[a.In], first[b.In]), cmp.Compare(a.Offset, b.Offset))
+	})
+	p.Buffers = slices.Concat(own, others)
 }
