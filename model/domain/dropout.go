@@ -2,6 +2,7 @@ package domain
 
 import (
 	"fmt"
+	"strings"
 	"strconv"
 )
 
@@ -21,6 +22,9 @@ func (d Dropout) Fn() string {
 
 // DropoutOf reads what Fn spells.
 func DropoutOf(fn string) (d Dropout, ok bool) {
+	if !strings.HasPrefix(fn, "dropout(") {
+		return d, false // which most functions are, and a scan takes longer than many of them
+	}
 	n, err := fmt.Sscanf(fn, "dropout(p=%g salt=%d width=%d)", &d.P, &d.Salt, &d.Width)
 	d.P = float64(float32(d.P))
 	return d, n == 3 && err == nil && fn == d.Fn() && d.Possible() && d.Width > 0
