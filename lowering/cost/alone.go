@@ -10,7 +10,7 @@ func (m *Machine) Alone(s hostir.Stmt) float64 {
 		if s.Type == hostir.SendRecv {
 			return m.copied(bytesOf(s.Out))
 		}
-		w := m.collective(s)
+		w := m.collective(s, spread{1, int(s.TeamSize())})
 		return w.fixed + w.alone
 	case *hostir.P2PCommunication:
 		if s.Owns() {

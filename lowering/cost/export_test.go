@@ -12,4 +12,6 @@ func (m *Machine) GEMMTime(rows, columns, inner int64) float64 {
 }
 
 // CollectiveTime is the time of a collective alone.
-func (m *Machine) CollectiveTime(s *hostir.Communication) float64 { return m.collective(s).alone }
+func (m *Machine) CollectiveTime(s *hostir.Communication) float64 {
+	return m.collective(s, spread{1, int(s.TeamSize())}).alone
+}

@@ -1,14 +1,8 @@
 package cost
 
 import (
-	"bytes"
-	"embed"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -18,7 +12,11 @@ import (
 type Machine struct {
 	Name   string `json:"name"`
 	Source string `json:"source"` // where the figures come from
-	SMs    int    `json:"sms"`
+	// Like names a machine that comes with hirgen: what the file leaves out is as there.
+	Like string `json:"like,omitempty"`
+	// Published says that figures of the GPUs are from data sheets, or made from those of other GPUs by data sheets.
+	Published bool `json:"published,omitempty"`
+	SMs       int  `json:"sms"`
 	// GEMM has the rates of GEMMs by element type.
 	GEMM map[domain.DType]GEMMRate `json:"gemm"`
 	// Tiles are what a GEMM's result is cut into, one tile on one SM at a time.
@@ -34,6 +32,7 @@ type Machine struct {
 	Links   Links   `json:"links"`
 	NCCL    NCCL    `json:"nccl"`
 	Beside  Beside  `json:"beside"`
+	Nodes   *Nodes  `json:"nodes,omitempty"` // nil: all ranks are on one node
 }
 
 // GEMMRate is how fast GEMMs are. Sustained is what a GPU keeps up under its power limit; Peak is
@@ -113,70 +112,6 @@ type Beside struct {
 	NCCL float64 `json:"nccl"` // a collective, besides the SMs that it takes
 }
 
-//go:embed machines/*.json
-var machineFiles embed.FS
-
-// Machines lists the names of the machines that come with hirgen.
-func Machines() []string {
-	var names []string
-	files, _ := machineFiles.ReadDir("machines")
-	for _, f := range files {
-		names = append(names, strings.TrimSuffix(f.Name(), ".json"))
-	}
-	return names
-}
-
-// LoadMachine gives a machine that comes with hirgen by its name, or reads the file with that path.
-func LoadMachine(name string) (*Machine, error) {
-	if text, err := machineFiles.ReadFile("machines/" + name + ".json"); err == nil {
-		return ParseMachine(name, text)
-	}
-	text, err := os.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "./\\") {
-		return nil, fmt.Errorf("there is no machine %q: take %s, or a file that --calibrate of an emitted program wrote",
-			name, strings.Join(Machines(), " or "))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return ParseMachine(name, text)
-}
-
-// ParseMachine reads a machine's JSON form. file is its name for errors, which say the line and
-// column, or the field, of what is wrong.
-func ParseMachine(file string, text []byte) (*Machine, error) {
-	m := &Machine{}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(m); err != nil {
-		line, column := position(text, offsetOf(err, d))
-		return nil, fmt.Errorf("%s:%d:%d: %w", file, line, column, err)
-	}
-	if field, why := m.mistake(); why != "" {
-		return nil, fmt.Errorf("%s: %s %s", file, field, why)
-	}
-	return m, nil
-}
-
-// offsetOf is where in the text an error of the decoder is.
-func offsetOf(err error, d *json.Decoder) int64 {
-	var syntax *json.SyntaxError
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		return syntax.Offset
-	case errors.As(err, &wrong):
-		return wrong.Offset
-	}
-	return d.InputOffset()
-}
-
-// position is the line and column of an offset, both from 1.
-func position(text []byte, offset int64) (line, column int) {
-	before := text[:min(max(offset-1, 0), int64(len(text)))]
-	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
-}
-
 // mistake names the first field whose value cannot be, and says why; "" where there is none.
 func (m *Machine) mistake() (field, why string) {
 	for _, dtype := range domain.DTypes {
@@ -190,18 +125,19 @@ func (m *Machine) mistake() (field, why string) {
 			return "tiles", "has one without a size or a share of the rate"
 		}
 	}
-	curves := []struct {
+	type namedCurve struct {
 		name  string
 		curve Curve
-	}{
+	}
+	curves := []namedCurve{
 		{"hbm_gbps", m.HBM}, {"links.pull_gbps", m.Links.Pull}, {"links.push_gbps", m.Links.Push},
 		{"links.sm_copy_gbps", m.Links.SM}, {"nccl.pair.gbps", m.NCCL.Pair.Rate},
 	}
+	if m.Nodes != nil {
+		curves = append(curves, namedCurve{"nodes.gbps", m.Nodes.Rate})
+	}
 	for _, row := range slices.Concat(m.NCCL.Allreduce, m.NCCL.Teams) {
-		curves = append(curves, struct {
-			name  string
-			curve Curve
-		}{fmt.Sprintf("nccl, %d ranks, gbps", row.Ranks), row.Rate})
+		curves = append(curves, namedCurve{fmt.Sprintf("nccl, %d ranks, gbps", row.Ranks), row.Rate})
 	}
 	for _, c := range curves {
 		if why := c.curve.mistake(); why != "" {
@@ -230,6 +166,8 @@ func (m *Machine) numbersMistake() (field, why string) {
 	}
 	byRanks := func(a, b NCCLRow) int { return a.Ranks - b.Ranks }
 	switch {
+	case m.Nodes != nil && (m.Nodes.Ranks < 1 || m.Nodes.Latency < 0):
+		return "nodes", "needs ranks of at least 1, and no latency_us below 0"
 	case m.NCCL.SMs < 0 || m.NCCL.SMs >= m.SMs:
 		return "nccl.sms", "is not fewer than all SMs"
 	case m.Links.SMs < 0 || m.Links.SMs >= m.SMs:

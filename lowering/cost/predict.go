@@ -22,12 +22,20 @@ type Prediction struct {
 	Critical, Busiest, Serial float64
 	// Calls are those of all ranks, as they were issued.
 	Calls []Call
+	// Classes says which ranks each rank with calls stands for; nil where all ranks have calls.
+	Classes []Class
 	// Last is the index of the call that ends last. Its Cause, and so on, is why it ends then.
 	Last int
 	// Communications has those that a call starts, in the order of the program.
 	Communications []Exposure
 	// Exposed is the time in which a rank communicates and computes nothing, of the rank with most.
 	Exposed float64
+}
+
+// A Class is ranks that do the same, of which the first stands for all.
+type Class struct {
+	Rank  int   `json:"rank"`
+	Ranks []int `json:"ranks"`
 }
 
 // A Call is one call of the emitted program on one rank.
@@ -48,10 +56,60 @@ type Call struct {
 // MaxCalls is how many calls of all ranks a prediction is made of at most.
 const MaxCalls = 1 << 21
 
-// Predict runs a lowered program on a machine, in thought. All its ranks share memory. The program is
-// one that Verify accepts. For one with more than MaxCalls calls there is no prediction: it is nil.
+// Predict runs a lowered program on a machine, in thought. Ranks of a node share memory; on several nodes the program's
+// fallback variant runs, where it has one. The program is one that Verify accepts. For one with more than MaxCalls calls
+// there is no prediction: it is nil.
 func Predict(p *hostir.Program, m *Machine) (*Prediction, error) {
-	u, err := unroll(p, m)
+	u, err := newUnrolling(m.variant(p), m)
+	if err != nil {
+		return nil, err
+	}
+	return u.predict(u.places)
+}
+
+// Fold is Predict for one rank of each class that do the same: the calls are those of these ranks, and so are Serial and
+// Critical. All times of calls are as Predict has them, and MaxCalls is for these calls alone.
+func Fold(p *hostir.Program, m *Machine) (*Prediction, error) {
+	p = m.variant(p)
+	c, err := classify(p, m)
+	if errors.Is(err, errTooMany) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	u, err := newUnrolling(p, m)
+	if err != nil {
+		return nil, err
+	}
+	u.classes = c
+	result, err := u.predict(c.first)
+	if result != nil {
+		for class, place := range c.first {
+			one := Class{Rank: p.Meshes[0].Ranks[place]}
+			for other, of := range c.of {
+				if of == int32(class) {
+					one.Ranks = append(one.Ranks, p.Meshes[0].Ranks[other])
+				}
+			}
+			result.Classes = append(result.Classes, one)
+		}
+	}
+	return result, err
+}
+
+// variant is what of a program runs on a machine.
+func (m *Machine) variant(p *hostir.Program) *hostir.Program {
+	if p.Fallback != nil && len(p.Meshes) > 0 && m.NodesOf(p.Meshes[0].Size()) > 1 {
+		return p.Fallback
+	}
+	return p
+}
+
+// predict issues the program on some ranks, and simulates them.
+func (u *unrolling) predict(places []int32) (*Prediction, error) {
+	m := u.machine
+	err := u.issue(places)
 	if errors.Is(err, errTooMany) {
 		return nil, nil
 	}
@@ -113,7 +171,8 @@ func (p *Prediction) bounds(u *unrolling) {
 		}
 		for slot, r := range t.ranks {
 			in, out := t.links(int32(slot))
-			ranks[r].in, ranks[r].out = ranks[r].in+in*t.alone, ranks[r].out+out*t.alone
+			w := ranks[r].of(t)
+			w.in, w.out = w.in+in*t.alone, w.out+out*t.alone
 			memory[r] += t.hbm * t.alone
 		}
 		if t.gemm != nil {
@@ -121,7 +180,7 @@ func (p *Prediction) bounds(u *unrolling) {
 		}
 	}
 	for r, use := range ranks {
-		p.Busiest = max(p.Busiest, use.in, use.out, use.sms, memory[r])
+		p.Busiest = max(p.Busiest, use.inside.in, use.inside.out, use.network.in, use.network.out, use.sms, memory[r])
 	}
 	p.Busiest = max(p.Busiest, slices.Max(streams))
 	p.Serial += p.Host

@@ -30,8 +30,12 @@ func (s *simulation) share(rank int32) {
 	for i, a := range list {
 		t := &s.tasks[a.task]
 		in, out := t.links(a.slot)
+		all := use.inside
+		if t.crosses {
+			all = use.network
+		}
 		slower := 1.0
-		for _, u := range [][2]float64{{t.hbm, memory}, {in, use.in}, {out, use.out}} {
+		for _, u := range [][2]float64{{t.hbm, memory}, {in, all.in}, {out, all.out}} {
 			if u[0] > 0 {
 				slower = max(slower, u[1])
 			}
@@ -50,13 +54,26 @@ func (s *simulation) share(rank int32) {
 
 // shares is what the activities of a rank ask for.
 type shares struct {
-	sms, in, out, copies, nccl float64
-	gemms                      int
+	sms, copies, nccl float64
+	inside, network   ways
+	gemms             int
+}
+
+// ways are the two directions of a rank's links, or of its network.
+type ways struct{ in, out float64 }
+
+// of are those that a task uses.
+func (u *shares) of(t *task) *ways {
+	if t.crosses {
+		return &u.network
+	}
+	return &u.inside
 }
 
 func (u *shares) add(t *task, slot int32) {
 	in, out := t.links(slot)
-	u.in, u.out = u.in+in, u.out+out
+	w := u.of(t)
+	w.in, w.out = w.in+in, w.out+out
 	switch {
 	case t.gemm != nil:
 		u.gemms++

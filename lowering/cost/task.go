@@ -42,7 +42,9 @@ type work struct {
 	in    float64 // of the links from its peers,
 	out   float64 // and of those to them
 	gemm  *gemm   // of a GEMM
-	host  float64 // what issuing it takes of the host
+	// crosses says that in and out are of the network between nodes, rather than of the links inside one.
+	crosses bool
+	host    float64 // what issuing it takes of the host
 }
 
 // task is one call of the unrolled program on one stream of one rank, or a joint.
@@ -88,11 +90,13 @@ type unrolling struct {
 	exchanges  map[string]*hostir.Exchange
 	stays      map[hostir.Stmt]bool // collectives on the caller's stream; nil until one is asked for
 	works      map[hostir.Stmt]work
+	world      *team // of all ranks; nil until one is asked for
 	teams      map[teamOf]*team
 	byRanks    map[string]*team
 	meetings   map[meetingKey]*meeting
 	transfers  map[transferKey]*flags
 	hosts      []float64 // time that each rank's host takes
+	classes    *classes  // nil: each rank is issued
 }
 
 // alone is one rank, as tasks have their ranks.

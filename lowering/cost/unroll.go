@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// unroll makes tasks of a program's statements, rank by rank in the order of issue. What it has of
+// newUnrolling is about to make tasks of a program's statements, rank by rank in the order of issue. What it has of
 // loops, streams and handles is what the interpreter makes of them.
-func unroll(p *hostir.Program, m *Machine) (*unrolling, error) {
+func newUnrolling(p *hostir.Program, m *Machine) (*unrolling, error) {
 	if len(p.Meshes) == 0 {
 		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
 	}
@@ -23,17 +23,19 @@ func unroll(p *hostir.Program, m *Machine) (*unrolling, error) {
 		u.numbers[r] = int32(i)
 		u.places = append(u.places, int32(i))
 	}
-	for i, r := range p.Meshes[0].Ranks {
-		rank := newRank(u, int32(i), r)
+	return u, nil
+}
+
+// issue issues the program on some ranks, by their places in the world: on all, or on one of each class.
+func (u *unrolling) issue(places []int32) error {
+	for _, place := range places {
+		rank := newRank(u, place, u.program.Meshes[0].Ranks[place])
 		if err := rank.call(); err != nil {
-			return nil, err
+			return err
 		}
 		u.hosts = append(u.hosts, rank.host)
 	}
-	if err := u.complete(); err != nil {
-		return nil, err
-	}
-	return u, nil
+	return u.complete()
 }
 
 // rank issues the statements of one rank.
@@ -49,9 +51,11 @@ type rank struct {
 	turns   map[int32]int32       // how many meetings of a team this rank has joined
 	group   *group                // the open one
 	last    batch
-	sum     *work   // of the PeerReadSum at hand
-	reads   []int32 // joints that it waits for
-	writes  []int32 // joints that it signals
+	sum     *work     // of the PeerReadSum at hand
+	reads   []int32   // joints that it waits for
+	writes  []int32   // joints that it signals
+	joints  int32     // that it has taken part in
+	keys    *[]uint64 // of these, where classes are looked for
 	host    float64
 }
 

@@ -18,6 +18,7 @@ type (
 		number  int32
 		stream  string // its name on each of its ranks
 		members []int32
+		lies    spread
 	}
 	// meetingKey numbers the communications of a team: they take place in the order of issue.
 	meetingKey struct{ team, turn int32 }
@@ -67,6 +68,14 @@ func (u *unrolling) teamAt(ranks []int, called string) *team {
 	return found
 }
 
+// spread is how the team's ranks lie on nodes.
+func (t *team) spread(m *Machine) spread {
+	if t.lies.nodes == 0 {
+		t.lies = m.spreadOf(t.members)
+	}
+	return t.lies
+}
+
 // teamFor is the communicator that a rank takes part in a collective with; nil if it takes none.
 func (r *rank) teamFor(s *hostir.Communication) *team {
 	key := teamOf{s, r.place}
@@ -93,7 +102,7 @@ func (r *rank) collective(s *hostir.Communication) error {
 	if t == nil {
 		return nil
 	}
-	return r.start(s.Handle, s, t, r.join(s, t, r.machine.collective(s)))
+	return r.start(s.Handle, s, t, r.join(s, t, r.machine.collective(s, t.spread(r.machine))))
 }
 
 // sendRecv is a send or a receive between the ranks at one place in two meshes, or both.
@@ -113,7 +122,7 @@ func (r *rank) sendRecv(s *hostir.Communication) error {
 	if len(arrives) == 0 {
 		return nil
 	}
-	return r.start(s.Handle, s, r.world(), arrives...)
+	return r.start(s.Handle, s, r.all(), arrives...)
 }
 
 // pair is a send or a receive over NCCL.
@@ -122,45 +131,49 @@ func (r *rank) pair(s *hostir.P2PCommunication) error {
 	if err != nil {
 		return err
 	}
-	if !s.Locality.Includes(true) {
+	if !s.Locality.Includes(r.machine.together(r.place, r.numbers[int(peer)])) {
 		return nil
 	}
 	from, to := r.number, int(peer)
 	if !s.Send {
 		from, to = to, from
 	}
-	return r.start(s.Handle, s, r.world(), r.joinPair(s, from, to, bytesOf(s.Buffer)))
+	return r.start(s.Handle, s, r.all(), r.joinPair(s, from, to, bytesOf(s.Buffer)))
 }
 
-// world is the communicator of all ranks, which carries what goes between two.
-func (r *rank) world() *team {
-	return r.teamAt(r.program.Meshes[0].Ranks, "mesh "+r.program.Meshes[0].Name)
-}
-
-// join arrives at the next meeting of a team, and makes it if it is the first.
-func (r *rank) join(s hostir.Stmt, t *team, w work) int32 {
-	key := meetingKey{t.number, r.turns[t.number]}
-	r.turns[t.number]++
-	m := r.meetings[key]
-	if m == nil {
-		m = &meeting{of: len(t.members), stmt: s}
-		m.task = r.add(task{work: w, stmt: s, stream: -1, ranks: t.members})
-		r.tasks[m.task].kind = joint
-		r.meetings[key] = m
+// all is the communicator of all ranks, which carries what goes between two.
+func (u *unrolling) all() *team {
+	if u.world == nil {
+		u.world = u.teamAt(u.program.Meshes[0].Ranks, "mesh "+u.program.Meshes[0].Name)
 	}
-	m.arrived++
-	return m.task
+	return u.world
+}
+
+// join arrives at the next meeting of a team.
+func (r *rank) join(s hostir.Stmt, t *team, w work) int32 {
+	turn := r.turns[t.number]
+	r.turns[t.number]++
+	return r.meet(s, meetingKey{t.number, turn}, t.members, w)
 }
 
 // joinPair is join for a message from one rank to another.
 func (r *rank) joinPair(s hostir.Stmt, from, to int, bytes int64) int32 {
-	t := r.teamAt([]int{from, to}, "pair")
-	key := meetingKey{-1 - r.numbers[from]*int32(len(r.numbers)) - r.numbers[to], r.turns[-1-t.number]}
-	r.turns[-1-t.number]++
+	a, b := r.numbers[from], r.numbers[to]
+	pair := -1 - a*int32(len(r.numbers)) - b
+	turn := r.turns[pair]
+	r.turns[pair]++
+	return r.meet(s, meetingKey{pair, turn}, []int32{a, b}, r.machine.pairWork(bytes, r.machine.together(a, b)))
+}
+
+// meet arrives at a meeting, and makes it if the rank is the first.
+func (r *rank) meet(s hostir.Stmt, key meetingKey, members []int32, w work) int32 {
+	if at := r.joint(key); r.classes != nil {
+		key, members = r.classes.meeting(at, members)
+	}
 	m := r.meetings[key]
 	if m == nil {
-		m = &meeting{of: 2, stmt: s}
-		m.task = r.add(task{work: r.machine.pairWork(bytes), stmt: s, stream: -1, ranks: t.members})
+		m = &meeting{of: len(members), stmt: s}
+		m.task = r.add(task{work: w, stmt: s, stream: -1, ranks: members})
 		r.tasks[m.task].kind = joint
 		r.meetings[key] = m
 	}

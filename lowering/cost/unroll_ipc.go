@@ -25,9 +25,6 @@ func (r *rank) shared(s *hostir.P2PCommunication) error {
 	if exchange == nil {
 		return r.fail(s, "no ShareMemHandles pairs it with its counterpart")
 	}
-	if !s.Locality.Includes(true) {
-		return nil
-	}
 	to, err := r.EvalIn(s, s.Peer)
 	if err != nil {
 		return err
@@ -35,6 +32,13 @@ func (r *rank) shared(s *hostir.P2PCommunication) error {
 	peer, ok := r.numbers[int(to)]
 	if !ok {
 		return r.fail(s, "there is no rank %d", to)
+	}
+	together := r.machine.together(r.place, peer)
+	switch {
+	case !s.Locality.Includes(together):
+		return nil
+	case !together:
+		return fmt.Errorf("%s: %s goes over CUDA IPC, which does not reach another node: transport: auto, or via: nccl, does", s.Pos, nameOf(s))
 	}
 	switch {
 	case s.Owns():
@@ -50,6 +54,10 @@ func (r *rank) shared(s *hostir.P2PCommunication) error {
 // flags finds the transfer of this iteration through an exchange.
 func (r *rank) flags(e *hostir.Exchange, owner, copier int32) *flags {
 	key := transferKey{e, r.Key(r.Loops), owner, copier}
+	if at := r.joint(key); r.classes != nil {
+		key = transferKey{exchange: e, owner: r.classes.group(at), copier: -1}
+		owner = r.classes.like(owner)
+	}
 	l := r.transfers[key]
 	if l == nil {
 		flag := task{work: work{kind: joint}, stream: -1, ranks: r.alone(owner), before: 1}
@@ -136,6 +144,9 @@ func (r *rank) handOver(s hostir.Stmt, on int32) int32 {
 
 // ends notes what a copy is with, and what its end signals.
 func (r *rank) ends(t, peer int32, handle string, signals ...int32) {
+	if r.classes != nil {
+		peer = r.classes.like(peer)
+	}
 	r.tasks[t].ranks = []int32{r.place, peer}
 	r.started.Note(r.Issue, handle, t)
 	for _, joint := range signals {

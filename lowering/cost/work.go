@@ -146,14 +146,18 @@ func (m *Machine) occupies(w work, puts bool, bytes float64) work {
 	return w
 }
 
-// pairWork is a message over NCCL.
-func (m *Machine) pairWork(bytes int64) work {
+// pairWork is a message over NCCL, between ranks of one node or not.
+func (m *Machine) pairWork(bytes int64, together bool) work {
 	w := work{alone: m.NCCL.Pair.Latency + m.NCCL.Pair.Rate.Time(float64(bytes)), sms: float64(m.NCCL.SMs) / float64(m.SMs)}
-	return m.occupies(w, true, float64(bytes))
+	w = m.occupies(w, true, float64(bytes))
+	if !together {
+		w = m.overNetwork(w, float64(bytes), 1)
+	}
+	return w
 }
 
 // collective is what a collective asks of each of its ranks.
-func (m *Machine) collective(s *hostir.Communication) work {
+func (m *Machine) collective(s *hostir.Communication, on spread) work {
 	ranks := int(s.TeamSize())
 	if ranks == 1 {
 		return m.bytesWork(float64(bytesOf(s.In) + bytesOf(s.Out)))
@@ -168,7 +172,7 @@ func (m *Machine) collective(s *hostir.Communication) work {
 	w := work{alone: at(low) + part*(at(high)-at(low)) + steps*m.NCCL.StepTime, sms: float64(m.NCCL.SMs) / float64(m.SMs)}
 	w = m.occupies(w, true, moved)
 	w.in = w.out
-	return w
+	return m.acrossNodes(w, s, moved, steps, on)
 }
 
 // around gives the rows with the numbers of ranks around another one, and how far it is between them.

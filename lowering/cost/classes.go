@@ -1,0 +1,216 @@
+package cost
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// classes parts the ranks of a program by what they do: ranks of a class have the same tasks, which wait for each other in the
+// same way and meet the same tasks of ranks of the same classes. By that symmetry all of a class take the same times, and one
+// stands for all of them.
+type classes struct {
+	of     []int32   // by place
+	first  []int32   // the place of each class's first rank, which stands for it
+	groups [][]int32 // by class and number of the joint: what the joint is the same as
+	meet   [][]member
+}
+
+// member is what a rank knows a joint by: the place of the rank, or its class, and how many joints it took part in before.
+type member struct{ rank, at int32 }
+
+// joint counts a joint that the rank takes part in. Its key is the same on all ranks.
+func (r *rank) joint(key any) member {
+	if r.keys != nil {
+		*r.keys = append(*r.keys, maphash.Comparable(seed, key))
+	}
+	r.joints++
+	return member{r.place, r.joints - 1}
+}
+
+var seed = maphash.MakeSeed()
+
+// like is the place of the rank that stands for another one.
+func (c *classes) like(place int32) int32 { return c.first[c.of[place]] }
+
+// group is the number of a joint among those that differ.
+func (c *classes) group(m member) int32 { return c.groups[c.of[m.rank]][m.at] }
+
+// meeting is what stands for a meeting, and the ranks that stand for those that take part in it. A message stays in its direction.
+func (c *classes) meeting(at member, members []int32) (meetingKey, []int32) {
+	group := c.group(at)
+	all := c.meet[group]
+	stand := make([]int32, len(all))
+	for i, m := range all {
+		stand[i] = c.first[m.rank]
+	}
+	if len(stand) == 2 && len(members) == 2 {
+		stand = []int32{c.like(members[0]), c.like(members[1])}
+	}
+	return meetingKey{group, 0}, stand
+}
+
+// classify finds the classes of a program's ranks. Ranks that do the same by themselves start as one class. Classes are then parted
+// by whom their ranks meet, until nothing changes.
+func classify(p *hostir.Program, m *Machine) (*classes, error) {
+	u, err := newUnrolling(p, m)
+	if err != nil {
+		return nil, err
+	}
+	colours := make([]uint64, len(u.places))
+	var joints []jointOf
+	for _, place := range u.places {
+		keys := []uint64{}
+		if colours[place], err = u.alike(place, &keys); err != nil {
+			return nil, err
+		}
+		for at, key := range keys {
+			joints = append(joints, jointOf{key, member{place, int32(at)}})
+		}
+	}
+	slices.SortFunc(joints, func(a, b jointOf) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.rank, b.rank), cmp.Compare(a.at, b.at))
+	})
+	r := &refinement{colours: colours, of: make([][]int32, len(colours))}
+	r.group(joints)
+	for before := 0; ; {
+		now := r.refine()
+		if now == before {
+			return r.classes(), nil
+		}
+		before = now
+	}
+}
+
+// alike issues the program on one rank, and is the same for ranks that do the same but for whom they meet. keys gets the joints.
+func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
+	u.tasks, u.edges, u.streams, u.iterations = u.tasks[:0], u.edges[:0], u.streams[:0], 0
+	clear(u.meetings)
+	clear(u.transfers)
+	r := newRank(u, place, u.program.Meshes[0].Ranks[place])
+	r.keys = keys
+	if err := r.call(); err != nil {
+		return 0, err
+	}
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for i := range u.tasks {
+		t := &u.tasks[i]
+		maphash.WriteComparable(&h, [...]float64{t.fixed, t.alone, t.sms, t.hbm, t.in, t.out, t.issued})
+		maphash.WriteComparable(&h, t.stmt)
+		maphash.WriteComparable(&h, [...]int32{int32(t.kind), t.stream, t.opens, t.before})
+		if t.stream >= 0 {
+			h.WriteString(u.streams[t.stream].name)
+		}
+		for e := t.first; e >= 0; e = u.edges[e].next {
+			maphash.WriteComparable(&h, u.edges[e].to)
+		}
+	}
+	return h.Sum64(), nil
+}
+
+// jointOf is a joint, as one rank knows it.
+type jointOf struct {
+	key uint64
+	member
+}
+
+// refinement parts ranks by whom they meet.
+type refinement struct {
+	colours []uint64   // of ranks; those of one colour may be one class
+	members [][]member // of each joint
+	of      [][]int32  // the joints of each rank
+	meets   []uint64   // the colours of joints
+}
+
+// group finds the members of each joint.
+func (r *refinement) group(joints []jointOf) {
+	for i, j := range joints {
+		if i == 0 || joints[i-1].key != j.key {
+			r.members = append(r.members, nil)
+		}
+		last := len(r.members) - 1
+		r.members[last] = append(r.members[last], j.member)
+		for int(j.at) >= len(r.of[j.rank]) {
+			r.of[j.rank] = append(r.of[j.rank], 0)
+		}
+		r.of[j.rank][j.at] = int32(last)
+	}
+	r.meets = make([]uint64, len(r.members))
+}
+
+// refine gives ranks of a colour whose joints have members of other colours, or at other numbers, colours of their own. It is how many there are.
+func (r *refinement) refine() int {
+	type coloured struct {
+		colour uint64
+		at     int32
+	}
+	var list []coloured
+	for g, members := range r.members {
+		list = list[:0]
+		for _, m := range members {
+			list = append(list, coloured{r.colours[m.rank], m.at})
+		}
+		slices.SortFunc(list, func(a, b coloured) int { return cmp.Or(cmp.Compare(a.colour, b.colour), cmp.Compare(a.at, b.at)) })
+		var h maphash.Hash
+		h.SetSeed(seed)
+		for _, c := range slices.Compact(list) { // so many of a class count as one
+			maphash.WriteComparable(&h, c)
+		}
+		r.meets[g] = h.Sum64()
+	}
+	found := map[uint64]bool{}
+	for place := range r.colours {
+		var h maphash.Hash
+		h.SetSeed(seed)
+		maphash.WriteComparable(&h, r.colours[place])
+		for _, g := range r.of[place] {
+			maphash.WriteComparable(&h, r.meets[g])
+		}
+		r.colours[place] = h.Sum64()
+		found[r.colours[place]] = true
+	}
+	return len(found)
+}
+
+// classes are the colours, numbered by their first ranks.
+func (r *refinement) classes() *classes {
+	c := &classes{}
+	numbers, groups := map[uint64]int32{}, map[uint64]int32{}
+	for place, colour := range r.colours {
+		class, known := numbers[colour]
+		if !known {
+			class = int32(len(c.first))
+			numbers[colour] = class
+			c.first = append(c.first, int32(place))
+		}
+		c.of = append(c.of, class)
+	}
+	for _, place := range c.first {
+		joints := make([]int32, len(r.of[place]))
+		for at, g := range r.of[place] {
+			group, known := groups[r.meets[g]]
+			if !known {
+				group = int32(len(c.meet))
+				groups[r.meets[g]] = group
+				c.meet = append(c.meet, c.standIn(r.members[g]))
+			}
+			joints[at] = group
+		}
+		c.groups = append(c.groups, joints)
+	}
+	return c
+}
+
+// standIn are the members of a joint, one of each class and number.
+func (c *classes) standIn(members []member) []member {
+	var list []member
+	for _, m := range members {
+		if one := (member{c.of[m.rank], m.at}); !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
