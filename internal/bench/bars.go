@@ -1,8 +1,9 @@
 package bench
 
-// Extents of charts, in pixels.
+import "github.com/hirgen/hirgen/internal/chart"
+
+// Extents of charts of bars, in pixels.
 const (
-	chartWidth = 900
 	labelWidth = 260 // left of bars
 	valueWidth = 110 // right of them
 	barHeight  = 26
@@ -32,9 +33,6 @@ func (b barView) ValueAt() float64 {
 	return max(float64(b.From)+b.Length, b.High, b.Predicted) + 10
 }
 
-// mostLabel is how many characters of a label fit beside a bar.
-const mostLabel = 32
-
 // barsOf draws those rows that were measured.
 func barsOf(rows []Row) bars {
 	longest := 0.0
@@ -45,7 +43,7 @@ func barsOf(rows []Row) bars {
 		if us == 0 {
 			return 0
 		}
-		return labelWidth + us/longest*(chartWidth-labelWidth-valueWidth)
+		return labelWidth + us/longest*(chart.Width-labelWidth-valueWidth)
 	}
 	var b bars
 	for _, row := range rows {
@@ -61,21 +59,11 @@ func barsOf(rows []Row) bars {
 			class = "baseline"
 		}
 		b.Bars = append(b.Bars, barView{
-			Label: cut(row.caseName()), Full: row.caseName(), Value: number(row.Median, 1) + " us", Class: class, Y: y + 4, Middle: y + 4 + (barHeight-8)/2,
+			Label: chart.Cut(row.caseName()), Full: row.caseName(), Value: number(row.Median, 1) + " us", Class: class, Y: y + 4, Middle: y + 4 + (barHeight-8)/2,
 			From: labelWidth, LabelAt: labelWidth - 8, Length: place(row.Median) - labelWidth, Low: place(row.P10), High: place(row.P90), Predicted: place(row.Predicted),
 		})
 		b.GEMMs = max(b.GEMMs, place(row.Products))
 	}
 	b.Height = len(b.Bars)*barHeight + 4
 	return b
-}
-
-// cut shortens a label in its middle.
-func cut(label string) string {
-	runes := []rune(label)
-	if len(runes) <= mostLabel {
-		return label
-	}
-	half := (mostLabel - 1) / 2
-	return string(runes[:half]) + "…" + string(runes[len(runes)-half:])
 }

@@ -4,20 +4,21 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+
+	"github.com/hirgen/hirgen/internal/chart"
 )
 
 //go:embed page.html.tmpl
 var pageText string
 
 // page is a template by which a result is one file that needs no other.
-var page = template.Must(template.New("page").Parse(pageText))
+var page = template.Must(chart.Parts("page").Parse(pageText))
 
 // A view is what the page prints: every number is placed already.
 type view struct {
 	Columns  []column
 	Problems []problemView
-	Curves   []chart
-	Styles   [curveStyles]struct{} // one for each colour of curves
+	Curves   []chart.Chart
 }
 
 // problemView is the rows that are compared with each other, as bars and as a table.
@@ -46,7 +47,7 @@ func (r *Result) Page(w io.Writer) error {
 		}
 	}
 	for _, rows := range r.problems() {
-		p := problemView{Head: rows[0].Problem(), Width: chartWidth, bars: barsOf(rows)}
+		p := problemView{Head: rows[0].Problem(), Width: chart.Width, bars: barsOf(rows)}
 		for _, row := range rows {
 			one := rowView{Case: row.caseName(), Status: row.Status, Reason: row.Reason}
 			for _, c := range v.Columns {
