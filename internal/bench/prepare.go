@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/diag"
@@ -37,16 +36,15 @@ func load(c Case, ranks int) (*model.Pipeline, error) {
 	if err != nil || ranks == 0 || p.Meshes[0].Size() == ranks {
 		return p, err
 	}
-	axes := p.Meshes[0].Axes
-	named := slices.ContainsFunc(p.Params, func(param model.Param) bool { return param.Name == axes[0].Extent.Text })
-	if len(axes) != 1 || !named {
+	name, ok := p.RanksParam()
+	if !ok {
 		return nil, fmt.Errorf("the mesh of %s is of %d ranks, and no parameter is the extent of its only axis: set those that are with -p", p.Name, p.Meshes[0].Size())
 	}
 	params := maps.Clone(c.Params)
 	if params == nil {
 		params = map[string]int64{}
 	}
-	params[axes[0].Extent.Text] = int64(ranks)
+	params[name] = int64(ranks)
 	p, _, err = model.LoadFile(c.Spec, params)
 	return p, err
 }

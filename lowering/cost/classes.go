@@ -2,8 +2,11 @@ package cost
 
 import (
 	"cmp"
+	"fmt"
 	"hash/maphash"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
@@ -213,4 +216,39 @@ func (c *classes) standIn(members []member) []member {
 		}
 	}
 	return list
+}
+
+// mostRuns is how many runs of ranks a text names.
+const mostRuns = 6
+
+// Span is the ranks of a class as text: "0-7", "0, 8, ..., 56", or runs of them.
+func (c Class) Span() string {
+	n := len(c.Ranks)
+	if n > mostRuns {
+		by := c.Ranks[1] - c.Ranks[0]
+		even := by > 1
+		for i := 1; i < n; i++ {
+			even = even && c.Ranks[i]-c.Ranks[i-1] == by
+		}
+		if even {
+			return fmt.Sprintf("%d, %d, ..., %d", c.Ranks[0], c.Ranks[1], c.Ranks[n-1])
+		}
+	}
+	var runs []string
+	for i := 0; i < n; {
+		j := i
+		for j+1 < n && c.Ranks[j+1] == c.Ranks[j]+1 {
+			j++
+		}
+		switch {
+		case len(runs) == mostRuns:
+			return strings.Join(runs, ", ") + ", ..."
+		case i == j:
+			runs = append(runs, strconv.Itoa(c.Ranks[i]))
+		default:
+			runs = append(runs, fmt.Sprintf("%d-%d", c.Ranks[i], c.Ranks[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(runs, ", ")
 }

@@ -108,6 +108,22 @@ func (p *Prediction) exposeRank(calls []int) (found map[hostir.Stmt]*Exposure, e
 	return found, exposed
 }
 
+// Computes is how long a rank computes, of the rank that does longest.
+func (p *Prediction) Computes() float64 {
+	byRank := map[int][]*Call{}
+	for i := range p.Calls {
+		if c := &p.Calls[i]; c.Kind.Computes() && c.End > c.Begin {
+			byRank[c.Rank] = append(byRank[c.Rank], c)
+		}
+	}
+	longest := 0.0
+	for _, calls := range byRank {
+		slices.SortStableFunc(calls, func(a, b *Call) int { return cmp.Compare(a.Begin, b.Begin) })
+		longest = max(longest, p.Total-uncovered(0, p.Total, calls))
+	}
+	return longest
+}
+
 // byName parts calls by their names, each part in their order.
 func byName(calls []*Call) map[string][]*Call {
 	parts := map[string][]*Call{}

@@ -34,8 +34,8 @@ type Prediction struct {
 
 // A Class is ranks that do the same, of which the first stands for all.
 type Class struct {
-	Rank  int   `json:"rank"`
-	Ranks []int `json:"ranks"`
+	Rank  int
+	Ranks []int // in ascending order
 }
 
 // A Call is one call of the emitted program on one rank.

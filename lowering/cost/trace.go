@@ -3,6 +3,7 @@ package cost
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -27,10 +28,19 @@ type traceEvent struct {
 // a call, with the statement and its place in the spec. An arrow leads to a wait from what it waits
 // for.
 func (p *Prediction) WriteTrace(w io.Writer) error {
-	out := &traceWriter{w: bufio.NewWriter(w), tracks: map[track]int{}, counts: map[counted]int{}}
-	about, err := json.Marshal(map[string]any{
+	out := &traceWriter{w: bufio.NewWriter(w), tracks: map[track]int{}, counts: map[counted]int{}, standsFor: map[int]string{}}
+	facts := map[string]any{
 		"predicted": true, "machine": p.Machine.Name, "call_us": exact(p.Total), "host_us": exact(p.Host), "exposed_us": exact(p.Exposed),
-	})
+	}
+	for _, c := range p.Classes {
+		if len(c.Ranks) > 1 {
+			out.standsFor[c.Rank] = fmt.Sprintf(", for %d: %s", len(c.Ranks), c.Span())
+		}
+	}
+	if len(p.Classes) > 0 {
+		facts["classes"] = len(p.Classes)
+	}
+	about, err := json.Marshal(facts)
 	if err != nil {
 		return err
 	}
@@ -52,12 +62,13 @@ func (p *Prediction) WriteTrace(w io.Writer) error {
 
 type (
 	traceWriter struct {
-		w      *bufio.Writer
-		events int
-		tracks map[track]int // numbers within their rank, from 1
-		ranks  map[int]int   // tracks of each
-		counts map[counted]int
-		err    error
+		w         *bufio.Writer
+		events    int
+		tracks    map[track]int // numbers within their rank, from 1
+		ranks     map[int]int   // tracks of each
+		counts    map[counted]int
+		standsFor map[int]string // what a rank's name has behind it
+		err       error
 	}
 	track struct {
 		rank   int
@@ -97,7 +108,7 @@ func (t *traceWriter) track(c Call) int {
 	key := track{c.Rank, c.Stream}
 	if t.tracks[key] == 0 {
 		if t.ranks[c.Rank] == 0 {
-			t.event(traceEvent{Phase: "M", Name: "process_name", Process: c.Rank, Thread: 1, Args: map[string]any{"name": "rank " + strconv.Itoa(c.Rank)}})
+			t.event(traceEvent{Phase: "M", Name: "process_name", Process: c.Rank, Thread: 1, Args: map[string]any{"name": "rank " + strconv.Itoa(c.Rank) + t.standsFor[c.Rank]}})
 			t.event(traceEvent{Phase: "M", Name: "process_sort_index", Process: c.Rank, Thread: 1, Args: map[string]any{"sort_index": c.Rank}})
 		}
 		t.ranks[c.Rank]++

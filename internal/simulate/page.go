@@ -1,0 +1,92 @@
+package simulate
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/hirgen/hirgen/internal/chart"
+)
+
+//go:embed page.html.tmpl
+var pageText string
+
+var page = template.Must(chart.Parts("page").Parse(pageText))
+
+// view is what the page prints.
+type view struct {
+	*Result
+	Columns []column
+	Charts  []chart.Chart
+	Lines   []line
+}
+
+// line is a row of the table.
+type line struct {
+	Row
+	Cells []string
+}
+
+// Name is the heading of a column.
+func (c column) Name() string { return c.name }
+
+// About says what a column has.
+func (c column) About() string { return c.about }
+
+// Page prints curves over the number of ranks, the table, and what the predictions rest on.
+func (r *Result) Page(w io.Writer) error {
+	v := view{Result: r, Columns: r.columns()}
+	for _, row := range r.Rows {
+		v.Lines = append(v.Lines, line{row, row.cells(v.Columns)})
+	}
+	times := []chart.Curve{
+		r.curve("predicted", func(row Row) float64 { return row.Predicted }),
+		r.curve("compute", func(row Row) float64 { return row.Compute }),
+		r.curve("exposed", func(row Row) float64 { return row.Exposed }),
+	}
+	efficiency := []chart.Curve{r.curve(r.scaling(), func(row Row) float64 { return row.Efficiency })}
+	if len(times[0].Samples) > 0 {
+		v.Charts = []chart.Chart{
+			chart.Draw("time of a call: "+r.scaling()+" scaling", "ranks", duration, times),
+			chart.Draw("efficiency: "+r.scaling()+" scaling", "ranks", percent, efficiency),
+		}
+	}
+	return page.Execute(w, v)
+}
+
+func (r *Result) scaling() string {
+	if r.Scale != "" {
+		return "weak"
+	}
+	return "strong"
+}
+
+// curve is a figure over the ranks: full up to where the machine was measured, dashed from there.
+func (r *Result) curve(name string, of func(Row) float64) chart.Curve {
+	c := chart.Curve{Name: name}
+	for i, row := range r.Rows {
+		value := of(row)
+		if row.Predicted == 0 || value == 0 {
+			continue
+		}
+		s := chart.Sample{X: float64(row.Ranks), Value: value}
+		switch {
+		case !row.Validated:
+			s.Value, s.Dashed = 0, value
+		case i+1 < len(r.Rows) && !r.Rows[i+1].Validated: // the dashed line begins here
+			s.Dashed = value
+		}
+		c.Samples = append(c.Samples, s)
+	}
+	return c
+}
+
+func duration(us float64) string {
+	if us >= 1000 {
+		return fmt.Sprintf("%.4g ms", us/1000)
+	}
+	return fmt.Sprintf("%.4g us", us)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }

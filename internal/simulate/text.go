@@ -1,0 +1,132 @@
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// A column of the table. A dash is what there is none of.
+type column struct {
+	name, about string
+	value       func(*Row) string
+}
+
+var columns = []column{
+	{"ranks", "", func(r *Row) string { return strconv.Itoa(r.Ranks) }},
+	{"nodes", "", func(r *Row) string { return strconv.Itoa(r.Nodes) }},
+	{"predicted us", "of a call", func(r *Row) string { return number(r.Predicted, 1) }},
+	{"compute us", "in which a rank computes, of the rank with most", func(r *Row) string { return number(r.Compute, 1) }},
+	{"exposed us", "in which a rank communicates and computes nothing, of the rank with most", func(r *Row) string { return number(r.Exposed, 1) }},
+	{"efficiency", "", func(r *Row) string { return number(r.Efficiency, 3) }},
+	{"TFLOP/s", "of a GPU's GEMMs, over the whole call", func(r *Row) string { return number(r.TFLOPs, 1) }},
+	{"classes", "of ranks that do the same: one of each was simulated", func(r *Row) string { return strconv.Itoa(len(r.Classes)) }},
+	{"validated", "yes: the machine's figures were measured on as many ranks", (*Row).validity},
+}
+
+func (r *Row) validity() string {
+	if r.Validated {
+		return "yes"
+	}
+	return "no"
+}
+
+// number prints a figure of a row that has a prediction.
+func number(x float64, digits int) string { return strconv.FormatFloat(x, 'f', digits, 64) }
+
+// columns are those of the table: with the parameter that grows, and what efficiency is here.
+func (r *Result) columns() []column {
+	list := slices.Clone(columns)
+	for i := range list {
+		if list[i].name == "efficiency" {
+			list[i].about = "time of the first row by the time, and by how many times as many ranks there are: strong scaling"
+			if r.Scale != "" {
+				list[i].about = "time of the first row by the time: weak scaling"
+			}
+		}
+	}
+	if r.Scale != "" {
+		list = slices.Insert(list, 2, column{r.Scale, "the parameter that grows with the ranks", func(r *Row) string { return strconv.FormatInt(r.Scaled, 10) }})
+	}
+	return list
+}
+
+// Head says what was predicted, for what.
+func (r *Result) Head() string {
+	words := []string{r.Program}
+	for _, name := range slices.Sorted(maps.Keys(r.Params)) {
+		words = append(words, fmt.Sprintf("%s=%d", name, r.Params[name]))
+	}
+	return strings.Join(words, " ") + " on " + r.Machine
+}
+
+// Notes say what the predictions rest on.
+func (r *Result) Notes() []string {
+	notes := []string{"figures of " + r.Machine + ": " + r.Source}
+	if r.Published {
+		return append(notes, "NOT VALIDATED: "+r.Machine+" is described by published figures, and no prediction for it was compared with a measurement")
+	}
+	var beyond []string
+	for _, row := range r.Rows {
+		if row.Predicted > 0 && !row.Validated {
+			beyond = append(beyond, strconv.Itoa(row.Ranks))
+		}
+	}
+	if len(beyond) > 0 {
+		notes = append(notes, fmt.Sprintf("NOT VALIDATED: figures of %s were measured on at most %d ranks of one node, and these are predictions for %s",
+			r.Machine, r.Measured, strings.Join(beyond, ", ")))
+	}
+	return notes
+}
+
+// Write prints the table, what its columns mean and what the predictions rest on.
+func (r *Result) Write(w io.Writer) error {
+	fmt.Fprintln(w, r.Head())
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	shown := r.columns()
+	for _, c := range shown {
+		fmt.Fprint(table, c.name, "\t")
+	}
+	fmt.Fprintln(table)
+	for _, row := range r.Rows {
+		for _, cell := range row.cells(shown) {
+			fmt.Fprint(table, cell, "\t")
+		}
+		fmt.Fprintln(table)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, row := range r.Rows {
+		if row.Refused != "" {
+			fmt.Fprintf(w, "  %d ranks: %s\n", row.Ranks, row.Refused)
+		}
+	}
+	fmt.Fprintln(w)
+	for _, c := range shown {
+		if c.about != "" {
+			fmt.Fprintf(w, "  %-14s%s\n", c.name, c.about)
+		}
+	}
+	for _, note := range r.Notes() {
+		fmt.Fprintln(w, "  "+note)
+	}
+	return nil
+}
+
+// cells are the row's of some columns. Of a refused one only the numbers of ranks and nodes are known.
+func (r *Row) cells(shown []column) []string {
+	var cells []string
+	for i, c := range shown {
+		cell := c.value(r)
+		if r.Refused != "" && i > 1 {
+			cell = "-"
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
