@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -35,6 +36,9 @@ func (f *costFlags) predict(p *hostir.Program, on string) (*cost.Prediction, err
 		return nil, err
 	}
 	r, err := cost.Predict(p, machine)
+	if reach := (*cost.ReachError)(nil); errors.As(err, &reach) {
+		return nil, usagef("--machine %s: %v", on, err)
+	}
 	if err != nil || r == nil {
 		return r, err
 	}

@@ -108,7 +108,7 @@ func TestCheckRefusesWrongMachines(t *testing.T) {
 		machine, want string
 		exit          int
 	}{
-		{"h300", `there is no machine "h300": take h100 or h200, or a file that --calibrate`, exitUsage},
+		{"h300", `there is no machine "h300": take b200, dgx_b200, dgx_h100, dgx_h200, h100, h200, or a file that --calibrate`, exitUsage},
 		{"no/such.json", "no/such.json: no such file", exitEnvironment},
 		{machineFile(t, `"sms": 132,`, `"sms": 132`), "own.json:5:3: invalid character", exitUsage},
 		{machineFile(t, `"sms": 132,`, `"sms": "many",`), "own.json:4:", exitUsage},

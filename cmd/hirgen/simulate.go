@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/internal/simulate"
-	"github.com/hirgen/hirgen/lowering/cost"
 )
 
 // defaultCluster is what simulate predicts for where no machine is named.
@@ -58,7 +57,6 @@ ranks, and half a minute for 1,024.`,
 	f.StringVar(&flags.trace, "trace", "", "write the timeline of the most ranks to `FILE`, one rank for all that do the same")
 	f.StringVarP(&flags.page, "output", "o", "", "write a page with curves to `FILE`")
 	f.BoolVar(&flags.json, "json", false, "print a JSON object instead of a table")
-	_ = cmd.MarkFlagRequired("ranks")
 	return cmd
 }
 
@@ -88,10 +86,7 @@ func (f *simulateFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if largest == nil {
-		if f.json {
-			return &exitError{code: exitSpec}
-		}
-		fmt.Fprintln(out, "nothing was predicted")
+		fmt.Fprintln(cmd.ErrOrStderr(), "hirgen: nothing was predicted")
 		return &exitError{code: exitSpec}
 	}
 	return f.writeTrace(largest)
@@ -99,8 +94,8 @@ func (f *simulateFlags) run(cmd *cobra.Command, path string) error {
 
 // options reads the flags and the spec, whose mistakes are shown in place.
 func (f *simulateFlags) options(cmd *cobra.Command, path string) (o simulate.Options, err error) {
-	if slices.ContainsFunc(f.ranks, func(n int) bool { return n < 1 || n > mostRanks }) || len(f.ranks) == 0 {
-		return o, usagef("-n: numbers of ranks are in 1 to %d", mostRanks)
+	if len(f.ranks) == 0 || slices.ContainsFunc(f.ranks, func(n int) bool { return n < 1 || n > mostRanks }) {
+		return o, usagef("-n RANKS,... says for how many ranks: numbers in 1 to %d", mostRanks)
 	}
 	pipeline, src, err := f.load(cmd, path)
 	if err != nil {
@@ -127,7 +122,7 @@ func (f *simulateFlags) options(cmd *cobra.Command, path string) (o simulate.Opt
 	}
 	o.Lowering.Verify = false // each takes as long as the lowering
 	if o.Machine = o.Lowering.Machine; o.Machine == nil {
-		o.Machine, err = cost.LoadMachine(f.machine)
+		o.Machine, err = loadMachine(f.machine)
 	}
 	return o, err
 }

@@ -138,6 +138,9 @@ func round(all []Sample) []float64 {
 	for _, s := range all {
 		low, high = min(low, s.either()), max(high, s.either())
 	}
+	if high > wide*low {
+		return decades(low, high)
+	}
 	// From coarse steps to fine ones, in parts of the next power of ten.
 	for _, parts := range []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000} {
 		step := math.Pow(10, math.Ceil(math.Log10(high))) / parts
@@ -150,6 +153,26 @@ func round(all []Sample) []float64 {
 		}
 	}
 	return []float64{low, high}
+}
+
+// wide is the ratio of the most to the least from which even steps would crowd together at the top.
+const wide = 8
+
+// decades are 1, 2 and 5 times powers of ten between two values; powers of ten alone where these are many.
+func decades(low, high float64) []float64 {
+	steps := []float64{1, 2, 5}
+	if high > 1e3*low {
+		steps = steps[:1]
+	}
+	var list []float64
+	for power := math.Pow(10, math.Floor(math.Log10(low))); power <= high; power *= 10 {
+		for _, step := range steps {
+			if value := step * power; value >= low && value <= high {
+				list = append(list, value)
+			}
+		}
+	}
+	return list
 }
 
 // mostLabel is how many characters of a label fit, beside a bar or in a legend.

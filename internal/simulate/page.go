@@ -22,11 +22,19 @@ type view struct {
 	Lines   []line
 }
 
-// line is a row of the table.
+// line is a row of the table. Of a refused one Rest is how many columns say why.
 type line struct {
 	Row
 	Cells []string
+	Rest  int
 }
+
+// mostClasses is how many classes of ranks the page lists for a row, so that it stays small.
+const mostClasses = 32
+
+// Shown are the classes that the page lists, and Hidden how many there are besides.
+func (l line) Shown() []Class { return l.Classes[:min(len(l.Classes), mostClasses)] }
+func (l line) Hidden() int    { return len(l.Classes) - len(l.Shown()) }
 
 // Name is the heading of a column.
 func (c column) Name() string { return c.name }
@@ -38,14 +46,18 @@ func (c column) About() string { return c.about }
 func (r *Result) Page(w io.Writer) error {
 	v := view{Result: r, Columns: r.columns()}
 	for _, row := range r.Rows {
-		v.Lines = append(v.Lines, line{row, row.cells(v.Columns)})
+		one := line{Row: row, Cells: row.cells(v.Columns)}
+		if row.Refused != "" {
+			one.Cells, one.Rest = one.Cells[:known], len(v.Columns)-known
+		}
+		v.Lines = append(v.Lines, one)
 	}
 	times := []chart.Curve{
 		r.curve("predicted", func(row Row) float64 { return row.Predicted }),
 		r.curve("compute", func(row Row) float64 { return row.Compute }),
 		r.curve("exposed", func(row Row) float64 { return row.Exposed }),
 	}
-	efficiency := []chart.Curve{r.curve(r.scaling(), func(row Row) float64 { return row.Efficiency })}
+	efficiency := []chart.Curve{r.curve("efficiency", func(row Row) float64 { return row.Efficiency })}
 	if len(times[0].Samples) > 0 {
 		v.Charts = []chart.Chart{
 			chart.Draw("time of a call: "+r.scaling()+" scaling", "ranks", duration, times),
@@ -72,9 +84,9 @@ func (r *Result) curve(name string, of func(Row) float64) chart.Curve {
 		}
 		s := chart.Sample{X: float64(row.Ranks), Value: value}
 		switch {
-		case !row.Validated:
+		case !row.Measured:
 			s.Value, s.Dashed = 0, value
-		case i+1 < len(r.Rows) && !r.Rows[i+1].Validated: // the dashed line begins here
+		case i+1 < len(r.Rows) && !r.Rows[i+1].Measured: // the dashed line begins here
 			s.Dashed = value
 		}
 		c.Samples = append(c.Samples, s)

@@ -39,8 +39,8 @@ type Row struct {
 	Efficiency float64 `json:"efficiency,omitempty"`   // against the first row that has a prediction, which is 1
 	TFLOPs     float64 `json:"tflops,omitempty"`       // of a GPU's GEMMs, over the whole call
 	Classes    []Class `json:"classes,omitempty"`      // of ranks that do the same
-	// Validated says that the machine's figures were measured on as many ranks. No other prediction was compared with anything.
-	Validated bool `json:"validated"`
+	// Measured says that the machine's figures were measured on as many ranks. Nothing validates other predictions.
+	Measured bool `json:"measured"`
 
 	prediction *cost.Prediction
 }
@@ -79,7 +79,7 @@ func Run(o Options) (*Result, error) {
 		r.Params[param.Name] = param.Value
 	}
 	for _, ranks := range o.Ranks {
-		row := Row{Ranks: ranks, Nodes: m.NodesOf(ranks), Validated: ranks <= r.Measured}
+		row := Row{Ranks: ranks, Nodes: m.NodesOf(ranks), Measured: ranks <= r.Measured}
 		if err := o.predict(&row, p); err != nil {
 			row.Refused = firstOf(err)
 		}

@@ -25,14 +25,14 @@ var columns = []column{
 	{"efficiency", "", func(r *Row) string { return number(r.Efficiency, 3) }},
 	{"TFLOP/s", "of a GPU's GEMMs, over the whole call", func(r *Row) string { return number(r.TFLOPs, 1) }},
 	{"classes", "of ranks that do the same: one of each was simulated", func(r *Row) string { return strconv.Itoa(len(r.Classes)) }},
-	{"validated", "yes: the machine's figures were measured on as many ranks", (*Row).validity},
+	{"figures", "measured: the machine's were, on as many ranks; not validated: nothing was measured there", (*Row).figures},
 }
 
-func (r *Row) validity() string {
-	if r.Validated {
-		return "yes"
+func (r *Row) figures() string {
+	if r.Measured {
+		return "measured"
 	}
-	return "no"
+	return "not validated"
 }
 
 // number prints a figure of a row that has a prediction.
@@ -72,7 +72,7 @@ func (r *Result) Notes() []string {
 	}
 	var beyond []string
 	for _, row := range r.Rows {
-		if row.Predicted > 0 && !row.Validated {
+		if row.Predicted > 0 && !row.Measured {
 			beyond = append(beyond, strconv.Itoa(row.Ranks))
 		}
 	}
@@ -118,12 +118,15 @@ func (r *Result) Write(w io.Writer) error {
 	return nil
 }
 
-// cells are the row's of some columns. Of a refused one only the numbers of ranks and nodes are known.
+// known is how many columns a refused row has: the numbers of ranks and nodes.
+const known = 2
+
+// cells are the row's of some columns.
 func (r *Row) cells(shown []column) []string {
 	var cells []string
 	for i, c := range shown {
 		cell := c.value(r)
-		if r.Refused != "" && i > 1 {
+		if r.Refused != "" && i >= known {
 			cell = "-"
 		}
 		cells = append(cells, cell)

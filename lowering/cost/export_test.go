@@ -11,6 +11,15 @@ func (m *Machine) GEMMTime(rows, columns, inner int64) float64 {
 	return w.fixed + w.alone
 }
 
+// AcrossNodes is the time of a collective of adjacent ranks from the first on, alone.
+func (m *Machine) AcrossNodes(s *hostir.Communication) float64 {
+	var members []int32
+	for i := range s.TeamSize() {
+		members = append(members, int32(i))
+	}
+	return m.collective(s, m.spreadOf(members)).alone
+}
+
 // CollectiveTime is the time of a collective alone.
 func (m *Machine) CollectiveTime(s *hostir.Communication) float64 {
 	return m.collective(s, spread{1, int(s.TeamSize())}).alone

@@ -1,10 +1,12 @@
 package cost_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/soak"
@@ -90,4 +92,110 @@ func foldsRight(t *testing.T, name string, p *hostir.Program, m *cost.Machine) i
 		stood = max(stood, min(1, len(class.Ranks)-1))
 	}
 	return stood
+}
+
+// TestNodesBoundRings: of what a ring carries from node to node each GPU of a node sends its part; in an all-to-all each
+// rank sends for itself. Where the network is faster than the links inside, these bound the ring.
+func TestNodesBoundRings(t *testing.T) {
+	const bytes = 1 << 30
+	for _, c := range []struct {
+		kind    hostir.CommType
+		network float64 // bytes of a GPU
+		hops    float64
+	}{
+		{hostir.Allgather, bytes * 15 / 16 / 8, 1},
+		{hostir.ReduceScatter, bytes * 15 / 16 / 8, 1},
+		{hostir.Allreduce, 2 * bytes * 15 / 16 / 8, 2},
+		{hostir.AllToAll, bytes * 8 / 16, 1},
+	} {
+		s := collectiveOf(c.kind, bytes, 16)
+		inside := h200(t).CollectiveTime(s)
+		slow := onNodes(h200(t), 8)
+		slow.Nodes.Rate = cost.Curve{{Bytes: 1, Rate: 10}} // 8 GPUs send less than a link inside carries
+		want := c.network/10/1e3 + c.hops*slow.Nodes.Latency
+		if got := slow.AcrossNodes(s); math.Abs(got-want) > 1e-6*want {
+			t.Errorf("%s takes %v us over a slow network, and the network %v", c.kind, got, want)
+		}
+		fast := onNodes(h200(t), 8)
+		fast.Nodes.Rate = cost.Curve{{Bytes: 1, Rate: 1e6}}
+		if got, want := fast.AcrossNodes(s), inside+c.hops*fast.Nodes.Latency; math.Abs(got-want) > 1e-6*want {
+			t.Errorf("%s takes %v us over a fast network, and %v inside one node", c.kind, got, inside)
+		}
+		one := onNodes(h200(t), 16)
+		if got := one.AcrossNodes(s); got != inside {
+			t.Errorf("%s takes %v us on one node of many, and %v on one", c.kind, got, inside)
+		}
+	}
+}
+
+// TestReach: a transfer over CUDA IPC does not leave its node, and the fallback variant, which needs none, runs on several.
+func TestReach(t *testing.T) {
+	for _, c := range []struct {
+		spec string
+		runs bool
+	}{{"matmul_rs_peer_read", false}, {"ag_matmul_anywhere", true}, {"mlp_tp", true}} {
+		p, err := lowerFile("../../testdata/specs/"+c.spec+"/spec.yaml", map[string]int64{"D": 8}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, predict := range []func(*hostir.Program, *cost.Machine) (*cost.Prediction, error){cost.Predict, cost.Fold} {
+			_, err := predict(p, onNodes(h200(t), 4))
+			if reach := (*cost.ReachError)(nil); errors.As(err, &reach) == c.runs || c.runs && err != nil {
+				t.Errorf("%s on two nodes: %v", c.spec, err)
+			}
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	every := func(n, by int) (ranks []int) {
+		for i := range n {
+			ranks = append(ranks, i*by)
+		}
+		return ranks
+	}
+	for _, c := range []struct {
+		ranks []int
+		want  string
+	}{
+		{[]int{3}, "3"},
+		{every(1024, 1), "0-1023"},
+		{every(128, 8), "0, 8, ..., 1016"},
+		{[]int{0, 1, 4, 6, 7}, "0-1, 4, 6-7"},
+		{[]int{0, 2, 3, 5, 7, 9, 11, 13, 15}, "0, 2-3, 5, 7, 9, 11, ..."},
+	} {
+		if got := (cost.Class{Ranks: c.ranks}).Span(); got != c.want {
+			t.Errorf("%v is %q, not %q", c.ranks, got, c.want)
+		}
+	}
+}
+
+// TestMachinesLikeOthers: a file says what differs, and what it rests on.
+func TestMachinesLikeOthers(t *testing.T) {
+	for _, name := range cost.Machines() {
+		m, err := cost.LoadMachine(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Name != name || m.Source == "" || m.Published != (m.MeasuredRanks() == 0) {
+			t.Errorf("%s is named %s, measured on %d ranks, published %v: %s", name, m.Name, m.MeasuredRanks(), m.Published, m.Source)
+		}
+	}
+	own, err := cost.ParseMachine("own.json", []byte(`{"like": "h200", "name": "mine", "nodes": {"ranks": 4, "latency_us": 3, "gbps": [[1, 25]]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := h200(t); own.SMs != h.SMs || own.Name != "mine" || own.Source != "as h200, "+h.Source || own.MeasuredRanks() != 4 || own.NodesOf(9) != 3 || h.NodesOf(9) != 1 {
+		t.Errorf("%+v", own)
+	}
+	for text, want := range map[string]string{
+		`{"like": "h300"}`: `own.json: like is "h300", and a machine that comes with hirgen is one of b200, `,
+		`{"like": "h200", "nodes": {"ranks": 0, "gbps": [[1, 25]]}}`: "own.json: nodes needs ranks of at least 1",
+		`{"like": "h200", "nodes": {"ranks": 8}}`:                    "own.json: nodes.gbps is missing",
+		"{\"like\": \"h200\",\n \"node\": {}}":                       `own.json:2:`,
+	} {
+		if _, err := cost.ParseMachine("own.json", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }

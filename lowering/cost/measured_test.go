@@ -168,6 +168,40 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
+// TestFromTwoGPUs: what was measured on 4 GPUs, predicted with the collectives of 2 alone. It is no blind test: other figures
+// were fitted with rows of 4 GPUs, too. docs/simulate.md has what it prints.
+func TestFromTwoGPUs(t *testing.T) {
+	m := *h200(t)
+	m.NCCL.Teams, m.NCCL.Allreduce = m.NCCL.Teams[:1], m.NCCL.Allreduce[:1]
+	if m.MeasuredRanks() != 2 {
+		t.Fatalf("measured on %d ranks", m.MeasuredRanks())
+	}
+	var programs, collectives []float64
+	for _, file := range []string{"measured.json", "measured_specs.json"} {
+		for _, r := range loadMeasured(t, file) {
+			if r.Ranks != 4 || r.GEMM != nil {
+				continue
+			}
+			got, err := predicted(r, &m)
+			if err != nil {
+				t.Errorf("%s: %v", r, err)
+				continue
+			}
+			list := &programs
+			if r.Collective != "" {
+				list = &collectives
+			}
+			*list = append(*list, got/r.Time)
+		}
+	}
+	const limit = 0.15
+	t.Logf("within 15 %%: %.2f of programs, %s", within(programs, limit), distribution(programs))
+	t.Logf("within 15 %%: %.2f of collectives alone, %s", within(collectives, limit), distribution(collectives))
+	if within(programs, limit) < 0.9 {
+		t.Error("fewer than 90 % of the programs are within 15 %")
+	}
+}
+
 // within is the share of ratios that are as near to 1 as that, as a factor either way.
 func within(ratios []float64, limit float64) float64 {
 	n := 0

@@ -1,12 +1,27 @@
 package cost
 
-import "github.com/hirgen/hirgen/lowering/hostir"
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
 
 // Nodes are what ranks are on that share memory: adjacent ranks, as many on each, joined by a network.
 type Nodes struct {
 	Ranks   int     `json:"ranks"`      // of a node
 	Latency float64 `json:"latency_us"` // of the way from node to node, beside that of a step between GPUs
 	Rate    Curve   `json:"gbps"`       // of one GPU to the network, in one direction
+}
+
+// A ReachError is a transfer over CUDA IPC to a rank of another node.
+type ReachError struct {
+	Pos  diag.Pos
+	Name string // of the transfer
+}
+
+func (e *ReachError) Error() string {
+	return fmt.Sprintf("%s: %s goes over CUDA IPC, which does not reach another node: transport: auto, or via: nccl, does", e.Pos, e.Name)
 }
 
 // MeasuredRanks is the number of ranks up to which the machine's figures are measured: 0 where they are not, and never

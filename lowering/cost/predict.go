@@ -157,64 +157,6 @@ func (u *unrolling) lastEnd() float64 {
 	return end
 }
 
-// bounds finds what no order of the tasks could be faster or slower than.
-func (p *Prediction) bounds(u *unrolling) {
-	p.Critical, p.Busiest = u.longestChain(), p.Host
-	streams := make([]float64, len(u.streams))
-	ranks := make([]shares, len(u.numbers))
-	memory := make([]float64, len(u.numbers))
-	for i := range u.tasks {
-		t := &u.tasks[i]
-		p.Serial += t.fixed + t.alone
-		if t.stream >= 0 {
-			streams[t.stream] += t.fixed + t.alone
-		}
-		for slot, r := range t.ranks {
-			in, out := t.links(int32(slot))
-			w := ranks[r].of(t)
-			w.in, w.out = w.in+in*t.alone, w.out+out*t.alone
-			memory[r] += t.hbm * t.alone
-		}
-		if t.gemm != nil {
-			ranks[t.ranks[0]].sms += t.gemm.busy(u.machine.SMs)
-		}
-	}
-	for r, use := range ranks {
-		p.Busiest = max(p.Busiest, use.inside.in, use.inside.out, use.network.in, use.network.out, use.sms, memory[r])
-	}
-	p.Busiest = max(p.Busiest, slices.Max(streams))
-	p.Serial += p.Host
-}
-
-// longestChain is the time along the longest chain of tasks that wait for each other, each as long as
-// it takes alone. Tasks do not stand in the order of their edges, so it follows them as the
-// simulation did.
-func (u *unrolling) longestChain() float64 {
-	waits, reach := make([]int32, len(u.tasks)), make([]float64, len(u.tasks))
-	var ready []int32
-	for i := range u.tasks {
-		if waits[i] = u.tasks[i].before; waits[i] == 0 {
-			ready = append(ready, int32(i))
-		}
-	}
-	longest := 0.0
-	for len(ready) > 0 {
-		i := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		t := &u.tasks[i]
-		end := reach[i] + t.fixed + t.alone
-		longest = max(longest, end)
-		for e := t.first; e >= 0; e = u.edges[e].next {
-			to := u.edges[e].to
-			reach[to] = max(reach[to], end)
-			if waits[to]--; waits[to] == 0 {
-				ready = append(ready, to)
-			}
-		}
-	}
-	return longest
-}
-
 // calls lists the tasks as calls. A joint, which is none, hands on what caused it.
 func (p *Prediction) calls(u *unrolling) {
 	index := make([]int, len(u.tasks))
@@ -254,3 +196,11 @@ func (p *Prediction) calls(u *unrolling) {
 		}
 	}
 }
+
+// GainError is how far a predicted ratio of the times of two schedules of one program is from the
+// measured one, in half of the pairs that were measured: as a share. TestGains holds it against them.
+const GainError = 0.025
+
+// Gains reports whether a program is predicted to be faster than another one by more than the model
+// may be wrong.
+func (p *Prediction) Gains(over *Prediction) bool { return p.Total*(1+GainError) < over.Total }

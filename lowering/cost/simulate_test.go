@@ -67,6 +67,24 @@ func TestWaves(t *testing.T) {
 	}
 }
 
+// TestMessagesShareTheNetwork: what a rank sends to other nodes shares its network, and not its links inside the node.
+func TestMessagesShareTheNetwork(t *testing.T) {
+	m := bare(t)
+	m.NCCL.Pair.Rate, m.Links.Limit = Curve{{1, 10}}, 10
+	m.Nodes = &Nodes{Ranks: 2, Latency: 3, Rate: Curve{{1, 1}}}
+	across, inside := m.pairWork(1000, false), m.pairWork(1000, true) // 1 us of the network and 3 of latency; 0.1 us
+	u := timeline(m, 6)
+	u.at(across, 0, 2)
+	ends(t, u, 4)
+	u = timeline(m, 6)
+	full := across
+	full.alone, full.in, full.out = 4, 0, 1
+	u.at(full, 0, 2)
+	u.at(full, 0, 4)
+	u.at(inside, 0, 1) // beside both
+	ends(t, u, 8, 8, 0.1)
+}
+
 func TestCopiesShareLinks(t *testing.T) {
 	m := bare(t)
 	pull := m.copyEngine(hostir.IPCGet, 1000) // 1 us

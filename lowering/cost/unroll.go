@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // newUnrolling is about to make tasks of a program's statements, rank by rank in the order of issue. What it has of
@@ -199,4 +200,12 @@ func (r *rank) holds(t *hostir.Tensor) bool {
 
 func (r *rank) fail(s hostir.Stmt, format string, args ...any) error {
 	return fmt.Errorf("%s, rank %d, %s: %s", s.Meta().Pos, r.number, nameOf(s), fmt.Sprintf(format, args...))
+}
+
+// captured reports whether a call is launched as one CUDA graph.
+func captured(p *hostir.Program) bool { return p.Choices.Get(schedule.Graph) == schedule.True }
+
+// copiedByKernel reports whether a kernel, and no copy engine, makes a transfer over CUDA IPC.
+func copiedByKernel(p *hostir.Program, s *hostir.P2PCommunication) bool {
+	return p.Choices.Of(s.Of, schedule.Copy) != schedule.Engine
 }

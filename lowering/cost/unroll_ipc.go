@@ -38,7 +38,7 @@ func (r *rank) shared(s *hostir.P2PCommunication) error {
 	case !s.Locality.Includes(together):
 		return nil
 	case !together:
-		return fmt.Errorf("%s: %s goes over CUDA IPC, which does not reach another node: transport: auto, or via: nccl, does", s.Pos, nameOf(s))
+		return &ReachError{s.Pos, nameOf(s)}
 	}
 	switch {
 	case s.Owns():
