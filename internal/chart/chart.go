@@ -29,12 +29,20 @@ type Chart struct {
 	Times         []tick // at the left
 }
 
-// Right is where lines of values end, and TimeAt where their text does; TickAt and FieldAt are where the texts below stand.
-func (c Chart) Right() int   { return Width - legendWidth + 10 }
-func (c Chart) TimeAt() int  { return c.Left - 8 }
-func (c Chart) TickAt() int  { return c.Bottom + 18 }
+// Right is where lines of values end.
+func (c Chart) Right() int { return Width - legendWidth + 10 }
+
+// TimeAt is where the text of a value ends.
+func (c Chart) TimeAt() int { return c.Left - 8 }
+
+// TickAt is where the text of a tick stands.
+func (c Chart) TickAt() int { return c.Bottom + 18 }
+
+// FieldAt is where the name of the field stands.
 func (c Chart) FieldAt() int { return c.Bottom + 40 }
-func (c Chart) Middle() int  { return (c.Left + c.Right()) / 2 }
+
+// Middle is where the lower axis has its middle.
+func (c Chart) Middle() int { return (c.Left + c.Right()) / 2 }
 
 type tick struct {
 	At   float64

@@ -105,7 +105,7 @@ func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
 		maphash.WriteComparable(&h, t.stmt)
 		maphash.WriteComparable(&h, [...]int32{int32(t.kind), t.stream, t.opens, t.before})
 		if t.stream >= 0 {
-			h.WriteString(u.streams[t.stream].name)
+			maphash.WriteComparable(&h, u.streams[t.stream].name)
 		}
 		for e := t.first; e >= 0; e = u.edges[e].next {
 			maphash.WriteComparable(&h, u.edges[e].to)
