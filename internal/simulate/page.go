@@ -53,12 +53,12 @@ func (r *Result) Page(w io.Writer) error {
 		v.Lines = append(v.Lines, one)
 	}
 	times := []chart.Curve{
-		r.curve("predicted", func(row Row) float64 { return row.Predicted }),
 		r.curve("compute", func(row Row) float64 { return row.Compute }),
 		r.curve("exposed", func(row Row) float64 { return row.Exposed }),
+		r.curve("predicted", func(row Row) float64 { return row.Predicted }), // above the others
 	}
 	efficiency := []chart.Curve{r.curve("efficiency", func(row Row) float64 { return row.Efficiency })}
-	if len(times[0].Samples) > 0 {
+	if len(efficiency[0].Samples) > 0 {
 		v.Charts = []chart.Chart{
 			chart.Draw("time of a call: "+r.scaling()+" scaling", "ranks", duration, times),
 			chart.Draw("efficiency: "+r.scaling()+" scaling", "ranks", percent, efficiency),

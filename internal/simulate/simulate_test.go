@@ -110,6 +110,9 @@ func TestScaling(t *testing.T) {
 	if row := run(t, o).Rows[0]; !strings.Contains(row.Refused, "and 3 / 8 of that") && row.Scaled != 3060 {
 		t.Errorf("%+v", row)
 	}
+	if r := run(t, of(t, "ag_matmul", m, 2, 8)); !strings.HasPrefix(r.Notes()[1], "at 8 ranks a rank's GEMMs are 4 times what they would be by strong scaling") {
+		t.Errorf("every rank computes all, and the notes are %q", r.Notes())
+	}
 	if r := run(t, of(t, "mlp_tp", machine(t, "dgx_b200"), 2, 4)); !r.Published || r.Rows[0].Measured || !strings.HasPrefix(r.Notes()[1], "NOT VALIDATED") {
 		t.Errorf("%+v", r)
 	}
@@ -119,7 +122,7 @@ func TestScaling(t *testing.T) {
 func TestMoreThanWasMeasured(t *testing.T) {
 	m := *machine(t, "h200")
 	m.NCCL.Teams = m.NCCL.Teams[:1]
-	r := run(t, of(t, "ag_matmul", &m, 2, 4))
+	r := run(t, of(t, "mlp_tp", &m, 2, 4))
 	if want := "measured on at most 2 ranks of one node, and these are predictions for 4"; !r.Rows[0].Measured || r.Rows[1].Measured || !strings.HasSuffix(r.Notes()[1], want) {
 		t.Errorf("%+v: %v", r.Rows, r.Notes())
 	}

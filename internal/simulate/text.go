@@ -67,6 +67,9 @@ func (r *Result) Head() string {
 // Notes say what the predictions rest on.
 func (r *Result) Notes() []string {
 	notes := []string{"figures of " + r.Machine + ": " + r.Source}
+	if uneven := r.unevenWork(); uneven != "" {
+		notes = append(notes, uneven)
+	}
 	if r.Published {
 		return append(notes, "NOT VALIDATED: "+r.Machine+" is described by published figures, and no prediction for it was compared with a measurement")
 	}
@@ -81,6 +84,29 @@ func (r *Result) Notes() []string {
 			r.Machine, r.Measured, strings.Join(beyond, ", ")))
 	}
 	return notes
+}
+
+// unevenWork says where a rank's GEMMs are not what scaling says: as large at all ranks in weak scaling, a share of the whole in strong. What
+// efficiency then compares are unlike problems.
+func (r *Result) unevenWork() string {
+	first := -1.0
+	for _, row := range r.Rows {
+		work := row.TFLOPs * row.Predicted
+		if r.Scale == "" {
+			work *= float64(row.Ranks)
+		}
+		if work == 0 {
+			continue
+		}
+		if first < 0 {
+			first = work
+		}
+		if factor := work / first; factor > 1.05 || factor < 0.95 {
+			return fmt.Sprintf("at %d ranks a rank's GEMMs are %.3g times what they would be by %s scaling: TFLOP/s compares rows, efficiency does not",
+				row.Ranks, factor, r.scaling())
+		}
+	}
+	return ""
 }
 
 // Write prints the table, what its columns mean and what the predictions rest on.
