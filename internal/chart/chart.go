@@ -108,17 +108,26 @@ func Draw(title, field string, text func(float64) string, curves []Curve) Chart 
 		c.Curves = append(c.Curves, one)
 		c.Height = max(c.Height, one.LegendY+30)
 	}
-	seen := map[float64]bool{}
-	for _, s := range all {
-		if !seen[s.X] {
-			seen[s.X] = true
-			c.Ticks = append(c.Ticks, tick{x(s.X), fmt.Sprintf("%g", s.X)})
-		}
-	}
+	c.Ticks = ticks(all, x)
 	for _, value := range round(all) {
 		c.Times = append(c.Times, tick{y(value), text(value)})
 	}
 	return c
+}
+
+// apart is how far two texts beside each other have their middles from each other, in pixels, so that they can be read.
+func apart(a, b string) float64 { return float64(4*(len(a)+len(b)) + 8) }
+
+// ticks are the values of the field, but for those too near to one before.
+func ticks(all []Sample, x func(float64) float64) []tick {
+	var list []tick
+	for _, s := range slices.SortedFunc(slices.Values(all), func(a, b Sample) int { return cmp.Compare(a.X, b.X) }) {
+		one := tick{x(s.X), fmt.Sprintf("%g", s.X)}
+		if n := len(list); n == 0 || one.At-list[n-1].At >= apart(list[n-1].Text, one.Text) {
+			list = append(list, one)
+		}
+	}
+	return list
 }
 
 // scale maps the logarithm of values onto a range of pixels.

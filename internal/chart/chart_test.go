@@ -26,6 +26,23 @@ func TestValuesBesideTheAxisDoNotTouch(t *testing.T) {
 	}
 }
 
+// TestTicksDoNotTouch: of many values of the field some have a text.
+func TestTicksDoNotTouch(t *testing.T) {
+	var samples []Sample
+	for i := range 1024 {
+		samples = append(samples, Sample{X: float64(1024 - i), Value: float64(i + 1)})
+	}
+	c := Draw("title", "ranks", func(x float64) string { return fmt.Sprint(x) }, []Curve{{Name: "one", Samples: samples}})
+	for i, tick := range c.Ticks {
+		if i > 0 && tick.At < c.Ticks[i-1].At+apart(tick.Text, c.Ticks[i-1].Text) {
+			t.Errorf("%v", c.Ticks)
+		}
+	}
+	if len(c.Ticks) < 8 || c.Ticks[0].Text != "1" {
+		t.Errorf("%v", c.Ticks)
+	}
+}
+
 // TestPoints: what has a dashed line alone is hollow, names are escaped, and no sample is no chart.
 func TestPoints(t *testing.T) {
 	draw := func(curves ...Curve) string {

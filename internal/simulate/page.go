@@ -86,12 +86,22 @@ func (r *Result) curve(name string, of func(Row) float64) chart.Curve {
 		switch {
 		case !row.Measured:
 			s.Value, s.Dashed = 0, value
-		case i+1 < len(r.Rows) && !r.Rows[i+1].Measured: // the dashed line begins here
+		case !r.measuredAfter(i): // the dashed line begins here
 			s.Dashed = value
 		}
 		c.Samples = append(c.Samples, s)
 	}
 	return c
+}
+
+// measuredAfter reports whether the next row with a prediction is one of measured figures, or there is none.
+func (r *Result) measuredAfter(i int) bool {
+	for _, row := range r.Rows[i+1:] {
+		if row.Predicted > 0 {
+			return row.Measured
+		}
+	}
+	return true
 }
 
 func duration(us float64) string {

@@ -79,9 +79,11 @@ func Run(o Options) (*Result, error) {
 		r.Params[param.Name] = param.Value
 	}
 	for _, ranks := range o.Ranks {
-		row := Row{Ranks: ranks, Nodes: m.NodesOf(ranks), Measured: ranks <= r.Measured}
+		row := Row{Ranks: ranks, Nodes: m.NodesOf(ranks)}
 		if err := o.predict(&row, p); err != nil {
 			row.Refused = firstOf(err)
+		} else {
+			row.Measured = ranks <= r.Measured
 		}
 		r.Rows = append(r.Rows, row)
 	}
