@@ -89,8 +89,16 @@ func (f *simulateFlags) run(cmd *cobra.Command, path string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hirgen: nothing was predicted")
 		return &exitError{code: exitSpec}
 	}
-	return f.writeTrace(largest)
+	few := largest.Few(mostTraced)
+	if f.trace != "" && len(few.Classes) < len(largest.Classes) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "hirgen: %s has %d of %d classes of ranks, since all make %d calls\n",
+			f.trace, len(few.Classes), len(largest.Classes), len(largest.Calls))
+	}
+	return f.writeTrace(few)
 }
+
+// mostTraced is how many calls a trace has, unless one class alone has more: some 4 MB.
+const mostTraced = 12000
 
 // options reads the flags and the spec, whose mistakes are shown in place.
 func (f *simulateFlags) options(cmd *cobra.Command, path string) (o simulate.Options, err error) {

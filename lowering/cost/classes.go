@@ -114,6 +114,45 @@ func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
 	return h.Sum64(), nil
 }
 
+// Few is a folded prediction with the calls of some classes alone: of that which ends last, and of others in their order as long as there
+// are no more calls than most. Calls that waited for one that is left out wait for none.
+func (p *Prediction) Few(most int) *Prediction {
+	if len(p.Calls) <= most {
+		return p
+	}
+	counts := map[int]int{}
+	for i := range p.Calls {
+		counts[p.Calls[i].Rank]++
+	}
+	last := p.Calls[p.Last].Rank
+	kept, calls := map[int]bool{last: true}, counts[last]
+	for _, c := range p.Classes {
+		if calls+counts[c.Rank] <= most && !kept[c.Rank] {
+			kept[c.Rank] = true
+			calls += counts[c.Rank]
+		}
+	}
+	few := *p
+	few.Calls, few.Classes = nil, slices.DeleteFunc(slices.Clone(p.Classes), func(c Class) bool { return !kept[c.Rank] })
+	index := map[int]int{}
+	for i, c := range p.Calls {
+		if kept[c.Rank] {
+			index[i] = len(few.Calls)
+			few.Calls = append(few.Calls, c)
+		}
+	}
+	few.Last = index[p.Last]
+	for i := range few.Calls {
+		c := &few.Calls[i]
+		if at, ok := index[c.Cause]; ok {
+			c.Cause = at
+		} else {
+			c.Cause = -1
+		}
+	}
+	return &few
+}
+
 // mostRuns is how many runs of ranks a text names.
 const mostRuns = 6
 

@@ -151,6 +151,38 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// TestFew: what is left of a folded prediction is whole classes, that which ends last among them, with their own causes.
+func TestFew(t *testing.T) {
+	p, err := lowerFile("../../testdata/specs/ag_matmul_anywhere/spec.yaml", map[string]int64{"D": 16}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := cost.Fold(p, onNodes(h200(t), 8))
+	if err != nil || len(r.Classes) != 8 {
+		t.Fatalf("%v, %d classes", err, len(r.Classes))
+	}
+	if r.Few(len(r.Calls)) != r {
+		t.Error("calls are left out where there is room for all")
+	}
+	whole := byRank(r)
+	for _, most := range []int{1, len(r.Calls) / 3, len(r.Calls) - 1} {
+		few := r.Few(most)
+		if few.Calls[few.Last].End != r.Calls[r.Last].End || len(few.Classes) == len(r.Classes) || len(few.Classes) > 1 && len(few.Calls) > most {
+			t.Errorf("of %d calls there are %d, of %d classes", most, len(few.Calls), len(few.Classes))
+		}
+		for _, class := range few.Classes {
+			if got := byRank(few)[class.Rank]; len(got) != len(whole[class.Rank]) {
+				t.Errorf("rank %d has %d calls of %d", class.Rank, len(got), len(whole[class.Rank]))
+			}
+		}
+		for i, c := range few.Calls {
+			if c.Cause >= 0 && (few.Calls[c.Cause].End > latest(c)+1e-6 || c.Cause == i) {
+				t.Errorf("%s waits for %s", c.Name, few.Calls[c.Cause].Name)
+			}
+		}
+	}
+}
+
 func TestSpan(t *testing.T) {
 	every := func(n, by int) (ranks []int) {
 		for i := range n {
