@@ -2,8 +2,8 @@ package domain
 
 import (
 	"fmt"
-	"strings"
 	"strconv"
+	"strings"
 )
 
 // Dropout puts 0 in place of elements of a tensor by chance, and scales the others so that the mean stays. Whether an

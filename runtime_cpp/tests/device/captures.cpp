@@ -131,9 +131,7 @@ void safe_calls() {
   check([&] { return cudaEventRecord(event, other); });
   check([&] { return cudaStreamWaitEvent(other, event, 0); });
   check([&] { return cudaMemsetAsync(data, 1, sizeof(int), other); });
-  check([&] {
-    return cudaMemcpyAsync(&word, data, sizeof(int), cudaMemcpyDeviceToHost, other);
-  });
+  check([&] { return cudaMemcpyAsync(&word, data, sizeof(int), cudaMemcpyDeviceToHost, other); });
   check([&] { return cudaMemcpy(data, &word, sizeof(int), cudaMemcpyHostToDevice); });
   check([&] { return cudaMemset(data, 0, sizeof(int)); });
   check([&] { return cudaStreamDestroy(make_stream()); });
