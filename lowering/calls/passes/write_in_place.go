@@ -24,8 +24,8 @@ func writeInPlace(p *calls.Program) {
 			lives[life.Buffer] = true
 		}
 	}
-	if len(lives) == 0 {
-		return
+	if len(lives) < 2 {
+		return // the operand and the result are two
 	}
 	uses, memories := order.UsesOf(p), map[string][]*calls.Buffer{}
 	memory := func(b *calls.Buffer) string {
