@@ -4,6 +4,8 @@ package chart
 import (
 	_ "embed"
 	"html/template"
+
+	"github.com/hirgen/hirgen/internal/style"
 )
 
 //go:embed parts.html.tmpl
@@ -11,5 +13,7 @@ var partsText string
 
 // Parts is a template that has what pages share: "style" for a <style> element, and "chart", which prints a Chart.
 func Parts(name string) *template.Template {
-	return template.Must(template.New(name).Parse(partsText))
+	t := template.Must(template.New(name).Parse(partsText))
+	template.Must(t.New("common").Parse(style.Text))
+	return t
 }
