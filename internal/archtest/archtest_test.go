@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"internal/textdiff":       {},
 	"internal/launch":         {},
 	"internal/bench":          {"model", "model/domain", "model/schedule", "lowering", "lowering/schedules", "lowering/calls", "lowering/cost", "lowering/hostir", "lowering/prove", "emit", "internal/chart", "internal/diag", "internal/launch"},
-	"internal/chart":          {},
+	"internal/chart":          {"internal/style"},
 	"internal/simulate":       {"model", "lowering", "lowering/cost", "lowering/hostir", "internal/chart", "internal/diag"},
 	"internal/archtest":       {},
 	"internal/e2e":            {},
@@ -35,6 +35,9 @@ var mayImport = map[string][]string{
 	"internal/recall":         {"internal/recall/faults", "model", "lowering", "lowering/calls", "lowering/calls/*", "lowering/lowertest", "lowering/prove", "lowering/prove/*", "lowering/hostir", "emit", "internal/diag", "internal/launch"},
 	"internal/recall/faults":  {"model", "lowering", "lowering/hostir", "lowering/hostir/text", "lowering/calls", "lowering/calls/*", "internal/diag", "internal/expr"},
 	"internal/recall/cmd":     {"internal/recall"},
+	"internal/timeline":       {"internal/style"},
+	"internal/style":          {},
+	"internal/browser":        {},
 	"model/domain":            {"internal/expr"},
 	"model/schedule":          {"internal/diag"},
 	"templates":               {},
@@ -106,6 +109,7 @@ var onlyIn = map[string][]string{
 	"text/template":                          {"emit/*.go"},
 	"github.com/spf13/cobra":                 {"cmd/hirgen/*.go"},
 	"github.com/santhosh-tekuri/jsonschema/": {}, // tests alone
+	"github.com/chromedp/":                   {"internal/browser/*.go"},
 	"github.com/google/go-cmp/":              {"*_test.go", "lowering/lowertest/*.go"},
 }
 

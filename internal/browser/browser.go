@@ -1,0 +1,143 @@
+// Package browser opens pages that hirgen wrote in a real browser without a window, for tests of what they show and do.
+package browser
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// limit is how long a test may take: other work can slow the machine.
+const limit = 5 * time.Minute
+
+// A Browser has one page open. What goes wrong in it fails the test.
+type Browser struct {
+	t          *testing.T
+	ctx        context.Context //nolint:containedctx // it is the browser
+	mutex      sync.Mutex
+	complaints []string
+}
+
+// Open starts Chromium, and ends it with the test. Without one the test is skipped.
+func Open(t *testing.T) *Browser {
+	t.Helper()
+	var program string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		found, _ := exec.LookPath(name)
+		program = cmp.Or(program, found)
+	}
+	if program == "" {
+		t.Skip("there is no Chromium, in which pages are tested; Debian's package chromium has it")
+	}
+	ctx, stop := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(stop)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox)
+	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	b := &Browser{t: t, ctx: ctx}
+	b.do()
+	if err := chromedp.Listen(ctx, b.hear); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.complain)
+	return b
+}
+
+// hear collects what the page writes to its console, and what it fails of.
+func (b *Browser) hear(event any) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		text := e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			text += " " + e.ExceptionDetails.Exception.Description
+		}
+		b.complaints = append(b.complaints, text)
+	case *runtime.EventConsoleAPICalled:
+		for _, argument := range e.Args {
+			b.complaints = append(b.complaints, fmt.Sprintf("console.%s: %s", e.Type, argument.Value))
+		}
+	}
+}
+
+func (b *Browser) complain() {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for _, text := range b.complaints {
+		b.t.Errorf("the browser says: %s", text)
+	}
+}
+
+func (b *Browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Load loads a page from disk into a window of so many pixels, whose user likes light or dark pages.
+func (b *Browser) Load(path string, width, height int64, scheme string) {
+	b.t.Helper()
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media); err != nil {
+		b.t.Fatal(err)
+	}
+	b.do(chromedp.EmulateViewport(width, height), chromedp.Navigate("file://"+path))
+}
+
+// Value is what an expression of JavaScript gives in the page.
+func Value[T any](b *Browser, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// Press presses keys one after the other; names of others than letters are in chromedp's package kb.
+func (b *Browser) Press(keys string) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(keys))
+}
+
+// Point moves the pointer.
+func (b *Browser) Point(x, y float64) {
+	b.t.Helper()
+	b.do(chromedp.MouseEvent("mouseMoved", x, y))
+}
+
+// Click clicks at a place.
+func (b *Browser) Click(x, y float64) {
+	b.t.Helper()
+	b.do(chromedp.MouseClickXY(x, y))
+}
+
+// Picture writes what the window shows into the folder that HIRGEN_SCREENSHOTS names, if it names one.
+func (b *Browser) Picture(name string) {
+	b.t.Helper()
+	folder := os.Getenv("HIRGEN_SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}

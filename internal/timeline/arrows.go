@@ -1,0 +1,45 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+)
+
+// arrows leads each slice that an arrow ends at to the slices where such arrows begin. Arrows of the host lead nowhere.
+func (b *reader) arrows() {
+	tracks := b.byThread()
+	begins := map[string]*Slice{}
+	for _, a := range b.begins {
+		if s := at(tracks[[2]string{a.process, a.thread}], a.at); s != nil {
+			begins[a.id] = s
+		}
+	}
+	for _, a := range b.ends {
+		s, from := at(tracks[[2]string{a.process, a.thread}], a.at), begins[a.id]
+		if s != nil && from != nil {
+			s.from = append(s.from, from)
+		}
+	}
+}
+
+// byThread are the slices of each thread, in order.
+func (b *reader) byThread() map[[2]string][]*Slice {
+	found := map[[2]string][]*Slice{}
+	for _, p := range b.processes {
+		for _, t := range p.threads {
+			if len(t.slices) > 0 {
+				found[[2]string{p.key, t.key}] = t.slices
+			}
+		}
+	}
+	return found
+}
+
+// at is the last slice that has begun at a time, if it has not ended before; of several that begin then, the longest.
+func at(list []*Slice, time Time) *Slice {
+	after, _ := slices.BinarySearchFunc(list, time+1, func(s *Slice, t Time) int { return cmp.Compare(s.Begin, t) })
+	if after == 0 || list[after-1].End < time {
+		return nil
+	}
+	return list[after-1]
+}

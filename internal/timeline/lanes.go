@@ -1,0 +1,20 @@
+package timeline
+
+// setLanes puts slices of a track that overlap into rows of their own: each into the first that is free.
+func (t *Track) setLanes() {
+	var free []Time
+	for _, s := range t.Slices {
+		s.Lane = len(free)
+		for lane, from := range free {
+			if from <= s.Begin {
+				s.Lane = lane
+				break
+			}
+		}
+		if s.Lane == len(free) {
+			free = append(free, 0)
+		}
+		free[s.Lane] = s.End
+	}
+	t.Lanes = len(free)
+}
