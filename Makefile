@@ -4,7 +4,7 @@ SHELL := /bin/bash
 DEVICE ?= cpu
 RANKS ?= 8
 
-.PHONY: help setup build demo test test-full test-launchers test-python soak verify-report conformance lint fmt golden gen man docs release-snapshot bench-gpu bench-layers verify-gpu verify-failures clean
+.PHONY: help setup build demo test test-full test-launchers test-python test-pages soak verify-report conformance lint fmt golden gen man docs release-snapshot bench-gpu bench-layers verify-gpu verify-failures clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ test-launchers: setup ## Start an emitted program by Open MPI, MPICH and Slurm t
 
 test-python: build ## The package for PyTorch on the CPU device, by torchrun; installs PyTorch (5 GB under .tools/)
 	@scripts/test_python.sh
+
+test-pages: ## Open the pages that hirgen writes in Chromium, from Debian's packages if it is missing; pictures in build/pages/
+	@scripts/test_pages.sh
 
 soak: setup ## Look for mistakes with random specs (SECONDS=600 SEED=1; ONLY=NUMBER repeats one; ARGS="-findings 10")
 	@go run ./internal/soak/cmd -seconds $(or $(SECONDS),600) -seed $(or $(SEED),1) $(if $(ONLY),-only $(ONLY) -show) $(ARGS)

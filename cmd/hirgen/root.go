@@ -61,7 +61,7 @@ command line, 3 the machine is not as needed, 4 internal error, 8 not proved.`,
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print the versions of hirgen, of specs and of the C ABI")
-	root.AddCommand(newNew(), newEmit(), newLower(), newCheck(), newVerify(), newBench(), newTune(), newSimulate(), newExportGo(), newGrad(), newRun(), newFmt(),
+	root.AddCommand(newNew(), newEmit(), newLower(), newCheck(), newVerify(), newBench(), newTune(), newSimulate(), newTimeline(), newExportGo(), newGrad(), newRun(), newFmt(),
 		newOps(), newSchedule(), newSchema(), newPasses(), newExplain(), newMan(), newVersion())
 	beStrict(root)
 	return root

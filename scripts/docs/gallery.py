@@ -1,13 +1,10 @@
 """The gallery of specs: a page for each of testdata/specs, made by bin/hirgen when the site is built."""
 
-import json
 import re
 import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
-
-import timeline
 
 root = Path(__file__).resolve().parents[2]
 specs = root / "testdata/specs"
@@ -20,9 +17,10 @@ def names():
 
 
 def pages():
-    """Markdown of every page of the gallery by where it lies in the site."""
-    made = {f"gallery/{name}.md": page(name) for name in names()}
-    made["gallery/index.md"] = index()
+    """Every page, in Markdown, and every timeline of the gallery by where it lies in the site."""
+    made = {"gallery/index.md": index()}
+    for name in names():
+        made[f"gallery/{name}.md"], made[f"gallery/timelines/{name}.html"] = page(name)
     return made
 
 
@@ -48,12 +46,15 @@ the host program. All of them are emitted, compiled with nvcc and checked on the
 
 
 def page(name):
+    """The page of a spec, and its timeline as a page of its own, which it has in a frame."""
     spec = f"testdata/specs/{name}/spec.yaml"
-    with tempfile.NamedTemporaryFile(suffix=".json") as trace:
-        checked = hirgen("check", spec, "--trace", trace.name)
-        drawing = timeline.draw(json.load(trace))
+    with tempfile.TemporaryDirectory() as folder:
+        trace, drawn = Path(folder, f"{name}.json"), Path(folder, "page.html")
+        checked = hirgen("check", spec, "--trace", trace)
+        hirgen("timeline", trace, "--spec", spec, "-o", drawn)
+        timeline = drawn.read_text()
     lowered = hirgen("lower", spec)
-    return f"""# {name}
+    markdown = f"""# {name}
 
 {escaped(about(name))}
 
@@ -63,7 +64,9 @@ def page(name):
 
 ## A call on H200, as predicted
 
-{drawing}
+<iframe class="timeline" src="timelines/{name}.html" title="Timeline of a call, as predicted"></iframe>
+
+[The timeline alone](timelines/{name}.html){{target=_blank}}
 
 What `hirgen check` says:
 
@@ -79,6 +82,7 @@ What each rank's process issues, by `hirgen lower`, without the lines that decla
 {statements(lowered)}
 ```
 """
+    return markdown, timeline
 
 
 def statements(lowered):

@@ -1,12 +1,10 @@
 """Tests of what the site is made by, without mkdocs: links, the text of the gallery, timelines."""
 
-import re
 import unittest
 
 import commands
 import gallery
 import links
-import timeline
 
 
 class Links(unittest.TestCase):
@@ -50,18 +48,6 @@ class Commands(unittest.TestCase):
     def test_listed(self):
         top = "Usage:\n  hirgen\n\nAvailable Commands:\n  check       Check a spec\n  completion  Generate\n  export-go   Print a Go program\n\nFlags:\n  -h, --help\n"
         self.assertEqual(commands.commands(top), [("check", "Check a spec"), ("export-go", "Print a Go program")])
-
-
-class Timeline(unittest.TestCase):
-    def test_boxes_stand_at_their_times(self):
-        work = {"ph": "X", "pid": 0, "tid": 1, "cat": "gemm", "name": "Matmul of <C>", "args": {"where": "spec.yaml:1:2"}}
-        stream = {"ph": "M", "pid": 0, "tid": 1, "name": "thread_name", "args": {"name": "caller"}}
-        events = [stream, {**work, "ts": 0, "dur": 50}, {**work, "ts": 50, "dur": 50}, {**work, "pid": 1, "ts": 0, "dur": 9}]
-        drawn = timeline.draw({"traceEvents": events, "otherData": {"call_us": 100}})
-        half = (timeline.width - timeline.left) / 2
-        found = re.findall(r'class="gemm" x="([\d.]+)" y="0" width="([\d.]+)"', drawn)
-        self.assertEqual([(float(x), float(width)) for x, width in found], [(timeline.left, half - 1), (timeline.left + half, half - 1)])
-        self.assertIn("Matmul of &lt;C&gt;: 50.0 us", drawn)
 
 
 if __name__ == "__main__":

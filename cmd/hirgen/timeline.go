@@ -1,0 +1,89 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/internal/timeline"
+)
+
+func newTimeline() *cobra.Command {
+	var out string
+	var specs []string
+	cmd := &cobra.Command{
+		Use:   "timeline TRACE... -o PAGE",
+		Short: "Draw traces, measured and predicted, one above the other as a page",
+		Long: `Draw traces as one HTML page that needs no other file and no network: a track for each stream of each rank, what of the
+communication computations hide, exposed and idle time of each rank, and the critical path. Several traces stand one above the
+other on one time axis. TRACE is what --trace of an emitted program, or of hirgen check, wrote, or the trace of PyTorch's
+profiler (.json or .json.gz), of which what the host does is left out.`,
+		Example: `  hirgen timeline measured.json predicted.json --spec spec.yaml -o page.html
+  hirgen check spec.yaml --trace predicted.json && hirgen timeline predicted.json -o page.html`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return usagef("say where to write: -o PAGE")
+			}
+			return drawTimeline(cmd.OutOrStdout(), args, specs, out)
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "write the page to `PAGE`")
+	cmd.Flags().StringArrayVar(&specs, "spec", nil, "show the lines of `SPEC` that slices name; repeatable")
+	return cmd
+}
+
+func drawTimeline(w io.Writer, paths, specs []string, out string) error {
+	var traces []*timeline.Trace
+	for _, path := range paths {
+		t, err := readTrace(path)
+		if err != nil {
+			return err
+		}
+		traces = append(traces, t)
+	}
+	nameShortly(traces)
+	sources := timeline.Sources{}
+	for _, spec := range specs {
+		text, err := os.ReadFile(spec)
+		if err != nil {
+			return err
+		}
+		sources.Add(spec, string(text))
+	}
+	if err := toFile(out, func(w io.Writer) error { return timeline.Page(w, traces, sources) }); err != nil {
+		return err
+	}
+	timeline.Text(w, traces)
+	return nil
+}
+
+// nameShortly leaves out folders, where files differ without them.
+func nameShortly(traces []*timeline.Trace) {
+	seen := map[string]bool{}
+	for _, t := range traces {
+		seen[filepath.Base(t.Name)] = true
+	}
+	if len(seen) < len(traces) {
+		return
+	}
+	for _, t := range traces {
+		t.Name = filepath.Base(t.Name)
+	}
+}
+
+// readTrace reads a trace; a file that is none does not belong on the command line.
+func readTrace(path string) (*timeline.Trace, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	t, err := timeline.Read(path, file)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return t, nil
+}

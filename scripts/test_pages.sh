@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Opens the pages that hirgen writes in Chromium, which is installed if it is missing. What they look like lies in
+# build/pages/ then.
+source "$(dirname "$0")/common.sh"
+
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || {
+  say "installing chromium"
+  apt_install chromium || die "could not install chromium as this user; install with: sudo apt-get install chromium"
+}
+mkdir -p build/pages
+HIRGEN_SCREENSHOTS="$PWD/build/pages" go test -count=1 -run Browser ./internal/timeline
+say "pictures are in build/pages/"
