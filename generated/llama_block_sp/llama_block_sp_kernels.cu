@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:21:5 rms_norm
+// spec.yaml:22:5 rms_norm
 struct RmsNorm {
   bf16* U1;
   const bf16* X;
@@ -28,7 +28,7 @@ struct RmsNorm {
   }
 };
 
-// spec.yaml:27:5 rope
+// spec.yaml:28:5 rope
 struct Rope {
   hirgen::Scattered<bf16, 2> Rq_low;
   hirgen::Scattered<bf16, 2> Rq_high;
@@ -55,7 +55,7 @@ struct Rope {
   }
 };
 
-// spec.yaml:28:5 rope
+// spec.yaml:29:5 rope
 struct Rope2 {
   hirgen::Scattered<bf16, 1> Rk_low;
   hirgen::Scattered<bf16, 1> Rk_high;
@@ -82,7 +82,7 @@ struct Rope2 {
   }
 };
 
-// spec.yaml:42:5 add_rms_norm
+// spec.yaml:43:5 add_rms_norm
 struct AddRmsNorm {
   bf16* U2;
   bf16* X1;
@@ -104,7 +104,7 @@ struct AddRmsNorm {
   }
 };
 
-// spec.yaml:46:5 silu_mul
+// spec.yaml:47:5 silu_mul
 struct SiluMul {
   bf16* A;
   const bf16* gate;

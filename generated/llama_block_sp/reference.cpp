@@ -5,192 +5,192 @@
 namespace hirgen_llama_block_sp {
 
 void reference(hirgen::Reference& model) {
-  // spec.yaml:21:5 U1_X_fp32 = cast(X)
+  // spec.yaml:22:5 U1_X_fp32 = cast(X)
   model.cast("U1_X_fp32", "X", hirgen::DType::kFp32);
-  // spec.yaml:21:5 U1_square = mul(U1_X_fp32, U1_X_fp32)
+  // spec.yaml:22:5 U1_square = mul(U1_X_fp32, U1_X_fp32)
   model.binary("U1_square", "mul", "U1_X_fp32", "U1_X_fp32", hirgen::DType::kFp32);
-  // spec.yaml:21:5 U1_square2 = sum(U1_square)
+  // spec.yaml:22:5 U1_square2 = sum(U1_square)
   model.reduce("U1_square2", "sum", "U1_square", 2, hirgen::DType::kFp32);
-  // spec.yaml:21:5 U1_square_b = broadcast(U1_square2)
+  // spec.yaml:22:5 U1_square_b = broadcast(U1_square2)
   model.broadcast("U1_square_b", "U1_square2", 2);
-  // spec.yaml:21:5 U1_square_mean = scale(0.00024414063)(U1_square_b)
+  // spec.yaml:22:5 U1_square_mean = scale(0.00024414063)(U1_square_b)
   model.unary("U1_square_mean", "scale(0.00024414063)", "U1_square_b", hirgen::DType::kFp32);
-  // spec.yaml:21:5 U1_shifted = shift(1e-05)(U1_square_mean)
+  // spec.yaml:22:5 U1_shifted = shift(1e-05)(U1_square_mean)
   model.unary("U1_shifted", "shift(1e-05)", "U1_square_mean", hirgen::DType::kFp32);
-  // spec.yaml:21:5 U1_rstd = rsqrt(U1_shifted)
+  // spec.yaml:22:5 U1_rstd = rsqrt(U1_shifted)
   model.unary("U1_rstd", "rsqrt", "U1_shifted", hirgen::DType::kFp32);
-  // spec.yaml:21:5 U1_y = mul(U1_X_fp32, U1_rstd)
+  // spec.yaml:22:5 U1_y = mul(U1_X_fp32, U1_rstd)
   model.binary("U1_y", "mul", "U1_X_fp32", "U1_rstd", hirgen::DType::kFp32);
-  // spec.yaml:21:5 U1_gamma1_fp32 = cast(gamma1)
+  // spec.yaml:22:5 U1_gamma1_fp32 = cast(gamma1)
   model.cast("U1_gamma1_fp32", "gamma1", hirgen::DType::kFp32);
-  // spec.yaml:21:5 U1_mul = mul(U1_y, U1_gamma1_fp32)
+  // spec.yaml:22:5 U1_mul = mul(U1_y, U1_gamma1_fp32)
   model.binary("U1_mul", "mul", "U1_y", "U1_gamma1_fp32", hirgen::DType::kFp32);
-  // spec.yaml:21:5 U1 = cast(U1_mul)
+  // spec.yaml:22:5 U1 = cast(U1_mul)
   model.cast("U1", "U1_mul", hirgen::DType::kBf16);
-  // spec.yaml:22:5 QKV = linear(U1, Wqkv)
+  // spec.yaml:23:5 QKV = linear(U1, Wqkv)
   model.linear("QKV", "U1", "Wqkv", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:23:5 Uq = slice(QKV)
+  // spec.yaml:24:5 Uq = slice(QKV)
   model.slice("Uq", "QKV", 3, 0, 512);
-  // spec.yaml:23:5 Uk = slice(QKV)
+  // spec.yaml:24:5 Uk = slice(QKV)
   model.slice("Uk", "QKV", 3, 512, 128);
-  // spec.yaml:23:5 Uv = slice(QKV)
+  // spec.yaml:24:5 Uv = slice(QKV)
   model.slice("Uv", "QKV", 3, 640, 128);
-  // spec.yaml:24:5 Hq = reshape(Uq)
+  // spec.yaml:25:5 Hq = reshape(Uq)
   model.reshape("Hq", "Uq", {8, 1, 4096, 4, 128});
-  // spec.yaml:25:5 Hk = reshape(Uk)
+  // spec.yaml:26:5 Hk = reshape(Uk)
   model.reshape("Hk", "Uk", {8, 1, 4096, 1, 128});
-  // spec.yaml:26:5 Hv = reshape(Uv)
+  // spec.yaml:27:5 Hv = reshape(Uv)
   model.reshape("Hv", "Uv", {8, 1, 4096, 1, 128});
-  // spec.yaml:27:5 Rq_first = slice(Hq)
+  // spec.yaml:28:5 Rq_first = slice(Hq)
   model.slice("Rq_first", "Hq", 4, 0, 64);
-  // spec.yaml:27:5 Rq_second = slice(Hq)
+  // spec.yaml:28:5 Rq_second = slice(Hq)
   model.slice("Rq_second", "Hq", 4, 64, 64);
-  // spec.yaml:27:5 Rq_pairs = positions()
+  // spec.yaml:28:5 Rq_pairs = positions()
   model.positions("Rq_pairs", 64);
-  // spec.yaml:27:5 Rq_exponents = scale(-0.20503692)(Rq_pairs)
+  // spec.yaml:28:5 Rq_exponents = scale(-0.20503692)(Rq_pairs)
   model.unary("Rq_exponents", "scale(-0.20503692)", "Rq_pairs", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_frequencies = exp(Rq_exponents)
+  // spec.yaml:28:5 Rq_frequencies = exp(Rq_exponents)
   model.unary("Rq_frequencies", "exp", "Rq_exponents", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_at = positions()
+  // spec.yaml:28:5 Rq_at = positions()
   model.positions("Rq_at", 4096);
-  // spec.yaml:27:5 Rq_at_b = broadcast(Rq_at)
+  // spec.yaml:28:5 Rq_at_b = broadcast(Rq_at)
   model.broadcast("Rq_at_b", "Rq_at", 1);
-  // spec.yaml:27:5 Rq_at_b2 = broadcast(Rq_at_b)
+  // spec.yaml:28:5 Rq_at_b2 = broadcast(Rq_at_b)
   model.broadcast("Rq_at_b2", "Rq_at_b", 2);
-  // spec.yaml:27:5 Rq_angles = mul(Rq_at_b2, Rq_frequencies)
+  // spec.yaml:28:5 Rq_angles = mul(Rq_at_b2, Rq_frequencies)
   model.binary("Rq_angles", "mul", "Rq_at_b2", "Rq_frequencies", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_cos = cos(Rq_angles)
+  // spec.yaml:28:5 Rq_cos = cos(Rq_angles)
   model.unary("Rq_cos", "cos", "Rq_angles", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_sin = sin(Rq_angles)
+  // spec.yaml:28:5 Rq_sin = sin(Rq_angles)
   model.unary("Rq_sin", "sin", "Rq_angles", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_first_cos_fp32 = cast(Rq_first)
+  // spec.yaml:28:5 Rq_first_cos_fp32 = cast(Rq_first)
   model.cast("Rq_first_cos_fp32", "Rq_first", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_first_cos = mul(Rq_first_cos_fp32, Rq_cos)
+  // spec.yaml:28:5 Rq_first_cos = mul(Rq_first_cos_fp32, Rq_cos)
   model.binary("Rq_first_cos", "mul", "Rq_first_cos_fp32", "Rq_cos", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_second_sin_fp32 = cast(Rq_second)
+  // spec.yaml:28:5 Rq_second_sin_fp32 = cast(Rq_second)
   model.cast("Rq_second_sin_fp32", "Rq_second", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_second_sin = mul(Rq_second_sin_fp32, Rq_sin)
+  // spec.yaml:28:5 Rq_second_sin = mul(Rq_second_sin_fp32, Rq_sin)
   model.binary("Rq_second_sin", "mul", "Rq_second_sin_fp32", "Rq_sin", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_low = sub(Rq_first_cos, Rq_second_sin)
+  // spec.yaml:28:5 Rq_low = sub(Rq_first_cos, Rq_second_sin)
   model.binary("Rq_low", "sub", "Rq_first_cos", "Rq_second_sin", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_second_cos_fp32 = cast(Rq_second)
+  // spec.yaml:28:5 Rq_second_cos_fp32 = cast(Rq_second)
   model.cast("Rq_second_cos_fp32", "Rq_second", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_second_cos = mul(Rq_second_cos_fp32, Rq_cos)
+  // spec.yaml:28:5 Rq_second_cos = mul(Rq_second_cos_fp32, Rq_cos)
   model.binary("Rq_second_cos", "mul", "Rq_second_cos_fp32", "Rq_cos", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_first_sin_fp32 = cast(Rq_first)
+  // spec.yaml:28:5 Rq_first_sin_fp32 = cast(Rq_first)
   model.cast("Rq_first_sin_fp32", "Rq_first", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_first_sin = mul(Rq_first_sin_fp32, Rq_sin)
+  // spec.yaml:28:5 Rq_first_sin = mul(Rq_first_sin_fp32, Rq_sin)
   model.binary("Rq_first_sin", "mul", "Rq_first_sin_fp32", "Rq_sin", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_high = add(Rq_second_cos, Rq_first_sin)
+  // spec.yaml:28:5 Rq_high = add(Rq_second_cos, Rq_first_sin)
   model.binary("Rq_high", "add", "Rq_second_cos", "Rq_first_sin", hirgen::DType::kFp32);
-  // spec.yaml:27:5 Rq_low_rounded = cast(Rq_low)
+  // spec.yaml:28:5 Rq_low_rounded = cast(Rq_low)
   model.cast("Rq_low_rounded", "Rq_low", hirgen::DType::kBf16);
-  // spec.yaml:27:5 Rq_high_rounded = cast(Rq_high)
+  // spec.yaml:28:5 Rq_high_rounded = cast(Rq_high)
   model.cast("Rq_high_rounded", "Rq_high", hirgen::DType::kBf16);
-  // spec.yaml:27:5 Rq = concat(Rq_low_rounded, Rq_high_rounded)
+  // spec.yaml:28:5 Rq = concat(Rq_low_rounded, Rq_high_rounded)
   model.concat("Rq", {"Rq_low_rounded", "Rq_high_rounded"}, 4);
-  // spec.yaml:28:5 Rk_first = slice(Hk)
+  // spec.yaml:29:5 Rk_first = slice(Hk)
   model.slice("Rk_first", "Hk", 4, 0, 64);
-  // spec.yaml:28:5 Rk_second = slice(Hk)
+  // spec.yaml:29:5 Rk_second = slice(Hk)
   model.slice("Rk_second", "Hk", 4, 64, 64);
-  // spec.yaml:28:5 Rk_pairs = positions()
+  // spec.yaml:29:5 Rk_pairs = positions()
   model.positions("Rk_pairs", 64);
-  // spec.yaml:28:5 Rk_exponents = scale(-0.20503692)(Rk_pairs)
+  // spec.yaml:29:5 Rk_exponents = scale(-0.20503692)(Rk_pairs)
   model.unary("Rk_exponents", "scale(-0.20503692)", "Rk_pairs", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_frequencies = exp(Rk_exponents)
+  // spec.yaml:29:5 Rk_frequencies = exp(Rk_exponents)
   model.unary("Rk_frequencies", "exp", "Rk_exponents", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_at = positions()
+  // spec.yaml:29:5 Rk_at = positions()
   model.positions("Rk_at", 4096);
-  // spec.yaml:28:5 Rk_at_b = broadcast(Rk_at)
+  // spec.yaml:29:5 Rk_at_b = broadcast(Rk_at)
   model.broadcast("Rk_at_b", "Rk_at", 1);
-  // spec.yaml:28:5 Rk_at_b2 = broadcast(Rk_at_b)
+  // spec.yaml:29:5 Rk_at_b2 = broadcast(Rk_at_b)
   model.broadcast("Rk_at_b2", "Rk_at_b", 2);
-  // spec.yaml:28:5 Rk_angles = mul(Rk_at_b2, Rk_frequencies)
+  // spec.yaml:29:5 Rk_angles = mul(Rk_at_b2, Rk_frequencies)
   model.binary("Rk_angles", "mul", "Rk_at_b2", "Rk_frequencies", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_cos = cos(Rk_angles)
+  // spec.yaml:29:5 Rk_cos = cos(Rk_angles)
   model.unary("Rk_cos", "cos", "Rk_angles", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_sin = sin(Rk_angles)
+  // spec.yaml:29:5 Rk_sin = sin(Rk_angles)
   model.unary("Rk_sin", "sin", "Rk_angles", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_first_cos_fp32 = cast(Rk_first)
+  // spec.yaml:29:5 Rk_first_cos_fp32 = cast(Rk_first)
   model.cast("Rk_first_cos_fp32", "Rk_first", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_first_cos = mul(Rk_first_cos_fp32, Rk_cos)
+  // spec.yaml:29:5 Rk_first_cos = mul(Rk_first_cos_fp32, Rk_cos)
   model.binary("Rk_first_cos", "mul", "Rk_first_cos_fp32", "Rk_cos", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_second_sin_fp32 = cast(Rk_second)
+  // spec.yaml:29:5 Rk_second_sin_fp32 = cast(Rk_second)
   model.cast("Rk_second_sin_fp32", "Rk_second", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_second_sin = mul(Rk_second_sin_fp32, Rk_sin)
+  // spec.yaml:29:5 Rk_second_sin = mul(Rk_second_sin_fp32, Rk_sin)
   model.binary("Rk_second_sin", "mul", "Rk_second_sin_fp32", "Rk_sin", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_low = sub(Rk_first_cos, Rk_second_sin)
+  // spec.yaml:29:5 Rk_low = sub(Rk_first_cos, Rk_second_sin)
   model.binary("Rk_low", "sub", "Rk_first_cos", "Rk_second_sin", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_second_cos_fp32 = cast(Rk_second)
+  // spec.yaml:29:5 Rk_second_cos_fp32 = cast(Rk_second)
   model.cast("Rk_second_cos_fp32", "Rk_second", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_second_cos = mul(Rk_second_cos_fp32, Rk_cos)
+  // spec.yaml:29:5 Rk_second_cos = mul(Rk_second_cos_fp32, Rk_cos)
   model.binary("Rk_second_cos", "mul", "Rk_second_cos_fp32", "Rk_cos", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_first_sin_fp32 = cast(Rk_first)
+  // spec.yaml:29:5 Rk_first_sin_fp32 = cast(Rk_first)
   model.cast("Rk_first_sin_fp32", "Rk_first", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_first_sin = mul(Rk_first_sin_fp32, Rk_sin)
+  // spec.yaml:29:5 Rk_first_sin = mul(Rk_first_sin_fp32, Rk_sin)
   model.binary("Rk_first_sin", "mul", "Rk_first_sin_fp32", "Rk_sin", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_high = add(Rk_second_cos, Rk_first_sin)
+  // spec.yaml:29:5 Rk_high = add(Rk_second_cos, Rk_first_sin)
   model.binary("Rk_high", "add", "Rk_second_cos", "Rk_first_sin", hirgen::DType::kFp32);
-  // spec.yaml:28:5 Rk_low_rounded = cast(Rk_low)
+  // spec.yaml:29:5 Rk_low_rounded = cast(Rk_low)
   model.cast("Rk_low_rounded", "Rk_low", hirgen::DType::kBf16);
-  // spec.yaml:28:5 Rk_high_rounded = cast(Rk_high)
+  // spec.yaml:29:5 Rk_high_rounded = cast(Rk_high)
   model.cast("Rk_high_rounded", "Rk_high", hirgen::DType::kBf16);
-  // spec.yaml:28:5 Rk = concat(Rk_low_rounded, Rk_high_rounded)
+  // spec.yaml:29:5 Rk = concat(Rk_low_rounded, Rk_high_rounded)
   model.concat("Rk", {"Rk_low_rounded", "Rk_high_rounded"}, 4);
-  // spec.yaml:29:5 Q = permute(Rq)
+  // spec.yaml:30:5 Q = permute(Rq)
   model.permute("Q", "Rq", {0, 1, 3, 2, 4});
-  // spec.yaml:30:5 K = permute(Rk)
+  // spec.yaml:31:5 K = permute(Rk)
   model.permute("K", "Rk", {0, 1, 3, 2, 4});
-  // spec.yaml:31:5 V = permute(Hv)
+  // spec.yaml:32:5 V = permute(Hv)
   model.permute("V", "Hv", {0, 1, 3, 2, 4});
-  // spec.yaml:34:5 PV = attention(Q, K, V, causal=true, scale=0.088388346)
+  // spec.yaml:35:5 PV = attention(Q, K, V, causal=true, scale=0.088388346)
   model.attention("PV", nullptr, {.causal = true, .window = 0, .scale = 0.088388346F}, "Q", "K", "V",
                   hirgen::DType::kBf16);
-  // spec.yaml:35:5 heads = permute(PV)
+  // spec.yaml:36:5 heads = permute(PV)
   model.permute("heads", "PV", {0, 1, 3, 2, 4});
-  // spec.yaml:36:5 O = reshape(heads)
+  // spec.yaml:37:5 O = reshape(heads)
   model.reshape("O", "heads", {8, 8, 512, 512});
-  // spec.yaml:37:5 Wop = linear(O, Wo)
+  // spec.yaml:38:5 Wop = linear(O, Wo)
   model.linear("Wop", "O", "Wo", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:38:5 attention = sum(Wop)
+  // spec.yaml:39:5 attention = sum(Wop)
   model.reduce("attention", "sum", "Wop", 0, hirgen::DType::kBf16);
-  // spec.yaml:39:5 X1 = add(X, attention)
+  // spec.yaml:40:5 X1 = add(X, attention)
   model.binary("X1", "add", "X", "attention", hirgen::DType::kBf16);
-  // spec.yaml:42:5 U2_X1_fp32 = cast(X1)
+  // spec.yaml:43:5 U2_X1_fp32 = cast(X1)
   model.cast("U2_X1_fp32", "X1", hirgen::DType::kFp32);
-  // spec.yaml:42:5 U2_square = mul(U2_X1_fp32, U2_X1_fp32)
+  // spec.yaml:43:5 U2_square = mul(U2_X1_fp32, U2_X1_fp32)
   model.binary("U2_square", "mul", "U2_X1_fp32", "U2_X1_fp32", hirgen::DType::kFp32);
-  // spec.yaml:42:5 U2_square2 = sum(U2_square)
+  // spec.yaml:43:5 U2_square2 = sum(U2_square)
   model.reduce("U2_square2", "sum", "U2_square", 2, hirgen::DType::kFp32);
-  // spec.yaml:42:5 U2_square_b = broadcast(U2_square2)
+  // spec.yaml:43:5 U2_square_b = broadcast(U2_square2)
   model.broadcast("U2_square_b", "U2_square2", 2);
-  // spec.yaml:42:5 U2_square_mean = scale(0.00024414063)(U2_square_b)
+  // spec.yaml:43:5 U2_square_mean = scale(0.00024414063)(U2_square_b)
   model.unary("U2_square_mean", "scale(0.00024414063)", "U2_square_b", hirgen::DType::kFp32);
-  // spec.yaml:42:5 U2_shifted = shift(1e-05)(U2_square_mean)
+  // spec.yaml:43:5 U2_shifted = shift(1e-05)(U2_square_mean)
   model.unary("U2_shifted", "shift(1e-05)", "U2_square_mean", hirgen::DType::kFp32);
-  // spec.yaml:42:5 U2_rstd = rsqrt(U2_shifted)
+  // spec.yaml:43:5 U2_rstd = rsqrt(U2_shifted)
   model.unary("U2_rstd", "rsqrt", "U2_shifted", hirgen::DType::kFp32);
-  // spec.yaml:42:5 U2_y = mul(U2_X1_fp32, U2_rstd)
+  // spec.yaml:43:5 U2_y = mul(U2_X1_fp32, U2_rstd)
   model.binary("U2_y", "mul", "U2_X1_fp32", "U2_rstd", hirgen::DType::kFp32);
-  // spec.yaml:42:5 U2_gamma2_fp32 = cast(gamma2)
+  // spec.yaml:43:5 U2_gamma2_fp32 = cast(gamma2)
   model.cast("U2_gamma2_fp32", "gamma2", hirgen::DType::kFp32);
-  // spec.yaml:42:5 U2_mul = mul(U2_y, U2_gamma2_fp32)
+  // spec.yaml:43:5 U2_mul = mul(U2_y, U2_gamma2_fp32)
   model.binary("U2_mul", "mul", "U2_y", "U2_gamma2_fp32", hirgen::DType::kFp32);
-  // spec.yaml:42:5 U2 = cast(U2_mul)
+  // spec.yaml:43:5 U2 = cast(U2_mul)
   model.cast("U2", "U2_mul", hirgen::DType::kBf16);
-  // spec.yaml:43:5 gate = linear(U2, Wg)
+  // spec.yaml:44:5 gate = linear(U2, Wg)
   model.linear("gate", "U2", "Wg", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:44:5 up = linear(U2, Wu)
+  // spec.yaml:45:5 up = linear(U2, Wu)
   model.linear("up", "U2", "Wu", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:45:5 A1 = silu(gate)
+  // spec.yaml:46:5 A1 = silu(gate)
   model.unary("A1", "silu", "gate", hirgen::DType::kBf16);
-  // spec.yaml:46:5 A = mul(A1, up)
+  // spec.yaml:47:5 A = mul(A1, up)
   model.binary("A", "mul", "A1", "up", hirgen::DType::kBf16);
-  // spec.yaml:47:5 W2p = linear(A, W2)
+  // spec.yaml:48:5 W2p = linear(A, W2)
   model.linear("W2p", "A", "W2", nullptr, hirgen::DType::kBf16);
-  // spec.yaml:48:5 mlp = sum(W2p)
+  // spec.yaml:49:5 mlp = sum(W2p)
   model.reduce("mlp", "sum", "W2p", 0, hirgen::DType::kBf16);
-  // spec.yaml:49:5 Y = add(X1, mlp)
+  // spec.yaml:50:5 Y = add(X1, mlp)
   model.binary("Y", "add", "X1", "mlp", hirgen::DType::kBf16);
 }
 

@@ -42,6 +42,10 @@ func TestSetAllocationDomains(t *testing.T) {
 	lowertest.PassCases(t, "set-allocation-domains", SetAllocationDomains)
 }
 
+func TestStreamReshardings(t *testing.T) {
+	lowertest.PassCases(t, "stream-reshardings", StreamReshardings)
+}
+
 func TestMergeAllreduces(t *testing.T) {
 	lowertest.PassCases(t, "merge-allreduces", MergeAllreduces)
 }
