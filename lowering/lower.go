@@ -60,6 +60,9 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 		if slices.Contains(opt.Disable, pass.Name) {
 			continue
 		}
+		if pass.Name == choosing && len(opt.Disable) > 0 {
+			pass.Run = chooseWithout(opt.Disable)
+		}
 		if err := runOnVariants(pass, program); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ type Constraint struct {
 
 // Passes is the pass table, in the order in which Lower runs it.
 var Passes = []Pass{
-	{"choose-schedule", "what the spec leaves open is chosen by the size of the problem (schedule: auto)", true, chooseSchedule},
+	{choosing, "what the spec leaves open is chosen by the size of the problem (schedule: auto)", true, chooseSchedule},
 	{"serialize-streams", "without a pipeline, Stream axes are plain axes (preset: eager)", true, shard.SerializeStreams},
 	{"merge-allreduces", "a sum that is scattered and then gathered is one allreduce (preset: eager)", false, shard.MergeAllreduces},
 	{"decompose-contractions", "a matmul over a split axis is parts, one reduction, then the bias", false, shard.DecomposeContractions},
@@ -116,6 +116,9 @@ var Order = []Constraint{
 	{"overlap", "insert-deallocations", "a buffer is in use until its last wait"},
 }
 
+// choosing is the pass that runs the others on candidates.
+const choosing = "choose-schedule"
+
 // passesToTry is Passes, which chooseSchedule could not name: it is one of them.
 var passesToTry []Pass
 
@@ -128,6 +131,13 @@ func init() {
 
 // chooseSchedule predicts by lowering the program with each candidate.
 func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, lowerChosen) }
+
+// chooseWithout chooses among the programs that there are without some passes.
+func chooseWithout(disabled []string) func(*hostir.Program) error {
+	return func(p *hostir.Program) error {
+		return schedules.ChooseSchedule(p, func(p *hostir.Program) error { return Run(p, passesToTry, Options{Disable: disabled}) })
+	}
+}
 
 // lowerChosen runs all passes on a program whose schedule is chosen.
 func lowerChosen(p *hostir.Program) error { return Run(p, passesToTry, Options{}) }
