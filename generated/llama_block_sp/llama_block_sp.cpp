@@ -27,7 +27,7 @@
 // Derived: transfers into W2p_parts from rank to rank by IPC-put, one slice per iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, replayed as a CUDA graph, via ipc-put, local last, copy sm,
 // signals batched.
-// Chosen by auto: predicted 764.8 us on h200 with pipeline p2p, all.via ipc-put, streams 2, all.signals
+// Chosen by auto: predicted 755.4 us on h200 with pipeline p2p, all.via ipc-put, streams 2, all.signals
 // batched, all.local last, all.copy sm, graph true, 962.3 us with the default schedule.
 #include "llama_block_sp.hpp"
 
@@ -51,7 +51,7 @@ constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardL =
     B * L / D, kShardG = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
-constexpr int64_t kShardG2 = G / D, kChunkC = C / 2;
+constexpr int64_t kChunkC = C / 2, kShardG2 = G / D;
 constexpr int kComputeStreams = 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -73,7 +73,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_he
 // batches, heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, kChunkC + kChunkC, kShardH * (kChunkC + kChunkC)},
                                                .k = {0, kChunkC + kChunkC, kShardG2 * (kChunkC + kChunkC)},
-                                               .v = {0, C, kShardG2 * C},
+                                               .v = {0, C, kShardG * C},
                                                .o = {0, kChunkC + kChunkC, kShardH * (kChunkC + kChunkC)}};
 
 // What errors and the watchdog call the statements, with their place in the spec.
@@ -84,10 +84,7 @@ constexpr const char* kShareU1All = "spec.yaml:23:5 sharing U1_all with the othe
 constexpr const char* kSend = "spec.yaml:23:5 send: send of U1";
 constexpr const char* kWaitReceive = "spec.yaml:23:5 Wait(receive)";
 constexpr const char* kLinearQKV = "spec.yaml:23:5 Linear of QKV_s";
-constexpr const char* kSliceUqS = "spec.yaml:24:5 Slice of Uq_s";
-constexpr const char* kSliceUkS = "spec.yaml:24:5 Slice of Uk_s";
-constexpr const char* kSliceUvS = "spec.yaml:24:5 Slice of Uv_s";
-constexpr const char* kJoined = "spec.yaml:24:5 Synchronize(worker s % 2)";
+constexpr const char* kJoined = "spec.yaml:23:5 Synchronize(worker s % 2)";
 constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
 constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
 constexpr const char* kAttentionPV = "spec.yaml:35:5 Attention of PV";
@@ -172,19 +169,16 @@ class LlamaBlockSp final : public hirgen::Program {
   bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardL, E]
   // the same memory: [1, kShardL, E]
   bf16* U1_ = W2p_;
-  bf16* attention_ = W2p_;                       // the same memory: [1, kShardL, E]
-  bf16* PV_ = attention_ + kShardL * E;          // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
-  bf16* QKV_ = Wop_;                             // the same memory: [1, D, kShardL, kShardG * C]
-  bf16* W2p_parts_ = Wop_;                       // the same memory: [D, 1, kShardL, E]
-  bf16* Uq_ = QKV_ + D * kShardL * kShardG * C;  // the same memory: [1, D, kShardL, kShardH * C]
-  bf16* Uk_ = Uq_ + D * kShardL * kShardH * C;   // the same memory: [1, D, kShardL, kShardG2 * C]
-  bf16* Uv_ = Uk_ + D * kShardL * kShardG2 * C;  // the same memory: [1, D, kShardL, kShardG2 * C]
-  bf16* Rq_ = U1_all_;                           // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
-  bf16* Wop_parts_ = U1_all_;                    // the same memory: [D, 1, kShardL, E]
-  bf16* U2_all_ = U1_all_;                       // the same memory: [D, kShardL, E]
-  bf16* mlp_ = U1_all_;                          // the same memory: [1, kShardL, E]
-  bf16* Rk_ = mlp_ + kShardL * E;                // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* A_ = gate_;                              // the same memory: [1, D, kShardL, kShardF]
+  bf16* attention_ = W2p_;               // the same memory: [1, kShardL, E]
+  bf16* PV_ = attention_ + kShardL * E;  // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* QKV_ = Wop_;                     // the same memory: [1, D, kShardL, kShardG * C]
+  bf16* W2p_parts_ = Wop_;               // the same memory: [D, 1, kShardL, E]
+  bf16* Rq_ = U1_all_;                   // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Wop_parts_ = U1_all_;            // the same memory: [D, 1, kShardL, E]
+  bf16* U2_all_ = U1_all_;               // the same memory: [D, kShardL, E]
+  bf16* mlp_ = U1_all_;                  // the same memory: [1, kShardL, E]
+  bf16* Rk_ = mlp_ + kShardL * E;        // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* A_ = gate_;                      // the same memory: [1, D, kShardL, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -261,17 +255,9 @@ void LlamaBlockSp::issue(cudaStream_t caller, const std::vector<void*>& tensors)
 
     // The last step is the local shard.
     bf16* U1_s = s == D ? U1_ : U1_all_ + slice * kShardL * E;  // [kShardL, E]
-    bf16* QKV_s = QKV_ + slice * kShardL * kShardG * C;         // [1, kShardL, kShardG * C]
-    gemm(context_, QKV_plan_, U1_s, Wqkv, QKV_s, workspaces_[s % kComputeStreams], compute, kLinearQKV);
-    hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uq_ + slice * kShardL * kShardH * C,
-                         {2, {kShardL, kShardH * C}, {kShardH * C, 1}}, QKV_ + slice * kShardL * kShardG * C,
-                         {2, {kShardL, kShardH * C}, {kShardG * C, 1}}, compute, kSliceUqS);
-    hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uk_ + slice * kShardL * kShardG2 * C,
-                         {2, {kShardL, kShardG2 * C}, {kShardG2 * C, 1}}, QKV_s + kShardH * C,
-                         {2, {kShardL, kShardG2 * C}, {kShardG * C, 1}}, compute, kSliceUkS);
-    hirgen::launch_unary(hirgen::UnaryFn::kCopy, Uv_ + slice * kShardL * kShardG2 * C,
-                         {2, {kShardL, kShardG2 * C}, {kShardG2 * C, 1}}, QKV_s + kShardH * C + kShardG2 * C,
-                         {2, {kShardL, kShardG2 * C}, {kShardG * C, 1}}, compute, kSliceUvS);
+
+    gemm(context_, QKV_plan_, U1_s, Wqkv, QKV_ + slice * kShardL * kShardG * C,
+         workspaces_[s % kComputeStreams], compute, kLinearQKV);
   }
 
   // The caller waits for every compute stream, after all work was issued.
@@ -281,13 +267,13 @@ void LlamaBlockSp::issue(cudaStream_t caller, const std::vector<void*>& tensors)
   }
 
   rope({Rq_, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-       {Rq_ + kChunkC, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}}, {Uq_, {kShardH * C, C, 1}},
-       {Uq_ + kChunkC, {kShardH * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+       {Rq_ + kChunkC, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}}, {QKV_, {kShardG * C, C, 1}},
+       {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
   rope2({Rk_, {kShardG2 * (kChunkC + kChunkC), 1}}, {Rk_ + kChunkC, {kShardG2 * (kChunkC + kChunkC), 1}},
-        {Uk_, {kShardG2 * C, 1}}, {Uk_ + kChunkC, {kShardG2 * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller,
-        kRopeRk);
-  PV_attention_.run({.q = Rq_, .k = Rk_, .v = Uv_, .o = PV_, .lse = nullptr}, workspaces_[0], caller,
-                    kAttentionPV);
+        {QKV_ + kShardH * C, {kShardG * C, 1}}, {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}},
+        {{1, 0}}, {L}, caller, kRopeRk);
+  PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
+                    workspaces_[0], caller, kAttentionPV);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
@@ -439,7 +425,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "0cfe0237b8b89e327a64f4163655d0a1c2537f8ca75c0fb25e8a9794bf93c69b", .mesh_size = D,
+               .digest = "459478b8fc50e44e72874a2b2cd8c74db897adcd92057299f53dda2054f2878e", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},

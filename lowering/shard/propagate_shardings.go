@@ -34,13 +34,16 @@ func PropagateShardings(p *hostir.Program) error {
 	if hostir.Allocates(p) {
 		return nil
 	}
-	pr := newPropagation(p)
+	return newPropagation(p).run()
+}
+
+func (pr *propagation) run() error {
 	for !pr.forwards.empty() && pr.errors.Len() == 0 {
 		for !pr.forwards.empty() {
-			pr.forward(p.Body[pr.forwards.next()])
+			pr.forward(pr.body[pr.forwards.next()])
 		}
 		for !pr.backwards.empty() {
-			pr.settle(p.Body[-pr.backwards.next()])
+			pr.settle(pr.body[-pr.backwards.next()])
 		}
 	}
 	return pr.errors.Err()
@@ -48,6 +51,7 @@ func PropagateShardings(p *hostir.Program) error {
 
 type propagation struct {
 	body                []hostir.Stmt
+	wholeViews          bool                      // no view is cut that is then read as a whole
 	rooted              bool                      // a pipeline may broadcast from rank to rank
 	makers              map[*hostir.Tensor]int    // the statement that makes a tensor, by its place
 	readers             map[*hostir.Tensor][]int  // the statements that read it
@@ -194,7 +198,7 @@ func (pr *propagation) summedOver(t *hostir.Tensor) string {
 // give sets the kind of an axis, unless another axis has it already or s, which makes
 // the tensor, cannot run along it.
 func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
-	if !places(w.kind) || has(t, w.kind) || w.kind.Kind == domain.Stream && !pr.runsAlong(s, w.axis) {
+	if !places(w.kind) || has(t, w.kind) || w.kind.Kind == domain.Stream && (!pr.runsAlong(s, w.axis) || pr.wholeViews && !pr.carriedOn(t, w.axis)) {
 		return
 	}
 	t.Axes[w.axis].Kind, t.Axes[w.axis].Mesh = w.kind.Kind, w.kind.Mesh
@@ -203,6 +207,14 @@ func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 	}
 	pr.ask(s, w.axis)
 	pr.alongside(s, w.axis)
+}
+
+// carriedOn reports whether all that reads a view has its axis, and so could take it slice by slice.
+func (pr *propagation) carriedOn(t *hostir.Tensor, axis int) bool {
+	return t.Role != hostir.View || !slices.ContainsFunc(pr.readers[t], func(reader int) bool {
+		s := pr.body[reader]
+		return hostir.AxisMap(s)[slices.Index(hostir.Uses(s), t)][axis] == hostir.Unmapped
+	})
 }
 
 // alongside gives open results behind the first one what that has on an axis.

@@ -15,7 +15,7 @@ import (
 //   - A GEMM whose rows are split over ranks in its operand, and whole in its result, runs along them.
 //   - So does a GEMM whose result is summed over ranks, along the rows that the sum leaves on a rank each.
 //
-// What is between them follows, as PropagateShardings says. A spec with a Stream axis says itself what is a pipeline.
+// What is between them follows, as PropagateShardings says, but for views that are read as a whole. A spec with a Stream axis says itself what is a pipeline.
 //
 // Requires: every tensor has its Device axes.
 // Establishes: what crosses ranks beside a GEMM is a pipeline, in a program of pipelines.
@@ -38,7 +38,9 @@ func StreamReshardings(p *hostir.Program) error {
 	if !found {
 		return nil
 	}
-	return PropagateShardings(p)
+	pr := newPropagation(p)
+	pr.wholeViews = true // slices of it would be copied
+	return pr.run()
 }
 
 // streamGathered has a GEMM run along the rows of its result that ranks have a part of each in its operand.
