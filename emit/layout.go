@@ -15,13 +15,18 @@ const columns = 110
 func layOut(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		line = strings.TrimRight(line, " ")
-		if line == "" && (len(lines) == 0 || lines[len(lines)-1] == "" || opensBlock(lines[len(lines)-1])) {
-			continue
-		}
-		lines = append(lines, fit(line)...)
+		lines = append(lines, layLine(lines, line)...)
 	}
 	return strings.Join(alignComments(lines), "\n")
+}
+
+// layLine gives one line its layout behind others; an empty one that no reader misses goes.
+func layLine(lines []string, line string) []string {
+	line = strings.TrimRight(line, " ")
+	if line == "" && (len(lines) == 0 || lines[len(lines)-1] == "" || opensBlock(lines[len(lines)-1])) {
+		return nil
+	}
+	return fit(line)
 }
 
 // opensBlock reports whether a line ends with the brace of a body; Google style has

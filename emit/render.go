@@ -17,6 +17,7 @@ import (
 // the ending: "program.cpp", "stmt/product".
 type printer struct {
 	templates *template.Template
+	marks     *marks // say which text is whose; nil: nobody asks
 }
 
 // loadTemplates parses every template once per process.
@@ -91,16 +92,18 @@ func (p *printer) file(name string, view *programView) ([]byte, error) {
 // statements prints statements, one after the other.
 func (p *printer) statements(list []calls.Stmt) (string, error) {
 	var parts []string
+	before := ""
 	for i, s := range list {
 		text, err := p.execute(templateOf(s), s)
 		if err != nil {
 			return "", err
 		}
 		text = strings.Trim(text, "\n")
-		if i > 0 && apart(list[i-1], s, parts[i-1], text) {
-			text = "\n" + text
+		blank := ""
+		if i > 0 && apart(list[i-1], s, before, text) {
+			blank = "\n"
 		}
-		parts = append(parts, text)
+		parts, before = append(parts, blank+p.marks.around(s, text)), blank+text
 	}
 	return strings.Join(parts, "\n"), nil
 }

@@ -128,17 +128,27 @@ func checkDisabled(passes []Pass, disabled []string) error {
 // Graph gives what a pipeline does, and what has to follow what, as the text of the graph from which
 // the pass overlap takes the order of the program.
 func Graph(p *model.Pipeline) (string, error) {
-	program, err := Build(p)
-	if err != nil {
-		return "", err
-	}
-	before := slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == "overlap" })
-	if err := Run(program, Passes[:before], Options{}); err != nil {
-		return "", err
-	}
-	graph, err := pipeline.Build(program)
+	graph, err := TaskGraph(p, nil)
 	if err != nil {
 		return "", err
 	}
 	return graph.String(), nil
+}
+
+// TaskGraph gives that graph; with a machine, schedule: auto chooses for it.
+func TaskGraph(p *model.Pipeline, m *cost.Machine) (*pipeline.Graph, error) {
+	program, err := Build(p)
+	if err != nil {
+		return nil, err
+	}
+	if m != nil {
+		if err := schedules.ChooseOn(program, m, lowerChosen); err != nil {
+			return nil, err
+		}
+	}
+	before := slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == "overlap" })
+	if err := Run(program, Passes[:before], Options{}); err != nil {
+		return nil, err
+	}
+	return pipeline.Build(program)
 }

@@ -17,6 +17,7 @@ type Info struct {
 	Pos   diag.Pos
 	Label string // constant that errors report; empty for statements that make no call
 	Note  string // what a reader should know: one sentence without a final stop, or empty
+	Why   string // of what waits: what it keeps in order, in words; the written form has it not
 }
 
 // Meta lets Info serve as the embedded part of each statement.

@@ -65,3 +65,14 @@ func AsksForNodes(body []Stmt) bool {
 	})
 	return found
 }
+
+// Waits reports whether a statement makes a stream wait for another one, or for a peer.
+func Waits(s Stmt) bool {
+	switch s := s.(type) {
+	case *StreamWait, *FlagWait, *Transfer, *PeerSum:
+		return true
+	case *MemOpBatch:
+		return s.Use == "wait"
+	}
+	return false
+}

@@ -18,6 +18,7 @@ type Info struct {
 	Pos  diag.Pos
 	Note string    // one sentence without a final stop, or empty
 	On   StreamRef // the stream that it is issued to; of no meaning for a For or an If
+	Why  string    // of what waits, and of transfers: the edges that it keeps, in words; no written form has it
 }
 
 // Meta lets Info serve as the embedded part of each statement.

@@ -153,7 +153,7 @@ func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.Stream
 	}
 	body[0].Meta().Note = fmt.Sprintf("what moves is issued ahead, by %d", by)
 	if copies {
-		queue := follows(hostir.StreamRef{Copies: true}, runs, hostir.InfoFrom(part, "what is copied ahead follows what this iteration does"))
+		queue := follows(hostir.StreamRef{Copies: true}, runs, hostir.InfoFrom(part, "what is copied ahead follows what this iteration does"), o.whyFork(body))
 		a.copied = append(a.copied, queue)
 		body = append([]hostir.Stmt{queue}, body...)
 	}
@@ -191,7 +191,7 @@ func (w *waits) waitLater(stmt *hostir.Wait, t *Task) {
 	}
 	if next == nil {
 		if next = w.first(of, func(*Edge) bool { return true }); next == nil {
-			w.end = append(w.end, w.within(stmt, t, t.Conds, nil))
+			w.atEnd(stmt, t)
 		} else {
 			w.put(stmt, t, next, 0, t.Conds)
 		}

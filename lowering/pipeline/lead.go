@@ -82,7 +82,7 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	var list []hostir.Stmt
 	if ready != nil || copies != nil {
 		queue := hostir.StreamRef{Copies: true}
-		list = append(list, follows(queue, on, hostir.InfoFrom(loop, what+" issued up front, on a stream of their own")))
+		list = append(list, follows(queue, on, hostir.InfoFrom(loop, what+" issued up front, on a stream of their own"), o.whyCopies(early)))
 		for _, l := range []*hostir.For{ready, copies} {
 			if l != nil {
 				hostir.RunOn(queue, l)

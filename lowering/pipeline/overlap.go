@@ -38,6 +38,7 @@ func overlapBy(graph *Graph, p *hostir.Program) error {
 		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{}, around: map[hostir.Stmt]hostir.StreamRef{},
 		led: map[*Task]bool{},
 	}
+	o.explainTransfers()
 	if !o.reference || slices.ContainsFunc(graph.Tasks, o.leads) || p.Choices.Any(schedule.Steps, schedule.Ring) {
 		p.Body = withoutWaits(p.Body)
 		o.derive = true
@@ -48,6 +49,8 @@ func overlapBy(graph *Graph, p *hostir.Program) error {
 	p.Body = o.block(p.Body, hostir.StreamRef{})
 	if o.derive {
 		p.Body = o.placeWaits(p.Body)
+	} else {
+		explainKept(p.Body)
 	}
 	if p.Choices.InterNode != "" {
 		return nil // of a program that runs otherwise: what it has no use for, the other one may have

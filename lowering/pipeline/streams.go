@@ -52,15 +52,15 @@ func (o *overlap) subChunks(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt
 	}
 	beside, last := o.computeStream(loop.Var), rest[len(rest)-1]
 	loop.Body = slices.Concat(o.inOrder(gemms, on), []hostir.Stmt{
-		follows(beside, on, hostir.InfoFrom(rest[0], "what follows runs beside the GEMMs of the next sub-chunk")),
+		follows(beside, on, hostir.InfoFrom(rest[0], "what follows runs beside the GEMMs of the next sub-chunk"), o.whyFork(rest)),
 	}, o.inOrder(rest, beside))
 	return []hostir.Stmt{loop, overSame(loop, hostir.InfoFrom(last, "the caller waits for what follows the GEMMs"),
-		follows(on, beside, hostir.InfoFrom(last, "")))}
+		follows(on, beside, hostir.InfoFrom(last, ""), o.whyJoin(rest)))}
 }
 
-// follows makes a stream wait for another one.
-func follows(on, other hostir.StreamRef, info hostir.Info) *hostir.Synchronize {
-	info.On = on
+// follows makes a stream wait for another one, and says why.
+func follows(on, other hostir.StreamRef, info hostir.Info, why string) *hostir.Synchronize {
+	info.On, info.Why = on, why
 	return &hostir.Synchronize{Info: info, Stream: other}
 }
 
@@ -110,9 +110,9 @@ func behindGEMMs(body []hostir.Stmt) int {
 func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 	stream, last := o.computeStream(loop.Var), loop.Body[len(loop.Body)-1]
 	caller := hostir.StreamRef{}
-	fork := follows(stream, caller, hostir.InfoFrom(loop, ""))
+	fork := follows(stream, caller, hostir.InfoFrom(loop, ""), o.whyFork(loop.Body))
 	forks := overSame(loop, hostir.InfoFrom(loop, "initial waits stand in a loop of their own: below, an iteration would also wait for what the caller waits for by then"), fork)
-	join := follows(caller, stream, hostir.InfoFrom(last, ""))
+	join := follows(caller, stream, hostir.InfoFrom(last, ""), o.whyJoin(loop.Body))
 	var begin []hostir.Stmt
 	if o.program.Choices.Get(schedule.InitialWaits) == schedule.Fused {
 		fork.Note = "the compute stream waits for the caller, whatever that waits for by now"

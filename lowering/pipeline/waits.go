@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -99,23 +100,24 @@ func (w *waits) wait(t *Task) {
 			w.put(stmt, t, next, len(t.Loops), []expr.Expr{cond})
 			return
 		}
-		w.atOnce(stmt, t)
+		w.atOnce(stmt, t, next)
 		return
 	}
 	next := w.first(t, func(*Edge) bool { return true })
 	switch {
 	case next == nil:
-		w.end = append(w.end, w.within(stmt, t, t.Conds, nil))
-	case w.places[next].number < w.places[t].number:
-		w.atOnce(stmt, t)
+		w.atEnd(stmt, t)
+	case w.places[next.To].number < w.places[t].number:
+		w.atOnce(stmt, t, next)
 	default:
-		w.put(stmt, t, next, common(t, next), t.Conds)
+		w.put(stmt, t, next, common(t, next.To), t.Conds)
 	}
 }
 
 // atOnce puts a Wait right behind its transfer; of two that one rank exchanges, behind both, since
 // each of them may wait for the other one on the peer.
-func (w *waits) atOnce(stmt *hostir.Wait, t *Task) {
+func (w *waits) atOnce(stmt *hostir.Wait, t *Task, edge *Edge) {
+	stmt.Why = edge.Reason()
 	last := w.places[t].last
 	if t.setsReady() {
 		last = w.places[w.graph.of[t.Exchange.Copier()]].last
@@ -141,26 +143,34 @@ func (w *waits) inNextIteration(t *Task) expr.Expr {
 	return &expr.Binary{Op: "!=", X: expr.Var(loop.Var), Y: expr.Int(loop.First)}
 }
 
-// first is the first task, in the order of the program, that follows a transfer by some kind of edge.
-func (w *waits) first(t *Task, is func(*Edge) bool) *Task {
-	var first *Task
+// first is the edge, of some kind, to the task that follows a transfer first in the order of the program.
+func (w *waits) first(t *Task, is func(*Edge) bool) *Edge {
+	var first *Edge
 	for _, member := range w.members(t) {
 		for _, e := range w.graph.out[member.id] {
 			same := e.To == t || t.Group != nil && e.To.Group == t.Group
 			if same || !is(e) {
 				continue
 			}
-			if first == nil || w.places[e.To].number < w.places[first].number {
-				first = e.To
+			if first == nil || w.places[e.To].number < w.places[first.To].number {
+				first = e
 			}
 		}
 	}
 	return first
 }
 
-// put places a Wait behind its transfer and in front of another task, in as many loops around that
+// atEnd puts a Wait behind all statements.
+func (w *waits) atEnd(stmt *hostir.Wait, t *Task) {
+	stmt.Why = fmt.Sprintf(whyLast, t.Name())
+	w.end = append(w.end, w.within(stmt, t, t.Conds, nil))
+}
+
+// put places a Wait behind its transfer and in front of the task that an edge leads to, in as many loops around that
 // as given, which go over the same iterations as those around the transfer, and under conditions.
-func (w *waits) put(stmt *hostir.Wait, t, next *Task, loops int, conds []expr.Expr) {
+func (w *waits) put(stmt *hostir.Wait, t *Task, edge *Edge, loops int, conds []expr.Expr) {
+	next := edge.To
+	stmt.Why = edge.Reason()
 	here, to := w.places[t], w.places[next]
 	depth := 0 // of what is around both, behind which a Wait for the same iteration stands
 	for stmt.Iteration == nil && depth < len(here.around) && depth < len(to.around) && here.around[depth] == to.around[depth] {

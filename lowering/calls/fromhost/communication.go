@@ -25,8 +25,15 @@ type transfer struct {
 // begin hands over from the current stream to another one: the events and the statements.
 func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (*transfer, []calls.Stmt) {
 	ready := calls.Event{Set: b.events(handle+"_ready", b.iterations(), info.Label), Index: b.at(b.loops)}
-	return b.ongoing(info, team, handle, on), calls.Order(info, ready, b.current, on)
+	why := "hand-over: " + handle + whyBegin
+	if info.Why != "" {
+		why = info.Why + "; " + why
+	}
+	return b.ongoing(info, team, handle, on), calls.Order(because(info, why), ready, b.current, on)
 }
+
+// whyBegin is why a transfer waits for the stream that issues it.
+const whyBegin = " starts behind what the issuing stream did before: its operand is there, and its result may be written"
 
 // at numbers the iteration at hand of some loops.
 func (b *builder) at(loops []loop) expr.Expr { return b.spelled(iteration(loops)) }

@@ -22,6 +22,11 @@ type Lowered struct {
 // Lower makes the calls of a host program, with names that none of reserved takes. The error is a
 // *diag.Errors when the program holds what cannot be printed.
 func Lower(p *hostir.Program, reserved ...string) (lowered *Lowered, err error) {
+	return LowerWatched(p, nil, reserved...)
+}
+
+// LowerWatched does so, and shows the calls after each pass, and before the first one, which has no name then.
+func LowerWatched(p *hostir.Program, after func(pass, why string, c *calls.Program), reserved ...string) (lowered *Lowered, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			if _, ok := caught.(extents.ErrOverflow); !ok {
@@ -46,8 +51,13 @@ func Lower(p *hostir.Program, reserved ...string) (lowered *Lowered, err error) 
 	b.out.Body = append(append(head, b.beginCalls()...), body...)
 	b.finishShares()
 	b.out.Constants = b.scope.Parts.List
+	if after == nil {
+		after = func(string, string, *calls.Program) {}
+	}
+	after("", "", b.out.Program)
 	for _, pass := range passes.Passes {
 		pass.Run(b.out.Program)
+		after(pass.Name, pass.Why, b.out.Program)
 	}
 	b.out.keepConstants(b.scope.Parts)
 	return b.out, nil
@@ -257,7 +267,7 @@ func (b *builder) denseBuffers(s hostir.Stmt, use string, tensors ...*hostir.Ten
 // info locates a statement that makes calls: what an error calls it, in words, becomes a constant
 // with a name like the label. A part of a peer-read sum makes none of its own.
 func (b *builder) info(s hostir.Stmt, label, words string) calls.Info {
-	info := calls.Info{Pos: s.Meta().Pos}
+	info := calls.Info{Pos: s.Meta().Pos, Why: s.Meta().Why}
 	if b.sum == "" {
 		info.Label = b.label(label, At(s.Meta().Pos, words))
 	}

@@ -58,7 +58,7 @@ func (b *builder) copyNow(info calls.Info, s *hostir.P2PCommunication, e *exchan
 	t, list := b.onCopyStream(info, s.Handle)
 	if b.kernelsCopy(s.Of) {
 		bySM := &calls.Transfer{
-			Info: info, Out: out, In: in, Elements: elements, Type: e.typ, Share: share, Peer: peer, Transfer: transfer, On: t.on,
+			Info: because(info, whyReady), Out: out, In: in, Elements: elements, Type: e.typ, Share: share, Peer: peer, Transfer: transfer, On: t.on,
 		}
 		if b.program.Choices.Of(s.Of, schedule.Copy) == schedule.Fused {
 			bySM.Joins = calls.ByKernel
@@ -67,10 +67,19 @@ func (b *builder) copyNow(info calls.Info, s *hostir.P2PCommunication, e *exchan
 	}
 	kernel := isGraph(b.program)
 	return append(list,
-		&calls.FlagWait{Info: info, Flag: calls.Flag{Share: share, Transfer: transfer}, On: t.on, Kernel: kernel},
+		&calls.FlagWait{Info: because(info, whyReady), Flag: calls.Flag{Share: share, Transfer: transfer}, On: t.on, Kernel: kernel},
 		&calls.Memcpy{Info: info, Out: out, In: in, Elements: elements, Type: e.typ, On: t.on},
 		&calls.FlagWrite{Info: info, Flag: calls.Flag{Share: share, Done: true, Transfer: transfer}, Peer: peer, On: t.on, Kernel: kernel},
 		b.end(info, t, s.Handle))
+}
+
+// whyReady is why a copy waits for a flag.
+const whyReady = "ready flag: the peer's buffer has the data of this call, or may be written, only from then on"
+
+// because is an Info with a reason.
+func because(info calls.Info, why string) calls.Info {
+	info.Why = why
+	return info
 }
 
 // transfer numbers the transfer of the iteration at hand among those of its buffer.

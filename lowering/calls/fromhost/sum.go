@@ -14,7 +14,7 @@ func (b *builder) peerReadSum(s *hostir.PeerReadSum) ([]calls.Stmt, error) {
 	out, own := buffers[0], buffers[1]
 	on := b.current
 	sum := &calls.PeerSum{
-		Info: b.computed(s), Name: b.names.Local(s.Out.Name + "_sum"), Own: b.pointer(own), Out: b.pointer(out),
+		Info: because(b.computed(s), whyReady), Name: b.names.Local(s.Out.Name + "_sum"), Own: b.pointer(own), Out: b.pointer(out),
 		Elements: out.elements().Expr, Type: out.typ, On: on,
 	}
 	b.sum = sum.Name

@@ -208,7 +208,7 @@ func (g *gathering) strip(body []calls.Stmt) []calls.Stmt {
 // join makes an operation a part of the batch, which errors call what they would have called its first one.
 func (g *gathering) join(info *calls.Info, on *calls.Stream, joins, batch *string) {
 	if g.batch.Label == "" {
-		g.batch.Pos, g.batch.Label, g.batch.On = info.Pos, info.Label, *on
+		g.batch.Pos, g.batch.Label, g.batch.Why, g.batch.On = info.Pos, info.Label, info.Why, *on
 	}
 	g.batch.Kernel = g.batch.Kernel || *joins == calls.ByKernel
 	info.Label, *on, *joins, *batch = "", calls.Stream{}, "", g.batch.Name

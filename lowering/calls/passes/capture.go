@@ -33,6 +33,7 @@ func joinCapture(p *calls.Program) {
 		}
 		return true
 	})
+	info.Why = "a capture ends with an error where a stream is not joined"
 	event := calls.Event{Set: "copy_joined_", Index: expr.Int(0)}
 	p.Events = append(p.Events, &calls.Events{Name: event.Set, Label: "copy_joined", Count: expr.Int(1), Where: info.Label})
 	join := calls.Order(info, event, calls.Stream{Name: calls.Copies}, calls.Stream{Name: calls.Caller})

@@ -29,6 +29,7 @@ func forkCapture(p *calls.Program) {
 	list[0].Meta().Note = "a graph has the streams that are forked from the caller's"
 	for _, on := range f.order {
 		info := f.info[on]
+		info.Why = "a CUDA graph has the streams that are forked from the caller's, and this one does something before it waits"
 		if on.Name != calls.Compute {
 			list = append(list, &calls.StreamWait{Info: info, Event: event, On: on})
 			continue

@@ -1,0 +1,138 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Name is what a task does and to what: "Matmul of C_s".
+func (t *Task) Name() string {
+	if what := hostir.Mentions(t.Stmt); len(what) > 0 {
+		return hostir.Operation(t.Stmt) + " of " + what[len(what)-1].Name
+	}
+	return hostir.Operation(t.Stmt)
+}
+
+// Number is that of the task in its graph.
+func (t *Task) Number() int { return t.id }
+
+// Resource is what the task keeps busy: the caller's stream, a communicator, or the copies between shared memories.
+func (t *Task) Resource() string { return t.resource() }
+
+// Reason says in words why the edge is there: "data: Matmul of C_s (task 1) reads what Allgather of A_all_s (task 0) writes".
+func (e *Edge) Reason() string {
+	does := "reads what %s writes"
+	if e.Kind == Reuse {
+		does = "writes what %s reads or writes before"
+	}
+	from := fmt.Sprintf("%s (task %d)", e.From.Name(), e.From.id)
+	return fmt.Sprintf("%s: %s (task %d) ", e.Kind, e.To.Name(), e.To.id) + fmt.Sprintf(does, from) + e.Later()
+}
+
+// Later says how many iterations lie between the two, where they are not in the same one.
+func (e *Edge) Later() string { return distances(e.Distances) }
+
+// mostReasons is how many edges are named that one wait keeps.
+const mostReasons = 3
+
+// reasons lists edges, and what is true beside them.
+func reasons(edges []*Edge, more ...string) string {
+	var list []string
+	for i, e := range edges {
+		if i == mostReasons {
+			list = append(list, fmt.Sprintf("and %d edges more", len(edges)-i))
+			break
+		}
+		list = append(list, e.Reason())
+	}
+	return strings.Join(append(list, more...), "; ")
+}
+
+// crossing lists the edges that lead into some tasks from others, or out of them. Those from transfers are left out: they
+// end when a Wait says so, which has the edge as its own reason.
+func (o *overlap) crossing(tasks []*Task, out bool) []*Edge {
+	var list []*Edge
+	for _, t := range tasks {
+		edges := o.graph.in[t.id]
+		if out {
+			edges = o.graph.out[t.id]
+		}
+		for _, e := range edges {
+			other := e.From
+			if out {
+				other = e.To
+			}
+			if !e.From.IsTransfer() && !slices.Contains(tasks, other) {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// explainTransfers says of each transfer which computations it follows: the stream that carries it waits for them.
+func (o *overlap) explainTransfers() {
+	for _, t := range o.graph.Tasks {
+		if t.IsTransfer() {
+			t.Stmt.Meta().Why = reasons(o.crossing([]*Task{t}, false))
+		}
+	}
+}
+
+// whyFork says why a compute stream waits before a loop: for what its tasks follow, and for the caller.
+func (o *overlap) whyFork(body []hostir.Stmt) string {
+	return reasons(o.crossing(o.tasks(body), false), "the caller's work before the call made its inputs, and may still read its outputs")
+}
+
+// whyCopies says why the copy stream waits before transfers that are issued early.
+func (o *overlap) whyCopies(early map[*Task]bool) string {
+	var tasks []*Task
+	for _, t := range o.graph.Tasks {
+		if early[t] {
+			tasks = append(tasks, t)
+		}
+	}
+	return reasons(o.crossing(tasks, false), "what is copied, or written by peers, is the caller's until the call begins, or of the call before")
+}
+
+// whyJoin says why the stream behind a loop waits: for what follows its tasks, and since the caller may use what they made.
+func (o *overlap) whyJoin(body []hostir.Stmt) string {
+	tasks := o.tasks(body)
+	var made []string
+	for _, t := range tasks {
+		for _, d := range hostir.Defs(t.Stmt) {
+			for _, b := range hostir.Buffers(d) {
+				if b.Role == hostir.Output && !slices.Contains(made, b.Name) {
+					made = append(made, b.Name)
+				}
+			}
+		}
+	}
+	var more []string
+	if len(made) > 0 {
+		more = append(more, "the caller may use "+strings.Join(made, ", ")+" behind the call")
+	}
+	if why := reasons(o.crossing(tasks, true), more...); why != "" {
+		return why
+	}
+	return "the caller's stream follows all that a call issues"
+}
+
+// Reasons for Waits that no single edge gives.
+const (
+	whyLast      = "nothing in the program follows %s: the caller may use its tensors behind the call"
+	whyReference = "the schedule keeps each Wait where its transfer is issued (joins: body)"
+)
+
+// explainKept gives the Waits that stay where they were their reason.
+func explainKept(body []hostir.Stmt) {
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		if w, ok := s.(*hostir.Wait); ok && w.Why == "" {
+			w.Why = whyReference
+		}
+		return true
+	})
+}

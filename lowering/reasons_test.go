@@ -1,0 +1,62 @@
+package lowering_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	calltext "github.com/hirgen/hirgen/lowering/calls/text"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+)
+
+// TestEveryWaitHasAReason: of all examples, under each preset, what orders streams says which edge it keeps, in the host
+// program and in its calls.
+func TestEveryWaitHasAReason(t *testing.T) {
+	specs, err := filepath.Glob("../testdata/specs/*/spec.yaml")
+	if err != nil || len(specs) == 0 {
+		t.Fatal("no specs", err)
+	}
+	seen := 0
+	for _, spec := range specs {
+		for _, settings := range [][]model.Setting{nil, {{Value: "reference"}}, {{Path: "graph", Value: "true"}}} {
+			p, _, err := model.LoadFile(spec, nil, settings...)
+			if err != nil {
+				continue // that the spec cannot have it is tested elsewhere
+			}
+			program, err := lowering.Lower(p, lowering.Options{})
+			if err != nil {
+				continue
+			}
+			for _, form := range program.Variants() {
+				hostir.Walk(form.Body, func(s hostir.Stmt) bool {
+					switch s.(type) {
+					case *hostir.Wait, *hostir.Synchronize:
+						if seen++; s.Meta().Why == "" {
+							t.Errorf("%s %v: %s at %s has no reason", spec, settings, hostir.Op(s), s.Meta().Pos)
+						}
+					}
+					return true
+				})
+				lowered, err := fromhost.Lower(form)
+				if err != nil {
+					t.Fatal(err)
+				}
+				calls.Walk(lowered.Body, func(s calls.Stmt) bool {
+					if !calls.Waits(s) {
+						return true
+					}
+					if seen++; s.Meta().Why == "" {
+						t.Errorf("%s %v: %s at %s has no reason", spec, settings, calltext.Statement(s), s.Meta().Pos)
+					}
+					return true
+				})
+			}
+		}
+	}
+	if seen < 500 {
+		t.Errorf("only %d waits were looked at", seen)
+	}
+}
