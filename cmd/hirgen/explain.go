@@ -2,29 +2,97 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/explain"
+	"github.com/hirgen/hirgen/model"
 )
 
 func newExplain() *cobra.Command {
-	return &cobra.Command{
-		Use:               "explain CODE",
-		Short:             "Explain an error code, with an example that it is about",
-		Example:           "  hirgen explain HG031",
-		Args:              exactly("CODE"),
-		ValidArgsFunction: completing(errorCodes),
+	var flags specFlags
+	var out string
+	var alternatives bool
+	cmd := &cobra.Command{
+		Use:   "explain CODE | SPEC -o PAGE",
+		Short: "Explain an error code with an example, or what became of a spec as a page",
+		Long: `Explain an error code, with an example that it is about. Or, with -o, write a page about a spec, one HTML file that
+needs no other: the graph of tasks and edges, the programs after each pass and what it changed, the calls, and the
+emitted lines, all linked with the lines of the spec; why each wait is there; and what other schedules are predicted
+to take. SPEC may be - for standard input, and PAGE - for standard output.`,
+		Example: `  hirgen explain HG031
+  hirgen explain testdata/specs/ag_matmul/spec.yaml -o page.html
+  hirgen explain testdata/specs/llama_mlp/spec.yaml -p D=4 --schedule auto --machine h100 -o page.html`,
+		Args: exactly("CODE or SPEC"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return errorCodes(), cobra.ShellCompDirectiveDefault // and files
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text := diag.Explain(strings.ToUpper(args[0]))
-			if text == "" {
-				return usagef("there is no error code %q; they are listed in docs/errors.md", args[0])
+			if out != "" {
+				return flags.explain(cmd, args[0], out, alternatives)
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.TrimRight(text, "\n"))
-			return err
+			return explainCode(cmd.OutOrStdout(), args[0])
 		},
 	}
+	flags.registerSpec(cmd)
+	flags.registerMachine(cmd)
+	cmd.Flags().StringVarP(&out, "out", "o", "", "write a page about a spec to `FILE`")
+	cmd.Flags().BoolVar(&alternatives, "alternatives", true, "predict other schedules, too; with many ranks that takes a minute")
+	return cmd
+}
+
+// explainCode prints what an error code is about.
+func explainCode(w io.Writer, code string) error {
+	text := diag.Explain(strings.ToUpper(code))
+	if _, err := os.Stat(code); text == "" && (err == nil || code == "-") {
+		return usagef("a page about the spec %s needs a file: -o page.html", code)
+	}
+	if text == "" {
+		return usagef("there is no error code %q; they are listed in docs/errors.md", code)
+	}
+	_, err := fmt.Fprintln(w, strings.TrimRight(text, "\n"))
+	return err
+}
+
+// explain writes a page about the spec at path.
+func (f *specFlags) explain(cmd *cobra.Command, path, out string, alternatives bool) error {
+	options, err := f.loweringOptions(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	machine, err := loadMachine(f.machine)
+	if err != nil {
+		return err
+	}
+	pipeline, src, err := f.load(cmd, path)
+	if err != nil {
+		return err
+	}
+	params, err := parseParams(f.params)
+	if err != nil {
+		return err
+	}
+	input := explain.Input{
+		Text: src.text, Pipeline: pipeline, Machine: machine, Options: options, Emit: emit.Options{Version: programVersion(), Flags: f.settings()},
+	}
+	if alternatives {
+		input.Load = func(settings ...model.Setting) (*model.Pipeline, error) {
+			return model.Load(pipeline.File, src.text, params, settings...)
+		}
+	}
+	page, err := explain.Collect(input)
+	if err != nil {
+		return src.locate(err)
+	}
+	if out == "-" {
+		return page.Write(cmd.OutOrStdout())
+	}
+	return toFile(out, page.Write)
 }
 
 // errorCodes are what completion offers: the codes with what each is about.

@@ -75,11 +75,16 @@ func (f *specFlags) registerLowering(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.dumpAfter, "dump-after", nil, "print the host program after `PASS` (or all) to standard error; repeatable")
 	flags.StringArrayVar(&f.disable, "disable-pass", nil, "leave `PASS` out; repeatable")
-	flags.StringVar(&f.machine, "machine", schedules.MeasuredMachine, "predict for `MACHINE`, and choose for it with schedule: auto: "+
-		strings.Join(cost.Machines(), ", ")+", or a file that --calibrate of an emitted program wrote")
-	_ = cmd.RegisterFlagCompletionFunc("machine", cobra.FixedCompletions(cost.Machines(), cobra.ShellCompDirectiveDefault))
 	_ = cmd.RegisterFlagCompletionFunc("dump-after", completing(dumpNames))
 	_ = cmd.RegisterFlagCompletionFunc("disable-pass", completing(passNames))
+	f.registerMachine(cmd)
+}
+
+// registerMachine adds the machine that times are predicted on.
+func (f *specFlags) registerMachine(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.machine, "machine", schedules.MeasuredMachine, "predict for `MACHINE`, and choose for it with schedule: auto: "+
+		strings.Join(cost.Machines(), ", ")+", or a file that --calibrate of an emitted program wrote")
+	_ = cmd.RegisterFlagCompletionFunc("machine", cobra.FixedCompletions(cost.Machines(), cobra.ShellCompDirectiveDefault))
 }
 
 // specError is mistakes in a spec, with what is needed to show them in place.

@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"internal/timeline":       {"internal/style"},
 	"internal/style":          {},
 	"internal/browser":        {},
+	"internal/explain":        {"model", "model/domain", "model/schedule", "lowering", "lowering/calls", "lowering/calls/fromhost", "lowering/calls/text", "lowering/cost", "lowering/hostir", "lowering/hostir/text", "lowering/pipeline", "lowering/schedules", "emit", "internal/bench", "internal/diag", "internal/textdiff"},
 	"model/domain":            {"internal/expr"},
 	"model/schedule":          {"internal/diag"},
 	"templates":               {},

@@ -124,7 +124,7 @@ func neighbours(settings []model.Setting, ranks int) [][]model.Setting {
 		if f.Scope == schedule.Communication {
 			path = schedule.Path(schedule.All, f.Name)
 		}
-		for _, value := range append(values(f, ranks), "") {
+		for _, value := range append(Values(f, ranks), "") {
 			other := maps.Clone(own)
 			if other[path] = value; value == "" || value == f.Default {
 				delete(other, path)
@@ -142,8 +142,8 @@ func neighbours(settings []model.Setting, ranks int) [][]model.Setting {
 	return list
 }
 
-// values are those of a field, and of numbers the small ones and that of the ranks.
-func values(f *schedule.Field, ranks int) []string {
+// Values are those of a field, and of numbers the small ones and that of the ranks.
+func Values(f *schedule.Field, ranks int) []string {
 	var list []string
 	for _, v := range f.Values {
 		list = append(list, v.Name)

@@ -12,10 +12,10 @@ const (
 	most    = 4000 // lines compared with one another; what differs in more is replaced as a whole
 )
 
-// An edit is a line that is kept (' '), taken out ('-') or put in ('+').
-type edit struct {
-	kind byte
-	line string
+// An Edit is a line that is kept (' '), taken out ('-') or put in ('+').
+type Edit struct {
+	Kind byte
+	Line string
 }
 
 // Unified is how a text became another: empty where they are the same.
@@ -38,10 +38,13 @@ func Unified(name, before, after string) string {
 
 func lines(text string) []string { return slices.Collect(strings.Lines(text)) }
 
+// Edits are how a text became another, line by line.
+func Edits(before, after string) []Edit { return compare(lines(before), lines(after)) }
+
 // hunk finds the next change.
-func hunk(edits []edit, from int) (at int, changed bool) {
+func hunk(edits []Edit, from int) (at int, changed bool) {
 	for at = from; at < len(edits); at++ {
-		if edits[at].kind != ' ' {
+		if edits[at].Kind != ' ' {
 			return at, true
 		}
 	}
@@ -49,10 +52,10 @@ func hunk(edits []edit, from int) (at int, changed bool) {
 }
 
 // printHunk prints the changes from one on, as far as they are close, and returns where it ended.
-func printHunk(b *strings.Builder, edits []edit, first int) int {
+func printHunk(b *strings.Builder, edits []Edit, first int) int {
 	last := first
 	for at := first; at < len(edits) && at <= last+2*context; at++ {
-		if edits[at].kind != ' ' {
+		if edits[at].Kind != ' ' {
 			last = at
 		}
 	}
@@ -60,9 +63,9 @@ func printHunk(b *strings.Builder, edits []edit, first int) int {
 	oldLine, newLine := 1+count(edits[:begin], '-'), 1+count(edits[:begin], '+')
 	fmt.Fprintf(b, "@@ -%d,%d +%d,%d @@\n", oldLine, count(edits[begin:end], '-'), newLine, count(edits[begin:end], '+'))
 	for _, e := range edits[begin:end] {
-		b.WriteByte(e.kind)
-		b.WriteString(e.line)
-		if !strings.HasSuffix(e.line, "\n") {
+		b.WriteByte(e.Kind)
+		b.WriteString(e.Line)
+		if !strings.HasSuffix(e.Line, "\n") {
 			b.WriteString("\n\\ No newline at end of file\n")
 		}
 	}
@@ -70,10 +73,10 @@ func printHunk(b *strings.Builder, edits []edit, first int) int {
 }
 
 // count is the number of lines that one side has.
-func count(edits []edit, side byte) int {
+func count(edits []Edit, side byte) int {
 	n := 0
 	for _, e := range edits {
-		if e.kind == ' ' || e.kind == side {
+		if e.Kind == ' ' || e.Kind == side {
 			n++
 		}
 	}
@@ -81,7 +84,7 @@ func count(edits []edit, side byte) int {
 }
 
 // compare keeps as many lines as possible.
-func compare(a, b []string) []edit {
+func compare(a, b []string) []Edit {
 	begin, end := 0, 0
 	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
 		begin++
@@ -94,15 +97,15 @@ func compare(a, b []string) []edit {
 	return all(edits, ' ', a[len(a)-end:])
 }
 
-func all(edits []edit, kind byte, list []string) []edit {
+func all(edits []Edit, kind byte, list []string) []Edit {
 	for _, line := range list {
-		edits = append(edits, edit{kind, line})
+		edits = append(edits, Edit{kind, line})
 	}
 	return edits
 }
 
 // middle compares what has neither a beginning nor an end in common: kept[i][j] is how many lines of a[i:] and b[j:] can be kept.
-func middle(edits []edit, a, b []string) []edit {
+func middle(edits []Edit, a, b []string) []Edit {
 	if len(a) > most || len(b) > most {
 		return all(all(edits, '-', a), '+', b)
 	}
@@ -120,11 +123,11 @@ func middle(edits []edit, a, b []string) []edit {
 	for i < len(a) && j < len(b) {
 		switch {
 		case a[i] == b[j]:
-			edits, i, j = append(edits, edit{' ', a[i]}), i+1, j+1
+			edits, i, j = append(edits, Edit{' ', a[i]}), i+1, j+1
 		case kept[i+1][j] >= kept[i][j+1]:
-			edits, i = append(edits, edit{'-', a[i]}), i+1
+			edits, i = append(edits, Edit{'-', a[i]}), i+1
 		default:
-			edits, j = append(edits, edit{'+', b[j]}), j+1
+			edits, j = append(edits, Edit{'+', b[j]}), j+1
 		}
 	}
 	return all(all(edits, '-', a[i:]), '+', b[j:])

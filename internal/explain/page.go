@@ -1,0 +1,89 @@
+// Package explain makes a page that shows what became of a spec: its graph, the programs after each pass, the
+// emitted lines, linked with the lines of the spec that they come from, and why each wait and each choice is there.
+//
+// Collect runs the stages and keeps what they say; Page.Write prints it as one HTML file that needs no other.
+package explain
+
+// Page is all that the page shows.
+type Page struct {
+	Name    string // of the program
+	Spec    string // the name of its file
+	Summary []Fact
+	Lines   []Line // of the spec
+	Model   []Line // tensors and operations
+	Graph   Graph
+	Stages  []Stage // host programs after each pass, then calls after each pass
+	Calls   []Listing
+	Sources []Listing // the emitted programs
+	Waits   []Wait
+	Notes   []Wait // statements of the host program that a pass gave a reason
+	Hidden  []Hidden
+	Basis   string // what schedule: auto says of its choice; empty where the spec makes it
+	Choices []Choice
+	Idle    string        // fields of the schedule whose other values are predicted to take as long
+	Whole   []Alternative // other schedules for all of it, the fastest first
+	Skipped string        // why alternatives were not predicted; empty where they were
+}
+
+// Fact is a figure of the summary.
+type Fact struct{ Name, Value string }
+
+// Line is a line of text and where it comes from.
+type Line struct {
+	Number int // from 1
+	Text   string
+	From   []int // lines of the spec
+	Call   int   // the statement of the call IR that it prints or is, from 1; 0: none
+}
+
+// Listing is a text with a name.
+type Listing struct {
+	Name  string
+	Lines []Line
+}
+
+// Stage is a program after a pass, as what changed from the stage before.
+type Stage struct {
+	Name, Why string
+	IR        string // "host IR" or "call IR"
+	Changed   bool
+	Edits     []Edit
+}
+
+// Edit is a line that is kept (' '), taken out ('-') or put in ('+').
+type Edit struct {
+	Kind byte
+	Line string
+	From []int
+}
+
+// Wait is a call that waits, or another statement, and the reason for it.
+type Wait struct {
+	Line
+	Op     string
+	Stream string
+	Why    string
+}
+
+// Hidden is a communication, its predicted time on the rank that waits most, and what hides it. Times are in microseconds.
+type Hidden struct {
+	Name                   string
+	From                   []int
+	Times                  int
+	Total, Exposed, Behind float64
+	By                     []string // what it is hidden behind, the longest first
+}
+
+// Choice is a field of the schedule, who chose its value, and what other values would do.
+type Choice struct {
+	Path, Value, By string
+	Others          []Alternative // the fastest first
+}
+
+// Alternative is a schedule that the program could have, and its predicted time in microseconds.
+type Alternative struct {
+	Name       string
+	Predicted  float64
+	Difference float64 // from the program's
+	Refused    string  // why the program cannot have it; empty where it can
+}

@@ -1,0 +1,105 @@
+package explain
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+	"strconv"
+)
+
+//go:embed page.html.tmpl
+var pageText string
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"from":     from,
+	"duration": duration,
+	"signed":   signed,
+	"short":    shortened,
+}).Parse(pageText))
+
+// from is the attribute by which the page finds what comes from a line of the spec: " 12 14 ".
+func from(lines []int) string {
+	text := " "
+	for _, n := range lines {
+		text += strconv.Itoa(n) + " "
+	}
+	return text
+}
+
+// signed is a difference of times.
+func signed(us float64) string {
+	if us < 0 {
+		return duration(us)
+	}
+	return "+" + duration(us)
+}
+
+// shortened is a name that fits where the page puts it.
+func shortened(most int, text string) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// Write prints the page as one HTML file.
+func (p *Page) Write(w io.Writer) error {
+	return page.Execute(w, struct {
+		*Page
+		Data stages
+	}{p, p.encoded()})
+}
+
+// stages are the programs after the passes, as the script of the page reads them. Each line stands once. The
+// edits of a stage are, in order: -n where n lines of the stage before are kept, 2 i where line i is put in, and 2 i + 1 where
+// line i of the stage before is taken out.
+type stages struct {
+	Lines  []string `json:"lines"`
+	From   [][]int  `json:"from"`
+	Stages []coded  `json:"stages"`
+}
+
+type coded struct {
+	Name    string `json:"name"`
+	Why     string `json:"why"`
+	IR      string `json:"ir"`
+	Changed bool   `json:"changed"`
+	Edits   []int  `json:"edits"`
+}
+
+// encoded gives the stages in that form.
+func (p *Page) encoded() stages {
+	var s stages
+	number := map[string]int{}
+	for _, stage := range p.Stages {
+		c := coded{Name: stage.Name, Why: stage.Why, IR: stage.IR, Changed: stage.Changed, Edits: []int{}}
+		for _, e := range stage.Edits {
+			if e.Kind == ' ' {
+				// A kept line is the next one of the stage before.
+				if n := len(c.Edits); n > 0 && c.Edits[n-1] < 0 {
+					c.Edits[n-1]--
+				} else {
+					c.Edits = append(c.Edits, -1)
+				}
+				continue
+			}
+			n, known := number[e.Line]
+			if !known {
+				n = len(s.Lines)
+				number[e.Line] = n
+				lines := e.From
+				if lines == nil {
+					lines = []int{}
+				}
+				s.Lines, s.From = append(s.Lines, e.Line), append(s.From, lines)
+			}
+			if e.Kind == '+' {
+				c.Edits = append(c.Edits, 2*n)
+			} else {
+				c.Edits = append(c.Edits, 2*n+1)
+			}
+		}
+		s.Stages = append(s.Stages, c)
+	}
+	return s
+}
