@@ -180,7 +180,7 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, er
 			return u.dims[slices.IndexFunc(out.dims, func(o dim) bool { return o.axis == d.axis })].stride
 		}
 		own := extents.Number(0)
-		if !s.FoldsRows() {
+		if !s.FoldsRows() && len(u.dims) > 0 {
 			own = last(u.dims).stride
 		}
 		w.add(along(stride), own)

@@ -103,7 +103,6 @@ func (o *Ordering) statement(s calls.Stmt) error {
 		if o.declared != nil {
 			o.declared(s)
 		}
-		o.work(s)
 	case *calls.EventRecord:
 		on := o.Stream(s.On)
 		o.settle(on)
