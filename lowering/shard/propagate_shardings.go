@@ -37,6 +37,18 @@ func PropagateShardings(p *hostir.Program) error {
 	return newPropagation(p).run()
 }
 
+type propagation struct {
+	body                []hostir.Stmt
+	wholeViews          bool                      // no view is cut that is then read as a whole
+	rooted              bool                      // a pipeline may broadcast from rank to rank
+	makers              map[*hostir.Tensor]int    // the statement that makes a tensor, by its place
+	readers             map[*hostir.Tensor][]int  // the statements that read it
+	wishes              map[*hostir.Tensor][]wish // of these
+	forwards, backwards *queue                    // statements to look at: the first one first; the last one first, by -place
+	errors              diag.List
+}
+
+// run gives kinds until nothing changes.
 func (pr *propagation) run() error {
 	for !pr.forwards.empty() && pr.errors.Len() == 0 {
 		for !pr.forwards.empty() {
@@ -47,17 +59,6 @@ func (pr *propagation) run() error {
 		}
 	}
 	return pr.errors.Err()
-}
-
-type propagation struct {
-	body                []hostir.Stmt
-	wholeViews          bool                      // no view is cut that is then read as a whole
-	rooted              bool                      // a pipeline may broadcast from rank to rank
-	makers              map[*hostir.Tensor]int    // the statement that makes a tensor, by its place
-	readers             map[*hostir.Tensor][]int  // the statements that read it
-	wishes              map[*hostir.Tensor][]wish // of these
-	forwards, backwards *queue                    // statements to look at: the first one first; the last one first, by -place
-	errors              diag.List
 }
 
 // newPropagation puts every open tensor on a mesh, and every statement in both queues.

@@ -37,7 +37,7 @@ func (l *streamLowering) chunk(g *group) cut {
 	if !g.exchanges() {
 		return whole
 	}
-	slices, split, block := g.axis.Extent.Size, l.loopNumber(g, schedule.Split), l.loopNumber(g, schedule.Block)
+	count, split, block := g.axis.Extent.Size, l.loopNumber(g, schedule.Split), l.loopNumber(g, schedule.Block)
 	switch {
 	case l.bySubChunks(g):
 		whole.subChunks, whole.subChunk = split, l.subChunk
@@ -49,11 +49,11 @@ func (l *streamLowering) chunk(g *group) cut {
 	}
 	switch {
 	case block <= 1 || g.isRing():
-	case slices%block != 0:
+	case count%block != 0:
 		_ = hostir.Refuse(&l.errors, l.program, g.steps[0].stmt, l.chooser(g, schedule.Block), schedule.Block,
-			"%d shards cannot be computed on %d at a time", slices, block).WithHint("choose a block that divides %d", slices)
-	case block == slices:
-		whole.width, whole.inner = slices, l.loop
+			"%d shards cannot be computed on %d at a time", count, block).WithHint("choose a block that divides %d", count)
+	case block == count:
+		whole.width, whole.inner = count, l.loop
 	default:
 		whole.width, whole.inner = block, l.names.Fresh("c")
 	}

@@ -75,7 +75,7 @@ func (m *machine) held(number, op, call int32) bool {
 // loading reports whether the host has not issued an operation yet, since it loads the kernel of this or of an earlier
 // one: all before that kernel has to end. What comes behind it has not begun, so that what has ended was before.
 func (r *rank) loading(op, call int32) bool {
-	return r.kernels != nil && r.kernels[op] >= 0 && r.done[call] < int(r.kernels[op])
+	return int(op) < len(r.kernels) && r.kernels[op] >= 0 && r.done[call] < int(r.kernels[op])
 }
 
 // lastKernels says of each operation which one is the last, up to itself, that launches a kernel for the first time; -1:
