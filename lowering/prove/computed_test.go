@@ -64,32 +64,61 @@ func TestComputed(t *testing.T) {
 // TestGridsAndLayers: specs on grids and on ranks in other orders, layers with backward passes, and what
 // random specs found, are proved, and the verifier of calls accepts them, too.
 func TestGridsAndLayers(t *testing.T) {
-	root := filepath.Join(filepath.Dir(provetest.Spec("ag_matmul")), "..", "..", "..")
 	seen := 0
 	for _, pattern := range []string{"testdata/grids/*.yaml", "testdata/layers/*.yaml", "internal/e2e/testdata/moves/*.yaml", "lowering/prove/testdata/specs/*.yaml"} {
-		paths, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
-		for _, path := range paths {
+		for _, path := range specsLike(pattern) {
 			seen++
-			spec, err := os.ReadFile(filepath.Clean(path))
-			if err != nil {
-				t.Fatal(err)
-			}
-			programs, err := provetest.Lower(path, nil)
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			for _, p := range programs {
-				r, err := prove.Against(p, func(params map[string]int64) (*model.Pipeline, error) { return model.Load("spec.yaml", spec, params) })
-				if err != nil || !r.Proved() {
-					t.Errorf("%s: %v %+v", path, err, r)
-				}
-				if err := verify.Program(p); err != nil {
-					t.Errorf("%s: %v", path, err)
-				}
-			}
+			proved(t, path, nil)
 		}
 	}
 	if seen < 30 {
 		t.Errorf("only %d specs", seen)
+	}
+}
+
+// TestUnnamedPipelines: layers with sequence parallelism name no Stream axis. Sent from rank to rank, their gathers and sums are
+// pipelines, and compute the same; a schedule that says so is refused where there are none.
+func TestUnnamedPipelines(t *testing.T) {
+	seen := 0
+	for _, path := range specsLike("testdata/layers/*_sp*.yaml") {
+		if strings.Contains(path, "mlp_sp_backward") && !strings.Contains(path, "llama") {
+			continue // its rows are one axis
+		}
+		seen++
+		for _, via := range []string{"nccl", "ipc-get"} {
+			proved(t, path, []model.Setting{{Path: "pipeline", Value: "p2p"}, {Path: "all.via", Value: via}})
+		}
+	}
+	if seen < 7 {
+		t.Errorf("only %d specs", seen)
+	}
+}
+
+// specsLike are the specs of a pattern below the root of the repository.
+func specsLike(pattern string) []string {
+	root := filepath.Join(filepath.Dir(provetest.Spec("ag_matmul")), "..", "..", "..")
+	paths, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+	return paths
+}
+
+// proved proves the programs of a spec with settings of its schedule, and what they compute.
+func proved(t *testing.T, path string, settings []model.Setting) {
+	t.Helper()
+	spec, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, err := provetest.Lower(path, nil, settings...)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	for _, p := range programs {
+		r, err := prove.Against(p, func(params map[string]int64) (*model.Pipeline, error) { return model.Load("spec.yaml", spec, params) })
+		if err != nil || !r.Proved() {
+			t.Errorf("%s %v: %v %+v", path, settings, err, r)
+		}
+		if err := verify.Program(p); err != nil {
+			t.Errorf("%s %v: %v", path, settings, err)
+		}
 	}
 }
