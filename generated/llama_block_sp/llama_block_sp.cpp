@@ -21,21 +21,17 @@
 //   W2 [DIDx(D), 1, E, F/D] bf16
 //   Y [DIDx(D), B*L/D, E] bf16
 //
-// Derived: transfers into U1_all from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: transfers into Wop_parts from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: transfers into U2_all from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: transfers into W2p_parts from rank to rank by IPC-put, one slice per iteration of s.
-// Schedule: pipeline p2p, 2 compute streams, replayed as a CUDA graph, via ipc-put, local last, copy sm,
-// signals batched.
-// Chosen by auto: predicted 755.4 us on h200 with pipeline p2p, all.via ipc-put, streams 2, all.signals
-// batched, all.local last, all.copy sm, graph true, 962.3 us with the default schedule.
+// Derived: transfers into U1_all from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: transfers into Wop_parts from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: transfers into U2_all from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: transfers into W2p_parts from rank to rank by IPC-get, one slice per iteration of s.
+// Schedule: pipeline p2p, 2 compute streams, via ipc-get.
 #include "llama_block_sp.hpp"
 
 #include <cuda_bf16.h>
 
 #include "llama_block_sp_kernels.hpp"
 #include "hirgen/attention.hpp"
-#include "hirgen/graph.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
@@ -79,9 +75,9 @@ constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, kChunkC + kChunkC, kShar
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
 constexpr const char* kStarted = "spec.yaml:23:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:23:5 receive: receive of U1_all";
-constexpr const char* kShareU1All = "spec.yaml:23:5 sharing U1_all with the other ranks";
 constexpr const char* kSend = "spec.yaml:23:5 send: send of U1";
+constexpr const char* kShareU1 = "spec.yaml:23:5 sharing U1 with the other ranks";
+constexpr const char* kReceive = "spec.yaml:23:5 receive: receive of U1_all_s";
 constexpr const char* kWaitReceive = "spec.yaml:23:5 Wait(receive)";
 constexpr const char* kLinearQKV = "spec.yaml:23:5 Linear of QKV_s";
 constexpr const char* kJoined = "spec.yaml:23:5 Synchronize(worker s % 2)";
@@ -89,40 +85,42 @@ constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
 constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
 constexpr const char* kAttentionPV = "spec.yaml:35:5 Attention of PV";
 constexpr const char* kStarted2 = "spec.yaml:38:5 Synchronize(caller)";
-constexpr const char* kReceive2 = "spec.yaml:39:5 receive_2: receive of Wop_parts";
-constexpr const char* kShareWopParts = "spec.yaml:39:5 sharing Wop_parts with the other ranks";
 constexpr const char* kLinearWopS = "spec.yaml:38:5 Linear of Wop_s";
-constexpr const char* kSend2 = "spec.yaml:39:5 send_2: send of Wop_s_2";
-constexpr const char* kJoined2 = "spec.yaml:39:5 Synchronize(worker s % 2)";
+constexpr const char* kSend2 = "spec.yaml:39:5 send_2: send of Wop";
+constexpr const char* kShareWop = "spec.yaml:39:5 sharing Wop with the other ranks";
+constexpr const char* kReceive2 = "spec.yaml:39:5 receive_2: receive of Wop_parts_s";
 constexpr const char* kWaitReceive2 = "spec.yaml:39:5 Wait(receive_2)";
 constexpr const char* kReduceAttention = "spec.yaml:39:5 Reduce of attention";
 constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
 constexpr const char* kStarted3 = "spec.yaml:44:5 Synchronize(caller)";
-constexpr const char* kReceive3 = "spec.yaml:44:5 receive_3: receive of U2_all";
-constexpr const char* kShareU2All = "spec.yaml:44:5 sharing U2_all with the other ranks";
-constexpr const char* kShareW2pParts = "spec.yaml:49:5 sharing W2p_parts with the other ranks";
 constexpr const char* kSend3 = "spec.yaml:44:5 send_3: send of U2";
+constexpr const char* kShareU2 = "spec.yaml:44:5 sharing U2 with the other ranks";
+constexpr const char* kReceive3 = "spec.yaml:44:5 receive_3: receive of U2_all_s";
 constexpr const char* kWaitReceive3 = "spec.yaml:44:5 Wait(receive_3)";
 constexpr const char* kLinearGate = "spec.yaml:44:5 Linear of gate_s";
 constexpr const char* kLinearUp = "spec.yaml:45:5 Linear of up_s";
 constexpr const char* kSiluMulAS = "spec.yaml:47:5 silu_mul of A_s";
 constexpr const char* kLinearW2pS = "spec.yaml:48:5 Linear of W2p_s";
-constexpr const char* kSend4 = "spec.yaml:49:5 send_4: send of W2p_s_2";
-constexpr const char* kJoined3 = "spec.yaml:49:5 Synchronize(worker s % 2)";
+constexpr const char* kSend4 = "spec.yaml:49:5 send_4: send of W2p";
+constexpr const char* kShareW2p = "spec.yaml:49:5 sharing W2p with the other ranks";
+constexpr const char* kReceive4 = "spec.yaml:49:5 receive_4: receive of W2p_parts_s";
 constexpr const char* kWaitReceive4 = "spec.yaml:49:5 Wait(receive_4)";
 constexpr const char* kReduceMlp = "spec.yaml:49:5 Reduce of mlp";
 constexpr const char* kBinaryY = "spec.yaml:50:5 Binary of Y";
+constexpr const char* kWaitSend = "spec.yaml:23:5 Wait(send)";
+constexpr const char* kWaitSend2 = "spec.yaml:39:5 Wait(send_2)";
+constexpr const char* kWaitSend3 = "spec.yaml:44:5 Wait(send_3)";
 constexpr const char* kWaitSend4 = "spec.yaml:49:5 Wait(send_4)";
 
 // The buffers that ranks share, with the number of transfers in a call.
-constexpr hirgen::SharedShape kU1AllShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "U1_all", .where = kShareU1All};
-constexpr hirgen::SharedShape kWopPartsShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
-constexpr hirgen::SharedShape kU2AllShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D + 1, .name = "U2_all", .where = kShareU2All};
-constexpr hirgen::SharedShape kW2pPartsShared = {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D + 1,
-                                                 .name = "W2p_parts", .where = kShareW2pParts};
+constexpr hirgen::SharedShape kU1Shared =
+    {.bytes = kShardL * E * sizeof(bf16), .transfers = D, .name = "U1", .where = kShareU1};
+constexpr hirgen::SharedShape kWopShared =
+    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
+constexpr hirgen::SharedShape kU2Shared =
+    {.bytes = kShardL * E * sizeof(bf16), .transfers = D, .name = "U2", .where = kShareU2};
+constexpr hirgen::SharedShape kW2pShared =
+    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -142,22 +140,21 @@ class LlamaBlockSp final : public hirgen::Program {
           hirgen::workspace_for(QKV_plan_, Wop_s_plan_, gate_plan_, up_plan_, W2p_s_plan_, PV_attention_),
           "spec.yaml:23:5 workspace");
     }
-    peers_.share(U1_all_, kU1AllShared);
-    peers_.share(Wop_parts_, kWopPartsShared);
-    peers_.share(U2_all_, kU2AllShared);
-    peers_.share(W2p_parts_, kW2pPartsShared);
+    peers_.share(U1_, kU1Shared);
+    peers_.share(Wop_, kWopShared);
+    peers_.share(U2_, kU2Shared);
+    peers_.share(W2p_, kW2pShared);
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
-  void issue(cudaStream_t caller, const std::vector<void*>& tensors);
-
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml llama_block_sp"};  // memory that ranks share
-  hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_block_sp");
+  const hirgen::StreamMemory& driver_ = peers_.memory();
   cudaStream_t compute_[kComputeStreams];
   // GEMMs and attentions at once need memory each
   void* workspaces_[kComputeStreams];
+  bf16* U1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:22:5 U1");              // [1, kShardL, E]
   bf16* U1_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:23:5 U1_all");  // [D, kShardL, E]
   bf16* Wop_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:38:5 Wop");        // [1, D, kShardL, E]
   bf16* U2_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:43:5 U2");              // [1, kShardL, E]
@@ -167,18 +164,17 @@ class LlamaBlockSp final : public hirgen::Program {
   // [1, D, kShardL, kShardF]
   bf16* up_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:45:5 up");
   bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardL, E]
-  // the same memory: [1, kShardL, E]
-  bf16* U1_ = W2p_;
-  bf16* attention_ = W2p_;               // the same memory: [1, kShardL, E]
-  bf16* PV_ = attention_ + kShardL * E;  // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
-  bf16* QKV_ = Wop_;                     // the same memory: [1, D, kShardL, kShardG * C]
-  bf16* W2p_parts_ = Wop_;               // the same memory: [D, 1, kShardL, E]
-  bf16* Rq_ = U1_all_;                   // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
-  bf16* Wop_parts_ = U1_all_;            // the same memory: [D, 1, kShardL, E]
-  bf16* U2_all_ = U1_all_;               // the same memory: [D, kShardL, E]
-  bf16* mlp_ = U1_all_;                  // the same memory: [1, kShardL, E]
-  bf16* Rk_ = mlp_ + kShardL * E;        // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* A_ = gate_;                      // the same memory: [1, D, kShardL, kShardF]
+  // [D, 1, kShardL, E]
+  bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:49:5 W2p_parts");
+  bf16* QKV_ = Wop_;               // the same memory: [1, D, kShardL, kShardG * C]
+  bf16* Rq_ = U1_all_;             // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Wop_parts_ = U1_all_;      // the same memory: [D, 1, kShardL, E]
+  bf16* U2_all_ = U1_all_;         // the same memory: [D, kShardL, E]
+  bf16* mlp_ = U1_all_;            // the same memory: [1, kShardL, E]
+  bf16* Rk_ = mlp_ + kShardL * E;  // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
+  bf16* PV_ = W2p_parts_;          // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* attention_ = W2p_parts_;   // the same memory: [1, kShardL, E]
+  bf16* A_ = gate_;                // the same memory: [1, D, kShardL, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -186,25 +182,22 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
+  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
-  hirgen::Events send_2_ready_ = context_.events("send_2_ready", kSend2, D + 1);
-  hirgen::Events joined2_ = context_.events("joined2", kJoined2, kComputeStreams);
+  hirgen::Events started3_ = context_.events("started3", kStarted2, 1);
+  hirgen::Events receive_2_ready_ = context_.events("receive_2_ready", kReceive2, D);
+  hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, D);
   hirgen::Events started4_ = context_.events("started4", kStarted3, 1);
-  hirgen::Events send_4_ready_ = context_.events("send_4_ready", kSend4, D + 1);
-  hirgen::Events send_4_done_ = context_.events("send_4_done", kSend4, D + 1);
-  hirgen::Events joined3_ = context_.events("joined3", kJoined3, kComputeStreams);
-  hirgen::Events forked_ = context_.events("forked", kWaitReceive, 1);
+  hirgen::Events receive_3_done_ = context_.events("receive_3_done", kReceive3, D);
+  hirgen::Events receive_4_ready_ = context_.events("receive_4_ready", kReceive4, D);
+  hirgen::Events receive_4_done_ = context_.events("receive_4_done", kReceive4, D);
+  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
+  hirgen::Events wait_send_2_ = context_.events("wait_send_2", kWaitSend2, D);
+  hirgen::Events wait_send_3_ = context_.events("wait_send_3", kWaitSend3, D);
+  hirgen::Events wait_send_4_ = context_.events("wait_send_4", kWaitSend4, D);
 };
 
-// The first call with a set of pointers captures issue() as a CUDA graph; later calls
-// launch that graph.
 void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
-  context_.call_issued(caller);
-}
-
-void LlamaBlockSp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* X = static_cast<const bf16*>(tensors[0]);       // [1, kShardL, E]
   const bf16* gamma1 = static_cast<const bf16*>(tensors[1]);  // [E]
   const bf16* Wqkv = static_cast<const bf16*>(tensors[2]);    // [1, 1, kShardG * C, E]
@@ -216,45 +209,48 @@ void LlamaBlockSp::issue(cudaStream_t caller, const std::vector<void*>& tensors)
   bf16* Y = static_cast<bf16*>(tensors[8]);                   // [1, kShardL, E]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& U1_all_ipc = peers_.begin_captured(U1_all_, kU1AllShared, caller);
-  const hirgen::Shared& Wop_parts_ipc = peers_.begin_captured(Wop_parts_, kWopPartsShared, caller);
-  const hirgen::Shared& U2_all_ipc = peers_.begin_captured(U2_all_, kU2AllShared, caller);
-  const hirgen::Shared& W2p_parts_ipc = peers_.begin_captured(W2p_parts_, kW2pPartsShared, caller);
-
-  // A graph has the streams that are forked from the caller's.
-  HG_CHECK(cudaEventRecord(forked_[0], caller), kWaitReceive);
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], forked_[0], 0), kWaitReceive);
-  }
+  const hirgen::Shared& U1_ipc = peers_.begin_call(U1_, kU1Shared);
+  const hirgen::Shared& Wop_ipc = peers_.begin_call(Wop_, kWopShared);
+  const hirgen::Shared& U2_ipc = peers_.begin_call(U2_, kU2Shared);
+  const hirgen::Shared& W2p_ipc = peers_.begin_call(W2p_, kW2pShared);
 
   rms_norm(U1_, X, gamma1, kShardL, caller, kRmsNormU1);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
-  hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
-    ready_flags.add(U1_all_ipc.ready_at(from, s), U1_all_ipc.sequence_number());
-  }
-  ready_flags.submit(copy, kReceive);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // Moved, so that Linear is local to a rank.
-    hirgen::launch_transfer(U1_all_ipc.of<bf16>(to) + rank * kShardL * E, U1_, kShardL * E * sizeof(bf16),
-                            U1_all_ipc.flags(to, s), copy, kSend);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.ready_at(to, s), U1_ipc.sequence(), 0), kSend);
   }
 
-  for (int64_t s = 1; s < D + 1; ++s) {
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    HG_CHECK(driver_.cuStreamWaitValue32(copy, U1_ipc.ready(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+             kReceive);
+    HG_CHECK(cudaMemcpyAsync(U1_all_ + from * kShardL * E, U1_ipc.of<bf16>(from), kShardL * E * sizeof(bf16),
+                             cudaMemcpyDeviceToDevice, copy),
+             kReceive);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.done_at(from, s), U1_ipc.sequence(), 0), kReceive);
+    HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+  }
+
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  }
+
+  for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (rank + s) % D;
-    if (s != D) {
-      hirgen::launch_flag_wait(U1_all_ipc.done(s), U1_all_ipc.sequence_number(), compute, kWaitReceive);
+    if (s != 0) {
+      HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[s], 0), kWaitReceive);
     }
 
-    // The last step is the local shard.
-    bf16* U1_s = s == D ? U1_ : U1_all_ + slice * kShardL * E;  // [kShardL, E]
+    // Step 0 is the local shard.
+    bf16* U1_s = s == 0 ? U1_ : U1_all_ + slice * kShardL * E;  // [kShardL, E]
 
     gemm(context_, QKV_plan_, U1_s, Wqkv, QKV_ + slice * kShardL * kShardG * C,
          workspaces_[s % kComputeStreams], compute, kLinearQKV);
@@ -274,51 +270,42 @@ void LlamaBlockSp::issue(cudaStream_t caller, const std::vector<void*>& tensors)
         {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
-
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
-  HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
-  hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (D + rank - s) % D;
-    ready_flags2.add(Wop_parts_ipc.ready_at(from, s), Wop_parts_ipc.sequence_number());
-  }
-  ready_flags2.submit(copy, kReceive2);
+  HG_CHECK(cudaEventRecord(started3_[0], caller), kStarted2);
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started2_[0], 0), kStarted2);
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started3_[0], 0), kStarted2);
   }
 
-  for (int64_t s = 1; s < D + 1; ++s) {
+  for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
+    const int64_t from = (D + rank - s) % D;
 
-    // The last step is the local shard.
-    bf16* Wop_s = s == D ? Wop_parts_ + rank * kShardL * E : Wop_ + to * kShardL * E;  // [1, kShardL, E]
+    // Step 0 is the local shard.
+    bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardL * E : Wop_ + to * kShardL * E;  // [1, kShardL, E]
 
     gemm(context_, Wop_s_plan_, PV_ + to * kShardL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
          compute, kLinearWopS);
-    if (s != D) {
+    if (s != 0) {
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0), kSend2);
+
       // On the copy stream, under the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(send_2_ready_[s], compute), kSend2);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_2_ready_[s], 0), kSend2);
-      hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardL * E, Wop_ + to * kShardL * E,
-                              kShardL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSend2);
+      HG_CHECK(cudaEventRecord(receive_2_ready_[s], compute), kReceive2);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_2_ready_[s], 0), kReceive2);
+      HG_CHECK(
+          driver_.cuStreamWaitValue32(copy, Wop_ipc.ready(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+          kReceive2);
+      HG_CHECK(cudaMemcpyAsync(Wop_parts_ + from * kShardL * E, Wop_ipc.of<bf16>(from) + rank * kShardL * E,
+                               kShardL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
+               kReceive2);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(), 0),
+               kReceive2);
+      HG_CHECK(cudaEventRecord(receive_2_done_[s], copy), kReceive2);
     }
   }
 
-  // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined2_[s], compute_[s]), kJoined2);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined2_[s], 0), kJoined2);
-  }
-
-  hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
-  for (int64_t s = 1; s < D; ++s) {
-    done_flags.add(Wop_parts_ipc.done(s), Wop_parts_ipc.sequence_number());
-  }
-  done_flags.submit(caller, kWaitReceive2);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[D - 1], 0), kWaitReceive2);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardL * E}, {0, 1}}, Wop_parts_,
                         {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceAttention);
   add_rms_norm(U2_, X1_, X, attention_, gamma2, kShardL, caller, kAddRmsNormU2);
@@ -326,71 +313,95 @@ void LlamaBlockSp::issue(cudaStream_t caller, const std::vector<void*>& tensors)
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started4_[0], caller), kStarted3);
   HG_CHECK(cudaStreamWaitEvent(copy, started4_[0], 0), kStarted3);
-  hirgen::FlagKernel ready_flags3(hirgen::FlagUse::kWrite);
-  for (int64_t s = 1; s < D + 1; ++s) {
-    const int64_t from = (rank + s) % D;
-    const int64_t from2 = (D + rank - s) % D;
-
-    // The last step is the local shard.
-    if (s != D) {
-      ready_flags3.add(U2_all_ipc.ready_at(from, s), U2_all_ipc.sequence_number());
-    }
-
-    if (s != D) {
-      ready_flags3.add(W2p_parts_ipc.ready_at(from2, s), W2p_parts_ipc.sequence_number());
-    }
-  }
-  ready_flags3.submit(copy, kReceive3);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // Moved, so that Linear is local to a rank.
-    hirgen::launch_transfer(U2_all_ipc.of<bf16>(to) + rank * kShardL * E, U2_, kShardL * E * sizeof(bf16),
-                            U2_all_ipc.flags(to, s), copy, kSend3);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.ready_at(to, s), U2_ipc.sequence(), 0), kSend3);
   }
 
-  for (int64_t s = 1; s < D + 1; ++s) {
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    HG_CHECK(driver_.cuStreamWaitValue32(copy, U2_ipc.ready(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+             kReceive3);
+    HG_CHECK(cudaMemcpyAsync(U2_all_ + from * kShardL * E, U2_ipc.of<bf16>(from), kShardL * E * sizeof(bf16),
+                             cudaMemcpyDeviceToDevice, copy),
+             kReceive3);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.done_at(from, s), U2_ipc.sequence(), 0), kReceive3);
+    HG_CHECK(cudaEventRecord(receive_3_done_[s], copy), kReceive3);
+  }
+
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started4_[0], 0), kStarted3);
+  }
+
+  for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
-    if (s != D) {
-      hirgen::launch_flag_wait(U2_all_ipc.done(s), U2_all_ipc.sequence_number(), compute, kWaitReceive3);
+    const int64_t from = (D + rank - s) % D;
+    if (s != 0) {
+      HG_CHECK(cudaStreamWaitEvent(compute, receive_3_done_[s], 0), kWaitReceive3);
     }
 
-    // The last step is the local shard.
-    bf16* U2_s = s == D ? U2_ : U2_all_ + to * kShardL * E;  // [kShardL, E]
+    // Step 0 is the local shard.
+    bf16* U2_s = s == 0 ? U2_ : U2_all_ + to * kShardL * E;  // [kShardL, E]
     bf16* gate_s = gate_ + to * kShardL * kShardF;           // [1, kShardL, kShardF]
     gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspaces_[s % kComputeStreams], compute, kLinearGate);
     bf16* up_s = up_ + to * kShardL * kShardF;  // [1, kShardL, kShardF]
     gemm(context_, up_plan_, U2_s, Wu, up_s, workspaces_[s % kComputeStreams], compute, kLinearUp);
     bf16* A_s = A_ + to * kShardL * kShardF;  // [1, kShardL, kShardF]
     silu_mul(A_s, gate_s, up_s, kShardL * kShardF, compute, kSiluMulAS);
-    bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardL * E : W2p_ + to * kShardL * E;  // [1, kShardL, E]
+    bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardL * E : W2p_ + to * kShardL * E;  // [1, kShardL, E]
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
-    if (s != D) {
+    if (s != 0) {
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(to, s), W2p_ipc.sequence(), 0), kSend4);
+
       // On the copy stream, under the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(send_4_ready_[s], compute), kSend4);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_4_ready_[s], 0), kSend4);
-      hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(to) + rank * kShardL * E, W2p_ + to * kShardL * E,
-                              kShardL * E * sizeof(bf16), W2p_parts_ipc.flags(to, s), copy, kSend4);
-      HG_CHECK(cudaEventRecord(send_4_done_[s], copy), kSend4);
+      HG_CHECK(cudaEventRecord(receive_4_ready_[s], compute), kReceive4);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_4_ready_[s], 0), kReceive4);
+      HG_CHECK(
+          driver_.cuStreamWaitValue32(copy, W2p_ipc.ready(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+          kReceive4);
+      HG_CHECK(cudaMemcpyAsync(W2p_parts_ + from * kShardL * E, W2p_ipc.of<bf16>(from) + rank * kShardL * E,
+                               kShardL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
+               kReceive4);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(), 0),
+               kReceive4);
+      HG_CHECK(cudaEventRecord(receive_4_done_[s], copy), kReceive4);
     }
   }
 
-  // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined3_[s], compute_[s]), kJoined3);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined3_[s], 0), kJoined3);
-  }
-
-  hirgen::FlagKernel done_flags2(hirgen::FlagUse::kWait);
-  for (int64_t s = 1; s < D; ++s) {
-    done_flags2.add(W2p_parts_ipc.done(s), W2p_parts_ipc.sequence_number());
-  }
-  done_flags2.submit(caller, kWaitReceive4);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_4_done_[D - 1], 0), kWaitReceive4);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceMlp);
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X1_, mlp_, kShardL * E, caller, kBinaryY);
-  HG_CHECK(cudaStreamWaitEvent(caller, send_4_done_[D - 1], 0), kWaitSend4);
+  for (int64_t s = 1; s < D; ++s) {
+    HG_CHECK(driver_.cuStreamWaitValue32(caller, U1_ipc.done(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+             kWaitSend);
+    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    HG_CHECK(
+        driver_.cuStreamWaitValue32(caller, Wop_ipc.done(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+        kWaitSend2);
+    HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    HG_CHECK(driver_.cuStreamWaitValue32(caller, U2_ipc.done(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+             kWaitSend3);
+    HG_CHECK(cudaEventRecord(wait_send_3_[s], caller), kWaitSend3);
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    HG_CHECK(
+        driver_.cuStreamWaitValue32(caller, W2p_ipc.done(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
+        kWaitSend4);
+    HG_CHECK(cudaEventRecord(wait_send_4_[s], caller), kWaitSend4);
+  }
+  context_.call_issued(caller);
 }
 
 // The inputs, then the outputs, as a rank sees them.
@@ -425,13 +436,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "459478b8fc50e44e72874a2b2cd8c74db897adcd92057299f53dda2054f2878e", .mesh_size = D,
+               .digest = "edbc039556024e0befae9127daaa2e30f7cbfde2e1574cf9e41e14a79aab49be", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
-               .bytes = (D - 1) * kShardL * E * 2, .largest = "sendrecv", .transport = "ipc-put",
-               .graph = true,
+               .bytes = (D - 1) * kShardL * E * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters =
                    {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"G", G}, {"C", C}, {"E", E}, {"F", F}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -115,6 +115,17 @@ var first sync.Mutex
 // build builds what lies in the folder and returns the program's path.
 func (f folder) build(t *testing.T) string {
 	t.Helper()
+	if len(f.transports()) == 1 {
+		// The sources of a program are one translation unit: most of the time goes into what they share. Those of a
+		// program with two transports cannot be, as both have the same names, nor are those under generated/.
+		return f.buildIn(t, "unity", "CMAKE_UNITY_BUILD:BOOL=ON")
+	}
+	return f.buildIn(t, "cpu")
+}
+
+// buildIn builds in a folder below build/, with further settings of CMake.
+func (f folder) buildIn(t *testing.T, name string, settings ...string) string {
+	t.Helper()
 	flags, err := compilerFlags()
 	if err != nil {
 		t.Fatal(err)
@@ -123,12 +134,8 @@ func (f folder) build(t *testing.T) string {
 		first.Lock()
 		defer first.Unlock()
 	}
-	cache, built := []string{"HIRGEN_RUNTIME_DIR:PATH=" + runtimes(), "CMAKE_CXX_FLAGS_RELEASE=" + flags}, filepath.Join(f.dir(), "build", "cpu")
-	if len(f.transports()) == 1 {
-		// The sources of a program are one translation unit: most of the time goes into what they share. Those of a
-		// program with two transports cannot be, as both have the same names, nor are those under generated/.
-		cache, built = append(cache, "CMAKE_UNITY_BUILD:BOOL=ON"), filepath.Join(f.dir(), "build", "unity")
-	}
+	cache := append([]string{"HIRGEN_RUNTIME_DIR:PATH=" + runtimes(), "CMAKE_CXX_FLAGS_RELEASE=" + flags}, settings...)
+	built := filepath.Join(f.dir(), "build", name)
 	program, err := launch.Build(t.Context(), launch.BuildOptions{Dir: f.dir(), Device: launch.CPU, Cache: cache, Folder: built})
 	if err != nil {
 		if failure := (*launch.EnvironmentError)(nil); errors.As(err, &failure) {
