@@ -48,9 +48,9 @@ MEMORY_ERROR = 99  # compute-sanitizer's exit code
 
 
 def sizes(ranks):
-    """Parameters by name. Rows of a slice are 21 in the odd one, and its other extents are prime."""
-    return {"round": {"D": ranks, "M": 64 * ranks, "N": 128, "K": 64 * ranks},
-            "odd": {"D": ranks, "M": 42 * ranks, "N": 13, "K": 7 * ranks}}
+    """Parameters by name. Rows of a slice are 21 in the odd one, and its other extents are prime; those of a block are 42, of few heads."""
+    return {"round": {"D": ranks, "M": 64 * ranks, "N": 128, "K": 64 * ranks, "L": 64 * ranks, "H": 4 * ranks, "G": ranks, "C": 64},
+            "odd": {"D": ranks, "M": 42 * ranks, "N": 13, "K": 7 * ranks, "L": 42 * ranks, "H": 2 * ranks, "G": ranks, "C": 8}}
 
 
 def variants(hirgen, ranks, specs):
