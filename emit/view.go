@@ -126,8 +126,8 @@ func (v *programView) StreamCount() string { return calls.StreamCount }
 // Members are the buffers that the program keeps from call to call.
 func (v *programView) Members() []*calls.Buffer { return v.buffersOf(false) }
 
-// Lent are the buffers that lie in outputs.
-func (v *programView) Lent() []*calls.Buffer { return v.buffersOf(true) }
+// InOutputs are the buffers that lie in outputs.
+func (v *programView) InOutputs() []*calls.Buffer { return v.buffersOf(true) }
 
 func (v *programView) buffersOf(callers bool) []*calls.Buffer {
 	arguments := calls.ByName(v.Arguments)
