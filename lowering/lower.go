@@ -36,7 +36,7 @@ func Lower(p *model.Pipeline, opt Options) (*hostir.Program, error) {
 		return nil, err
 	}
 	if opt.Machine != nil {
-		if err := schedules.ChooseOn(program, opt.Machine, lowerChosen); err != nil {
+		if err := schedules.ChooseOn(program, opt.Machine, lowerChosen(opt.Disable...)); err != nil {
 			return nil, err
 		}
 	}
@@ -61,7 +61,7 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 			continue
 		}
 		if pass.Name == choosing && len(opt.Disable) > 0 {
-			pass.Run = chooseWithout(opt.Disable)
+			pass.Run = func(p *hostir.Program) error { return schedules.ChooseSchedule(p, lowerChosen(opt.Disable...)) }
 		}
 		if err := runOnVariants(pass, program); err != nil {
 			return err
@@ -142,7 +142,7 @@ func TaskGraph(p *model.Pipeline, m *cost.Machine) (*pipeline.Graph, error) {
 		return nil, err
 	}
 	if m != nil {
-		if err := schedules.ChooseOn(program, m, lowerChosen); err != nil {
+		if err := schedules.ChooseOn(program, m, lowerChosen()); err != nil {
 			return nil, err
 		}
 	}

@@ -130,17 +130,12 @@ func init() {
 }
 
 // chooseSchedule predicts by lowering the program with each candidate.
-func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, lowerChosen) }
+func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, lowerChosen()) }
 
-// chooseWithout chooses among the programs that there are without some passes.
-func chooseWithout(disabled []string) func(*hostir.Program) error {
-	return func(p *hostir.Program) error {
-		return schedules.ChooseSchedule(p, func(p *hostir.Program) error { return Run(p, passesToTry, Options{Disable: disabled}) })
-	}
+// lowerChosen runs all passes, but for those that are left out, on a program whose schedule is chosen.
+func lowerChosen(disabled ...string) schedules.Lower {
+	return func(p *hostir.Program) error { return Run(p, passesToTry, Options{Disable: disabled}) }
 }
-
-// lowerChosen runs all passes on a program whose schedule is chosen.
-func lowerChosen(p *hostir.Program) error { return Run(p, passesToTry, Options{}) }
 
 // checkOrder reports the first constraint that the order of the passes breaks, and
 // constraints on passes that are not there.
