@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the conformance suite: the same expectations on the CPU device and on real GPUs, side by side.
 
-    scripts/conformance.py [--device cpu|cuda] [--build-only] [--json FILE] [--cmake -DNAME=VALUE ...]
+    scripts/conformance.py [--device cpu|cuda] [--shared] [--build-only] [--json FILE] [--cmake -DNAME=VALUE ...]
 
 Builds runtime_cpp/tests/{device,math} for a device, runs every case in a process of its own, notes the outcome of each
 in the JSON (docs/conformance.json) and prints the table of docs/measured.md from it, with the outcomes of both
 devices. On GPUs the ranks of a case are processes with a GPU each: 2 run most cases, and those of more ranks are skipped.
+With --shared they take the GPUs there are in turn (HIRGEN_SHARE_GPU=1): one is enough for what is not NCCL's.
 The CUDA toolchain is that of the machine, or without one the pinned one of scripts/cuda-toolchain.sh. Ends with 1 if an
 expectation does not hold.
 """
@@ -19,7 +20,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-COLUMNS = {"cpu": "CPU device", "cuda": "GPUs"}
+COLUMNS = {"cpu": "CPU device", "cuda": "GPUs", "shared": "one GPU for all ranks"}
 GROUPS = {"device": "*.*", "math": "attention.*"}  # of math, what the CPU device has no library for
 
 
@@ -96,7 +97,8 @@ def table(results):
 def main():
     """Builds, runs, reports."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", choices=COLUMNS, default="cuda")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
+    parser.add_argument("--shared", action="store_true", help="ranks share GPUs, and the outcomes have a column of their own")
     parser.add_argument("--only", nargs="*", default=[], metavar="SUBJECT", help="these alone; the others stay as they are in the JSON")
     parser.add_argument("--build-only", action="store_true", help="compile and link; needs no GPU")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / "docs/conformance.json")
@@ -107,7 +109,9 @@ def main():
     if args.build_only:
         return 0
     results = json.loads(args.json.read_text()) if args.json.exists() else {}
-    outcomes = results.setdefault(args.device, {})
+    if args.shared:
+        os.environ["HIRGEN_SHARE_GPU"] = "1"
+    outcomes = results.setdefault("shared" if args.shared else args.device, {})
     if not args.only:
         outcomes.clear()
     for program, subject in programs():

@@ -67,6 +67,9 @@ func TestTransportAuto(t *testing.T) {
 			over(t, "nccl", program, "--transport", "nccl")
 			over(t, c.ipc, program, "--transport", "ipc")
 		})
+		t.Run(c.spec+"/shared GPU", func(t *testing.T) {
+			over(t, c.ipc, onRanks(t, program, "0|1", "HIRGEN_CPU_DEVICES=1 HIRGEN_SHARE_GPU=1"))
+		})
 		for _, o := range obstacles {
 			t.Run(c.spec+"/"+o.name, func(t *testing.T) {
 				takesNCCL(t, onRanks(t, program, o.rank, o.variable), o.message)

@@ -45,7 +45,10 @@ static void create(const char* port) {
   hirgen_options options;
   memset(&options, 0, sizeof options);
   options.version = HIRGEN_ABI_VERSION;
-  options.rank = options.device = atoi(getenv("HIRGEN_RANK"));
+  int devices = 0;
+  require(cudaGetDeviceCount(&devices) == 0 && devices > 0, "there is a device");
+  options.rank = atoi(getenv("HIRGEN_RANK"));
+  options.device = options.rank % devices;
   options.world = atoi(getenv("HIRGEN_WORLD"));
   options.address = "127.0.0.1";
   options.port = atoi(port);

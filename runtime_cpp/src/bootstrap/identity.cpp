@@ -72,7 +72,8 @@ std::string shared_devices(const std::vector<Identity>& ranks) {
     const auto [owner, added] = owners.try_emplace({rank.host, rank.device}, &rank);
     if (added) continue;
     text += describe(rank) + " and " + describe(*owner->second) + " both use GPU " + rank.device +
-            ": give each rank its own (LOCAL_RANK or CUDA_VISIBLE_DEVICES)\n";
+            ": give each rank its own (LOCAL_RANK or CUDA_VISIBLE_DEVICES), or let them share it "
+            "where no NCCL is used (HIRGEN_SHARE_GPU=1)\n";
   }
   return text;
 }

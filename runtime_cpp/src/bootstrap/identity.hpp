@@ -22,7 +22,7 @@ struct Identity {
   std::string digest;
   std::string parameters;
   std::string host;
-  std::string device;   ///< PCI bus id: two ranks may not share a GPU
+  std::string device;   ///< PCI bus id that no other rank may have; empty if they may share
   std::string problem;  ///< why this rank cannot run, "" if it can: all ranks then say so
 
   static constexpr uint32_t kProtocol = 2;

@@ -44,7 +44,8 @@ int nccl_version() {
 int open_rank_device(const ContextOptions& options, Identity* identity) {
   try {
     const int device = choose_device(options);
-    identity->device = open_device(device);
+    const std::string bus_id = open_device(device);
+    if (!may_share_gpu()) identity->device = bus_id;
     return device;
   } catch (const Error& error) {
     identity->problem = error.what();

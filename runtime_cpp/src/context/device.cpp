@@ -1,5 +1,8 @@
 #include "context/device.hpp"
 
+#include <cstdlib>
+#include <string_view>
+
 #include "base/text.hpp"
 #include "hirgen/error.hpp"
 
@@ -15,6 +18,11 @@ void require(cudaError_t status, const char* what) {
 
 }  // namespace
 
+bool may_share_gpu() {
+  const char* text = std::getenv("HIRGEN_SHARE_GPU");
+  return text != nullptr && std::string_view(text) == "1";
+}
+
 int choose_device(const ContextOptions& options) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -27,6 +35,7 @@ int choose_device(const ContextOptions& options) {
   int device = options.device;
   // A launcher that gives each rank one visible device numbers it 0.
   if (device < 0) device = count == 1 ? 0 : options.local_rank;
+  if (may_share_gpu() && device >= 0) device %= count;
   if (device < 0) {
     throw Error(Code::kEnvironment,
                 format("%d GPUs are visible and the launcher does not say which is this rank's: "

@@ -7,8 +7,13 @@
 
 namespace hirgen {
 
+/// Whether ranks may share a GPU, which HIRGEN_SHARE_GPU=1 says: CUDA IPC works between processes
+/// of one GPU, so that a machine with a single one can check a program; NCCL refuses it.
+bool may_share_gpu();
+
 /// The device ordinal of this rank: options.device, or the only visible device, or the
-/// local rank's. Throws Error(kEnvironment) if there is none such.
+/// local rank's; where ranks may share, one after the other in turn. Throws Error(kEnvironment) if
+/// there is none such.
 int choose_device(const ContextOptions& options);
 
 /// Makes `device` current; its PCI bus id. Throws Error(kEnvironment).

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "bootstrap/rendezvous.hpp"
 #include "bootstrap/wire.hpp"
+#include "context/device.hpp"
 #include "hirgen/error.hpp"
 
 namespace hirgen {
@@ -65,7 +66,9 @@ std::string obstacle(const Location& mine, int device, const Location& theirs) {
   if (mine.boot != theirs.boot) {
     return "they are on different nodes, " + mine.host + " and " + theirs.host;
   }
-  if (mine.bus_id == theirs.bus_id) return "they use one GPU, " + mine.bus_id;
+  if (mine.bus_id == theirs.bus_id) {
+    return may_share_gpu() ? "" : "they use one GPU, " + mine.bus_id;
+  }
   const int peer = ordinal_of(theirs.bus_id);
   if (peer < 0) {
     return "GPU " + theirs.bus_id + " is hidden from the first (CUDA_VISIBLE_DEVICES)";

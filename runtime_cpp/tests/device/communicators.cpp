@@ -43,6 +43,7 @@ int sum_over(ncclComm_t comm, int number, bool blocking = true) {
 
 /// A unique id, made by rank 0, in the memory that the ranks share.
 ncclUniqueId share_id(const Rank& rank) {
+  need_own_gpus();
   auto* id = static_cast<ncclUniqueId*>(rank.memory);
   if (rank.rank == 0) OK(ncclGetUniqueId(id));
   rank.barrier();

@@ -89,10 +89,19 @@ void expect_status(const char* file, int line, const char* call, int expected, i
            "; last NCCL error: " + ncclGetLastError(nullptr));
 }
 
+bool gpus_are_shared() {
+  const char* text = getenv("HIRGEN_SHARE_GPU");
+  return text != nullptr && strcmp(text, "1") == 0;
+}
+
 void skip(const std::string& why) {
   printf("    skipped: %s\n", why.c_str());
   fflush(nullptr);
   _exit(kSkipped);
+}
+
+void need_own_gpus() {
+  if (gpus_are_shared()) skip("NCCL takes no GPU twice");
 }
 
 int run_cases(int argc, char** argv, const std::vector<Case>& cases) {
@@ -121,7 +130,8 @@ void Rank::barrier() const {
 }
 
 void run_ranks(int size, const std::function<void(const Rank&)>& body) {
-  if (int devices = count_devices(); devices < size) {
+  const int devices = count_devices();
+  if (devices < (gpus_are_shared() ? 1 : size)) {
     skip("needs " + std::to_string(size) + " devices, there are " + std::to_string(devices));
   }
   void* memory =
@@ -133,7 +143,7 @@ void run_ranks(int size, const std::function<void(const Rank&)>& body) {
     pid_t child = fork();
     if (child == 0) {
       alarm(kRankSeconds);
-      OK(cudaSetDevice(r));
+      OK(cudaSetDevice(r % devices));
       body({r, size, shared->user});
       fflush(nullptr);
       _exit(failures == 0 ? 0 : 1);
@@ -142,11 +152,13 @@ void run_ranks(int size, const std::function<void(const Rank&)>& body) {
   }
   for (int r = 0; r < size; ++r) {
     int code = wait_for(children[static_cast<size_t>(r)]);
+    if (code == kSkipped) _exit(kSkipped);
     if (code != 0) fail(__FILE__, __LINE__, "rank " + std::to_string(r) + " " + verdict(code));
   }
 }
 
 ncclComm_t make_comm(const Rank& rank) {
+  need_own_gpus();
   if (rank.rank == 0) OK(ncclGetUniqueId(&shared->id));
   rank.barrier();
   ncclComm_t comm = nullptr;

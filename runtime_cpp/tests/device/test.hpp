@@ -44,6 +44,12 @@ int run_cases(int argc, char** argv, const std::vector<Case>& cases);
 /// Ends the running case as not applicable to this device or machine.
 [[noreturn]] void skip(const std::string& why);
 
+/// HIRGEN_SHARE_GPU=1: ranks take the devices in turn, so that one device is enough, and cases of
+/// NCCL are skipped.
+bool gpus_are_shared();
+/// Skips a case of NCCL where they do.
+void need_own_gpus();
+
 /// One rank of a case of several processes.
 struct Rank {
   int rank, size;
@@ -53,8 +59,8 @@ struct Rank {
 };
 constexpr size_t kSharedBytes = 1 << 16;
 
-/// Runs `body` in `size` new processes, one device each. Skips on a machine with fewer devices.
-/// Must come before any CUDA call of the case.
+/// Runs `body` in `size` new processes, one device each, or shared. Skips on a machine with fewer
+/// devices. Must come before any CUDA call of the case.
 void run_ranks(int size, const std::function<void(const Rank&)>& body);
 
 /// A blocking communicator of all ranks of the case.
