@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/names"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -32,8 +33,8 @@ func kernelTypes(k *calls.Kernel) []string {
 }
 
 // kernelMembers declares the operands.
-func kernelMembers(k *calls.Kernel) []string {
-	members := kernelTypes(k)
+func kernelMembers(k kernelView) []string {
+	members := kernelTypes(k.Kernel)
 	for i, name := range k.Operands {
 		members[i] += " " + name + ";"
 	}
@@ -41,8 +42,8 @@ func kernelMembers(k *calls.Kernel) []string {
 }
 
 // kernelParams prints the parameters of its function.
-func kernelParams(k *calls.Kernel) string {
-	params := kernelTypes(k)
+func kernelParams(k kernelView) string {
+	params := kernelTypes(k.Kernel)
 	for i, name := range k.Operands {
 		params[i] += " " + name
 	}
@@ -57,8 +58,8 @@ func kernelParams(k *calls.Kernel) string {
 }
 
 // kernelLaunch prints its launch.
-func kernelLaunch(k *calls.Kernel, class func(string) string) string {
-	body := class(k.Name) + braces(k.Operands...)
+func kernelLaunch(k kernelView) string {
+	body := names.ClassName(k.Name) + braces(k.Operands...)
 	var long []string // what is read by rows
 	for i, use := range k.Uses {
 		if use != calls.ForRow && use != calls.ForSeed && k.Types[i] != calls.InPositions {
@@ -72,83 +73,13 @@ func kernelLaunch(k *calls.Kernel, class func(string) string) string {
 	switch {
 	case k.Columns == 0:
 		return fmt.Sprintf("hirgen::launch_elements(%s, elements, %s, stream, where)", body, accesses)
+	case k.Run != nil:
+		return fmt.Sprintf("hirgen::launch_rows<%d, %d, %d>(%s, rows, %s, stream, where)", k.Columns, k.Axes, k.Run.Axis, body, accesses)
 	case k.Views:
 		return fmt.Sprintf("hirgen::launch_rows<%d, %d>(%s, rows, %s, stream, where)", k.Columns, k.Axes, body, accesses)
 	default:
 		return fmt.Sprintf("hirgen::launch_rows<%d>(%s, {rows}, %s, stream, where)", k.Columns, body, accesses)
 	}
-}
-
-// readOf is how a row has an operand.
-var readOf = map[string]string{calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value", calls.ForSeed: "seed"}
-
-// kernelBody prints what a row of the results is, a line for each step. An operand that several steps read is
-// read once, and what takes long to compute is computed once.
-func kernelBody(k *calls.Kernel) ([]string, error) {
-	steps, results, operands := k.Steps(), k.Operands[:k.Results], k.Operands[k.Results:]
-	var lines, values []string
-	var wide []bool // has a value for each column
-	for _, use := range k.Uses[k.Results:] {
-		wide = append(wide, use != calls.ForRow && use != calls.ForSeed)
-	}
-	wide = steps.Rows(wide)
-	long, reads := make([]bool, len(wide)), readersOf(steps, len(operands))
-	for i, name := range operands {
-		readers, value := reads[i], fmt.Sprintf("row.%s(%s)", readOf[k.Uses[int(k.Results)+i]], name)
-		if readers > 1 {
-			lines = append(lines, fmt.Sprintf("const auto %s_row = %s;", name, value))
-			value = name + "_row"
-		}
-		values = append(values, value)
-	}
-	for i, s := range steps {
-		args := make([]string, len(s.Args))
-		for j, at := range s.Args {
-			args[j] = values[at]
-		}
-		value, err := stepOf(s, args)
-		if err != nil {
-			return nil, err
-		}
-		at := len(operands) + i
-		result, readers := slices.Index(results, s.Name), reads[at]
-		uses := readers
-		if result >= 0 {
-			uses++
-		}
-		long[at] = wide[at] && (takesLong(s) || slices.ContainsFunc(s.Args, func(a int) bool { return long[a] }))
-		if long[at] && uses > 1 {
-			value, long[at] = "row.keep("+value+")", false
-		}
-		name := s.Name
-		if result >= 0 {
-			name += "_row"
-		}
-		if readers > 0 {
-			lines = append(lines, fmt.Sprintf("const auto %s = %s;", name, value))
-			value = name
-		}
-		if result >= 0 {
-			store := "store"
-			if k.Uses[result] == calls.ForRow {
-				store = "put"
-			}
-			lines = append(lines, fmt.Sprintf("row.%s(%s, %s);", store, s.Name, value))
-		}
-		values = append(values, name)
-	}
-	return lines, nil
-}
-
-// readersOf counts how often steps read each of so many operands, and each earlier step.
-func readersOf(steps domain.Body, operands int) []int {
-	readers := make([]int, operands+len(steps))
-	for _, s := range steps {
-		for _, at := range s.Args {
-			readers[at]++
-		}
-	}
-	return readers
 }
 
 // takesLong reports whether a step computes more than a few instructions for an element.

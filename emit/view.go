@@ -107,17 +107,20 @@ type refView struct {
 }
 
 // Kernels are those of the program and of its fallback variant.
-func (v *programView) Kernels() []*calls.Kernel {
-	var list []*calls.Kernel
+func (v *programView) Kernels() []kernelView {
+	var list []kernelView
 	for _, variant := range v.variants() {
-		list = append(list, variant.Program.Kernels...)
+		launches := launchesOf(variant.Program)
+		for _, k := range variant.Program.Kernels {
+			list = append(list, kernelView{k, runOf(k, launches[k.Name])})
+		}
 	}
 	return list
 }
 
 // Scatters reports whether some of them take views.
 func (v *programView) Scatters() bool {
-	return slices.ContainsFunc(v.Kernels(), func(k *calls.Kernel) bool { return k.Views })
+	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Views })
 }
 
 // StreamCount names the number of compute streams.

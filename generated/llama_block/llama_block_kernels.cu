@@ -37,21 +37,23 @@ struct Rope {
   hirgen::Counted<2> Rq_pairs;
   hirgen::Counted<2> Rq_at;
 
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto Rq_first_row = row.load(Rq_first);
-    const auto Rq_second_row = row.load(Rq_second);
-    const auto Rq_exponents = row.along(Rq_pairs) * -0.20503692F;
+  template <typename Run>
+  HG_HOST_DEVICE void operator()(Run& run) const {
+    const auto Rq_exponents = run.along(Rq_pairs) * -0.20503692F;
     const auto Rq_frequencies = fn::exp(Rq_exponents);
-    const auto Rq_angles = row.keep(row.value(Rq_at) * Rq_frequencies);
-    const auto Rq_cos = row.keep(fn::cos(Rq_angles));
-    const auto Rq_sin = row.keep(fn::sin(Rq_angles));
-    const auto Rq_first_cos = Rq_first_row * Rq_cos;
-    const auto Rq_second_sin = Rq_second_row * Rq_sin;
-    row.store(Rq_low, Rq_first_cos - Rq_second_sin);
-    const auto Rq_second_cos = Rq_second_row * Rq_cos;
-    const auto Rq_first_sin = Rq_first_row * Rq_sin;
-    row.store(Rq_high, Rq_second_cos + Rq_first_sin);
+    const auto Rq_angles = run.keep(run.value(Rq_at) * Rq_frequencies);
+    const auto Rq_cos = run.keep(fn::cos(Rq_angles));
+    const auto Rq_sin = run.keep(fn::sin(Rq_angles));
+    run.each([&](const auto& row) {
+      const auto Rq_first_row = row.load(Rq_first);
+      const auto Rq_second_row = row.load(Rq_second);
+      const auto Rq_first_cos = Rq_first_row * Rq_cos;
+      const auto Rq_second_sin = Rq_second_row * Rq_sin;
+      row.store(Rq_low, Rq_first_cos - Rq_second_sin);
+      const auto Rq_second_cos = Rq_second_row * Rq_cos;
+      const auto Rq_first_sin = Rq_first_row * Rq_sin;
+      row.store(Rq_high, Rq_second_cos + Rq_first_sin);
+    });
   }
 };
 
@@ -64,21 +66,23 @@ struct Rope2 {
   hirgen::Counted<1> Rk_pairs;
   hirgen::Counted<1> Rk_at;
 
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto Rk_first_row = row.load(Rk_first);
-    const auto Rk_second_row = row.load(Rk_second);
-    const auto Rk_exponents = row.along(Rk_pairs) * -0.20503692F;
-    const auto Rk_frequencies = fn::exp(Rk_exponents);
-    const auto Rk_angles = row.keep(row.value(Rk_at) * Rk_frequencies);
-    const auto Rk_cos = row.keep(fn::cos(Rk_angles));
-    const auto Rk_sin = row.keep(fn::sin(Rk_angles));
-    const auto Rk_first_cos = Rk_first_row * Rk_cos;
-    const auto Rk_second_sin = Rk_second_row * Rk_sin;
-    row.store(Rk_low, Rk_first_cos - Rk_second_sin);
-    const auto Rk_second_cos = Rk_second_row * Rk_cos;
-    const auto Rk_first_sin = Rk_first_row * Rk_sin;
-    row.store(Rk_high, Rk_second_cos + Rk_first_sin);
+  template <typename Run>
+  HG_HOST_DEVICE void operator()(Run& run) const {
+    const auto Rk_exponents = run.along(Rk_pairs) * -0.20503692F;
+    const auto Rk_frequencies = run.keep(fn::exp(Rk_exponents));
+    run.each([&](const auto& row) {
+      const auto Rk_first_row = row.load(Rk_first);
+      const auto Rk_second_row = row.load(Rk_second);
+      const auto Rk_angles = row.value(Rk_at) * Rk_frequencies;
+      const auto Rk_cos = row.keep(fn::cos(Rk_angles));
+      const auto Rk_sin = row.keep(fn::sin(Rk_angles));
+      const auto Rk_first_cos = Rk_first_row * Rk_cos;
+      const auto Rk_second_sin = Rk_second_row * Rk_sin;
+      row.store(Rk_low, Rk_first_cos - Rk_second_sin);
+      const auto Rk_second_cos = Rk_second_row * Rk_cos;
+      const auto Rk_first_sin = Rk_first_row * Rk_sin;
+      row.store(Rk_high, Rk_second_cos + Rk_first_sin);
+    });
   }
 };
 
@@ -128,16 +132,16 @@ void rope(hirgen::Scattered<bf16, 2> Rq_low, hirgen::Scattered<bf16, 2> Rq_high,
           hirgen::Scattered<const bf16, 2> Rq_first, hirgen::Scattered<const bf16, 2> Rq_second,
           hirgen::Counted<2> Rq_pairs, hirgen::Counted<2> Rq_at, std::initializer_list<int64_t> rows,
           cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<64, 2>(Rope{Rq_low, Rq_high, Rq_first, Rq_second, Rq_pairs, Rq_at}, rows,
-                             hirgen::accesses(Rq_low, Rq_high, Rq_first, Rq_second), stream, where);
+  hirgen::launch_rows<64, 2, 1>(Rope{Rq_low, Rq_high, Rq_first, Rq_second, Rq_pairs, Rq_at}, rows,
+                                hirgen::accesses(Rq_low, Rq_high, Rq_first, Rq_second), stream, where);
 }
 
 void rope2(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high,
            hirgen::Scattered<const bf16, 1> Rk_first, hirgen::Scattered<const bf16, 1> Rk_second,
            hirgen::Counted<1> Rk_pairs, hirgen::Counted<1> Rk_at, std::initializer_list<int64_t> rows,
            cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<64, 1>(Rope2{Rk_low, Rk_high, Rk_first, Rk_second, Rk_pairs, Rk_at}, rows,
-                             hirgen::accesses(Rk_low, Rk_high, Rk_first, Rk_second), stream, where);
+  hirgen::launch_rows<64, 1, 0>(Rope2{Rk_low, Rk_high, Rk_first, Rk_second, Rk_pairs, Rk_at}, rows,
+                                hirgen::accesses(Rk_low, Rk_high, Rk_first, Rk_second), stream, where);
 }
 
 void add_rms_norm(bf16* U2, bf16* X1, const bf16* X, const bf16* attention, const bf16* gamma2, int64_t rows,

@@ -143,8 +143,8 @@ func (f *fuser) called(g *kernelGroup) string {
 	return strings.Join(words, "_")
 }
 
-// rowWise reports whether a statement works element by element or folds rows, in memory that is
-// row-major.
+// rowWise reports whether a statement works element by element or folds rows, with a row-major result. What it
+// reads may have its rows in another order, as a permuted view has.
 func rowWise(s hostir.Stmt) bool {
 	switch s := s.(type) {
 	case *hostir.Unary, *hostir.Binary, *hostir.Cast:
@@ -172,8 +172,14 @@ func rowWise(s hostir.Stmt) bool {
 	default:
 		return false
 	}
-	tensors := hostir.Mentions(s)
-	return !slices.ContainsFunc(tensors, func(t *hostir.Tensor) bool { return !slices.IsSorted(hostir.Layout(t)) })
+	return slices.IsSorted(hostir.Layout(hostir.Result(s))) && !slices.ContainsFunc(hostir.Mentions(s), func(t *hostir.Tensor) bool { return !hasRows(t) })
+}
+
+// hasRows reports whether the last axis of a tensor lies innermost, as in any order of the others.
+func hasRows(t *hostir.Tensor) bool {
+	live := hostir.Live(t)
+	inside := slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(axis int) bool { return !slices.Contains(live, axis) })
+	return len(live) == 0 || inside[len(inside)-1] == live[len(live)-1]
 }
 
 // drops reports whether a statement is a dropout, which is a kernel from the start.

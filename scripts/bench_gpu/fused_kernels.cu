@@ -2,7 +2,7 @@
 // device to device that reads and writes as many bytes. Alone, without the rest of the runtime:
 //
 //   nvcc -std=c++20 -O3 -arch=sm_90a -I runtime_cpp/include -I NCCL/include -o fused_kernels FILE
-//   ./fused_kernels
+//   ./fused_kernels [WORD]    // kernels with WORD in their names
 //
 // Buffers rotate over at least 512 MB, so that no call finds its operands in the cache. A row is
 // the median of seven turns, each of copy and kernel one after the other.
@@ -60,21 +60,23 @@ struct Gelu {
   }
 };
 
-/// Heads of 128 channels, rotated by angles that the kernel computes.
+/// Heads of 128 channels, rotated by angles that the kernel computes for some of a token's at once.
 struct Rope {
   hirgen::Scattered<bf16, 2> low, high;
   hirgen::Scattered<const bf16, 2> first, second;
   hirgen::Counted<2> pairs, at;
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto first_row = row.load(first);
-    const auto second_row = row.load(second);
+  template <typename Run>
+  HG_HOST_DEVICE void operator()(Run& row) const {
     const auto frequencies = fn::exp(row.along(pairs) * -0.20503692F);
     const auto angles = row.keep(row.value(at) * frequencies);
     const auto cos = row.keep(fn::cos(angles));
     const auto sin = row.keep(fn::sin(angles));
-    row.store(low, first_row * cos - second_row * sin);
-    row.store(high, second_row * cos + first_row * sin);
+    row.each([&](const auto& head) {
+      const auto first_row = head.load(first);
+      const auto second_row = head.load(second);
+      head.store(low, first_row * cos - second_row * sin);
+      head.store(high, second_row * cos + first_row * sin);
+    });
   }
 };
 
@@ -192,7 +194,7 @@ std::vector<Case> all_cases() {
                          {p[1] + 64, {kToken, kChannels, 1}},
                          {{0, 0, 1}},
                          {{1, 0, 0}}};
-         hirgen::launch_rows<64, 2>(body, {n / kToken, kHeads},
+         hirgen::launch_rows<64, 2, 1>(body, {n / kToken, kHeads},
                                     hirgen::accesses(body.low, body.high, body.first, body.second),
                                     stream, "");
        }}};
@@ -256,7 +258,7 @@ void measure(const Case& kernel, int64_t bytes, char* memory, int64_t size) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   constexpr int64_t kMb = 1 << 20;
   HG_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "");
   constexpr int64_t kSize = 2048 * kMb;
@@ -266,7 +268,11 @@ int main() {
   std::printf("%-20s %7s %10s %10s %10s %8s\n", "bf16", "MB", "copy ms", "kernel ms", "GB/s",
               "of copy");
   for (const int64_t bytes : {64 * kMb, 512 * kMb}) {
-    for (const Case& kernel : all_cases()) measure(kernel, bytes, memory, kSize);
+    for (const Case& kernel : all_cases()) {
+      if (argc < 2 || kernel.name.find(argv[1]) != std::string::npos) {
+        measure(kernel, bytes, memory, kSize);
+      }
+    }
   }
   return 0;
 }

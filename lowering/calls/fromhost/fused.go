@@ -293,4 +293,4 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 }
 
 // kernelNames are those that the text of a kernel has for itself.
-var kernelNames = []string{"row", "Row", "fn", "rows", "elements"}
+var kernelNames = []string{"row", "Row", "run", "Run", "fn", "rows", "elements"}

@@ -178,6 +178,28 @@ struct RowBlock {
   }
 };
 
+/// Runs of up to `length` rows along one of the axes of Scattered operands: RunOfRows.
+template <typename Body, typename Row, int T, int64_t Columns, int A, int Along>
+struct RunBlock {
+  static constexpr int kRows = rows_of_block(T);
+  Body body;
+  int64_t count;
+  Rows<A> runs;
+  int64_t along;  ///< how many rows there are along the axis
+  int64_t length;
+
+  HG_HOST_DEVICE void operator()(int64_t block) const {
+    const int64_t index = block * kRows + row_of_block();
+    if (index >= count) return;
+    RowPlace<A> place{0, 0, Columns, 0};
+    runs.find(index, place.at);
+    int64_t& first = place.at[Along];
+    first *= length;
+    RunOfRows<Row, Along> run{Row(place), along - first < length ? along - first : length};
+    body(run);
+  }
+};
+
 /// Runs the body on all elements: operands are dense and have as many each.
 template <typename Body, int W, int O>
 void launch_elements(const Body& body, int64_t elements, Accesses<W, O> accesses,
@@ -194,8 +216,14 @@ void launch_elements(const Body& body, int64_t elements, Accesses<W, O> accesses
   }
 }
 
-/// Runs the body on each row, W elements at a time.
-template <int64_t Columns, int W, int Each, int A, typename Body>
+/// How many rows a run has: as many as leave each SM threads for twice what it runs at once.
+inline int64_t run_length(int64_t rows, int64_t rows_at_once) {
+  constexpr int64_t kMost = 4;
+  return rows_at_once == 0 ? kMost : std::clamp(rows / (2 * rows_at_once), int64_t{1}, kMost);
+}
+
+/// Runs the body on each row, W elements at a time; with Along on runs of rows along that axis.
+template <int64_t Columns, int W, int Each, int Along, int A, typename Body>
 void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where) {
   constexpr int64_t kAccesses = Columns / W;
   constexpr int kMostThreads = row_threads(kAccesses, Each);
@@ -205,23 +233,33 @@ void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const
   using Row = std::conditional_t<kFits, RegisterRow<W, static_cast<int>(kChunks), kThreads, A>,
                                  StreamedRow<W, kThreads, A>>;
   constexpr int kRows = rows_of_block(kThreads);
+  const auto launch = [&](int64_t count, const auto& block) {
+    launch_blocks<kThreads, kRows>((count + kRows - 1) / kRows, block, stream, where);
+  };
   const int64_t count = rows.count();
-  const int64_t ahead = kRows * blocks_at_once(kThreads * kRows, where);
-  launch_blocks<kThreads, kRows>(
-      (count + kRows - 1) / kRows,
-      RowBlock<Body, Row, kThreads, Columns, A>{body, count, rows, ahead}, stream, where);
+  const int64_t at_once = kRows * blocks_at_once(kThreads * kRows, where);
+  if constexpr (Along < 0) {
+    launch(count, RowBlock<Body, Row, kThreads, Columns, A>{body, count, rows, at_once});
+  } else {
+    const int64_t length = run_length(count, at_once), along = rows.extent[Along];
+    Rows<A> runs = rows;
+    runs.extent[Along] = (along + length - 1) / length;
+    launch(runs.count(), RunBlock<Body, Row, kThreads, Columns, A, Along>{body, runs.count(), runs,
+                                                                          along, length});
+  }
 }
 
 /// Runs the body on each of the rows. Dense operands have a row of so many columns for each, one
-/// such row, or an element for each row; Scattered ones have strides along the A axes of rows.
-template <int64_t Columns, int A = 0, typename Body, int W, int O>
+/// such row, or an element for each row; Scattered ones have strides along the A axes of rows. With
+/// Along the body is given runs of rows along that axis (RunOfRows).
+template <int64_t Columns, int A = 0, int Along = -1, typename Body, int W, int O>
 void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O> accesses,
                  cudaStream_t stream, const char* where) {
   if constexpr (Columns % W == 0) {
     constexpr int kEach = Accesses<W, O>::kOfRow;
-    if (accesses.aligned) return launch_by<Columns, W, kEach>(body, rows, stream, where);
+    if (accesses.aligned) return launch_by<Columns, W, kEach, Along>(body, rows, stream, where);
   }
-  launch_by<Columns, 1, 4>(body, rows, stream, where);
+  launch_by<Columns, 1, 4, Along>(body, rows, stream, where);
 }
 
 }  // namespace hirgen

@@ -231,6 +231,23 @@ struct RegisterRow : RowPlace<A> {
   HG_HOST_DEVICE bool has(int c) const { return place(c).column < this->columns; }
 };
 
+/// Rows next to each other along an axis, `length` of them from the row on that this is itself:
+/// what does not depend on the axis is computed once, from this one.
+template <typename Row, int Along>
+struct RunOfRows : Row {
+  int64_t length;
+
+  /// body(row) for each of them.
+  template <typename Body>
+  HG_HOST_DEVICE void each(const Body& body) const {
+    for (int64_t i = 0; i < length; ++i) {
+      Row row(*this);
+      row.at[Along] += i;
+      body(row);
+    }
+  }
+};
+
 /// A row that is read W elements at a time, once for each use.
 template <int W, int T, int A>
 struct StreamedRow : RowPlace<A> {

@@ -1,0 +1,149 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// readOf is how a row has an operand.
+var readOf = map[string]string{calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value", calls.ForSeed: "seed"}
+
+// kernelBody prints what a row of the results is, a line for each step. An operand that several steps read is
+// read once, and what takes long to compute is computed once. In a run of rows, what is the same for all of them
+// comes first.
+func kernelBody(k kernelView) ([]string, error) {
+	b := newBodyPrinter(k)
+	for i, name := range k.Operands[k.Results:] {
+		b.read(i, name)
+	}
+	for i, s := range b.steps {
+		if err := b.step(i, s); err != nil {
+			return nil, err
+		}
+	}
+	if k.Run == nil {
+		return b.row, nil
+	}
+	lines := append(b.once, "run.each([&](const auto& row) {")
+	for _, line := range b.row {
+		lines = append(lines, "  "+line)
+	}
+	return append(lines, "});"), nil
+}
+
+// A bodyPrinter prints the body of a kernel. Values are the operands that are read, and then the steps.
+type bodyPrinter struct {
+	k         kernelView
+	steps     domain.Body
+	readers   []int    // of each value: the steps that read it
+	readInRow []bool   // by one that differs from row to row
+	alike     []bool   // the same for all rows of a run
+	wide      []bool   // has a value for each column
+	long      []bool   // takes long to compute, each time that it is read
+	values    []string // in C++
+	once, row []string // lines: for a run, and for each row
+}
+
+func newBodyPrinter(k kernelView) *bodyPrinter {
+	b := &bodyPrinter{k: k, steps: k.Steps()}
+	operands := len(k.Operands) - int(k.Results)
+	for _, use := range k.Uses[k.Results:] {
+		b.wide = append(b.wide, use != calls.ForRow && use != calls.ForSeed)
+	}
+	b.wide, b.readers = b.steps.Rows(b.wide), readersOf(b.steps, operands)
+	b.long, b.readInRow, b.alike = make([]bool, len(b.wide)), make([]bool, len(b.wide)), make([]bool, operands)
+	if k.Run != nil {
+		copy(b.alike, k.Run.Alike)
+	}
+	for _, s := range b.steps {
+		same := !slices.ContainsFunc(s.Args, func(at int) bool { return !b.alike[at] })
+		b.alike = append(b.alike, same)
+		for _, at := range s.Args {
+			b.readInRow[at] = b.readInRow[at] || !same
+		}
+	}
+	return b
+}
+
+// read makes a value of an operand.
+func (b *bodyPrinter) read(i int, name string) {
+	value := fmt.Sprintf("%s.%s(%s)", b.given(i), readOf[b.k.Uses[int(b.k.Results)+i]], name)
+	if b.readers[i] > 1 || b.shared(i) {
+		b.line(i, "const auto %s_row = %s;", name, value)
+		value = name + "_row"
+	}
+	b.values = append(b.values, value)
+}
+
+// shared reports whether a value is the same for all rows of a run, and read in each of them.
+func (b *bodyPrinter) shared(at int) bool { return b.alike[at] && b.readInRow[at] }
+
+// given is what a value is read and kept by.
+func (b *bodyPrinter) given(at int) string {
+	if b.alike[at] {
+		return "run"
+	}
+	return "row"
+}
+
+// line prints a line of what computes a value.
+func (b *bodyPrinter) line(at int, format string, args ...any) {
+	lines := &b.row
+	if b.alike[at] {
+		lines = &b.once
+	}
+	*lines = append(*lines, fmt.Sprintf(format, args...))
+}
+
+// step makes a value of a step, and stores it if it is a result.
+func (b *bodyPrinter) step(i int, s domain.Step) error {
+	args := make([]string, len(s.Args))
+	for j, at := range s.Args {
+		args[j] = b.values[at]
+	}
+	value, err := stepOf(s, args)
+	if err != nil {
+		return err
+	}
+	at := len(b.readers) - len(b.steps) + i
+	result, readers := slices.Index(b.k.Operands[:b.k.Results], s.Name), b.readers[at]
+	uses := readers
+	if result >= 0 {
+		uses++
+	}
+	b.long[at] = b.wide[at] && (takesLong(s) || slices.ContainsFunc(s.Args, func(a int) bool { return b.long[a] }))
+	if b.long[at] && (uses > 1 || b.shared(at)) {
+		value, b.long[at] = b.given(at)+".keep("+value+")", false
+	}
+	name := s.Name
+	if result >= 0 {
+		name += "_row"
+	}
+	if readers > 0 {
+		b.line(at, "const auto %s = %s;", name, value)
+		value = name
+	}
+	if result >= 0 {
+		store := "store"
+		if b.k.Uses[result] == calls.ForRow {
+			store = "put"
+		}
+		b.row = append(b.row, fmt.Sprintf("row.%s(%s, %s);", store, s.Name, value))
+	}
+	b.values = append(b.values, name)
+	return nil
+}
+
+// readersOf counts how often steps read each of so many operands, and each earlier step.
+func readersOf(steps domain.Body, operands int) []int {
+	readers := make([]int, operands+len(steps))
+	for _, s := range steps {
+		for _, at := range s.Args {
+			readers[at]++
+		}
+	}
+	return readers
+}

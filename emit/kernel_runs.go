@@ -1,0 +1,82 @@
+package emit
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A kernelView is a kernel of the program, and how it takes its rows.
+type kernelView struct {
+	*calls.Kernel
+	Run *runOfRows // nil: one by one
+}
+
+// A runOfRows are rows next to each other along an axis, which have operands in common: what follows from these
+// alone is computed once for all of them. The heads of a token share the angles that they are rotated by.
+type runOfRows struct {
+	Axis  int    // of the rows
+	Alike []bool // of each operand that is read: the same for all rows along the axis
+}
+
+// Given is what the body of a kernel is given, as a type.
+func (k kernelView) Given() string {
+	if k.Run != nil {
+		return "Run"
+	}
+	return "Row"
+}
+
+// runOf finds the axis of rows along which most of what takes long to compute is the same in each of a kernel's
+// launches, the innermost of equals; nil if nothing is. Rows are folded by threads that share one, so a kernel
+// that folds takes rows one by one.
+func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
+	steps := k.Steps()
+	if !k.Views || len(launches) == 0 || slices.Contains(k.Uses[:k.Results], calls.ForRow) || slices.ContainsFunc(steps, domain.Step.Folds) {
+		return nil
+	}
+	var best *runOfRows
+	most := 0
+	for axis := int(k.Axes) - 1; axis >= 0; axis-- {
+		run := &runOfRows{Axis: axis}
+		for i := int(k.Results); i < len(k.Operands); i++ {
+			run.Alike = append(run.Alike, !slices.ContainsFunc(launches, func(l *calls.Launch) bool { return !standsStill(l.In[i-1].Strides, axis) }))
+		}
+		if saved := run.saved(steps); saved > most {
+			best, most = run, saved
+		}
+	}
+	return best
+}
+
+// saved counts the steps that take long and follow from what rows have in common.
+func (r *runOfRows) saved(steps domain.Body) int {
+	saved, alike := 0, slices.Clone(r.Alike)
+	for _, s := range steps {
+		same := !slices.ContainsFunc(s.Args, func(at int) bool { return !alike[at] })
+		if same && takesLong(s) {
+			saved++
+		}
+		alike = append(alike, same)
+	}
+	return saved
+}
+
+// standsStill reports whether an operand is the same for each row along an axis.
+func standsStill(strides []expr.Expr, axis int) bool {
+	return axis < len(strides) && strides[axis].String() == "0"
+}
+
+// launchesOf are the launches of each kernel of a program, by its name.
+func launchesOf(p *calls.Program) map[string][]*calls.Launch {
+	launches := map[string][]*calls.Launch{}
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if l, ok := s.(*calls.Launch); ok {
+			launches[l.Kernel] = append(launches[l.Kernel], l)
+		}
+		return true
+	})
+	return launches
+}
