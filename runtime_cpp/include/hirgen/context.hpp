@@ -227,12 +227,13 @@ class Context {
   std::optional<Error> end();
 
  private:
-  void open_world();
+  void open_device_handles();
   void free_all();
   template <typename Done>
   void wait_until(Done done, const char* what);
   void wait_for_calls();
   void free_remains();
+  ncclComm_t world_comm(const char* where);
   ncclComm_t split(const std::vector<int>& ranks, int position, const char* where);
 
   ContextOptions options_;

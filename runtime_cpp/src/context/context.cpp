@@ -79,7 +79,7 @@ Context::Context(const ContextOptions& options)
       std::make_unique<Watchdog>(options_, rendezvous_->take_control(), *resources_->monitor,
                                  [this] { rendezvous_->interrupt(); });
   try {
-    open_world();
+    open_device_handles();
   } catch (const Error& error) {
     // The destructor does not run for an object that was never whole.
     fail(error);
@@ -87,22 +87,12 @@ Context::Context(const ContextOptions& options)
   }
 }
 
-void Context::open_world() {
+void Context::open_device_handles() {
   const Work work(*watchdog_);
   const Watchdog::Inside inside(*watchdog_);
   HG_CHECK(
       cudaDeviceGetStreamPriorityRange(&resources_->lowest_priority, &resources_->highest_priority),
       kStart);
-  ncclUniqueId id{};
-  if (rank() == 0) HG_CHECK(ncclGetUniqueId(&id), kStart);
-  const std::string bytes =
-      rendezvous_->broadcast(std::string(id.internal, sizeof(id.internal)), "NCCL unique id");
-  std::memcpy(id.internal, bytes.data(), std::min(bytes.size(), sizeof(id.internal)));
-  // Blocking, as all communicators here: those that are not take a thread a call, and let no other
-  // thread than the calling one ask for errors, which the monitor does. The watchdog ends a call
-  // that never returns.
-  HG_CHECK(ncclCommInitRank(&resources_->world, world(), id, rank()), kStart);
-  resources_->monitor->watch(resources_->world);
   HG_CHECK(cublasLtCreate(&cublas_), kStart);
 }
 
@@ -145,7 +135,7 @@ void Context::free_all() {
   own.monitor->forget_all();
   own.freeing = true;
   for (ncclComm_t comm : own.splits) close_comm(comm);
-  close_comm(own.world);
+  if (own.world != nullptr) close_comm(own.world);
   for (cudaEvent_t event : own.events) HG_CHECK(cudaEventDestroy(event), kEnd);
   for (const auto& [index, stream] : own.workers) HG_CHECK(cudaStreamDestroy(stream), kEnd);
   for (cudaStream_t stream : own.team_streams) HG_CHECK(cudaStreamDestroy(stream), kEnd);

@@ -1,8 +1,11 @@
 // Teams of ranks, streams and events, which the context makes and frees.
 #include <algorithm>
+#include <cstring>
+#include <string>
 #include <utility>
 
 #include "base/text.hpp"
+#include "bootstrap/rendezvous.hpp"
 #include "context/resources.hpp"
 #include "hirgen/context.hpp"
 
@@ -37,7 +40,7 @@ Team& Context::team(const std::vector<int>& ranks, const char* where) {
   auto team = std::make_unique<Team>();
   team->size = static_cast<int>(ranks.size());
   team->rank = ranks.empty() ? -1 : static_cast<int>(found - ranks.begin());
-  team->comm = whole ? own.world : split(ranks, team->rank, where);
+  team->comm = whole ? world_comm(where) : split(ranks, team->rank, where);
   if (!ranks.empty()) {
     team->stream = make_stream(own.highest_priority, where);
     own.team_streams.push_back(team->stream);
@@ -48,13 +51,31 @@ Team& Context::team(const std::vector<int>& ranks, const char* where) {
   return *own.teams.back();
 }
 
+// The communicator of all ranks, made when the first team needs it: a program that exchanges
+// nothing over NCCL has none. Every rank of the world calls this.
+ncclComm_t Context::world_comm(const char* where) {
+  ncclComm_t& world_comm = resources_->world;
+  if (world_comm != nullptr) return world_comm;
+  ncclUniqueId id{};
+  if (rank() == 0) HG_CHECK(ncclGetUniqueId(&id), where);
+  const std::string bytes =
+      rendezvous_->broadcast(std::string(id.internal, sizeof(id.internal)), "NCCL unique id");
+  std::memcpy(id.internal, bytes.data(), std::min(bytes.size(), sizeof(id.internal)));
+  // Blocking, as all communicators here: those that are not take a thread a call, and let no other
+  // thread than the calling one ask for errors, which the monitor does. The watchdog ends a call
+  // that never returns.
+  HG_CHECK(ncclCommInitRank(&world_comm, world(), id, rank()), where);
+  resources_->monitor->watch(world_comm);
+  return world_comm;
+}
+
 // The communicator of the team; null if this rank is in none. Teams of one split do not
 // overlap, so the lowest rank of a team tells it from the others.
 ncclComm_t Context::split(const std::vector<int>& ranks, int position, const char* where) {
   const int color =
       ranks.empty() ? NCCL_SPLIT_NOCOLOR : *std::min_element(ranks.begin(), ranks.end());
   ncclComm_t comm = nullptr;
-  HG_CHECK(ncclCommSplit(resources_->world, color, std::max(position, 0), &comm, nullptr), where);
+  HG_CHECK(ncclCommSplit(world_comm(where), color, std::max(position, 0), &comm, nullptr), where);
   if (comm == nullptr) return nullptr;
   resources_->splits.push_back(comm);
   resources_->monitor->watch(comm);

@@ -157,6 +157,18 @@ void abort_releases_the_stream() {
   });
 }
 
+/// Two ranks on one device are refused.
+void one_device_for_two_ranks() {
+  run_ranks(2, [](const Rank& rank) {
+    OK(cudaSetDevice(0));
+    auto* id = static_cast<ncclUniqueId*>(rank.memory);
+    if (rank.rank == 0) OK(ncclGetUniqueId(id));
+    rank.barrier();
+    ncclComm_t comm = nullptr;
+    EXPECT_STATUS(ncclInvalidUsage, ncclCommInitRank(&comm, 2, *id, rank.rank));
+  });
+}
+
 /// Ranks as threads of one process, one device each.
 void threads() {
   int devices = 0;
@@ -233,6 +245,7 @@ int main(int argc, char** argv) {
                        {"split_without_colour", split_without_colour},
                        {"two_communicators", two_communicators},
                        {"abort_releases_the_stream", abort_releases_the_stream},
+                       {"one_device_for_two_ranks", one_device_for_two_ranks},
                        {"threads", threads},
                        {"one_thread_two_ranks", one_thread_two_ranks},
                        {"bad_arguments", bad_arguments},

@@ -76,6 +76,7 @@ void Comm::join(std::shared_ptr<Block> area_block, int new_rank, int new_size, c
     throw NcclFailure{ncclInvalidArgument,
                       format("rank %d says %d ranks, another one says %u", rank, size, ranks)};
   }
+  mine().device.store(device + 1);
   uint32_t process = 0;
   if (!mine().process.compare_exchange_strong(process, static_cast<uint32_t>(getpid()))) {
     throw NcclFailure{ncclInvalidUsage,
@@ -91,6 +92,16 @@ void Comm::join(std::shared_ptr<Block> area_block, int new_rank, int new_size, c
     }
     return true;
   });
+  require_own_device();
+}
+
+void Comm::require_own_device() const {
+  for (int r = 0; r < size; ++r) {
+    if (r == rank || area().rank[r].device.load() != device + 1) continue;
+    throw NcclFailure{
+        ncclInvalidUsage,
+        format("Duplicate GPU detected: ranks %d and %d both on device %d", rank, r, device)};
+  }
 }
 
 ncclResult_t Comm::run(std::function<void()> work) {

@@ -80,6 +80,8 @@ class Comm {
   uint64_t split_round = 0;
 
  private:
+  void require_own_device() const;
+
   std::shared_ptr<Block> area_;
   std::atomic<bool> aborted_{false};
   mutable std::mutex mutex_;
