@@ -27,11 +27,11 @@ func kernelBody(k kernelView) ([]string, error) {
 	if k.Run == nil {
 		return b.row, nil
 	}
-	lines := append(b.once, "run.each([&](const auto& row) {")
+	each := []string{"run.each([&](const auto& row) {"}
 	for _, line := range b.row {
-		lines = append(lines, "  "+line)
+		each = append(each, "  "+line)
 	}
-	return append(lines, "});"), nil
+	return slices.Concat(b.once, each, []string{"});"}), nil
 }
 
 // A bodyPrinter prints the body of a kernel. Values are the operands that are read, and then the steps.
