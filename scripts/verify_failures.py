@@ -40,14 +40,16 @@ VARIANTS = {
     "ipc-get, fused": {"all.via": "ipc-get", "all.copy": "fused", "all.signals": "batched"},
     "ipc-get, graph": {"all.via": "ipc-get", "graph": "true"},
 }
-#: Name: the fault, the deadline in seconds, and the exit code of the rank that is lost.
+#: Name: the fault, which strikes rank 1 in its third call, the deadline in seconds, and the exit code of rank 1.
 LOSSES = {
-    "kill": ("kill:1:3:5", 20, -signal.SIGKILL),
-    "segv": ("segv:1:3:5", 20, -signal.SIGSEGV),
-    "stop": ("stop:1:3:5", 5, 0),
-    "stall": ("stall:1:3:5", 5, 6),
+    "kill": ("kill:1:3", 20, -signal.SIGKILL),
+    "segv": ("segv:1:3", 20, -signal.SIGSEGV),
+    "stop": ("stop:1:3", 5, 0),
+    "stall": ("stall:1:3", 5, 6),
     "idle": (None, 5, 0),
 }
+#: The statement of the call at which the fault strikes; a graph is launched by one.
+STATEMENT = 5
 STAND_IN_DEADLINE = 60
 CASE_SECONDS = 90
 #: Cases that run side by side: they mostly wait.
@@ -108,9 +110,10 @@ def quiet(command, **options):
 class Case:
     """Three processes: rank 0 survives, rank 1 is lost, and one stands in for it."""
 
-    def __init__(self, client, loss):
+    def __init__(self, client, name, loss):
         fault, self.deadline, self.lost = LOSSES[loss]
-        self.client, self.fault, self.secret = client, fault, secrets.token_hex(16)
+        statement = 1 if "graph" in VARIANTS[name] else STATEMENT
+        self.client, self.fault, self.secret = client, fault and f"{fault}:{statement}", secrets.token_hex(16)
 
     def start(self, role, rank, ports):
         deadline = STAND_IN_DEADLINE if role == "replacement" else self.deadline
@@ -171,7 +174,7 @@ def main():
 
 def row(client, name, loss):
     """Runs a case; its row of the table."""
-    wrong, seconds = Case(client, loss).run()
+    wrong, seconds = Case(client, name, loss).run()
     print(f"{name}, {loss}: {wrong or WENT_ON}", file=sys.stderr, flush=True)
     return [name, loss, str(LOSSES[loss][1]), "" if seconds is None else f"{seconds:.1f}", wrong or WENT_ON]
 
