@@ -33,7 +33,7 @@ type assembler struct {
 // assemble builds the pipeline. It is to be used only when list is empty after it.
 func assemble(src *source, overrides map[string]int64, list *diag.List) *Pipeline {
 	a := &assembler{
-		src: src, list: list, overrides: overrides, p: &Pipeline{File: src.file, Doc: src.doc, src: *src}, scope: newScope(),
+		src: src, list: list, overrides: overrides, p: &Pipeline{File: src.file, Doc: src.doc, src: *src, set: overrides}, scope: newScope(),
 		params: map[string]int64{}, broken: map[string]bool{}, tensors: map[string]*Tensor{},
 		defined: map[string]*sourceOp{}, later: map[string]*sourceOp{}, claimed: map[string]bool{}, used: map[string]bool{},
 	}

@@ -183,3 +183,16 @@ func TestBuilderAt(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// With keeps what was set when a spec was loaded.
+func TestPipelineWithOtherParametersKeepsThoseThatWereSet(t *testing.T) {
+	p, err := Load("spec.yaml", []byte("hirgen: 1\nname: p\nparams: {M: 8, S: 4}\nmesh: {x: 2}\ntensors:\n  A: [M, S]\nops:\n  - B = relu(A)\noutputs: [B]\n"), map[string]int64{"S": 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if p, err = p.With(map[string]int64{"M": 16}); err != nil || p.Params[0].Value != 16 || p.Params[1].Value != 2 {
+			t.Fatalf("%+v, %v", p.Params, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -22,14 +23,20 @@ type Pipeline struct {
 	Inputs   []*Tensor
 	Outputs  []*Tensor
 	Schedule schedule.Schedule
-	src      source // what it was made of
+	src      source           // what it was made of
+	set      map[string]int64 // parameters that were not left to it
 }
 
-// With is the same pipeline with other values of some parameters; those that are computed from them follow.
+// With is the same pipeline with other values of some parameters; those that are computed from them follow, and those that
+// were set when it was loaded stay.
 func (p *Pipeline) With(params map[string]int64) (*Pipeline, error) {
 	var list diag.List
-	src := p.src
-	other := assemble(&src, params, &list)
+	src, set := p.src, maps.Clone(p.set)
+	if set == nil {
+		set = map[string]int64{}
+	}
+	maps.Copy(set, params)
+	other := assemble(&src, set, &list)
 	return other, list.Err()
 }
 

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +22,7 @@ type benchFlags struct {
 	options         bench.Options
 	device          string
 	sweeps          []string
+	lists           []string
 	baseline        string
 	json, csv, page string
 	resume          bool
@@ -28,7 +31,7 @@ type benchFlags struct {
 func newBench() *cobra.Command {
 	var flags benchFlags
 	cmd := &cobra.Command{
-		Use:   "bench SPEC... [-n RANKS] [--sweep FIELD=V1,V2]... [--baseline PRESET] [-- program arguments]",
+		Use:   "bench [SPEC]... [-n RANKS] [--sweep FIELD=V1,V2]... [--baseline PRESET] [-- program arguments]",
 		Short: "Time specs, parameters and schedules side by side on this machine",
 		Long: `Emit and build a program for every combination of specs and swept fields, and time them in turns: the programs of
 one problem, a spec with its parameters, are all started and checked, then each round times every one of them, so that
@@ -36,16 +39,24 @@ clocks and heat are the same for all. A field is a parameter of the spec, a fiel
 "schedule" with presets. --baseline adds the spec under a preset, with which the others are compared. The GEMMs of a
 problem, each whole and nothing else, are timed among them.
 
+--cases FILE adds a problem of programs of several specs, in JSON: a list of {"name", "spec", "params", "schedule"}, the last
+one a list of what --schedule has. --peers COMMAND times others' libraries in the same turns: the command prints
+{"peers": ["NAME", ...]}, then for each line with a name that it reads {"us": [MICROSECONDS, ...]}.
+
 A row is ok, wrong (elements differ), failed, or waived: what hirgen refuses, or what needs more GPUs than are here. The
 exit code is 1 if a row is wrong or has failed, and 3 if nothing was measured.`,
 		Example: `  hirgen bench testdata/specs/ag_matmul/spec.yaml -n 2 --sweep S=2,4,8 --baseline eager
   hirgen bench layer.yaml --sweep all.via=nccl,ipc-get --sweep streams=1,2 --json rows.json --page page.html
-  hirgen bench layer.yaml --json rows.json --resume`,
-		Args: cobra.MinimumNArgs(1),
+  hirgen bench layer.yaml --json rows.json --resume
+  hirgen bench layer.yaml --peers "python3 peers.py"
+  hirgen bench --cases block.json --json rows.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			specs := args
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				specs, flags.options.Arguments = args[:dash], args[dash:]
+			}
+			if len(specs) == 0 && len(flags.lists) == 0 {
+				return usagef("name a SPEC, or a file with --cases")
 			}
 			return flags.run(cmd, specs)
 		},
@@ -56,11 +67,18 @@ exit code is 1 if a row is wrong or has failed, and 3 if nothing was measured.`,
 	f.IntVarP(&o.Ranks, "ranks", "n", 0, "set the mesh of every spec to so many ranks; 0 leaves it")
 	f.StringVar(&flags.device, "device", string(launch.Auto), "cpu, cuda, or auto: cuda where there is a GPU and nvcc")
 	f.StringArrayVar(&flags.sweeps, "sweep", nil, "measure `FIELD=V1,V2,...`, each value; repeatable, for all combinations")
+	f.StringArrayVar(&flags.lists, "cases", nil, "measure the programs that `FILE` lists, as one problem; repeatable")
+	f.StringVar(&o.Peers, "peers", "", "time what `COMMAND` offers in turns with the programs of each problem")
 	f.StringVar(&flags.baseline, "baseline", "", "compare with the spec under `PRESET`")
 	f.IntVar(&o.Rounds, "rounds", 5, "rounds, each of which times every program of a problem")
 	f.IntVar(&o.Repeats, "repeats", 3, "repeats of a round")
 	f.IntVar(&o.Iters, "iters", 0, "calls of a repeat, back to back; 0: as many as should take 20 ms")
 	f.IntVar(&o.Together, "together", 8, "programs that are ready at the same time, at most")
+	f.IntVar(&o.Starting, "starting", 0, "programs that start, and check themselves, at the same time, at most; 0: all that are ready together")
+	f.IntVar(&o.Jobs, "jobs", runtime.NumCPU(), "programs that are built at the same time")
+	f.Float64Var(&o.Near, "near", 0, "leave programs that take so many times as long as the fastest one out of further rounds; 0: none")
+	f.StringArrayVar(&o.CMake, "cmake", nil, "set `NAME=VALUE` in CMake's cache; repeatable")
+	f.BoolVar(&o.NoGEMMs, "no-gemms", false, "do not time the GEMMs alone")
 	f.StringVar(&o.Work, "work", filepath.Join("build", "hirgen-bench"), "`FOLDER` for the programs")
 	f.StringVar(&flags.json, "json", "", "write all rows to `FILE`, after each problem")
 	f.StringVar(&flags.csv, "csv", "", "write a line for each row to `FILE`")
@@ -85,7 +103,7 @@ func (f *benchFlags) run(cmd *cobra.Command, specs []string) error {
 		if err != nil {
 			return err
 		}
-		f.options.Kept = old.Kept
+		f.options.Kept, f.options.KeptPeers = old.Kept, old.KeptPeers
 	}
 	result := &bench.Result{}
 	f.options.Done = func(row bench.Row) error {
@@ -113,6 +131,8 @@ func (f *benchFlags) validate() error {
 		return usagef("-n and --iters are not negative")
 	case o.Rounds < 1 || o.Repeats < 1 || o.Together < 1:
 		return usagef("--rounds, --repeats and --together are at least 1")
+	case o.Starting < 0 || o.Jobs < 1 || o.Near != 0 && o.Near < 1:
+		return usagef("--starting is not negative, --jobs is at least 1, and --near is 0 or at least 1")
 	case f.resume && f.json == "":
 		return usagef("--resume goes on with the rows of --json FILE")
 	}
@@ -154,6 +174,16 @@ func (f *benchFlags) cases(specs []string) ([]bench.Case, error) {
 		list, err := bench.Cases(spec, names, params, settings, sweeps, f.baseline)
 		if err != nil {
 			return nil, usagef("--sweep %v", err)
+		}
+		all = append(all, list...)
+	}
+	for _, path := range f.lists {
+		list, err := readCases(path)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(all, func(c bench.Case) bool { return c.Group == list[0].Group }) {
+			return nil, usagef("--cases %s: another file has this name, and a problem its file's", path)
 		}
 		all = append(all, list...)
 	}

@@ -14,7 +14,9 @@ func TestBenchAndTuneRefuse(t *testing.T) {
 		exit int
 		want string
 	}{
-		{[]string{"bench"}, exitUsage, "requires at least 1 arg"},
+		{[]string{"bench"}, exitUsage, "name a SPEC"},
+		{[]string{"bench", "--cases", "none.yaml"}, exitEnvironment, "none.yaml"},
+		{[]string{"bench", agMatmul, "--near", "0.5"}, exitUsage, "--near"},
 		{[]string{"bench", agMatmul, "--sweep", "S"}, exitUsage, "--sweep S: write FIELD=V1,V2"},
 		{[]string{"bench", agMatmul, "--sweep", "S=two"}, exitUsage, `"two" is not a 64-bit integer`},
 		{[]string{"bench", agMatmul, "--rounds", "0"}, exitUsage, "at least 1"},
@@ -67,5 +69,38 @@ func TestScheduleFile(t *testing.T) {
 	bad := file(t, "bad.yaml", "schedule:\n  streams: 1\n  streams: 2\n")
 	if exit, _, stderr := hirgen(t, "", "check", spec, "--schedule-file", bad); exit != exitSpec || !strings.Contains(stderr, "bad.yaml:3:3: error") || !strings.Contains(stderr, "^") {
 		t.Errorf("exit code %d, want %d with the place:\n%s", exit, exitSpec, stderr)
+	}
+}
+
+// TestCasesOfFiles: what --cases lists is a problem of several specs, and what is wrong with a list is said.
+func TestCasesOfFiles(t *testing.T) {
+	spec, err := filepath.Abs(agMatmul)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := file(t, "mine.json", `[{"name": "one", "spec": "`+spec+`", "params": {"S": 2}, "schedule": ["none", "streams=1"]},
+		{"name": "two", "spec": "there.yaml"}]`)
+	cases, err := readCases(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) != 2 || cases[0].Group != "mine" || cases[0].Label != "one" || cases[0].Params["S"] != 2 || len(cases[0].Settings) != 2 ||
+		cases[1].Spec != filepath.Join(filepath.Dir(path), "there.yaml") {
+		t.Errorf("%+v", cases)
+	}
+	if exit, _, stderr := hirgen(t, "", "bench", "--cases", path, "--cases", path); exit != exitUsage || !strings.Contains(stderr, "another file") {
+		t.Errorf("twice the same: exit code %d\n%s", exit, stderr)
+	}
+	for text, want := range map[string]string{
+		`[]`:                            "lists nothing",
+		`{}`:                            "cannot unmarshal",
+		`[{"name": "a"}]`:               "entry 1 needs a spec",
+		`[{"name": "a", "specs": "b"}]`: `unknown field "specs"`,
+		`[{"name": "a", "spec": "b", "schedule": ["streams"]}]`:         "write FIELD=VALUE",
+		`[{"name": "a", "spec": "b"}, {"name": "a", "spec": "c.yaml"}]`: "entry 2 needs",
+	} {
+		if exit, _, stderr := hirgen(t, "", "bench", "--cases", file(t, "bad.json", text)); exit != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%q: exit code %d, want %q:\n%s", text, exit, want, stderr)
+		}
 	}
 }

@@ -202,6 +202,10 @@ func TestWaived(t *testing.T) {
 			t.Errorf("%+v: %+v", c, p.row)
 		}
 	}
+	whole := Case{Spec: spec, Params: map[string]int64{"S": 1}}
+	if p := (&Options{Device: "cpu", Ranks: 2}).lower(whole); p.row.Status != "" || p.row.Values["S"] != 1 {
+		t.Errorf("in one slice: %+v", p.row)
+	}
 	if p := (&Options{Device: "cpu", Ranks: 2}).lower(Case{Spec: spec}); p.row.Status != "" || p.row.Ranks != 2 || p.row.Digest == "" {
 		t.Errorf("on two ranks: %+v", p.row)
 	}

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hirgen/hirgen/internal/launch"
@@ -25,10 +27,17 @@ type Options struct {
 	Repeats   int           // of a round
 	Iters     int           // calls of a repeat; 0: as many as take some 20 ms, by the prediction
 	Together  int           // programs that are ready at the same time, at most
+	Starting  int           // programs that start, and check themselves, at the same time, at most; 0: all
+	Jobs      int           // programs that are lowered, or built, at the same time; 0: one
+	Near      float64       // programs that take so many times as long as the fastest one are in no further round; 0: in all
+	NoGEMMs   bool          // the GEMMs alone are not timed
+	Peers     string        // a command that is timed in turns with the programs of each problem, as peers.go says; "": none
 	Arguments []string      // for the programs
 	Progress  Progress
 	// Kept gives a row of an earlier run with the same digest, ranks and device, which is not measured again; nil: none.
 	Kept func(Row) (Row, bool)
+	// KeptPeers gives the peers that were timed in turns with such a row.
+	KeptPeers func(Row) []Row
 	// Done gets each row as soon as it is there.
 	Done func(Row) error
 }
@@ -63,14 +72,17 @@ func Run(ctx context.Context, cases []Case, o Options) error {
 func (o *Options) groups(cases []Case) [][]*program {
 	var groups [][]*program
 	at := map[string]int{} // the last group of a problem
-	for _, c := range cases {
+	lowered := make([]*program, len(cases))
+	o.parallel(len(cases), func(i int) { lowered[i] = o.lower(cases[i]) })
+	for i, c := range cases {
+		p := lowered[i]
 		i, known := at[c.problem()]
 		if !known || len(groups[i]) == o.Together {
 			i = len(groups)
 			at[c.problem()] = i
 			groups = append(groups, nil)
 		}
-		groups[i] = append(groups[i], o.lower(c))
+		groups[i] = append(groups[i], p)
 	}
 	return groups
 }
@@ -81,10 +93,13 @@ type run struct {
 	ctx       context.Context
 	done, all int
 	alone     map[string]*program // GEMMs alone that are built, by what they are
+	mutex     sync.Mutex          // of the count of steps
 }
 
 // step counts so many steps as done, and says what is next.
 func (r *run) step(n int, next string) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
 	r.done += n
 	if r.Progress != nil {
 		r.Progress(r.done, r.all, next)
@@ -93,21 +108,11 @@ func (r *run) step(n int, next string) {
 
 // group measures programs of one problem in turns.
 func (r *run) group(g []*program) error {
-	var wanted []*program
-	for _, p := range g {
-		if kept, ok := r.kept(p); ok {
-			p.row = kept
-		}
-		if p.row.Status != "" {
-			r.step(2+r.Rounds, "")
-			continue
-		}
-		r.step(0, "building "+p.row.Problem()+" "+p.row.caseName())
-		if err := r.build(r.ctx, p); err != nil {
-			return err
-		}
-		r.step(1, "")
-		wanted = append(wanted, p)
+	peers := r.keep(g)
+	wanted := slices.DeleteFunc(slices.Clone(g), func(p *program) bool { return p.row.Status != "" })
+	r.step((len(g)-len(wanted))*(2+r.Rounds), "")
+	if err := r.buildAll(wanted); err != nil {
+		return err
 	}
 	alone, err := r.productsOf(wanted)
 	if err != nil {
@@ -115,9 +120,9 @@ func (r *run) group(g []*program) error {
 	}
 	if len(wanted) > 0 {
 		r.step(0, fmt.Sprintf("timing %d of %s", len(wanted), wanted[0].row.Problem()))
-	}
-	if err := r.time(wanted, alone); err != nil {
-		return err
+		if peers, err = r.time(wanted, alone); err != nil {
+			return err
+		}
 	}
 	compare(g)
 	for _, p := range g {
@@ -125,20 +130,49 @@ func (r *run) group(g []*program) error {
 			return err
 		}
 	}
+	for _, row := range peers {
+		if err := r.Done(row); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func (r *run) kept(p *program) (Row, bool) {
-	if r.Kept == nil || p.row.Status != "" {
-		return Row{}, false
+// keep takes rows of an earlier run, and gives those of their peers. Programs and peers that are compared are always of
+// one run: with peers, all rows are kept or none.
+func (r *run) keep(g []*program) []Row {
+	if r.Kept == nil {
+		return nil
 	}
-	return r.Kept(p.row)
+	var peers []Row
+	rows := map[*program]Row{}
+	missing := 0
+	for _, p := range g {
+		if p.row.Status != "" {
+			continue
+		}
+		row, ok := r.Kept(p.row)
+		if !ok {
+			missing++
+			continue
+		}
+		rows[p] = row
+	}
+	if r.Peers != "" {
+		if peers = r.KeptPeers(g[0].row); missing > 0 || len(peers) == 0 {
+			return nil
+		}
+	}
+	for p, row := range rows {
+		p.row = row
+	}
+	return peers
 }
 
 // productsOf builds the GEMMs alone of the first program that has some; nil where none does.
 func (r *run) productsOf(g []*program) (*program, error) {
 	for _, p := range g {
-		if len(p.products) == 0 || p.row.Status != "" {
+		if r.NoGEMMs || len(p.products) == 0 || p.row.Status != "" {
 			continue
 		}
 		name := spelled(p.products)

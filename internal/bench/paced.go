@@ -21,6 +21,14 @@ const (
 	saysRound = "# round, us:"
 )
 
+// process is what runs in a turn: a program of hirgen, or a peer.
+type process interface {
+	ready(limit time.Duration) error
+	round(limit time.Duration) ([]float64, error) // the times of its repeats in microseconds
+	finish(limit time.Duration) error
+	kill()
+}
+
 // paced is a running program that waits for a line before each round. All its ranks are this process's children.
 type paced struct {
 	stdin *os.File
@@ -171,6 +179,9 @@ func (l *lines) look(word string) (text string, found, over bool) {
 	return "", false, l.over
 }
 
+// saidNothing is the error of a program that ended so.
+const saidNothing = "the program ended without a word"
+
 // mostSaid is how many of the last lines an error has.
 const mostSaid = 6
 
@@ -182,7 +193,7 @@ func (l *lines) said() string {
 		return strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#")
 	})
 	if len(words) == 0 {
-		return "the program ended without a word"
+		return saidNothing
 	}
 	return strings.Join(words[max(0, len(words)-mostSaid):], " / ")
 }

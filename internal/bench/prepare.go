@@ -30,15 +30,15 @@ type program struct {
 	path     string // of the executable, once it is built
 }
 
-// load reads a case's spec with its parameters. With ranks, the parameter that is the extent of its only mesh axis is set to them.
-func load(c Case, ranks int) (*model.Pipeline, error) {
+// load reads a case's spec with its parameters. With ranks, the parameter that is the extent of its only mesh axis is set to them. It gives those that are set.
+func load(c Case, ranks int) (*model.Pipeline, map[string]int64, error) {
 	p, _, err := model.LoadFile(c.Spec, c.Params)
 	if err != nil || ranks == 0 || p.Meshes[0].Size() == ranks {
-		return p, err
+		return p, c.Params, err
 	}
 	name, ok := p.RanksParam()
 	if !ok {
-		return nil, fmt.Errorf("the mesh of %s is of %d ranks, and no parameter is the extent of its only axis: set those that are with -p", p.Name, p.Meshes[0].Size())
+		return nil, nil, fmt.Errorf("the mesh of %s is of %d ranks, and no parameter is the extent of its only axis: set those that are with -p", p.Name, p.Meshes[0].Size())
 	}
 	params := maps.Clone(c.Params)
 	if params == nil {
@@ -46,13 +46,13 @@ func load(c Case, ranks int) (*model.Pipeline, error) {
 	}
 	params[name] = int64(ranks)
 	p, _, err = model.LoadFile(c.Spec, params)
-	return p, err
+	return p, params, err
 }
 
 // lower makes a case's program, and predicts it. What hirgen refuses is a waived row.
 func (o *Options) lower(c Case) *program {
 	p := &program{row: Row{Case: c, Device: string(o.Device)}}
-	pipeline, err := load(c, o.Ranks)
+	pipeline, set, err := load(c, o.Ranks)
 	if err != nil {
 		p.waive(firstOf(err))
 		return p
@@ -61,7 +61,7 @@ func (o *Options) lower(c Case) *program {
 	for _, param := range pipeline.Params {
 		p.row.Values[param.Name] = param.Value
 	}
-	pipeline, _, err = model.LoadFile(c.Spec, p.row.Values, c.Settings...)
+	pipeline, _, err = model.LoadFile(c.Spec, set, c.Settings...)
 	if err == nil {
 		err = p.print(pipeline, o)
 	}
@@ -134,6 +134,7 @@ func chosen(p *hostir.Program) map[string]string {
 // build writes and compiles. All programs share one compiled runtime.
 func (o *Options) build(ctx context.Context, p *program) error {
 	dir := filepath.Join(o.Work, p.row.folder())
+	p.row.Folder = dir
 	if _, err := emit.Write(dir, p.emitted, emit.WriteOptions{Force: true}); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -73,6 +74,17 @@ func (r *Result) Kept(row Row) (Row, bool) {
 	return Row{}, false
 }
 
+// KeptPeers gives the peers that were measured in turns with a row.
+func (r *Result) KeptPeers(row Row) []Row {
+	var list []Row
+	for _, old := range r.Rows {
+		if old.Peer && old.Problem() == row.Problem() {
+			list = append(list, old)
+		}
+	}
+	return list
+}
+
 // A column of the table and of the CSV file.
 type column struct {
 	name, about string
@@ -90,12 +102,13 @@ var columns = []column{
 	{"predicted", "predicted time by the measured one", func(r *Row) string { return number(r.OfPrediction(), 2) }},
 	{"exposed us", "time beyond the GEMMs: communication that nothing hides, and other kernels", func(r *Row) string { return number(r.Exposed(), 1) }},
 	{"#wrong", "wrong elements", func(r *Row) string {
-		if r.Status == OK || r.Status == Wrong {
+		if !r.Peer && (r.Status == OK || r.Status == Wrong) {
 			return strconv.FormatInt(r.Wrongs, 10)
 		}
 		return "-"
 	}},
 	{"baseline", "time of the baseline by this one", func(r *Row) string { return number(r.Against, 3) }},
+	{"best peer", "time of the fastest peer by this one", func(r *Row) string { return number(r.AgainstPeer, 3) }},
 }
 
 func number(x float64, digits int) string {
@@ -170,12 +183,11 @@ func printTable(w io.Writer, rows []Row, shown []column) error {
 
 // Problem is what rows are compared in: a program with its parameters.
 func (r *Row) Problem() string {
-	words := []string{r.Spec}
-	if r.Name != "" {
-		words[0] = r.Name
-	}
+	words := []string{cmp.Or(r.Group, r.Name, r.Spec)}
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
-		words = append(words, fmt.Sprintf("%s=%d", name, r.Values[name]))
+		if r.Group == "" {
+			words = append(words, fmt.Sprintf("%s=%d", name, r.Values[name]))
+		}
 	}
 	if r.Ranks > 0 {
 		words = append(words, fmt.Sprintf("(%d ranks, %s)", r.Ranks, r.Device))

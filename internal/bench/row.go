@@ -26,6 +26,7 @@ type Row struct {
 	Machine   string            `json:"machine,omitempty"`  // "2 x NVIDIA H200"
 	Values    map[string]int64  `json:"params,omitempty"`   // every parameter of the spec
 	Schedule  map[string]string `json:"schedule,omitempty"` // fields that are not at their defaults
+	Folder    string            `json:"folder,omitempty"`   // that the program was built in
 	Digest    string            `json:"digest,omitempty"`   // of the emitted program
 	Status    Status            `json:"status"`
 	Reason    string            `json:"reason,omitempty"`
@@ -40,6 +41,9 @@ type Row struct {
 	Predicted float64           `json:"predicted_us,omitempty"`
 	Memory    int64             `json:"memory_bytes,omitempty"`
 	Against   float64           `json:"baseline_by_this,omitempty"` // how many times as fast as the baseline
+	Peer      bool              `json:"peer,omitempty"`             // of Options.Peers, and no program of hirgen
+	// AgainstPeer is how many times as fast as the fastest peer.
+	AgainstPeer float64 `json:"best_peer_by_this,omitempty"`
 }
 
 // take adds the times of a program.

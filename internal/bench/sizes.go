@@ -66,7 +66,7 @@ func Sizes(p *model.Pipeline) Sweep {
 
 // Load reads a spec and sets the parameter of its mesh to the ranks, if there are any. It gives every parameter.
 func Load(spec string, params map[string]int64, ranks int) (*model.Pipeline, map[string]int64, error) {
-	p, err := load(Case{Spec: spec, Params: params}, ranks)
+	p, _, err := load(Case{Spec: spec, Params: params}, ranks)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -42,20 +42,31 @@ type Case struct {
 	// Label has what tells it from others of its spec: "S=4 all.via=ipc-get", "baseline eager", or nothing.
 	Label    string `json:"case"`
 	Baseline bool   `json:"baseline,omitempty"`
+	// Group names cases that are one problem though their specs or parameters differ; "" where those say it.
+	Group string `json:"group,omitempty"`
 }
 
 // problem is what cases have in common that are timed in turns, and compared.
 func (c Case) problem() string {
-	words := []string{c.Spec}
+	if c.Group != "" {
+		return c.Group
+	}
+	return strings.Join(append([]string{c.Spec}, c.params()...), " ")
+}
+
+// params are those that are set, as words.
+func (c Case) params() []string {
+	var words []string
 	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
 		words = append(words, fmt.Sprintf("%s=%d", name, c.Params[name]))
 	}
-	return strings.Join(words, " ")
+	return words
 }
 
 // folder is a name for its emitted folder, which no other case has.
 func (c Case) folder() string {
-	words := []string{filepath.Base(filepath.Dir(c.Spec)), filepath.Base(c.Spec), c.problem()[len(c.Spec):], c.Label}
+	words := []string{c.Group, filepath.Base(filepath.Dir(c.Spec)), filepath.Base(c.Spec)}
+	words = append(append(words, c.params()...), c.Label)
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-=._", r) {
 			return r

@@ -66,15 +66,19 @@ func Tune(ctx context.Context, spec string, params map[string]int64, candidates 
 // startAll starts programs and waits until all are ready.
 func (r *run) startAll(g []*program) ([]*turn, error) {
 	var turns []*turn
-	for _, p := range g {
-		t, err := r.start(p)
-		if err != nil {
-			return turns, err
+	for some := range slices.Chunk(g, max(1, cmp.Or(r.Starting, len(g)))) {
+		var starting []*turn
+		for _, p := range some {
+			t, err := r.start(p)
+			if err != nil {
+				return append(turns, starting...), err
+			}
+			starting = append(starting, t)
 		}
-		turns = append(turns, t)
-	}
-	for _, t := range turns {
-		t.guard(func() error { return t.running.ready(startLimit) })
+		for _, t := range starting {
+			t.guard(func() error { return t.running.ready(startLimit) })
+		}
+		turns = append(turns, starting...)
 	}
 	return turns, nil
 }

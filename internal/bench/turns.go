@@ -1,32 +1,36 @@
 package bench
 
 import (
+	"math"
 	"os"
+	"slices"
 	"strconv"
 )
 
 // turn is a program that runs and waits for its rounds.
 type turn struct {
 	*program
-	running *paced
-	report  string // file
+	running process // nil: none, or no more
+	report  string  // file; of a peer none
 	times   []float64
+	isAside bool // no candidate: a peer, or the GEMMs alone
 }
 
 // time runs built programs side by side, and times them in turns; each round begins with another one. What their
 // GEMMs alone take is timed among them.
-func (r *run) time(g []*program, alone *program) error {
+func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
 	turns, err := r.startAll(g)
 	defer func() { killAll(turns) }()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if alone != nil {
 		fresh := *alone // its times are those of this group
 		own, err := r.start(&fresh, "--no-check")
 		if err != nil {
-			return err
+			return nil, err
 		}
+		own.isAside = true
 		own.guard(func() error { return own.running.ready(startLimit) })
 		turns = append(turns, own)
 		defer func() {
@@ -35,23 +39,54 @@ func (r *run) time(g []*program, alone *program) error {
 			}
 		}()
 	}
+	if r.Peers != "" && len(g) > 0 {
+		others := r.startPeers(g[0].row)
+		turns = append(turns, others...)
+	}
 	r.rounds(turns, len(g))
-	return r.ctx.Err()
+	var rows []*Row
+	for _, t := range turns {
+		rows = append(rows, &t.row)
+	}
+	besidePeers(rows)
+	for _, row := range rows {
+		if row.Peer {
+			peers = append(peers, *row)
+		}
+	}
+	return peers, r.ctx.Err()
 }
 
 // rounds times programs that are ready in turns, and ends them.
 func (r *run) rounds(turns []*turn, programs int) {
 	r.step(programs, "")
+	racing := turns
 	for round := range r.Rounds {
-		for i := range turns {
-			t := turns[(i+round)%len(turns)]
+		for i := range racing {
+			t := racing[(i+round)%len(racing)]
 			t.guard(t.round)
 		}
+		racing = r.near(racing)
 		r.step(programs, "")
 	}
 	for _, t := range turns {
 		t.finish()
 	}
+}
+
+// near leaves out candidates that take more than Near times as long as the fastest one so far.
+func (r *run) near(racing []*turn) []*turn {
+	if r.Near == 0 {
+		return racing
+	}
+	best, medians := math.Inf(1), map[*turn]float64{}
+	for _, t := range racing {
+		if !t.isAside && t.running != nil {
+			medians[t] = quantile(slices.Sorted(slices.Values(t.times)), 0.5)
+			best = min(best, medians[t])
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return medians[t] > r.Near*best })
 }
 
 // start starts a program; one that could not be built has no process.
@@ -64,8 +99,10 @@ func (r *run) start(p *program, more ...string) (*turn, error) {
 	arguments := []string{
 		"--iters", strconv.Itoa(r.iters(p)), "--repeats", strconv.Itoa(r.Repeats), "--timeout", "600", "--json", t.report,
 	}
-	var err error
-	t.running, err = startPaced(r.ctx, p.path, p.row.Ranks, append(append(arguments, more...), r.Arguments...))
+	running, err := startPaced(r.ctx, p.path, p.row.Ranks, append(append(arguments, more...), r.Arguments...))
+	if err == nil {
+		t.running = running
+	}
 	return t, err
 }
 
@@ -102,6 +139,13 @@ func (t *turn) finish() {
 	}
 	ended := t.running.finish(endLimit)
 	t.running = nil
+	if t.row.Peer {
+		t.row.Status = OK
+		if t.row.take(t.times); len(t.times) == 0 {
+			t.fail("the command of the peers gave no times")
+		}
+		return
+	}
 	r, ok := readReport(t.report)
 	switch {
 	case !ok:

@@ -54,6 +54,13 @@ func TestBench(t *testing.T) {
 		t.Errorf("what was measured is measured again: %q", lines)
 	}
 
+	beside, _ := measured(func(o *bench.Options) {
+		o.Peers = `echo '{"peers": ["other"]}'; while read -r name; do echo '{"us": [0.001]}'; done`
+	})
+	if rows := beside.Rows; len(rows) != len(want)+1 || !rows[3].Peer || len(rows[3].Repeats) != 2 || rows[0].AgainstPeer <= 0 || rows[0].AgainstPeer > 1 {
+		t.Errorf("with a peer: %+v", rows)
+	}
+
 	broken, _ := measured(func(o *bench.Options) { o.Arguments = []string{"--no-such-option"} })
 	if row := broken.Rows[0]; row.Status != bench.Failed || !strings.Contains(row.Reason, "--no-such-option") {
 		t.Errorf("a program that ends at once: %+v", row)

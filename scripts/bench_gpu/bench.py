@@ -5,9 +5,9 @@
     scripts/bench_gpu/bench.py --ranks 2 --draw 1 2 3 [--drawn 4]  shapes from seeds with schedule: auto, drawn.py
     scripts/bench_gpu/bench.py --report FILE...     the tables of earlier runs, as of one
 
-Builds the programs of variants.py for every operation and shape of cells.py. Then, cell by cell: all
-programs of the cell start, check themselves and wait; each is timed in turn with PyTorch's peers
-(peers.py), in rounds over the same GPUs, so that all see the same clocks and heat. In a round a
+The programs are those of variants.py for every operation and shape of cells.py. Cell by cell, `hirgen bench` builds
+them; all start, check themselves and wait; each is timed in turn with PyTorch's peers (peers.py), in rounds over the
+same GPUs, so that all see the same clocks and heat. In a round a
 program or peer runs warm-up calls and REPEATS x ITERS back-to-back calls; a time is that of the slowest
 rank between CUDA events around ITERS calls, and the median over repeats and rounds is reported. Both sides
 start a repeat with a barrier of all ranks and have their inputs in place; whatever a caller needs to go on
@@ -39,7 +39,7 @@ import drawn
 import runs
 import tables
 import variants
-from programs import Builder
+from programs import Builder, Program
 
 
 SECTIONS = ["rows", "tiny", "bounds", "drawn"]
@@ -78,7 +78,7 @@ def smaller(cell, divisor):
 
 def chosen(cell, args):
     """The variants of a cell that the command line asks for."""
-    return wanted(variants.of_cell(cell, args.tuned), args)
+    return wanted(variants.of_cell(cell), args)
 
 
 def wanted(made, args):
@@ -92,6 +92,11 @@ def expected(step, done):
     alike = [(one, seconds) for one, seconds in done if (one.section == "bounds") == (step.section == "bounds")]
     larger = [seconds for one, seconds in alike if one.cell.check_flops >= step.cell.check_flops]
     return min(larger) if larger else max((seconds for _, seconds in alike), default=0)
+
+
+def builder(args):
+    """Builds what `hirgen bench` does not: the first program, whose runtime the others share."""
+    return Builder(args.hirgen, args.work, args.device, args.cmake)
 
 
 def machine(args, about):
@@ -121,7 +126,7 @@ def left_for(step, done, args):
     return min(left, args.bounds_limit - spent) if step.section == "bounds" else left
 
 
-def collect(args, steps, programs, result, save):
+def collect(args, steps, result, save):
     """Takes step after step into the result; those that the time does not suffice for are listed."""
     peers = None if args.no_peers or args.device == "cpu" else runs.Peers(args.ranks)
     result["machine"] = machine(args, peers and peers.about)
@@ -135,22 +140,24 @@ def collect(args, steps, programs, result, save):
                 skip(step, f"{max(0, left):.0f} s were left, and it takes some {needed:.0f} s", result)
             else:
                 if step.section == "drawn" and i not in started:
-                    started |= start_ahead(steps, i, programs, args)
-                take(step, programs, peers, args, result, started.pop(i, None))
+                    started |= start_ahead(steps, i, args)
+                take(step, peers, args, result, started.pop(i, None))
                 done.append((step, time.monotonic() - begin))
             save()
     finally:
         for ready in started.values():
-            runs.finish(ready)
+            ready.stop()
         if peers:
             peers.stop()
 
 
-def start_ahead(steps, first, programs, args):
+def start_ahead(steps, first, args):
     """The programs of drawn rows from the first one on, --ahead of them, ready to be timed, by their place in the steps."""
     places = [i for i in range(first, min(first + args.ahead, len(steps))) if steps[i].section == "drawn"]
-    rows = [(steps[i].cell, [programs[id(v)] for v in steps[i].variants]) for i in places]
-    return dict(zip(places, runs.prepare_rows(rows, args)))
+    rows = {i: runs.Row(steps[i].cell, steps[i].variants, args, len(places)) for i in places}
+    for row in rows.values():
+        row.ready()
+    return rows
 
 
 def skip(step, why, result):
@@ -164,12 +171,14 @@ def skip(step, why, result):
     print(f"skipped: {step.section} {cell.operation} {tables.shape(size)}: {why}", flush=True)
 
 
-def take(step, programs, peers, args, result, started):
+def take(step, peers, args, result, started):
     """Measures a step, whose programs may have started."""
     if step.section != "bounds":
-        row = runs.measure(step.cell, lambda: [programs[id(v)] for v in step.variants], peers, args, started)
+        row = runs.measure(step.cell, step.variants, peers, args, started)
         if step.section == "drawn":
-            row |= drawn.choice(programs[id(step.variants[0])])
+            program = Program(builder(args), step.variants[0])
+            program.emit()
+            row |= drawn.choice(program)
         result.update(tiny=row) if step.section == "tiny" else result[step.section].append(row)
         print(row_text(row), flush=True)
     elif not peers:
@@ -237,7 +246,6 @@ def parse():
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script, with small --shapes")
     parser.add_argument("--divide", type=int, default=1, metavar="N", help="the extents of drawn shapes, to try the script")
     parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
-    parser.add_argument("--tuned", action="store_true", help="time some programs with searched algorithms, too")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--no-cublasmp", action="store_true", help="no peer by cuBLASMp, even if it is there")
     args = parser.parse_args()
@@ -256,18 +264,16 @@ def main():
     begin = time.monotonic()
     args.deadline = begin + args.budget
     steps = planned(args)
-    flat = [v for step in steps for v in step.variants]
-    built = Builder(args.hirgen, args.work, args.device, args.cmake).build(flat, args.jobs)
-    programs = {id(v): p for v, p in zip(flat, built)}
+    first = builder(args).build([v for step in steps for v in step.variants][:1], 1)
     result = {"command": " ".join(sys.argv), "machine": "", "tiny": None, "bounds": [], "skipped": [], **{name: [] for name in LISTS},
               "build_seconds": time.monotonic() - begin}
-    print(f"built {sum(not p.failure for p in built)} of {len(built)} programs in {result['build_seconds']:.0f} s", flush=True)
+    runs.stop_unless_built(first)
 
     def save():
         pathlib.Path(args.json).write_text(json.dumps(result, indent=1) + "\n")
         pathlib.Path(args.markdown).write_text(report(result))
 
-    collect(args, steps, programs, result, save)
+    collect(args, steps, result, save)
     save()
     print(report(result))
     rows = [row for name in LISTS for row in result[name]]

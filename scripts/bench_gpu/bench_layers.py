@@ -30,7 +30,7 @@ import layers
 import runs
 import tables
 from paced import Silence
-from programs import Builder
+from programs import quiet, runtimes
 
 FIRST_SECONDS = 60, 10  # of getting ready, and of a row, before they are known
 MEMORY_SHARE = 0.75  # of a GPU, which rows that are ready at the same time may hold
@@ -46,52 +46,37 @@ def wanted(layer, args):
     return [v for v in layers.of_layer(layer) if (v.label in layers.USUAL or args.all) and (not args.only or any(text in v.label for text in args.only))]
 
 
-def ready(group, builder, runtime, teams, args):
-    """Rows that are to be timed: their programs are built and started while the peers are loaded, each row's by a team. runtime is
-    the first program's build, which the others wait for."""
+def ready(group, runtime, teams, args):
+    """[(row, peers, their items)] that are to be timed: programs are built and started while the peers are loaded, each row's by a team.
+    runtime is the first program's build, which the others wait for."""
     begin = time.monotonic()
     for layer, peers in zip(group, teams):
         if peers and layer.size:
             print(f"{layer.operation} {layer.name}: PyTorch takes {peers.attention(layer)}", flush=True)
-    with concurrent.futures.ThreadPoolExecutor(len(group)) as beside, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(group)) as beside:
         loads = [beside.submit(peers.tried, layer, args.without) if peers else None for layer, peers in zip(group, teams)]
-        stop_unless_built([program.failure for program in runtime.result()], teams)
-        starts = [[pool.submit(started, layer, variant, builder, args) for variant in wanted(layer, args)] for layer in group]
-        programs = [[start.result() for start in own] for own in starts]
-        print(f"{sum(map(len, programs))} programs are ready after {time.monotonic() - begin:.0f} s", flush=True)
+        runs.stop_unless_built(runtime.result(), teams)
+        rows = [runs.Row(layer, wanted(layer, args), args, len(group)) for layer in group]
+        for row in rows:
+            row.ready()
+        print(f"{sum(len(row.variants) for row in rows)} programs are ready after {time.monotonic() - begin:.0f} s", flush=True)
         items = [load.result() if load else {} for load in loads]
-    seconds = (time.monotonic() - begin) / len(group)
     print(f"{len(group)} rows are ready after {time.monotonic() - begin:.0f} s", flush=True)
-    return [runs.Prepared(layer, [program for program, _ in own], dict(pair for _, some in own for pair in some.items()), peers, item, seconds)
-            for layer, own, peers, item in zip(group, programs, teams, items)]
-
-
-def started(layer, variant, builder, args):
-    """(a program, what runs.prepare gives of it)."""
-    program = builder.build([variant], 1)[0]
-    return program, runs.prepare(layer, [program], args)
-
-
-def stop_unless_built(failures, teams):
-    """Ends the benchmark where the compiler fails, at once: peers may be compiling."""
-    broken = [failure for failure in failures if failure.startswith("build:")]
-    if broken:
-        for peers in filter(None, teams):
-            peers.stop()
-        sys.exit(f"the first program could not be built: {broken[0]}")
+    return list(zip(rows, teams, items))
 
 
 def row_of(prepared, args):
     """Times a layer."""
-    layer = prepared.cell
-    row = prepared.timed(args) | {"name": layer.name, "size": layer.size and vars(layer.size)}
+    one, peers, items = prepared
+    layer = one.cell
+    row = one.timed(peers, items) | {"name": layer.name, "size": layer.size and vars(layer.size)}
     is_missed = (tables.derived(row)["against_peer"] or 1) < 1
-    if prepared.peers and (args.explain == "all" or args.explain == "missed" and is_missed):
-        row["explained"] = explained(row, prepared.programs, prepared.peers, args)
+    if peers and (args.explain == "all" or args.explain == "missed" and is_missed):
+        row["explained"] = explained(row, one.folders, peers, args)
     return row
 
 
-def explained(row, programs, peers, args):
+def explained(row, folders, peers, args):
     """Of what the calls of a program are made, and those of the best peer. The program is that of auto, or the fastest one, where
     that cannot be traced."""
     peer, peer_us = tables.best(row["peers"], tables.COMPUTE)
@@ -100,12 +85,15 @@ def explained(row, programs, peers, args):
     if not order or not peer:
         return {"refused": "one side was not measured"}
     for label in order:
-        program = next(p for p in programs if p.variant.label == label)
-        file = program.folder / "trace.json"
-        if program.measure(row["ranks"], ["--no-check", "--warmup", 20, "--iters", 5, "--repeats", 3, "--trace", file]):
+        file = pathlib.Path(folders[label]) / "trace.json"
+        file.unlink(missing_ok=True)
+        command = [args.hirgen, "run", folders[label], "-n", row["ranks"], "--device", args.device, "--", "--no-check", "--warmup", 20, "--iters", 5,
+                   "--repeats", 3, "--trace", file]
+        output = quiet(command, env={"HIRGEN_RUNTIME_DIR": str(runtimes(args.work))}, seconds=600)[1]
+        if file.exists():
             break
     else:
-        return {"refused": program.failure}
+        return {"refused": output[-2000:]}
     try:
         answer = peers.ask(do="profile", peer=peer, count=5)
     except Silence as silence:
@@ -158,15 +146,14 @@ def group_of(left, seconds, rates, teams, args):
 def collect(args, result, save):
     """Takes row after row into the result until the time is over; how many are left."""
     begin, rates, left = time.monotonic(), FIRST_SECONDS, planned(args, result)
-    builder = Builder(args.hirgen, args.work, args.device, args.cmake)
     with concurrent.futures.ThreadPoolExecutor(1) as beside:
-        runtime = beside.submit(builder.build, [v for layer in left[:1] for v in wanted(layer, args)[:1]], 1)
+        runtime = beside.submit(bench.builder(args).build, [v for layer in left[:1] for v in wanted(layer, args)[:1]], 1)
         teams = teams_of(args, max(1, min(args.together, len(left))))
         result["machine"] = bench.machine(args, teams[0] and teams[0].about)
         try:
             while group := group_of(left, args.budget - (time.monotonic() - begin), rates, teams, args):
                 start, each = time.monotonic(), []
-                prepared = ready(group, builder, runtime, teams, args)
+                prepared = ready(group, runtime, teams, args)
                 needed = time.monotonic() - start
                 for one in prepared:
                     start = time.monotonic()

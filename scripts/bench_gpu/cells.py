@@ -36,6 +36,11 @@ class Cell:
     is_tiny: bool = False  # nothing but the calls themselves takes time
 
     @property
+    def key(self):
+        """What tells it apart, as words."""
+        return self.operation, self.m, self.n, self.k, self.ranks, "tiny" if self.is_tiny else ""
+
+    @property
     def flops(self):
         """Of one rank's product."""
         return 2 * self.m * self.n * self.k

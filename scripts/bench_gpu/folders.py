@@ -24,8 +24,6 @@ NVCC = pathlib.Path("/usr/local/cuda/bin/nvcc")
 class Folder:
     """An emitted folder of a set. failure says why it cannot run, "" once it is built."""
 
-    tuned = False
-
     def __init__(self, own_set, entry):
         self.set, self.entry, self.failure = own_set, entry, programs.NOT_BUILT
         self.folder = own_set.path / entry["folder"]

@@ -75,6 +75,11 @@ class Layer(cells.Cell):
     size: Size | None = None
 
     @property
+    def key(self):
+        """What tells it apart, as words."""
+        return (*super().key, self.name)
+
+    @property
     def is_backward(self):
         """Whether it makes gradients."""
         return self.operation.endswith(BACKWARD)

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """PyTorch's ways to do the operations of cells.py, timed as an emitted program times itself.
 
-    torchrun --standalone --nproc-per-node 8 scripts/bench_gpu/peers.py --json peers.json [--shapes M,N,K ...]
-
-With --serve each rank reads commands, one JSON object a line, from its standard input, all ranks the
-same ones, and rank 0 answers with lines that begin with "PEER"; bench.py speaks so.
+Each rank, in a process with torchrun's environment, reads commands, one JSON object a line, from its standard input, all ranks the
+same ones, and rank 0 answers with lines that begin with "PEER"; runs.py speaks so.
 
     gemm                 torch.mm into a given output: the product alone
     collective           NCCL's allgather, reduce-scatter or allreduce alone
@@ -12,14 +10,13 @@ same ones, and rank 0 answers with lines that begin with "PEER"; bench.py speaks
     async_tp             torch.ops.symm_mem.fused_all_gather_matmul or fused_matmul_reduce_scatter
     async_tp symmetric   the former with its input in symmetric memory already
 
-Under --serve, the layers of layers.py too (layer_peers.py), and the products alone, whole and cut, and beside copies
+The layers of layers.py too (layer_peers.py), and the products alone, whole and cut, and beside copies
 (products.py).
 
 bf16, random normal data, in place before the clock starts. A time is the slowest rank's CUDA-event
 time of back-to-back calls over their number, after warm-up calls, as in the driver of an emitted
 program; the host waits for the device between repeats only, and ranks start a repeat together.
 """
-import argparse
 import json
 import math
 import os
@@ -35,7 +32,6 @@ import torch.distributed as dist  # noqa: E402
 import torch.distributed._symmetric_memory as symm_mem  # noqa: E402
 
 import bounds  # noqa: E402
-import cells  # noqa: E402
 import layer_peers  # noqa: E402
 import products  # noqa: E402
 import tables  # noqa: E402
@@ -219,41 +215,13 @@ def answer(message):
         print("PEER " + json.dumps(message), flush=True)
 
 
-def alone(server, args, ranks):
-    """Times every peer at every shape and writes the rows."""
-    rows = []
-    for cell in cells.cells(ranks, args.shapes, args.operations):
-        warmup, iters = cell.calls(args.seconds, args.repeats, args.iters)
-        for peer in server.load(cell.operation, **cell.sizes)["peers"]:
-            row = {"operation": cell.operation, "m": cell.m, "n": cell.n, "k": cell.k, "peer": peer,
-                   **server.time(peer, warmup, iters, args.repeats)}
-            rows.append(row)
-            answer(row)
-    if args.json and dist.get_rank() == 0:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
-
-
 def main():
-    """Joins the group, then serves or runs alone."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--serve", action="store_true", help="read commands from standard input")
-    parser.add_argument("--shapes", nargs="*", type=lambda t: tuple(map(int, t.split(","))), default=cells.SHAPES)
-    parser.add_argument("--operations", nargs="*", choices=cells.OPERATIONS, default=cells.OPERATIONS)
-    parser.add_argument("--seconds", type=float, default=0.3, help="of a peer's repeats together")
-    parser.add_argument("--iters", type=int, default=10, help="calls of a repeat, at least")
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--json", help="write the rows there")
-    args = parser.parse_args()
+    """Joins the group, then serves."""
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     torch.cuda.set_device(device)
     dist.init_process_group("nccl", device_id=device)
     symm_mem.enable_symm_mem_for_group(dist.group.WORLD.group_name)
-    server = Server(dist.group.WORLD)
-    if args.serve:
-        server.serve()
-    else:
-        alone(server, args, dist.get_world_size())
+    Server(dist.group.WORLD).serve()
     dist.destroy_process_group()
 
 

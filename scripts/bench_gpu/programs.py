@@ -11,7 +11,6 @@ import pathlib
 import re
 import signal
 import subprocess
-import threading
 
 from paced import Paced
 
@@ -41,16 +40,14 @@ def checked(hirgen, spec, options=()):
 @dataclasses.dataclass(frozen=True)
 class Variant:
     """A spec of testdata/specs, or of specs/ here, with parameters and schedule fields of its own, which are its whole schedule if
-    a pipeline or a preset is among them; label names it in tables, and a
-    tuned one searches its products' algorithms when it starts. Variants that differ in these share a folder. machine is a file of
-    --calibrate, for which schedule: auto then chooses, and hirgen predicts."""
+    a pipeline or a preset is among them; label names it in tables.
+    Variants that differ in it share a folder. machine is a file of --calibrate, for which schedule: auto then chooses, and hirgen predicts."""
 
     spec: str
     params: dict
     schedule: dict
     dtype: str = "bf16"
     label: str = ""
-    tuned: bool = False
     machine: str = ""
 
     @property
@@ -59,10 +56,21 @@ class Variant:
         return ", ".join(f"{k} {v}" for k, v in self.schedule.items()) or "default"
 
     @property
+    def settings(self):
+        """The schedule, each field as --schedule has it; a preset replaces the spec's schedule."""
+        return [v if k == "preset" else f"{k}={v}" for k, v in self.schedule.items()]
+
+    def listed(self, folder):
+        """It as an entry of --cases of `hirgen bench`, with its spec written to a folder."""
+        spec = folder / f"{self.spec}_{'whole' if 'pipeline' in self.schedule else 'own'}_schedule.yaml"
+        spec.write_text(self.text())
+        return {"name": self.label, "spec": str(spec), "params": self.params, "schedule": self.settings}
+
+    @property
     def options(self):
         """The options of hirgen that make it from its spec."""
         flags = [("-p", f"{k}={v}") for k, v in self.params.items()]
-        flags += [("--schedule", v if k == "preset" else f"{k}={v}") for k, v in self.schedule.items()]  # a preset replaces the spec's schedule
+        flags += [("--schedule", setting) for setting in self.settings]
         flags += [("--machine", self.machine)] if self.machine else []
         return [word for flag in flags for word in flag]
 
@@ -118,11 +126,6 @@ class Program:
         return [self.builder.hirgen, "run", str(self.folder), "-n", str(ranks), "--device", self.builder.device,
                 "--", *map(str, options)]
 
-    @property
-    def tuned(self):
-        """Whether it searches its products' algorithms when it starts."""
-        return self.variant.tuned
-
     def start(self, ranks, options):
         """All ranks of it, which wait and are spoken to."""
         return Paced(self.command(ranks, options))
@@ -138,6 +141,11 @@ class Program:
         return None
 
 
+def runtimes(work):
+    """Where compiled runtimes are that programs of a scratch folder share."""
+    return pathlib.Path(os.environ.get("HIRGEN_RUNTIME_DIR") or pathlib.Path(work) / "runtimes").resolve()
+
+
 class Builder:
     """Where and how programs are built: a scratch folder, the device, further CMake settings."""
 
@@ -145,27 +153,16 @@ class Builder:
         self.hirgen = str(pathlib.Path(hirgen).resolve())
         self.work = pathlib.Path(work).resolve()
         self.device, self.cmake = device, list(cmake)
-        self.runtimes = pathlib.Path(os.environ.get("HIRGEN_RUNTIME_DIR") or self.work / "runtimes").resolve()
-        self.has_runtime, self.lock = False, threading.Lock()
+        self.runtimes = runtimes(work)
         self.work.mkdir(parents=True, exist_ok=True)
 
     def build(self, variants, jobs):
-        """Builds programs, the very first one alone: it leaves the runtime to the others, which wait for it, those of other threads
-        too. Returns them in order."""
-        with self.lock:
-            if not self.has_runtime:
-                return self.build_all(variants, jobs)
-        return self.build_all(variants, jobs)
-
-    def build_all(self, variants, jobs):
-        """What build does in its turn."""
+        """Builds programs, the very first one alone: it leaves the runtime to the others. Returns them in order."""
         programs = [Program(self, v) for v in variants]
         folders = {p.folder: p for p in reversed(programs)}
         builds = [p for p in programs if folders[p.folder] is p]
-        rest = builds if self.has_runtime else self.first(builds)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(Program.build, rest))
-        self.has_runtime |= any(not program.failure for program in builds)
+            list(pool.map(Program.build, self.first(builds)))
         for program in programs:
             program.failure = folders[program.folder].failure
         return programs

@@ -1,16 +1,18 @@
 """Runs what bench.py compares: emitted programs and PyTorch's peers, ready on the same GPUs at the same time."""
-import concurrent.futures
 import contextlib
-import dataclasses
-import functools
 import json
 import math
 import os
 import pathlib
+import re
+import shutil
+import socket
+import subprocess
 import sys
-import threading
+import tempfile
 import time
 
+import programs
 import tables
 from paced import Paced, Silence, launch_variables, reserved_port
 
@@ -21,31 +23,7 @@ COMPILE_THREADS = 2  # of a peer's process
 STARTS = ("load", "attention", "bounds")  # what stopped processes are started afresh for
 BOUNDS_ROUNDS = 4
 CHECK_MEMORY = 60e9  # bytes of a GPU that checks may take at the same time
-
-
-class Room:
-    """So many bytes, which threads take parts of and give back."""
-
-    def __init__(self, size):
-        self.size = self.free = size
-        self.changed = threading.Condition()
-
-    @contextlib.contextmanager
-    def taken(self, size):
-        """Waits until so much is free; who wants more than there is gets all."""
-        size = min(size, self.size)
-        with self.changed:
-            self.changed.wait_for(lambda: self.free >= size)
-            self.free -= size
-        try:
-            yield
-        finally:
-            with self.changed:
-                self.free += size
-                self.changed.notify_all()
-
-
-CHECKS = Room(CHECK_MEMORY)
+RELAY = pathlib.Path(__file__).with_name("relay.py")
 
 
 class Ready:
@@ -53,11 +31,9 @@ class Ready:
 
     def __init__(self, program, ranks, options):
         self.program, self.item = program, {"us": []}
-        own = "tuned" if program.tuned else "plain"
-        self.report, plans = program.folder / f"{own}.json", program.folder / "plans.json"
+        self.report = program.folder / "plain.json"
         self.report.unlink(missing_ok=True)
-        search = ["--tune", "--plans", plans] if program.tuned else []
-        self.paced = program.start(ranks, ["--paced", "--json", self.report, "--timeout", 300, *search, *options])
+        self.paced = program.start(ranks, ["--paced", "--json", self.report, "--timeout", 300, *options])
 
     def start(self):
         """Waits for the check."""
@@ -98,7 +74,7 @@ class Peers:
 
     def command(self):
         """A rank's command line."""
-        return [sys.executable, pathlib.Path(__file__).with_name("peers.py"), "--serve"]
+        return [sys.executable, pathlib.Path(__file__).with_name("peers.py")]
 
     def environment(self):
         """What a rank's environment has beside this process's: teams that compile at the same time share the processors."""
@@ -195,93 +171,126 @@ class Peers:
         self.processes = []
 
 
-@dataclasses.dataclass
-class Prepared:
-    """A cell whose programs have started and checked themselves and whose peers are loaded: all wait to be timed."""
+class Row:
+    """The programs of a cell under `hirgen bench`, which builds and starts them at once; they check themselves and wait for timed, in
+    which peers have their turns. Rows that get ready at the same time share the memory for checks."""
 
-    cell: object
-    programs: list
-    ready: dict  # {program: Ready}
-    peers: object
-    items: dict  # of the peers, by name
-    seconds: float
+    def __init__(self, cell, variants, settings, together=1):
+        self.cell, self.variants, self.settings, self.begin = cell, variants, settings, time.monotonic()
+        self.folder = pathlib.Path(settings.work).resolve() / "rows" / re.sub(r"\W", "_", "_".join(map(str, cell.key)))
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self.result, self.said, self.connection, self.folders = self.folder / "result.json", self.folder / "said.txt", None, {}
+        self.meeting = tempfile.TemporaryDirectory()  # a socket's path is short
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(f"{self.meeting.name}/peers")
+        self.server.listen()
+        with self.said.open("w") as said:
+            self.process = subprocess.Popen(list(map(str, self.command(together))), stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
+                                            env={**os.environ, "HIRGEN_RUNTIME_DIR": str(programs.runtimes(settings.work))})
 
-    def timed(self, settings):
-        """The row: programs and peers in turns, in one order and then in the other."""
-        cell, begin = self.cell, time.monotonic()
-        warmup, iters = cell.calls(settings.seconds, settings.repeats, settings.iters)
-        items = {**self.items, **{program: r.item for program, r in self.ready.items()}}
-        turns = {name: functools.partial(self.peers.round, name, item, warmup, iters, settings.repeats) for name, item in self.items.items()}
-        turns |= {program: r.round for program, r in self.ready.items()}
-        for i in range(settings.rounds):
-            for one in list(turns) if i % 2 == 0 else reversed(turns):
-                turns[one]()
-            turns = {one: turn for one, turn in turns.items() if self.is_near(one, items, settings.near)}
-        timed = time.monotonic() - begin
-        finish(self.ready)
-        items = {program: {"refused": program.failure} for program in self.programs} | {program: r.item for program, r in self.ready.items()}
+    def command(self, together):
+        """The command line."""
+        s, (self.warmup, self.iters) = self.settings, self.cell.calls(self.settings.seconds, self.settings.repeats, self.settings.iters)
+        self.is_checked = self.cell.check_flops <= s.check_limit * 1e12
+        listed = self.folder.with_suffix(".json")
+        listed.write_text(json.dumps([v.listed(self.folder) for v in self.variants]))
+        machine = next(([f"--machine={v.machine}"] for v in self.variants if v.machine), [])
+        return [pathlib.Path(s.hirgen).resolve(), "bench", "--cases", listed, "--device", s.device, "--json", self.result, *machine,
+                "--work", pathlib.Path(s.work).resolve() / "programs", "--jobs", max(1, s.jobs // together), "--together", len(self.variants),
+                "--starting", max(1, int(CHECK_MEMORY / together / self.cell.check_bytes)), "--no-gemms",
+                "--rounds", s.rounds, "--repeats", s.repeats, "--iters", self.iters, "--near", 0 if math.isinf(s.near) else s.near,
+                *(f"--cmake={setting.removeprefix('-D')}" for setting in s.cmake),
+                "--peers", f"{sys.executable} {RELAY} {self.meeting.name}/peers",
+                "--", "--warmup", self.warmup, *(["--checks", 1] if self.is_checked else ["--no-check"])]
+
+    def ready(self):
+        """Waits until all programs are ready, or the command has ended."""
+        self.server.settimeout(0.2)
+        while self.connection is None and self.process.poll() is None:
+            with contextlib.suppress(TimeoutError):
+                self.connection = self.server.accept()[0]
+                self.connection.setblocking(True)
+        self.seconds = time.monotonic() - self.begin
+
+    def timed(self, peers, items):
+        """The row, once it is ready."""
+        begin = time.monotonic()
+        if self.connection:
+            self.serve(peers, items)
+        self.process.wait()
+        self.stop()
+        own, cell = self.items(), self.cell
+        groups = {"hirgen": {}, "allgather": {}}
+        for variant in self.variants:
+            apart = variant.spec.startswith("allgather") and not cell.is_tiny
+            groups["allgather" if apart else "hirgen"][variant.label] = own[variant.label]
         return {"operation": cell.operation, "m": cell.m, "n": cell.n, "k": cell.k, "ranks": cell.ranks, "flops": cell.flops,
-                "calls": {"warmup": warmup, "iters": iters, "repeats": settings.repeats, "rounds": settings.rounds},
-                "seconds": {"prepare": self.seconds, "time": timed, "all": self.seconds + time.monotonic() - begin},
-                "peers": self.items, **by_group(cell, self.programs, items)}
+                "calls": {"warmup": self.warmup, "iters": self.iters, "repeats": self.settings.repeats, "rounds": self.settings.rounds},
+                "seconds": {"prepare": self.seconds, "time": time.monotonic() - begin, "all": time.monotonic() - self.begin},
+                "peers": items, **groups}
 
-    def is_near(self, one, items, near):
-        """Whether it may be the fastest of its side: what takes more than near times as long is not timed again."""
-        compute = one in tables.COMPUTE
-        side = [name for name in items if (name in self.items) == (one in self.items) and (name in tables.COMPUTE) == compute]
-        times = {name: us for name in side if (us := tables.median(items[name]))}
-        return times.get(one, math.inf) <= near * min(times.values(), default=0)
+    def serve(self, peers, items):
+        """Speaks for the peers, until the command needs them no more."""
+        with self.connection, self.connection.makefile("rw") as talk:
+            answer = {"peers": [name for name, item in items.items() if "refused" not in item]}
+            while True:
+                print(json.dumps(answer), file=talk, flush=True)
+                name = talk.readline().strip()
+                if not name:
+                    return
+                answer = self.round(peers, name, items)
 
+    def round(self, peers, name, items):
+        """A round of a peer, as the command wants it. What takes more than near times as long as the best of its side is not timed
+        again."""
+        side = [other for other in items if (other in tables.COMPUTE) == (name in tables.COMPUTE)]
+        medians = {other: us for other in side if (us := tables.median(items[other]))}
+        item = items[name]
+        if medians.get(name, 0) > self.settings.near * min(medians.values(), default=0):
+            return {"us": []}
+        known = len(item.get("us", []))
+        peers.round(name, item, self.warmup, self.iters, self.settings.repeats)
+        return {"failed": item["refused"]} if "refused" in item else {"us": item["us"][known:]}
 
-def measure(cell, build, peers, settings, started=None):
-    """One row of the programs that build() gives. started has what prepare gave, if that was called before."""
-    begin = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(1) as beside:
-        loaded = beside.submit(peers.load, cell) if peers else None
-        programs = build()
-        ready = prepare(cell, programs, settings) if started is None else started
-        items = loaded.result() if loaded else {}
-    return Prepared(cell, programs, ready, peers, items, time.monotonic() - begin).timed(settings)
+    def items(self):
+        """What the command says of each program, by label; folders has where they are."""
+        if not self.result.exists():
+            return {v.label: {"refused": f"failed: {self.said.read_text()[-2000:]}"} for v in self.variants}
+        items = {}
+        for row in (row for row in json.loads(self.result.read_text())["rows"] if not row.get("peer")):
+            if row["status"] in ("ok", "wrong"):
+                items[row["case"]] = {"us": row["us"], "wrong": row["wrong"] if self.is_checked else None, "checks": int(self.is_checked),
+                                      "iters": self.iters, "memory_bytes": row.get("memory_bytes")}
+                self.folders[row["case"]] = row["folder"]
+            else:
+                why = "refused: " + programs.first_error(row["reason"]) if row["status"] == "waived" else "failed: " + row["reason"]
+                items[row["case"]] = {"refused": why}
+        return {v.label: items.get(v.label, {"refused": "failed: it has no row"}) for v in self.variants}
 
-
-def prepare(cell, programs, settings):
-    """The programs of a cell that were built, ready to be timed: {program: Ready}."""
-    warmup, iters = cell.calls(settings.seconds, settings.repeats, settings.iters)
-    options = ["--warmup", warmup, "--iters", iters, "--repeats", settings.repeats]
-    options += ["--checks", 1] if cell.check_flops <= settings.check_limit * 1e12 else ["--no-check"]
-    return start_all([p for p in programs if not p.failure], cell, options)
-
-
-def prepare_rows(rows, settings):
-    """What prepare gives for each of some rows (cell, programs), which start at the same time."""
-    with concurrent.futures.ThreadPoolExecutor(max(1, len(rows))) as pool:
-        return list(pool.map(lambda row: prepare(*row, settings), rows))
-
-
-def finish(ready):
-    """Ends programs, and takes their reports."""
-    with concurrent.futures.ThreadPoolExecutor(max(1, len(ready))) as pool:
-        list(pool.map(Ready.finish, ready.values()))
-
-
-def start_all(programs, cell, options):
-    """The programs ready, or failed: as many at once as their checks have memory for, and those that time
-    algorithms when they start one by one, afterwards."""
-    def start(program):
-        with CHECKS.taken(cell.check_bytes):
-            ready = Ready(program, cell.ranks, options)
-            ready.start()
-        return ready
-    plain = [p for p in programs if not p.variant.tuned]
-    with concurrent.futures.ThreadPoolExecutor(max(1, len(plain))) as pool:
-        ready = dict(zip(plain, pool.map(start, plain)))
-    return ready | {p: start(p) for p in programs if p.variant.tuned}
+    def stop(self):
+        """Ends the command."""
+        self.process.terminate()
+        self.process.wait()
+        self.server.close()
+        self.meeting.cleanup()
 
 
-def by_group(cell, programs, items):
-    """The programs' items by label, those of the allgather alone apart."""
-    groups = {"hirgen": {}, "allgather": {}}
-    for program in programs:
-        apart = program.variant.spec.startswith("allgather") and not cell.is_tiny
-        groups["allgather" if apart else "hirgen"][program.variant.label] = items[program]
-    return groups
+def measure(cell, variants, peers, settings, started=None):
+    """A row of a cell. started has the one that was made before, if it was."""
+    row = started or Row(cell, variants, settings)
+    try:
+        items = peers.load(cell) if peers else {}
+        row.ready()
+        return row.timed(peers, items)
+    finally:
+        row.stop()
+
+
+def stop_unless_built(programs, teams=()):
+    """Ends the benchmark where the compiler fails, at once: peers may be compiling."""
+    broken = [program.failure for program in programs if program.failure.startswith("build:")]
+    if broken:
+        for peers in filter(None, teams):
+            peers.stop()
+        sys.exit(f"the first program could not be built: {broken[0]}")

@@ -1,7 +1,5 @@
 """Tests of what the benchmark computes: sizes, numbers of calls, tables. python3 -m unittest discover scripts/bench_gpu"""
 import contextlib
-import importlib
-import os
 import pathlib
 import re
 import socket
@@ -95,12 +93,6 @@ class Variants(unittest.TestCase):
             self.assertEqual(len({v.folder_name for v in made}), len(made), "programs are not built twice")
             for variant in made:
                 self.assertLessEqual(set(variant.params), set(built.params(variant.spec)), variant.spec)
-
-    def test_tuned_programs_are_timed_beside_the_plain_ones(self):
-        cell = cells.Cell("matmul_rs", *cells.SHAPES[0], 8)
-        plain, both = variants.of_cell(cell), variants.of_cell(cell, tuned=True)
-        self.assertEqual([v.label for v in both if v.tuned], ["put, local last, tuned"])
-        self.assertEqual({v.folder_name for v in both}, {v.folder_name for v in plain})
 
 
 class CostRows(unittest.TestCase):
@@ -283,7 +275,7 @@ class Programs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as work, mock.patch.object(programs.Program, "build", autospec=True) as build:
             build.side_effect = lambda program: setattr(program, "failure", "")
             one, two = programs.Variant("ag_matmul", {"D": 2}, {}), programs.Variant("ag_matmul", {"D": 4}, {})
-            built = programs.Builder("hirgen", work).build([one, two, one, programs.Variant("ag_matmul", {"D": 2}, {}, tuned=True)], 2)
+            built = programs.Builder("hirgen", work).build([one, two, one, programs.Variant("ag_matmul", {"D": 2}, {}, label="again")], 2)
             self.assertEqual([p.failure for p in built], [""] * 4)
             self.assertEqual(build.call_count, 2)
 

@@ -127,7 +127,7 @@ class Bounds(unittest.TestCase):
 def settings(**more):
     """The command line's defaults, as far as the steps need them."""
     defaults = {"ranks": 8, "shapes": cells.SHAPES, "operations": cells.OPERATIONS, "sections": bench.SECTIONS[:3], "only": None,
-                "tuned": False, "no_peers": True, "device": "cuda", "bounds_limit": 60, "layers": [], "draw": [], "no_cublasmp": True, "drawn": 0, "divide": 1,
+                "no_peers": True, "device": "cuda", "bounds_limit": 60, "layers": [], "draw": [], "no_cublasmp": True, "drawn": 0, "divide": 1,
                 "bounds_seconds": 0.05, "deadline": 1e12}
     return argparse.Namespace(**{**defaults, **more})
 
@@ -169,7 +169,7 @@ class Steps(unittest.TestCase):
         peers = mock.Mock(about=None, bounds=bounded)
         with mock.patch.object(bench.time, "monotonic", lambda: clock[0]), mock.patch.object(bench.runs, "measure", measured), \
                 mock.patch.object(bench.runs, "Peers", lambda ranks: peers), mock.patch("builtins.print"):
-            bench.collect(args, bench.planned(args), mock.MagicMock(), result, lambda: None)
+            bench.collect(args, bench.planned(args), result, lambda: None)
         return result
 
     def test_what_does_not_fit_the_budget_is_listed(self):

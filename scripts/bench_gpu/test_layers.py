@@ -12,7 +12,6 @@ import kernel_classes
 import layers
 import programs
 import runs
-import tables
 from stubs import WithoutTorch
 
 
@@ -191,10 +190,10 @@ class Parts(unittest.TestCase):
 
     def test_what_does_not_compile_ends_it(self):
         teams = [mock.MagicMock(), None]
-        bench_layers.stop_unless_built(["refused: no", ""], teams)
+        runs.stop_unless_built([mock.Mock(failure="refused: no"), mock.Mock(failure="")], teams)
         teams[0].stop.assert_not_called()
         with self.assertRaisesRegex(SystemExit, "no header"):
-            bench_layers.stop_unless_built(["build: no header"], teams)
+            runs.stop_unless_built([mock.Mock(failure="build: no header")], teams)
         teams[0].stop.assert_called_once()
 
     def test_a_wrong_program_fails(self):

@@ -2,8 +2,7 @@
 
 Parameters come on top of the cell's. To try another schedule, add a line: one that hirgen refuses is listed
 with its reason and costs nothing. Rows of SMALL, LARGE and HUGE are for cells of different
-durations; those of COMMON are for all. A label in TUNED, but for small cells, is timed a second time by --tuned, with the
-products' algorithms searched.
+durations; those of COMMON are for all.
 """
 import programs
 
@@ -112,21 +111,17 @@ TINY = [
     ("ag_matmul get, fused, graph", "ag_matmul_p2p", {}, {**GET, **FUSED, **GRAPH}),
 ]
 
-TUNED = ["get", "put, local last"]
-
-
-def of_cell(cell, tuned=False):
+def of_cell(cell):
     """The variants of a cell; those of the allgather alone carry its name in their spec."""
     if cell.is_tiny:
         return [make(cell, *row) for row in TINY]
     by_size = SMALL if cell.expected_seconds < SMALL_SECONDS else HUGE if cell.expected_seconds > HUGE_SECONDS else LARGE
     rows = COMMON[cell.operation] + by_size[cell.operation]
-    made = [make(cell, *row) for row in rows + (ALLGATHER if cell.operation == "ag_matmul" else [])]
-    return made + [make(cell, *row, tuned=True) for row in rows if tuned and by_size is not SMALL and row[0] in TUNED]
+    return [make(cell, *row) for row in rows + (ALLGATHER if cell.operation == "ag_matmul" else [])]
 
 
-def make(cell, label, spec, extra, schedule, tuned=False):
+def make(cell, label, spec, extra, schedule):
     """A row of the table as a variant of the cell's size."""
     names = {"allgather_p2p": "DMK"}.get(spec, "DMNK")
     params = {**{k: v for k, v in cell.params.items() if k in names}, **extra}
-    return programs.Variant(spec, params, schedule, label=label + (", tuned" if tuned else ""), tuned=tuned)
+    return programs.Variant(spec, params, schedule, label=label)

@@ -1,0 +1,36 @@
+package bench
+
+import (
+	"errors"
+	"sync"
+)
+
+// buildAll builds programs, the first one alone: it leaves the runtime to the others.
+func (r *run) buildAll(g []*program) error {
+	errs := make([]error, len(g))
+	build := func(i int) {
+		p := g[i]
+		r.step(0, "building "+p.row.Problem()+" "+p.row.caseName())
+		errs[i] = r.build(r.ctx, p)
+		r.step(1, "")
+	}
+	if len(g) > 0 {
+		build(0)
+		r.parallel(len(g)-1, func(i int) { build(i + 1) })
+	}
+	return errors.Join(errs...)
+}
+
+// parallel calls a function with every index below n, Jobs calls at a time.
+func (o *Options) parallel(n int, call func(i int)) {
+	var all sync.WaitGroup
+	room := make(chan struct{}, max(1, o.Jobs))
+	for i := range n {
+		room <- struct{}{}
+		all.Go(func() {
+			call(i)
+			<-room
+		})
+	}
+	all.Wait()
+}
