@@ -101,20 +101,20 @@ class LlamaBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:39:5 mesh world axis x");
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");                // [B * L, E]
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:39:5 attention");  // [B * L, E]
-  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:43:5 X1");                // [B * L, E]
-  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:49:5 mlp");              // [B * L, E]
   // the same memory: [1, B * L, kShardG * C]
   bf16* QKV_ = attention_;
-  bf16* up_ = attention_;                  // the same memory: [1, B * L, kShardF]
-  bf16* W2p_ = attention_;                 // the same memory: [1, B * L, E]
-  bf16* Rq_ = QKV_ + B * L * kShardG * C;  // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
-  // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
-  bf16* PV_ = Rq_ + B * L * kShardH * (kChunkC + kChunkC);
+  bf16* gate_ = attention_;                // the same memory: [1, B * L, kShardF]
+  bf16* mlp_ = attention_;                 // the same memory: [B * L, E]
+  bf16* A_ = attention_;                   // the same memory: [1, B * L, kShardF]
+  bf16* PV_ = QKV_ + B * L * kShardG * C;  // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* up_ = A_ + B * L * kShardF;        // the same memory: [1, B * L, kShardF]
+  bf16* Rq_ = U1_;                         // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Wop_ = U1_;                        // the same memory: [1, B * L, E]
+  bf16* X1_ = U1_;                         // the same memory: [B * L, E]
   // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* Rk_ = PV_ + B * kShardH * L * (kChunkC + kChunkC);
-  bf16* gate_ = mlp_;  // the same memory: [1, B * L, kShardF]
-  bf16* A_ = mlp_;     // the same memory: [1, B * L, kShardF]
+  bf16* Rk_ = Rq_ + B * L * kShardH * (kChunkC + kChunkC);
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -138,9 +138,8 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* Wu = static_cast<const bf16*>(tensors[6]);      // [1, kShardF, E]
   const bf16* W2 = static_cast<const bf16*>(tensors[7]);      // [1, E, kShardF]
   bf16* Y = static_cast<bf16*>(tensors[8]);                   // [B * L, E]
-  bf16* U1_ = Y;                                              // until Y is written: [B * L, E]
-  bf16* Wop_ = Y;                                             // until Y is written: [1, B * L, E]
   bf16* U2_ = Y;                                              // until Y is written: [B * L, E]
+  bf16* W2p_ = Y;                                             // until Y is written: [1, B * L, E]
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
@@ -197,7 +196,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "ddb65491ba57b2bab5b52efb4d7a8feeed0b11677d7957615c2fab08517b8a4a", .mesh_size = D,
+               .digest = "eacdb0f0dff1bd9f008294e9f4623fdc5e4c85f3c82e7a9d11e98f673eae9522", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

@@ -103,17 +103,18 @@ class TransformerBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");                // [B * L, E]
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:40:5 attention");  // [B * L, E]
-  bf16* X1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 X1");                // [B * L, E]
-  bf16* mlp_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 mlp");              // [B * L, E]
   // the same memory: [1, B * L, kShardE]
   bf16* Uq_ = attention_;
-  bf16* W2p_ = attention_;            // the same memory: [1, B * L, E]
+  bf16* Z_ = attention_;              // the same memory: [1, B * L, kShardF]
+  bf16* mlp_ = attention_;            // the same memory: [B * L, E]
+  bf16* A_ = attention_;              // the same memory: [1, B * L, kShardF]
   bf16* Uk_ = Uq_ + B * L * kShardE;  // the same memory: [1, B * L, kShardE]
   bf16* Uv_ = Uk_ + B * L * kShardE;  // the same memory: [1, B * L, kShardE]
   bf16* PV_ = Uv_ + B * L * kShardE;  // the same memory: [1, B, kShardH, L, C]
-  bf16* Z_ = mlp_;                    // the same memory: [1, B * L, kShardF]
-  bf16* A_ = mlp_;                    // the same memory: [1, B * L, kShardF]
+  bf16* Wop_ = U1_;                   // the same memory: [1, B * L, E]
+  bf16* X1_ = U1_;                    // the same memory: [B * L, E]
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
   hirgen::MatmulPlan Uk_plan_{context_, kUkShape, kLinearUk};
   hirgen::MatmulPlan Uv_plan_{context_, kUvShape, kLinearUv};
@@ -141,9 +142,8 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   const bf16* W1 = static_cast<const bf16*>(tensors[9]);      // [1, kShardF, E]
   const bf16* W2 = static_cast<const bf16*>(tensors[10]);     // [1, E, kShardF]
   bf16* Y = static_cast<bf16*>(tensors[11]);                  // [B * L, E]
-  bf16* U1_ = Y;                                              // until Y is written: [B * L, E]
-  bf16* Wop_ = Y;                                             // until Y is written: [1, B * L, E]
   bf16* U2_ = Y;                                              // until Y is written: [B * L, E]
+  bf16* W2p_ = Y;                                             // until Y is written: [1, B * L, E]
 
   layer_norm(U1_, X, gamma1, beta1, B * L, caller, kLayerNormU1);
   gemm(context_, Uq_plan_, U1_, Wq, Uq_, workspace_, caller, kLinearUq);
@@ -199,7 +199,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "36fcfb0edf0082e32e0013cdefd8b30143108955efee50f19fb3c0b86657f0b0", .mesh_size = D,
+               .digest = "f87a17e8fd612477a71fe624734b7caeb5df97a81705d95a9db3419a3ca62508", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

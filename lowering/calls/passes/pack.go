@@ -2,6 +2,7 @@ package passes
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
@@ -27,30 +28,86 @@ type block struct {
 
 func (b *block) end() int64 { return b.at + b.bytes }
 
+// ownEnd is where it ends in the program's own memory.
+func (b *block) ownEnd() int64 {
+	if b.in != nil {
+		return 0
+	}
+	return b.end()
+}
+
+// mostTries is how often blocks are placed with another one first.
+const mostTries = 8
+
 // pack places the blocks of the same ranks, given in the order in which their lives begin: those whose lives may overlap lie side by side,
 // others may have the same bytes. From the largest to the smallest each goes to the first free bytes; before the program's
-// own memory grows, to those of an output.
+// own memory grows, to those of an output. Two choices are open, and which is better is not known when a block is placed:
+//   - of outputs, the smallest one leaves large ones to large blocks, and the one that is written first leaves later ones to longer lives;
+//   - the block that ends last did not fit below others: placed before them, it may, and they beside it.
+//
+// The first way that takes the least of the program's own memory is taken.
 func pack(blocks []*block) {
 	lives := make([]*order.Life, len(blocks))
 	for i, b := range blocks {
 		lives[i] = b.life
 	}
 	beside, apart := order.Beside(lives, mostAtOnce)
-	var outputs, rest []int
+	rest, outputs := kinds(blocks, apart)
+	if len(rest) == 0 {
+		return
+	}
+	largest := func(i, j int) int { return cmp.Compare(blocks[j].bytes, blocks[i].bytes) }
+	slices.SortStableFunc(rest, largest)
+	smallest := slices.SortedStableFunc(slices.Values(outputs), func(i, j int) int { return largest(j, i) })
+	var best, in []int
+	least := int64(math.MaxInt64)
+	for _, outputs := range [][]int{smallest, outputs} {
+		list := slices.Clone(rest)
+		for range mostTries {
+			if own := place(blocks, beside, list, outputs); own < least {
+				best, in, least = slices.Clone(list), outputs, own
+			}
+			if !lastFirst(blocks, list) {
+				break
+			}
+		}
+	}
+	place(blocks, beside, best, in)
+}
+
+// kinds are the numbers of the blocks that are to be placed, and of outputs.
+func kinds(blocks []*block, apart []bool) (rest, outputs []int) {
 	for i, b := range blocks {
 		switch {
 		case apart[i]:
 		case b.life.Output:
 			outputs = append(outputs, i)
-			b.in, b.at = b, 0
 		default:
 			rest = append(rest, i)
 		}
 	}
-	largest := func(i, j int) int { return cmp.Compare(blocks[j].bytes, blocks[i].bytes) }
-	slices.SortStableFunc(rest, largest)
-	slices.SortStableFunc(outputs, func(i, j int) int { return largest(j, i) }) // the smallest that has room
-	own := int64(0)                                                             // bytes of the program's own memory
+	return rest, outputs
+}
+
+// lastFirst moves the block that ends last in the program's own memory to the front of a list. It reports whether it was elsewhere.
+func lastFirst(blocks []*block, list []int) bool {
+	last := slices.MaxFunc(list, func(i, j int) int { return cmp.Compare(blocks[i].ownEnd(), blocks[j].ownEnd()) })
+	at := slices.Index(list, last)
+	copy(list[1:], list[:at])
+	list[0] = last
+	return at > 0
+}
+
+// place places blocks, given by their numbers, in an order: from the first to the last each goes to the first free bytes, or, before the
+// program's own memory grows, to those of the first output that has room. It gives the bytes of the program's own memory, and
+// forgets where blocks were before.
+func place(blocks []*block, beside [][]int, rest, outputs []int) (own int64) {
+	for _, i := range rest {
+		blocks[i].in, blocks[i].at = nil, -1
+	}
+	for _, o := range outputs {
+		blocks[o].in, blocks[o].at = blocks[o], 0
+	}
 	for _, i := range rest {
 		b := blocks[i]
 		at := firstFree(blocks, beside[i], nil, b.bytes)
@@ -66,6 +123,7 @@ func pack(blocks []*block) {
 			own = max(own, b.end())
 		}
 	}
+	return own
 }
 
 // firstFree is where in a memory the first so many bytes begin that none of some blocks has.
