@@ -72,8 +72,7 @@ struct Held {
   HG_HOST_DEVICE Lanes<W> at(Place place) const {
     static_assert(W == Width);
     Lanes<W> x;
-    HG_UNROLL
-    for (int j = 0; j < W; ++j) x.value[j] = widen(packs[place.access].value[j]);
+    widen_all(packs[place.access], x.value);
     return x;
   }
 };

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "hirgen/kernels.hpp"
 #include "hirgen/parallel_for.hpp"
@@ -36,6 +37,27 @@ struct alignas(W == 1 ? alignof(T) : 16) Pack {
   T value[W];
 };
 
+/// x = the elements of a pack.
+template <typename T, int W>
+HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
+#ifdef __CUDA_ARCH__
+  constexpr bool kPairs = std::is_same_v<T, __nv_bfloat16> && W % 2 == 0;
+#else
+  constexpr bool kPairs = false;
+#endif
+  if constexpr (kPairs) {
+    // A bf16 is the upper half of a float. One by one, the compiler takes a pair apart first.
+    uint32_t pairs[W / 2];
+    memcpy(pairs, &pack, sizeof(pairs));
+    HG_UNROLL
+    for (int j = 0; j < W; ++j)
+      x[j] = __uint_as_float(j % 2 == 0 ? pairs[j / 2] << 16 : pairs[j / 2] & 0xFFFF0000U);
+  } else {
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) x[j] = widen(pack.value[j]);
+  }
+}
+
 /// Writes a pack to an aligned address, by one access: the compiler makes one of each element where
 /// it writes a pack in a loop, and over links between GPUs those take several times as long.
 template <typename T, int W>
@@ -55,7 +77,7 @@ HG_HOST_DEVICE inline void store_pack(T* data, const Pack<T, W>& pack) {
 template <typename T, int W>
 HG_HOST_DEVICE inline void load_as(const void* data, int64_t at, float (&x)[W]) {
   const auto pack = *reinterpret_cast<const Pack<T, W>*>(static_cast<const T*>(data) + at);
-  for (int j = 0; j < W; ++j) x[j] = widen(pack.value[j]);
+  widen_all(pack, x);
 }
 
 /// The inverse of load_as, rounding to T.
