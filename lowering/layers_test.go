@@ -18,9 +18,11 @@ var layers = []string{"llama_mlp", "llama_attention", "llama_block", "gpt_block"
 
 // smallLayers are sizes of examples that 2, 3 and 4 divide; specs under testdata/layers have theirs.
 var smallLayers = map[string]map[string]int64{
-	"llama_mlp":      {"M": 12, "K": 12, "N": 24},
-	"llama_block":    {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
-	"llama_block_sp": {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
+	"llama_mlp":         {"M": 12, "K": 12, "N": 24},
+	"llama_block":       {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
+	"mlp_sp":            {"M": 24, "K": 12, "N": 24},
+	"transformer_block": {"B": 2, "L": 6, "H": 12, "C": 2, "F": 48},
+	"llama_block_sp":    {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
 }
 
 // loadLayer loads the spec of a layer at a size for some ranks.

@@ -40,6 +40,7 @@ var Passes = []Pass{
 	{"mark-aliases", "a result that moves no element shares its operand's buffer", false, shard.MarkAliases},
 	{"set-allocation-domains", "every buffer gets its layout", true, shard.SetAllocationDomains},
 	{"propagate-shardings", "tensors that the user left open follow their operands", false, shard.PropagateShardings},
+	{"split-rows", "rows that are one axis are one part of each rank, for pipelines that the spec does not name (pipeline: p2p)", false, shard.SplitRows},
 	{"stream-reshardings", "gathers and sums beside GEMMs are pipelines, where the spec names none (pipeline: p2p)", false, shard.StreamReshardings},
 	{"insert-reshardings", "an operation is either local or one communication, never both", true, shard.InsertReshardings},
 	{"decompose-reshardings", "one movement of data is one communication", true, shard.DecomposeReshardings},
@@ -58,6 +59,7 @@ var Passes = []Pass{
 	{"make-local-shards-in-place", "what ranks gather is made where the slices of the others arrive (local_shard: in-place)", false, inplace.MakeLocalShardsInPlace},
 	{"read-sums-in-place", "a sum reads the parts of other ranks where they are (fuse: peer-read)", false, inplace.ReadSumsInPlace},
 	{"write-sums-in-place", "a sum that reads its peers' parts writes where they gather it (fuse: peer-read)", false, inplace.WriteSumsInPlace},
+	{"make-outputs-in-place", "what is reshaped to an output is made there (pipeline: p2p)", false, inplace.MakeOutputsInPlace},
 	{"overlap", "edges say what may overlap: transfers lead, iterations spread over streams, waits stand where data is needed", true, pipeline.Overlap},
 	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, buffers.InsertDeallocations},
 }
@@ -75,6 +77,8 @@ var Order = []Constraint{
 	{"set-allocation-domains", "propagate-shardings", "layouts that sharding sets must not be overwritten"},
 	{"mark-aliases", "insert-reshardings", "a resharded result is a buffer of its own"},
 	{"set-allocation-domains", "insert-reshardings", "a new tensor takes the layout of the one that it stands for"},
+	{"propagate-shardings", "split-rows", "which sums go over ranks is known once every tensor is sharded"},
+	{"split-rows", "stream-reshardings", "pipelines run along axes of the ranks"},
 	{"propagate-shardings", "stream-reshardings", "what crosses ranks is known once every tensor is sharded"},
 	{"stream-reshardings", "insert-reshardings", "what moves for a pipeline moves slice by slice"},
 	{"propagate-shardings", "insert-reshardings", "what must move is known once every tensor is sharded"},
@@ -113,6 +117,9 @@ var Order = []Constraint{
 	{"read-sums-in-place", "write-sums-in-place", "only a sum that waits for its peers itself can write there"},
 	{"write-sums-in-place", "overlap", "what the sum writes is ready on the stream that it follows, and no copy is issued for it"},
 	{"read-sums-in-place", "overlap", "its ready flags are set on the stream that made the parts, and what it does not copy needs no stream"},
+	{"make-local-shards-in-place", "make-outputs-in-place", "local shards become views of buffers"},
+	{"make-outputs-in-place", "overlap", "who writes an output is known before what may overlap"},
+	{"make-outputs-in-place", "insert-deallocations", "nobody frees a view"},
 	{"overlap", "insert-deallocations", "a buffer is in use until its last wait"},
 }
 

@@ -76,21 +76,23 @@ func TestGridsAndLayers(t *testing.T) {
 	}
 }
 
-// TestUnnamedPipelines: layers with sequence parallelism name no Stream axis. Sent from rank to rank, their gathers and sums are
-// pipelines, and compute the same; a schedule that says so is refused where there are none.
+// TestUnnamedPipelines: layers name no Stream axis. Sent from rank to rank, their gathers and sums are pipelines, and compute the
+// same; a schedule that says so is refused where there are none.
 func TestUnnamedPipelines(t *testing.T) {
-	seen := 0
-	for _, path := range specsLike("testdata/layers/*_sp*.yaml") {
-		if strings.Contains(path, "mlp_sp_backward") && !strings.Contains(path, "llama") {
-			continue // its rows are one axis
-		}
-		seen++
-		for _, via := range []string{"nccl", "ipc-get"} {
+	paths := specsLike("testdata/layers/*_sp*.yaml") // with sequence parallelism, and such whose rows are one axis
+	for _, name := range []string{"gpt_block", "gpt_block_dropout", "gpt_block_backward", "llama_attention", "llama_block_backward", "transformer_block_backward"} {
+		paths = append(paths, specsLike("testdata/layers/"+name+".yaml")...)
+	}
+	for _, name := range []string{"mlp_sp", "llama_mlp", "llama_block", "transformer_block"} {
+		paths = append(paths, provetest.Spec(name))
+	}
+	if len(paths) < 18 {
+		t.Errorf("only %d specs", len(paths))
+	}
+	for _, path := range paths {
+		for _, via := range []string{"nccl", "ipc-get", "ipc-put"} {
 			proved(t, path, []model.Setting{{Path: "pipeline", Value: "p2p"}, {Path: "all.via", Value: via}})
 		}
-	}
-	if seen < 7 {
-		t.Errorf("only %d specs", seen)
 	}
 }
 

@@ -42,6 +42,10 @@ func TestSetAllocationDomains(t *testing.T) {
 	lowertest.PassCases(t, "set-allocation-domains", SetAllocationDomains)
 }
 
+func TestSplitRows(t *testing.T) {
+	lowertest.PassCases(t, "split-rows", SplitRows)
+}
+
 func TestStreamReshardings(t *testing.T) {
 	lowertest.PassCases(t, "stream-reshardings", StreamReshardings)
 }

@@ -12,7 +12,8 @@ import (
 // shards from rank to rank: a rank multiplies the rows of one rank while those of the next are on their way, and sends
 // parts of a sum as they are made.
 //
-//   - A GEMM whose rows are split over ranks in its operand, and whole in its result, runs along them.
+//   - A GEMM whose rows are split over ranks in its operand, and whole in its result, runs along them. So does a Set of
+//     SplitRows that gathers them.
 //   - So does a GEMM whose result is summed over ranks, along the rows that the sum leaves on a rank each.
 //
 // What is between them follows, as PropagateShardings says, but for views that are read as a whole. A spec with a Stream axis says itself what is a pipeline.
@@ -23,8 +24,7 @@ import (
 //	before: Z = Linear(X, W)    X [DIDx(D), m, K], Z [D, m, N] inferred
 //	after:  Z = Linear(X, W)    Z [Stream(D), m, N] inferred
 func StreamReshardings(p *hostir.Program) error {
-	streams := func(t *hostir.Tensor) bool { return hostir.StreamAxis(t) >= 0 }
-	if hostir.Allocates(p) || p.Choices.Get(schedule.Pipeline) != schedule.P2P || slices.ContainsFunc(p.Tensors, streams) {
+	if !namesNoPipeline(p) {
 		return nil
 	}
 	makers, found := map[*hostir.Tensor]hostir.Stmt{}, false
@@ -43,9 +43,15 @@ func StreamReshardings(p *hostir.Program) error {
 	return pr.run()
 }
 
+// namesNoPipeline reports whether a program is one of pipelines, none of which the spec names.
+func namesNoPipeline(p *hostir.Program) bool {
+	streams := func(t *hostir.Tensor) bool { return hostir.StreamAxis(t) >= 0 }
+	return !hostir.Allocates(p) && p.Choices.Get(schedule.Pipeline) == schedule.P2P && !slices.ContainsFunc(p.Tensors, streams)
+}
+
 // streamGathered has a GEMM run along the rows of its result that ranks have a part of each in its operand.
 func streamGathered(s hostir.Stmt) bool {
-	if !hostir.IsGEMM(s) {
+	if _, moves := s.(*hostir.Set); !moves && !hostir.IsGEMM(s) {
 		return false
 	}
 	operand, row := hostir.Uses(s)[0], hostir.AxisMap(s)[0]

@@ -86,6 +86,15 @@ func (e Extent) String() string {
 	return fmt.Sprint(e.Size)
 }
 
+// Over is the extent of each of so many equal parts.
+func (e Extent) Over(parts Extent) Extent {
+	size, text := e.Size/parts.Size, expr.Fold(&expr.Binary{Op: "/", X: e.Expr(), Y: parts.Expr()})
+	if _, number := text.(expr.Int); number {
+		return Extent{Size: size}
+	}
+	return Extent{Text: expr.Compact(text), Size: size}
+}
+
 // Axis is one logical axis of a tensor.
 type Axis struct {
 	Kind   Kind

@@ -1,0 +1,97 @@
+package lowering_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	callsinterp "github.com/hirgen/hirgen/lowering/calls/interp"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/lowertest"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// wholeRows are layers that have rows as one axis and name no Stream axis.
+var wholeRows = []string{
+	"llama_mlp", "llama_attention", "llama_block", "llama_block_backward", "gpt_block", "gpt_block_backward", "mlp_sp", "mlp_sp_backward", "transformer_block",
+}
+
+// TestWholeRowsArePipelines interprets the host program and the calls of such layers, sent from rank to rank: what crosses
+// ranks beside their GEMMs is pipelines, and the results are the same in every order of execution.
+func TestWholeRowsArePipelines(t *testing.T) {
+	seeds := uint64(8)
+	if testing.Short() {
+		seeds = 2
+	}
+	for _, text := range []string{
+		"{pipeline: p2p, streams: 2, all: {via: ipc-get}}",
+		"{pipeline: p2p, streams: 0, all: {via: ipc-put, signals: batched, local: last}}",
+		"{pipeline: p2p, streams: 3, buffers: free}",
+	} {
+		choices := scheduled(t, text)
+		for _, layer := range wholeRows {
+			for ranks := int64(2); ranks <= 4; ranks++ {
+				t.Run(fmt.Sprintf("%s/x=%d/%s", layer, ranks, text), func(t *testing.T) {
+					t.Parallel()
+					p := loadLayer(t, layer, ranks)
+					p.Schedule = choices
+					program, err := lowering.Lower(p, lowering.Options{Verify: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !exchanges(program) {
+						t.Error("nothing goes from rank to rank")
+					}
+					inEveryOrder(t, p, program, seeds)
+				})
+			}
+		}
+	}
+}
+
+// exchanges reports whether ranks send slices to each other.
+func exchanges(p *hostir.Program) bool {
+	return hostir.Any(p.Body, func(s hostir.Stmt) bool {
+		_, sends := s.(*hostir.P2PCommunication)
+		return sends
+	})
+}
+
+// inEveryOrder interprets a program and its calls in so many orders of execution.
+func inEveryOrder(t *testing.T, p *model.Pipeline, program *hostir.Program, seeds uint64) {
+	t.Helper()
+	lowered, err := fromhost.Lower(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := lowertest.NewOracle(t, p, 1)
+	check := o.Orders(program)
+	for seed := range seeds {
+		if err := check(seed); err != nil {
+			t.Fatal(err)
+		}
+		got, err := callsinterp.Run(lowered.Program, nil, o.Inputs, seed)
+		if err == nil {
+			err = o.Compare(got, seed)
+		}
+		if err != nil {
+			t.Fatalf("the calls: %v", err)
+		}
+	}
+}
+
+// scheduled is a schedule as specs say it.
+func scheduled(t *testing.T, text string) schedule.Schedule {
+	t.Helper()
+	spec := strings.Join([]string{
+		"hirgen: 1", "name: scheduled", "mesh: {x: 2}", "tensors: {A: [DIDx, 2], B: [Stream(2), 2]}", "ops: [B = set(A)]", "schedule: " + text, "",
+	}, "\n")
+	p, err := model.Load("spec.yaml", []byte(spec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Schedule
+}

@@ -1,0 +1,212 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// SplitRows makes two axes of rows that are one, where they are to become a pipeline that no Stream axis of the spec
+// names: M is D parts of M/D rows, one of each rank. No element moves. It begins at
+//
+//   - a GEMM whose result ranks sum, all of it on each of them: a rank now has the sum of its own rows;
+//   - a reshape that makes all rows of those that ranks have: they stay where they are.
+//
+// What is computed from such rows alone has its rows in two axes, too, and on each rank its own ones, up to a GEMM whose weights
+// are split over the same ranks: that needs all rows, which StreamReshardings gathers one part after the other. What has
+// to have its rows in one axis is given a view, and so is what has rows that nobody split.
+//
+// Requires: every tensor has its Device axes, and its layout.
+// Establishes: a sum over ranks beside a GEMM, and what follows it, has an axis for the ranks to run along.
+//
+//	before: P = Linear(A, W); S = Reduce(sum, P, axis 0); Y = Binary(add, X, S)       P [DIDx(D), M, N], S [M, N]
+//	after:  A_rows = Reshape(A); W_rows = Broadcast(W, axis 1); P = Linear(A_rows, W_rows); S = Reduce(sum, P, axis 0)
+//	        X_rows = Reshape(X); Y_rows = Binary(add, X_rows, S); Y = Reshape(Y_rows)
+//	                                       P [DIDx(D), D, M/D, N], S and Y_rows [DIDx(D), M/D, N]
+func SplitRows(p *hostir.Program) error {
+	if !namesNoPipeline(p) {
+		return nil
+	}
+	r := newRowSplitter(p)
+	if len(r.begin) == 0 {
+		return nil
+	}
+	body := p.Body
+	p.Body = make([]hostir.Stmt, 0, len(body))
+	for i, s := range body {
+		r.statement(s, r.maps[i])
+	}
+	r.dropSame()
+	return nil
+}
+
+type rowSplitter struct {
+	program *hostir.Program
+	names   *hostir.Namer
+	maps    [][][]int                  // of each statement, its axis map before
+	begin   map[*hostir.Tensor]split   // where rows are split first
+	splits  map[*hostir.Tensor]split   // of tensors that have two axes now
+	views   map[viewKey]*hostir.Tensor // of tensors, with other axes
+}
+
+func newRowSplitter(p *hostir.Program) *rowSplitter {
+	r := &rowSplitter{
+		program: p, names: hostir.NewNamer(p), begin: rowsToSplit(p.Body), splits: map[*hostir.Tensor]split{},
+		views: map[viewKey]*hostir.Tensor{},
+	}
+	for _, s := range p.Body {
+		r.maps = append(r.maps, hostir.AxisMap(s))
+	}
+	return r
+}
+
+// statement appends s, on rows in two axes where its operands have them and it can run along them.
+func (r *rowSplitter) statement(s hostir.Stmt, rows [][]int) {
+	out := hostir.Result(s)
+	at, found := r.begin[out]
+	for k, t := range hostir.Uses(s) {
+		in, is := r.splits[t]
+		if is && !found && SameMesh(t, out) && runsAlongRows(s, rows, k, in.At) && splittable(out, rows[k][in.At], in.By) {
+			at, found = split{rows[k][in.At], in.By, in.Was}, true
+		}
+	}
+	_, reshapes := s.(*hostir.Reshape)
+	switch {
+	case !found && reshapes: // of whatever axes
+		r.program.Body = append(r.program.Body, s)
+	case !found:
+		r.onWhole(s)
+	case reshapes:
+		r.splitAxis(out, at)
+		out.Axes[at.At] = at.By
+		r.program.Body = append(r.program.Body, s)
+	default:
+		r.along(s, rows, at)
+	}
+}
+
+// runsAlongRows reports whether a statement does the same to each row of its operand k, along one of that operand's axes.
+func runsAlongRows(s hostir.Stmt, rows [][]int, k, axis int) bool {
+	if len(rows) == 0 || rows[k][axis] == hostir.Unmapped {
+		return false
+	}
+	switch s := s.(type) {
+	case *hostir.Matmul, *hostir.Linear:
+		return k == 0 && !slices.Contains(rows[1], rows[0][axis])
+	case *hostir.Fused: // a dropout
+		return s.Parts() == 1 && !s.FoldsRows() && !counts(s.Body)
+	case *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Reduce, *hostir.Broadcast, *hostir.Slice, *hostir.Concat:
+		return true
+	default:
+		return false
+	}
+}
+
+// counts reports whether a kernel says of elements where they are, by their number.
+func counts(body domain.Body) bool {
+	return slices.ContainsFunc(body, func(step domain.Step) bool {
+		_, positions := step.Positions()
+		return positions
+	})
+}
+
+// onWhole appends a statement that has to have its operands with rows in one axis.
+func (r *rowSplitter) onWhole(s hostir.Stmt) {
+	info := hostir.InfoFrom(s, "its rows in one axis")
+	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor { return r.whole(info, t) })
+	r.program.Body = append(r.program.Body, s)
+}
+
+// along appends a statement that runs along two axes in the place of one of its result.
+func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
+	info := hostir.InfoFrom(s, "its rows in parts, one of each rank")
+	operands := hostir.Uses(s)
+	own := r.sumsOver(s, at)
+	for k, t := range operands {
+		i := slices.Index(rows[k], at.At)
+		if in, is := r.splits[t]; is && (in.At != i || !same(in.By, at.By)) {
+			t = r.whole(info, t)
+			operands[k] = t
+		}
+		shared := slices.ContainsFunc(rows[k], func(j int) bool { return j != hostir.Unmapped && j < at.At })
+		switch {
+		case i >= 0 && t.Axes[i].Extent.Size > 1:
+			operands[k] = r.rows(info, t, split{i, at.By, at.Was})
+			own = own || SameMesh(t, hostir.Result(s)) && hostir.SplitOver(operands[k].Axes[i]) == at.By.Mesh
+		case shared:
+			operands[k] = r.single(info, t, rows[k], at.At)
+		}
+	}
+	moveAxis(s, rows, at.At)
+	hostir.ReplaceUses(s, operands)
+	out := hostir.Result(s)
+	local := r.result(out)
+	r.splitAxis(local, at)
+	if own && splitBy(local, at.By.Mesh) == NoAxis {
+		local.Axes[at.At] = at.By
+	}
+	hostir.ReplaceDef(s, out, local)
+	r.program.Body = append(r.program.Body, s)
+	if local != out {
+		r.gather(s, out, local)
+	}
+}
+
+// gather appends what makes a tensor that is whole of the rows that the ranks have.
+func (r *rowSplitter) gather(s hostir.Stmt, out, local *hostir.Tensor) {
+	info := hostir.InfoFrom(s, "the rows of all ranks")
+	if at := r.splits[local]; hostir.SplitOver(local.Axes[at.At]) != "" {
+		all := r.tensor(local, "_all", hostir.Temp)
+		all.Inferred = true
+		all.Axes[at.At].Kind, all.Axes[at.At].Mesh = domain.Serial, ""
+		r.program.Body = append(r.program.Body, &hostir.Set{Info: info, Out: all, In: local})
+		local = all
+	}
+	r.reshape(info, out, local)
+}
+
+// sumsOver reports whether s folds what the ranks have that rows are split over.
+func (r *rowSplitter) sumsOver(s hostir.Stmt, at split) bool {
+	sum, reduces := s.(*hostir.Reduce)
+	return reduces && hostir.SplitOver(sum.In.Axes[sum.Axis]) == at.By.Mesh
+}
+
+// moveAxis counts the axis in front of which one axis is two now: that of an operand, or of the result.
+func moveAxis(s hostir.Stmt, rows [][]int, at int) {
+	shift := func(axis *int, split int) {
+		if split >= 0 && split < *axis {
+			*axis++
+		}
+	}
+	switch s := s.(type) {
+	case *hostir.Reduce:
+		shift(&s.Axis, slices.Index(rows[0], at))
+	case *hostir.Slice:
+		shift(&s.Axis, slices.Index(rows[0], at))
+	case *hostir.Concat:
+		shift(&s.Axis, at)
+	case *hostir.Broadcast:
+		shift(&s.Axis, at)
+	}
+}
+
+// dropSame leaves out reshapes to the axes that their operand has, as those are now.
+func (r *rowSplitter) dropSame() {
+	by := map[*hostir.Tensor]*hostir.Tensor{}
+	r.program.Body = slices.DeleteFunc(r.program.Body, func(s hostir.Stmt) bool {
+		hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
+			if by[t] != nil {
+				return by[t]
+			}
+			return t
+		})
+		m, reshapes := s.(*hostir.Reshape)
+		same := reshapes && isOpen(m.Out) && hostir.SameAxes(m.In, m.Out) && m.Out.Role == hostir.View
+		if same {
+			by[m.Out] = m.In
+		}
+		return same
+	})
+	r.program.Tensors = slices.DeleteFunc(r.program.Tensors, func(t *hostir.Tensor) bool { return by[t] != nil })
+}
