@@ -205,7 +205,8 @@ func (f *fuser) separate() bool {
 	return false
 }
 
-// findPositions finds what kernels can count themselves: along an axis that a rank has all of.
+// findPositions finds what kernels can count themselves: along an axis that a rank has all of, and that stays the same where
+// what has one element along it is read for more.
 func (f *fuser) findPositions() {
 	axes := map[*hostir.Tensor]int{}
 	f.counts = map[*hostir.Tensor]counted{}
@@ -213,7 +214,7 @@ func (f *fuser) findPositions() {
 		out := hostir.Result(s)
 		switch s := s.(type) {
 		case *hostir.Positions:
-			if len(out.Axes) != 1 || out.Axes[0].Kind != domain.Serial {
+			if len(out.Axes) != 1 || out.Axes[0].Kind != domain.Serial || out.Axes[0].LocalSize() == 1 {
 				continue
 			}
 			axes[out], f.counts[out] = 0, counted{name: out.Name}

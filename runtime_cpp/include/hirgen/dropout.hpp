@@ -126,17 +126,21 @@ struct DropoutExpression {
 
 namespace fn {
 
-/// x, or 0 by chance, of the elements in a row and columns of the whole tensor.
-template <Vector X, Value C, Value R>
+/// x, or 0 by chance, of the elements in a row and columns of the whole tensor; of one element,
+/// where it is all that the tensor has for the row.
+template <Value X, Value C, Value R>
 HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, const R& row,
                                    const Dropout& dropout) {
-  return DropoutExpression<X, C, R>{dropout, x, seed, column, row};
+  if constexpr (Vector<X>) {
+    return DropoutExpression<X, C, R>{dropout, x, seed, column, row};
+  } else {
+    return dropped_at(dropout, x, seed, index_of(dropout, row, column));
+  }
 }
 /// The same of a tensor that is one row.
-template <Vector X, Value C>
-HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column,
-                                   const Dropout& dropout) {
-  return DropoutExpression<X, C, float>{dropout, x, seed, column, 0.0F};
+template <Value X, Value C>
+HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, const Dropout& with) {
+  return dropout(x, seed, column, 0.0F, with);
 }
 
 }  // namespace fn
