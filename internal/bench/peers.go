@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"github.com/hirgen/hirgen/internal/launch"
 )
 
 // peers is a command that times calls of others' libraries, while it runs for a problem. It prints
@@ -75,6 +77,7 @@ func (r *run) openPeers(row Row) (*peers, []string, error) {
 	}
 	ctx, stop := context.WithCancel(r.ctx)
 	command := exec.CommandContext(ctx, "sh", "-c", r.Peers)
+	launch.InOwnGroup(command) // a script of several processes, as torchrun is
 	p := &peers{stop: stop, out: newLines(), errors: newLines(), ended: make(chan struct{})}
 	command.Env = append(os.Environ(), peersVariable+"="+string(about))
 	command.Stdout, command.Stderr, command.WaitDelay = p.out, p.errors, time.Second

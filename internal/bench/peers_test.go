@@ -1,8 +1,11 @@
 package bench
 
 import (
+	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -118,6 +121,31 @@ func TestKeptWithPeers(t *testing.T) {
 		}
 		if kept != c.kept || (len(peers) > 0) != (c.kept > 0) {
 			t.Errorf("of %d rows %d are kept, and %d peers", len(c.rows), kept, len(peers))
+		}
+	}
+}
+
+// TestPeersOfSeveralProcesses: what the command started ends with it, though it does not look at its input.
+func TestPeersOfSeveralProcesses(t *testing.T) {
+	id := t.TempDir() + "/id"
+	turns := peersThat(t, `sleep 600 & echo $! > `+id+`; echo '{"peers": ["a"]}'; wait`)
+	if _, err := turns[0].running.round(time.Millisecond); err == nil {
+		t.Fatal("an answer out of silence")
+	}
+	text, err := os.ReadFile(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); syscall.Kill(child, 0) == nil; time.Sleep(10 * time.Millisecond) {
+		if state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child)); strings.Contains(string(state), ") Z ") {
+			return // it has ended, and nobody has waited for it yet
+		}
+		if time.Since(begin) > 20*time.Second {
+			t.Fatalf("process %d still runs", child)
 		}
 	}
 }

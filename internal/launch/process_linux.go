@@ -8,6 +8,9 @@ func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// groupAttributes gives a command a process group of its own.
+func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
 // terminateGroup asks a rank and all that it started to end. A stopped process cannot
 // act on SIGTERM: it is woken. A group that is gone is no error.
 func terminateGroup(pid int) {

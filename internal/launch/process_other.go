@@ -11,6 +11,8 @@ import (
 
 func processAttributes() *syscall.SysProcAttr { return nil }
 
+func groupAttributes() *syscall.SysProcAttr { return nil }
+
 func terminateGroup(pid int) { killGroup(pid) }
 
 func killGroup(pid int) {

@@ -265,7 +265,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(programs.first_error(output), "error HG031: M / D is 7 / 4")
 
     def test_a_command_that_outlasts_its_limit_is_stopped(self):
-        code, output = programs.quiet([sys.executable, "-uc", "import time; print('begun'); time.sleep(60)"], seconds=1)
+        code, output = programs.quiet([sys.executable, "-uc", "import time; print('begun'); time.sleep(60)"], seconds=5)
         self.assertEqual((code, output.split()[0]), (124, "begun"))
 
     def test_a_command_that_is_not_there(self):
