@@ -96,7 +96,7 @@ func TestBuffersOfTwoTypesShareMemory(t *testing.T) {
 	layers := folder{"layers"}
 	layers.runs(t, renamed.ReplaceAllString(string(spec), "name: layer"), params{"D": 2}, seedsOf(6))
 	source := layers.source(t, "layer.cpp")
-	for _, want := range []string{`\bbf16\* memory_ = `, `\bbf16\* \w+ = memory_ \+ \d+;`, `\bfp32\* \w+ = reinterpret_cast<fp32\*>\(\w+( \+ \d+)?\);`, `// until \w+ is written`} {
+	for _, want := range []string{`\bbf16\* memory_ = `, `\bfp32\* \w+ = reinterpret_cast<fp32\*>\(memory_ \+ \d+\);`, `\bfp32\* \w+ = reinterpret_cast<fp32\*>\(\w+( \+ \d+)?\);`, `// until \w+ is written`} {
 		if !regexp.MustCompile(want).MatchString(source) {
 			t.Errorf("no buffer is declared as %s", want)
 		}

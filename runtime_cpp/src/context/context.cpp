@@ -93,6 +93,9 @@ void Context::open_device_handles() {
   HG_CHECK(
       cudaDeviceGetStreamPriorityRange(&resources_->lowest_priority, &resources_->highest_priority),
       kStart);
+  // At the start, when no rank can have failed at anything else: NCCL does not come back from here.
+  // Ranks that share a GPU have none until they need it, and then an error.
+  if (!may_share_gpu()) world_comm(kStart);
   HG_CHECK(cublasLtCreate(&cublas_), kStart);
 }
 

@@ -51,8 +51,7 @@ Team& Context::team(const std::vector<int>& ranks, const char* where) {
   return *own.teams.back();
 }
 
-// The communicator of all ranks, made when the first team needs it: a program that exchanges
-// nothing over NCCL has none. Every rank of the world calls this.
+// The communicator of all ranks. Every rank of the world calls this, the first time.
 ncclComm_t Context::world_comm(const char* where) {
   ncclComm_t& world_comm = resources_->world;
   if (world_comm != nullptr) return world_comm;

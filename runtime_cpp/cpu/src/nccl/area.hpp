@@ -45,7 +45,7 @@ struct OpPost {
 /// peers compare it with a target and nothing is ever reset.
 struct RankArea {
   std::atomic<uint32_t> process;  ///< pid once the rank has joined
-  std::atomic<int> device;        ///< which it has, counted from 1; written before `process`
+  std::atomic<uint64_t> device;   ///< which it has, of which host; written before `process`
   std::atomic<uint64_t> phase;
   OpPost post;  ///< of the collective under way
 
