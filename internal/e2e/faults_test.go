@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func TestOneRankFails(t *testing.T) {
 			before := sharedMemory(t)
 			r := run(t, launch.Options{
 				Program: program, N: 4, Timeout: c.timeout,
-				Env: []string{"HIRGEN_FAULT=" + c.kind + ":1:20:5"}, // a call that no rank begins before all others are in calls
+				Env: []string{"HIRGEN_FAULT=" + c.kind + ":1:20:5"},
 			})
 			if r.took > c.within {
 				t.Errorf("the last rank was gone only after %v, want %v", r.took, c.within)
@@ -41,14 +42,24 @@ func TestOneRankFails(t *testing.T) {
 			if r.exit != c.worst {
 				t.Errorf("exit code %d, want %d", r.exit, c.worst)
 			}
-			codes := r.exits()
+			codes, waiting := r.exits(), 0
 			for _, rank := range []int{0, 2, 3} {
 				if codes[rank] != 5 {
 					t.Errorf("rank %d exited with code %d, want 5", rank, codes[rank])
 				}
-				if !reports(r.stderr, rank, "rank 1") || !reports(r.stderr, rank, "spec.yaml:") {
-					t.Errorf("rank %d does not say for which rank and statement it waited", rank)
+				if !reports(r.stderr, rank, "rank 1") {
+					t.Errorf("rank %d does not say which rank it lost", rank)
 				}
+				if betweenCalls(r.stderr, rank) {
+					continue // it had not begun the next call when it heard of the loss
+				}
+				waiting++
+				if !reports(r.stderr, rank, "spec.yaml:") {
+					t.Errorf("rank %d does not say for which statement it waited", rank)
+				}
+			}
+			if waiting == 0 {
+				t.Error("no rank was in a call")
 			}
 			if left := difference(sharedMemory(t), before); len(left) > 0 {
 				t.Errorf("left in /dev/shm: %v", left)
@@ -68,6 +79,13 @@ func reports(stderr string, rank int, text string) bool {
 		}
 	}
 	return false
+}
+
+// betweenCalls reports whether a rank had completed every call that it had begun.
+func betweenCalls(stderr string, rank int) bool {
+	line := regexp.MustCompile(fmt.Sprintf(`(?m)^\[%d\] +calls begun (\d+), issued \d+, completed (\d+)$`, rank))
+	counts := line.FindStringSubmatch(stderr)
+	return counts != nil && counts[1] == counts[2]
 }
 
 // sharedMemory lists the shared memory files of hirgen's programs on this machine.

@@ -19,7 +19,7 @@ void Context::watch(std::shared_ptr<FlagWaits> waits) {
 void Context::begin_call() {
   const int64_t call = watchdog_->begin_call();
   clock_.call.store(call);
-  fault::begin_call(call);
+  if (fault::begin_call(call)) wait_for_calls();
 }
 
 void Context::call_issued(cudaStream_t caller) {

@@ -91,9 +91,10 @@ void arm_from_environment(int rank, int world) {
   armed.store(g_plan.rank == rank);
 }
 
-void begin_call(int64_t call) {
+bool begin_call(int64_t call) {
   g_call = call;
   g_statement = 0;
+  return armed.load(std::memory_order_relaxed) && call == g_plan.call;
 }
 
 void count_statement() {

@@ -3,7 +3,8 @@
 //   HIRGEN_FAULT=kind:rank:call[:statement]
 //
 // In call `call` of rank `rank` (the first call is 1), at its `statement`-th checked
-// statement (the first is 1, the default), the process
+// statement (the first is 1, the default), once the calls before it are complete, so that
+// the ranks that communicate with this one have come as far, the process
 //
 //   kill    receives SIGKILL          segv   receives SIGSEGV
 //   stop    receives SIGSTOP          exit   ends with status 0, without a goodbye
@@ -32,8 +33,8 @@ Plan parse(const std::string& text);
 /// Arms HIRGEN_FAULT if it names this rank. Throws Error(kUsage) if it names none of the world's.
 void arm_from_environment(int rank, int world);
 
-/// The host starts to issue call `call`.
-void begin_call(int64_t call);
+/// The host starts to issue call `call`. Returns whether this process strikes in it.
+bool begin_call(int64_t call);
 
 extern std::atomic<bool> armed;
 
