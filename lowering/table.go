@@ -60,6 +60,7 @@ var Passes = []Pass{
 	{"read-sums-in-place", "a sum reads the parts of other ranks where they are (fuse: peer-read)", false, inplace.ReadSumsInPlace},
 	{"write-sums-in-place", "a sum that reads its peers' parts writes where they gather it (fuse: peer-read)", false, inplace.WriteSumsInPlace},
 	{"make-outputs-in-place", "what is reshaped to an output is made there (pipeline: p2p)", false, inplace.MakeOutputsInPlace},
+	{"sums-in-kernels", "a kernel adds up the parts of a sum that it alone reads (kernels: fused)", false, fusion.SumsInKernels},
 	{"overlap", "edges say what may overlap: transfers lead, iterations spread over streams, waits stand where data is needed", true, pipeline.Overlap},
 	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, buffers.InsertDeallocations},
 }
@@ -118,6 +119,9 @@ var Order = []Constraint{
 	{"write-sums-in-place", "overlap", "what the sum writes is ready on the stream that it follows, and no copy is issued for it"},
 	{"read-sums-in-place", "overlap", "its ready flags are set on the stream that made the parts, and what it does not copy needs no stream"},
 	{"make-local-shards-in-place", "make-outputs-in-place", "local shards become views of buffers"},
+	{"read-sums-in-place", "sums-in-kernels", "a sum that reads its peers' parts has no parts of its own"},
+	{"accumulate-in-gemm", "sums-in-kernels", "what a GEMM adds needs no kernel"},
+	{"sums-in-kernels", "overlap", "who reads what is known before what may overlap"},
 	{"make-outputs-in-place", "overlap", "who writes an output is known before what may overlap"},
 	{"make-outputs-in-place", "insert-deallocations", "nobody frees a view"},
 	{"overlap", "insert-deallocations", "a buffer is in use until its last wait"},

@@ -19,7 +19,9 @@ func roundsBetween(p *model.Pipeline) bool {
 	for _, op := range p.Ops {
 		largest[op.Out] = largestOf(op, largest)
 		if !rowWise(op) {
-			products[op.Out] = isProduct(op) && largest[op.Out] > 2/epsilon(op.Out.DType)
+			isRounded := largest[op.Out] > 2/epsilon(op.Out.DType)
+			products[op.Out] = isProduct(op) && isRounded
+			rounded[op.Out] = op.Kind == model.OpReduce && op.Fn == "sum" && isRounded // the next kernel may add up its parts
 			continue
 		}
 		if op.Fn == "add" && slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return products[t] }) {

@@ -42,6 +42,8 @@ func TestRoundingBetweenElementwiseOperations(t *testing.T) {
 		"- R = linear(A, B)\n- T = scale(R, by=16)\n- U = cast(T, dtype=fp32)":          false,
 		"- R = linear(A, B)\n- T = scale(R, by=16)\n- S = sum(A, axis=1)":               true,
 		"- R = linear(A, B)\n- T = scale(R, by=16)\n- S = max(T, axis=0)\n- U = neg(S)": true,
+		"- R = linear(A, B)\n- T = scale(R, by=2)\n- S = sum(T, axis=0)":                true,
+		"- R = linear(A, B)\n- T = scale(R, by=2)\n- S = sum(T, axis=0)\n- U = neg(S)":  false,
 	} {
 		p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {A: [8, 8], B: [8, 8]}\nops:\n"+ops)
 		if got := Exact(p); got != want {
