@@ -89,6 +89,7 @@ func (c *slicer) collectSums(st step) {
 		return
 	}
 	c.declareSums(st)
+	c.makeLastInPlace(st)
 	r := st.stmt
 	in := hostir.Uses(r)[0]
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
@@ -105,9 +106,9 @@ func (c *slicer) collectSums(st step) {
 // element type of the parts.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
-//	after:  (P_s is for the rank s + 1 places back)
+//	after:  (P_s is for the rank s + 1 places back; in the last step it is C or, where C does not lie as slices of P do, copied there
+//	        behind the loop)
 //	        If s != 0: Wait(send); Wait(receive); P_s = Binary(add, P_s, P_sums_s)
-//	        and after the loop: C = Set(P_local)
 func (c *slicer) passSumOn(st step) {
 	if c.lowering.accumulates(st.stmt) {
 		c.passSumOnAtOnce(st)
@@ -124,7 +125,9 @@ func (c *slicer) passSumOn(st step) {
 			Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: c.pick(r, nil, c.parts[r], i, c.index(), cutAxis),
 		}},
 	})
-	c.copyOut(st, in, out, i)
+	if !c.madeInPlace(in, out, st) {
+		c.copyOut(st, in, out, i)
+	}
 }
 
 // addends gives, for each reduction, the function of two operands.

@@ -20,12 +20,16 @@ func (l *streamLowering) accumulates(r hostir.Stmt) bool {
 	return l.choice(r, schedule.Fuse) == schedule.GEMM
 }
 
-// makeSums begins a step: its GEMM is made where it is sent from or, in the last step,
-// where the result is.
+// makeSums begins a step of sums that GEMMs make.
 func (c *slicer) makeSums(st step) {
 	if c.team.Size > 1 {
 		c.declareSums(st)
 	}
+	c.makeLastInPlace(st)
+}
+
+// makeLastInPlace lets the GEMM of a step be made where it is sent from or, in the last step, where the result is.
+func (c *slicer) makeLastInPlace(st step) {
 	r := st.stmt
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
 	if !c.madeInPlace(in, out, st) {

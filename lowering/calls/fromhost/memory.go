@@ -37,8 +37,11 @@ func step(index expr.Expr, stride extents.Quantity) expr.Expr {
 	if index == expr.Int(0) {
 		return nil
 	}
-	if stride.IsOne() {
+	switch {
+	case stride.IsOne():
 		return index
+	case index == expr.Int(1):
+		return stride.Expr
 	}
 	product := index
 	for _, factor := range extents.Multiplied(stride.Expr) {
