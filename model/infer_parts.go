@@ -146,7 +146,7 @@ func inferConcat(in *inference) bool {
 	in.op.Axis = axis
 	axes[axis] = domain.Axis{Extent: domain.Extent{Size: total}}
 	if e, err := expr.Parse(strings.Join(texts, "+")); err == nil {
-		axes[axis].Extent.Text = expr.Compact(e)
+		axes[axis].Extent.Text = expr.Compact(expr.Cancel(e)) // two halves are the whole
 	}
 	in.axes = axes
 	return in.wholeResult(axis)

@@ -59,14 +59,12 @@ constexpr hirgen::MatmulShape kW2pShape =
     {.m = B * L, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG2,
-                                                 .query_rows = L, .key_rows = L,
-                                                 .head_size = kChunkC + kChunkC, .causal = true,
-                                                 .scale = 0.088388346F, .dtype = hirgen::DType::kBf16};
+                                                 .query_rows = L, .key_rows = L, .head_size = C,
+                                                 .causal = true, .scale = 0.088388346F,
+                                                 .dtype = hirgen::DType::kBf16};
 // batches, heads, rows
-constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, kChunkC + kChunkC, kShardH * (kChunkC + kChunkC)},
-                                               .k = {0, kChunkC + kChunkC, kShardG2 * (kChunkC + kChunkC)},
-                                               .v = {0, C, kShardG * C},
-                                               .o = {0, kChunkC + kChunkC, kShardH * (kChunkC + kChunkC)}};
+constexpr hirgen::AttentionLayout kPVLayout =
+    {.q = {0, C, kShardH * C}, .k = {0, C, kShardG2 * C}, .v = {0, C, kShardG * C}, .o = {0, C, kShardH * C}};
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
@@ -108,13 +106,12 @@ class LlamaBlock final : public hirgen::Program {
   bf16* gate_ = attention_;                // the same memory: [1, B * L, kShardF]
   bf16* mlp_ = attention_;                 // the same memory: [B * L, E]
   bf16* A_ = attention_;                   // the same memory: [1, B * L, kShardF]
-  bf16* PV_ = QKV_ + B * L * kShardG * C;  // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* PV_ = QKV_ + B * L * kShardG * C;  // the same memory: [1, B, kShardH, L, C]
   bf16* up_ = A_ + B * L * kShardF;        // the same memory: [1, B * L, kShardF]
-  bf16* Rq_ = U1_;                         // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Rq_ = U1_;                         // the same memory: [1, B, L, kShardH, C]
   bf16* Wop_ = U1_;                        // the same memory: [1, B * L, E]
   bf16* X1_ = U1_;                         // the same memory: [B * L, E]
-  // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* Rk_ = Rq_ + B * L * kShardH * (kChunkC + kChunkC);
+  bf16* Rk_ = Rq_ + B * L * kShardH * C;   // the same memory: [1, B, L, kShardG2, C]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -143,12 +140,10 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
-  rope({Rq_, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-       {Rq_ + kChunkC, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}}, {QKV_, {kShardG * C, C, 1}},
+  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardG * C, C, 1}},
        {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
-  rope2({Rk_, {kShardG2 * (kChunkC + kChunkC), 1}}, {Rk_ + kChunkC, {kShardG2 * (kChunkC + kChunkC), 1}},
-        {QKV_ + kShardH * C, {kShardG * C, 1}}, {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}},
-        {{1, 0}}, {L}, caller, kRopeRk);
+  rope2({Rk_, {kShardG2 * C, 1}}, {Rk_ + kChunkC, {kShardG2 * C, 1}}, {QKV_ + kShardH * C, {kShardG * C, 1}},
+        {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
                     workspace_, caller, kAttentionPV);
   gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
@@ -196,7 +191,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "eacdb0f0dff1bd9f008294e9f4623fdc5e4c85f3c82e7a9d11e98f673eae9522", .mesh_size = D,
+               .digest = "4d848bf2aa6e8196c07797111f80e25b424a37feb97aeb594bd9ed95498a1e1d", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

@@ -63,14 +63,12 @@ constexpr hirgen::MatmulShape kW2pSShape =
     {.m = kShardL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG2,
-                                                 .query_rows = L, .key_rows = L,
-                                                 .head_size = kChunkC + kChunkC, .causal = true,
-                                                 .scale = 0.088388346F, .dtype = hirgen::DType::kBf16};
+                                                 .query_rows = L, .key_rows = L, .head_size = C,
+                                                 .causal = true, .scale = 0.088388346F,
+                                                 .dtype = hirgen::DType::kBf16};
 // batches, heads, rows
-constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, kChunkC + kChunkC, kShardH * (kChunkC + kChunkC)},
-                                               .k = {0, kChunkC + kChunkC, kShardG2 * (kChunkC + kChunkC)},
-                                               .v = {0, C, kShardG * C},
-                                               .o = {0, kChunkC + kChunkC, kShardH * (kChunkC + kChunkC)}};
+constexpr hirgen::AttentionLayout kPVLayout =
+    {.q = {0, C, kShardH * C}, .k = {0, C, kShardG2 * C}, .v = {0, C, kShardG * C}, .o = {0, C, kShardH * C}};
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
@@ -167,12 +165,12 @@ class LlamaBlockSp final : public hirgen::Program {
   // [D, 1, kShardL, E]
   bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:49:5 W2p_parts");
   bf16* QKV_ = Wop_;               // the same memory: [1, D, kShardL, kShardG * C]
-  bf16* Rq_ = U1_all_;             // the same memory: [1, B, L, kShardH, kChunkC + kChunkC]
+  bf16* Rq_ = U1_all_;             // the same memory: [1, B, L, kShardH, C]
   bf16* Wop_parts_ = U1_all_;      // the same memory: [D, 1, kShardL, E]
   bf16* U2_all_ = U1_all_;         // the same memory: [D, kShardL, E]
   bf16* mlp_ = U1_all_;            // the same memory: [1, kShardL, E]
-  bf16* Rk_ = mlp_ + kShardL * E;  // the same memory: [1, B, L, kShardG2, kChunkC + kChunkC]
-  bf16* PV_ = W2p_parts_;          // the same memory: [1, B, kShardH, L, kChunkC + kChunkC]
+  bf16* Rk_ = mlp_ + kShardL * E;  // the same memory: [1, B, L, kShardG2, C]
+  bf16* PV_ = W2p_parts_;          // the same memory: [1, B, kShardH, L, C]
   bf16* attention_ = W2p_parts_;   // the same memory: [1, kShardL, E]
   bf16* A_ = gate_;                // the same memory: [1, D, kShardL, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
@@ -262,12 +260,10 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  rope({Rq_, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}},
-       {Rq_ + kChunkC, {kShardH * (kChunkC + kChunkC), kChunkC + kChunkC, 1}}, {QKV_, {kShardG * C, C, 1}},
+  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardG * C, C, 1}},
        {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
-  rope2({Rk_, {kShardG2 * (kChunkC + kChunkC), 1}}, {Rk_ + kChunkC, {kShardG2 * (kChunkC + kChunkC), 1}},
-        {QKV_ + kShardH * C, {kShardG * C, 1}}, {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}},
-        {{1, 0}}, {L}, caller, kRopeRk);
+  rope2({Rk_, {kShardG2 * C, 1}}, {Rk_ + kChunkC, {kShardG2 * C, 1}}, {QKV_ + kShardH * C, {kShardG * C, 1}},
+        {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
   HG_CHECK(cudaEventRecord(started3_[0], caller), kStarted2);
@@ -436,7 +432,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "edbc039556024e0befae9127daaa2e30f7cbfde2e1574cf9e41e14a79aab49be", .mesh_size = D,
+               .digest = "9e4d8d89ca56a500b6c861068883a9ab3495ced7127c01433a51e9d75ba2c4b7", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},
