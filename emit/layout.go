@@ -50,13 +50,23 @@ func fit(line string) []string {
 	}
 	code, comment := splitComment(line)
 	if comment != "" {
-		above := fit(strings.Repeat(" ", indent) + comment)
-		return append(above, fit(code)...)
+		return commented(indent, fit(code), comment)
 	}
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "{.") {
 		return fillFields(indent, text)
 	}
 	return strings.Split(breakCode(indent, text), "\n")
+}
+
+// commented puts the comment of a statement behind its last line, or above a statement that has one line alone and
+// where there is no room.
+func commented(indent int, code []string, comment string) []string {
+	last := len(code) - 1
+	if last > 0 && width(code[last])+2+width(comment) <= columns {
+		code[last] += "  " + comment
+		return code
+	}
+	return append(fit(strings.Repeat(" ", indent)+comment), code...)
 }
 
 // fillFields fills lines with the fields of an initialiser, "{.a = 1, .b = 2}," or a part of one. Where
@@ -156,26 +166,20 @@ func trailing(line string) bool {
 	return strings.TrimSpace(code) != "" && comment != ""
 }
 
-// alignGroup aligns one run of comments. A comment that then does not fit goes above
-// its line.
+// alignGroup aligns one run of comments. Where one then does not fit, another run begins with it.
 func alignGroup(group []string) []string {
 	column := 0
 	for _, line := range group {
 		code, _ := splitComment(line)
 		column = max(column, width(code)+2)
 	}
-	for i, line := range group {
-		code, comment := splitComment(line)
-		if column+width(comment) <= columns {
-			continue
-		}
-		indent := strings.Repeat(" ", len(code)-len(strings.TrimLeft(code, " ")))
-		out := append(alignComments(group[:i]), indent+comment, code)
-		return append(out, alignComments(group[i+1:])...)
-	}
 	out := make([]string, len(group))
 	for i, line := range group {
 		code, comment := splitComment(line)
+		if column+width(comment) > columns {
+			next := max(i, 1)
+			return append(alignGroup(group[:next]), alignGroup(group[next:])...)
+		}
 		out[i] = code + strings.Repeat(" ", column-width(code)) + comment
 	}
 	return out

@@ -9,6 +9,9 @@ func breakCode(indent int, text string) string {
 		return spaced(indent, text)
 	}
 	if left, right, ok := strings.Cut(text, " = "); ok && !strings.Contains(left, "(") {
+		if c, ok := choiceOf(right); ok {
+			return c.breakBehind(indent, left)
+		}
 		if indent+4+width(right) <= columns {
 			return spaced(indent, left+" =") + "\n" + spaced(indent+4, right)
 		}
@@ -17,6 +20,9 @@ func breakCode(indent int, text string) string {
 			lines := fillWords(spaced(indent, left+" = "), column, sum)
 			return strings.Join(lines, "\n")
 		}
+	}
+	if c, ok := choiceOf(text); ok {
+		return strings.Join(c.lines(indent, ""), "\n")
 	}
 	opening := outermostBracket(text)
 	if opening < 0 {

@@ -39,6 +39,27 @@ func TestLayOut(t *testing.T) {
 			"  T* there = of(" + strings.Repeat("x", 50) + ") + (D + rank - s) % D * (M / D) * K + c * (M / D / 2) * K;\n",
 			"  T* there = of(" + strings.Repeat("x", 50) + ") + (D + rank - s) % D * (M / D) * K +\n             c * (M / D / 2) * K;\n",
 		},
+		"a choice that is too long is broken before its colon": {
+			"  T* there = s / 2 % D == 0 ? mine + rank * kShardM * K + s % 2 * kChunkM * K : " + strings.Repeat("x", 40) + " + s * K;\n",
+			"  T* there = s / 2 % D == 0 ? mine + rank * kShardM * K + s % 2 * kChunkM * K\n" +
+				"                            : " + strings.Repeat("x", 40) + " + s * K;\n",
+		},
+		"and behind the sign, where that leaves too little room": {
+			"  T* " + strings.Repeat("y", 50) + " = s == 0 ? mine + rank * kShardM * K : " + strings.Repeat("x", 40) + " + s * K;\n",
+			"  T* " + strings.Repeat("y", 50) + " =\n      s == 0 ? mine + rank * kShardM * K\n             : " + strings.Repeat("x", 40) + " + s * K;\n",
+		},
+		"a value of a choice that is too long is broken behind a plus": {
+			"  T* there = s == 0 ? mine : " + strings.Repeat("x", 50) + " + " + strings.Repeat("y", 50) + " + s;\n",
+			"  T* there =\n      s == 0 ? mine\n             : " + strings.Repeat("x", 50) + " +\n               " + strings.Repeat("y", 50) + " + s;\n",
+		},
+		"a choice in a call is an argument": {
+			"  T* there = of(" + repeat("operand", 9) + ", s == 0 ? one : two, names);\n",
+			"  T* there = of(" + repeat("operand", 9) + ",\n                s == 0 ? one : two, names);\n",
+		},
+		"and broken alike": {
+			"  f(s == 0 ? " + strings.Repeat("x", 50) + " : " + strings.Repeat("y", 50) + ", name);\n",
+			"  f(s == 0 ? " + strings.Repeat("x", 50) + "\n           : " + strings.Repeat("y", 50) + ",\n    name);\n",
+		},
 		"a long comment of C is filled": {
 			"  /* " + strings.TrimSpace(strings.Repeat("http://x ", 12)) + " */\n",
 			"  /* " + strings.TrimSpace(strings.Repeat("http://x ", 11)) + "\n   * http://x */\n",
@@ -46,6 +67,14 @@ func TestLayOut(t *testing.T) {
 		"a long comment is filled": {
 			"  // " + strings.TrimSpace(strings.Repeat("word ", 25)) + "\n",
 			"  // " + strings.TrimSpace(strings.Repeat("word ", 21)) + "\n  // word word word word\n",
+		},
+		"a comment that does not fit where others stand begins another column": {
+			"  int a;  // " + strings.Repeat("x", 90) + "\n  int c;  // c\n  int long_name = " + strings.Repeat("x", 20) + ";  // d\n",
+			"  int a;  // " + strings.Repeat("x", 90) + "\n  int c;                                 // c\n  int long_name = " + strings.Repeat("x", 20) + ";  // d\n",
+		},
+		"a comment stands behind the last line": {
+			"  T* there = " + strings.Repeat("x", 95) + " + rank * K;  // this comment\n  int a;  // another\n",
+			"  T* there = " + strings.Repeat("x", 95) + " +\n             rank * K;  // this comment\n  int a;                // another\n",
 		},
 		"a comment without room goes above": {
 			"  int value = " + strings.Repeat("x", 80) + ";  // this comment does not fit\n",

@@ -94,15 +94,12 @@ class Gpt2Mlp final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml gpt2_mlp"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
   cudaStream_t compute_[kComputeStreams];
-  // GEMMs at once need memory each
-  void* workspaces_[kComputeStreams];
+  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
   bf16* U_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:20:5 U");  // [D, 1, kShardM, K]
-  // [D, 1, kShardM, kShardN]
-  bf16* A_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 A");
+  bf16* A_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 A");  // [D, 1, kShardM, kShardN]
   bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:23:5 P");              // [D, 1, kShardM, K]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 P_parts");  // [1, D, kShardM, K]
-  // the same memory: [1, kShardM, K]
-  bf16* V_ = U_;
+  bf16* V_ = U_;  // the same memory: [1, kShardM, K]
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearPS};
   hirgen::Events started_ = context_.events("started", kStarted, 1);

@@ -101,8 +101,7 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:39:5 mesh world axis x");
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");                // [B * L, E]
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:39:5 attention");  // [B * L, E]
-  // the same memory: [1, B * L, kShardG * C]
-  bf16* QKV_ = attention_;
+  bf16* QKV_ = attention_;                 // the same memory: [1, B * L, kShardG * C]
   bf16* gate_ = attention_;                // the same memory: [1, B * L, kShardF]
   bf16* mlp_ = attention_;                 // the same memory: [B * L, E]
   bf16* A_ = attention_;                   // the same memory: [1, B * L, kShardF]

@@ -126,9 +126,8 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
       const int64_t to = (rank + s) % D;
 
       // The last step is the local shard.
-      // [1, kChunkM, N]
-      bf16* P_s_c =
-          s == D ? P_parts_ + rank * kShardM * N + c * kChunkM * N : P_ + to * kShardM * N + c * kChunkM * N;
+      bf16* P_s_c = s == D ? P_parts_ + rank * kShardM * N + c * kChunkM * N
+                           : P_ + to * kShardM * N + c * kChunkM * N;  // [1, kChunkM, N]
 
       gemm(context_, P_s_c_plan_, A + to * kShardM * kShardK + c * kChunkM * kShardK, B, P_s_c, workspace_,
            caller, kMatmulPSC);

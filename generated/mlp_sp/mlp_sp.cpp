@@ -72,8 +72,7 @@ class MlpSp final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
   bf16* U_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 U_all");  // [D, kShardM, K]
   bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");              // [1, M, kShardN]
-  // the same memory: [1, kShardM, K]
-  bf16* U_ = Z_;
+  bf16* U_ = Z_;      // the same memory: [1, kShardM, K]
   bf16* V_ = Z_;      // the same memory: [1, kShardM, K]
   bf16* A_ = Z_;      // the same memory: [1, M, kShardN]
   bf16* P_ = U_all_;  // the same memory: [1, M, K]

@@ -72,14 +72,11 @@ class MlpTp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  // GEMMs at once need memory each
-  void* workspaces_[kComputeStreams];
+  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
   bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:14:5 X_all");  // [S, D, kShardM, K]
-  // [S, 1, kSliceM, kShardN]
-  bf16* Z_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:15:5 Z");
-  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");  // [S, 1, kSliceM, K]
-  // the same memory: [S, 1, kSliceM, kShardN]
-  bf16* A_ = Z_;
+  bf16* Z_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:15:5 Z");  // [S, 1, kSliceM, kShardN]
+  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");        // [S, 1, kSliceM, K]
+  bf16* A_ = Z_;  // the same memory: [S, 1, kSliceM, kShardN]
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);

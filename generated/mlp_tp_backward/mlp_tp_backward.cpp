@@ -85,8 +85,7 @@ class MlpTpBackward final : public hirgen::Program {
   bf16* X_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 X_all");    // [D, kShardM, K]
   bf16* dA_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 dA");              // [1, M, kShardN]
   bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");                    // [1, M, K]
-  // the same memory: [1, M, kShardN]
-  bf16* dZ_ = dA_;
+  bf16* dZ_ = dA_;  // the same memory: [1, M, kShardN]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dP_plan_{context_, kDPShape, kMatmulDP};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};

@@ -103,8 +103,7 @@ class SwigluP2p final : public hirgen::Program {
   bf16* Zu_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 Zu");
   bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 P");              // [D, 1, kShardM, K]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:25:5 P_parts");  // [1, D, kShardM, K]
-  // the same memory: [D, 1, kShardM, kShardN]
-  bf16* A_ = Zg_;
+  bf16* A_ = Zg_;  // the same memory: [D, 1, kShardM, kShardN]
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZuShape, kMatmulZu};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
@@ -172,18 +171,16 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
 
     // Step 0 is the local shard.
-    // [1, kChunkM, K]
-    const bf16* G_s_c =
-        s / 2 % D == 0 ? X + s % 2 * kChunkM * K : U_ + to * kShardM * K + s % 2 * kChunkM * K;
+    const bf16* G_s_c = s / 2 % D == 0 ? X + s % 2 * kChunkM * K
+                                       : U_ + to * kShardM * K + s % 2 * kChunkM * K;  // [1, kChunkM, K]
     bf16* Zg_s_c = Zg_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
     gemm(context_, Zg_plan_, G_s_c, Wg, Zg_s_c, workspaces_[s % kComputeStreams], compute, kMatmulZg);
     bf16* Zu_s_c = Zu_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
     gemm(context_, Zu_plan_, G_s_c, Wu, Zu_s_c, workspaces_[s % kComputeStreams], compute, kMatmulZu);
     bf16* A_s_c = A_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
     silu_mul(A_s_c, Zg_s_c, Zu_s_c, kChunkM * kShardN, compute, kSiluMulASC);
-    // [1, kChunkM, K]
-    bf16* P_s_c = s / 2 % D == 0 ? P_parts_ + rank * kShardM * K + s % 2 * kChunkM * K : P_ +
-                  to * kShardM * K + s % 2 * kChunkM * K;
+    bf16* P_s_c = s / 2 % D == 0 ? P_parts_ + rank * kShardM * K + s % 2 * kChunkM * K
+                                 : P_ + to * kShardM * K + s % 2 * kChunkM * K;  // [1, kChunkM, K]
     gemm(context_, P_s_c_plan_, A_s_c, W2, P_s_c, workspaces_[s % kComputeStreams], compute, kMatmulPSC);
     if (s / 2 % D != 0) {
       // On the copy stream, under the GEMMs of other iterations.

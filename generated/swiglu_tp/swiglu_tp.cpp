@@ -76,16 +76,14 @@ class SwigluTp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  // GEMMs at once need memory each
-  void* workspaces_[kComputeStreams];
+  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
   bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:15:5 X_all");  // [S, D, kShardM, K]
   // [S, 1, kSliceM, kShardN]
   bf16* Zg_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:16:5 Zg");
   // [S, 1, kSliceM, kShardN]
   bf16* Zu_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:17:5 Zu");
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:20:5 P");  // [S, 1, kSliceM, K]
-  // the same memory: [S, 1, kSliceM, kShardN]
-  bf16* A_ = Zg_;
+  bf16* A_ = Zg_;  // the same memory: [S, 1, kSliceM, kShardN]
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZuShape, kMatmulZu};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};

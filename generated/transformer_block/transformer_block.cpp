@@ -105,8 +105,7 @@ class TransformerBlock final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");                // [B * L, E]
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:40:5 attention");  // [B * L, E]
-  // the same memory: [1, B * L, kShardE]
-  bf16* Uq_ = attention_;
+  bf16* Uq_ = attention_;             // the same memory: [1, B * L, kShardE]
   bf16* Z_ = attention_;              // the same memory: [1, B * L, kShardF]
   bf16* mlp_ = attention_;            // the same memory: [B * L, E]
   bf16* A_ = attention_;              // the same memory: [1, B * L, kShardF]

@@ -167,8 +167,7 @@ class TransformerBlockBackward final : public hirgen::Program {
   bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");        // [1, B * L, E]
   bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");          // [B * L, E]
   bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");            // [B * L, E]
-  // the same memory: [1, B * L, kShardF]
-  bf16* dA_ = N1_;
+  bf16* dA_ = N1_;       // the same memory: [1, B * L, kShardF]
   bf16* dZ_ = N1_;       // the same memory: [1, B * L, kShardF]
   bf16* dS1_ = N1_;      // the same memory: [B * L, E]
   bf16* A_ = dX1_;       // the same memory: [1, B * L, kShardF]

@@ -64,8 +64,7 @@ class Collectives final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "collectives.hir:3:5 mesh world axis x");
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");  // [X, X, N]
-  // the same memory: [X, N]
-  fp32* sum_at_root_ = at_root_;
+  fp32* sum_at_root_ = at_root_;  // the same memory: [X, N]
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events all_sum_done_ = context_.events("all_sum_done", kAllSum, 1);
   hirgen::Events scatter_sum_done_ = context_.events("scatter_sum_done", kScatterSum, 1);
