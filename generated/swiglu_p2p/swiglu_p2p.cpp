@@ -63,10 +63,9 @@ constexpr const char* kWaitSend2 = "spec.yaml:25:5 Wait(send_2)";
 
 // The buffers that ranks share, with the number of transfers in a call.
 constexpr hirgen::SharedShape kUShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = 2 * D + 1, .name = "U", .where = kShareU};
-constexpr hirgen::SharedShape kPPartsShared = {.bytes = D * kShardM * K * sizeof(bf16),
-                                               .transfers = 2 * D + 1, .name = "P_parts",
-                                               .where = kSharePParts};
+    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D * 2, .name = "U", .where = kShareU};
+constexpr hirgen::SharedShape kPPartsShared =
+    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -130,18 +129,11 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
-  for (int64_t s = 1; s < 2 * D + 1; ++s) {
+  for (int64_t s = 2; s < 2 * D; ++s) {
     const int64_t from = (rank + s / 2) % D;
     const int64_t from2 = (D + rank - s / 2) % D;
-
-    // Step 0 is the local shard.
-    if (s / 2 % D != 0) {
-      ready_flags.add(U_ipc.ready_at(from, s), U_ipc.sequence_number());
-    }
-
-    if (s / 2 % D != 0) {
-      ready_flags.add(P_parts_ipc.ready_at(from2, s), P_parts_ipc.sequence_number());
-    }
+    ready_flags.add(U_ipc.ready_at(from, s), U_ipc.sequence_number());
+    ready_flags.add(P_parts_ipc.ready_at(from2, s), P_parts_ipc.sequence_number());
   }
   ready_flags.submit(copy, kReceive);
   for (int64_t s = 2; s < 2 * D; ++s) {
@@ -244,7 +236,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "5f19b4fa446db4b3aba9ff1fb191efd6817ba98c73a2e650e98df86b06f34b0f", .mesh_size = D,
+               .digest = "cfa801d640e8231a4a4ec7b28cc5b39b0b0b0fd406a6bc26b78f7f1000a831de", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, kShardN, K, 1}, {D * kChunkM * 2, kShardN, K, 1},
                          {D * kChunkM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kChunkM * K * 2, .largest = "sendrecv", .transport = "ipc-put",

@@ -28,7 +28,7 @@ func (j *Projector) Project(loop *hostir.For, keep func(s hostir.Stmt, list []ho
 }
 
 // block copies a list with what is kept of it, without branches and loops that hold nothing else. A branch
-// with nothing on its first side has its sides swapped.
+// with nothing on its first side has its sides swapped, and those that then follow each other on one condition are one.
 func (j *Projector) block(body []hostir.Stmt, keep func(s hostir.Stmt, list []hostir.Stmt) bool) []hostir.Stmt {
 	out := make([]hostir.Stmt, 0, len(body))
 	for _, s := range body {
@@ -43,7 +43,7 @@ func (j *Projector) block(body []hostir.Stmt, keep func(s hostir.Stmt, list []ho
 				cond, then, otherwise = expr.Opposite(cond), otherwise, nil
 			}
 			if len(then) > 0 {
-				out = append(out, &hostir.If{Info: s.Info, Cond: cond, Body: then, Else: otherwise})
+				out = appendBranch(out, &hostir.If{Info: s.Info, Cond: cond, Body: then, Else: otherwise})
 			}
 		default:
 			if keep(s, body) {
@@ -52,4 +52,16 @@ func (j *Projector) block(body []hostir.Stmt, keep func(s hostir.Stmt, list []ho
 		}
 	}
 	return out
+}
+
+// appendBranch adds a branch to a list of copies, or to the branch on the same condition that it ends with. Conditions
+// depend on ranks and loop variables alone, which no statement changes.
+func appendBranch(list []hostir.Stmt, branch *hostir.If) []hostir.Stmt {
+	if len(list) > 0 {
+		if last, ok := list[len(list)-1].(*hostir.If); ok && last.Cond.String() == branch.Cond.String() {
+			last.Body, last.Else = append(last.Body, branch.Body...), append(last.Else, branch.Else...)
+			return list
+		}
+	}
+	return append(list, branch)
 }
