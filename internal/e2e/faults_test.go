@@ -85,7 +85,7 @@ func reports(stderr string, rank int, text string) bool {
 func betweenCalls(stderr string, rank int) bool {
 	line := regexp.MustCompile(fmt.Sprintf(`(?m)^\[%d\] +calls begun (\d+), issued \d+, completed (\d+)$`, rank))
 	counts := line.FindStringSubmatch(stderr)
-	return counts != nil && counts[1] == counts[2]
+	return len(counts) == 3 && counts[1] == counts[2]
 }
 
 // sharedMemory lists the shared memory files of hirgen's programs on this machine.
