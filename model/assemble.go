@@ -22,7 +22,7 @@ type assembler struct {
 	tensors   map[string]*Tensor
 	defined   map[string]*sourceOp // by result: the operations seen so far
 	later     map[string]*sourceOp // by result: all operations
-	claimed   map[string]bool      // names of all results, in lower case
+	claimed   map[string]bool      // names of all results
 	used      map[string]bool      // tensors that an operation reads
 	dtype     domain.DType
 	dropouts  int // seen so far

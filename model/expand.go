@@ -176,10 +176,8 @@ func (e *expansion) fresh(name string) string {
 	return name
 }
 
-// isTaken reports whether a name is in use, or will be, in any case of its letters.
+// isTaken reports whether a name is in use, or will be.
 func (a *assembler) isTaken(name string) bool {
 	_, taken := a.scope.taken[name]
-	folded := strings.ToLower(name)
-	_, differs := a.scope.folded["a tensor "+folded]
-	return taken || differs || a.claimed[folded]
+	return taken || a.claimed[name]
 }

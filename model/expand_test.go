@@ -11,7 +11,7 @@ import (
 
 // Names that the spec has, now or later, are left alone.
 func TestNamesOfPartsAreFree(t *testing.T) {
-	p := mustLoad(t, spec("Y_max: [2, 3]", "- Y = softmax(Y_max)\n- y_sum = neg(Y)\n- Y_sum_b = softmax(y_sum)"))
+	p := mustLoad(t, spec("Y_max: [2, 3]", "- Y = softmax(Y_max)\n- Y_sum = neg(Y)\n- Y_sum_b = softmax(Y_sum)"))
 	var names []string
 	for _, tensor := range p.Tensors {
 		names = append(names, tensor.Name)

@@ -105,15 +105,18 @@ func (in *inference) wholeResult(at int) bool {
 	return false
 }
 
-// inferConcat joins operands that differ along one axis alone.
+// inferConcat joins operands that differ along one axis alone, by default the last one.
 func inferConcat(in *inference) bool {
 	if !in.sameDTypes() {
 		return false
 	}
 	axes := in.axesOf(0)
-	axis, ok := in.axisAttr(len(axes))
-	if !ok {
-		return false
+	axis := len(axes) - 1
+	if in.src.attr("axis") != nil {
+		var ok bool
+		if axis, ok = in.axisAttr(len(axes)); !ok {
+			return false
+		}
 	}
 	total, texts := int64(0), []string{}
 	for i, t := range in.op.In {

@@ -23,6 +23,7 @@ func TestInferredAxes(t *testing.T) {
 		{"A: [DIDx, M]", "relu(A)", "[DIDx(D), M]"},
 		{"A: [DIDx, M]", "permute(A, perm=[1, 0])", "[M, DIDx(D)]"},
 		{"A: [M, K/2], B: [M, K/2]", "concat(A, B, axis=1)", "[M, K]"},
+		{"A: [M, K/2], B: [M, K/2]", "concat(A, B)", "[M, K]"},
 		{"A: [K/2, S], B: [M, S], C: [K/2, S]", "concat(A, B, C, axis=0)", "[K+M, S]"},
 		{"A: [DIDx, M]", "sum(A, axis=0)", "[M]"},
 		{"A: [DIDx, M]", "sum(A, axis=1)", "[DIDx(D)]"},

@@ -104,7 +104,7 @@ func (a *assembler) operations() {
 	}
 	for _, so := range a.src.ops {
 		for _, out := range so.results() {
-			a.claimed[strings.ToLower(out.value)] = true
+			a.claimed[out.value] = true
 			if _, ok := a.later[out.value]; !ok {
 				a.later[out.value] = so
 			}

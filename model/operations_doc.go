@@ -17,7 +17,7 @@ var primitives = []opRow{
 	{[]string{"reshape(A, shape=[...])"}, "the same elements in row-major order; without `shape` that of the declared result"},
 	{[]string{"slice(A, axis=i, start=m, stop=n)", "slice(A, axis=i, start=m, size=n)"}, "elements m to n-1 of axis i; m is 0, and n the extent, unless given; `size=n-m` in place of `stop`"},
 	{[]string{"Q, K, V = split(A, axis=i, sizes=[...])"}, "slices one after the other along axis i, by default the last one; without `sizes` all of one size"},
-	{[]string{"concat(A, B, ..., axis=i)", "concat([A, B], axis=i)"}, "the operands one after the other along axis i"},
+	{[]string{"concat(A, B, ..., axis=i)", "concat([A, B], axis=i)"}, "the operands one after the other along axis i, by default the last one"},
 	{[]string{"positions(A, axis=i)"}, "the index of each element along axis i of A, 0, 1, ..., in fp32; the values of A do not matter"},
 	{[]string{"cast(A, dtype=fp32)"}, "A in another element type; without `dtype` that of the declared result"},
 	{

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"strings"
-
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/names"
 )
@@ -27,8 +25,7 @@ func checkName(list *diag.List, t text, what string, program bool) bool {
 
 // scope holds the names of a spec that share a name space.
 type scope struct {
-	taken  map[string]named // by name
-	folded map[string]named // by kind and name in lower case
+	taken map[string]named
 }
 
 type named struct {
@@ -37,24 +34,16 @@ type named struct {
 }
 
 func newScope() *scope {
-	return &scope{taken: map[string]named{}, folded: map[string]named{}}
+	return &scope{taken: map[string]named{}}
 }
 
-// declare adds a name and reports one that is taken, or that differs from another of
-// its kind in case only, which readers and some file systems cannot tell apart.
+// declare adds a name and reports one that is taken.
 func (s *scope) declare(list *diag.List, t text, what string) bool {
 	if other, ok := s.taken[t.value]; ok {
 		list.Add(t.pos, diag.DuplicateName, "%q is the name of %s already", t.value, other.what).
 			AddNote(other.pos, "%q is declared here", other.name)
 		return false
 	}
-	key := what + " " + strings.ToLower(t.value)
-	if other, ok := s.folded[key]; ok {
-		list.Add(t.pos, diag.DuplicateName, "%q differs from %q in case only", t.value, other.name).
-			AddNote(other.pos, "%q is declared here", other.name)
-		return false
-	}
-	entry := named{t.value, what, t.pos}
-	s.taken[t.value], s.folded[key] = entry, entry
+	s.taken[t.value] = named{t.value, what, t.pos}
 	return true
 }

@@ -39,7 +39,7 @@ var nameEntries = []Entry{
 		Text:    "C++, the C library, CUDA, NCCL, CMake or the generated program use the name already.",
 		Example: "hirgen: 1\nname: p\ntensors: {double: [8]}\nops: [B = relu(double)]\n"},
 	{Code: DuplicateName, Title: "a name is taken",
-		Text:    "Parameters, meshes and tensors share one space of names, since they become names in one program. Two tensors or two parameters may not differ in case only.",
+		Text:    "Parameters, meshes and tensors share one space of names, since they become names in one program.",
 		Example: "hirgen: 1\nname: p\nparams: {M: 8}\ntensors: {M: [8]}\nops: [B = relu(M)]\n"},
 	{Code: UnknownParam, Title: "a parameter does not exist",
 		Text:    "An expression, or -p on the command line, names a parameter that the spec does not have. A parameter may use those before it.",
