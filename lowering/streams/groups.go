@@ -223,14 +223,14 @@ func (g *grouping) add(st step) {
 }
 
 // partsOf takes the step that makes the parts of a sum out of the pipeline that it ends, if it
-// is not all of it.
+// is not all of it and can go through the slices as the sum does.
 func (g *grouping) partsOf(st step, open *group) []step {
 	last := len(open.steps) - 1
 	parts := hostir.Result(open.steps[last].stmt)
-	if last == 0 || parts != hostir.Uses(st.stmt)[0] || open.steps[last].exchanges() {
+	made := open.steps[last]
+	if last == 0 || parts != hostir.Uses(st.stmt)[0] || made.exchanges() || !made.order().fits(st.order()) {
 		return nil
 	}
-	made := open.steps[last]
 	*open = *newGroup(open.axis, open.steps[:last]...)
 	return []step{made}
 }
