@@ -84,6 +84,9 @@ func readable(s hostir.Stmt, k int) bool {
 // them, those of its rows one after the other: its last axis is the innermost.
 func rowsLieAsResult(s hostir.Stmt, k int) bool {
 	t, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
+	if _, attends := s.(*hostir.Attention); attends {
+		return false // its axis map leaves out heads and rows
+	}
 	var rows []int
 	for _, a := range hostir.Layout(out) {
 		if i := slices.Index(row, a); i >= 0 && t.Axes[i].LocalSize() > 1 {
