@@ -37,7 +37,7 @@ func makeIn(p *hostir.Program, r *hostir.Reshape) {
 	}
 	buffer := reshapedFrom(r.In)
 	before, after := place(buffer), place(r.Out)
-	if buffer.Role != hostir.Temp || before < 0 || after < before || !slices.IsSorted(hostir.Layout(buffer)) {
+	if buffer.Role != hostir.Temp || before < 0 || after < before || !slices.IsSorted(hostir.Layout(buffer)) || isReshaped(p, buffer) {
 		return
 	}
 	p.Body[before] = p.Body[after]
@@ -45,6 +45,17 @@ func makeIn(p *hostir.Program, r *hostir.Reshape) {
 	at := slices.Index(p.Body, hostir.Stmt(r))
 	p.Body = slices.Delete(p.Body, at, at+1)
 	buffer.Role, buffer.Of = hostir.View, &hostir.Reshape{Info: hostir.InfoFrom(r, "made where the output is"), Out: buffer, In: r.Out}
+}
+
+// isReshaped reports whether a reshape copies into a buffer: into a view that a reshape makes, it would be that.
+func isReshaped(p *hostir.Program, buffer *hostir.Tensor) bool {
+	found := false
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		r, reshapes := s.(*hostir.Reshape)
+		found = found || reshapes && r.Out == buffer
+		return !found
+	})
+	return found
 }
 
 // reshapedFrom is what a tensor is a reshaped view of, or the tensor.

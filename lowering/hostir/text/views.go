@@ -84,6 +84,9 @@ func (f *viewFolder) makesView(s hostir.Stmt) bool {
 	} else if selects {
 		return true
 	}
+	if made := f.made[out]; len(made) > 0 && made[0].cond == nil && hostir.Op(made[0].stmt) != hostir.Op(s) {
+		return false // it copies into what is a view of something else
+	}
 	return out.Role == hostir.View && f.allocates && !f.selected[out]
 }
 
