@@ -19,7 +19,7 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 		Info: hostir.InfoFrom(s, "each rank has all of it, and takes its part"), Out: &view, In: m.In, Axis: m.Scattered(), Index: along.Coordinate, Parts: along.Size,
 	}
 	if m.Out.Role == hostir.Temp && liesAs(&view, m.Out) {
-		m.Out.Role, m.Out.Layout, m.Out.Of = hostir.View, view.Layout, hostir.MadeAs(view.Of, m.Out)
+		m.Out.Role, m.Out.Of = hostir.View, hostir.MadeAs(view.Of, m.Out) // with its own layout, which views of it have, too
 		return nil
 	}
 	view.Name = c.names.Fresh(m.In.Name + "_own")

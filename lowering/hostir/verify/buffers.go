@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // buffers follows allocation, views and writes along a path.
@@ -73,7 +74,7 @@ func (v *verifier) namesMemory(s hostir.Stmt) {
 	if out.Role != hostir.View {
 		v.breach(s.Meta().Pos, "view", "%s makes %s a view, but its role is %s", hostir.Op(s), out.Name, out.Role)
 	}
-	if p, ok := s.(*hostir.Permute); ok && !slices.Equal(long(out, hostir.Layout(out)), long(out, carried(p))) {
+	if p, ok := s.(*hostir.Permute); ok && !slices.Equal(long(out.Axes, hostir.Layout(out)), long(out.Axes, carried(p))) {
 		v.breach(s.Meta().Pos, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
 	}
 }
@@ -92,8 +93,8 @@ func carried(p *hostir.Permute) []int {
 }
 
 // long leaves out axes of one local element: where they stand in a layout changes no address.
-func long(t *hostir.Tensor, order []int) []int {
-	return slices.DeleteFunc(slices.Clone(order), func(axis int) bool { return t.Axes[axis].LocalSize() == 1 })
+func long(axes []domain.Axis, layout []int) []int {
+	return slices.DeleteFunc(slices.Clone(layout), func(axis int) bool { return axes[axis].LocalSize() == 1 })
 }
 
 func (f *flow) root(t *hostir.Tensor) *hostir.Tensor {

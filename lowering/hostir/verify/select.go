@@ -37,7 +37,7 @@ func (v *verifier) selects(s *hostir.Select) {
 			s.Out.Name, domain.FormatAxes(s.Out.Axes), s.In.Name, s.Axis, domain.FormatAxes(want))
 	case s.Out.DType != s.In.DType:
 		v.breach(s.Pos, "shape", "%s is %s and %s is %s", s.Out.Name, s.Out.DType, s.In.Name, s.In.DType)
-	case !slices.Equal(lies, layout):
+	case !slices.Equal(long(axes, lies), long(axes, layout)):
 		v.breach(s.Pos, "shape", "the layout of %s is not that of what is selected of %s along axis %d", s.Out.Name, s.In.Name, s.Axis)
 	}
 }
