@@ -82,13 +82,19 @@ func (v *verifier) occupants(lives map[string][]*order.Life, values calls.Values
 				if uses == nil {
 					uses = order.UsesOf(v.program)
 				}
-				if list[j].Output || !uses.InPlace(b, before) {
+				if !writtenOver(uses, life, list[j]) && !writtenOver(uses, list[j], life) {
 					v.buffer(b, "%s, in the same memory, may still be in use", before.Name)
 					break
 				}
 			}
 		}
 	}
+}
+
+// writtenOver reports whether a buffer is written where another one is read for the last time, slice by slice: which of them has the
+// first slice does not matter. Nothing is written over an output.
+func writtenOver(uses *order.Uses, life, other *order.Life) bool {
+	return !other.Output && uses.InPlace(life.Buffer, other.Buffer)
 }
 
 // common reports whether two buffers in one memory have a byte in common.
