@@ -44,6 +44,10 @@ func (r *rank) name(s calls.Stmt) error {
 		r.alias[s.Name] = stream
 		return err
 	case *calls.Declare:
+		if s.Guard != "" && !r.machine.program.Holds(s.Guard, r.number) {
+			r.named[s.Name] = place{} // a null pointer, whatever its value would be on this rank
+			return nil
+		}
 		value := s.Value
 		if s.Cond != nil {
 			holds, err := r.eval(s, s.Cond)

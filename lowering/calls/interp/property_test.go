@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,15 +54,16 @@ func small(t *testing.T, path string, d int64, schedule ...model.Setting) *model
 	return p
 }
 
-// specs are the examples, and those on grids.
+// specs are the examples, those on grids, and those that mistakes were found with.
 func specs(t *testing.T) []string {
 	t.Helper()
 	examples, _ := filepath.Glob("../../../testdata/specs/*/spec.yaml")
 	grids, _ := filepath.Glob("../../../testdata/grids/*.yaml")
-	if len(examples) == 0 || len(grids) == 0 {
+	found, _ := filepath.Glob("../../prove/testdata/specs/*.yaml")
+	if len(examples) == 0 || len(grids) == 0 || len(found) == 0 {
 		t.Fatal("there are no specs")
 	}
-	return append(examples, grids...)
+	return slices.Concat(examples, grids, found)
 }
 
 // TestCallsComputeWhatTheModelSays: the calls of every example give the evaluator's result, in every
