@@ -78,7 +78,11 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 		values[t] = len(k.In) + len(k.Body)
 		k.Body = append(k.Body, step)
 	}
-	k.Body[len(k.Body)-1].Name = out.Name
+	if last := &k.Body[len(k.Body)-1]; last.Also {
+		k.Body = append(k.Body, domain.Step{Name: out.Name, Fn: domain.Copy, Args: []int{values[out]}}) // the same value in another type
+	} else {
+		last.Name = out.Name
+	}
 	return k
 }
 
