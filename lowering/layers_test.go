@@ -9,6 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	callsinterp "github.com/hirgen/hirgen/lowering/calls/interp"
+	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
@@ -127,6 +128,41 @@ ops:
 	check := lowertest.NewOracle(t, p, 1).Orders(program)
 	for seed := range uint64(4) {
 		if err := check(seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestResultsOnTwoMeshes: a further result may be on ranks that neither the first one nor an operand is on, also before
+// any pass has moved it there.
+func TestResultsOnTwoMeshes(t *testing.T) {
+	p, err := model.Load("spec.yaml", []byte(`
+hirgen: 1
+name: apart
+mesh: {x: 3}
+meshes:
+  pair: {axes: {x: 2}, ranks: [0, 1]}
+dtype: fp32
+tensors:
+  Q: {axes: [1, 2, 4, 3], mesh: pair}
+  K: {axes: [1, 2, 4, 3], mesh: pair}
+  L: [1, 2, 4]
+ops:
+  - O, L = attention(Q, K, K, causal=true)
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := lowering.Build(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lowered, err := lowering.Lower(p, lowering.Options{Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []*hostir.Program{built, lowered} {
+		if err := lowertest.NewOracle(t, p, 1).Orders(program)(1); err != nil {
 			t.Fatal(err)
 		}
 	}

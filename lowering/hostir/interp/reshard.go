@@ -12,10 +12,10 @@ import (
 // statements do until communications are inserted.
 func crosses(s hostir.Stmt) bool { return !onOneMesh(s) || len(crossed(s)) > 0 }
 
-// onOneMesh reports whether operands and result live on the same mesh.
+// onOneMesh reports whether operands and results live on the same mesh.
 func onOneMesh(s hostir.Stmt) bool {
 	out := hostir.Result(s)
-	return !slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool {
+	return !slices.ContainsFunc(slices.Concat(hostir.Uses(s), hostir.Defs(s)), func(t *hostir.Tensor) bool {
 		return t.Mesh != nil && out.Mesh != nil && !t.Mesh.Same(out.Mesh)
 	})
 }
@@ -93,7 +93,7 @@ func (r *rank) together(s hostir.Stmt) error {
 // same place on the axes along which nothing moves: others may be at another slice of a pipeline.
 func (r *rank) teamOf(s hostir.Stmt) []int {
 	var team []int
-	for _, t := range append(hostir.Uses(s), hostir.Result(s)) {
+	for _, t := range slices.Concat(hostir.Uses(s), hostir.Defs(s)) {
 		mesh := t.Mesh
 		if mesh == nil {
 			mesh = r.machine.program.Meshes[0]
