@@ -1,9 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -25,6 +26,7 @@ type benchFlags struct {
 	lists           []string
 	baseline        string
 	json, csv, page string
+	from            string
 	resume          bool
 }
 
@@ -44,16 +46,23 @@ one a list of what --schedule has. --peers COMMAND times others' libraries in th
 {"peers": ["NAME", ...]}, then for each line with a name that it reads {"us": [MICROSECONDS, ...]}.
 
 A row is ok, wrong (elements differ), failed, or waived: what hirgen refuses, or what needs more GPUs than are here. The
-exit code is 1 if a row is wrong or has failed, and 3 if nothing was measured.`,
+exit code is 1 if a row is wrong or has failed, and 3 if nothing was measured.
+
+--from FILE measures nothing: it takes the rows that --json wrote before, on another machine for example, prints their table,
+and writes --page and --csv.`,
 		Example: `  hirgen bench testdata/specs/ag_matmul/spec.yaml -n 2 --sweep S=2,4,8 --baseline eager
   hirgen bench layer.yaml --sweep all.via=nccl,ipc-get --sweep streams=1,2 --json rows.json --page page.html
   hirgen bench layer.yaml --json rows.json --resume
   hirgen bench layer.yaml --peers "python3 peers.py"
-  hirgen bench --cases block.json --json rows.json`,
+  hirgen bench --cases block.json --json rows.json
+  hirgen bench --from rows.json --page page.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			specs := args
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				specs, flags.options.Arguments = args[:dash], args[dash:]
+			}
+			if flags.from != "" {
+				return flags.show(cmd, args)
 			}
 			if len(specs) == 0 && len(flags.lists) == 0 {
 				return usagef("name a SPEC, or a file with --cases")
@@ -83,6 +92,7 @@ exit code is 1 if a row is wrong or has failed, and 3 if nothing was measured.`,
 	f.StringVar(&flags.json, "json", "", "write all rows to `FILE`, after each problem")
 	f.StringVar(&flags.csv, "csv", "", "write a line for each row to `FILE`")
 	f.StringVar(&flags.page, "page", "", "write a page with charts to `FILE`")
+	f.StringVar(&flags.from, "from", "", "measure nothing; print, and draw, the rows that --json wrote to `FILE`")
 	f.BoolVar(&flags.resume, "resume", false, "keep rows of the --json file whose program is the same, and measure the others")
 	_ = cmd.RegisterFlagCompletionFunc("device", cobra.FixedCompletions(
 		[]string{string(launch.CPU), string(launch.CUDA), string(launch.Auto)}, cobra.ShellCompDirectiveNoFileComp))
@@ -99,7 +109,10 @@ func (f *benchFlags) run(cmd *cobra.Command, specs []string) error {
 		return err
 	}
 	if f.resume {
-		old, err := bench.Read(f.json)
+		old, err := readRows("--json", f.json)
+		if errors.Is(err, fs.ErrNotExist) {
+			old, err = &bench.Result{}, nil
+		}
 		if err != nil {
 			return err
 		}
@@ -192,16 +205,8 @@ func (f *benchFlags) cases(specs []string) ([]bench.Case, error) {
 
 // report prints and writes the rows; its error is the exit code.
 func (f *benchFlags) report(w io.Writer, result *bench.Result) error {
-	if err := result.Text(w); err != nil {
+	if err := f.write(w, result); err != nil {
 		return err
-	}
-	for path, write := range map[string]func(io.Writer) error{f.csv: result.CSV, f.page: result.Page} {
-		if path == "" {
-			continue
-		}
-		if err := toFile(path, write); err != nil {
-			return err
-		}
 	}
 	measured := false
 	for _, row := range result.Rows {
@@ -218,17 +223,4 @@ func (f *benchFlags) report(w io.Writer, result *bench.Result) error {
 		return &exitError{code: exitEnvironment}
 	}
 	return nil
-}
-
-// toFile writes a file.
-func toFile(path string, write func(io.Writer) error) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := write(file); err != nil {
-		_ = file.Close()
-		return err
-	}
-	return file.Close()
 }

@@ -104,3 +104,41 @@ func TestCasesOfFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestBenchFrom: rows that were measured elsewhere are printed and drawn, whatever became of them, without a spec or a GPU.
+func TestBenchFrom(t *testing.T) {
+	rows := filepath.Join("..", "..", "internal", "bench", "testdata", "rows.json")
+	page, table := filepath.Join(t.TempDir(), "page.html"), filepath.Join(t.TempDir(), "rows.csv")
+	exit, stdout, stderr := hirgen(t, "", "bench", "--from", rows, "--page", page, "--csv", table)
+	if exit != exitOK || !strings.Contains(stdout, "S=8 all.via=ipc-get") || !strings.Contains(stdout, "out of memory") {
+		t.Errorf("exit code %d:\n%s%s", exit, stdout, stderr)
+	}
+	if text := read(t, page); !strings.Contains(text, "S=8 all.via=ipc-get") {
+		t.Error(text)
+	}
+	if text := read(t, table); strings.Count(text, "\n") != 17 {
+		t.Error(text)
+	}
+	for _, c := range []struct {
+		args []string
+		exit int
+		want string
+	}{
+		{[]string{rows, agMatmul}, exitUsage, "measures nothing; it does not go with " + agMatmul},
+		{[]string{rows, "--sweep", "S=2", "-n", "2"}, exitUsage, "does not go with --ranks, --sweep"},
+		{[]string{rows, "--", "--seed", "3"}, exitUsage, "does not go with --seed, 3"},
+		{[]string{"none.json"}, exitEnvironment, "none.json"},
+		{[]string{file(t, "text.json", "us,wrong")}, exitUsage, "text.json is no result of hirgen bench: invalid"},
+		{[]string{file(t, "empty.json", "{}")}, exitUsage, "it has no rows"},
+		{[]string{filepath.Join("..", "..", "docs", "measured", "bench_2_gpus.json")}, exitUsage, `the status of row 1 is ""`},
+	} {
+		exit, stdout, stderr := hirgen(t, "", append([]string{"bench", "--from"}, c.args...)...)
+		if exit != c.exit || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("%v: exit code %d, want %d with %q:\n%s%s", c.args, exit, c.exit, c.want, stdout, stderr)
+		}
+	}
+	old := file(t, "old.json", "us")
+	if exit, _, stderr := hirgen(t, "", "bench", agMatmul, "--resume", "--json", old); exit != exitUsage || !strings.Contains(stderr, "--json") {
+		t.Errorf("--resume from what is no result: exit code %d\n%s", exit, stderr)
+	}
+}

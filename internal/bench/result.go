@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -22,18 +21,23 @@ type Result struct {
 	Rows []Row `json:"rows"`
 }
 
-// Read reads what Save wrote; a file that is not there has no rows.
+// Read reads what Save wrote. A file that is something else is an error, and so is one without rows.
 func Read(path string) (*Result, error) {
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &Result{}, nil
-	}
 	if err != nil {
 		return nil, err
 	}
 	var r Result
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("%s is no result of hirgen bench: %w", path, err)
+	}
+	if len(r.Rows) == 0 {
+		return nil, fmt.Errorf("%s is no result of hirgen bench: it has no rows", path)
+	}
+	for i, row := range r.Rows {
+		if !slices.Contains([]Status{OK, Wrong, Waived, Failed}, row.Status) {
+			return nil, fmt.Errorf("%s is no result of hirgen bench: the status of row %d is %q", path, i+1, row.Status)
+		}
 	}
 	return &r, nil
 }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hirgen/hirgen/internal/bench"
+)
+
+// besideFrom are the flags that go with --from; all others say what to measure, and how.
+var besideFrom = []string{"from", "page", "csv"}
+
+// show prints, draws and writes what was measured before. Rows that were wrong then are no failure now.
+func (f *benchFlags) show(cmd *cobra.Command, args []string) error {
+	others := slices.Clone(args)
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if !slices.Contains(besideFrom, flag.Name) {
+			others = append(others, "--"+flag.Name)
+		}
+	})
+	if len(others) > 0 {
+		return usagef("--from shows what was measured before, and measures nothing; it does not go with %s", strings.Join(others, ", "))
+	}
+	result, err := readRows("--from", f.from)
+	if err != nil {
+		return err
+	}
+	return f.write(cmd.OutOrStdout(), result)
+}
+
+// readRows reads the rows of a flag's file. One that has none is a mistake in the command line.
+func readRows(flag, path string) (*bench.Result, error) {
+	result, err := bench.Read(path)
+	var missing *fs.PathError
+	if err != nil && !errors.As(err, &missing) {
+		return nil, usagef("%s %v", flag, err)
+	}
+	return result, err
+}
+
+// write prints the rows, and writes the files that show them.
+func (f *benchFlags) write(w io.Writer, result *bench.Result) error {
+	if err := result.Text(w); err != nil {
+		return err
+	}
+	for path, write := range map[string]func(io.Writer) error{f.csv: result.CSV, f.page: result.Page} {
+		if path == "" {
+			continue
+		}
+		if err := toFile(path, write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toFile writes a file.
+func toFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(file); err != nil {
+		_ = file.Close()
+		return err
+	}
+	return file.Close()
+}
