@@ -1,69 +1,61 @@
 package bench
 
-import "github.com/hirgen/hirgen/internal/chart"
-
-// Extents of charts of bars, in pixels.
-const (
-	labelWidth = 260 // left of bars
-	valueWidth = 110 // right of them
-	barHeight  = 26
+import (
+	"cmp"
+	"strconv"
 )
 
-// bars is a chart of the times of some rows.
+// full is how long the longest bar is, in percents of the room for bars: what marks its end needs some, too.
+const full = 97
+
+// bars says where the marks of a problem's rows are, in percents of the room for bars.
 type bars struct {
-	Height int
-	Bars   []barView
-	GEMMs  float64 // where the time of the GEMMs alone is; 0: not known
+	longest float64
 }
 
-// barView is a bar: a row's median, from its 10th to its 90th percentile, and the prediction.
-type barView struct {
-	Label, Value      string
-	Full              string // label, uncut
-	Class             string
-	Y, Middle         int
-	Length, Low, High float64
-	Predicted         float64 // where it is; 0: there is none
-	From              int
-	LabelAt           int
-}
-
-// ValueAt is where the time stands, right of all that is drawn.
-func (b barView) ValueAt() float64 {
-	return max(float64(b.From)+b.Length, b.High, b.Predicted) + 10
-}
-
-// barsOf draws those rows that were measured.
+// barsOf makes room for the times of some rows.
 func barsOf(rows []Row) bars {
-	longest := 0.0
-	for _, row := range rows {
-		longest = max(longest, row.P90, row.Predicted, row.Products)
-	}
-	place := func(us float64) float64 {
-		if us == 0 {
-			return 0
-		}
-		return labelWidth + us/longest*(chart.Width-labelWidth-valueWidth)
-	}
 	var b bars
 	for _, row := range rows {
-		if row.Median == 0 {
-			continue
-		}
-		y := len(b.Bars) * barHeight
-		class := "case"
-		switch {
-		case row.Status == Wrong:
-			class = "wrong"
-		case row.Baseline:
-			class = "baseline"
-		}
-		b.Bars = append(b.Bars, barView{
-			Label: chart.Cut(row.caseName()), Full: row.caseName(), Value: number(row.Median, 1) + " us", Class: class, Y: y + 4, Middle: y + 4 + (barHeight-8)/2,
-			From: labelWidth, LabelAt: labelWidth - 8, Length: place(row.Median) - labelWidth, Low: place(row.P10), High: place(row.P90), Predicted: place(row.Predicted),
-		})
-		b.GEMMs = max(b.GEMMs, place(row.Products))
+		b.longest = max(b.longest, row.P90, row.Median, row.Predicted, row.Products)
 	}
-	b.Height = len(b.Bars)*barHeight + 4
 	return b
+}
+
+// barView is a bar: a row's median, from its 10th to its 90th percentile, and the prediction. What is empty is not known.
+type barView struct {
+	Length, Low, Spread, Predicted string
+}
+
+// of is the bar of a row; none of one that was not measured.
+func (b bars) of(row *Row) barView {
+	if row.Median == 0 {
+		return barView{}
+	}
+	bar := barView{Length: b.place(row.Median), Low: b.place(row.P10), Predicted: b.place(row.Predicted)}
+	if row.P90 > row.P10 {
+		bar.Spread = b.place(row.P90 - row.P10)
+	}
+	return bar
+}
+
+// place is where a time is; empty for one that is not known.
+func (b bars) place(us float64) string {
+	if us == 0 {
+		return ""
+	}
+	return percent(full * us / b.longest)
+}
+
+func percent(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+// fastest is the row of one side, peers or hirgen's own, whose results were right in the least time; nil if there is none.
+func fastest(rows []Row, peers bool) *Row {
+	var best *Row
+	for i := range rows {
+		if row := &rows[i]; row.Peer == peers && row.Status == OK && row.Median > 0 && (best == nil || cmp.Less(row.Median, best.Median)) {
+			best = row
+		}
+	}
+	return best
 }

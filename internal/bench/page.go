@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+	"slices"
 
 	"github.com/hirgen/hirgen/internal/chart"
 )
@@ -16,49 +17,105 @@ var page = template.Must(chart.Parts("page").Parse(pageText))
 
 // A view is what the page prints: every number is placed already.
 type view struct {
+	Machines []string
+	About    string
+	Has      marks
+	Summary  *summary // nil without peers
 	Columns  []column
 	Problems []problemView
 	Curves   []chart.Chart
 }
 
-// problemView is the rows that are compared with each other, as bars and as a table.
+// marks says which kinds of bars and marks there are, for the key.
+type marks struct{ Peer, Baseline, Wrong, Predicted, GEMMs bool }
+
+// problemView is the rows that are compared with each other. GEMMs is where the time of the GEMMs alone is, in
+// percents; empty if it is not known.
 type problemView struct {
-	Head  string
-	Width int
-	bars
-	Rows []rowView
+	Number int
+	Head   string
+	GEMMs  string
+	Rows   []rowView
 }
 
+// rowView is a row of the table with its bar. Tag says what it is if it is no program of hirgen that was right.
 type rowView struct {
-	Case, Reason string
-	Status       Status
-	Cells        []string
+	Case, Tag, Class, Reason string
+	IsBest                   bool // of its side, where there are two
+	barView
+	Cells []string
 }
 
-// Page prints the result with charts: a bar for each row, by problem, and curves over what was swept.
+// Page prints the result with charts: a bar for each row, by problem, and curves over what was swept. A result with
+// peers begins with the fastest peer beside the fastest program of each problem.
 func (r *Result) Page(w io.Writer) error {
-	v := view{Curves: curves(r.Rows)}
-	for _, c := range columns {
-		for _, row := range r.Rows {
-			if c.value(&row) != "-" {
-				v.Columns = append(v.Columns, c)
-				break
-			}
+	problems := r.problems()
+	v := view{About: r.About, Summary: summaryOf(problems), Columns: r.shown(), Curves: curves(r.Rows)}
+	for _, row := range r.Rows {
+		if row.Machine != "" && !slices.Contains(v.Machines, row.Machine) {
+			v.Machines = append(v.Machines, row.Machine)
 		}
+		v.Has.add(&row)
 	}
-	for _, rows := range r.problems() {
-		p := problemView{Head: rows[0].Problem(), Width: chart.Width, bars: barsOf(rows)}
-		for _, row := range rows {
-			one := rowView{Case: row.caseName(), Status: row.Status, Reason: row.Reason}
-			for _, c := range v.Columns {
-				one.Cells = append(one.Cells, c.value(&row))
-			}
-			p.Rows = append(p.Rows, one)
-		}
-		v.Problems = append(v.Problems, p)
+	for n, rows := range problems {
+		v.Problems = append(v.Problems, problemOf(n+1, rows, v.Columns))
 	}
 	return page.Execute(w, v)
 }
+
+// problemOf places the rows of a problem.
+func problemOf(number int, rows []Row, columns []column) problemView {
+	b, own, peer := barsOf(rows), fastest(rows, false), fastest(rows, true)
+	p := problemView{Number: number, Head: rows[0].Problem()}
+	products := 0.0
+	for i := range rows {
+		row := &rows[i]
+		one := rowView{Case: row.caseName(), Reason: row.Reason, barView: b.of(row), IsBest: peer != nil && (row == own || row == peer)}
+		one.Tag, one.Class = row.kind()
+		for _, c := range columns {
+			one.Cells = append(one.Cells, c.value(row))
+		}
+		p.Rows = append(p.Rows, one)
+		products = max(products, row.Products)
+	}
+	p.GEMMs = b.place(products)
+	return p
+}
+
+// kind is what a row is, in words beside its name, and the class of its bar.
+func (r *Row) kind() (tag, class string) {
+	switch {
+	case r.Status == Wrong:
+		return string(Wrong), "wrong"
+	case r.Status != OK:
+		tag = string(r.Status)
+	case r.Peer:
+		tag = "peer"
+	}
+	switch {
+	case r.Peer:
+		class = "peer"
+	case r.Baseline:
+		class = "baseline"
+	}
+	return tag, class
+}
+
+// add takes in the marks of a row.
+func (m *marks) add(row *Row) {
+	if row.Median == 0 {
+		return
+	}
+	_, class := row.kind()
+	m.Wrong = m.Wrong || class == "wrong"
+	m.Peer = m.Peer || class == "peer"
+	m.Baseline = m.Baseline || class == "baseline"
+	m.Predicted = m.Predicted || row.Predicted > 0
+	m.GEMMs = m.GEMMs || row.Products > 0
+}
+
+// Across is how many columns are behind a name: its bar, and the figures.
+func (v view) Across() int { return len(v.Columns) + 1 }
 
 // Name is the heading of a column.
 func (c column) Name() string { return c.name }

@@ -18,7 +18,8 @@ import (
 
 // A Result is all rows of a run.
 type Result struct {
-	Rows []Row `json:"rows"`
+	About string `json:"about,omitempty"` // what a reader of its page should know, in sentences
+	Rows  []Row  `json:"rows"`
 }
 
 // Read reads what Save wrote. A file that is something else is an error, and so is one without rows.
@@ -102,7 +103,7 @@ var columns = []column{
 	{"p90", "of the repeats", func(r *Row) string { return number(r.P90, 1) }},
 	{"TFLOP/s", "of a GPU", func(r *Row) string { return significant(r.TFLOPs()) }},
 	{"GEMMs", "share of the call that its GEMMs take alone, each whole", func(r *Row) string { return number(r.OfProducts(), 2) }},
-	{"bound", "share that the longer of GEMMs and (predicted) communications takes: 1 is perfect overlap", func(r *Row) string { return number(r.OfBound(), 2) }},
+	{"bound", "share that the longer of GEMMs and communications takes: 1 is perfect overlap", func(r *Row) string { return number(r.OfBound(), 2) }},
 	{"predicted", "predicted time by the measured one", func(r *Row) string { return number(r.OfPrediction(), 2) }},
 	{"exposed us", "time beyond the GEMMs: communication that nothing hides, and other kernels", func(r *Row) string { return number(r.Exposed(), 1) }},
 	{"#wrong", "wrong elements", func(r *Row) string {
@@ -124,12 +125,7 @@ func number(x float64, digits int) string {
 
 // Text prints the rows as tables, one for each problem, and what their columns mean.
 func (r *Result) Text(w io.Writer) error {
-	var shown []column
-	for _, c := range columns {
-		if slices.ContainsFunc(r.Rows, func(row Row) bool { return c.value(&row) != "-" }) {
-			shown = append(shown, c)
-		}
-	}
+	shown := r.shown()
 	for _, problem := range r.problems() {
 		fmt.Fprintln(w, problem[0].Problem())
 		if err := printTable(w, problem, shown); err != nil {
@@ -141,6 +137,13 @@ func (r *Result) Text(w io.Writer) error {
 		fmt.Fprintf(w, "  %-12s%s\n", c.name, c.about)
 	}
 	return nil
+}
+
+// shown are the columns that have something for some row.
+func (r *Result) shown() []column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+		return !slices.ContainsFunc(r.Rows, func(row Row) bool { return c.value(&row) != "-" })
+	})
 }
 
 // problems are the rows that are compared with each other, by their first row.
@@ -193,8 +196,8 @@ func (r *Row) Problem() string {
 			words = append(words, fmt.Sprintf("%s=%d", name, r.Values[name]))
 		}
 	}
-	if r.Ranks > 0 {
-		words = append(words, fmt.Sprintf("(%d ranks, %s)", r.Ranks, r.Device))
+	if where := r.place(); where != "" {
+		words = append(words, where)
 	}
 	return strings.Join(words, " ")
 }

@@ -37,7 +37,7 @@ type Row struct {
 	Wrongs    int64             `json:"wrong"`
 	Flops     float64           `json:"flops,omitempty"`       // of GEMMs, of a rank
 	Products  float64           `json:"products_us,omitempty"` // the same GEMMs, each whole, without the rest: measured
-	Moves     float64           `json:"moves_us,omitempty"`    // its communications one after the other: predicted
+	Moves     float64           `json:"moves_us,omitempty"`    // its communications one after the other: predicted, or measured where there is such a figure
 	Predicted float64           `json:"predicted_us,omitempty"`
 	Memory    int64             `json:"memory_bytes,omitempty"`
 	Against   float64           `json:"baseline_by_this,omitempty"` // how many times as fast as the baseline
