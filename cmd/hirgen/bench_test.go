@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -140,5 +141,31 @@ func TestBenchFrom(t *testing.T) {
 	old := file(t, "old.json", "us")
 	if exit, _, stderr := hirgen(t, "", "bench", agMatmul, "--resume", "--json", old); exit != exitUsage || !strings.Contains(stderr, "--json") {
 		t.Errorf("--resume from what is no result: exit code %d\n%s", exit, stderr)
+	}
+}
+
+// TestMeasuredPagesAreCurrent: the pages beside what was measured on GPUs are drawn of that.
+func TestMeasuredPagesAreCurrent(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3")
+	}
+	pages, _ := filepath.Glob(filepath.Join("..", "..", "docs", "measured", "*.html"))
+	if len(pages) < 4 {
+		t.Fatalf("the pages are %v", pages)
+	}
+	for _, page := range pages {
+		measured := strings.TrimSuffix(page, ".html") + ".json"
+		converted, err := exec.Command(python, filepath.Join("..", "..", "scripts", "bench_gpu", "pages.py"), measured).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", measured, err)
+		}
+		rows, drawn := file(t, "rows.json", string(converted)), filepath.Join(t.TempDir(), "page.html")
+		if exit, _, stderr := hirgen(t, "", "bench", "--from", rows, "--page", drawn); exit != exitOK {
+			t.Fatalf("%s: %s", measured, stderr)
+		}
+		if read(t, drawn) != read(t, page) {
+			t.Errorf("%s is not current: run scripts/bench_gpu/pages.py %s %s", page, measured, page)
+		}
 	}
 }
