@@ -45,7 +45,7 @@ func (c *slicer) makeLastInPlace(st step) {
 }
 
 // madeInPlace reports whether the local sum can be made where the result is: this pipeline makes the
-// parts, and it lies there as a slice of them does.
+// parts, and it lies there as a slice of them does. A single element is as well copied.
 func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
 	i := slices.Index(hostir.AxisMap(st.stmt)[0], st.loop)
 	slice, order := slices.Delete(slices.Clone(in.Axes), i, i+1), hostir.DropAxis(hostir.Layout(in), i)
@@ -53,7 +53,8 @@ func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
 	for a := firstReduced(axes); a >= 0; a = firstReduced(axes) {
 		axes, places = slices.Delete(axes, a, a+1), hostir.DropAxis(places, a)
 	}
-	return c.group.makes[in] && in.Role == hostir.Temp && in.DType == out.DType && slices.Equal(order, places) &&
+	serial := func(a domain.Axis) bool { return a.Kind == domain.Serial }
+	return c.group.makes[in] && in.Role == hostir.Temp && in.DType == out.DType && slices.Equal(order, places) && slices.ContainsFunc(axes, serial) &&
 		slices.EqualFunc(slice, axes, func(a, b domain.Axis) bool {
 			return a.Kind == b.Kind && a.Mesh == b.Mesh && a.Extent.Size == b.Extent.Size
 		})
@@ -80,7 +81,7 @@ func (c *slicer) localSum(r hostir.Stmt, view *hostir.Tensor, i, cutAxis int) {
 	case cutAxis != shard.NoAxis:
 		c.subChunk(r, view, t, cutAxis)
 	case t != view:
-		whole := slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Serial })
+		whole := slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Serial }) // there is one: madeInPlace
 		view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: view, In: t, Axis: whole, Index: expr.Int(0), Parts: 1}
 	}
 }
