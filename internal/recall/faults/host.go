@@ -6,6 +6,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // after makes the mistake in what a pass has made.
@@ -58,7 +59,7 @@ func eachSelect(p *hostir.Program, visit func(*hostir.Select)) {
 func wrongSlice(e *editor, p *hostir.Program) {
 	eachSelect(p, func(s *hostir.Select) {
 		n := s.Parts
-		if n == 0 {
+		if n == 0 && s.In.Axes[s.Axis].Kind != domain.Reduction {
 			n = hostir.LocalShape(s.In)[slices.Index(hostir.Live(s.In), s.Axis)]
 		}
 		if n > 1 && e.at(s, "the next one") {
