@@ -61,6 +61,7 @@ var Passes = []Pass{
 	{"write-sums-in-place", "a sum that reads its peers' parts writes where they gather it (fuse: peer-read)", false, inplace.WriteSumsInPlace},
 	{"make-outputs-in-place", "what is reshaped to an output is made there (pipeline: p2p)", false, inplace.MakeOutputsInPlace},
 	{"sums-in-kernels", "a kernel adds up the parts of a sum that it alone reads (kernels: fused)", false, fusion.SumsInKernels},
+	{"last-sums-in-kernels", "the kernel behind a ring adds what came in last (kernels: fused)", false, fusion.LastSumsInKernels},
 	{"overlap", "edges say what may overlap: transfers lead, iterations spread over streams, waits stand where data is needed", true, pipeline.Overlap},
 	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, buffers.InsertDeallocations},
 }
@@ -121,6 +122,9 @@ var Order = []Constraint{
 	{"make-local-shards-in-place", "make-outputs-in-place", "local shards become views of buffers"},
 	{"read-sums-in-place", "sums-in-kernels", "a sum that reads its peers' parts has no parts of its own"},
 	{"accumulate-in-gemm", "sums-in-kernels", "what a GEMM adds needs no kernel"},
+	{"convert-to-communications", "last-sums-in-kernels", "what the last step waits for is another statement than the add"},
+	{"accumulate-in-gemm", "last-sums-in-kernels", "what a GEMM adds needs no kernel"},
+	{"last-sums-in-kernels", "overlap", "waits stand where what came in is read"},
 	{"sums-in-kernels", "overlap", "who reads what is known before what may overlap"},
 	{"make-outputs-in-place", "overlap", "who writes an output is known before what may overlap"},
 	{"make-outputs-in-place", "insert-deallocations", "nobody frees a view"},

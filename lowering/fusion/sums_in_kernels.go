@@ -71,7 +71,11 @@ func (s *partSums) block(body []hostir.Stmt) []hostir.Stmt {
 		if next == len(out) || !s.alone(out[next], sum.Out) {
 			continue
 		}
-		out[next] = s.kernel(sum, out[next])
+		var parts []*hostir.Tensor
+		for part := range sum.In.Axes[sum.Axis].LocalSize() {
+			parts = append(parts, s.part(sum, part))
+		}
+		out[next] = added(s.names, parts, sum.Out, out[next])
 		s.gone[sum.Out] = true
 		out = slices.Delete(out, i, i+1)
 		i--
@@ -99,65 +103,7 @@ func (s *partSums) alone(reader hostir.Stmt, t *hostir.Tensor) bool {
 			named++
 		}
 	}
-	if named == 0 || named != s.readers[t] {
-		return false
-	}
-	switch reader.(type) {
-	case *hostir.Fused:
-		return true
-	case *hostir.Unary, *hostir.Binary:
-		return rowWise(reader)
-	default:
-		return false
-	}
-}
-
-// kernel is what reads a sum, as a kernel that reads its parts.
-func (s *partSums) kernel(sum *hostir.Reduce, reader hostir.Stmt) *hostir.Fused {
-	from := asKernel(reader)
-	k := &hostir.Fused{Info: from.Info, Kernel: "sum_" + from.Kernel, Out: from.Out}
-	for i := range sum.In.Axes[sum.Axis].LocalSize() {
-		part := s.part(sum, i)
-		k.In, k.Names = append(k.In, part), append(k.Names, part.Name)
-	}
-	added := domain.Body{}
-	for i := 1; i < len(k.In); i++ {
-		added = append(added, domain.Step{Fn: "add", Args: []int{0, i}})
-	}
-	at := make([]int, len(from.In)+len(from.Body)) // of the values of from
-	for i, t := range from.In {
-		if t != sum.Out {
-			at[i] = len(k.In)
-			k.In, k.Names = append(k.In, t), append(k.Names, from.Names[i])
-		}
-	}
-	name := from.Names[slices.Index(from.In, sum.Out)]
-	for i := range added {
-		added[i].Name = name
-		if i < len(added)-1 {
-			added[i].Name = s.names.Fresh(fmt.Sprintf("%s_%d", name, i+1))
-		}
-		if i > 0 {
-			added[i].Args[0] = len(k.In) + i - 1
-		}
-	}
-	for i := range at {
-		switch {
-		case i >= len(from.In):
-			at[i] = len(k.In) + len(added) + i - len(from.In)
-		case from.In[i] == sum.Out:
-			at[i] = len(k.In) + len(added) - 1
-		}
-	}
-	k.Body = added
-	for _, step := range from.Body {
-		step.Args = slices.Clone(step.Args)
-		for i, arg := range step.Args {
-			step.Args[i] = at[arg]
-		}
-		k.Body = append(k.Body, step)
-	}
-	return k
+	return named > 0 && named == s.readers[t] && mayBeKernel(reader)
 }
 
 // part is a view of one part of a sum.
@@ -170,24 +116,4 @@ func (s *partSums) part(sum *hostir.Reduce, i int64) *hostir.Tensor {
 	view.Of = &hostir.Select{Info: hostir.InfoFrom(sum, ""), Out: view, In: in, Axis: sum.Axis, Index: expr.Int(i)}
 	s.program.Tensors = append(s.program.Tensors, view)
 	return view
-}
-
-// asKernel is a statement that works element by element as a kernel of one step.
-func asKernel(s hostir.Stmt) *hostir.Fused {
-	if k, ok := s.(*hostir.Fused); ok {
-		return k
-	}
-	word, _ := domain.SplitFn(functionOf(s))
-	k := &hostir.Fused{Info: *s.Meta(), Kernel: word, Out: []*hostir.Tensor{hostir.Result(s)}}
-	step := domain.Step{Name: hostir.Result(s).Name, Fn: functionOf(s)}
-	for _, t := range hostir.Uses(s) {
-		at := slices.Index(k.In, t)
-		if at < 0 {
-			at = len(k.In)
-			k.In, k.Names = append(k.In, t), append(k.Names, t.Name)
-		}
-		step.Args = append(step.Args, at)
-	}
-	k.Body = domain.Body{step}
-	return k
 }

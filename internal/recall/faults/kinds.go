@@ -22,6 +22,8 @@ var All = []Fault{
 	{"wrong-operand", "make-local-shards-in-place", "a shard is made from another tensor of the same shape", after(wrongOperand), nil},
 	{"lost-iteration", "read-sums-in-place", "a sum leaves a peer out", after(lostIteration), nil},
 	{"wrong-slice", "write-sums-in-place", "a sum is written in place of another one", after(wrongSlice), nil},
+	{"wrong-slice", "sums-in-kernels", "a kernel adds up another part of a sum", after(wrongSlice), nil},
+	{"wrong-slice", "last-sums-in-kernels", "a kernel adds another slice than what came in last", after(wrongSlice), nil},
 	{"lost-edge", "overlap", "of what a statement reads, one operand is not seen", lostEdge, nil},
 	{"lost-wait", "overlap", "a wait for a transfer or a stream is left out", after(lostWait), nil},
 	{"late-wait", "overlap", "a wait stands behind the statement that needs it", after(lateWait), nil},

@@ -1,0 +1,159 @@
+package fusion
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/ranks"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// LastSumsInKernels lets the kernel behind a ring add what came in last to the sum that it alone reads (kernels: fused). The
+// add that is left out read the local part and what came in, and wrote what the kernel read again.
+//
+//	For s in D: ...; If s != 0: Wait(receive); C_s = Binary(add, C_s, P_sums_s)     with C_s = C if s == D - 1
+//	Y = Binary(add, X, C)
+//
+// becomes
+//
+//	For s in D: ...; If s != 0: Wait(receive); If s != D - 1: C_s = Binary(add, C_s, P_sums_s)
+//	Y = Fused(sum_add, C, P_sums_own, X): C_sum = add(C, P_sums_own), Y = add(C_sum, X)
+//
+// Requires: the last sum of a ring is made where the result is, and received by then.
+// Establishes: where a kernel alone reads such a sum, the last step adds nothing.
+func LastSumsInKernels(p *hostir.Program) error {
+	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+		return nil
+	}
+	names := hostir.NewNamer(p)
+	for i, s := range p.Body {
+		loop, ok := s.(*hostir.For)
+		next := i + 1
+		for next < len(p.Body) && allocates(p.Body[next]) {
+			next++
+		}
+		if !ok || next == len(p.Body) || !mayBeKernel(p.Body[next]) {
+			continue
+		}
+		last := lastAdd(p, loop)
+		if last == nil || !slices.Contains(hostir.Uses(p.Body[next]), last.sum) || usedBeside(p.Body, last, p.Body[next]) {
+			continue
+		}
+		came := last.ownPart(names)
+		p.Tensors = append(p.Tensors, came)
+		p.Body[next] = added(names, []*hostir.Tensor{last.sum, came}, last.sum, p.Body[next])
+		last.leaveOut()
+	}
+	return nil
+}
+
+// ringAdd is what a step of a ring ends with: it adds what came in to its sum.
+type ringAdd struct {
+	program *hostir.Program
+	loop    *hostir.For
+	in      *hostir.If
+	add     *hostir.Binary
+	at      expr.Expr      // the last step
+	sum     *hostir.Tensor // the buffer of the last sum
+	came    *hostir.Select // the slice of what came in, without sub-chunks
+}
+
+// lastAdd finds the add of a ring whose last sum has a buffer of its own; nil if there is none.
+func lastAdd(p *hostir.Program, loop *hostir.For) (found *ringAdd) {
+	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		in, ok := s.(*hostir.If)
+		if !ok || found != nil || len(in.Body) == 0 || len(in.Else) > 0 || in.Cond.String() != expr.Op("!=", expr.Var(loop.Var), expr.Int(0)).String() {
+			return true
+		}
+		add, ok := in.Body[len(in.Body)-1].(*hostir.Binary)
+		if !ok || add.Fn != "add" || add.Out != add.A {
+			return true
+		}
+		either, ok := add.Out.Of.(*hostir.Either)
+		if !ok {
+			return true
+		}
+		cond, ok := either.Cond.(*expr.Binary)
+		came := sliceOf(add.B)
+		buffers := hostir.Buffers(either.Then)
+		if !ok || cond.Op != "==" || cond.X.String() != loop.Var || came == nil || len(buffers) != 1 || buffers[0].Role != hostir.Temp || buffers[0].DType != add.B.DType {
+			return true
+		}
+		found = &ringAdd{p, loop, in, add, cond.Y, buffers[0], came}
+		return true
+	})
+	return found
+}
+
+// sliceOf is the slice of a buffer that a view is, or is a sub-chunk of; nil of other views.
+func sliceOf(view *hostir.Tensor) *hostir.Select {
+	of, ok := view.Of.(*hostir.Select)
+	if ok && of.Parts > 0 && of.In.Of != nil {
+		of, ok = of.In.Of.(*hostir.Select)
+	}
+	if !ok || of.Parts > 0 || of.In.Role != hostir.Temp {
+		return nil
+	}
+	return of
+}
+
+// usedBeside reports whether statements other than a reader name the buffer of a sum, but by the view that the ring's
+// steps make it through.
+func usedBeside(body []hostir.Stmt, last *ringAdd, reader hostir.Stmt) bool {
+	return hostir.Any(body, func(s hostir.Stmt) bool {
+		if s == reader || allocates(s) {
+			return false
+		}
+		return slices.ContainsFunc(hostir.Mentions(s), func(t *hostir.Tensor) bool {
+			return t != last.add.Out && slices.Contains(hostir.Buffers(t), last.sum)
+		})
+	})
+}
+
+// ownPart is a view of what came in last: of a rank's own slice.
+func (r *ringAdd) ownPart(names *hostir.Namer) *hostir.Tensor {
+	view := *r.came.Out
+	view.Name = names.Fresh(r.came.In.Name + "_own")
+	of := *r.came
+	of.Out, of.Info = &view, hostir.InfoFrom(&of, "")
+	of.Index = r.index()
+	view.Of = &of
+	return &view
+}
+
+// index is that of the slice of the last step: a coordinate, where it is one on all ranks.
+func (r *ringAdd) index() expr.Expr {
+	index, mesh := expr.Substitute(r.came.Index, map[string]expr.Expr{r.loop.Var: r.at}), r.came.In.Mesh
+	for _, a := range mesh.Axes {
+		coordinate := ranks.Along(mesh, a.Name).Coordinate
+		differs := func(rank int) bool {
+			env := hostir.NewIssue(r.program, rank, nil).Env
+			value := func(name string) (int64, bool) { v, ok := env[name]; return v, ok }
+			x, err := expr.Eval(index, value)
+			y, other := expr.Eval(coordinate, value)
+			return err != nil || other != nil || x != y
+		}
+		if !slices.ContainsFunc(mesh.Ranks, differs) {
+			return coordinate
+		}
+	}
+	return index
+}
+
+// leaveOut has the last step add nothing; of two steps neither does.
+func (r *ringAdd) leaveOut() {
+	others := r.in.Body[:len(r.in.Body)-1]
+	if r.loop.Count.Size > 2 {
+		others = append(others, &hostir.If{Info: hostir.InfoFrom(r.add, "what comes in last the kernel behind the ring adds"), Cond: expr.Op("!=", expr.Var(r.loop.Var), r.at), Body: []hostir.Stmt{r.add}})
+	}
+	r.in.Body = others
+	if len(others) == 0 {
+		r.loop.Body = hostir.Rewrite(r.loop.Body, func(s hostir.Stmt) []hostir.Stmt {
+			if s == hostir.Stmt(r.in) {
+				return nil
+			}
+			return []hostir.Stmt{s}
+		})
+	}
+}
