@@ -144,10 +144,16 @@ func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	choose(&p.Schedule, "initial_waits fused, joins after, buffers free, streams 3, all.lead all, all.signals batched, all.fuse gemm")
 	fit(p)
 	all := p.Schedule
-	p.Schedule = own
-	return map[string]schedule.Schedule{"own": own, "all": all, "eager": {Choices: []schedule.Choice{
+	forms := map[string]schedule.Schedule{"own": own, "all": all, "eager": {Choices: []schedule.Choice{
 		{Field: schedule.Preset, Value: schedule.Eager}, {Field: schedule.Buffers, Value: schedule.Free},
 	}}}
+	if p.Name == "mlp_sp" { // sums with a kernel behind them
+		p.Schedule = schedule.Schedule{}
+		choose(&p.Schedule, "pipeline p2p, all.steps ring")
+		forms["ring"] = p.Schedule
+	}
+	p.Schedule = own
+	return forms
 }
 
 // TestSpecsWithoutOptionalPasses leaves out each optional pass in turn, and then all. Each
