@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"lowering/pipeline":       {"lowering/hostir", "lowering/cost", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/lowertest":      {"model", "model/eval", "lowering/hostir", "lowering/hostir/*", "model/domain"},
 	"lowering/ranks":          {"model/domain", "internal/expr"},
-	"lowering/fusion":         {"lowering/hostir", "model/domain", "model/schedule"},
+	"lowering/fusion":         {"lowering/ranks", "lowering/hostir", "model/domain", "model/schedule", "internal/expr"},
 	"lowering/streams":        {"lowering/shard", "lowering/ranks", "lowering/hostir", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/transport":      {"lowering/shard", "lowering/ranks", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "internal/expr", "internal/diag"},
 	"lowering/inplace":        {"lowering/pipeline", "lowering/ranks", "lowering/hostir", "model/domain", "model/schedule", "internal/expr", "internal/diag"},

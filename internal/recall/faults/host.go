@@ -6,7 +6,6 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // after makes the mistake in what a pass has made.
@@ -59,8 +58,8 @@ func eachSelect(p *hostir.Program, visit func(*hostir.Select)) {
 func wrongSlice(e *editor, p *hostir.Program) {
 	eachSelect(p, func(s *hostir.Select) {
 		n := s.Parts
-		if n == 0 && s.In.Axes[s.Axis].Kind != domain.Reduction {
-			n = hostir.LocalShape(s.In)[slices.Index(hostir.Live(s.In), s.Axis)]
+		if i := slices.Index(hostir.Live(s.In), s.Axis); n == 0 && i >= 0 {
+			n = hostir.LocalShape(s.In)[i]
 		}
 		if n > 1 && e.at(s, "the next one") {
 			s.Index = next(s.Index, n)
