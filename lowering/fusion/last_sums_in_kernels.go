@@ -61,29 +61,35 @@ type ringAdd struct {
 
 // lastAdd finds the add of a ring whose last sum has a buffer of its own; nil if there is none.
 func lastAdd(p *hostir.Program, loop *hostir.For) (found *ringAdd) {
+	behindFirst := expr.Op("!=", expr.Var(loop.Var), expr.Int(0)).String()
 	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
 		in, ok := s.(*hostir.If)
-		if !ok || found != nil || len(in.Body) == 0 || len(in.Else) > 0 || in.Cond.String() != expr.Op("!=", expr.Var(loop.Var), expr.Int(0)).String() {
+		if !ok || found != nil || len(in.Body) == 0 || len(in.Else) > 0 || in.Cond.String() != behindFirst {
 			return true
 		}
-		add, ok := in.Body[len(in.Body)-1].(*hostir.Binary)
-		if !ok || add.Fn != "add" || add.Out != add.A {
-			return true
+		if add, ok := in.Body[len(in.Body)-1].(*hostir.Binary); ok && add.Fn == "add" && add.Out == add.A {
+			found = ringAddOf(p, loop, in, add)
 		}
-		either, ok := add.Out.Of.(*hostir.Either)
-		if !ok {
-			return true
-		}
-		cond, ok := either.Cond.(*expr.Binary)
-		came := sliceOf(add.B)
-		buffers := hostir.Buffers(either.Then)
-		if !ok || cond.Op != "==" || cond.X.String() != loop.Var || came == nil || len(buffers) != 1 || buffers[0].Role != hostir.Temp || buffers[0].DType != add.B.DType {
-			return true
-		}
-		found = &ringAdd{p, loop, in, add, cond.Y, buffers[0], came}
 		return true
 	})
 	return found
+}
+
+// ringAddOf is an add to a view that is a buffer of the program in the last step, and a slice in the others; nil of other adds.
+func ringAddOf(p *hostir.Program, loop *hostir.For, in *hostir.If, add *hostir.Binary) *ringAdd {
+	either, ok := add.Out.Of.(*hostir.Either)
+	if !ok {
+		return nil
+	}
+	cond, ok := either.Cond.(*expr.Binary)
+	if !ok || cond.Op != "==" || cond.X.String() != loop.Var {
+		return nil
+	}
+	came, sums := sliceOf(add.B), hostir.Buffers(either.Then)
+	if came == nil || len(sums) != 1 || sums[0].Role != hostir.Temp || sums[0].DType != add.B.DType {
+		return nil
+	}
+	return &ringAdd{p, loop, in, add, cond.Y, sums[0], came}
 }
 
 // sliceOf is the slice of a buffer that a view is, or is a sub-chunk of; nil of other views.
