@@ -14,6 +14,8 @@ namespace {
 // the driver.
 constexpr std::chrono::milliseconds kBusyPeriod(5);
 constexpr std::chrono::milliseconds kIdlePeriod(50);
+// What a call without a late event may still take to end, a few times over.
+constexpr std::chrono::milliseconds kEndOfCall(20);
 
 constexpr const char* kWatchingFlags = "watching flags";
 
@@ -275,7 +277,18 @@ void DeviceMonitor::answer(Question question) {
   answered_.notify_all();
 }
 
+// A call whose events are all complete ends soon: the next one is the oldest then.
 OldestCall DeviceMonitor::find_events() {
+  const Clock::time_point until = Clock::now() + kEndOfCall;
+  while (true) {
+    OldestCall found = find_events_now();
+    if (!found.events.empty() || idle() || Clock::now() >= until) return found;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    poll_calls();
+  }
+}
+
+OldestCall DeviceMonitor::find_events_now() {
   std::vector<Events> sets;
   OldestCall found;
   {

@@ -103,6 +103,7 @@ class DeviceMonitor {
   bool ask(Question question, double seconds, std::unique_lock<std::mutex>& lock);
   void answer(Question question);
   OldestCall find_events();
+  OldestCall find_events_now();
   std::vector<MissingFlags> find_missing();
   void set_failure(const std::string& text);
 
