@@ -218,12 +218,12 @@ func (pr *propagation) carriedOn(t *hostir.Tensor, axis int) bool {
 	})
 }
 
-// alongside gives open results behind the first one what that has on an axis.
+// alongside gives open results behind the first one, on the same ranks, what that has on an axis.
 func (pr *propagation) alongside(s hostir.Stmt, axis int) {
 	for i, row := range hostir.FurtherMaps(s) {
 		t, kind := hostir.Defs(s)[i+1], hostir.Result(s).Axes[axis]
 		at := slices.Index(row, axis)
-		if at < 0 || !isOpen(t) || t.Axes[at].Kind != domain.Serial || !places(kind) || t.Axes[at].Extent.Size != kind.Extent.Size || has(t, kind) {
+		if at < 0 || !isOpen(t) || !SameMesh(t, hostir.Result(s)) || t.Axes[at].Kind != domain.Serial || !places(kind) || t.Axes[at].Extent.Size != kind.Extent.Size || has(t, kind) {
 			continue
 		}
 		t.Axes[at].Kind, t.Axes[at].Mesh = kind.Kind, kind.Mesh
