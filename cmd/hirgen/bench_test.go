@@ -146,17 +146,13 @@ func TestBenchFrom(t *testing.T) {
 
 // TestMeasuredPagesAreCurrent: the pages beside what was measured on GPUs are drawn of that.
 func TestMeasuredPagesAreCurrent(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("no python3")
-	}
 	pages, _ := filepath.Glob(filepath.Join("..", "..", "docs", "measured", "*.html"))
 	if len(pages) < 4 {
 		t.Fatalf("the pages are %v", pages)
 	}
 	for _, page := range pages {
 		measured := strings.TrimSuffix(page, ".html") + ".json"
-		converted, err := exec.Command(python, filepath.Join("..", "..", "scripts", "bench_gpu", "pages.py"), measured).Output()
+		converted, err := exec.Command("python3", filepath.Join("..", "..", "scripts", "bench_gpu", "pages.py"), measured).Output()
 		if err != nil {
 			t.Fatalf("%s: %v", measured, err)
 		}

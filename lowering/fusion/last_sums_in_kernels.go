@@ -18,7 +18,7 @@ import (
 // becomes
 //
 //	For s in D: ...; If s != 0: Wait(receive); If s != D - 1: C_s = Binary(add, C_s, P_sums_s)
-//	Y = Fused(sum_add, C, P_sums_own, X): C_sum = add(C, P_sums_own), Y = add(C_sum, X)
+//	Y = Fused(sum_add, C, P_sums_local, X): C_sum = add(C, P_sums_local), Y = add(C_sum, X)
 //
 // Requires: the last sum of a ring is made where the result is, and received by then.
 // Establishes: where a kernel alone reads such a sum, the last step adds nothing.
@@ -40,7 +40,7 @@ func LastSumsInKernels(p *hostir.Program) error {
 		if last == nil || !slices.Contains(hostir.Uses(p.Body[next]), last.sum) || usedBeside(p.Body, last, p.Body[next]) {
 			continue
 		}
-		came := last.ownPart(names)
+		came := last.lastCame(names)
 		p.Tensors = append(p.Tensors, came)
 		p.Body[next] = added(names, []*hostir.Tensor{last.sum, came}, last.sum, p.Body[next])
 		last.leaveOut()
@@ -117,10 +117,10 @@ func usedBeside(body []hostir.Stmt, last *ringAdd, reader hostir.Stmt) bool {
 	})
 }
 
-// ownPart is a view of what came in last: of a rank's own slice.
-func (r *ringAdd) ownPart(names *hostir.Namer) *hostir.Tensor {
+// lastCame is a view of what came in last: of the local slice.
+func (r *ringAdd) lastCame(names *hostir.Namer) *hostir.Tensor {
 	view := *r.came.Out
-	view.Name = names.Fresh(r.came.In.Name + "_own")
+	view.Name = names.Fresh(r.came.In.Name + "_local")
 	of := *r.came
 	of.Out, of.Info = &view, hostir.InfoFrom(&of, "")
 	of.Index = r.index()
