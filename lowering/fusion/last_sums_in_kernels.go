@@ -82,7 +82,7 @@ func ringAddOf(p *hostir.Program, loop *hostir.For, in *hostir.If, add *hostir.B
 		return nil
 	}
 	cond, ok := either.Cond.(*expr.Binary)
-	if !ok || cond.Op != "==" || cond.X.String() != loop.Var {
+	if !ok || cond.Op != "==" || cond.X.String() != loop.Var || loop.Count.Size == 1 { // one rank receives nothing
 		return nil
 	}
 	came, sums := sliceOf(add.B), hostir.Buffers(either.Then)
