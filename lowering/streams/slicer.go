@@ -68,6 +68,9 @@ func (c *slicer) statement(st step) {
 			along = slices.Index(axisMap[next], cut)
 		}
 		if along != shard.NoAxis && t.Axes[along].LocalSize() == 1 {
+			if moves && t.Axes[along].Kind == domain.Device {
+				c.ofAllRanks(s, t, along)
+			}
 			along = shard.NoAxis // one element stands for those of all sub-chunks
 		}
 		if next == 0 {

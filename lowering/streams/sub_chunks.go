@@ -231,6 +231,14 @@ func (c *slicer) oneRun(s hostir.Stmt, subChunk *hostir.Tensor) {
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("leave out split")
 }
 
+// ofAllRanks complains of what gathers along the axis that is cut: each sub-chunk would come from some of the ranks alone.
+func (c *slicer) ofAllRanks(s hostir.Stmt, t *hostir.Tensor, axis int) {
+	l := c.lowering
+	d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split,
+		"%s is gathered along axis %d (%s), of which each sub-chunk would come from some ranks alone", hostir.Called(l.program, s, t), axis, t.Axes[axis])
+	hostir.NoteDeclared(d, l.program, s, t).WithHint("leave out split")
+}
+
 // oneOf is the extent of one of equal parts.
 func oneOf(e domain.Extent, parts int64) domain.Extent {
 	return domain.Extent{Text: expr.Compact(expr.Op("/", e.Expr(), expr.Int(parts))), Size: e.Size / parts}
