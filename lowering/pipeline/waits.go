@@ -79,6 +79,9 @@ func (w *waits) find(body []hostir.Stmt, around []frame) {
 				p.element = opens
 			}
 			w.places[t], w.order = p, append(w.order, t)
+			if t.Ahead != nil && w.places[t.Ahead.of] == nil {
+				w.places[t.Ahead.of] = p // no iteration issues it before the loop
+			}
 		}
 	}
 }
