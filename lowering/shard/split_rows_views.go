@@ -35,10 +35,20 @@ func (r *rowSplitter) view(key viewKey, suffix string, build func(*hostir.Tensor
 	return r.views[key]
 }
 
-// rows is t with two axes in the place of one, which it has already or not.
+// rows is t with two axes in the place of one, which it has already or not. Rows that ranks along another axis have are
+// gathered: there is one for each of them, which cannot be cut.
 func (r *rowSplitter) rows(info hostir.Info, t *hostir.Tensor, at split) *hostir.Tensor {
 	if _, is := r.splits[t]; is {
 		return t
+	}
+	if hostir.SplitOver(t.Axes[at.At]) != "" {
+		t = r.view(viewKey{t: t, at: at.At}, "_all", func(v *hostir.Tensor) {
+			v.Role, v.Inferred = hostir.Temp, true
+			v.Axes[at.At].Kind, v.Axes[at.At].Mesh = domain.Serial, ""
+			gathered := info
+			gathered.Note = "the rows of all ranks"
+			r.program.Body = append(r.program.Body, &hostir.Set{Info: gathered, Out: v, In: t})
+		})
 	}
 	return r.view(viewKey{t, at.At, at.By.Mesh}, "_rows", func(v *hostir.Tensor) {
 		r.splitAxis(v, at)
