@@ -180,7 +180,6 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
-    const int64_t from = (D + rank - s) % D;
 
     // Step 0 is the local shard.
     bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardM * K : Wop_ + to * kShardM * K;  // [1, kShardM, K]
@@ -188,6 +187,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, Wop_s_plan_, O + to * kShardM * kShardK, Wo, Wop_s, workspaces_[s % kComputeStreams],
          compute, kLinearWopS);
     if (s != 0) {
+      const int64_t from = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0), kSend);
 
       // On the copy stream, under the GEMMs of other iterations.
@@ -238,7 +238,6 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
-    const int64_t from = (D + rank - s) % D;
     if (s != 0) {
       HG_CHECK(cudaStreamWaitEvent(compute, receive_2_done_[s], 0), kWaitReceive2);
     }
@@ -252,6 +251,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardM * K : W2p_ + to * kShardM * K;  // [1, kShardM, K]
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
     if (s != 0) {
+      const int64_t from = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(to, s), W2p_ipc.sequence(), 0), kSend3);
 
       // On the copy stream, under the GEMMs of other iterations.
@@ -354,7 +354,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "e92ef2af1c9e673e6d10a88a39cc745bfa0635ffda70da88c97360112de241c7", .mesh_size = D,
+               .digest = "04627990830e7aadf63e6b2bdc1843720ad527e63bc499bfceba9117806656bb", .mesh_size = D,
                .gemms =
                    {{D * kShardM, K, kShardK, 1}, {D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

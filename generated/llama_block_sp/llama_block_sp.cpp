@@ -275,7 +275,6 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
-    const int64_t from = (D + rank - s) % D;
 
     // Step 0 is the local shard.
     bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardL * E : Wop_ + to * kShardL * E;  // [1, kShardL, E]
@@ -283,6 +282,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, Wop_s_plan_, PV_ + to * kShardL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
          compute, kLinearWopS);
     if (s != 0) {
+      const int64_t from = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0), kSend2);
 
       // On the copy stream, under the GEMMs of other iterations.
@@ -334,7 +334,6 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
-    const int64_t from = (D + rank - s) % D;
     if (s != 0) {
       HG_CHECK(cudaStreamWaitEvent(compute, receive_3_done_[s], 0), kWaitReceive3);
     }
@@ -350,6 +349,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardL * E : W2p_ + to * kShardL * E;  // [1, kShardL, E]
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
     if (s != 0) {
+      const int64_t from = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(to, s), W2p_ipc.sequence(), 0), kSend4);
 
       // On the copy stream, under the GEMMs of other iterations.
@@ -431,7 +431,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "9e4d8d89ca56a500b6c861068883a9ab3495ced7127c01433a51e9d75ba2c4b7", .mesh_size = D,
+               .digest = "2f03d21276579708988991a00988c5e67de6b3b73b745905d5ef312c379c539f", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},

@@ -13,6 +13,7 @@ type Issue struct {
 	Eval     func(Stmt, expr.Expr) (int64, error)  // nil: what has no value is 0
 	Accesses func(s *If, peer int64) (bool, error) // tells of a PeerAccess whether the branch is taken; nil: all ranks share memory
 	Left     func(*If)                             // is told when a branch with a PeerAccess has ended; nil: nobody is
+	NoRank   func(*Let) error                      // is told of a name for a rank that is not there; nil: nobody is
 }
 
 // Iteration is a loop at one of its values.
@@ -55,13 +56,21 @@ func (i *Issue) statement(s Stmt) error {
 		}
 		return i.List(s.Else)
 	case *Let:
-		if v, ok := i.Program.Number(s, i.Env, i.Rank); ok {
-			i.Env[s.Name] = v
-		}
-		return nil
+		return i.name(s)
 	default:
 		return i.Visit(s)
 	}
+}
+
+// name gives a name its number. Ranks out of a mesh have none in it.
+func (i *Issue) name(s *Let) error {
+	v, ok := i.Program.Number(s, i.Env, i.Rank)
+	if ok {
+		i.Env[s.Name] = v
+	} else if i.NoRank != nil && s.Mesh != "" && i.Program.Position(i.Program.MeshNamed(s.Mesh), i.Rank) >= 0 {
+		return i.NoRank(s)
+	}
+	return nil
 }
 
 func (i *Issue) loop(s *For) error {

@@ -116,10 +116,9 @@ func (p *Program) Number(l *Let, v Values, rank int64) (value int64, ok bool) {
 		return own, true
 	}
 	at, ok := v.Eval(l.At)
-	position := int64(p.Position(m, rank)) + (at-own)*step
-	list := p.Members(m)
-	if !ok || position < 0 || position >= int64(len(list)) || own < 0 {
+	extent, _ := v.Eval(m.Extents[l.Axis])
+	if !ok || own < 0 || at < 0 || at >= extent {
 		return 0, false
 	}
-	return list[position], true
+	return p.Members(m)[int64(p.Position(m, rank))+(at-own)*step], true
 }

@@ -103,7 +103,7 @@ func spoil(data []float64) {
 // the outputs and spoils the inputs, all on the caller's stream.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.walk = calls.NewIssue(r.machine.program, r.number, r.statement)
-	r.walk.Eval, r.walk.Accesses, r.env = r.eval, r.accesses, r.walk.Env
+	r.walk.Eval, r.walk.Accesses, r.walk.NoRank, r.env = r.eval, r.accesses, r.noRank, r.walk.Env
 	r.named, r.events, r.alias = map[string]place{}, map[string]*tasks.Task{}, map[string]*tasks.Stream{}
 	caller := r.stream(calls.Caller)
 	for _, a := range r.machine.program.Arguments {
@@ -206,6 +206,8 @@ func (r *rank) eval(s calls.Stmt, e expr.Expr) (int64, error) {
 	}
 	return v, nil
 }
+
+func (r *rank) noRank(l *calls.Let) error { return r.fail(l, "there is no rank at %s", l.At) }
 
 func (r *rank) fail(s calls.Stmt, format string, args ...any) error {
 	return fmt.Errorf("%s, rank %d, %s: %s", s.Meta().Pos, r.number, text.Statement(s), fmt.Sprintf(format, args...))

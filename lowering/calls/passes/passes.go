@@ -27,6 +27,7 @@ var Passes = []Pass{
 	{"share-memory", "buffers that are used one after the other have the same memory", shareMemory},
 	{"inline-pointers", "a pointer has a name where several statements use it", inlinePointers},
 	{"drop-empty", "loops and branches that only named things go, and what the same ranks run is one block", dropEmpty},
+	{"narrow-names", "a number that one branch alone uses has its name there", narrowNames},
 	{"name-streams", "a stream has a name where several statements use it", nameStreams},
 	{"explain", "a comment says what a communication overlaps with", explain},
 	{"drop-unused", "declarations that nothing names go", dropUnused},

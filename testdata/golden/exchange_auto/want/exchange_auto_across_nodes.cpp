@@ -120,7 +120,6 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
-    const int64_t from = (D + rank - s) % D;
 
     // Step 0 is the local shard.
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
@@ -128,6 +127,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulPS);
     if (s != 0) {
+      const int64_t from = (D + rank - s) % D;
       bf16* P_s_2 = P_ + to * kShardM * N;  // [1, kShardM, N]
 
       // On the stream of the communicator, under the GEMMs of other iterations.

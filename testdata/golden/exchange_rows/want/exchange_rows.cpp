@@ -113,9 +113,9 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   for (int64_t s = 1; s < D; ++s) {
-    const int64_t from_x = (x + s) % D;
-    const int64_t from = mesh_grid.rank_along(context_.rank(), 1, from_x);
     if (on_grid_) {
+      const int64_t from_x = (x + s) % D;
+      const int64_t from = mesh_grid.rank_along(context_.rank(), 1, from_x);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
       HG_CHECK(cudaMemcpyAsync(A_all_, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
@@ -133,7 +133,6 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    const int64_t slice = (x + s) % D;
     if (s != 0) {
       if (on_grid_) {
         HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[s], 0), kWaitReceive);
@@ -144,6 +143,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const bf16* A_s = s == 0 ? A : A_all_;  // [1, kShardM, K]
 
     if (on_grid_) {
+      const int64_t slice = (x + s) % D;
       gemm(context_, E_plan_, A_s, B, E + y * D * kShardM * N + slice * kShardM * N,
            workspaces_[s % kComputeStreams], compute, kMatmulE);
     }
@@ -157,10 +157,10 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 1; s < R; ++s) {
-    const int64_t from_y = (y + s) % R;
-    const int64_t from = mesh_grid.rank_along(context_.rank(), 0, from_y);
-    const int64_t to = mesh_grid.rank_along(context_.rank(), 0, (R + y - s) % R);
     if (on_grid_) {
+      const int64_t from_y = (y + s) % R;
+      const int64_t from = mesh_grid.rank_along(context_.rank(), 0, from_y);
+      const int64_t to = mesh_grid.rank_along(context_.rank(), 0, (R + y - s) % R);
       HG_CHECK(cudaEventRecord(exchange_ready_[s], caller), kExchange);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
       HG_CHECK(ncclGroupStart(), kExchange);
@@ -215,7 +215,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "5f032fdcea97a2c02f6d215bb81970c86985d049ac8acf59411aafc3bf3012b1", .mesh_size = 6,
+               .digest = "09eb579a21c409f6ba07f2fdd5461bbae47f6df9322bc1a1784f5c528716e62b", .mesh_size = 6,
                .gemms = {{D * kShardM, N, K, 1}},
                .communications = {"sendrecv x of grid", "sendrecv y of grid"},
                .bytes = (R - 1) * D * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
