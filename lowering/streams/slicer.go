@@ -61,7 +61,7 @@ func (c *slicer) statement(st step) {
 	next, inAxis, oneRow := 0, -1, rowOfBatches(s, st.loop)
 	moves := shard.Moves(c.lowering.program, s) // asked while its operands are whole tensors
 	c.follow(s)
-	live, cut := hostir.Live(hostir.Uses(s)[0]), c.cutAxis(hostir.Result(s), st.loop)
+	live, cut := hostir.Live(hostir.Uses(s)[0]), c.cutAxis(hostir.Result(s), wholeAxes(s, st.loop)...)
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
 		axis, along := slices.Index(axisMap[next], st.loop), shard.NoAxis
 		if cut != shard.NoAxis {

@@ -245,9 +245,9 @@ func oneOf(e domain.Extent, parts int64) domain.Extent {
 }
 
 // cutAxis is the axis along which the slices of a tensor are cut: the one along which this pipeline
-// makes it, or else the outermost one in memory, without the pipeline's own, that a rank has more
-// than one element of. So a sub-chunk is one run of memory.
-func (c *slicer) cutAxis(t *hostir.Tensor, loop int) int {
+// makes it, or else the outermost one in memory, without the pipeline's own and others that stay whole,
+// that a rank has more than one element of. So a sub-chunk is one run of memory.
+func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 	if c.cut.subChunks == 1 {
 		return shard.NoAxis
 	}
@@ -256,12 +256,25 @@ func (c *slicer) cutAxis(t *hostir.Tensor, loop int) int {
 	}
 	c.along[t] = shard.NoAxis
 	for _, axis := range hostir.Layout(t) {
-		if axis != loop && t.Axes[axis].LocalSize() > 1 {
+		if !slices.Contains(whole, axis) && t.Axes[axis].LocalSize() > 1 {
 			c.along[t] = axis
 			break
 		}
 	}
 	return c.along[t]
+}
+
+// wholeAxes are those of a statement's result along which it makes no sub-chunks: that of a pipeline, and the one along which
+// it joins tensors, or takes part of one.
+func wholeAxes(s hostir.Stmt, loop int) []int {
+	switch s := s.(type) {
+	case *hostir.Concat:
+		return []int{loop, s.Axis}
+	case *hostir.Slice:
+		return []int{loop, s.Axis}
+	default:
+		return []int{loop}
+	}
 }
 
 // oneElement complains of a step between ranks whose shards have one element each: all sub-chunks would be the same one.
