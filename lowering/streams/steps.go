@@ -125,6 +125,9 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 		}
 		return st
 	}
+	if s.In.Axes[i].Extent.Size == 1 {
+		return st // one rank has all of it
+	}
 	d := l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
 		"the collective pipeline streams along an axis that is not split", hostir.Called(l.program, s, s.In), s.In.Axes[i].Mesh, hostir.Called(l.program, s, s.Out))
 	hostir.NoteDeclared(d, l.program, s, s.Out).
