@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -146,12 +147,14 @@ func TestBenchFrom(t *testing.T) {
 
 // TestMeasuredPagesAreCurrent: the pages beside what was measured on GPUs are drawn of that.
 func TestMeasuredPagesAreCurrent(t *testing.T) {
-	pages, _ := filepath.Glob(filepath.Join("..", "..", "docs", "measured", "*.html"))
-	if len(pages) < 4 {
-		t.Fatalf("the pages are %v", pages)
+	text := read(t, filepath.Join("..", "..", "docs", "measured.md"))
+	pages := regexp.MustCompile(`\(measured/(\w+)\.html\)`).FindAllStringSubmatch(text, -1)
+	if len(pages) == 0 {
+		t.Fatal("docs/measured.md links no page")
 	}
-	for _, page := range pages {
-		measured := strings.TrimSuffix(page, ".html") + ".json"
+	for _, link := range pages {
+		measured := filepath.Join("..", "..", "docs", "measured", link[1]+".json")
+		page := strings.TrimSuffix(measured, ".json") + ".html"
 		converted, err := exec.Command("python3", filepath.Join("..", "..", "scripts", "bench_gpu", "pages.py"), measured).Output()
 		if err != nil {
 			t.Fatalf("%s: %v", measured, err)
@@ -161,7 +164,7 @@ func TestMeasuredPagesAreCurrent(t *testing.T) {
 			t.Fatalf("%s: %s", measured, stderr)
 		}
 		if read(t, drawn) != read(t, page) {
-			t.Errorf("%s is not current: run scripts/bench_gpu/pages.py %s %s", page, measured, page)
+			t.Errorf("%[1]s.html is not current: run scripts/bench_gpu/pages.py docs/measured/%[1]s.json docs/measured/%[1]s.html", link[1])
 		}
 	}
 }
