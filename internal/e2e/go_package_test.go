@@ -98,10 +98,8 @@ func usualCMake(t *testing.T) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\nif [ $1 = --preset ]; then set -- \"$@\" '-DCMAKE_CXX_FLAGS_RELEASE=%s'; fi\nexec %s \"$@\"\n", flags, cmake)
-	if err := os.WriteFile(filepath.Join(dir, "cmake"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	text := fmt.Sprintf("#!/bin/sh\nif [ $1 = --preset ]; then set -- \"$@\" '-DCMAKE_CXX_FLAGS_RELEASE=%s'; fi\nexec %s \"$@\"\n", flags, cmake)
+	script(t, filepath.Join(dir, "cmake"), text)
 	return dir
 }
 

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -280,4 +281,15 @@ func reserveTwo() (ports [2]int, release func(), err error) {
 		return ports, nil, err
 	}
 	return [2]int{first, second}, func() { releaseFirst(); releaseSecond() }, nil
+}
+
+// script writes a program that a test starts. No process may be forked meanwhile: it would inherit the open file, and what is
+// open for writing cannot be executed.
+func script(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -78,10 +78,7 @@ func TestPeersOfMisuse(t *testing.T) {
 func TestRanksOfDifferentFolders(t *testing.T) {
 	links := t.TempDir()
 	start := filepath.Join(links, "start")
-	script := "#!/bin/sh\nexec " + links + "/$HIRGEN_RANK \"$@\"\n"
-	if err := os.WriteFile(start, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	script(t, start, "#!/bin/sh\nexec "+links+"/$HIRGEN_RANK \"$@\"\n")
 	first := shared.make(t, agMatmul(plain), params{"D": 2})
 	if err := os.Symlink(first, filepath.Join(links, "0")); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -95,9 +94,7 @@ func onNodes(t *testing.T, program string, ranks int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "on_nodes")
 	text := fmt.Sprintf("#!/bin/sh\nHIRGEN_BOOT_ID=host$((HIRGEN_RANK / %d)) exec '%s' \"$@\"\n", ranks, program)
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	script(t, path, text)
 	return path
 }
 

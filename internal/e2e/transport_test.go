@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,9 +24,7 @@ func onRanks(t *testing.T, program, ranks, variable string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "on_ranks")
 	text := fmt.Sprintf("#!/bin/sh\ncase $HIRGEN_RANK in %s) export %s;; esac\nexec '%s' \"$@\"\n", ranks, variable, program)
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	script(t, path, text)
 	return path
 }
 
