@@ -342,8 +342,9 @@ func (g *generator) composite() bool {
 	fn := pick(g, model.Composites...)
 	op := Op{Fn: fn, In: []string{v.name}}
 	last := v.shape()[len(v.axes)-1:]
-	if slices.Contains([]string{"normalize_grad", "layer_norm_grad", "rms_norm_grad"}, fn) && slices.Min(v.shape()) < 3 {
-		return false // of one or two elements nothing but rounding is left
+	few := map[string]int64{"normalize_grad": 2, "layer_norm_grad": 2, "rms_norm_grad": 1}[fn] // of so few elements rounding alone is left
+	if last[0] <= few {
+		return false
 	}
 	switch fn {
 	case "layer_norm":
@@ -385,7 +386,7 @@ func (g *generator) composite() bool {
 			op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name)
 		}
 	}
-	takesAxis := !slices.Contains([]string{"layer_norm", "rms_norm", "layer_norm_grad", "rms_norm_grad", "where", "rope", "rope_grad"}, fn) && len(op.Attrs) == 0
+	takesAxis := slices.Min(v.shape()) > few && !slices.Contains([]string{"layer_norm", "rms_norm", "layer_norm_grad", "rms_norm_grad", "where", "rope", "rope_grad"}, fn) && len(op.Attrs) == 0
 	if takesAxis && len(v.axes) > 1 && g.chance(0.5) {
 		op.Attrs = append(op.Attrs, g.axisAttr(g.IntN(len(v.axes)), len(v.axes)))
 	}

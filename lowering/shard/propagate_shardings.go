@@ -293,8 +293,8 @@ func (pr *propagation) settle(s hostir.Stmt) {
 	pr.wishes[out] = wishes
 	for n, w := range wishes {
 		for _, other := range wishes[:n] {
-			split := hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && w.kind.Extent.Size > 1 // one rank has all of it
-			if split && (other.axis == w.axis) != same(other.kind, w.kind) {
+			apart := hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && w.kind.Extent.Size > 1 // one rank has all of it
+			if apart && (other.axis == w.axis) != same(other.kind, w.kind) {
 				pr.contradict(s, out, other, w)
 				return
 			}

@@ -18,7 +18,8 @@ func (r *rowSplitter) result(out *hostir.Tensor) *hostir.Tensor {
 	return t
 }
 
-// viewKey tells views of a tensor apart: by the axis that is split over a mesh axis, or the place of the axis that is added.
+// viewKey tells views of a tensor apart: by the axis that is split over a mesh axis, or gathered along it, or the place of the
+// axis that is added.
 type viewKey struct {
 	t    *hostir.Tensor
 	at   int
@@ -42,7 +43,7 @@ func (r *rowSplitter) rows(info hostir.Info, t *hostir.Tensor, at split) *hostir
 		return t
 	}
 	if hostir.SplitOver(t.Axes[at.At]) != "" {
-		t = r.view(viewKey{t: t, at: at.At}, "_all", func(v *hostir.Tensor) {
+		t = r.view(viewKey{t, at.At, t.Axes[at.At].Mesh}, "_all", func(v *hostir.Tensor) {
 			v.Role, v.Inferred = hostir.Temp, true
 			v.Axes[at.At].Kind, v.Axes[at.At].Mesh = domain.Serial, ""
 			gathered := info
