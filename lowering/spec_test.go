@@ -180,6 +180,11 @@ func TestSpecsWithoutOptionalPasses(t *testing.T) {
 			}
 			t.Run(s.name+"/"+form+"/every one", func(t *testing.T) { checkWithout(t, p, o, optional...) })
 		}
+		t.Run(s.name+"/one rank", func(t *testing.T) {
+			const pass = "serialize-single-ranks" // has nothing to do on several
+			p := s.onMesh(t, "{x: D}", sizes(1, 3))
+			missed[pass] = checkWithout(t, p, lowertest.NewOracle(t, p, 4), pass) != lowerText(t, p) || missed[pass]
+		})
 	}
 	for _, pass := range optional {
 		if !missed[pass] {

@@ -33,6 +33,7 @@ type Constraint struct {
 
 // Passes is the pass table, in the order in which Lower runs it.
 var Passes = []Pass{
+	{"serialize-single-ranks", "nothing crosses ranks along an axis of one rank", false, shard.SerializeSingleRanks},
 	{choosing, "what the spec leaves open is chosen by the size of the problem (schedule: auto)", true, chooseSchedule},
 	{"serialize-streams", "without a pipeline, Stream axes are plain axes (preset: eager)", true, shard.SerializeStreams},
 	{"merge-allreduces", "a sum that is scattered and then gathered is one allreduce (preset: eager)", false, shard.MergeAllreduces},
@@ -69,6 +70,8 @@ var Passes = []Pass{
 // Order holds what the table may not break. Whatever it leaves open may be
 // reordered: no result changes.
 var Order = []Constraint{
+	{"serialize-single-ranks", "choose-schedule", "what runs on one rank is none of the measured operations"},
+	{"serialize-single-ranks", "decompose-contractions", "a product over a single rank needs no parts"},
 	{"choose-schedule", "serialize-streams", "every pass may ask for choices, and what is chosen depends on the Stream axes"},
 	{"serialize-streams", "decompose-contractions", "new tensors take the kinds of the axes that they stand for"},
 	{"serialize-streams", "merge-allreduces", "only what is no pipeline is merged"},

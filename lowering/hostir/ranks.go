@@ -2,6 +2,8 @@ package hostir
 
 import (
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -29,6 +31,15 @@ func Ranks(s Stmt) []int {
 		}
 		return nil
 	}
+}
+
+// HasSingleRanks reports whether a mesh has an axis of one rank that would have more with other parameters. Along it
+// nothing moves, and what a spec chooses of what would is no mistake.
+func HasSingleRanks(p *Program) bool {
+	single := func(a domain.MeshAxis) bool {
+		return a.Extent.Size == 1 && strings.ContainsFunc(a.Extent.Text, unicode.IsLetter)
+	}
+	return slices.ContainsFunc(p.Meshes, func(m *domain.Mesh) bool { return slices.ContainsFunc(m.Axes, single) })
 }
 
 // union is the ranks of several meshes; nil when one of them is not given.

@@ -34,6 +34,22 @@ func InSpec(p *Program, t *Tensor) bool {
 		slices.ContainsFunc(p.Reference, func(op RefOp) bool { return slices.Contains(op.Results(), t.Name) })
 }
 
+// NamedInSpec reports whether a name is that of a tensor of the spec, or made from one, as passes name what is on the
+// way to it: A_all.
+func NamedInSpec(p *Program, name string) bool {
+	for {
+		names := func(op RefOp) bool { return slices.Contains(op.Results(), name) || slices.Contains(op.In, name) }
+		if slices.ContainsFunc(p.Reference, names) {
+			return true
+		}
+		cut := strings.LastIndexByte(name, '_')
+		if cut < 0 {
+			return false
+		}
+		name = name[:cut]
+	}
+}
+
 // operationOf is the operation of the spec that a statement comes from, by its position; nil where no
 // operation, or more than one, has it.
 func operationOf(p *Program, s Stmt) *RefOp {

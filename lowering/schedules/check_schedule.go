@@ -14,7 +14,8 @@ import (
 
 // CheckSchedule holds what the schedule says of communications against the communications that there are: none of
 // it may be ignored. It reports names that no communication has, choices that no communication can have, and
-// communications of one loop that are to be cut or ordered in different ways. Choices that auto made fit already.
+// communications of one loop that are to be cut or ordered in different ways. Choices that auto made fit already. Along
+// a mesh axis of one rank nothing moves: there a choice may be of what is missing, so that a spec runs on one rank, too.
 //
 // Requires: what crosses ranks is a statement of its own.
 // Establishes: every choice of the user says something of some communication.
@@ -26,7 +27,7 @@ func CheckSchedule(p *hostir.Program) error {
 	if !ok {
 		return nil // lower-streams says why there are no pipelines
 	}
-	c := &scheduleCheck{program: p, facts: facts}
+	c := &scheduleCheck{program: p, facts: facts, single: hostir.HasSingleRanks(p)}
 	for _, choice := range p.Choices.Choices {
 		switch {
 		case !p.Given(choice):
@@ -47,6 +48,7 @@ func CheckSchedule(p *hostir.Program) error {
 type scheduleCheck struct {
 	program *hostir.Program
 	facts   []*schedule.Facts
+	single  bool // some mesh axis has one rank by its parameters
 	errors  diag.List
 }
 
@@ -56,7 +58,9 @@ func (c *scheduleCheck) choice(choice schedule.Choice) {
 	if choice.Of != schedule.All {
 		of = slices.DeleteFunc(slices.Clone(of), func(f *schedule.Facts) bool { return f.Name != choice.Of })
 		if len(of) == 0 {
-			c.unknown(choice)
+			if !c.single || !hostir.NamedInSpec(c.program, choice.Of) {
+				c.unknown(choice)
+			}
 			return
 		}
 	}
@@ -74,7 +78,7 @@ func (c *scheduleCheck) choice(choice schedule.Choice) {
 		}
 	}
 	switch {
-	case applies:
+	case applies, c.single && choice.Of == schedule.All:
 	case inapplicable == nil:
 		c.complain(choice, &schedule.Problem{Why: "nothing of this program crosses ranks", Hint: "leave it out"}, nil)
 	case choice.Of == schedule.All:
@@ -87,7 +91,7 @@ func (c *scheduleCheck) choice(choice schedule.Choice) {
 
 // transport checks that some communication goes from rank to rank, whose transport can be left open.
 func (c *scheduleCheck) transport(choice schedule.Choice) {
-	if !slices.ContainsFunc(c.facts, func(f *schedule.Facts) bool { return f.P2P }) {
+	if !c.single && !slices.ContainsFunc(c.facts, func(f *schedule.Facts) bool { return f.P2P }) {
 		c.complain(choice, &schedule.Problem{
 			Why: "no communication of this program sends shards from rank to rank", Hint: "leave it out: NCCL carries collectives",
 		}, nil)

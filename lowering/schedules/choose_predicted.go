@@ -47,16 +47,16 @@ func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 }
 
 // predictOn makes the choices that the model of a machine expects to be the fastest, and says so. It chooses among
-// the schedules that were measured for any operation, and the program as it is. It chooses nothing where nothing
-// crosses ranks, and for a program that is too large to try.
+// the schedules that were measured for any operation, and the program as it is; on one rank, of those that cut nothing.
+// It chooses nothing where nothing crosses several ranks, and for a program that is too large to try.
 func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, err error) {
-	if len(p.Body) > mostOperations || p.Meshes[0].Size() == 1 {
+	if len(p.Body) > mostOperations {
 		return "", nil
 	}
 	source := text.Print(p)
 	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, source) }, candidates(p), m, lower)
 	best, ok := Best(ranked)
-	if !ok || len(best.Prediction.Communications) == 0 {
+	if !ok || len(best.Prediction.Communications) == 0 && !alone(p) {
 		return "", nil
 	}
 	best.Set(p)
@@ -80,7 +80,7 @@ func candidates(p *hostir.Program) []Candidate {
 	for _, m := range append(slices.Clone(measured), unmeasured(ranks)...) {
 		own := schedule.Schedule{Choices: m.choices}
 		eager := own.Get(schedule.Preset) == schedule.Eager
-		if seen[m.schedule] || asked && (eager || pipeline.Value != own.Get(schedule.Pipeline)) {
+		if seen[m.schedule] || asked && (eager || pipeline.Value != own.Get(schedule.Pipeline)) || alone(p) && !eager {
 			continue
 		}
 		seen[m.schedule] = true
@@ -89,6 +89,9 @@ func candidates(p *hostir.Program) []Candidate {
 	}
 	return list
 }
+
+// alone reports whether a program runs on one rank.
+func alone(p *hostir.Program) bool { return p.Meshes[0].Size() == 1 }
 
 // communicateResults computes parts where they are and moves results, as the model can foresee well: each rank has less to
 // compute. No measurement has it, since the operands of a measured GEMM differ from rank to rank.

@@ -56,8 +56,21 @@ func TestAutoOfLayers(t *testing.T) {
 	if !strings.HasPrefix(large.Auto.Basis, "predicted ") || large.Choices.Get(schedule.Pipeline) != schedule.P2P || large.Choices.Of("", schedule.Via) == schedule.NCCL {
 		t.Errorf("choices %v by %q", large.Choices, large.Auto.Basis)
 	}
-	if alone := lower(map[string]int64{"D": 1, "M": 8, "K": 16, "N": 8}); alone.Auto.Basis != "not measured: the default schedule" {
-		t.Errorf("on one rank it is %q", alone.Auto.Basis)
+}
+
+// TestAutoOnOneRank: a CUDA graph launches what is small, and a large product is not worth one.
+func TestAutoOnOneRank(t *testing.T) {
+	small := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "auto"), schedules.Problem{Ranks: 1, M: 64, N: 64, K: 64})
+	if small.Choices.Get(schedule.Graph) != schedule.True || !strings.HasPrefix(small.Auto.Basis, "predicted ") {
+		t.Errorf("choices %v by %q", small.Choices, small.Auto.Basis)
+	}
+	large := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "auto"), schedules.Problem{Ranks: 1, M: 8192, N: 8192, K: 8192})
+	if large.Choices.Get(schedule.Graph) == schedule.True || !strings.HasSuffix(large.Auto.Basis, " with the default schedule") {
+		t.Errorf("choices %v by %q", large.Choices, large.Auto.Basis)
+	}
+	given := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "{preset: auto, graph: false}"), schedules.Problem{Ranks: 1, M: 64, N: 64, K: 64})
+	if given.Choices.Get(schedule.Graph) == schedule.True {
+		t.Errorf("no graph is asked for, and it is %v by %q", given.Choices, given.Auto.Basis)
 	}
 }
 

@@ -53,3 +53,7 @@ func TestStreamReshardings(t *testing.T) {
 func TestMergeAllreduces(t *testing.T) {
 	lowertest.PassCases(t, "merge-allreduces", MergeAllreduces)
 }
+
+func TestSerializeSingleRanks(t *testing.T) {
+	lowertest.PassCases(t, "serialize-single-ranks", SerializeSingleRanks)
+}

@@ -9,23 +9,36 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestOneRank: what runs on several GPUs runs on one, too, where its schedule is open: an axis of one rank splits
-// nothing, whatever a pipeline needs of it.
+// TestOneRank: what runs on several GPUs runs on one, or on one along an axis, too, with its own schedule and with an
+// open one: an axis of one rank splits nothing, whatever a pipeline needs of it, and what is chosen of a communication
+// is of none.
 func TestOneRank(t *testing.T) {
-	auto := model.Setting{Value: "auto"}
-	for _, path := range specs(t) {
-		runsOn(t, path, func(t *testing.T) *model.Pipeline { t.Helper(); return small(t, path, 1, auto) })
-	}
-	layers, _ := filepath.Glob("../../../testdata/layers/*.yaml")
-	for _, path := range layers { // they are small
-		runsOn(t, path, func(t *testing.T) *model.Pipeline {
-			t.Helper()
-			p, _, err := model.LoadFile(path, map[string]int64{"D": 1}, auto)
-			if err != nil {
-				t.Fatal(err)
+	layers, _ := filepath.Glob("../../../testdata/layers/*.yaml") // they are small
+	grids, _ := filepath.Glob("../../../testdata/grids/*.yaml")
+	for name, settings := range map[string][]model.Setting{"own": nil, "auto": {{Value: "auto"}}} {
+		t.Run(name, func(t *testing.T) {
+			for _, path := range specs(t) {
+				runsOn(t, path, func(t *testing.T) *model.Pipeline { t.Helper(); return small(t, path, 1, settings...) })
 			}
-			return p
+			for _, path := range layers {
+				runsOn(t, path, with(path, map[string]int64{"D": 1}, settings))
+			}
+			for _, path := range grids { // D is 2, and was 1 above
+				runsOn(t, path, with(path, map[string]int64{"R": 1}, settings))
+			}
 		})
+	}
+}
+
+// with loads a spec with some parameters.
+func with(path string, params map[string]int64, settings []model.Setting) func(*testing.T) *model.Pipeline {
+	return func(t *testing.T) *model.Pipeline {
+		t.Helper()
+		p, _, err := model.LoadFile(path, params, settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
 	}
 }
 

@@ -1,0 +1,95 @@
+package shard
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// SerializeSingleRanks takes the mesh axes of one rank out of the program: a tensor is not split along them, and what
+// would cross ranks is local. A sum of one part is that part, which the GEMM that makes it makes as the sum, where its
+// axes allow that, or a reshape. In a world of one rank a Stream axis of one slice is a plain one: there is no pipeline.
+//
+// Establishes: no tensor has an axis of one rank.
+//
+//	before: P = Matmul(A, B); C = Reduce(sum, P, axis 0)     P [DIDx(1), M, N], C [r(1), Stream(1), M, N]
+//	after:  C = Matmul(A, B)                                 C [r(1), 1, M, N]
+func SerializeSingleRanks(p *hostir.Program) error {
+	s := &serialization{uses: map[*hostir.Tensor]int{}, makers: map[*hostir.Tensor]hostir.Stmt{}, gone: map[*hostir.Tensor]bool{}}
+	s.changed = serializeAxes(p)
+	if len(s.changed) == 0 {
+		return nil
+	}
+	for _, stmt := range p.Body {
+		for _, t := range hostir.Uses(stmt) {
+			s.uses[t]++
+		}
+		for _, t := range hostir.Defs(stmt) {
+			s.makers[t] = stmt
+		}
+	}
+	body := make([]hostir.Stmt, 0, len(p.Body))
+	for _, stmt := range p.Body {
+		if stmt = s.local(stmt); stmt != nil {
+			body = append(body, stmt)
+		}
+	}
+	p.Body, p.Tensors = body, without(p.Tensors, s.gone)
+	return nil
+}
+
+// serializeAxes makes the axes of one rank, and in a world of one the Stream axes of one slice, plain ones; it gives the
+// tensors that had any.
+func serializeAxes(p *hostir.Program) map[*hostir.Tensor]bool {
+	changed := map[*hostir.Tensor]bool{}
+	alone := p.Meshes[0].Size() == 1
+	for _, t := range p.Tensors {
+		for i, a := range t.Axes {
+			switch {
+			case a.Kind == domain.Device && a.Extent.Size == 1:
+				t.Axes[i].Kind, t.Axes[i].Mesh = domain.Broadcast, ""
+				changed[t] = true
+			case a.Kind == domain.Stream && alone && a.Extent.Size == 1:
+				t.Axes[i].Kind = domain.Serial
+				changed[t] = true
+			}
+		}
+	}
+	return changed
+}
+
+// serialization makes statements local.
+type serialization struct {
+	changed map[*hostir.Tensor]bool // had an axis of one rank
+	uses    map[*hostir.Tensor]int
+	makers  map[*hostir.Tensor]hostir.Stmt
+	gone    map[*hostir.Tensor]bool
+}
+
+// local is what a statement does on one rank, nil where another does it.
+func (s *serialization) local(stmt hostir.Stmt) hostir.Stmt {
+	switch stmt := stmt.(type) {
+	case *hostir.Reduce:
+		switch {
+		case !s.changed[stmt.In] || stmt.In.Axes[stmt.Axis].Extent.Size != 1 || !SameMesh(stmt.In, stmt.Out):
+		case s.sumsAlone(stmt):
+			hostir.ReplaceDef(s.makers[stmt.In], stmt.In, stmt.Out)
+			s.makers[stmt.Out], s.gone[stmt.In] = s.makers[stmt.In], true
+			return nil
+		case stmt.In.DType == stmt.Out.DType:
+			return &hostir.Reshape{Info: stmt.Info, Out: stmt.Out, In: stmt.In}
+		}
+	case *hostir.Set:
+		if (s.changed[stmt.In] || s.changed[stmt.Out]) && SameMesh(stmt.In, stmt.Out) && len(Describe(stmt).Shifts) == 0 {
+			return &hostir.Reshape{Info: stmt.Info, Out: stmt.Out, In: stmt.In}
+		}
+	}
+	return stmt
+}
+
+// sumsAlone reports whether a GEMM makes the one part of a sum, and can make it as the sum: without its outermost axis,
+// the result's axes still run along the same ones of the operands.
+func (s *serialization) sumsAlone(r *hostir.Reduce) bool {
+	gemm, axes := s.makers[r.In], hostir.Live(r.In)
+	return gemm != nil && hostir.IsGEMM(gemm) && s.uses[r.In] == 1 && r.In.Role == hostir.Temp &&
+		r.Axis == axes[0] && len(axes) > 2
+}
