@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ type search struct {
 // small as the model and the program allow: the same calls, of which all expressions have other values. They
 // differ from each other by odd factors, so that one extent in place of another one shows, unless that is still too
 // much to compute: then their odd factor is 3. A parameter keeps its value where the program was made for it. The
-// columns of kernels are numbers; with guess they are those of a parameter or constant that has as many.
+// columns of kernels are numbers; with guess they are the extent that has as many.
 func Small(p *calls.Program, nodes []int, load Load, guess bool) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load, guess: guess}
 	var err error
@@ -291,23 +290,6 @@ func valued(p *calls.Program) bool {
 		}}).Rewrite(d)
 	}
 	return all
-}
-
-// kernels are the program's kernels with the columns that they have with other values: those of the constant
-// or parameter that has as many as the kernel was made for.
-func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
-	before := s.program.Values()
-	for _, k := range s.program.Kernels {
-		changed := *k
-		for _, name := range slices.Sorted(maps.Keys(before)) {
-			if before[name] == k.Columns && k.Columns > 0 && now[name] != before[name] {
-				changed.Columns = now[name]
-				break
-			}
-		}
-		list = append(list, &changed)
-	}
-	return list
 }
 
 // cost is how many products GEMMs have on all ranks, and how many elements there are.
