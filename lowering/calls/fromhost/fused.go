@@ -277,7 +277,9 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 	operands := make([]string, len(read))
 	for i, name := range read {
 		inner.Reserve(name + "_row")
-		inner.Release(name, name)
+		if !slices.Contains(kernelNames, name) {
+			inner.Release(name, name)
+		}
 		operands[i] = inner.Local(name)
 	}
 	for i := range body {
@@ -293,4 +295,4 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 }
 
 // kernelNames are those that the text of a kernel has for itself.
-var kernelNames = []string{"row", "Row", "run", "Run", "fn", "rows", "elements"}
+var kernelNames = []string{"row", "Row", "run", "Run", "fn", "rows", "elements", "stream", "where"}

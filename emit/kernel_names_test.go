@@ -1,0 +1,60 @@
+package emit_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/model"
+)
+
+// TestNamesOfKernelOperands: what tensors are called is no parameter that a kernel's function has besides them.
+func TestNamesOfKernelOperands(t *testing.T) {
+	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
+name: named
+params: {D: 2}
+mesh: {x: D}
+tensors:
+  rows: [DIDx, 8, 16]
+  fn: [16]
+  elements: [DIDx, 8, 16]
+  where: [DIDx, 8, 16]
+  row: [DIDx, 8, 16]
+ops:
+  - elements = add(rows, fn)
+  - where = gelu(elements)
+  - row = mul(where, rows)
+  - last = relu(where)
+outputs: [row, last]
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := lowering.Lower(pipeline, lowering.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prototype := regexp.MustCompile(`void \w+\(([^)]*)\)`)
+	found := 0
+	for _, f := range render(t, program) {
+		if f.Path != "named_kernels.hpp" {
+			continue
+		}
+		for _, match := range prototype.FindAllStringSubmatch(string(f.Data), -1) {
+			found++
+			var names []string
+			for parameter := range strings.SplitSeq(match[1], ",") {
+				name := parameter[strings.LastIndexAny(parameter, " *&")+1:]
+				if slices.Contains(names, name) {
+					t.Errorf("%s has two parameters %s", match[0], name)
+				}
+				names = append(names, name)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("the program has no kernel")
+	}
+}
