@@ -33,7 +33,7 @@ from paced import Silence
 from programs import quiet, runtimes
 
 FIRST_SECONDS = 60, 10  # of getting ready, and of a row, before they are known
-MEMORY_SHARE = 0.75  # of a GPU, which rows that are ready at the same time may hold
+MEMORY_SHARE = 0.9  # of a GPU, which rows that are ready at the same time may take, their checks included
 
 
 def key(layer):
@@ -46,17 +46,27 @@ def wanted(layer, args):
     return [v for v in layers.of_layer(layer) if (v.label in layers.USUAL or args.all) and (not args.only or any(text in v.label for text in args.only))]
 
 
+def held(group, args):
+    """Memory of a GPU that rows hold while they are ready."""
+    return sum(layer.held_bytes(len(wanted(layer, args))) for layer in group)
+
+
+def memory_of(teams):
+    """What rows may take of a GPU's memory."""
+    return MEMORY_SHARE * (teams[0].about.get("memory_bytes", math.inf) if teams[0] else math.inf)
+
+
 def ready(group, runtime, teams, args):
     """[(row, peers, their items)] that are to be timed: programs are built and started while the peers are loaded, each row's by a team.
     runtime is the first program's build, which the others wait for."""
-    begin = time.monotonic()
+    begin, for_checks = time.monotonic(), min(runs.CHECK_MEMORY, memory_of(teams) - held(group, args))
     for layer, peers in zip(group, teams):
         if peers and layer.size:
             print(f"{layer.operation} {layer.name}: PyTorch takes {peers.attention(layer)}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(len(group)) as beside:
         loads = [beside.submit(peers.tried, layer, args.without) if peers else None for layer, peers in zip(group, teams)]
         runs.stop_unless_built(runtime.result(), teams)
-        rows = [runs.Row(layer, wanted(layer, args), args, len(group)) for layer in group]
+        rows = [runs.Row(layer, wanted(layer, args), args, len(group), for_checks) for layer in group]
         for row in rows:
             row.ready()
         print(f"{sum(len(row.variants) for row in rows)} programs are ready after {time.monotonic() - begin:.0f} s", flush=True)
@@ -135,10 +145,12 @@ def teams_of(args, count):
 
 def group_of(left, seconds, rates, teams, args):
     """The next rows that get ready together: no more than there is time for, by the seconds of getting ready and of a row so far,
-    and no more than a GPU has memory for."""
+    and no more than a GPU has memory for while each of them checks a program."""
     count = min(len(left), len(teams), int((seconds - rates[0]) / rates[1]))
-    memory = MEMORY_SHARE * (teams[0].about.get("memory_bytes", math.inf) if teams[0] else math.inf)
-    while count > 1 and sum(layer.held_bytes(len(wanted(layer, args))) for layer in left[:count]) > memory:
+
+    def takes(group):
+        return held(group, args) + len(group) * max(layer.check_bytes for layer in group)
+    while count > 1 and takes(left[:count]) > memory_of(teams):
         count -= 1
     return left[:max(0, count)]
 

@@ -173,10 +173,12 @@ class Peers:
 
 class Row:
     """The programs of a cell under `hirgen bench`, which builds and starts them at once; they check themselves and wait for timed, in
-    which peers have their turns. Rows that get ready at the same time share the memory for checks."""
+    which peers have their turns. Rows that get ready at the same time share the memory for checks; a cell whose check takes more than
+    its share is not checked."""
 
-    def __init__(self, cell, variants, settings, together=1):
+    def __init__(self, cell, variants, settings, together=1, check_memory=CHECK_MEMORY):
         self.cell, self.variants, self.settings, self.begin = cell, variants, settings, time.monotonic()
+        self.check_memory = check_memory / together
         self.folder = pathlib.Path(settings.work).resolve() / "rows" / re.sub(r"\W", "_", "_".join(map(str, cell.key)))
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
@@ -192,13 +194,13 @@ class Row:
     def command(self, together):
         """The command line."""
         s, (self.warmup, self.iters) = self.settings, self.cell.calls(self.settings.seconds, self.settings.repeats, self.settings.iters)
-        self.is_checked = self.cell.check_flops <= s.check_limit * 1e12
+        self.is_checked = self.cell.check_flops <= s.check_limit * 1e12 and self.cell.check_bytes <= self.check_memory
         listed = self.folder.with_suffix(".json")
         listed.write_text(json.dumps([v.listed(self.folder) for v in self.variants]))
         machine = next(([f"--machine={v.machine}"] for v in self.variants if v.machine), [])
         return [pathlib.Path(s.hirgen).resolve(), "bench", "--cases", listed, "--device", s.device, "--json", self.result, *machine,
                 "--work", pathlib.Path(s.work).resolve() / "programs", "--jobs", max(1, s.jobs // together), "--together", len(self.variants),
-                "--starting", max(1, int(CHECK_MEMORY / together / self.cell.check_bytes)), "--no-gemms",
+                "--starting", max(1, int(self.check_memory / self.cell.check_bytes)), "--no-gemms",
                 "--rounds", s.rounds, "--repeats", s.repeats, "--iters", self.iters, "--near", 0 if math.isinf(s.near) else s.near,
                 *(f"--cmake={setting.removeprefix('-D')}" for setting in s.cmake),
                 "--peers", f"{sys.executable} {RELAY} {self.meeting.name}/peers",
